@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The directory protocol: the only place that spells the name of a file. */
+#ifndef GPUFL_SCHEMA_LAYOUT_H
+#define GPUFL_SCHEMA_LAYOUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/** Longest session id or file name that becomes a path or a header. */
+#define LAYOUT_NAME_MAX 128
+/** Longest channel name, without its NUL. */
+#define LAYOUT_CHANNEL_MAX 31
+/** Room for any name this module makes, NUL included. */
+#define LAYOUT_PATH_MAX (LAYOUT_NAME_MAX + 64)
+
+#define LAYOUT_MANIFEST       ".gpufl-session.json"
+#define LAYOUT_LOCK           ".gpufl-session.lock"
+#define LAYOUT_STAGING_PREFIX ".new-"
+#define LAYOUT_TMP_DIR        ".tmp"
+#define LAYOUT_STATE_DIR      ".gpufl-agent"
+#define LAYOUT_PROGRESS       ".gpufl-agent/progress"
+#define LAYOUT_UPLOAD_CURSOR  ".gpufl-upload-cursor.json"
+#define LAYOUT_UPLOADED       ".uploaded"
+
+/** What a name inside a session directory stands for. */
+enum layout_kind {
+    LAYOUT_OTHER,
+    LAYOUT_ACTIVE, /**< `<channel>.log`, or `<channel>.log.gz` of a v1.1 session's end */
+    LAYOUT_NUMBERED, /**< `<channel>.<N>.log[.gz]` */
+    LAYOUT_SIDECAR,  /**< `.gpufl-window.<channel>.<N>.json` */
+    LAYOUT_LOSS,     /**< `.gpufl-transport-loss.…` */
+    LAYOUT_IS_MANIFEST,
+    LAYOUT_IS_LOCK,
+    LAYOUT_IS_TMP,
+};
+
+/** One classified name. */
+struct layout_name {
+    enum layout_kind kind;
+    char channel[LAYOUT_CHANNEL_MAX + 1]; /**< for ACTIVE, NUMBERED, SIDECAR */
+    uint32_t number;                      /**< for NUMBERED and SIDECAR: 1 or more */
+    bool gz;                              /**< for ACTIVE and NUMBERED */
+};
+
+/** True when \p name is safe as a path component and as a header value:
+ *  `[A-Za-z0-9._-]{1,128}` and no leading dot. */
+bool layout_name_ok(const char *name);
+
+/** True when \p name can be a channel: `[A-Za-z0-9_-]{1,31}`. */
+bool layout_channel_ok(const char *name);
+
+/** Classifies \p name. Never fails: an unknown name is LAYOUT_OTHER. */
+struct layout_name layout_parse(const char *name);
+
+/** `<channel>.log` or `<channel>.log.gz` into \p out. */
+void layout_active(char out[LAYOUT_PATH_MAX], const char *channel, bool gz);
+
+/** `<channel>.<number>.log` or `….log.gz` into \p out. */
+void layout_numbered(char out[LAYOUT_PATH_MAX], const char *channel, uint32_t number,
+                     bool gz);
+
+/** `.gpufl-window.<channel>.<number>.json` into \p out. */
+void layout_sidecar(char out[LAYOUT_PATH_MAX], const char *channel, uint32_t number);
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The HTTP protocol: header names, paths and limits that both ends share. */
+#ifndef GPUFL_SCHEMA_PROTOCOL_H
+#define GPUFL_SCHEMA_PROTOCOL_H
+
+#define PROTOCOL_WIRE_VERSION     "1"
+#define PROTOCOL_DEFAULT_API_PATH "/api/v1"
+
+/* Paths below the API prefix. */
+#define PROTOCOL_STREAM           "/events/stream"
+#define PROTOCOL_SESSION_COMPLETE "/events/session-complete"
+#define PROTOCOL_VERSION          "/info/version"
+
+#define PROTOCOL_H_SESSION         "X-GpuFlight-Session-Id"
+#define PROTOCOL_H_HOSTNAME        "X-GpuFlight-Hostname"
+#define PROTOCOL_H_CLIENT          "X-GpuFlight-Client-Version"
+#define PROTOCOL_H_WIRE            "X-GpuFlight-Wire-Version"
+#define PROTOCOL_H_WINDOW_ID       "X-GpuFlight-Window-Id"
+#define PROTOCOL_H_WINDOW_CHANNEL  "X-GpuFlight-Window-Channel"
+#define PROTOCOL_H_WINDOW_SEQUENCE "X-GpuFlight-Window-Sequence"
+#define PROTOCOL_H_WINDOW_CRC32    "X-GpuFlight-Window-CRC32"
+#define PROTOCOL_H_IDEMPOTENCY     "Idempotency-Key"
+
+#define PROTOCOL_IDENTITY_CONFLICT "window_identity_conflict"
+#define PROTOCOL_SEQUENCE_CONFLICT "window_sequence_conflict"
+
+/** Compressed bytes of one POST (the hosting platform caps at 32 MiB). */
+#define PROTOCOL_MAX_BODY_BYTES 31457280u
+/** Decoded bytes of one POST. */
+#define PROTOCOL_MAX_DECODED_BYTES 134217728u
+/** Lines of one batch. */
+#define PROTOCOL_MAX_LINES 5000u
+/** Raw bytes of one batch of more than one line. */
+#define PROTOCOL_MAX_BATCH_BYTES (1u << 20)
+/** Longest single line that is sent; a longer one is quarantined. */
+#define PROTOCOL_MAX_LINE_BYTES (8u << 20)
+
+#endif

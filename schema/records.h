@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Record types and columns of the NDJSON files, in the order of the wire. Columns are
+ * only ever appended. Times are nanoseconds since 1970-01-01 UTC. */
+#ifndef GPUFL_SCHEMA_RECORDS_H
+#define GPUFL_SCHEMA_RECORDS_H
+
+#define RECORD_JOB_START      "job_start"
+#define RECORD_SHUTDOWN       "shutdown"
+#define RECORD_DICTIONARY     "dictionary_update"
+#define RECORD_SCOPES         "scope_event_batch"
+#define RECORD_DEVICE_METRICS "device_metric_batch"
+#define RECORD_HOST_METRICS   "host_metric_batch"
+#define RECORD_SYSTEM_START   "system_start"
+#define RECORD_SYSTEM_STOP    "system_stop"
+
+/** The bytes by which every reader of this ecosystem finds the end of a channel. */
+#define RECORD_SHUTDOWN_MARK "\"type\":\"shutdown\""
+
+/** Most rows of one batch. */
+#define RECORD_MAX_ROWS 2048u
+
+#define RECORD_SCOPE_COLUMNS                                                             \
+    "[\"dt_ns\",\"scope_instance_id\",\"name_id\",\"event_type\",\"depth\",\"repeat\","  \
+    "\"warmup\",\"original_start_ns\"]"
+
+/* gpu_util, mem_util %; temp_c °C; power_mw mW; used_mib, total_mib MiB; clock_sm MHz. */
+#define RECORD_DEVICE_COLUMNS                                                            \
+    "[\"dt_ns\",\"device_id\",\"gpu_util\",\"mem_util\",\"temp_c\",\"power_mw\","        \
+    "\"used_mib\",\"total_mib\",\"clock_sm\"]"
+
+/* cpu_pct_x100: percent of all cores × 100. */
+#define RECORD_HOST_COLUMNS                                                              \
+    "[\"dt_ns\",\"cpu_pct_x100\",\"ram_used_mib\",\"ram_total_mib\"]"
+
+#endif
