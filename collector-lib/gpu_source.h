@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where device figures come from: one const struct of functions a vendor, in one array.
+ */
+#ifndef GPUFL_COLLECTOR_GPU_SOURCE_H
+#define GPUFL_COLLECTOR_GPU_SOURCE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <gpufl/gpufl.h>
+
+#define GPU_MAX 64u
+
+/** A figure that a device does not offer. Written as it is: never a made-up 0. */
+#define GPU_NOT_AVAILABLE (-1)
+
+/** What does not change. */
+struct gpu_info {
+    char name[96];
+    char uuid[96];
+    char vendor[16];
+    char architecture[16]; /**< `sm_90`; may be empty */
+    int pci_bus;
+    int compute_major;
+    int compute_minor;
+};
+
+/** One sample of one device. */
+struct gpu_sample {
+    int64_t gpu_util_pct, mem_util_pct, temp_c, power_mw;
+    int64_t used_mib, free_mib, total_mib;
+    int64_t clock_gfx_mhz, clock_sm_mhz, clock_mem_mhz;
+    int64_t throttle_power, throttle_thermal; /**< 0 or 1 */
+};
+
+/** An opened source; made by a gpu_source's open, used by the writer thread alone. */
+struct gpu_handle;
+
+struct gpu_source {
+    const char *name;
+    enum gpufl_backend_kind kind;
+    /** NULL when the vendor's driver does not answer. \p simulated is the number of
+     * made-up GPUs asked for. */
+    struct gpu_handle *(*open)(int simulated);
+    unsigned (*count)(const struct gpu_handle *handle);
+    void (*info)(struct gpu_handle *handle, unsigned at, struct gpu_info *out);
+    void (*sample)(struct gpu_handle *handle, unsigned at, struct gpu_sample *out);
+    void (*close)(struct gpu_handle *handle);
+};
+
+extern const struct gpu_source gpu_source_nvml;
+extern const struct gpu_source gpu_source_simulated;
+
+/** The chosen source and its handle; both NULL when there is no GPU. */
+struct gpu {
+    const struct gpu_source *source;
+    struct gpu_handle *handle;
+    unsigned count;
+};
+
+/** Opens the first source of \p kind that answers. */
+struct gpu gpu_open(enum gpufl_backend_kind kind, int simulated);
+void gpu_close(struct gpu *gpu);
+
+#endif

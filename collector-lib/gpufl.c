@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The process-wide public API over one current session. */
+#include <gpufl/gpufl.h>
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "collector-lib/clock.h"
+#include "collector-lib/names.h"
+#include "collector-lib/ring.h"
+#include "collector-lib/session_dir.h"
+#include "collector-lib/settings.h"
+#include "collector-lib/writer.h"
+
+/* The collector of this process. What the hot path touches is never freed, so a scope
+ * that races with gpufl_shutdown is harmless: its rows carry an old generation. */
+static struct {
+    pthread_mutex_t lock; /* guards writer, last_generation, hooked */
+    struct writer *writer;
+    uint16_t last_generation;
+    bool hooked;
+    pthread_key_t thread_end;
+    _Atomic uint16_t generation; /* 0 = off */
+    _Atomic bool switched_off;
+    struct rings rings;
+    struct names names;
+} process = {.lock = PTHREAD_MUTEX_INITIALIZER, .rings = RINGS_INIT, .names = NAMES_INIT};
+
+static __thread struct ring *this_ring;
+static __thread uint16_t this_depth;
+
+static void on_thread_end(void *ring)
+{
+    this_ring = NULL;
+    atomic_store_explicit(&((struct ring *)ring)->abandoned, true, memory_order_release);
+}
+
+/* The child of a fork has the parent's memory but not its writer thread: it records
+ * nothing until it calls gpufl_init. Locks that other threads held at the fork are made
+ * anew. */
+static void in_child(void)
+{
+    atomic_store_explicit(&process.generation, 0, memory_order_relaxed);
+    writer_abandon(process.writer);
+    process.writer = NULL;
+    pthread_mutex_init(&process.lock, NULL);
+    pthread_mutex_init(&process.rings.lock, NULL);
+    pthread_mutex_init(&process.names.lock, NULL);
+    process.rings.first = NULL;
+    this_ring = NULL;
+    pthread_setspecific(process.thread_end, NULL);
+}
+
+void gpufl_init_options_default(struct gpufl_init_options *options)
+{
+    *options = (struct gpufl_init_options)GPUFL_INIT_OPTIONS_DEFAULT;
+}
+
+bool gpufl_is_disabled(void)
+{
+    return settings_disabled_by_env() ||
+           atomic_load_explicit(&process.switched_off, memory_order_relaxed);
+}
+
+static void stop_locked(void)
+{
+    atomic_store_explicit(&process.generation, 0, memory_order_release);
+    writer_stop(process.writer);
+    process.writer = NULL;
+}
+
+static bool hook_once(void)
+{
+    if (!process.hooked) {
+        process.hooked = pthread_key_create(&process.thread_end, on_thread_end) == 0 &&
+                         pthread_atfork(NULL, NULL, in_child) == 0;
+    }
+    return process.hooked;
+}
+
+static gpufl_status start_locked(const struct settings *settings)
+{
+    struct session_dir dir = {
+        .rotate_bytes = settings->rotate_bytes,
+        .sync_each_write = settings->sync_each_write,
+    };
+    gpufl_status status =
+        hook_once() ? session_dir_open(&dir, settings->log_path) : GPUFL_ERR_NOMEM;
+    if (status == GPUFL_OK) {
+        process.last_generation = (uint16_t)(process.last_generation % UINT16_MAX + 1);
+        status = writer_start(settings, &dir, &process.rings, &process.names,
+                              process.last_generation, &process.writer);
+    }
+    if (status == GPUFL_OK) {
+        atomic_store_explicit(&process.generation, process.last_generation,
+                              memory_order_release);
+    } else {
+        fprintf(stderr,
+                "[GPUFL] not recording: cannot make a session under %s: %s; give a "
+                "writable log_path\n",
+                settings->log_path, strerror(errno));
+    }
+    return status;
+}
+
+gpufl_status gpufl_init(const struct gpufl_init_options *options)
+{
+    struct settings settings;
+    char why[256];
+    gpufl_status status = settings_resolve(options, &settings, why);
+    pthread_mutex_lock(&process.lock);
+    stop_locked();
+    atomic_store_explicit(&process.switched_off, status == GPUFL_OFF,
+                          memory_order_relaxed);
+    if (status == GPUFL_OK) {
+        status = start_locked(&settings);
+    } else if (status == GPUFL_ERR_USAGE) {
+        fprintf(stderr, "[GPUFL] not recording: %s\n", why);
+    }
+    pthread_mutex_unlock(&process.lock);
+    return status;
+}
+
+void gpufl_shutdown(void)
+{
+    pthread_mutex_lock(&process.lock);
+    stop_locked();
+    pthread_mutex_unlock(&process.lock);
+}
+
+gpufl_status gpufl_session_id(char out[40])
+{
+    out[0] = '\0';
+    pthread_mutex_lock(&process.lock);
+    if (process.writer) {
+        snprintf(out, 40, "%s", writer_session_id(process.writer));
+    }
+    pthread_mutex_unlock(&process.lock);
+    return out[0] ? GPUFL_OK : GPUFL_ERR_NOT_FOUND;
+}
+
+/* The slow first step of a thread. */
+static struct ring *attach(void)
+{
+    struct ring *ring = rings_add(&process.rings);
+    if (ring && pthread_setspecific(process.thread_end, ring) != 0) {
+        atomic_store_explicit(&ring->abandoned, true, memory_order_release);
+        ring = NULL;
+    }
+    this_ring = ring;
+    return ring;
+}
+
+/* This thread's ring, ready for the current session; NULL when nothing is recorded. */
+static struct ring *current_ring(uint16_t generation)
+{
+    struct ring *ring = this_ring ? this_ring : attach();
+    if (ring && ring->generation != generation) {
+        ring->generation = generation;
+        ring->open = 0;
+        this_depth = 0;
+    }
+    return ring;
+}
+
+static uint32_t name_id(struct ring *ring, const char *name)
+{
+    size_t len;
+    uint64_t hash = names_hash(name, &len);
+    struct ring_cached_name *cached = &ring->cache[hash % RING_CACHE_SLOTS];
+    if (cached->id && cached->hash == hash && strcmp(cached->text, name) == 0) {
+        return cached->id;
+    }
+    const char *stored;
+    uint32_t id = names_intern(&process.names, name, hash, len, &stored);
+    if (id && strcmp(stored, name) == 0) {
+        *cached = (struct ring_cached_name){.hash = hash, .text = stored, .id = id};
+    }
+    return id;
+}
+
+static void drop(struct ring *ring)
+{
+    uint64_t dropped = atomic_load_explicit(&ring->dropped, memory_order_relaxed);
+    atomic_store_explicit(&ring->dropped, dropped + 1, memory_order_relaxed);
+}
+
+struct gpufl_scope gpufl_scope_begin(const char *name)
+{
+    struct gpufl_scope scope = {0};
+    uint16_t generation = atomic_load_explicit(&process.generation, memory_order_acquire);
+    if (generation == 0 || !name) {
+        return scope;
+    }
+    struct ring *ring = current_ring(generation);
+    if (!ring) {
+        return scope;
+    }
+    uint32_t id = name_id(ring, name);
+    /* Room for this row and for its end, which is thereby reserved. */
+    if (!id || !ring_has_room(ring, 2)) {
+        drop(ring);
+        return scope;
+    }
+    scope.instance = ((uint64_t)ring->id << RING_INSTANCE_SHIFT) | ++ring->next_instance;
+    scope.name_id = id;
+    scope.depth = this_depth++;
+    scope.generation = generation;
+    ring_push(ring, &(struct row){.mono_ns = clock_mono_ns(),
+                                  .instance = scope.instance,
+                                  .name_id = id,
+                                  .depth = scope.depth,
+                                  .generation = generation,
+                                  .kind = ROW_SCOPE_BEGIN});
+    ring->open++;
+    return scope;
+}
+
+void gpufl_scope_end(struct gpufl_scope scope)
+{
+    struct ring *ring = this_ring;
+    if (scope.instance == 0 || !ring || ring->generation != scope.generation ||
+        scope.instance >> RING_INSTANCE_SHIFT != ring->id || ring->open == 0) {
+        return;
+    }
+    ring_push(ring, &(struct row){.mono_ns = clock_mono_ns(),
+                                  .instance = scope.instance,
+                                  .name_id = scope.name_id,
+                                  .depth = scope.depth,
+                                  .generation = scope.generation,
+                                  .kind = ROW_SCOPE_END});
+    ring->open--;
+    this_depth = scope.depth;
+}
+
+static void mark(const char *name, enum row_kind kind)
+{
+    uint16_t generation = atomic_load_explicit(&process.generation, memory_order_acquire);
+    struct ring *ring = generation ? current_ring(generation) : NULL;
+    if (!ring) {
+        return;
+    }
+    uint32_t id = name_id(ring, name && *name ? name : "system");
+    if (!id || !ring_has_room(ring, 1)) {
+        drop(ring);
+        return;
+    }
+    ring_push(ring, &(struct row){.mono_ns = clock_mono_ns(),
+                                  .name_id = id,
+                                  .generation = generation,
+                                  .kind = (uint8_t)kind});
+}
+
+void gpufl_system_start(const char *name)
+{
+    mark(name, ROW_SYSTEM_START);
+}
+
+void gpufl_system_stop(const char *name)
+{
+    mark(name, ROW_SYSTEM_STOP);
+}

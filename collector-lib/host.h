@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Host figures from /proc, and who this machine is. */
+#ifndef GPUFL_COLLECTOR_HOST_H
+#define GPUFL_COLLECTOR_HOST_H
+
+#include <stdint.h>
+
+/** What one sample says. ram_used is total minus free, page cache included, as in the
+ * records of the existing clients. */
+struct host_sample {
+    int cpu_pct_x100; /**< percent of all cores × 100 since the sample before */
+    int64_t ram_used_mib;
+    int64_t ram_total_mib;
+};
+
+/** State between samples, and the identity. Fill with host_open. */
+struct host {
+    uint64_t busy;
+    uint64_t total;
+    char hostname[128];
+    char
+        ip_addr[48]; /**< first IPv4 address of an interface that is up; "" without one */
+};
+
+void host_open(struct host *host);
+struct host_sample host_read(struct host *host);
+
+#endif

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Key order and number formats are the wire's: existing readers search these lines by
+ * bytes. */
+#include "collector-lib/records.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "schema/records.h"
+
+/* The part of device figures that a clean 0 must stand for when there is none: flags. */
+static int64_t flag(int64_t value)
+{
+    return value > 0;
+}
+
+static void json_devices(struct text *out, const struct record_state *state)
+{
+    text_puts(out, "[");
+    for (unsigned i = 0; i < state->gpus; i++) {
+        const struct gpu_info *info = &state->info[i];
+        const struct gpu_sample *s = &state->sample[i];
+        text_printf(out, "%s{\"id\":%u,\"name\":", i ? "," : "", i);
+        text_json_string(out, info->name);
+        text_puts(out, ",\"uuid\":");
+        text_json_string(out, info->uuid);
+        text_puts(out, ",\"vendor\":");
+        text_json_string(out, info->vendor);
+        text_printf(out,
+                    ",\"pci_bus\":%d,\"used_mib\":%" PRId64 ",\"free_mib\":%" PRId64
+                    ",\"total_mib\":%" PRId64 ",\"util_gpu_pct\":%" PRId64
+                    ",\"util_mem_pct\":%" PRId64 ",\"temp_c\":%" PRId64
+                    ",\"power_mw\":%" PRId64,
+                    info->pci_bus, s->used_mib, s->free_mib, s->total_mib,
+                    s->gpu_util_pct, s->mem_util_pct, s->temp_c, s->power_mw);
+        text_printf(out,
+                    ",\"clk_gfx_mhz\":%" PRId64 ",\"clk_sm_mhz\":%" PRId64
+                    ",\"clk_mem_mhz\":%" PRId64 ",\"throttle_pwr\":%" PRId64
+                    ",\"throttle_therm\":%" PRId64
+                    ",\"pcie_rx_bw_bps\":-1,\"pcie_tx_bw_bps\":-1}",
+                    s->clock_gfx_mhz, s->clock_sm_mhz, s->clock_mem_mhz,
+                    flag(s->throttle_power), flag(s->throttle_thermal));
+    }
+    text_puts(out, "]");
+}
+
+/* NVML has no source for cache and register sizes: 0 is the wire's "unknown" there. */
+static void json_static(struct text *out, const struct record_state *state,
+                        const char *only_vendor)
+{
+    bool first = true;
+    text_puts(out, "[");
+    for (unsigned i = 0; i < state->gpus; i++) {
+        const struct gpu_info *info = &state->info[i];
+        if (only_vendor && strcmp(info->vendor, only_vendor) != 0) {
+            continue;
+        }
+        text_printf(out, "%s{\"id\":%u,\"name\":", first ? "" : ",", i);
+        first = false;
+        text_json_string(out, info->name);
+        text_puts(out, ",\"uuid\":");
+        text_json_string(out, info->uuid);
+        text_puts(out, ",\"vendor\":");
+        text_json_string(out, info->vendor);
+        text_puts(out, ",\"architecture\":");
+        text_json_string(out, info->architecture);
+        text_printf(
+            out,
+            ",\"compute_major\":%d,\"compute_minor\":%d,\"l2_cache_size_bytes\":0,"
+            "\"shared_mem_per_block_bytes\":0,\"regs_per_block\":0,"
+            "\"multi_processor_count\":0,\"warp_size\":0}",
+            info->compute_major, info->compute_minor);
+    }
+    text_puts(out, "]");
+}
+
+static void json_host(struct text *out, struct host_sample host)
+{
+    text_printf(out,
+                "{\"cpu_pct\":%d.%d,\"ram_used_mib\":%" PRId64
+                ",\"ram_total_mib\":%" PRId64 "}",
+                host.cpu_pct_x100 / 100, host.cpu_pct_x100 / 10 % 10, host.ram_used_mib,
+                host.ram_total_mib);
+}
+
+static void json_who(struct text *out, const struct record_context *context)
+{
+    text_printf(out, "\"pid\":%d,\"app\":", context->pid);
+    text_json_string(out, context->app);
+    text_printf(out, ",\"session_id\":\"%s\"", context->session_id);
+}
+
+void record_job_start(struct text *out, const struct record_context *context,
+                      const struct record_state *state, int64_t mono_ns)
+{
+    text_puts(out, "{\"version\":1,\"type\":\"" RECORD_JOB_START "\",");
+    json_who(out, context);
+    text_puts(out, ",\"log_path\":");
+    text_json_string(out, context->log_path);
+    text_printf(out,
+                ",\"ts_ns\":%" PRId64 ",\"hostname\":", mono_ns + context->anchor_ns);
+    text_json_string(out, state->host->hostname);
+    text_puts(out, ",\"ip_addr\":");
+    text_json_string(out, state->host->ip_addr);
+    text_puts(out, ",\"host\":");
+    json_host(out, state->host_sample);
+    text_puts(out, ",\"devices\":");
+    json_devices(out, state);
+    text_puts(out, ",\"gpu_static_devices\":");
+    json_static(out, state, NULL);
+    text_puts(out, ",\"cuda_static_devices\":");
+    json_static(out, state, "NVIDIA");
+    text_puts(out, ",\"rocm_static_devices\":");
+    json_static(out, state, "AMD");
+    text_puts(out,
+              ",\"session_kind\":\"monitor\",\"profiling_engine\":\"nvidia.none\"}\n");
+}
+
+void record_shutdown(struct text *out, const struct record_context *context,
+                     int64_t mono_ns)
+{
+    text_puts(out, "{\"type\":\"" RECORD_SHUTDOWN "\",");
+    json_who(out, context);
+    text_printf(out, ",\"ts_ns\":%" PRId64 "}\n", mono_ns + context->anchor_ns);
+}
+
+void record_system_mark(struct text *out, const struct record_context *context,
+                        const struct record_state *state, bool start, const char *name,
+                        int64_t mono_ns)
+{
+    text_printf(out, "{\"type\":\"%s\",",
+                start ? RECORD_SYSTEM_START : RECORD_SYSTEM_STOP);
+    json_who(out, context);
+    text_puts(out, ",\"name\":");
+    text_json_string(out, name);
+    text_printf(out, ",\"ts_ns\":%" PRId64 ",\"host\":", mono_ns + context->anchor_ns);
+    json_host(out, state->host_sample);
+    text_puts(out, ",\"devices\":");
+    json_devices(out, state);
+    text_puts(out, "}\n");
+}
+
+void record_dictionary(struct text *out, const struct record_context *context,
+                       const struct names *names, uint32_t from, uint32_t to)
+{
+    if (from >= to) {
+        return;
+    }
+    text_printf(out,
+                "{\"version\":1,\"type\":\"" RECORD_DICTIONARY
+                "\",\"session_id\":\"%s\",\"scope_name_dict\":{",
+                context->session_id);
+    for (uint32_t id = from + 1; id <= to; id++) {
+        text_printf(out, "%s\"%u\":", id > from + 1 ? "," : "", id);
+        text_json_string(out, names->name[id]);
+    }
+    text_puts(out, "}}\n");
+}
+
+static void begin_batch(struct text *out, const struct record_context *context,
+                        int version, const char *type)
+{
+    text_printf(out, "{\"version\":%d,\"type\":\"%s\",\"session_id\":\"%s\"", version,
+                type, context->session_id);
+}
+
+static void open_rows(struct text *out, const struct record_context *context,
+                      uint64_t batch_id, int64_t base_mono_ns, const char *columns)
+{
+    text_puts(out, ",\"batch_id\":");
+    text_u64(out, batch_id);
+    text_puts(out, ",\"base_time_ns\":");
+    text_i64(out, base_mono_ns + context->anchor_ns);
+    text_puts(out, ",\"columns\":");
+    text_puts(out, columns);
+    text_puts(out, ",\"rows\":[");
+}
+
+static void comma_i64(struct text *out, int64_t value)
+{
+    text_append(out, ",", 1);
+    text_i64(out, value);
+}
+
+static void scope_row(struct text *out, const struct record_context *context,
+                      const struct row *row, int64_t base_ns)
+{
+    text_append(out, "[", 1);
+    text_i64(out, row->mono_ns - base_ns);
+    comma_i64(out, (int64_t)row->instance);
+    comma_i64(out, row->name_id);
+    text_puts(out, row->kind == ROW_SCOPE_BEGIN ? ",0" : ",1");
+    comma_i64(out, row->depth);
+    text_puts(out, ",0,0");
+    comma_i64(out, row->mono_ns + context->anchor_ns);
+    text_append(out, "]", 1);
+}
+
+void record_scopes(struct text *out, const struct record_context *context,
+                   const struct row_list *rows, uint64_t *batch_id)
+{
+    size_t in_batch = 0;
+    int64_t base_ns = 0;
+    for (size_t i = 0; i < rows->count; i++) {
+        const struct row *row = &rows->row[i];
+        if (row->kind != ROW_SCOPE_BEGIN && row->kind != ROW_SCOPE_END) {
+            continue;
+        }
+        if (in_batch == RECORD_MAX_ROWS) {
+            text_puts(out, "]}\n");
+            in_batch = 0;
+        }
+        if (in_batch++ == 0) {
+            base_ns = row->mono_ns;
+            begin_batch(out, context, 3, RECORD_SCOPES);
+            open_rows(out, context, ++*batch_id, base_ns, RECORD_SCOPE_COLUMNS);
+        } else {
+            text_append(out, ",", 1);
+        }
+        scope_row(out, context, row, base_ns);
+    }
+    if (in_batch) {
+        text_puts(out, "]}\n");
+    }
+}
+
+void record_device_metrics(struct text *out, const struct record_context *context,
+                           const struct metric_row *rows, size_t count, uint64_t batch_id)
+{
+    begin_batch(out, context, 1, RECORD_DEVICE_METRICS);
+    open_rows(out, context, batch_id, rows[0].mono_ns, RECORD_DEVICE_COLUMNS);
+    for (size_t i = 0; i < count; i++) {
+        const struct gpu_sample *s = &rows[i].gpu;
+        text_puts(out, i ? ",[" : "[");
+        text_i64(out, rows[i].mono_ns - rows[0].mono_ns);
+        comma_i64(out, rows[i].device);
+        comma_i64(out, s->gpu_util_pct);
+        comma_i64(out, s->mem_util_pct);
+        comma_i64(out, s->temp_c);
+        comma_i64(out, s->power_mw);
+        comma_i64(out, s->used_mib);
+        comma_i64(out, s->total_mib);
+        comma_i64(out, s->clock_sm_mhz);
+        text_append(out, "]", 1);
+    }
+    text_puts(out, "]}\n");
+}
+
+void record_host_metrics(struct text *out, const struct record_context *context,
+                         const struct host *host, const struct metric_row *rows,
+                         size_t count, uint64_t batch_id)
+{
+    begin_batch(out, context, 1, RECORD_HOST_METRICS);
+    text_puts(out, ",\"hostname\":");
+    text_json_string(out, host->hostname);
+    text_puts(out, ",\"ip_addr\":");
+    text_json_string(out, host->ip_addr);
+    open_rows(out, context, batch_id, rows[0].mono_ns, RECORD_HOST_COLUMNS);
+    for (size_t i = 0; i < count; i++) {
+        text_puts(out, i ? ",[" : "[");
+        text_i64(out, rows[i].mono_ns - rows[0].mono_ns);
+        comma_i64(out, rows[i].host.cpu_pct_x100);
+        comma_i64(out, rows[i].host.ram_used_mib);
+        comma_i64(out, rows[i].host.ram_total_mib);
+        text_append(out, "]", 1);
+    }
+    text_puts(out, "]}\n");
+}
+
+void record_ring_full(struct text *out, const struct record_context *context,
+                      uint64_t dropped, int64_t mono_ns)
+{
+    text_printf(out,
+                "{\"version\":1,\"type\":\"capture_capabilities\",\"session_id\":\"%s\","
+                "\"ts_ns\":%" PRId64 ",\"requested_engine\":\"nvidia.none\","
+                "\"selected_engine\":\"nvidia.none\",\"capabilities\":[{\"feature\":"
+                "\"scope_attribution\",\"requested\":true,\"status\":\"partial\","
+                "\"mode\":\"ring\",\"reason_code\":\"ring_full:%" PRIu64
+                "\",\"message\":\"scopes began faster than they could be written\"}]}\n",
+                context->session_id, mono_ns + context->anchor_ns, dropped);
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Formats each record that the collector writes, as schema/README.md lists them. */
+#ifndef GPUFL_COLLECTOR_RECORDS_H
+#define GPUFL_COLLECTOR_RECORDS_H
+
+#include "collector-lib/gpu_source.h"
+#include "collector-lib/host.h"
+#include "collector-lib/names.h"
+#include "collector-lib/ring.h"
+#include "collector-lib/text.h"
+
+/** What every record of a session says about it. */
+struct record_context {
+    const char *session_id;
+    const char *app;
+    const char *log_path;
+    int pid;
+    int64_t anchor_ns; /* realtime minus monotonic */
+};
+
+/** The devices and the host at one moment. */
+struct record_state {
+    const struct host *host;
+    struct host_sample host_sample;
+    unsigned gpus;
+    const struct gpu_info *info;
+    const struct gpu_sample *sample;
+};
+
+void record_job_start(struct text *out, const struct record_context *context,
+                      const struct record_state *state, int64_t mono_ns);
+void record_shutdown(struct text *out, const struct record_context *context,
+                     int64_t mono_ns);
+
+/** system_start (\p start) or system_stop, named \p name. */
+void record_system_mark(struct text *out, const struct record_context *context,
+                        const struct record_state *state, bool start, const char *name,
+                        int64_t mono_ns);
+
+/** Names with ids in (\p from, \p to]. */
+void record_dictionary(struct text *out, const struct record_context *context,
+                       const struct names *names, uint32_t from, uint32_t to);
+
+/** The scope rows among \p rows, at most RECORD_MAX_ROWS a batch; \p batch_id counts on.
+ */
+void record_scopes(struct text *out, const struct record_context *context,
+                   const struct row_list *rows, uint64_t *batch_id);
+
+/** One sample taken at \p mono_ns. */
+struct metric_row {
+    int64_t mono_ns;
+    unsigned device; /* unused by host rows */
+    struct gpu_sample gpu;
+    struct host_sample host;
+};
+
+void record_device_metrics(struct text *out, const struct record_context *context,
+                           const struct metric_row *rows, size_t count,
+                           uint64_t batch_id);
+void record_host_metrics(struct text *out, const struct record_context *context,
+                         const struct host *host, const struct metric_row *rows,
+                         size_t count, uint64_t batch_id);
+
+/** Says that \p dropped scope rows are missing because a ring was full. */
+void record_ring_full(struct text *out, const struct record_context *context,
+                      uint64_t dropped, int64_t mono_ns);
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a session runs with: the caller's options, the environment and the defaults as
+ * one. */
+#ifndef GPUFL_COLLECTOR_SETTINGS_H
+#define GPUFL_COLLECTOR_SETTINGS_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <gpufl/gpufl.h>
+
+#define SETTINGS_ROTATE_BYTES (64u << 20)
+
+struct settings {
+    char app_name[256];
+    char log_path[PATH_MAX];
+    int sample_rate_ms;
+    bool continuous;
+    enum gpufl_backend_kind backend;
+    bool sync_each_write;
+    bool debug;
+    int simulated_gpus;
+    uint64_t rotate_bytes; /* GPUFL_LOG_ROTATE_BYTES */
+};
+
+/** True when GPUFL_DISABLED says so. */
+bool settings_disabled_by_env(void);
+
+/** Resolves \p options (NULL = defaults; a short struct's missing tail takes defaults).
+ *  \return GPUFL_OK; GPUFL_OFF when disabled; GPUFL_ERR_USAGE with one sentence in \p
+ * why. */
+gpufl_status settings_resolve(const struct gpufl_init_options *options,
+                              struct settings *out, char why[256]);
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The collector's one thread: drains rings, samples, formats, appends. */
+#ifndef GPUFL_COLLECTOR_WRITER_H
+#define GPUFL_COLLECTOR_WRITER_H
+
+#include <gpufl/status.h>
+
+#include "collector-lib/names.h"
+#include "collector-lib/ring.h"
+#include "collector-lib/session_dir.h"
+#include "collector-lib/settings.h"
+
+/** A running writer; opaque. */
+struct writer;
+
+/** Takes over \p dir and starts the thread, which blocks all signals. \p rings and \p
+ * names are borrowed until writer_stop. \p generation marks the rows of this session.
+ *  \return GPUFL_OK, GPUFL_ERR_NOMEM or GPUFL_ERR_IO; on failure \p dir is closed. */
+GPUFL_MUST gpufl_status writer_start(const struct settings *settings,
+                                     const struct session_dir *dir, struct rings *rings,
+                                     struct names *names, uint16_t generation,
+                                     struct writer **out);
+
+/** Drains, writes the closing records, ends the thread and frees. NULL is fine. */
+void writer_stop(struct writer *writer);
+
+/** The session id of \p writer; borrowed. */
+const char *writer_session_id(const struct writer *writer);
+
+/** In a forked child: closes the session's descriptors and forgets the thread. */
+void writer_abandon(struct writer *writer);
+
+#endif

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* libgpufl: a GPU job records itself into one directory a session.
+ *
+ *     struct gpufl_init_options options = GPUFL_INIT_OPTIONS_DEFAULT;
+ *     options.app_name = "train";
+ *     options.system_sample_rate_ms = 100;
+ *     options.continuous_system_sampling = true;
+ *     gpufl_init(&options);
+ *     GFL_SCOPE("step") { … }
+ *     gpufl_shutdown();
+ *
+ * Every function may be called from any thread, before gpufl_init and after
+ * gpufl_shutdown (then it does nothing). None of them ends the program, touches a signal
+ * handler or opens a connection. After fork() the child records nothing until it calls
+ * gpufl_init itself. */
+#ifndef GPUFL_H
+#define GPUFL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <gpufl/status.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Where device figures come from. */
+enum gpufl_backend_kind {
+    GPUFL_BACKEND_AUTO = 0, /**< the vendor whose driver answers */
+    GPUFL_BACKEND_NVIDIA = 1,
+    GPUFL_BACKEND_AMD = 2, /**< accepted; no device rows yet, host rows only */
+    GPUFL_BACKEND_NONE = 3 /**< no GPU library is opened */
+};
+
+/** What to record. Fill it by GPUFL_INIT_OPTIONS_DEFAULT or gpufl_init_options_default(),
+ *  then change fields. Strings are copied by gpufl_init; NULL counts as "".
+ *  A field that differs from its default beats the environment, the environment beats the
+ *  default; GPUFL_DISABLED beats everything. */
+struct gpufl_init_options {
+    size_t
+        struct_size; /**< set by the initialiser; tells which fields the caller knows */
+    const char *app_name; /**< shown by dashboards; default "gpufl" */
+    const char
+        *log_path; /**< directory of the sessions; "" = app_name in the current one */
+    int system_sample_rate_ms;       /**< ms between samples; 0 (default) = none */
+    bool continuous_system_sampling; /**< true: from init to shutdown; false: only inside
+                                          scopes and gpufl_system_start/stop */
+    enum gpufl_backend_kind backend;
+    bool flush_logs_always;   /**< sync the file after each write; slow. Also
+                                   GPUFL_FLUSH_LOGS_ALWAYS */
+    bool enable_debug_output; /**< say on stderr what happens. Also GPUFL_DEBUG */
+    bool enabled;       /**< false: gpufl_init returns GPUFL_OFF, all calls do nothing */
+    int simulated_gpus; /**< 0 to 16 made-up GPUs, vendor "SIMULATED", when no real one
+                             answers; for demos and tests. Also GPUFL_SIMULATED_GPUS */
+};
+
+/** Initialiser with every default. */
+#define GPUFL_INIT_OPTIONS_DEFAULT                                                       \
+    {                                                                                    \
+        sizeof(struct gpufl_init_options), "gpufl", "", 0, false, GPUFL_BACKEND_AUTO,    \
+            false, false, true, 0                                                        \
+    }
+
+/** Fills \p options with the defaults. */
+GPUFL_API void gpufl_init_options_default(struct gpufl_init_options *options);
+
+/** Starts a session: makes `<log_path>/<session id>/` and the writer thread. A session
+ * that runs already is shut down first. \p options may be NULL for the defaults. \return
+ * GPUFL_OK; GPUFL_OFF when switched off (no file, no thread); GPUFL_ERR_USAGE for a field
+ * out of range; GPUFL_ERR_IO when the directory cannot be made (one sentence on stderr
+ * says why). A missing GPU is no error. The job goes on in every case. */
+GPUFL_API gpufl_status gpufl_init(const struct gpufl_init_options *options);
+
+/** Ends the session: writes what is left and the closing records, releases the directory.
+ *  A second call, or one without gpufl_init, does nothing. */
+GPUFL_API void gpufl_shutdown(void);
+
+/** The id of the running session ("" when none) into \p out, NUL-terminated.
+ *  \return GPUFL_OK, or GPUFL_ERR_NOT_FOUND without a session. */
+GPUFL_API gpufl_status gpufl_session_id(char out[40]);
+
+/** True when gpufl is off: by GPUFL_DISABLED (1, true, yes, on in any case) or because
+ * the last gpufl_init had enabled = false. libgpufl-upload asks this too, if both are
+ * loaded. */
+GPUFL_API bool gpufl_is_disabled(void);
+
+/** A running scope; all zero when it is not recorded. Pass it on as it is. */
+struct gpufl_scope {
+    uint64_t instance;
+    uint32_t name_id;
+    uint16_t depth;
+    uint16_t generation;
+};
+
+/** Begins a named region on this thread. \p name is copied once for each distinct text;
+ *  beyond 65,536 names or 8 MiB of text the row says "(other)". Costs well under 100 ns
+ * after a thread's first scope; never blocks. When the writer cannot keep up, the whole
+ * pair is dropped and counted (`capture_capabilities` at the session's end). */
+GPUFL_API struct gpufl_scope gpufl_scope_begin(const char *name);
+
+/** Ends a region. Must be called by the thread that began it; elsewhere it is ignored. */
+GPUFL_API void gpufl_scope_end(struct gpufl_scope scope);
+
+/** Marks the start of a phase of system monitoring; samples are taken until the matching
+ *  gpufl_system_stop, if a sample rate is set. NULL or "" means "system". */
+GPUFL_API void gpufl_system_start(const char *name);
+
+/** Marks the end of a phase. Harmless without a start. */
+GPUFL_API void gpufl_system_stop(const char *name);
+
+#if defined(__GNUC__) && !defined(__cplusplus)
+/** \cond internal */
+struct gpufl_scope_guard {
+    struct gpufl_scope scope;
+    bool entered;
+};
+static inline void gpufl_scope_guard_end(struct gpufl_scope_guard *guard)
+{
+    gpufl_scope_end(guard->scope);
+}
+#define GPUFL_JOIN2(a, b) a##b
+#define GPUFL_JOIN(a, b)  GPUFL_JOIN2(a, b)
+/** \endcond */
+
+/** `GFL_SCOPE("name") { … }` records the block. Leaving it by return or goto ends the
+ * scope too; `break` and `continue` leave this block only, not a loop around it. */
+#define GFL_SCOPE(name)                                                                  \
+    for (struct gpufl_scope_guard GPUFL_JOIN(gpufl_guard_, __LINE__) __attribute__((     \
+             cleanup(gpufl_scope_guard_end))) = {gpufl_scope_begin(name), false};        \
+         !GPUFL_JOIN(gpufl_guard_, __LINE__).entered;                                    \
+         GPUFL_JOIN(gpufl_guard_, __LINE__).entered = true)
+#endif
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
