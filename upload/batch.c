@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Closes batches: reads lines at a stream's position, cuts, encodes. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "schema/protocol.h"
+#include "upload/engine_internal.h"
+#include "upload/ndjson.h"
+
+/* Raised when equal input and level would give other bytes than before. */
+#define PARAMETER_SET 1u
+
+static struct tail_where where_of(const struct stream *st)
+{
+    const struct root *root = st->session->root;
+    return (struct tail_where){
+        .root = root->fd,
+        .path = st->session->path,
+        .channel = root->channel_name[st->channel],
+        .layout = (enum session_layout)st->session->layout,
+        .file = st->file,
+        .offset = st->offset,
+    };
+}
+
+enum codec engine_codec(const struct engine *engine)
+{
+    switch (engine->config.compression) {
+    case COMPRESS_NONE:
+        return CODEC_NONE;
+    case COMPRESS_GZIP:
+        return CODEC_GZIP;
+    case COMPRESS_ZSTD:
+        return engine->origin.no_zstd_ever ? CODEC_GZIP : CODEC_ZSTD;
+    case COMPRESS_AUTO:
+        break;
+    }
+    return engine->origin.zstd && !engine->origin.no_zstd_ever ? CODEC_ZSTD : CODEC_GZIP;
+}
+
+gpufl_status batch_encode(struct offer *offer, size_t raw_len)
+{
+    struct engine *engine = offer->stream->session->root->engine;
+    offer_drop_frame(engine, offer);
+    gpufl_status status =
+        encoder_encode(engine->encoder, (enum codec)offer->fact.codec, engine->raw,
+                       raw_len, &offer->frame, &offer->frame_len);
+    if (status == GPUFL_OK) {
+        engine->frame_bytes += offer->frame_len;
+        offer->crc32 = encode_crc32(0, offer->frame, offer->frame_len);
+    }
+    return status;
+}
+
+static bool grow_raw(struct engine *engine, size_t cap)
+{
+    if (engine->raw_cap >= cap) {
+        return true;
+    }
+    char *raw = realloc(engine->raw, cap + 1); /* one more for an added newline */
+    if (!raw) {
+        return false;
+    }
+    engine->raw = raw;
+    engine->raw_cap = cap;
+    return true;
+}
+
+/* A long line needed a large buffer; the next batch gets the small one back. */
+static void shrink_raw(struct engine *engine)
+{
+    size_t cap = engine->config.max_batch_bytes;
+    char *raw = engine->raw_cap > cap ? realloc(engine->raw, cap + 1) : NULL;
+    if (raw) {
+        engine->raw = raw;
+        engine->raw_cap = cap;
+    }
+}
+
+gpufl_status batch_reread(struct offer *offer, size_t *raw_len)
+{
+    struct engine *engine = offer->stream->session->root->engine;
+    struct tail_where where = where_of(offer->stream);
+    struct tail_chunk chunk;
+    size_t want = (size_t)(offer->fact.end - offer->fact.begin);
+    where.file = offer->fact.file;
+    where.offset = offer->fact.begin;
+    if (want > PROTOCOL_MAX_LINE_BYTES || !grow_raw(engine, want)) {
+        return GPUFL_ERR_NOMEM;
+    }
+    gpufl_status status =
+        tail_read(engine->config.sys, &where, engine->raw, want, &chunk);
+    if (status != GPUFL_OK || chunk.len != want) {
+        return status == GPUFL_OK ? GPUFL_ERR_FORMAT : status;
+    }
+    if (offer->fact.unterminated) {
+        engine->raw[want++] = '\n';
+    }
+    *raw_len = want;
+    return GPUFL_OK;
+}
+
+/* All other channels are at their own shutdown, or the writer is gone and they are empty:
+ * then nothing earlier than this stream's shutdown line is left anywhere. */
+static bool others_done(const struct stream *st)
+{
+    const struct session *session = st->session;
+    for (unsigned i = 0; i < session->streams; i++) {
+        const struct stream *o = &session->stream[i];
+        bool at_end = (o->parked && (!o->offer || o->offer->is_shutdown)) ||
+                      (session->writer_gone && o->drained && !o->offer);
+        if (o != st && !at_end) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The last stream to reach its shutdown lets the others go, which were parked before
+ * theirs. */
+static void release_parked(const struct stream *st, uint64_t now_ms)
+{
+    for (unsigned i = 0; i < st->session->streams; i++) {
+        struct stream *o = &st->session->stream[i];
+        if (o != st && o->parked && !o->offer) {
+            stream_enqueue(o, true, now_ms);
+        }
+    }
+}
+
+static enum made offer_range(struct stream *st, const struct ndjson_cut *cut,
+                             bool unterminated)
+{
+    struct engine *engine = st->session->root->engine;
+    struct offer *offer = offer_new(st);
+    if (!offer) {
+        return MADE_NOTHING;
+    }
+    enum codec codec = engine_codec(engine);
+    offer->is_shutdown = cut->shutdown_first;
+    offer->fact.file = st->file;
+    offer->fact.begin = st->offset;
+    offer->fact.end = st->offset + cut->bytes;
+    offer->fact.lines = cut->lines;
+    offer->fact.codec = (uint8_t)codec;
+    offer->fact.level = codec == CODEC_ZSTD ? (uint8_t)engine->config.zstd_level : 6;
+    offer->fact.parameter_set = PARAMETER_SET;
+    offer->fact.library = encode_library_version(codec);
+    offer->fact.unterminated = unterminated;
+    size_t raw_len = cut->bytes;
+    if (unterminated) {
+        engine->raw[raw_len++] = '\n';
+    }
+    if (batch_encode(offer, raw_len) != GPUFL_OK || !offer_journal(offer)) {
+        offer_free(engine, offer);
+        return MADE_NOTHING;
+    }
+    return MADE_OFFER;
+}
+
+static enum made quarantine_range(struct stream *st, uint64_t end, uint32_t lines,
+                                  const char *reason)
+{
+    struct fact_quarantine fact = {
+        .stream = st->id,
+        .sequence = st->sequence,
+        .file = st->file,
+        .begin = st->offset,
+        .end = end,
+        .lines = lines,
+    };
+    strncat(fact.reason, reason, sizeof fact.reason - 1);
+    return settle_quarantine(st, &fact) ? MADE_STEP : MADE_NOTHING;
+}
+
+/* The end of a file that will not grow, without a newline: half a record from a crash, or
+ * a whole one whose newline is missing. */
+static enum made torn_end(struct stream *st, size_t len)
+{
+    const char *raw = st->session->root->engine->raw;
+    if (identity_is_json_object(raw, len)) {
+        struct ndjson_cut cut = {
+            .bytes = len, .lines = 1, .shutdown_first = ndjson_is_shutdown(raw, len)};
+        return offer_range(st, &cut, true);
+    }
+    return quarantine_range(st, st->offset + len, 1, "torn line at the end of the file");
+}
+
+/* No newline within a batch's size: one long line. Tries with a large buffer, and beyond
+ * that looks for its end only to step over it. */
+static enum made long_line(struct stream *st, bool final)
+{
+    struct engine *engine = st->session->root->engine;
+    struct tail_where where = where_of(st);
+    struct tail_chunk chunk;
+    if (!grow_raw(engine, PROTOCOL_MAX_LINE_BYTES) ||
+        tail_read(engine->config.sys, &where, engine->raw, engine->raw_cap, &chunk) !=
+            GPUFL_OK) {
+        return MADE_NOTHING;
+    }
+    struct ndjson_cut cut = ndjson_cut(
+        engine->raw, chunk.len, (struct ndjson_limits){.max_bytes = 1, .max_lines = 1});
+    if (cut.lines) {
+        return offer_range(st, &cut, false);
+    }
+    if (chunk.at_end) {
+        return final ? torn_end(st, chunk.len) : MADE_NOTHING;
+    }
+    const char *newline = NULL;
+    while (!newline && !chunk.at_end) {
+        where.offset += chunk.len;
+        if (tail_read(engine->config.sys, &where, engine->raw, engine->raw_cap, &chunk) !=
+            GPUFL_OK) {
+            return MADE_NOTHING;
+        }
+        newline = memchr(engine->raw, '\n', chunk.len);
+    }
+    if (!newline && !final) {
+        return MADE_NOTHING; /* still being written */
+    }
+    uint64_t end =
+        where.offset + (newline ? (uint64_t)(newline - engine->raw) + 1 : chunk.len);
+    return quarantine_range(st, end, 1, "line longer than 8 MiB");
+}
+
+static enum made nothing_whole(struct stream *st, const struct tail_chunk *chunk)
+{
+    const struct session *session = st->session;
+    bool final = chunk->sealed || session->writer_gone;
+    if (chunk->len == 0) {
+        if (chunk->sealed && session->layout == SESSION_LIVE) {
+            st->file++; /* this file is wholly behind us */
+            st->offset = 0;
+            return MADE_STEP;
+        }
+        st->drained = true;
+        st->final_file = chunk->sealed;
+        return MADE_NOTHING;
+    }
+    if (!chunk->at_end) {
+        enum made made = long_line(st, final);
+        shrink_raw(session->root->engine);
+        return made;
+    }
+    return final ? torn_end(st, chunk->len) : MADE_NOTHING;
+}
+
+static enum made read_problem(struct stream *st, gpufl_status status)
+{
+    struct session *session = st->session;
+    const char *channel = session->root->channel_name[st->channel];
+    if (status == GPUFL_ERR_NOT_FOUND) {
+        if (session->layout == SESSION_LIVE && st->file <= st->highest) {
+            session_hold(session, channel, "a file is missing before the newest one");
+        }
+        st->drained = st->file > st->highest;
+    } else if (status == GPUFL_ERR_FORMAT) {
+        session_hold(session, channel, "a file is shorter than what was sent of it");
+    } else {
+        session_hold(session, channel, "a file cannot be read");
+    }
+    return MADE_NOTHING;
+}
+
+enum made batch_make(struct stream *st)
+{
+    struct engine *engine = st->session->root->engine;
+    struct tail_where where = where_of(st);
+    struct tail_chunk chunk;
+    struct ndjson_limits limits = {.max_bytes = engine->config.max_batch_bytes,
+                                   .max_lines = engine->config.max_batch_lines};
+    gpufl_status status = tail_read(engine->config.sys, &where, engine->raw,
+                                    engine->config.max_batch_bytes, &chunk);
+    if (status != GPUFL_OK) {
+        return read_problem(st, status);
+    }
+    if (st->offset >= st->split_end) {
+        st->split_lines = 0;
+    } else if (st->split_lines && st->split_lines < limits.max_lines) {
+        limits.max_lines = st->split_lines;
+    }
+    struct ndjson_cut cut = ndjson_cut(engine->raw, chunk.len, limits);
+    if (cut.lines == 0) {
+        return nothing_whole(st, &chunk);
+    }
+    if (cut.shutdown_first) {
+        bool first_time = !st->parked;
+        st->parked = true;
+        if (!others_done(st)) {
+            return MADE_NOTHING;
+        }
+        if (first_time) {
+            release_parked(st, engine->config.sys->now_ms());
+        }
+    }
+    return offer_range(st, &cut, false);
+}

@@ -1,0 +1,441 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One turn: take replies, look, offer, send. */
+#include "upload/engine.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "schema/protocol.h"
+#include "upload/engine_internal.h"
+#include "upload/progress.h"
+
+#define FLUSH_INTERVAL_MS   500u
+#define REQUESTS_PER_SECOND 50u
+#define RESCAN_INTERVAL_MS  10000u
+#define ZSTD_LEVEL          1
+#define GZIP_LEVEL          6
+
+void engine_config_default(struct engine_config *config)
+{
+    *config = (struct engine_config){
+        .sys = &sys_real,
+        .syncer = syncer_inline(&sys_real),
+        .flush_interval_ms = FLUSH_INTERVAL_MS,
+        .max_requests_per_second = REQUESTS_PER_SECOND,
+        .max_batch_bytes = PROTOCOL_MAX_BATCH_BYTES,
+        .max_batch_lines = PROTOCOL_MAX_LINES,
+        .zstd_level = ZSTD_LEVEL,
+        .rescan_interval_ms = RESCAN_INTERVAL_MS,
+        .program = "gpufl",
+    };
+}
+
+gpufl_status engine_open(const struct engine_config *config, struct engine **out)
+{
+    *out = NULL;
+    struct engine *engine = calloc(1, sizeof *engine);
+    if (!engine) {
+        return GPUFL_ERR_NOMEM;
+    }
+    engine->config = *config;
+    engine->encoder = encoder_open(config->zstd_level, GZIP_LEVEL);
+    engine->raw = malloc(config->max_batch_bytes + 1);
+    engine->raw_cap = config->max_batch_bytes;
+    engine->live.last = &engine->live.first;
+    engine->backlog.last = &engine->backlog.first;
+    bucket_init(&engine->bucket, config->max_requests_per_second, config->sys->now_ms());
+    if (!engine->encoder || !engine->raw) {
+        engine_close(engine);
+        return GPUFL_ERR_NOMEM;
+    }
+    *out = engine;
+    return GPUFL_OK;
+}
+
+gpufl_status engine_add_root(struct engine *engine, const char *path,
+                             const struct engine_channels *channels, char why[512])
+{
+    if (engine->roots == ENGINE_ROOTS_MAX) {
+        snprintf(why, 512, "more than %u directories; start a second agent",
+                 ENGINE_ROOTS_MAX);
+        return GPUFL_ERR_USAGE;
+    }
+    struct root *root;
+    gpufl_status status = root_open(engine, path, channels, &root, why);
+    if (status == GPUFL_OK) {
+        engine->root[engine->roots++] = root;
+        for (const struct session *s = root->sessions; s; s = s->next) {
+            if (s->state == SESSION_DONE && session_wanted(s)) {
+                engine->total.streams_done_before += s->streams;
+            }
+        }
+        root_scan(root);
+        root->rescan_at_ms =
+            engine->config.sys->now_ms() + engine->config.rescan_interval_ms;
+    }
+    return status;
+}
+
+void engine_touch(struct engine *engine, unsigned root, const char *session_path)
+{
+    if (root >= engine->roots) {
+        return;
+    }
+    struct session *session =
+        session_path ? root_session(engine->root[root], session_path, false) : NULL;
+    if (session) {
+        session_mark(session);
+    } else {
+        engine->root[root]->rescan_at_ms = 0;
+    }
+}
+
+void engine_rescan(struct engine *engine)
+{
+    for (unsigned i = 0; i < engine->roots; i++) {
+        engine->root[i]->rescan_at_ms = 0;
+    }
+}
+
+void engine_flush(struct engine *engine)
+{
+    engine->flush_now = true;
+    engine->origin.not_before_ms = 0;
+    for (struct offer *o = engine->offers; o; o = o->next) {
+        o->retry_at_ms = 0;
+    }
+    engine_rescan(engine);
+}
+
+/* ---- a turn
+ * ------------------------------------------------------------------------------ */
+
+static bool is_offer(const struct engine *engine, const void *tag)
+{
+    for (const struct offer *o = engine->offers; o; o = o->next) {
+        if (o == tag) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool take_replies(struct engine *engine, uint64_t now_ms)
+{
+    struct transport_reply reply;
+    bool any = false;
+    while (engine->config.transport.next(engine->config.transport.self, &reply)) {
+        any = true;
+        engine->origin.in_flight--;
+        if (reply.tag == &engine->origin) {
+            origin_on_probe(engine, &reply, now_ms);
+        } else if (is_offer(engine, reply.tag)) {
+            settle_reply(reply.tag, &reply, now_ms);
+        } else {
+            session_on_complete_reply(reply.tag, &reply, now_ms);
+        }
+    }
+    return any;
+}
+
+/* A journal that broke is written anew before anything else happens. */
+static void mend_journal(struct root *root, uint64_t now_ms)
+{
+    journal_pump(root->journal);
+    bool broken = journal_broken(root->journal);
+    if (!broken && !journal_wants_rewrite(root->journal)) {
+        return;
+    }
+    if (broken && now_ms < root->journal_retry_ms) {
+        return;
+    }
+    if (root_rewrite(root) != GPUFL_OK) {
+        root->journal_retry_ms = now_ms + JOURNAL_RETRY_MS;
+    } else if (broken) {
+        log_info(root->engine->config.log, "journal.mended", "root=%s", root->path);
+    }
+}
+
+static void look_at_dirty(struct engine *engine, uint64_t now_ms)
+{
+    while (engine->dirty) {
+        struct session *session = engine->dirty;
+        engine->dirty = session->next_dirty;
+        session->dirty = false;
+        session_look(session, now_ms);
+    }
+}
+
+static void complete_sessions(struct engine *engine, uint64_t now_ms)
+{
+    for (unsigned i = 0; i < engine->roots && engine->completing; i++) {
+        for (struct session *s = engine->root[i]->sessions; s; s = s->next) {
+            session_complete_step(s, now_ms);
+        }
+    }
+}
+
+static void earliest(uint64_t *wait_ms, uint64_t at_ms, uint64_t now_ms)
+{
+    uint64_t wait = at_ms > now_ms ? at_ms - now_ms : 0;
+    if (wait < *wait_ms) {
+        *wait_ms = wait;
+    }
+}
+
+static void wait_for_queue(const struct queue *queue, uint64_t *wait_ms, uint64_t now_ms)
+{
+    for (const struct stream *st = queue->first; st; st = st->next) {
+        if (st->offer || journal_broken(st->session->root->journal)) {
+            continue;
+        }
+        uint64_t at = st->due_ms > st->session->hold_until_ms
+                          ? st->due_ms
+                          : st->session->hold_until_ms;
+        earliest(wait_ms, at, now_ms);
+    }
+}
+
+/* When an offer that waits may go: its own time, its session's, the origin's, the
+ * bucket's. */
+static void wait_for_offers(struct engine *engine, uint64_t *wait_ms, uint64_t now_ms)
+{
+    for (const struct offer *o = engine->offers; o; o = o->next) {
+        if (o->state == OFFER_WAITING && !o->stream->session->held) {
+            uint64_t hold = o->stream->session->hold_until_ms;
+            earliest(wait_ms, o->retry_at_ms > hold ? o->retry_at_ms : hold, now_ms);
+        }
+    }
+}
+
+static void wait_for_completion(struct engine *engine, uint64_t *wait_ms, uint64_t now_ms)
+{
+    for (unsigned i = 0; i < engine->roots && engine->completing; i++) {
+        for (struct session *s = engine->root[i]->sessions; s; s = s->next) {
+            if (s->state == SESSION_COMPLETING && !s->complete_in_flight) {
+                earliest(wait_ms, s->complete_at_ms, now_ms);
+            }
+        }
+    }
+}
+
+static uint64_t next_wait(struct engine *engine, uint64_t now_ms)
+{
+    struct origin *origin = &engine->origin;
+    uint64_t sending = ENGINE_FOREVER;
+    uint64_t wait = ENGINE_FOREVER;
+    if (origin->state == ORIGIN_UNASKED) {
+        sending = 0;
+    } else if (origin->state == ORIGIN_KNOWN &&
+               origin->in_flight < (origin_probing(engine) ? 1 : TRANSPORT_SLOTS)) {
+        wait_for_offers(engine, &sending, now_ms);
+        if (offers_have_room(engine)) {
+            wait_for_queue(&engine->live, &sending, now_ms);
+            wait_for_queue(&engine->backlog, &sending, now_ms);
+        }
+        wait_for_completion(engine, &sending, now_ms);
+    }
+    if (sending != ENGINE_FOREVER) {
+        uint64_t floor =
+            origin->not_before_ms > now_ms ? origin->not_before_ms - now_ms : 0;
+        uint64_t tokens = bucket_wait(&engine->bucket, now_ms);
+        floor = floor > tokens ? floor : tokens;
+        wait = sending > floor ? sending : floor;
+        wait = wait ? wait
+                    : 1; /* what could go has gone: something else must happen first */
+    }
+    for (unsigned i = 0; i < engine->roots; i++) {
+        struct root *root = engine->root[i];
+        earliest(&wait, root->rescan_at_ms, now_ms);
+        if (root->progress_ticket != journal_last(root->journal)) {
+            earliest(&wait, root->progress_at_ms, now_ms);
+        }
+        if (journal_broken(root->journal)) {
+            earliest(&wait, root->journal_retry_ms, now_ms);
+        }
+    }
+    return wait;
+}
+
+static void rescan_due(struct engine *engine, uint64_t now_ms)
+{
+    for (unsigned i = 0; i < engine->roots; i++) {
+        struct root *root = engine->root[i];
+        if (now_ms >= root->rescan_at_ms) {
+            root_scan(root);
+            root->rescan_at_ms = now_ms + engine->config.rescan_interval_ms;
+        }
+    }
+}
+
+uint64_t engine_turn(struct engine *engine)
+{
+    uint64_t now_ms = engine->config.sys->now_ms();
+    bool again;
+    rescan_due(engine, now_ms);
+    do {
+        again = take_replies(engine, now_ms);
+        for (unsigned i = 0; i < engine->roots; i++) {
+            mend_journal(engine->root[i], now_ms);
+        }
+        look_at_dirty(engine, now_ms);
+        origin_probe(engine, now_ms);
+        offers_make(engine, now_ms);
+        for (unsigned i = 0; i < engine->roots; i++) {
+            journal_pump(engine->root[i]->journal); /* inline syncs are done now */
+        }
+        offers_send(engine, now_ms);
+        complete_sessions(engine, now_ms);
+        again = again || engine->dirty;
+    } while (again);
+    engine->flush_now = false;
+    for (unsigned i = 0; i < engine->roots; i++) {
+        progress_publish(engine->root[i], now_ms);
+    }
+    return next_wait(engine, now_ms);
+}
+
+/* ---- reporting
+ * ------------------------------------------------------------------------------ */
+
+static bool stream_settled(const struct stream *st)
+{
+    return st->drained && !st->offer;
+}
+
+static bool session_finished(const struct session *session)
+{
+    const struct engine *engine = session->root->engine;
+    if (session->state == SESSION_DONE || !session->present) {
+        return true;
+    }
+    for (unsigned i = 0; i < session->streams; i++) {
+        if (!stream_settled(&session->stream[i])) {
+            return session->held;
+        }
+    }
+    return engine->config.settle_only || session_blocked(session) ||
+           !session->writer_gone;
+}
+
+bool engine_drained(const struct engine *engine)
+{
+    if (engine->dirty || engine->offer_count > 0) {
+        return false;
+    }
+    for (unsigned i = 0; i < engine->roots; i++) {
+        struct root *root = engine->root[i];
+        if (journal_durable(root->journal) < journal_last(root->journal)) {
+            return false;
+        }
+        for (const struct session *s = root->sessions; s; s = s->next) {
+            if (session_wanted(s) && !session_finished(s)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+static void count_session(const struct session *s, struct engine_summary *out)
+{
+    if (!session_wanted(s) || (!s->looked && s->state != SESSION_DONE)) {
+        return;
+    }
+    out->sessions++;
+    out->sessions_done += s->state == SESSION_DONE;
+    out->sessions_live += s->state != SESSION_DONE && !s->writer_gone;
+    out->sessions_blocked += s->state != SESSION_DONE && session_blocked(s);
+    for (unsigned i = 0; i < s->streams && s->state != SESSION_DONE; i++) {
+        const struct stream *st = &s->stream[i];
+        out->streams_pending += !stream_settled(st);
+        unsigned failures = st->offer ? st->offer->failures_alone : 0;
+        out->streams_stuck += failures > 0;
+        if (failures > out->stuck_failures) {
+            out->stuck_failures = failures;
+        }
+    }
+}
+
+void engine_summary(const struct engine *engine, struct engine_summary *out)
+{
+    *out = engine->total;
+    out->sessions = 0;
+    for (unsigned i = 0; i < engine->roots; i++) {
+        const struct root *root = engine->root[i];
+        out->ranges_quarantined += root->quarantines;
+        for (const struct session *s = root->sessions; s; s = s->next) {
+            count_session(s, out);
+        }
+        if (journal_broken(root->journal)) {
+            out->hold = HOLD_JOURNAL;
+        }
+    }
+    out->failures_in_row = engine->origin.failures;
+    out->ever_answered = engine->origin.answered;
+    if (engine->origin.hold) {
+        out->hold = engine->origin.hold;
+        out->hold_status = engine->origin.hold_status;
+    } else if (out->hold == HOLD_NONE && engine->total.hold_status == 402 &&
+               out->streams_pending) {
+        out->hold = HOLD_QUOTA;
+    }
+}
+
+void engine_visit_changed(struct engine *engine,
+                          void (*visit)(void *arg, unsigned root, const char *root_path,
+                                        const char *session_path, bool done),
+                          void *arg)
+{
+    for (unsigned i = 0; i < engine->roots; i++) {
+        struct root *root = engine->root[i];
+        if (!root->visited) {
+            root->visited = true;
+            visit(arg, i, root->path, "", false);
+        }
+        /* New sessions are put in front of the list, done ones are rare: in between
+         * nothing changes, and nothing is walked. */
+        if (root->visit_stamp == root->change_stamp) {
+            continue;
+        }
+        root->visit_stamp = root->change_stamp;
+        for (struct session *s = root->sessions; s; s = s->next) {
+            bool done = s->state == SESSION_DONE || !s->present;
+            if (s->watched == done) {
+                s->watched = !done;
+                visit(arg, i, root->path, s->path, done);
+            }
+        }
+    }
+}
+
+void engine_retry_now(struct engine *engine)
+{
+    engine->origin.not_before_ms = 0;
+}
+
+void engine_set_rescan_interval(struct engine *engine, uint64_t interval_ms)
+{
+    if (engine->config.rescan_interval_ms != interval_ms) {
+        engine->config.rescan_interval_ms = interval_ms;
+        engine_rescan(engine);
+    }
+}
+
+void engine_close(struct engine *engine)
+{
+    if (!engine) {
+        return;
+    }
+    for (unsigned i = 0; i < engine->roots; i++) {
+        struct root *root = engine->root[i];
+        journal_pump(root->journal);
+        root->progress_at_ms = 0;
+        progress_publish(root, engine->config.sys->now_ms());
+        root_close(root);
+    }
+    encoder_close(engine->encoder);
+    free(engine->raw);
+    free(engine);
+}

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the engine's parts share. Included by engine.c, root.c, session.c, offer.c,
+ * settle.c and origin.c only. */
+#ifndef GPUFL_UPLOAD_ENGINE_INTERNAL_H
+#define GPUFL_UPLOAD_ENGINE_INTERNAL_H
+
+#include "upload/backoff.h"
+#include "upload/base/uuid.h"
+#include "upload/encode.h"
+#include "upload/engine.h"
+#include "upload/facts.h"
+#include "upload/journal.h"
+#include "upload/liveness.h"
+#include "upload/reply.h"
+#include "upload/tail.h"
+#include "upload/verdict.h"
+
+/** A refused range is held instead of quarantined after this many in a row. */
+#define REFUSALS_BEFORE_HOLD    8u
+#define FAILURES_ALONE_REPORTED 8u
+#define SLOW_RETRY_MS           60000u
+#define JOURNAL_RETRY_MS        5000u
+#define ROOT_BUCKETS            1024u
+#define FRAME_BYTES_IN_FLIGHT   (1u << 20) /* one more frame may be made at or below this \
+                                            */
+
+/** Files of one channel of one session, read in order. */
+struct stream {
+    struct session *session;
+    struct offer *offer; /**< the one that is out, or NULL */
+    struct stream *next; /**< in the ready queue */
+    uint64_t due_ms;     /**< not before this */
+    uint64_t offset;     /**< settled bytes of file */
+    uint64_t lines;
+    uint64_t refused_lines;
+    uint64_t split_end;   /**< until this offset of file… */
+    uint32_t split_lines; /**< …no batch has more lines; 0 = no limit */
+    uint32_t file;        /**< settled file number, 1 or more */
+    uint32_t sequence;    /**< last one used */
+    uint32_t id;          /**< number in the journal, 0 = not there yet */
+    uint32_t highest;     /**< highest numbered file seen */
+    uint8_t channel;      /**< index into the root's channel_name */
+    uint8_t kind;         /**< enum stream_kind */
+    bool queued;
+    bool drained;          /**< nothing unsettled at the last look */
+    bool parked;           /**< its next line, or its last, is the channel's shutdown */
+    bool final_file;       /**< a final gzip file was read to its end */
+    uint32_t counted_file; /**< last file counted in the summary */
+};
+
+enum session_state {
+    SESSION_OPEN,
+    SESSION_COMPLETING, /**< session-complete is under way or waits */
+    SESSION_DONE,
+};
+
+struct session {
+    struct root *root;
+    struct session *next; /**< in the root */
+    struct session *next_by_path;
+    struct session *next_dirty; /**< in the list of those to look at */
+    struct stream stream[SCAN_CHANNELS_MAX];
+    uint8_t streams;
+    uint8_t layout;
+    uint8_t state;
+    bool dirty;
+    bool watched;     /**< the watcher was told */
+    bool present;     /**< seen by the last scan of the root */
+    bool looked;      /**< layout and streams are known */
+    bool writer_gone; /**< probed before the last scan */
+    bool loss;
+    bool held; /**< for a reason that only a change in the directory can lift */
+    bool complete_in_flight;
+    uint32_t quarantined;
+    unsigned complete_failures;
+    uint64_t complete_at_ms;
+    uint64_t hold_until_ms; /**< workspace limit */
+    uint64_t last_growth_ms;
+    uint64_t seen_bytes;
+    uint64_t done_ticket;
+    const char *id; /**< last component of path */
+    char path[FACTS_PATH_MAX];
+};
+
+/** A watched root. */
+struct root {
+    struct engine *engine;
+    unsigned index;
+    char *path;
+    int fd;       /**< holds the flock */
+    int state_fd; /**< directory of the journal, -1 = memory */
+    struct journal *journal;
+    uint64_t journal_retry_ms;
+    struct engine_channels channels; /**< followed */
+    /** All that are known: the followed ones first, then those only in the journal. */
+    char channel_name[SCAN_CHANNELS_MAX][LAYOUT_CHANNEL_MAX + 1];
+    unsigned channel_names;
+    struct session *sessions;
+    struct session *by_path[ROOT_BUCKETS];
+    uint32_t last_stream_id;
+    struct fact_quarantine *quarantine;
+    size_t quarantines;
+    uint64_t rescan_at_ms;
+    uint64_t progress_at_ms;
+    uint64_t progress_ticket;
+    bool progress_off;     /**< it could not be written; said once */
+    bool visited;          /**< the watcher was told of it */
+    uint64_t change_stamp; /**< raised when a session comes or is done */
+    uint64_t visit_stamp;
+    bool
+        cursor_stale; /**< sessions were completed that the upload cursor does not name */
+};
+
+enum offer_state {
+    OFFER_SYNCING, /**< its record is not on disk yet */
+    OFFER_WAITING, /**< may be sent from retry_at_ms on */
+    OFFER_IN_FLIGHT,
+};
+
+/** A range with an identity. */
+struct offer {
+    struct stream *stream;
+    struct offer *next;
+    struct offer **link;
+    struct fact_offer fact;
+    enum offer_state state;
+    uint64_t ticket;
+    uint64_t retry_at_ms;
+    uint64_t first_failed_ms;
+    unsigned failures_alone;
+    bool maybe_stored;
+    bool is_shutdown;
+    bool paid; /**< its request is already counted in the bucket */
+    void *frame;
+    size_t frame_len;
+    uint32_t crc32;
+    int fd; /**< of a sealed window, else -1 */
+    char id_text[UUID_TEXT];
+};
+
+/** The one backend. */
+struct origin {
+    enum { ORIGIN_UNASKED, ORIGIN_ASKING, ORIGIN_KNOWN } state;
+    bool zstd;
+    bool live_windows;
+    bool no_zstd_ever; /**< it answered 415 */
+    bool answered;
+    unsigned failures;
+    unsigned refusals; /**< single-line refusals since the last acceptance */
+    uint64_t not_before_ms;
+    uint64_t last_ok_ms;
+    unsigned in_flight;
+    enum engine_hold hold;
+    int hold_status;
+};
+
+struct queue {
+    struct stream *first;
+    struct stream **last;
+};
+
+struct engine {
+    struct engine_config config;
+    struct origin origin;
+    struct bucket bucket;
+    struct encoder *encoder;
+    char *raw;
+    size_t raw_cap;
+    struct root *root[ENGINE_ROOTS_MAX];
+    unsigned roots;
+    struct session *dirty;
+    struct queue live;
+    struct queue backlog;
+    struct offer *offers;
+    unsigned offer_count;
+    size_t frame_bytes;
+    unsigned completing; /**< sessions in that state */
+    bool flush_now;
+    struct engine_summary total;
+};
+
+/* root.c */
+gpufl_status root_open(struct engine *engine, const char *path,
+                       const struct engine_channels *channels, struct root **out,
+                       char why[512]);
+void root_scan(struct root *root);
+gpufl_status root_rewrite(struct root *root);
+void root_close(struct root *root);
+struct session *root_session(struct root *root, const char *path, bool create);
+uint64_t root_add_quarantine(struct root *root, const struct fact_quarantine *fact);
+
+/* replay.c */
+struct replay;
+struct replay *replay_open(struct root *root);
+void replay_close(struct replay *replay);
+void replay_record(void *arg, const struct journal_record *record);
+void replay_write_state(void *arg);
+
+/* upload_cursor.c */
+void upload_cursor_write(struct root *root);
+
+/* session.c */
+void session_mark(struct session *session);
+void session_look(struct session *session, uint64_t now_ms);
+void session_complete_step(struct session *session, uint64_t now_ms);
+void session_on_complete_reply(struct session *session,
+                               const struct transport_reply *reply, uint64_t now_ms);
+bool session_wanted(const struct session *session);
+bool session_blocked(const struct session *session);
+struct stream *session_stream(struct session *session, const char *channel);
+void session_hold(struct session *session, const char *channel, const char *reason);
+
+/* offer.c */
+void stream_enqueue(struct stream *stream, bool live, uint64_t due_ms);
+bool offers_have_room(const struct engine *engine);
+void offers_make(struct engine *engine, uint64_t now_ms);
+void offers_send(struct engine *engine, uint64_t now_ms);
+void offer_free(struct engine *engine, struct offer *offer);
+struct offer *offer_restore(struct stream *stream, const struct fact_offer *fact);
+gpufl_status offer_shrink(struct offer *offer);
+void offer_to_back(struct engine *engine, struct offer *offer);
+bool offer_journal(struct offer *offer);
+void offer_drop_frame(struct engine *engine, struct offer *offer);
+
+/* window.c */
+enum made { MADE_OFFER, MADE_NOTHING, MADE_STEP };
+enum made window_make(struct stream *stream);
+gpufl_status window_open(struct stream *stream, struct offer *offer);
+
+/* batch.c */
+enum made batch_make(struct stream *stream);
+struct offer *offer_new(struct stream *stream);
+gpufl_status batch_encode(struct offer *offer, size_t raw_len);
+gpufl_status batch_reread(struct offer *offer, size_t *raw_len);
+enum codec engine_codec(const struct engine *engine);
+
+/* settle.c */
+void settle_reply(struct offer *offer, const struct transport_reply *reply,
+                  uint64_t now_ms);
+bool settle_quarantine(struct stream *stream, const struct fact_quarantine *fact);
+
+/* origin.c */
+bool origin_probing(const struct engine *engine);
+bool origin_ready(const struct engine *engine, uint64_t now_ms);
+void origin_probe(struct engine *engine, uint64_t now_ms);
+void origin_on_probe(struct engine *engine, const struct transport_reply *reply,
+                     uint64_t now_ms);
+void origin_ok(struct engine *engine, uint64_t now_ms);
+void origin_failed(struct engine *engine, uint64_t retry_after_ms, uint64_t now_ms);
+void origin_hold(struct engine *engine, int status, const char *reason, uint64_t now_ms);
+void engine_problem(struct engine *engine, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+#endif

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Fields in order, little-endian; a reader ignores bytes behind the fields it knows. */
+#include "upload/facts.h"
+
+#include "upload/base/bytes.h"
+
+struct out {
+    unsigned char data[JOURNAL_MAX_PAYLOAD];
+    struct bytes b;
+};
+
+static struct bytes *out_begin(struct out *out)
+{
+    out->b = (struct bytes){.at = out->data, .left = sizeof out->data};
+    return &out->b;
+}
+
+static uint64_t out_append(struct out *out, struct journal *journal, enum fact_type type)
+{
+    return out->b.bad ? 0
+                      : journal_append(journal, type, out->data,
+                                       (size_t)(out->b.at - out->data));
+}
+
+static struct bytes in_begin(const struct journal_record *record)
+{
+    return (struct bytes){.at = (unsigned char *)(uintptr_t)record->payload,
+                          .left = record->len};
+}
+
+uint64_t fact_append_stream(struct journal *journal, const struct fact_stream *f)
+{
+    struct out out;
+    struct bytes *b = out_begin(&out);
+    bytes_put_uint(b, f->stream, 4);
+    bytes_put_uint(b, f->kind, 1);
+    bytes_put_uint(b, f->file, 4);
+    bytes_put_uint(b, f->offset, 8);
+    bytes_put_uint(b, f->sequence, 4);
+    bytes_put_uint(b, f->lines, 8);
+    bytes_put_uint(b, f->refused_lines, 8);
+    bytes_put_string(b, f->path);
+    bytes_put_string(b, f->channel);
+    return out_append(&out, journal, FACT_STREAM);
+}
+
+bool fact_read_stream(const struct journal_record *record, struct fact_stream *f)
+{
+    struct bytes b = in_begin(record);
+    f->stream = (uint32_t)bytes_get_uint(&b, 4);
+    f->kind = (uint8_t)bytes_get_uint(&b, 1);
+    f->file = (uint32_t)bytes_get_uint(&b, 4);
+    f->offset = bytes_get_uint(&b, 8);
+    f->sequence = (uint32_t)bytes_get_uint(&b, 4);
+    f->lines = bytes_get_uint(&b, 8);
+    f->refused_lines = bytes_get_uint(&b, 8);
+    bytes_get_string(&b, f->path, sizeof f->path);
+    bytes_get_string(&b, f->channel, sizeof f->channel);
+    return !b.bad && f->kind <= STREAM_VERBATIM && layout_channel_ok(f->channel);
+}
+
+uint64_t fact_append_offer(struct journal *journal, const struct fact_offer *f)
+{
+    struct out out;
+    struct bytes *b = out_begin(&out);
+    bytes_put_uint(b, f->stream, 4);
+    bytes_put_uint(b, f->sequence, 4);
+    bytes_put(b, f->id, sizeof f->id);
+    bytes_put_uint(b, f->file, 4);
+    bytes_put_uint(b, f->begin, 8);
+    bytes_put_uint(b, f->end, 8);
+    bytes_put_uint(b, f->lines, 4);
+    bytes_put_uint(b, f->codec, 1);
+    bytes_put_uint(b, f->level, 1);
+    bytes_put_uint(b, f->parameter_set, 2);
+    bytes_put_uint(b, f->library, 4);
+    bytes_put_uint(b, f->unterminated, 1);
+    bytes_put_uint(b, f->encoding_changed, 1);
+    return out_append(&out, journal, FACT_OFFER);
+}
+
+bool fact_read_offer(const struct journal_record *record, struct fact_offer *f)
+{
+    struct bytes b = in_begin(record);
+    f->stream = (uint32_t)bytes_get_uint(&b, 4);
+    f->sequence = (uint32_t)bytes_get_uint(&b, 4);
+    bytes_get(&b, f->id, sizeof f->id);
+    f->file = (uint32_t)bytes_get_uint(&b, 4);
+    f->begin = bytes_get_uint(&b, 8);
+    f->end = bytes_get_uint(&b, 8);
+    f->lines = (uint32_t)bytes_get_uint(&b, 4);
+    f->codec = (uint8_t)bytes_get_uint(&b, 1);
+    f->level = (uint8_t)bytes_get_uint(&b, 1);
+    f->parameter_set = (uint16_t)bytes_get_uint(&b, 2);
+    f->library = (uint32_t)bytes_get_uint(&b, 4);
+    f->unterminated = (uint8_t)bytes_get_uint(&b, 1);
+    f->encoding_changed = (uint8_t)bytes_get_uint(&b, 1);
+    return !b.bad && f->begin <= f->end;
+}
+
+uint64_t fact_append_settled(struct journal *journal, const struct fact_settled *f)
+{
+    struct out out;
+    struct bytes *b = out_begin(&out);
+    bytes_put_uint(b, f->stream, 4);
+    bytes_put_uint(b, f->sequence, 4);
+    bytes_put_uint(b, f->file, 4);
+    bytes_put_uint(b, f->end, 8);
+    bytes_put_uint(b, f->lines, 4);
+    bytes_put_uint(b, f->how, 1);
+    return out_append(&out, journal, FACT_SETTLED);
+}
+
+bool fact_read_settled(const struct journal_record *record, struct fact_settled *f)
+{
+    struct bytes b = in_begin(record);
+    f->stream = (uint32_t)bytes_get_uint(&b, 4);
+    f->sequence = (uint32_t)bytes_get_uint(&b, 4);
+    f->file = (uint32_t)bytes_get_uint(&b, 4);
+    f->end = bytes_get_uint(&b, 8);
+    f->lines = (uint32_t)bytes_get_uint(&b, 4);
+    f->how = (uint8_t)bytes_get_uint(&b, 1);
+    return !b.bad && f->how <= SETTLED_REFUSED_FINAL;
+}
+
+uint64_t fact_append_quarantine(struct journal *journal, const struct fact_quarantine *f)
+{
+    struct out out;
+    struct bytes *b = out_begin(&out);
+    bytes_put_uint(b, f->stream, 4);
+    bytes_put_uint(b, f->sequence, 4);
+    bytes_put(b, f->id, sizeof f->id);
+    bytes_put_uint(b, f->file, 4);
+    bytes_put_uint(b, f->begin, 8);
+    bytes_put_uint(b, f->end, 8);
+    bytes_put_uint(b, f->lines, 4);
+    bytes_put_uint(b, (uint32_t)f->status, 4);
+    bytes_put_string(b, f->reason);
+    return out_append(&out, journal, FACT_QUARANTINE);
+}
+
+bool fact_read_quarantine(const struct journal_record *record, struct fact_quarantine *f)
+{
+    struct bytes b = in_begin(record);
+    f->stream = (uint32_t)bytes_get_uint(&b, 4);
+    f->sequence = (uint32_t)bytes_get_uint(&b, 4);
+    bytes_get(&b, f->id, sizeof f->id);
+    f->file = (uint32_t)bytes_get_uint(&b, 4);
+    f->begin = bytes_get_uint(&b, 8);
+    f->end = bytes_get_uint(&b, 8);
+    f->lines = (uint32_t)bytes_get_uint(&b, 4);
+    f->status = (int32_t)bytes_get_uint(&b, 4);
+    bytes_get_string(&b, f->reason, sizeof f->reason);
+    return !b.bad;
+}
+
+uint64_t fact_append_session(struct journal *journal, enum fact_type type,
+                             const char *path)
+{
+    struct out out;
+    bytes_put_string(out_begin(&out), path);
+    return out_append(&out, journal, type);
+}
+
+bool fact_read_session(const struct journal_record *record, struct fact_session *f)
+{
+    struct bytes b = in_begin(record);
+    bytes_get_string(&b, f->path, sizeof f->path);
+    return !b.bad;
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The append-only journal: what was offered and what is settled, surviving any crash.
+ *
+ * File: a header (magic, version, generation, root), then records, each behind a 24-byte
+ * frame (magic, payload length, number, CRC-32C, type), padded to 8 bytes; zeros to the
+ * end are free space. Numbers rise by one. All integers are little-endian. A crash leaves
+ * at most a torn tail, which is cut; damage further up is stepped over by looking for the
+ * next frame, and reported. docs/architecture.md lists the record types. */
+#ifndef GPUFL_UPLOAD_JOURNAL_H
+#define GPUFL_UPLOAD_JOURNAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <gpufl/status.h>
+
+#include "upload/base/log.h"
+#include "upload/base/sys.h"
+#include "upload/syncer.h"
+
+#define JOURNAL_FORMAT_VERSION 1u
+#define JOURNAL_MAX_PAYLOAD    4096u
+
+/** An open journal; opaque. */
+struct journal;
+
+struct journal_config {
+    const struct sys *sys;
+    struct syncer syncer;
+    const struct log *log;
+    int dir; /**< directory of the file; borrowed until journal_close; -1 keeps the
+                  journal in memory: nothing survives the process */
+    const char *name; /**< file name in it; copied */
+    const char *root; /**< the watched root it belongs to; copied */
+};
+
+/** One record as replayed. */
+struct journal_record {
+    uint32_t type;
+    const unsigned char *payload; /**< valid during the callback */
+    size_t len;
+};
+
+typedef void (*journal_replay_fn)(void *arg, const struct journal_record *record);
+
+/** Opens the journal and replays its records in order; a missing file is an empty one.
+ * The caller then calls journal_rewrite before anything is appended. \return GPUFL_OK;
+ * GPUFL_ERR_FORMAT for a newer format version or another root's journal (nothing is
+ * touched); GPUFL_ERR_IO; GPUFL_ERR_NOMEM. */
+GPUFL_MUST gpufl_status journal_open(const struct journal_config *config,
+                                     journal_replay_fn replay, void *arg,
+                                     struct journal **out);
+
+/** True when records in the middle were damaged: this once, repeats are possible. */
+bool journal_was_damaged(const struct journal *journal);
+
+/** True when there was no journal before. */
+bool journal_is_new(const struct journal *journal);
+
+/** Writes the whole state anew: temporary file, sync, rename, sync of the directory. \p
+ * state appends it by journal_append. Heals a broken journal. \return GPUFL_OK or
+ * GPUFL_ERR_IO; after a failure the journal is broken. */
+GPUFL_MUST gpufl_status journal_rewrite(struct journal *journal, void (*state)(void *arg),
+                                        void *arg);
+
+/** Appends a record. \return its ticket, or 0: then the journal is broken. */
+uint64_t journal_append(struct journal *journal, uint32_t type, const void *payload,
+                        size_t len);
+
+/** Notices a finished sync and starts the next one when records wait. Call once a turn.
+ */
+void journal_pump(struct journal *journal);
+
+/** The ticket up to which everything is on disk. */
+uint64_t journal_durable(const struct journal *journal);
+
+/** The last ticket given out. */
+uint64_t journal_last(const struct journal *journal);
+
+/** True after a failed write or sync: nothing may be sent until journal_rewrite succeeds.
+ */
+bool journal_broken(const struct journal *journal);
+
+/** True when most of the file is history. */
+bool journal_wants_rewrite(const struct journal *journal);
+
+/** Closes it; waits for a sync under way. NULL is fine. */
+void journal_close(struct journal *journal);
+
+/** Replays \p data, a whole journal file, without opening anything: for status and
+ * fuzzing. \return as journal_open. \p end gets the offset behind the last good record.
+ */
+GPUFL_MUST gpufl_status journal_parse(const unsigned char *data, size_t len,
+                                      journal_replay_fn replay, void *arg, size_t *end,
+                                      uint64_t *last_number, bool *damaged);
+
+#endif

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Is the process that writes a session directory still there? */
+#ifndef GPUFL_UPLOAD_LIVENESS_H
+#define GPUFL_UPLOAD_LIVENESS_H
+
+#include "upload/base/sys.h"
+#include "upload/identity.h"
+
+enum liveness {
+    WRITER_LIVE, /**< holds its lock, or its pid lives on this boot */
+    WRITER_GONE,
+    WRITER_UNKNOWN, /**< no lock file, no permission, another machine */
+};
+
+/** Probes the lock file beneath \p dir (`<session>/.gpufl-session.lock`) without ever
+ * taking it, then, where that tells nothing, the pid of \p manifest (NULL when there is
+ * none). */
+enum liveness liveness_probe(const struct sys *sys, int dir, const char *lock_path,
+                             const struct manifest *manifest);
+
+#endif

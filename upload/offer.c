@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Offers: made when the request budget allows, journalled, sent, kept until settled. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "upload/engine_internal.h"
+#include "upload/ndjson.h"
+
+/* ---- the ready queues ---------------------------------------------------------------
+ */
+
+static void push(struct queue *queue, struct stream *st)
+{
+    if (!queue->first) {
+        queue->last = &queue->first;
+    }
+    st->next = NULL;
+    *queue->last = st;
+    queue->last = &st->next;
+}
+
+static struct stream *pop(struct queue *queue)
+{
+    struct stream *st = queue->first;
+    if (st) {
+        queue->first = st->next;
+        st->next = NULL;
+    }
+    return st;
+}
+
+void stream_enqueue(struct stream *st, bool live, uint64_t due_ms)
+{
+    struct engine *engine = st->session->root->engine;
+    st->drained = false;
+    if (st->queued) {
+        st->due_ms = due_ms < st->due_ms ? due_ms : st->due_ms;
+        return;
+    }
+    st->queued = true;
+    st->due_ms = due_ms;
+    push(live ? &engine->live : &engine->backlog, st);
+}
+
+/* ---- life of an offer ----------------------------------------------------------------
+ */
+
+static struct offer *link_offer(struct stream *st)
+{
+    struct engine *engine = st->session->root->engine;
+    struct offer *offer = calloc(1, sizeof *offer);
+    if (!offer) {
+        return NULL;
+    }
+    offer->stream = st;
+    offer->fd = -1;
+    offer->next = engine->offers;
+    offer->link = &engine->offers;
+    if (engine->offers) {
+        engine->offers->link = &offer->next;
+    }
+    engine->offers = offer;
+    engine->offer_count++;
+    st->offer = offer;
+    return offer;
+}
+
+struct offer *offer_new(struct stream *st)
+{
+    struct offer *offer = link_offer(st);
+    if (offer) {
+        offer->fact.sequence = st->sequence + 1;
+        uuid_make(st->session->root->engine->config.sys, offer->fact.id);
+        uuid_format(offer->fact.id, offer->id_text);
+    }
+    return offer;
+}
+
+struct offer *offer_restore(struct stream *st, const struct fact_offer *fact)
+{
+    struct offer *offer = st->offer ? st->offer : link_offer(st);
+    if (offer) {
+        offer->fact = *fact;
+        offer->maybe_stored = true; /* who knows how far the run before came */
+        offer->state = OFFER_WAITING;
+        uuid_format(fact->id, offer->id_text);
+    }
+    return offer;
+}
+
+void offer_drop_frame(struct engine *engine, struct offer *offer)
+{
+    if (offer->frame) {
+        engine->frame_bytes -= offer->frame_len;
+        free(offer->frame);
+        offer->frame = NULL;
+    }
+}
+
+void offer_free(struct engine *engine, struct offer *offer)
+{
+    offer_drop_frame(engine, offer);
+    if (offer->fd >= 0) {
+        close(offer->fd);
+    }
+    offer->stream->offer = NULL;
+    *offer->link = offer->next;
+    if (offer->next) {
+        offer->next->link = offer->link;
+    }
+    engine->offer_count--;
+    free(offer);
+}
+
+void offer_to_back(struct engine *engine, struct offer *offer)
+{
+    struct offer **end = &engine->offers;
+    *offer->link = offer->next;
+    if (offer->next) {
+        offer->next->link = offer->link;
+    }
+    while (*end) {
+        end = &(*end)->next;
+    }
+    offer->next = NULL;
+    offer->link = end;
+    *end = offer;
+}
+
+static bool journal_stream(struct stream *st)
+{
+    struct root *root = st->session->root;
+    if (st->id) {
+        return true;
+    }
+    struct fact_stream fact = {.stream = root->last_stream_id + 1,
+                               .kind = st->kind,
+                               .file = st->file,
+                               .offset = st->offset,
+                               .sequence = st->sequence,
+                               .lines = st->lines,
+                               .refused_lines = st->refused_lines};
+    strcpy(fact.path, st->session->path);
+    strcpy(fact.channel, root->channel_name[st->channel]);
+    if (!fact_append_stream(root->journal, &fact)) {
+        return false;
+    }
+    st->id = ++root->last_stream_id;
+    return true;
+}
+
+bool offer_journal(struct offer *offer)
+{
+    struct stream *st = offer->stream;
+    if (!journal_stream(st)) {
+        return false;
+    }
+    offer->fact.stream = st->id;
+    offer->ticket = fact_append_offer(st->session->root->journal, &offer->fact);
+    offer->state = OFFER_SYNCING;
+    return offer->ticket != 0;
+}
+
+/* Replaces a refused batch by its first half: a new id, the same sequence. */
+gpufl_status offer_shrink(struct offer *offer)
+{
+    struct stream *st = offer->stream;
+    struct engine *engine = st->session->root->engine;
+    size_t raw_len;
+    uint64_t old_end = offer->fact.end;
+    uint32_t half = offer->fact.lines / 2;
+    gpufl_status status = batch_reread(offer, &raw_len);
+    if (status != GPUFL_OK) {
+        return status;
+    }
+    struct ndjson_limits limits = {.max_bytes = raw_len, .max_lines = half};
+    struct ndjson_cut cut = ndjson_cut(engine->raw, raw_len, limits);
+    uuid_make(engine->config.sys, offer->fact.id);
+    uuid_format(offer->fact.id, offer->id_text);
+    offer->fact.end = offer->fact.begin + cut.bytes;
+    offer->fact.lines = cut.lines;
+    offer->fact.unterminated = 0;
+    offer->fact.encoding_changed = 0;
+    offer->maybe_stored = false;
+    st->split_end = old_end;
+    st->split_lines = half;
+    status = batch_encode(offer, cut.bytes);
+    return status == GPUFL_OK && !offer_journal(offer) ? GPUFL_ERR_IO : status;
+}
+
+/* ---- making ---------------------------------------------------------------------------
+ */
+
+static enum made make_one(struct stream *st)
+{
+    enum made made;
+    do {
+        made = st->kind == STREAM_VERBATIM ? window_make(st) : batch_make(st);
+    } while (made == MADE_STEP);
+    return made;
+}
+
+static bool may_offer(const struct stream *st, uint64_t now_ms)
+{
+    const struct session *session = st->session;
+    return !st->offer && !session->held && session->state == SESSION_OPEN &&
+           now_ms >= session->hold_until_ms && !journal_broken(session->root->journal);
+}
+
+bool offers_have_room(const struct engine *engine)
+{
+    unsigned waiting = 0;
+    for (const struct offer *o = engine->offers; o; o = o->next) {
+        waiting +=
+            o->failures_alone == 0; /* one that fails alone stands in nobody's way */
+    }
+    return waiting < TRANSPORT_SLOTS && engine->frame_bytes <= FRAME_BYTES_IN_FLIGHT;
+}
+
+/* Takes the streams that are due from one queue; the others keep their order. */
+static void serve(struct engine *engine, struct queue *queue, uint64_t now_ms)
+{
+    struct queue later = {0};
+    for (struct stream *st; (st = pop(queue));) {
+        bool due = engine->flush_now || st->due_ms <= now_ms;
+        bool ready = due && may_offer(st, now_ms);
+        if (!ready && (st->offer || st->session->held)) {
+            st->queued = false; /* its settling, or a change there, puts it back */
+            continue;
+        }
+        if (!ready || !offers_have_room(engine) ||
+            bucket_take(&engine->bucket, now_ms) > 0) {
+            push(&later, st);
+            continue;
+        }
+        st->queued = false;
+        if (make_one(st) == MADE_OFFER) {
+            st->offer->paid = true;
+        } else {
+            bucket_return(&engine->bucket);
+            if (st->drained) {
+                session_mark(st->session); /* maybe that was the last of it */
+            }
+        }
+    }
+    *queue = later;
+    if (!queue->first) {
+        queue->last = &queue->first;
+    }
+}
+
+static bool has_sendable(const struct engine *engine, uint64_t now_ms)
+{
+    for (const struct offer *o = engine->offers; o; o = o->next) {
+        const struct session *session = o->stream->session;
+        if (o->state != OFFER_WAITING || (o->retry_at_ms <= now_ms && !session->held &&
+                                          session->hold_until_ms <= now_ms)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void offers_make(struct engine *engine, uint64_t now_ms)
+{
+    if (engine->origin.state != ORIGIN_KNOWN || !origin_ready(engine, now_ms)) {
+        return;
+    }
+    /* While the origin fails, one probe is enough, and an offer that waits will do. */
+    if (origin_probing(engine) && has_sendable(engine, now_ms)) {
+        return;
+    }
+    serve(engine, &engine->live, now_ms);
+    serve(engine, &engine->backlog, now_ms);
+}
+
+/* ---- sending --------------------------------------------------------------------------
+ */
+
+/* After a restart, or when the origin has learnt something: the same range under the same
+ * id, maybe as other bytes, which the record then says. */
+static bool encode_again(struct offer *offer)
+{
+    struct stream *st = offer->stream;
+    struct engine *engine = st->session->root->engine;
+    size_t raw_len;
+    if (st->kind == STREAM_VERBATIM) {
+        return window_open(st, offer) == GPUFL_OK;
+    }
+    enum codec codec = engine_codec(engine);
+    uint32_t library = encode_library_version(codec);
+    bool changed = offer->fact.codec != codec || offer->fact.library != library;
+    if (batch_reread(offer, &raw_len) != GPUFL_OK) {
+        return false;
+    }
+    if (changed) {
+        offer->fact.codec = (uint8_t)codec;
+        offer->fact.library = library;
+        offer->fact.encoding_changed = 1;
+    }
+    return batch_encode(offer, raw_len) == GPUFL_OK && (!changed || offer_journal(offer));
+}
+
+static bool submit(struct offer *offer)
+{
+    struct stream *st = offer->stream;
+    struct session *session = st->session;
+    struct engine *engine = session->root->engine;
+    bool verbatim = st->kind == STREAM_VERBATIM;
+    enum engine_identity identity = engine->config.identity;
+    struct transport_request request = {
+        .kind = TRANSPORT_BATCH,
+        .session = session->id,
+        .encoding = codec_name((enum codec)offer->fact.codec),
+        .window_id = offer->id_text,
+        .window_headers = verbatim || identity == IDENTITY_ON ||
+                          (identity == IDENTITY_AUTO && engine->origin.live_windows),
+        .channel = session->root->channel_name[st->channel],
+        .sequence = offer->fact.sequence,
+        .crc32 = offer->crc32,
+        .body = verbatim ? NULL : offer->frame,
+        .fd = offer->fd,
+        .body_len = verbatim ? (size_t)offer->fact.end : offer->frame_len,
+        .tag = offer,
+    };
+    if (engine->config.transport.submit(engine->config.transport.self, &request) !=
+        GPUFL_OK) {
+        return false;
+    }
+    offer->state = OFFER_IN_FLIGHT;
+    engine->origin.in_flight++;
+    engine->total.requests++;
+    return true;
+}
+
+/* True when the loop may go on to the next offer. */
+static bool send_one(struct engine *engine, struct offer *offer, uint64_t now_ms)
+{
+    struct stream *st = offer->stream;
+    if (offer->state != OFFER_WAITING || now_ms < offer->retry_at_ms ||
+        now_ms < st->session->hold_until_ms || st->session->held) {
+        return true;
+    }
+    bool verbatim = st->kind == STREAM_VERBATIM;
+    if ((verbatim ? offer->fd < 0 : !offer->frame) && !encode_again(offer)) {
+        session_hold(st->session, st->session->root->channel_name[st->channel],
+                     "what was offered before cannot be read again");
+        return true;
+    }
+    if (offer->state != OFFER_WAITING) {
+        return true; /* its changed record must reach the disk first */
+    }
+    if (!offer->paid && bucket_take(&engine->bucket, now_ms) > 0) {
+        return false;
+    }
+    if (!submit(offer)) {
+        offer->paid = true;
+        return false;
+    }
+    offer->paid = false;
+    return true;
+}
+
+void offers_send(struct engine *engine, uint64_t now_ms)
+{
+    for (struct offer *o = engine->offers; o; o = o->next) {
+        struct root *root = o->stream->session->root;
+        if (o->state == OFFER_SYNCING && o->ticket <= journal_durable(root->journal)) {
+            o->state = OFFER_WAITING;
+        }
+    }
+    for (struct offer *o = engine->offers; o; o = o->next) {
+        if (engine->origin.state != ORIGIN_KNOWN || !origin_ready(engine, now_ms) ||
+            !send_one(engine, o, now_ms)) {
+            return;
+        }
+    }
+}

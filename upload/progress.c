@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tells others how far this root is. */
+#include "upload/progress.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "upload/base/file.h"
+#include "upload/engine_internal.h"
+
+#define PROGRESS_INTERVAL_MS 1000u
+#define PROGRESS_MAX_BYTES   (16u << 20)
+#define LINE_BYTES           (FACTS_PATH_MAX + 128)
+
+static size_t stream_count(const struct root *root)
+{
+    size_t count = 0;
+    for (const struct session *s = root->sessions; s; s = s->next) {
+        count += s->streams;
+    }
+    return count;
+}
+
+static char *render(const struct root *root, size_t *len)
+{
+    size_t cap = (stream_count(root) + 1) * LINE_BYTES;
+    char *text = malloc(cap);
+    if (!text) {
+        return NULL;
+    }
+    *len = (size_t)snprintf(text, cap, "gpufl-progress 1 pid=%d program=%.40s\n",
+                            (int)getpid(), root->engine->config.program);
+    for (const struct session *s = root->sessions; s; s = s->next) {
+        for (unsigned i = 0; i < s->streams; i++) {
+            const struct stream *st = &s->stream[i];
+            if (st->id) {
+                *len += (size_t)snprintf(text + *len, LINE_BYTES,
+                                         "%s %s %u %" PRIu64 " %u %u\n", s->path,
+                                         root->channel_name[st->channel], st->file,
+                                         st->offset, st->sequence, st->kind);
+            }
+        }
+    }
+    return text;
+}
+
+static void write_file(struct root *root)
+{
+    const struct sys *sys = root->engine->config.sys;
+    size_t len;
+    char *text = render(root, &len);
+    if (!text) {
+        return;
+    }
+    if (mkdirat(root->fd, LAYOUT_STATE_DIR, 0755) < 0 && errno != EEXIST) {
+        root->progress_off = true;
+    } else {
+        int dir =
+            sys->open_beneath(root->fd, LAYOUT_STATE_DIR, O_RDONLY | O_DIRECTORY, 0);
+        if (dir < 0 || file_replace(sys, dir, "progress", text, len, false) != GPUFL_OK) {
+            root->progress_off = true;
+        }
+        if (dir >= 0) {
+            close(dir);
+        }
+    }
+    if (root->progress_off) {
+        log_info(root->engine->config.log, "progress.off",
+                 "root=%s reason=\"%s\" note=\"others cannot wait for this uploader\"",
+                 root->path, strerror(errno));
+    }
+    free(text);
+}
+
+/* What is on disk counts. While records keep coming, the state of this moment is behind
+ * the last of them, so it is written once that one is durable. */
+void progress_publish(struct root *root, uint64_t now_ms)
+{
+    uint64_t last = journal_last(root->journal);
+    if (now_ms < root->progress_at_ms || root->progress_ticket == last ||
+        journal_durable(root->journal) < last || journal_broken(root->journal)) {
+        return;
+    }
+    root->progress_ticket = last;
+    root->progress_at_ms = now_ms + PROGRESS_INTERVAL_MS;
+    if (!root->progress_off) {
+        write_file(root);
+    }
+    if (root->cursor_stale) {
+        root->cursor_stale = false;
+        upload_cursor_write(root);
+    }
+}
+
+static bool parse_line(const char *line, struct progress_line *out)
+{
+    char path[FACTS_PATH_MAX + 1];
+    char channel[LAYOUT_CHANNEL_MAX + 2];
+    int end = 0;
+    if (sscanf(line, "%258s %32s %" SCNu32 " %" SCNu64 " %" SCNu32 " %" SCNu32 "%n", path,
+               channel, &out->file, &out->offset, &out->sequence, &out->kind,
+               &end) != 6 ||
+        line[end] || strlen(path) >= sizeof out->path || !layout_channel_ok(channel) ||
+        out->file == 0 || out->kind > STREAM_VERBATIM) {
+        return false;
+    }
+    const char *slash = strchr(path, '/');
+    if (slash) {
+        path[slash - path] = '\0';
+        bool ok = layout_name_ok(path) && layout_name_ok(slash + 1);
+        path[slash - path] = '/';
+        if (!ok) {
+            return false;
+        }
+    } else if (!layout_name_ok(path)) {
+        return false;
+    }
+    strcpy(out->path, path);
+    strcpy(out->channel, channel);
+    return true;
+}
+
+void progress_parse(const char *text, size_t len,
+                    void (*visit)(void *arg, const struct progress_line *line), void *arg)
+{
+    char line[LINE_BYTES];
+    struct progress_line parsed;
+    const char *at = text;
+    while (at < text + len) {
+        const char *end = memchr(at, '\n', (size_t)(text + len - at));
+        if (!end) {
+            return; /* torn */
+        }
+        size_t n = (size_t)(end - at);
+        if (n < sizeof line) {
+            memcpy(line, at, n);
+            line[n] = '\0';
+            if (parse_line(line, &parsed)) {
+                visit(arg, &parsed);
+            }
+        }
+        at = end + 1;
+    }
+}
+
+gpufl_status progress_read(const struct sys *sys, int root_fd,
+                           void (*visit)(void *arg, const struct progress_line *line),
+                           void *arg)
+{
+    char *text;
+    size_t len;
+    gpufl_status status =
+        file_read(sys, root_fd, LAYOUT_PROGRESS, PROGRESS_MAX_BYTES, &text, &len);
+    if (status == GPUFL_OK) {
+        progress_parse(text, len, visit, arg);
+        free(text);
+    }
+    return status;
+}
+
+static void import_line(void *arg, const struct progress_line *line)
+{
+    struct root *root = arg;
+    struct session *session = root_session(root, line->path, true);
+    struct stream *st = session ? session_stream(session, line->channel) : NULL;
+    bool newer = st && (line->file > st->file ||
+                        (line->file == st->file && line->offset > st->offset));
+    if (newer) {
+        st->kind = (uint8_t)line->kind;
+        st->file = line->file;
+        st->offset = line->offset;
+        st->sequence = line->sequence;
+        if (!st->id) {
+            st->id = ++root->last_stream_id;
+        }
+        if (st->offer) {
+            offer_free(root->engine, st->offer);
+        }
+    }
+}
+
+void progress_import(struct root *root)
+{
+    gpufl_status status =
+        progress_read(root->engine->config.sys, root->fd, import_line, root);
+    if (status == GPUFL_OK) {
+        log_info(root->engine->config.log, "progress.imported", "root=%s", root->path);
+    }
+}
+
+void progress_holder(const struct sys *sys, int root_fd, char *out, size_t size)
+{
+    char *text;
+    size_t len;
+    int pid;
+    char program[41];
+    snprintf(out, size, "another process");
+    if (file_read(sys, root_fd, LAYOUT_PROGRESS, PROGRESS_MAX_BYTES, &text, &len) !=
+        GPUFL_OK) {
+        return;
+    }
+    if (sscanf(text, "gpufl-progress 1 pid=%d program=%40s", &pid, program) == 2) {
+        snprintf(out, size, "%s (pid %d)", program, pid);
+    }
+    free(text);
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `<root>/.gpufl-agent/progress`: what the holder of a root has durably settled, for
+ * others to read. Advisory; also second evidence when the journal was lost.
+ *
+ *     gpufl-progress 1 pid=<pid> program=<name>
+ *     <session path> <channel> <file> <offset> <sequence> <kind>
+ */
+#ifndef GPUFL_UPLOAD_PROGRESS_H
+#define GPUFL_UPLOAD_PROGRESS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "upload/base/sys.h"
+#include "upload/facts.h"
+
+struct root;
+
+/** One line. */
+struct progress_line {
+    char path[FACTS_PATH_MAX];
+    char channel[LAYOUT_CHANNEL_MAX + 1];
+    uint32_t file;
+    uint64_t offset;
+    uint32_t sequence;
+    uint32_t kind;
+};
+
+/** Writes the file when something was settled and its record is on disk; at most once a
+ *  second. */
+void progress_publish(struct root *root, uint64_t now_ms);
+
+/** Takes positions for streams that the journal does not know. */
+void progress_import(struct root *root);
+
+/** Who holds the root, as far as the file tells, as words for a person. */
+void progress_holder(const struct sys *sys, int root_fd, char *out, size_t size);
+
+/** Calls \p visit for each line of \p text. Lines that cannot be read are skipped. */
+void progress_parse(const char *text, size_t len,
+                    void (*visit)(void *arg, const struct progress_line *line),
+                    void *arg);
+
+/** Reads the file of the root \p root_fd and visits its lines.
+ *  \return GPUFL_OK, GPUFL_ERR_NOT_FOUND, GPUFL_ERR_IO… */
+GPUFL_MUST gpufl_status progress_read(const struct sys *sys, int root_fd,
+                                      void (*visit)(void *arg,
+                                                    const struct progress_line *line),
+                                      void *arg);
+
+#endif

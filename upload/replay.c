@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From the journal's records to sessions and streams, and back. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "upload/engine_internal.h"
+
+struct replay {
+    struct root *root;
+    struct stream **stream; /* by number */
+    size_t cap;
+};
+
+struct replay *replay_open(struct root *root)
+{
+    struct replay *replay = calloc(1, sizeof *replay);
+    if (replay) {
+        replay->root = root;
+    }
+    return replay;
+}
+
+void replay_close(struct replay *replay)
+{
+    if (replay) {
+        free(replay->stream);
+        free(replay);
+    }
+}
+
+static struct stream *known(const struct replay *replay, uint32_t id)
+{
+    return id < replay->cap ? replay->stream[id] : NULL;
+}
+
+static bool reserve_id(struct replay *replay, uint32_t id)
+{
+    if (id < replay->cap) {
+        return true;
+    }
+    size_t cap = replay->cap ? replay->cap : 64;
+    while (cap <= id && cap < (1u << 28)) {
+        cap *= 2;
+    }
+    struct stream **more = cap > id ? realloc(replay->stream, cap * sizeof *more) : NULL;
+    if (!more) {
+        return false;
+    }
+    memset(more + replay->cap, 0, (cap - replay->cap) * sizeof *more);
+    replay->stream = more;
+    replay->cap = cap;
+    return true;
+}
+
+static void replay_stream(struct replay *replay, const struct journal_record *record)
+{
+    struct fact_stream fact;
+    if (!fact_read_stream(record, &fact) || !reserve_id(replay, fact.stream)) {
+        return;
+    }
+    struct session *session = root_session(replay->root, fact.path, true);
+    struct stream *st = session ? session_stream(session, fact.channel) : NULL;
+    if (!st) {
+        return; /* more channels than are followed at once */
+    }
+    st->id = fact.stream;
+    st->kind = fact.kind;
+    st->file = fact.file ? fact.file : 1;
+    st->offset = fact.offset;
+    st->sequence = fact.sequence;
+    st->lines = fact.lines;
+    st->refused_lines = fact.refused_lines;
+    /* A channel that is not followed this time keeps its place and stands in nobody's
+     * way. */
+    st->drained = st->parked = st->channel >= replay->root->channels.count;
+    replay->stream[fact.stream] = st;
+    if (fact.stream > replay->root->last_stream_id) {
+        replay->root->last_stream_id = fact.stream;
+    }
+}
+
+static void replay_settled(struct replay *replay, const struct journal_record *record)
+{
+    struct fact_settled fact;
+    struct stream *st;
+    if (!fact_read_settled(record, &fact) || !(st = known(replay, fact.stream))) {
+        return;
+    }
+    st->file = fact.file;
+    st->offset = fact.end;
+    st->sequence = fact.sequence > st->sequence ? fact.sequence : st->sequence;
+    if (fact.how == SETTLED_ACKED) {
+        st->lines += fact.lines;
+    } else {
+        st->refused_lines += fact.lines;
+    }
+    if (st->offer) {
+        offer_free(replay->root->engine, st->offer);
+    }
+}
+
+static void replay_quarantine(struct replay *replay, const struct journal_record *record)
+{
+    struct fact_quarantine fact;
+    struct stream *st;
+    struct root *root = replay->root;
+    if (!fact_read_quarantine(record, &fact) || !(st = known(replay, fact.stream))) {
+        return;
+    }
+    struct fact_quarantine *more =
+        realloc(root->quarantine, (root->quarantines + 1) * sizeof *more);
+    if (more) {
+        root->quarantine = more;
+        root->quarantine[root->quarantines++] = fact;
+        st->session->quarantined++;
+    }
+}
+
+static void replay_session(struct replay *replay, const struct journal_record *record)
+{
+    struct fact_session fact;
+    struct session *session;
+    if (!fact_read_session(record, &fact) ||
+        !(session = root_session(replay->root, fact.path, false))) {
+        return;
+    }
+    if (record->type == FACT_DONE) {
+        session->state = SESSION_DONE;
+        return;
+    }
+    for (unsigned i = 0; i < session->streams; i++) { /* FACT_FORGET */
+        struct stream *st = &session->stream[i];
+        if (st->offer) {
+            offer_free(replay->root->engine, st->offer);
+        }
+        if (st->id < replay->cap) {
+            replay->stream[st->id] = NULL;
+        }
+    }
+    session->streams = 0;
+    session->state = SESSION_OPEN;
+}
+
+void replay_record(void *arg, const struct journal_record *record)
+{
+    struct replay *replay = arg;
+    struct fact_offer offer;
+    struct stream *st;
+    switch (record->type) {
+    case FACT_STREAM:
+        replay_stream(replay, record);
+        break;
+    case FACT_OFFER:
+        if (fact_read_offer(record, &offer) && (st = known(replay, offer.stream))) {
+            offer_restore(st, &offer);
+        }
+        break;
+    case FACT_SETTLED:
+        replay_settled(replay, record);
+        break;
+    case FACT_QUARANTINE:
+        replay_quarantine(replay, record);
+        break;
+    case FACT_DONE:
+    case FACT_FORGET:
+        replay_session(replay, record);
+        break;
+    default:
+        break; /* a later minor addition: what it says is not needed to be safe */
+    }
+}
+
+static void write_stream(struct root *root, const struct stream *st)
+{
+    struct fact_stream fact = {.stream = st->id,
+                               .kind = st->kind,
+                               .file = st->file,
+                               .offset = st->offset,
+                               .sequence = st->sequence,
+                               .lines = st->lines,
+                               .refused_lines = st->refused_lines};
+    strcpy(fact.path, st->session->path);
+    strcpy(fact.channel, root->channel_name[st->channel]);
+    fact_append_stream(root->journal, &fact);
+    if (st->offer) {
+        st->offer->ticket = fact_append_offer(root->journal, &st->offer->fact);
+    }
+}
+
+void replay_write_state(void *arg)
+{
+    struct root *root = arg;
+    for (struct session *s = root->sessions; s; s = s->next) {
+        for (unsigned i = 0; i < s->streams; i++) {
+            if (s->stream[i].id) {
+                write_stream(root, &s->stream[i]);
+            }
+        }
+        if (s->state == SESSION_DONE) {
+            fact_append_session(root->journal, FACT_DONE, s->path);
+        }
+    }
+    for (size_t i = 0; i < root->quarantines; i++) {
+        fact_append_quarantine(root->journal, &root->quarantine[i]);
+    }
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reads the JSON bodies of server replies; all of them are optional and untrusted. */
+#ifndef GPUFL_UPLOAD_REPLY_H
+#define GPUFL_UPLOAD_REPLY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/** What a reply to a batch says. */
+struct reply_batch {
+    bool acknowledged; /**< "window_acknowledged":true */
+    int64_t accepted;  /**< -1 = not said */
+    int64_t rejected;  /**< 0 = not said */
+    bool identity_conflict;
+    bool sequence_conflict;
+    char spool_id[64]; /**< "" = none */
+};
+
+/** What the origin declares at info/version. */
+struct reply_version {
+    bool supported; /**< names wire version 1, or says nothing of versions */
+    bool zstd;
+    bool live_windows; /**< accepts window identity on batches */
+    bool registry;     /**< keeps window ids: repeats are stored once */
+};
+
+/** Never fails: what cannot be read stays at "not said". */
+void reply_read_batch(const char *body, size_t len, struct reply_batch *out);
+void reply_read_version(const char *body, size_t len, struct reply_version *out);
+
+#endif

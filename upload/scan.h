@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One look at a session directory: which layout, which files. */
+#ifndef GPUFL_UPLOAD_SCAN_H
+#define GPUFL_UPLOAD_SCAN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <gpufl/status.h>
+
+#include "schema/layout.h"
+#include "upload/base/sys.h"
+#include "upload/identity.h"
+
+/** Channels of one session that are followed. */
+#define SCAN_CHANNELS_MAX 8u
+
+enum session_layout {
+    SESSION_LIVE,    /**< ours: active `<ch>.log`, sealed `<ch>.N.log`, 1 oldest */
+    SESSION_WINDOWS, /**< v1.3: published `<ch>.N.log[.gz]` with sidecars, 1 oldest */
+    SESSION_PLAIN,   /**< one `<ch>.log` or `<ch>.log.gz` a channel */
+    SESSION_SHIFTED, /**< v1.1 rotated files, 1 newest: not read yet */
+};
+
+struct scan_channel {
+    char name[LAYOUT_CHANNEL_MAX + 1];
+    uint32_t lowest;    /**< lowest numbered payload file, 0 = none */
+    uint32_t highest;   /**< highest numbered payload or sidecar, 0 = none */
+    bool has_active;    /**< `<ch>.log` */
+    bool has_active_gz; /**< `<ch>.log.gz` */
+    uint64_t active_bytes;
+};
+
+struct scan {
+    enum session_layout layout;
+    struct scan_channel channel[SCAN_CHANNELS_MAX];
+    unsigned channels;
+    bool has_lock;
+    bool has_tmp;      /**< a v1.3 writer's unpublished data */
+    bool has_loss;     /**< a loss marker: the session is never complete */
+    bool has_manifest; /**< a valid one */
+    struct manifest manifest;
+    unsigned refused; /**< names that looked like ours but are no regular files, or too
+                         many channels */
+};
+
+/** Looks at `<root>/<path>`, a session whose id is \p id.
+ *  \return GPUFL_OK; GPUFL_ERR_NOT_FOUND when it holds no session file; GPUFL_ERR_IO. */
+GPUFL_MUST gpufl_status scan_session(const struct sys *sys, int root, const char *path,
+                                     const char *id, struct scan *out);
+
+/** Calls \p visit for each subdirectory of `<root>/<path>` ("." for the root itself)
+ * whose name can be a session id, in no order. \return GPUFL_OK or GPUFL_ERR_IO. */
+GPUFL_MUST gpufl_status scan_subdirs(const struct sys *sys, int root, const char *path,
+                                     void (*visit)(void *arg, const char *name),
+                                     void *arg);
+
+#endif

@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One session: looked at when something may have changed, completed when all is settled.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "upload/engine_internal.h"
+#include "upload/ndjson.h"
+
+#define COMPLETE_BASE_MS 1000u
+#define COMPLETE_CAP_MS  60000u
+#define TAIL_LOOK_BYTES  4096u
+
+bool session_wanted(const struct session *session)
+{
+    const struct engine_config *config = &session->root->engine->config;
+    return !config->wanted || config->wanted(config->wanted_arg, session->id);
+}
+
+void session_mark(struct session *session)
+{
+    struct engine *engine = session->root->engine;
+    if (!session->dirty) {
+        session->dirty = true;
+        session->next_dirty = engine->dirty;
+        engine->dirty = session;
+    }
+}
+
+void session_hold(struct session *session, const char *channel, const char *reason)
+{
+    struct engine *engine = session->root->engine;
+    if (!session->held) {
+        log_error(engine->config.log, "session.held",
+                  "session=%s channel=%s reason=\"%s\"", session->id, channel, reason);
+        engine_problem(engine, "session %s, channel %s waits: %s", session->id, channel,
+                       reason);
+    }
+    session->held = true;
+}
+
+bool session_blocked(const struct session *session)
+{
+    if (session->loss || session->held || session->quarantined) {
+        return true;
+    }
+    for (unsigned i = 0; i < session->streams; i++) {
+        if (session->stream[i].refused_lines) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int channel_index(struct root *root, const char *channel)
+{
+    for (unsigned i = 0; i < root->channel_names; i++) {
+        if (strcmp(root->channel_name[i], channel) == 0) {
+            return (int)i;
+        }
+    }
+    if (root->channel_names == SCAN_CHANNELS_MAX) {
+        return -1;
+    }
+    strcpy(root->channel_name[root->channel_names], channel);
+    return (int)root->channel_names++;
+}
+
+struct stream *session_stream(struct session *session, const char *channel)
+{
+    int index = channel_index(session->root, channel);
+    if (index < 0) {
+        return NULL;
+    }
+    for (unsigned i = 0; i < session->streams; i++) {
+        if (session->stream[i].channel == index) {
+            return &session->stream[i];
+        }
+    }
+    struct stream *st = &session->stream[session->streams++];
+    *st = (struct stream){.session = session, .channel = (uint8_t)index, .file = 1};
+    return st;
+}
+
+/* Is something of this channel not settled yet? */
+static bool pending(const struct session *session, const struct stream *st,
+                    const struct scan_channel *seen)
+{
+    switch ((enum session_layout)session->layout) {
+    case SESSION_WINDOWS:
+        return st->file <= seen->highest;
+    case SESSION_PLAIN:
+        return seen->has_active ? seen->active_bytes > st->offset
+                                : seen->has_active_gz && !st->final_file;
+    case SESSION_LIVE:
+        return st->file <= seen->highest ||
+               (seen->has_active && seen->active_bytes > st->offset);
+    case SESSION_SHIFTED:
+        break;
+    }
+    return true;
+}
+
+static uint64_t behind_bytes(const struct stream *st, const struct scan_channel *seen)
+{
+    if (st->file <= seen->highest) {
+        return UINT64_MAX; /* a sealed file is never live data */
+    }
+    return seen->active_bytes > st->offset ? seen->active_bytes - st->offset : 0;
+}
+
+static bool followed(const struct root *root, const char *channel)
+{
+    for (unsigned i = 0; i < root->channels.count; i++) {
+        if (strcmp(root->channels.name[i], channel) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void look_at_channel(struct session *session, const struct scan_channel *seen,
+                            uint64_t now_ms)
+{
+    struct engine *engine = session->root->engine;
+    if (!followed(session->root, seen->name)) {
+        return;
+    }
+    struct stream *st = session_stream(session, seen->name);
+    if (st->kind == STREAM_UNSET) {
+        st->kind = session->layout == SESSION_WINDOWS ? STREAM_VERBATIM : STREAM_BATCHED;
+    }
+    st->highest = seen->highest;
+    session->seen_bytes += seen->active_bytes + seen->highest;
+    if (!pending(session, st, seen)) {
+        st->drained = !st->offer;
+        return;
+    }
+    if (st->offer || (st->parked && !session->writer_gone)) {
+        return;
+    }
+    bool backlog =
+        behind_bytes(st, seen) >= engine->config.max_batch_bytes || session->writer_gone;
+    stream_enqueue(st, !backlog,
+                   backlog ? now_ms : now_ms + engine->config.flush_interval_ms);
+}
+
+/* The last settled line of a stream is its shutdown: for layouts without a lock to probe.
+ */
+static bool ends_in_shutdown(const struct session *session, const struct stream *st)
+{
+    const struct root *root = session->root;
+    char buf[TAIL_LOOK_BYTES];
+    struct tail_chunk chunk;
+    uint64_t back = st->offset < sizeof buf ? st->offset : sizeof buf;
+    struct tail_where where = {.root = root->fd,
+                               .path = session->path,
+                               .channel = root->channel_name[st->channel],
+                               .layout = (enum session_layout)session->layout,
+                               .file = st->file,
+                               .offset = st->offset - back};
+    if (back == 0 ||
+        tail_read(root->engine->config.sys, &where, buf, (size_t)back, &chunk) !=
+            GPUFL_OK ||
+        chunk.len != back || buf[back - 1] != '\n') {
+        return false;
+    }
+    const char *before = back > 1 ? memrchr(buf, '\n', (size_t)back - 1) : NULL;
+    const char *line = before ? before + 1 : buf;
+    return ndjson_is_shutdown(line, (size_t)(buf + back - 1 - line));
+}
+
+static bool all_settled(const struct session *session)
+{
+    for (unsigned i = 0; i < session->streams; i++) {
+        if (!session->stream[i].drained || session->stream[i].offer) {
+            return false;
+        }
+    }
+    return session->streams > 0;
+}
+
+static void set_state(struct session *session, enum session_state state)
+{
+    struct engine *engine = session->root->engine;
+    engine->completing += state == SESSION_COMPLETING;
+    engine->completing -= session->state == SESSION_COMPLETING;
+    session->state = (uint8_t)state;
+}
+
+/* Nothing can be probed: every channel ends in shutdown, or all has been silent for long.
+ */
+static bool ended_by_evidence(const struct session *session, uint64_t now_ms)
+{
+    uint64_t orphan_ms = session->root->engine->config.orphan_timeout_ms;
+    if (orphan_ms && now_ms - session->last_growth_ms >= orphan_ms) {
+        return true;
+    }
+    for (unsigned i = 0; i < session->streams; i++) {
+        if (!ends_in_shutdown(session, &session->stream[i])) {
+            return false;
+        }
+    }
+    return session->streams > 0;
+}
+
+/* The lock first, the directory after it: what a writer that is gone has written is all
+ * in that listing. */
+static gpufl_status look(struct session *session, struct scan *scan)
+{
+    const struct root *root = session->root;
+    const struct sys *sys = root->engine->config.sys;
+    char lock[FACTS_PATH_MAX + LAYOUT_PATH_MAX];
+    snprintf(lock, sizeof lock, "%s/%s", session->path, LAYOUT_LOCK);
+    enum liveness before = liveness_probe(sys, root->fd, lock, NULL);
+    gpufl_status status = scan_session(sys, root->fd, session->path, session->id, scan);
+    if (status == GPUFL_OK && before == WRITER_UNKNOWN && scan->has_manifest) {
+        before = liveness_probe(sys, root->fd, lock, &scan->manifest);
+    }
+    session->writer_gone = before == WRITER_GONE;
+    return status;
+}
+
+static void check_layout(struct session *session, const struct scan *scan)
+{
+    bool changed = session->looked && session->layout != scan->layout;
+    session->held = false; /* looked at anew: the reason may be gone */
+    session->layout = (uint8_t)scan->layout;
+    session->loss = scan->has_loss;
+    session->looked = true;
+    if (scan->layout == SESSION_SHIFTED) {
+        session_hold(session, "*",
+                     "rotated files of the 1.1 layout are not read yet; stop the job, it "
+                     "then holds no number, or upload it with the client that wrote it");
+    } else if (changed && session->streams && session->stream[0].id) {
+        session_hold(session, "*", "its layout changed while it was being read");
+    } else if (scan->layout == SESSION_WINDOWS && scan->has_tmp && session->writer_gone) {
+        session_hold(
+            session, "*",
+            "its writer died with unpublished data in .tmp; nothing of it is lost");
+    }
+}
+
+void session_look(struct session *session, uint64_t now_ms)
+{
+    struct engine *engine = session->root->engine;
+    struct scan scan;
+    uint64_t seen_before = session->seen_bytes;
+    if (session->state == SESSION_DONE || !session_wanted(session)) {
+        return;
+    }
+    gpufl_status status = look(session, &scan);
+    if (status != GPUFL_OK) {
+        if (status == GPUFL_ERR_IO) {
+            session_hold(session, "*", "its directory cannot be read");
+        }
+        return;
+    }
+    check_layout(session, &scan);
+    session->seen_bytes = 0;
+    for (unsigned i = 0; i < scan.channels; i++) {
+        look_at_channel(session, &scan.channel[i], now_ms);
+    }
+    if (session->seen_bytes != seen_before || !session->last_growth_ms) {
+        session->last_growth_ms = now_ms;
+    }
+    if (!all_settled(session)) {
+        set_state(session, SESSION_OPEN);
+        return;
+    }
+    if (!session->writer_gone && !scan.has_lock && !scan.has_tmp &&
+        ended_by_evidence(session, now_ms)) {
+        session->writer_gone = true;
+    }
+    if (session->writer_gone && !session_blocked(session) &&
+        !engine->config.settle_only && session->state == SESSION_OPEN) {
+        set_state(session, SESSION_COMPLETING);
+        session->complete_at_ms = now_ms;
+    }
+}
+
+/* Tells the backend, once everything is durably settled. */
+void session_complete_step(struct session *session, uint64_t now_ms)
+{
+    struct engine *engine = session->root->engine;
+    struct journal *journal = session->root->journal;
+    if (session->state != SESSION_COMPLETING || session->complete_in_flight ||
+        now_ms < session->complete_at_ms || engine->origin.state != ORIGIN_KNOWN ||
+        !origin_ready(engine, now_ms) ||
+        journal_durable(journal) < journal_last(journal) ||
+        bucket_take(&engine->bucket, now_ms) > 0) {
+        return;
+    }
+    struct transport_request request = {
+        .kind = TRANSPORT_COMPLETE, .session = session->id, .fd = -1, .tag = session};
+    if (engine->config.transport.submit(engine->config.transport.self, &request) ==
+        GPUFL_OK) {
+        session->complete_in_flight = true;
+        engine->origin.in_flight++;
+        engine->total.requests++;
+    }
+}
+
+static void done(struct session *session)
+{
+    struct root *root = session->root;
+    uint64_t ticket = fact_append_session(root->journal, FACT_DONE, session->path);
+    if (!ticket) {
+        session->complete_at_ms = root->engine->config.sys->now_ms() + JOURNAL_RETRY_MS;
+        return;
+    }
+    set_state(session, SESSION_DONE);
+    session->done_ticket = ticket;
+    root->cursor_stale = true;
+    root->change_stamp++;
+    log_info(root->engine->config.log, "session.complete", "session=%s", session->id);
+}
+
+void session_on_complete_reply(struct session *session,
+                               const struct transport_reply *reply, uint64_t now_ms)
+{
+    struct engine *engine = session->root->engine;
+    int status = reply->status;
+    session->complete_in_flight = false;
+    engine->origin.answered = engine->origin.answered || status != 0;
+    if (session->state != SESSION_COMPLETING) {
+        return; /* it grew meanwhile */
+    }
+    if (status >= 200 && status <= 299) {
+        origin_ok(engine, now_ms);
+        done(session);
+    } else if (status == 404 || status == 405 || status == 409 || status == 501) {
+        /* An origin without this endpoint, or one that had closed the session itself. */
+        done(session);
+    } else if (status == 401 || status == 403) {
+        origin_hold(engine, status, "check the key", now_ms);
+        session->complete_at_ms = now_ms;
+    } else {
+        session->complete_failures++;
+        session->complete_at_ms =
+            now_ms + backoff_ms(engine->config.sys, session->complete_failures,
+                                COMPLETE_BASE_MS, COMPLETE_CAP_MS, reply->retry_after_ms);
+        origin_failed(engine, reply->retry_after_ms, now_ms);
+    }
+}

@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Applies verdicts: the only place where a position moves. */
+#include <stdio.h>
+#include <string.h>
+
+#include "upload/engine_internal.h"
+
+#define ALONE_BASE_MS 1000u
+#define ALONE_CAP_MS  300000u
+
+static const char *channel_of(const struct stream *st)
+{
+    return st->session->root->channel_name[st->channel];
+}
+
+/* Appends the fact and moves the position. The record is durable before anything that
+ * follows from it is sent or told: later records stand behind it in the same file. */
+static bool advance(struct stream *st, uint32_t file, uint64_t end, uint32_t lines,
+                    enum settled_how how, uint32_t sequence)
+{
+    struct fact_settled fact = {.stream = st->id,
+                                .sequence = sequence,
+                                .file = file,
+                                .end = end,
+                                .lines = lines,
+                                .how = (uint8_t)how};
+    if (!fact_append_settled(st->session->root->journal, &fact)) {
+        return false;
+    }
+    st->file = file;
+    st->offset = end;
+    st->sequence = sequence > st->sequence ? sequence : st->sequence;
+    if (how == SETTLED_ACKED) {
+        st->lines += lines;
+    } else {
+        st->refused_lines += lines;
+    }
+    return true;
+}
+
+static bool advance_offer(const struct offer *offer, uint32_t lines, enum settled_how how)
+{
+    struct stream *st = offer->stream;
+    bool window = st->kind == STREAM_VERBATIM;
+    return advance(st, window ? offer->fact.file + 1 : offer->fact.file,
+                   window ? 0 : offer->fact.end, lines, how, offer->fact.sequence);
+}
+
+/* The offer is over; its stream may have more. */
+static void finish(struct offer *offer, uint64_t now_ms)
+{
+    struct stream *st = offer->stream;
+    struct engine *engine = st->session->root->engine;
+    bool full = offer->fact.lines >= engine->config.max_batch_lines ||
+                offer->fact.end - offer->fact.begin >= engine->config.max_batch_bytes / 2;
+    bool backlog = full || st->kind == STREAM_VERBATIM || st->split_lines;
+    offer_free(engine, offer);
+    stream_enqueue(st, !backlog,
+                   backlog ? now_ms : now_ms + engine->config.flush_interval_ms);
+    session_mark(st->session);
+}
+
+/* The journal could not take the fact: the offer stays as it is and is sent again once
+ * the journal is whole; the registry, or its answer, keeps it from being stored twice. */
+static void stay(struct offer *offer, uint64_t now_ms)
+{
+    offer->maybe_stored = true;
+    offer->state = OFFER_WAITING;
+    offer->retry_at_ms = now_ms + JOURNAL_RETRY_MS;
+}
+
+static void on_acked(struct offer *offer, const struct transport_reply *reply,
+                     const struct reply_batch *said, uint64_t now_ms)
+{
+    struct stream *st = offer->stream;
+    struct engine *engine = st->session->root->engine;
+    uint64_t raw = offer->fact.end - offer->fact.begin;
+    uint32_t lines = offer->fact.lines;
+    uint32_t offer_file = offer->fact.file;
+    if (st->kind == STREAM_VERBATIM && said->accepted >= 0 &&
+        said->accepted <= UINT32_MAX) {
+        lines = (uint32_t)said->accepted;
+    }
+    if (said->rejected > 0) {
+        engine->total.lines_rejected += (uint64_t)said->rejected;
+        log_warn(engine->config.log, "upload.rejected",
+                 "session=%s channel=%s lines=%lld status=%d", st->session->id,
+                 channel_of(st), (long long)said->rejected, reply->status);
+        engine_problem(engine, "the backend rejected %lld lines of session %s",
+                       (long long)said->rejected, st->session->id);
+    }
+    if (!advance_offer(offer, lines, SETTLED_ACKED)) {
+        stay(offer, now_ms);
+        return;
+    }
+    log_debug(engine->config.log, "upload.acked",
+              "session=%s channel=%s sequence=%u lines=%u bytes=%llu", st->session->id,
+              channel_of(st), offer->fact.sequence, lines, (unsigned long long)raw);
+    if (st->counted_file != offer_file) {
+        st->counted_file = offer_file;
+        engine->total.files_acked++;
+    }
+    if (said->spool_id[0] && engine->config.spooled) {
+        engine->config.spooled(engine->config.spooled_arg, said->spool_id);
+    }
+    engine->origin.refusals = 0;
+    engine->total.lines_acked += lines;
+    engine->total.batches_acked += st->kind == STREAM_BATCHED;
+    engine->total.windows_acked += st->kind == STREAM_VERBATIM;
+    engine->total.file_bytes_acked += raw;
+    engine->total.sent_bytes += st->kind == STREAM_BATCHED ? offer->frame_len : raw;
+    finish(offer, now_ms);
+}
+
+static void on_retry(struct offer *offer, const struct transport_reply *reply,
+                     uint64_t now_ms)
+{
+    struct stream *st = offer->stream;
+    struct engine *engine = st->session->root->engine;
+    struct origin *origin = &engine->origin;
+    bool answered = reply->status >= 500;
+    /* Others succeed while this one fails: it backs off by itself. */
+    bool alone =
+        answered && offer->first_failed_ms && origin->last_ok_ms > offer->first_failed_ms;
+    engine->total.retries++;
+    offer->state = OFFER_WAITING;
+    offer->retry_at_ms = now_ms;
+    offer->first_failed_ms = offer->first_failed_ms ? offer->first_failed_ms : now_ms;
+    if (alone) {
+        offer->failures_alone++;
+        offer->retry_at_ms =
+            now_ms + backoff_ms(engine->config.sys, offer->failures_alone, ALONE_BASE_MS,
+                                ALONE_CAP_MS, reply->retry_after_ms);
+        offer_drop_frame(engine, offer);
+    }
+    offer_to_back(engine, offer); /* the next probe is another stream's */
+    origin_failed(engine, reply->retry_after_ms, now_ms);
+    if (origin->failures == 1 || offer->failures_alone == FAILURES_ALONE_REPORTED) {
+        log_warn(engine->config.log, "upload.retry",
+                 "session=%s channel=%s status=%d reason=\"%s\" alone=%u",
+                 st->session->id, channel_of(st), reply->status, reply->error,
+                 offer->failures_alone);
+    }
+    if (reply->status) {
+        engine_problem(engine, "the backend answered %d", reply->status);
+    } else {
+        engine_problem(engine, "no answer: %s", reply->error);
+    }
+}
+
+bool settle_quarantine(struct stream *st, const struct fact_quarantine *fact)
+{
+    struct session *session = st->session;
+    struct engine *engine = session->root->engine;
+    bool window = st->kind == STREAM_VERBATIM;
+    if (!root_add_quarantine(session->root, fact) ||
+        !advance(st, window ? fact->file + 1 : fact->file, window ? 0 : fact->end,
+                 fact->lines, SETTLED_QUARANTINED, fact->sequence)) {
+        return false;
+    }
+    session->quarantined++;
+    log_error(engine->config.log, "upload.quarantined",
+              "session=%s channel=%s file=%u begin=%llu end=%llu status=%d reason=\"%s\"",
+              session->id, channel_of(st), fact->file, (unsigned long long)fact->begin,
+              (unsigned long long)fact->end, fact->status, fact->reason);
+    engine_problem(engine, "session %s, channel %s: a range is quarantined: %s",
+                   session->id, channel_of(st), fact->reason);
+    return true;
+}
+
+static void on_quarantine(struct offer *offer, const struct transport_reply *reply,
+                          uint64_t now_ms)
+{
+    struct stream *st = offer->stream;
+    struct engine *engine = st->session->root->engine;
+    if (++engine->origin.refusals > REFUSALS_BEFORE_HOLD) {
+        offer->state = OFFER_WAITING;
+        origin_hold(engine, reply->status, "it refuses every line", now_ms);
+        return;
+    }
+    struct fact_quarantine fact = {.stream = st->id,
+                                   .sequence = offer->fact.sequence,
+                                   .file = offer->fact.file,
+                                   .begin = offer->fact.begin,
+                                   .end = offer->fact.end,
+                                   .lines = offer->fact.lines,
+                                   .status = reply->status};
+    memcpy(fact.id, offer->fact.id, sizeof fact.id);
+    snprintf(fact.reason, sizeof fact.reason, "HTTP %d %.*s", reply->status,
+             (int)(reply->body_len < 180 ? reply->body_len : 180), reply->body);
+    if (settle_quarantine(st, &fact)) {
+        finish(offer, now_ms);
+    } else {
+        stay(offer, now_ms);
+    }
+}
+
+static void on_refused_final(struct offer *offer, uint64_t now_ms)
+{
+    struct stream *st = offer->stream;
+    struct engine *engine = st->session->root->engine;
+    if (!advance_offer(offer, offer->fact.lines, SETTLED_REFUSED_FINAL)) {
+        stay(offer, now_ms);
+        return;
+    }
+    engine->total.lines_refused_final += offer->fact.lines;
+    log_error(engine->config.log, "upload.refused_final",
+              "session=%s channel=%s lines=%u note=\"the backend had closed the session; "
+              "the file is kept\"",
+              st->session->id, channel_of(st), offer->fact.lines);
+    engine_problem(engine, "the backend had closed session %s before all of it was there",
+                   st->session->id);
+    finish(offer, now_ms);
+}
+
+static void on_quota(struct offer *offer, uint64_t now_ms)
+{
+    struct session *session = offer->stream->session;
+    struct engine *engine = session->root->engine;
+    if (engine->config.skip_on_quota) {
+        on_refused_final(offer, now_ms);
+        return;
+    }
+    if (session->hold_until_ms == 0) {
+        log_error(
+            engine->config.log, "session.quota",
+            "session=%s status=402 note=\"the workspace is at its limit; tried again "
+            "every minute\"",
+            session->id);
+    }
+    engine_problem(engine, "the workspace is at its limit (402), session %s waits",
+                   session->id);
+    offer->state = OFFER_WAITING;
+    session->hold_until_ms = now_ms + SLOW_RETRY_MS;
+    engine->total.hold_status = 402;
+}
+
+static void on_plain_codec(struct offer *offer, uint64_t now_ms)
+{
+    struct engine *engine = offer->stream->session->root->engine;
+    log_warn(engine->config.log, "origin.no_zstd",
+             "status=415 note=\"gzip from now on\"");
+    engine->origin.no_zstd_ever = true;
+    offer_drop_frame(engine, offer); /* encoded anew, as gzip, when it is sent */
+    offer->state = OFFER_WAITING;
+    offer->retry_at_ms = now_ms;
+}
+
+static void on_hold_origin(struct offer *offer, const struct transport_reply *reply,
+                           uint64_t now_ms)
+{
+    char reason[200];
+    const char *hint = reply->status == 401 || reply->status == 403
+                           ? "check the key"
+                           : "check url and api path, or ask the backend's operator";
+    snprintf(reason, sizeof reason, "%s; %.*s", hint,
+             (int)(reply->body_len < 120 ? reply->body_len : 120), reply->body);
+    offer->state = OFFER_WAITING;
+    origin_hold(offer->stream->session->root->engine, reply->status, reason, now_ms);
+}
+
+static enum verdict judge(const struct offer *offer, const struct transport_reply *reply,
+                          const struct reply_batch *said)
+{
+    bool batch = offer->stream->kind == STREAM_BATCHED;
+    struct verdict_case c = {
+        .status = reply->status,
+        .identity_conflict = said->identity_conflict,
+        .sequence_conflict = said->sequence_conflict,
+        .maybe_stored = offer->maybe_stored,
+        .encoding_changed = offer->fact.encoding_changed,
+        .can_split = batch && offer->fact.lines > 1,
+        .is_plain_codec = offer->fact.codec != CODEC_ZSTD,
+    };
+    return verdict_of(&c);
+}
+
+static void on_split(struct offer *offer, uint64_t now_ms)
+{
+    struct stream *st = offer->stream;
+    struct engine *engine = st->session->root->engine;
+    if (offer_shrink(offer) != GPUFL_OK) {
+        session_hold(st->session, channel_of(st), "a refused batch cannot be read again");
+        stay(offer, now_ms);
+    } else {
+        log_info(engine->config.log, "upload.split", "session=%s channel=%s lines=%u",
+                 st->session->id, channel_of(st), offer->fact.lines);
+    }
+}
+
+void settle_reply(struct offer *offer, const struct transport_reply *reply,
+                  uint64_t now_ms)
+{
+    struct session *session = offer->stream->session;
+    struct engine *engine = session->root->engine;
+    struct reply_batch said;
+    reply_read_batch(reply->body, reply->body_len, &said);
+    enum verdict verdict = judge(offer, reply, &said);
+    engine->origin.answered = engine->origin.answered || reply->status != 0;
+    offer->maybe_stored = offer->maybe_stored || reply->maybe_received ||
+                          (verdict == VERDICT_RETRY && reply->status >= 500);
+    if (verdict != VERDICT_RETRY && verdict != VERDICT_HOLD_ORIGIN) {
+        origin_ok(engine, now_ms);
+    }
+    if (verdict != VERDICT_HOLD_SESSION) {
+        session->hold_until_ms = 0;
+        engine->total.hold_status = 0;
+    }
+    switch (verdict) {
+    case VERDICT_ACKED:
+        on_acked(offer, reply, &said, now_ms);
+        break;
+    case VERDICT_RETRY:
+        on_retry(offer, reply, now_ms);
+        break;
+    case VERDICT_HOLD_ORIGIN:
+        on_hold_origin(offer, reply, now_ms);
+        break;
+    case VERDICT_HOLD_SESSION:
+        on_quota(offer, now_ms);
+        break;
+    case VERDICT_SPLIT:
+        on_split(offer, now_ms);
+        break;
+    case VERDICT_QUARANTINE:
+        on_quarantine(offer, reply, now_ms);
+        break;
+    case VERDICT_REFUSED_FINAL:
+        on_refused_final(offer, now_ms);
+        break;
+    case VERDICT_PLAIN_CODEC:
+        on_plain_codec(offer, now_ms);
+        break;
+    }
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The seam to fdatasync: inline for a one-shot upload, a thread of its own in the agent.
+ */
+#ifndef GPUFL_UPLOAD_SYNCER_H
+#define GPUFL_UPLOAD_SYNCER_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "upload/base/sys.h"
+
+/** One sync of one file. Owned by the journal; at most one is under way for each. */
+struct sync_job {
+    int fd;
+    int error;             /**< errno of the sync, 0 = done; valid once `finished` */
+    _Atomic bool finished; /**< set with release by the syncer, read with acquire */
+    struct sync_job *next; /**< the syncer's own, while under way */
+};
+
+/** Starts \p job; may finish it before returning. When finished later, the syncer wakes
+ * the loop. */
+struct syncer {
+    void (*start)(void *self, struct sync_job *job);
+    void *self;
+};
+
+/** A syncer that calls sys->fdatasync at once. \p sys is borrowed. */
+struct syncer syncer_inline(const struct sys *sys);
+
+#endif

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Opens the file a position means, even while the writer renames it, and reads it. */
+#include "upload/tail.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "upload/base/file.h"
+
+#define PATH_BYTES (2 * LAYOUT_PATH_MAX + LAYOUT_PATH_MAX + 8)
+
+static int open_name(const struct sys *sys, const struct tail_where *w, const char *name)
+{
+    char path[PATH_BYTES];
+    snprintf(path, sizeof path, "%s/%s", w->path, name);
+    return file_open(sys, w->root, path);
+}
+
+/* The active file is file N as long as `<ch>.N.log` does not exist. Between our open and
+ * the look at that name the writer may have sealed it: then that name is the file. */
+static int open_live(const struct sys *sys, const struct tail_where *w, bool *sealed)
+{
+    char active[LAYOUT_PATH_MAX];
+    char number[LAYOUT_PATH_MAX];
+    layout_active(active, w->channel, false);
+    layout_numbered(number, w->channel, w->file, false);
+    int fd = open_name(sys, w, number);
+    *sealed = fd >= 0;
+    if (fd >= 0 || errno != ENOENT) {
+        return fd;
+    }
+    fd = open_name(sys, w, active);
+    if (fd < 0) {
+        return -1;
+    }
+    int now_sealed = open_name(sys, w, number);
+    if (now_sealed < 0) {
+        return fd;
+    }
+    close(fd); /* sealed meanwhile: that name is the file, whatever we had opened */
+    *sealed = true;
+    return now_sealed;
+}
+
+static gpufl_status read_plain(const struct sys *sys, int fd, uint64_t offset, char *buf,
+                               size_t cap, struct tail_chunk *out)
+{
+    struct stat st;
+    ssize_t n = file_pread_full(sys, fd, buf, cap, (off_t)offset);
+    if (n < 0 || fstat(fd, &st) < 0) {
+        return GPUFL_ERR_IO;
+    }
+    if ((uint64_t)st.st_size < offset) {
+        return GPUFL_ERR_FORMAT; /* truncated under us */
+    }
+    out->len = (size_t)n;
+    out->size = (uint64_t)st.st_size;
+    out->at_end = offset + out->len >= out->size;
+    return GPUFL_OK;
+}
+
+static gpufl_status read_gzip(int fd, uint64_t offset, char *buf, size_t cap,
+                              struct tail_chunk *out)
+{
+    gpufl_status status = GPUFL_OK;
+    int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    gzFile gz = copy >= 0 ? gzdopen(copy, "rb") : NULL;
+    if (!gz) {
+        if (copy >= 0) {
+            close(copy);
+        }
+        return GPUFL_ERR_IO;
+    }
+    int n = -1;
+    if (gzseek(gz, (z_off_t)offset, SEEK_SET) == (z_off_t)offset) {
+        n = gzread(gz, buf, (unsigned)cap);
+    }
+    if (n < 0) {
+        status = GPUFL_ERR_FORMAT;
+    } else {
+        out->len = (size_t)n;
+        out->at_end = (size_t)n < cap;
+        out->size = offset + out->len;
+        out->sealed = true;
+    }
+    gzclose_r(gz);
+    return status;
+}
+
+static gpufl_status read_plain_layout(const struct sys *sys, const struct tail_where *w,
+                                      char *buf, size_t cap, struct tail_chunk *out)
+{
+    char name[LAYOUT_PATH_MAX];
+    layout_active(name, w->channel, false);
+    int fd = open_name(sys, w, name);
+    bool gz = false;
+    if (fd < 0 && errno == ENOENT) {
+        gz = true;
+        layout_active(name, w->channel, true);
+        fd = open_name(sys, w, name);
+    }
+    if (fd < 0) {
+        return errno == ENOENT ? GPUFL_ERR_NOT_FOUND : GPUFL_ERR_IO;
+    }
+    gpufl_status status = gz ? read_gzip(fd, w->offset, buf, cap, out)
+                             : read_plain(sys, fd, w->offset, buf, cap, out);
+    close(fd);
+    return status;
+}
+
+gpufl_status tail_read(const struct sys *sys, const struct tail_where *w, char *buf,
+                       size_t cap, struct tail_chunk *out)
+{
+    *out = (struct tail_chunk){0};
+    if (w->layout == SESSION_PLAIN) {
+        return read_plain_layout(sys, w, buf, cap, out);
+    }
+    int fd = open_live(sys, w, &out->sealed);
+    if (fd < 0) {
+        return errno == ENOENT ? GPUFL_ERR_NOT_FOUND : GPUFL_ERR_IO;
+    }
+    gpufl_status status = read_plain(sys, fd, w->offset, buf, cap, out);
+    close(fd);
+    return status;
+}
+
+gpufl_status tail_open_window(const struct sys *sys, const struct tail_where *w, int *fd,
+                              bool *gz)
+{
+    char name[LAYOUT_PATH_MAX];
+    for (int try = 0; try < 2; try++) {
+        *gz = try == 0;
+        layout_numbered(name, w->channel, w->file, *gz);
+        *fd = open_name(sys, w, name);
+        if (*fd >= 0) {
+            return GPUFL_OK;
+        }
+        if (errno != ENOENT) {
+            return GPUFL_ERR_IO;
+        }
+    }
+    return GPUFL_ERR_NOT_FOUND;
+}

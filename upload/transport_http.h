@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The transport over HTTP by libcurl's multi interface. */
+#ifndef GPUFL_UPLOAD_TRANSPORT_HTTP_H
+#define GPUFL_UPLOAD_TRANSPORT_HTTP_H
+
+#include <gpufl/status.h>
+
+#include "upload/transport.h"
+
+struct transport_http_config {
+    const char *backend_url; /**< scheme://host[:port]; a path in it is refused */
+    const char *api_path;    /**< NULL or "" = /api/v1 */
+    const char *token;       /**< Bearer token, NULL or "" = none */
+    const char *user_agent;
+    const char *hostname; /**< X-GpuFlight-Hostname, NULL = none */
+    uint64_t connect_timeout_ms;
+    uint64_t read_timeout_ms;  /**< without any byte moving */
+    uint64_t total_timeout_ms; /**< of one request */
+};
+
+/** Opens a transport; everything in \p config is copied. On failure \p why holds one
+ * sentence. \return GPUFL_OK, GPUFL_ERR_USAGE, GPUFL_ERR_NOMEM. */
+GPUFL_MUST gpufl_status transport_http_open(const struct transport_http_config *config,
+                                            struct transport *out, char why[256]);
+
+/** Uses \p token from the next request on. */
+void transport_http_set_token(struct transport *transport, const char *token);
+
+/** Aborts what is under way and frees. Does not wait for a name lookup. */
+void transport_http_close(struct transport *transport);
+
+#endif

@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gpufl_upload_logs(): the engine driven inline, within a budget. */
+#include <gpufl/upload.h>
+
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "schema/truth.h"
+#include "upload/engine.h"
+#include "upload/select.h"
+#include "upload/transport_http.h"
+#include "upload/wait_holder.h"
+
+#define PROGRESS_EVERY_MS 250u
+#define NO_RESCAN_MS      (24u * 3600u * 1000u)
+
+/* In libgpufl, if this process has it: then switching that off silences us too. */
+__attribute__((weak)) bool gpufl_is_disabled(void);
+
+/* One call. */
+struct upload {
+    struct gpufl_upload_options options;
+    struct gpufl_upload_result *result;
+    struct selection selection;
+    struct log log;
+    struct transport transport;
+    struct engine *engine;
+    int root;
+    uint64_t start_ms;
+    uint64_t deadline_ms;
+    uint64_t told_ms;
+    uint64_t bytes_total;
+};
+
+void gpufl_upload_options_default(struct gpufl_upload_options *options)
+{
+    *options = (struct gpufl_upload_options)GPUFL_UPLOAD_OPTIONS_DEFAULT;
+}
+
+/* ---- options
+ * ---------------------------------------------------------------------------- */
+
+static const char *or_env(const char *value, const char *name)
+{
+    const char *env = getenv(name);
+    return value && *value ? value : env ? env : "";
+}
+
+static bool disabled(void)
+{
+    return truth_of(getenv("GPUFL_DISABLED")) ||
+           (gpufl_is_disabled && gpufl_is_disabled());
+}
+
+static void fill_options(struct upload *u, const struct gpufl_upload_options *given)
+{
+    gpufl_upload_options_default(&u->options);
+    if (given && given->struct_size >= sizeof(size_t)) {
+        size_t known =
+            given->struct_size < sizeof *given ? given->struct_size : sizeof *given;
+        memcpy(&u->options, given, known);
+    }
+    struct gpufl_upload_options *o = &u->options;
+    o->backend_url = or_env(o->backend_url, "GPUFL_BACKEND_URL");
+    o->api_key = or_env(o->api_key, "GPUFL_API_KEY");
+    o->api_path = or_env(o->api_path, "GPUFL_API_PATH");
+    o->log_path = o->log_path ? o->log_path : "";
+    o->session_id = o->session_id ? o->session_id : "";
+    o->state_dir = o->state_dir ? o->state_dir : "";
+}
+
+__attribute__((format(printf, 3, 4))) static gpufl_status
+say(struct upload *u, gpufl_status status, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(u->result->message, sizeof u->result->message, format, args);
+    va_end(args);
+    return status;
+}
+
+static gpufl_status check_options(struct upload *u)
+{
+    const struct gpufl_upload_options *o = &u->options;
+    static const char *const hint =
+        "set it in the options, by flag or in the environment";
+    if (!*o->log_path) {
+        return say(u, GPUFL_ERR_USAGE,
+                   "log_path is missing: give the directory that holds "
+                   "the sessions");
+    }
+    if (!*o->backend_url) {
+        return say(u, GPUFL_ERR_USAGE, "backend_url (GPUFL_BACKEND_URL) is missing: %s",
+                   hint);
+    }
+    if (!*o->api_key) {
+        return say(u, GPUFL_ERR_USAGE, "api_key (GPUFL_API_KEY) is missing: %s", hint);
+    }
+    if (*o->session_id && o->all_sessions) {
+        return say(u, GPUFL_ERR_USAGE,
+                   "session_id and all_sessions exclude each other: give one");
+    }
+    if (o->total_timeout_ms <= 0 || o->connect_timeout_ms <= 0 ||
+        o->read_timeout_ms <= 0 || o->max_retries < 0) {
+        return say(u, GPUFL_ERR_USAGE,
+                   "timeouts must be above 0 ms and max_retries not below 0");
+    }
+    return GPUFL_OK;
+}
+
+/* ---- what the engine asks for and tells
+ * --------------------------------------------------- */
+
+static bool wanted(void *arg, const char *session_id)
+{
+    return select_has(&((struct upload *)arg)->selection, session_id);
+}
+
+static void on_spooled(void *arg, const char *spool_id)
+{
+    struct gpufl_upload_result *r = ((struct upload *)arg)->result;
+    if (r->spool_id_count < GPUFL_UPLOAD_SPOOL_IDS_MAX) {
+        snprintf(r->spool_ids[r->spool_id_count], sizeof r->spool_ids[0], "%s", spool_id);
+    }
+    r->spool_id_count++;
+}
+
+static void on_log(void *arg, enum log_level level, const char *line)
+{
+    struct upload *u = arg;
+    struct gpufl_upload_result *r = u->result;
+    if (r->warning_count < GPUFL_UPLOAD_WARNINGS_MAX) {
+        snprintf(r->warnings[r->warning_count], sizeof r->warnings[0], "%s", line);
+    }
+    r->warning_count++;
+    if (u->options.diagnostic) {
+        u->options.diagnostic(u->options.diagnostic_arg, level == LOG_AT_ERROR ? 0 : 1,
+                              line);
+    }
+}
+
+static void tell_progress(struct upload *u, bool last)
+{
+    uint64_t now_ms = sys_real.now_ms();
+    if (!u->options.progress || (!last && now_ms - u->told_ms < PROGRESS_EVERY_MS)) {
+        return;
+    }
+    struct engine_summary s;
+    engine_summary(u->engine, &s);
+    struct gpufl_upload_progress progress = {
+        .lines_uploaded = s.lines_acked,
+        .bytes_uploaded = s.file_bytes_acked,
+        .bytes_total = u->bytes_total,
+        .sessions = s.sessions,
+        .sessions_complete = s.sessions_done,
+        .elapsed_ms = (int64_t)(now_ms - u->start_ms),
+    };
+    u->told_ms = now_ms;
+    u->options.progress(u->options.progress_arg, &progress);
+}
+
+/* ---- running
+ * ------------------------------------------------------------------------------ */
+
+static gpufl_status open_root(struct upload *u)
+{
+    const char *path = u->options.log_path;
+    char stripped[4096];
+    size_t len = strlen(path);
+    u->root = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (u->root < 0 && len > 4 && len < sizeof stripped &&
+        strcmp(path + len - 4, ".log") == 0) {
+        snprintf(stripped, sizeof stripped, "%.*s", (int)len - 4, path);
+        u->root = open(stripped, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    }
+    if (u->root < 0) {
+        return say(u, GPUFL_ERR_NOT_FOUND,
+                   "cannot open the directory %.300s; check log_path", path);
+    }
+    return GPUFL_OK;
+}
+
+static gpufl_status choose_sessions(struct upload *u)
+{
+    const struct gpufl_upload_options *o = &u->options;
+    gpufl_status status = select_list(&sys_real, u->root, &u->selection);
+    if (status != GPUFL_OK) {
+        return say(u, status, "cannot list %.300s: %s", o->log_path,
+                   gpufl_status_text(status));
+    }
+    if (!o->all_sessions && (u->selection.count > 0 || *o->session_id)) {
+        status = select_one(&u->selection, o->session_id);
+    }
+    if (status != GPUFL_OK) {
+        return say(u, status, "no session %.128s in %.300s", o->session_id, o->log_path);
+    }
+    for (size_t i = 0; i < u->selection.count; i++) {
+        u->bytes_total += u->selection.session[i].bytes;
+    }
+    u->result->sessions = (unsigned)u->selection.count;
+    return GPUFL_OK;
+}
+
+static gpufl_status open_transport(struct upload *u)
+{
+    const struct gpufl_upload_options *o = &u->options;
+    char hostname[128] = "";
+    char why[256];
+    if (gethostname(hostname, sizeof hostname - 1) < 0 || !layout_name_ok(hostname)) {
+        hostname[0] = '\0';
+    }
+    struct transport_http_config config = {
+        .backend_url = o->backend_url,
+        .api_path = o->api_path,
+        .token = o->api_key,
+        .user_agent = "gpufl-upload/" GPUFL_VERSION,
+        .hostname = hostname,
+        .connect_timeout_ms = (uint64_t)o->connect_timeout_ms,
+        .read_timeout_ms = (uint64_t)o->read_timeout_ms,
+        .total_timeout_ms = (uint64_t)o->total_timeout_ms,
+    };
+    gpufl_status status = transport_http_open(&config, &u->transport, why);
+    return status == GPUFL_OK ? status : say(u, status, "%s", why);
+}
+
+static gpufl_status wait_for_other(struct upload *u, const char *who)
+{
+    if (u->options.force) {
+        return say(u, GPUFL_BUSY, "%s; force needs it to be stopped first", who);
+    }
+    gpufl_status status =
+        wait_for_holder(&sys_real, u->root, &u->selection, u->deadline_ms);
+    if (status == GPUFL_OK) {
+        return say(u, status, "sent by the uploader that serves this directory");
+    }
+    return say(u, status, "%s%s", who,
+               status == GPUFL_BUSY ? "" : "; it was not done within the time limit");
+}
+
+static gpufl_status open_engine(struct upload *u, char why[512])
+{
+    static const enum engine_compression codec[] = {COMPRESS_AUTO, COMPRESS_ZSTD,
+                                                    COMPRESS_GZIP, COMPRESS_NONE};
+    static const struct engine_channels channels = {{"device", "scope", "system", "sass"},
+                                                    4};
+    const struct gpufl_upload_options *o = &u->options;
+    struct engine_config config;
+    engine_config_default(&config);
+    config.log = &u->log;
+    config.transport = u->transport;
+    config.flush_interval_ms = 0;
+    config.max_requests_per_second = 0;
+    config.compression = codec[(unsigned)o->compression < 4 ? o->compression : 0];
+    config.rescan_interval_ms = NO_RESCAN_MS;
+    config.state_dir = *o->state_dir ? o->state_dir : NULL;
+    config.program = "gpufl-upload";
+    config.wanted = wanted;
+    config.wanted_arg = u;
+    config.force = o->force;
+    config.spooled = on_spooled;
+    config.spooled_arg = u;
+    gpufl_status status = engine_open(&config, &u->engine);
+    if (status != GPUFL_OK) {
+        snprintf(why, 512, "out of memory");
+        return status;
+    }
+    char path[64];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", u->root);
+    return engine_add_root(u->engine, path, &channels, why);
+}
+
+/* True when going on makes no sense: a person must act, or nobody answers. */
+static bool give_up(const struct upload *u, const struct engine_summary *s)
+{
+    unsigned most = (unsigned)u->options.max_retries;
+    return s->hold != HOLD_NONE || (most && s->failures_in_row > most) ||
+           (s->streams_stuck > 0 && s->streams_stuck == s->streams_pending && most &&
+            s->stuck_failures > most);
+}
+
+static void run(struct upload *u)
+{
+    struct engine_summary summary;
+    for (;;) {
+        uint64_t wait_ms = engine_turn(u->engine);
+        uint64_t now_ms = sys_real.now_ms();
+        engine_summary(u->engine, &summary);
+        tell_progress(u, false);
+        if (engine_drained(u->engine) || give_up(u, &summary) ||
+            now_ms >= u->deadline_ms) {
+            break;
+        }
+        uint64_t left = u->deadline_ms - now_ms;
+        wait_ms = wait_ms < left ? wait_ms : left;
+        wait_ms = wait_ms < PROGRESS_EVERY_MS ? wait_ms : PROGRESS_EVERY_MS;
+        u->transport.poll(u->transport.self, wait_ms, -1);
+    }
+    tell_progress(u, true);
+}
+
+/* ---- the result
+ * --------------------------------------------------------------------------- */
+
+static void copy_summary(struct upload *u, const struct engine_summary *s)
+{
+    struct gpufl_upload_result *r = u->result;
+    r->files_processed = (size_t)s->files_acked;
+    r->files_skipped_by_cursor = (size_t)s->streams_done_before;
+    r->events_uploaded = s->lines_acked;
+    r->bytes_uploaded = s->file_bytes_acked;
+    r->sessions_complete = s->sessions_done;
+    r->sessions_live = s->sessions_live;
+    r->lines_rejected = s->lines_rejected;
+    r->lines_refused = s->lines_refused_final;
+    r->ranges_quarantined = s->ranges_quarantined;
+    r->http_status = s->hold_status;
+}
+
+static gpufl_status judge(struct upload *u, bool drained)
+{
+    struct engine_summary s;
+    engine_summary(u->engine, &s);
+    copy_summary(u, &s);
+    const char *why = s.last_problem;
+    if (s.hold == HOLD_AUTH) {
+        return say(u, GPUFL_ERR_AUTH, "%s", why);
+    }
+    if (!drained && !s.ever_answered) {
+        return say(u, GPUFL_ERR_CONTACT,
+                   "no contact with %.200s: %s; nothing is lost, run "
+                   "it again",
+                   u->options.backend_url, why);
+    }
+    if (!drained) {
+        return say(u, GPUFL_PARTIAL,
+                   "not all could be sent: %s; nothing is lost, run it "
+                   "again",
+                   why[0] ? why : "the time limit was reached");
+    }
+    if (s.sessions_blocked || s.lines_rejected || s.lines_refused_final) {
+        return say(u, GPUFL_PARTIAL, "sent, but not all was taken: %s",
+                   why[0] ? why : "see gpufl status");
+    }
+    if (s.lines_acked == 0 && s.windows_acked == 0) {
+        return say(u, GPUFL_OK, "nothing to send");
+    }
+    return say(u, GPUFL_OK, "all sent");
+}
+
+static gpufl_status upload(struct upload *u)
+{
+    char why[512];
+    gpufl_status status = check_options(u);
+    if (status == GPUFL_OK) {
+        status = open_root(u);
+    }
+    if (status == GPUFL_OK) {
+        status = choose_sessions(u);
+    }
+    if (status == GPUFL_OK && u->selection.count == 0) {
+        return say(u, GPUFL_OK, "nothing to send: no session in %.300s",
+                   u->options.log_path);
+    }
+    if (status == GPUFL_OK) {
+        status = open_transport(u);
+    }
+    if (status != GPUFL_OK) {
+        return status;
+    }
+    status = open_engine(u, why);
+    if (status == GPUFL_BUSY) {
+        return wait_for_other(u, why);
+    }
+    if (status != GPUFL_OK) {
+        return say(u, status, "%s", why);
+    }
+    run(u);
+    return judge(u, engine_drained(u->engine));
+}
+
+gpufl_status gpufl_upload_logs(const struct gpufl_upload_options *options,
+                               struct gpufl_upload_result *result)
+{
+    struct gpufl_upload_result full = GPUFL_UPLOAD_RESULT_INIT;
+    struct upload u = {.result = &full, .root = -1};
+    gpufl_status status = GPUFL_OK;
+    u.start_ms = sys_real.now_ms();
+    fill_options(&u, options);
+    u.deadline_ms =
+        u.start_ms +
+        (uint64_t)(u.options.total_timeout_ms > 0 ? u.options.total_timeout_ms : 1);
+    u.log = (struct log){.level = LOG_AT_WARN, .write = on_log, .arg = &u};
+    if (disabled()) {
+        on_log(&u, LOG_AT_WARN, "gpufl is switched off; nothing is uploaded");
+        say(&u, status, "gpufl is switched off; nothing is uploaded");
+    } else {
+        status = upload(&u);
+    }
+    engine_close(u.engine);
+    transport_http_close(&u.transport);
+    select_free(&u.selection);
+    if (u.root >= 0) {
+        close(u.root);
+    }
+    full.success = status == GPUFL_OK;
+    full.elapsed_ms = (int64_t)(sys_real.now_ms() - u.start_ms);
+    if (result && result->struct_size >= sizeof(size_t)) {
+        size_t known =
+            result->struct_size < sizeof full ? result->struct_size : sizeof full;
+        full.struct_size = result->struct_size;
+        memcpy(result, &full, known);
+    }
+    return status;
+}

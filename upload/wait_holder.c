@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Compares the holder's progress with the directory as it was at the call. */
+#include "upload/wait_holder.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "upload/base/file.h"
+#include "upload/progress.h"
+
+#define LOOK_EVERY_MS 100
+
+/* What must be settled of one channel. */
+struct target {
+    const char *path;
+    char channel[LAYOUT_CHANNEL_MAX + 1];
+    uint32_t file;
+    uint64_t offset;
+    bool reached;
+};
+
+struct targets {
+    struct target *target;
+    size_t count;
+};
+
+static uint64_t sealed_size(const struct sys *sys, int root, const char *path,
+                            const struct scan_channel *channel)
+{
+    char name[LAYOUT_PATH_MAX];
+    char full[FACTS_PATH_MAX + LAYOUT_PATH_MAX];
+    struct stat st = {0};
+    layout_numbered(name, channel->name, channel->highest, false);
+    snprintf(full, sizeof full, "%s/%s", path, name);
+    int fd = file_open(sys, root, full);
+    if (fd >= 0) {
+        if (fstat(fd, &st) < 0) {
+            st.st_size = 0;
+        }
+        close(fd);
+    }
+    return (uint64_t)st.st_size;
+}
+
+static struct target target_of(const struct sys *sys, int root, const char *path,
+                               enum session_layout layout,
+                               const struct scan_channel *channel)
+{
+    struct target t = {.path = path, .file = 1};
+    strcpy(t.channel, channel->name);
+    if (layout == SESSION_WINDOWS) {
+        t.file = channel->highest + 1;
+    } else if (channel->active_bytes > 0 || channel->highest == 0) {
+        t.file = layout == SESSION_LIVE ? channel->highest + 1 : 1;
+        t.offset = channel->active_bytes;
+    } else {
+        t.file = channel->highest;
+        t.offset = sealed_size(sys, root, path, channel);
+    }
+    return t;
+}
+
+static gpufl_status collect(const struct sys *sys, int root,
+                            const struct selection *selection, struct targets *out)
+{
+    out->target = calloc(selection->count * SCAN_CHANNELS_MAX + 1, sizeof *out->target);
+    if (!out->target) {
+        return GPUFL_ERR_NOMEM;
+    }
+    for (size_t i = 0; i < selection->count; i++) {
+        const struct selected *s = &selection->session[i];
+        struct scan scan;
+        if (scan_session(sys, root, s->path, s->id, &scan) != GPUFL_OK) {
+            continue;
+        }
+        for (unsigned c = 0; c < scan.channels; c++) {
+            out->target[out->count++] =
+                target_of(sys, root, s->path, scan.layout, &scan.channel[c]);
+        }
+    }
+    return GPUFL_OK;
+}
+
+static void see(void *arg, const struct progress_line *line)
+{
+    struct targets *targets = arg;
+    for (size_t i = 0; i < targets->count; i++) {
+        struct target *t = &targets->target[i];
+        if (strcmp(t->path, line->path) == 0 && strcmp(t->channel, line->channel) == 0) {
+            t->reached = line->file > t->file ||
+                         (line->file == t->file && line->offset >= t->offset);
+        }
+    }
+}
+
+static bool all_reached(const struct targets *targets)
+{
+    for (size_t i = 0; i < targets->count; i++) {
+        const struct target *t = &targets->target[i];
+        if (!t->reached && (t->offset > 0 || t->file > 1)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+gpufl_status wait_for_holder(const struct sys *sys, int root,
+                             const struct selection *selection, uint64_t deadline_ms)
+{
+    struct targets targets = {0};
+    gpufl_status status = collect(sys, root, selection, &targets);
+    while (status == GPUFL_OK) {
+        if (progress_read(sys, root, see, &targets) != GPUFL_OK) {
+            status = GPUFL_BUSY;
+        } else if (all_reached(&targets)) {
+            break;
+        } else if (sys->now_ms() >= deadline_ms) {
+            status = GPUFL_PARTIAL;
+        } else {
+            poll(NULL, 0, LOOK_EVERY_MS);
+        }
+    }
+    free(targets.target);
+    return status;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Waits until another uploader has settled what is there now. */
+#ifndef GPUFL_UPLOAD_WAIT_HOLDER_H
+#define GPUFL_UPLOAD_WAIT_HOLDER_H
+
+#include <stdint.h>
+
+#include <gpufl/status.h>
+
+#include "upload/select.h"
+
+/** Waits until the progress file of \p root covers what the sessions of \p selection hold
+ *  now, or \p deadline_ms (on sys->now_ms). Sleeps on the calling thread.
+ *  \return GPUFL_OK; GPUFL_BUSY when there is no progress file to read; GPUFL_PARTIAL
+ * when the time is over. */
+GPUFL_MUST gpufl_status wait_for_holder(const struct sys *sys, int root,
+                                        const struct selection *selection,
+                                        uint64_t deadline_ms);
+
+#endif

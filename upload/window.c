@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Offers sealed v1.3 windows byte for byte, under their sidecar's identity. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "upload/base/file.h"
+#include "upload/engine_internal.h"
+
+#define CRC_CHUNK_BYTES 65536u
+
+static const char *channel_of(const struct stream *st)
+{
+    return st->session->root->channel_name[st->channel];
+}
+
+static struct tail_where where_of(const struct stream *st, uint32_t file)
+{
+    return (struct tail_where){.root = st->session->root->fd,
+                               .path = st->session->path,
+                               .channel = channel_of(st),
+                               .layout = SESSION_WINDOWS,
+                               .file = file};
+}
+
+static gpufl_status read_sidecar(const struct stream *st, uint32_t file,
+                                 struct sidecar *out)
+{
+    const struct session *session = st->session;
+    char name[LAYOUT_PATH_MAX];
+    char path[FACTS_PATH_MAX + LAYOUT_PATH_MAX + 1];
+    char *text;
+    size_t len;
+    layout_sidecar(name, channel_of(st), file);
+    snprintf(path, sizeof path, "%s/%s", session->path, name);
+    gpufl_status status = file_read(session->root->engine->config.sys, session->root->fd,
+                                    path, IDENTITY_MAX_BYTES, &text, &len);
+    if (status == GPUFL_OK) {
+        status = sidecar_parse(text, len, session->id, channel_of(st), file, out);
+        free(text);
+    }
+    return status;
+}
+
+/* Size and CRC of the payload must be what the sidecar says. */
+static gpufl_status check_payload(const struct sys *sys, int fd,
+                                  const struct sidecar *sidecar)
+{
+    struct stat st;
+    unsigned char chunk[CRC_CHUNK_BYTES];
+    uint32_t crc = 0;
+    if (fstat(fd, &st) < 0) {
+        return GPUFL_ERR_IO;
+    }
+    if ((uint64_t)st.st_size != sidecar->payload_bytes) {
+        return GPUFL_ERR_FORMAT;
+    }
+    for (off_t at = 0; at < st.st_size;) {
+        ssize_t n = file_pread_full(sys, fd, chunk, sizeof chunk, at);
+        if (n <= 0) {
+            return GPUFL_ERR_IO;
+        }
+        crc = encode_crc32(crc, chunk, (size_t)n);
+        at += n;
+    }
+    return crc == sidecar->payload_crc32 ? GPUFL_OK : GPUFL_ERR_FORMAT;
+}
+
+static enum made quarantine_window(struct stream *st, const struct sidecar *sidecar,
+                                   const char *reason)
+{
+    struct fact_quarantine fact = {.stream = st->id,
+                                   .sequence = st->file,
+                                   .file = st->file,
+                                   .end = sidecar->payload_bytes};
+    memcpy(fact.id, sidecar->window_id, sizeof fact.id);
+    strncat(fact.reason, reason, sizeof fact.reason - 1);
+    return settle_quarantine(st, &fact) ? MADE_STEP : MADE_NOTHING;
+}
+
+/* Sidecar there, payload gone: another agent delivered and deleted it. */
+static enum made skip_tombstone(struct stream *st)
+{
+    st->file++;
+    return MADE_STEP;
+}
+
+static enum made offer_window(struct stream *st, const struct sidecar *sidecar, int fd,
+                              bool gz)
+{
+    struct engine *engine = st->session->root->engine;
+    struct offer *offer = offer_new(st);
+    if (!offer) {
+        close(fd);
+        return MADE_NOTHING;
+    }
+    memcpy(offer->fact.id, sidecar->window_id, sizeof offer->fact.id);
+    uuid_format(offer->fact.id, offer->id_text);
+    offer->fact.sequence = sidecar->sequence;
+    offer->fact.file = st->file;
+    offer->fact.end = sidecar->payload_bytes;
+    offer->fact.codec = gz ? CODEC_GZIP : CODEC_NONE;
+    offer->crc32 = sidecar->payload_crc32;
+    offer->fd = fd;
+    if (!offer_journal(offer)) {
+        offer_free(engine, offer);
+        return MADE_NOTHING;
+    }
+    return MADE_OFFER;
+}
+
+enum made window_make(struct stream *st)
+{
+    const struct sys *sys = st->session->root->engine->config.sys;
+    struct tail_where where = where_of(st, st->file);
+    struct sidecar sidecar;
+    int fd;
+    bool gz;
+    if (st->file > st->highest) {
+        st->drained = true;
+        return MADE_NOTHING;
+    }
+    gpufl_status side = read_sidecar(st, st->file, &sidecar);
+    gpufl_status payload = tail_open_window(sys, &where, &fd, &gz);
+    if (payload == GPUFL_ERR_IO) {
+        session_hold(st->session, channel_of(st), "a window cannot be opened");
+        return MADE_NOTHING;
+    }
+    if (payload == GPUFL_ERR_NOT_FOUND && side == GPUFL_OK) {
+        return skip_tombstone(st);
+    }
+    if (payload == GPUFL_ERR_NOT_FOUND) {
+        session_hold(st->session, channel_of(st),
+                     "a window is missing before the newest");
+        return MADE_NOTHING;
+    }
+    if (side == GPUFL_OK && check_payload(sys, fd, &sidecar) == GPUFL_OK) {
+        return offer_window(st, &sidecar, fd, gz);
+    }
+    close(fd);
+    if (side == GPUFL_OK) {
+        return quarantine_window(st, &sidecar, "payload differs from its sidecar");
+    }
+    session_hold(st->session, channel_of(st), "a window has no valid sidecar");
+    return MADE_NOTHING;
+}
+
+gpufl_status window_open(struct stream *st, struct offer *offer)
+{
+    const struct sys *sys = st->session->root->engine->config.sys;
+    struct tail_where where = where_of(st, offer->fact.file);
+    struct sidecar sidecar;
+    bool gz;
+    gpufl_status status = read_sidecar(st, offer->fact.file, &sidecar);
+    if (status == GPUFL_OK) {
+        status = tail_open_window(sys, &where, &offer->fd, &gz);
+    }
+    if (status == GPUFL_OK) {
+        offer->crc32 = sidecar.payload_crc32;
+        status = check_payload(sys, offer->fd, &sidecar);
+    }
+    return status;
+}
