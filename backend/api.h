@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The JSON queries over what is stored. */
+#ifndef GPUFL_BACKEND_API_H
+#define GPUFL_BACKEND_API_H
+
+#include "backend/answer.h"
+#include "backend/store.h"
+
+/** GET sessions. \return the HTTP status. */
+int api_sessions(struct store *store, unsigned limit, struct answer *answer);
+
+/** GET sessions/{id}. \return the HTTP status. */
+int api_session(struct store *store, const char *session, struct answer *answer);
+
+#endif

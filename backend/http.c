@@ -1,0 +1,457 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The only file that includes libmicrohttpd. One thread serves all connections, so the
+ * store needs no lock. */
+#include "backend/http.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <microhttpd.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/api.h"
+#include "backend/ingest.h"
+#include "backend/page.h"
+#include "schema/protocol.h"
+
+#define API              "/api/v1"
+#define SESSIONS         API "/sessions"
+#define SESSIONS_DEFAULT 100u
+#define CONNECTIONS_MAX  512u
+#define IDLE_S           75u
+#define JSON             "application/json"
+#define NDJSON           "application/x-ndjson"
+
+struct http_server {
+    struct MHD_Daemon *daemon;
+    struct store *store;
+    char *api_key;
+};
+
+/* One request while it comes in. */
+struct incoming {
+    char *body;
+    size_t len;
+    size_t cap;
+    bool too_large;
+};
+
+/* One channel on its way out. */
+struct exporting {
+    struct store *store;
+    int64_t *body;
+    size_t bodies;
+    size_t at;
+    char *data;
+    size_t len;
+    size_t sent;
+};
+
+typedef enum MHD_Result result;
+
+static const char *header(struct MHD_Connection *c, const char *name)
+{
+    return MHD_lookup_connection_value(c, MHD_HEADER_KIND, name);
+}
+
+static result respond(struct MHD_Connection *c, int status, const char *type,
+                      struct answer *answer)
+{
+    if (answer->failed) {
+        free(answer->data);
+        *answer = (struct answer){0};
+        status = 500;
+    }
+    struct MHD_Response *response = MHD_create_response_from_buffer(
+        answer->len, answer->data ? answer->data : (void *)(uintptr_t) "",
+        answer->data ? MHD_RESPMEM_MUST_FREE : MHD_RESPMEM_PERSISTENT);
+    if (!response) {
+        free(answer->data);
+        return MHD_NO;
+    }
+    MHD_add_response_header(response, "Content-Type", type);
+    MHD_add_response_header(response, "Cache-Control", "no-store");
+    MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+    if (status == 415) {
+        MHD_add_response_header(response, "Accept-Encoding", "zstd, gzip");
+    }
+    if (status == 401) {
+        MHD_add_response_header(
+            response, "WWW-Authenticate",
+            "Basic realm=\"gpufl: any name, the API key as password\"");
+    }
+    if (strncmp(type, "text/html", 9) == 0) {
+        MHD_add_response_header(response, "Content-Security-Policy", PAGE_POLICY);
+        MHD_add_response_header(response, "Referrer-Policy", "no-referrer");
+    }
+    result rc = MHD_queue_response(c, (unsigned)status, response);
+    MHD_destroy_response(response);
+    return rc;
+}
+
+static result respond_error(struct MHD_Connection *c, int status, const char *message)
+{
+    struct answer answer = {0};
+    answer_printf(&answer, "{\"error\":\"%d\",\"message\":", status);
+    answer_json(&answer, message);
+    answer_printf(&answer, "}\n");
+    return respond(c, status, JSON, &answer);
+}
+
+/* ---- who may ask
+ * --------------------------------------------------------------------------- */
+
+/* Takes as long for a wrong key as for the right one of the same length. */
+static bool same_key(const char *given, const char *key)
+{
+    size_t given_len = strlen(given);
+    size_t key_len = strlen(key);
+    volatile unsigned char difference = given_len != key_len;
+    for (size_t i = 0; i < given_len; i++) {
+        difference |= (unsigned char)given[i] ^ (unsigned char)key[i % (key_len + 1)];
+    }
+    return difference == 0;
+}
+
+static bool allowed(const struct http_server *server, struct MHD_Connection *c)
+{
+    if (!server->api_key) {
+        return true;
+    }
+    const char *given = header(c, "Authorization");
+    if (given && strncmp(given, "Bearer ", 7) == 0) {
+        return same_key(given + 7, server->api_key);
+    }
+    char *password = NULL;
+    char *user = MHD_basic_auth_get_username_password(c, &password);
+    bool ok = user && password && same_key(password, server->api_key);
+    MHD_free(user);
+    MHD_free(password);
+    return ok;
+}
+
+/* ---- handlers
+ * -------------------------------------------------------------------------------- */
+
+static result on_stream(struct http_server *server, struct MHD_Connection *c,
+                        const struct incoming *in)
+{
+    struct ingest_request request = {
+        .session = header(c, PROTOCOL_H_SESSION),
+        .hostname = header(c, PROTOCOL_H_HOSTNAME),
+        .encoding = header(c, "Content-Encoding"),
+        .window_id = header(c, PROTOCOL_H_WINDOW_ID),
+        .window_channel = header(c, PROTOCOL_H_WINDOW_CHANNEL),
+        .window_sequence = header(c, PROTOCOL_H_WINDOW_SEQUENCE),
+        .window_crc32 = header(c, PROTOCOL_H_WINDOW_CRC32),
+        .body = in->body ? in->body : "",
+        .len = in->len,
+        .too_large = in->too_large,
+    };
+    struct answer answer = {0};
+    int status = ingest(server->store, &request, &answer);
+    return respond(c, status, JSON, &answer);
+}
+
+static result on_complete(struct http_server *server, struct MHD_Connection *c)
+{
+    const char *session = header(c, PROTOCOL_H_SESSION);
+    if (!session || !layout_name_ok(session)) {
+        return respond_error(c, 400, PROTOCOL_H_SESSION " is missing or no session id");
+    }
+    gpufl_status status = store_complete(server->store, session);
+    if (status == GPUFL_ERR_NOT_FOUND) {
+        return respond_error(c, 404, "no such session");
+    }
+    if (status != GPUFL_OK) {
+        return respond_error(c, 500, "the database could not be written");
+    }
+    struct answer answer = {0};
+    answer_printf(&answer, "{\"complete\":true}\n");
+    return respond(c, 200, JSON, &answer);
+}
+
+static result on_version(struct MHD_Connection *c)
+{
+    struct answer answer = {0};
+    answer_printf(&answer,
+                  "{\"supported\":[\"" PROTOCOL_WIRE_VERSION "\"],"
+                  "\"encodings\":[\"zstd\",\"gzip\"],\"live_windows\":true,"
+                  "\"window_registry\":true,\"server\":\"gpufl-backend/%s\"}\n",
+                  GPUFL_VERSION);
+    return respond(c, 200, JSON, &answer);
+}
+
+static ssize_t export_more(void *arg, uint64_t position, char *buf, size_t max)
+{
+    struct exporting *e = arg;
+    (void)position;
+    while (e->sent == e->len) {
+        free(e->data);
+        e->data = NULL;
+        e->sent = e->len = 0;
+        if (e->at == e->bodies) {
+            return MHD_CONTENT_READER_END_OF_STREAM;
+        }
+        if (store_body_lines(e->store, e->body[e->at++], &e->data, &e->len) != GPUFL_OK) {
+            return MHD_CONTENT_READER_END_WITH_ERROR;
+        }
+    }
+    size_t n = e->len - e->sent < max ? e->len - e->sent : max;
+    memcpy(buf, e->data + e->sent, n);
+    e->sent += n;
+    return (ssize_t)n;
+}
+
+static void export_free(void *arg)
+{
+    struct exporting *e = arg;
+    free(e->body);
+    free(e->data);
+    free(e);
+}
+
+static void note_id(void *arg, const struct store_session *session)
+{
+    *(int64_t *)arg = session->id;
+}
+
+static result on_export(struct http_server *server, struct MHD_Connection *c,
+                        const char *session)
+{
+    const char *channel =
+        MHD_lookup_connection_value(c, MHD_GET_ARGUMENT_KIND, "channel");
+    int64_t id = 0;
+    if (!channel || !layout_channel_ok(channel)) {
+        return respond_error(c, 400, "name a channel: export?channel=device");
+    }
+    if (store_sessions(server->store, session, 1, note_id, &id) != GPUFL_OK || id == 0) {
+        return respond_error(c, 404, "no such session");
+    }
+    struct exporting *e = calloc(1, sizeof *e);
+    if (!e ||
+        store_bodies(server->store, id, channel, &e->body, &e->bodies) != GPUFL_OK) {
+        free(e);
+        return respond_error(c, 500, "the database could not be read");
+    }
+    e->store = server->store;
+    struct MHD_Response *response = MHD_create_response_from_callback(
+        MHD_SIZE_UNKNOWN, 65536, export_more, e, export_free);
+    if (!response) {
+        export_free(e);
+        return MHD_NO;
+    }
+    MHD_add_response_header(response, "Content-Type", NDJSON);
+    result rc = MHD_queue_response(c, 200, response);
+    MHD_destroy_response(response);
+    return rc;
+}
+
+static unsigned limit_of(struct MHD_Connection *c)
+{
+    const char *text = MHD_lookup_connection_value(c, MHD_GET_ARGUMENT_KIND, "limit");
+    unsigned long limit = text ? strtoul(text, NULL, 10) : SESSIONS_DEFAULT;
+    return limit > 0 && limit <= 10000 ? (unsigned)limit : SESSIONS_DEFAULT;
+}
+
+/* /api/v1/sessions[/{id}[/export]] */
+static result on_sessions(struct http_server *server, struct MHD_Connection *c,
+                          const char *rest)
+{
+    static const char export_suffix[] = "/export";
+    struct answer answer = {0};
+    char session[LAYOUT_NAME_MAX + sizeof export_suffix];
+    if (!*rest || strcmp(rest, "/") == 0) {
+        int status = api_sessions(server->store, limit_of(c), &answer);
+        return respond(c, status, JSON, &answer);
+    }
+    if (*rest != '/' || strlen(rest + 1) >= sizeof session) {
+        return respond_error(c, 404, "no such path");
+    }
+    strcpy(session, rest + 1);
+    char *suffix = strchr(session, '/');
+    if (suffix && strcmp(suffix, export_suffix) == 0) {
+        *suffix = '\0';
+    }
+    if (!layout_name_ok(session)) {
+        return respond_error(c, 404, "no such session");
+    }
+    if (suffix) {
+        return on_export(server, c, session);
+    }
+    int status = api_session(server->store, session, &answer);
+    return respond(c, status, JSON, &answer);
+}
+
+static result route_get(struct http_server *server, struct MHD_Connection *c,
+                        const char *url)
+{
+    struct answer answer = {0};
+    if (strcmp(url, "/healthz") == 0) {
+        answer_printf(&answer, "ok\n");
+        return respond(c, 200, "text/plain", &answer);
+    }
+    if (strcmp(url, API PROTOCOL_VERSION) == 0) {
+        return on_version(c);
+    }
+    if (!allowed(server, c)) {
+        return respond_error(c, 401, "the API key is missing or wrong");
+    }
+    if (strcmp(url, "/") == 0) {
+        int status = page_render(server->store, &answer);
+        return respond(c, status, "text/html; charset=utf-8", &answer);
+    }
+    if (strncmp(url, SESSIONS, sizeof SESSIONS - 1) == 0) {
+        return on_sessions(server, c, url + sizeof SESSIONS - 1);
+    }
+    return respond_error(c, 404, "no such path");
+}
+
+static result route_post(struct http_server *server, struct MHD_Connection *c,
+                         const char *url, const struct incoming *in)
+{
+    /* Some clients are set up without the /api/v1 prefix. */
+    const char *path =
+        strncmp(url, API, sizeof API - 1) == 0 ? url + sizeof API - 1 : url;
+    if (!allowed(server, c)) {
+        return respond_error(c, 401, "the API key is missing or wrong");
+    }
+    if (strcmp(path, PROTOCOL_STREAM) == 0) {
+        return on_stream(server, c, in);
+    }
+    if (strcmp(path, PROTOCOL_SESSION_COMPLETE) == 0) {
+        return on_complete(server, c);
+    }
+    return respond_error(c, 404, "no such path");
+}
+
+/* ---- libmicrohttpd
+ * --------------------------------------------------------------------------- */
+
+static void take_body(struct incoming *in, const char *data, size_t len)
+{
+    if (in->too_large || in->len + len > PROTOCOL_MAX_BODY_BYTES) {
+        in->too_large = true; /* read to its end, kept no more */
+        return;
+    }
+    if (in->cap - in->len < len) {
+        size_t cap = in->cap ? in->cap : 65536;
+        while (cap - in->len < len) {
+            cap *= 2;
+        }
+        char *body = realloc(in->body, cap);
+        if (!body) {
+            in->too_large = true;
+            return;
+        }
+        in->body = body;
+        in->cap = cap;
+    }
+    memcpy(in->body + in->len, data, len);
+    in->len += len;
+}
+
+static result on_request(void *arg, struct MHD_Connection *c, const char *url,
+                         const char *method, const char *version, const char *data,
+                         size_t *data_len, void **state)
+{
+    struct http_server *server = arg;
+    (void)version;
+    if (!*state) {
+        *state = calloc(1, sizeof(struct incoming));
+        return *state ? MHD_YES : MHD_NO;
+    }
+    struct incoming *in = *state;
+    if (*data_len > 0) {
+        take_body(in, data, *data_len);
+        *data_len = 0;
+        return MHD_YES;
+    }
+    if (strcmp(method, "POST") == 0) {
+        return route_post(server, c, url, in);
+    }
+    if (strcmp(method, "GET") == 0) {
+        return route_get(server, c, url);
+    }
+    return respond_error(c, 405, "GET and POST only");
+}
+
+static void on_done(void *arg, struct MHD_Connection *c, void **state,
+                    enum MHD_RequestTerminationCode why)
+{
+    struct incoming *in = *state;
+    (void)arg;
+    (void)c;
+    (void)why;
+    if (in) {
+        free(in->body);
+        free(in);
+    }
+}
+
+static bool address_of(const struct http_config *config, struct sockaddr_storage *out)
+{
+    struct sockaddr_in in = {.sin_family = AF_INET, .sin_port = htons(config->port)};
+    struct sockaddr_in6 in6 = {.sin6_family = AF_INET6, .sin6_port = htons(config->port)};
+    memset(out, 0, sizeof *out);
+    if (inet_pton(AF_INET, config->address, &in.sin_addr) == 1) {
+        memcpy(out, &in, sizeof in);
+        return true;
+    }
+    if (inet_pton(AF_INET6, config->address, &in6.sin6_addr) == 1) {
+        memcpy(out, &in6, sizeof in6);
+        return true;
+    }
+    return false;
+}
+
+gpufl_status http_start(const struct http_config *config, struct http_server **out,
+                        char why[256])
+{
+    struct sockaddr_storage address;
+    *out = NULL;
+    if (!address_of(config, &address)) {
+        snprintf(why, 256, "\"%.100s\" is no IP address", config->address);
+        return GPUFL_ERR_USAGE;
+    }
+    struct http_server *server = calloc(1, sizeof *server);
+    if (!server) {
+        snprintf(why, 256, "out of memory");
+        return GPUFL_ERR_NOMEM;
+    }
+    server->store = config->store;
+    server->api_key = config->api_key ? strdup(config->api_key) : NULL;
+    unsigned flags = MHD_USE_AUTO | MHD_USE_INTERNAL_POLLING_THREAD;
+    flags |= address.ss_family == AF_INET6 ? MHD_USE_IPv6 : 0;
+    server->daemon = MHD_start_daemon(
+        flags, config->port, NULL, NULL, on_request, server, MHD_OPTION_SOCK_ADDR,
+        &address, MHD_OPTION_NOTIFY_COMPLETED, on_done, NULL, MHD_OPTION_CONNECTION_LIMIT,
+        CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT, IDLE_S,
+        MHD_OPTION_LISTENING_ADDRESS_REUSE, 1u, MHD_OPTION_END);
+    if (!server->daemon) {
+        snprintf(why, 256, "cannot listen on %.100s port %u: %s", config->address,
+                 config->port, strerror(errno));
+        http_stop(server);
+        return GPUFL_ERR_IO;
+    }
+    *out = server;
+    return GPUFL_OK;
+}
+
+uint16_t http_port(const struct http_server *server)
+{
+    const union MHD_DaemonInfo *info =
+        MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_BIND_PORT);
+    return info ? info->port : 0;
+}
+
+void http_stop(struct http_server *server)
+{
+    if (server->daemon) {
+        MHD_stop_daemon(server->daemon);
+    }
+    free(server->api_key);
+    free(server);
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gpufl-backend: a local stand-in for the hosted service. */
+#include <errno.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/http.h"
+
+static const char usage[] =
+    "Usage: gpufl-backend [options]\n"
+    "Stores what gpufl-agent and gpufl upload send, and shows it at "
+    "http://ADDRESS:PORT/.\n"
+    "\n"
+    "  --listen ADDRESS:PORT  where to listen (127.0.0.1:8765; port 0 = any free one)\n"
+    "  --db FILE              the database, made if missing (gpufl-backend.db)\n"
+    "  --api-key KEY          ask every client for this key; also "
+    "GPUFL_BACKEND_API_KEY,\n"
+    "                         which does not show in the process list\n"
+    "  --help, --version\n"
+    "\n"
+    "Stop it with SIGINT or SIGTERM. Exit: 0 stopped, 1 cannot start, 2 usage.\n";
+
+struct arguments {
+    char address[64];
+    uint16_t port;
+    const char *db;
+    const char *api_key;
+};
+
+static int bad(const char *what, const char *value, const char *way_out)
+{
+    fprintf(stderr, "gpufl-backend: %s \"%s\": %s\n", what, value, way_out);
+    return 2;
+}
+
+static int parse_listen(const char *text, struct arguments *out)
+{
+    const char *colon = strrchr(text, ':');
+    const char *host = text;
+    size_t len = colon ? (size_t)(colon - text) : 0;
+    if (len > 2 && host[0] == '[' && host[len - 1] == ']') {
+        host++;
+        len -= 2;
+    }
+    char *end = NULL;
+    errno = 0;
+    unsigned long port = colon ? strtoul(colon + 1, &end, 10) : 0;
+    if (!colon || len == 0 || len >= sizeof out->address || errno || !end || *end ||
+        end == colon + 1 || port > 65535) {
+        return bad("--listen", text, "give ADDRESS:PORT, for example 127.0.0.1:8765");
+    }
+    memcpy(out->address, host, len);
+    out->address[len] = '\0';
+    out->port = (uint16_t)port;
+    return 0;
+}
+
+/* \return -1 to go on, else the exit code. */
+static int parse_arguments(int argc, char **argv, struct arguments *out)
+{
+    static const struct option options[] = {
+        {"listen", required_argument, NULL, 'l'},  {"db", required_argument, NULL, 'd'},
+        {"api-key", required_argument, NULL, 'k'}, {"help", no_argument, NULL, 'h'},
+        {"version", no_argument, NULL, 'v'},       {0},
+    };
+    int rc = -1;
+    for (int c; rc < 0 && (c = getopt_long(argc, argv, "h", options, NULL)) >= 0;) {
+        switch (c) {
+        case 'l':
+            rc = parse_listen(optarg, out) ? 2 : -1;
+            break;
+        case 'd':
+            out->db = optarg;
+            break;
+        case 'k':
+            out->api_key = strdup(optarg);
+            memset(optarg, 'x', strlen(optarg)); /* not for everybody's ps */
+            break;
+        case 'h':
+            fputs(usage, stdout);
+            rc = 0;
+            break;
+        case 'v':
+            puts("gpufl-backend " GPUFL_VERSION);
+            rc = 0;
+            break;
+        default:
+            fputs("gpufl-backend: see gpufl-backend --help\n", stderr);
+            rc = 2;
+        }
+    }
+    if (rc < 0 && optind < argc) {
+        rc = bad("argument", argv[optind], "not expected, see gpufl-backend --help");
+    }
+    return rc;
+}
+
+int main(int argc, char **argv)
+{
+    struct arguments arguments = {.address = "127.0.0.1",
+                                  .port = 8765,
+                                  .db = "gpufl-backend.db",
+                                  .api_key = getenv("GPUFL_BACKEND_API_KEY")};
+    char why[256];
+    struct store *store;
+    struct http_server *server;
+    sigset_t stop;
+    int signal_number;
+    int rc = parse_arguments(argc, argv, &arguments);
+    if (rc >= 0) {
+        return rc;
+    }
+    sigemptyset(&stop);
+    sigaddset(&stop, SIGINT);
+    sigaddset(&stop, SIGTERM);
+    sigprocmask(SIG_BLOCK, &stop, NULL);
+    signal(SIGPIPE, SIG_IGN);
+    if (store_open(arguments.db, &store, why) != GPUFL_OK) {
+        fprintf(stderr, "gpufl-backend: %s\n", why);
+        return 1;
+    }
+    struct http_config config = {
+        .address = arguments.address,
+        .port = arguments.port,
+        .api_key = arguments.api_key && *arguments.api_key ? arguments.api_key : NULL,
+        .store = store};
+    if (http_start(&config, &server, why) != GPUFL_OK) {
+        fprintf(stderr, "gpufl-backend: %s\n", why);
+        store_close(store);
+        return 1;
+    }
+    bool six = strchr(arguments.address, ':') != NULL;
+    printf("gpufl-backend: http://%s%s%s:%u/ (database %s)\n", six ? "[" : "",
+           arguments.address, six ? "]" : "", http_port(server), arguments.db);
+    fflush(stdout);
+    sigwait(&stop, &signal_number);
+    http_stop(server);
+    store_close(store);
+    return 0;
+}

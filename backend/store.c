@@ -1,0 +1,431 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The only file that includes SQLite. */
+#include "backend/store.h"
+
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "schema/protocol.h"
+
+static const char schema_sql[] =
+    "PRAGMA journal_mode=WAL;"
+    "PRAGMA synchronous=FULL;" /* the answer means: on disk */
+    "PRAGMA user_version=1;"
+    "CREATE TABLE IF NOT EXISTS session(id INTEGER PRIMARY KEY, sid TEXT NOT NULL UNIQUE,"
+    " app TEXT NOT NULL DEFAULT '', hostname TEXT NOT NULL DEFAULT '',"
+    " kind TEXT NOT NULL DEFAULT '', start_ns INTEGER NOT NULL DEFAULT 0,"
+    " shutdown_ns INTEGER NOT NULL DEFAULT 0, first_seen_ms INTEGER NOT NULL,"
+    " last_seen_ms INTEGER NOT NULL, complete INTEGER NOT NULL DEFAULT 0,"
+    " lines INTEGER NOT NULL DEFAULT 0, raw_bytes INTEGER NOT NULL DEFAULT 0,"
+    " stored_bytes INTEGER NOT NULL DEFAULT 0, rejected INTEGER NOT NULL DEFAULT 0);"
+    "CREATE TABLE IF NOT EXISTS body(id INTEGER PRIMARY KEY,"
+    " session INTEGER NOT NULL REFERENCES session(id), channel TEXT NOT NULL,"
+    " sequence INTEGER, window_id TEXT UNIQUE, crc32 INTEGER, encoding INTEGER NOT NULL,"
+    " lines INTEGER NOT NULL, raw_bytes INTEGER NOT NULL, received_ms INTEGER NOT NULL,"
+    " data BLOB NOT NULL);"
+    "CREATE UNIQUE INDEX IF NOT EXISTS body_order ON body(session, channel, sequence);"
+    "CREATE TABLE IF NOT EXISTS sample(session INTEGER NOT NULL, device INTEGER NOT NULL,"
+    " ts_ns INTEGER NOT NULL, value INTEGER NOT NULL,"
+    " PRIMARY KEY(session, device, ts_ns)) WITHOUT ROWID;";
+
+enum statement {
+    S_BEGIN,
+    S_COMMIT,
+    S_ROLLBACK,
+    S_BY_ID,
+    S_BY_SEQUENCE,
+    S_TOUCH,
+    S_SESSION_ID,
+    S_BODY,
+    S_SAMPLE,
+    S_DESCRIBE,
+    S_COMPLETE,
+    S_LIST,
+    S_CHANNELS,
+    S_SAMPLES,
+    S_DEVICES,
+    S_RANGE,
+    S_BODIES,
+    S_BODY_DATA,
+    S_COUNT
+};
+
+static const char *const sql[S_COUNT] = {
+    [S_BEGIN] = "BEGIN IMMEDIATE",
+    [S_COMMIT] = "COMMIT",
+    [S_ROLLBACK] = "ROLLBACK",
+    [S_BY_ID] = "SELECT crc32, sid, channel, sequence FROM body JOIN session"
+                " ON session.id = body.session WHERE window_id = ?1",
+    [S_BY_SEQUENCE] = "SELECT 1 FROM body JOIN session ON session.id = body.session"
+                      " WHERE sid = ?1 AND channel = ?2 AND sequence = ?3",
+    [S_TOUCH] = "INSERT INTO session(sid, first_seen_ms, last_seen_ms) VALUES(?1, ?2, ?2)"
+                " ON CONFLICT(sid) DO UPDATE SET last_seen_ms = ?2, complete = 0",
+    [S_SESSION_ID] = "SELECT id FROM session WHERE sid = ?1",
+    [S_BODY] = "INSERT INTO body(session, channel, sequence, window_id, crc32, encoding,"
+               " lines, raw_bytes, received_ms, data)"
+               " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+    [S_SAMPLE] = "INSERT OR IGNORE INTO sample VALUES(?1, ?2, ?3, ?4)",
+    [S_DESCRIBE] = "UPDATE session SET lines = lines + ?2, raw_bytes = raw_bytes + ?3,"
+                   " stored_bytes = stored_bytes + ?4, rejected = rejected + ?5,"
+                   " app = CASE WHEN app = '' THEN ?6 ELSE app END,"
+                   " hostname = CASE WHEN hostname = '' THEN ?7 ELSE hostname END,"
+                   " kind = CASE WHEN kind = '' THEN ?8 ELSE kind END,"
+                   " start_ns = CASE WHEN start_ns = 0 THEN ?9 ELSE start_ns END,"
+                   " shutdown_ns = max(shutdown_ns, ?10) WHERE id = ?1",
+    [S_COMPLETE] = "UPDATE session SET complete = 1 WHERE sid = ?1",
+    [S_LIST] =
+        "SELECT id, sid, app, hostname, kind, start_ns, shutdown_ns, first_seen_ms,"
+        " last_seen_ms, complete, lines, raw_bytes, stored_bytes, rejected"
+        " FROM session WHERE ?1 IS NULL OR sid = ?1"
+        " ORDER BY start_ns DESC, id DESC LIMIT ?2",
+    [S_CHANNELS] = "SELECT channel, sum(lines), sum(raw_bytes), count(*),"
+                   " ifnull(min(sequence), 0), ifnull(max(sequence), 0) FROM body"
+                   " WHERE session = ?1 GROUP BY channel ORDER BY channel",
+    [S_SAMPLES] = "SELECT min(ts_ns), max(value) FROM sample WHERE session = ?1 AND"
+                  " device = ?2 GROUP BY (ts_ns - ?3) / ?4 ORDER BY 1",
+    [S_DEVICES] = "SELECT count(DISTINCT device) FROM sample WHERE session = ?1 AND"
+                  " device >= 0",
+    [S_RANGE] = "SELECT ifnull(min(ts_ns), 0), ifnull(max(ts_ns), 0) FROM sample WHERE"
+                " session = ?1 AND device = ?2",
+    [S_BODIES] = "SELECT id FROM body WHERE session = ?1 AND channel = ?2"
+                 " ORDER BY sequence IS NULL, sequence, id",
+    [S_BODY_DATA] = "SELECT encoding, data FROM body WHERE id = ?1",
+};
+
+struct store {
+    sqlite3 *db;
+    sqlite3_stmt *statement[S_COUNT];
+};
+
+static int64_t now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static sqlite3_stmt *use(struct store *store, enum statement which)
+{
+    sqlite3_reset(store->statement[which]);
+    sqlite3_clear_bindings(store->statement[which]);
+    return store->statement[which];
+}
+
+static void bind_text(sqlite3_stmt *s, int at, const char *text)
+{
+    if (text) {
+        sqlite3_bind_text(s, at, text, -1, SQLITE_STATIC);
+    }
+}
+
+/* Runs to the end and lets go of the row. */
+static bool run(sqlite3_stmt *s)
+{
+    int rc = sqlite3_step(s);
+    sqlite3_reset(s);
+    return rc == SQLITE_DONE || rc == SQLITE_ROW;
+}
+
+gpufl_status store_open(const char *path, struct store **out, char why[256])
+{
+    *out = NULL;
+    struct store *store = calloc(1, sizeof *store);
+    if (!store) {
+        snprintf(why, 256, "out of memory");
+        return GPUFL_ERR_NOMEM;
+    }
+    bool ok = sqlite3_open(path, &store->db) == SQLITE_OK &&
+              sqlite3_busy_timeout(store->db, 5000) == SQLITE_OK &&
+              sqlite3_exec(store->db, schema_sql, NULL, NULL, NULL) == SQLITE_OK;
+    for (int i = 0; ok && i < S_COUNT; i++) {
+        ok = sqlite3_prepare_v3(store->db, sql[i], -1, SQLITE_PREPARE_PERSISTENT,
+                                &store->statement[i], NULL) == SQLITE_OK;
+    }
+    if (!ok) {
+        snprintf(why, 256, "cannot use the database %.120s: %.100s", path,
+                 sqlite3_errmsg(store->db));
+        store_close(store);
+        return GPUFL_ERR_IO;
+    }
+    *out = store;
+    return GPUFL_OK;
+}
+
+void store_close(struct store *store)
+{
+    if (!store) {
+        return;
+    }
+    for (int i = 0; i < S_COUNT; i++) {
+        sqlite3_finalize(store->statement[i]);
+    }
+    sqlite3_close(store->db);
+    free(store);
+}
+
+gpufl_status store_lookup(struct store *store, const char *window_id, const char *session,
+                          const char *channel, uint32_t sequence, uint32_t crc32,
+                          enum registry *out)
+{
+    sqlite3_stmt *s = use(store, S_BY_ID);
+    bind_text(s, 1, window_id);
+    int rc = sqlite3_step(s);
+    if (rc == SQLITE_ROW) {
+        bool same = sqlite3_column_int64(s, 0) == crc32 &&
+                    strcmp((const char *)sqlite3_column_text(s, 1), session) == 0 &&
+                    strcmp((const char *)sqlite3_column_text(s, 2), channel) == 0 &&
+                    sqlite3_column_int64(s, 3) == sequence;
+        *out = same ? REGISTRY_KNOWN : REGISTRY_IDENTITY_CONFLICT;
+        sqlite3_reset(s);
+        return GPUFL_OK;
+    }
+    sqlite3_reset(s);
+    if (rc != SQLITE_DONE) {
+        return GPUFL_ERR_IO;
+    }
+    s = use(store, S_BY_SEQUENCE);
+    bind_text(s, 1, session);
+    bind_text(s, 2, channel);
+    sqlite3_bind_int64(s, 3, sequence);
+    rc = sqlite3_step(s);
+    sqlite3_reset(s);
+    *out = rc == SQLITE_ROW ? REGISTRY_SEQUENCE_CONFLICT : REGISTRY_NEW;
+    return rc == SQLITE_ROW || rc == SQLITE_DONE ? GPUFL_OK : GPUFL_ERR_IO;
+}
+
+static int64_t touch_session(struct store *store, const char *session)
+{
+    sqlite3_stmt *s = use(store, S_TOUCH);
+    bind_text(s, 1, session);
+    sqlite3_bind_int64(s, 2, now_ms());
+    if (!run(s)) {
+        return 0;
+    }
+    s = use(store, S_SESSION_ID);
+    bind_text(s, 1, session);
+    int64_t id = sqlite3_step(s) == SQLITE_ROW ? sqlite3_column_int64(s, 0) : 0;
+    sqlite3_reset(s);
+    return id;
+}
+
+static bool insert_body(struct store *store, int64_t session, const struct store_body *b)
+{
+    sqlite3_stmt *s = use(store, S_BODY);
+    sqlite3_bind_int64(s, 1, session);
+    bind_text(s, 2, b->channel);
+    if (b->window_id) {
+        sqlite3_bind_int64(s, 3, b->sequence);
+        bind_text(s, 4, b->window_id);
+        sqlite3_bind_int64(s, 5, b->crc32);
+    }
+    sqlite3_bind_int(s, 6, (int)b->encoding);
+    sqlite3_bind_int64(s, 7, (int64_t)b->lines->accepted);
+    sqlite3_bind_int64(s, 8, (int64_t)b->raw_len);
+    sqlite3_bind_int64(s, 9, now_ms());
+    sqlite3_bind_blob64(s, 10, b->data, b->len, SQLITE_STATIC);
+    return run(s);
+}
+
+static bool insert_samples(struct store *store, int64_t session,
+                           const struct lines *lines)
+{
+    for (size_t i = 0; i < lines->samples; i++) {
+        sqlite3_stmt *s = use(store, S_SAMPLE);
+        sqlite3_bind_int64(s, 1, session);
+        sqlite3_bind_int(s, 2, lines->sample[i].device);
+        sqlite3_bind_int64(s, 3, lines->sample[i].ts_ns);
+        sqlite3_bind_int(s, 4, lines->sample[i].value);
+        if (!run(s)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool describe(struct store *store, int64_t session, const struct store_body *b)
+{
+    const struct lines *l = b->lines;
+    sqlite3_stmt *s = use(store, S_DESCRIBE);
+    sqlite3_bind_int64(s, 1, session);
+    sqlite3_bind_int64(s, 2, (int64_t)l->accepted);
+    sqlite3_bind_int64(s, 3, (int64_t)b->raw_len);
+    sqlite3_bind_int64(s, 4, (int64_t)b->len);
+    sqlite3_bind_int64(s, 5, (int64_t)l->rejected);
+    bind_text(s, 6, l->app);
+    bind_text(s, 7, l->hostname[0] ? l->hostname : b->hostname);
+    bind_text(s, 8, l->kind);
+    sqlite3_bind_int64(s, 9, l->start_ns);
+    sqlite3_bind_int64(s, 10, l->shutdown_ns);
+    return run(s);
+}
+
+gpufl_status store_add(struct store *store, const struct store_body *body)
+{
+    if (!run(use(store, S_BEGIN))) {
+        return GPUFL_ERR_IO;
+    }
+    int64_t session = touch_session(store, body->session);
+    bool ok = session && insert_body(store, session, body) &&
+              insert_samples(store, session, body->lines) &&
+              describe(store, session, body) && run(use(store, S_COMMIT));
+    if (!ok) {
+        run(use(store, S_ROLLBACK));
+    }
+    return ok ? GPUFL_OK : GPUFL_ERR_IO;
+}
+
+gpufl_status store_complete(struct store *store, const char *session)
+{
+    sqlite3_stmt *s = use(store, S_COMPLETE);
+    bind_text(s, 1, session);
+    if (!run(s)) {
+        return GPUFL_ERR_IO;
+    }
+    return sqlite3_changes(store->db) ? GPUFL_OK : GPUFL_ERR_NOT_FOUND;
+}
+
+static void text_column(sqlite3_stmt *s, int at, char *out, size_t size)
+{
+    const unsigned char *text = sqlite3_column_text(s, at);
+    snprintf(out, size, "%s", text ? (const char *)text : "");
+}
+
+gpufl_status store_sessions(struct store *store, const char *only, unsigned limit,
+                            void (*visit)(void *arg, const struct store_session *session),
+                            void *arg)
+{
+    sqlite3_stmt *s = use(store, S_LIST);
+    bind_text(s, 1, only);
+    sqlite3_bind_int64(s, 2, limit);
+    int rc;
+    while ((rc = sqlite3_step(s)) == SQLITE_ROW) {
+        struct store_session row = {
+            .id = sqlite3_column_int64(s, 0),
+            .start_ns = sqlite3_column_int64(s, 5),
+            .shutdown_ns = sqlite3_column_int64(s, 6),
+            .first_seen_ms = sqlite3_column_int64(s, 7),
+            .last_seen_ms = sqlite3_column_int64(s, 8),
+            .complete = sqlite3_column_int(s, 9),
+            .lines = (uint64_t)sqlite3_column_int64(s, 10),
+            .raw_bytes = (uint64_t)sqlite3_column_int64(s, 11),
+            .stored_bytes = (uint64_t)sqlite3_column_int64(s, 12),
+            .rejected = (uint64_t)sqlite3_column_int64(s, 13),
+        };
+        text_column(s, 1, row.session, sizeof row.session);
+        text_column(s, 2, row.app, sizeof row.app);
+        text_column(s, 3, row.hostname, sizeof row.hostname);
+        text_column(s, 4, row.kind, sizeof row.kind);
+        visit(arg, &row);
+    }
+    sqlite3_reset(s);
+    return rc == SQLITE_DONE ? GPUFL_OK : GPUFL_ERR_IO;
+}
+
+gpufl_status store_channels(struct store *store, int64_t session,
+                            void (*visit)(void *arg, const struct store_channel *channel),
+                            void *arg)
+{
+    sqlite3_stmt *s = use(store, S_CHANNELS);
+    sqlite3_bind_int64(s, 1, session);
+    int rc;
+    while ((rc = sqlite3_step(s)) == SQLITE_ROW) {
+        struct store_channel row = {
+            .lines = (uint64_t)sqlite3_column_int64(s, 1),
+            .raw_bytes = (uint64_t)sqlite3_column_int64(s, 2),
+            .bodies = (uint64_t)sqlite3_column_int64(s, 3),
+            .first_sequence = (uint32_t)sqlite3_column_int64(s, 4),
+            .last_sequence = (uint32_t)sqlite3_column_int64(s, 5),
+        };
+        text_column(s, 0, row.name, sizeof row.name);
+        visit(arg, &row);
+    }
+    sqlite3_reset(s);
+    return rc == SQLITE_DONE ? GPUFL_OK : GPUFL_ERR_IO;
+}
+
+gpufl_status store_samples(struct store *store, int64_t session, int device,
+                           unsigned points,
+                           void (*visit)(void *arg, int64_t ts_ns, int32_t value),
+                           void *arg)
+{
+    sqlite3_stmt *s = use(store, S_RANGE);
+    sqlite3_bind_int64(s, 1, session);
+    sqlite3_bind_int(s, 2, device);
+    if (sqlite3_step(s) != SQLITE_ROW) {
+        sqlite3_reset(s);
+        return GPUFL_ERR_IO;
+    }
+    int64_t first = sqlite3_column_int64(s, 0);
+    int64_t last = sqlite3_column_int64(s, 1);
+    sqlite3_reset(s);
+    s = use(store, S_SAMPLES);
+    sqlite3_bind_int64(s, 1, session);
+    sqlite3_bind_int(s, 2, device);
+    sqlite3_bind_int64(s, 3, first);
+    sqlite3_bind_int64(s, 4, (last - first) / points + 1);
+    int rc;
+    while ((rc = sqlite3_step(s)) == SQLITE_ROW) {
+        visit(arg, sqlite3_column_int64(s, 0), sqlite3_column_int(s, 1));
+    }
+    sqlite3_reset(s);
+    return rc == SQLITE_DONE ? GPUFL_OK : GPUFL_ERR_IO;
+}
+
+unsigned store_devices(struct store *store, int64_t session)
+{
+    sqlite3_stmt *s = use(store, S_DEVICES);
+    sqlite3_bind_int64(s, 1, session);
+    unsigned count =
+        sqlite3_step(s) == SQLITE_ROW ? (unsigned)sqlite3_column_int(s, 0) : 0;
+    sqlite3_reset(s);
+    return count;
+}
+
+gpufl_status store_bodies(struct store *store, int64_t session, const char *channel,
+                          int64_t **ids, size_t *count)
+{
+    sqlite3_stmt *s = use(store, S_BODIES);
+    size_t cap = 0;
+    int rc;
+    *ids = NULL;
+    *count = 0;
+    sqlite3_bind_int64(s, 1, session);
+    bind_text(s, 2, channel);
+    while ((rc = sqlite3_step(s)) == SQLITE_ROW) {
+        if (*count == cap) {
+            cap = cap ? cap * 2 : 64;
+            int64_t *more = realloc(*ids, cap * sizeof *more);
+            if (!more) {
+                break;
+            }
+            *ids = more;
+        }
+        (*ids)[(*count)++] = sqlite3_column_int64(s, 0);
+    }
+    sqlite3_reset(s);
+    if (rc != SQLITE_DONE) {
+        free(*ids);
+        *ids = NULL;
+        return GPUFL_ERR_IO;
+    }
+    return GPUFL_OK;
+}
+
+gpufl_status store_body_lines(struct store *store, int64_t body, char **data, size_t *len)
+{
+    sqlite3_stmt *s = use(store, S_BODY_DATA);
+    gpufl_status status = GPUFL_ERR_IO;
+    *data = NULL;
+    *len = 0;
+    sqlite3_bind_int64(s, 1, body);
+    if (sqlite3_step(s) == SQLITE_ROW) {
+        status = decode_body(
+            (enum encoding)sqlite3_column_int(s, 0), sqlite3_column_blob(s, 1),
+            (size_t)sqlite3_column_bytes(s, 1), PROTOCOL_MAX_DECODED_BYTES, data, len);
+    }
+    sqlite3_reset(s);
+    return status;
+}

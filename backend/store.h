@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Everything stored, in one SQLite file. A call returns after its commit is on disk. */
+#ifndef GPUFL_BACKEND_STORE_H
+#define GPUFL_BACKEND_STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <gpufl/status.h>
+
+#include "backend/decode.h"
+#include "backend/lines.h"
+
+struct store;
+
+/** One POST, checked and ready. */
+struct store_body {
+    const char *session;
+    const char *channel;
+    const char *window_id; /**< NULL = no identity */
+    uint32_t sequence;     /**< with an identity */
+    uint32_t crc32;
+    enum encoding encoding;
+    const void *data;
+    size_t len;
+    size_t raw_len;
+    const struct lines *lines;
+    const char *hostname; /**< of the sender, may be "" */
+};
+
+/** What the registry knows of an identity. */
+enum registry {
+    REGISTRY_NEW,
+    REGISTRY_KNOWN,             /**< same id, same CRC */
+    REGISTRY_IDENTITY_CONFLICT, /**< same id, other CRC, session, channel or sequence */
+    REGISTRY_SEQUENCE_CONFLICT, /**< other id for this session, channel and sequence */
+};
+
+/** One session as listed. */
+struct store_session {
+    int64_t id;
+    char session[129];
+    char app[256];
+    char hostname[256];
+    char kind[32];
+    int64_t start_ns, shutdown_ns;
+    int64_t first_seen_ms, last_seen_ms;
+    bool complete;
+    uint64_t lines, raw_bytes, stored_bytes, rejected;
+};
+
+/** One channel of a session. */
+struct store_channel {
+    char name[LAYOUT_CHANNEL_MAX + 1];
+    uint64_t lines, raw_bytes, bodies;
+    uint32_t first_sequence, last_sequence;
+};
+
+/** Opens or makes \p path. On failure \p why holds one sentence. */
+GPUFL_MUST gpufl_status store_open(const char *path, struct store **out, char why[256]);
+void store_close(struct store *store);
+
+/** Looks an identity up. \return GPUFL_OK or GPUFL_ERR_IO. */
+GPUFL_MUST gpufl_status store_lookup(struct store *store, const char *window_id,
+                                     const char *session, const char *channel,
+                                     uint32_t sequence, uint32_t crc32,
+                                     enum registry *out);
+
+/** Stores one body, its samples and what it says of its session, in one transaction.
+ *  \return GPUFL_OK after the commit, GPUFL_ERR_IO. */
+GPUFL_MUST gpufl_status store_add(struct store *store, const struct store_body *body);
+
+/** Marks a session complete. \return GPUFL_OK, GPUFL_ERR_NOT_FOUND, GPUFL_ERR_IO. */
+GPUFL_MUST gpufl_status store_complete(struct store *store, const char *session);
+
+/** Visits up to \p limit sessions, newest first, or the one named \p only (NULL = all).
+ */
+GPUFL_MUST gpufl_status
+store_sessions(struct store *store, const char *only, unsigned limit,
+               void (*visit)(void *arg, const struct store_session *session), void *arg);
+
+/** Visits the channels of a session. */
+GPUFL_MUST gpufl_status store_channels(struct store *store, int64_t session,
+                                       void (*visit)(void *arg,
+                                                     const struct store_channel *channel),
+                                       void *arg);
+
+/** Visits the samples of \p device (-1 = host) in order of time, at most \p points of
+ * them: the largest value of each slice. */
+GPUFL_MUST gpufl_status
+store_samples(struct store *store, int64_t session, int device, unsigned points,
+              void (*visit)(void *arg, int64_t ts_ns, int32_t value), void *arg);
+
+/** Number of devices with samples. */
+unsigned store_devices(struct store *store, int64_t session);
+
+/** The bodies of a channel in sequence order, as a malloc'd array of ids, the caller's.
+ */
+GPUFL_MUST gpufl_status store_bodies(struct store *store, int64_t session,
+                                     const char *channel, int64_t **ids, size_t *count);
+
+/** The lines of one body; *data is malloc'd, the caller's. */
+GPUFL_MUST gpufl_status store_body_lines(struct store *store, int64_t body, char **data,
+                                         size_t *len);
+
+#endif
