@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Turns the engine, woken by inotify, the sync thread, sockets and signals. */
+#include "agent/loop.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "agent/sync_thread.h"
+#include "agent/token.h"
+#include "agent/watch.h"
+#include "upload/select.h"
+#include "upload/transport_http.h"
+
+#define NAP_MAX_MS       20u
+#define POLL_RESCAN_MS   1000u
+#define DRAIN_CHECK_MS   1000u
+#define REQUEST_TOTAL_MS 300000u
+
+struct loop {
+    const struct options *options;
+    struct log log;
+    struct transport transport;
+    struct sync_thread *syncs;
+    struct watch *watch;
+    struct engine *engine;
+    struct selection ignored; /* sessions that were there before us */
+    struct token token;
+    int signal_fd;
+    bool draining;
+    bool stop_now;
+    uint64_t drain_deadline_ms;
+    uint64_t next_check_ms;
+    unsigned drained_checks;
+};
+
+static void wake(void *arg)
+{
+    struct loop *loop = arg;
+    loop->transport.wakeup(loop->transport.self);
+}
+
+/* ---- opening
+ * ----------------------------------------------------------------------------- */
+
+static int fail(const char *why)
+{
+    fprintf(stderr, "gpufl-agent: %s\n", why);
+    return 1;
+}
+
+static gpufl_status open_transport(struct loop *loop, char why[512])
+{
+    const struct options *o = loop->options;
+    char hostname[128] = "";
+    char path[256];
+    char detail[256];
+    if (gethostname(hostname, sizeof hostname - 1) < 0 || !layout_name_ok(hostname)) {
+        hostname[0] = '\0';
+    }
+    snprintf(path, sizeof path, "/api/%.200s", o->api_version);
+    struct transport_http_config config = {
+        .backend_url = o->host,
+        .api_path = o->api_path ? o->api_path : path,
+        .token = token_value(&loop->token),
+        .user_agent = "gpufl-agent/" GPUFL_VERSION,
+        .hostname = hostname,
+        .connect_timeout_ms = (o->connect_timeout_s ? o->connect_timeout_s : 10) * 1000,
+        .read_timeout_ms = o->read_timeout_ms,
+        .total_timeout_ms = REQUEST_TOTAL_MS,
+    };
+    gpufl_status status = transport_http_open(&config, &loop->transport, detail);
+    snprintf(why, 512, "%s", detail);
+    return status;
+}
+
+static bool not_ignored(void *arg, const char *session_id)
+{
+    return !select_has(&((struct loop *)arg)->ignored, session_id);
+}
+
+static gpufl_status open_engine(struct loop *loop, char why[512])
+{
+    const struct options *o = loop->options;
+    struct engine_config config;
+    engine_config_default(&config);
+    config.log = &loop->log;
+    config.transport = loop->transport;
+    config.flush_interval_ms = o->flush_interval_ms;
+    config.max_requests_per_second = (unsigned)o->max_requests_per_second;
+    config.compression = (enum engine_compression)o->compression;
+    config.identity = (enum engine_identity)o->live_identity;
+    config.zstd_level = (int)o->zstd_level;
+    config.orphan_timeout_ms = o->orphan_timeout_ms;
+    config.rescan_interval_ms = o->rescan_interval_ms;
+    config.skip_on_quota = o->on_quota == 1;
+    config.memory_state = o->state == 1;
+    config.state_dir = o->state_dir;
+    config.program = "gpufl-agent";
+    if (o->stream_max_lines) {
+        config.max_batch_lines = (uint32_t)o->stream_max_lines;
+    }
+    if (o->stream_max_bytes) {
+        config.max_batch_bytes = (size_t)o->stream_max_bytes;
+    }
+    if (o->ignore_preexisting) {
+        config.wanted = not_ignored;
+        config.wanted_arg = loop;
+    }
+    if (config.memory_state) {
+        log_warn(&loop->log, "state.memory",
+                 "note=\"after a restart lines are sent twice\"");
+    }
+    gpufl_status status = sync_thread_open(config.sys, wake, loop, &loop->syncs);
+    if (status == GPUFL_OK) {
+        config.syncer = sync_thread_syncer(loop->syncs);
+        status = engine_open(&config, &loop->engine);
+    }
+    if (status != GPUFL_OK) {
+        snprintf(why, 512, "out of memory");
+    }
+    return status;
+}
+
+/* `a,b` into names; blanks and empty parts are skipped. */
+static gpufl_status read_channels(const char *list, struct engine_channels *out,
+                                  char why[512])
+{
+    char name[LAYOUT_CHANNEL_MAX + 2];
+    memset(out, 0, sizeof *out);
+    for (const char *at = list; *at;) {
+        at += strspn(at, ", ");
+        size_t len = strcspn(at, ", ");
+        if (len == 0) {
+            break;
+        }
+        snprintf(name, sizeof name, "%.*s", (int)len, at);
+        if (!layout_channel_ok(name) || len > LAYOUT_CHANNEL_MAX ||
+            out->count == SCAN_CHANNELS_MAX) {
+            snprintf(why, 512,
+                     "--log-types: \"%.100s\" has a name that is no channel, or "
+                     "more than %u of them",
+                     list, SCAN_CHANNELS_MAX);
+            return GPUFL_ERR_USAGE;
+        }
+        strcpy(out->name[out->count++], name);
+        at += len;
+    }
+    return GPUFL_OK;
+}
+
+static gpufl_status note_preexisting(struct loop *loop, const char *path)
+{
+    struct selection found;
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    gpufl_status status =
+        fd >= 0 ? select_list(&sys_real, fd, &found) : GPUFL_ERR_NOT_FOUND;
+    if (fd >= 0) {
+        close(fd);
+    }
+    if (status == GPUFL_OK && found.count) {
+        status = select_join(&loop->ignored, &found);
+    }
+    return status;
+}
+
+static gpufl_status add_folders(struct loop *loop, const char *list, char why[512])
+{
+    struct engine_channels channels;
+    char path[4096];
+    gpufl_status status = read_channels(loop->options->log_types, &channels, why);
+    while (status == GPUFL_OK && list && *list) {
+        list += strspn(list, ",");
+        size_t len = strcspn(list, ",");
+        if (len == 0) {
+            break;
+        }
+        snprintf(path, sizeof path, "%.*s", (int)len, list);
+        if (loop->options->ignore_preexisting) {
+            status = note_preexisting(loop, path);
+        }
+        if (status != GPUFL_OK) {
+            snprintf(why, 512, "cannot list %.300s", path);
+            break;
+        }
+        status = engine_add_root(loop->engine, path, &channels, why);
+        list += len;
+    }
+    return status;
+}
+
+/* Network file systems tell nothing of what other machines write (statfs(2) magic
+ * numbers). */
+static bool is_remote(const char *path)
+{
+    static const unsigned long magic[] = {0x6969,     0x517b,     0xff534d42, 0xfe534d42,
+                                          0x0bd00bd0, 0x65735546, 0x01021997};
+    struct statfs fs;
+    if (statfs(path, &fs) < 0) {
+        return false;
+    }
+    for (size_t i = 0; i < sizeof magic / sizeof magic[0]; i++) {
+        if (((unsigned long)fs.f_type & 0xffffffff) == magic[i]) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool any_remote(const char *list)
+{
+    char path[4096];
+    while (list && *list) {
+        size_t len = strcspn(list, ",");
+        snprintf(path, sizeof path, "%.*s", (int)len, list);
+        if (len && is_remote(path)) {
+            return true;
+        }
+        list += len + (list[len] == ',');
+    }
+    return false;
+}
+
+static gpufl_status open_watch(struct loop *loop, bool have_inotify, char why[512])
+{
+    const struct options *o = loop->options;
+    bool remote = any_remote(o->folder) || any_remote(o->folders);
+    bool use = o->watch == WATCH_INOTIFY || (o->watch == WATCH_AUTO && !remote);
+    if (use && !have_inotify) {
+        if (o->watch == WATCH_INOTIFY) {
+            snprintf(why, 512,
+                     "--watch=inotify: the kernel gives no inotify instance; "
+                     "raise fs.inotify.max_user_instances or use --watch=auto");
+            return GPUFL_ERR_IO;
+        }
+        log_warn(&loop->log, "watch.poll",
+                 "note=\"no inotify instance; polling every "
+                 "second\"");
+        use = false;
+    }
+    if (!use) {
+        engine_set_rescan_interval(loop->engine, POLL_RESCAN_MS);
+        return GPUFL_OK;
+    }
+    uint64_t nap = o->flush_interval_ms < NAP_MAX_MS ? o->flush_interval_ms : NAP_MAX_MS;
+    return watch_open(&loop->log, nap, wake, loop, &loop->watch);
+}
+
+/* ---- running
+ * ------------------------------------------------------------------------------ */
+
+static void want(void *arg, unsigned root, const char *root_path, const char *session,
+                 bool done)
+{
+    struct loop *loop = arg;
+    watch_want(loop->watch, root, root_path, session, done);
+}
+
+static void follow_watch(struct loop *loop)
+{
+    struct watch_hint hint;
+    if (!loop->watch) {
+        return;
+    }
+    while (watch_next(loop->watch, &hint)) {
+        engine_touch(loop->engine, hint.root, hint.session[0] ? hint.session : NULL);
+    }
+    if (watch_overflowed(loop->watch)) {
+        log_warn(&loop->log, "watch.overflow",
+                 "note=\"events were lost; looking at "
+                 "everything\"");
+        engine_rescan(loop->engine);
+    }
+    if (watch_incomplete(loop->watch)) {
+        engine_set_rescan_interval(loop->engine, POLL_RESCAN_MS);
+    }
+    engine_visit_changed(loop->engine, want, loop);
+}
+
+static void on_signal(struct loop *loop, uint64_t now_ms)
+{
+    struct signalfd_siginfo info;
+    while (read(loop->signal_fd, &info, sizeof info) == (ssize_t)sizeof info) {
+        if (loop->draining) {
+            loop->stop_now = true;
+            continue;
+        }
+        log_info(&loop->log, "agent.draining", "signal=%u timeout_ms=%llu",
+                 info.ssi_signo, (unsigned long long)loop->options->drain_timeout_ms);
+        loop->draining = true;
+        loop->drain_deadline_ms = now_ms + loop->options->drain_timeout_ms;
+        engine_flush(loop->engine);
+    }
+}
+
+/* A key that was refused may have been replaced on disk. */
+static void refresh_token(struct loop *loop, const struct engine_summary *summary)
+{
+    if (summary->hold == HOLD_AUTH && token_reload(&loop->token)) {
+        log_info(&loop->log, "token.reloaded", "file=%s", loop->options->token_file);
+        transport_http_set_token(&loop->transport, token_value(&loop->token));
+        engine_retry_now(loop->engine);
+    }
+}
+
+/* True when the loop is to end. */
+static bool finished(struct loop *loop, uint64_t now_ms)
+{
+    const struct options *o = loop->options;
+    struct engine_summary summary;
+    if (loop->stop_now) {
+        return true;
+    }
+    if (loop->draining &&
+        (engine_drained(loop->engine) || now_ms >= loop->drain_deadline_ms)) {
+        return true;
+    }
+    if (now_ms < loop->next_check_ms) {
+        return false;
+    }
+    loop->next_check_ms = now_ms + DRAIN_CHECK_MS;
+    engine_summary(loop->engine, &summary);
+    refresh_token(loop, &summary);
+    if (!o->exit_when_drained) {
+        return false;
+    }
+    bool none = summary.sessions == 0;
+    bool drained = engine_drained(loop->engine) && summary.sessions_live == 0;
+    if (none && o->exit_if_empty) {
+        return true;
+    }
+    loop->drained_checks = drained && !none ? loop->drained_checks + 1 : 0;
+    if (loop->drained_checks == 1) {
+        engine_rescan(loop->engine);
+    }
+    return loop->drained_checks >= 2;
+}
+
+static uint64_t shorter(uint64_t wait_ms, uint64_t until_ms, uint64_t now_ms)
+{
+    uint64_t left = until_ms > now_ms ? until_ms - now_ms : 0;
+    return wait_ms < left ? wait_ms : left;
+}
+
+static void run(struct loop *loop)
+{
+    for (;;) {
+        follow_watch(loop);
+        uint64_t wait_ms = engine_turn(loop->engine);
+        uint64_t now_ms = sys_real.now_ms();
+        on_signal(loop, now_ms);
+        if (finished(loop, now_ms)) {
+            return;
+        }
+        struct engine_summary summary;
+        engine_summary(loop->engine, &summary);
+        if (loop->options->exit_when_drained || summary.hold == HOLD_AUTH) {
+            wait_ms = shorter(wait_ms, loop->next_check_ms, now_ms);
+        }
+        if (loop->draining) {
+            wait_ms = shorter(wait_ms, loop->drain_deadline_ms, now_ms);
+        }
+        loop->transport.poll(loop->transport.self, wait_ms, loop->signal_fd);
+    }
+}
+
+static void say_what_is_left(const struct loop *loop)
+{
+    struct engine_summary s;
+    engine_summary(loop->engine, &s);
+    log_line(&loop->log, s.streams_pending ? LOG_AT_WARN : LOG_AT_INFO, "agent.stopped",
+             "sent_lines=%llu complete=%u unsent_channels=%u quarantined=%llu%s",
+             (unsigned long long)s.lines_acked, s.sessions_done, s.streams_pending,
+             (unsigned long long)s.ranges_quarantined,
+             s.streams_pending ? " note=\"the rest is sent after the next start\"" : "");
+}
+
+static void close_loop(struct loop *loop)
+{
+    watch_close(loop->watch);
+    engine_close(loop->engine);
+    sync_thread_close(loop->syncs);
+    transport_http_close(&loop->transport);
+    select_free(&loop->ignored);
+    token_fini(&loop->token);
+    if (loop->signal_fd >= 0) {
+        close(loop->signal_fd);
+    }
+}
+
+int loop_run(const struct options *options, bool have_inotify)
+{
+    struct loop loop = {.options = options, .signal_fd = -1};
+    char why[512] = "";
+    sigset_t stop;
+    loop.log =
+        (struct log){.level = (enum log_level)options->log_level, .write = log_to_stderr};
+    sigemptyset(&stop);
+    sigaddset(&stop, SIGTERM);
+    sigaddset(&stop, SIGINT);
+    loop.signal_fd = signalfd(-1, &stop, SFD_NONBLOCK | SFD_CLOEXEC);
+    gpufl_status status =
+        token_open(&loop.token, options->token, options->token_file, why);
+    if (status == GPUFL_OK) {
+        status = open_transport(&loop, why);
+    }
+    if (status == GPUFL_OK) {
+        status = open_engine(&loop, why);
+    }
+    if (status == GPUFL_OK) {
+        status = add_folders(&loop, options->folder, why);
+    }
+    if (status == GPUFL_OK) {
+        status = add_folders(&loop, options->folders, why);
+    }
+    if (status == GPUFL_OK) {
+        status = open_watch(&loop, have_inotify, why);
+    }
+    int rc = 0;
+    if (status == GPUFL_OK) {
+        log_info(&loop.log, "agent.started", "version=%s host=%s watch=%s", GPUFL_VERSION,
+                 options->host, loop.watch ? "inotify" : "poll");
+        run(&loop);
+        say_what_is_left(&loop);
+    } else {
+        rc = fail(why[0] ? why : gpufl_status_text(status));
+    }
+    close_loop(&loop);
+    return rc;
+}

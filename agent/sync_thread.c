@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One thread, one list of jobs. */
+#include "agent/sync_thread.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+struct sync_thread {
+    const struct sys *sys;
+    void (*wake)(void *arg);
+    void *arg;
+    pthread_t thread;
+    pthread_mutex_t lock; /* guards first and stopping */
+    pthread_cond_t ready;
+    struct sync_job *first;
+    bool stopping;
+};
+
+static struct sync_job *take(struct sync_thread *t)
+{
+    pthread_mutex_lock(&t->lock);
+    while (!t->first && !t->stopping) {
+        pthread_cond_wait(&t->ready, &t->lock);
+    }
+    struct sync_job *job = t->first;
+    if (job) {
+        t->first = job->next;
+    }
+    pthread_mutex_unlock(&t->lock);
+    return job;
+}
+
+static void *run(void *arg)
+{
+    struct sync_thread *t = arg;
+    for (struct sync_job *job; (job = take(t));) {
+        job->error = t->sys->fdatasync(job->fd) < 0 ? errno : 0;
+        /* Pairs with the journal's acquire; the job may be reused right after it. */
+        atomic_store_explicit(&job->finished, true, memory_order_release);
+        t->wake(t->arg);
+    }
+    return NULL;
+}
+
+static void start(void *self, struct sync_job *job)
+{
+    struct sync_thread *t = self;
+    pthread_mutex_lock(&t->lock);
+    struct sync_job **end = &t->first;
+    while (*end) {
+        end = &(*end)->next;
+    }
+    job->next = NULL;
+    *end = job;
+    pthread_cond_signal(&t->ready);
+    pthread_mutex_unlock(&t->lock);
+}
+
+gpufl_status sync_thread_open(const struct sys *sys, void (*wake)(void *arg), void *arg,
+                              struct sync_thread **out)
+{
+    *out = NULL;
+    struct sync_thread *t = calloc(1, sizeof *t);
+    if (!t) {
+        return GPUFL_ERR_NOMEM;
+    }
+    t->sys = sys;
+    t->wake = wake;
+    t->arg = arg;
+    pthread_mutex_init(&t->lock, NULL);
+    pthread_cond_init(&t->ready, NULL);
+    if (pthread_create(&t->thread, NULL, run, t) != 0) {
+        free(t);
+        return GPUFL_ERR_NOMEM;
+    }
+    *out = t;
+    return GPUFL_OK;
+}
+
+struct syncer sync_thread_syncer(struct sync_thread *t)
+{
+    return (struct syncer){.start = start, .self = t};
+}
+
+void sync_thread_close(struct sync_thread *t)
+{
+    if (!t) {
+        return;
+    }
+    pthread_mutex_lock(&t->lock);
+    t->stopping = true;
+    pthread_cond_signal(&t->ready);
+    pthread_mutex_unlock(&t->lock);
+    pthread_join(t->thread, NULL);
+    pthread_cond_destroy(&t->ready);
+    pthread_mutex_destroy(&t->lock);
+    free(t);
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reads the key; compares content, since Kubernetes swaps a symlink. */
+#include "agent/token.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static bool copy_trimmed(char out[TOKEN_MAX], const char *value)
+{
+    while (isspace((unsigned char)*value)) {
+        value++;
+    }
+    size_t len = strlen(value);
+    while (len > 0 && isspace((unsigned char)value[len - 1])) {
+        len--;
+    }
+    if (len >= TOKEN_MAX) {
+        return false;
+    }
+    memcpy(out, value, len);
+    out[len] = '\0';
+    return true;
+}
+
+static int read_file(const char *file, char out[TOKEN_MAX])
+{
+    char text[TOKEN_MAX];
+    int fd = open(file, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
+    int saved = errno;
+    if (fd >= 0) {
+        close(fd);
+    }
+    text[n > 0 ? n : 0] = '\0';
+    if (n >= 0) {
+        copy_trimmed(out, text);
+    }
+    explicit_bzero(text, sizeof text);
+    errno = saved;
+    return n < 0 ? -1 : 0;
+}
+
+gpufl_status token_open(struct token *token, const char *value, const char *file,
+                        char why[512])
+{
+    memset(token, 0, sizeof *token);
+    token->file = file && *file ? file : NULL;
+    if (token->file) {
+        if (read_file(token->file, token->value) < 0) {
+            snprintf(why, 512, "cannot read the token file %.300s: %s", file,
+                     strerror(errno));
+            return GPUFL_ERR_USAGE;
+        }
+    } else if (value && !copy_trimmed(token->value, value)) {
+        snprintf(why, 512, "the token is longer than %d bytes", TOKEN_MAX - 1);
+        return GPUFL_ERR_USAGE;
+    }
+    return GPUFL_OK;
+}
+
+bool token_reload(struct token *token)
+{
+    char fresh[TOKEN_MAX] = "";
+    bool changed = token->file && read_file(token->file, fresh) == 0 && fresh[0] &&
+                   strcmp(fresh, token->value) != 0;
+    if (changed) {
+        memcpy(token->value, fresh, sizeof fresh);
+    }
+    explicit_bzero(fresh, sizeof fresh);
+    return changed;
+}
+
+const char *token_value(const struct token *token)
+{
+    return token->value;
+}
+
+void token_fini(struct token *token)
+{
+    explicit_bzero(token->value, sizeof token->value);
+}

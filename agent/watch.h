@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Notices changes by inotify. Events are hints only: whatever is missed, a scan finds. */
+#ifndef GPUFL_AGENT_WATCH_H
+#define GPUFL_AGENT_WATCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <gpufl/status.h>
+
+#include "upload/base/log.h"
+#include "upload/facts.h"
+
+/** One hint. session "" = somewhere in the root. */
+struct watch_hint {
+    unsigned root;
+    char session[FACTS_PATH_MAX];
+};
+
+struct watch;
+
+/** Prepares inotify; call first thing in main, while descriptors are low (the library
+ * waits by select). \return false when the kernel gives no instance (errno says why). */
+bool watch_init(void);
+
+/** Starts the thread. \p wake is called from it when hints wait. \p nap_ms: pause between
+ *  rounds of events. */
+GPUFL_MUST gpufl_status watch_open(const struct log *log, uint64_t nap_ms,
+                                   void (*wake)(void *arg), void *arg,
+                                   struct watch **out);
+
+/** Asks to watch `<root_path>/<session>` (session "" = the root itself), if it is not
+ * watched yet; or, with \p done, to stop. Done on the watcher's thread. */
+void watch_want(struct watch *watch, unsigned root, const char *root_path,
+                const char *session, bool done);
+
+/** Takes one hint. \return false when there is none. */
+bool watch_next(struct watch *watch, struct watch_hint *hint);
+
+/** True, once, when events were lost: look at everything. */
+bool watch_overflowed(struct watch *watch);
+
+/** True when some directory could not be watched: look at everything often. */
+bool watch_incomplete(const struct watch *watch);
+
+/** Ends the thread, within a second. NULL is fine. */
+void watch_close(struct watch *watch);
+
+#endif
