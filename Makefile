@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: Apache-2.0
+# gpufl: one Makefile, no recursion into folders. `make help` lists the targets.
+
+# ---- knobs -----------------------------------------------------------------------------------
+VERSION := 0.1.0
+prefix  ?= /usr/local
+bindir  ?= $(prefix)/bin
+libdir  ?= $(prefix)/lib
+incdir  ?= $(prefix)/include
+SAN     ?= # address,undefined | thread
+V       ?= # V=1 shows the commands
+WERROR  ?= # WERROR=1 makes warnings errors
+INSTALL ?= install
+PKG_CONFIG ?= pkg-config
+FUZZ_SECONDS ?= 30
+
+.DELETE_ON_ERROR:
+.SUFFIXES:
+MAKEFLAGS += --no-builtin-rules --no-print-directory
+comma := ,
+B := build/$(if $(strip $(SAN)),$(subst $(comma),-,$(strip $(SAN))),release)
+
+# ---- flags: ours are appended, so a user's CFLAGS never drops a warning -----------------------
+CFLAGS ?= -O2 -g
+OUR_CPPFLAGS = -D_GNU_SOURCE -DGPUFL_VERSION='"$(VERSION)"' -I. -Iinclude
+OUR_CFLAGS = -std=c11 -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla \
+             -Wformat=2 -fPIC -fvisibility=hidden -pthread $(if $(WERROR),-Werror) \
+             $(if $(strip $(SAN)),-fsanitize=$(strip $(SAN)) -fno-omit-frame-pointer \
+             -fno-sanitize-recover=all)
+ALL_FLAGS = $(OUR_CPPFLAGS) $(CPPFLAGS) $(CFLAGS) $(OUR_CFLAGS)
+
+libs_of = $(shell $(PKG_CONFIG) --libs $(1) 2>/dev/null)
+UPLOAD_LIBS  := $(call libs_of,libcurl libzstd zlib json-c)
+AGENT_LIBS    = $(UPLOAD_LIBS) -linotifytools # ships no .pc file
+BACKEND_LIBS := $(call libs_of,libmicrohttpd sqlite3 libzstd zlib json-c)
+TEST_LIBS    := $(call libs_of,cmocka)
+
+# ---- what is built: the lists are the architecture --------------------------------------------
+SCHEMA    := $(wildcard schema/*.c)
+COLLECTOR := $(wildcard collector-lib/*.c)
+UPLOAD    := $(wildcard upload/*.c upload/base/*.c)
+AGENT     := $(filter-out agent/main.c,$(wildcard agent/*.c))
+CLI       := $(filter-out cli/main.c,$(wildcard cli/*.c))
+BACKEND   := $(filter-out backend/main.c,$(wildcard backend/*.c))
+SUPPORT   := $(wildcard tests/support/*.c)
+UNIT      := $(wildcard tests/unit/test_*.c) $(wildcard tests/prop/test_*.c)
+HELPERS   := $(wildcard tests/e2e/*.c)
+E2E       := $(wildcard tests/e2e/test_*.py)
+BENCHES   := $(wildcard tests/bench/bench_*.c)
+FUZZERS   := $(wildcard tests/fuzz/fuzz_*.c)
+EXAMPLES  := $(wildcard examples/*.c)
+obj = $(patsubst %.c,$(B)/%.o,$(1))
+
+PROGRAMS  := $(B)/gpufl-agent $(B)/gpufl $(B)/gpufl-backend
+LIBRARIES := $(B)/libgpufl.so $(B)/libgpufl.a $(B)/libgpufl-upload.so $(B)/libgpufl-upload.a
+UNIT_BINS    := $(UNIT:%.c=$(B)/%)
+HELPER_BINS  := $(HELPERS:%.c=$(B)/%)
+BENCH_BINS   := $(BENCHES:%.c=$(B)/%)
+EXAMPLE_BINS := $(EXAMPLES:%.c=$(B)/%)
+FUZZ_BINS    := $(FUZZERS:tests/fuzz/%.c=build/fuzz/%)
+
+all: $(PROGRAMS) $(LIBRARIES) ## build everything into build/release/
+agent: $(B)/gpufl-agent ## build the agent alone
+collector: $(B)/libgpufl.so $(B)/libgpufl.a ## build the collector alone: a C compiler is enough
+.DEFAULT_GOAL := all
+.PHONY: all agent collector deps demo demo-run check check-run check-all lint lint-run layers \
+        symbols fuzz fuzz-run fuzz-replay bench bench-run format install uninstall clean help \
+        test-fresh FORCE
+
+# ---- rules -------------------------------------------------------------------------------------
+Q   := $(if $(strip $(V)),,@)
+say  = $(if $(strip $(V)),,@printf '  %-5s %s\n' '$(1)' '$(@:$(B)/%=%)')
+
+$(B)/.flags: FORCE # a changed compiler or flag rebuilds everything
+	@mkdir -p $(@D); printf '%s\n' '$(subst ','\'',$(CC) $(ALL_FLAGS))' | cmp -s - $@ || \
+	  printf '%s\n' '$(subst ','\'',$(CC) $(ALL_FLAGS))' > $@
+FORCE:
+
+$(B)/%.o: %.c $(B)/.flags
+	$(call say,CC)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_FLAGS) -MMD -MP -c -o $@ $<
+
+$(B)/libgpufl.so: $(call obj,$(SCHEMA) $(COLLECTOR)) collector-lib/exports.map
+	$(call say,LINK)
+	$(Q)$(CC) $(ALL_FLAGS) $(LDFLAGS) -shared -Wl,-soname,libgpufl.so.0 \
+	  -Wl,--version-script=collector-lib/exports.map -o $@ $(filter %.o,$^) -ldl -pthread
+	$(Q)ln -sf libgpufl.so $(B)/libgpufl.so.0
+
+$(B)/libgpufl-upload.so: $(call obj,$(SCHEMA) $(UPLOAD)) upload/exports.map
+	$(call say,LINK)
+	$(Q)$(CC) $(ALL_FLAGS) $(LDFLAGS) -shared -Wl,-soname,libgpufl-upload.so.0 \
+	  -Wl,--version-script=upload/exports.map -o $@ $(filter %.o,$^) $(UPLOAD_LIBS)
+	$(Q)ln -sf libgpufl-upload.so $(B)/libgpufl-upload.so.0
+
+$(B)/libgpufl.a: $(call obj,$(SCHEMA) $(COLLECTOR))
+$(B)/libgpufl-upload.a: $(call obj,$(SCHEMA) $(UPLOAD))
+$(B)/%.a:
+	$(call say,AR)
+	$(Q)rm -f $@; $(AR) rcs $@ $^
+
+link = $(CC) $(ALL_FLAGS) $(LDFLAGS) -o $@ $(filter %.o %.a,$^)
+$(B)/gpufl-agent: $(call obj,$(SCHEMA) $(UPLOAD) $(AGENT) agent/main.c)
+	$(call say,LINK)
+	$(Q)$(link) $(AGENT_LIBS)
+$(B)/gpufl: $(call obj,$(SCHEMA) $(UPLOAD) $(CLI) cli/main.c)
+	$(call say,LINK)
+	$(Q)$(link) $(UPLOAD_LIBS)
+$(B)/gpufl-backend: $(call obj,$(SCHEMA) $(BACKEND) backend/main.c)
+	$(call say,LINK)
+	$(Q)$(link) $(BACKEND_LIBS)
+
+# every test links all objects but the mains: no archive juggling
+LINK_ALL = $(call obj,$(SCHEMA) $(COLLECTOR) $(UPLOAD) $(AGENT) $(CLI) $(BACKEND) $(SUPPORT))
+$(UNIT_BINS) $(HELPER_BINS) $(BENCH_BINS): %: %.o $(LINK_ALL)
+	$(call say,LINK)
+	$(Q)$(link) $(AGENT_LIBS) $(BACKEND_LIBS) $(TEST_LIBS) -ldl
+$(EXAMPLE_BINS): %: %.o $(B)/libgpufl.a $(B)/libgpufl-upload.a
+	$(call say,LINK)
+	$(Q)$(link) $(UPLOAD_LIBS) -ldl
+
+# ---- packages ------------------------------------------------------------------------------------
+deps: ## install what is missing to build and test (apt)
+	@packaging/deps.sh build
+
+# ---- demo, tests ---------------------------------------------------------------------------------
+# The second make reads the flags of packages that the first one has just installed.
+demo: ## record, break, recover, compare: 15 s; KEEP=1 leaves the page up
+	@packaging/deps.sh build
+	@$(MAKE) -j$$(nproc) $(PROGRAMS) $(EXAMPLE_BINS)
+	@python3 examples/demo.py $(B)
+
+check: ## every test, once; SAN=address,undefined or SAN=thread for the sanitizers
+	@packaging/deps.sh build
+	@$(MAKE) -j$$(nproc) check-build
+	@$(MAKE) check-run
+
+check-build: $(PROGRAMS) $(LIBRARIES) $(UNIT_BINS) $(HELPER_BINS) $(EXAMPLE_BINS)
+check-run:
+	@python3 tests/run.py --build $(B) $(UNIT_BINS) $(E2E)
+
+check-all: ## check in release, under ASan and UBSan, and under TSan; fuzz regressions
+	@$(MAKE) check
+	@$(MAKE) check SAN=address,undefined
+	@$(MAKE) check SAN=thread
+
+test-fresh: ## the two commands of the README in a fresh Debian root (needs root, debootstrap)
+	@tests/fresh-root.sh
+
+# ---- fuzzing, benchmarks ---------------------------------------------------------------------------
+FUZZ_LIBS = $(UPLOAD_LIBS) $(BACKEND_LIBS)
+build/fuzz/%: tests/fuzz/%.c $(SCHEMA) $(UPLOAD) $(BACKEND) FORCE
+	@mkdir -p $(@D)
+	@printf '  FUZZ  %s\n' '$@'
+	$(Q)clang -g -O1 -fsanitize=fuzzer,address,undefined -std=c11 $(OUR_CPPFLAGS) -o $@ $< \
+	  $(SCHEMA) $(UPLOAD) $(BACKEND) $(FUZZ_LIBS) -pthread
+fuzz: ## run each fuzzer for FUZZ_SECONDS over its corpus
+	@packaging/deps.sh build fuzz
+	@$(MAKE) fuzz-run
+fuzz-run: $(FUZZ_BINS)
+	$(Q)for f in $(FUZZ_BINS); do name=$${f##*/fuzz_}; new=build/fuzz/new-$$name; \
+	  mkdir -p $$new; echo "  RUN   $$name"; \
+	  $$f -max_total_time=$(FUZZ_SECONDS) -timeout=10 -artifact_prefix=build/fuzz/crash-$$name- \
+	    $$new tests/fuzz/corpus/$$name >build/fuzz/$$name.log 2>&1 || \
+	    { tail -40 build/fuzz/$$name.log; exit 1; }; tail -1 build/fuzz/$$name.log; done
+
+bench: ## print one JSON line a benchmark, each beside its floor
+	@packaging/deps.sh build
+	@$(MAKE) -j$$(nproc) $(PROGRAMS) $(BENCH_BINS)
+	@for b in $(BENCH_BINS); do $$b || exit 1; done
+
+# ---- hygiene -----------------------------------------------------------------------------------------
+C_FILES = $(shell git ls-files '*.c' '*.h')
+format: ## rewrite in the house style
+	clang-format -i $(C_FILES)
+lint: ## style, static analysis, arrows, exported symbols
+	@packaging/deps.sh build lint
+	@$(MAKE) lint-run
+lint-run: layers symbols
+	$(Q)clang-format --dry-run -Werror $(C_FILES)
+	$(Q)cppcheck --quiet --error-exitcode=1 --enable=warning,portability --inline-suppr -j2 \
+	  --suppress=missingIncludeSystem --std=c11 $(OUR_CPPFLAGS) $(SCHEMA) $(COLLECTOR) \
+	  $(UPLOAD) agent cli backend
+	@echo "lint: clean"
+layers:
+	@python3 tests/layers.py
+symbols: $(B)/libgpufl.so $(B)/libgpufl-upload.so
+	$(Q)for l in $^; do bad=$$(nm -D --defined-only $$l | awk '{print $$3}' | grep -v '^gpufl_' \
+	  || true); test -z "$$bad" || { echo "symbols: $$l exports $$bad"; exit 1; }; done
+
+# ---- install: DESTDIR for packagers ---------------------------------------------------------------------
+$(B)/%.pc: packaging/%.pc.in $(B)/.flags
+	$(Q)sed 's|@prefix@|$(prefix)|;s|@libdir@|$(libdir)|;s|@incdir@|$(incdir)|;s|@version@|$(VERSION)|' \
+	  $< > $@
+install: all $(B)/gpufl.pc $(B)/gpufl-upload.pc ## honours DESTDIR and prefix
+	$(INSTALL) -d $(addprefix $(DESTDIR),$(bindir) $(libdir)/pkgconfig $(incdir)/gpufl)
+	$(INSTALL) -m755 $(PROGRAMS) $(DESTDIR)$(bindir)
+	$(INSTALL) -m644 $(filter %.a,$(LIBRARIES)) $(DESTDIR)$(libdir)
+	for l in libgpufl libgpufl-upload; do \
+	  $(INSTALL) -m755 $(B)/$$l.so $(DESTDIR)$(libdir)/$$l.so.0 && \
+	  ln -sf $$l.so.0 $(DESTDIR)$(libdir)/$$l.so || exit 1; done
+	$(INSTALL) -m644 $(wildcard include/gpufl/*.h) $(DESTDIR)$(incdir)/gpufl
+	$(INSTALL) -m644 $(B)/gpufl.pc $(B)/gpufl-upload.pc $(DESTDIR)$(libdir)/pkgconfig
+uninstall: ## removes what install puts there
+	rm -f $(addprefix $(DESTDIR)$(bindir)/,$(notdir $(PROGRAMS)))
+	rm -f $(foreach l,libgpufl libgpufl-upload,$(addprefix $(DESTDIR)$(libdir)/$(l),.so .so.0 .a))
+	rm -f $(addprefix $(DESTDIR)$(libdir)/pkgconfig/,gpufl.pc gpufl-upload.pc)
+	rm -rf $(DESTDIR)$(incdir)/gpufl
+
+clean: ## remove build/
+	rm -rf build
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1|\2/p' $(firstword $(MAKEFILE_LIST)) | \
+	  while IFS='|' read -r t h; do printf '  %-12s %s\n' "$$t" "$$h"; done
+
+-include $(patsubst %.c,$(B)/%.d,$(SCHEMA) $(COLLECTOR) $(UPLOAD) $(AGENT) $(CLI) $(BACKEND) \
+  $(SUPPORT) $(UNIT) $(HELPERS) $(BENCHES) $(EXAMPLES) agent/main.c cli/main.c backend/main.c)

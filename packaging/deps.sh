@@ -1,0 +1,66 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Finds what the build lacks and installs it by apt, as root or by sudo, without questions.
+# Usage: packaging/deps.sh build|lint|fuzz…
+set -eu
+
+need=""
+want() { # want PACKAGE TEST…: remembers PACKAGE when TEST fails
+    package=$1
+    shift
+    "$@" >/dev/null 2>&1 || need="$need $package"
+}
+module() { pkg-config --exists "$1"; }
+header() { printf '#include <%s>\n' "$1" | cc -E -x c - ; }
+
+for group in "$@"; do
+    case $group in
+    build)
+        want gcc command -v cc
+        want libc6-dev test -e /usr/include/stdio.h
+        want make command -v make
+        want pkg-config command -v pkg-config
+        want python3 command -v python3
+        want libcurl4-openssl-dev module libcurl
+        want libzstd-dev module libzstd
+        want zlib1g-dev module zlib
+        want libjson-c-dev module json-c
+        want libcmocka-dev module cmocka
+        want libmicrohttpd-dev module libmicrohttpd
+        want libsqlite3-dev module sqlite3
+        want libinotifytools0-dev header inotifytools/inotifytools.h
+        ;;
+    lint)
+        want clang-format command -v clang-format
+        want cppcheck command -v cppcheck
+        want binutils command -v nm
+        ;;
+    fuzz)
+        want clang command -v clang
+        ;;
+    *)
+        echo "deps: no group \"$group\"; groups are build, lint, fuzz" >&2
+        exit 2
+        ;;
+    esac
+done
+
+[ -n "$need" ] || exit 0
+command="apt-get install -y --no-install-recommends$need"
+if ! command -v apt-get >/dev/null 2>&1; then
+    echo "deps: missing:$need" >&2
+    echo "deps: no apt here; install what your system calls these, on Debian: $command" >&2
+    exit 1
+fi
+sudo=""
+if [ "$(id -u)" != 0 ]; then
+    if ! command -v sudo >/dev/null 2>&1; then
+        echo "deps: missing:$need" >&2
+        echo "deps: run as root: apt-get update && $command" >&2
+        exit 1
+    fi
+    sudo="sudo"
+fi
+echo "deps: installing$need${sudo:+ (by sudo)}"
+$sudo apt-get update -qq
+$sudo env DEBIAN_FRONTEND=noninteractive $command -qq >/dev/null
