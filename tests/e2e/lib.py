@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the end-to-end tests share: real processes, real sockets, real directories."""
+import collections
+import contextlib
+import gzip
+import inspect
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+import urllib.error
+import urllib.request
+
+BUILD = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else "build/release").resolve()
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+SAMPLES = ROOT / "tests/samples/v13-windows"
+KEY = "gpfl_marker_key"
+CHANNELS = ("device", "scope", "system", "sass")
+SLOW = 4 if "address" in BUILD.name or "thread" in BUILD.name else 1
+
+
+class Failed(Exception):
+    pass
+
+
+def check(condition, text):
+    if not condition:
+        raise Failed(text)
+
+
+def equal(got, want, text):
+    check(got == want, f"{text}: got {got!r}, want {want!r}")
+
+
+def until(condition, text, seconds=20):
+    """Waits for a condition, never for a time."""
+    deadline = time.monotonic() + seconds * SLOW
+    while True:
+        value = condition()
+        if value:
+            return value
+        check(time.monotonic() < deadline, f"never happened: {text}")
+        time.sleep(0.01)
+
+
+class Place:
+    """A temporary directory, and the processes started in it."""
+
+    def __init__(self):
+        self.path = pathlib.Path(tempfile.mkdtemp(prefix="gpufl-e2e-"))
+        self.logs = self.path / "logs"
+        self.logs.mkdir(mode=0o700)
+        self.processes = []
+        self.count = 0
+
+    def start(self, name, *args, env=None, **more):
+        self.count += 1
+        log = self.path / f"{self.count}-{pathlib.Path(name).name}.log"
+        with open(log, "wb") as out:
+            process = subprocess.Popen([BUILD / name, *map(str, args)], stdout=out, stderr=out,
+                                       env=environment(env), **more)
+        process.log = log
+        self.processes.append(process)
+        return process
+
+    def run(self, name, *args, env=None, timeout=60, **more):
+        return subprocess.run([BUILD / name, *map(str, args)], stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True, timeout=timeout * SLOW,
+                              env=environment(env), check=False, **more)
+
+    def close(self, keep):
+        for p in self.processes:
+            if p.poll() is None:
+                p.send_signal(signal.SIGTERM)
+        for p in self.processes:
+            try:
+                p.wait(10 * SLOW)
+            except subprocess.TimeoutExpired:
+                p.kill()
+                p.wait()
+        if keep:
+            for log in sorted(self.path.glob("*.log")):
+                print(f"--- {log.name}\n{log.read_text(errors='replace')[-3000:]}")
+        shutil.rmtree(self.path, ignore_errors=True)
+
+
+def environment(more):
+    env = {k: v for k, v in os.environ.items() if not k.startswith("GPUFL_")}
+    env["XDG_STATE_HOME"] = "/nonexistent"
+    env.update(more or {})
+    return env
+
+
+class Backend:
+    """gpufl-backend on a free port that it keeps over restarts."""
+
+    def __init__(self, place, *args, port=0):
+        self.place, self.args, self.port = place, args, port
+        self.start()
+
+    def start(self):
+        self.process = self.place.start("gpufl-backend", "--listen", f"127.0.0.1:{self.port}",
+                                        "--db", self.place.path / "backend.db", *self.args)
+        line = until(lambda: "http://" in self.process.log.read_text() and
+                     self.process.log.read_text(), "the backend starts")
+        self.url = line.split("http://")[1].split("/")[0]
+        self.port = int(self.url.rsplit(":", 1)[1])
+        self.url = f"http://{self.url}"
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+    def get(self, path, headers=None):
+        request = urllib.request.Request(
+            self.url + path, headers=headers or {"Authorization": f"Bearer {KEY}"})
+        with urllib.request.urlopen(request, timeout=10 * SLOW) as reply:
+            return reply.read()
+
+    def session(self, session):
+        try:
+            return json.loads(self.get(f"/api/v1/sessions/{session}"))
+        except urllib.error.HTTPError as e:
+            if e.code == 404:
+                return None
+            raise
+
+    def export(self, session, channel):
+        try:
+            return self.get(f"/api/v1/sessions/{session}/export?channel={channel}")
+        except urllib.error.HTTPError:
+            return b""
+
+    def complete(self, session):
+        found = self.session(session)
+        return bool(found and found["complete"])
+
+
+def on_disk(directory, channel):
+    """A channel's bytes in order: numbered files, then the active one."""
+    files = sorted((int(f.name.split(".")[1]), f)
+                   for f in directory.glob(f"{channel}.[0-9]*.log*"))
+    data = b"".join(gzip.decompress(f.read_bytes()) if f.suffix == ".gz" else f.read_bytes()
+                    for _, f in files)
+    active = directory / f"{channel}.log"
+    return data + (active.read_bytes() if active.exists() else b"")
+
+
+def same(backend, directory):
+    """The export of every channel equals the files, byte for byte."""
+    for channel in CHANNELS:
+        want, got = on_disk(directory, channel), backend.export(directory.name, channel)
+        if want != got:
+            a = collections.Counter(want.splitlines())
+            b = collections.Counter(got.splitlines())
+            raise Failed(f"{directory.name} {channel}: {sum((a - b).values())} missing, "
+                         f"{sum((b - a).values())} twice, of {sum(a.values())} lines")
+
+
+def agent(place, url, *args, env=None, folder=None):
+    return place.start("gpufl-agent", f"--folder={folder or place.logs}", f"--host={url}", *args,
+                       env={"GPUFL_HTTP_TOKEN": KEY, **(env or {})})
+
+
+def upload(place, url, *args, directory=None, env=None, timeout=60):
+    done = place.run("gpufl", "upload", directory or place.logs, "--backend-url", url,
+                     "--api-key", KEY, "--json", *args, env=env, timeout=timeout)
+    done.result = json.loads(done.stdout) if done.stdout.startswith("{") else {}
+    return done
+
+
+def job(place, seconds=1.0, *args, env=None, logs=None):
+    """Runs the demo job to its end; the session's directory."""
+    done = place.run("examples/demo-job", logs or place.logs, seconds, *args, env=env)
+    equal(done.returncode, 0, f"the job's exit code ({done.stderr})")
+    return (logs or place.logs) / done.stdout.strip()
+
+
+def copy_samples(place):
+    for d in SAMPLES.iterdir():
+        shutil.copytree(d, place.logs / d.name)
+    return sorted(place.logs.iterdir())
+
+
+@contextlib.contextmanager
+def a_place():
+    place = Place()
+    good = False
+    try:
+        yield place
+        good = True
+    finally:
+        place.close(keep=not good)
+
+
+def main(module):
+    """Runs every function of the module whose parameter is `place`."""
+    failed = 0
+    for name, test in list(vars(module).items()):
+        if not inspect.isfunction(test) or list(inspect.signature(test).parameters) != ["place"]:
+            continue
+        begin = time.monotonic()
+        try:
+            with a_place() as place:
+                test(place)
+            print(f"ok {name} {time.monotonic() - begin:.1f} s", flush=True)
+        except Exception as e:  # any failure is this test's, and the next one runs
+            failed += 1
+            print(f"FAIL {name}: {e}", flush=True)
+            if not isinstance(e, Failed):
+                traceback.print_exc(file=sys.stdout)
+    sys.exit(1 if failed else 0)

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A backend with switches: answers as told, stores what it acknowledged.
+
+`Sink(answer=f)`: f(sink, request) returns a status, None for "store and answer 200", or one of
+the words below. Without `declare` it says nothing at info/version, like a hosted server.
+"""
+import ctypes
+import ctypes.util
+import http.server
+import json
+import threading
+import time
+import zlib
+
+DROP = "drop"            # read the request, close without an answer
+STORE_DROP = "storedrop"  # store it, close without an answer
+CUT = "cut"              # answer, but cut the reply short
+
+_zstd = ctypes.CDLL("libzstd.so.1")
+_zstd.ZSTD_getFrameContentSize.restype = ctypes.c_ulonglong
+_zstd.ZSTD_decompress.restype = ctypes.c_size_t
+
+
+def unzstd(body):
+    size = _zstd.ZSTD_getFrameContentSize(body, ctypes.c_size_t(len(body)))
+    out = ctypes.create_string_buffer(max(size, 1))
+    got = _zstd.ZSTD_decompress(out, ctypes.c_size_t(size), body, ctypes.c_size_t(len(body)))
+    if got != size:
+        raise ValueError("not zstd")
+    return out.raw[:size]
+
+
+class Request:
+    def __init__(self, method, path, headers, body):
+        self.method, self.path, self.headers, self.body = method, path, headers, body
+        self.encoding = headers.get("Content-Encoding", "")
+        self.session = headers.get("X-GpuFlight-Session-Id", "")
+        self.channel = headers.get("X-GpuFlight-Window-Channel", "")
+        self.window_id = headers.get("X-GpuFlight-Window-Id") or headers.get("Idempotency-Key")
+        self.status = None
+
+    def raw(self):
+        if self.encoding == "zstd":
+            return unzstd(self.body)
+        if self.encoding == "gzip":
+            return zlib.decompress(self.body, 31)
+        return self.body
+
+    @property
+    def is_batch(self):
+        return self.path.endswith("/events/stream")
+
+
+class Sink:
+    def __init__(self, answer=None, declare=False, key=None, delay_s=0.0):
+        self.answer, self.declare, self.key, self.delay_s = answer, declare, key, delay_s
+        self.lock = threading.Lock()
+        self.requests = []
+        self.stored = {}  # window id → raw bytes, once, in order of arrival
+        self.lines = []
+        sink = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def log_message(self, *args):
+                pass
+
+            def do_GET(self):
+                sink.handle(self, "GET")
+
+            def do_POST(self):
+                sink.handle(self, "POST")
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def close(self):
+        self.server.shutdown()
+        self.server.server_close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def batches(self):
+        with self.lock:
+            return [r for r in self.requests if r.is_batch]
+
+    def store(self, request):
+        raw = request.raw()
+        identity = request.window_id or object()
+        if identity not in self.stored:
+            self.stored[identity] = raw
+            self.lines += raw.splitlines()
+
+    def handle(self, handler, method):
+        body = handler.rfile.read(int(handler.headers.get("Content-Length") or 0))
+        request = Request(method, handler.path, handler.headers, body)
+        with self.lock:
+            self.requests.append(request)
+        time.sleep(self.delay_s)
+        if handler.path.endswith("/info/version"):
+            return self.version(handler)
+        if self.key and handler.headers.get("Authorization") != f"Bearer {self.key}":
+            return self.reply(handler, request, 401, {"error": "key"})
+        with self.lock:
+            said = self.answer(self, request) if self.answer else None
+            if said in (None, STORE_DROP, CUT) and request.is_batch:
+                self.store(request)
+        if said in (DROP, STORE_DROP):
+            handler.close_connection = True
+            handler.connection.close()
+            return None
+        if said == CUT:
+            handler.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"acc")
+            handler.close_connection = True
+            return None
+        if isinstance(said, tuple):
+            return self.reply(handler, request, said[0], said[1], said[2:])
+        return self.reply(handler, request, said or 200, {"window_acknowledged": True})
+
+    def version(self, handler):
+        if not self.declare:
+            return self.reply(handler, None, 404, {})
+        return self.reply(handler, None, 200, {
+            "supported": ["1"], "encodings": ["zstd", "gzip"], "live_windows": True,
+            "window_registry": True})
+
+    def reply(self, handler, request, status, body, headers=()):
+        if request:
+            request.status = status
+        data = body.encode() if isinstance(body, str) else json.dumps(body).encode()
+        try:
+            handler.send_response(status)
+            for name, value in headers:
+                handler.send_header(name, value)
+            handler.send_header("Content-Length", str(len(data)))
+            handler.end_headers()
+            handler.wfile.write(data)
+        except OSError:
+            pass

@@ -1,0 +1,276 @@
+# SPDX-License-Identifier: Apache-2.0
+"""gpufl-agent: live tailing, outages, kills, signals, options."""
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import lib
+from lib import check, equal, until
+import sink
+
+
+def recording(place, seconds, **env):
+    """A demo job under way, and its session's directory."""
+    process = subprocess.Popen([lib.BUILD / "examples/demo-job", place.logs, str(seconds)],
+                               stdout=subprocess.PIPE, text=True,
+                               env=lib.environment({k: str(v) for k, v in env.items()}))
+    place.processes.append(process)
+    return process, place.logs / process.stdout.readline().strip()
+
+
+def lines(backend, session):
+    found = backend.session(session.name)
+    return found["lines"] if found else 0
+
+
+def lines_are_stored_while_the_job_runs_and_the_end_is_reported(place):
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    lib.agent(place, backend.url)
+    process, session = recording(place, 3)
+    first = until(lambda: lines(backend, session), "first lines")
+    until(lambda: lines(backend, session) > first + 5, "more lines, live")
+    check(process.poll() is None, "the job still runs")
+    check(not backend.complete(session.name), "not complete yet")
+    process.wait()
+    until(lambda: backend.complete(session.name), "complete")
+    lib.same(backend, session)
+
+
+def an_outage_and_a_killed_agent_lose_and_double_nothing(place):
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    first = lib.agent(place, backend.url)
+    process, session = recording(place, 4, GPUFL_LOG_ROTATE_BYTES=8192)
+    until(lambda: lines(backend, session), "first lines")
+    backend.kill()
+    first.kill()
+    first.wait()
+    written = sum(f.stat().st_size for f in session.glob("*.log"))
+    until(lambda: sum(f.stat().st_size for f in session.glob("*.log")) > written + 4000,
+          "the job goes on")
+    backend.start()
+    second = lib.agent(place, backend.url)
+    until(lambda: lines(backend, session) > 20, "it goes on")
+    second.kill()
+    second.wait()
+    lib.agent(place, backend.url)
+    process.wait()
+    until(lambda: backend.complete(session.name), "complete")
+    lib.same(backend, session)
+
+
+def repeated_kills_in_mid_upload_keep_every_line_once(place):
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    sessions = [lib.job(place, 0.3, env={"GPUFL_LOG_ROTATE_BYTES": "3000"}) for _ in range(4)]
+    lib.copy_samples(place)
+    for _ in range(12):
+        process = lib.agent(place, backend.url, "--flush-interval=0")
+        before = sum(lines(backend, s) for s in sessions)
+        until(lambda: process.poll() is not None or
+              sum(lines(backend, s) for s in sessions) > before or
+              all(backend.complete(s.name) for s in sessions), "something moves")
+        process.kill()
+        process.wait()
+    lib.agent(place, backend.url)
+    for s in place.logs.iterdir():
+        if not s.name.startswith("."):
+            until(lambda: backend.complete(s.name), f"{s.name} is complete")
+            lib.same(backend, s)
+
+
+def a_backend_without_registry_gets_everything_at_least_once(place):
+    with sink.Sink() as s:
+        process = lib.agent(place, s.url, "--exit-when-drained")
+        session = lib.job(place, 0.5)
+        equal(process.wait(30 * lib.SLOW), 0, "exit code")
+        want = sorted(x for c in lib.CHANNELS for x in lib.on_disk(session, c).splitlines())
+        equal(sorted(s.lines), want, "lines")
+        check(all(not r.headers.get("X-GpuFlight-Window-Id") for r in s.batches()),
+              "no identity headers that it did not declare")
+        check("at least once" in process.log.read_text(), "it says so")
+
+
+def what_the_request_carries(place):
+    with sink.Sink(declare=True, key=lib.KEY) as s:
+        session = lib.job(place, 0.1)
+        process = lib.agent(place, s.url, "--exit-when-drained")
+        equal(process.wait(30 * lib.SLOW), 0, "exit code")
+        for r in s.batches():
+            equal(r.path, "/api/v1/events/stream", "path")
+            equal(r.headers["Authorization"], f"Bearer {lib.KEY}", "key")
+            equal(r.headers["Content-Type"], "application/x-ndjson", "type")
+            equal(r.headers["X-GpuFlight-Wire-Version"], "1", "wire version")
+            equal(r.session, session.name, "session")
+            equal(r.encoding, "zstd", "encoding")
+            check(r.headers["X-GpuFlight-Window-CRC32"].isdigit(), "CRC")
+            check("Expect" not in r.headers, "no Expect")
+        for channel in ("device", "scope", "system"):
+            numbers = [int(r.headers["X-GpuFlight-Window-Sequence"]) for r in s.batches()
+                       if r.channel == channel]
+            equal(numbers, list(range(1, len(numbers) + 1)), f"sequence of {channel}")
+        completes = [r for r in s.requests if r.path.endswith("/events/session-complete")]
+        equal([r.session for r in completes], [session.name], "session-complete")
+
+
+def sessions_are_noticed_by_polling_too(place):
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    process = lib.agent(place, backend.url, "--watch=poll")
+    session = lib.job(place, 0.3)
+    until(lambda: backend.complete(session.name), "complete")
+    lib.same(backend, session)
+    check("watch=poll" in process.log.read_text(), "it says how it watches")
+
+
+def sigterm_drains_and_exits_0(place):
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    process = lib.agent(place, backend.url, "--flush-interval=1h")
+    job, session = recording(place, 60)
+    until(lambda: (session / "system.log").stat().st_size > 4000, "something is written")
+    until(lambda: b"origin.known" in process.log.read_bytes(), "the agent is up")
+    process.send_signal(signal.SIGTERM)
+    equal(process.wait(20 * lib.SLOW), 0, "exit code")
+    check(lines(backend, session) > 5, "what was there is stored")
+    check("agent.stopped" in process.log.read_text(), "it says what is left")
+    job.kill()
+
+
+def sigterm_ends_in_time_while_the_backend_hangs(place):
+    lib.job(place, 0.1)
+    with sink.Sink(delay_s=60) as hung:
+        process = lib.agent(place, hung.url, "--drain-timeout=300ms")
+        until(lambda: hung.requests, "a request hangs")
+        begin = time.monotonic()
+        process.send_signal(signal.SIGTERM)
+        equal(process.wait(20 * lib.SLOW), 0, "exit code")
+        check(time.monotonic() - begin < 5 * lib.SLOW, "in time")
+        check("unsent_channels" in process.log.read_text(), "it says what is left")
+
+
+def two_uploaders_never_work_on_one_directory(place):
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    first = lib.agent(place, backend.url)
+    session = lib.job(place, 0.2)
+    until(lambda: backend.complete(session.name), "complete")
+    until(lambda: (place.logs / ".gpufl-agent/progress").exists(), "progress is published")
+    second = lib.agent(place, backend.url)
+    equal(second.wait(10 * lib.SLOW), 1, "the second one's exit code")
+    check(f"pid {first.pid}" in second.log.read_text(), second.log.read_text())
+    # An explicit upload waits for the agent, sends nothing itself, and is done.
+    third = lib.job(place, 0.2)
+    done = lib.upload(place, backend.url)
+    equal(done.returncode, 0, f"upload beside the agent ({done.stderr})")
+    lib.same(backend, third)
+    forced = lib.upload(place, backend.url, "--force")
+    equal(forced.returncode, 1, "force beside an agent")
+    first.kill()
+    first.wait()
+    equal(lib.upload(place, backend.url).returncode, 0, "after the agent is gone")
+
+
+def a_new_token_in_the_file_is_used_after_a_401(place):
+    token = place.path / "token"
+    token.write_text("old\n")
+    session = lib.job(place, 0.2)
+    with sink.Sink(declare=True, key=lib.KEY) as s:
+        process = place.start("gpufl-agent", f"--folder={place.logs}", f"--host={s.url}",
+                              f"--token-file={token}")
+        until(lambda: "origin.hold" in process.log.read_text(), "it says that it waits")
+        fresh = place.path / "fresh"
+        fresh.write_text(lib.KEY + "\n")
+        os.replace(fresh, token)
+        want = sum(len(lib.on_disk(session, c).splitlines()) for c in lib.CHANNELS)
+        until(lambda: len(s.lines) == want, "all lines arrive")
+        check(lib.KEY not in process.log.read_text(), "the key is not logged")
+
+
+def a_token_on_the_command_line_is_wiped(place):
+    with sink.Sink() as s:
+        process = place.start("gpufl-agent", f"--folder={place.logs}", f"--host={s.url}",
+                              f"--token={lib.KEY}")
+        until(lambda: s.requests, "it is up")
+        with open(f"/proc/{process.pid}/cmdline", "rb") as f:
+            check(lib.KEY.encode() not in f.read(), "not in the process list")
+
+
+def environment_and_file_set_it_up_like_the_existing_agent(place):
+    session = lib.job(place, 0.2)
+    with sink.Sink(key=lib.KEY) as s:
+        process = place.start("gpufl-agent", env={
+            "GPUFL_SOURCE_FOLDER": str(place.logs), "GPUFL_PUBLISHER_TYPE": "http",
+            "GPUFL_SOURCE_FOLDERS": "", "GPUFL_HTTP_HOST": s.url, "GPUFL_HTTP_TOKEN": lib.KEY,
+            "GPUFL_HTTP_API_VERSION": "v1", "GPUFL_AGENT_UPLOAD_MODE": "stream",
+            "GPUFL_CURSOR_FILE": str(place.path / "cursor.json"),
+            "GPUFL_LOG_TYPES": "device,scope,system,sass",
+            "GPUFL_AGENT_EXIT_WHEN_DRAINED": "1", "GPUFL_AGENT_EXIT_IF_EMPTY": "1"})
+        equal(process.wait(30 * lib.SLOW), 0, f"exit code ({process.log.read_text()})")
+        want = sum(len(lib.on_disk(session, c).splitlines()) for c in lib.CHANNELS)
+        equal(len(s.lines), want, "lines by environment")
+    other = place.path / "more"
+    other.mkdir()
+    session = lib.job(place, 0.2, logs=other)
+    with sink.Sink(key=lib.KEY) as s:
+        config = place.path / "agent.json"
+        config.write_text(json.dumps({
+            "sources": [{"folder": str(other), "logTypes": ["device", "system"]}],
+            "publisher": {"type": "http", "hostUrl": s.url, "authToken": lib.KEY}}))
+        process = place.start("gpufl-agent", f"--config={config}", "--exit-when-drained")
+        equal(process.wait(30 * lib.SLOW), 0, f"exit code ({process.log.read_text()})")
+        want = sum(len(lib.on_disk(session, c).splitlines()) for c in ("device", "system"))
+        equal(len(s.lines), want, "lines by file, two channels")
+
+
+def preexisting_sessions_can_be_left_alone(place):
+    old = lib.job(place, 0.1)
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    process = lib.agent(place, backend.url, "--ignore-preexisting")
+    until(lambda: "agent.started" in process.log.read_text(), "it is up")
+    new = lib.job(place, 0.1)
+    until(lambda: backend.complete(new.name), "the new one is complete")
+    check(backend.session(old.name) is None, "the old one is left alone")
+
+
+def what_is_not_built_is_refused_with_the_way_out(place):
+    host = "--host=http://127.0.0.1:9"
+    folder = f"--folder={place.logs}"
+    for args, word in (((folder, host, "--type=kafka"), "http"),
+                       ((folder, host, "--brokers=a:9092"), "Kafka"),
+                       ((folder, host, "--archiver-bucket=b"), "archiver"),
+                       ((folder, host, "--upload-mode=legacy"), "stream"),
+                       ((folder, host, "--url=http://x"), "--host"),
+                       ((folder, host, "--prune-failed"), "deleted"),
+                       ((folder, host, "--flush-interval=soon"), "duration"),
+                       ((folder, host, "--nonsense=1"), "nonsense"),
+                       ((folder,), "--host"), ((host,), "--folder"),
+                       ((folder, "--host=gopher://x"), "http"),
+                       ((folder, host, "--compression=snappy"), "zstd"),
+                       ((f"--folder={place.path}/none", host), "none")):
+        done = place.run("gpufl-agent", *args)
+        equal(done.returncode, 1, f"exit code of {args}")
+        check(word in done.stderr and done.stderr.count("\n") == 1, f"{args}: {done.stderr}")
+    done = place.run("gpufl-agent", "--help")
+    equal(done.returncode, 0, "help")
+    for flag in ("--folder", "--flush-interval", "GPUFL_HTTP_HOST", "--exit-when-drained"):
+        check(flag in done.stdout, f"help names {flag}")
+
+
+def an_empty_directory_ends_a_one_shot_run_at_once(place):
+    with sink.Sink() as s:
+        process = lib.agent(place, s.url, "--exit-when-drained", "--exit-if-empty")
+        equal(process.wait(20 * lib.SLOW), 0, "exit code")
+
+
+def state_elsewhere_serves_a_read_only_log_directory(place):
+    session = lib.job(place, 0.2)
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    state = place.path / "state"
+    for _ in range(2):
+        process = lib.agent(place, backend.url, f"--state-dir={state}", "--exit-when-drained")
+        equal(process.wait(30 * lib.SLOW), 0, "exit code")
+    lib.same(backend, session)
+    check(list(state.glob("*.journal")), "the journal is there")
+
+
+if __name__ == "__main__":
+    lib.main(sys.modules[__name__])

@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: Apache-2.0
+"""gpufl upload: what arrives, what is said, which exit code, under every kind of answer."""
+import collections
+import signal
+import sys
+import time
+
+import lib
+from lib import check, equal
+import sink
+
+
+SAMPLE_IDS = [d.name for d in lib.SAMPLES.iterdir()]
+
+
+def lines_of(*directories):
+    return collections.Counter(line for d in directories for c in lib.CHANNELS
+                               for line in lib.on_disk(d, c).splitlines())
+
+
+def samples_are_stored_once_and_a_second_run_sends_nothing(place):
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    sessions = lib.copy_samples(place)
+    first = lib.upload(place, backend.url)
+    equal(first.returncode, 0, f"exit code ({first.stderr})")
+    equal(first.result["sessions_complete"], 2, "sessions complete")
+    for s in sessions:
+        lib.same(backend, s)
+    again = lib.upload(place, backend.url)
+    equal((again.returncode, again.result["events_uploaded"]), (0, 0), "the second run")
+    equal(again.result["message"], "nothing to send", "what it says")
+
+
+def a_live_recording_is_stored_whole(place):
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    session = lib.job(place, 0.5, env={"GPUFL_LOG_ROTATE_BYTES": "4096"})
+    check(len(list(session.glob("system.*.log"))) > 1, "it rotated")
+    equal(lib.upload(place, backend.url).returncode, 0, "exit code")
+    lib.same(backend, session)
+    check(backend.complete(session.name), "complete")
+
+
+def the_newest_or_a_named_session_alone_is_sent(place):
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    old, new = lib.job(place, 0.1), lib.job(place, 0.1)
+    equal(lib.upload(place, backend.url, "--latest").returncode, 0, "exit code")
+    check(backend.session(new.name) and not backend.session(old.name), "only the newest")
+    equal(lib.upload(place, backend.url, "--session-id", old.name).returncode, 0, "exit code")
+    lib.same(backend, old)
+    missing = lib.upload(place, backend.url, "--session-id", "no-such-session")
+    equal(missing.returncode, 2, "an unknown session")
+    check("no-such-session" in missing.result["message"], "it is named")
+
+
+def without_a_backend_it_exits_2_and_a_later_run_sends_all(place):
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    session = lib.job(place, 0.2)
+    backend.kill()
+    down = lib.upload(place, backend.url, "--retries", "2")
+    equal(down.returncode, 2, "no contact")
+    check("no contact" in down.result["message"], down.result["message"])
+    backend.start()
+    equal(lib.upload(place, backend.url).returncode, 0, "the later run")
+    lib.same(backend, session)
+
+
+def a_slow_backend_is_waited_for_within_the_budget(place):
+    session = lib.job(place, 0.2)
+    with sink.Sink(delay_s=0.3) as slow:
+        equal(lib.upload(place, slow.url).returncode, 0, "slow, but in time")
+        equal(collections.Counter(slow.lines), lines_of(session), "lines")
+    other = lib.job(place, 0.2)
+    with sink.Sink(delay_s=30) as hung:
+        begin = time.monotonic()
+        late = lib.upload(place, hung.url, "--timeout", "1")
+        check(time.monotonic() - begin < 10 * lib.SLOW, "it kept its budget")
+        check(late.returncode != 0, "not all was sent")
+    with sink.Sink() as good:
+        equal(lib.upload(place, good.url).returncode, 0, "the later run")
+        equal(collections.Counter(good.lines), lines_of(other), "nothing lost, nothing twice")
+
+
+def a_wrong_key_exits_2_and_loses_nothing(place):
+    session = lib.job(place, 0.2)
+    with sink.Sink(key="another") as s:
+        wrong = lib.upload(place, s.url)
+        equal(wrong.returncode, 2, "exit code")
+        equal(wrong.result["http_status"], 401, "status")
+        check("key" in wrong.result["message"], wrong.result["message"])
+        check(lib.KEY not in wrong.stdout + wrong.stderr, "the key is not told")
+        s.key = lib.KEY
+        equal(lib.upload(place, s.url).returncode, 0, "with the right key")
+        equal(collections.Counter(s.lines), lines_of(session), "lines")
+
+
+def batches_over_a_limit_are_split(place):
+    session = lib.job(place, 0.5)
+
+    def small_only(_, request):
+        return 413 if request.is_batch and request.raw().count(b"\n") > 4 else None
+
+    with sink.Sink(small_only, declare=True) as s:
+        equal(lib.upload(place, s.url).returncode, 0, "exit code")
+        equal(collections.Counter(s.lines), lines_of(session), "lines")
+    windows = [d for d in lib.copy_samples(place) if d.name in SAMPLE_IDS]
+    with sink.Sink(small_only, declare=True) as s:
+        refused = lib.upload(place, s.url)
+        equal(refused.returncode, 1, "sealed windows cannot be split")
+        check(refused.result["ranges_quarantined"] > 0, "they are quarantined")
+        equal([len(list(d.glob("*.gz"))) for d in windows], [4, 4], "and stay on disk")
+
+
+def without_zstd_it_falls_back_to_gzip(place):
+    session = lib.job(place, 0.3)
+
+    def no_zstd(_, request):
+        return 415 if request.encoding == "zstd" else None
+
+    with sink.Sink(no_zstd, declare=True) as s:
+        equal(lib.upload(place, s.url).returncode, 0, "exit code")
+        equal(collections.Counter(s.lines), lines_of(session), "lines")
+        check(any(r.encoding == "zstd" for r in s.batches()), "zstd was tried, as declared")
+
+
+def errors_of_the_server_are_retried(place):
+    session = lib.job(place, 0.3)
+    plan = [500, sink.DROP, 503, sink.STORE_DROP, sink.CUT, (429, {}, ("Retry-After", "1"))]
+
+    def fail(_, request):
+        return plan.pop(0) if request.is_batch and plan else None
+
+    with sink.Sink(fail) as s:
+        done = lib.upload(place, s.url, "--retries", "20")
+        equal(done.returncode, 0, f"exit code ({done.stderr})")
+        equal(collections.Counter(s.lines), lines_of(session), "lines")
+        ids = [r.window_id for r in s.batches()]
+        check(len(set(ids)) < len(ids), "repeats carry their first id")
+
+
+def a_server_that_always_fails_exits_1_and_loses_nothing(place):
+    session = lib.job(place, 0.2)
+    with sink.Sink(lambda _, r: 500 if r.is_batch else None) as s:
+        failed = lib.upload(place, s.url, "--retries", "2")
+        equal(failed.returncode, 1, "exit code")
+        check("500" in failed.result["message"], failed.result["message"])
+        s.answer = None
+        equal(lib.upload(place, s.url).returncode, 0, "later")
+        equal(collections.Counter(s.lines), lines_of(session), "lines")
+
+
+def an_origin_that_decodes_later_never_gets_zstd_it_did_not_declare(place):
+    session = lib.job(place, 0.3)
+
+    def later(s, request):
+        if request.is_batch and request.encoding == "zstd":
+            return 202  # accepted now, thrown away when it is decoded
+        return None
+
+    with sink.Sink(later) as s:
+        equal(lib.upload(place, s.url).returncode, 0, "exit code")
+        equal(collections.Counter(s.lines), lines_of(session), "lines")
+        check(all(r.encoding == "gzip" for r in s.batches()), "gzip only")
+
+
+def redirects_are_not_followed(place):
+    lib.job(place, 0.1)
+    with sink.Sink() as other:
+        def redirect(_, request):
+            return (307, {}, ("Location", other.url + request.path)) if request.is_batch else None
+        with sink.Sink(redirect) as s:
+            done = lib.upload(place, s.url)
+            equal(done.returncode, 1, "a person must act")
+            equal(done.result["http_status"], 307, "status")
+        equal(other.requests, [], "the other host saw nothing")
+
+
+def switched_off_it_opens_no_socket(place):
+    lib.job(place, 0.1)
+    with sink.Sink() as s:
+        done = lib.upload(place, s.url, env={"GPUFL_DISABLED": "YES"})
+        equal(done.returncode, 0, "exit code")
+        equal((done.result["events_uploaded"], len(done.result["warnings"])), (0, 1), "result")
+        equal(s.requests, [], "requests")
+
+
+def wrong_use_exits_2_with_a_sentence(place):
+    for args, word in ((("upload",), "directory"),
+                       (("upload", place.logs), "backend_url"),
+                       (("upload", place.logs, "--backend-url", "ftp://x", "--api-key", "k"),
+                        ""),
+                       (("upload", place.logs / "none", "--backend-url", "http://127.0.0.1:9",
+                         "--api-key", "k"), "log_path"),
+                       (("upload", place.logs, "--timeout", "soon"), "timeout"),
+                       (("sing",), "sing"), ((), "VERB")):
+        if word == "":
+            lib.job(place, 0.1)
+        done = place.run("gpufl", *args)
+        equal(done.returncode, 2, f"exit code of {args}")
+        check(word in done.stderr, f"{args} says: {done.stderr}")
+    for args in (("--help",), ("upload", "--help"), ("status", "--help"), ("version",)):
+        equal(place.run("gpufl", *args).returncode, 0, f"exit code of {args}")
+
+
+def an_empty_directory_is_no_error(place):
+    done = place.run("gpufl", "upload", place.logs, "--backend-url", "http://127.0.0.1:9",
+                     "--api-key", "k")
+    equal(done.returncode, 0, f"exit code ({done.stderr})")
+
+
+def the_url_with_a_path_is_refused_and_the_path_option_serves_proxies(place):
+    session = lib.job(place, 0.1)
+    with sink.Sink() as s:
+        refused = lib.upload(place, s.url + "/api/v1")
+        equal(refused.returncode, 2, "exit code")
+        check("path" in refused.result["message"], refused.result["message"])
+        equal(lib.upload(place, s.url, "--api-path", "obs/gpu/api/v1/").returncode, 0, "proxy")
+        check(all(r.path.startswith("/obs/gpu/api/v1/") and "//" not in r.path
+                  for r in s.requests), "one well-formed path")
+        equal(collections.Counter(s.lines), lines_of(session), "lines")
+
+
+def a_killed_upload_goes_on_where_it_stopped(place):
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    sessions = [lib.job(place, 0.2) for _ in range(3)]
+    process = place.start("gpufl", "upload", place.logs, "--backend-url", backend.url,
+                          "--api-key", lib.KEY)
+    lib.until(lambda: any(backend.session(s.name) for s in sessions), "something is stored")
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    equal(lib.upload(place, backend.url).returncode, 0, "exit code")
+    for s in sessions:
+        lib.same(backend, s)
+
+
+def status_tells_what_waits(place):
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    session = lib.job(place, 0.1)
+    before = place.run("gpufl", "status", place.logs)
+    equal(before.returncode, 1, "something waits")
+    check(session.name in before.stdout and "wait" in before.stdout, before.stdout)
+    lib.upload(place, backend.url)
+    after = place.run("gpufl", "status", place.logs)
+    equal(after.returncode, 0, f"nothing waits ({after.stdout})")
+    check("complete at the backend" in after.stdout, after.stdout)
+
+
+def other_tools_see_what_is_complete(place):
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    session = lib.job(place, 0.1)
+    lib.upload(place, backend.url)
+    cursor = lib.json.loads((place.logs / ".gpufl-upload-cursor.json").read_text())
+    equal(cursor["schema_version"], 2, "schema_version")
+    check(session.name in cursor["completed_sessions"], "the session")
+    lines = sum(len(lib.on_disk(session, c).splitlines()) for c in lib.CHANNELS)
+    equal(cursor["completed_sessions"][session.name]["events"], lines, "events")
+
+
+if __name__ == "__main__":
+    lib.main(sys.modules[__name__])

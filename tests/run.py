@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs test programs two at a time and counts. Usage: run.py --build DIR PROGRAM…
+
+C tests are cmocka programs, Python tests print `ok NAME` and `FAIL NAME`. The output of a
+program is shown only when something in it failed. Closes with `N passed, N failed`.
+"""
+import argparse
+import concurrent.futures
+import os
+import re
+import subprocess
+import sys
+import time
+
+TIMEOUT_S = 240
+
+
+def counts(program, text):
+    if program.endswith(".py"):
+        return (len(re.findall(r"^ok ", text, re.M)), len(re.findall(r"^FAIL ", text, re.M)))
+    passed = re.search(r"\[  PASSED  \] (\d+) test", text)
+    failed = re.search(r"\[  FAILED  \] (\d+) test", text)
+    return int(passed.group(1)) if passed else 0, int(failed.group(1)) if failed else 0
+
+
+def run(program, build):
+    command = ["python3", program, build] if program.endswith(".py") else [program]
+    environment = dict(os.environ, GPUFL_BUILD=build, PYTHONDONTWRITEBYTECODE="1")
+    for name in list(environment):
+        if name.startswith("GPUFL_") and name != "GPUFL_BUILD":
+            del environment[name]
+    start = time.monotonic()
+    try:
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              timeout=TIMEOUT_S, env=environment, check=False)
+        text, code = done.stdout.decode(errors="replace"), done.returncode
+    except subprocess.TimeoutExpired as e:
+        text, code = (e.stdout or b"").decode(errors="replace") + "\ntimed out\n", 124
+    passed, failed = counts(program, text)
+    if code and not failed:
+        failed = 1  # it crashed, or a sanitizer stopped it
+    if not code and not passed and not failed:
+        failed, text = 1, text + "\nran no test\n"
+    return program, passed, failed, text, time.monotonic() - start
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--build", required=True)
+    parser.add_argument("programs", nargs="+")
+    arguments = parser.parse_args()
+    # The slow ones first, so that they do not run alone at the end.
+    programs = sorted(arguments.programs, key=lambda p: not p.endswith(".py"))
+    total_passed = total_failed = 0
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        jobs = [pool.submit(run, p, arguments.build) for p in programs]
+        for job in concurrent.futures.as_completed(jobs):
+            program, passed, failed, text, seconds = job.result()
+            total_passed += passed
+            total_failed += failed
+            state = "FAIL" if failed else "ok"
+            print(f"  {state:<4}  {os.path.relpath(program):<48} {passed:>3} passed "
+                  f"{seconds:5.1f} s", flush=True)
+            if failed:
+                print(text, flush=True)
+    print(f"{total_passed} passed, {total_failed} failed", flush=True)
+    return 1 if total_failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

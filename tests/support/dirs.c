@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Makes the directories that tests work on. */
+#include "tests/support/dirs.h"
+
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tests/support/check.h"
+
+#include "schema/layout.h"
+
+char *dirs_make(void)
+{
+    const char *tmp = getenv("TMPDIR");
+    char path[400];
+    snprintf(path, sizeof path, "%s/gpufl-test-XXXXXX", tmp ? tmp : "/tmp");
+    assert_non_null(mkdtemp(path));
+    return strdup(path);
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+    (void)st;
+    (void)type;
+    (void)ftw;
+    return remove(path);
+}
+
+void dirs_remove(char *path)
+{
+    nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    free(path);
+}
+
+void dirs_append(const char *dir, const char *name, const char *text)
+{
+    char path[1024];
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+    close(fd);
+}
+
+void live_open(struct live_session *s, const char *root, const char *id)
+{
+    char text[256];
+    char path[700];
+    snprintf(s->id, sizeof s->id, "%s", id);
+    snprintf(s->dir, sizeof s->dir, "%s/%s", root, id);
+    assert_int_equal(mkdir(s->dir, 0755), 0);
+    snprintf(text, sizeof text,
+             "{\"schema_version\":1,\"type\":\"gpufl_session\",\"layout\":\"live\","
+             "\"session_id\":\"%s\",\"pid\":1,\"boot_id\":\"x\",\"start_ns\":1}\n",
+             id);
+    dirs_append(s->dir, LAYOUT_MANIFEST, text);
+    snprintf(path, sizeof path, "%s/%s", s->dir, LAYOUT_LOCK);
+    s->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    assert_int_equal(fcntl(s->lock_fd, F_OFD_SETLK, &lock), 0);
+}
+
+void live_line(struct live_session *s, const char *channel, const char *type, int n)
+{
+    char name[64];
+    char text[256];
+    snprintf(name, sizeof name, "%s.log", channel);
+    snprintf(text, sizeof text, "{\"type\":\"%s\",\"session_id\":\"%s\",\"n\":%d}\n",
+             type, s->id, n);
+    dirs_append(s->dir, name, text);
+}
+
+void live_rotate(struct live_session *s, const char *channel, unsigned n)
+{
+    char from[700];
+    char to[700];
+    snprintf(from, sizeof from, "%s/%s.log", s->dir, channel);
+    snprintf(to, sizeof to, "%s/%s.%u.log", s->dir, channel, n);
+    assert_int_equal(rename(from, to), 0);
+}
+
+void live_close(struct live_session *s)
+{
+    close(s->lock_fd);
+    s->lock_fd = -1;
+}
