@@ -21,8 +21,9 @@
 #define SLOW_RETRY_MS           60000u
 #define JOURNAL_RETRY_MS        5000u
 #define ROOT_BUCKETS            1024u
-#define FRAME_BYTES_IN_FLIGHT   (1u << 20) /* one more frame may be made at or below this \
-                                            */
+#define FRAME_BYTES_IN_FLIGHT                                                            \
+    (1u << 20) /* one more frame may be made at or below this                            \
+                */
 
 /** Files of one channel of one session, read in order. */
 struct stream {
@@ -126,7 +127,8 @@ struct offer {
     enum offer_state state;
     uint64_t ticket;
     uint64_t retry_at_ms;
-    uint64_t first_failed_ms;
+    uint64_t successes_before; /**< of the origin, when it first failed */
+    bool failed;
     unsigned failures_alone;
     bool maybe_stored;
     bool is_shutdown;
@@ -148,7 +150,7 @@ struct origin {
     unsigned failures;
     unsigned refusals; /**< single-line refusals since the last acceptance */
     uint64_t not_before_ms;
-    uint64_t last_ok_ms;
+    uint64_t successes;
     unsigned in_flight;
     enum engine_hold hold;
     int hold_status;
@@ -245,7 +247,7 @@ bool origin_ready(const struct engine *engine, uint64_t now_ms);
 void origin_probe(struct engine *engine, uint64_t now_ms);
 void origin_on_probe(struct engine *engine, const struct transport_reply *reply,
                      uint64_t now_ms);
-void origin_ok(struct engine *engine, uint64_t now_ms);
+void origin_ok(struct engine *engine);
 void origin_failed(struct engine *engine, uint64_t retry_after_ms, uint64_t now_ms);
 void origin_hold(struct engine *engine, int status, const char *reason, uint64_t now_ms);
 void engine_problem(struct engine *engine, const char *format, ...)

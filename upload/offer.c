@@ -250,12 +250,11 @@ static void serve(struct engine *engine, struct queue *queue, uint64_t now_ms)
     }
 }
 
-static bool has_sendable(const struct engine *engine, uint64_t now_ms)
+/* An offer that has not failed yet: the next probe. */
+static bool has_fresh(const struct engine *engine)
 {
     for (const struct offer *o = engine->offers; o; o = o->next) {
-        const struct session *session = o->stream->session;
-        if (o->state != OFFER_WAITING || (o->retry_at_ms <= now_ms && !session->held &&
-                                          session->hold_until_ms <= now_ms)) {
+        if (!o->failed && !o->stream->session->held) {
             return true;
         }
     }
@@ -267,8 +266,9 @@ void offers_make(struct engine *engine, uint64_t now_ms)
     if (engine->origin.state != ORIGIN_KNOWN || !origin_ready(engine, now_ms)) {
         return;
     }
-    /* While the origin fails, one probe is enough, and an offer that waits will do. */
-    if (origin_probing(engine) && has_sendable(engine, now_ms)) {
+    /* While the origin fails, each probe is another stream's, so that one that fails
+     * alone does not stand for all of them. */
+    if (origin_probing(engine) && has_fresh(engine)) {
         return;
     }
     serve(engine, &engine->live, now_ms);

@@ -32,7 +32,7 @@ bool origin_ready(const struct engine *engine, uint64_t now_ms)
 
 /* A success proves that the origin works: waiting ends for all but those that fail alone.
  */
-void origin_ok(struct engine *engine, uint64_t now_ms)
+void origin_ok(struct engine *engine)
 {
     struct origin *origin = &engine->origin;
     if (origin->failures || origin->hold) {
@@ -40,7 +40,7 @@ void origin_ok(struct engine *engine, uint64_t now_ms)
     }
     origin->failures = 0;
     origin->not_before_ms = 0;
-    origin->last_ok_ms = now_ms;
+    origin->successes++;
     origin->hold = HOLD_NONE;
     origin->answered = true;
 }
@@ -119,7 +119,7 @@ void origin_on_probe(struct engine *engine, const struct transport_reply *reply,
     if (!later) {
         learn(engine, reply);
         if (reply->status < 300) {
-            origin_ok(engine, now_ms);
+            origin_ok(engine);
         }
         return;
     }

@@ -327,7 +327,7 @@ void session_on_complete_reply(struct session *session,
         return; /* it grew meanwhile */
     }
     if (status >= 200 && status <= 299) {
-        origin_ok(engine, now_ms);
+        origin_ok(engine);
         done(session);
     } else if (status == 404 || status == 405 || status == 409 || status == 501) {
         /* An origin without this endpoint, or one that had closed the session itself. */

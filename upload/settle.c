@@ -120,12 +120,14 @@ static void on_retry(struct offer *offer, const struct transport_reply *reply,
     struct origin *origin = &engine->origin;
     bool answered = reply->status >= 500;
     /* Others succeed while this one fails: it backs off by itself. */
-    bool alone =
-        answered && offer->first_failed_ms && origin->last_ok_ms > offer->first_failed_ms;
+    bool alone = answered && offer->failed && origin->successes > offer->successes_before;
     engine->total.retries++;
     offer->state = OFFER_WAITING;
     offer->retry_at_ms = now_ms;
-    offer->first_failed_ms = offer->first_failed_ms ? offer->first_failed_ms : now_ms;
+    if (!offer->failed) {
+        offer->failed = true;
+        offer->successes_before = origin->successes;
+    }
     if (alone) {
         offer->failures_alone++;
         offer->retry_at_ms =
@@ -134,7 +136,9 @@ static void on_retry(struct offer *offer, const struct transport_reply *reply,
         offer_drop_frame(engine, offer);
     }
     offer_to_back(engine, offer); /* the next probe is another stream's */
-    origin_failed(engine, reply->retry_after_ms, now_ms);
+    if (!alone) {
+        origin_failed(engine, reply->retry_after_ms, now_ms);
+    }
     if (origin->failures == 1 || offer->failures_alone == FAILURES_ALONE_REPORTED) {
         log_warn(engine->config.log, "upload.retry",
                  "session=%s channel=%s status=%d reason=\"%s\" alone=%u",
@@ -300,7 +304,7 @@ void settle_reply(struct offer *offer, const struct transport_reply *reply,
     offer->maybe_stored = offer->maybe_stored || reply->maybe_received ||
                           (verdict == VERDICT_RETRY && reply->status >= 500);
     if (verdict != VERDICT_RETRY && verdict != VERDICT_HOLD_ORIGIN) {
-        origin_ok(engine, now_ms);
+        origin_ok(engine);
     }
     if (verdict != VERDICT_HOLD_SESSION) {
         session->hold_until_ms = 0;
