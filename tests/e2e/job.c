@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A job with a part to play. Usage: job LOG_DIR PART; prints the session id first. */
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <gpufl/gpufl.h>
+#include <gpufl/upload.h>
+
+static void nap_ms(long ms)
+{
+    struct timespec t = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+    nanosleep(&t, NULL);
+}
+
+static void start(const char *logs, struct gpufl_init_options options)
+{
+    char id[40];
+    options.log_path = logs;
+    options.app_name = "part \"quoted\"\n\xff end";
+    if (gpufl_init(&options) != GPUFL_OK) {
+        exit(3);
+    }
+    gpufl_session_id(id);
+    puts(id);
+    fflush(stdout);
+}
+
+static void *scopes(void *arg)
+{
+    long n = *(long *)arg;
+    for (long i = 0; i < n; i++) {
+        GFL_SCOPE("outer")
+        {
+            GFL_SCOPE("inner")
+            {
+            }
+        }
+    }
+    return NULL;
+}
+
+/* Threads that come, record and go. */
+static int play_threads(const char *logs, struct gpufl_init_options options)
+{
+    pthread_t thread[4];
+    long n = 1000;
+    start(logs, options);
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < 4; i++) {
+            pthread_create(&thread[i], NULL, scopes, &n);
+        }
+        for (int i = 0; i < 4; i++) {
+            pthread_join(thread[i], NULL);
+        }
+        nap_ms(60);
+    }
+    gpufl_shutdown();
+    return 0;
+}
+
+/* Faster than anything can be written: whole pairs drop. */
+static int play_flood(const char *logs, struct gpufl_init_options options)
+{
+    long n = 200000;
+    start(logs, options);
+    scopes(&n);
+    gpufl_shutdown();
+    return 0;
+}
+
+static int leave_by_return(void)
+{
+    GFL_SCOPE("returned")
+    {
+        return 1;
+    }
+    return 0;
+}
+
+static int play_control_flow(const char *logs, struct gpufl_init_options options)
+{
+    start(logs, options);
+    leave_by_return();
+    GFL_SCOPE("broken")
+    {
+        break;
+    }
+    GFL_SCOPE("goto")
+    {
+        goto out;
+    }
+out:
+    gpufl_shutdown();
+    return 0;
+}
+
+/* The child of a fork records nothing, and its end leaves the parent's session alone. */
+static int play_fork(const char *logs, struct gpufl_init_options options)
+{
+    int status;
+    start(logs, options);
+    GFL_SCOPE("parent before")
+    {
+    }
+    pid_t pid = fork();
+    if (pid == 0) {
+        GFL_SCOPE("child")
+        {
+        }
+        gpufl_shutdown();
+        options.log_path = logs;
+        options.app_name = "child";
+        if (gpufl_init(&options) == GPUFL_OK) {
+            GFL_SCOPE("child's own")
+            {
+            }
+        }
+        gpufl_shutdown();
+        _exit(0);
+    }
+    waitpid(pid, &status, 0);
+    GFL_SCOPE("parent after")
+    {
+    }
+    nap_ms(80);
+    gpufl_shutdown();
+    return status;
+}
+
+/* Dies by SIGKILL 150 ms after its last scope. */
+static int play_kill(const char *logs, struct gpufl_init_options options)
+{
+    start(logs, options);
+    for (int i = 0; i < 50; i++) {
+        GFL_SCOPE("work")
+        {
+        }
+    }
+    nap_ms(150);
+    kill(getpid(), SIGKILL);
+    return 0;
+}
+
+static int play_phases(const char *logs, struct gpufl_init_options options)
+{
+    options.system_sample_rate_ms = 20;
+    options.simulated_gpus = 1;
+    start(logs, options);
+    nap_ms(200);
+    gpufl_system_start("phase");
+    nap_ms(200);
+    gpufl_system_stop("phase");
+    nap_ms(200);
+    gpufl_system_stop("never started");
+    gpufl_shutdown();
+    return 0;
+}
+
+/* Records, ends, uploads: argv[3] is the backend. */
+static int play_upload(const char *logs, struct gpufl_init_options options,
+                       const char *url)
+{
+    struct gpufl_upload_options upload = GPUFL_UPLOAD_OPTIONS_DEFAULT;
+    struct gpufl_upload_result result = GPUFL_UPLOAD_RESULT_INIT;
+    start(logs, options);
+    GFL_SCOPE("work")
+    {
+    }
+    upload.log_path = logs;
+    upload.backend_url = url;
+    upload.api_key = "gpfl_marker_key";
+    upload.max_retries = 1;
+    gpufl_status during = gpufl_upload_logs(&upload, &result); /* the session runs */
+    gpufl_shutdown();
+    gpufl_status after = gpufl_upload_logs(&upload, &result);
+    printf("%d %d %u %s\n", (int)during, (int)after, result.sessions_complete,
+           result.message);
+    return 0;
+}
+
+static int play_disabled(const char *logs, struct gpufl_init_options options)
+{
+    struct gpufl_upload_options upload = GPUFL_UPLOAD_OPTIONS_DEFAULT;
+    struct gpufl_upload_result result = GPUFL_UPLOAD_RESULT_INIT;
+    options.log_path = logs;
+    options.enabled = false;
+    gpufl_status status = gpufl_init(&options);
+    GFL_SCOPE("nothing")
+    {
+    }
+    gpufl_system_start("nothing");
+    gpufl_system_stop("nothing");
+    gpufl_shutdown();
+    upload.log_path = logs;
+    upload.backend_url = "http://127.0.0.1:9";
+    upload.api_key = "k";
+    gpufl_status sent = gpufl_upload_logs(&upload, &result);
+    printf("%d %d %d %u\n", (int)status, (int)sent, (int)result.events_uploaded,
+           result.warning_count);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    struct gpufl_init_options options = GPUFL_INIT_OPTIONS_DEFAULT;
+    const char *part = argc > 2 ? argv[2] : "";
+    if (strcmp(part, "threads") == 0) {
+        return play_threads(argv[1], options);
+    }
+    if (strcmp(part, "flood") == 0) {
+        return play_flood(argv[1], options);
+    }
+    if (strcmp(part, "control-flow") == 0) {
+        return play_control_flow(argv[1], options);
+    }
+    if (strcmp(part, "fork") == 0) {
+        return play_fork(argv[1], options);
+    }
+    if (strcmp(part, "kill") == 0) {
+        return play_kill(argv[1], options);
+    }
+    if (strcmp(part, "phases") == 0) {
+        return play_phases(argv[1], options);
+    }
+    if (strcmp(part, "upload") == 0 && argc > 3) {
+        return play_upload(argv[1], options, argv[3]);
+    }
+    if (strcmp(part, "disabled") == 0) {
+        return play_disabled(argv[1], options);
+    }
+    return 2;
+}

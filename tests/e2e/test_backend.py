@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""gpufl-backend: the registry's rules, its limits, the bodies of the existing clients."""
+import gzip
+import http.client
+import json
+import sys
+import uuid
+import zlib
+
+import lib
+from lib import check, equal
+
+SESSION = "11111111-1111-4111-8111-111111111111"
+
+
+def line(n, session=SESSION, kind="kernel_detail"):
+    return json.dumps({"type": kind, "session_id": session, "n": n},
+                      separators=(",", ":")).encode() + b"\n"
+
+
+def post(backend, body, path="/api/v1/events/stream", encoding=None, window=None, key=lib.KEY,
+         session=SESSION, crc=None, method="POST"):
+    connection = http.client.HTTPConnection("127.0.0.1", backend.port, timeout=20 * lib.SLOW)
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    if session is not None:
+        headers["X-GpuFlight-Session-Id"] = session
+    if encoding:
+        headers["Content-Encoding"] = encoding
+    if window:
+        window_id, channel, sequence = window
+        headers.update({"X-GpuFlight-Window-Id": window_id, "X-GpuFlight-Window-Channel": channel,
+                        "X-GpuFlight-Window-Sequence": str(sequence),
+                        "X-GpuFlight-Window-CRC32": str(zlib.crc32(body) if crc is None else crc)})
+    connection.request(method, path, body, headers)
+    reply = connection.getresponse()
+    data = reply.read()
+    connection.close()
+    try:
+        return reply.status, json.loads(data)
+    except ValueError:
+        return reply.status, data
+
+
+def _start(place):
+    return lib.Backend(place, "--api-key", lib.KEY)
+
+
+def a_window_is_stored_once_whatever_comes_again(place):
+    backend = _start(place)
+    window = (str(uuid.uuid4()), "device", 1)
+    body = line(1) + line(2)
+    equal(post(backend, body, window=window), (200, {
+        "accepted": 2, "rejected": 0, "errors": [], "window_acknowledged": True}), "first")
+    status, again = post(backend, body, window=window)
+    equal((status, again["window_acknowledged"]), (200, True), "again")
+    backend.kill()
+    backend.start()
+    equal(post(backend, body, window=window)[0], 200, "again after a restart")
+    equal(backend.export(SESSION, "device"), body, "stored once")
+
+
+def conflicts_are_named(place):
+    backend = _start(place)
+    window = (str(uuid.uuid4()), "device", 1)
+    post(backend, line(1), window=window)
+    status, answer = post(backend, line(2), window=window)
+    equal((status, answer["error"]), (409, "window_identity_conflict"), "same id, other body")
+    status, answer = post(backend, line(2), window=(str(uuid.uuid4()), "device", 1))
+    equal((status, answer["error"]), (409, "window_sequence_conflict"), "same number, other id")
+    equal(backend.export(SESSION, "device"), line(1), "what is stored stays")
+
+
+def ids_are_looked_up_before_content_is_judged(place):
+    backend = _start(place)
+    window = (str(uuid.uuid4()), "device", 1)
+    body = gzip.compress(line(1))
+    post(backend, body, encoding="gzip", window=window)
+    equal(post(backend, body, encoding="nonsense", window=window)[0], 200, "known, bad coding")
+
+
+def bodies_are_decoded_and_bad_ones_refused(place):
+    backend = _start(place)
+    equal(post(backend, gzip.compress(line(1)), encoding="gzip")[0], 200, "gzip")
+    equal(post(backend, line(2))[0], 200, "plain")
+    equal(post(backend, gzip.compress(line(3)) + gzip.compress(line(4)), encoding="gzip")[0],
+          200, "two members")
+    equal(post(backend, gzip.compress(line(5))[:-9], encoding="gzip")[0], 400, "cut short")
+    equal(post(backend, b"no zstd", encoding="zstd")[0], 400, "no zstd")
+    equal(post(backend, line(1), encoding="br")[0], 415, "unknown coding")
+    equal(post(backend, line(1), window=("i" * 8, "device", 1), crc=1)[0], 400, "wrong CRC")
+    equal(backend.export(SESSION, "device"), line(1) + line(2) + line(3) + line(4), "stored")
+
+
+def too_large_is_413(place):
+    backend = _start(place)
+    bomb = gzip.compress(b"\n" * (129 << 20), 9)
+    equal(post(backend, bomb, encoding="gzip")[0], 413, "a bomb")
+    equal(post(backend, b"x" * (31 << 20))[0], 413, "a large body")
+    check(backend.process.poll() is None, "it lives")
+
+
+def lines_of_others_are_rejected_one_by_one(place):
+    backend = _start(place)
+    body = line(1) + b"nonsense\n" + line(2, session="another") + line(3)
+    status, answer = post(backend, body)
+    equal((status, answer["accepted"], answer["rejected"]), (200, 2, 2), "answer")
+    equal([e["line"] for e in answer["errors"]], [2, 3], "which lines")
+    equal(backend.export(SESSION, "device"), line(1) + line(3), "stored")
+
+
+def bodies_without_identity_go_to_the_channel_of_their_records(place):
+    backend = _start(place)
+    post(backend, line(1, kind="scope_event_batch"))
+    post(backend, line(2, kind="device_metric_batch"))
+    post(backend, line(3, kind="ptx_disassembly"))
+    for channel, n, kind in (("scope", 1, "scope_event_batch"),
+                             ("system", 2, "device_metric_batch"), ("sass", 3, "ptx_disassembly")):
+        equal(backend.export(SESSION, channel), line(n, kind=kind), channel)
+
+
+def export_follows_the_sequence(place):
+    backend = _start(place)
+    for n in (3, 1, 2):
+        post(backend, line(n), window=(str(uuid.uuid4()), "device", n))
+    equal(backend.export(SESSION, "device"), line(1) + line(2) + line(3), "order")
+
+
+def the_key_is_asked_for(place):
+    backend = _start(place)
+    for key in ("", "gpfl_marker_kez", lib.KEY + "x", lib.KEY[:-1]):
+        equal(post(backend, line(1), key=key)[0], 401, f"key {key!r}")
+        equal(post(backend, b"", path="/api/v1/sessions", key=key, method="GET")[0], 401, "GET")
+    equal(post(backend, b"", path="/healthz", key="", method="GET")[0], 200, "healthz")
+    status, answer = post(backend, b"", path="/api/v1/info/version", key="", method="GET")
+    equal((status, answer["supported"], answer["live_windows"]), (200, ["1"], True), "version")
+
+
+def odd_requests_get_their_answer(place):
+    backend = _start(place)
+    for session in ("", "..", "a/b", "x" * 129, None):
+        equal(post(backend, line(1), session=session)[0], 400, f"session {session!r}")
+    equal(post(backend, line(1), window=("id", "../x", 1))[0], 400, "a bad channel")
+    equal(post(backend, line(1), path="/api/v1/nothing")[0], 404, "no such path")
+    equal(post(backend, b"", path="/api/v1/sessions/none", method="GET")[0], 404, "no session")
+    equal(post(backend, b"", path=f"/api/v1/sessions/{SESSION}/export?channel=..",
+               method="GET")[0], 400, "a bad channel to export")
+    equal(post(backend, b"", method="DELETE")[0], 405, "DELETE")
+    equal(post(backend, b"", path="/api/v1/events/session-complete")[0], 404, "unknown session")
+
+
+def the_page_shows_names_as_text(place):
+    backend = _start(place)
+    name = "<script>alert(1)</script>&\"'"
+    body = json.dumps({"type": "job_start", "session_id": SESSION, "app": name, "ts_ns": 5},
+                      separators=(",", ":")).encode() + b"\n"
+    post(backend, body)
+    page = backend.get("/").decode()
+    check("<script" not in page, "no markup from a session")
+    check("&#60;script&#62;" in page, "its text is there")
+
+
+def wrong_use_is_told(place):
+    for args, word in ((("--listen", "nowhere"), "ADDRESS:PORT"), (("--listen", "x:1"), "x"),
+                       (("--db", "/nonexistent/x.db", "--listen", "127.0.0.1:0"), "/nonexistent"),
+                       (("--nonsense",), "--help"), (("extra",), "extra")):
+        done = place.run("gpufl-backend", *args)
+        check(done.returncode in (1, 2) and word in done.stderr, f"{args}: {done.stderr}")
+    equal(place.run("gpufl-backend", "--help").returncode, 0, "help")
+
+
+if __name__ == "__main__":
+    lib.main(sys.modules[__name__])

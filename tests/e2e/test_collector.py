@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: Apache-2.0
+"""libgpufl in a real process: what stands in the directory, whatever the job does."""
+import collections
+import fcntl
+import json
+import os
+import signal
+import struct
+import sys
+
+import lib
+from lib import check, equal
+
+BEGIN, END = 0, 1
+
+
+def play(place, part, *more, env=None):
+    done = place.run("tests/e2e/job", place.logs, part, *more, env=env)
+    words = done.stdout.split("\n")
+    return done, place.logs / words[0] if words[0] else None
+
+
+def records(session, channel):
+    data = lib.on_disk(session, channel)
+    check(data.endswith(b"\n"), f"{channel} ends in a whole line")
+    out = [json.loads(line) for line in data.splitlines()]
+    for r in out:
+        equal(r["session_id"], session.name, "session_id of a line")
+    return out
+
+
+def rows(session, channel, kind):
+    for r in records(session, channel):
+        if r["type"] == kind:
+            for row in r["rows"]:
+                yield dict(zip(r["columns"], row), base=r["base_time_ns"])
+
+
+def scope_names(session):
+    names = {}
+    for r in records(session, "scope"):
+        if r["type"] == "dictionary_update":
+            names.update(r["scope_name_dict"])
+    return names
+
+
+def paired(session):
+    """Every begin has its end, later, at the same depth; the names of the pairs."""
+    names, open_scopes, count = scope_names(session), {}, collections.Counter()
+    for row in rows(session, "scope", "scope_event_batch"):
+        key = row["scope_instance_id"]
+        if row["event_type"] == BEGIN:
+            check(key not in open_scopes, "an instance begins once")
+            open_scopes[key] = row
+        else:
+            begin = open_scopes.pop(key)
+            equal((row["name_id"], row["depth"]), (begin["name_id"], begin["depth"]), "pair")
+            check(row["base"] + row["dt_ns"] >= begin["base"] + begin["dt_ns"], "in order")
+            count[names[str(row["name_id"])]] += 1
+    equal(open_scopes, {}, "scopes left open")
+    return count
+
+
+def unlocked(session):
+    with open(session / ".gpufl-session.lock", "rb") as f:
+        flock = struct.pack("hhqqi4x", fcntl.F_WRLCK, 0, 0, 0, 0)
+        return struct.unpack("hhqqi4x", fcntl.fcntl(f, fcntl.F_GETLK, flock))[0] == fcntl.F_UNLCK
+
+
+def a_session_has_manifest_lock_and_three_channels(place):
+    session = lib.job(place, 0.5)
+    equal(sorted(f.name for f in session.iterdir()),
+          [".gpufl-session.json", ".gpufl-session.lock", "device.log", "scope.log",
+           "system.log"], "files")
+    manifest = json.loads((session / ".gpufl-session.json").read_text())
+    equal((manifest["layout"], manifest["session_id"]), ("live", session.name), "manifest")
+    check(unlocked(session), "the lock is free after the job")
+    for channel in ("device", "scope", "system"):
+        all_records = records(session, channel)
+        equal(all_records[0]["type"], "job_start", f"first line of {channel}")
+        equal(all_records[-1]["type"], "shutdown", f"last line of {channel}")
+    start = records(session, "system")[0]
+    equal(list(start), ["version", "type", "pid", "app", "session_id", "log_path", "ts_ns",
+                        "hostname", "ip_addr", "host", "devices", "gpu_static_devices",
+                        "cuda_static_devices", "rocm_static_devices", "session_kind",
+                        "profiling_engine"], "keys of job_start in order")
+    if start["devices"] and start["devices"][0]["vendor"] == "SIMULATED":
+        check("Simulated" in start["devices"][0]["name"], "simulated GPUs say so")
+
+
+def samples_come_at_their_rate_on_one_clock(place):
+    session = lib.job(place, 1.0)
+    host = [r["base"] + r["dt_ns"] for r in rows(session, "system", "host_metric_batch")]
+    check(5 <= len(host) <= 14, f"{len(host)} host samples in a second at 100 ms")
+    equal(host, sorted(host), "in order")
+    types = [r["type"] for r in records(session, "system")]
+    check(types.index("system_start") < types.index("host_metric_batch"), "start mark first")
+    equal(types[-2], "system_stop", "stop mark last")
+    for row in rows(session, "system", "device_metric_batch"):
+        check(0 <= row["gpu_util"] <= 100 and row["total_mib"] > 0, f"values of {row}")
+
+
+def threads_that_come_and_go_lose_no_scope(place):
+    done, session = play(place, "threads")
+    equal(done.returncode, 0, "exit code")
+    equal(paired(session), {"outer": 12000, "inner": 12000}, "pairs")
+
+
+def a_flood_drops_whole_pairs_and_says_so(place):
+    done, session = play(place, "flood")
+    equal(done.returncode, 0, "exit code")
+    pairs = sum(paired(session).values())
+    said = [r for r in records(session, "scope") if r["type"] == "capture_capabilities"]
+    dropped = int(said[0]["capabilities"][0]["reason_code"].split(":")[1]) if said else 0
+    equal(pairs + dropped, 400000, "recorded and dropped")
+
+
+def leaving_a_scope_by_any_way_ends_it(place):
+    done, session = play(place, "control-flow")
+    equal(done.returncode, 0, "exit code")
+    equal(paired(session), {"returned": 1, "broken": 1, "goto": 1}, "pairs")
+
+
+def a_forked_child_leaves_the_parents_session_alone(place):
+    done, session = play(place, "fork")
+    equal(done.returncode, 0, f"exit code {done.stderr}")
+    equal(paired(session), {"parent before": 1, "parent after": 1}, "the parent's scopes")
+    others = [d for d in place.logs.iterdir() if d != session]
+    equal(len(others), 1, "the child's own session")
+    equal(paired(others[0]), {"child's own": 1}, "the child's scopes")
+
+
+def what_is_older_than_100_ms_survives_kill_9(place):
+    done, session = play(place, "kill")
+    equal(done.returncode, -signal.SIGKILL, "exit code")
+    equal(paired(session)["work"], 50, "scopes")
+    check(unlocked(session), "the lock frees itself")
+
+
+def outside_phases_no_sample_is_taken(place):
+    done, session = play(place, "phases")
+    equal(done.returncode, 0, "exit code")
+    marks = {r["type"]: r["ts_ns"] for r in records(session, "system")
+             if r["type"].startswith("system_") and r["name"] == "phase"}
+    times = [r["base"] + r["dt_ns"] for r in rows(session, "system", "host_metric_batch")]
+    check(3 <= len(times) <= 14, f"{len(times)} samples in a phase of 200 ms at 20 ms")
+    slack = 60_000_000 * lib.SLOW
+    check(min(times) >= marks["system_start"] - 1, "not before the phase")
+    check(max(times) <= marks["system_stop"] + slack, "not long after the phase")
+
+
+def odd_names_stay_one_json_line(place):
+    done, session = play(place, "threads")
+    start = records(session, "device")[0]
+    equal(start["app"], 'part "quoted"\n\ufffd end', "app")
+    equal(done.stderr, "", "nothing on stderr")
+
+
+def switched_off_nothing_is_touched(place):
+    for env in ({}, {"GPUFL_DISABLED": "On"}):
+        done = place.run("tests/e2e/job", place.logs, "disabled", env=env)
+        equal(done.stdout.split(), ["7", "0", "0", "1"], "init, upload, events, warnings")
+        equal(list(place.logs.iterdir()), [], "files")
+    done = place.run("tests/e2e/job", place.logs, "threads", env={"GPUFL_DISABLED": "1"})
+    equal((done.returncode, list(place.logs.iterdir())), (3, []), "GPUFL_DISABLED beats code")
+
+
+def a_directory_that_cannot_be_made_is_said_and_the_job_goes_on(place):
+    blocker = place.path / "file"
+    blocker.write_text("")
+    done = place.run("examples/demo-job", blocker / "logs", 0.1)
+    equal(done.returncode, 1, "the job decides")
+    check("not recording" in done.stderr and done.stderr.count("\n") == 1, done.stderr)
+
+
+def an_upload_from_inside_the_job_sends_all(place):
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    done, session = play(place, "upload", backend.url)
+    during, after, complete, *_ = done.stdout.split("\n")[1].split()
+    equal((during, after, complete), ("0", "0", "1"), f"statuses ({done.stdout})")
+    lib.same(backend, session)
+
+
+def uploading_without_a_backend_leaves_the_jobs_exit_code_alone(place):
+    done, session = play(place, "upload", "http://127.0.0.1:9")
+    equal(done.returncode, 0, "exit code")
+    equal(done.stdout.split("\n")[1].split()[1], "9", "no contact")
+    check(lib.on_disk(session, "scope"), "the files stay")
+
+
+def the_collector_links_nothing_but_libc(place):
+    needed = os.popen(f"readelf -d {lib.BUILD}/libgpufl.so").read()
+    libraries = [x.split("[")[1].split("]")[0] for x in needed.splitlines() if "NEEDED" in x]
+    allowed = ("libc.so", "libasan", "libubsan", "libtsan", "libpthread", "libdl", "libgcc", "ld-")
+    equal([x for x in libraries if not x.startswith(allowed)], [], "libraries")
+
+
+if __name__ == "__main__":
+    lib.main(sys.modules[__name__])

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sidecars and manifests: right ones are read, everything else is refused. */
+#include "tests/support/check.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "upload/base/uuid.h"
+#include "upload/identity.h"
+
+#define SID "2a50f868-d207-481f-acea-b3c3fe398b6f"
+#define GOOD                                                                             \
+    "{\"schema_version\":1,\"type\":\"transport_window\",\"window_id\":"                 \
+    "\"49c3f74c-8631-4bcc-a364-9723425932ad\",\"session_id\":\"" SID "\",\"channel\":"   \
+    "\"device\",\"window_sequence\":1,\"opened_mono_ms\":87776,\"closed_mono_ms\":"      \
+    "88063,"                                                                             \
+    "\"created_wall_ms\":1795151989404,\"payload_file\":\"device.1.log.gz\","            \
+    "\"payload_bytes\":320767,\"payload_crc32\":4294967295}\n"
+
+static gpufl_status parse(const char *text, struct sidecar *out)
+{
+    return sidecar_parse(text, strlen(text), SID, "device", 1, out);
+}
+
+static void a_real_sidecar_is_read(void **state)
+{
+    (void)state;
+    struct sidecar sidecar;
+    char id[UUID_TEXT];
+    assert_int_equal(parse(GOOD, &sidecar), GPUFL_OK);
+    uuid_format(sidecar.window_id, id);
+    assert_string_equal(id, "49c3f74c-8631-4bcc-a364-9723425932ad");
+    assert_int_equal(sidecar.payload_bytes, 320767);
+    assert_int_equal(sidecar.payload_crc32, 4294967295u);
+    assert_string_equal(sidecar.payload_file, "device.1.log.gz");
+}
+
+/* GOOD with one text replaced by another. */
+static gpufl_status parse_with(const char *from, const char *to)
+{
+    char text[1024];
+    struct sidecar sidecar;
+    const char *at = strstr(GOOD, from);
+    assert_non_null(at);
+    snprintf(text, sizeof text, "%.*s%s%s", (int)(at - GOOD), GOOD, to,
+             at + strlen(from));
+    return parse(text, &sidecar);
+}
+
+static void what_does_not_fit_is_refused(void **state)
+{
+    (void)state;
+    static const char *const change[][2] = {
+        {"\"schema_version\":1", "\"schema_version\":2"},
+        {"transport_window", "transport_windows"},
+        {"49c3f74c-8631", "49c3f74cx8631"},
+        {SID, "2a50f868-d207-481f-acea-b3c3fe398b60"},
+        {"\"channel\":\"device\"", "\"channel\":\"scope\""},
+        {"\"window_sequence\":1", "\"window_sequence\":2"},
+        {"\"window_sequence\":1", "\"window_sequence\":\"1\""},
+        {"device.1.log.gz", "../../etc/passwd"},
+        {"device.1.log.gz", "device.2.log.gz"},
+        {"320767", "-1"},
+        {"4294967295", "4294967296"},
+        {"}\n", "}x"},
+        {"}\n", ""},
+        {"{\"schema", "[\"schema"},
+    };
+    for (size_t i = 0; i < sizeof change / sizeof change[0]; i++) {
+        assert_int_equal(parse_with(change[i][0], change[i][1]), GPUFL_ERR_FORMAT);
+    }
+}
+
+static void deep_nesting_is_refused(void **state)
+{
+    (void)state;
+    static char text[65536];
+    struct manifest manifest;
+    memset(text, '[', sizeof text);
+    assert_int_equal(manifest_parse(text, sizeof text, SID, &manifest), GPUFL_ERR_FORMAT);
+    for (size_t i = 0; i + 5 < sizeof text; i += 5) {
+        memcpy(text + i, "{\"a\":", 5);
+    }
+    assert_int_equal(manifest_parse(text, sizeof text, SID, &manifest), GPUFL_ERR_FORMAT);
+}
+
+static void a_manifest_names_its_own_session(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "{\"schema_version\":1,\"layout\":\"live\",\"session_id\":\"" SID
+        "\",\"pid\":42,\"boot_id\":\"b\"}\n";
+    struct manifest manifest;
+    assert_int_equal(manifest_parse(text, sizeof text - 1, SID, &manifest), GPUFL_OK);
+    assert_int_equal(manifest.pid, 42);
+    assert_int_equal(manifest_parse(text, sizeof text - 1, "other", &manifest),
+                     GPUFL_ERR_FORMAT);
+}
+
+static void job_start_is_found_by_bytes(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "{\"type\":\"x\",\"ts_ns\":1}\n"
+        "{\"version\":1,\"type\":\"job_start\",\"ts_ns\":1786200000123456789}";
+    int64_t ts = 0;
+    assert_true(identity_job_start_ns(text, sizeof text - 1, &ts));
+    assert_int_equal(ts, 1786200000123456789);
+    assert_false(identity_job_start_ns("{}", 2, &ts));
+    assert_false(
+        identity_job_start_ns("{\"type\":\"job_start\"}\n{\"ts_ns\":5}", 33, &ts));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_real_sidecar_is_read),
+        cmocka_unit_test(what_does_not_fit_is_refused),
+        cmocka_unit_test(deep_nesting_is_refused),
+        cmocka_unit_test(a_manifest_names_its_own_session),
+        cmocka_unit_test(job_start_is_found_by_bytes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

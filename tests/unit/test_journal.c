@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The journal survives truncation and damage at every byte. */
+#include "tests/support/check.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tests/support/dirs.h"
+#include "upload/facts.h"
+
+struct seen {
+    uint32_t type[64];
+    char text[64][32];
+    size_t count;
+};
+
+static void see(void *arg, const struct journal_record *record)
+{
+    struct seen *seen = arg;
+    assert_true(seen->count < 64 && record->len < 32);
+    seen->type[seen->count] = record->type;
+    memcpy(seen->text[seen->count], record->payload, record->len);
+    seen->text[seen->count++][record->len] = '\0';
+}
+
+struct place {
+    char *dir;
+    int fd;
+    struct sys sys;
+    struct journal_config config;
+};
+
+static void open_place(struct place *p)
+{
+    memset(p, 0, sizeof *p);
+    p->dir = dirs_make();
+    p->fd = open(p->dir, O_RDONLY | O_DIRECTORY);
+    p->sys = sys_real;
+    p->config = (struct journal_config){.sys = &p->sys,
+                                        .syncer = syncer_inline(&p->sys),
+                                        .dir = p->fd,
+                                        .name = "journal",
+                                        .root = "/some/root"};
+}
+
+static void close_place(struct place *p)
+{
+    close(p->fd);
+    dirs_remove(p->dir);
+}
+
+static void no_state(void *arg)
+{
+    (void)arg;
+}
+
+static struct journal *open_journal(struct place *p, struct seen *seen)
+{
+    struct journal *journal;
+    memset(seen, 0, sizeof *seen);
+    assert_int_equal(journal_open(&p->config, see, seen, &journal), GPUFL_OK);
+    return journal;
+}
+
+/* A journal of five records; its bytes, malloc'd. */
+static unsigned char *five_records(struct place *p, size_t *len)
+{
+    struct seen seen;
+    char path[512];
+    struct journal *journal = open_journal(p, &seen);
+    assert_true(journal_is_new(journal));
+    assert_int_equal(journal_rewrite(journal, no_state, NULL), GPUFL_OK);
+    for (int i = 0; i < 5; i++) {
+        char text[16];
+        snprintf(text, sizeof text, "record %d", i);
+        assert_true(journal_append(journal, FACT_DONE, text, strlen(text)) > 0);
+    }
+    journal_pump(journal);
+    assert_int_equal(journal_durable(journal), journal_last(journal));
+    journal_close(journal);
+    snprintf(path, sizeof path, "%s/journal", p->dir);
+    struct stat st;
+    int fd = open(path, O_RDONLY);
+    assert_int_equal(fstat(fd, &st), 0);
+    unsigned char *data = malloc((size_t)st.st_size);
+    assert_int_equal(read(fd, data, (size_t)st.st_size), st.st_size);
+    close(fd);
+    *len = (size_t)st.st_size;
+    return data;
+}
+
+static void records_come_back_in_order(void **state)
+{
+    (void)state;
+    struct place p;
+    struct seen seen;
+    size_t len;
+    open_place(&p);
+    free(five_records(&p, &len));
+    struct journal *journal = open_journal(&p, &seen);
+    assert_false(journal_is_new(journal) || journal_was_damaged(journal));
+    assert_int_equal(seen.count, 5);
+    assert_string_equal(seen.text[4], "record 4");
+    journal_close(journal);
+    close_place(&p);
+}
+
+static size_t parse(const unsigned char *data, size_t len, struct seen *seen,
+                    bool *damaged)
+{
+    size_t end;
+    uint64_t last;
+    memset(seen, 0, sizeof *seen);
+    return journal_parse(data, len, see, seen, &end, &last, damaged) == GPUFL_OK
+               ? seen->count
+               : 99;
+}
+
+static void a_torn_tail_is_cut_at_every_byte(void **state)
+{
+    (void)state;
+    struct place p;
+    struct seen seen;
+    size_t len;
+    size_t best = 0;
+    bool damaged;
+    open_place(&p);
+    unsigned char *data = five_records(&p, &len);
+    for (size_t cut = 0; cut < 600; cut++) {
+        unsigned char *copy =
+            malloc(cut ? cut : 1); /* exact size: a sanitizer sees over-reads */
+        memcpy(copy, data, cut);
+        size_t count = parse(copy, cut, &seen, &damaged);
+        assert_true(count == 99 || (count >= best && count <= 5 && !damaged));
+        best = count == 99 ? best : count;
+        for (size_t i = 0; count != 99 && i < count; i++) {
+            assert_int_equal(seen.text[i][7], '0' + (int)i);
+        }
+        free(copy);
+    }
+    assert_int_equal(best, 5);
+    free(data);
+    close_place(&p);
+}
+
+static void a_flipped_byte_costs_one_record_at_most(void **state)
+{
+    (void)state;
+    struct place p;
+    struct seen seen;
+    size_t len;
+    bool damaged;
+    open_place(&p);
+    unsigned char *data = five_records(&p, &len);
+    size_t header = 24 + 16; /* and the root's name */
+    for (size_t at = header; at < header + 5 * 40 && at < len; at++) {
+        data[at] ^= 0x55;
+        size_t count = parse(data, len, &seen, &damaged);
+        assert_in_range(count, 4, 5);
+        data[at] ^= 0x55;
+    }
+    free(data);
+    close_place(&p);
+}
+
+static void a_damaged_journal_is_kept_aside_and_goes_on(void **state)
+{
+    (void)state;
+    struct place p;
+    struct seen seen;
+    size_t len;
+    char path[512];
+    open_place(&p);
+    unsigned char *data = five_records(&p, &len);
+    data[24 + 16 + 40 + 30] ^= 0xff; /* in the second record */
+    snprintf(path, sizeof path, "%s/journal", p.dir);
+    int fd = open(path, O_WRONLY);
+    assert_int_equal(write(fd, data, len), len);
+    close(fd);
+    struct journal *journal = open_journal(&p, &seen);
+    assert_true(journal_was_damaged(journal));
+    assert_int_equal(seen.count, 4);
+    assert_int_equal(journal_rewrite(journal, no_state, NULL), GPUFL_OK);
+    journal_close(journal);
+    snprintf(path, sizeof path, "ls %s | grep -q corrupt", p.dir);
+    assert_int_equal(system(path), 0);
+    free(data);
+    close_place(&p);
+}
+
+static void a_newer_format_is_refused_and_left_alone(void **state)
+{
+    (void)state;
+    struct place p;
+    struct seen seen;
+    size_t len;
+    char path[512];
+    struct journal *journal;
+    open_place(&p);
+    unsigned char *data = five_records(&p, &len);
+    data[8] = 2;
+    snprintf(path, sizeof path, "%s/journal", p.dir);
+    int fd = open(path, O_WRONLY);
+    assert_int_equal(write(fd, data, len), len);
+    close(fd);
+    memset(&seen, 0, sizeof seen);
+    assert_int_equal(journal_open(&p.config, see, &seen, &journal), GPUFL_ERR_FORMAT);
+    assert_null(journal);
+    free(data);
+    close_place(&p);
+}
+
+static int sync_error;
+static int failing_sync(int fd)
+{
+    if (sync_error) {
+        errno = sync_error;
+        return -1;
+    }
+    return fdatasync(fd);
+}
+
+static void after_a_failed_sync_nothing_counts_until_it_is_written_anew(void **state)
+{
+    (void)state;
+    struct place p;
+    struct seen seen;
+    open_place(&p);
+    p.sys.fdatasync = failing_sync;
+    struct journal *journal = open_journal(&p, &seen);
+    assert_int_equal(journal_rewrite(journal, no_state, NULL), GPUFL_OK);
+    sync_error = EIO;
+    uint64_t ticket = journal_append(journal, FACT_DONE, "x", 1);
+    journal_pump(journal);
+    assert_true(journal_broken(journal));
+    assert_true(journal_durable(journal) < ticket);
+    assert_int_equal(journal_append(journal, FACT_DONE, "y", 1), 0);
+    sync_error = 0;
+    assert_int_equal(journal_rewrite(journal, no_state, NULL), GPUFL_OK);
+    assert_false(journal_broken(journal));
+    assert_true(journal_append(journal, FACT_DONE, "z", 1) > ticket);
+    journal_close(journal);
+    close_place(&p);
+}
+
+static struct journal_record last_record;
+static unsigned char last_payload[JOURNAL_MAX_PAYLOAD];
+static void keep_last(void *arg, const struct journal_record *record)
+{
+    (void)arg;
+    memcpy(last_payload, record->payload, record->len);
+    last_record = *record;
+    last_record.payload = last_payload;
+}
+
+static void facts_are_read_back_as_written(void **state)
+{
+    (void)state;
+    struct place p;
+    struct journal *journal;
+    struct fact_offer offer = {.stream = 7,
+                               .sequence = 9,
+                               .file = 3,
+                               .begin = 1ull << 40,
+                               .end = (1ull << 40) + 5,
+                               .lines = 2,
+                               .codec = 2,
+                               .level = 1,
+                               .parameter_set = 1,
+                               .library = 10504,
+                               .unterminated = 1,
+                               .encoding_changed = 1};
+    struct fact_quarantine q = {.stream = 7, .status = -1, .reason = "why", .end = 4};
+    struct fact_offer offer_back;
+    struct fact_quarantine q_back;
+    open_place(&p);
+    for (int round = 0; round < 2; round++) {
+        assert_int_equal(journal_open(&p.config, keep_last, NULL, &journal), GPUFL_OK);
+        if (round == 1) {
+            assert_true(fact_read_offer(&last_record, &offer_back));
+            assert_memory_equal(&offer, &offer_back, sizeof offer);
+        }
+        assert_int_equal(journal_rewrite(journal, no_state, NULL), GPUFL_OK);
+        assert_true(fact_append_offer(journal, &offer) > 0);
+        journal_close(journal);
+    }
+    assert_int_equal(journal_open(&p.config, keep_last, NULL, &journal), GPUFL_OK);
+    assert_int_equal(journal_rewrite(journal, no_state, NULL), GPUFL_OK);
+    assert_true(fact_append_quarantine(journal, &q) > 0);
+    journal_close(journal);
+    assert_int_equal(journal_open(&p.config, keep_last, NULL, &journal), GPUFL_OK);
+    assert_true(fact_read_quarantine(&last_record, &q_back));
+    assert_int_equal(q_back.status, -1);
+    assert_string_equal(q_back.reason, "why");
+    last_record.len -= 1; /* a record that is too short is no record */
+    assert_false(fact_read_quarantine(&last_record, &q_back));
+    journal_close(journal);
+    close_place(&p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(records_come_back_in_order),
+        cmocka_unit_test(a_torn_tail_is_cut_at_every_byte),
+        cmocka_unit_test(a_flipped_byte_costs_one_record_at_most),
+        cmocka_unit_test(a_damaged_journal_is_kept_aside_and_goes_on),
+        cmocka_unit_test(a_newer_format_is_refused_and_left_alone),
+        cmocka_unit_test(after_a_failed_sync_nothing_counts_until_it_is_written_anew),
+        cmocka_unit_test(facts_are_read_back_as_written),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One id a text; beyond the bounds "(other)", counted. */
+#include "tests/support/check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector-lib/names.h"
+
+static uint32_t intern(struct names *names, const char *text)
+{
+    size_t len;
+    const char *stored;
+    uint64_t hash = names_hash(text, &len);
+    uint32_t id = names_intern(names, text, hash, len, &stored);
+    assert_non_null(stored);
+    return id;
+}
+
+static void free_names(struct names *names)
+{
+    for (uint32_t i = 1; i <= names->count; i++) {
+        free((char *)(uintptr_t)names->name[i]);
+    }
+    free(names);
+}
+
+static struct names *make_names(void)
+{
+    struct names *names = calloc(1, sizeof *names);
+    pthread_mutex_init(&names->lock, NULL);
+    return names;
+}
+
+static void equal_texts_share_an_id(void **state)
+{
+    (void)state;
+    struct names *names = make_names();
+    char copy[] = "step";
+    assert_int_equal(intern(names, "step"), 1);
+    assert_int_equal(intern(names, copy), 1);
+    assert_int_equal(intern(names, ""), 2);
+    assert_string_equal(names->name[1], "step");
+    free_names(names);
+}
+
+static void too_many_names_become_other(void **state)
+{
+    (void)state;
+    struct names *names = make_names();
+    char text[32];
+    for (unsigned i = 0; i < NAMES_MAX + 100; i++) {
+        snprintf(text, sizeof text, "name %u", i);
+        assert_true(intern(names, text) > 0);
+    }
+    assert_true(names->count <= NAMES_MAX);
+    assert_int_equal(names->overflowed, 101);
+    assert_string_equal(names->name[names->other_id], "(other)");
+    assert_int_equal(intern(names, "name 5"), 6);
+    free_names(names);
+}
+
+static void too_much_text_becomes_other(void **state)
+{
+    (void)state;
+    struct names *names = make_names();
+    char *text = malloc(1 << 20);
+    for (int i = 0; i < 10; i++) {
+        memset(text, 'a' + i, (1 << 20) - 1);
+        text[(1 << 20) - 1] = '\0';
+        intern(names, text);
+    }
+    assert_true(names->overflowed >= 1);
+    free(text);
+    free_names(names);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(equal_texts_share_an_id),
+        cmocka_unit_test(too_many_names_become_other),
+        cmocka_unit_test(too_much_text_becomes_other),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

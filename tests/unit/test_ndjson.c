@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where a batch ends. */
+#include "tests/support/check.h"
+
+#include <string.h>
+
+#include "upload/ndjson.h"
+
+#define SHUTDOWN "{\"type\":\"shutdown\",\"pid\":1}\n"
+
+static void cuts(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *data;
+        struct ndjson_limits limits;
+        size_t bytes;
+        uint32_t lines;
+        bool first, next;
+    } row[] = {
+        {"", {100, 10}, 0, 0, false, false},
+        {"a", {100, 10}, 0, 0, false, false},
+        {"a\n", {100, 10}, 2, 1, false, false},
+        {"a\nb", {100, 10}, 2, 1, false, false},
+        {"a\nb\nc\n", {100, 2}, 4, 2, false, false},
+        {"aa\nbb\ncc\n", {6, 10}, 6, 2, false, false},
+        {"aa\nbb\ncc\n", {5, 10}, 3, 1, false, false},
+        {"long line\nb\n", {2, 10}, 10, 1, false, false}, /* alone, though longer */
+        {"\n\n", {100, 10}, 2, 2, false, false},
+        {"a\n" SHUTDOWN, {100, 10}, 2, 1, false, true},
+        {SHUTDOWN "a\n", {100, 10}, sizeof SHUTDOWN - 1, 1, true, false},
+        {"{\"x\":\"\\\"type\\\":\\\"shutdown\\\"\"}\n", {100, 10}, 30, 1, false, false},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+        size_t len = strlen(row[i].data);
+        struct ndjson_cut cut = ndjson_cut(row[i].data, len, row[i].limits);
+        assert_int_equal(cut.bytes, row[i].bytes);
+        assert_int_equal(cut.lines, row[i].lines);
+        assert_int_equal(cut.shutdown_first, row[i].first);
+        assert_int_equal(cut.shutdown_next, row[i].next);
+    }
+}
+
+static void a_mark_far_inside_a_line_is_no_shutdown(void **state)
+{
+    (void)state;
+    char line[256];
+    memset(line, ' ', sizeof line);
+    memcpy(line + 100, "\"type\":\"shutdown\"", 17);
+    assert_false(ndjson_is_shutdown(line, sizeof line));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(cuts),
+        cmocka_unit_test(a_mark_far_inside_a_line_is_no_shutdown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

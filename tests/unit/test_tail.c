@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Hostile and moving directories: what is opened, what is not. */
+#include "tests/support/check.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tests/support/dirs.h"
+#include "upload/liveness.h"
+#include "upload/scan.h"
+#include "upload/tail.h"
+
+#define ID "11111111-1111-4111-8111-111111111111"
+
+struct fixture {
+    char *root;
+    int fd;
+    struct live_session live;
+};
+
+static void begin(struct fixture *f)
+{
+    f->root = dirs_make();
+    f->fd = open(f->root, O_RDONLY | O_DIRECTORY);
+    live_open(&f->live, f->root, ID);
+}
+
+static void end(struct fixture *f)
+{
+    if (f->live.lock_fd >= 0) {
+        live_close(&f->live);
+    }
+    close(f->fd);
+    dirs_remove(f->root);
+}
+
+static gpufl_status read_at(struct fixture *f, uint32_t file, uint64_t offset, char *buf,
+                            struct tail_chunk *chunk)
+{
+    struct tail_where where = {.root = f->fd,
+                               .path = ID,
+                               .channel = "device",
+                               .layout = SESSION_LIVE,
+                               .file = file,
+                               .offset = offset};
+    memset(buf, 0, 256);
+    return tail_read(&sys_real, &where, buf, 255, chunk);
+}
+
+static void a_position_means_the_same_bytes_before_and_after_a_rotation(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct tail_chunk chunk;
+    char before[256];
+    char after[256];
+    begin(&f);
+    live_line(&f.live, "device", "x", 1);
+    assert_int_equal(read_at(&f, 1, 5, before, &chunk), GPUFL_OK);
+    assert_false(chunk.sealed);
+    live_rotate(&f.live, "device", 1);
+    live_line(&f.live, "device", "x", 2);
+    assert_int_equal(read_at(&f, 1, 5, after, &chunk), GPUFL_OK);
+    assert_true(chunk.sealed && chunk.at_end);
+    assert_string_equal(before, after);
+    assert_int_equal(read_at(&f, 2, 0, after, &chunk), GPUFL_OK);
+    assert_non_null(strstr(after, "\"n\":2"));
+    assert_int_equal(read_at(&f, 2, 100000, after, &chunk), GPUFL_ERR_FORMAT);
+    end(&f);
+}
+
+static void links_fifos_and_directories_are_not_opened(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct tail_chunk chunk;
+    struct scan scan;
+    char path[700];
+    char buf[256];
+    begin(&f);
+    snprintf(path, sizeof path, "%s/device.log", f.live.dir);
+    assert_int_equal(symlink("/etc/passwd", path), 0);
+    assert_int_equal(read_at(&f, 1, 0, buf, &chunk), GPUFL_ERR_IO);
+    unlink(path);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    assert_int_equal(read_at(&f, 1, 0, buf, &chunk),
+                     GPUFL_ERR_IO); /* and does not block */
+    unlink(path);
+    assert_int_equal(mkdir(path, 0700), 0);
+    assert_int_equal(read_at(&f, 1, 0, buf, &chunk), GPUFL_ERR_IO);
+    live_line(&f.live, "scope", "x", 1);
+    assert_int_equal(scan_session(&sys_real, f.fd, ID, ID, &scan), GPUFL_OK);
+    assert_int_equal(scan.channels, 1);
+    assert_int_equal(scan.refused, 1);
+    end(&f);
+}
+
+static void a_session_directory_that_is_a_link_is_not_entered(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct scan scan;
+    char path[700];
+    begin(&f);
+    snprintf(path, sizeof path, "%s/link", f.root);
+    assert_int_equal(symlink(ID, path), 0);
+    assert_int_not_equal(scan_session(&sys_real, f.fd, "link", "link", &scan), GPUFL_OK);
+    assert_int_not_equal(scan_session(&sys_real, f.fd, "../x", "x", &scan), GPUFL_OK);
+    end(&f);
+}
+
+static void layouts_are_told_apart(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct scan scan;
+    char dir[600];
+    begin(&f);
+    live_line(&f.live, "device", "x", 1);
+    assert_int_equal(scan_session(&sys_real, f.fd, ID, ID, &scan), GPUFL_OK);
+    assert_int_equal(scan.layout, SESSION_LIVE);
+    snprintf(dir, sizeof dir, "%s/plain", f.root);
+    mkdir(dir, 0700);
+    dirs_append(dir, "device.log", "{}\n");
+    dirs_append(dir, ".gpufl-session.lock", "");
+    assert_int_equal(scan_session(&sys_real, f.fd, "plain", "plain", &scan), GPUFL_OK);
+    assert_int_equal(scan.layout, SESSION_PLAIN); /* a lock file alone proves nothing */
+    dirs_append(dir, "device.1.log.gz", "x");
+    assert_int_equal(scan_session(&sys_real, f.fd, "plain", "plain", &scan), GPUFL_OK);
+    assert_int_equal(scan.layout, SESSION_SHIFTED);
+    dirs_append(dir, ".gpufl-window.device.1.json", "{}");
+    assert_int_equal(scan_session(&sys_real, f.fd, "plain", "plain", &scan), GPUFL_OK);
+    assert_int_equal(scan.layout, SESSION_WINDOWS);
+    end(&f);
+}
+
+static void a_lock_is_probed_without_being_taken(void **state)
+{
+    (void)state;
+    struct fixture f;
+    const char *lock = ID "/.gpufl-session.lock";
+    begin(&f);
+    assert_int_equal(liveness_probe(&sys_real, f.fd, lock, NULL), WRITER_LIVE);
+    assert_int_equal(liveness_probe(&sys_real, f.fd, lock, NULL), WRITER_LIVE);
+    live_close(&f.live);
+    assert_int_equal(liveness_probe(&sys_real, f.fd, lock, NULL), WRITER_GONE);
+    assert_int_equal(liveness_probe(&sys_real, f.fd, "none", NULL), WRITER_UNKNOWN);
+    end(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_position_means_the_same_bytes_before_and_after_a_rotation),
+        cmocka_unit_test(links_fifos_and_directories_are_not_opened),
+        cmocka_unit_test(a_session_directory_that_is_a_link_is_not_entered),
+        cmocka_unit_test(layouts_are_told_apart),
+        cmocka_unit_test(a_lock_is_probed_without_being_taken),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Numbers and strings as they stand in a line. */
+#include "tests/support/check.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector-lib/text.h"
+
+static void expect(struct text *text, const char *want)
+{
+    assert_false(text->failed);
+    assert_int_equal(text->len, strlen(want));
+    assert_memory_equal(text->data, want, text->len);
+    text_clear(text);
+}
+
+static void numbers_are_plain_decimal(void **state)
+{
+    (void)state;
+    struct text text = {0};
+    text_u64(&text, 0);
+    expect(&text, "0");
+    text_u64(&text, UINT64_MAX);
+    expect(&text, "18446744073709551615");
+    text_i64(&text, INT64_MIN);
+    expect(&text, "-9223372036854775808");
+    text_fini(&text);
+}
+
+static void strings_are_escaped_and_always_valid_utf8(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *in, *out;
+    } row[] = {
+        {"", "\"\""},
+        {"a\"b\\c", "\"a\\\"b\\\\c\""},
+        {"\n\r\t", "\"\\n\\r\\t\""},
+        {"\x01\x1f", "\"\\u0001\\u001f\""},
+        {"/\x7f", "\"/\x7f\""},
+        {"\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80",
+         "\"\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80\""},
+        {"\xff", "\"\xef\xbf\xbd\""},
+        {"\xc3", "\"\xef\xbf\xbd\""},
+        {"\xc0\x80", "\"\xef\xbf\xbd\xef\xbf\xbd\""},
+        {"\xed\xa0\x80", "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\""},
+    };
+    struct text text = {0};
+    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+        text_json_string(&text, row[i].in);
+        expect(&text, row[i].out);
+    }
+    text_fini(&text);
+}
+
+static void it_grows_as_needed(void **state)
+{
+    (void)state;
+    struct text text = {0};
+    for (int i = 0; i < 10000; i++) {
+        text_printf(&text, "%d,", i);
+    }
+    assert_true(text.len > 40000);
+    assert_memory_equal(text.data + text.len - 5, "9999,", 5);
+    text_fini(&text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(numbers_are_plain_decimal),
+        cmocka_unit_test(strings_are_escaped_and_always_valid_utf8),
+        cmocka_unit_test(it_grows_as_needed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
