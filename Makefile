@@ -13,6 +13,7 @@ WERROR  ?= # WERROR=1 makes warnings errors
 INSTALL ?= install
 PKG_CONFIG ?= pkg-config
 FUZZ_SECONDS ?= 30
+JOBS := $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc 2>/dev/null || echo 2))
 
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -127,19 +128,19 @@ deps: ## install what is missing to build and test (apt)
 # The second make reads the flags of packages that the first one has just installed.
 demo: ## record, break, recover, compare: 15 s; KEEP=1 leaves the page up
 	@packaging/deps.sh build
-	@$(MAKE) -j$$(nproc) $(PROGRAMS) $(EXAMPLE_BINS)
+	@$(MAKE) $(JOBS) $(PROGRAMS) $(EXAMPLE_BINS)
 	@python3 examples/demo.py $(B)
 
 check: ## every test, once; SAN=address,undefined or SAN=thread for the sanitizers
 	@packaging/deps.sh build
-	@$(MAKE) -j$$(nproc) check-build
+	@$(MAKE) $(JOBS) check-build
 	@$(MAKE) check-run
 
 check-build: $(PROGRAMS) $(LIBRARIES) $(UNIT_BINS) $(HELPER_BINS) $(EXAMPLE_BINS)
 check-run:
 	@python3 tests/run.py --build $(B) $(UNIT_BINS) $(E2E)
 
-check-all: ## check in release, under ASan and UBSan, and under TSan; fuzz regressions
+check-all: ## check in release, under ASan and UBSan, and under TSan
 	@$(MAKE) check
 	@$(MAKE) check SAN=address,undefined
 	@$(MAKE) check SAN=thread
@@ -149,11 +150,12 @@ test-fresh: ## the two commands of the README in a fresh Debian root (needs root
 
 # ---- fuzzing, benchmarks ---------------------------------------------------------------------------
 FUZZ_LIBS = $(UPLOAD_LIBS) $(BACKEND_LIBS)
-build/fuzz/%: tests/fuzz/%.c $(SCHEMA) $(UPLOAD) $(BACKEND) FORCE
+FUZZED = $(SCHEMA) $(UPLOAD) $(BACKEND) agent/config.c agent/options.c agent/option_value.c
+build/fuzz/%: tests/fuzz/%.c FORCE
 	@mkdir -p $(@D)
 	@printf '  FUZZ  %s\n' '$@'
 	$(Q)clang -g -O1 -fsanitize=fuzzer,address,undefined -std=c11 $(OUR_CPPFLAGS) -o $@ $< \
-	  $(SCHEMA) $(UPLOAD) $(BACKEND) $(FUZZ_LIBS) -pthread
+	  $(FUZZED) $(FUZZ_LIBS) -pthread
 fuzz: ## run each fuzzer for FUZZ_SECONDS over its corpus
 	@packaging/deps.sh build fuzz
 	@$(MAKE) fuzz-run
@@ -166,7 +168,7 @@ fuzz-run: $(FUZZ_BINS)
 
 bench: ## print one JSON line a benchmark, each beside its floor
 	@packaging/deps.sh build
-	@$(MAKE) -j$$(nproc) $(PROGRAMS) $(BENCH_BINS)
+	@$(MAKE) $(JOBS) $(PROGRAMS) $(BENCH_BINS)
 	@for b in $(BENCH_BINS); do $$b || exit 1; done
 
 # ---- hygiene -----------------------------------------------------------------------------------------

@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
+#include "agent/folders.h"
 #include "agent/sync_thread.h"
 #include "agent/token.h"
 #include "agent/watch.h"
@@ -128,33 +128,6 @@ static gpufl_status open_engine(struct loop *loop, char why[512])
     return status;
 }
 
-/* `a,b` into names; blanks and empty parts are skipped. */
-static gpufl_status read_channels(const char *list, struct engine_channels *out,
-                                  char why[512])
-{
-    char name[LAYOUT_CHANNEL_MAX + 2];
-    memset(out, 0, sizeof *out);
-    for (const char *at = list; *at;) {
-        at += strspn(at, ", ");
-        size_t len = strcspn(at, ", ");
-        if (len == 0) {
-            break;
-        }
-        snprintf(name, sizeof name, "%.*s", (int)len, at);
-        if (!layout_channel_ok(name) || len > LAYOUT_CHANNEL_MAX ||
-            out->count == SCAN_CHANNELS_MAX) {
-            snprintf(why, 512,
-                     "--log-types: \"%.100s\" has a name that is no channel, or "
-                     "more than %u of them",
-                     list, SCAN_CHANNELS_MAX);
-            return GPUFL_ERR_USAGE;
-        }
-        strcpy(out->name[out->count++], name);
-        at += len;
-    }
-    return GPUFL_OK;
-}
-
 static gpufl_status note_preexisting(struct loop *loop, const char *path)
 {
     struct selection found;
@@ -174,7 +147,7 @@ static gpufl_status add_folders(struct loop *loop, const char *list, char why[51
 {
     struct engine_channels channels;
     char path[4096];
-    gpufl_status status = read_channels(loop->options->log_types, &channels, why);
+    gpufl_status status = folders_read_channels(loop->options->log_types, &channels, why);
     while (status == GPUFL_OK && list && *list) {
         list += strspn(list, ",");
         size_t len = strcspn(list, ",");
@@ -195,42 +168,10 @@ static gpufl_status add_folders(struct loop *loop, const char *list, char why[51
     return status;
 }
 
-/* Network file systems tell nothing of what other machines write (statfs(2) magic
- * numbers). */
-static bool is_remote(const char *path)
-{
-    static const unsigned long magic[] = {0x6969,     0x517b,     0xff534d42, 0xfe534d42,
-                                          0x0bd00bd0, 0x65735546, 0x01021997};
-    struct statfs fs;
-    if (statfs(path, &fs) < 0) {
-        return false;
-    }
-    for (size_t i = 0; i < sizeof magic / sizeof magic[0]; i++) {
-        if (((unsigned long)fs.f_type & 0xffffffff) == magic[i]) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool any_remote(const char *list)
-{
-    char path[4096];
-    while (list && *list) {
-        size_t len = strcspn(list, ",");
-        snprintf(path, sizeof path, "%.*s", (int)len, list);
-        if (len && is_remote(path)) {
-            return true;
-        }
-        list += len + (list[len] == ',');
-    }
-    return false;
-}
-
 static gpufl_status open_watch(struct loop *loop, bool have_inotify, char why[512])
 {
     const struct options *o = loop->options;
-    bool remote = any_remote(o->folder) || any_remote(o->folders);
+    bool remote = folders_any_remote(o->folder) || folders_any_remote(o->folders);
     bool use = o->watch == WATCH_INOTIFY || (o->watch == WATCH_AUTO && !remote);
     if (use && !have_inotify) {
         if (o->watch == WATCH_INOTIFY) {
@@ -352,9 +293,9 @@ static void run(struct loop *loop)
 {
     for (;;) {
         follow_watch(loop);
+        on_signal(loop, sys_real.now_ms()); /* before the turn: it looks once more */
         uint64_t wait_ms = engine_turn(loop->engine);
         uint64_t now_ms = sys_real.now_ms();
-        on_signal(loop, now_ms);
         if (finished(loop, now_ms)) {
             return;
         }

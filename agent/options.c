@@ -9,6 +9,7 @@
 #include <strings.h>
 
 #include "agent/config.h"
+#include "agent/option_value.h"
 
 enum kind {
     KIND_TEXT,
@@ -147,56 +148,6 @@ static const struct row rows[] = {
 /* ---- one value
  * --------------------------------------------------------------------------- */
 
-static bool parse_count(const char *text, uint64_t *out, const char **end)
-{
-    char *stop;
-    if (*text < '0' || *text > '9') {
-        return false;
-    }
-    errno = 0;
-    *out = strtoull(text, &stop, 10);
-    *end = stop;
-    return errno == 0 && *out <= UINT32_MAX;
-}
-
-static bool parse_duration(const char *text, uint64_t *out_ms)
-{
-    static const struct {
-        const char *unit;
-        uint64_t ms;
-    } unit[] = {{"", 1000}, {"ms", 1}, {"s", 1000}, {"m", 60000}, {"h", 3600000}};
-    const char *end;
-    uint64_t number;
-    if (!parse_count(text, &number, &end)) {
-        return false;
-    }
-    for (size_t i = 0; i < sizeof unit / sizeof unit[0]; i++) {
-        if (strcmp(end, unit[i].unit) == 0) {
-            *out_ms = number * unit[i].ms;
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool parse_choice(const char *text, const char *choices, int *out)
-{
-    size_t len = strlen(text);
-    int value = 0;
-    for (const char *at = choices; len; value++) {
-        size_t n = strcspn(at, "|");
-        if (n == len && strncmp(at, text, n) == 0) {
-            *out = value;
-            return true;
-        }
-        if (!at[n]) {
-            break;
-        }
-        at += n + 1;
-    }
-    return false;
-}
-
 static gpufl_status bad(const struct row *row, const char *value, char why[512])
 {
     if (row->kind == KIND_REFUSED) {
@@ -227,16 +178,16 @@ static gpufl_status set(struct options *o, const struct row *row, const char *va
         ok = *(char **)field != NULL;
         break;
     case KIND_COUNT:
-        ok = parse_count(value, (uint64_t *)field, &end) && !*end;
+        ok = option_parse_count(value, (uint64_t *)field, &end) && !*end;
         break;
     case KIND_DURATION:
-        ok = parse_duration(value, (uint64_t *)field);
+        ok = option_parse_duration(value, (uint64_t *)field);
         break;
     case KIND_SWITCH:
         *(bool *)field = strcasecmp(value, "false") != 0 && strcmp(value, "0") != 0;
         break;
     case KIND_CHOICE:
-        ok = parse_choice(value, row->choices, (int *)field);
+        ok = option_parse_choice(value, row->choices, (int *)field);
         break;
     case KIND_REFUSED: /* the value that asks for nothing is fine */
         ok = row->fallback &&

@@ -12,6 +12,8 @@
 #include <string.h>
 
 #include "backend/api.h"
+#include "backend/body.h"
+#include "backend/export.h"
 #include "backend/ingest.h"
 #include "backend/page.h"
 #include "schema/protocol.h"
@@ -28,25 +30,6 @@ struct http_server {
     struct MHD_Daemon *daemon;
     struct store *store;
     char *api_key;
-};
-
-/* One request while it comes in. */
-struct incoming {
-    char *body;
-    size_t len;
-    size_t cap;
-    bool too_large;
-};
-
-/* One channel on its way out. */
-struct exporting {
-    struct store *store;
-    int64_t *body;
-    size_t bodies;
-    size_t at;
-    char *data;
-    size_t len;
-    size_t sent;
 };
 
 typedef enum MHD_Result result;
@@ -136,7 +119,7 @@ static bool allowed(const struct http_server *server, struct MHD_Connection *c)
  * -------------------------------------------------------------------------------- */
 
 static result on_stream(struct http_server *server, struct MHD_Connection *c,
-                        const struct incoming *in)
+                        const struct body *in)
 {
     struct ingest_request request = {
         .session = header(c, PROTOCOL_H_SESSION),
@@ -146,7 +129,7 @@ static result on_stream(struct http_server *server, struct MHD_Connection *c,
         .window_channel = header(c, PROTOCOL_H_WINDOW_CHANNEL),
         .window_sequence = header(c, PROTOCOL_H_WINDOW_SEQUENCE),
         .window_crc32 = header(c, PROTOCOL_H_WINDOW_CRC32),
-        .body = in->body ? in->body : "",
+        .body = in->data ? in->data : "",
         .len = in->len,
         .too_large = in->too_large,
     };
@@ -186,31 +169,16 @@ static result on_version(struct MHD_Connection *c)
 
 static ssize_t export_more(void *arg, uint64_t position, char *buf, size_t max)
 {
-    struct exporting *e = arg;
     (void)position;
-    while (e->sent == e->len) {
-        free(e->data);
-        e->data = NULL;
-        e->sent = e->len = 0;
-        if (e->at == e->bodies) {
-            return MHD_CONTENT_READER_END_OF_STREAM;
-        }
-        if (store_body_lines(e->store, e->body[e->at++], &e->data, &e->len) != GPUFL_OK) {
-            return MHD_CONTENT_READER_END_WITH_ERROR;
-        }
-    }
-    size_t n = e->len - e->sent < max ? e->len - e->sent : max;
-    memcpy(buf, e->data + e->sent, n);
-    e->sent += n;
-    return (ssize_t)n;
+    ssize_t n = export_read(arg, buf, max);
+    return n > 0    ? n
+           : n == 0 ? MHD_CONTENT_READER_END_OF_STREAM
+                    : MHD_CONTENT_READER_END_WITH_ERROR;
 }
 
-static void export_free(void *arg)
+static void export_done(void *arg)
 {
-    struct exporting *e = arg;
-    free(e->body);
-    free(e->data);
-    free(e);
+    export_close(arg);
 }
 
 static void note_id(void *arg, const struct store_session *session)
@@ -230,17 +198,14 @@ static result on_export(struct http_server *server, struct MHD_Connection *c,
     if (store_sessions(server->store, session, 1, note_id, &id) != GPUFL_OK || id == 0) {
         return respond_error(c, 404, "no such session");
     }
-    struct exporting *e = calloc(1, sizeof *e);
-    if (!e ||
-        store_bodies(server->store, id, channel, &e->body, &e->bodies) != GPUFL_OK) {
-        free(e);
+    struct export *e;
+    if (export_open(server->store, id, channel, &e) != GPUFL_OK) {
         return respond_error(c, 500, "the database could not be read");
     }
-    e->store = server->store;
     struct MHD_Response *response = MHD_create_response_from_callback(
-        MHD_SIZE_UNKNOWN, 65536, export_more, e, export_free);
+        MHD_SIZE_UNKNOWN, 65536, export_more, e, export_done);
     if (!response) {
-        export_free(e);
+        export_close(e);
         return MHD_NO;
     }
     MHD_add_response_header(response, "Content-Type", NDJSON);
@@ -310,7 +275,7 @@ static result route_get(struct http_server *server, struct MHD_Connection *c,
 }
 
 static result route_post(struct http_server *server, struct MHD_Connection *c,
-                         const char *url, const struct incoming *in)
+                         const char *url, const struct body *in)
 {
     /* Some clients are set up without the /api/v1 prefix. */
     const char *path =
@@ -330,29 +295,6 @@ static result route_post(struct http_server *server, struct MHD_Connection *c,
 /* ---- libmicrohttpd
  * --------------------------------------------------------------------------- */
 
-static void take_body(struct incoming *in, const char *data, size_t len)
-{
-    if (in->too_large || in->len + len > PROTOCOL_MAX_BODY_BYTES) {
-        in->too_large = true; /* read to its end, kept no more */
-        return;
-    }
-    if (in->cap - in->len < len) {
-        size_t cap = in->cap ? in->cap : 65536;
-        while (cap - in->len < len) {
-            cap *= 2;
-        }
-        char *body = realloc(in->body, cap);
-        if (!body) {
-            in->too_large = true;
-            return;
-        }
-        in->body = body;
-        in->cap = cap;
-    }
-    memcpy(in->body + in->len, data, len);
-    in->len += len;
-}
-
 static result on_request(void *arg, struct MHD_Connection *c, const char *url,
                          const char *method, const char *version, const char *data,
                          size_t *data_len, void **state)
@@ -360,12 +302,12 @@ static result on_request(void *arg, struct MHD_Connection *c, const char *url,
     struct http_server *server = arg;
     (void)version;
     if (!*state) {
-        *state = calloc(1, sizeof(struct incoming));
+        *state = calloc(1, sizeof(struct body));
         return *state ? MHD_YES : MHD_NO;
     }
-    struct incoming *in = *state;
+    struct body *in = *state;
     if (*data_len > 0) {
-        take_body(in, data, *data_len);
+        body_take(in, data, *data_len);
         *data_len = 0;
         return MHD_YES;
     }
@@ -381,12 +323,12 @@ static result on_request(void *arg, struct MHD_Connection *c, const char *url,
 static void on_done(void *arg, struct MHD_Connection *c, void **state,
                     enum MHD_RequestTerminationCode why)
 {
-    struct incoming *in = *state;
+    struct body *in = *state;
     (void)arg;
     (void)c;
     (void)why;
     if (in) {
-        free(in->body);
+        body_fini(in);
         free(in);
     }
 }

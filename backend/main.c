@@ -28,6 +28,7 @@ struct arguments {
     uint16_t port;
     const char *db;
     const char *api_key;
+    char key[1024];
 };
 
 static int bad(const char *what, const char *value, const char *way_out)
@@ -76,8 +77,9 @@ static int parse_arguments(int argc, char **argv, struct arguments *out)
             out->db = optarg;
             break;
         case 'k':
-            out->api_key = strdup(optarg);
+            snprintf(out->key, sizeof out->key, "%s", optarg);
             memset(optarg, 'x', strlen(optarg)); /* not for everybody's ps */
+            out->api_key = out->key;
             break;
         case 'h':
             fputs(usage, stdout);

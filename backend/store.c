@@ -8,92 +8,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "backend/store_schema.h"
 #include "schema/protocol.h"
-
-static const char schema_sql[] =
-    "PRAGMA journal_mode=WAL;"
-    "PRAGMA synchronous=FULL;" /* the answer means: on disk */
-    "PRAGMA user_version=1;"
-    "CREATE TABLE IF NOT EXISTS session(id INTEGER PRIMARY KEY, sid TEXT NOT NULL UNIQUE,"
-    " app TEXT NOT NULL DEFAULT '', hostname TEXT NOT NULL DEFAULT '',"
-    " kind TEXT NOT NULL DEFAULT '', start_ns INTEGER NOT NULL DEFAULT 0,"
-    " shutdown_ns INTEGER NOT NULL DEFAULT 0, first_seen_ms INTEGER NOT NULL,"
-    " last_seen_ms INTEGER NOT NULL, complete INTEGER NOT NULL DEFAULT 0,"
-    " lines INTEGER NOT NULL DEFAULT 0, raw_bytes INTEGER NOT NULL DEFAULT 0,"
-    " stored_bytes INTEGER NOT NULL DEFAULT 0, rejected INTEGER NOT NULL DEFAULT 0);"
-    "CREATE TABLE IF NOT EXISTS body(id INTEGER PRIMARY KEY,"
-    " session INTEGER NOT NULL REFERENCES session(id), channel TEXT NOT NULL,"
-    " sequence INTEGER, window_id TEXT UNIQUE, crc32 INTEGER, encoding INTEGER NOT NULL,"
-    " lines INTEGER NOT NULL, raw_bytes INTEGER NOT NULL, received_ms INTEGER NOT NULL,"
-    " data BLOB NOT NULL);"
-    "CREATE UNIQUE INDEX IF NOT EXISTS body_order ON body(session, channel, sequence);"
-    "CREATE TABLE IF NOT EXISTS sample(session INTEGER NOT NULL, device INTEGER NOT NULL,"
-    " ts_ns INTEGER NOT NULL, value INTEGER NOT NULL,"
-    " PRIMARY KEY(session, device, ts_ns)) WITHOUT ROWID;";
-
-enum statement {
-    S_BEGIN,
-    S_COMMIT,
-    S_ROLLBACK,
-    S_BY_ID,
-    S_BY_SEQUENCE,
-    S_TOUCH,
-    S_SESSION_ID,
-    S_BODY,
-    S_SAMPLE,
-    S_DESCRIBE,
-    S_COMPLETE,
-    S_LIST,
-    S_CHANNELS,
-    S_SAMPLES,
-    S_DEVICES,
-    S_RANGE,
-    S_BODIES,
-    S_BODY_DATA,
-    S_COUNT
-};
-
-static const char *const sql[S_COUNT] = {
-    [S_BEGIN] = "BEGIN IMMEDIATE",
-    [S_COMMIT] = "COMMIT",
-    [S_ROLLBACK] = "ROLLBACK",
-    [S_BY_ID] = "SELECT crc32, sid, channel, sequence FROM body JOIN session"
-                " ON session.id = body.session WHERE window_id = ?1",
-    [S_BY_SEQUENCE] = "SELECT 1 FROM body JOIN session ON session.id = body.session"
-                      " WHERE sid = ?1 AND channel = ?2 AND sequence = ?3",
-    [S_TOUCH] = "INSERT INTO session(sid, first_seen_ms, last_seen_ms) VALUES(?1, ?2, ?2)"
-                " ON CONFLICT(sid) DO UPDATE SET last_seen_ms = ?2, complete = 0",
-    [S_SESSION_ID] = "SELECT id FROM session WHERE sid = ?1",
-    [S_BODY] = "INSERT INTO body(session, channel, sequence, window_id, crc32, encoding,"
-               " lines, raw_bytes, received_ms, data)"
-               " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
-    [S_SAMPLE] = "INSERT OR IGNORE INTO sample VALUES(?1, ?2, ?3, ?4)",
-    [S_DESCRIBE] = "UPDATE session SET lines = lines + ?2, raw_bytes = raw_bytes + ?3,"
-                   " stored_bytes = stored_bytes + ?4, rejected = rejected + ?5,"
-                   " app = CASE WHEN app = '' THEN ?6 ELSE app END,"
-                   " hostname = CASE WHEN hostname = '' THEN ?7 ELSE hostname END,"
-                   " kind = CASE WHEN kind = '' THEN ?8 ELSE kind END,"
-                   " start_ns = CASE WHEN start_ns = 0 THEN ?9 ELSE start_ns END,"
-                   " shutdown_ns = max(shutdown_ns, ?10) WHERE id = ?1",
-    [S_COMPLETE] = "UPDATE session SET complete = 1 WHERE sid = ?1",
-    [S_LIST] =
-        "SELECT id, sid, app, hostname, kind, start_ns, shutdown_ns, first_seen_ms,"
-        " last_seen_ms, complete, lines, raw_bytes, stored_bytes, rejected"
-        " FROM session WHERE ?1 IS NULL OR sid = ?1"
-        " ORDER BY start_ns DESC, id DESC LIMIT ?2",
-    [S_CHANNELS] = "SELECT channel, sum(lines), sum(raw_bytes), count(*),"
-                   " ifnull(min(sequence), 0), ifnull(max(sequence), 0) FROM body"
-                   " WHERE session = ?1 GROUP BY channel ORDER BY channel",
-    [S_SAMPLES] = "SELECT min(ts_ns), max(value) FROM sample WHERE session = ?1 AND"
-                  " device = ?2 GROUP BY (ts_ns - ?3) / ?4 ORDER BY 1",
-    [S_DEVICES] = "SELECT count(DISTINCT device) FROM sample WHERE session = ?1 AND"
-                  " device >= 0",
-    [S_RANGE] = "SELECT ifnull(min(ts_ns), 0), ifnull(max(ts_ns), 0) FROM sample WHERE"
-                " session = ?1 AND device = ?2",
-    [S_BODIES] = "SELECT id FROM body WHERE session = ?1 AND channel = ?2"
-                 " ORDER BY sequence IS NULL, sequence, id",
-    [S_BODY_DATA] = "SELECT encoding, data FROM body WHERE id = ?1",
-};
 
 struct store {
     sqlite3 *db;
@@ -139,7 +55,7 @@ gpufl_status store_open(const char *path, struct store **out, char why[256])
     }
     bool ok = sqlite3_open(path, &store->db) == SQLITE_OK &&
               sqlite3_busy_timeout(store->db, 5000) == SQLITE_OK &&
-              sqlite3_exec(store->db, schema_sql, NULL, NULL, NULL) == SQLITE_OK;
+              sqlite3_exec(store->db, STORE_SCHEMA, NULL, NULL, NULL) == SQLITE_OK;
     for (int i = 0; ok && i < S_COUNT; i++) {
         ok = sqlite3_prepare_v3(store->db, sql[i], -1, SQLITE_PREPARE_PERSISTENT,
                                 &store->statement[i], NULL) == SQLITE_OK;

@@ -45,6 +45,7 @@ struct arguments {
     bool latest;
     bool quiet;
     bool json;
+    char key[1024];
 };
 
 static int bad(const char *what, const char *way_out)
@@ -74,14 +75,16 @@ static bool parse_compression(const char *text, enum gpufl_compression *out)
     return false;
 }
 
-static int take_key(const char **field, char *arg)
+/* Keeps the key and wipes it from the argument: not for everybody's ps. */
+static int take_key(struct arguments *out, char *arg)
 {
-    char *copy = strdup(arg);
-    if (!copy) {
-        return bad("--api-key", "out of memory");
+    size_t len = strlen(arg);
+    if (len >= sizeof out->key) {
+        return bad("--api-key", "longer than any key is");
     }
-    memset(arg, 'x', strlen(arg)); /* not for everybody's ps */
-    *field = copy;
+    memcpy(out->key, arg, len + 1);
+    memset(arg, 'x', len);
+    out->options.api_key = out->key;
     return -1;
 }
 
@@ -95,7 +98,7 @@ static int take_option(int c, char *arg, struct arguments *out)
         o->backend_url = arg;
         return -1;
     case 'k':
-        return take_key(&o->api_key, arg);
+        return take_key(out, arg);
     case 'p':
         o->api_path = arg;
         return -1;

@@ -99,7 +99,8 @@ void engine_touch(struct engine *engine, unsigned root, const char *session_path
 /** Looks at everything anew at the next turn, as after a lost event. */
 void engine_rescan(struct engine *engine);
 
-/** Sends what waits without regard to flush interval and backoff, once. */
+/** For the end of a run: from now on nothing waits for a flush interval, and what waits
+ * for a backoff is tried at once. */
 void engine_flush(struct engine *engine);
 
 /** Forgets that the origin waits for a person: its cause may be mended. */

@@ -177,7 +177,6 @@ struct engine {
     unsigned offer_count;
     size_t frame_bytes;
     unsigned completing; /**< sessions in that state */
-    bool flush_now;
     struct engine_summary total;
 };
 

@@ -15,12 +15,8 @@
 #include "upload/base/bytes.h"
 #include "upload/base/crc32c.h"
 #include "upload/base/file.h"
+#include "upload/journal_format.h"
 
-#define FILE_MAGIC        "GPUFLJ\r\n"
-#define FRAME_MAGIC       0x314a5247u /* "GRJ1" */
-#define FRAME_BYTES       24u
-#define HEADER_BYTES      24u /* magic 8, version 4, generation 4, root length 4, CRC 4 */
-#define ROOT_MAX          4096u
 #define GROW_BYTES        (256u << 10)
 #define MAX_FILE_BYTES    (1u << 30)
 #define REWRITE_MIN_BYTES (512u << 10)
@@ -42,110 +38,6 @@ struct journal {
     bool damaged;
     bool is_new;
 };
-
-static size_t padded(size_t len)
-{
-    return (len + 7) & ~(size_t)7;
-}
-
-/* ---- reading ---------------------------------------------------------------------- */
-
-struct frame {
-    uint32_t magic, len, crc, type;
-    uint64_t number;
-};
-
-static uint32_t frame_crc(const struct frame *f, const unsigned char *payload)
-{
-    unsigned char head[16];
-    struct bytes b = {.at = head, .left = sizeof head};
-    bytes_put_uint(&b, f->number, 8);
-    bytes_put_uint(&b, f->type, 4);
-    bytes_put_uint(&b, f->len, 4);
-    return crc32c(crc32c(0, head, sizeof head), payload, f->len);
-}
-
-/* A whole, intact record at \p data. */
-static bool read_frame(const unsigned char *data, size_t left, struct frame *f)
-{
-    if (left < FRAME_BYTES) {
-        return false;
-    }
-    struct bytes b = {.at = (unsigned char *)(uintptr_t)data, .left = FRAME_BYTES};
-    f->magic = (uint32_t)bytes_get_uint(&b, 4);
-    f->len = (uint32_t)bytes_get_uint(&b, 4);
-    f->number = bytes_get_uint(&b, 8);
-    f->crc = (uint32_t)bytes_get_uint(&b, 4);
-    f->type = (uint32_t)bytes_get_uint(&b, 4);
-    return f->magic == FRAME_MAGIC && f->len <= JOURNAL_MAX_PAYLOAD &&
-           padded(f->len) <= left - FRAME_BYTES &&
-           frame_crc(f, data + FRAME_BYTES) == f->crc;
-}
-
-/* The next intact record behind \p at that is newer than \p number. */
-static bool resynchronise(const unsigned char *data, size_t len, size_t *at,
-                          uint64_t number)
-{
-    struct frame f;
-    for (size_t i = (*at + 8) & ~(size_t)7; i + FRAME_BYTES <= len; i += 8) {
-        if (read_frame(data + i, len - i, &f) && f.number > number) {
-            *at = i;
-            return true;
-        }
-    }
-    return false;
-}
-
-static gpufl_status parse_header(const unsigned char *data, size_t len, size_t *end)
-{
-    if (len < HEADER_BYTES || memcmp(data, FILE_MAGIC, 8) != 0) {
-        return GPUFL_ERR_FORMAT;
-    }
-    struct bytes b = {.at = (unsigned char *)(uintptr_t)data + 8,
-                      .left = HEADER_BYTES - 8};
-    uint32_t version = (uint32_t)bytes_get_uint(&b, 4);
-    bytes_get_uint(&b, 4);
-    uint32_t root_len = (uint32_t)bytes_get_uint(&b, 4);
-    uint32_t crc = (uint32_t)bytes_get_uint(&b, 4);
-    if (version > JOURNAL_FORMAT_VERSION || root_len > ROOT_MAX ||
-        padded(root_len) > len - HEADER_BYTES ||
-        crc32c(crc32c(0, data, HEADER_BYTES - 4), data + HEADER_BYTES, root_len) != crc) {
-        return GPUFL_ERR_FORMAT;
-    }
-    *end = HEADER_BYTES + padded(root_len);
-    return GPUFL_OK;
-}
-
-gpufl_status journal_parse(const unsigned char *data, size_t len,
-                           journal_replay_fn replay, void *arg, size_t *end,
-                           uint64_t *last_number, bool *damaged)
-{
-    size_t at;
-    struct frame f;
-    *end = 0;
-    *last_number = 0;
-    *damaged = false;
-    gpufl_status status = parse_header(data, len, &at);
-    if (status != GPUFL_OK) {
-        return status;
-    }
-    for (;;) {
-        if (!read_frame(data + at, len - at, &f) || f.number <= *last_number) {
-            if (!resynchronise(data, len, &at, *last_number)) {
-                break;
-            }
-            *damaged = true;
-            continue;
-        }
-        struct journal_record record = {
-            .type = f.type, .payload = data + at + FRAME_BYTES, .len = f.len};
-        replay(arg, &record);
-        *last_number = f.number;
-        at += FRAME_BYTES + padded(f.len);
-        *end = at;
-    }
-    return GPUFL_OK;
-}
 
 /* Damage above the tail: the bad file is kept for a person to look at. */
 static void keep_aside(struct journal *j, const char *data, size_t len)
@@ -181,12 +73,12 @@ static gpufl_status load(struct journal *j, journal_replay_fn replay, void *arg)
         j->generation = (uint32_t)bytes_get_uint(&b, 4);
         size_t root_len = (size_t)bytes_get_uint(&b, 4);
         if (root_len != strlen(j->root) ||
-            memcmp(data + HEADER_BYTES, j->root, root_len) != 0) {
+            memcmp(data + JOURNAL_HEADER_BYTES, j->root, root_len) != 0) {
             /* The directory was moved: its journal moved along and stays right. */
             log_info(j->config.log, "journal.moved", "root=%s was=%.*s", j->root,
-                     (int)root_len, data + HEADER_BYTES);
+                     (int)root_len, data + JOURNAL_HEADER_BYTES);
         }
-    } else if (len >= 12 && memcmp(data, FILE_MAGIC, 8) == 0 && data[8] > 1) {
+    } else if (len >= 12 && memcmp(data, JOURNAL_FILE_MAGIC, 8) == 0 && data[8] > 1) {
         log_error(j->config.log, "journal.newer",
                   "root=%s note=\"written by a newer gpufl; upgrade this one\"", j->root);
     } else {
@@ -245,19 +137,19 @@ static void break_it(struct journal *j, const char *what, int error)
 
 uint64_t journal_append(struct journal *j, uint32_t type, const void *payload, size_t len)
 {
-    unsigned char record[FRAME_BYTES + JOURNAL_MAX_PAYLOAD] = {0};
+    unsigned char record[JOURNAL_FRAME_BYTES + JOURNAL_MAX_PAYLOAD] = {0};
     if (j->broken || len > JOURNAL_MAX_PAYLOAD) {
         return 0;
     }
-    struct frame f = {.len = (uint32_t)len, .type = type, .number = j->last + 1};
-    struct bytes b = {.at = record, .left = FRAME_BYTES};
-    bytes_put_uint(&b, FRAME_MAGIC, 4);
+    struct journal_frame f = {.len = (uint32_t)len, .type = type, .number = j->last + 1};
+    struct bytes b = {.at = record, .left = JOURNAL_FRAME_BYTES};
+    bytes_put_uint(&b, JOURNAL_FRAME_MAGIC, 4);
     bytes_put_uint(&b, f.len, 4);
     bytes_put_uint(&b, f.number, 8);
-    bytes_put_uint(&b, frame_crc(&f, payload), 4);
+    bytes_put_uint(&b, journal_frame_crc(&f, payload), 4);
     bytes_put_uint(&b, type, 4);
-    memcpy(record + FRAME_BYTES, payload, len);
-    if (write_at_end(j, record, FRAME_BYTES + padded(len)) < 0) {
+    memcpy(record + JOURNAL_FRAME_BYTES, payload, len);
+    if (write_at_end(j, record, JOURNAL_FRAME_BYTES + journal_padded(len)) < 0) {
         break_it(j, "write", errno);
         return 0;
     }
@@ -269,17 +161,19 @@ uint64_t journal_append(struct journal *j, uint32_t type, const void *payload, s
 
 static int write_header(struct journal *j)
 {
-    unsigned char header[HEADER_BYTES + ROOT_MAX + 8] = {0};
+    unsigned char header[JOURNAL_HEADER_BYTES + JOURNAL_ROOT_MAX + 8] = {0};
     size_t root_len = strlen(j->root);
     struct bytes b = {.at = header, .left = sizeof header};
-    bytes_put(&b, FILE_MAGIC, 8);
+    bytes_put(&b, JOURNAL_FILE_MAGIC, 8);
     bytes_put_uint(&b, JOURNAL_FORMAT_VERSION, 4);
     bytes_put_uint(&b, j->generation, 4);
     bytes_put_uint(&b, root_len, 4);
-    uint32_t crc = crc32c(crc32c(0, header, HEADER_BYTES - 4), j->root, root_len);
+    uint32_t crc = crc32c(crc32c(0, header, JOURNAL_HEADER_BYTES - 4), j->root, root_len);
     bytes_put_uint(&b, crc, 4);
     bytes_put(&b, j->root, root_len);
-    return b.bad ? -1 : write_at_end(j, header, HEADER_BYTES + padded(root_len));
+    return b.bad
+               ? -1
+               : write_at_end(j, header, JOURNAL_HEADER_BYTES + journal_padded(root_len));
 }
 
 static void wait_for_sync(struct journal *j)

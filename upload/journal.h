@@ -88,11 +88,4 @@ bool journal_wants_rewrite(const struct journal *journal);
 /** Closes it; waits for a sync under way. NULL is fine. */
 void journal_close(struct journal *journal);
 
-/** Replays \p data, a whole journal file, without opening anything: for status and
- * fuzzing. \return as journal_open. \p end gets the offset behind the last good record.
- */
-GPUFL_MUST gpufl_status journal_parse(const unsigned char *data, size_t len,
-                                      journal_replay_fn replay, void *arg, size_t *end,
-                                      uint64_t *last_number, bool *damaged);
-
 #endif

@@ -223,7 +223,7 @@ static void serve(struct engine *engine, struct queue *queue, uint64_t now_ms)
 {
     struct queue later = {0};
     for (struct stream *st; (st = pop(queue));) {
-        bool due = engine->flush_now || st->due_ms <= now_ms;
+        bool due = st->due_ms <= now_ms;
         bool ready = due && may_offer(st, now_ms);
         if (!ready && (st->offer || st->session->held)) {
             st->queued = false; /* its settling, or a change there, puts it back */

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "upload/base/file.h"
+#include "upload/journal_format.h"
 #include "upload/state_dir.h"
 
 #define JOURNAL_MAX_BYTES (1u << 30)

@@ -5,7 +5,6 @@
 
 #include <curl/curl.h>
 #include <limits.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +13,7 @@
 
 #include "schema/protocol.h"
 #include "upload/endpoint.h"
+#include "upload/request_headers.h"
 
 #define REPLY_CAP 65536u
 /* A reply beyond this is cut off: the server is not what it should be. */
@@ -99,64 +99,21 @@ static int on_seek(void *arg, curl_off_t offset, int origin)
 /* ---- requests ------------------------------------------------------------------------
  */
 
-__attribute__((format(printf, 2, 3))) static bool add_header(struct slot *slot,
-                                                             const char *format, ...)
+static bool set_headers(struct http *http, struct slot *slot)
 {
-    char line[1024];
-    va_list args;
-    va_start(args, format);
-    int n = vsnprintf(line, sizeof line, format, args);
-    va_end(args);
-    if (n < 0 || (size_t)n >= sizeof line) {
+    struct request_headers lines;
+    if (!request_headers_make(&slot->request, http->token, http->hostname, &lines)) {
         return false;
     }
-    struct curl_slist *more = curl_slist_append(slot->headers, line);
-    if (!more) {
-        return false;
+    for (unsigned i = 0; i < lines.count; i++) {
+        struct curl_slist *more = curl_slist_append(slot->headers, lines.line[i]);
+        if (!more) {
+            return false;
+        }
+        slot->headers = more;
     }
-    slot->headers = more;
+    explicit_bzero(&lines, sizeof lines);
     return true;
-}
-
-static bool window_headers(struct slot *slot, const struct transport_request *r)
-{
-    if (!r->window_id) {
-        return true;
-    }
-    bool ok = add_header(slot, PROTOCOL_H_IDEMPOTENCY ": %s", r->window_id);
-    if (r->window_headers) {
-        ok = ok && add_header(slot, PROTOCOL_H_WINDOW_ID ": %s", r->window_id) &&
-             add_header(slot, PROTOCOL_H_WINDOW_CHANNEL ": %s", r->channel) &&
-             add_header(slot, PROTOCOL_H_WINDOW_SEQUENCE ": %u", r->sequence) &&
-             add_header(slot, PROTOCOL_H_WINDOW_CRC32 ": %u", r->crc32);
-    }
-    return ok;
-}
-
-/* "Expect:" with nothing behind it: else a body of 1 MiB waits a second for a 100 that
- * many servers never send. */
-static bool build_headers(struct http *http, struct slot *slot)
-{
-    const struct transport_request *r = &slot->request;
-    bool ok = add_header(slot, "Expect:") &&
-              add_header(slot, PROTOCOL_H_CLIENT ": %s", GPUFL_VERSION) &&
-              add_header(slot, PROTOCOL_H_WIRE ": %s", PROTOCOL_WIRE_VERSION);
-    if (http->token) {
-        ok = ok && add_header(slot, "Authorization: Bearer %s", http->token);
-    }
-    if (r->session) {
-        ok = ok && add_header(slot, PROTOCOL_H_SESSION ": %s", r->session);
-    }
-    if (http->hostname && r->kind == TRANSPORT_BATCH) {
-        ok = ok && add_header(slot, PROTOCOL_H_HOSTNAME ": %s", http->hostname);
-    }
-    if (r->kind == TRANSPORT_BATCH) {
-        ok = ok && add_header(slot, "Content-Type: application/x-ndjson");
-    }
-    if (r->encoding) {
-        ok = ok && add_header(slot, "Content-Encoding: %s", r->encoding);
-    }
-    return ok && window_headers(slot, r);
 }
 
 static void set_body(struct slot *slot)
@@ -211,7 +168,7 @@ static bool prepare(struct http *http, struct slot *slot)
     if (!slot->reply) {
         slot->reply = malloc(REPLY_CAP);
     }
-    if (!slot->reply || !build_headers(http, slot)) {
+    if (!slot->reply || !set_headers(http, slot)) {
         return false;
     }
     curl_easy_reset(slot->easy);
@@ -351,16 +308,6 @@ static void http_wakeup(void *self)
 /* ---- life ----------------------------------------------------------------------------
  */
 
-static bool header_value_ok(const char *text)
-{
-    for (const char *c = text; *c; c++) {
-        if ((unsigned char)*c < 0x20 || *c == 0x7f) {
-            return false;
-        }
-    }
-    return true;
-}
-
 static char *copy_or_null(const char *text)
 {
     return text && *text ? strdup(text) : NULL;
@@ -398,7 +345,7 @@ gpufl_status transport_http_open(const struct transport_http_config *config,
 {
     memset(out, 0, sizeof *out);
     const char *token = config->token ? config->token : "";
-    if (!header_value_ok(token)) {
+    if (!request_headers_value_ok(token)) {
         snprintf(why, 256,
                  "the key holds a control character; check where it comes from");
         return GPUFL_ERR_USAGE;
@@ -440,7 +387,7 @@ void transport_http_set_token(struct transport *transport, const char *token)
 {
     struct http *http = transport->self;
     wipe_token(http);
-    http->token = header_value_ok(token) ? copy_or_null(token) : NULL;
+    http->token = request_headers_value_ok(token) ? copy_or_null(token) : NULL;
 }
 
 void transport_http_close(struct transport *transport)

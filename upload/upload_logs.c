@@ -13,6 +13,7 @@
 #include "upload/engine.h"
 #include "upload/select.h"
 #include "upload/transport_http.h"
+#include "upload/upload_options.h"
 #include "upload/wait_holder.h"
 
 #define PROGRESS_EVERY_MS 250u
@@ -36,41 +37,10 @@ struct upload {
     uint64_t bytes_total;
 };
 
-void gpufl_upload_options_default(struct gpufl_upload_options *options)
-{
-    *options = (struct gpufl_upload_options)GPUFL_UPLOAD_OPTIONS_DEFAULT;
-}
-
-/* ---- options
- * ---------------------------------------------------------------------------- */
-
-static const char *or_env(const char *value, const char *name)
-{
-    const char *env = getenv(name);
-    return value && *value ? value : env ? env : "";
-}
-
 static bool disabled(void)
 {
     return truth_of(getenv("GPUFL_DISABLED")) ||
            (gpufl_is_disabled && gpufl_is_disabled());
-}
-
-static void fill_options(struct upload *u, const struct gpufl_upload_options *given)
-{
-    gpufl_upload_options_default(&u->options);
-    if (given && given->struct_size >= sizeof(size_t)) {
-        size_t known =
-            given->struct_size < sizeof *given ? given->struct_size : sizeof *given;
-        memcpy(&u->options, given, known);
-    }
-    struct gpufl_upload_options *o = &u->options;
-    o->backend_url = or_env(o->backend_url, "GPUFL_BACKEND_URL");
-    o->api_key = or_env(o->api_key, "GPUFL_API_KEY");
-    o->api_path = or_env(o->api_path, "GPUFL_API_PATH");
-    o->log_path = o->log_path ? o->log_path : "";
-    o->session_id = o->session_id ? o->session_id : "";
-    o->state_dir = o->state_dir ? o->state_dir : "";
 }
 
 __attribute__((format(printf, 3, 4))) static gpufl_status
@@ -81,35 +51,6 @@ say(struct upload *u, gpufl_status status, const char *format, ...)
     vsnprintf(u->result->message, sizeof u->result->message, format, args);
     va_end(args);
     return status;
-}
-
-static gpufl_status check_options(struct upload *u)
-{
-    const struct gpufl_upload_options *o = &u->options;
-    static const char *const hint =
-        "set it in the options, by flag or in the environment";
-    if (!*o->log_path) {
-        return say(u, GPUFL_ERR_USAGE,
-                   "log_path is missing: give the directory that holds "
-                   "the sessions");
-    }
-    if (!*o->backend_url) {
-        return say(u, GPUFL_ERR_USAGE, "backend_url (GPUFL_BACKEND_URL) is missing: %s",
-                   hint);
-    }
-    if (!*o->api_key) {
-        return say(u, GPUFL_ERR_USAGE, "api_key (GPUFL_API_KEY) is missing: %s", hint);
-    }
-    if (*o->session_id && o->all_sessions) {
-        return say(u, GPUFL_ERR_USAGE,
-                   "session_id and all_sessions exclude each other: give one");
-    }
-    if (o->total_timeout_ms <= 0 || o->connect_timeout_ms <= 0 ||
-        o->read_timeout_ms <= 0 || o->max_retries < 0) {
-        return say(u, GPUFL_ERR_USAGE,
-                   "timeouts must be above 0 ms and max_retries not below 0");
-    }
-    return GPUFL_OK;
 }
 
 /* ---- what the engine asks for and tells
@@ -354,10 +295,11 @@ static gpufl_status judge(struct upload *u, bool drained)
 static gpufl_status upload(struct upload *u)
 {
     char why[512];
-    gpufl_status status = check_options(u);
-    if (status == GPUFL_OK) {
-        status = open_root(u);
+    gpufl_status status = upload_options_check(&u->options, why);
+    if (status != GPUFL_OK) {
+        return say(u, status, "%s", why);
     }
+    status = open_root(u);
     if (status == GPUFL_OK) {
         status = choose_sessions(u);
     }
@@ -389,7 +331,7 @@ gpufl_status gpufl_upload_logs(const struct gpufl_upload_options *options,
     struct upload u = {.result = &full, .root = -1};
     gpufl_status status = GPUFL_OK;
     u.start_ms = sys_real.now_ms();
-    fill_options(&u, options);
+    upload_options_resolve(options, &u.options);
     u.deadline_ms =
         u.start_ms +
         (uint64_t)(u.options.total_timeout_ms > 0 ? u.options.total_timeout_ms : 1);

@@ -12,6 +12,7 @@
 
 #include "tests/support/dirs.h"
 #include "upload/facts.h"
+#include "upload/journal_format.h"
 
 struct seen {
     uint32_t type[64];

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the README promises, word for word."""
+import re
+import subprocess
+import sys
+
+import lib
+from lib import check, equal
+
+README = (lib.ROOT / "README.md").read_text()
+
+
+def the_c_example_compiles_as_printed_and_records(place):
+    code = re.search(r"```c\n(.*?)```", README, re.S).group(1)
+    source = place.path / "train.c"
+    source.write_text(code)
+    flags = []
+    if lib.BUILD.name != "release":
+        flags = ["-fsanitize=" + lib.BUILD.name.replace("-", ",")]
+    done = subprocess.run(["cc", "-std=c11", "-Wall", "-Wextra", "-Werror", *flags, source,
+                           f"-I{lib.ROOT}/include", f"-L{lib.BUILD}", "-lgpufl",
+                           f"-Wl,-rpath,{lib.BUILD}", "-o", place.path / "train"],
+                          capture_output=True, text=True, check=False)
+    equal((done.returncode, done.stderr), (0, ""), "the compiler")
+    done = subprocess.run([place.path / "train"], cwd=place.path, check=False,
+                          env=lib.environment({}), capture_output=True, text=True)
+    equal((done.returncode, done.stdout, done.stderr), (0, "", ""), "the program says nothing")
+    session, = (d for d in place.logs.iterdir() if d.is_dir())
+    text = lib.on_disk(session, "scope").decode()
+    check('"step"' in text and '"forward"' in text, "its scopes are there")
+
+
+def public_headers_are_strict_c11(place):
+    for header in sorted((lib.ROOT / "include/gpufl").glob("*.h")):
+        source = place.path / "h.c"
+        source.write_text(f"#include <gpufl/{header.name}>\nint used;\n")
+        for std in ("c11", "c99"):
+            done = subprocess.run(["cc", f"-std={std}", "-Wall", "-Wextra", "-pedantic", "-Werror",
+                                   "-fsyntax-only", f"-I{lib.ROOT}/include", source],
+                                  capture_output=True, text=True, check=False)
+            equal((done.returncode, done.stderr), (0, ""), f"{header.name} as {std}")
+
+
+def every_folder_of_the_map_exists_and_every_folder_is_on_it(place):
+    named = set(re.findall(r"^\| `([a-z-]+)/", README, re.M)) | {"docs"}
+    there = {d.name for d in lib.ROOT.iterdir()
+             if d.is_dir() and not d.name.startswith(".") and d.name not in ("build", "demo-out")}
+    if (lib.ROOT / ".git").exists():
+        tracked = subprocess.run(["git", "-C", lib.ROOT, "ls-files"], capture_output=True,
+                                 text=True, check=False).stdout
+        there = {line.split("/")[0] for line in tracked.splitlines() if "/" in line}
+        there = {d for d in there if not d.startswith(".")}
+    equal(named, there, "folders")
+    check(place, "")
+
+
+def its_commands_exist(place):
+    text = (lib.ROOT / "Makefile").read_text()
+    for target in re.findall(r"^make ([a-z-]+)", README, re.M):
+        check(re.search(rf"^{target}:", text, re.M), f"make {target}")
+    backend = lib.Backend(place, "--api-key", "gpfl_example")
+    lib.job(place, 0.1)
+    line = re.search(r"^gpufl (upload .*)$", README, re.M).group(1)
+    words = line.replace("http://127.0.0.1:8765", backend.url).replace(
+        "upload logs", f"upload {place.logs}").split()
+    equal(place.run("gpufl", *words).returncode, 0, line)
+    line = re.search(r"^gpufl (status .*)$", README, re.M).group(1)
+    equal(place.run("gpufl", "status", place.logs).returncode, 0, line)
+
+
+def install_puts_everything_in_its_place(place):
+    if lib.BUILD.name != "release":
+        return
+    done = subprocess.run(["make", "-s", "-C", lib.ROOT, "install", f"DESTDIR={place.path}/root",
+                           "prefix=/usr"], capture_output=True, text=True, check=False)
+    equal(done.returncode, 0, f"make install ({done.stderr})")
+    root = place.path / "root/usr"
+    for name in ("bin/gpufl-agent", "bin/gpufl", "bin/gpufl-backend", "lib/libgpufl.so.0",
+                 "lib/libgpufl.so", "lib/libgpufl.a", "lib/libgpufl-upload.so",
+                 "lib/libgpufl-upload.a", "include/gpufl/gpufl.h", "include/gpufl/upload.h",
+                 "lib/pkgconfig/gpufl.pc", "lib/pkgconfig/gpufl-upload.pc"):
+        check((root / name).exists(), f"{name} is installed")
+    equal(subprocess.run([root / "bin/gpufl", "version"], check=False).returncode, 0, "it runs")
+
+
+if __name__ == "__main__":
+    lib.main(sys.modules[__name__])

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Configuration files and backend urls of any bytes. */
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/config.h"
+#include "agent/option_value.h"
+#include "upload/endpoint.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct options options = {0};
+    char why[512];
+    char prefix[512];
+    uint64_t ms;
+    if (config_parse((const char *)data, size, "file", &options, why) != GPUFL_OK &&
+        !why[0]) {
+        __builtin_trap(); /* a refusal without a sentence */
+    }
+    options_fini(&options);
+    char *text = strndup((const char *)data, size);
+    if (text) {
+        if (endpoint_prefix(text, text, prefix, why) == GPUFL_OK && strpbrk(prefix, "\r\n ")) {
+            __builtin_trap();
+        }
+        (void)option_parse_duration(text, &ms);
+        free(text);
+    }
+    return 0;
+}

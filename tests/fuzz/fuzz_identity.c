@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sidecars, manifests, first records, names, progress lines of any bytes. */
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "schema/layout.h"
+#include "upload/identity.h"
+#include "upload/ndjson.h"
+#include "upload/progress.h"
+
+static void check_line(void *arg, const struct progress_line *line)
+{
+    (void)arg;
+    if (strstr(line->path, "..") == line->path || line->path[0] == '/') {
+        __builtin_trap();
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    const char *text = (const char *)data;
+    struct sidecar sidecar;
+    struct manifest manifest;
+    int64_t ts;
+    if (sidecar_parse(text, size, "s", "device", 1, &sidecar) == GPUFL_OK &&
+        strchr(sidecar.payload_file, '/')) {
+        __builtin_trap();
+    }
+    (void)manifest_parse(text, size, "s", &manifest);
+    (void)identity_job_start_ns(text, size, &ts);
+    (void)identity_is_json_object(text, size);
+    struct ndjson_limits limits = {.max_bytes = 64, .max_lines = 8};
+    for (size_t at = 0; at < size;) {
+        struct ndjson_cut cut = ndjson_cut(text + at, size - at, limits);
+        if (cut.lines == 0) {
+            break;
+        }
+        if (cut.bytes == 0 || cut.bytes > size - at || text[at + cut.bytes - 1] != '\n') {
+            __builtin_trap();
+        }
+        at += cut.bytes;
+    }
+    progress_parse(text, size, check_line, NULL);
+    char *name = strndup(text, size);
+    if (name) {
+        struct layout_name parsed = layout_parse(name);
+        if (parsed.kind == LAYOUT_NUMBERED && !layout_channel_ok(parsed.channel)) {
+            __builtin_trap();
+        }
+        free(name);
+    }
+    return 0;
+}
