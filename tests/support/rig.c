@@ -62,6 +62,11 @@ static int registry(struct rig *rig, struct rig_request *r)
     return stored_with(rig, r, false) ? 409 : 200;
 }
 
+bool rig_knows(struct rig *rig, const struct rig_request *request)
+{
+    return stored_with(rig, request, true) != NULL;
+}
+
 static unsigned count_lines(const char *raw, size_t len)
 {
     unsigned lines = 0;

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Random sessions, random answers, random restarts against a model: in the end the
+ * registry holds every line once, in order. SEED=n repeats one run; ROUNDS=n runs more.
+ */
+#include "tests/support/check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/support/dirs.h"
+#include "tests/support/rig.h"
+
+#define SESSIONS 3
+#define STEPS    60
+
+static const char *const channels[] = {"device", "scope", "system"};
+
+static uint64_t state_of_random;
+
+static uint64_t pick(uint64_t below)
+{
+    /* xorshift64* (Vigna 2016) */
+    state_of_random ^= state_of_random >> 12;
+    state_of_random ^= state_of_random << 25;
+    state_of_random ^= state_of_random >> 27;
+    return (state_of_random * 2685821657736338717u >> 16) % below;
+}
+
+struct model {
+    struct live_session live;
+    bool ended;
+    int line;
+    unsigned rotated[3];
+    bool torn[3];
+    char *written[3]; /* what the registry must hold in the end */
+    size_t len[3];
+};
+
+static struct model model[SESSIONS];
+
+static void append(struct model *m, int c, const char *text, bool whole)
+{
+    char name[32];
+    snprintf(name, sizeof name, "%s.log", channels[c]);
+    dirs_append(m->live.dir, name, text);
+    size_t n = strlen(text);
+    m->written[c] = realloc(m->written[c], m->len[c] + n + 1);
+    memcpy(m->written[c] + m->len[c], text, n + 1);
+    m->len[c] += n;
+    m->torn[c] = !whole;
+}
+
+static void finish_torn(struct model *m, int c)
+{
+    if (m->torn[c]) {
+        append(m, c, "\"end\":true}\n", true);
+    }
+}
+
+static void write_lines(struct model *m, int c)
+{
+    char text[256];
+    finish_torn(m, c);
+    for (uint64_t n = pick(12) + 1; n > 0; n--) {
+        snprintf(text, sizeof text, "{\"type\":\"x\",\"session_id\":\"%s\",\"n\":%d}\n",
+                 m->live.id, m->line++);
+        append(m, c, text, true);
+    }
+    if (pick(4) == 0) {
+        snprintf(text, sizeof text, "{\"type\":\"x\",\"session_id\":\"%s\",\"n\":%d,",
+                 m->live.id, m->line++);
+        append(m, c, text, false);
+    }
+}
+
+static void rotate(struct model *m, int c)
+{
+    finish_torn(m, c);
+    if (m->len[c] && pick(2)) {
+        live_rotate(&m->live, channels[c], ++m->rotated[c]);
+        char name[32];
+        snprintf(name, sizeof name, "%s.log", channels[c]);
+        dirs_append(m->live.dir, name, "");
+    }
+}
+
+static void end(struct model *m)
+{
+    char text[128];
+    for (int c = 0; c < 3; c++) {
+        finish_torn(m, c);
+        snprintf(text, sizeof text, "{\"type\":\"shutdown\",\"session_id\":\"%s\"}\n",
+                 m->live.id);
+        append(m, c, text, true);
+    }
+    live_close(&m->live);
+    m->ended = true;
+}
+
+/* Any answer that leaves the line with us, or loses the answer to one that is stored. */
+static int moody(struct rig *rig, const struct rig_request *r)
+{
+    static const int status[] = {0, 408, 425, 429, 500, 502, 503, 504, 401, 404};
+    if (r->kind == TRANSPORT_BATCH && r->lines > 1 && pick(8) == 0 && !rig_knows(rig, r)) {
+        return 413;
+    }
+    if (pick(100) >= (uint64_t)rig->mark) {
+        return RIG_REGISTRY;
+    }
+    if (pick(3) == 0) {
+        return RIG_LOST;
+    }
+    return status[pick(sizeof status / sizeof status[0])];
+}
+
+static void one_step(struct rig *rig)
+{
+    struct model *m = &model[pick(SESSIONS)];
+    int c = (int)pick(3);
+    switch (pick(8)) {
+    case 0:
+    case 1:
+    case 2:
+        if (!m->ended) {
+            write_lines(m, c);
+            if (pick(2)) {
+                engine_touch(rig->engine, 0, m->live.id);
+            }
+        }
+        break;
+    case 3:
+        if (!m->ended) {
+            rotate(m, c);
+        }
+        break;
+    case 4:
+        rig_stop(rig); /* a crash; what was under way is not heard of */
+        rig_start(rig);
+        break;
+    case 5:
+        rig->silent = !rig->silent;
+        break;
+    case 6:
+        rig->mark = (int)pick(90);
+        break;
+    default:
+        rig_run(rig, pick(20000), false);
+        break;
+    }
+}
+
+/* Says where two texts part, not all of both. */
+static void same(const char *stored, const char *written, const char *channel)
+{
+    size_t at = 0;
+    while (stored[at] && stored[at] == written[at]) {
+        at++;
+    }
+    if (stored[at] != written[at]) {
+        size_t from = at < 100 ? 0 : at - 100;
+        fail_msg("%s differs at byte %zu\nstored:  …%.200s\nwritten: …%.200s", channel, at,
+                 stored + from, written + from);
+    }
+}
+
+static void settle_and_compare(struct rig *rig)
+{
+    rig->silent = false;
+    rig->mark = 0;
+    for (int i = 0; i < SESSIONS; i++) {
+        if (!model[i].ended) {
+            end(&model[i]);
+        }
+    }
+    engine_retry_now(rig->engine);
+    engine_rescan(rig->engine);
+    rig_run(rig, 24ull * 3600 * 1000, true);
+    assert_true(engine_drained(rig->engine));
+    for (int i = 0; i < SESSIONS; i++) {
+        for (int c = 0; c < 3; c++) {
+            char *stored = rig_stored(rig, model[i].live.id, channels[c]);
+            same(stored, model[i].written[c], channels[c]);
+            free(stored);
+        }
+    }
+    struct engine_summary s;
+    engine_summary(rig->engine, &s);
+    assert_int_equal(s.sessions_done, SESSIONS);
+}
+
+static void one_round(uint64_t seed)
+{
+    static struct rig rig;
+    state_of_random = seed * 2654435761u + 1;
+    rig_open(&rig);
+    memset(model, 0, sizeof model);
+    for (int i = 0; i < SESSIONS; i++) {
+        char id[40];
+        snprintf(id, sizeof id, "%08d-1111-4111-8111-111111111111", i);
+        live_open(&model[i].live, rig.root, id);
+        for (int c = 0; c < 3; c++) {
+            append(&model[i], c, "", true);
+        }
+    }
+    rig.answer = moody;
+    rig.config.max_batch_lines = (uint32_t)pick(20) + 1;
+    rig.config.flush_interval_ms = pick(2) * 500;
+    rig.config.max_requests_per_second = 0;
+    rig_start(&rig);
+    for (int i = 0; i < STEPS; i++) {
+        one_step(&rig);
+    }
+    settle_and_compare(&rig);
+    for (int i = 0; i < SESSIONS; i++) {
+        for (int c = 0; c < 3; c++) {
+            free(model[i].written[c]);
+        }
+    }
+    rig_close(&rig);
+}
+
+static void every_line_once_whatever_happens(void **state)
+{
+    (void)state;
+    const char *seed = getenv("SEED");
+    const char *rounds = getenv("ROUNDS");
+    uint64_t first = seed ? strtoull(seed, NULL, 10) : 1;
+    uint64_t count = seed ? 1 : rounds ? strtoull(rounds, NULL, 10) : 60;
+    for (uint64_t i = 0; i < count; i++) {
+        fprintf(stderr, "SEED=%llu\n", (unsigned long long)(first + i));
+        one_round(first + i);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_line_once_whatever_happens)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
