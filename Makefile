@@ -48,6 +48,7 @@ UNIT      := $(wildcard tests/unit/test_*.c) $(wildcard tests/prop/test_*.c)
 HELPERS   := $(wildcard tests/e2e/*.c)
 E2E       := $(wildcard tests/e2e/test_*.py)
 BENCHES   := $(wildcard tests/bench/bench_*.c)
+BENCH_SCRIPTS := $(wildcard tests/bench/bench_*.py)
 FUZZERS   := $(wildcard tests/fuzz/fuzz_*.c)
 EXAMPLES  := $(wildcard examples/*.c)
 obj = $(patsubst %.c,$(B)/%.o,$(1))
@@ -64,8 +65,8 @@ all: $(PROGRAMS) $(LIBRARIES) ## build everything into build/release/
 agent: $(B)/gpufl-agent ## build the agent alone
 collector: $(B)/libgpufl.so $(B)/libgpufl.a ## build the collector alone: a C compiler is enough
 .DEFAULT_GOAL := all
-.PHONY: all agent collector deps demo demo-run check check-run check-all lint lint-run layers \
-        symbols fuzz fuzz-run fuzz-replay bench bench-run format install uninstall clean help \
+.PHONY: all agent collector deps demo check check-build check-run check-all lint lint-run layers \
+        symbols fuzz fuzz-run bench format install uninstall clean help \
         test-fresh FORCE
 
 # ---- rules -------------------------------------------------------------------------------------
@@ -170,6 +171,7 @@ bench: ## print one JSON line a benchmark, each beside its floor
 	@packaging/deps.sh build
 	@$(MAKE) $(JOBS) $(PROGRAMS) $(BENCH_BINS)
 	@for b in $(BENCH_BINS); do $$b || exit 1; done
+	@for b in $(BENCH_SCRIPTS); do python3 $$b $(B) || exit 1; done
 
 # ---- hygiene -----------------------------------------------------------------------------------------
 C_FILES = $(shell git ls-files '*.c' '*.h')

@@ -544,6 +544,24 @@ static void after_a_crash_the_same_range_is_offered_under_the_same_id(void **sta
     close_rig(rig);
 }
 
+static void what_was_acknowledged_is_not_sent_again_after_a_restart(void **state)
+{
+    (void)state;
+    struct rig *rig = open_rig();
+    struct live_session s;
+    live_open(&s, rig->root, ID);
+    live_line(&s, "device", "x", 1);
+    rig_start(rig);
+    rig_run(rig, 5000, false);
+    assert_int_equal(count(rig, TRANSPORT_BATCH), 1);
+    rig_stop(rig);
+    rig_start(rig);
+    rig_run(rig, 5000, false);
+    assert_int_equal(count(rig, TRANSPORT_BATCH), 1);
+    live_close(&s);
+    close_rig(rig);
+}
+
 static int fail_write;
 static ssize_t failing_pwrite(int fd, const void *buf, size_t len, off_t at)
 {
@@ -664,6 +682,7 @@ int main(void)
         cmocka_unit_test(a_closed_session_after_a_lost_answer_means_stored),
         cmocka_unit_test(a_workspace_limit_holds_the_session),
         cmocka_unit_test(after_a_crash_the_same_range_is_offered_under_the_same_id),
+        cmocka_unit_test(what_was_acknowledged_is_not_sent_again_after_a_restart),
         cmocka_unit_test(a_full_disk_pauses_and_recovers_by_itself),
         cmocka_unit_test(requests_keep_to_their_budget),
         cmocka_unit_test(force_sends_again_with_fresh_numbers),
