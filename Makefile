@@ -62,8 +62,12 @@ EXAMPLE_BINS := $(EXAMPLES:%.c=$(B)/%)
 FUZZ_BINS    := $(FUZZERS:tests/fuzz/%.c=build/fuzz/%)
 
 all: $(PROGRAMS) $(LIBRARIES) ## build everything into build/release/
-agent: $(B)/gpufl-agent ## build the agent alone
-collector: $(B)/libgpufl.so $(B)/libgpufl.a ## build the collector alone: a C compiler is enough
+agent: ## build the agent alone
+	@packaging/deps.sh agent
+	@$(MAKE) $(JOBS) $(B)/gpufl-agent
+collector: ## build the collector alone: a C compiler is enough
+	@packaging/deps.sh collector
+	@$(MAKE) $(JOBS) $(B)/libgpufl.so $(B)/libgpufl.a
 .DEFAULT_GOAL := all
 .PHONY: all agent collector deps demo check check-build check-run check-all lint lint-run layers \
         symbols fuzz fuzz-run bench format install uninstall clean help \

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Finds what the build lacks and installs it by apt, as root or by sudo, without questions.
-# Usage: packaging/deps.sh build|lint|fuzz…
+# Usage: packaging/deps.sh collector|agent|build|lint|fuzz…
 set -eu
 
 need=""
@@ -13,22 +13,34 @@ want() { # want PACKAGE TEST…: remembers PACKAGE when TEST fails
 module() { pkg-config --exists "$1"; }
 header() { printf '#include <%s>\n' "$1" | cc -E -x c - ; }
 
+compiler() {
+    want gcc command -v cc
+    want libc6-dev test -e /usr/include/stdio.h
+}
+uploader() {
+    compiler
+    want pkg-config command -v pkg-config
+    want libcurl4-openssl-dev module libcurl
+    want libzstd-dev module libzstd
+    want zlib1g-dev module zlib
+    want libjson-c-dev module json-c
+    want libinotifytools0-dev header inotifytools/inotifytools.h
+}
+
 for group in "$@"; do
     case $group in
+    collector)
+        compiler
+        ;;
+    agent)
+        uploader
+        ;;
     build)
-        want gcc command -v cc
-        want libc6-dev test -e /usr/include/stdio.h
-        want make command -v make
-        want pkg-config command -v pkg-config
+        uploader
         want python3 command -v python3
-        want libcurl4-openssl-dev module libcurl
-        want libzstd-dev module libzstd
-        want zlib1g-dev module zlib
-        want libjson-c-dev module json-c
         want libcmocka-dev module cmocka
         want libmicrohttpd-dev module libmicrohttpd
         want libsqlite3-dev module sqlite3
-        want libinotifytools0-dev header inotifytools/inotifytools.h
         ;;
     lint)
         want clang-format command -v clang-format
@@ -39,7 +51,7 @@ for group in "$@"; do
         want clang command -v clang
         ;;
     *)
-        echo "deps: no group \"$group\"; groups are build, lint, fuzz" >&2
+        echo "deps: no group \"$group\"; groups are collector, agent, build, lint, fuzz" >&2
         exit 2
         ;;
     esac

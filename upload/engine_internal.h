@@ -196,6 +196,7 @@ struct replay *replay_open(struct root *root);
 void replay_close(struct replay *replay);
 void replay_record(void *arg, const struct journal_record *record);
 void replay_write_state(void *arg);
+struct fact_stream stream_fact(const struct stream *stream);
 
 /* upload_cursor.c */
 void upload_cursor_write(struct root *root);

@@ -134,19 +134,13 @@ static bool journal_stream(struct stream *st)
     if (st->id) {
         return true;
     }
-    struct fact_stream fact = {.stream = root->last_stream_id + 1,
-                               .kind = st->kind,
-                               .file = st->file,
-                               .offset = st->offset,
-                               .sequence = st->sequence,
-                               .lines = st->lines,
-                               .refused_lines = st->refused_lines};
-    strcpy(fact.path, st->session->path);
-    strcpy(fact.channel, root->channel_name[st->channel]);
+    st->id = root->last_stream_id + 1;
+    struct fact_stream fact = stream_fact(st);
     if (!fact_append_stream(root->journal, &fact)) {
+        st->id = 0;
         return false;
     }
-    st->id = ++root->last_stream_id;
+    root->last_stream_id = st->id;
     return true;
 }
 

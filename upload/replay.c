@@ -170,7 +170,7 @@ void replay_record(void *arg, const struct journal_record *record)
     }
 }
 
-static void write_stream(struct root *root, const struct stream *st)
+struct fact_stream stream_fact(const struct stream *st)
 {
     struct fact_stream fact = {.stream = st->id,
                                .kind = st->kind,
@@ -180,7 +180,13 @@ static void write_stream(struct root *root, const struct stream *st)
                                .lines = st->lines,
                                .refused_lines = st->refused_lines};
     strcpy(fact.path, st->session->path);
-    strcpy(fact.channel, root->channel_name[st->channel]);
+    strcpy(fact.channel, st->session->root->channel_name[st->channel]);
+    return fact;
+}
+
+static void write_stream(struct root *root, const struct stream *st)
+{
+    struct fact_stream fact = stream_fact(st);
     fact_append_stream(root->journal, &fact);
     if (st->offer) {
         st->offer->ticket = fact_append_offer(root->journal, &st->offer->fact);

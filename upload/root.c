@@ -225,6 +225,30 @@ static gpufl_status open_journal(struct root *root, char why[512])
     return status;
 }
 
+static bool is_stream_of(const struct session *session, uint32_t id)
+{
+    for (unsigned i = 0; i < session->streams; i++) {
+        if (session->stream[i].id == id) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What was quarantined of this session is offered again: it leaves the list. */
+static void forgive(struct session *session)
+{
+    struct root *root = session->root;
+    size_t kept = 0;
+    for (size_t i = 0; i < root->quarantines; i++) {
+        if (!is_stream_of(session, root->quarantine[i].stream)) {
+            root->quarantine[kept++] = root->quarantine[i];
+        }
+    }
+    root->quarantines = kept;
+    session->quarantined = 0;
+}
+
 /* Force: everything is read and sent again. The sequence goes on, so no number is used
  * twice. */
 static void rewind_all(struct root *root)
@@ -234,6 +258,7 @@ static void rewind_all(struct root *root)
             continue;
         }
         s->state = SESSION_OPEN;
+        forgive(s);
         for (unsigned i = 0; i < s->streams; i++) {
             struct stream *st = &s->stream[i];
             if (st->offer) {

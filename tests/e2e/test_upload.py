@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """gpufl upload: what arrives, what is said, which exit code, under every kind of answer."""
 import collections
+import gzip
+import os
+import pty
 import signal
+import subprocess
 import sys
 import time
 
@@ -160,6 +164,103 @@ def an_origin_that_decodes_later_never_gets_zstd_it_did_not_declare(place):
         equal(lib.upload(place, s.url).returncode, 0, "exit code")
         equal(collections.Counter(s.lines), lines_of(session), "lines")
         check(all(r.encoding == "gzip" for r in s.batches()), "gzip only")
+
+
+def _sealed_windows_under(place, answer, exit_code, word, delay_s=0.0, args=()):
+    """A copy of the real sessions meets one kind of server, then a good one."""
+    sessions = lib.copy_samples(place)
+    with sink.Sink(answer, declare=True, delay_s=delay_s) as bad:
+        done = lib.upload(place, bad.url, *args)
+        equal(done.returncode, exit_code, f"exit code ({done.stderr})")
+        check(word in done.result["message"], done.result["message"])
+        stored = list(bad.lines)
+    with sink.Sink(declare=True) as good:
+        equal(lib.upload(place, good.url).returncode, 0, "later")
+        equal(collections.Counter(stored + good.lines), lines_of(*sessions), "once each")
+
+
+def sealed_windows_wait_out_a_500(place):
+    _sealed_windows_under(place, lambda _, r: 500 if r.is_batch else None, 1, "500",
+                          args=("--retries", "2"))
+
+
+def sealed_windows_wait_out_a_415(place):
+    _sealed_windows_under(place, lambda _, r: 415 if r.is_batch else None, 1, "415")
+
+
+def sealed_windows_wait_out_a_refused_key(place):
+    _sealed_windows_under(place, lambda _, r: 401 if r.is_batch else None, 2, "key")
+
+
+def sealed_windows_wait_out_a_hung_server(place):
+    _sealed_windows_under(place, lambda _, r: sink.DROP, 2, "no contact", delay_s=20,
+                          args=("--timeout", "1"))
+
+
+def sealed_windows_that_are_too_large_stay_and_are_listed(place):
+    lib.copy_samples(place)
+
+    def no_more_than_300_kb(_, request):
+        return 413 if len(request.body) > 300_000 else None
+
+    with sink.Sink(no_more_than_300_kb, declare=True) as s:
+        done = lib.upload(place, s.url)
+        equal((done.returncode, done.result["ranges_quarantined"]), (1, 2), "result")
+        status = place.run("gpufl", "status", place.logs)
+        equal((status.returncode, status.stdout.count("quarantined:")), (1, 2), "status")
+        check("HTTP 413" in status.stdout, status.stdout)
+        s.answer = None
+        forced = lib.upload(place, s.url, "--force")
+        equal((forced.returncode, len(s.stored)), (0, 8), "force: each window once")
+        equal(place.run("gpufl", "status", place.logs).returncode, 0, "nothing is left")
+
+
+def plain_directories_are_read_too(place):
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    session = place.logs / "22222222-2222-4222-8222-222222222222"
+    session.mkdir()
+    line = '{"type":"%s","session_id":"' + session.name + '","n":%d}\n'
+    text = "".join(line % ("x", i) for i in range(20000)) + line % ("shutdown", 0)
+    (session / "device.log").write_text(text)
+    with gzip.open(session / "system.log.gz", "wt") as f:
+        f.write(text)
+    done = lib.upload(place, backend.url)
+    equal(done.returncode, 0, f"exit code ({done.stderr})")
+    for channel in ("device", "system"):
+        equal(backend.export(session.name, channel), text.encode(), channel)
+    check(backend.complete(session.name), "every channel ends in shutdown: complete")
+    again = lib.upload(place, backend.url)
+    equal((again.returncode, again.result["events_uploaded"]), (0, 0), "the second run")
+
+
+def shifting_directories_are_held_and_said(place):
+    session = place.logs / "33333333-3333-4333-8333-333333333333"
+    session.mkdir()
+    (session / "device.log").write_text("{}\n")
+    (session / "device.1.log").write_text("{}\n")
+    with sink.Sink() as s:
+        done = lib.upload(place, s.url)
+        equal(done.returncode, 1, "exit code")
+        check("1.1" in done.result["message"], done.result["message"])
+        equal(s.batches(), [], "nothing is sent in a wrong order")
+
+
+def a_progress_bar_is_drawn_on_a_terminal(place):
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    lib.copy_samples(place)
+    master, terminal = pty.openpty()
+    process = place.start("gpufl", "upload", place.logs, "--backend-url", backend.url, "--api-key",
+                          lib.KEY)
+    process.wait()
+    process = subprocess.Popen([lib.BUILD / "gpufl", "upload", place.logs, "--force",
+                                "--backend-url", backend.url, "--api-key", lib.KEY],
+                               stderr=terminal, stdout=subprocess.DEVNULL,
+                               env=lib.environment({}))
+    equal(process.wait(30 * lib.SLOW), 0, "exit code")
+    os.close(terminal)
+    shown = os.read(master, 65536).decode()
+    os.close(master)
+    check("[####" in shown and "2 of 2 sessions" in shown, repr(shown))
 
 
 def redirects_are_not_followed(place):
