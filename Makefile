@@ -121,6 +121,10 @@ LINK_ALL = $(call obj,$(SCHEMA) $(COLLECTOR) $(UPLOAD) $(AGENT) $(CLI) $(BACKEND
 $(UNIT_BINS) $(HELPER_BINS) $(BENCH_BINS): %: %.o $(LINK_ALL)
 	$(call say,LINK)
 	$(Q)$(link) $(AGENT_LIBS) $(BACKEND_LIBS) $(TEST_LIBS) -ldl
+$(B)/tests/fake/libnvidia-ml.so.1: tests/fake/nvml.c $(B)/.flags
+	$(call say,LINK)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) $(OUR_CPPFLAGS) -std=c11 -Wall -Wextra -fPIC -shared -o $@ $<
 $(EXAMPLE_BINS): %: %.o $(B)/libgpufl.a $(B)/libgpufl-upload.a
 	$(call say,LINK)
 	$(Q)$(link) $(UPLOAD_LIBS) -ldl
@@ -141,7 +145,8 @@ check: ## every test, once; SAN=address,undefined or SAN=thread for the sanitize
 	@$(MAKE) $(JOBS) check-build
 	@$(MAKE) check-run
 
-check-build: $(PROGRAMS) $(LIBRARIES) $(UNIT_BINS) $(HELPER_BINS) $(EXAMPLE_BINS)
+check-build: $(PROGRAMS) $(LIBRARIES) $(UNIT_BINS) $(HELPER_BINS) $(EXAMPLE_BINS) \
+  $(B)/tests/fake/libnvidia-ml.so.1
 check-run:
 	@python3 tests/run.py --build $(B) $(UNIT_BINS) $(E2E)
 

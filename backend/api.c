@@ -19,6 +19,8 @@ static void session_fields(struct answer *a, const struct store_session *s)
     answer_json(a, s->hostname);
     answer_printf(a, ",\"session_kind\":");
     answer_json(a, s->kind);
+    answer_printf(a, ",\"gpus\":");
+    answer_json(a, s->gpus);
     answer_printf(a,
                   ",\"start_ns\":%" PRId64 ",\"shutdown_ns\":%" PRId64
                   ",\"first_seen_ms\":%" PRId64 ",\"last_seen_ms\":%" PRId64

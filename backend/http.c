@@ -349,6 +349,13 @@ static bool address_of(const struct http_config *config, struct sockaddr_storage
     return false;
 }
 
+bool http_address_ok(const char *address)
+{
+    struct sockaddr_storage unused;
+    struct http_config config = {.address = address};
+    return address_of(&config, &unused);
+}
+
 gpufl_status http_start(const struct http_config *config, struct http_server **out,
                         char why[256])
 {

@@ -82,9 +82,26 @@ static struct json_object *parse(const char *line, size_t len)
 static void copy_text(struct json_object *root, const char *key, char *out, size_t size)
 {
     struct json_object *value;
-    if (json_object_object_get_ex(root, key, &value) &&
+    if (json_object_is_type(root, json_type_object) &&
+        json_object_object_get_ex(root, key, &value) &&
         json_object_is_type(value, json_type_string)) {
         snprintf(out, size, "%s", json_object_get_string(value));
+    }
+}
+
+/* The names of the devices in job_start, as one text. */
+static void copy_gpus(struct json_object *root, char *out, size_t size)
+{
+    struct json_object *devices;
+    if (!json_object_object_get_ex(root, "devices", &devices) ||
+        !json_object_is_type(devices, json_type_array)) {
+        return;
+    }
+    for (size_t i = 0; i < json_object_array_length(devices); i++) {
+        char name[96] = "";
+        size_t used = strlen(out);
+        copy_text(json_object_array_get_idx(devices, i), "name", name, sizeof name);
+        snprintf(out + used, size - used, "%s%s", used ? ", " : "", name);
     }
 }
 
@@ -177,6 +194,7 @@ static bool read_shown(struct lines *out, const char *type, const char *line, si
             copy_text(root, "app", out->app, sizeof out->app);
             copy_text(root, "hostname", out->hostname, sizeof out->hostname);
             copy_text(root, "session_kind", out->kind, sizeof out->kind);
+            copy_gpus(root, out->gpus, sizeof out->gpus);
             out->start_ns = number(root, "ts_ns");
         } else if (end) {
             out->shutdown_ns = number(root, "ts_ns");

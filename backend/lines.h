@@ -34,6 +34,7 @@ struct lines {
     char app[256];
     char hostname[256];
     char kind[32];
+    char gpus[512];      /**< names of job_start's devices, joined by ", " */
     int64_t start_ns;    /**< of job_start, 0 = none here */
     int64_t shutdown_ns; /**< of shutdown, 0 = none here */
     struct lines_sample *sample;

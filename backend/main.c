@@ -55,6 +55,10 @@ static int parse_listen(const char *text, struct arguments *out)
     }
     memcpy(out->address, host, len);
     out->address[len] = '\0';
+    if (!http_address_ok(out->address)) {
+        return bad("--listen", text,
+                   "give a numeric IP address, for example 127.0.0.1:8765");
+    }
     out->port = (uint16_t)port;
     return 0;
 }

@@ -23,7 +23,8 @@ static const char head[] =
     "padding:1rem;margin:1rem 0}h1{font-size:1.4rem}h2{font-size:1.05rem;margin:0}"
     "dl{display:flex;flex-wrap:wrap;gap:.2rem 1.5rem;margin:.4rem 0}dt{opacity:.65}"
     "dt,dd{display:inline;margin:0}dd{font-variant-numeric:tabular-nums}"
-    "svg{width:100%;height:auto}.live{color:#0a7d33}.done{opacity:.65}code{font-size:."
+    "svg{width:100%;height:auto}.legend{margin:.3rem 0 "
+    "0;opacity:.75;font-size:.9em}.live{color:#0a7d33}.done{opacity:.65}code{font-size:."
     "85em}"
     "polyline{fill:none;stroke-width:1.5;vector-effect:non-scaling-stroke}</style>"
     "<h1>gpufl sessions</h1>";
@@ -36,6 +37,13 @@ struct point {
 struct line {
     struct point point[CHART_WIDTH];
     unsigned count;
+};
+
+/* What is drawn of one session so far. */
+struct chart {
+    int64_t first_ns, last_ns;
+    unsigned lines;
+    int device[DEVICES_SHOWN + 1];
 };
 
 struct page {
@@ -61,50 +69,91 @@ static void collect_point(void *arg, int64_t ts_ns, int32_t value)
     }
 }
 
-static void draw_line(struct answer *a, const struct line *line, int64_t first_ns,
-                      int64_t last_ns, int scale, unsigned hue, const char *label)
+static void draw_line(struct answer *a, const struct line *line,
+                      const struct chart *chart, int scale, const char *colour,
+                      const char *label)
 {
-    int64_t span = last_ns > first_ns ? last_ns - first_ns : 1;
-    answer_printf(a, "<polyline stroke=\"hsl(%u 65%% 50%%)\" points=\"", hue);
+    int64_t span =
+        chart->last_ns > chart->first_ns ? chart->last_ns - chart->first_ns : 1;
+    answer_printf(a, "<polyline stroke=\"%s\" points=\"", colour);
     for (unsigned i = 0; i < line->count; i++) {
-        double x = (double)(line->point[i].ts_ns - first_ns) * CHART_WIDTH / (double)span;
+        double x =
+            (double)(line->point[i].ts_ns - chart->first_ns) * CHART_WIDTH / (double)span;
         double y = CHART_HEIGHT - (double)line->point[i].value * CHART_HEIGHT / scale;
-        answer_printf(a, "%.1f,%.1f ", x, y);
+        if (line->point[i].value >= 0) { /* -1: the device does not offer it */
+            answer_printf(a, "%.1f,%.1f ", x, y);
+        }
     }
     answer_printf(a, "\"><title>%s</title></polyline>", label);
+}
+
+/* device -1 is the host, in grey; GPUs get colours around the wheel. */
+static void colour_of(int device, char out[32])
+{
+    if (device < 0) {
+        snprintf(out, 32, "#888");
+    } else {
+        snprintf(out, 32, "hsl(%u 65%% 50%%)", (140 + (unsigned)device * 67) % 360);
+    }
+}
+
+static void draw_device(struct page *page, const struct store_session *s, int device,
+                        struct line *line, struct chart *chart)
+{
+    char colour[32];
+    char label[32] = "host CPU";
+    line->count = 0;
+    if (store_samples(page->store, s->id, device, CHART_WIDTH, collect_point, line) !=
+            GPUFL_OK ||
+        line->count < 2) {
+        return;
+    }
+    if (chart->lines == 0) { /* the first line sets the time axis */
+        chart->first_ns = line->point[0].ts_ns;
+        chart->last_ns = line->point[line->count - 1].ts_ns;
+        answer_printf(page->answer,
+                      "<svg viewBox=\"0 0 %d %d\" role=img aria-label=\"utilisation over "
+                      "time\"><rect width=100%% height=100%% fill=\"#8881\"/>",
+                      CHART_WIDTH, CHART_HEIGHT);
+    }
+    if (device >= 0) {
+        snprintf(label, sizeof label, "GPU %d", device);
+    }
+    colour_of(device, colour);
+    draw_line(page->answer, line, chart, device < 0 ? 10000 : 100, colour, label);
+    chart->device[chart->lines++] = device;
+}
+
+static void draw_legend(struct answer *a, const struct chart *chart)
+{
+    char colour[32];
+    answer_printf(a, "</svg><p class=legend>");
+    for (unsigned i = 0; i < chart->lines; i++) {
+        colour_of(chart->device[i], colour);
+        answer_printf(a, "<span style=\"color:%s\">&#9632;</span> ", colour);
+        if (chart->device[i] < 0) {
+            answer_printf(a, "host CPU &ensp;");
+        } else {
+            answer_printf(a, "GPU %d &ensp;", chart->device[i]);
+        }
+    }
+    answer_printf(a, "0 to 100 %% over %.1f s</p>",
+                  (double)(chart->last_ns - chart->first_ns) / 1e9);
 }
 
 static void draw_chart(struct page *page, const struct store_session *s)
 {
     struct line *line = malloc(sizeof *line);
+    struct chart chart = {0};
     unsigned devices = store_devices(page->store, s->id);
-    char label[32];
-    if (!line) {
-        return;
-    }
     devices = devices < DEVICES_SHOWN ? devices : DEVICES_SHOWN;
-    line->count = 0;
-    if (store_samples(page->store, s->id, -1, CHART_WIDTH, collect_point, line) ==
-            GPUFL_OK &&
-        line->count > 1) {
-        int64_t first = line->point[0].ts_ns;
-        int64_t last = line->point[line->count - 1].ts_ns;
-        answer_printf(page->answer,
-                      "<svg viewBox=\"0 0 %d %d\" role=img aria-label=\"utilisation in "
-                      "percent over %.1f s: GPUs in colour, host CPU in grey\">"
-                      "<rect width=100%% height=100%% fill=\"#8881\"/>",
-                      CHART_WIDTH, CHART_HEIGHT, (double)(last - first) / 1e9);
-        draw_line(page->answer, line, first, last, 10000, 0, "host CPU");
-        for (unsigned d = 0; d < devices; d++) {
-            line->count = 0;
-            if (store_samples(page->store, s->id, (int)d, CHART_WIDTH, collect_point,
-                              line) == GPUFL_OK) {
-                snprintf(label, sizeof label, "GPU %u", d);
-                draw_line(page->answer, line, first, last, 100, 140 + d * 67 % 220,
-                          label);
-            }
-        }
-        answer_printf(page->answer, "</svg>");
+    for (int d = -1; line && d < (int)devices; d++) {
+        draw_device(page, s, d, line, &chart);
+    }
+    if (chart.lines) {
+        draw_legend(page->answer, &chart);
+    } else {
+        answer_printf(page->answer, "<p class=legend>no utilisation was recorded</p>");
     }
     free(line);
 }
@@ -136,6 +185,8 @@ static void draw_session(struct page *page, const struct store_session *s)
                   "</div><div><dt>host </dt><dd>",
                   state_of(s), s->session);
     answer_html(a, s->hostname);
+    answer_printf(a, "</dd></div><div><dt>GPUs </dt><dd>");
+    answer_html(a, s->gpus[0] ? s->gpus : "none seen");
     answer_printf(
         a,
         "</dd></div><div><dt>start </dt><dd>%s</dd></div><div><dt>lines </dt><dd>"

@@ -45,6 +45,30 @@ static bool run(sqlite3_stmt *s)
     return rc == SQLITE_DONE || rc == SQLITE_ROW;
 }
 
+/* A new file (version 0) or one of ours. */
+static bool version_fits(sqlite3 *db)
+{
+    sqlite3_stmt *s = NULL;
+    bool fits = false;
+    if (sqlite3_prepare_v2(db, "PRAGMA user_version", -1, &s, NULL) == SQLITE_OK &&
+        sqlite3_step(s) == SQLITE_ROW) {
+        int version = sqlite3_column_int(s, 0);
+        fits = version == 0 || version == atoi(STORE_VERSION);
+    }
+    sqlite3_finalize(s);
+    return fits;
+}
+
+static bool prepare(struct store *store)
+{
+    bool ok = sqlite3_exec(store->db, STORE_SCHEMA, NULL, NULL, NULL) == SQLITE_OK;
+    for (int i = 0; ok && i < S_COUNT; i++) {
+        ok = sqlite3_prepare_v3(store->db, sql[i], -1, SQLITE_PREPARE_PERSISTENT,
+                                &store->statement[i], NULL) == SQLITE_OK;
+    }
+    return ok;
+}
+
 gpufl_status store_open(const char *path, struct store **out, char why[256])
 {
     *out = NULL;
@@ -53,16 +77,14 @@ gpufl_status store_open(const char *path, struct store **out, char why[256])
         snprintf(why, 256, "out of memory");
         return GPUFL_ERR_NOMEM;
     }
-    bool ok = sqlite3_open(path, &store->db) == SQLITE_OK &&
-              sqlite3_busy_timeout(store->db, 5000) == SQLITE_OK &&
-              sqlite3_exec(store->db, STORE_SCHEMA, NULL, NULL, NULL) == SQLITE_OK;
-    for (int i = 0; ok && i < S_COUNT; i++) {
-        ok = sqlite3_prepare_v3(store->db, sql[i], -1, SQLITE_PREPARE_PERSISTENT,
-                                &store->statement[i], NULL) == SQLITE_OK;
-    }
-    if (!ok) {
+    bool opened = sqlite3_open(path, &store->db) == SQLITE_OK &&
+                  sqlite3_busy_timeout(store->db, 5000) == SQLITE_OK;
+    bool fits = opened && version_fits(store->db);
+    if (!fits || !prepare(store)) {
         snprintf(why, 256, "cannot use the database %.120s: %.100s", path,
-                 sqlite3_errmsg(store->db));
+                 opened && !fits && sqlite3_errcode(store->db) == SQLITE_OK
+                     ? "another version made it; name another file"
+                     : sqlite3_errmsg(store->db));
         store_close(store);
         return GPUFL_ERR_IO;
     }
@@ -175,6 +197,7 @@ static bool describe(struct store *store, int64_t session, const struct store_bo
     bind_text(s, 8, l->kind);
     sqlite3_bind_int64(s, 9, l->start_ns);
     sqlite3_bind_int64(s, 10, l->shutdown_ns);
+    bind_text(s, 11, l->gpus);
     return run(s);
 }
 
@@ -234,6 +257,7 @@ gpufl_status store_sessions(struct store *store, const char *only, unsigned limi
         text_column(s, 2, row.app, sizeof row.app);
         text_column(s, 3, row.hostname, sizeof row.hostname);
         text_column(s, 4, row.kind, sizeof row.kind);
+        text_column(s, 14, row.gpus, sizeof row.gpus);
         visit(arg, &row);
     }
     sqlite3_reset(s);

@@ -44,6 +44,7 @@ struct store_session {
     char app[256];
     char hostname[256];
     char kind[32];
+    char gpus[512];
     int64_t start_ns, shutdown_ns;
     int64_t first_seen_ms, last_seen_ms;
     bool complete;

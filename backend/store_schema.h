@@ -4,14 +4,18 @@
 #ifndef GPUFL_BACKEND_STORE_SCHEMA_H
 #define GPUFL_BACKEND_STORE_SCHEMA_H
 
+/* Raised with the tables; a file of another version is refused. */
+#define STORE_VERSION "1"
+
 #define STORE_SCHEMA                                                                     \
     "PRAGMA journal_mode=WAL;"                                                           \
     "PRAGMA synchronous=FULL;"                                                           \
-    "PRAGMA user_version=1;"                                                             \
+    "PRAGMA user_version=" STORE_VERSION ";"                                             \
     "CREATE TABLE IF NOT EXISTS session(id INTEGER PRIMARY KEY, sid TEXT NOT NULL "      \
     "UNIQUE,"                                                                            \
     " app TEXT NOT NULL DEFAULT '', hostname TEXT NOT NULL DEFAULT '',"                  \
-    " kind TEXT NOT NULL DEFAULT '', start_ns INTEGER NOT NULL DEFAULT 0,"               \
+    " kind TEXT NOT NULL DEFAULT '', gpus TEXT NOT NULL DEFAULT '', start_ns INTEGER "   \
+    "NOT NULL DEFAULT 0,"                                                                \
     " shutdown_ns INTEGER NOT NULL DEFAULT 0, first_seen_ms INTEGER NOT NULL,"           \
     " last_seen_ms INTEGER NOT NULL, complete INTEGER NOT NULL DEFAULT 0,"               \
     " lines INTEGER NOT NULL DEFAULT 0, raw_bytes INTEGER NOT NULL DEFAULT 0,"           \
@@ -70,12 +74,13 @@ static const char *const sql[S_COUNT] = {
                    " app = CASE WHEN app = '' THEN ?6 ELSE app END,"
                    " hostname = CASE WHEN hostname = '' THEN ?7 ELSE hostname END,"
                    " kind = CASE WHEN kind = '' THEN ?8 ELSE kind END,"
+                   " gpus = CASE WHEN gpus = '' THEN ?11 ELSE gpus END,"
                    " start_ns = CASE WHEN start_ns = 0 THEN ?9 ELSE start_ns END,"
                    " shutdown_ns = max(shutdown_ns, ?10) WHERE id = ?1",
     [S_COMPLETE] = "UPDATE session SET complete = 1 WHERE sid = ?1",
     [S_LIST] =
         "SELECT id, sid, app, hostname, kind, start_ns, shutdown_ns, first_seen_ms,"
-        " last_seen_ms, complete, lines, raw_bytes, stored_bytes, rejected"
+        " last_seen_ms, complete, lines, raw_bytes, stored_bytes, rejected, gpus"
         " FROM session WHERE ?1 IS NULL OR sid = ?1"
         " ORDER BY start_ns DESC, id DESC LIMIT ?2",
     [S_CHANNELS] = "SELECT channel, sum(lines), sum(raw_bytes), count(*),"

@@ -100,8 +100,9 @@ out:
     return 0;
 }
 
-/* The child of a fork records nothing, and its end leaves the parent's session alone. */
-static int play_fork(const char *logs, struct gpufl_init_options options)
+/* The child of a fork records nothing, and its end leaves the parent's session alone;
+ * with \p again it then starts a session of its own. */
+static int play_fork(const char *logs, struct gpufl_init_options options, bool again)
 {
     int status;
     start(logs, options);
@@ -116,7 +117,7 @@ static int play_fork(const char *logs, struct gpufl_init_options options)
         gpufl_shutdown();
         options.log_path = logs;
         options.app_name = "child";
-        if (gpufl_init(&options) == GPUFL_OK) {
+        if (again && gpufl_init(&options) == GPUFL_OK) {
             GFL_SCOPE("child's own")
             {
             }
@@ -220,7 +221,10 @@ int main(int argc, char **argv)
         return play_control_flow(argv[1], options);
     }
     if (strcmp(part, "fork") == 0) {
-        return play_fork(argv[1], options);
+        return play_fork(argv[1], options, true);
+    }
+    if (strcmp(part, "fork-quiet") == 0) {
+        return play_fork(argv[1], options, false);
     }
     if (strcmp(part, "kill") == 0) {
         return play_kill(argv[1], options);

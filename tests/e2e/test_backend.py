@@ -3,6 +3,7 @@
 import gzip
 import http.client
 import json
+import sqlite3
 import sys
 import uuid
 import zlib
@@ -151,12 +152,13 @@ def odd_requests_get_their_answer(place):
 def the_page_shows_names_as_text(place):
     backend = _start(place)
     name = "<script>alert(1)</script>&\"'"
-    body = json.dumps({"type": "job_start", "session_id": SESSION, "app": name, "ts_ns": 5},
+    body = json.dumps({"type": "job_start", "session_id": SESSION, "app": name, "ts_ns": 5,
+                       "hostname": name, "devices": [{"name": name}]},
                       separators=(",", ":")).encode() + b"\n"
     post(backend, body)
     page = backend.get("/").decode()
     check("<script" not in page, "no markup from a session")
-    check("&#60;script&#62;" in page, "its text is there")
+    equal(page.count("&#60;script&#62;"), 3, "app, host and GPU as text")
 
 
 def wrong_use_is_told(place):
@@ -165,6 +167,16 @@ def wrong_use_is_told(place):
                        (("--nonsense",), "--help"), (("extra",), "extra")):
         done = place.run("gpufl-backend", *args)
         check(done.returncode in (1, 2) and word in done.stderr, f"{args}: {done.stderr}")
+    other = place.path / "other.db"
+    with sqlite3.connect(other) as db:
+        db.execute("PRAGMA user_version=7")
+    done = place.run("gpufl-backend", "--listen", "127.0.0.1:0", "--db", other)
+    equal(done.returncode, 1, "another version's file")
+    check("another version" in done.stderr, done.stderr)
+    no_db = place.path / "text.db"
+    no_db.write_text("this is no database, and long enough to be told from one" * 20)
+    done = place.run("gpufl-backend", "--listen", "127.0.0.1:0", "--db", no_db)
+    check(done.returncode == 1 and "not a database" in done.stderr, done.stderr)
     equal(place.run("gpufl-backend", "--help").returncode, 0, "help")
 
 

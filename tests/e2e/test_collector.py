@@ -88,6 +88,44 @@ def a_session_has_manifest_lock_and_three_channels(place):
         check("Simulated" in start["devices"][0]["name"], "simulated GPUs say so")
 
 
+def _with_nvml(place, **env):
+    return lib.job(place, 0.5, env={"LD_LIBRARY_PATH": str(lib.BUILD / "tests/fake"), **env})
+
+
+def nvml_figures_stand_in_their_columns(place):
+    session = _with_nvml(place)
+    start = records(session, "system")[0]
+    first = start["devices"][0]
+    equal((first["name"], first["uuid"], first["vendor"], first["pci_bus"]),
+          ("Fake H200 0", "GPU-00000000-2222-3333-4444-555555555555", "NVIDIA", 27), "who")
+    equal((first["used_mib"], first["free_mib"], first["total_mib"], first["throttle_pwr"]),
+          (1024, 143771 - 1024, 143771, 1), "memory, and a reason by its older name")
+    equal([d["name"] for d in start["cuda_static_devices"]], ["Fake H200 0", "Fake H200 1"],
+          "the inventory")
+    equal(start["cuda_static_devices"][1]["architecture"], "sm_90", "architecture")
+    samples = list(rows(session, "system", "device_metric_batch"))
+    check(len(samples) >= 4, f"{len(samples)} rows")
+    for row in samples:
+        equal((row["gpu_util"], row["mem_util"], row["temp_c"], row["power_mw"], row["used_mib"],
+               row["total_mib"], row["clock_sm"]),
+              (87 + row["device_id"], 41, 61, 512340, 1024 + row["device_id"], 143771, 1980),
+              "figures")
+
+
+def what_a_device_does_not_offer_is_not_0(place):
+    session = _with_nvml(place, FAKE_NVML_FAIL="Power,Clock,Utilization")
+    for row in rows(session, "system", "device_metric_batch"):
+        equal((row["gpu_util"], row["power_mw"], row["clock_sm"], row["temp_c"]), (-1, -1, -1, 61),
+              "figures")
+
+
+def without_a_driver_the_simulated_gpus_say_what_they_are(place):
+    session = _with_nvml(place, FAKE_NVML_INIT="9")
+    names = [(d["vendor"], d["name"]) for d in records(session, "system")[0]["devices"]]
+    equal(names, [("SIMULATED", "Simulated GPU 0"), ("SIMULATED", "Simulated GPU 1")], "devices")
+    equal(records(session, "system")[0]["cuda_static_devices"], [], "not in the inventory")
+
+
 def samples_come_at_their_rate_on_one_clock(place):
     session = lib.job(place, 1.0)
     host = [r["base"] + r["dt_ns"] for r in rows(session, "system", "host_metric_batch")]
@@ -122,6 +160,15 @@ def leaving_a_scope_by_any_way_ends_it(place):
 
 
 def a_forked_child_leaves_the_parents_session_alone(place):
+    done, session = play(place, "fork-quiet")
+    equal(done.returncode, 0, f"exit code {done.stderr}")
+    equal(paired(session), {"parent before": 1, "parent after": 1}, "the parent's scopes")
+    equal(list(place.logs.iterdir()), [session], "sessions")
+
+
+def a_forked_child_can_record_its_own_session(place):
+    if lib.BUILD.name == "thread":
+        return  # TSan itself cannot start a thread after a fork of a threaded process
     done, session = play(place, "fork")
     equal(done.returncode, 0, f"exit code {done.stderr}")
     equal(paired(session), {"parent before": 1, "parent after": 1}, "the parent's scopes")

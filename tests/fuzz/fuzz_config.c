@@ -23,7 +23,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     options_fini(&options);
     char *text = strndup((const char *)data, size);
     if (text) {
-        if (endpoint_prefix(text, text, prefix, why) == GPUFL_OK && strpbrk(prefix, "\r\n ")) {
+        if (endpoint_prefix(text, text, prefix, why) == GPUFL_OK &&
+            strpbrk(prefix, "\r\n ")) {
             __builtin_trap();
         }
         (void)option_parse_duration(text, &ms);

@@ -102,7 +102,8 @@ static void end(struct model *m)
 static int moody(struct rig *rig, const struct rig_request *r)
 {
     static const int status[] = {0, 408, 425, 429, 500, 502, 503, 504, 401, 404};
-    if (r->kind == TRANSPORT_BATCH && r->lines > 1 && pick(8) == 0 && !rig_knows(rig, r)) {
+    if (r->kind == TRANSPORT_BATCH && r->lines > 1 && pick(8) == 0 &&
+        !rig_knows(rig, r)) {
         return 413;
     }
     if (pick(100) >= (uint64_t)rig->mark) {
@@ -159,7 +160,7 @@ static void same(const char *stored, const char *written, const char *channel)
     }
     if (stored[at] != written[at]) {
         size_t from = at < 100 ? 0 : at - 100;
-        fail_msg("%s differs at byte %zu\nstored:  …%.200s\nwritten: …%.200s", channel, at,
+        fail_msg("%s differs at byte %zu\nstored:  %.200s\nwritten: %.200s", channel, at,
                  stored + from, written + from);
     }
 }

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A libnvidia-ml.so.1 for tests: two devices with known figures. FAKE_NVML_INIT=n makes
+ * nvmlInit answer n; FAKE_NVML_FAIL=name makes that call fail with "not supported". */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define EXPORT  __attribute__((visibility("default")))
+#define DEVICES 2
+
+enum { SUCCESS = 0, NOT_SUPPORTED = 3 };
+
+struct memory {
+    unsigned long long total, free, used;
+};
+struct utilization {
+    unsigned gpu, memory;
+};
+struct pci {
+    char legacy_id[16];
+    unsigned domain, bus, device, device_id, subsystem_id;
+    char id[32];
+};
+
+static int device[DEVICES];
+
+static int fails(const char *name)
+{
+    const char *wanted = getenv("FAKE_NVML_FAIL");
+    return wanted && strstr(wanted, name) ? NOT_SUPPORTED : SUCCESS;
+}
+
+static unsigned at(const void *handle)
+{
+    return (unsigned)((const int *)handle - device);
+}
+
+EXPORT int nvmlInit_v2(void);
+int nvmlInit_v2(void)
+{
+    const char *code = getenv("FAKE_NVML_INIT");
+    return code ? atoi(code) : SUCCESS;
+}
+
+EXPORT int nvmlShutdown(void);
+int nvmlShutdown(void)
+{
+    return SUCCESS;
+}
+
+EXPORT int nvmlDeviceGetCount_v2(unsigned *count);
+int nvmlDeviceGetCount_v2(unsigned *count)
+{
+    *count = DEVICES;
+    return fails("Count");
+}
+
+EXPORT int nvmlDeviceGetHandleByIndex_v2(unsigned index, void **handle);
+int nvmlDeviceGetHandleByIndex_v2(unsigned index, void **handle)
+{
+    *handle = &device[index];
+    return SUCCESS;
+}
+
+EXPORT int nvmlDeviceGetName(void *handle, char *name, unsigned size);
+int nvmlDeviceGetName(void *handle, char *name, unsigned size)
+{
+    snprintf(name, size, "Fake H200 %u", at(handle));
+    return fails("Name");
+}
+
+EXPORT int nvmlDeviceGetUUID(void *handle, char *uuid, unsigned size);
+int nvmlDeviceGetUUID(void *handle, char *uuid, unsigned size)
+{
+    snprintf(uuid, size, "GPU-0000000%u-2222-3333-4444-555555555555", at(handle));
+    return SUCCESS;
+}
+
+EXPORT int nvmlDeviceGetPciInfo_v3(void *handle, struct pci *pci);
+int nvmlDeviceGetPciInfo_v3(void *handle, struct pci *pci)
+{
+    memset(pci, 0, sizeof *pci);
+    pci->bus = 27 + at(handle);
+    return SUCCESS;
+}
+
+EXPORT int nvmlDeviceGetCudaComputeCapability(void *handle, int *major, int *minor);
+int nvmlDeviceGetCudaComputeCapability(void *handle, int *major, int *minor)
+{
+    (void)handle;
+    *major = 9;
+    *minor = 0;
+    return SUCCESS;
+}
+
+EXPORT int nvmlDeviceGetMemoryInfo(void *handle, struct memory *memory);
+int nvmlDeviceGetMemoryInfo(void *handle, struct memory *memory)
+{
+    memory->total = 143771ull << 20;
+    memory->used = (1024ull + at(handle)) << 20;
+    memory->free = memory->total - memory->used;
+    return fails("Memory");
+}
+
+EXPORT int nvmlDeviceGetUtilizationRates(void *handle, struct utilization *used);
+int nvmlDeviceGetUtilizationRates(void *handle, struct utilization *used)
+{
+    used->gpu = 87 + at(handle);
+    used->memory = 41;
+    return fails("Utilization");
+}
+
+EXPORT int nvmlDeviceGetTemperature(void *handle, int sensor, unsigned *value);
+int nvmlDeviceGetTemperature(void *handle, int sensor, unsigned *value)
+{
+    (void)handle;
+    *value = sensor == 0 ? 61 : 0;
+    return fails("Temperature");
+}
+
+EXPORT int nvmlDeviceGetPowerUsage(void *handle, unsigned *value);
+int nvmlDeviceGetPowerUsage(void *handle, unsigned *value)
+{
+    (void)handle;
+    *value = 512340;
+    return fails("Power");
+}
+
+EXPORT int nvmlDeviceGetClockInfo(void *handle, int type, unsigned *value);
+int nvmlDeviceGetClockInfo(void *handle, int type, unsigned *value)
+{
+    (void)handle;
+    *value = type == 2 ? 3201 : 1980;
+    return fails("Clock");
+}
+
+/* The older name of nvmlDeviceGetCurrentClocksEventReasons, which this driver lacks. */
+EXPORT int nvmlDeviceGetCurrentClocksThrottleReasons(void *handle,
+                                                     unsigned long long *value);
+int nvmlDeviceGetCurrentClocksThrottleReasons(void *handle, unsigned long long *value)
+{
+    (void)handle;
+    *value = 0x4;
+    return SUCCESS;
+}
