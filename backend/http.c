@@ -3,14 +3,13 @@
  * store needs no lock. */
 #include "backend/http.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <microhttpd.h>
-#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/address.h"
 #include "backend/api.h"
 #include "backend/body.h"
 #include "backend/export.h"
@@ -333,35 +332,12 @@ static void on_done(void *arg, struct MHD_Connection *c, void **state,
     }
 }
 
-static bool address_of(const struct http_config *config, struct sockaddr_storage *out)
-{
-    struct sockaddr_in in = {.sin_family = AF_INET, .sin_port = htons(config->port)};
-    struct sockaddr_in6 in6 = {.sin6_family = AF_INET6, .sin6_port = htons(config->port)};
-    memset(out, 0, sizeof *out);
-    if (inet_pton(AF_INET, config->address, &in.sin_addr) == 1) {
-        memcpy(out, &in, sizeof in);
-        return true;
-    }
-    if (inet_pton(AF_INET6, config->address, &in6.sin6_addr) == 1) {
-        memcpy(out, &in6, sizeof in6);
-        return true;
-    }
-    return false;
-}
-
-bool http_address_ok(const char *address)
-{
-    struct sockaddr_storage unused;
-    struct http_config config = {.address = address};
-    return address_of(&config, &unused);
-}
-
 gpufl_status http_start(const struct http_config *config, struct http_server **out,
                         char why[256])
 {
     struct sockaddr_storage address;
     *out = NULL;
-    if (!address_of(config, &address)) {
+    if (!address_parse(config->address, config->port, &address)) {
         snprintf(why, 256, "\"%.100s\" is no IP address", config->address);
         return GPUFL_ERR_USAGE;
     }

@@ -3,7 +3,6 @@
 #ifndef GPUFL_BACKEND_HTTP_H
 #define GPUFL_BACKEND_HTTP_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include <gpufl/status.h>
@@ -18,9 +17,6 @@ struct http_config {
     const char *api_key; /**< NULL = everybody may */
     struct store *store; /**< borrowed until http_stop */
 };
-
-/** True when \p address is one that http_start takes. */
-bool http_address_ok(const char *address);
 
 /** Starts serving on a thread of its own. On failure \p why holds one sentence. */
 GPUFL_MUST gpufl_status http_start(const struct http_config *config,

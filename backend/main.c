@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/address.h"
 #include "backend/http.h"
 
 static const char usage[] =
@@ -47,6 +48,7 @@ static int parse_listen(const char *text, struct arguments *out)
         len -= 2;
     }
     char *end = NULL;
+    struct sockaddr_storage unused;
     errno = 0;
     unsigned long port = colon ? strtoul(colon + 1, &end, 10) : 0;
     if (!colon || len == 0 || len >= sizeof out->address || errno || !end || *end ||
@@ -55,11 +57,11 @@ static int parse_listen(const char *text, struct arguments *out)
     }
     memcpy(out->address, host, len);
     out->address[len] = '\0';
-    if (!http_address_ok(out->address)) {
+    out->port = (uint16_t)port;
+    if (!address_parse(out->address, out->port, &unused)) {
         return bad("--listen", text,
                    "give a numeric IP address, for example 127.0.0.1:8765");
     }
-    out->port = (uint16_t)port;
     return 0;
 }
 
