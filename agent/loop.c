@@ -241,9 +241,9 @@ static void on_signal(struct loop *loop, uint64_t now_ms)
 }
 
 /* A key that was refused may have been replaced on disk. */
-static void refresh_token(struct loop *loop, const struct engine_summary *summary)
+static void refresh_token(struct loop *loop)
 {
-    if (summary->hold == HOLD_AUTH && token_reload(&loop->token)) {
+    if (engine_holding(loop->engine) == HOLD_AUTH && token_reload(&loop->token)) {
         log_info(&loop->log, "token.reloaded", "file=%s", loop->options->token_file);
         transport_http_set_token(&loop->transport, token_value(&loop->token));
         engine_retry_now(loop->engine);
@@ -266,11 +266,11 @@ static bool finished(struct loop *loop, uint64_t now_ms)
         return false;
     }
     loop->next_check_ms = now_ms + DRAIN_CHECK_MS;
-    engine_summary(loop->engine, &summary);
-    refresh_token(loop, &summary);
+    refresh_token(loop);
     if (!o->exit_when_drained) {
         return false;
     }
+    engine_summary(loop->engine, &summary);
     bool none = summary.sessions == 0;
     bool drained = engine_drained(loop->engine) && summary.sessions_live == 0;
     if (none && o->exit_if_empty) {
@@ -299,9 +299,8 @@ static void run(struct loop *loop)
         if (finished(loop, now_ms)) {
             return;
         }
-        struct engine_summary summary;
-        engine_summary(loop->engine, &summary);
-        if (loop->options->exit_when_drained || summary.hold == HOLD_AUTH) {
+        if (loop->options->exit_when_drained ||
+            engine_holding(loop->engine) == HOLD_AUTH) {
             wait_ms = shorter(wait_ms, loop->next_check_ms, now_ms);
         }
         if (loop->draining) {

@@ -211,16 +211,26 @@ static void wait_for_queue(const struct queue *queue, uint64_t *wait_ms, uint64_
 static void wait_for_offers(struct engine *engine, uint64_t *wait_ms, uint64_t now_ms)
 {
     for (const struct offer *o = engine->offers; o; o = o->next) {
-        if (o->state == OFFER_WAITING && !o->stream->session->held) {
+        if (o->state == OFFER_WAITING && !o->stream->session->held &&
+            !journal_broken(o->stream->session->root->journal)) {
             uint64_t hold = o->stream->session->hold_until_ms;
             earliest(wait_ms, o->retry_at_ms > hold ? o->retry_at_ms : hold, now_ms);
         }
     }
 }
 
+static bool all_durable(const struct root *root)
+{
+    return !journal_broken(root->journal) &&
+           journal_durable(root->journal) == journal_last(root->journal);
+}
+
 static void wait_for_completion(struct engine *engine, uint64_t *wait_ms, uint64_t now_ms)
 {
     for (unsigned i = 0; i < engine->roots && engine->completing; i++) {
+        if (!all_durable(engine->root[i])) {
+            continue; /* the sync's end wakes us */
+        }
         for (struct session *s = engine->root[i]->sessions; s; s = s->next) {
             if (s->state == SESSION_COMPLETING && !s->complete_in_flight) {
                 earliest(wait_ms, s->complete_at_ms, now_ms);
@@ -239,7 +249,7 @@ static uint64_t next_wait(struct engine *engine, uint64_t now_ms)
     } else if (origin->state == ORIGIN_KNOWN &&
                origin->in_flight < (origin_probing(engine) ? 1 : TRANSPORT_SLOTS)) {
         wait_for_offers(engine, &sending, now_ms);
-        if (offers_have_room(engine)) {
+        if (offers_have_room(engine, now_ms)) {
             wait_for_queue(&engine->live, &sending, now_ms);
             wait_for_queue(&engine->backlog, &sending, now_ms);
         }
@@ -257,7 +267,7 @@ static uint64_t next_wait(struct engine *engine, uint64_t now_ms)
     for (unsigned i = 0; i < engine->roots; i++) {
         struct root *root = engine->root[i];
         earliest(&wait, root->rescan_at_ms, now_ms);
-        if (root->progress_ticket != journal_last(root->journal)) {
+        if (root->progress_ticket != journal_last(root->journal) && all_durable(root)) {
             earliest(&wait, root->progress_at_ms, now_ms);
         }
         if (journal_broken(root->journal)) {
@@ -302,6 +312,11 @@ uint64_t engine_turn(struct engine *engine)
         progress_publish(engine->root[i], now_ms);
     }
     return next_wait(engine, now_ms);
+}
+
+enum engine_hold engine_holding(const struct engine *engine)
+{
+    return engine->origin.hold;
 }
 
 void engine_retry_now(struct engine *engine)

@@ -118,7 +118,10 @@ enum engine_hold {
     HOLD_JOURNAL, /**< the journal cannot be written */
 };
 
-/** Figures since the engine began. */
+/** Why the origin is not sent to, HOLD_NONE if it is. Cheap. */
+enum engine_hold engine_holding(const struct engine *engine);
+
+/** Figures since the engine began. Walks all sessions. */
 struct engine_summary {
     unsigned sessions;
     unsigned sessions_done;    /**< complete at the backend */

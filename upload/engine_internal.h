@@ -69,8 +69,10 @@ struct session {
     bool present;     /**< seen by the last scan of the root */
     bool looked;      /**< layout and streams are known */
     bool writer_gone; /**< probed before the last scan */
+    bool writer_unknown;
     bool loss;
     bool held; /**< for a reason that only a change in the directory can lift */
+    const char *hold_reason; /**< the last one that was said, a literal */
     bool complete_in_flight;
     uint32_t quarantined;
     unsigned complete_failures;
@@ -202,6 +204,7 @@ struct fact_stream stream_fact(const struct stream *stream);
 void upload_cursor_write(struct root *root);
 
 /* session.c */
+bool session_waits(const struct session *session, uint64_t now_ms);
 void session_mark(struct session *session);
 void session_look(struct session *session, uint64_t now_ms);
 void session_complete_step(struct session *session, uint64_t now_ms);
@@ -214,7 +217,7 @@ void session_hold(struct session *session, const char *channel, const char *reas
 
 /* offer.c */
 void stream_enqueue(struct stream *stream, bool live, uint64_t due_ms);
-bool offers_have_room(const struct engine *engine);
+bool offers_have_room(const struct engine *engine, uint64_t now_ms);
 void offers_make(struct engine *engine, uint64_t now_ms);
 void offers_send(struct engine *engine, uint64_t now_ms);
 void offer_free(struct engine *engine, struct offer *offer);

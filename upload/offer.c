@@ -198,16 +198,16 @@ static enum made make_one(struct stream *st)
 static bool may_offer(const struct stream *st, uint64_t now_ms)
 {
     const struct session *session = st->session;
-    return !st->offer && !session->held && session->state == SESSION_OPEN &&
-           now_ms >= session->hold_until_ms && !journal_broken(session->root->journal);
+    return !st->offer && session->state == SESSION_OPEN &&
+           !session_waits(session, now_ms);
 }
 
-bool offers_have_room(const struct engine *engine)
+bool offers_have_room(const struct engine *engine, uint64_t now_ms)
 {
     unsigned waiting = 0;
     for (const struct offer *o = engine->offers; o; o = o->next) {
-        waiting +=
-            o->failures_alone == 0; /* one that fails alone stands in nobody's way */
+        /* One that fails alone, or whose session waits, stands in nobody's way. */
+        waiting += o->failures_alone == 0 && !session_waits(o->stream->session, now_ms);
     }
     return waiting < TRANSPORT_SLOTS && engine->frame_bytes <= FRAME_BYTES_IN_FLIGHT;
 }
@@ -219,11 +219,12 @@ static void serve(struct engine *engine, struct queue *queue, uint64_t now_ms)
     for (struct stream *st; (st = pop(queue));) {
         bool due = st->due_ms <= now_ms;
         bool ready = due && may_offer(st, now_ms);
-        if (!ready && (st->offer || st->session->held)) {
+        bool idle = st->offer || st->session->held || st->session->state != SESSION_OPEN;
+        if (!ready && idle) {
             st->queued = false; /* its settling, or a change there, puts it back */
             continue;
         }
-        if (!ready || !offers_have_room(engine) ||
+        if (!ready || !offers_have_room(engine, now_ms) ||
             bucket_take(&engine->bucket, now_ms) > 0) {
             push(&later, st);
             continue;
@@ -245,10 +246,10 @@ static void serve(struct engine *engine, struct queue *queue, uint64_t now_ms)
 }
 
 /* An offer that has not failed yet: the next probe. */
-static bool has_fresh(const struct engine *engine)
+static bool has_fresh(const struct engine *engine, uint64_t now_ms)
 {
     for (const struct offer *o = engine->offers; o; o = o->next) {
-        if (!o->failed && !o->stream->session->held) {
+        if (!o->failed && !session_waits(o->stream->session, now_ms)) {
             return true;
         }
     }
@@ -262,7 +263,7 @@ void offers_make(struct engine *engine, uint64_t now_ms)
     }
     /* While the origin fails, each probe is another stream's, so that one that fails
      * alone does not stand for all of them. */
-    if (origin_probing(engine) && has_fresh(engine)) {
+    if (origin_probing(engine) && has_fresh(engine, now_ms)) {
         return;
     }
     serve(engine, &engine->live, now_ms);
@@ -333,7 +334,7 @@ static bool send_one(struct engine *engine, struct offer *offer, uint64_t now_ms
 {
     struct stream *st = offer->stream;
     if (offer->state != OFFER_WAITING || now_ms < offer->retry_at_ms ||
-        now_ms < st->session->hold_until_ms || st->session->held) {
+        session_waits(st->session, now_ms)) {
         return true;
     }
     bool verbatim = st->kind == STREAM_VERBATIM;

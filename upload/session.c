@@ -11,6 +11,9 @@
 #define COMPLETE_CAP_MS  60000u
 #define TAIL_LOOK_BYTES  4096u
 
+/* A v1.3 writer removes `.tmp` at its end: without it this much silence is enough. */
+#define WINDOWS_SILENCE_MS 30000u
+
 bool session_wanted(const struct session *session)
 {
     const struct engine_config *config = &session->root->engine->config;
@@ -30,13 +33,22 @@ void session_mark(struct session *session)
 void session_hold(struct session *session, const char *channel, const char *reason)
 {
     struct engine *engine = session->root->engine;
-    if (!session->held) {
+    if (session->hold_reason != reason) { /* said once, however often it is looked at */
         log_error(engine->config.log, "session.held",
                   "session=%s channel=%s reason=\"%s\"", session->id, channel, reason);
         engine_problem(engine, "session %s, channel %s waits: %s", session->id, channel,
                        reason);
     }
     session->held = true;
+    session->hold_reason = reason;
+}
+
+/* For a change in the directory, the workspace's limit, or the journal: nothing of it is
+ * sent. */
+bool session_waits(const struct session *session, uint64_t now_ms)
+{
+    return session->held || now_ms < session->hold_until_ms ||
+           journal_broken(session->root->journal);
 }
 
 bool session_blocked(const struct session *session)
@@ -193,6 +205,9 @@ static void set_state(struct session *session, enum session_state state)
 static bool ended_by_evidence(const struct session *session, uint64_t now_ms)
 {
     uint64_t orphan_ms = session->root->engine->config.orphan_timeout_ms;
+    if (session->layout == SESSION_WINDOWS && !orphan_ms) {
+        orphan_ms = WINDOWS_SILENCE_MS;
+    }
     if (orphan_ms && now_ms - session->last_growth_ms >= orphan_ms) {
         return true;
     }
@@ -218,6 +233,7 @@ static gpufl_status look(struct session *session, struct scan *scan)
         before = liveness_probe(sys, root->fd, lock, &scan->manifest);
     }
     session->writer_gone = before == WRITER_GONE;
+    session->writer_unknown = before == WRITER_UNKNOWN;
     return status;
 }
 
@@ -229,9 +245,10 @@ static void check_layout(struct session *session, const struct scan *scan)
     session->loss = scan->has_loss;
     session->looked = true;
     if (scan->layout == SESSION_SHIFTED) {
-        session_hold(session, "*",
-                     "rotated files of the 1.1 layout are not read yet; stop the job, it "
-                     "then holds no number, or upload it with the client that wrote it");
+        session_hold(
+            session, "*",
+            "rotated files of the 1.1 layout are not read yet; upload it with the "
+            "client that wrote it");
     } else if (changed && session->streams && session->stream[0].id) {
         session_hold(session, "*", "its layout changed while it was being read");
     } else if (scan->layout == SESSION_WINDOWS && scan->has_tmp && session->writer_gone) {
@@ -264,12 +281,14 @@ void session_look(struct session *session, uint64_t now_ms)
     if (session->seen_bytes != seen_before || !session->last_growth_ms) {
         session->last_growth_ms = now_ms;
     }
+    if (!session->held) {
+        session->hold_reason = NULL;
+    }
     if (!all_settled(session)) {
         set_state(session, SESSION_OPEN);
         return;
     }
-    if (!session->writer_gone && !scan.has_lock && !scan.has_tmp &&
-        ended_by_evidence(session, now_ms)) {
+    if (session->writer_unknown && !scan.has_tmp && ended_by_evidence(session, now_ms)) {
         session->writer_gone = true;
     }
     if (session->writer_gone && !session_blocked(session) &&

@@ -235,6 +235,7 @@ static void on_quota(struct offer *offer, uint64_t now_ms)
     engine_problem(engine, "the workspace is at its limit (402), session %s waits",
                    session->id);
     offer->state = OFFER_WAITING;
+    offer_drop_frame(engine, offer);
     session->hold_until_ms = now_ms + SLOW_RETRY_MS;
     engine->total.hold_status = 402;
 }
@@ -259,8 +260,11 @@ static void on_hold_origin(struct offer *offer, const struct transport_reply *re
                            : "check url and api path, or ask the backend's operator";
     snprintf(reason, sizeof reason, "%s; %.*s", hint,
              (int)(reply->body_len < 120 ? reply->body_len : 120), reply->body);
+    struct engine *engine = offer->stream->session->root->engine;
     offer->state = OFFER_WAITING;
-    origin_hold(offer->stream->session->root->engine, reply->status, reason, now_ms);
+    offer->failed = true;
+    offer_to_back(engine, offer); /* the next probe is another stream's */
+    origin_hold(engine, reply->status, reason, now_ms);
 }
 
 static enum verdict judge(const struct offer *offer, const struct transport_reply *reply,

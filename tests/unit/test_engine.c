@@ -513,6 +513,49 @@ static void a_workspace_limit_holds_the_session(void **state)
     close_rig(rig);
 }
 
+static int limit_of_some(struct rig *rig, const struct rig_request *r)
+{
+    (void)rig;
+    return r->kind == TRANSPORT_BATCH && strncmp(r->session, "limit", 5) == 0
+               ? 402
+               : RIG_REGISTRY;
+}
+
+static void sessions_at_their_limit_are_in_nobodys_way(void **state)
+{
+    (void)state;
+    struct rig *rig = open_rig();
+    struct live_session s;
+    for (int i = 0; i < 12; i++) {
+        char id[40];
+        snprintf(id, sizeof id, "limit%d", i);
+        live_open(&s, rig->root, id);
+        fill(&s, 1);
+        live_close(&s);
+    }
+    live_open(&s, rig->root, ID);
+    fill(&s, 5);
+    live_close(&s);
+    rig->answer = limit_of_some;
+    rig_start(rig);
+    rig_run(rig, 30000, false);
+    all_same(rig, ID);
+    assert_true(rig->loops < 2000);
+    close_rig(rig);
+}
+
+static void an_outage_costs_few_requests_and_no_spinning(void **state)
+{
+    (void)state;
+    struct rig *rig = ended_session(50);
+    rig->answer = refuse_key;
+    rig_start(rig);
+    rig_run(rig, 3600000, false);
+    assert_true(rig->requests < 300);
+    assert_true(rig->loops < 5000);
+    close_rig(rig);
+}
+
 /* ---- restarts and the journal
  * ------------------------------------------------------------------- */
 
@@ -590,10 +633,30 @@ static void a_full_disk_pauses_and_recovers_by_itself(void **state)
     rig_run(rig, 60000, false);
     assert_int_equal(count(rig, TRANSPORT_BATCH), 0);
     assert_int_equal(summary(rig).hold, HOLD_JOURNAL);
+    assert_true(rig->loops < 200); /* it waits, it does not spin */
     fail_write = 0;
     rig_run(rig, 60000, true);
     all_same(rig, ID);
     assert_int_equal(summary(rig).sessions_done, 1);
+    close_rig(rig);
+}
+
+static void with_nothing_to_do_it_hardly_turns(void **state)
+{
+    (void)state;
+    struct rig *rig = ended_session(5);
+    struct live_session live;
+    live_open(&live, rig->root, ID2);
+    live_line(&live, "device", "x", 1);
+    dirs_append(live.dir, "scope.log", "{\"torn\":");
+    rig_start(rig);
+    rig_run(rig, 10000, false);
+    assert_int_equal(summary(rig).sessions_done, 1);
+    unsigned before = rig->loops;
+    rig_run(rig, 600000, false);
+    /* The rescan every 10 s, the flush interval of the torn line, nothing else. */
+    assert_in_range(rig->loops - before, 1, 4 * 600 / 10);
+    live_close(&live);
     close_rig(rig);
 }
 
@@ -681,9 +744,12 @@ int main(void)
         cmocka_unit_test(lines_for_a_closed_session_are_counted_as_not_stored),
         cmocka_unit_test(a_closed_session_after_a_lost_answer_means_stored),
         cmocka_unit_test(a_workspace_limit_holds_the_session),
+        cmocka_unit_test(sessions_at_their_limit_are_in_nobodys_way),
+        cmocka_unit_test(an_outage_costs_few_requests_and_no_spinning),
         cmocka_unit_test(after_a_crash_the_same_range_is_offered_under_the_same_id),
         cmocka_unit_test(what_was_acknowledged_is_not_sent_again_after_a_restart),
         cmocka_unit_test(a_full_disk_pauses_and_recovers_by_itself),
+        cmocka_unit_test(with_nothing_to_do_it_hardly_turns),
         cmocka_unit_test(requests_keep_to_their_budget),
         cmocka_unit_test(force_sends_again_with_fresh_numbers),
         cmocka_unit_test(a_channel_that_is_not_followed_keeps_its_place),
