@@ -66,7 +66,7 @@ gpufl_status engine_add_root(struct engine *engine, const char *path,
     if (status == GPUFL_OK) {
         engine->root[engine->roots++] = root;
         for (const struct session *s = root->sessions; s; s = s->next) {
-            if (s->state == SESSION_DONE && session_wanted(s)) {
+            if (s->state == SESSION_DONE && s->wanted) {
                 engine->total.streams_done_before += s->streams;
             }
         }

@@ -63,7 +63,7 @@ struct engine_config {
     bool memory_state;  /**< no journal on disk: at least once */
     const char *state_dir; /**< NULL = chosen, see root.h */
     const char *program;   /**< told to whoever finds the root busy */
-    /** Tells whether a session is to be uploaded; NULL = all. */
+    /** Tells whether a session is to be uploaded, asked once a session; NULL = all. */
     bool (*wanted)(void *arg, const char *session_id);
     void *wanted_arg;
     /** Told the id under which an asynchronous backend keeps a body; NULL = not wanted.

@@ -65,6 +65,7 @@ struct session {
     uint8_t layout;
     uint8_t state;
     bool dirty;
+    bool wanted;      /**< to be uploaded */
     bool watched;     /**< the watcher was told */
     bool present;     /**< seen by the last scan of the root */
     bool looked;      /**< layout and streams are known */
@@ -210,7 +211,6 @@ void session_look(struct session *session, uint64_t now_ms);
 void session_complete_step(struct session *session, uint64_t now_ms);
 void session_on_complete_reply(struct session *session,
                                const struct transport_reply *reply, uint64_t now_ms);
-bool session_wanted(const struct session *session);
 bool session_blocked(const struct session *session);
 struct stream *session_stream(struct session *session, const char *channel);
 void session_hold(struct session *session, const char *channel, const char *reason);

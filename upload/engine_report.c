@@ -35,7 +35,7 @@ bool engine_drained(const struct engine *engine)
             return false;
         }
         for (const struct session *s = root->sessions; s; s = s->next) {
-            if (session_wanted(s) && !session_finished(s)) {
+            if (s->wanted && !session_finished(s)) {
                 return false;
             }
         }
@@ -45,7 +45,7 @@ bool engine_drained(const struct engine *engine)
 
 static void count_session(const struct session *s, struct engine_summary *out)
 {
-    if (!session_wanted(s) || (!s->looked && s->state != SESSION_DONE)) {
+    if (!s->wanted || (!s->looked && s->state != SESSION_DONE)) {
         return;
     }
     out->sessions++;

@@ -39,6 +39,8 @@ struct session *root_session(struct root *root, const char *path, bool create)
     strcpy(s->path, path);
     const char *slash = strrchr(s->path, '/');
     s->id = slash ? slash + 1 : s->path;
+    const struct engine_config *config = &root->engine->config;
+    s->wanted = !config->wanted || config->wanted(config->wanted_arg, s->id);
     s->next = root->sessions;
     root->sessions = s;
     root->change_stamp++;
@@ -254,7 +256,7 @@ static void forgive(struct session *session)
 static void rewind_all(struct root *root)
 {
     for (struct session *s = root->sessions; s; s = s->next) {
-        if (!session_wanted(s)) {
+        if (!s->wanted) {
             continue;
         }
         s->state = SESSION_OPEN;

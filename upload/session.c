@@ -14,12 +14,6 @@
 /* A v1.3 writer removes `.tmp` at its end: without it this much silence is enough. */
 #define WINDOWS_SILENCE_MS 30000u
 
-bool session_wanted(const struct session *session)
-{
-    const struct engine_config *config = &session->root->engine->config;
-    return !config->wanted || config->wanted(config->wanted_arg, session->id);
-}
-
 void session_mark(struct session *session)
 {
     struct engine *engine = session->root->engine;
@@ -263,7 +257,7 @@ void session_look(struct session *session, uint64_t now_ms)
     struct engine *engine = session->root->engine;
     struct scan scan;
     uint64_t seen_before = session->seen_bytes;
-    if (session->state == SESSION_DONE || !session_wanted(session)) {
+    if (session->state == SESSION_DONE || !session->wanted) {
         return;
     }
     gpufl_status status = look(session, &scan);

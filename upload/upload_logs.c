@@ -17,6 +17,7 @@
 #include "upload/wait_holder.h"
 
 #define PROGRESS_EVERY_MS 250u
+#define CHECK_EVERY_MS    50u
 #define NO_RESCAN_MS      (24u * 3600u * 1000u)
 
 /* In libgpufl, if this process has it: then switching that off silences us too. */
@@ -226,18 +227,24 @@ static bool give_up(const struct upload *u, const struct engine_summary *s)
 static void run(struct upload *u)
 {
     struct engine_summary summary;
+    uint64_t check_ms = 0;
     for (;;) {
         uint64_t wait_ms = engine_turn(u->engine);
         uint64_t now_ms = sys_real.now_ms();
-        engine_summary(u->engine, &summary);
         tell_progress(u, false);
-        if (engine_drained(u->engine) || give_up(u, &summary) ||
-            now_ms >= u->deadline_ms) {
+        if (engine_drained(u->engine) || now_ms >= u->deadline_ms) {
             break;
+        }
+        if (now_ms >= check_ms) { /* it walks all sessions: not at every turn */
+            check_ms = now_ms + CHECK_EVERY_MS;
+            engine_summary(u->engine, &summary);
+            if (give_up(u, &summary)) {
+                break;
+            }
         }
         uint64_t left = u->deadline_ms - now_ms;
         wait_ms = wait_ms < left ? wait_ms : left;
-        wait_ms = wait_ms < PROGRESS_EVERY_MS ? wait_ms : PROGRESS_EVERY_MS;
+        wait_ms = wait_ms < CHECK_EVERY_MS ? wait_ms : CHECK_EVERY_MS;
         u->transport.poll(u->transport.self, wait_ms, -1);
     }
     tell_progress(u, true);
