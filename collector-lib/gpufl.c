@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "collector-lib/clock.h"
@@ -18,10 +19,12 @@
 /* The collector of this process. What the hot path touches is never freed, so a scope
  * that races with gpufl_shutdown is harmless: its rows carry an old generation. */
 static struct {
-    pthread_mutex_t lock; /* guards writer, last_generation, hooked */
+    pthread_mutex_t lock; /* guards all up to thread_end */
     struct writer *writer;
     uint16_t last_generation;
     bool hooked;
+    bool ended; /* a session has ended: `last` says what it came to */
+    struct writer_result last;
     pthread_key_t thread_end;
     _Atomic uint16_t generation; /* 0 = off */
     _Atomic bool switched_off;
@@ -68,8 +71,12 @@ bool gpufl_is_disabled(void)
 static void stop_locked(void)
 {
     atomic_store_explicit(&process.generation, 0, memory_order_release);
-    writer_stop(process.writer);
-    process.writer = NULL;
+    if (process.writer) {
+        free(process.last.report);
+        writer_stop(process.writer, &process.last);
+        process.writer = NULL;
+        process.ended = true;
+    }
 }
 
 static bool hook_once(void)
@@ -140,6 +147,50 @@ gpufl_status gpufl_session_id(char out[40])
     }
     pthread_mutex_unlock(&process.lock);
     return out[0] ? GPUFL_OK : GPUFL_ERR_NOT_FOUND;
+}
+
+void gpufl_flush(void)
+{
+    pthread_mutex_lock(&process.lock);
+    if (process.writer) {
+        writer_flush(process.writer);
+    }
+    pthread_mutex_unlock(&process.lock);
+}
+
+gpufl_status gpufl_get_stats(struct gpufl_stats *stats)
+{
+    struct gpufl_stats full;
+    pthread_mutex_lock(&process.lock);
+    bool known = process.writer || process.ended;
+    if (process.writer) {
+        writer_stats(process.writer, &full);
+    } else {
+        full = process.last.stats;
+    }
+    pthread_mutex_unlock(&process.lock);
+    if (!known || stats->struct_size < sizeof(size_t)) {
+        return known ? GPUFL_ERR_USAGE : GPUFL_ERR_NOT_FOUND;
+    }
+    size_t size = stats->struct_size < sizeof full ? stats->struct_size : sizeof full;
+    full.struct_size = stats->struct_size;
+    memcpy(stats, &full, size);
+    return GPUFL_OK;
+}
+
+gpufl_status gpufl_generate_report(const char *path)
+{
+    gpufl_status status = GPUFL_ERR_NOT_FOUND;
+    pthread_mutex_lock(&process.lock);
+    if (process.ended && process.last.report) {
+        FILE *out = path && *path ? fopen(path, "we") : stdout;
+        status = out && fputs(process.last.report, out) >= 0 ? GPUFL_OK : GPUFL_ERR_IO;
+        if (out && (out == stdout ? fflush(out) : fclose(out)) != 0) {
+            status = GPUFL_ERR_IO;
+        }
+    }
+    pthread_mutex_unlock(&process.lock);
+    return status;
 }
 
 /* The slow first step of a thread. */

@@ -266,16 +266,3 @@ void record_host_metrics(struct text *out, const struct record_context *context,
     }
     text_puts(out, "]}\n");
 }
-
-void record_ring_full(struct text *out, const struct record_context *context,
-                      uint64_t dropped, int64_t mono_ns)
-{
-    text_printf(out,
-                "{\"version\":1,\"type\":\"capture_capabilities\",\"session_id\":\"%s\","
-                "\"ts_ns\":%" PRId64 ",\"requested_engine\":\"nvidia.none\","
-                "\"selected_engine\":\"nvidia.none\",\"capabilities\":[{\"feature\":"
-                "\"scope_attribution\",\"requested\":true,\"status\":\"partial\","
-                "\"mode\":\"ring\",\"reason_code\":\"ring_full:%" PRIu64
-                "\",\"message\":\"scopes began faster than they could be written\"}]}\n",
-                context->session_id, mono_ns + context->anchor_ns, dropped);
-}

@@ -7,6 +7,7 @@
 #include "collector-lib/host.h"
 #include "collector-lib/names.h"
 #include "collector-lib/ring.h"
+#include "collector-lib/settings.h"
 #include "collector-lib/text.h"
 
 /** What every record of a session says about it. */
@@ -61,8 +62,9 @@ void record_host_metrics(struct text *out, const struct record_context *context,
                          const struct host *host, const struct metric_row *rows,
                          size_t count, uint64_t batch_id);
 
-/** Says that \p dropped scope rows are missing because a ring was full. */
-void record_ring_full(struct text *out, const struct record_context *context,
-                      uint64_t dropped, int64_t mono_ns);
+/** What was asked for and what was collected; \p dropped pairs did not fit a ring. */
+void record_capabilities(struct text *out, const struct record_context *context,
+                         const struct settings *settings, uint64_t dropped,
+                         int64_t mono_ns);
 
 #endif

@@ -1,20 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Joins options, environment and defaults: code beats environment beats default, and
- * GPUFL_DISABLED beats all. "Set in code" means different from the default. */
+/* Joins the sources, checks ranges, says what is deprecated or not built. */
 #include "collector-lib/settings.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "collector-lib/option_fields.h"
 #include "schema/truth.h"
 
 #define SAMPLE_RATE_MAX_MS 86400000
+#define CONFIG_MAX_BYTES   65536u
 
 bool settings_disabled_by_env(void)
 {
     return truth_of(getenv("GPUFL_DISABLED"));
+}
+
+const char *settings_engine_name(enum gpufl_profiling_engine engine)
+{
+    return (unsigned)engine < OPTION_ENGINES ? option_engine_name[engine] : "?";
 }
 
 /* A whole decimal number in [1, max]; anything else is said and ignored. */
@@ -28,12 +36,93 @@ static bool env_number(const char *name, uint64_t max, uint64_t *out)
     errno = 0;
     unsigned long long number = strtoull(value, &end, 10);
     if (errno || *end || value[0] == '-' || number == 0 || number > max) {
-        fprintf(stderr, "[GPUFL] %s=%s is not a number from 1 to %llu; ignored\n", name,
-                value, (unsigned long long)max);
+        fprintf(stderr, "[GPUFL] %s=%s is ignored: it must be a number from 1 to %llu\n",
+                name, value, (unsigned long long)max);
         return false;
     }
     *out = number;
     return true;
+}
+
+/* ---- the file
+ * ---------------------------------------------------------------------------- */
+
+/* The file's text lives while its strings are borrowed. */
+struct file {
+    const char *path;
+    struct gpufl_init_options *into;
+    char text[CONFIG_MAX_BYTES + 1];
+};
+
+static void take_member(void *arg, const char *key, enum flat_json_kind kind,
+                        const char *value)
+{
+    struct file *file = arg;
+    option_fields_take_member(file->into, file->path, key, kind, value);
+}
+
+static void take_file(struct file *file)
+{
+    unsigned line;
+    int fd = open(file->path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd >= 0 ? read(fd, file->text, CONFIG_MAX_BYTES) : -1;
+    int saved = errno;
+    if (fd >= 0) {
+        close(fd);
+    }
+    if (n < 0) {
+        fprintf(stderr, "[GPUFL] configuration file %s is ignored: %s\n", file->path,
+                strerror(saved));
+        return;
+    }
+    file->text[n] = '\0';
+    if (!flat_json_parse(file->text, (size_t)n, take_member, file, &line)) {
+        fprintf(stderr,
+                "[GPUFL] configuration file %s, line %u: no JSON object; what stands "
+                "before it is used\n",
+                file->path, line);
+    }
+}
+
+/* ---- checks
+ * -------------------------------------------------------------------------------- */
+
+static gpufl_status refuse_int(char why[256], const char *field, int value, int max)
+{
+    snprintf(why, 256, "%s is %d; give 0 to %d", field, value, max);
+    return GPUFL_ERR_USAGE;
+}
+
+static gpufl_status check_ranges(const struct gpufl_init_options *o, char why[256])
+{
+    if (o->system_sample_rate_ms < 0 || o->system_sample_rate_ms > SAMPLE_RATE_MAX_MS) {
+        return refuse_int(why, "system_sample_rate_ms", o->system_sample_rate_ms,
+                          SAMPLE_RATE_MAX_MS);
+    }
+    if ((unsigned)o->backend > GPUFL_BACKEND_NONE) {
+        return refuse_int(why, "backend", (int)o->backend, GPUFL_BACKEND_NONE);
+    }
+    if ((unsigned)o->profiling_engine >= OPTION_ENGINES) {
+        return refuse_int(why, "profiling_engine", (int)o->profiling_engine,
+                          OPTION_ENGINES - 1);
+    }
+    if (o->simulated_gpus < 0 || o->simulated_gpus > 16) {
+        return refuse_int(why, "simulated_gpus", o->simulated_gpus, 16);
+    }
+    return GPUFL_OK;
+}
+
+static void say_once(const struct gpufl_init_options *o)
+{
+    if (o->remote_upload) {
+        fputs("[GPUFL] remote_upload (GPUFL_REMOTE_UPLOAD) is deprecated and uploads "
+              "nothing: call gpufl_upload_logs(), or run gpufl-agent\n",
+              stderr);
+    }
+    if (o->profiling_engine != GPUFL_ENGINE_MONITOR) {
+        fprintf(stderr, "[GPUFL] profiling engine %s is not built in yet: Monitor runs\n",
+                option_engine_name[o->profiling_engine]);
+    }
 }
 
 static gpufl_status copy_string(char *out, size_t size, const char *value,
@@ -44,25 +133,6 @@ static gpufl_status copy_string(char *out, size_t size, const char *value,
         return GPUFL_ERR_USAGE;
     }
     strcpy(out, value);
-    return GPUFL_OK;
-}
-
-static gpufl_status check_ranges(const struct gpufl_init_options *o, char why[256])
-{
-    if (o->system_sample_rate_ms < 0 || o->system_sample_rate_ms > SAMPLE_RATE_MAX_MS) {
-        snprintf(why, 256, "system_sample_rate_ms is %d; give 0 (off) to %d",
-                 o->system_sample_rate_ms, SAMPLE_RATE_MAX_MS);
-        return GPUFL_ERR_USAGE;
-    }
-    if ((unsigned)o->backend > GPUFL_BACKEND_NONE) {
-        snprintf(why, 256, "backend is %d; give one of the GPUFL_BACKEND_ values",
-                 (int)o->backend);
-        return GPUFL_ERR_USAGE;
-    }
-    if (o->simulated_gpus < 0 || o->simulated_gpus > 16) {
-        snprintf(why, 256, "simulated_gpus is %d; give 0 to 16", o->simulated_gpus);
-        return GPUFL_ERR_USAGE;
-    }
     return GPUFL_OK;
 }
 
@@ -84,47 +154,77 @@ static gpufl_status copy_strings(const struct gpufl_init_options *o, struct sett
     return status;
 }
 
+static void copy_values(const struct gpufl_init_options *o, struct settings *out)
+{
+    out->sample_rate_ms = o->system_sample_rate_ms;
+    out->continuous = o->continuous_system_sampling;
+    out->backend = o->backend;
+    out->engine = o->profiling_engine;
+    out->stack_trace = o->enable_stack_trace;
+    out->source_collection = o->enable_source_collection;
+    out->external_correlation = o->enable_external_correlation;
+    out->synchronization = o->enable_synchronization;
+    out->memory_tracking = o->enable_memory_tracking;
+    out->cuda_graphs = o->enable_cuda_graphs_tracking;
+    out->sync_each_write = o->flush_logs_always;
+    out->debug = o->enable_debug_output;
+    out->simulated_gpus = o->simulated_gpus;
+    out->rotate_bytes = SETTINGS_ROTATE_BYTES;
+    env_number("GPUFL_LOG_ROTATE_BYTES", 1ull << 40, &out->rotate_bytes);
+}
+
+static gpufl_status join(const struct gpufl_init_options *given, struct file *file,
+                         struct settings *out, char why[256])
+{
+    struct gpufl_init_options o = GPUFL_INIT_OPTIONS_DEFAULT;
+    const char *env_path = getenv("GPUFL_CONFIG_FILE");
+    bool by_code = given->config_file && *given->config_file;
+    file->path = by_code ? given->config_file : env_path;
+    file->into = &o;
+    if (file->path && *file->path) {
+        take_file(file);
+    }
+    option_fields_take_env(&o);
+    option_fields_take_code(&o, given);
+    if (!o.enabled) {
+        return GPUFL_OFF;
+    }
+    gpufl_status status = check_ranges(&o, why);
+    if (status == GPUFL_OK) {
+        memset(out, 0, sizeof *out);
+        status = copy_strings(&o, out, why);
+    }
+    if (status == GPUFL_OK) {
+        copy_values(&o, out);
+        say_once(&o);
+    }
+    return status;
+}
+
 gpufl_status settings_resolve(const struct gpufl_init_options *options,
                               struct settings *out, char why[256])
 {
-    struct gpufl_init_options o = GPUFL_INIT_OPTIONS_DEFAULT;
+    struct gpufl_init_options given = GPUFL_INIT_OPTIONS_DEFAULT;
     why[0] = '\0';
     if (options) {
         if (options->struct_size < sizeof(size_t)) {
             snprintf(why, 256,
-                     "struct_size is not set; start from "
-                     "GPUFL_INIT_OPTIONS_DEFAULT");
+                     "struct_size is not set; start from GPUFL_INIT_OPTIONS_DEFAULT");
             return GPUFL_ERR_USAGE;
         }
-        size_t known = options->struct_size < sizeof o ? options->struct_size : sizeof o;
-        memcpy(&o, options, known);
+        size_t known =
+            options->struct_size < sizeof given ? options->struct_size : sizeof given;
+        memcpy(&given, options, known);
     }
-    if (settings_disabled_by_env() || !o.enabled) {
+    if (settings_disabled_by_env() || !given.enabled) {
         return GPUFL_OFF;
     }
-    gpufl_status status = check_ranges(&o, why);
-    if (status != GPUFL_OK) {
-        return status;
+    struct file *file = calloc(1, sizeof *file);
+    if (!file) {
+        snprintf(why, 256, "out of memory");
+        return GPUFL_ERR_NOMEM;
     }
-    memset(out, 0, sizeof *out);
-    status = copy_strings(&o, out, why);
-    if (status != GPUFL_OK) {
-        return status;
-    }
-    uint64_t number;
-    out->sample_rate_ms = o.system_sample_rate_ms;
-    out->continuous = o.continuous_system_sampling;
-    out->backend = o.backend;
-    out->sync_each_write =
-        o.flush_logs_always || truth_of(getenv("GPUFL_FLUSH_LOGS_ALWAYS"));
-    out->debug = o.enable_debug_output || truth_of(getenv("GPUFL_DEBUG"));
-    out->simulated_gpus = o.simulated_gpus;
-    if (o.simulated_gpus == 0 && env_number("GPUFL_SIMULATED_GPUS", 16, &number)) {
-        out->simulated_gpus = (int)number;
-    }
-    out->rotate_bytes = SETTINGS_ROTATE_BYTES;
-    if (env_number("GPUFL_LOG_ROTATE_BYTES", 1ull << 40, &number)) {
-        out->rotate_bytes = number;
-    }
-    return GPUFL_OK;
+    gpufl_status status = join(&given, file, out, why);
+    free(file);
+    return status;
 }

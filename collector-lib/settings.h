@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a session runs with: the caller's options, the environment and the defaults as
- * one. */
+/* What a session runs with: options, environment, configuration file and defaults as one.
+ */
 #ifndef GPUFL_COLLECTOR_SETTINGS_H
 #define GPUFL_COLLECTOR_SETTINGS_H
 
@@ -18,6 +18,9 @@ struct settings {
     int sample_rate_ms;
     bool continuous;
     enum gpufl_backend_kind backend;
+    enum gpufl_profiling_engine engine; /* as requested */
+    bool stack_trace, source_collection, external_correlation, synchronization;
+    bool memory_tracking, cuda_graphs;
     bool sync_each_write;
     bool debug;
     int simulated_gpus;
@@ -27,10 +30,14 @@ struct settings {
 /** True when GPUFL_DISABLED says so. */
 bool settings_disabled_by_env(void);
 
-/** Resolves \p options (NULL = defaults; a short struct's missing tail takes defaults).
+/** Resolves \p options (NULL = defaults; a short struct's missing tail takes defaults):
+ * code beats environment beats file beats default. Warnings go to stderr, a line each.
  *  \return GPUFL_OK; GPUFL_OFF when disabled; GPUFL_ERR_USAGE with one sentence in \p
  * why. */
 gpufl_status settings_resolve(const struct gpufl_init_options *options,
                               struct settings *out, char why[256]);
+
+/** The name of \p engine as GPUFL_PROFILING_ENGINE spells it. */
+const char *settings_engine_name(enum gpufl_profiling_engine engine);
 
 #endif

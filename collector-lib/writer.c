@@ -13,10 +13,11 @@
 
 #include "collector-lib/clock.h"
 #include "collector-lib/records.h"
+#include "collector-lib/sampler.h"
+#include "collector-lib/summary.h"
 
-#define BEAT_MS     40
-#define NS_PER_MS   1000000
-#define METRIC_ROWS 256u
+#define BEAT_MS   40
+#define NS_PER_MS 1000000
 
 struct writer {
     struct settings settings;
@@ -26,28 +27,28 @@ struct writer {
     uint16_t generation;
 
     pthread_t thread;
-    pthread_mutex_t lock; /* guards stopping */
+    pthread_mutex_t lock; /* guards stopping, flush_asked, flush_done */
     pthread_cond_t wake;
+    pthread_cond_t flushed;
     bool stopping;
+    uint64_t flush_asked;
+    uint64_t flush_done;
+    /* Read by writer_stats from other threads. */
+    _Atomic uint64_t pairs;
+    _Atomic uint64_t samples;
+    _Atomic uint64_t bytes_written;
+    _Atomic uint64_t bytes_lost;
 
     /* From here on: the thread's own. */
     struct record_context context;
-    struct host host;
-    struct gpu gpu;
-    struct gpu_info *info;
-    struct gpu_sample *sample;
+    struct sampler sampler;
     struct row_list rows;
     struct text text;
-    struct metric_row metric[METRIC_ROWS];
-    size_t device_rows; /* rows waiting in metric[], then host rows behind them */
-    struct metric_row host_row[METRIC_ROWS];
-    size_t host_rows;
     uint32_t names_written;
-    uint64_t scope_batches, device_batches, host_batches;
+    uint64_t scope_batches;
     uint64_t dropped_before;
+    struct summary summary;
     int64_t open_regions; /* scopes and phases that keep the sampler on */
-    int64_t next_sample_ns;
-    bool sampling;
     bool failure_said;
 };
 
@@ -64,6 +65,8 @@ static void put(struct writer *w, enum channel channel)
                 "space or check the directory\n",
                 w->settings.log_path, w->dir.id, channel_name(channel), strerror(errno));
     }
+    atomic_store_explicit(&w->bytes_lost, w->dir.lost_bytes, memory_order_relaxed);
+    atomic_fetch_add_explicit(&w->bytes_written, w->text.len, memory_order_relaxed);
 }
 
 static void put_everywhere(struct writer *w)
@@ -73,58 +76,17 @@ static void put_everywhere(struct writer *w)
     }
 }
 
-static void read_devices(struct writer *w)
-{
-    for (unsigned i = 0; i < w->gpu.count; i++) {
-        w->gpu.source->sample(w->gpu.handle, i, &w->sample[i]);
-    }
-}
-
-static struct record_state state_now(struct writer *w)
-{
-    read_devices(w);
-    return (struct record_state){
-        .host = &w->host,
-        .host_sample = host_read(&w->host),
-        .gpus = w->gpu.count,
-        .info = w->info,
-        .sample = w->sample,
-    };
-}
-
 static void flush_metrics(struct writer *w)
 {
     text_clear(&w->text);
-    if (w->device_rows) {
-        record_device_metrics(&w->text, &w->context, w->metric, w->device_rows,
-                              ++w->device_batches);
-    }
-    if (w->host_rows) {
-        record_host_metrics(&w->text, &w->context, &w->host, w->host_row, w->host_rows,
-                            ++w->host_batches);
-    }
+    sampler_write(&w->sampler, &w->context, &w->text);
     put(w, CHANNEL_SYSTEM);
-    w->device_rows = w->host_rows = 0;
-}
-
-static void take_sample(struct writer *w, int64_t now_ns)
-{
-    if (w->device_rows + w->gpu.count > METRIC_ROWS || w->host_rows == METRIC_ROWS) {
-        flush_metrics(w);
-    }
-    read_devices(w);
-    for (unsigned i = 0; i < w->gpu.count; i++) {
-        w->metric[w->device_rows++] =
-            (struct metric_row){.mono_ns = now_ns, .device = i, .gpu = w->sample[i]};
-    }
-    w->host_row[w->host_rows++] =
-        (struct metric_row){.mono_ns = now_ns, .host = host_read(&w->host)};
 }
 
 static void write_mark(struct writer *w, bool start, const char *name, int64_t mono_ns)
 {
     flush_metrics(w); /* so that samples and marks stand in order */
-    struct record_state state = state_now(w);
+    struct record_state state = sampler_state(&w->sampler);
     text_clear(&w->text);
     record_system_mark(&w->text, &w->context, &state, start, name, mono_ns);
     put(w, CHANNEL_SYSTEM);
@@ -167,53 +129,34 @@ static void drain(struct writer *w)
         write_names(w);
         for (size_t i = 0; i < w->rows.count; i++) {
             follow_row(w, &w->rows.row[i]);
+            summary_row(&w->summary, &w->rows.row[i]);
         }
+        atomic_store_explicit(&w->pairs, w->summary.pairs, memory_order_relaxed);
         text_clear(&w->text);
         record_scopes(&w->text, &w->context, &w->rows, &w->scope_batches);
         put(w, CHANNEL_SCOPE);
     } while (more);
 }
 
-/* Turns the sampler on and off by policy, and takes the sample that is due. */
-static void sample_if_due(struct writer *w, int64_t now_ns)
+static void sample_if_due(struct writer *w)
 {
-    if (w->settings.sample_rate_ms == 0) {
-        return;
-    }
     bool active = w->settings.continuous || w->open_regions > 0;
-    if (active && !w->sampling) {
-        w->next_sample_ns = now_ns;
-    }
-    w->sampling = active;
-    if (!active || now_ns < w->next_sample_ns) {
-        return;
-    }
-    take_sample(w, now_ns);
-    int64_t period = (int64_t)w->settings.sample_rate_ms * NS_PER_MS;
-    w->next_sample_ns += period;
-    if (w->next_sample_ns <= now_ns) { /* behind: skip, never run back to back */
-        w->next_sample_ns = now_ns + period;
+    sampler_step(&w->sampler, active, clock_mono_ns(), &w->summary);
+    atomic_store_explicit(&w->samples, w->summary.samples, memory_order_relaxed);
+    if (w->sampler.host_rows) {
+        flush_metrics(w);
     }
 }
 
 static void open_session(struct writer *w)
 {
-    host_open(&w->host);
-    w->gpu = gpu_open(w->settings.backend, w->settings.simulated_gpus);
-    w->info = calloc(w->gpu.count + 1, sizeof *w->info);
-    w->sample = calloc(w->gpu.count + 1, sizeof *w->sample);
-    if (!w->info || !w->sample) {
-        gpu_close(&w->gpu);
-    }
-    for (unsigned i = 0; i < w->gpu.count; i++) {
-        w->gpu.source->info(w->gpu.handle, i, &w->info[i]);
-    }
+    sampler_open(&w->sampler, &w->settings);
     if (w->settings.debug) {
         fprintf(stderr, "[GPUFL] session %s in %s, %u GPUs by %s\n", w->dir.id,
-                w->settings.log_path, w->gpu.count,
-                w->gpu.source ? w->gpu.source->name : "none");
+                w->settings.log_path, w->sampler.gpu.count,
+                w->sampler.gpu.source ? w->sampler.gpu.source->name : "none");
     }
-    struct record_state state = state_now(w);
+    struct record_state state = sampler_state(&w->sampler);
     text_clear(&w->text);
     record_job_start(&w->text, &w->context, &state, clock_mono_ns());
     put_everywhere(w);
@@ -226,29 +169,30 @@ static void close_session(struct writer *w)
 {
     drain(w);
     flush_metrics(w);
+    text_clear(&w->text);
+    record_capabilities(&w->text, &w->context, &w->settings,
+                        rings_dropped(w->rings) - w->dropped_before, clock_mono_ns());
+    put_everywhere(w);
     if (w->settings.continuous && w->settings.sample_rate_ms) {
         write_mark(w, false, "sampling_end", clock_mono_ns());
     }
-    uint64_t dropped = rings_dropped(w->rings) - w->dropped_before;
     text_clear(&w->text);
-    if (dropped) {
-        record_ring_full(&w->text, &w->context, dropped, clock_mono_ns());
-    }
     record_shutdown(&w->text, &w->context, clock_mono_ns());
     put_everywhere(w);
+    w->summary.end_ns = clock_mono_ns();
 }
 
 /* Sleeps to the next beat or sample. Returns false when the session is to end. */
 static bool sleep_to_next(struct writer *w)
 {
     int64_t until = clock_mono_ns() + (int64_t)BEAT_MS * NS_PER_MS;
-    if (w->sampling && w->next_sample_ns < until) {
-        until = w->next_sample_ns;
+    if (w->sampler.active && w->sampler.next_ns < until) {
+        until = w->sampler.next_ns;
     }
     struct timespec at = {.tv_sec = until / 1000000000, .tv_nsec = until % 1000000000};
     pthread_mutex_lock(&w->lock);
     int rc = 0;
-    while (!w->stopping && rc == 0) {
+    while (!w->stopping && w->flush_asked == w->flush_done && rc == 0) {
         rc = pthread_cond_timedwait(&w->wake, &w->lock, &at);
     }
     bool go_on = !w->stopping;
@@ -256,29 +200,46 @@ static bool sleep_to_next(struct writer *w)
     return go_on;
 }
 
+static uint64_t flush_asked(struct writer *w)
+{
+    pthread_mutex_lock(&w->lock);
+    uint64_t asked = w->flush_asked;
+    pthread_mutex_unlock(&w->lock);
+    return asked;
+}
+
+static void tell_flushed(struct writer *w, uint64_t asked)
+{
+    pthread_mutex_lock(&w->lock);
+    w->flush_done = asked;
+    pthread_cond_broadcast(&w->flushed);
+    pthread_mutex_unlock(&w->lock);
+}
+
 static void *run(void *arg)
 {
     struct writer *w = arg;
+    w->summary.begin_ns = clock_mono_ns();
     open_session(w);
     do {
+        uint64_t asked = flush_asked(w); /* before the drain that serves it */
         drain(w);
-        sample_if_due(w, clock_mono_ns());
-        if (w->host_rows) {
-            flush_metrics(w);
-        }
+        sample_if_due(w);
+        tell_flushed(w, asked);
     } while (sleep_to_next(w));
     close_session(w);
+    tell_flushed(w, UINT64_MAX);
     return NULL;
 }
 
 static void writer_free(struct writer *w)
 {
-    gpu_close(&w->gpu);
+    sampler_close(&w->sampler);
     session_dir_close(&w->dir);
     text_fini(&w->text);
     free(w->rows.row);
-    free(w->info);
-    free(w->sample);
+    summary_fini(&w->summary);
+    pthread_cond_destroy(&w->flushed);
     pthread_cond_destroy(&w->wake);
     pthread_mutex_destroy(&w->lock);
     free(w);
@@ -325,6 +286,7 @@ gpufl_status writer_start(const struct settings *settings, const struct session_
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
     pthread_mutex_init(&w->lock, NULL);
     pthread_cond_init(&w->wake, &attr);
+    pthread_cond_init(&w->flushed, NULL);
     pthread_condattr_destroy(&attr);
     int rc = start_thread(w);
     if (rc != 0) {
@@ -336,7 +298,19 @@ gpufl_status writer_start(const struct settings *settings, const struct session_
     return GPUFL_OK;
 }
 
-void writer_stop(struct writer *w)
+static char *render_report(struct writer *w, const struct gpufl_stats *stats)
+{
+    struct text text = {0};
+    summary_render(&w->summary, w->settings.app_name, w->dir.id, w->names,
+                   w->sampler.info, stats->scopes_dropped, stats->bytes_lost, &text);
+    text_append(&text, "", 1);
+    if (text.failed) {
+        text_fini(&text);
+    }
+    return text.data;
+}
+
+void writer_stop(struct writer *w, struct writer_result *result)
 {
     if (!w) {
         return;
@@ -346,7 +320,32 @@ void writer_stop(struct writer *w)
     pthread_cond_signal(&w->wake);
     pthread_mutex_unlock(&w->lock);
     pthread_join(w->thread, NULL);
+    writer_stats(w, &result->stats);
+    result->report = render_report(w, &result->stats);
     writer_free(w);
+}
+
+void writer_flush(struct writer *w)
+{
+    pthread_mutex_lock(&w->lock);
+    uint64_t mine = ++w->flush_asked;
+    pthread_cond_signal(&w->wake);
+    while (w->flush_done < mine) {
+        pthread_cond_wait(&w->flushed, &w->lock);
+    }
+    pthread_mutex_unlock(&w->lock);
+}
+
+void writer_stats(struct writer *w, struct gpufl_stats *stats)
+{
+    *stats = (struct gpufl_stats)GPUFL_STATS_INIT;
+    stats->scopes_recorded = atomic_load_explicit(&w->pairs, memory_order_relaxed);
+    stats->scopes_dropped = rings_dropped(w->rings) - w->dropped_before;
+    stats->samples = atomic_load_explicit(&w->samples, memory_order_relaxed);
+    stats->bytes_written = atomic_load_explicit(&w->bytes_written, memory_order_relaxed);
+    stats->bytes_lost = atomic_load_explicit(&w->bytes_lost, memory_order_relaxed);
+    stats->names_overflowed =
+        atomic_load_explicit(&w->names->overflowed, memory_order_relaxed);
 }
 
 const char *writer_session_id(const struct writer *w)

@@ -3,7 +3,7 @@
 #ifndef GPUFL_COLLECTOR_WRITER_H
 #define GPUFL_COLLECTOR_WRITER_H
 
-#include <gpufl/status.h>
+#include <gpufl/gpufl.h>
 
 #include "collector-lib/names.h"
 #include "collector-lib/ring.h"
@@ -21,8 +21,21 @@ GPUFL_MUST gpufl_status writer_start(const struct settings *settings,
                                      struct names *names, uint16_t generation,
                                      struct writer **out);
 
-/** Drains, writes the closing records, ends the thread and frees. NULL is fine. */
-void writer_stop(struct writer *writer);
+/** What is left of a session after its end. */
+struct writer_result {
+    char *report; /**< malloc'd text, NULL without memory; the caller's */
+    struct gpufl_stats stats;
+};
+
+/** Drains, writes the closing records, ends the thread and frees. NULL is fine. \p result
+ * is filled when there was a writer. */
+void writer_stop(struct writer *writer, struct writer_result *result);
+
+/** Returns when all that was recorded before the call is in the files. */
+void writer_flush(struct writer *writer);
+
+/** Counters so far. */
+void writer_stats(struct writer *writer, struct gpufl_stats *stats);
 
 /** The session id of \p writer; borrowed. */
 const char *writer_session_id(const struct writer *writer);

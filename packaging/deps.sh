@@ -37,6 +37,7 @@ for group in "$@"; do
         ;;
     build)
         uploader
+        want g++ command -v g++
         want python3 command -v python3
         want libcmocka-dev module cmocka
         want libmicrohttpd-dev module libmicrohttpd

@@ -34,24 +34,62 @@ enum gpufl_backend_kind {
     GPUFL_BACKEND_NONE = 3 /**< no GPU library is opened */
 };
 
+/** How deep to look. Monitor is what is built; a higher one is recorded as requested, one
+ *  sentence is said, and Monitor runs. */
+enum gpufl_profiling_engine {
+    GPUFL_ENGINE_MONITOR = 0, /**< device and host figures, scopes; no CUPTI */
+    GPUFL_ENGINE_TRACE = 1,
+    GPUFL_ENGINE_PC_SAMPLING = 2,
+    GPUFL_ENGINE_SASS_METRICS = 3,
+    GPUFL_ENGINE_RANGE_PROFILER = 4,
+    GPUFL_ENGINE_DEEP = 5,
+    GPUFL_ENGINE_PM_SAMPLING = 6,
+    GPUFL_ENGINE_RANGE_PROFILER_KERNEL_REPLAY = 7
+};
+
 /** What to record. Fill it by GPUFL_INIT_OPTIONS_DEFAULT or gpufl_init_options_default(),
  *  then change fields. Strings are copied by gpufl_init; NULL counts as "".
+ *
  *  A field that differs from its default beats the environment, the environment beats the
- *  default; GPUFL_DISABLED beats everything. */
+ *  configuration file, the file beats the default; GPUFL_DISABLED beats everything. The
+ *  capture and engine fields are accepted and recorded (`capture_capabilities` at the
+ *  session's end); they take effect from GPUFL_ENGINE_TRACE up. */
 struct gpufl_init_options {
     size_t
         struct_size; /**< set by the initialiser; tells which fields the caller knows */
     const char *app_name; /**< shown by dashboards; default "gpufl" */
     const char
         *log_path; /**< directory of the sessions; "" = app_name in the current one */
+    const char *backend_url; /**< kept for gpufl_upload_logs; the collector opens no
+                                  connection. GPUFL_BACKEND_URL */
+    const char *api_key;     /**< likewise. GPUFL_API_KEY */
+    const char *api_path;    /**< likewise. GPUFL_API_PATH */
+    bool remote_upload;      /**< deprecated: one line on stderr, no upload.
+                                GPUFL_REMOTE_UPLOAD */
+    bool enable_stack_trace;
+    bool enable_source_collection;    /**< default true */
+    bool enable_external_correlation; /**< default true */
+    bool enable_synchronization;      /**< default true */
+    bool enable_memory_tracking;
+    bool enable_cuda_graphs_tracking;
     int system_sample_rate_ms;       /**< ms between samples; 0 (default) = none */
+    int kernel_sample_rate_ms;       /**< deprecated, without effect */
     bool continuous_system_sampling; /**< true: from init to shutdown; false: only inside
                                           scopes and gpufl_system_start/stop */
     enum gpufl_backend_kind backend;
+    enum gpufl_profiling_engine profiling_engine; /**< GPUFL_PROFILING_ENGINE, by name */
+    const char *config_file;  /**< JSON object with these field names as keys.
+                                   GPUFL_CONFIG_FILE */
     bool flush_logs_always;   /**< sync the file after each write; slow. Also
                                    GPUFL_FLUSH_LOGS_ALWAYS */
     bool enable_debug_output; /**< say on stderr what happens. Also GPUFL_DEBUG */
-    bool enabled;       /**< false: gpufl_init returns GPUFL_OFF, all calls do nothing */
+    bool enabled; /**< false: gpufl_init returns GPUFL_OFF, all calls do nothing */
+    int pm_sampling_interval_us;     /**< default 100 */
+    int pm_sampling_max_samples;     /**< default 4096 */
+    const char *pm_sampling_preset;  /**< default "overview" */
+    const char *pm_sampling_metrics; /**< names, separated by commas */
+    bool pm_sampling_scope_only;     /**< default true */
+    bool deep_window_only;
     int simulated_gpus; /**< 0 to 16 made-up GPUs, vendor "SIMULATED", when no real one
                              answers; for demos and tests. Also GPUFL_SIMULATED_GPUS */
 };
@@ -59,8 +97,10 @@ struct gpufl_init_options {
 /** Initialiser with every default. */
 #define GPUFL_INIT_OPTIONS_DEFAULT                                                       \
     {                                                                                    \
-        sizeof(struct gpufl_init_options), "gpufl", "", 0, false, GPUFL_BACKEND_AUTO,    \
-            false, false, true, 0                                                        \
+        sizeof(struct gpufl_init_options), "gpufl", "", "", "", "", false, false, true,  \
+            true, true, false, false, 0, 0, false, GPUFL_BACKEND_AUTO,                   \
+            GPUFL_ENGINE_MONITOR, "", false, false, true, 100, 4096, "overview", "",     \
+            true, false, 0                                                               \
     }
 
 /** Fills \p options with the defaults. */
@@ -86,6 +126,34 @@ GPUFL_API gpufl_status gpufl_session_id(char out[40]);
  * loaded. */
 GPUFL_API bool gpufl_is_disabled(void);
 
+/** Writes what has been recorded so far and returns when it is in the files. Blocks for a
+ * few milliseconds; nothing without a session. */
+GPUFL_API void gpufl_flush(void);
+
+/** Counters of the running session, or of the last one after its end. */
+struct gpufl_stats {
+    size_t struct_size;       /**< set it by GPUFL_STATS_INIT */
+    uint64_t scopes_recorded; /**< pairs in the files */
+    uint64_t scopes_dropped;  /**< pairs that did not fit a ring */
+    uint64_t samples;         /**< of host and devices together */
+    uint64_t bytes_written;
+    uint64_t bytes_lost;       /**< lines that no file took */
+    uint64_t names_overflowed; /**< uses of "(other)", since the process began */
+};
+
+#define GPUFL_STATS_INIT                                                                 \
+    {                                                                                    \
+        sizeof(struct gpufl_stats), 0, 0, 0, 0, 0, 0                                     \
+    }
+
+/** Fills \p stats. \return GPUFL_OK, or GPUFL_ERR_NOT_FOUND when there was no session. */
+GPUFL_API gpufl_status gpufl_get_stats(struct gpufl_stats *stats);
+
+/** Writes a plain text summary of the session that ended last: duration, scopes by time,
+ *  device and host figures, losses. \p path NULL or "" = standard output.
+ *  \return GPUFL_OK, GPUFL_ERR_NOT_FOUND without an ended session, GPUFL_ERR_IO. */
+GPUFL_API gpufl_status gpufl_generate_report(const char *path);
+
 /** A running scope; all zero when it is not recorded. Pass it on as it is. */
 struct gpufl_scope {
     uint64_t instance;
@@ -109,6 +177,14 @@ GPUFL_API void gpufl_system_start(const char *name);
 
 /** Marks the end of a phase. Harmless without a start. */
 GPUFL_API void gpufl_system_stop(const char *name);
+
+/** Runs \p fn(\p arg) inside a scope. */
+static inline void gpufl_monitor(const char *name, void (*fn)(void *arg), void *arg)
+{
+    struct gpufl_scope scope = gpufl_scope_begin(name);
+    fn(arg);
+    gpufl_scope_end(scope);
+}
 
 #if defined(__GNUC__) && !defined(__cplusplus)
 /** \cond internal */

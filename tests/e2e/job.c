@@ -148,6 +148,43 @@ static int play_kill(const char *logs, struct gpufl_init_options options)
     return 0;
 }
 
+static void one_scope(void *name)
+{
+    GFL_SCOPE((const char *)name)
+    {
+    }
+}
+
+/* What a flush has written is counted and survives; then the report on standard output.
+ */
+static int play_stats(const char *logs, struct gpufl_init_options options)
+{
+    struct gpufl_stats stats = GPUFL_STATS_INIT;
+    char last[] = "last";
+    if (gpufl_get_stats(&stats) != GPUFL_ERR_NOT_FOUND ||
+        gpufl_generate_report(NULL) != GPUFL_ERR_NOT_FOUND) {
+        return 4;
+    }
+    start(logs, options);
+    for (int i = 0; i < 10; i++) {
+        GFL_SCOPE("work")
+        {
+        }
+    }
+    gpufl_flush();
+    if (gpufl_get_stats(&stats) != GPUFL_OK) {
+        return 5;
+    }
+    printf("%llu pairs\n", (unsigned long long)stats.scopes_recorded);
+    gpufl_monitor("unused", one_scope, last);
+    gpufl_shutdown();
+    if (gpufl_get_stats(&stats) != GPUFL_OK) {
+        return 6;
+    }
+    printf("%llu pairs\n", (unsigned long long)stats.scopes_recorded - 1);
+    return gpufl_generate_report(NULL) == GPUFL_OK ? 0 : 7;
+}
+
 static int play_phases(const char *logs, struct gpufl_init_options options)
 {
     options.system_sample_rate_ms = 20;
@@ -228,6 +265,9 @@ int main(int argc, char **argv)
     }
     if (strcmp(part, "kill") == 0) {
         return play_kill(argv[1], options);
+    }
+    if (strcmp(part, "stats") == 0) {
+        return play_stats(argv[1], options);
     }
     if (strcmp(part, "phases") == 0) {
         return play_phases(argv[1], options);

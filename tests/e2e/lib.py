@@ -71,7 +71,8 @@ class Place:
 
     def run(self, name, *args, env=None, timeout=60, **more):
         return subprocess.run([BUILD / name, *map(str, args)], stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, text=True, timeout=timeout * SLOW,
+                              stderr=subprocess.PIPE, text=True, errors="replace",
+                              timeout=timeout * SLOW,
                               env=environment(env), check=False, **more)
 
     def close(self, keep):
@@ -203,7 +204,7 @@ def main(module):
     """Runs every function of the module whose parameter is `place`."""
     failed = 0
     for name, test in list(vars(module).items()):
-        if name.startswith("_") or not inspect.isfunction(test):
+        if name.startswith("_") or not inspect.isfunction(test) or test.__module__ != "__main__":
             continue
         if list(inspect.signature(test).parameters) != ["place"]:
             continue

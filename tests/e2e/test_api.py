@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The C++ header and the whole set of options: what a program written for the existing client
+sees. Row ids are those of docs/api-coverage.md."""
+import json
+import re
+import shutil
+import subprocess
+import sys
+
+import lib
+from lib import check, equal
+import test_collector as collector
+
+API = lib.ROOT / "tests/e2e/api"
+SAN = [] if lib.BUILD.name == "release" else ["-fsanitize=" + lib.BUILD.name.replace("-", ",")]
+
+
+def _compile(place, compiler, std, *sources, link=True):
+    out = place.path / f"{compiler}-{std}"
+    flags = [*SAN] if compiler == "g++" else []
+    libs = [f"-L{lib.BUILD}", "-lgpufl", "-lgpufl-upload", f"-Wl,-rpath,{lib.BUILD}", "-o", out]
+    done = subprocess.run([compiler, f"-std={std}", "-Wall", "-Wextra", "-pedantic", "-Werror",
+                           *flags, f"-I{lib.ROOT}/include", *(API / s for s in sources),
+                           *(libs if link else ["-fsyntax-only"])],
+                          capture_output=True, text=True, check=False)
+    return done, out
+
+
+def every_name_of_the_reference_compiles_and_runs(place):
+    """S2-01 to S2-05, S2-18, S2-49, S2-51 to S2-54, S2-57."""
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    for std in ("c++11", "c++17", "c++20"):
+        done, program = _compile(place, "g++", std, "names.cpp", "names_too.cpp")
+        equal((done.returncode, done.stderr), (0, ""), f"g++ {std}")
+    logs = place.path / "cpp-logs"
+    done = subprocess.run([program, logs, backend.url], capture_output=True, text=True, check=False,
+                          env=lib.environment({}))
+    equal(done.returncode, 0, f"it runs ({done.stderr})")
+    session, = (d for d in logs.iterdir() if not d.name.startswith("."))
+    equal(collector.paired(session), {"macro": 1, "nested": 1, "object": 1, "lambda": 1,
+                                      "result": 1, "loop": 2, "thrown": 1, "returned": 1}, "scopes")
+    names = [r["name"] for r in collector.records(session, "system") if "name" in r]
+    equal(names, ["phase", "phase"], "marks")
+    success, events, warnings = done.stdout.split()
+    lines = sum(len(lib.on_disk(session, c).splitlines()) for c in lib.CHANNELS)
+    equal((success, int(events), warnings), ("1", lines, "0"), "the upload's result")
+    lib.same(backend, session)
+    report = (place.path / "cpp-logs.report").read_text()
+    check("names" in report and "macro" in report and "Losses" in report, report)
+
+
+def clang_takes_the_header_too(place):
+    if not shutil.which("clang++"):
+        return
+    for std in ("c++11", "c++17", "c++20"):
+        done, _ = _compile(place, "clang++", std, "names.cpp", link=False)
+        equal((done.returncode, done.stderr), (0, ""), f"clang++ {std}")
+
+
+def the_old_name_of_an_option_does_not_compile(place):
+    """S2-35."""
+    done, _ = _compile(place, "g++", "c++17", "old_name.cpp", link=False)
+    check(done.returncode != 0 and "sampling_auto_start" in done.stderr, done.stderr)
+
+
+def _run_job(place, env, part="threads"):
+    done = place.run("tests/e2e/job", place.logs, part, env=env)
+    session = place.logs / done.stdout.split("\n")[0]
+    equal(done.returncode, 0, f"the job ({done.stderr})")
+    return done, session
+
+
+def _capabilities(session):
+    found, = (r for r in collector.records(session, "device")
+              if r["type"] == "capture_capabilities")
+    return found
+
+
+def every_engine_is_recorded_as_requested_and_monitor_runs(place):
+    """S2-27, S2-48, S2-70: one sentence, and the session."""
+    wire = {"Monitor": "nvidia.none", "Trace": "nvidia.trace", "PcSampling": "nvidia.pc_sampling",
+            "SassMetrics": "nvidia.sass_metrics", "RangeProfiler": "nvidia.range_profiler",
+            "Deep": "nvidia.pc_sampling_with_sass"}
+    for name, on_wire in wire.items():
+        done, session = _run_job(place, {"GPUFL_PROFILING_ENGINE": name}, "control-flow")
+        found = _capabilities(session)
+        equal((found["requested_engine"], found["selected_engine"]), (on_wire, "nvidia.none"), name)
+        equal(done.stderr.count("\n"), 0 if name == "Monitor" else 1, f"sentences: {done.stderr}")
+    done, session = _run_job(place, {"GPUFL_PROFILING_ENGINE": "Foo"}, "control-flow")
+    check("PcSampling" in done.stderr and done.stderr.count("\n") == 1, done.stderr)
+    status = {c["feature"]: c["status"] for c in _capabilities(session)["capabilities"]}
+    equal((status["sync_activity"], status["memory_activity"]), ("skipped", "not_requested"),
+          "requested by default, or not")
+
+
+def remote_upload_says_one_line_and_uploads_nothing(place):
+    """S2-15, S2-16, S2-47."""
+    import sink
+    with sink.Sink() as s:
+        done, _ = _run_job(place, {"GPUFL_REMOTE_UPLOAD": "1", "GPUFL_BACKEND_URL": s.url,
+                                   "GPUFL_API_KEY": lib.KEY}, "control-flow")
+        equal(done.stderr.count("\n"), 1, done.stderr)
+        check("remote_upload" in done.stderr and "deprecated" in done.stderr, done.stderr)
+        equal(s.requests, [], "requests")
+
+
+def the_configuration_file_stands_below_environment_and_code(place):
+    """S2-37, S2-44, S2-46."""
+    config = place.path / "gpufl.json"
+    config.write_text(json.dumps({"system_sample_rate_ms": 20, "continuous_system_sampling": True,
+                                  "app_name": "from file", "profiling_engine": "Trace",
+                                  "enable_memory_tracking": True, "later": {"a": [1]}}))
+    done, session = _run_job(place, {"GPUFL_CONFIG_FILE": str(config),
+                                     "GPUFL_PROFILING_ENGINE": "Monitor"})
+    check('unknown key "later"' in done.stderr, done.stderr)
+    check(len(list(collector.rows(session, "system", "host_metric_batch"))) > 3, "file: rate 20")
+    equal(_capabilities(session)["requested_engine"], "nvidia.none", "environment beats file")
+    app = collector.records(session, "device")[0]["app"]
+    check(app.startswith("part"), f"code beats file: {app}")
+    status = {c["feature"]: c["requested"] for c in _capabilities(session)["capabilities"]}
+    equal(status["memory_activity"], True, "a flag by file")
+
+
+def a_broken_configuration_file_is_said_with_its_line(place):
+    """S2-37: init goes on."""
+    config = place.path / "gpufl.json"
+    for text, word in (('{\n "app_name": "x",\n oops }', "line 3"), ("", "line 1"), ("[1]", "line 1"),
+                       ('{"system_sample_rate_ms":"fast"}', "system_sample_rate_ms"),
+                       ('{"backend":"Intel"}', "Auto, Nvidia"), ('{"a":' + "[" * 200, "line 1")):
+        config.write_text(text)
+        done, _ = _run_job(place, {"GPUFL_CONFIG_FILE": str(config)}, "control-flow")
+        check(word in done.stderr and done.stderr.count("\n") == 1, f"{text!r}: {done.stderr}")
+    done, _ = _run_job(place, {"GPUFL_CONFIG_FILE": "/nonexistent.json"}, "control-flow")
+    check("/nonexistent.json" in done.stderr, done.stderr)
+
+
+def debug_output_is_on_stderr_and_a_clean_run_is_silent(place):
+    """S2-39."""
+    quiet, _ = _run_job(place, {}, "control-flow")
+    loud, _ = _run_job(place, {"GPUFL_DEBUG": "1"}, "control-flow")
+    equal((quiet.stderr, len(quiet.stdout.splitlines())), ("", 1), "quiet")
+    check(loud.stderr and len(loud.stdout.splitlines()) == 1, "loud on stderr alone")
+
+
+def flush_logs_always_syncs_each_write(place):
+    """S2-38."""
+    if not shutil.which("strace") or SAN:
+        return
+    for on in (False, True):
+        out = place.path / f"strace-{on}"
+        env = lib.environment({"GPUFL_FLUSH_LOGS_ALWAYS": "1"} if on else {})
+        subprocess.run(["strace", "-f", "-o", out, "-e", "trace=write,fdatasync,fsync",
+                        lib.BUILD / "tests/e2e/job", place.logs, "control-flow"], env=env,
+                       check=True, stdout=subprocess.DEVNULL)
+        text = out.read_text()
+        syncs = len(re.findall(r"f(data)?sync\(", text))
+        writes = len(re.findall(r"write\(\d+, \"\{\\\"", text))
+        check(writes > 5, f"{writes} writes")
+        # The manifest is written once, before the session is there.
+        equal(syncs, writes - 1 if on else 0, f"syncs with flush_logs_always {on}")
+
+
+def stats_flush_and_report_tell_the_same(place):
+    done = place.run("tests/e2e/job", place.logs, "stats")
+    equal(done.returncode, 0, done.stderr)
+    lines = done.stdout.splitlines()
+    session = place.logs / lines[0]
+    recorded, after = int(lines[1].split()[0]), int(lines[2].split()[0])
+    equal((recorded, after), (10, 11), "pairs at the flush, and after the end")
+    report = "\n".join(lines[3:])
+    for word in ("duration", "work", "last", "Losses", session.name):
+        check(word in report, f"{word} in the report")
+    equal(collector.paired(session), {"work": 10, "last": 1, "unused": 1}, "pairs")
+
+
+if __name__ == "__main__":
+    lib.main(sys.modules[__name__])
