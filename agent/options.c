@@ -10,6 +10,7 @@
 
 #include "agent/config.h"
 #include "agent/option_value.h"
+#include "schema/duration.h"
 
 enum kind {
     KIND_TEXT,
@@ -178,10 +179,10 @@ static gpufl_status set(struct options *o, const struct row *row, const char *va
         ok = *(char **)field != NULL;
         break;
     case KIND_COUNT:
-        ok = option_parse_count(value, (uint64_t *)field, &end) && !*end;
+        ok = duration_parse_count(value, (uint64_t *)field, &end) && !*end;
         break;
     case KIND_DURATION:
-        ok = option_parse_duration(value, (uint64_t *)field);
+        ok = duration_parse(value, (uint64_t *)field);
         break;
     case KIND_SWITCH:
         *(bool *)field = strcasecmp(value, "false") != 0 && strcmp(value, "0") != 0;

@@ -13,6 +13,8 @@ static const struct {
 } verbs[] = {
     {"upload", verb_upload, "send the sessions of a directory to a backend, now"},
     {"status", verb_status, "show what of a directory is sent and what waits"},
+    {"monitor", verb_monitor, "record host and GPU figures until interrupted"},
+    {"info", verb_info, "show the GPUs"},
     {"version", verb_version, "print the version"},
 };
 #define VERBS (sizeof verbs / sizeof verbs[0])

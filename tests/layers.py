@@ -16,7 +16,7 @@ MAY = {
     "collector-lib": ["schema"],
     "upload": ["schema"],
     "agent": ["schema", "upload"],
-    "cli": ["schema", "upload"],
+    "cli": ["schema", "upload", "collector-lib"],
     "backend": ["schema"],
     "examples": [],
 }

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "agent/config.h"
-#include "agent/option_value.h"
+#include "schema/duration.h"
 #include "upload/endpoint.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -27,7 +27,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             strpbrk(prefix, "\r\n ")) {
             __builtin_trap();
         }
-        (void)option_parse_duration(text, &ms);
+        (void)duration_parse(text, &ms);
         free(text);
     }
     return 0;
