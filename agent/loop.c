@@ -46,8 +46,7 @@ static void wake(void *arg)
     loop->transport.wakeup(loop->transport.self);
 }
 
-/* ---- opening
- * ----------------------------------------------------------------------------- */
+/* ---- opening ---- */
 
 static int fail(const char *why)
 {
@@ -100,6 +99,9 @@ static gpufl_status open_engine(struct loop *loop, char why[512])
     config.orphan_timeout_ms = o->orphan_timeout_ms;
     config.rescan_interval_ms = o->rescan_interval_ms;
     config.skip_on_quota = o->on_quota == 1;
+    config.delete_acked = o->retain_acked_payloads || o->delete_acked == 1 ? DELETE_NEVER
+                          : o->delete_acked == 2                           ? DELETE_ALL
+                                                 : DELETE_WINDOWS;
     config.memory_state = o->state == 1;
     config.state_dir = o->state_dir;
     config.program = "gpufl-agent";
@@ -193,8 +195,7 @@ static gpufl_status open_watch(struct loop *loop, bool have_inotify, char why[51
     return watch_open(&loop->log, nap, wake, loop, &loop->watch);
 }
 
-/* ---- running
- * ------------------------------------------------------------------------------ */
+/* ---- running ---- */
 
 static void want(void *arg, unsigned root, const char *root_path, const char *session,
                  bool done)

@@ -95,6 +95,10 @@ static const struct row rows[] = {
     {"on-quota", "GPUFL_AGENT_ON_QUOTA", "agent.onQuota", KIND_CHOICE, FIELD(on_quota),
      "hold", "hold|skip",
      "at a workspace limit (402): wait, or drop as the JVM agent did"},
+    {"delete-acked", "GPUFL_AGENT_DELETE_ACKED", "agent.deleteAcked", KIND_CHOICE,
+     FIELD(delete_acked), "auto", "auto|never|acknowledged",
+     "files to delete once the backend says that they are stored; auto: 1.3 windows "
+     "only"},
     {"exit-when-drained", "GPUFL_AGENT_EXIT_WHEN_DRAINED", "agent.exitWhenDrained",
      KIND_SWITCH, FIELD(exit_when_drained), NULL, NULL,
      "exit 0 once every session is complete"},
@@ -106,7 +110,7 @@ static const struct row rows[] = {
      "leave sessions alone that were there at the start"},
     {"retain-acked-payloads", "GPUFL_AGENT_RETAIN_ACKED_PAYLOADS",
      "agent.retainAckedPayloads", KIND_SWITCH, FIELD(retain_acked_payloads), NULL, NULL,
-     "keep delivered files; always so at present"},
+     "never delete; the same as --delete-acked=never"},
     {"drain-timeout", "GPUFL_AGENT_DRAIN_TIMEOUT", "agent.drainTimeout", KIND_DURATION,
      FIELD(drain_timeout_ms), "25s", NULL, "after SIGTERM, before giving up"},
     {"log-level", "GPUFL_AGENT_LOG_LEVEL", "agent.logLevel", KIND_CHOICE,
@@ -146,8 +150,7 @@ static const struct row rows[] = {
 };
 #define ROWS (sizeof rows / sizeof rows[0])
 
-/* ---- one value
- * --------------------------------------------------------------------------- */
+/* ---- one value ---- */
 
 static gpufl_status bad(const struct row *row, const char *value, char why[512])
 {
@@ -209,8 +212,7 @@ gpufl_status options_set_json(struct options *o, const char *json, const char *v
     return GPUFL_ERR_NOT_FOUND;
 }
 
-/* ---- the sources
- * -------------------------------------------------------------------------- */
+/* ---- the sources ---- */
 
 static gpufl_status set_defaults(struct options *o, char why[512])
 {
@@ -317,8 +319,7 @@ gpufl_status options_read(int argc, char **argv, struct options *out, char why[5
     return status;
 }
 
-/* ---- for people
- * --------------------------------------------------------------------------- */
+/* ---- for people ---- */
 
 void options_visit(void (*visit)(void *arg, const char *flag, const char *env,
                                  const char *help),

@@ -44,6 +44,7 @@ struct options {
     int live_identity; /**< enum engine_identity */
     int watch;         /**< enum watch_mode */
     int state;         /**< 0 = disk, 1 = memory */
+    int delete_acked;  /**< 0 = auto, 1 = never, 2 = acknowledged */
     int on_quota;      /**< 0 = hold, 1 = skip */
     int log_level;     /**< enum log_level */
     bool exit_when_drained;

@@ -54,8 +54,7 @@ bool watch_init(void)
     return inotifytools_initialize() != 0;
 }
 
-/* ---- hints
- * ---------------------------------------------------------------------------------- */
+/* ---- hints ---- */
 
 static void add_hint(struct watch *w, unsigned root, const char *session)
 {
@@ -95,8 +94,7 @@ bool watch_incomplete(const struct watch *w)
     return atomic_load_explicit(&w->incomplete, memory_order_relaxed);
 }
 
-/* ---- places
- * ---------------------------------------------------------------------------------- */
+/* ---- places ---- */
 
 static struct place *make_place(unsigned root, const char *root_path, const char *session,
                                 bool done)
@@ -214,8 +212,7 @@ static void serve_wishes(struct watch *w)
     }
 }
 
-/* ---- events
- * ---------------------------------------------------------------------------------- */
+/* ---- events ---- */
 
 /* A directory that appears in a root is watched at once, before anybody has looked at it.
  */
@@ -286,9 +283,7 @@ static void *run(void *arg)
     return NULL;
 }
 
-/* ---- life
- * -------------------------------------------------------------------------------------
- */
+/* ---- life ---- */
 
 gpufl_status watch_open(const struct log *log, uint64_t nap_ms, void (*wake)(void *arg),
                         void *arg, struct watch **out)

@@ -82,8 +82,7 @@ static result respond_error(struct MHD_Connection *c, int status, const char *me
     return respond(c, status, JSON, &answer);
 }
 
-/* ---- who may ask
- * --------------------------------------------------------------------------- */
+/* ---- who may ask ---- */
 
 /* Takes as long for a wrong key as for the right one of the same length. */
 static bool same_key(const char *given, const char *key)
@@ -114,8 +113,7 @@ static bool allowed(const struct http_server *server, struct MHD_Connection *c)
     return ok;
 }
 
-/* ---- handlers
- * -------------------------------------------------------------------------------- */
+/* ---- handlers ---- */
 
 static result on_stream(struct http_server *server, struct MHD_Connection *c,
                         const struct body *in)
@@ -291,8 +289,7 @@ static result route_post(struct http_server *server, struct MHD_Connection *c,
     return respond_error(c, 404, "no such path");
 }
 
-/* ---- libmicrohttpd
- * --------------------------------------------------------------------------- */
+/* ---- libmicrohttpd ---- */
 
 static result on_request(void *arg, struct MHD_Connection *c, const char *url,
                          const char *method, const char *version, const char *data,

@@ -179,8 +179,7 @@ static int parse(int argc, char **argv, struct arguments *out)
     return rc;
 }
 
-/* ---- what is shown
- * -------------------------------------------------------------------------- */
+/* ---- what is shown ---- */
 
 static void draw_bar(void *arg, const struct gpufl_upload_progress *p)
 {

@@ -140,6 +140,16 @@ void layout_numbered(char out[LAYOUT_PATH_MAX], const char *channel, uint32_t nu
     snprintf(out, LAYOUT_PATH_MAX, "%s.%u.log%s", channel, number, gz ? ".gz" : "");
 }
 
+void layout_loss(char out[LAYOUT_PATH_MAX], const char *category, uint32_t index)
+{
+    snprintf(out, LAYOUT_PATH_MAX, LOSS_PREFIX "%s.%u.json", category, index);
+}
+
+void layout_ack(char out[LAYOUT_PATH_MAX], const char *channel, uint32_t number)
+{
+    snprintf(out, LAYOUT_PATH_MAX, ".gpufl-window-ack.%s.%u", channel, number);
+}
+
 void layout_sidecar(char out[LAYOUT_PATH_MAX], const char *channel, uint32_t number)
 {
     snprintf(out, LAYOUT_PATH_MAX, SIDECAR_PREFIX "%s.%u.json", channel, number);

@@ -60,6 +60,12 @@ void layout_active(char out[LAYOUT_PATH_MAX], const char *channel, bool gz);
 void layout_numbered(char out[LAYOUT_PATH_MAX], const char *channel, uint32_t number,
                      bool gz);
 
+/** `.gpufl-transport-loss.<category>.<index>.json` into \p out. */
+void layout_loss(char out[LAYOUT_PATH_MAX], const char *category, uint32_t index);
+
+/** `.gpufl-window-ack.<channel>.<number>` into \p out. */
+void layout_ack(char out[LAYOUT_PATH_MAX], const char *channel, uint32_t number);
+
 /** `.gpufl-window.<channel>.<number>.json` into \p out. */
 void layout_sidecar(char out[LAYOUT_PATH_MAX], const char *channel, uint32_t number);
 

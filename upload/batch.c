@@ -18,6 +18,7 @@ static struct tail_where where_of(const struct stream *st)
         .path = st->session->path,
         .channel = root->channel_name[st->channel],
         .layout = (enum session_layout)st->session->layout,
+        .sealed_only = st->file <= st->highest,
         .file = st->file,
         .offset = st->offset,
     };
@@ -83,7 +84,8 @@ gpufl_status batch_reread(struct offer *offer, size_t *raw_len)
     struct tail_where where = where_of(offer->stream);
     struct tail_chunk chunk;
     size_t want = (size_t)(offer->fact.end - offer->fact.begin);
-    where.file = offer->fact.file;
+    where.file = offer->fact.file; /* may be ahead of the settled one */
+    where.sealed_only = offer->fact.file <= offer->stream->highest;
     where.offset = offer->fact.begin;
     if (want > PROTOCOL_MAX_LINE_BYTES || !grow_raw(engine, want)) {
         return GPUFL_ERR_NOMEM;
@@ -248,16 +250,15 @@ static enum made nothing_whole(struct stream *st, const struct tail_chunk *chunk
 static enum made read_problem(struct stream *st, gpufl_status status)
 {
     struct session *session = st->session;
-    const char *channel = session->root->channel_name[st->channel];
     if (status == GPUFL_ERR_NOT_FOUND) {
         if (session->layout == SESSION_LIVE && st->file <= st->highest) {
-            session_hold(session, channel, "a file is missing before the newest one");
+            stream_hold(st, "a file is missing before the newest one");
         }
         st->drained = st->file > st->highest;
     } else if (status == GPUFL_ERR_FORMAT) {
-        session_hold(session, channel, "a file is shorter than what was sent of it");
+        stream_hold(st, "a file is shorter than what was sent of it");
     } else {
-        session_hold(session, channel, "a file cannot be read");
+        stream_hold(st, "a file cannot be read");
     }
     return MADE_NOTHING;
 }

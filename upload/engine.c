@@ -117,8 +117,7 @@ void engine_flush(struct engine *engine)
     engine_rescan(engine);
 }
 
-/* ---- a turn
- * ------------------------------------------------------------------------------ */
+/* ---- a turn ---- */
 
 static bool is_offer(const struct engine *engine, const void *tag)
 {
@@ -211,7 +210,7 @@ static void wait_for_queue(const struct queue *queue, uint64_t *wait_ms, uint64_
 static void wait_for_offers(struct engine *engine, uint64_t *wait_ms, uint64_t now_ms)
 {
     for (const struct offer *o = engine->offers; o; o = o->next) {
-        if (o->state == OFFER_WAITING && !o->stream->session->held &&
+        if (o->state == OFFER_WAITING && !stream_held(o->stream) &&
             !journal_broken(o->stream->session->root->journal)) {
             uint64_t hold = o->stream->session->hold_until_ms;
             earliest(wait_ms, o->retry_at_ms > hold ? o->retry_at_ms : hold, now_ms);

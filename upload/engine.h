@@ -30,6 +30,12 @@ enum engine_compression {
     COMPRESS_NONE,
 };
 
+enum engine_delete {
+    DELETE_NEVER,
+    DELETE_WINDOWS, /**< payloads of v1.3 windows, as the existing agent does */
+    DELETE_ALL,     /**< sealed files of live sessions too */
+};
+
 enum engine_identity {
     IDENTITY_AUTO, /**< window headers on batches where the origin declares live_windows
                     */
@@ -58,6 +64,8 @@ struct engine_config {
     uint64_t
         orphan_timeout_ms; /**< 0 = a writer that cannot be probed is never given up */
     uint64_t rescan_interval_ms;
+    /** Which files go once the backend has acknowledged them as stored. */
+    enum engine_delete delete_acked;
     bool skip_on_quota; /**< treat 402 as the JVM agent does: drop the range, counted */
     bool settle_only;   /**< send what is there; do not report sessions as complete */
     bool memory_state;  /**< no journal on disk: at least once */

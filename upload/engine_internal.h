@@ -40,12 +40,15 @@ struct stream {
     uint32_t sequence;    /**< last one used */
     uint32_t id;          /**< number in the journal, 0 = not there yet */
     uint32_t highest;     /**< highest numbered file seen */
+    uint32_t lowest;      /**< lowest numbered payload seen, 0 = none */
     uint8_t channel;      /**< index into the root's channel_name */
     uint8_t kind;         /**< enum stream_kind */
     bool queued;
-    bool drained;          /**< nothing unsettled at the last look */
-    bool parked;           /**< its next line, or its last, is the channel's shutdown */
-    bool final_file;       /**< a final gzip file was read to its end */
+    bool held;       /**< until something changes in the directory */
+    bool keep;       /**< something of it was taken without proof that it is stored */
+    bool drained;    /**< nothing unsettled at the last look */
+    bool parked;     /**< its next line, or its last, is the channel's shutdown */
+    bool final_file; /**< a final gzip file was read to its end */
     uint32_t counted_file; /**< last file counted in the summary */
 };
 
@@ -201,11 +204,17 @@ void replay_record(void *arg, const struct journal_record *record);
 void replay_write_state(void *arg);
 struct fact_stream stream_fact(const struct stream *stream);
 
+/* cleanup.c */
+void cleanup_session(struct session *session);
+
 /* upload_cursor.c */
 void upload_cursor_write(struct root *root);
 
 /* session.c */
-bool session_waits(const struct session *session, uint64_t now_ms);
+bool session_any_held(const struct session *session);
+void stream_hold(struct stream *stream, const char *reason);
+bool stream_held(const struct stream *stream);
+bool stream_waits(const struct stream *stream, uint64_t now_ms);
 void session_mark(struct session *session);
 void session_look(struct session *session, uint64_t now_ms);
 void session_complete_step(struct session *session, uint64_t now_ms);
@@ -213,7 +222,6 @@ void session_on_complete_reply(struct session *session,
                                const struct transport_reply *reply, uint64_t now_ms);
 bool session_blocked(const struct session *session);
 struct stream *session_stream(struct session *session, const char *channel);
-void session_hold(struct session *session, const char *channel, const char *reason);
 
 /* offer.c */
 void stream_enqueue(struct stream *stream, bool live, uint64_t due_ms);

@@ -17,16 +17,26 @@ static bool session_finished(const struct session *session)
     }
     for (unsigned i = 0; i < session->streams; i++) {
         if (!stream_settled(&session->stream[i])) {
-            return session->held;
+            return session_any_held(session);
         }
     }
     return engine->config.settle_only || session_blocked(session) ||
            !session->writer_gone;
 }
 
+/* Offers of what is held go nowhere in this run. */
+static unsigned sendable_offers(const struct engine *engine)
+{
+    unsigned count = 0;
+    for (const struct offer *o = engine->offers; o; o = o->next) {
+        count += o->state == OFFER_IN_FLIGHT || !stream_held(o->stream);
+    }
+    return count;
+}
+
 bool engine_drained(const struct engine *engine)
 {
-    if (engine->dirty || engine->offer_count > 0) {
+    if (engine->dirty || sendable_offers(engine) > 0) {
         return false;
     }
     for (unsigned i = 0; i < engine->roots; i++) {

@@ -39,6 +39,7 @@ uint64_t fact_append_stream(struct journal *journal, const struct fact_stream *f
     bytes_put_uint(b, f->sequence, 4);
     bytes_put_uint(b, f->lines, 8);
     bytes_put_uint(b, f->refused_lines, 8);
+    bytes_put_uint(b, f->keep, 1);
     bytes_put_string(b, f->path);
     bytes_put_string(b, f->channel);
     return out_append(&out, journal, FACT_STREAM);
@@ -54,6 +55,7 @@ bool fact_read_stream(const struct journal_record *record, struct fact_stream *f
     f->sequence = (uint32_t)bytes_get_uint(&b, 4);
     f->lines = bytes_get_uint(&b, 8);
     f->refused_lines = bytes_get_uint(&b, 8);
+    f->keep = (uint8_t)bytes_get_uint(&b, 1);
     bytes_get_string(&b, f->path, sizeof f->path);
     bytes_get_string(&b, f->channel, sizeof f->channel);
     return !b.bad && f->kind <= STREAM_VERBATIM && layout_channel_ok(f->channel);
@@ -120,7 +122,7 @@ bool fact_read_settled(const struct journal_record *record, struct fact_settled 
     f->end = bytes_get_uint(&b, 8);
     f->lines = (uint32_t)bytes_get_uint(&b, 4);
     f->how = (uint8_t)bytes_get_uint(&b, 1);
-    return !b.bad && f->how <= SETTLED_REFUSED_FINAL;
+    return !b.bad && f->how <= SETTLED_UNPROVEN;
 }
 
 uint64_t fact_append_quarantine(struct journal *journal, const struct fact_quarantine *f)

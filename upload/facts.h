@@ -28,6 +28,7 @@ enum settled_how {
     SETTLED_ACKED = 0,
     SETTLED_QUARANTINED = 1,
     SETTLED_REFUSED_FINAL = 2,
+    SETTLED_UNPROVEN = 3, /**< acknowledged, but not as stored: files are kept */
 };
 
 struct fact_stream {
@@ -38,6 +39,7 @@ struct fact_stream {
     uint32_t sequence; /**< last one used */
     uint64_t lines;    /**< settled so far */
     uint64_t refused_lines;
+    uint8_t keep; /**< 1: files of it are never deleted */
     char path[FACTS_PATH_MAX];
     char channel[LAYOUT_CHANNEL_MAX + 1];
 };

@@ -198,8 +198,7 @@ static enum made make_one(struct stream *st)
 static bool may_offer(const struct stream *st, uint64_t now_ms)
 {
     const struct session *session = st->session;
-    return !st->offer && session->state == SESSION_OPEN &&
-           !session_waits(session, now_ms);
+    return !st->offer && session->state == SESSION_OPEN && !stream_waits(st, now_ms);
 }
 
 bool offers_have_room(const struct engine *engine, uint64_t now_ms)
@@ -207,7 +206,7 @@ bool offers_have_room(const struct engine *engine, uint64_t now_ms)
     unsigned waiting = 0;
     for (const struct offer *o = engine->offers; o; o = o->next) {
         /* One that fails alone, or whose session waits, stands in nobody's way. */
-        waiting += o->failures_alone == 0 && !session_waits(o->stream->session, now_ms);
+        waiting += o->failures_alone == 0 && !stream_waits(o->stream, now_ms);
     }
     return waiting < TRANSPORT_SLOTS && engine->frame_bytes <= FRAME_BYTES_IN_FLIGHT;
 }
@@ -219,7 +218,7 @@ static void serve(struct engine *engine, struct queue *queue, uint64_t now_ms)
     for (struct stream *st; (st = pop(queue));) {
         bool due = st->due_ms <= now_ms;
         bool ready = due && may_offer(st, now_ms);
-        bool idle = st->offer || st->session->held || st->session->state != SESSION_OPEN;
+        bool idle = st->offer || stream_held(st) || st->session->state != SESSION_OPEN;
         if (!ready && idle) {
             st->queued = false; /* its settling, or a change there, puts it back */
             continue;
@@ -249,7 +248,7 @@ static void serve(struct engine *engine, struct queue *queue, uint64_t now_ms)
 static bool has_fresh(const struct engine *engine, uint64_t now_ms)
 {
     for (const struct offer *o = engine->offers; o; o = o->next) {
-        if (!o->failed && !session_waits(o->stream->session, now_ms)) {
+        if (!o->failed && !stream_waits(o->stream, now_ms)) {
             return true;
         }
     }
@@ -334,13 +333,12 @@ static bool send_one(struct engine *engine, struct offer *offer, uint64_t now_ms
 {
     struct stream *st = offer->stream;
     if (offer->state != OFFER_WAITING || now_ms < offer->retry_at_ms ||
-        session_waits(st->session, now_ms)) {
+        stream_waits(st, now_ms)) {
         return true;
     }
     bool verbatim = st->kind == STREAM_VERBATIM;
     if ((verbatim ? offer->fd < 0 : !offer->frame) && !encode_again(offer)) {
-        session_hold(st->session, st->session->root->channel_name[st->channel],
-                     "what was offered before cannot be read again");
+        stream_hold(st, "what was offered before cannot be read again");
         return true;
     }
     if (offer->state != OFFER_WAITING) {

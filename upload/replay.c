@@ -70,6 +70,7 @@ static void replay_stream(struct replay *replay, const struct journal_record *re
     st->sequence = fact.sequence;
     st->lines = fact.lines;
     st->refused_lines = fact.refused_lines;
+    st->keep = fact.keep;
     /* A channel that is not followed this time keeps its place and stands in nobody's
      * way. */
     st->drained = st->parked = st->channel >= replay->root->channels.count;
@@ -89,7 +90,8 @@ static void replay_settled(struct replay *replay, const struct journal_record *r
     st->file = fact.file;
     st->offset = fact.end;
     st->sequence = fact.sequence > st->sequence ? fact.sequence : st->sequence;
-    if (fact.how == SETTLED_ACKED) {
+    st->keep = st->keep || fact.how >= SETTLED_REFUSED_FINAL;
+    if (fact.how == SETTLED_ACKED || fact.how == SETTLED_UNPROVEN) {
         st->lines += fact.lines;
     } else {
         st->refused_lines += fact.lines;
@@ -178,7 +180,8 @@ struct fact_stream stream_fact(const struct stream *st)
                                .offset = st->offset,
                                .sequence = st->sequence,
                                .lines = st->lines,
-                               .refused_lines = st->refused_lines};
+                               .refused_lines = st->refused_lines,
+                               .keep = st->keep};
     strcpy(fact.path, st->session->path);
     strcpy(fact.channel, st->session->root->channel_name[st->channel]);
     return fact;

@@ -57,7 +57,7 @@ static void on_settled(struct report *r, const struct journal_record *record)
     s->fact.file = fact.file;
     s->fact.offset = fact.end;
     s->offered = false;
-    if (fact.how == SETTLED_ACKED) {
+    if (fact.how == SETTLED_ACKED || fact.how == SETTLED_UNPROVEN) {
         s->fact.lines += fact.lines;
     } else {
         s->fact.refused_lines += fact.lines;

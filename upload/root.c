@@ -69,8 +69,7 @@ uint64_t root_add_quarantine(struct root *root, const struct fact_quarantine *fa
     return ticket;
 }
 
-/* ---- discovery
- * ------------------------------------------------------------------------------ */
+/* ---- discovery ---- */
 
 static void found(struct root *root, const char *path)
 {
@@ -171,8 +170,7 @@ void root_scan(struct root *root)
     }
 }
 
-/* ---- life
- * ------------------------------------------------------------------------------------ */
+/* ---- life ---- */
 
 static gpufl_status lock_root(struct root *root, char why[512])
 {

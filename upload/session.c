@@ -24,7 +24,7 @@ void session_mark(struct session *session)
     }
 }
 
-void session_hold(struct session *session, const char *channel, const char *reason)
+static void say_hold(struct session *session, const char *channel, const char *reason)
 {
     struct engine *engine = session->root->engine;
     if (session->hold_reason != reason) { /* said once, however often it is looked at */
@@ -33,21 +33,49 @@ void session_hold(struct session *session, const char *channel, const char *reas
         engine_problem(engine, "session %s, channel %s waits: %s", session->id, channel,
                        reason);
     }
-    session->held = true;
     session->hold_reason = reason;
 }
 
-/* For a change in the directory, the workspace's limit, or the journal: nothing of it is
- * sent. */
-bool session_waits(const struct session *session, uint64_t now_ms)
+/* All of the session waits for a change in its directory. */
+static void session_hold(struct session *session, const char *reason)
 {
-    return session->held || now_ms < session->hold_until_ms ||
+    say_hold(session, "*", reason);
+    session->held = true;
+}
+
+/* This channel waits; the others go on. */
+void stream_hold(struct stream *st, const char *reason)
+{
+    say_hold(st->session, st->session->root->channel_name[st->channel], reason);
+    st->held = true;
+}
+
+bool stream_held(const struct stream *st)
+{
+    return st->held || st->session->held;
+}
+
+bool session_any_held(const struct session *session)
+{
+    for (unsigned i = 0; i < session->streams; i++) {
+        if (session->stream[i].held) {
+            return true;
+        }
+    }
+    return session->held;
+}
+
+/* For a change in the directory, the workspace's limit, or the journal. */
+bool stream_waits(const struct stream *st, uint64_t now_ms)
+{
+    const struct session *session = st->session;
+    return stream_held(st) || now_ms < session->hold_until_ms ||
            journal_broken(session->root->journal);
 }
 
 bool session_blocked(const struct session *session)
 {
-    if (session->loss || session->held || session->quarantined) {
+    if (session->loss || session_any_held(session) || session->quarantined) {
         return true;
     }
     for (unsigned i = 0; i < session->streams; i++) {
@@ -136,7 +164,9 @@ static void look_at_channel(struct session *session, const struct scan_channel *
     if (st->kind == STREAM_UNSET) {
         st->kind = session->layout == SESSION_WINDOWS ? STREAM_VERBATIM : STREAM_BATCHED;
     }
+    st->held = false; /* looked at anew: the reason may be gone */
     st->highest = seen->highest;
+    st->lowest = seen->lowest;
     session->seen_bytes += seen->active_bytes + seen->highest;
     if (!pending(session, st, seen)) {
         st->drained = !st->offer;
@@ -240,14 +270,14 @@ static void check_layout(struct session *session, const struct scan *scan)
     session->looked = true;
     if (scan->layout == SESSION_SHIFTED) {
         session_hold(
-            session, "*",
+            session,
             "rotated files of the 1.1 layout are not read yet; upload it with the "
             "client that wrote it");
     } else if (changed && session->streams && session->stream[0].id) {
-        session_hold(session, "*", "its layout changed while it was being read");
+        session_hold(session, "its layout changed while it was being read");
     } else if (scan->layout == SESSION_WINDOWS && scan->has_tmp && session->writer_gone) {
         session_hold(
-            session, "*",
+            session,
             "its writer died with unpublished data in .tmp; nothing of it is lost");
     }
 }
@@ -257,13 +287,14 @@ void session_look(struct session *session, uint64_t now_ms)
     struct engine *engine = session->root->engine;
     struct scan scan;
     uint64_t seen_before = session->seen_bytes;
+    bool was_held = session_any_held(session);
     if (session->state == SESSION_DONE || !session->wanted) {
         return;
     }
     gpufl_status status = look(session, &scan);
     if (status != GPUFL_OK) {
         if (status == GPUFL_ERR_IO) {
-            session_hold(session, "*", "its directory cannot be read");
+            session_hold(session, "its directory cannot be read");
         }
         return;
     }
@@ -275,9 +306,10 @@ void session_look(struct session *session, uint64_t now_ms)
     if (session->seen_bytes != seen_before || !session->last_growth_ms) {
         session->last_growth_ms = now_ms;
     }
-    if (!session->held) {
+    if (!was_held && !session->held) {
         session->hold_reason = NULL;
     }
+    cleanup_session(session);
     if (!all_settled(session)) {
         set_state(session, SESSION_OPEN);
         return;
@@ -304,6 +336,7 @@ void session_complete_step(struct session *session, uint64_t now_ms)
         bucket_take(&engine->bucket, now_ms) > 0) {
         return;
     }
+    cleanup_session(session); /* it is not looked at any more after this */
     struct transport_request request = {
         .kind = TRANSPORT_COMPLETE, .session = session->id, .fd = -1, .tag = session};
     if (engine->config.transport.submit(engine->config.transport.self, &request) ==

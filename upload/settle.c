@@ -30,7 +30,8 @@ static bool advance(struct stream *st, uint32_t file, uint64_t end, uint32_t lin
     st->file = file;
     st->offset = end;
     st->sequence = sequence > st->sequence ? sequence : st->sequence;
-    if (how == SETTLED_ACKED) {
+    st->keep = st->keep || how >= SETTLED_REFUSED_FINAL;
+    if (how == SETTLED_ACKED || how == SETTLED_UNPROVEN) {
         st->lines += lines;
     } else {
         st->refused_lines += lines;
@@ -89,7 +90,8 @@ static void on_acked(struct offer *offer, const struct transport_reply *reply,
         engine_problem(engine, "the backend rejected %lld lines of session %s",
                        (long long)said->rejected, st->session->id);
     }
-    if (!advance_offer(offer, lines, SETTLED_ACKED)) {
+    if (!advance_offer(offer, lines,
+                       said->acknowledged ? SETTLED_ACKED : SETTLED_UNPROVEN)) {
         stay(offer, now_ms);
         return;
     }
@@ -288,7 +290,7 @@ static void on_split(struct offer *offer, uint64_t now_ms)
     struct stream *st = offer->stream;
     struct engine *engine = st->session->root->engine;
     if (offer_shrink(offer) != GPUFL_OK) {
-        session_hold(st->session, channel_of(st), "a refused batch cannot be read again");
+        stream_hold(st, "a refused batch cannot be read again");
         stay(offer, now_ms);
     } else {
         log_info(engine->config.log, "upload.split", "session=%s channel=%s lines=%u",

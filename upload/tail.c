@@ -31,7 +31,7 @@ static int open_live(const struct sys *sys, const struct tail_where *w, bool *se
     layout_numbered(number, w->channel, w->file, false);
     int fd = open_name(sys, w, number);
     *sealed = fd >= 0;
-    if (fd >= 0 || errno != ENOENT) {
+    if (fd >= 0 || errno != ENOENT || w->sealed_only) {
         return fd;
     }
     fd = open_name(sys, w, active);

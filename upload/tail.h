@@ -18,8 +18,9 @@ struct tail_where {
     const char *path; /**< the session's directory beneath it */
     const char *channel;
     enum session_layout layout;
-    uint32_t file;   /**< number of the file: sealed, or the active one */
-    uint64_t offset; /**< uncompressed bytes into it */
+    bool sealed_only; /**< a later file is there: this one cannot be the active one */
+    uint32_t file;    /**< number of the file: sealed, or the active one */
+    uint64_t offset;  /**< uncompressed bytes into it */
 };
 
 /** What was read. */

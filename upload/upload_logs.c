@@ -54,8 +54,7 @@ say(struct upload *u, gpufl_status status, const char *format, ...)
     return status;
 }
 
-/* ---- what the engine asks for and tells
- * --------------------------------------------------- */
+/* ---- what the engine asks for and tells ---- */
 
 static bool wanted(void *arg, const char *session_id)
 {
@@ -105,8 +104,7 @@ static void tell_progress(struct upload *u, bool last)
     u->options.progress(u->options.progress_arg, &progress);
 }
 
-/* ---- running
- * ------------------------------------------------------------------------------ */
+/* ---- running ---- */
 
 static gpufl_status open_root(struct upload *u)
 {
@@ -250,8 +248,7 @@ static void run(struct upload *u)
     tell_progress(u, true);
 }
 
-/* ---- the result
- * --------------------------------------------------------------------------- */
+/* ---- the result ---- */
 
 static void copy_summary(struct upload *u, const struct engine_summary *s)
 {

@@ -125,15 +125,14 @@ enum made window_make(struct stream *st)
     gpufl_status side = read_sidecar(st, st->file, &sidecar);
     gpufl_status payload = tail_open_window(sys, &where, &fd, &gz);
     if (payload == GPUFL_ERR_IO) {
-        session_hold(st->session, channel_of(st), "a window cannot be opened");
+        stream_hold(st, "a window cannot be opened");
         return MADE_NOTHING;
     }
     if (payload == GPUFL_ERR_NOT_FOUND && side == GPUFL_OK) {
         return skip_tombstone(st);
     }
     if (payload == GPUFL_ERR_NOT_FOUND) {
-        session_hold(st->session, channel_of(st),
-                     "a window is missing before the newest");
+        stream_hold(st, "a window is missing before the newest");
         return MADE_NOTHING;
     }
     if (side == GPUFL_OK && check_payload(sys, fd, &sidecar) == GPUFL_OK) {
@@ -143,7 +142,7 @@ enum made window_make(struct stream *st)
     if (side == GPUFL_OK) {
         return quarantine_window(st, &sidecar, "payload differs from its sidecar");
     }
-    session_hold(st->session, channel_of(st), "a window has no valid sidecar");
+    stream_hold(st, "a window has no valid sidecar");
     return MADE_NOTHING;
 }
 

@@ -66,14 +66,14 @@ def repeated_kills_in_mid_upload_keep_every_line_once(place):
     sessions = [lib.job(place, 0.3, env={"GPUFL_LOG_ROTATE_BYTES": "3000"}) for _ in range(4)]
     lib.copy_samples(place)
     for _ in range(12):
-        process = lib.agent(place, backend.url, "--flush-interval=0")
+        process = lib.agent(place, backend.url, "--flush-interval=0", "--retain-acked-payloads")
         before = sum(lines(backend, s) for s in sessions)
         until(lambda: process.poll() is not None or
               sum(lines(backend, s) for s in sessions) > before or
               all(backend.complete(s.name) for s in sessions), "something moves")
         process.kill()
         process.wait()
-    lib.agent(place, backend.url)
+    lib.agent(place, backend.url, "--retain-acked-payloads")
     for s in place.logs.iterdir():
         if not s.name.startswith("."):
             until(lambda: backend.complete(s.name), f"{s.name} is complete")
@@ -219,6 +219,36 @@ def environment_and_file_set_it_up_like_the_existing_agent(place):
         equal(process.wait(30 * lib.SLOW), 0, f"exit code ({process.log.read_text()})")
         want = sum(len(lib.on_disk(session, c).splitlines()) for c in ("device", "system"))
         equal(len(s.lines), want, "lines by file, two channels")
+
+
+def _delivered_windows(place, *args, declare=True):
+    """What is left of the real sessions after an agent has delivered them."""
+    sessions = lib.copy_samples(place)
+    with sink.Sink(declare=declare) as s:
+        process = lib.agent(place, s.url, "--exit-when-drained", *args)
+        equal(process.wait(30 * lib.SLOW), 0, "exit code")
+        equal(len(s.stored), 8, "windows stored")
+        again = lib.agent(place, s.url, "--exit-when-drained", *args)
+        equal(again.wait(30 * lib.SLOW), 0, "exit code of a second run")
+        equal(len(s.batches()), 8, "nothing is sent twice")
+    return [sorted(f.name for f in d.glob("*.gz")) for d in sessions], sessions
+
+
+def acknowledged_windows_are_deleted_and_their_sidecars_stay(place):
+    left, sessions = _delivered_windows(place)
+    equal(left, [[], []], "payloads")
+    for session in sessions:
+        sidecars = sorted(session.glob(".gpufl-window.*.json"))
+        equal(len(sidecars), 4, "sidecars")
+        for f in sidecars:
+            channel = f.name.split(".")[2]
+            ack = (session / f".gpufl-window-ack.{channel}.1").read_text()
+            equal(ack, json.loads(f.read_text())["window_id"] + "\n", "the ack marker")
+
+
+def windows_can_be_kept(place):
+    left, _ = _delivered_windows(place, "--retain-acked-payloads")
+    equal([len(x) for x in left], [4, 4], "payloads")
 
 
 def preexisting_sessions_can_be_left_alone(place):

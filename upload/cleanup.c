@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Deletes delivered files: sealed, wholly acknowledged as stored, and the journal that
+ * says so is on disk. By name in an opened directory; never recursively. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "upload/base/file.h"
+#include "upload/engine_internal.h"
+
+static bool is_quarantined(const struct root *root, const struct stream *st,
+                           uint32_t file)
+{
+    for (size_t i = 0; i < root->quarantines; i++) {
+        if (root->quarantine[i].stream == st->id && root->quarantine[i].file == file) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* `.gpufl-window-ack.<channel>.<N>` holds the window's id: by it the existing agent knows
+ * why the payload is gone. \return false when the payload must stay. */
+static bool leave_ack(const struct sys *sys, int dir, const struct session *session,
+                      const char *channel, uint32_t number)
+{
+    char name[LAYOUT_PATH_MAX];
+    char line[UUID_TEXT + 1];
+    char *text;
+    size_t len;
+    struct sidecar sidecar;
+    layout_sidecar(name, channel, number);
+    if (file_read(sys, dir, name, IDENTITY_MAX_BYTES, &text, &len) != GPUFL_OK) {
+        return false;
+    }
+    gpufl_status status =
+        sidecar_parse(text, len, session->id, channel, number, &sidecar);
+    free(text);
+    if (status != GPUFL_OK) {
+        return false;
+    }
+    uuid_format(sidecar.window_id, line);
+    strcat(line, "\n");
+    layout_ack(name, channel, number);
+    int fd = sys->open_beneath(dir, name, O_WRONLY | O_CREAT | O_EXCL, 0644);
+    if (fd < 0) {
+        return errno == EEXIST;
+    }
+    bool whole =
+        file_pwrite_all(sys, fd, line, strlen(line), 0) == 0 && sys->fsync(fd) == 0;
+    close(fd);
+    return whole;
+}
+
+static void delete_one(struct stream *st, int dir, uint32_t number)
+{
+    const struct session *session = st->session;
+    const struct engine *engine = session->root->engine;
+    const struct sys *sys = engine->config.sys;
+    const char *channel = session->root->channel_name[st->channel];
+    char name[LAYOUT_PATH_MAX];
+    bool window = st->kind == STREAM_VERBATIM;
+    if (window && !leave_ack(sys, dir, session, channel, number)) {
+        return;
+    }
+    layout_numbered(name, channel, number, window);
+    if (sys->unlinkat(dir, name, 0) == 0) {
+        log_debug(engine->config.log, "cleanup.deleted", "session=%s file=%s",
+                  session->id, name);
+    }
+}
+
+static bool deletes(const struct stream *st)
+{
+    switch (st->session->root->engine->config.delete_acked) {
+    case DELETE_NEVER:
+        return false;
+    case DELETE_WINDOWS:
+        return st->kind == STREAM_VERBATIM && !st->keep;
+    case DELETE_ALL:
+        break;
+    }
+    return !st->keep &&
+           (st->kind == STREAM_VERBATIM || st->session->layout == SESSION_LIVE);
+}
+
+void cleanup_session(struct session *session)
+{
+    struct root *root = session->root;
+    const struct sys *sys = root->engine->config.sys;
+    int dir = -1;
+    if (journal_broken(root->journal) ||
+        journal_durable(root->journal) < journal_last(root->journal)) {
+        return; /* the next look, or the completion, comes back to it */
+    }
+    for (unsigned i = 0; i < session->streams; i++) {
+        struct stream *st = &session->stream[i];
+        if (!st->lowest || st->lowest >= st->file || !deletes(st)) {
+            continue;
+        }
+        if (dir < 0) {
+            dir = sys->open_beneath(root->fd, session->path, O_RDONLY | O_DIRECTORY, 0);
+        }
+        for (; dir >= 0 && st->lowest < st->file; st->lowest++) {
+            if (!is_quarantined(root, st, st->lowest)) {
+                delete_one(st, dir, st->lowest);
+            }
+        }
+    }
+    if (dir >= 0) {
+        close(dir);
+    }
+}
