@@ -92,6 +92,7 @@ static gpufl_status start_locked(const struct settings *settings)
 {
     struct session_dir dir = {
         .rotate_bytes = settings->rotate_bytes,
+        .rotate_after_ns = (int64_t)settings->rotate_after_ms * 1000000,
         .sync_each_write = settings->sync_each_write,
     };
     gpufl_status status =

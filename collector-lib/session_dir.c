@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "collector-lib/clock.h"
 #include "schema/layout.h"
 
 const char *channel_name(enum channel channel)
@@ -107,8 +108,12 @@ static int open_active(struct session_dir *dir, enum channel channel)
     struct channel_file *file = &dir->file[channel];
     file->fd = openat(dir->dir_fd, name,
                       O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
+    if (file->fd < 0) {
+        return -1;
+    }
     file->size_bytes = 0;
-    return file->fd < 0 ? -1 : 0;
+    file->first_write_ns = 0;
+    return 0;
 }
 
 static int fill_directory(struct session_dir *dir)
@@ -233,10 +238,22 @@ gpufl_status session_dir_append(struct session_dir *dir, enum channel channel,
         done += (size_t)n;
     }
     file->size_bytes += len;
+    file->first_write_ns = file->first_write_ns ? file->first_write_ns : clock_mono_ns();
     if (dir->sync_each_write && fdatasync(file->fd) < 0) {
         return GPUFL_ERR_IO;
     }
     return GPUFL_OK;
+}
+
+void session_dir_rotate_old(struct session_dir *dir, int64_t mono_ns)
+{
+    for (int c = 0; dir->rotate_after_ns && c < CHANNEL_COUNT; c++) {
+        const struct channel_file *file = &dir->file[c];
+        if (file->first_write_ns &&
+            mono_ns - file->first_write_ns >= dir->rotate_after_ns) {
+            rotate(dir, (enum channel)c);
+        }
+    }
 }
 
 void session_dir_close(struct session_dir *dir)

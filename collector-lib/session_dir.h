@@ -18,7 +18,8 @@ const char *channel_name(enum channel channel);
 struct channel_file {
     int fd;
     uint64_t size_bytes;
-    uint32_t rotated; /* number of the last sealed file */
+    uint32_t rotated;       /* number of the last sealed file */
+    int64_t first_write_ns; /* monotonic, of the active file; 0 = empty */
 };
 
 /** An open session. */
@@ -27,6 +28,7 @@ struct session_dir {
     int dir_fd;
     int lock_fd;
     uint64_t rotate_bytes;
+    int64_t rotate_after_ns; /* 0 = by size alone */
     bool sync_each_write;
     uint64_t lost_bytes; /* lines that no file took */
     struct channel_file file[CHANNEL_COUNT];
@@ -42,6 +44,9 @@ gpufl_status session_dir_open(struct session_dir *dir, const char *log_path);
  *  \return GPUFL_OK or GPUFL_ERR_IO with errno. */
 gpufl_status session_dir_append(struct session_dir *dir, enum channel channel,
                                 const char *lines, size_t len);
+
+/** Seals every active file that is older than rotate_after_ns and not empty. */
+void session_dir_rotate_old(struct session_dir *dir, int64_t mono_ns);
 
 /** Closes files and releases the lock. */
 void session_dir_close(struct session_dir *dir);

@@ -25,8 +25,8 @@ const char *settings_engine_name(enum gpufl_profiling_engine engine)
     return (unsigned)engine < OPTION_ENGINES ? option_engine_name[engine] : "?";
 }
 
-/* A whole decimal number in [1, max]; anything else is said and ignored. */
-static bool env_number(const char *name, uint64_t max, uint64_t *out)
+/* A whole decimal number in [min, max]; anything else is said and ignored. */
+static bool env_number(const char *name, uint64_t min, uint64_t max, uint64_t *out)
 {
     const char *value = getenv(name);
     if (!value || !*value) {
@@ -35,22 +35,22 @@ static bool env_number(const char *name, uint64_t max, uint64_t *out)
     char *end;
     errno = 0;
     unsigned long long number = strtoull(value, &end, 10);
-    if (errno || *end || value[0] == '-' || number == 0 || number > max) {
-        fprintf(stderr, "[GPUFL] %s=%s is ignored: it must be a number from 1 to %llu\n",
-                name, value, (unsigned long long)max);
+    if (errno || *end || value[0] == '-' || number < min || number > max) {
+        fprintf(stderr,
+                "[GPUFL] %s=%s is ignored: it must be a number from %llu to %llu\n", name,
+                value, (unsigned long long)min, (unsigned long long)max);
         return false;
     }
     *out = number;
     return true;
 }
 
-/* ---- the file
- * ---------------------------------------------------------------------------- */
+/* ---- the file ---- */
 
 /* The file's text lives while its strings are borrowed. */
 struct file {
     const char *path;
-    struct gpufl_init_options *into;
+    struct gpufl_init_options options; /* its strings may point into text */
     char text[CONFIG_MAX_BYTES + 1];
 };
 
@@ -58,7 +58,7 @@ static void take_member(void *arg, const char *key, enum flat_json_kind kind,
                         const char *value)
 {
     struct file *file = arg;
-    option_fields_take_member(file->into, file->path, key, kind, value);
+    option_fields_take_member(&file->options, file->path, key, kind, value);
 }
 
 static void take_file(struct file *file)
@@ -84,8 +84,7 @@ static void take_file(struct file *file)
     }
 }
 
-/* ---- checks
- * -------------------------------------------------------------------------------- */
+/* ---- checks ---- */
 
 static gpufl_status refuse_int(char why[256], const char *field, int value, int max)
 {
@@ -170,33 +169,38 @@ static void copy_values(const struct gpufl_init_options *o, struct settings *out
     out->debug = o->enable_debug_output;
     out->simulated_gpus = o->simulated_gpus;
     out->rotate_bytes = SETTINGS_ROTATE_BYTES;
-    env_number("GPUFL_LOG_ROTATE_BYTES", 1ull << 40, &out->rotate_bytes);
+    out->max_spool_bytes = SETTINGS_MAX_SPOOL_BYTES;
+    out->min_free_bytes = SETTINGS_MIN_FREE_BYTES;
+    env_number("GPUFL_LOG_ROTATE_BYTES", 1, 1ull << 40, &out->rotate_bytes);
+    env_number("GPUFL_LOG_ROTATE_AFTER_MS", 0, 1ull << 40, &out->rotate_after_ms);
+    env_number("GPUFL_LOG_MAX_SPOOL_BYTES", 0, 1ull << 50, &out->max_spool_bytes);
+    env_number("GPUFL_LOG_MIN_FREE_BYTES", 0, 1ull << 50, &out->min_free_bytes);
 }
 
 static gpufl_status join(const struct gpufl_init_options *given, struct file *file,
                          struct settings *out, char why[256])
 {
-    struct gpufl_init_options o = GPUFL_INIT_OPTIONS_DEFAULT;
+    struct gpufl_init_options *o = &file->options;
     const char *env_path = getenv("GPUFL_CONFIG_FILE");
     bool by_code = given->config_file && *given->config_file;
     file->path = by_code ? given->config_file : env_path;
-    file->into = &o;
+    *o = (struct gpufl_init_options)GPUFL_INIT_OPTIONS_DEFAULT;
     if (file->path && *file->path) {
         take_file(file);
     }
-    option_fields_take_env(&o);
-    option_fields_take_code(&o, given);
-    if (!o.enabled) {
+    option_fields_take_env(o);
+    option_fields_take_code(o, given);
+    if (!o->enabled) {
         return GPUFL_OFF;
     }
-    gpufl_status status = check_ranges(&o, why);
+    gpufl_status status = check_ranges(o, why);
     if (status == GPUFL_OK) {
         memset(out, 0, sizeof *out);
-        status = copy_strings(&o, out, why);
+        status = copy_strings(o, out, why);
     }
     if (status == GPUFL_OK) {
-        copy_values(&o, out);
-        say_once(&o);
+        copy_values(o, out);
+        say_once(o);
     }
     return status;
 }

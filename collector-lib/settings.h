@@ -10,7 +10,9 @@
 
 #include <gpufl/gpufl.h>
 
-#define SETTINGS_ROTATE_BYTES (64u << 20)
+#define SETTINGS_ROTATE_BYTES    (64u << 20)
+#define SETTINGS_MAX_SPOOL_BYTES (4ull << 30)
+#define SETTINGS_MIN_FREE_BYTES  (512ull << 20)
 
 struct settings {
     char app_name[256];
@@ -24,7 +26,10 @@ struct settings {
     bool sync_each_write;
     bool debug;
     int simulated_gpus;
-    uint64_t rotate_bytes; /* GPUFL_LOG_ROTATE_BYTES */
+    uint64_t rotate_bytes;    /* GPUFL_LOG_ROTATE_BYTES */
+    uint64_t rotate_after_ms; /* GPUFL_LOG_ROTATE_AFTER_MS, 0 = never */
+    uint64_t max_spool_bytes; /* GPUFL_LOG_MAX_SPOOL_BYTES, 0 = no limit */
+    uint64_t min_free_bytes;  /* GPUFL_LOG_MIN_FREE_BYTES, 0 = no limit */
 };
 
 /** True when GPUFL_DISABLED says so. */

@@ -23,8 +23,7 @@ static void add(struct summary_figure *figure, int64_t value)
     figure->max = value > figure->max ? value : figure->max;
 }
 
-/* ---- scopes that have begun: open addressing, linear probing
- * --------------------------- */
+/* ---- scopes that have begun: open addressing, linear probing ---- */
 
 static size_t home_of(const struct summary *s, uint64_t instance)
 {
@@ -86,8 +85,7 @@ static void release(struct summary *s, struct summary_open *slot)
     s->opens--;
 }
 
-/* ---- scopes by name
- * ---------------------------------------------------------------------- */
+/* ---- scopes by name ---- */
 
 /* Names have small ids: the array is indexed by them until the report sorts it. */
 static struct summary_scope *scope_of(struct summary *s, uint32_t name_id)
@@ -135,8 +133,7 @@ void summary_row(struct summary *s, const struct row *row)
     }
 }
 
-/* ---- figures
- * --------------------------------------------------------------------------------- */
+/* ---- figures ---- */
 
 void summary_host(struct summary *s, const struct host_sample *sample)
 {
@@ -156,8 +153,7 @@ void summary_gpu(struct summary *s, unsigned at, const struct gpu_sample *sample
     add(&d->used_mib, sample->used_mib);
 }
 
-/* ---- the text
- * ---------------------------------------------------------------------------------- */
+/* ---- the text ---- */
 
 static int by_total(const void *left, const void *right)
 {

@@ -14,6 +14,7 @@
 #include "collector-lib/clock.h"
 #include "collector-lib/records.h"
 #include "collector-lib/sampler.h"
+#include "collector-lib/spool.h"
 #include "collector-lib/summary.h"
 
 #define BEAT_MS   40
@@ -48,11 +49,18 @@ struct writer {
     uint64_t scope_batches;
     uint64_t dropped_before;
     struct summary summary;
+    struct spool spool;
     int64_t open_regions; /* scopes and phases that keep the sampler on */
     bool failure_said;
 };
 
-static void put(struct writer *w, enum channel channel)
+static int64_t wall_ns(const struct writer *w)
+{
+    return clock_mono_ns() + w->context.anchor_ns;
+}
+
+/* Also while recording is paused: the few lines that open and close a session. */
+static void put_always(struct writer *w, enum channel channel)
 {
     if (w->text.failed) {
         return; /* out of memory: the lines are lost, the session goes on */
@@ -65,14 +73,26 @@ static void put(struct writer *w, enum channel channel)
                 "space or check the directory\n",
                 w->settings.log_path, w->dir.id, channel_name(channel), strerror(errno));
     }
+    spool_wrote(&w->spool, w->text.len);
     atomic_store_explicit(&w->bytes_lost, w->dir.lost_bytes, memory_order_relaxed);
     atomic_fetch_add_explicit(&w->bytes_written, w->text.len, memory_order_relaxed);
+}
+
+static void put(struct writer *w, enum channel channel)
+{
+    if (!w->spool.paused) {
+        put_always(w, channel);
+    } else if (w->text.len && !w->text.failed) {
+        spool_lost(&w->spool, w->text.data, w->text.len, wall_ns(w));
+        w->dir.lost_bytes += w->text.len;
+        atomic_store_explicit(&w->bytes_lost, w->dir.lost_bytes, memory_order_relaxed);
+    }
 }
 
 static void put_everywhere(struct writer *w)
 {
     for (int c = 0; c < CHANNEL_COUNT; c++) {
-        put(w, (enum channel)c);
+        put_always(w, (enum channel)c);
     }
 }
 
@@ -110,7 +130,7 @@ static void follow_row(struct writer *w, const struct row *row)
 static void write_names(struct writer *w)
 {
     uint32_t known = atomic_load_explicit(&w->names->count, memory_order_acquire);
-    if (known > w->names_written) {
+    if (known > w->names_written && !w->spool.paused) {
         text_clear(&w->text);
         record_dictionary(&w->text, &w->context, w->names, w->names_written, known);
         put_everywhere(w);
@@ -179,6 +199,7 @@ static void close_session(struct writer *w)
     text_clear(&w->text);
     record_shutdown(&w->text, &w->context, clock_mono_ns());
     put_everywhere(w);
+    spool_write_marker(&w->spool);
     w->summary.end_ns = clock_mono_ns();
 }
 
@@ -216,6 +237,15 @@ static void tell_flushed(struct writer *w, uint64_t asked)
     pthread_mutex_unlock(&w->lock);
 }
 
+/* Age of files and share of the disk, before anything is written. */
+static void keep_house(struct writer *w)
+{
+    session_dir_rotate_old(&w->dir, clock_mono_ns());
+    if (spool_check(&w->spool, clock_mono_ns(), wall_ns(w))) {
+        w->names_written = 0; /* readers may have lost names: all of them again */
+    }
+}
+
 static void *run(void *arg)
 {
     struct writer *w = arg;
@@ -223,6 +253,7 @@ static void *run(void *arg)
     open_session(w);
     do {
         uint64_t asked = flush_asked(w); /* before the drain that serves it */
+        keep_house(w);
         drain(w);
         sample_if_due(w);
         tell_flushed(w, asked);
@@ -274,6 +305,9 @@ gpufl_status writer_start(const struct settings *settings, const struct session_
     w->names = names;
     w->generation = generation;
     w->dropped_before = rings_dropped(rings);
+    w->spool = (struct spool){.max_bytes = settings->max_spool_bytes,
+                              .min_free_bytes = settings->min_free_bytes,
+                              .dir_fd = w->dir.dir_fd};
     w->context = (struct record_context){
         .session_id = w->dir.id,
         .app = w->settings.app_name,

@@ -25,8 +25,7 @@ void rig_advance_ms(uint64_t ms)
     clock_ms += ms;
 }
 
-/* ---- the backend
- * ----------------------------------------------------------------------------- */
+/* ---- the backend ---- */
 
 static struct rig_request *stored_with(struct rig *rig, const struct rig_request *like,
                                        bool by_id)
@@ -162,8 +161,7 @@ static void no_wakeup(void *self)
     (void)self;
 }
 
-/* ---- the engine
- * --------------------------------------------------------------------------------- */
+/* ---- the engine ---- */
 
 void rig_open(struct rig *rig)
 {

@@ -220,8 +220,7 @@ static void rotated_files_are_read_in_order_and_then_the_active_one(void **state
     close_rig(rig);
 }
 
-/* ---- answers
- * ---------------------------------------------------------------------------------- */
+/* ---- answers ---- */
 
 static int fail_five_times(struct rig *rig, const struct rig_request *r)
 {
@@ -556,8 +555,7 @@ static void an_outage_costs_few_requests_and_no_spinning(void **state)
     close_rig(rig);
 }
 
-/* ---- restarts and the journal
- * ------------------------------------------------------------------- */
+/* ---- restarts and the journal ---- */
 
 static void after_a_crash_the_same_range_is_offered_under_the_same_id(void **state)
 {

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The collector's share of the disk, and an agent that frees it."""
+import json
+import subprocess
+import sys
+
+import lib
+from lib import check, equal, until
+import test_collector as collector
+
+
+def _start(place, part, **env):
+    process = subprocess.Popen([lib.BUILD / "tests/e2e/job", place.logs, part],
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                               env=lib.environment({k: str(v) for k, v in env.items()}))
+    place.processes.append(process)
+    return process, place.logs / process.stdout.readline().strip()
+
+
+def quiet_channels_rotate_by_age(place):
+    session = lib.job(place, 1.0, env={"GPUFL_LOG_ROTATE_AFTER_MS": "200"})
+    check(2 <= len(list(session.glob("system.*.log"))) <= 6, "sealed files in a second")
+    collector.paired(session)
+    for channel in ("device", "scope", "system"):
+        equal(collector.records(session, channel)[-1]["type"], "shutdown", f"end of {channel}")
+
+
+def a_full_spool_pauses_says_so_and_goes_on(place):
+    process, session = _start(place, "stream", GPUFL_LOG_ROTATE_BYTES=50000,
+                              GPUFL_LOG_MAX_SPOOL_BYTES=400000)
+    until(lambda: list(session.glob(".gpufl-transport-loss.spool.0.json")), "it pauses")
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    agent = lib.agent(place, backend.url, "--delete-acked=acknowledged")
+    _, errors = process.communicate(timeout=30 * lib.SLOW)
+    check("recording pauses" in errors and "recording goes on" in errors, errors)
+    marker = json.loads((session / ".gpufl-transport-loss.spool.0.json").read_text())
+    equal((marker["type"], marker["channel"]), ("transport_window_loss", "spool"), "marker")
+    check(marker["reason"].startswith("spool_budget_exceeded:spool_bytes="), marker["reason"])
+    check(marker["lines"] > 0 and marker["last_ns"] >= marker["first_ns"], "what was lost, and when")
+    # A session with a loss is delivered and never reported complete.
+    until(lambda: backend.export(session.name, "scope").endswith(
+        (session / "scope.log").read_bytes()[-200:]), "everything else is delivered")
+    names = backend.export(session.name, "scope").count(b"scope_name_dict")
+    check(names > 1, f"the names are written again after the pause ({names} dictionaries)")
+    agent.terminate()
+    agent.wait()
+    check(not backend.complete(session.name), "not complete")
+
+
+def files_that_vanished_before_they_were_sent_hold_the_channel(place):
+    session = lib.job(place, 0.5, env={"GPUFL_LOG_ROTATE_BYTES": "3000"})
+    (session / "system.1.log").unlink()
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    done = lib.upload(place, backend.url)
+    equal(done.returncode, 1, "exit code")
+    check("missing" in done.result["message"], done.result["message"])
+    equal(backend.export(session.name, "system"), b"", "nothing of it in a wrong order")
+    check(backend.export(session.name, "scope"), "the other channels go on")
+
+
+def a_recording_goes_through_a_small_spool_without_loss(place):
+    """7 MB through 2.5 MB, an agent deleting what is acknowledged."""
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    lib.agent(place, backend.url, "--delete-acked=acknowledged", "--flush-interval=20ms",
+              "--max-requests-per-second=0")
+    process, session = _start(place, "stream", GPUFL_LOG_ROTATE_BYTES=100000,
+                              GPUFL_LOG_MAX_SPOOL_BYTES=2500000)
+    _, errors = process.communicate(timeout=60 * lib.SLOW)
+    equal(errors, "", "no pause")
+    until(lambda: backend.complete(session.name), "complete", 60)
+    stored = backend.export(session.name, "scope")
+    check(len(stored) > 4_000_000, f"{len(stored)} bytes")
+    pairs, dropped = {}, 0
+    for line in stored.splitlines():
+        record = json.loads(line)
+        for row in record.get("rows", []):
+            pairs[row[1]] = pairs.get(row[1], 0) + 1
+        for c in record.get("capabilities", []):
+            if c["reason_code"].startswith("ring_full"):
+                dropped = int(c["reason_code"].split(":")[1])
+    equal((len(pairs) + dropped, set(pairs.values())), (60000, {2}), "every pair once")
+    left = list(session.glob("scope.*.log"))
+    equal(left, [], "sealed files that are acknowledged are gone")
+    check((session / "scope.log").exists(), "the active file stays")
+
+
+def nothing_is_deleted_unless_asked_for(place):
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    session = lib.job(place, 0.5, env={"GPUFL_LOG_ROTATE_BYTES": "3000"})
+    before = sorted(f.name for f in session.iterdir())
+    process = lib.agent(place, backend.url, "--exit-when-drained")
+    equal(process.wait(30 * lib.SLOW), 0, "exit code")
+    equal(sorted(f.name for f in session.iterdir()), before, "files")
+
+
+if __name__ == "__main__":
+    lib.main(sys.modules[__name__])
