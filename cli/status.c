@@ -39,6 +39,7 @@ struct channel_state {
     uint64_t refused_lines;
     uint64_t waiting_bytes;
     uint32_t waiting_files;
+    bool front_missing;
 };
 
 static const struct report_stream *stream_of(const struct status *s, const char *path,
@@ -64,6 +65,7 @@ static struct channel_state state_of(const struct status *s, const char *path,
     if (known) {
         out.settled_lines = known->fact.lines;
         out.refused_lines = known->fact.refused_lines;
+        out.front_missing = known->fact.marks & MARK_GAP;
     }
     if (scan->layout == SESSION_WINDOWS) {
         out.waiting_files = file <= c->highest ? c->highest - file + 1 : 0;
@@ -96,13 +98,15 @@ static void show_channel(struct status *s, const struct scan_channel *c,
                          const struct channel_state *state, bool first)
 {
     bool waits = state->waiting_files || state->waiting_bytes;
-    s->all_sent = s->all_sent && !waits && !state->refused_lines;
+    s->all_sent = s->all_sent && !waits && !state->refused_lines && !state->front_missing;
     if (s->json) {
         printf("%s{\"channel\":\"%s\",\"settled_lines\":%" PRIu64
                ",\"refused_lines\":%" PRIu64
-               ",\"waiting_files\":%u,\"waiting_bytes\":%" PRIu64 "}",
+               ",\"waiting_files\":%u,\"waiting_bytes\":%" PRIu64
+               ",\"front_missing\":%s}",
                first ? "" : ",", c->name, state->settled_lines, state->refused_lines,
-               state->waiting_files, state->waiting_bytes);
+               state->waiting_files, state->waiting_bytes,
+               state->front_missing ? "true" : "false");
     } else {
         printf("  %-10s %12" PRIu64 " lines settled", c->name, state->settled_lines);
         if (state->waiting_files) {
@@ -113,6 +117,9 @@ static void show_channel(struct status *s, const struct scan_channel *c,
         }
         if (state->refused_lines) {
             printf(", %" PRIu64 " lines refused", state->refused_lines);
+        }
+        if (state->front_missing) {
+            fputs(", its first files were gone", stdout);
         }
         putchar('\n');
     }
@@ -129,12 +136,13 @@ static void show_session(struct status *s, const struct selected *session, bool 
     if (s->json) {
         printf(
             "%s{\"session_id\":\"%s\",\"path\":\"%s\",\"writer\":\"%s\",\"complete\":%s,"
-            "\"channels\":[",
-            first ? "" : ",", session->id, session->path, writer,
-            done ? "true" : "false");
+            "\"recording_loss\":%s,\"channels\":[",
+            first ? "" : ",", session->id, session->path, writer, done ? "true" : "false",
+            scan.has_loss ? "true" : "false");
     } else {
-        printf("%s  writer %s%s\n", session->path, writer,
-               done ? ", complete at the backend" : "");
+        printf("%s  writer %s%s%s\n", session->path, writer,
+               done ? ", complete at the backend" : "",
+               scan.has_loss ? ", lines were dropped while recording" : "");
     }
     for (unsigned i = 0; i < scan.channels; i++) {
         struct channel_state state = state_of(s, session->path, &scan, &scan.channel[i]);

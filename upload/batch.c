@@ -247,10 +247,30 @@ static enum made nothing_whole(struct stream *st, const struct tail_chunk *chunk
     return final ? torn_end(st, chunk->len) : MADE_NOTHING;
 }
 
+/* Its first files are gone: delivered and deleted by somebody whose journal is not ours,
+ * or lost. What is there is sent; the session is not reported complete. */
+static bool begins_later(struct stream *st)
+{
+    const struct session *session = st->session;
+    struct engine *engine = session->root->engine;
+    if (session->layout != SESSION_LIVE || st->id || st->file >= st->lowest) {
+        return false;
+    }
+    st->file = st->lowest;
+    st->gap = true;
+    engine_problem(engine,
+                   "session %s, channel %s begins at file %u: the earlier ones are gone",
+                   session->id, session->root->channel_name[st->channel], st->file);
+    return true;
+}
+
 static enum made read_problem(struct stream *st, gpufl_status status)
 {
     struct session *session = st->session;
     if (status == GPUFL_ERR_NOT_FOUND) {
+        if (begins_later(st)) {
+            return MADE_STEP;
+        }
         if (session->layout == SESSION_LIVE && st->file <= st->highest) {
             stream_hold(st, "a file is missing before the newest one");
         }

@@ -87,6 +87,13 @@ static bool deletes(const struct stream *st)
            (st->kind == STREAM_VERBATIM || st->session->layout == SESSION_LIVE);
 }
 
+/* Of a live channel the newest sealed file stays: it tells which number the active one
+ * has, also to a reader without our journal. */
+static uint32_t delete_before(const struct stream *st)
+{
+    return st->kind == STREAM_BATCHED && st->highest < st->file ? st->highest : st->file;
+}
+
 void cleanup_session(struct session *session)
 {
     struct root *root = session->root;
@@ -98,13 +105,14 @@ void cleanup_session(struct session *session)
     }
     for (unsigned i = 0; i < session->streams; i++) {
         struct stream *st = &session->stream[i];
-        if (!st->lowest || st->lowest >= st->file || !deletes(st)) {
+        uint32_t end = delete_before(st);
+        if (!st->lowest || st->lowest >= end || !deletes(st)) {
             continue;
         }
         if (dir < 0) {
             dir = sys->open_beneath(root->fd, session->path, O_RDONLY | O_DIRECTORY, 0);
         }
-        for (; dir >= 0 && st->lowest < st->file; st->lowest++) {
+        for (; dir >= 0 && st->lowest < end; st->lowest++) {
             if (!is_quarantined(root, st, st->lowest)) {
                 delete_one(st, dir, st->lowest);
             }

@@ -46,6 +46,7 @@ struct stream {
     bool queued;
     bool held;       /**< until something changes in the directory */
     bool keep;       /**< something of it was taken without proof that it is stored */
+    bool gap;        /**< its first files were gone before we came */
     bool drained;    /**< nothing unsettled at the last look */
     bool parked;     /**< its next line, or its last, is the channel's shutdown */
     bool final_file; /**< a final gzip file was read to its end */

@@ -39,7 +39,7 @@ uint64_t fact_append_stream(struct journal *journal, const struct fact_stream *f
     bytes_put_uint(b, f->sequence, 4);
     bytes_put_uint(b, f->lines, 8);
     bytes_put_uint(b, f->refused_lines, 8);
-    bytes_put_uint(b, f->keep, 1);
+    bytes_put_uint(b, f->marks, 1);
     bytes_put_string(b, f->path);
     bytes_put_string(b, f->channel);
     return out_append(&out, journal, FACT_STREAM);
@@ -55,7 +55,7 @@ bool fact_read_stream(const struct journal_record *record, struct fact_stream *f
     f->sequence = (uint32_t)bytes_get_uint(&b, 4);
     f->lines = bytes_get_uint(&b, 8);
     f->refused_lines = bytes_get_uint(&b, 8);
-    f->keep = (uint8_t)bytes_get_uint(&b, 1);
+    f->marks = (uint8_t)bytes_get_uint(&b, 1);
     bytes_get_string(&b, f->path, sizeof f->path);
     bytes_get_string(&b, f->channel, sizeof f->channel);
     return !b.bad && f->kind <= STREAM_VERBATIM && layout_channel_ok(f->channel);

@@ -31,6 +31,8 @@ enum settled_how {
     SETTLED_UNPROVEN = 3, /**< acknowledged, but not as stored: files are kept */
 };
 
+enum { MARK_KEEP = 1 /* its files are never deleted */, MARK_GAP = 2 /* begins late */ };
+
 struct fact_stream {
     uint32_t stream;
     uint8_t kind;
@@ -39,7 +41,7 @@ struct fact_stream {
     uint32_t sequence; /**< last one used */
     uint64_t lines;    /**< settled so far */
     uint64_t refused_lines;
-    uint8_t keep; /**< 1: files of it are never deleted */
+    uint8_t marks; /**< MARK_KEEP | MARK_GAP */
     char path[FACTS_PATH_MAX];
     char channel[LAYOUT_CHANNEL_MAX + 1];
 };

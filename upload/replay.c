@@ -70,7 +70,8 @@ static void replay_stream(struct replay *replay, const struct journal_record *re
     st->sequence = fact.sequence;
     st->lines = fact.lines;
     st->refused_lines = fact.refused_lines;
-    st->keep = fact.keep;
+    st->keep = fact.marks & MARK_KEEP;
+    st->gap = fact.marks & MARK_GAP;
     /* A channel that is not followed this time keeps its place and stands in nobody's
      * way. */
     st->drained = st->parked = st->channel >= replay->root->channels.count;
@@ -174,14 +175,15 @@ void replay_record(void *arg, const struct journal_record *record)
 
 struct fact_stream stream_fact(const struct stream *st)
 {
-    struct fact_stream fact = {.stream = st->id,
-                               .kind = st->kind,
-                               .file = st->file,
-                               .offset = st->offset,
-                               .sequence = st->sequence,
-                               .lines = st->lines,
-                               .refused_lines = st->refused_lines,
-                               .keep = st->keep};
+    struct fact_stream fact = {
+        .stream = st->id,
+        .kind = st->kind,
+        .file = st->file,
+        .offset = st->offset,
+        .sequence = st->sequence,
+        .lines = st->lines,
+        .refused_lines = st->refused_lines,
+        .marks = (uint8_t)((st->keep ? MARK_KEEP : 0) | (st->gap ? MARK_GAP : 0))};
     strcpy(fact.path, st->session->path);
     strcpy(fact.channel, st->session->root->channel_name[st->channel]);
     return fact;

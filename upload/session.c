@@ -79,7 +79,7 @@ bool session_blocked(const struct session *session)
         return true;
     }
     for (unsigned i = 0; i < session->streams; i++) {
-        if (session->stream[i].refused_lines) {
+        if (session->stream[i].refused_lines || session->stream[i].gap) {
             return true;
         }
     }

@@ -20,9 +20,6 @@ struct target {
     char channel[LAYOUT_CHANNEL_MAX + 1];
     uint32_t file;
     uint64_t offset;
-    bool active; /* offset is in the active file: its number is above `file`, which may be
-                    gone when sealed files are deleted */
-    uint32_t active_file; /* as first told by the holder, 0 = not yet */
     bool reached;
 };
 
@@ -60,7 +57,6 @@ static struct target target_of(const struct sys *sys, int root, const char *path
     } else if (channel->active_bytes > 0 || channel->highest == 0) {
         t.file = layout == SESSION_LIVE ? channel->highest + 1 : 1;
         t.offset = channel->active_bytes;
-        t.active = layout == SESSION_LIVE;
     } else {
         t.file = channel->highest;
         t.offset = sealed_size(sys, root, path, channel);
@@ -95,9 +91,6 @@ static void see(void *arg, const struct progress_line *line)
     for (size_t i = 0; i < targets->count; i++) {
         struct target *t = &targets->target[i];
         if (strcmp(t->path, line->path) == 0 && strcmp(t->channel, line->channel) == 0) {
-            if (t->active && !t->active_file && line->file >= t->file) {
-                t->file = t->active_file = line->file;
-            }
             t->reached = line->file > t->file ||
                          (line->file == t->file && line->offset >= t->offset);
         }

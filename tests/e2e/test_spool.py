@@ -45,17 +45,39 @@ def a_full_spool_pauses_says_so_and_goes_on(place):
     agent.terminate()
     agent.wait()
     check(not backend.complete(session.name), "not complete")
+    told = place.run("gpufl", "status", place.logs)
+    check("lines were dropped while recording" in told.stdout, told.stdout)
 
 
-def files_that_vanished_before_they_were_sent_hold_the_channel(place):
+def a_file_missing_in_the_middle_holds_its_channel(place):
     session = lib.job(place, 0.5, env={"GPUFL_LOG_ROTATE_BYTES": "3000"})
-    (session / "system.1.log").unlink()
+    check((session / "scope.3.log").exists(), "three sealed files")
+    (session / "scope.2.log").unlink()
     backend = lib.Backend(place, "--api-key", lib.KEY)
     done = lib.upload(place, backend.url)
     equal(done.returncode, 1, "exit code")
     check("missing" in done.result["message"], done.result["message"])
-    equal(backend.export(session.name, "system"), b"", "nothing of it in a wrong order")
-    check(backend.export(session.name, "scope"), "the other channels go on")
+    equal(backend.export(session.name, "scope"), (session / "scope.1.log").read_bytes(),
+          "nothing in a wrong order")
+    check(backend.export(session.name, "system"), "the other channels go on")
+
+
+def a_missing_front_is_said_and_the_rest_is_sent(place):
+    """As after a sidecar whose state went with it."""
+    session = lib.job(place, 0.5, env={"GPUFL_LOG_ROTATE_BYTES": "3000"})
+    (session / "scope.1.log").unlink()
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    for _ in range(2):
+        done = lib.upload(place, backend.url)
+        equal(done.returncode, 1, "exit code")
+        check(not backend.complete(session.name), "not reported complete")
+        whole = b"".join(f.read_bytes() for f in sorted(
+            session.glob("scope.*.log"), key=lambda f: int(f.name.split(".")[1])))
+        equal(backend.export(session.name, "scope"), whole + (session / "scope.log").read_bytes(),
+              "all that is there, once")
+    told = place.run("gpufl", "status", place.logs)
+    equal(told.returncode, 1, "status: not everything")
+    check("its first files were gone" in told.stdout, told.stdout)
 
 
 def a_recording_goes_through_a_small_spool_without_loss(place):
@@ -80,7 +102,7 @@ def a_recording_goes_through_a_small_spool_without_loss(place):
                 dropped = int(c["reason_code"].split(":")[1])
     equal((len(pairs) + dropped, set(pairs.values())), (60000, {2}), "every pair once")
     left = list(session.glob("scope.*.log"))
-    equal(left, [], "sealed files that are acknowledged are gone")
+    equal(len(left), 1, "of the sealed files the newest stays")
     check((session / "scope.log").exists(), "the active file stays")
 
 
