@@ -87,9 +87,10 @@ $(B)/%.o: %.c $(B)/.flags
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_FLAGS) -MMD -MP -c -o $@ $<
 
+# nodelete: its writer thread and the threads' destructors outlive a dlclose
 $(B)/libgpufl.so: $(call obj,$(SCHEMA) $(COLLECTOR)) collector-lib/exports.map
 	$(call say,LINK)
-	$(Q)$(CC) $(ALL_FLAGS) $(LDFLAGS) -shared -Wl,-soname,libgpufl.so.0 \
+	$(Q)$(CC) $(ALL_FLAGS) $(LDFLAGS) -shared -Wl,-soname,libgpufl.so.0,-z,nodelete \
 	  -Wl,--version-script=collector-lib/exports.map -o $@ $(filter %.o,$^) -ldl -pthread
 	$(Q)ln -sf libgpufl.so $(B)/libgpufl.so.0
 

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""However the job ends, its result is its own and what it recorded is delivered."""
+import json
+import signal
+import sys
+
+import lib
+from lib import check, equal
+import test_collector as collector
+
+WAYS = {
+    "kill": -signal.SIGKILL,
+    "term": -signal.SIGTERM,
+    "abort": -signal.SIGABRT,
+    "segfault": -signal.SIGSEGV,
+    "_exit": 7,
+    "return": 7,
+    "exec": 7,
+}
+# The sanitizers' own handlers would change the exit code.
+SANITIZERS = "handle_segv=0:handle_abort=0"
+AT_MOST_LOST_NS = 100_000_000
+
+
+def _die(place, way, *more):
+    done = place.run("tests/e2e/dying", place.logs, way, *more,
+                     env={"ASAN_OPTIONS": SANITIZERS, "TSAN_OPTIONS": SANITIZERS})
+    session, end_ns = done.stdout.split()
+    return done, place.logs / session, int(end_ns)
+
+
+def _whole_lines(session, channel):
+    data = lib.on_disk(session, channel)
+    return data[:data.rfind(b"\n") + 1]
+
+
+def _last_event_ns(session):
+    last = 0
+    for line in _whole_lines(session, "scope").splitlines():
+        record = json.loads(line)
+        for row in record.get("rows", []):
+            last = max(last, record["base_time_ns"] + row[0])
+    return last
+
+
+def the_jobs_end_is_its_own_and_at_most_100_ms_are_missing(place):
+    sessions = []
+    for way, code in WAYS.items():
+        done, session, end_ns = _die(place, way)
+        equal((done.returncode, done.stderr), (code, ""), f"{way}: exit code, errors")
+        missing_ns = end_ns - _last_event_ns(session)
+        check(missing_ns <= AT_MOST_LOST_NS * lib.SLOW, f"{way}: {missing_ns / 1e6} ms missing")
+        check(collector.unlocked(session), f"{way}: the lock frees itself")
+        sessions.append(session)
+    told = place.run("gpufl", "status", place.logs)
+    equal(told.stdout.count("writer ended"), len(WAYS), "writers that ended")
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    lib.upload(place, backend.url)
+    for session in sessions:
+        for channel in lib.CHANNELS:
+            equal(backend.export(session.name, channel), _whole_lines(session, channel),
+                  f"{channel}: the whole lines, and no torn one")
+
+
+def a_library_that_is_unloaded_while_it_records_harms_nobody(place):
+    done, session, _ = _die(place, "unload", lib.BUILD / "libgpufl.so")
+    equal((done.returncode, done.stderr), (7, ""), "exit code, errors")
+    check(collector.records(session, "device"), "the session is there")
+
+
+if __name__ == "__main__":
+    lib.main(sys.modules[__name__])
