@@ -31,6 +31,10 @@ struct gpu_sample {
     int64_t used_mib, free_mib, total_mib;
     int64_t clock_gfx_mhz, clock_sm_mhz, clock_mem_mhz;
     int64_t throttle_power, throttle_thermal; /**< 0 or 1 */
+    int64_t fan_pct, temp_mem_c, temp_junction_c, voltage_mv;
+    int64_t energy_uj;                      /**< since the driver was loaded */
+    int64_t pcie_rx_bps, pcie_tx_bps;       /**< bytes a second */
+    int64_t ecc_corrected, ecc_uncorrected; /**< since the driver was loaded */
 };
 
 /** An opened source; made by a gpu_source's open, used by the writer thread alone. */

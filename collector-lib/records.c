@@ -36,10 +36,11 @@ static void json_devices(struct text *out, const struct record_state *state)
         text_printf(out,
                     ",\"clk_gfx_mhz\":%" PRId64 ",\"clk_sm_mhz\":%" PRId64
                     ",\"clk_mem_mhz\":%" PRId64 ",\"throttle_pwr\":%" PRId64
-                    ",\"throttle_therm\":%" PRId64
-                    ",\"pcie_rx_bw_bps\":-1,\"pcie_tx_bw_bps\":-1}",
+                    ",\"throttle_therm\":%" PRId64 ",\"pcie_rx_bw_bps\":%" PRId64
+                    ",\"pcie_tx_bw_bps\":%" PRId64 "}",
                     s->clock_gfx_mhz, s->clock_sm_mhz, s->clock_mem_mhz,
-                    flag(s->throttle_power), flag(s->throttle_thermal));
+                    flag(s->throttle_power), flag(s->throttle_thermal), s->pcie_rx_bps,
+                    s->pcie_tx_bps);
     }
     text_puts(out, "]");
 }
@@ -224,6 +225,25 @@ void record_scopes(struct text *out, const struct record_context *context,
     }
 }
 
+static int64_t pcie_bps(const struct gpu_sample *s)
+{
+    return s->pcie_rx_bps < 0 || s->pcie_tx_bps < 0 ? GPU_NOT_AVAILABLE
+                                                    : s->pcie_rx_bps + s->pcie_tx_bps;
+}
+
+static void comma_more(struct text *out, const struct gpu_sample *s)
+{
+    comma_i64(out, s->fan_pct);
+    comma_i64(out, s->temp_mem_c);
+    comma_i64(out, s->temp_junction_c);
+    comma_i64(out, s->voltage_mv);
+    comma_i64(out, s->energy_uj);
+    comma_i64(out, s->clock_mem_mhz);
+    comma_i64(out, pcie_bps(s));
+    comma_i64(out, s->ecc_corrected);
+    comma_i64(out, s->ecc_uncorrected);
+}
+
 void record_device_metrics(struct text *out, const struct record_context *context,
                            const struct metric_row *rows, size_t count, uint64_t batch_id)
 {
@@ -241,6 +261,7 @@ void record_device_metrics(struct text *out, const struct record_context *contex
         comma_i64(out, s->used_mib);
         comma_i64(out, s->total_mib);
         comma_i64(out, s->clock_sm_mhz);
+        comma_more(out, s);
         text_append(out, "]", 1);
     }
     text_puts(out, "]}\n");

@@ -3,19 +3,23 @@
  *
  * The declarations are our own, after the NVML API reference (nvml.h is not needed to
  * build); the soname's ABI is stable. A call that fails, or that an older driver lacks,
- * leaves the figure at GPU_NOT_AVAILABLE. The PCIe throughput query is not made here: it
- * blocks for about 20 ms a direction and a GPU. */
+ * leaves the figure at GPU_NOT_AVAILABLE. The PCIe throughput query blocks for about 20
+ * ms a direction and a GPU, so it has a thread of its own. NVML has no voltage. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "collector-lib/gpu_source.h"
+#include "collector-lib/slow_query.h"
 
 typedef struct nvml_device *nvml_device; /* opaque pointer of the driver */
 
 enum { NVML_SUCCESS = 0, NVML_TEMPERATURE_GPU = 0 };
 enum { NVML_CLOCK_GRAPHICS = 0, NVML_CLOCK_SM = 1, NVML_CLOCK_MEM = 2 };
+enum { NVML_PCIE_TX = 0, NVML_PCIE_RX = 1 };
+enum { NVML_ECC_CORRECTED = 0, NVML_ECC_UNCORRECTED = 1, NVML_ECC_VOLATILE = 0 };
+enum { NVML_DEVICE_MEMORY = 2, NVML_VALUE_UINT = 1, NVML_FIELD_MEMORY_TEMP = 82 };
 #define NVML_REASON_SW_POWER_CAP 0x4ull
 #define NVML_REASON_SW_THERMAL   0x20ull
 
@@ -29,6 +33,15 @@ struct nvml_pci {
     char legacy_id[16];
     unsigned domain, bus, device, device_id, subsystem_id;
     char id[32];
+};
+struct nvml_field {
+    unsigned id, scope;
+    long long timestamp_us, latency_us;
+    int type, status;
+    union {
+        unsigned u;
+        double widest;
+    } value;
 };
 
 struct nvml {
@@ -46,6 +59,11 @@ struct nvml {
     int (*power)(nvml_device, unsigned *);
     int (*clock)(nvml_device, int, unsigned *);
     int (*reasons)(nvml_device, unsigned long long *);
+    int (*fan)(nvml_device, unsigned, unsigned *);
+    int (*fields)(nvml_device, int, struct nvml_field *);
+    int (*energy)(nvml_device, unsigned long long *);
+    int (*ecc)(nvml_device, int, int, int, unsigned long long *);
+    int (*pcie)(nvml_device, int, unsigned *);
 };
 
 struct gpu_handle {
@@ -53,6 +71,7 @@ struct gpu_handle {
     struct nvml api;
     unsigned count;
     nvml_device device[GPU_MAX];
+    struct slow_query *pcie;
 };
 
 static const struct {
@@ -77,6 +96,11 @@ static const struct {
     {"nvmlDeviceGetClockInfo", NULL, offsetof(struct nvml, clock), false},
     {"nvmlDeviceGetCurrentClocksEventReasons",
      "nvmlDeviceGetCurrentClocksThrottleReasons", offsetof(struct nvml, reasons), false},
+    {"nvmlDeviceGetFanSpeed_v2", NULL, offsetof(struct nvml, fan), false},
+    {"nvmlDeviceGetFieldValues", NULL, offsetof(struct nvml, fields), false},
+    {"nvmlDeviceGetTotalEnergyConsumption", NULL, offsetof(struct nvml, energy), false},
+    {"nvmlDeviceGetMemoryErrorCounter", NULL, offsetof(struct nvml, ecc), false},
+    {"nvmlDeviceGetPcieThroughput", NULL, offsetof(struct nvml, pcie), false},
 };
 
 static bool load_symbols(void *library, struct nvml *api)
@@ -109,8 +133,24 @@ static void find_devices(struct gpu_handle *handle)
     }
 }
 
+/* KB/s of the last 20 ms; 1 KB is 1,024 bytes here. */
+static int64_t read_pcie(const struct nvml *api, nvml_device device, int direction)
+{
+    unsigned kib;
+    return api->pcie(device, direction, &kib) == NVML_SUCCESS ? (int64_t)kib * 1024
+                                                              : GPU_NOT_AVAILABLE;
+}
+
+static void ask_pcie(void *arg, unsigned at, int64_t out[2])
+{
+    const struct gpu_handle *handle = arg;
+    out[0] = read_pcie(&handle->api, handle->device[at], NVML_PCIE_RX);
+    out[1] = read_pcie(&handle->api, handle->device[at], NVML_PCIE_TX);
+}
+
 static void close_nvml(struct gpu_handle *handle)
 {
+    slow_query_close(handle->pcie);
     handle->api.shutdown();
     dlclose(handle->library);
     free(handle);
@@ -138,6 +178,9 @@ static struct gpu_handle *open_nvml(int simulated)
     if (handle->count == 0) {
         close_nvml(handle);
         return NULL;
+    }
+    if (handle->api.pcie) {
+        handle->pcie = slow_query_open(handle->count, ask_pcie, handle);
     }
     return handle;
 }
@@ -177,6 +220,46 @@ static int64_t read_clock(const struct nvml *api, nvml_device device, int which)
                : GPU_NOT_AVAILABLE;
 }
 
+static int64_t read_memory_temperature(const struct nvml *api, nvml_device device)
+{
+    struct nvml_field field = {.id = NVML_FIELD_MEMORY_TEMP};
+    bool told = api->fields && api->fields(device, 1, &field) == NVML_SUCCESS &&
+                field.status == NVML_SUCCESS && field.type == NVML_VALUE_UINT;
+    return told ? (int64_t)field.value.u : GPU_NOT_AVAILABLE;
+}
+
+static int64_t read_ecc(const struct nvml *api, nvml_device device, int kind)
+{
+    unsigned long long count;
+    return api->ecc && api->ecc(device, kind, NVML_ECC_VOLATILE, NVML_DEVICE_MEMORY,
+                                &count) == NVML_SUCCESS
+               ? (int64_t)count
+               : GPU_NOT_AVAILABLE;
+}
+
+/* Columns 9 to 17 of the wire. */
+static void sample_more(struct gpu_handle *handle, unsigned at, struct gpu_sample *out)
+{
+    const struct nvml *api = &handle->api;
+    nvml_device device = handle->device[at];
+    unsigned value;
+    unsigned long long energy_mj;
+    int64_t pcie[2];
+    if (api->fan && api->fan(device, 0, &value) == NVML_SUCCESS) {
+        out->fan_pct = value;
+    }
+    if (api->energy && api->energy(device, &energy_mj) == NVML_SUCCESS) {
+        out->energy_uj = (int64_t)energy_mj * 1000;
+    }
+    out->temp_junction_c = out->temp_c; /* the sensor that NVML reads is on the die */
+    out->temp_mem_c = read_memory_temperature(api, device);
+    out->ecc_corrected = read_ecc(api, device, NVML_ECC_CORRECTED);
+    out->ecc_uncorrected = read_ecc(api, device, NVML_ECC_UNCORRECTED);
+    slow_query_take(handle->pcie, at, pcie);
+    out->pcie_rx_bps = pcie[0];
+    out->pcie_tx_bps = pcie[1];
+}
+
 static void sample_nvml(struct gpu_handle *handle, unsigned at, struct gpu_sample *out)
 {
     const struct nvml *api = &handle->api;
@@ -209,6 +292,7 @@ static void sample_nvml(struct gpu_handle *handle, unsigned at, struct gpu_sampl
         out->throttle_power = (reasons & NVML_REASON_SW_POWER_CAP) != 0;
         out->throttle_thermal = (reasons & NVML_REASON_SW_THERMAL) != 0;
     }
+    sample_more(handle, at, out);
 }
 
 const struct gpu_source gpu_source_nvml = {

@@ -60,6 +60,15 @@ static void sample_simulated(struct gpu_handle *handle, unsigned at,
         .clock_gfx_mhz = 1200 + load * 7,
         .clock_sm_mhz = 1200 + load * 7,
         .clock_mem_mhz = 2600,
+        .fan_pct = GPU_NOT_AVAILABLE,
+        .temp_mem_c = GPU_NOT_AVAILABLE,
+        .temp_junction_c = GPU_NOT_AVAILABLE,
+        .voltage_mv = GPU_NOT_AVAILABLE,
+        .energy_uj = GPU_NOT_AVAILABLE,
+        .pcie_rx_bps = GPU_NOT_AVAILABLE,
+        .pcie_tx_bps = GPU_NOT_AVAILABLE,
+        .ecc_corrected = GPU_NOT_AVAILABLE,
+        .ecc_uncorrected = GPU_NOT_AVAILABLE,
     };
 }
 

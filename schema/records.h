@@ -23,10 +23,14 @@
     "[\"dt_ns\",\"scope_instance_id\",\"name_id\",\"event_type\",\"depth\",\"repeat\","  \
     "\"warmup\",\"original_start_ns\"]"
 
-/* gpu_util, mem_util %; temp_c °C; power_mw mW; used_mib, total_mib MiB; clock_sm MHz. */
+/* gpu_util, mem_util, fan_speed_pct %; temp_* °C; power_mw mW; *_mib MiB; clock_* MHz;
+ * energy_uj µJ and ecc_* since the driver was loaded; pcie_bw_bps bytes a second, both
+ * directions. */
 #define RECORD_DEVICE_COLUMNS                                                            \
     "[\"dt_ns\",\"device_id\",\"gpu_util\",\"mem_util\",\"temp_c\",\"power_mw\","        \
-    "\"used_mib\",\"total_mib\",\"clock_sm\"]"
+    "\"used_mib\",\"total_mib\",\"clock_sm\",\"fan_speed_pct\",\"temp_mem_c\","          \
+    "\"temp_junction_c\",\"voltage_mv\",\"energy_uj\",\"clock_mem\",\"pcie_bw_bps\","    \
+    "\"ecc_corrected\",\"ecc_uncorrected\"]"
 
 /* cpu_pct_x100: percent of all cores × 100. */
 #define RECORD_HOST_COLUMNS                                                              \

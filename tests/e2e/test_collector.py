@@ -110,13 +110,29 @@ def nvml_figures_stand_in_their_columns(place):
                row["total_mib"], row["clock_sm"]),
               (87 + row["device_id"], 41, 61, 512340, 1024 + row["device_id"], 143771, 1980),
               "figures")
+        equal((row["fan_speed_pct"], row["temp_mem_c"], row["temp_junction_c"], row["voltage_mv"],
+               row["energy_uj"], row["clock_mem"], row["ecc_corrected"], row["ecc_uncorrected"]),
+              (30 + row["device_id"], 48, 61, -1, 912345678000, 3201, 5, 2), "more figures")
+    equal({row["pcie_bw_bps"] for row in samples}, {-1, 1234 * 1024}, "first unknown, then told")
+
+
+def a_slow_driver_query_does_not_bend_the_beat(place):
+    """Each PCIe query of the driver takes 20 ms: 80 ms for two GPUs, at a period of 20 ms."""
+    done, session = play(place, "phases", env={"LD_LIBRARY_PATH": str(lib.BUILD / "tests/fake")})
+    equal(done.returncode, 0, "exit code")
+    times = [row["base"] + row["dt_ns"] for row in rows(session, "system", "device_metric_batch")
+             if row["device_id"] == 0]
+    check(len(times) * lib.SLOW >= 8, f"{len(times)} samples in 200 ms")
 
 
 def what_a_device_does_not_offer_is_not_0(place):
-    session = _with_nvml(place, FAKE_NVML_FAIL="Power,Clock,Utilization")
+    session = _with_nvml(place, FAKE_NVML_FAIL="Power,Clock,Utilization,Fan,Field,Energy,Ecc,Pcie")
     for row in rows(session, "system", "device_metric_batch"):
         equal((row["gpu_util"], row["power_mw"], row["clock_sm"], row["temp_c"]), (-1, -1, -1, 61),
               "figures")
+        equal({row[name] for name in ("fan_speed_pct", "temp_mem_c", "energy_uj", "clock_mem",
+                                      "pcie_bw_bps", "ecc_corrected", "ecc_uncorrected")}, {-1},
+              "more figures")
 
 
 def without_a_driver_the_simulated_gpus_say_what_they_are(place):

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define EXPORT  __attribute__((visibility("default")))
 #define DEVICES 2
@@ -15,6 +16,12 @@ struct memory {
 };
 struct utilization {
     unsigned gpu, memory;
+};
+struct field {
+    unsigned id, scope;
+    long long timestamp_us, latency_us;
+    int type, status;
+    unsigned long long value;
 };
 struct pci {
     char legacy_id[16];
@@ -132,6 +139,52 @@ int nvmlDeviceGetClockInfo(void *handle, int type, unsigned *value)
     (void)handle;
     *value = type == 2 ? 3201 : 1980;
     return fails("Clock");
+}
+
+EXPORT int nvmlDeviceGetFanSpeed_v2(void *handle, unsigned fan, unsigned *value);
+int nvmlDeviceGetFanSpeed_v2(void *handle, unsigned fan, unsigned *value)
+{
+    *value = 30 + at(handle) + fan;
+    return fails("Fan");
+}
+
+EXPORT int nvmlDeviceGetTotalEnergyConsumption(void *handle, unsigned long long *mj);
+int nvmlDeviceGetTotalEnergyConsumption(void *handle, unsigned long long *mj)
+{
+    (void)handle;
+    *mj = 912345678;
+    return fails("Energy");
+}
+
+EXPORT int nvmlDeviceGetMemoryErrorCounter(void *handle, int kind, int counter,
+                                           int location, unsigned long long *count);
+int nvmlDeviceGetMemoryErrorCounter(void *handle, int kind, int counter, int location,
+                                    unsigned long long *count)
+{
+    (void)handle;
+    *count = kind == 0 ? 5 : 2;
+    return counter == 0 && location == 2 ? fails("Ecc") : NOT_SUPPORTED;
+}
+
+EXPORT int nvmlDeviceGetFieldValues(void *handle, int count, struct field *field);
+int nvmlDeviceGetFieldValues(void *handle, int count, struct field *field)
+{
+    (void)handle;
+    field->type = 1;
+    field->value = 48;
+    field->status = count == 1 && field->id == 82 ? SUCCESS : NOT_SUPPORTED;
+    return fails("Field");
+}
+
+/* As slow as the real one. */
+EXPORT int nvmlDeviceGetPcieThroughput(void *handle, int direction, unsigned *kib);
+int nvmlDeviceGetPcieThroughput(void *handle, int direction, unsigned *kib)
+{
+    struct timespec t = {.tv_nsec = 20000000};
+    (void)handle;
+    nanosleep(&t, NULL);
+    *kib = direction == 0 ? 1000 : 234;
+    return fails("Pcie");
 }
 
 /* The older name of nvmlDeviceGetCurrentClocksEventReasons, which this driver lacks. */

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One thread, asleep until a sample is taken: it asks each device once for that. */
+#include "collector-lib/slow_query.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct slow_query {
+    slow_query_ask *ask;
+    void *arg;
+    unsigned devices;
+    pthread_t thread;
+    pthread_mutex_t lock; /* guards what follows; never held while the driver is asked */
+    pthread_cond_t wake;
+    bool wanted;
+    bool stop;
+    int64_t last[GPU_MAX][2];
+};
+
+static bool stopped(struct slow_query *q)
+{
+    pthread_mutex_lock(&q->lock);
+    bool stop = q->stop;
+    pthread_mutex_unlock(&q->lock);
+    return stop;
+}
+
+static void ask_all(struct slow_query *q)
+{
+    for (unsigned i = 0; i < q->devices && !stopped(q); i++) {
+        int64_t answer[2] = {GPU_NOT_AVAILABLE, GPU_NOT_AVAILABLE};
+        q->ask(q->arg, i, answer);
+        pthread_mutex_lock(&q->lock);
+        memcpy(q->last[i], answer, sizeof answer);
+        pthread_mutex_unlock(&q->lock);
+    }
+}
+
+static void *run(void *arg)
+{
+    struct slow_query *q = arg;
+    for (;;) {
+        pthread_mutex_lock(&q->lock);
+        while (!q->wanted && !q->stop) {
+            pthread_cond_wait(&q->wake, &q->lock);
+        }
+        bool stop = q->stop;
+        q->wanted = false;
+        pthread_mutex_unlock(&q->lock);
+        if (stop) {
+            return NULL;
+        }
+        ask_all(q);
+    }
+}
+
+struct slow_query *slow_query_open(unsigned devices, slow_query_ask *ask, void *arg)
+{
+    sigset_t all;
+    sigset_t old;
+    struct slow_query *q = calloc(1, sizeof *q);
+    if (!q) {
+        return NULL;
+    }
+    q->ask = ask;
+    q->arg = arg;
+    q->devices = devices < GPU_MAX ? devices : GPU_MAX;
+    memset(q->last, 0xff, sizeof q->last); /* GPU_NOT_AVAILABLE */
+    pthread_mutex_init(&q->lock, NULL);
+    pthread_cond_init(&q->wake, NULL);
+    sigfillset(&all); /* signals are the host's */
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    int rc = pthread_create(&q->thread, NULL, run, q);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    if (rc != 0) {
+        pthread_cond_destroy(&q->wake);
+        pthread_mutex_destroy(&q->lock);
+        free(q);
+        return NULL;
+    }
+    return q;
+}
+
+void slow_query_take(struct slow_query *q, unsigned at, int64_t out[2])
+{
+    out[0] = out[1] = GPU_NOT_AVAILABLE;
+    if (!q) {
+        return;
+    }
+    pthread_mutex_lock(&q->lock);
+    memcpy(out, q->last[at], sizeof q->last[at]);
+    q->wanted = true;
+    pthread_cond_signal(&q->wake);
+    pthread_mutex_unlock(&q->lock);
+}
+
+void slow_query_close(struct slow_query *q)
+{
+    if (!q) {
+        return;
+    }
+    pthread_mutex_lock(&q->lock);
+    q->stop = true;
+    pthread_cond_signal(&q->wake);
+    pthread_mutex_unlock(&q->lock);
+    pthread_join(q->thread, NULL);
+    pthread_cond_destroy(&q->wake);
+    pthread_mutex_destroy(&q->lock);
+    free(q);
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Figures that take the driver long to tell are asked for on a thread of their own, so
+ * that sampling keeps its beat; a sample takes the answer that came last. */
+#ifndef GPUFL_COLLECTOR_SLOW_QUERY_H
+#define GPUFL_COLLECTOR_SLOW_QUERY_H
+
+#include <stdint.h>
+
+#include "collector-lib/gpu_source.h"
+
+struct slow_query;
+
+/** Told by the driver for device \p at: \p out[0], \p out[1], or GPU_NOT_AVAILABLE. */
+typedef void slow_query_ask(void *arg, unsigned at, int64_t out[2]);
+
+/** Starts the thread for \p devices (1 to GPU_MAX) devices.
+ *  \return NULL when there is no memory or thread: the figures are not available then. */
+struct slow_query *slow_query_open(unsigned devices, slow_query_ask *ask, void *arg);
+
+/** The last answers of device \p at, GPU_NOT_AVAILABLE at first; asks for the next ones.
+ *  Never waits. NULL is allowed. */
+void slow_query_take(struct slow_query *q, unsigned at, int64_t out[2]);
+
+/** Waits for the question under way, at most one device's, then ends. NULL is allowed. */
+void slow_query_close(struct slow_query *q);
+
+#endif
