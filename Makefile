@@ -8,6 +8,7 @@ bindir  ?= $(prefix)/bin
 libdir  ?= $(prefix)/lib
 incdir  ?= $(prefix)/include
 SAN     ?= # address,undefined | thread
+COVERAGE ?= # COVERAGE=1 counts the lines that run
 V       ?= # V=1 shows the commands
 WERROR  ?= # WERROR=1 makes warnings errors
 INSTALL ?= install
@@ -19,7 +20,7 @@ JOBS := $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc 2>/dev/null || echo 
 .SUFFIXES:
 MAKEFLAGS += --no-builtin-rules --no-print-directory
 comma := ,
-B := build/$(if $(strip $(SAN)),$(subst $(comma),-,$(strip $(SAN))),release)
+B := build/$(if $(strip $(COVERAGE)),coverage,$(if $(strip $(SAN)),$(subst $(comma),-,$(strip $(SAN))),release))
 
 # ---- flags: ours are appended, so a user's CFLAGS never drops a warning -----------------------
 CFLAGS ?= -O2 -g
@@ -27,7 +28,8 @@ OUR_CPPFLAGS = -D_GNU_SOURCE -DGPUFL_VERSION='"$(VERSION)"' -I. -Iinclude
 OUR_CFLAGS = -std=c11 -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla \
              -Wformat=2 -fPIC -fvisibility=hidden -pthread $(if $(WERROR),-Werror) \
              $(if $(strip $(SAN)),-fsanitize=$(strip $(SAN)) -fno-omit-frame-pointer \
-             -fno-sanitize-recover=all)
+             -fno-sanitize-recover=all) \
+             $(if $(strip $(COVERAGE)),--coverage -fprofile-update=atomic)
 ALL_FLAGS = $(OUR_CPPFLAGS) $(CPPFLAGS) $(CFLAGS) $(OUR_CFLAGS)
 
 libs_of = $(shell $(PKG_CONFIG) --libs $(1) 2>/dev/null)
@@ -71,7 +73,7 @@ collector: ## build the collector alone: a C compiler is enough
 .DEFAULT_GOAL := all
 .PHONY: all agent collector deps demo check check-build check-run check-all lint lint-run layers \
         symbols fuzz fuzz-run bench format install uninstall clean help \
-        test-fresh FORCE
+        coverage test-fresh FORCE
 
 # ---- rules -------------------------------------------------------------------------------------
 Q   := $(if $(strip $(V)),,@)
@@ -156,6 +158,11 @@ check-all: ## check in release, under ASan and UBSan, and under TSan
 	@$(MAKE) check SAN=address,undefined
 	@$(MAKE) check SAN=thread
 
+coverage: ## lines that the tests run, a file; fails below 85 % of a folder
+	@rm -rf build/coverage
+	@$(MAKE) check COVERAGE=1
+	@python3 tests/coverage.py build/coverage 85 collector-lib upload
+
 test-fresh: ## the two commands of the README in a fresh Debian root (needs root, debootstrap)
 	@tests/fresh-root.sh
 
@@ -214,7 +221,7 @@ install: all $(B)/gpufl.pc $(B)/gpufl-upload.pc ## honours DESTDIR and prefix
 	for l in libgpufl libgpufl-upload; do \
 	  $(INSTALL) -m755 $(B)/$$l.so $(DESTDIR)$(libdir)/$$l.so.0 && \
 	  ln -sf $$l.so.0 $(DESTDIR)$(libdir)/$$l.so || exit 1; done
-	$(INSTALL) -m644 $(wildcard include/gpufl/*.h) $(DESTDIR)$(incdir)/gpufl
+	$(INSTALL) -m644 $(wildcard include/gpufl/*.h include/gpufl/*.hpp) $(DESTDIR)$(incdir)/gpufl
 	$(INSTALL) -m644 $(B)/gpufl.pc $(B)/gpufl-upload.pc $(DESTDIR)$(libdir)/pkgconfig
 uninstall: ## removes what install puts there
 	rm -f $(addprefix $(DESTDIR)$(bindir)/,$(notdir $(PROGRAMS)))

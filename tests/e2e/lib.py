@@ -22,7 +22,9 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 SAMPLES = ROOT / "tests/samples/v13-windows"
 KEY = "gpfl_marker_key"
 CHANNELS = ("device", "scope", "system", "sass")
-SLOW = 4 if "address" in BUILD.name or "thread" in BUILD.name else 1
+SANITIZER = [] if BUILD.name in ("release", "coverage") else [
+    "-fsanitize=" + BUILD.name.replace("-", ",")]
+SLOW = 4 if SANITIZER else 1
 
 
 class Failed(Exception):

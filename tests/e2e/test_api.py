@@ -12,12 +12,11 @@ from lib import check, equal
 import test_collector as collector
 
 API = lib.ROOT / "tests/e2e/api"
-SAN = [] if lib.BUILD.name == "release" else ["-fsanitize=" + lib.BUILD.name.replace("-", ",")]
 
 
 def _compile(place, compiler, std, *sources, link=True):
     out = place.path / f"{compiler}-{std}"
-    flags = [*SAN] if compiler == "g++" else []
+    flags = [*lib.SANITIZER] if compiler == "g++" else []
     libs = [f"-L{lib.BUILD}", "-lgpufl", "-lgpufl-upload", f"-Wl,-rpath,{lib.BUILD}", "-o", out]
     done = subprocess.run([compiler, f"-std={std}", "-Wall", "-Wextra", "-pedantic", "-Werror",
                            *flags, f"-I{lib.ROOT}/include", *(API / s for s in sources),
@@ -144,7 +143,7 @@ def debug_output_is_on_stderr_and_a_clean_run_is_silent(place):
 
 def flush_logs_always_syncs_each_write(place):
     """S2-38."""
-    if not shutil.which("strace") or SAN:
+    if not shutil.which("strace") or lib.SANITIZER:
         return
     for on in (False, True):
         out = place.path / f"strace-{on}"

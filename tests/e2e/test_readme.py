@@ -14,10 +14,7 @@ def the_c_example_compiles_as_printed_and_records(place):
     code = re.search(r"```c\n(.*?)```", README, re.S).group(1)
     source = place.path / "train.c"
     source.write_text(code)
-    flags = []
-    if lib.BUILD.name != "release":
-        flags = ["-fsanitize=" + lib.BUILD.name.replace("-", ",")]
-    done = subprocess.run(["cc", "-std=c11", "-Wall", "-Wextra", "-Werror", *flags, source,
+    done = subprocess.run(["cc", "-std=c11", "-Wall", "-Wextra", "-Werror", *lib.SANITIZER, source,
                            f"-I{lib.ROOT}/include", f"-L{lib.BUILD}", "-lgpufl",
                            f"-Wl,-rpath,{lib.BUILD}", "-o", place.path / "train"],
                           capture_output=True, text=True, check=False)
@@ -78,6 +75,7 @@ def install_puts_everything_in_its_place(place):
     for name in ("bin/gpufl-agent", "bin/gpufl", "bin/gpufl-backend", "lib/libgpufl.so.0",
                  "lib/libgpufl.so", "lib/libgpufl.a", "lib/libgpufl-upload.so",
                  "lib/libgpufl-upload.a", "include/gpufl/gpufl.h", "include/gpufl/upload.h",
+                 "include/gpufl/gpufl.hpp",
                  "lib/pkgconfig/gpufl.pc", "lib/pkgconfig/gpufl-upload.pc"):
         check((root / name).exists(), f"{name} is installed")
     equal(subprocess.run([root / "bin/gpufl", "version"], check=False).returncode, 0, "it runs")
