@@ -87,11 +87,17 @@ static bool deletes(const struct stream *st)
            (st->kind == STREAM_VERBATIM || st->session->layout == SESSION_LIVE);
 }
 
-/* Of a live channel the newest sealed file stays: it tells which number the active one
- * has, also to a reader without our journal. */
+/* Files before the one that the journal on disk names: a restart never looks for them. Of
+ * a live channel the newest sealed file stays: it tells which number the active one has,
+ * also to a reader without our journal. */
 static uint32_t delete_before(const struct stream *st)
 {
-    return st->kind == STREAM_BATCHED && st->highest < st->file ? st->highest : st->file;
+    if (journal_durable(st->session->root->journal) < st->journal_file_ticket) {
+        return 0; /* the next look, or the completion, comes back to it */
+    }
+    return st->kind == STREAM_BATCHED && st->highest < st->journal_file
+               ? st->highest
+               : st->journal_file;
 }
 
 void cleanup_session(struct session *session)
@@ -99,9 +105,8 @@ void cleanup_session(struct session *session)
     struct root *root = session->root;
     const struct sys *sys = root->engine->config.sys;
     int dir = -1;
-    if (journal_broken(root->journal) ||
-        journal_durable(root->journal) < journal_last(root->journal)) {
-        return; /* the next look, or the completion, comes back to it */
+    if (journal_broken(root->journal)) {
+        return;
     }
     for (unsigned i = 0; i < session->streams; i++) {
         struct stream *st = &session->stream[i];

@@ -28,21 +28,23 @@
 /** Files of one channel of one session, read in order. */
 struct stream {
     struct session *session;
-    struct offer *offer; /**< the one that is out, or NULL */
-    struct stream *next; /**< in the ready queue */
-    uint64_t due_ms;     /**< not before this */
-    uint64_t offset;     /**< settled bytes of file */
+    struct offer *offer;          /**< the one that is out, or NULL */
+    struct stream *next;          /**< in the ready queue */
+    uint64_t due_ms;              /**< not before this */
+    uint64_t offset;              /**< settled bytes of file */
+    uint64_t journal_file_ticket; /**< the record that named journal_file */
     uint64_t lines;
     uint64_t refused_lines;
-    uint64_t split_end;   /**< until this offset of file… */
-    uint32_t split_lines; /**< …no batch has more lines; 0 = no limit */
-    uint32_t file;        /**< settled file number, 1 or more */
-    uint32_t sequence;    /**< last one used */
-    uint32_t id;          /**< number in the journal, 0 = not there yet */
-    uint32_t highest;     /**< highest numbered file seen */
-    uint32_t lowest;      /**< lowest numbered payload seen, 0 = none */
-    uint8_t channel;      /**< index into the root's channel_name */
-    uint8_t kind;         /**< enum stream_kind */
+    uint64_t split_end;    /**< until this offset of file… */
+    uint32_t split_lines;  /**< …no batch has more lines; 0 = no limit */
+    uint32_t file;         /**< settled file number, 1 or more */
+    uint32_t journal_file; /**< as the journal has it: may stand behind file */
+    uint32_t sequence;     /**< last one used */
+    uint32_t id;           /**< number in the journal, 0 = not there yet */
+    uint32_t highest;      /**< highest numbered file seen */
+    uint32_t lowest;       /**< lowest numbered payload seen, 0 = none */
+    uint8_t channel;       /**< index into the root's channel_name */
+    uint8_t kind;          /**< enum stream_kind */
     bool queued;
     bool held;       /**< until something changes in the directory */
     bool keep;       /**< something of it was taken without proof that it is stored */

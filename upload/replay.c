@@ -65,7 +65,7 @@ static void replay_stream(struct replay *replay, const struct journal_record *re
     }
     st->id = fact.stream;
     st->kind = fact.kind;
-    st->file = fact.file ? fact.file : 1;
+    st->file = st->journal_file = fact.file ? fact.file : 1;
     st->offset = fact.offset;
     st->sequence = fact.sequence;
     st->lines = fact.lines;
@@ -88,7 +88,7 @@ static void replay_settled(struct replay *replay, const struct journal_record *r
     if (!fact_read_settled(record, &fact) || !(st = known(replay, fact.stream))) {
         return;
     }
-    st->file = fact.file;
+    st->file = st->journal_file = fact.file;
     st->offset = fact.end;
     st->sequence = fact.sequence > st->sequence ? fact.sequence : st->sequence;
     st->keep = st->keep || fact.how >= SETTLED_REFUSED_FINAL;

@@ -24,8 +24,13 @@ static bool advance(struct stream *st, uint32_t file, uint64_t end, uint32_t lin
                                 .end = end,
                                 .lines = lines,
                                 .how = (uint8_t)how};
-    if (!fact_append_settled(st->session->root->journal, &fact)) {
+    uint64_t ticket = fact_append_settled(st->session->root->journal, &fact);
+    if (!ticket) {
         return false;
+    }
+    if (file > st->journal_file) {
+        st->journal_file = file;
+        st->journal_file_ticket = ticket;
     }
     st->file = file;
     st->offset = end;

@@ -208,6 +208,7 @@ static void one_round(uint64_t seed)
     rig.config.max_batch_lines = (uint32_t)pick(20) + 1;
     rig.config.flush_interval_ms = pick(2) * 500;
     rig.config.max_requests_per_second = 0;
+    rig.config.delete_acked = pick(2) ? DELETE_ALL : DELETE_NEVER;
     rig_start(&rig);
     for (int i = 0; i < STEPS; i++) {
         one_step(&rig);
