@@ -73,7 +73,7 @@ collector: ## build the collector alone: a C compiler is enough
 .DEFAULT_GOAL := all
 .PHONY: all agent collector deps demo check check-build check-run check-all lint lint-run layers \
         symbols fuzz fuzz-run bench format install uninstall clean help \
-        coverage test-fresh FORCE
+        coverage check-gpu test-fresh FORCE
 
 # ---- rules -------------------------------------------------------------------------------------
 Q   := $(if $(strip $(V)),,@)
@@ -162,6 +162,19 @@ coverage: ## lines that the tests run, a file; fails below 85 % of a folder
 	@rm -rf build/coverage
 	@$(MAKE) check COVERAGE=1
 	@python3 tests/coverage.py build/coverage 85 collector-lib upload
+
+check-gpu: ## device figures against nvidia-smi, and their cost; needs an NVIDIA GPU and nvcc
+	@packaging/deps.sh collector
+	@$(MAKE) $(JOBS) $(B)/tests/gpu/sampled $(B)/tests/gpu/load
+	@python3 tests/gpu/test_nvml.py $(B)
+	@python3 tests/gpu/cost.py $(B)
+$(B)/tests/gpu/sampled: $(B)/tests/gpu/sampled.o $(B)/libgpufl.a
+	$(call say,LINK)
+	$(Q)$(link) -ldl
+$(B)/tests/gpu/load: tests/gpu/load.cu
+	$(call say,NVCC)
+	@mkdir -p $(@D)
+	$(Q)nvcc -O2 -o $@ $<
 
 test-fresh: ## the two commands of the README in a fresh Debian root (needs root, debootstrap)
 	@tests/fresh-root.sh

@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One thread, asleep until a sample is taken: it asks each device once for that. */
+/* One thread, asleep until a sample is taken: it asks each device once for that, but not
+ * more often than every PERIOD_S, since drivers spin while they answer. */
 #include "collector-lib/slow_query.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+
+#define PERIOD_S 1
 
 struct slow_query {
     slow_query_ask *ask;
@@ -17,7 +22,7 @@ struct slow_query {
     pthread_cond_t wake;
     bool wanted;
     bool stop;
-    int64_t last[GPU_MAX][2];
+    int64_t last[GPU_MAX][SLOW_FIGURES];
 };
 
 static bool stopped(struct slow_query *q)
@@ -31,7 +36,8 @@ static bool stopped(struct slow_query *q)
 static void ask_all(struct slow_query *q)
 {
     for (unsigned i = 0; i < q->devices && !stopped(q); i++) {
-        int64_t answer[2] = {GPU_NOT_AVAILABLE, GPU_NOT_AVAILABLE};
+        int64_t answer[SLOW_FIGURES];
+        memset(answer, 0xff, sizeof answer); /* GPU_NOT_AVAILABLE */
         q->ask(q->arg, i, answer);
         pthread_mutex_lock(&q->lock);
         memcpy(q->last[i], answer, sizeof answer);
@@ -39,22 +45,42 @@ static void ask_all(struct slow_query *q)
     }
 }
 
+/* Sleeps until \p not_before and then until a sample is taken. \return false to end. */
+static bool next_question(struct slow_query *q, const struct timespec *not_before)
+{
+    pthread_mutex_lock(&q->lock);
+    while (!q->stop &&
+           pthread_cond_timedwait(&q->wake, &q->lock, not_before) != ETIMEDOUT) {
+    }
+    while (!q->wanted && !q->stop) {
+        pthread_cond_wait(&q->wake, &q->lock);
+    }
+    bool stop = q->stop;
+    q->wanted = false;
+    pthread_mutex_unlock(&q->lock);
+    return !stop;
+}
+
 static void *run(void *arg)
 {
     struct slow_query *q = arg;
-    for (;;) {
-        pthread_mutex_lock(&q->lock);
-        while (!q->wanted && !q->stop) {
-            pthread_cond_wait(&q->wake, &q->lock);
-        }
-        bool stop = q->stop;
-        q->wanted = false;
-        pthread_mutex_unlock(&q->lock);
-        if (stop) {
-            return NULL;
-        }
+    struct timespec not_before = {0};
+    while (next_question(q, &not_before)) {
+        clock_gettime(CLOCK_MONOTONIC, &not_before);
+        not_before.tv_sec += PERIOD_S;
         ask_all(q);
     }
+    return NULL;
+}
+
+/* The condition's clock is the monotonic one: a stepped wall clock must not stop it. */
+static void init_condition(pthread_cond_t *condition)
+{
+    pthread_condattr_t attr;
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(condition, &attr);
+    pthread_condattr_destroy(&attr);
 }
 
 struct slow_query *slow_query_open(unsigned devices, slow_query_ask *ask, void *arg)
@@ -70,7 +96,7 @@ struct slow_query *slow_query_open(unsigned devices, slow_query_ask *ask, void *
     q->devices = devices < GPU_MAX ? devices : GPU_MAX;
     memset(q->last, 0xff, sizeof q->last); /* GPU_NOT_AVAILABLE */
     pthread_mutex_init(&q->lock, NULL);
-    pthread_cond_init(&q->wake, NULL);
+    init_condition(&q->wake);
     sigfillset(&all); /* signals are the host's */
     pthread_sigmask(SIG_SETMASK, &all, &old);
     int rc = pthread_create(&q->thread, NULL, run, q);
@@ -81,19 +107,22 @@ struct slow_query *slow_query_open(unsigned devices, slow_query_ask *ask, void *
         free(q);
         return NULL;
     }
+    pthread_setname_np(q->thread, "gpufl-slow");
     return q;
 }
 
-void slow_query_take(struct slow_query *q, unsigned at, int64_t out[2])
+void slow_query_take(struct slow_query *q, unsigned at, int64_t out[SLOW_FIGURES])
 {
-    out[0] = out[1] = GPU_NOT_AVAILABLE;
+    memset(out, 0xff, sizeof q->last[at]); /* GPU_NOT_AVAILABLE */
     if (!q) {
         return;
     }
     pthread_mutex_lock(&q->lock);
     memcpy(out, q->last[at], sizeof q->last[at]);
-    q->wanted = true;
-    pthread_cond_signal(&q->wake);
+    if (!q->wanted) {
+        q->wanted = true;
+        pthread_cond_signal(&q->wake);
+    }
     pthread_mutex_unlock(&q->lock);
 }
 

@@ -8,18 +8,24 @@
 
 #include "collector-lib/gpu_source.h"
 
+/** Figures of one question. */
+#define SLOW_FIGURES 3
+
 struct slow_query;
 
-/** Told by the driver for device \p at: \p out[0], \p out[1], or GPU_NOT_AVAILABLE. */
-typedef void slow_query_ask(void *arg, unsigned at, int64_t out[2]);
+/** Fills \p out, which holds GPU_NOT_AVAILABLE, with what the driver tells of device \p
+ * at.
+ */
+typedef void slow_query_ask(void *arg, unsigned at, int64_t out[SLOW_FIGURES]);
 
 /** Starts the thread for \p devices (1 to GPU_MAX) devices.
  *  \return NULL when there is no memory or thread: the figures are not available then. */
 struct slow_query *slow_query_open(unsigned devices, slow_query_ask *ask, void *arg);
 
-/** The last answers of device \p at, GPU_NOT_AVAILABLE at first; asks for the next ones.
+/** The last answers of device \p at, GPU_NOT_AVAILABLE at first; asks for the next ones,
+ *  at most once a second.
  *  Never waits. NULL is allowed. */
-void slow_query_take(struct slow_query *q, unsigned at, int64_t out[2]);
+void slow_query_take(struct slow_query *q, unsigned at, int64_t out[SLOW_FIGURES]);
 
 /** Waits for the question under way, at most one device's, then ends. NULL is allowed. */
 void slow_query_close(struct slow_query *q);

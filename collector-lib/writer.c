@@ -285,6 +285,9 @@ static int start_thread(struct writer *w)
     pthread_sigmask(SIG_SETMASK, &all, &old);
     int rc = pthread_create(&w->thread, NULL, run, w);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
+    if (rc == 0) {
+        pthread_setname_np(w->thread, "gpufl-writer");
+    }
     return rc;
 }
 
