@@ -48,6 +48,7 @@ BACKEND   := $(filter-out backend/main.c,$(wildcard backend/*.c))
 SUPPORT   := $(wildcard tests/support/*.c)
 UNIT      := $(wildcard tests/unit/test_*.c) $(wildcard tests/prop/test_*.c)
 HELPERS   := $(wildcard tests/e2e/*.c)
+SOAKS     := $(wildcard tests/soak/*.c)
 E2E       := $(wildcard tests/e2e/test_*.py)
 BENCHES   := $(wildcard tests/bench/bench_*.c)
 BENCH_SCRIPTS := $(wildcard tests/bench/bench_*.py)
@@ -59,6 +60,7 @@ PROGRAMS  := $(B)/gpufl-agent $(B)/gpufl $(B)/gpufl-backend
 LIBRARIES := $(B)/libgpufl.so $(B)/libgpufl.a $(B)/libgpufl-upload.so $(B)/libgpufl-upload.a
 UNIT_BINS    := $(UNIT:%.c=$(B)/%)
 HELPER_BINS  := $(HELPERS:%.c=$(B)/%)
+SOAK_BINS    := $(SOAKS:%.c=$(B)/%)
 BENCH_BINS   := $(BENCHES:%.c=$(B)/%)
 EXAMPLE_BINS := $(EXAMPLES:%.c=$(B)/%)
 FUZZ_BINS    := $(FUZZERS:tests/fuzz/%.c=build/fuzz/%)
@@ -73,7 +75,7 @@ collector: ## build the collector alone: a C compiler is enough
 .DEFAULT_GOAL := all
 .PHONY: all agent collector deps demo check check-build check-run check-all lint lint-run layers \
         symbols fuzz fuzz-run bench format install uninstall clean help \
-        coverage check-gpu test-fresh FORCE
+        coverage soak check-gpu test-fresh FORCE
 
 # ---- rules -------------------------------------------------------------------------------------
 Q   := $(if $(strip $(V)),,@)
@@ -121,7 +123,7 @@ $(B)/gpufl-backend: $(call obj,$(SCHEMA) $(BACKEND) backend/main.c)
 
 # every test links all objects but the mains: no archive juggling
 LINK_ALL = $(call obj,$(SCHEMA) $(COLLECTOR) $(UPLOAD) $(AGENT) $(CLI) $(BACKEND) $(SUPPORT))
-$(UNIT_BINS) $(HELPER_BINS) $(BENCH_BINS): %: %.o $(LINK_ALL)
+$(UNIT_BINS) $(HELPER_BINS) $(SOAK_BINS) $(BENCH_BINS): %: %.o $(LINK_ALL)
 	$(call say,LINK)
 	$(Q)$(link) $(AGENT_LIBS) $(BACKEND_LIBS) $(TEST_LIBS) -ldl
 $(B)/tests/fake/libnvidia-ml.so.1: tests/fake/nvml.c $(B)/.flags
@@ -162,6 +164,11 @@ coverage: ## lines that the tests run, a file; fails below 85 % of a folder
 	@rm -rf build/coverage
 	@$(MAKE) check COVERAGE=1
 	@python3 tests/coverage.py build/coverage 85 collector-lib upload
+
+soak: ## long runs: SOAK_GIB=20 through a spool of 512 MiB (15 min, 20 GiB of disk)
+	@packaging/deps.sh build
+	@$(MAKE) $(JOBS) $(PROGRAMS) $(SOAK_BINS)
+	@python3 tests/soak/soak_spool.py $(B)
 
 check-gpu: ## device figures against nvidia-smi, and their cost; needs an NVIDIA GPU and nvcc
 	@packaging/deps.sh collector
@@ -249,4 +256,4 @@ help: ## this list
 	  while IFS='|' read -r t h; do printf '  %-12s %s\n' "$$t" "$$h"; done
 
 -include $(patsubst %.c,$(B)/%.d,$(SCHEMA) $(COLLECTOR) $(UPLOAD) $(AGENT) $(CLI) $(BACKEND) \
-  $(SUPPORT) $(UNIT) $(HELPERS) $(BENCHES) $(EXAMPLES) agent/main.c cli/main.c backend/main.c)
+  $(SUPPORT) $(UNIT) $(HELPERS) $(SOAKS) $(BENCHES) $(EXAMPLES) agent/main.c cli/main.c backend/main.c)

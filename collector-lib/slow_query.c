@@ -5,11 +5,12 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+#include "collector-lib/thread.h"
 
 #define PERIOD_S 1
 
@@ -73,20 +74,8 @@ static void *run(void *arg)
     return NULL;
 }
 
-/* The condition's clock is the monotonic one: a stepped wall clock must not stop it. */
-static void init_condition(pthread_cond_t *condition)
-{
-    pthread_condattr_t attr;
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(condition, &attr);
-    pthread_condattr_destroy(&attr);
-}
-
 struct slow_query *slow_query_open(unsigned devices, slow_query_ask *ask, void *arg)
 {
-    sigset_t all;
-    sigset_t old;
     struct slow_query *q = calloc(1, sizeof *q);
     if (!q) {
         return NULL;
@@ -96,18 +85,14 @@ struct slow_query *slow_query_open(unsigned devices, slow_query_ask *ask, void *
     q->devices = devices < GPU_MAX ? devices : GPU_MAX;
     memset(q->last, 0xff, sizeof q->last); /* GPU_NOT_AVAILABLE */
     pthread_mutex_init(&q->lock, NULL);
-    init_condition(&q->wake);
-    sigfillset(&all); /* signals are the host's */
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    int rc = pthread_create(&q->thread, NULL, run, q);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    thread_condition_init(&q->wake);
+    int rc = thread_start(&q->thread, "gpufl-slow", run, q);
     if (rc != 0) {
         pthread_cond_destroy(&q->wake);
         pthread_mutex_destroy(&q->lock);
         free(q);
         return NULL;
     }
-    pthread_setname_np(q->thread, "gpufl-slow");
     return q;
 }
 

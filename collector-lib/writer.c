@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One thread a session. It wakes every BEAT_MS, so that what was recorded more than 100
- * ms ago is in a file and survives the job's own kill -9. */
+ * ms ago is in a file and survives the job's own kill -9; every BUSY_BEAT_MS when much is
+ * recorded, so that the rings, which nothing on the scope's path wakes us for, have room.
+ */
 #include "collector-lib/writer.h"
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,9 +17,12 @@
 #include "collector-lib/sampler.h"
 #include "collector-lib/spool.h"
 #include "collector-lib/summary.h"
+#include "collector-lib/thread.h"
 
-#define BEAT_MS   40
-#define NS_PER_MS 1000000
+#define BEAT_MS      40
+#define BUSY_BEAT_MS 5
+#define BUSY_ROWS    (RING_ROWS / 8) /* in one beat, of all threads */
+#define NS_PER_MS    1000000
 
 struct writer {
     struct settings settings;
@@ -48,6 +52,7 @@ struct writer {
     uint32_t names_written;
     uint64_t scope_batches;
     uint64_t dropped_before;
+    int beat_ms;
     struct summary summary;
     struct spool spool;
     int64_t open_regions; /* scopes and phases that keep the sampler on */
@@ -140,6 +145,7 @@ static void write_names(struct writer *w)
 
 static void drain(struct writer *w)
 {
+    size_t drained = 0;
     bool more;
     do {
         more = rings_drain(w->rings, w->generation, &w->rows);
@@ -155,7 +161,13 @@ static void drain(struct writer *w)
         text_clear(&w->text);
         record_scopes(&w->text, &w->context, &w->rows, &w->scope_batches);
         put(w, CHANNEL_SCOPE);
+        drained += w->rows.count;
     } while (more);
+    if (drained >= BUSY_ROWS) {
+        w->beat_ms = BUSY_BEAT_MS;
+    } else if (w->beat_ms < BEAT_MS) {
+        w->beat_ms *= 2; /* not at once: a sleep cut short by a sample has few rows too */
+    }
 }
 
 static void sample_if_due(struct writer *w)
@@ -206,7 +218,7 @@ static void close_session(struct writer *w)
 /* Sleeps to the next beat or sample. Returns false when the session is to end. */
 static bool sleep_to_next(struct writer *w)
 {
-    int64_t until = clock_mono_ns() + (int64_t)BEAT_MS * NS_PER_MS;
+    int64_t until = clock_mono_ns() + (int64_t)w->beat_ms * NS_PER_MS;
     if (w->sampler.active && w->sampler.next_ns < until) {
         until = w->sampler.next_ns;
     }
@@ -276,21 +288,6 @@ static void writer_free(struct writer *w)
     free(w);
 }
 
-/* The thread must not take the job's signals: it starts with all of them blocked. */
-static int start_thread(struct writer *w)
-{
-    sigset_t all;
-    sigset_t old;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    int rc = pthread_create(&w->thread, NULL, run, w);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-    if (rc == 0) {
-        pthread_setname_np(w->thread, "gpufl-writer");
-    }
-    return rc;
-}
-
 gpufl_status writer_start(const struct settings *settings, const struct session_dir *dir,
                           struct rings *rings, struct names *names, uint16_t generation,
                           struct writer **out)
@@ -308,6 +305,7 @@ gpufl_status writer_start(const struct settings *settings, const struct session_
     w->names = names;
     w->generation = generation;
     w->dropped_before = rings_dropped(rings);
+    w->beat_ms = BUSY_BEAT_MS; /* a job may begin with a burst */
     w->spool = (struct spool){.max_bytes = settings->max_spool_bytes,
                               .min_free_bytes = settings->min_free_bytes,
                               .dir_fd = w->dir.dir_fd};
@@ -318,14 +316,10 @@ gpufl_status writer_start(const struct settings *settings, const struct session_
         .pid = (int)getpid(),
         .anchor_ns = clock_anchor_ns(),
     };
-    pthread_condattr_t attr;
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
     pthread_mutex_init(&w->lock, NULL);
-    pthread_cond_init(&w->wake, &attr);
+    thread_condition_init(&w->wake);
     pthread_cond_init(&w->flushed, NULL);
-    pthread_condattr_destroy(&attr);
-    int rc = start_thread(w);
+    int rc = thread_start(&w->thread, "gpufl-writer", run, w);
     if (rc != 0) {
         writer_free(w);
         errno = rc;

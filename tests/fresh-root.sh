@@ -35,6 +35,9 @@ for d in null:3 zero:5 full:7 random:8 urandom:9; do
 done
 ln -s /proc/self/fd /dev/fd
 mkdir -m 1777 /dev/shm
+mkdir /dev/pts
+mount -t devpts -o newinstance,ptmxmode=0666,mode=620 devpts /dev/pts
+ln -s pts/ptmx /dev/ptmx
 mount -t tmpfs -o mode=1777 tmpfs /dev/shm
 update-ca-certificates >/dev/null 2>&1 || true
 cd /gpufl
