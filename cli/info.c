@@ -124,7 +124,7 @@ int verb_info(int argc, char **argv)
     gpu_close(&gpu);
     if (count == 0 && !json) {
         fputs("gpufl info: no GPU: libnvidia-ml.so.1 is missing or its driver does not "
-              "answer\n",
+              "answer, and the amdgpu driver has no card below /sys/class/drm\n",
               stderr);
     }
     return count ? EXIT_ALL_DONE : EXIT_NO_GPU;

@@ -7,6 +7,7 @@
 /* In order of preference: a real device always beats a made-up one. */
 static const struct gpu_source *const sources[] = {
     &gpu_source_nvml,
+    &gpu_source_amdgpu,
     &gpu_source_simulated,
 };
 

@@ -23,6 +23,8 @@ struct gpu_info {
     int pci_bus;
     int compute_major;
     int compute_minor;
+    int multi_processors; /**< 0 = not known, likewise warp_size */
+    int warp_size;
 };
 
 /** One sample of one device. */
@@ -53,6 +55,7 @@ struct gpu_source {
 };
 
 extern const struct gpu_source gpu_source_nvml;
+extern const struct gpu_source gpu_source_amdgpu;
 extern const struct gpu_source gpu_source_simulated;
 
 /** The chosen source and its handle; both NULL when there is no GPU. */

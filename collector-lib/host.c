@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads /proc/stat and sysinfo(2); no file stays open between samples. */
+/* Reads /proc/stat and sysinfo(2). */
 #include "collector-lib/host.h"
 
 #include <arpa/inet.h>
@@ -12,6 +12,8 @@
 #include <sys/socket.h>
 #include <sys/sysinfo.h>
 #include <unistd.h>
+
+#include "collector-lib/sysfs.h"
 
 /* First line of /proc/stat (proc(5)): user nice system idle iowait irq softirq steal, in
  * ticks of all cores together. */
@@ -70,12 +72,18 @@ void host_open(struct host *host)
         host->hostname[0] = '\0';
     }
     find_address(host->ip_addr, sizeof host->ip_addr);
+    cgroup_open(&host->cgroup, "/proc", sysfs_root());
     read_cpu(&host->busy, &host->total);
 }
 
-struct host_sample host_read(struct host *host)
+void host_close(struct host *host)
 {
-    struct host_sample sample = {0};
+    cgroup_close(&host->cgroup);
+}
+
+struct host_sample host_read(struct host *host, int64_t mono_ns)
+{
+    struct host_sample sample = {.cgroup = cgroup_read(&host->cgroup, mono_ns)};
     uint64_t busy;
     uint64_t total;
     if (read_cpu(&busy, &total) == 0) {

@@ -45,7 +45,7 @@ static void json_devices(struct text *out, const struct record_state *state)
     text_puts(out, "]");
 }
 
-/* NVML has no source for cache and register sizes: 0 is the wire's "unknown" there. */
+/* No source tells cache and register sizes: 0 is the wire's "unknown" there. */
 static void json_static(struct text *out, const struct record_state *state,
                         const char *only_vendor)
 {
@@ -69,8 +69,9 @@ static void json_static(struct text *out, const struct record_state *state,
             out,
             ",\"compute_major\":%d,\"compute_minor\":%d,\"l2_cache_size_bytes\":0,"
             "\"shared_mem_per_block_bytes\":0,\"regs_per_block\":0,"
-            "\"multi_processor_count\":0,\"warp_size\":0}",
-            info->compute_major, info->compute_minor);
+            "\"multi_processor_count\":%d,\"warp_size\":%d}",
+            info->compute_major, info->compute_minor, info->multi_processors,
+            info->warp_size);
     }
     text_puts(out, "]");
 }
@@ -267,6 +268,14 @@ void record_device_metrics(struct text *out, const struct record_context *contex
     text_puts(out, "]}\n");
 }
 
+static void comma_cgroup(struct text *out, const struct cgroup_sample *s)
+{
+    comma_i64(out, s->cpu_pct_x100);
+    comma_i64(out, s->cpu_limit_pct_x100);
+    comma_i64(out, s->memory_used_mib);
+    comma_i64(out, s->memory_limit_mib);
+}
+
 void record_host_metrics(struct text *out, const struct record_context *context,
                          const struct host *host, const struct metric_row *rows,
                          size_t count, uint64_t batch_id)
@@ -283,6 +292,7 @@ void record_host_metrics(struct text *out, const struct record_context *context,
         comma_i64(out, rows[i].host.cpu_pct_x100);
         comma_i64(out, rows[i].host.ram_used_mib);
         comma_i64(out, rows[i].host.ram_total_mib);
+        comma_cgroup(out, &rows[i].host.cgroup);
         text_append(out, "]", 1);
     }
     text_puts(out, "]}\n");

@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include "collector-lib/clock.h"
+
 #define NS_PER_MS 1000000
 
 void sampler_open(struct sampler *s, const struct settings *settings)
@@ -24,6 +26,7 @@ void sampler_open(struct sampler *s, const struct settings *settings)
 void sampler_close(struct sampler *s)
 {
     gpu_close(&s->gpu);
+    host_close(&s->host);
     free(s->info);
     free(s->sample);
 }
@@ -40,7 +43,7 @@ struct record_state sampler_state(struct sampler *s)
     read_devices(s);
     return (struct record_state){
         .host = &s->host,
-        .host_sample = host_read(&s->host),
+        .host_sample = host_read(&s->host, clock_mono_ns()),
         .gpus = s->gpu.count,
         .info = s->info,
         .sample = s->sample,
@@ -58,7 +61,7 @@ static void take(struct sampler *s, int64_t now_ns, struct summary *summary)
             (struct metric_row){.mono_ns = now_ns, .device = i, .gpu = s->sample[i]};
         summary_gpu(summary, i, &s->sample[i]);
     }
-    struct host_sample host = host_read(&s->host);
+    struct host_sample host = host_read(&s->host, now_ns);
     s->host_row[s->host_rows++] = (struct metric_row){.mono_ns = now_ns, .host = host};
     summary_host(summary, &host);
 }

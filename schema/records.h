@@ -32,8 +32,11 @@
     "\"temp_junction_c\",\"voltage_mv\",\"energy_uj\",\"clock_mem\",\"pcie_bw_bps\","    \
     "\"ecc_corrected\",\"ecc_uncorrected\"]"
 
-/* cpu_pct_x100: percent of all cores × 100. */
+/* cpu_pct_x100: percent of all cores × 100. cgroup_*: of the job's control group, -1
+ * where there is none or no limit; CPU in percent of one core × 100. */
 #define RECORD_HOST_COLUMNS                                                              \
-    "[\"dt_ns\",\"cpu_pct_x100\",\"ram_used_mib\",\"ram_total_mib\"]"
+    "[\"dt_ns\",\"cpu_pct_x100\",\"ram_used_mib\",\"ram_total_mib\","                    \
+    "\"cgroup_cpu_pct_x100\",\"cgroup_cpu_limit_pct_x100\",\"cgroup_mem_used_mib\","     \
+    "\"cgroup_mem_limit_mib\"]"
 
 #endif

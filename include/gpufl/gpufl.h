@@ -28,10 +28,10 @@ extern "C" {
 
 /** Where device figures come from. */
 enum gpufl_backend_kind {
-    GPUFL_BACKEND_AUTO = 0, /**< the vendor whose driver answers */
-    GPUFL_BACKEND_NVIDIA = 1,
-    GPUFL_BACKEND_AMD = 2, /**< accepted; no device rows yet, host rows only */
-    GPUFL_BACKEND_NONE = 3 /**< no GPU library is opened */
+    GPUFL_BACKEND_AUTO = 0,   /**< the vendor whose driver answers, NVIDIA first */
+    GPUFL_BACKEND_NVIDIA = 1, /**< libnvidia-ml.so.1, opened at run time */
+    GPUFL_BACKEND_AMD = 2,    /**< the amdgpu driver's files in /sys (GPUFL_SYSFS) */
+    GPUFL_BACKEND_NONE = 3    /**< no GPU library is opened */
 };
 
 /** How deep to look. Monitor is what is built; a higher one is recorded as requested, one

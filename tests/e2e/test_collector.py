@@ -136,6 +136,56 @@ def what_a_device_does_not_offer_is_not_0(place):
               "more figures")
 
 
+AMD = {"GPUFL_SYSFS": str(lib.ROOT / "tests/samples/amdgpu")}
+
+
+def amdgpu_figures_stand_in_their_columns(place):
+    """S2-56, S2-73: a tree with an MI300X, an RX 7900 XTX, and a display that is neither."""
+    done, session = play(place, "phases", env=AMD)
+    equal(done.returncode, 0, done.stderr)
+    start = records(session, "system")[0]
+    equal([(d["name"], d["uuid"], d["vendor"], d["pci_bus"], d["throttle_pwr"], d["throttle_therm"])
+           for d in start["devices"]],
+          [("AMD Instinct MI300X OAM", "3f1c5a7e9b2d4c68", "AMD", 0xc3, 0, 0),
+           ("AMD GPU 1002:744c", "a1b2c3d4e5f60718", "AMD", 0x0a, 1, 1)], "who")
+    equal(start["cuda_static_devices"], [], "none of them is NVIDIA's")
+    equal([(d["architecture"], d["compute_major"], d["multi_processor_count"], d["warp_size"])
+           for d in start["rocm_static_devices"]],
+          [("gfx942", 9, 304, 64), ("gfx1100", 11, 96, 32)], "of the KFD's topology")
+    samples = list(rows(session, "system", "device_metric_batch"))
+    check(len(samples) >= 4, f"{len(samples)} rows")
+    for row in samples:
+        equal([row[name] for name in (
+            "gpu_util", "mem_util", "temp_c", "power_mw", "used_mib", "total_mib", "clock_sm",
+            "fan_speed_pct", "temp_mem_c", "temp_junction_c", "voltage_mv", "energy_uj", "clock_mem",
+            "pcie_bw_bps", "ecc_corrected", "ecc_uncorrected")],
+              [[93, 41, 61, 512000, 12288, 196592, 1980, -1, 55, 61, -1, -1, 1300, -1, 7, 1],
+               [100, 12, 71, 355000, 2048, 24560, 2482, 49, 84, 110, 1043, -1, 1249, -1, -1, -1]]
+              [row["device_id"]], f"figures of device {row['device_id']}")
+
+
+def the_backend_option_chooses_the_vendor(place):
+    """S2-55, S2-56: Auto takes NVIDIA first, a named one alone, None none."""
+    both = {**AMD, "LD_LIBRARY_PATH": str(lib.BUILD / "tests/fake")}
+    for backend, env, vendors in (("Auto", both, {"NVIDIA"}), ("Amd", both, {"AMD"}),
+                                  ("Nvidia", AMD, set()), ("None", both, set()),
+                                  ("Auto", AMD, {"AMD"})):
+        config = place.path / "config.json"
+        config.write_text(json.dumps({"backend": backend}))
+        done, session = play(place, "stats", env={**env, "GPUFL_CONFIG_FILE": str(config)})
+        equal({d["vendor"] for d in records(session, "system")[0]["devices"]}, vendors,
+              f"{backend}: {done.stderr}")
+
+
+def host_rows_tell_the_control_group(place):
+    """The machine's own tree: each figure is there or −1."""
+    _, session = play(place, "phases")
+    for row in rows(session, "system", "host_metric_batch"):
+        used, limit = row["cgroup_mem_used_mib"], row["cgroup_mem_limit_mib"]
+        check(used >= -1 and limit >= -1 and (limit < 0 or used <= limit + 1), f"{row}")
+        check(row["cgroup_cpu_pct_x100"] >= -1 and row["cgroup_cpu_limit_pct_x100"] >= -1, f"{row}")
+
+
 def without_a_driver_the_simulated_gpus_say_what_they_are(place):
     session = _with_nvml(place, FAKE_NVML_INIT="9")
     names = [(d["vendor"], d["name"]) for d in records(session, "system")[0]["devices"]]

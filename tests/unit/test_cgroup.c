@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Limits and use of control groups, on trees of files as the kernel shows them. */
+#include "tests/support/check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "collector-lib/cgroup.h"
+#include "tests/support/dirs.h"
+
+#define SECOND_NS 1000000000ll
+
+/* proc/ and sys/ below one directory. */
+struct tree {
+    char *root;
+    char proc[256], sys[256];
+};
+
+static void make_dirs(const char *path)
+{
+    char copy[512];
+    snprintf(copy, sizeof copy, "%s", path);
+    for (char *at = copy + 1; (at = strchr(at, '/')) != NULL; at++) {
+        *at = '\0';
+        mkdir(copy, 0755);
+        *at = '/';
+    }
+    mkdir(copy, 0755);
+}
+
+static void put(const struct tree *t, const char *dir, const char *name, const char *text)
+{
+    char full[512];
+    char file[600];
+    snprintf(full, sizeof full, "%s/%s", t->root, dir);
+    make_dirs(full);
+    snprintf(file, sizeof file, "%s/%s", full, name);
+    unlink(file);
+    dirs_append(full, name, text);
+}
+
+static void grow(struct tree *t, const char *self)
+{
+    t->root = dirs_make();
+    snprintf(t->proc, sizeof t->proc, "%s/proc", t->root);
+    snprintf(t->sys, sizeof t->sys, "%s/sys", t->root);
+    put(t, "proc/self", "cgroup", self);
+    put(t, "sys/fs/cgroup", "cgroup.controllers", "cpu memory\n");
+}
+
+static void a_container_sees_its_limits(void **state)
+{
+    (void)state;
+    struct tree t;
+    struct cgroup cgroup;
+    grow(&t, "0::/\n");
+    put(&t, "sys/fs/cgroup", "memory.current", "734003200\n");
+    put(&t, "sys/fs/cgroup", "memory.max", "2147483648\n");
+    put(&t, "sys/fs/cgroup", "cpu.max", "250000 100000\n");
+    put(&t, "sys/fs/cgroup", "cpu.stat", "usage_usec 1000000\nuser_usec 900000\n");
+    cgroup_open(&cgroup, t.proc, t.sys);
+    struct cgroup_sample s = cgroup_read(&cgroup, SECOND_NS);
+    assert_int_equal(s.cpu_pct_x100, -1); /* nothing to compare with yet */
+    put(&t, "sys/fs/cgroup", "cpu.stat", "usage_usec 2500000\nuser_usec 900000\n");
+    s = cgroup_read(&cgroup, 3 * SECOND_NS);
+    assert_int_equal(s.cpu_pct_x100, 7500); /* 1.5 s of CPU in 2 s */
+    assert_int_equal(s.cpu_limit_pct_x100, 25000);
+    assert_int_equal(s.memory_used_mib, 700);
+    assert_int_equal(s.memory_limit_mib, 2048);
+    put(&t, "sys/fs/cgroup", "memory.max", "4294967296\n");
+    assert_int_equal(cgroup_read(&cgroup, 4 * SECOND_NS).memory_limit_mib, 4096);
+    cgroup_close(&cgroup);
+    dirs_remove(t.root);
+}
+
+static void the_lowest_limit_on_the_way_up_counts(void **state)
+{
+    (void)state;
+    struct tree t;
+    struct cgroup cgroup;
+    grow(&t, "9:name=systemd:/x\n0::/pod/job\n");
+    put(&t, "sys/fs/cgroup/pod/job", "memory.current", "104857600\n");
+    put(&t, "sys/fs/cgroup/pod/job", "memory.max", "max\n");
+    put(&t, "sys/fs/cgroup/pod/job", "cpu.max", "400000 100000\n");
+    put(&t, "sys/fs/cgroup/pod/job", "cpu.stat", "usage_usec 5\n");
+    put(&t, "sys/fs/cgroup/pod", "memory.current", "209715200\n");
+    put(&t, "sys/fs/cgroup/pod", "memory.max", "1073741824\n");
+    put(&t, "sys/fs/cgroup/pod", "cpu.max", "max 100000\n");
+    put(&t, "sys/fs/cgroup/pod", "cpu.stat", "usage_usec 9\n");
+    cgroup_open(&cgroup, t.proc, t.sys);
+    struct cgroup_sample s = cgroup_read(&cgroup, SECOND_NS);
+    assert_int_equal(s.memory_limit_mib, 1024);
+    assert_int_equal(s.memory_used_mib, 200); /* of the group that has the limit */
+    assert_int_equal(s.cpu_limit_pct_x100, 40000);
+    cgroup_close(&cgroup);
+    dirs_remove(t.root);
+}
+
+static void nothing_is_invented(void **state)
+{
+    (void)state;
+    static const char *const self[] = {"4:memory:/x\n", "0::/../above\n", "0::/\n", "",
+                                       "0::"};
+    for (size_t i = 0; i < sizeof self / sizeof self[0]; i++) {
+        struct tree t;
+        struct cgroup cgroup;
+        grow(&t, self[i]);
+        put(&t, "sys/fs/cgroup", "cpu.max", "nonsense\n");
+        cgroup_open(&cgroup, t.proc, t.sys);
+        cgroup_read(&cgroup, SECOND_NS);
+        struct cgroup_sample s = cgroup_read(&cgroup, 2 * SECOND_NS);
+        assert_int_equal(s.cpu_pct_x100, -1);
+        assert_int_equal(s.cpu_limit_pct_x100, -1);
+        assert_int_equal(s.memory_used_mib, -1);
+        assert_int_equal(s.memory_limit_mib, -1);
+        cgroup_close(&cgroup);
+        dirs_remove(t.root);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_container_sees_its_limits),
+        cmocka_unit_test(the_lowest_limit_on_the_way_up_counts),
+        cmocka_unit_test(nothing_is_invented),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
