@@ -59,6 +59,9 @@ static result respond(struct MHD_Connection *c, int status, const char *type,
     if (status == 415) {
         MHD_add_response_header(response, "Accept-Encoding", "zstd, gzip");
     }
+    if (status == 405) {
+        MHD_add_response_header(response, "Allow", "GET, POST");
+    }
     if (status == 401) {
         MHD_add_response_header(
             response, "WWW-Authenticate",
@@ -73,10 +76,26 @@ static result respond(struct MHD_Connection *c, int status, const char *type,
     return rc;
 }
 
+static const char *error_of(int status)
+{
+    switch (status) {
+    case 400:
+        return "bad_request";
+    case 401:
+        return "unauthorized";
+    case 404:
+        return "not_found";
+    case 405:
+        return "method_not_allowed";
+    default:
+        return "internal";
+    }
+}
+
 static result respond_error(struct MHD_Connection *c, int status, const char *message)
 {
     struct answer answer = {0};
-    answer_printf(&answer, "{\"error\":\"%d\",\"message\":", status);
+    answer_printf(&answer, "{\"error\":\"%s\",\"message\":", error_of(status));
     answer_json(&answer, message);
     answer_printf(&answer, "}\n");
     return respond(c, status, JSON, &answer);

@@ -11,6 +11,12 @@ want() { # want PACKAGE TEST…: remembers PACKAGE when TEST fails
     "$@" >/dev/null 2>&1 || need="$need $package"
 }
 module() { pkg-config --exists "$1"; }
+jsonschema() { # the tests take the Python that has it
+    for python in python3 /usr/bin/python3; do
+        "$python" -c 'import jsonschema' && return
+    done
+    return 1
+}
 header() { printf '#include <%s>\n' "$1" | cc -E -x c - ; }
 
 compiler() {
@@ -39,6 +45,7 @@ for group in "$@"; do
         uploader
         want g++ command -v g++
         want python3 command -v python3
+        want python3-jsonschema jsonschema
         want libcmocka-dev module cmocka
         want libmicrohttpd-dev module libmicrohttpd
         want libsqlite3-dev module sqlite3

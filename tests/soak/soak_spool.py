@@ -12,7 +12,7 @@ import lib  # noqa: E402  (lib reads the build directory from argv)
 from lib import check, equal, until  # noqa: E402
 
 BYTES = int(float(os.environ.get("SOAK_GIB", "20")) * (1 << 30))
-PAIRS_PER_MS = int(os.environ.get("SOAK_PAIRS_PER_MS", "150"))
+PAIRS_PER_MS = int(os.environ.get("SOAK_PAIRS_PER_MS", "200"))
 SPOOL_BYTES = 512 << 20
 
 

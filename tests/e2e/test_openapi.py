@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: Apache-2.0
+"""schema/openapi.json against gpufl-backend's answers, and against what our senders send."""
+import gzip
+import http.client
+import json
+import re
+import shutil
+import sys
+import urllib.parse
+import uuid
+import zlib
+
+import schemas  # first: it may start this anew by the Python that has jsonschema
+import lib
+from lib import check, equal
+import sink
+from test_backend import SESSION, line
+
+DOC = json.loads((lib.ROOT / "schema/openapi.json").read_text())
+
+
+def _at(reference):
+    node = DOC
+    for part in reference.removeprefix("#/").split("/"):
+        node = node[part]
+    return node
+
+
+def _whole(node):
+    """A copy without references."""
+    if isinstance(node, list):
+        return [_whole(n) for n in node]
+    if not isinstance(node, dict):
+        return node
+    return _whole(_at(node["$ref"])) if "$ref" in node else {k: _whole(v) for k, v in node.items()}
+
+
+WHOLE = _whole(DOC["paths"])
+
+
+def _fits(schema, value, what):
+    error = next(schemas.jsonschema.Draft202012Validator(schema).iter_errors(value), None)
+    check(not error, f"{what}: {error and error.message}")
+
+
+class Client:
+    """Asks a backend and holds every answer against the document."""
+
+    def __init__(self, backend):
+        self.backend, self.seen = backend, set()
+
+    def ask(self, method, path, body=b"", key=lib.KEY, query="", **headers):
+        """One request; \\p path as the document names it. Headers with _ for -."""
+        operation = WHOLE[path][method]
+        prefix = "" if "servers" in WHOLE[path] else "/api/v1"
+        url = prefix + path.replace("{session_id}", headers.pop("session_id", SESSION)) + query
+        names = {k.replace("_", "-"): v for k, v in headers.items()}
+        if key:
+            names["Authorization"] = f"Bearer {key}"
+        connection = http.client.HTTPConnection("127.0.0.1", self.backend.port,
+                                                timeout=20 * lib.SLOW)
+        connection.request(method.upper(), url, body, names)
+        reply = connection.getresponse()
+        data = reply.read()
+        connection.close()
+        self.judge(operation, reply, data)
+        return reply.status, data
+
+    def judge(self, operation, reply, data):
+        name = f"{operation['operationId']} {reply.status}"
+        documented = operation["responses"].get(str(reply.status))
+        check(documented, f"{name} is not documented: {data[:200]!r}")
+        self.seen.add((operation["operationId"], str(reply.status)))
+        for header, rule in documented.get("headers", {}).items():
+            check(reply.headers[header] is not None, f"{name} lacks {header}")
+            _fits(rule["schema"], reply.headers[header], f"{name}, {header}")
+        (kind, content), = documented["content"].items()
+        equal(reply.headers.get_content_type(), kind, f"{name}: type")
+        value = json.loads(data) if kind == "application/json" else data.decode()
+        _fits(content["schema"], value, f"{name}: {data[:200]!r}")
+
+
+def _window(body, channel="device", sequence="1", ident=None):
+    return {"X_GpuFlight_Window_Id": ident or str(uuid.uuid4()),
+            "X_GpuFlight_Window_Channel": channel, "X_GpuFlight_Window_Sequence": sequence,
+            "X_GpuFlight_Window_CRC32": str(zlib.crc32(body)), "X_GpuFlight_Session_Id": SESSION}
+
+
+def _streams(client):
+    body = line(1) + line(2)
+    window = _window(body)
+    who = {"X_GpuFlight_Session_Id": SESSION}
+    for more, answer in (({}, {"accepted": 2}), (window, {"window_acknowledged": True}),
+                         (window, {"duplicate": True})):
+        status, data = client.ask("post", "/events/stream", body, **{**who, **more})
+        equal((status, {k: json.loads(data)[k] for k in answer}), (200, answer), "stored")
+    status, data = client.ask("post", "/events/stream", b"nonsense\n" + body, **who)
+    equal((status, json.loads(data)["errors"][0]["line"]), (200, 1), "a bad line")
+    for body, headers, status in (
+            (body, {}, 400), (body, {**window, "X_GpuFlight_Window_CRC32": "1x"}, 400),
+            (line(9), _window(line(8), sequence="7"), 400), (b"x", {**who, "Content_Encoding": "gzip"}, 400),
+            (line(3), {**window, "X_GpuFlight_Window_CRC32": str(zlib.crc32(line(3)))}, 409),
+            (line(4), _window(line(4)), 409), (body, {**who, "Content_Encoding": "br"}, 415),
+            (gzip.compress(b"\n" * (129 << 20), 1), {**who, "Content_Encoding": "gzip"}, 413)):
+        equal(client.ask("post", "/events/stream", body, **headers)[0], status, f"{headers}")
+    equal(client.ask("post", "/events/stream", body, key="other", **who)[0], 401, "another key")
+
+
+def the_backend_answers_as_documented(place):
+    client = Client(lib.Backend(place, "--api-key", lib.KEY))
+    who = {"X_GpuFlight_Session_Id": SESSION}
+    client.ask("get", "/info/version", key="")
+    _streams(client)
+    for path in ("/events/session-complete", "/sessions", "/sessions/{session_id}",
+                 "/sessions/{session_id}/export", "/"):
+        method, = WHOLE[path].keys() - {"servers"}
+        equal(client.ask(method, path, key="other", **(who if method == "post" else {}))[0], 401,
+              path)
+    equal(client.ask("post", "/events/session-complete", **who)[0], 200, "complete")
+    equal(client.ask("post", "/events/session-complete")[0], 400, "no session named")
+    equal(client.ask("post", "/events/session-complete", X_GpuFlight_Session_Id="other")[0], 404,
+          "no such session")
+    for query in ("", "?limit=1", "?limit=none"):
+        equal(client.ask("get", "/sessions", query=query)[0], 200, "sessions")
+    equal(client.ask("get", "/sessions/{session_id}")[0], 200, "a session")
+    equal(client.ask("get", "/sessions/{session_id}", session_id="other")[0], 404, "none")
+    export = "/sessions/{session_id}/export"
+    status, data = client.ask("get", export, query="?channel=device")
+    equal((status, data.count(line(1))), (200, 3), "the lines")
+    equal(client.ask("get", export, query="?channel=sass"), (200, b""), "a channel without any")
+    equal(client.ask("get", export)[0], 400, "no channel named")
+    equal(client.ask("get", export, session_id="other", query="?channel=device")[0], 404, "none")
+    equal(client.ask("get", "/healthz", key="")[0], 200, "it lives")
+    equal(client.ask("get", "/")[0], 200, "the page")
+    documented = {(o["operationId"], status) for path in WHOLE.values() for o in path.values()
+                  if isinstance(o, dict) for status, r in o["responses"].items()
+                  if r.get("x-gpufl-backend", True)}
+    equal(documented - client.seen, set(), "documented, and not given once")
+
+
+def what_is_required_is_required(place):
+    """Leaving out a header that the document requires is refused."""
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    for path, item in WHOLE.items():
+        for method, operation in item.items():
+            for p in operation.get("parameters", []) if isinstance(operation, dict) else []:
+                if p["in"] == "header" and p["required"]:
+                    equal(Client(backend).ask(method, path, line(1))[0], 400, f"{path} {p['name']}")
+
+
+def our_senders_send_what_is_documented(place):
+    lib.copy_samples(place)
+    lib.job(place, 0.3)
+    names = {d.name for d in place.logs.iterdir()}
+    other = place.path / "other"
+    shutil.copytree(place.logs, other)
+    for sender in ("upload", "agent"):
+        for declare in (True, False):
+            logs = place.path / f"{sender}-{declare}"
+            shutil.copytree(other, logs)
+            with sink.Sink(declare=declare) as s:
+                if sender == "upload":
+                    lib.upload(place, s.url, directory=logs)
+                else:
+                    process = lib.agent(place, s.url, "--exit-when-drained", folder=logs)
+                    equal(process.wait(30 * lib.SLOW), 0, process.log.read_text())
+                seen = {_judge_request(request) for request in s.requests}
+                equal(seen, {"version", "stream", "complete"}, "operations")
+                equal({r.session for r in s.requests if r.is_batch}, names, "sessions")
+
+
+def _judge_request(request):
+    """Holds a request against the document; the operation's id."""
+    path = urllib.parse.urlsplit(request.path).path.removeprefix("/api/v1")
+    operation = WHOLE[path][request.method.lower()]
+    rules = {p["name"].lower(): p for p in operation.get("parameters", []) if p["in"] == "header"}
+    for name, rule in rules.items():
+        value = request.headers.get(name)
+        check(value is not None or not rule["required"], f"{operation['operationId']} lacks {name}")
+        if value is not None:
+            _fits(rule["schema"], value, f"{operation['operationId']}, {name}")
+    for name in request.headers:
+        check(name.lower() in rules or not name.lower().startswith("x-gpuflight-"),
+              f"{name} is not documented")
+    if operation["operationId"] == "stream":
+        content, = operation["requestBody"]["content"]
+        equal(request.headers.get("Content-Type"), content, "the body's type")
+    return operation["operationId"]
+
+
+def the_document_is_sound(place):
+    text = json.dumps(DOC)
+    equal(DOC["openapi"][:3], "3.1", "version")
+    for reference in set(re.findall(r'"\$ref": "([^"]+)"', text)):
+        _at(reference)
+    for schema in DOC["components"]["schemas"].values():
+        schemas.jsonschema.Draft202012Validator.check_schema(schema)
+    ids = [o["operationId"] for path in WHOLE.values() for o in path.values() if isinstance(o, dict)]
+    equal(len(ids), len(set(ids)), "operation ids")
+    protocol = (lib.ROOT / "schema/protocol.h").read_text()
+    for name in re.findall(r'PROTOCOL_H_\w+\s+"([^"]+)"', protocol):
+        check(f'"name": "{name}"' in text, f"{name} is not documented")
+
+
+if __name__ == "__main__":
+    lib.main(sys.modules[__name__])
