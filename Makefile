@@ -165,10 +165,11 @@ coverage: ## lines that the tests run, a file; fails below 85 % of a folder
 	@$(MAKE) check COVERAGE=1
 	@python3 tests/coverage.py build/coverage 85 collector-lib upload
 
-soak: ## long runs: SOAK_GIB=20 through a spool of 512 MiB (15 min, 20 GiB of disk)
+soak: ## long runs: SOAK_GIB=20 through a spool of 512 MiB (20 min), SOAK_S=600 against the schemas
 	@packaging/deps.sh build
-	@$(MAKE) $(JOBS) $(PROGRAMS) $(SOAK_BINS)
+	@$(MAKE) $(JOBS) $(PROGRAMS) $(SOAK_BINS) $(EXAMPLE_BINS) $(B)/tests/fake/libnvidia-ml.so.1
 	@python3 tests/soak/soak_spool.py $(B)
+	@python3 tests/soak/soak_schema.py $(B)
 
 check-gpu: ## device figures against nvidia-smi, and their cost; needs an NVIDIA GPU and nvcc
 	@packaging/deps.sh collector

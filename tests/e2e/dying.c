@@ -69,6 +69,22 @@ static void touch_forbidden_memory(void)
     page[0] = 1;
 }
 
+/* Grows until the kernel kills; says the time with each step, so that the last is known.
+ */
+static void eat_memory(void)
+{
+    const size_t step_bytes = 1 << 20;
+    for (;;) {
+        char *more = mmap(NULL, step_bytes, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (more == MAP_FAILED) {
+            return;
+        }
+        memset(more, 1, step_bytes);
+        say_time();
+    }
+}
+
 static int end(const char *way)
 {
     say_time();
@@ -80,6 +96,8 @@ static int end(const char *way)
         abort();
     } else if (strcmp(way, "segfault") == 0) {
         touch_forbidden_memory();
+    } else if (strcmp(way, "oom") == 0) {
+        eat_memory();
     } else if (strcmp(way, "_exit") == 0) {
         _exit(EXIT_OF_THE_JOB);
     } else if (strcmp(way, "exec") == 0) {

@@ -78,10 +78,9 @@ class Place:
                               env=environment(env), check=False, **more)
 
     def close(self, keep):
-        for p in self.processes:
+        for p in reversed(self.processes):  # an agent drains into its backend
             if p.poll() is None:
                 p.send_signal(signal.SIGTERM)
-        for p in self.processes:
             try:
                 p.wait(10 * SLOW)
             except subprocess.TimeoutExpired:
@@ -166,9 +165,9 @@ def same(backend, directory):
                          f"{sum((b - a).values())} twice, of {sum(a.values())} lines")
 
 
-def agent(place, url, *args, env=None, folder=None):
+def agent(place, url, *args, env=None, folder=None, **more):
     return place.start("gpufl-agent", f"--folder={folder or place.logs}", f"--host={url}", *args,
-                       env={"GPUFL_HTTP_TOKEN": KEY, **(env or {})})
+                       env={"GPUFL_HTTP_TOKEN": KEY, **(env or {})}, **more)
 
 
 def upload(place, url, *args, directory=None, env=None, timeout=60):

@@ -27,6 +27,7 @@ def lines(backend, session):
 
 
 def lines_are_stored_while_the_job_runs_and_the_end_is_reported(place):
+    """S2-11."""
     backend = lib.Backend(place, "--api-key", lib.KEY)
     lib.agent(place, backend.url)
     process, session = recording(place, 3)
@@ -40,6 +41,7 @@ def lines_are_stored_while_the_job_runs_and_the_end_is_reported(place):
 
 
 def an_outage_and_a_killed_agent_lose_and_double_nothing(place):
+    """D-08."""
     backend = lib.Backend(place, "--api-key", lib.KEY)
     first = lib.agent(place, backend.url)
     process, session = recording(place, 4, GPUFL_LOG_ROTATE_BYTES=8192)
@@ -62,6 +64,7 @@ def an_outage_and_a_killed_agent_lose_and_double_nothing(place):
 
 
 def repeated_kills_in_mid_upload_keep_every_line_once(place):
+    """D-09."""
     backend = lib.Backend(place, "--api-key", lib.KEY)
     sessions = [lib.job(place, 0.3, env={"GPUFL_LOG_ROTATE_BYTES": "3000"}) for _ in range(4)]
     lib.copy_samples(place)
@@ -93,6 +96,7 @@ def a_backend_without_registry_gets_everything_at_least_once(place):
 
 
 def what_the_request_carries(place):
+    """D-06."""
     with sink.Sink(declare=True, key=lib.KEY) as s:
         session = lib.job(place, 0.1)
         process = lib.agent(place, s.url, "--exit-when-drained")
@@ -170,6 +174,7 @@ def two_uploaders_never_work_on_one_directory(place):
 
 
 def a_new_token_in_the_file_is_used_after_a_401(place):
+    """D-07."""
     token = place.path / "token"
     token.write_text("old\n")
     session = lib.job(place, 0.2)

@@ -48,12 +48,13 @@ def every_name_of_the_reference_compiles_and_runs(place):
     check("names" in report and "macro" in report and "Losses" in report, report)
 
 
-def clang_takes_the_header_too(place):
-    if not shutil.which("clang++"):
-        return
-    for std in ("c++11", "c++17", "c++20"):
-        done, _ = _compile(place, "clang++", std, "names.cpp", link=False)
-        equal((done.returncode, done.stderr), (0, ""), f"clang++ {std}")
+def the_forms_of_the_reference_compile(place):
+    """S2-01, S2-02, S2-06, S2-49 to S2-53: as printed, by both compilers."""
+    for compiler in ("g++", "clang++"):
+        for std in ("c++11", "c++17", "c++20"):
+            for source in ("names.cpp", "blocks.cpp") if shutil.which(compiler) else ():
+                done, _ = _compile(place, compiler, std, source, link=False)
+                equal((done.returncode, done.stderr), (0, ""), f"{compiler} {std} {source}")
 
 
 def the_old_name_of_an_option_does_not_compile(place):
@@ -160,6 +161,7 @@ def flush_logs_always_syncs_each_write(place):
 
 
 def stats_flush_and_report_tell_the_same(place):
+    """S2-52."""
     done = place.run("tests/e2e/job", place.logs, "stats")
     equal(done.returncode, 0, done.stderr)
     lines = done.stdout.splitlines()

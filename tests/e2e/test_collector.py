@@ -206,6 +206,7 @@ def samples_come_at_their_rate_on_one_clock(place):
 
 
 def threads_that_come_and_go_lose_no_scope(place):
+    """S2-49."""
     done, session = play(place, "threads")
     equal(done.returncode, 0, "exit code")
     equal(paired(session), {"outer": 12000, "inner": 12000}, "pairs")
@@ -222,6 +223,7 @@ def a_flood_drops_whole_pairs_and_says_so(place):
 
 
 def leaving_a_scope_by_any_way_ends_it(place):
+    """S2-49."""
     done, session = play(place, "control-flow")
     equal(done.returncode, 0, "exit code")
     equal(paired(session), {"returned": 1, "broken": 1, "goto": 1}, "pairs")
@@ -253,6 +255,7 @@ def what_is_older_than_100_ms_survives_kill_9(place):
 
 
 def outside_phases_no_sample_is_taken(place):
+    """S2-34."""
     done, session = play(place, "phases")
     equal(done.returncode, 0, "exit code")
     marks = {r["type"]: r["ts_ns"] for r in records(session, "system")
@@ -265,6 +268,7 @@ def outside_phases_no_sample_is_taken(place):
 
 
 def odd_names_stay_one_json_line(place):
+    """S2-10."""
     done, session = play(place, "threads")
     start = records(session, "device")[0]
     equal(start["app"], 'part "quoted"\n\ufffd end', "app")
@@ -272,6 +276,7 @@ def odd_names_stay_one_json_line(place):
 
 
 def switched_off_nothing_is_touched(place):
+    """S2-40, S2-41."""
     for env in ({}, {"GPUFL_DISABLED": "On"}):
         done = place.run("tests/e2e/job", place.logs, "disabled", env=env)
         equal(done.stdout.split(), ["7", "0", "0", "1"], "init, upload, events, warnings")
@@ -281,6 +286,7 @@ def switched_off_nothing_is_touched(place):
 
 
 def a_directory_that_cannot_be_made_is_said_and_the_job_goes_on(place):
+    """S2-04."""
     blocker = place.path / "file"
     blocker.write_text("")
     done = place.run("examples/demo-job", blocker / "logs", 0.1)
@@ -289,6 +295,7 @@ def a_directory_that_cannot_be_made_is_said_and_the_job_goes_on(place):
 
 
 def an_upload_from_inside_the_job_sends_all(place):
+    """D-12."""
     backend = lib.Backend(place, "--api-key", lib.KEY)
     done, session = play(place, "upload", backend.url)
     during, after, complete, *_ = done.stdout.split("\n")[1].split()
@@ -297,6 +304,7 @@ def an_upload_from_inside_the_job_sends_all(place):
 
 
 def uploading_without_a_backend_leaves_the_jobs_exit_code_alone(place):
+    """D-12."""
     done, session = play(place, "upload", "http://127.0.0.1:9")
     equal(done.returncode, 0, "exit code")
     equal(done.stdout.split("\n")[1].split()[1], "9", "no contact")
@@ -304,6 +312,7 @@ def uploading_without_a_backend_leaves_the_jobs_exit_code_alone(place):
 
 
 def the_collector_links_nothing_but_libc(place):
+    """D-02."""
     needed = os.popen(f"readelf -d {lib.BUILD}/libgpufl.so").read()
     libraries = [x.split("[")[1].split("]")[0] for x in needed.splitlines() if "NEEDED" in x]
     allowed = ("libc.so", "libasan", "libubsan", "libtsan", "libpthread", "libdl", "libgcc", "ld-")

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """However the job ends, its result is its own and what it recorded is delivered."""
+import contextlib
 import json
+import pathlib
 import signal
 import sys
 
@@ -22,11 +24,30 @@ SANITIZERS = "handle_segv=0:handle_abort=0"
 AT_MOST_LOST_NS = 100_000_000
 
 
-def _die(place, way, *more):
-    done = place.run("tests/e2e/dying", place.logs, way, *more,
+def _die(place, way, *more, **options):
+    done = place.run("tests/e2e/dying", place.logs, way, *more, **options,
                      env={"ASAN_OPTIONS": SANITIZERS, "TSAN_OPTIONS": SANITIZERS})
-    session, end_ns = done.stdout.split()
+    session, *_, end_ns = done.stdout.split()
     return done, place.logs / session, int(end_ns)
+
+
+@contextlib.contextmanager
+def _small_group(place, limit_bytes):
+    """A control group (1 or 2) of so much memory; None where none can be made."""
+    for root, limit in (("/sys/fs/cgroup/memory", "memory.limit_in_bytes"),
+                        ("/sys/fs/cgroup", "memory.max")):
+        group = pathlib.Path(root) / place.path.name
+        try:
+            group.mkdir()
+            (group / limit).write_text(str(limit_bytes))
+        except OSError:
+            with contextlib.suppress(OSError):
+                group.rmdir()
+            continue
+        yield group
+        group.rmdir()
+        return
+    yield None
 
 
 def _whole_lines(session, channel):
@@ -60,6 +81,21 @@ def the_jobs_end_is_its_own_and_at_most_100_ms_are_missing(place):
         for channel in lib.CHANNELS:
             equal(backend.export(session.name, channel), _whole_lines(session, channel),
                   f"{channel}: the whole lines, and no torn one")
+
+
+def the_kernels_oom_killer_takes_no_more(place):
+    """In a control group of 64 MiB; only where this user may make one."""
+    if lib.SANITIZER:
+        return  # their shadow memory does not fit
+    with _small_group(place, 64 << 20) as group:
+        if not group:
+            return
+        enter = group / "cgroup.procs"
+        done, session, end_ns = _die(place, "oom", preexec_fn=lambda: enter.write_text("0"))
+    equal((done.returncode, done.stderr), (-signal.SIGKILL, ""), "exit code, errors")
+    missing_ns = end_ns - _last_event_ns(session)
+    check(missing_ns <= AT_MOST_LOST_NS, f"{missing_ns / 1e6} ms missing")
+    check(collector.unlocked(session), "the lock frees itself")
 
 
 def a_library_that_is_unloaded_while_it_records_harms_nobody(place):

@@ -28,6 +28,7 @@ def the_c_example_compiles_as_printed_and_records(place):
 
 
 def public_headers_are_strict_c11(place):
+    """D-01."""
     for header in sorted((lib.ROOT / "include/gpufl").glob("*.h")):
         source = place.path / "h.c"
         source.write_text(f"#include <gpufl/{header.name}>\nint used;\n")
@@ -49,6 +50,40 @@ def every_folder_of_the_map_exists_and_every_folder_is_on_it(place):
         there = {d for d in there if not d.startswith(".")}
     equal(named, there, "folders")
     check(place, "")
+
+
+def _ids(text):
+    """Row ids in a text, ranges (S2-01 to S2-05) written out."""
+    found = set()
+    for seed, first, last in re.findall(r"\b(S\d|D)-(\d\d)(?: to (?:S\d-|D-)?(\d\d))?", text):
+        found |= {f"{seed}-{n:02d}" for n in range(int(first), int(last or first) + 1)}
+    return found
+
+
+def the_coverage_page_and_the_tests_agree(place):
+    """Each core row has tests that are there and say that they are for it; each field and
+    variable of the page stands in the public header."""
+    page = (lib.ROOT / "docs/api-coverage.md").read_text()
+    tests = {}
+    for path in (lib.ROOT / "tests/e2e").glob("test_*.py"):
+        for name, text in re.findall(r'^def (\w+)\(place\):\n(?:    """(.*?)""")?', path.read_text(),
+                                     re.M | re.S):
+            tests[name] = _ids(text)
+    core = re.findall(r"^\| ((?:S2|D)-\d\d) \|.*\| ([^|]+) \|$", page, re.M)
+    equal((len(core), len(dict(core))), (58, 58), "core rows")
+    for ident, names in core:
+        check(names.strip(), f"{ident} has no test")
+        for name in re.findall(r"`(\w+)`", names):
+            check(ident in tests.get(name, ()), f"{name} does not say that it is for {ident}")
+    header = (lib.ROOT / "include/gpufl/gpufl.h").read_text()
+    fields = re.findall(r"^\| `([a-z_]+)` \|", page, re.M)
+    equal(len(fields), 21, "fields")
+    for field in fields:
+        check(re.search(rf"\b\*?{field};", header), f"{field} is no field")
+    others = dict(re.findall(r"^\| (\w[^|]*) \| (\d+) \| S", page, re.M))
+    equal(sum(map(int, others.values())) + 58, 159, "all rows")
+    for rows, ids in re.findall(r"^\| \w[^|]* \| (\d+) \| (S[^|]*) \|", page, re.M):
+        equal(len(_ids(ids)), int(rows), ids)
 
 
 def its_commands_exist(place):

@@ -115,6 +115,7 @@ def batches_over_a_limit_are_split(place):
 
 
 def without_zstd_it_falls_back_to_gzip(place):
+    """D-06."""
     session = lib.job(place, 0.3)
 
     def no_zstd(_, request):
@@ -127,6 +128,7 @@ def without_zstd_it_falls_back_to_gzip(place):
 
 
 def errors_of_the_server_are_retried(place):
+    """D-08."""
     session = lib.job(place, 0.3)
     plan = [500, sink.DROP, 503, sink.STORE_DROP, sink.CUT, (429, {}, ("Retry-After", "1"))]
 
@@ -309,6 +311,7 @@ def an_empty_directory_is_no_error(place):
 
 
 def the_url_with_a_path_is_refused_and_the_path_option_serves_proxies(place):
+    """S2-12, S2-14."""
     session = lib.job(place, 0.1)
     with sink.Sink() as s:
         refused = lib.upload(place, s.url + "/api/v1")

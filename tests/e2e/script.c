@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A job by script. Usage: script WORD…, in order:
+ *   field=value        an option of the next init; log_path, rate, continuous, backend (0
+ * to 3), kernel_rate, flags (all six capture flags) and the names of texts init shutdown
+ * the calls; init prints its status and the session's id scope:NAME:MS      a scope of MS
+ * ms; thread:NAME:MS likewise on a thread of its own start:NAME stop:NAME
+ * gpufl_system_start, _stop sleep:MS upload             gpufl_upload_logs with url, key
+ * and path of the options; prints status, success and events look               prints
+ * the number of threads, whether a GPU library is mapped, and the context switches of all
+ * threads but this one hold               waits for the end of standard input */
+#include <dirent.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <gpufl/gpufl.h>
+#include <gpufl/upload.h>
+
+static struct gpufl_init_options options = GPUFL_INIT_OPTIONS_DEFAULT;
+
+static void nap_ms(long ms)
+{
+    struct timespec t = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+    nanosleep(&t, NULL);
+}
+
+static void *run_scope(void *arg)
+{
+    char *name = arg;
+    char *ms = strchr(name, ':');
+    *ms++ = '\0';
+    GFL_SCOPE(name)
+    {
+        nap_ms(atol(ms));
+    }
+    return NULL;
+}
+
+static void set_option(const char *field, const char *value)
+{
+    static const struct {
+        const char *name;
+        const char **at;
+    } texts[] = {
+        {"app_name", &options.app_name},       {"log_path", &options.log_path},
+        {"backend_url", &options.backend_url}, {"api_key", &options.api_key},
+        {"api_path", &options.api_path},       {"config_file", &options.config_file}};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        if (strcmp(field, texts[i].name) == 0) {
+            *texts[i].at = value;
+        }
+    }
+    int number = atoi(value);
+    if (strcmp(field, "rate") == 0) {
+        options.system_sample_rate_ms = number;
+    } else if (strcmp(field, "kernel_rate") == 0) {
+        options.kernel_sample_rate_ms = number;
+    } else if (strcmp(field, "continuous") == 0) {
+        options.continuous_system_sampling = number;
+    } else if (strcmp(field, "enabled") == 0) {
+        options.enabled = number;
+    } else if (strcmp(field, "backend") == 0) {
+        options.backend = (enum gpufl_backend_kind)number;
+    } else if (strcmp(field, "flags") == 0) {
+        options.enable_stack_trace = options.enable_source_collection =
+            options.enable_external_correlation = options.enable_synchronization =
+                options.enable_memory_tracking = options.enable_cuda_graphs_tracking =
+                    number;
+    }
+}
+
+static long switches_of(const char *task)
+{
+    char path[64];
+    char line[128];
+    long sum = 0;
+    long n;
+    snprintf(path, sizeof path, "/proc/self/task/%.20s/status", task);
+    FILE *file = fopen(path, "r");
+    while (file && fgets(line, sizeof line, file)) {
+        sum += sscanf(line, "voluntary_ctxt_switches: %ld", &n) == 1 ? n : 0;
+    }
+    if (file) {
+        fclose(file);
+    }
+    return sum;
+}
+
+static void look(void)
+{
+    char line[512];
+    int mapped = 0;
+    int threads = 0;
+    long switches = 0;
+    FILE *maps = fopen("/proc/self/maps", "r");
+    while (maps && fgets(line, sizeof line, maps)) {
+        mapped |= strstr(line, "libnvidia") || strstr(line, "libcupti");
+    }
+    if (maps) {
+        fclose(maps);
+    }
+    DIR *tasks = opendir("/proc/self/task");
+    for (struct dirent *e; tasks && (e = readdir(tasks)) != NULL;) {
+        if (e->d_name[0] != '.') {
+            threads++;
+            switches += atol(e->d_name) == (long)getpid() ? 0 : switches_of(e->d_name);
+        }
+    }
+    if (tasks) {
+        closedir(tasks);
+    }
+    printf("%d %d %ld\n", threads, mapped, switches);
+}
+
+static void upload(void)
+{
+    struct gpufl_upload_options with = GPUFL_UPLOAD_OPTIONS_DEFAULT;
+    struct gpufl_upload_result result = GPUFL_UPLOAD_RESULT_INIT;
+    with.log_path = options.log_path;
+    with.backend_url = options.backend_url;
+    with.api_key = options.api_key;
+    with.api_path = options.api_path;
+    int status = (int)gpufl_upload_logs(&with, &result);
+    printf("%d %d %llu\n", status, result.success,
+           (unsigned long long)result.events_uploaded);
+}
+
+static void call(char *word)
+{
+    char id[40] = "";
+    pthread_t thread;
+    if (strcmp(word, "init") == 0) {
+        int status = (int)gpufl_init(&options);
+        gpufl_session_id(id);
+        printf("%d %s\n", status, id);
+    } else if (strcmp(word, "shutdown") == 0) {
+        gpufl_shutdown();
+    } else if (strcmp(word, "upload") == 0) {
+        upload();
+    } else if (strcmp(word, "look") == 0) {
+        look();
+    } else if (strcmp(word, "hold") == 0) {
+        while (getchar() != EOF) {
+        }
+    } else if (strncmp(word, "sleep:", 6) == 0) {
+        nap_ms(atol(word + 6));
+    } else if (strncmp(word, "scope:", 6) == 0) {
+        run_scope(word + 6);
+    } else if (strncmp(word, "thread:", 7) == 0) {
+        pthread_create(&thread, NULL, run_scope, word + 7);
+        pthread_join(thread, NULL);
+    } else if (strncmp(word, "start:", 6) == 0) {
+        gpufl_system_start(word + 6);
+    } else if (strncmp(word, "stop:", 5) == 0) {
+        gpufl_system_stop(word + 5);
+    } else {
+        fprintf(stderr, "script: what is %s?\n", word);
+        exit(2);
+    }
+    fflush(stdout);
+}
+
+int main(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++) {
+        char *equals = strchr(argv[i], '=');
+        if (equals) {
+            *equals = '\0';
+            set_option(argv[i], equals + 1);
+        } else {
+            call(argv[i]);
+        }
+    }
+    return 0;
+}
