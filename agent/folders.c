@@ -2,9 +2,11 @@
 /* What the options say about folders and channels. */
 #include "agent/folders.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/vfs.h>
+#include <unistd.h>
 
 /* `a,b` into names; blanks and empty parts are skipped. */
 gpufl_status folders_read_channels(const char *list, struct engine_channels *out,
@@ -63,4 +65,19 @@ bool folders_any_remote(const char *list)
         list += len + (list[len] == ',');
     }
     return false;
+}
+
+gpufl_status folders_list(const char *path, struct selection *into)
+{
+    struct selection found;
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    gpufl_status status =
+        fd >= 0 ? select_list(&sys_real, fd, &found) : GPUFL_ERR_NOT_FOUND;
+    if (fd >= 0) {
+        close(fd);
+    }
+    if (status == GPUFL_OK && found.count) {
+        status = select_join(into, &found);
+    }
+    return status;
 }

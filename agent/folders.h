@@ -8,6 +8,7 @@
 #include <gpufl/status.h>
 
 #include "upload/engine.h"
+#include "upload/select.h"
 
 /** Reads `device,scope,…`; blanks and empty parts are skipped.
  *  \return GPUFL_OK or GPUFL_ERR_USAGE with one sentence in \p why. */
@@ -16,5 +17,8 @@ GPUFL_MUST gpufl_status folders_read_channels(const char *list,
 
 /** True when one of the folders lies on a network file system. \p list may be NULL. */
 bool folders_any_remote(const char *list);
+
+/** Adds the sessions that are in folder \p path to \p into. */
+gpufl_status folders_list(const char *path, struct selection *into);
 
 #endif

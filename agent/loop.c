@@ -11,6 +11,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "agent/engine_options.h"
 #include "agent/folders.h"
 #include "agent/sync_thread.h"
 #include "agent/token.h"
@@ -21,6 +22,7 @@
 #define NAP_MAX_MS       20u
 #define POLL_RESCAN_MS   1000u
 #define DRAIN_CHECK_MS   1000u
+#define MISSING_CHECK_MS 500u
 #define REQUEST_TOTAL_MS 300000u
 
 struct loop {
@@ -31,8 +33,11 @@ struct loop {
     struct watch *watch;
     struct engine *engine;
     struct selection ignored; /* sessions that were there before us */
+    char *missing;            /* folders that were not there yet, comma-separated */
+    uint64_t missing_check_ms;
     struct token token;
     int signal_fd;
+    bool running;
     bool draining;
     bool stop_now;
     uint64_t drain_deadline_ms;
@@ -88,29 +93,9 @@ static gpufl_status open_engine(struct loop *loop, char why[512])
 {
     const struct options *o = loop->options;
     struct engine_config config;
-    engine_config_default(&config);
+    engine_options(o, &config);
     config.log = &loop->log;
     config.transport = loop->transport;
-    config.flush_interval_ms = o->flush_interval_ms;
-    config.max_requests_per_second = (unsigned)o->max_requests_per_second;
-    config.compression = (enum engine_compression)o->compression;
-    config.identity = (enum engine_identity)o->live_identity;
-    config.zstd_level = (int)o->zstd_level;
-    config.orphan_timeout_ms = o->orphan_timeout_ms;
-    config.rescan_interval_ms = o->rescan_interval_ms;
-    config.skip_on_quota = o->on_quota == 1;
-    config.delete_acked = o->retain_acked_payloads || o->delete_acked == 1 ? DELETE_NEVER
-                          : o->delete_acked == 2                           ? DELETE_ALL
-                                                 : DELETE_WINDOWS;
-    config.memory_state = o->state == 1;
-    config.state_dir = o->state_dir;
-    config.program = "gpufl-agent";
-    if (o->stream_max_lines) {
-        config.max_batch_lines = (uint32_t)o->stream_max_lines;
-    }
-    if (o->stream_max_bytes) {
-        config.max_batch_bytes = (size_t)o->stream_max_bytes;
-    }
     if (o->ignore_preexisting) {
         config.wanted = not_ignored;
         config.wanted_arg = loop;
@@ -130,19 +115,21 @@ static gpufl_status open_engine(struct loop *loop, char why[512])
     return status;
 }
 
-static gpufl_status note_preexisting(struct loop *loop, const char *path)
+/* A sidecar may start before the job's first run; a run with an end does not wait. */
+static gpufl_status add_missing(struct loop *loop, const char *path, char why[512])
 {
-    struct selection found;
-    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    gpufl_status status =
-        fd >= 0 ? select_list(&sys_real, fd, &found) : GPUFL_ERR_NOT_FOUND;
-    if (fd >= 0) {
-        close(fd);
+    char *more = NULL;
+    if (loop->options->exit_when_drained ||
+        asprintf(&more, "%s%s,", loop->missing ? loop->missing : "", path) < 0) {
+        snprintf(why, 512, "cannot open the directory %.300s: it is not there", path);
+        return GPUFL_ERR_NOT_FOUND;
     }
-    if (status == GPUFL_OK && found.count) {
-        status = select_join(&loop->ignored, &found);
+    if (!loop->running) {
+        log_warn(&loop->log, "folder.missing", "folder=%s note=\"waiting for it\"", path);
     }
-    return status;
+    free(loop->missing);
+    loop->missing = more;
+    return GPUFL_OK;
 }
 
 static gpufl_status add_folders(struct loop *loop, const char *list, char why[512])
@@ -157,15 +144,19 @@ static gpufl_status add_folders(struct loop *loop, const char *list, char why[51
             break;
         }
         snprintf(path, sizeof path, "%.*s", (int)len, list);
-        if (loop->options->ignore_preexisting) {
-            status = note_preexisting(loop, path);
-        }
-        if (status != GPUFL_OK) {
-            snprintf(why, 512, "cannot list %.300s", path);
-            break;
-        }
-        status = engine_add_root(loop->engine, path, &channels, why);
         list += len;
+        if (access(path, F_OK) < 0 && errno == ENOENT) {
+            status = add_missing(loop, path, why);
+            continue;
+        }
+        if (loop->options->ignore_preexisting && !loop->running) {
+            status = folders_list(path, &loop->ignored);
+        }
+        if (status == GPUFL_OK) {
+            status = engine_add_root(loop->engine, path, &channels, why);
+        } else {
+            snprintf(why, 512, "cannot list %.300s", path);
+        }
     }
     return status;
 }
@@ -223,6 +214,21 @@ static void follow_watch(struct loop *loop)
         engine_set_rescan_interval(loop->engine, POLL_RESCAN_MS);
     }
     engine_visit_changed(loop->engine, want, loop);
+}
+
+static void look_for_missing(struct loop *loop, uint64_t now_ms)
+{
+    char why[512] = "";
+    if (!loop->missing || now_ms < loop->missing_check_ms) {
+        return;
+    }
+    char *list = loop->missing;
+    loop->missing = NULL;
+    loop->missing_check_ms = now_ms + MISSING_CHECK_MS;
+    if (add_folders(loop, list, why) != GPUFL_OK) {
+        log_error(&loop->log, "folder.refused", "reason=\"%s\"", why);
+    }
+    free(list);
 }
 
 static void on_signal(struct loop *loop, uint64_t now_ms)
@@ -292,7 +298,9 @@ static uint64_t shorter(uint64_t wait_ms, uint64_t until_ms, uint64_t now_ms)
 
 static void run(struct loop *loop)
 {
+    loop->running = true;
     for (;;) {
+        look_for_missing(loop, sys_real.now_ms());
         follow_watch(loop);
         on_signal(loop, sys_real.now_ms()); /* before the turn: it looks once more */
         uint64_t wait_ms = engine_turn(loop->engine);
@@ -306,6 +314,9 @@ static void run(struct loop *loop)
         }
         if (loop->draining) {
             wait_ms = shorter(wait_ms, loop->drain_deadline_ms, now_ms);
+        }
+        if (loop->missing) {
+            wait_ms = shorter(wait_ms, loop->missing_check_ms, now_ms);
         }
         loop->transport.poll(loop->transport.self, wait_ms, loop->signal_fd);
     }
@@ -328,6 +339,7 @@ static void close_loop(struct loop *loop)
     engine_close(loop->engine);
     sync_thread_close(loop->syncs);
     transport_http_close(&loop->transport);
+    free(loop->missing);
     select_free(&loop->ignored);
     token_fini(&loop->token);
     if (loop->signal_fd >= 0) {
