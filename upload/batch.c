@@ -10,7 +10,7 @@
 /* Raised when equal input and level would give other bytes than before. */
 #define PARAMETER_SET 1u
 
-static struct tail_where where_of(const struct stream *st)
+struct tail_where stream_where(const struct stream *st)
 {
     const struct root *root = st->session->root;
     return (struct tail_where){
@@ -21,6 +21,9 @@ static struct tail_where where_of(const struct stream *st)
         .sealed_only = st->file <= st->highest,
         .file = st->file,
         .offset = st->offset,
+        .head = st->head,
+        .index = st->index,
+        .cache = &st->session->root->engine->gz,
     };
 }
 
@@ -81,12 +84,13 @@ static void shrink_raw(struct engine *engine)
 gpufl_status batch_reread(struct offer *offer, size_t *raw_len)
 {
     struct engine *engine = offer->stream->session->root->engine;
-    struct tail_where where = where_of(offer->stream);
+    struct tail_where where = stream_where(offer->stream);
     struct tail_chunk chunk;
     size_t want = (size_t)(offer->fact.end - offer->fact.begin);
     where.file = offer->fact.file; /* may be ahead of the settled one */
     where.sealed_only = offer->fact.file <= offer->stream->highest;
     where.offset = offer->fact.begin;
+    where.head = offer->fact.head;
     if (want > PROTOCOL_MAX_LINE_BYTES || !grow_raw(engine, want)) {
         return GPUFL_ERR_NOMEM;
     }
@@ -141,6 +145,7 @@ static enum made offer_range(struct stream *st, const struct ndjson_cut *cut,
     enum codec codec = engine_codec(engine);
     offer->is_shutdown = cut->shutdown_first;
     offer->fact.file = st->file;
+    offer->fact.head = st->head;
     offer->fact.begin = st->offset;
     offer->fact.end = st->offset + cut->bytes;
     offer->fact.lines = cut->lines;
@@ -193,7 +198,7 @@ static enum made torn_end(struct stream *st, size_t len)
 static enum made long_line(struct stream *st, bool final)
 {
     struct engine *engine = st->session->root->engine;
-    struct tail_where where = where_of(st);
+    struct tail_where where = stream_where(st);
     struct tail_chunk chunk;
     if (!grow_raw(engine, PROTOCOL_MAX_LINE_BYTES) ||
         tail_read(engine->config.sys, &where, engine->raw, engine->raw_cap, &chunk) !=
@@ -235,8 +240,10 @@ static enum made nothing_whole(struct stream *st, const struct tail_chunk *chunk
             st->offset = 0;
             return MADE_STEP;
         }
+        if (chunk->index > 0 && session->layout == SESSION_SHIFTING) {
+            return stream_next_shifted(st);
+        }
         st->drained = true;
-        st->final_file = chunk->sealed;
         return MADE_NOTHING;
     }
     if (!chunk->at_end) {
@@ -271,6 +278,9 @@ static enum made read_problem(struct stream *st, gpufl_status status)
         if (begins_later(st)) {
             return MADE_STEP;
         }
+        if (session->layout == SESSION_SHIFTING) {
+            return stream_dropped_file(st);
+        }
         if (session->layout == SESSION_LIVE && st->file <= st->highest) {
             stream_hold(st, "a file is missing before the newest one");
         }
@@ -286,8 +296,11 @@ static enum made read_problem(struct stream *st, gpufl_status status)
 enum made batch_make(struct stream *st)
 {
     struct engine *engine = st->session->root->engine;
-    struct tail_where where = where_of(st);
     struct tail_chunk chunk;
+    if (!stream_knows_file(st)) {
+        return MADE_NOTHING;
+    }
+    struct tail_where where = stream_where(st);
     struct ndjson_limits limits = {.max_bytes = engine->config.max_batch_bytes,
                                    .max_lines = engine->config.max_batch_lines};
     gpufl_status status = tail_read(engine->config.sys, &where, engine->raw,
@@ -295,6 +308,7 @@ enum made batch_make(struct stream *st)
     if (status != GPUFL_OK) {
         return read_problem(st, status);
     }
+    st->index = (uint8_t)chunk.index;
     if (st->offset >= st->split_end) {
         st->split_lines = 0;
     } else if (st->split_lines && st->split_lines < limits.max_lines) {

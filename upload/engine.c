@@ -343,6 +343,7 @@ void engine_close(struct engine *engine)
         progress_publish(root, engine->config.sys->now_ms());
         root_close(root);
     }
+    gz_cache_close(&engine->gz);
     encoder_close(engine->encoder);
     free(engine->raw);
     free(engine);

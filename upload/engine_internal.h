@@ -33,8 +33,11 @@ struct stream {
     uint64_t due_ms;              /**< not before this */
     uint64_t offset;              /**< settled bytes of file */
     uint64_t journal_file_ticket; /**< the record that named journal_file */
+    uint64_t head; /**< of file, by which the shifting layout knows it; 0 = not yet */
     uint64_t lines;
     uint64_t refused_lines;
+    uint64_t seen;         /**< shifting layout: what the last look saw of its files… */
+    uint64_t drained_seen; /**< …and what it was when all was read */
     uint64_t split_end;    /**< until this offset of file… */
     uint32_t split_lines;  /**< …no batch has more lines; 0 = no limit */
     uint32_t file;         /**< settled file number, 1 or more */
@@ -43,15 +46,15 @@ struct stream {
     uint32_t id;           /**< number in the journal, 0 = not there yet */
     uint32_t highest;      /**< highest numbered file seen */
     uint32_t lowest;       /**< lowest numbered payload seen, 0 = none */
+    uint8_t index;         /**< shifting layout: number of file when last seen */
     uint8_t channel;       /**< index into the root's channel_name */
     uint8_t kind;          /**< enum stream_kind */
     bool queued;
-    bool held;       /**< until something changes in the directory */
-    bool keep;       /**< something of it was taken without proof that it is stored */
-    bool gap;        /**< its first files were gone before we came */
-    bool drained;    /**< nothing unsettled at the last look */
-    bool parked;     /**< its next line, or its last, is the channel's shutdown */
-    bool final_file; /**< a final gzip file was read to its end */
+    bool held;    /**< until something changes in the directory */
+    bool keep;    /**< something of it was taken without proof that it is stored */
+    bool gap;     /**< its first files were gone before we came */
+    bool drained; /**< nothing unsettled at the last look */
+    bool parked;  /**< its next line, or its last, is the channel's shutdown */
     uint32_t counted_file; /**< last file counted in the summary */
 };
 
@@ -177,6 +180,7 @@ struct engine {
     struct encoder *encoder;
     char *raw;
     size_t raw_cap;
+    struct gz_cache gz;
     struct root *root[ENGINE_ROOTS_MAX];
     unsigned roots;
     struct session *dirty;
@@ -243,8 +247,14 @@ enum made { MADE_OFFER, MADE_NOTHING, MADE_STEP };
 enum made window_make(struct stream *stream);
 gpufl_status window_open(struct stream *stream, struct offer *offer);
 
+/* shifted_stream.c */
+bool stream_knows_file(struct stream *stream);
+enum made stream_next_shifted(struct stream *stream);
+enum made stream_dropped_file(struct stream *stream);
+
 /* batch.c */
 enum made batch_make(struct stream *stream);
+struct tail_where stream_where(const struct stream *stream);
 struct offer *offer_new(struct stream *stream);
 gpufl_status batch_encode(struct offer *offer, size_t raw_len);
 gpufl_status batch_reread(struct offer *offer, size_t *raw_len);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fields in order, little-endian; a reader ignores bytes behind the fields it knows. */
+/* Fields in order, little-endian; a reader ignores bytes behind the fields it knows, and
+ * a field that was added later is 0 where it is missing. */
 #include "upload/facts.h"
 
 #include "upload/base/bytes.h"
@@ -28,6 +29,11 @@ static struct bytes in_begin(const struct journal_record *record)
                           .left = record->len};
 }
 
+static uint64_t get_later(struct bytes *b, unsigned size)
+{
+    return b->left >= size ? bytes_get_uint(b, size) : 0;
+}
+
 uint64_t fact_append_stream(struct journal *journal, const struct fact_stream *f)
 {
     struct out out;
@@ -42,6 +48,7 @@ uint64_t fact_append_stream(struct journal *journal, const struct fact_stream *f
     bytes_put_uint(b, f->marks, 1);
     bytes_put_string(b, f->path);
     bytes_put_string(b, f->channel);
+    bytes_put_uint(b, f->head, 8);
     return out_append(&out, journal, FACT_STREAM);
 }
 
@@ -58,6 +65,7 @@ bool fact_read_stream(const struct journal_record *record, struct fact_stream *f
     f->marks = (uint8_t)bytes_get_uint(&b, 1);
     bytes_get_string(&b, f->path, sizeof f->path);
     bytes_get_string(&b, f->channel, sizeof f->channel);
+    f->head = get_later(&b, 8);
     return !b.bad && f->kind <= STREAM_VERBATIM && layout_channel_ok(f->channel);
 }
 
@@ -78,6 +86,7 @@ uint64_t fact_append_offer(struct journal *journal, const struct fact_offer *f)
     bytes_put_uint(b, f->library, 4);
     bytes_put_uint(b, f->unterminated, 1);
     bytes_put_uint(b, f->encoding_changed, 1);
+    bytes_put_uint(b, f->head, 8);
     return out_append(&out, journal, FACT_OFFER);
 }
 
@@ -97,6 +106,7 @@ bool fact_read_offer(const struct journal_record *record, struct fact_offer *f)
     f->library = (uint32_t)bytes_get_uint(&b, 4);
     f->unterminated = (uint8_t)bytes_get_uint(&b, 1);
     f->encoding_changed = (uint8_t)bytes_get_uint(&b, 1);
+    f->head = get_later(&b, 8);
     return !b.bad && f->begin <= f->end;
 }
 
@@ -110,6 +120,7 @@ uint64_t fact_append_settled(struct journal *journal, const struct fact_settled 
     bytes_put_uint(b, f->end, 8);
     bytes_put_uint(b, f->lines, 4);
     bytes_put_uint(b, f->how, 1);
+    bytes_put_uint(b, f->head, 8);
     return out_append(&out, journal, FACT_SETTLED);
 }
 
@@ -122,6 +133,7 @@ bool fact_read_settled(const struct journal_record *record, struct fact_settled 
     f->end = bytes_get_uint(&b, 8);
     f->lines = (uint32_t)bytes_get_uint(&b, 4);
     f->how = (uint8_t)bytes_get_uint(&b, 1);
+    f->head = get_later(&b, 8);
     return !b.bad && f->how <= SETTLED_UNPROVEN;
 }
 

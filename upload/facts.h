@@ -42,6 +42,7 @@ struct fact_stream {
     uint64_t lines;    /**< settled so far */
     uint64_t refused_lines;
     uint8_t marks; /**< MARK_KEEP | MARK_GAP */
+    uint64_t head; /**< of file, shifting layout; else 0 */
     char path[FACTS_PATH_MAX];
     char channel[LAYOUT_CHANNEL_MAX + 1];
 };
@@ -59,6 +60,7 @@ struct fact_offer {
     uint32_t library;       /**< version number of the codec's library */
     uint8_t unterminated;   /**< 1: the file's last line had no newline, one is added */
     uint8_t encoding_changed;
+    uint64_t head; /**< of file, shifting layout; else 0 */
 };
 
 struct fact_settled {
@@ -68,6 +70,7 @@ struct fact_settled {
     uint64_t end;
     uint32_t lines;
     uint8_t how;
+    uint64_t head; /**< of file, shifting layout; else 0 */
 };
 
 struct fact_quarantine {

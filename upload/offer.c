@@ -234,6 +234,7 @@ static void serve(struct engine *engine, struct queue *queue, uint64_t now_ms)
         } else {
             bucket_return(&engine->bucket);
             if (st->drained) {
+                st->drained_seen = st->seen;
                 session_mark(st->session); /* maybe that was the last of it */
             }
         }

@@ -67,6 +67,7 @@ static void replay_stream(struct replay *replay, const struct journal_record *re
     st->kind = fact.kind;
     st->file = st->journal_file = fact.file ? fact.file : 1;
     st->offset = fact.offset;
+    st->head = fact.head;
     st->sequence = fact.sequence;
     st->lines = fact.lines;
     st->refused_lines = fact.refused_lines;
@@ -90,6 +91,7 @@ static void replay_settled(struct replay *replay, const struct journal_record *r
     }
     st->file = st->journal_file = fact.file;
     st->offset = fact.end;
+    st->head = fact.head;
     st->sequence = fact.sequence > st->sequence ? fact.sequence : st->sequence;
     st->keep = st->keep || fact.how >= SETTLED_REFUSED_FINAL;
     if (fact.how == SETTLED_ACKED || fact.how == SETTLED_UNPROVEN) {
@@ -180,6 +182,7 @@ struct fact_stream stream_fact(const struct stream *st)
         .kind = st->kind,
         .file = st->file,
         .offset = st->offset,
+        .head = st->head,
         .sequence = st->sequence,
         .lines = st->lines,
         .refused_lines = st->refused_lines,

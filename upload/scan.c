@@ -117,12 +117,7 @@ static enum session_layout judge(const struct scan *scan, bool sidecar)
     if (scan->has_tmp || sidecar) {
         return SESSION_WINDOWS;
     }
-    for (unsigned i = 0; i < scan->channels; i++) {
-        if (scan->channel[i].lowest) {
-            return SESSION_SHIFTED;
-        }
-    }
-    return SESSION_PLAIN;
+    return SESSION_SHIFTING;
 }
 
 static DIR *open_dir(const struct sys *sys, int root, const char *path)

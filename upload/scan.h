@@ -16,10 +16,10 @@
 #define SCAN_CHANNELS_MAX 8u
 
 enum session_layout {
-    SESSION_LIVE,    /**< ours: active `<ch>.log`, sealed `<ch>.N.log`, 1 oldest */
-    SESSION_WINDOWS, /**< v1.3: published `<ch>.N.log[.gz]` with sidecars, 1 oldest */
-    SESSION_PLAIN,   /**< one `<ch>.log` or `<ch>.log.gz` a channel */
-    SESSION_SHIFTED, /**< v1.1 rotated files, 1 newest: not read yet */
+    SESSION_LIVE,     /**< ours: active `<ch>.log`, sealed `<ch>.N.log`, 1 oldest */
+    SESSION_WINDOWS,  /**< v1.3: published `<ch>.N.log[.gz]` with sidecars, 1 oldest */
+    SESSION_SHIFTING, /**< v1.1 and plain: `<ch>.log`, rotated `<ch>.N.log`, 1 newest;
+                         each may end in `.gz` */
 };
 
 struct scan_channel {

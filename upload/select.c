@@ -2,35 +2,46 @@
 /* Lists sessions and finds the newest by its first record. */
 #include "upload/select.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zlib.h>
 
+#include "upload/shifting.h"
 #include "upload/tail.h"
 
 /* job_start is the first line; eight GPUs take about 6 KiB. */
 #define HEAD_BYTES 65536u
 
-static size_t read_window_head(const struct sys *sys, const struct tail_where *where,
-                               char *buf)
+/* The first bytes of the channel's oldest file. */
+static size_t read_head(const struct sys *sys, const struct tail_where *where,
+                        uint32_t highest, char *buf)
 {
-    int fd;
+    struct tail_where at = *where;
+    struct tail_chunk chunk = {0};
+    struct shifting_place place;
     bool gz;
-    if (tail_open_window(sys, where, &fd, &gz) != GPUFL_OK) {
+    int fd;
+    if (at.layout == SESSION_SHIFTING) {
+        if (shifting_first(sys, &at, highest, &place) != GPUFL_OK) {
+            return 0;
+        }
+        at.head = place.head;
+        at.index = place.index;
+    }
+    if (at.layout != SESSION_WINDOWS) {
+        return tail_read(sys, &at, buf, HEAD_BYTES, &chunk) == GPUFL_OK ? chunk.len : 0;
+    }
+    if (tail_open_window(sys, &at, &fd, &gz) != GPUFL_OK) {
         return 0;
     }
-    gzFile file = gzdopen(fd, "rb"); /* reads a plain file as it is */
-    if (!file) {
-        close(fd);
-        return 0;
-    }
-    int n = gzread(file, buf, HEAD_BYTES);
-    gzclose_r(file);
-    return n > 0 ? (size_t)n : 0;
+    struct gz_cache once = {0};
+    size_t len = 0;
+    gpufl_status status = gz_cache_read(&once, fd, 0, buf, HEAD_BYTES, &len);
+    gz_cache_close(&once);
+    close(fd);
+    return status == GPUFL_OK ? len : 0;
 }
 
 static int64_t start_of(const struct sys *sys, int root, const char *path,
@@ -45,13 +56,8 @@ static int64_t start_of(const struct sys *sys, int root, const char *path,
                                    .channel = channel->name,
                                    .layout = scan->layout,
                                    .file = channel->lowest ? channel->lowest : 1};
-        struct tail_chunk chunk = {0};
-        if (scan->layout == SESSION_WINDOWS || scan->layout == SESSION_SHIFTED) {
-            chunk.len = read_window_head(sys, &where, buf);
-        } else if (tail_read(sys, &where, buf, HEAD_BYTES, &chunk) != GPUFL_OK) {
-            chunk.len = 0;
-        }
-        if (!identity_job_start_ns(buf, chunk.len, &start_ns)) {
+        size_t len = read_head(sys, &where, channel->highest, buf);
+        if (!identity_job_start_ns(buf, len, &start_ns)) {
             start_ns = 0;
         }
     }

@@ -123,22 +123,21 @@ static bool pending(const struct session *session, const struct stream *st,
     switch ((enum session_layout)session->layout) {
     case SESSION_WINDOWS:
         return st->file <= seen->highest;
-    case SESSION_PLAIN:
-        return seen->has_active ? seen->active_bytes > st->offset
-                                : seen->has_active_gz && !st->final_file;
+    case SESSION_SHIFTING: /* only reading tells how much */
+        return st->seen != st->drained_seen;
     case SESSION_LIVE:
         return st->file <= seen->highest ||
                (seen->has_active && seen->active_bytes > st->offset);
-    case SESSION_SHIFTED:
-        break;
     }
     return true;
 }
 
 static uint64_t behind_bytes(const struct stream *st, const struct scan_channel *seen)
 {
-    if (st->file <= seen->highest) {
-        return UINT64_MAX; /* a sealed file is never live data */
+    bool sealed = st->session->layout == SESSION_SHIFTING ? st->index > 0
+                                                          : st->file <= seen->highest;
+    if (sealed) {
+        return UINT64_MAX; /* never live data */
     }
     return seen->active_bytes > st->offset ? seen->active_bytes - st->offset : 0;
 }
@@ -167,6 +166,8 @@ static void look_at_channel(struct session *session, const struct scan_channel *
     st->held = false; /* looked at anew: the reason may be gone */
     st->highest = seen->highest;
     st->lowest = seen->lowest;
+    st->seen = seen->active_bytes << 9 | seen->highest << 2 |
+               (unsigned)seen->has_active << 1 | (unsigned)seen->has_active_gz;
     session->seen_bytes += seen->active_bytes + seen->highest;
     if (!pending(session, st, seen)) {
         st->drained = !st->offer;
@@ -194,7 +195,10 @@ static bool ends_in_shutdown(const struct session *session, const struct stream 
                                .channel = root->channel_name[st->channel],
                                .layout = (enum session_layout)session->layout,
                                .file = st->file,
-                               .offset = st->offset - back};
+                               .offset = st->offset - back,
+                               .head = st->head,
+                               .index = st->index,
+                               .cache = &root->engine->gz};
     if (back == 0 ||
         tail_read(root->engine->config.sys, &where, buf, (size_t)back, &chunk) !=
             GPUFL_OK ||
@@ -256,6 +260,9 @@ static gpufl_status look(struct session *session, struct scan *scan)
     if (status == GPUFL_OK && before == WRITER_UNKNOWN && scan->has_manifest) {
         before = liveness_probe(sys, root->fd, lock, &scan->manifest);
     }
+    if (status == GPUFL_OK && scan->layout == SESSION_SHIFTING) {
+        before = WRITER_UNKNOWN; /* its writer takes no lock: others plant one there */
+    }
     session->writer_gone = before == WRITER_GONE;
     session->writer_unknown = before == WRITER_UNKNOWN;
     return status;
@@ -268,12 +275,7 @@ static void check_layout(struct session *session, const struct scan *scan)
     session->layout = (uint8_t)scan->layout;
     session->loss = scan->has_loss;
     session->looked = true;
-    if (scan->layout == SESSION_SHIFTED) {
-        session_hold(
-            session,
-            "rotated files of the 1.1 layout are not read yet; upload it with the "
-            "client that wrote it");
-    } else if (changed && session->streams && session->stream[0].id) {
+    if (changed && session->streams && session->stream[0].id) {
         session_hold(session, "its layout changed while it was being read");
     } else if (scan->layout == SESSION_WINDOWS && scan->has_tmp && session->writer_gone) {
         session_hold(

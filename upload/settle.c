@@ -15,31 +15,27 @@ static const char *channel_of(const struct stream *st)
 
 /* Appends the fact and moves the position. The record is durable before anything that
  * follows from it is sent or told: later records stand behind it in the same file. */
-static bool advance(struct stream *st, uint32_t file, uint64_t end, uint32_t lines,
-                    enum settled_how how, uint32_t sequence)
+static bool advance(struct stream *st, const struct fact_settled *to)
 {
-    struct fact_settled fact = {.stream = st->id,
-                                .sequence = sequence,
-                                .file = file,
-                                .end = end,
-                                .lines = lines,
-                                .how = (uint8_t)how};
+    struct fact_settled fact = *to;
+    fact.stream = st->id;
     uint64_t ticket = fact_append_settled(st->session->root->journal, &fact);
     if (!ticket) {
         return false;
     }
-    if (file > st->journal_file) {
-        st->journal_file = file;
+    if (fact.file > st->journal_file) {
+        st->journal_file = fact.file;
         st->journal_file_ticket = ticket;
     }
-    st->file = file;
-    st->offset = end;
-    st->sequence = sequence > st->sequence ? sequence : st->sequence;
-    st->keep = st->keep || how >= SETTLED_REFUSED_FINAL;
-    if (how == SETTLED_ACKED || how == SETTLED_UNPROVEN) {
-        st->lines += lines;
+    st->file = fact.file;
+    st->head = fact.head;
+    st->offset = fact.end;
+    st->sequence = fact.sequence > st->sequence ? fact.sequence : st->sequence;
+    st->keep = st->keep || fact.how >= SETTLED_REFUSED_FINAL;
+    if (fact.how == SETTLED_ACKED || fact.how == SETTLED_UNPROVEN) {
+        st->lines += fact.lines;
     } else {
-        st->refused_lines += lines;
+        st->refused_lines += fact.lines;
     }
     return true;
 }
@@ -48,8 +44,14 @@ static bool advance_offer(const struct offer *offer, uint32_t lines, enum settle
 {
     struct stream *st = offer->stream;
     bool window = st->kind == STREAM_VERBATIM;
-    return advance(st, window ? offer->fact.file + 1 : offer->fact.file,
-                   window ? 0 : offer->fact.end, lines, how, offer->fact.sequence);
+    return advance(st, &(struct fact_settled){
+                           .sequence = offer->fact.sequence,
+                           .file = window ? offer->fact.file + 1 : offer->fact.file,
+                           .end = window ? 0 : offer->fact.end,
+                           .lines = lines,
+                           .how = (uint8_t)how,
+                           .head = offer->fact.head,
+                       });
 }
 
 /* The offer is over; its stream may have more. */
@@ -164,9 +166,14 @@ bool settle_quarantine(struct stream *st, const struct fact_quarantine *fact)
     struct session *session = st->session;
     struct engine *engine = session->root->engine;
     bool window = st->kind == STREAM_VERBATIM;
-    if (!root_add_quarantine(session->root, fact) ||
-        !advance(st, window ? fact->file + 1 : fact->file, window ? 0 : fact->end,
-                 fact->lines, SETTLED_QUARANTINED, fact->sequence)) {
+    bool offered = st->offer && st->offer->fact.file == fact->file;
+    struct fact_settled settled = {.sequence = fact->sequence,
+                                   .file = window ? fact->file + 1 : fact->file,
+                                   .end = window ? 0 : fact->end,
+                                   .lines = fact->lines,
+                                   .how = SETTLED_QUARANTINED,
+                                   .head = offered ? st->offer->fact.head : st->head};
+    if (!root_add_quarantine(session->root, fact) || !advance(st, &settled)) {
         return false;
     }
     session->quarantined++;

@@ -3,14 +3,13 @@
 #include "upload/tail.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zlib.h>
 
 #include "upload/base/file.h"
+#include "upload/shifting.h"
 
 #define PATH_BYTES (2 * LAYOUT_PATH_MAX + LAYOUT_PATH_MAX + 8)
 
@@ -64,51 +63,31 @@ static gpufl_status read_plain(const struct sys *sys, int fd, uint64_t offset, c
     return GPUFL_OK;
 }
 
-static gpufl_status read_gzip(int fd, uint64_t offset, char *buf, size_t cap,
+static gpufl_status read_gzip(const struct tail_where *w, int fd, char *buf, size_t cap,
                               struct tail_chunk *out)
 {
-    gpufl_status status = GPUFL_OK;
-    int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-    gzFile gz = copy >= 0 ? gzdopen(copy, "rb") : NULL;
-    if (!gz) {
-        if (copy >= 0) {
-            close(copy);
-        }
-        return GPUFL_ERR_IO;
-    }
-    int n = -1;
-    if (gzseek(gz, (z_off_t)offset, SEEK_SET) == (z_off_t)offset) {
-        n = gzread(gz, buf, (unsigned)cap);
-    }
-    if (n < 0) {
-        status = GPUFL_ERR_FORMAT;
-    } else {
-        out->len = (size_t)n;
-        out->at_end = (size_t)n < cap;
-        out->size = offset + out->len;
-        out->sealed = true;
-    }
-    gzclose_r(gz);
+    struct gz_cache once = {0};
+    struct gz_cache *cache = w->cache ? w->cache : &once;
+    gpufl_status status = gz_cache_read(cache, fd, w->offset, buf, cap, &out->len);
+    gz_cache_close(&once);
+    out->at_end = out->len < cap;
+    out->size = w->offset + out->len;
     return status;
 }
 
-static gpufl_status read_plain_layout(const struct sys *sys, const struct tail_where *w,
-                                      char *buf, size_t cap, struct tail_chunk *out)
+/* Rotated and compressed files never grow. */
+static gpufl_status read_shifting(const struct sys *sys, const struct tail_where *w,
+                                  char *buf, size_t cap, struct tail_chunk *out)
 {
-    char name[LAYOUT_PATH_MAX];
-    layout_active(name, w->channel, false);
-    int fd = open_name(sys, w, name);
-    bool gz = false;
-    if (fd < 0 && errno == ENOENT) {
-        gz = true;
-        layout_active(name, w->channel, true);
-        fd = open_name(sys, w, name);
+    int fd;
+    bool gz;
+    gpufl_status status = shifting_open(sys, w, &fd, &gz, &out->index);
+    if (status != GPUFL_OK) {
+        return status;
     }
-    if (fd < 0) {
-        return errno == ENOENT ? GPUFL_ERR_NOT_FOUND : GPUFL_ERR_IO;
-    }
-    gpufl_status status = gz ? read_gzip(fd, w->offset, buf, cap, out)
-                             : read_plain(sys, fd, w->offset, buf, cap, out);
+    status = gz ? read_gzip(w, fd, buf, cap, out)
+                : read_plain(sys, fd, w->offset, buf, cap, out);
+    out->sealed = gz || out->index > 0;
     close(fd);
     return status;
 }
@@ -117,8 +96,8 @@ gpufl_status tail_read(const struct sys *sys, const struct tail_where *w, char *
                        size_t cap, struct tail_chunk *out)
 {
     *out = (struct tail_chunk){0};
-    if (w->layout == SESSION_PLAIN) {
-        return read_plain_layout(sys, w, buf, cap, out);
+    if (w->layout == SESSION_SHIFTING) {
+        return read_shifting(sys, w, buf, cap, out);
     }
     int fd = open_live(sys, w, &out->sealed);
     if (fd < 0) {

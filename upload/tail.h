@@ -10,6 +10,7 @@
 #include <gpufl/status.h>
 
 #include "upload/base/sys.h"
+#include "upload/gz_cache.h"
 #include "upload/scan.h"
 
 /** Where to read. */
@@ -21,14 +22,19 @@ struct tail_where {
     bool sealed_only; /**< a later file is there: this one cannot be the active one */
     uint32_t file;    /**< number of the file: sealed, or the active one */
     uint64_t offset;  /**< uncompressed bytes into it */
+    /* Of the shifting layout: */
+    uint64_t head;          /**< by which the file is known, see shifting.h */
+    uint32_t index;         /**< its number when it was last seen, 0 = active */
+    struct gz_cache *cache; /**< NULL = none: a gzip file is read from its start */
 };
 
 /** What was read. */
 struct tail_chunk {
-    size_t len;    /**< bytes in the caller's buffer */
-    bool sealed;   /**< the file will never grow */
-    bool at_end;   /**< the buffer reaches the file's end as it was when read */
-    uint64_t size; /**< bytes of the file (uncompressed; only with at_end for gzip) */
+    size_t len;     /**< bytes in the caller's buffer */
+    bool sealed;    /**< the file will never grow */
+    bool at_end;    /**< the buffer reaches the file's end as it was when read */
+    uint64_t size;  /**< bytes of the file (uncompressed; only with at_end for gzip) */
+    uint32_t index; /**< shifting layout: its number now */
 };
 
 /** Reads up to \p cap bytes at the position into \p buf.

@@ -78,6 +78,9 @@ static gpufl_status collect(const struct sys *sys, int root,
             continue;
         }
         for (unsigned c = 0; c < scan.channels; c++) {
+            if (scan.layout == SESSION_SHIFTING && scan.channel[c].highest) {
+                return GPUFL_BUSY; /* its numbers shift: nobody can say what is settled */
+            }
             out->target[out->count++] =
                 target_of(sys, root, s->path, scan.layout, &scan.channel[c]);
         }

@@ -122,6 +122,10 @@ static int play_fork(const char *logs, struct gpufl_init_options options, bool a
     GFL_SCOPE("parent before")
     {
     }
+#ifdef __SANITIZE_ADDRESS__
+    gpufl_flush(); /* its allocator, unlike glibc's, does not survive a fork at any time
+                    */
+#endif
     pid_t pid = fork();
     if (pid == 0) {
         GFL_SCOPE("child")

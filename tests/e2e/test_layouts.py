@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Directories of the existing clients: 1.1, whose files shift while they are read."""
+import gzip
+import json
+import signal
+import sys
+
+import lib
+from lib import check, equal, until
+
+SESSION = "33333333-3333-4333-8333-333333333333"
+KEPT = 100
+
+
+class Shifting:
+    """A writer of the 1.1 layout: numbers shift up, 1 is the newest, 101 is deleted."""
+
+    def __init__(self, place, compress=True):
+        self.dir = place.logs / SESSION
+        self.dir.mkdir()
+        self.compress = compress
+        self.written = {}
+        for channel in ("device", "scope", "system"):
+            self.line(channel, "job_start")
+
+    def line(self, channel, kind="x", **more):
+        before = self.written.get(channel, b"")
+        line = json.dumps({"type": kind, "session_id": SESSION, "n": len(before), **more},
+                          separators=(",", ":")).encode() + b"\n"
+        with open(self.dir / f"{channel}.log", "ab") as file:
+            file.write(line)
+        self.written[channel] = before + line
+
+    def _squeeze(self, plain):
+        with open(plain, "rb") as raw, gzip.open(f"{plain}.gz", "wb") as packed:
+            packed.write(raw.read())
+        plain.unlink()
+
+    def rotate(self, channel):
+        for suffix in ("", ".gz"):
+            (self.dir / f"{channel}.{KEPT}.log{suffix}").unlink(missing_ok=True)
+        for n in range(KEPT - 1, 0, -1):
+            for suffix in (".gz", ""):
+                old = self.dir / f"{channel}.{n}.log{suffix}"
+                if old.exists():
+                    old.rename(self.dir / f"{channel}.{n + 1}.log{suffix}")
+                    break
+        first = self.dir / f"{channel}.1.log"
+        (self.dir / f"{channel}.log").rename(first)
+        if self.compress:
+            self._squeeze(first)
+
+    def end(self):
+        for channel in self.written:
+            self.line(channel, "shutdown")
+            if self.compress:
+                self._squeeze(self.dir / f"{channel}.log")
+
+    def same(self, backend):
+        for channel, want in self.written.items():
+            equal(backend.export(SESSION, channel), want, channel)
+
+
+def a_finished_11_session_is_sent_in_order(place):
+    """Any mix: rotated and compressed, rotated and plain, the last one compressed or not."""
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    writer = Shifting(place)
+    for n in range(400):
+        writer.line("scope", pad="p" * (n % 700))
+        writer.line("device")
+        if n % 30 == 29:
+            writer.compress = n % 60 == 29
+            writer.rotate("scope")
+    writer.compress = True
+    (writer.dir / ".gpufl-session.lock").write_text("")  # as other tools plant one
+    writer.end()
+    done = lib.upload(place, backend.url)
+    equal(done.returncode, 0, done.stderr)
+    writer.same(backend)
+    check(backend.complete(SESSION), "every channel ends in shutdown: complete")
+    again = lib.upload(place, backend.url)
+    equal((again.returncode, again.result["events_uploaded"]), (0, 0), "the second run")
+
+
+def a_live_11_session_is_followed_over_kills_of_the_agent(place):
+    """The writer rotates at will; the agent is killed and stopped in between."""
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    writer = Shifting(place)
+    flags = ("--flush-interval=10ms", "--max-requests-per-second=0")
+    agent = lib.agent(place, backend.url, *flags)
+    for turn in range(60):
+        for n in range(turn % 7 + 1):
+            writer.line("scope", turn=turn, n=n)
+            writer.line("system")
+        writer.compress = turn % 3 != 0
+        writer.rotate("scope")
+        if turn % 4 == 0:
+            writer.rotate("system")
+        if turn % 10 == 3:
+            until(lambda: backend.export(SESSION, "scope"), "something is stored")
+            agent.kill()
+            agent.wait()
+            agent = lib.agent(place, backend.url, *flags)
+        if turn % 10 == 7:
+            agent.send_signal(signal.SIGSTOP)
+        if turn % 10 == 9:
+            agent.send_signal(signal.SIGCONT)
+    writer.compress = True
+    writer.end()
+    until(lambda: backend.complete(SESSION), "complete", 40)
+    writer.same(backend)
+
+
+def what_the_writer_dropped_is_said_and_the_rest_is_sent(place):
+    """More rotations than it keeps, before anybody looked."""
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    writer = Shifting(place, compress=False)
+    done = lib.upload(place, backend.url)
+    for _ in range(KEPT + 10):
+        writer.line("scope")
+        writer.rotate("scope")
+    writer.end()
+    done = lib.upload(place, backend.url)
+    equal(done.returncode, 1, "exit code")
+    check("deleted files before they were sent" in done.stderr + json.dumps(done.result),
+          done.stderr)
+    stored = backend.export(SESSION, "scope")
+    head, rest = stored.split(b"\n", 1)
+    check(b"job_start" in head and writer.written["scope"].endswith(rest), "in order, and once")
+    equal(rest.count(b"\n"), KEPT + 1, "all that was left, and the shutdown")
+    check(not backend.complete(SESSION), "not complete")
+
+
+if __name__ == "__main__":
+    lib.main(sys.modules[__name__])
