@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/engine_options.h"
 
+#include <stdio.h>
+
 void engine_options(const struct options *o, struct engine_config *config)
 {
     engine_config_default(config);
@@ -24,4 +26,24 @@ void engine_options(const struct options *o, struct engine_config *config)
     if (o->stream_max_bytes) {
         config->max_batch_bytes = (size_t)o->stream_max_bytes;
     }
+}
+
+gpufl_status engine_options_cursor(const struct options *o, const struct log *log,
+                                   struct java_cursor **out, char why[512])
+{
+    *out = NULL;
+    if (!o->cursor_file || !*o->cursor_file) {
+        return GPUFL_OK;
+    }
+    gpufl_status status = java_cursor_open(o->cursor_file, out);
+    if (status == GPUFL_ERR_NOT_FOUND) {
+        log_info(log, "cursor.none", "file=%s", o->cursor_file);
+        return GPUFL_OK;
+    }
+    snprintf(
+        why, 512,
+        "--cursor-file=%.300s is no cursor of the existing agent (%s); repair it, or "
+        "leave the option out and everything is sent again",
+        o->cursor_file, gpufl_status_text(status));
+    return status;
 }

@@ -5,9 +5,15 @@
 
 #include "agent/options.h"
 #include "upload/engine.h"
+#include "upload/java_cursor.h"
 
 /** Fills \p config from the defaults and \p o; log, transport and syncer are the
  * caller's. */
 void engine_options(const struct options *o, struct engine_config *config);
+
+/** Reads the existing agent's positions, if --cursor-file names any.
+ *  \return GPUFL_OK with *out, the caller's or NULL; else one sentence in \p why. */
+gpufl_status engine_options_cursor(const struct options *o, const struct log *log,
+                                   struct java_cursor **out, char why[512]);
 
 #endif

@@ -33,7 +33,8 @@ struct loop {
     struct watch *watch;
     struct engine *engine;
     struct selection ignored; /* sessions that were there before us */
-    char *missing;            /* folders that were not there yet, comma-separated */
+    struct java_cursor *imported;
+    char *missing; /* folders that were not there yet, comma-separated */
     uint64_t missing_check_ms;
     struct token token;
     int signal_fd;
@@ -96,6 +97,7 @@ static gpufl_status open_engine(struct loop *loop, char why[512])
     engine_options(o, &config);
     config.log = &loop->log;
     config.transport = loop->transport;
+    config.imported = loop->imported;
     if (o->ignore_preexisting) {
         config.wanted = not_ignored;
         config.wanted_arg = loop;
@@ -339,6 +341,7 @@ static void close_loop(struct loop *loop)
     engine_close(loop->engine);
     sync_thread_close(loop->syncs);
     transport_http_close(&loop->transport);
+    java_cursor_close(loop->imported);
     free(loop->missing);
     select_free(&loop->ignored);
     token_fini(&loop->token);
@@ -362,6 +365,9 @@ int loop_run(const struct options *options, bool have_inotify)
         token_open(&loop.token, options->token, options->token_file, why);
     if (status == GPUFL_OK) {
         status = open_transport(&loop, why);
+    }
+    if (status == GPUFL_OK) {
+        status = engine_options_cursor(options, &loop.log, &loop.imported, why);
     }
     if (status == GPUFL_OK) {
         status = open_engine(&loop, why);

@@ -116,7 +116,7 @@ static const struct row rows[] = {
     {"log-level", "GPUFL_AGENT_LOG_LEVEL", "agent.logLevel", KIND_CHOICE,
      FIELD(log_level), "info", "error|warn|info|debug", "what is said on stderr"},
     {"cursor-file", "GPUFL_CURSOR_FILE", NULL, KIND_TEXT, FIELD(cursor_file), NULL, NULL,
-     "accepted for the JVM agent's sake; positions are kept in the journal"},
+     "the JVM agent's: begin where it stood; ours are in the journal"},
     {"help", NULL, NULL, KIND_SWITCH, FIELD(help), NULL, NULL, "this text"},
     {"version", NULL, NULL, KIND_SWITCH, FIELD(version), NULL, NULL, "the version"},
     {"upload-mode", "GPUFL_AGENT_UPLOAD_MODE", "publisher.uploadMode", KIND_REFUSED, 0,

@@ -26,7 +26,7 @@ ONLY = {
     "zstd": ["upload/encode.c", "backend/decode.c"],
     "zlib": ["upload/encode.c", "upload/gz_cache.c", "backend/decode.c",
              "backend/ingest.c"],
-    "json-c/": ["upload/identity.c", "upload/reply.c", "upload/upload_cursor.c",
+    "json-c/": ["upload/identity.c", "upload/reply.c", "upload/upload_cursor.c", "upload/java_cursor.c",
                 "agent/config.c", "backend/lines.c"],
     "inotifytools/": ["agent/watch.c"],
     "microhttpd": ["backend/http.c"],

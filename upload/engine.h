@@ -15,6 +15,7 @@
 #include "schema/layout.h"
 #include "upload/base/log.h"
 #include "upload/base/sys.h"
+#include "upload/java_cursor.h"
 #include "upload/scan.h"
 #include "upload/syncer.h"
 #include "upload/transport.h"
@@ -69,8 +70,9 @@ struct engine_config {
     bool skip_on_quota; /**< treat 402 as the JVM agent does: drop the range, counted */
     bool settle_only;   /**< send what is there; do not report sessions as complete */
     bool memory_state;  /**< no journal on disk: at least once */
-    const char *state_dir; /**< NULL = chosen, see root.h */
-    const char *program;   /**< told to whoever finds the root busy */
+    const char *state_dir;              /**< NULL = chosen, see root.h */
+    const struct java_cursor *imported; /**< where another agent stood; NULL = nowhere */
+    const char *program;                /**< told to whoever finds the root busy */
     /** Tells whether a session is to be uploaded, asked once a session; NULL = all. */
     bool (*wanted)(void *arg, const char *session_id);
     void *wanted_arg;

@@ -9,6 +9,7 @@
 #include "upload/encode.h"
 #include "upload/engine.h"
 #include "upload/facts.h"
+#include "upload/java_cursor.h"
 #include "upload/journal.h"
 #include "upload/liveness.h"
 #include "upload/reply.h"
@@ -246,6 +247,9 @@ void offer_drop_frame(struct engine *engine, struct offer *offer);
 enum made { MADE_OFFER, MADE_NOTHING, MADE_STEP };
 enum made window_make(struct stream *stream);
 gpufl_status window_open(struct stream *stream, struct offer *offer);
+
+/* import_position.c */
+void import_position(struct stream *stream);
 
 /* shifted_stream.c */
 bool stream_knows_file(struct stream *stream);

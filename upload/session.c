@@ -162,6 +162,7 @@ static void look_at_channel(struct session *session, const struct scan_channel *
     struct stream *st = session_stream(session, seen->name);
     if (st->kind == STREAM_UNSET) {
         st->kind = session->layout == SESSION_WINDOWS ? STREAM_VERBATIM : STREAM_BATCHED;
+        import_position(st);
     }
     st->held = false; /* looked at anew: the reason may be gone */
     st->highest = seen->highest;

@@ -10,6 +10,7 @@
 
 #include "schema/records.h"
 #include "upload/base/file.h"
+#include "upload/encode.h"
 
 #define DROPPED_BEYOND 100u
 #define TRIES          16
@@ -216,6 +217,31 @@ gpufl_status shifting_next(const struct sys *sys, const struct tail_where *w,
     }
     return GPUFL_ERR_NOT_FOUND; /* it rotates faster than we look: the next look finds it
                                  */
+}
+
+gpufl_status shifting_by_crc(const struct sys *sys, const struct tail_where *w,
+                             uint32_t crc, struct shifting_place *out)
+{
+    char data[SHIFTING_HEAD_BYTES];
+    if (!crc) {
+        return take(sys, w, w->index, out);
+    }
+    for (uint32_t i = w->index; i <= SHIFTING_INDEX_MAX; i++) {
+        bool gz;
+        int fd = open_index(sys, w, i, &gz);
+        if (fd < 0) {
+            continue;
+        }
+        ssize_t n = read_head(sys, fd, gz, data);
+        close(fd);
+        uint32_t found = n > 0 ? encode_crc32(0, data, (size_t)n) : 0;
+        if (n > 0 && (found ? found : 1) == crc) { /* the other agent notes 1 for 0 */
+            *out = (struct shifting_place){.index = i,
+                                           .head = shifting_head(data, (size_t)n)};
+            return out->head ? GPUFL_OK : GPUFL_ERR_FORMAT;
+        }
+    }
+    return GPUFL_ERR_NOT_FOUND;
 }
 
 bool shifting_overflows(const struct sys *sys, const struct tail_where *w)

@@ -54,6 +54,13 @@ GPUFL_MUST gpufl_status shifting_next(const struct sys *sys,
                                       const struct tail_where *where,
                                       struct shifting_place *out);
 
+/** Finds the file of which the first 512 bytes have this CRC-32 (zlib's), at
+ *  \p where->index or beyond; with \p crc 0 the one at \p where->index. \return as
+ *  shifting_first. */
+GPUFL_MUST gpufl_status shifting_by_crc(const struct sys *sys,
+                                        const struct tail_where *where, uint32_t crc,
+                                        struct shifting_place *out);
+
 /** True when numbers reach so high that the writer deletes: a file that is gone was
  * dropped by it. */
 bool shifting_overflows(const struct sys *sys, const struct tail_where *where);

@@ -4,9 +4,11 @@ import gzip
 import json
 import signal
 import sys
+import zlib
 
 import lib
 from lib import check, equal, until
+import sink
 
 SESSION = "33333333-3333-4333-8333-333333333333"
 KEPT = 100
@@ -129,6 +131,65 @@ def what_the_writer_dropped_is_said_and_the_rest_is_sent(place):
     check(b"job_start" in head and writer.written["scope"].endswith(rest), "in order, and once")
     equal(rest.count(b"\n"), KEPT + 1, "all that was left, and the shutdown")
     check(not backend.complete(SESSION), "not complete")
+
+
+def _cursor(place, **positions):
+    """cursor.json as the JVM agent writes it; keys `<channel>`, of the shifting session."""
+    path = place.path / "cursor.json"
+    entry = {"fileIndex": 0, "offset": 0, "fileKey": None, "fileSize": 0, "headSig": 0}
+    path.write_text(json.dumps({"streams": {f"{SESSION}.{channel}": {**entry, **position}
+                                            for channel, position in positions.items()}}, indent=2))
+    return f"--cursor-file={path}"
+
+
+def the_jvm_agents_cursor_is_where_a_11_session_goes_on(place):
+    """It stood in the active file, which has rotated since: found by its head."""
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    writer = Shifting(place)
+    writer.rotate("scope")
+    writer.line("scope", pad="p" * 600)
+    head = (writer.dir / "scope.log").read_bytes()
+    sent = len(writer.written["scope"])
+    for _ in range(3):
+        writer.line("scope")
+        writer.rotate("scope")
+    writer.end()
+    flag = _cursor(place, scope={"offset": len(head), "headSig": zlib.crc32(head[:512])})
+    for _ in range(2):  # imported once: the second run sends nothing
+        process = lib.agent(place, backend.url, "--exit-when-drained", flag)
+        equal(process.wait(30 * lib.SLOW), 0, process.log.read_text())
+        equal(backend.export(SESSION, "scope"), writer.written["scope"][sent:], "the rest, once")
+        equal(backend.export(SESSION, "device"), writer.written["device"], "a channel without entry")
+
+
+def the_jvm_agents_cursor_is_where_windows_go_on(place):
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    first, second = lib.copy_samples(place)
+    flag = f"--cursor-file={place.path / 'cursor.json'}"
+    (place.path / "cursor.json").write_text(json.dumps({"streams": {
+        f"{first.name}.device": {"fileIndex": 2, "offset": 0},
+        f"{first.name}.sass": {"fileIndex": "2", "offset": 0}}}))  # not sound: ignored
+    process = lib.agent(place, backend.url, "--exit-when-drained", flag)
+    equal(process.wait(30 * lib.SLOW), 0, process.log.read_text())
+    equal(backend.export(first.name, "device"), b"", "what was sent is not sent again")
+    for session, channel in ((first, "scope"), (first, "sass"), (second, "device")):
+        check(backend.export(session.name, channel) ==
+              lib.on_disk(lib.SAMPLES / session.name, channel), f"{session.name} {channel}")
+
+
+def a_cursor_file_that_is_none_is_refused(place):
+    path = place.path / "cursor.json"
+    for text in ("", "{", "[]", "7", '{"streams":[]}', '{"stream":{}}'):
+        path.write_text(text)
+        done = place.run("gpufl-agent", f"--folder={place.logs}", "--host=http://127.0.0.1:9",
+                         f"--cursor-file={path}")
+        equal(done.returncode, 1, text)
+        check("--cursor-file" in done.stderr and done.stderr.count("\n") == 1, done.stderr)
+    path.unlink()
+    with sink.Sink() as s:
+        process = lib.agent(place, s.url, "--exit-when-drained", "--exit-if-empty",
+                            f"--cursor-file={path}")
+        equal(process.wait(20 * lib.SLOW), 0, "none yet: it starts")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sidecars, manifests, first records, names, progress lines of any bytes. */
+/* Sidecars, manifests, cursors, first records, names, progress lines of any bytes. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -7,14 +7,26 @@
 
 #include "schema/layout.h"
 #include "upload/identity.h"
+#include "upload/java_cursor.h"
 #include "upload/ndjson.h"
 #include "upload/progress.h"
+#include "upload/shifting.h"
 
 static void check_line(void *arg, const struct progress_line *line)
 {
     (void)arg;
     if (strstr(line->path, "..") == line->path || line->path[0] == '/') {
         __builtin_trap();
+    }
+}
+
+static void check_cursor(const char *text, size_t size)
+{
+    struct java_cursor *cursor;
+    struct java_position position;
+    if (java_cursor_parse(text, size, &cursor) == GPUFL_OK) {
+        (void)java_cursor_find(cursor, "s", "device", &position);
+        java_cursor_close(cursor);
     }
 }
 
@@ -32,6 +44,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     (void)manifest_parse(text, size, "s", &manifest);
     (void)identity_job_start_ns(text, size, &ts);
     (void)identity_is_json_object(text, size);
+    (void)shifting_head(text, size);
+    check_cursor(text, size);
     struct ndjson_limits limits = {.max_bytes = 64, .max_lines = 8};
     for (size_t at = 0; at < size;) {
         struct ndjson_cut cut = ndjson_cut(text + at, size - at, limits);
