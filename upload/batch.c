@@ -112,7 +112,7 @@ static bool others_done(const struct stream *st)
 {
     const struct session *session = st->session;
     for (unsigned i = 0; i < session->streams; i++) {
-        const struct stream *o = &session->stream[i];
+        const struct stream *o = session->stream[i];
         bool at_end = (o->parked && (!o->offer || o->offer->is_shutdown)) ||
                       (session->writer_gone && o->drained && !o->offer);
         if (o != st && !at_end) {
@@ -127,7 +127,7 @@ static bool others_done(const struct stream *st)
 static void release_parked(const struct stream *st, uint64_t now_ms)
 {
     for (unsigned i = 0; i < st->session->streams; i++) {
-        struct stream *o = &st->session->stream[i];
+        struct stream *o = st->session->stream[i];
         if (o != st && o->parked && !o->offer) {
             stream_enqueue(o, true, now_ms);
         }

@@ -109,7 +109,7 @@ void cleanup_session(struct session *session)
         return;
     }
     for (unsigned i = 0; i < session->streams; i++) {
-        struct stream *st = &session->stream[i];
+        struct stream *st = session->stream[i];
         uint32_t end = delete_before(st);
         if (!st->lowest || st->lowest >= end || !deletes(st)) {
             continue;

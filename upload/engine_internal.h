@@ -69,8 +69,8 @@ struct session {
     struct root *root;
     struct session *next; /**< in the root */
     struct session *next_by_path;
-    struct session *next_dirty; /**< in the list of those to look at */
-    struct stream stream[SCAN_CHANNELS_MAX];
+    struct session *next_dirty;               /**< in the list of those to look at */
+    struct stream *stream[SCAN_CHANNELS_MAX]; /**< the first `streams` are in use */
     uint8_t streams;
     uint8_t layout;
     uint8_t state;
@@ -93,7 +93,7 @@ struct session {
     uint64_t seen_bytes;
     uint64_t done_ticket;
     const char *id; /**< last component of path */
-    char path[FACTS_PATH_MAX];
+    char path[];    /**< below the root */
 };
 
 /** A watched root. */
@@ -202,6 +202,8 @@ void root_scan(struct root *root);
 gpufl_status root_rewrite(struct root *root);
 void root_close(struct root *root);
 struct session *root_session(struct root *root, const char *path, bool create);
+/** Index of a channel's name in the root; -1 when there are too many. */
+int root_channel(struct root *root, const char *channel);
 uint64_t root_add_quarantine(struct root *root, const struct fact_quarantine *fact);
 
 /* replay.c */

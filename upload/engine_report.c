@@ -16,7 +16,7 @@ static bool session_finished(const struct session *session)
         return true;
     }
     for (unsigned i = 0; i < session->streams; i++) {
-        if (!stream_settled(&session->stream[i])) {
+        if (!stream_settled(session->stream[i])) {
             return session_any_held(session);
         }
     }
@@ -63,7 +63,7 @@ static void count_session(const struct session *s, struct engine_summary *out)
     out->sessions_live += s->state != SESSION_DONE && !s->writer_gone;
     out->sessions_blocked += s->state != SESSION_DONE && session_blocked(s);
     for (unsigned i = 0; i < s->streams && s->state != SESSION_DONE; i++) {
-        const struct stream *st = &s->stream[i];
+        const struct stream *st = s->stream[i];
         out->streams_pending += !stream_settled(st);
         unsigned failures = st->offer ? st->offer->failures_alone : 0;
         out->streams_stuck += failures > 0;

@@ -38,7 +38,7 @@ static char *render(const struct root *root, size_t *len)
                             (int)getpid(), root->engine->config.program);
     for (const struct session *s = root->sessions; s; s = s->next) {
         for (unsigned i = 0; i < s->streams; i++) {
-            const struct stream *st = &s->stream[i];
+            const struct stream *st = s->stream[i];
             if (st->id) {
                 *len += (size_t)snprintf(text + *len, LINE_BYTES,
                                          "%s %s %u %" PRIu64 " %u %u\n", s->path,

@@ -134,7 +134,7 @@ static void replay_session(struct replay *replay, const struct journal_record *r
         return;
     }
     for (unsigned i = 0; i < session->streams; i++) { /* FACT_FORGET */
-        struct stream *st = &session->stream[i];
+        struct stream *st = session->stream[i];
         if (st->offer) {
             offer_free(replay->root->engine, st->offer);
         }
@@ -206,8 +206,8 @@ void replay_write_state(void *arg)
     struct root *root = arg;
     for (struct session *s = root->sessions; s; s = s->next) {
         for (unsigned i = 0; i < s->streams; i++) {
-            if (s->stream[i].id) {
-                write_stream(root, &s->stream[i]);
+            if (s->stream[i]->id) {
+                write_stream(root, s->stream[i]);
             }
         }
         if (s->state == SESSION_DONE) {

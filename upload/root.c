@@ -30,9 +30,10 @@ struct session *root_session(struct root *root, const char *path, bool create)
             return s;
         }
     }
-    struct session *s = create ? calloc(1, sizeof *s) : NULL;
-    if (!s || strlen(path) >= sizeof s->path) {
-        free(s);
+    size_t len = strlen(path);
+    struct session *s =
+        create && len < FACTS_PATH_MAX ? calloc(1, sizeof *s + len + 1) : NULL;
+    if (!s) {
         return NULL;
     }
     s->root = root;
@@ -47,6 +48,20 @@ struct session *root_session(struct root *root, const char *path, bool create)
     s->next_by_path = *bucket;
     *bucket = s;
     return s;
+}
+
+int root_channel(struct root *root, const char *channel)
+{
+    for (unsigned i = 0; i < root->channel_names; i++) {
+        if (strcmp(root->channel_name[i], channel) == 0) {
+            return (int)i;
+        }
+    }
+    if (root->channel_names == SCAN_CHANNELS_MAX) {
+        return -1;
+    }
+    strcpy(root->channel_name[root->channel_names], channel);
+    return (int)root->channel_names++;
 }
 
 gpufl_status root_rewrite(struct root *root)
@@ -114,7 +129,7 @@ static void visit_dir(void *arg, const char *name)
 static bool has_unsettled(const struct session *session)
 {
     for (unsigned i = 0; i < session->streams; i++) {
-        if (session->stream[i].offer || !session->stream[i].drained) {
+        if (session->stream[i]->offer || !session->stream[i]->drained) {
             return session->streams > 0;
         }
     }
@@ -134,7 +149,7 @@ static void forget_absent(struct root *root)
                       "session=%s note=\"deleted before all of it was sent\"", s->id);
         }
         for (unsigned i = 0; i < s->streams; i++) {
-            struct stream *st = &s->stream[i];
+            struct stream *st = s->stream[i];
             if (st->offer && st->offer->state == OFFER_IN_FLIGHT) {
                 return; /* its answer still points here; forget it next time */
             }
@@ -143,11 +158,11 @@ static void forget_absent(struct root *root)
             return;
         }
         for (unsigned i = 0; i < s->streams; i++) {
-            if (s->stream[i].offer) {
-                offer_free(root->engine, s->stream[i].offer);
+            if (s->stream[i]->offer) {
+                offer_free(root->engine, s->stream[i]->offer);
             }
-            s->stream[i].id = 0;
-            s->stream[i].drained = true;
+            s->stream[i]->id = 0;
+            s->stream[i]->drained = true;
         }
         root->change_stamp++;
         s->held = true; /* nothing is read of it; it stays as an empty shell */
@@ -228,7 +243,7 @@ static gpufl_status open_journal(struct root *root, char why[512])
 static bool is_stream_of(const struct session *session, uint32_t id)
 {
     for (unsigned i = 0; i < session->streams; i++) {
-        if (session->stream[i].id == id) {
+        if (session->stream[i]->id == id) {
             return true;
         }
     }
@@ -260,7 +275,7 @@ static void rewind_all(struct root *root)
         s->state = SESSION_OPEN;
         forgive(s);
         for (unsigned i = 0; i < s->streams; i++) {
-            struct stream *st = &s->stream[i];
+            struct stream *st = s->stream[i];
             if (st->offer) {
                 offer_free(root->engine, st->offer);
             }
@@ -318,9 +333,12 @@ void root_close(struct root *root)
     while (root->sessions) {
         struct session *s = root->sessions;
         for (unsigned i = 0; i < s->streams; i++) {
-            if (s->stream[i].offer) {
-                offer_free(root->engine, s->stream[i].offer);
+            if (s->stream[i]->offer) {
+                offer_free(root->engine, s->stream[i]->offer);
             }
+        }
+        for (unsigned i = 0; i < SCAN_CHANNELS_MAX; i++) {
+            free(s->stream[i]);
         }
         root->sessions = s->next;
         free(s);

@@ -2,6 +2,7 @@
 /* One session: looked at when something may have changed, completed when all is settled.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "upload/engine_internal.h"
@@ -58,7 +59,7 @@ bool stream_held(const struct stream *st)
 bool session_any_held(const struct session *session)
 {
     for (unsigned i = 0; i < session->streams; i++) {
-        if (session->stream[i].held) {
+        if (session->stream[i]->held) {
             return true;
         }
     }
@@ -79,39 +80,32 @@ bool session_blocked(const struct session *session)
         return true;
     }
     for (unsigned i = 0; i < session->streams; i++) {
-        if (session->stream[i].refused_lines || session->stream[i].gap) {
+        if (session->stream[i]->refused_lines || session->stream[i]->gap) {
             return true;
         }
     }
     return false;
 }
 
-static int channel_index(struct root *root, const char *channel)
-{
-    for (unsigned i = 0; i < root->channel_names; i++) {
-        if (strcmp(root->channel_name[i], channel) == 0) {
-            return (int)i;
-        }
-    }
-    if (root->channel_names == SCAN_CHANNELS_MAX) {
-        return -1;
-    }
-    strcpy(root->channel_name[root->channel_names], channel);
-    return (int)root->channel_names++;
-}
-
 struct stream *session_stream(struct session *session, const char *channel)
 {
-    int index = channel_index(session->root, channel);
+    int index = root_channel(session->root, channel);
     if (index < 0) {
         return NULL;
     }
     for (unsigned i = 0; i < session->streams; i++) {
-        if (session->stream[i].channel == index) {
-            return &session->stream[i];
+        if (session->stream[i]->channel == index) {
+            return session->stream[i];
         }
     }
-    struct stream *st = &session->stream[session->streams++];
+    struct stream **slot = &session->stream[session->streams];
+    struct stream *st =
+        *slot ? *slot : malloc(sizeof *st); /* one forgotten is used anew */
+    if (!st) {
+        return NULL;
+    }
+    *slot = st;
+    session->streams++;
     *st = (struct stream){.session = session, .channel = (uint8_t)index, .file = 1};
     return st;
 }
@@ -160,6 +154,9 @@ static void look_at_channel(struct session *session, const struct scan_channel *
         return;
     }
     struct stream *st = session_stream(session, seen->name);
+    if (!st) {
+        return; /* no memory: the next look */
+    }
     if (st->kind == STREAM_UNSET) {
         st->kind = session->layout == SESSION_WINDOWS ? STREAM_VERBATIM : STREAM_BATCHED;
         import_position(st);
@@ -214,7 +211,7 @@ static bool ends_in_shutdown(const struct session *session, const struct stream 
 static bool all_settled(const struct session *session)
 {
     for (unsigned i = 0; i < session->streams; i++) {
-        if (!session->stream[i].drained || session->stream[i].offer) {
+        if (!session->stream[i]->drained || session->stream[i]->offer) {
             return false;
         }
     }
@@ -241,7 +238,7 @@ static bool ended_by_evidence(const struct session *session, uint64_t now_ms)
         return true;
     }
     for (unsigned i = 0; i < session->streams; i++) {
-        if (!ends_in_shutdown(session, &session->stream[i])) {
+        if (!ends_in_shutdown(session, session->stream[i])) {
             return false;
         }
     }
@@ -276,7 +273,7 @@ static void check_layout(struct session *session, const struct scan *scan)
     session->layout = (uint8_t)scan->layout;
     session->loss = scan->has_loss;
     session->looked = true;
-    if (changed && session->streams && session->stream[0].id) {
+    if (changed && session->streams && session->stream[0]->id) {
         session_hold(session, "its layout changed while it was being read");
     } else if (scan->layout == SESSION_WINDOWS && scan->has_tmp && session->writer_gone) {
         session_hold(

@@ -55,7 +55,7 @@ static void add_session(struct json_object *completed, const struct session *ses
         return;
     }
     for (unsigned i = 0; i < session->streams; i++) {
-        lines += session->stream[i].lines;
+        lines += session->stream[i]->lines;
     }
     struct json_object *entry = json_object_new_object();
     json_object_object_add(entry, "completed_at", json_object_new_string(when));

@@ -259,6 +259,22 @@ static void keep_last(void *arg, const struct journal_record *record)
     last_record.payload = last_payload;
 }
 
+static void same_offer(const struct fact_offer *a, const struct fact_offer *b)
+{
+    assert_int_equal(a->stream, b->stream);
+    assert_int_equal(a->sequence, b->sequence);
+    assert_memory_equal(a->id, b->id, sizeof a->id);
+    assert_int_equal(a->file, b->file);
+    assert_true(a->begin == b->begin && a->end == b->end && a->head == b->head);
+    assert_int_equal(a->lines, b->lines);
+    assert_int_equal(a->codec, b->codec);
+    assert_int_equal(a->level, b->level);
+    assert_int_equal(a->parameter_set, b->parameter_set);
+    assert_int_equal(a->library, b->library);
+    assert_int_equal(a->unterminated, b->unterminated);
+    assert_int_equal(a->encoding_changed, b->encoding_changed);
+}
+
 static void facts_are_read_back_as_written(void **state)
 {
     (void)state;
@@ -275,7 +291,8 @@ static void facts_are_read_back_as_written(void **state)
                                .parameter_set = 1,
                                .library = 10504,
                                .unterminated = 1,
-                               .encoding_changed = 1};
+                               .encoding_changed = 1,
+                               .head = 1ull << 63 | 5};
     struct fact_quarantine q = {.stream = 7, .status = -1, .reason = "why", .end = 4};
     struct fact_offer offer_back;
     struct fact_quarantine q_back;
@@ -284,7 +301,10 @@ static void facts_are_read_back_as_written(void **state)
         assert_int_equal(journal_open(&p.config, keep_last, NULL, &journal), GPUFL_OK);
         if (round == 1) {
             assert_true(fact_read_offer(&last_record, &offer_back));
-            assert_memory_equal(&offer, &offer_back, sizeof offer);
+            same_offer(&offer, &offer_back);
+            last_record.len -= 8; /* as it was written before heads were */
+            assert_true(fact_read_offer(&last_record, &offer_back));
+            assert_true(offer_back.head == 0 && offer_back.encoding_changed == 1);
         }
         assert_int_equal(journal_rewrite(journal, no_state, NULL), GPUFL_OK);
         assert_true(fact_append_offer(journal, &offer) > 0);
