@@ -86,7 +86,7 @@ def a_recording_goes_through_a_small_spool_without_loss(place):
     lib.agent(place, backend.url, "--delete-acked=acknowledged", "--flush-interval=20ms",
               "--max-requests-per-second=0")
     process, session = _start(place, "stream", GPUFL_LOG_ROTATE_BYTES=100000,
-                              GPUFL_LOG_MAX_SPOOL_BYTES=2500000)
+                              GPUFL_LOG_MAX_SPOOL_BYTES=2500000 * lib.SLOW)
     _, errors = process.communicate(timeout=60 * lib.SLOW)
     equal(errors, "", "no pause")
     until(lambda: backend.complete(session.name), "complete", 60)
