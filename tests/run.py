@@ -51,8 +51,9 @@ def main():
     parser.add_argument("--build", required=True)
     parser.add_argument("programs", nargs="+")
     arguments = parser.parse_args()
-    # The slow ones first, so that they do not run alone at the end.
-    programs = sorted(arguments.programs, key=lambda p: not p.endswith(".py"))
+    # The slow ones first, so that they do not run alone at the end: scripts, the longest first.
+    programs = sorted(arguments.programs,
+                      key=lambda p: (not p.endswith(".py"), -os.path.getsize(p)))
     total_passed = total_failed = 0
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
         jobs = [pool.submit(run, p, arguments.build) for p in programs]
