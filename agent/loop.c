@@ -220,15 +220,19 @@ static void follow_watch(struct loop *loop)
 
 static void look_for_missing(struct loop *loop, uint64_t now_ms)
 {
-    char why[512] = "";
+    char *rest;
     if (!loop->missing || now_ms < loop->missing_check_ms) {
         return;
     }
     char *list = loop->missing;
     loop->missing = NULL;
     loop->missing_check_ms = now_ms + MISSING_CHECK_MS;
-    if (add_folders(loop, list, why) != GPUFL_OK) {
-        log_error(&loop->log, "folder.refused", "reason=\"%s\"", why);
+    for (char *path = strtok_r(list, ",", &rest); path;
+         path = strtok_r(NULL, ",", &rest)) {
+        char why[512] = "";
+        if (add_folders(loop, path, why) != GPUFL_OK) { /* said; the others go on */
+            log_error(&loop->log, "folder.refused", "reason=\"%s\"", why);
+        }
     }
     free(list);
 }

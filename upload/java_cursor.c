@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "upload/java_cursor.h"
 
-#include <fcntl.h>
 #include <json-c/json.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "schema/layout.h"
-#include "upload/base/file.h"
 
 #define CURSOR_MAX_BYTES (64u << 20)
 #define CURSOR_DEPTH     8

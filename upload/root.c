@@ -280,7 +280,9 @@ static void rewind_all(struct root *root)
                 offer_free(root->engine, st->offer);
             }
             st->file = 1;
+            st->journal_file = 0; /* nothing is deleted before it was sent again */
             st->offset = 0;
+            st->head = 0;
             st->lines = st->refused_lines = 0;
         }
     }

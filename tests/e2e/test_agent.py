@@ -307,5 +307,22 @@ def state_elsewhere_serves_a_read_only_log_directory(place):
     check(list(state.glob("*.journal")), "the journal is there")
 
 
+def a_late_folder_that_is_refused_keeps_no_other_one_away(place):
+    """The first to appear is served by another uploader already."""
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    taken, free = place.path / "taken", place.path / "free"
+    late = lib.agent(place, backend.url, folder=f"{taken},{free}")
+    until(lambda: late.log.read_text().count("folder.missing") == 2, "both are waited for")
+    elsewhere = place.path / "elsewhere"
+    elsewhere.mkdir()
+    other = lib.agent(place, backend.url, folder=elsewhere)
+    until(lambda: "agent.started" in other.log.read_text(), "it has its lock")
+    elsewhere.rename(taken)
+    until(lambda: "folder.refused" in late.log.read_text(), "it is said")
+    session = lib.job(place, 0.1, logs=free)
+    until(lambda: backend.complete(session.name), "the other one is served")
+    equal(late.log.read_text().count("folder.refused"), 1, "and said once")
+
+
 if __name__ == "__main__":
     lib.main(sys.modules[__name__])

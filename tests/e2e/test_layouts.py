@@ -133,6 +133,22 @@ def what_the_writer_dropped_is_said_and_the_rest_is_sent(place):
     check(not backend.complete(SESSION), "not complete")
 
 
+def force_sends_a_11_session_again_from_its_oldest_file(place):
+    writer = Shifting(place)
+    for n in range(40):
+        writer.line("scope")
+        if n % 10 == 9:
+            writer.rotate("scope")
+    writer.end()
+    with sink.Sink() as s:
+        for flags in ((), ("--force",)):
+            before = len(s.batches())
+            equal(lib.upload(place, s.url, *flags).returncode, 0, f"{flags}")
+            sent = b"".join(r.raw() for r in s.batches()[before:])
+            equal(sorted(sent.splitlines()),
+                  sorted(b"".join(writer.written.values()).splitlines()), f"{flags}: all of it")
+
+
 def _cursor(place, **positions):
     """cursor.json as the JVM agent writes it; keys `<channel>`, of the shifting session."""
     path = place.path / "cursor.json"

@@ -9,23 +9,13 @@
 #include <string.h>
 
 #include "tests/support/dirs.h"
+#include "tests/support/pick.h"
 #include "tests/support/rig.h"
 
 #define SESSIONS 3
 #define STEPS    60
 
 static const char *const channels[] = {"device", "scope", "system"};
-
-static uint64_t state_of_random;
-
-static uint64_t pick(uint64_t below)
-{
-    /* xorshift64* (Vigna 2016) */
-    state_of_random ^= state_of_random >> 12;
-    state_of_random ^= state_of_random << 25;
-    state_of_random ^= state_of_random >> 27;
-    return (state_of_random * 2685821657736338717u >> 16) % below;
-}
 
 struct model {
     struct live_session live;
@@ -193,7 +183,7 @@ static void settle_and_compare(struct rig *rig)
 static void one_round(uint64_t seed)
 {
     static struct rig rig;
-    state_of_random = seed * 2654435761u + 1;
+    pick_seed(seed);
     rig_open(&rig);
     memset(model, 0, sizeof model);
     for (int i = 0; i < SESSIONS; i++) {

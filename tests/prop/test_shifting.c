@@ -13,23 +13,13 @@
 #include <zlib.h>
 
 #include "tests/support/dirs.h"
+#include "tests/support/pick.h"
 #include "tests/support/rig.h"
 
 #define ID      "33333333-3333-4333-8333-333333333333"
 #define CHANNEL "scope"
 #define KEPT    100
 #define STEPS   60
-
-static uint64_t state_of_random;
-
-static uint64_t pick(uint64_t below)
-{
-    /* xorshift64* (Vigna 2016) */
-    state_of_random ^= state_of_random >> 12;
-    state_of_random ^= state_of_random << 25;
-    state_of_random ^= state_of_random >> 27;
-    return (state_of_random * 2685821657736338717u >> 16) % below;
-}
 
 /* ---- the writer, as the existing client 1.1 does it ---- */
 
@@ -246,7 +236,7 @@ static void one_round(uint64_t seed)
     static struct rig rig;
     struct sys sys;
     struct engine_summary s;
-    state_of_random = seed * 2654435761u + 1;
+    pick_seed(seed);
     start(&rig, &sys);
     writer.compresses = pick(4) != 0;
     for (uint64_t n = pick(200); n > 0; n--) {
@@ -303,7 +293,7 @@ static void what_the_writer_dropped_is_said(void **state)
     static struct rig rig;
     struct sys sys;
     struct engine_summary s;
-    state_of_random = 7;
+    pick_seed(7);
     start(&rig, &sys);
     in_between = 0;
     write_line();
