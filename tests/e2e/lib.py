@@ -41,10 +41,13 @@ def equal(got, want, text):
 
 
 def until(condition, text, seconds=20):
-    """Waits for a condition, never for a time."""
+    """Waits for a condition, never for a time. A file that goes while it is looked at (a rotation,
+    a descriptor closed) means: look again."""
     deadline = time.monotonic() + seconds * SLOW
     while True:
-        value = condition()
+        value = None
+        with contextlib.suppress(FileNotFoundError):
+            value = condition()
         if value:
             return value
         check(time.monotonic() < deadline, f"never happened: {text}")
@@ -142,6 +145,10 @@ class Backend:
     def complete(self, session):
         found = self.session(session)
         return bool(found and found["complete"])
+
+
+def written_bytes(session):
+    return sum(f.stat().st_size for f in session.glob("*.log"))
 
 
 def on_disk(directory, channel):

@@ -49,9 +49,8 @@ def an_outage_and_a_killed_agent_lose_and_double_nothing(place):
     backend.kill()
     first.kill()
     first.wait()
-    written = sum(f.stat().st_size for f in session.glob("*.log"))
-    until(lambda: sum(f.stat().st_size for f in session.glob("*.log")) > written + 4000,
-          "the job goes on")
+    written = until(lambda: lib.written_bytes(session), "the files")
+    until(lambda: lib.written_bytes(session) > written + 4000, "the job goes on")
     backend.start()
     second = lib.agent(place, backend.url)
     until(lambda: lines(backend, session) > 20, "it goes on")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the reference of the existing client promises, row by row where no other test has it. Row
 ids are those of docs/api-coverage.md."""
+import contextlib
 import hashlib
 import json
 import os
@@ -48,6 +49,15 @@ def _scope_times(session, name):
     return found
 
 
+def _proc(pid, pattern):
+    """The texts of a process's files; one whose descriptor or thread has just gone has none."""
+    texts = []
+    for path in pathlib.Path(f"/proc/{pid}").glob(pattern):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            texts.append(path.read_text())
+    return texts
+
+
 def it_is_c_and_threads_only(place):
     """D-01, D-02: no C++ unit is shipped; the collector starts no process."""
     sources = [p for folder in ("agent", "cli", "collector-lib", "upload", "backend", "schema")
@@ -56,7 +66,7 @@ def it_is_c_and_threads_only(place):
     job = place.start("tests/e2e/script", f"log_path={place.logs}", "rate=20", "continuous=1", "init",
                       "look", "hold", stdin=subprocess.PIPE)
     until(lambda: job.log.read_text().count("\n") == 2, "it records")
-    children = [f.read_text() for f in (pathlib.Path(f"/proc/{job.pid}/task")).glob("*/children")]
+    children = _proc(job.pid, "task/*/children")
     equal(set(children), {""}, "processes of its own")
     threads = int(job.log.read_text().split("\n")[1].split()[0])
     equal(threads - EXTRA_THREADS, 2, "threads: the job's and the writer's")
@@ -89,15 +99,12 @@ def sessions_never_mix(place):
 
 
 def _switches(pid):
-    found = 0
-    for status in pathlib.Path(f"/proc/{pid}/task").glob("*/status"):
-        found += int(re.search(r"^voluntary_ctxt_switches:\s+(\d+)", status.read_text(), re.M)[1])
-    return found
+    return sum(int(re.search(r"^voluntary_ctxt_switches:\s+(\d+)", status, re.M)[1])
+               for status in _proc(pid, "task/*/status"))
 
 
 def _watches(pid):
-    return sum(f.read_text().count("inotify wd:")
-               for f in pathlib.Path(f"/proc/{pid}/fdinfo").iterdir())
+    return sum(info.count("inotify wd:") for info in _proc(pid, "fdinfo/*"))
 
 
 def an_idle_agent_sleeps(place):
