@@ -17,6 +17,7 @@ void engine_options(const struct options *o, struct engine_config *config)
     config->delete_acked = o->retain_acked_payloads || o->delete_acked == 1 ? DELETE_NEVER
                            : o->delete_acked == 2                           ? DELETE_ALL
                                                   : DELETE_WINDOWS;
+    config->salvage = o->salvage;
     config->memory_state = o->state == 1;
     config->state_dir = o->state_dir;
     config->program = "gpufl-agent";

@@ -99,6 +99,8 @@ static const struct row rows[] = {
      FIELD(delete_acked), "auto", "auto|never|acknowledged",
      "files to delete once the backend says that they are stored; auto: 1.3 windows "
      "only"},
+    {"salvage", "GPUFL_AGENT_SALVAGE", "agent.salvage", KIND_SWITCH, FIELD(salvage), NULL,
+     NULL, "publish what a crashed 1.3 writer left in .tmp; needs to write there"},
     {"exit-when-drained", "GPUFL_AGENT_EXIT_WHEN_DRAINED", "agent.exitWhenDrained",
      KIND_SWITCH, FIELD(exit_when_drained), NULL, NULL,
      "exit 0 once every session is complete"},

@@ -47,6 +47,7 @@ struct options {
     int delete_acked;  /**< 0 = auto, 1 = never, 2 = acknowledged */
     int on_quota;      /**< 0 = hold, 1 = skip */
     int log_level;     /**< enum log_level */
+    bool salvage;
     bool exit_when_drained;
     bool exit_if_empty;
     bool ignore_preexisting;

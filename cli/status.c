@@ -14,6 +14,9 @@
 #include "upload/liveness.h"
 #include "upload/report.h"
 #include "upload/select.h"
+#include "upload/tail.h"
+
+#define SHIFTING_CHUNK_BYTES 65536u
 
 static const char usage[] =
     "Usage: gpufl status DIR [--json] [--state-dir DIR]\n"
@@ -54,6 +57,35 @@ static const struct report_stream *stream_of(const struct status *s, const char 
     return NULL;
 }
 
+/* Files of the 1.1 layout shift and may be compressed: the one that the journal means is
+ * found by its head, and read to its end. */
+static void measure_shifting(const struct status *s, const char *path,
+                             const struct scan_channel *c, const struct fact_stream *at,
+                             struct channel_state *out)
+{
+    char chunk[SHIFTING_CHUNK_BYTES];
+    struct gz_cache cache = {0};
+    struct tail_chunk got = {0};
+    struct tail_where where = {.root = s->root,
+                               .path = path,
+                               .channel = c->name,
+                               .layout = SESSION_SHIFTING,
+                               .cache = &cache};
+    if (at) {
+        where.offset = at->offset;
+        where.head = at->head;
+    }
+    out->waiting_files = c->highest + (c->has_active || c->has_active_gz);
+    while (where.head && !got.at_end &&
+           tail_read(&sys_real, &where, chunk, sizeof chunk, &got) == GPUFL_OK) {
+        out->waiting_files = got.index; /* those after it */
+        out->waiting_bytes += got.len;
+        where.offset += got.len;
+        where.index = got.index;
+    }
+    gz_cache_close(&cache);
+}
+
 static struct channel_state state_of(const struct status *s, const char *path,
                                      const struct scan *scan,
                                      const struct scan_channel *c)
@@ -67,7 +99,9 @@ static struct channel_state state_of(const struct status *s, const char *path,
         out.refused_lines = known->fact.refused_lines;
         out.front_missing = known->fact.marks & MARK_GAP;
     }
-    if (scan->layout == SESSION_WINDOWS) {
+    if (scan->layout == SESSION_SHIFTING) {
+        measure_shifting(s, path, c, known ? &known->fact : NULL, &out);
+    } else if (scan->layout == SESSION_WINDOWS) {
         out.waiting_files = file <= c->highest ? c->highest - file + 1 : 0;
     } else {
         bool active = file > c->highest;

@@ -26,6 +26,7 @@ static const char usage[] =
     "  --session-id ID    this session only\n"
     "  --latest           the newest session only\n"
     "  --all-sessions     all of them; the default\n"
+    "  --no-salvage       leave what a crashed 1.3 writer did not publish in its .tmp\n"
     "  --force            send again what is sent already\n"
     "  --timeout SECONDS  budget of the whole upload (300)\n"
     "  --retries N        failed requests in a row before giving up (5; 0 = until "
@@ -111,6 +112,10 @@ static int take_option(int c, char *arg, struct arguments *out)
     case 'f':
         o->force = true;
         return -1;
+    case 'S':
+    case 'N':
+        o->leave_unpublished = c == 'N';
+        return -1;
     case 't':
         if (!parse_int(arg, 0, 2000000, &seconds)) {
             return bad("--timeout", "give whole seconds");
@@ -153,6 +158,8 @@ static int parse(int argc, char **argv, struct arguments *out)
         {"session-id", required_argument, NULL, 's'},
         {"latest", no_argument, NULL, 'l'},
         {"all-sessions", no_argument, NULL, 'a'},
+        {"salvage", no_argument, NULL, 'S'},
+        {"no-salvage", no_argument, NULL, 'N'},
         {"force", no_argument, NULL, 'f'},
         {"timeout", required_argument, NULL, 't'},
         {"retries", required_argument, NULL, 'r'},

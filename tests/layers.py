@@ -24,7 +24,8 @@ MAY = {
 ONLY = {
     "curl/": ["upload/transport_http.c"],
     "zstd": ["upload/encode.c", "backend/decode.c"],
-    "zlib": ["upload/encode.c", "upload/gz_cache.c", "backend/decode.c",
+    "zlib": ["upload/encode.c", "upload/gz_cache.c", "upload/gz_file.c",
+             "backend/decode.c",
              "backend/ingest.c"],
     "json-c/": ["upload/identity.c", "upload/reply.c", "upload/upload_cursor.c", "upload/java_cursor.c",
                 "agent/config.c", "backend/lines.c"],

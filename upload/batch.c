@@ -106,15 +106,21 @@ gpufl_status batch_reread(struct offer *offer, size_t *raw_len)
     return GPUFL_OK;
 }
 
-/* All other channels are at their own shutdown, or the writer is gone and they are empty:
- * then nothing earlier than this stream's shutdown line is left anywhere. */
-static bool others_done(const struct stream *st)
+/* All other channels are at their own shutdown, or behind it, or the writer is gone and
+ * they are empty: then nothing earlier than this stream's shutdown line is left anywhere.
+ * A writer that nobody can probe and that died between two of these lines is not waited
+ * for for ever. */
+bool stream_others_done(const struct stream *st, uint64_t now_ms)
 {
     const struct session *session = st->session;
+    if (session->writer_unknown && session_silent(session, now_ms)) {
+        return true;
+    }
     for (unsigned i = 0; i < session->streams; i++) {
         const struct stream *o = session->stream[i];
+        bool empty = o->drained && !o->offer;
         bool at_end = (o->parked && (!o->offer || o->offer->is_shutdown)) ||
-                      (session->writer_gone && o->drained && !o->offer);
+                      (empty && (session->writer_gone || stream_ends_in_shutdown(o)));
         if (o != st && !at_end) {
             return false;
         }
@@ -321,11 +327,15 @@ enum made batch_make(struct stream *st)
     if (cut.shutdown_first) {
         bool first_time = !st->parked;
         st->parked = true;
-        if (!others_done(st)) {
+        uint64_t now_ms = engine->config.sys->now_ms();
+        if (!stream_others_done(st, now_ms)) {
+            if (st->session->writer_unknown) {
+                stream_enqueue(st, true, st->session->last_growth_ms + SILENCE_MS);
+            }
             return MADE_NOTHING;
         }
         if (first_time) {
-            release_parked(st, engine->config.sys->now_ms());
+            release_parked(st, now_ms);
         }
     }
     return offer_range(st, &cut, false);

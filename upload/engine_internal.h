@@ -21,7 +21,9 @@
 #define FAILURES_ALONE_REPORTED 8u
 #define SLOW_RETRY_MS           60000u
 #define JOURNAL_RETRY_MS        5000u
-#define ROOT_BUCKETS            1024u
+/** Without growth for so long, a session that nobody can probe has probably ended. */
+#define SILENCE_MS   30000u
+#define ROOT_BUCKETS 1024u
 #define FRAME_BYTES_IN_FLIGHT                                                            \
     (1u << 20) /* one more frame may be made at or below this                            \
                 */
@@ -37,7 +39,7 @@ struct stream {
     uint64_t head; /**< of file, by which the shifting layout knows it; 0 = not yet */
     uint64_t lines;
     uint64_t refused_lines;
-    uint64_t seen;         /**< shifting layout: what the last look saw of its files… */
+    uint64_t seen;         /**< what the last look saw of its files… */
     uint64_t drained_seen; /**< …and what it was when all was read */
     uint64_t split_end;    /**< until this offset of file… */
     uint32_t split_lines;  /**< …no batch has more lines; 0 = no limit */
@@ -82,6 +84,11 @@ struct session {
     bool writer_gone; /**< probed before the last scan */
     bool writer_unknown;
     bool loss;
+    unsigned refused;  /**< names in it that are no files of ours; said when it changes */
+    bool unpublished;  /**< a crashed 1.3 writer left windows in `.tmp` */
+    bool salvaging;    /**< they are being published, a step a look */
+    bool salvage_over; /**< what is still there needs a person */
+    const char *salvage_reason; /**< why it is still there; said once */
     bool held; /**< for a reason that only a change in the directory can lift */
     const char *hold_reason; /**< the last one that was said, a literal */
     bool complete_in_flight;
@@ -214,6 +221,9 @@ void replay_record(void *arg, const struct journal_record *record);
 void replay_write_state(void *arg);
 struct fact_stream stream_fact(const struct stream *stream);
 
+/* session_salvage.c */
+const char *session_salvage(struct session *session);
+
 /* cleanup.c */
 void cleanup_session(struct session *session);
 
@@ -221,17 +231,22 @@ void cleanup_session(struct session *session);
 void upload_cursor_write(struct root *root);
 
 /* session.c */
+bool session_silent(const struct session *session, uint64_t now_ms);
+bool stream_ends_in_shutdown(const struct stream *stream);
 bool session_any_held(const struct session *session);
 void stream_hold(struct stream *stream, const char *reason);
 bool stream_held(const struct stream *stream);
 bool stream_waits(const struct stream *stream, uint64_t now_ms);
 void session_mark(struct session *session);
 void session_look(struct session *session, uint64_t now_ms);
+bool session_blocked(const struct session *session);
+struct stream *session_stream(struct session *session, const char *channel);
+
+/* completion.c */
+void session_set_state(struct session *session, enum session_state state);
 void session_complete_step(struct session *session, uint64_t now_ms);
 void session_on_complete_reply(struct session *session,
                                const struct transport_reply *reply, uint64_t now_ms);
-bool session_blocked(const struct session *session);
-struct stream *session_stream(struct session *session, const char *channel);
 
 /* offer.c */
 void stream_enqueue(struct stream *stream, bool live, uint64_t due_ms);
@@ -259,6 +274,7 @@ enum made stream_next_shifted(struct stream *stream);
 enum made stream_dropped_file(struct stream *stream);
 
 /* batch.c */
+bool stream_others_done(const struct stream *stream, uint64_t now_ms);
 enum made batch_make(struct stream *stream);
 struct tail_where stream_where(const struct stream *stream);
 struct offer *offer_new(struct stream *stream);

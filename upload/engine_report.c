@@ -15,6 +15,9 @@ static bool session_finished(const struct session *session)
     if (session->state == SESSION_DONE || !session->present) {
         return true;
     }
+    if (session->salvaging) {
+        return false;
+    }
     for (unsigned i = 0; i < session->streams; i++) {
         if (!stream_settled(session->stream[i])) {
             return session_any_held(session);

@@ -2,18 +2,45 @@
 /* Probes a lock by asking the kernel who holds it. */
 #include "upload/liveness.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "upload/base/file.h"
 
+/* A POSIX lock goes with the first descriptor of its file that its process closes: where
+ * the writer is this very process, not even a look may open the file. */
+static bool is_open_here(int dir, const char *lock_path)
+{
+    struct stat lock;
+    struct stat st;
+    bool found = false;
+    if (fstatat(dir, lock_path, &lock, AT_SYMLINK_NOFOLLOW) < 0) {
+        return false;
+    }
+    DIR *fds = opendir("/proc/self/fd");
+    for (struct dirent *entry; fds && !found && (entry = readdir(fds));) {
+        found = entry->d_name[0] != '.' && fstat(atoi(entry->d_name), &st) == 0 &&
+                st.st_dev == lock.st_dev && st.st_ino == lock.st_ino;
+    }
+    if (fds) {
+        closedir(fds);
+    }
+    return found;
+}
+
 /* F_GETLK works on a read-only descriptor and sees POSIX and OFD locks alike. */
 static enum liveness probe_lock(const struct sys *sys, int dir, const char *lock_path)
 {
+    if (is_open_here(dir, lock_path)) {
+        return WRITER_LIVE;
+    }
     int fd = file_open(sys, dir, lock_path);
     if (fd < 0) {
         return WRITER_UNKNOWN;

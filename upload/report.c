@@ -56,6 +56,7 @@ static void on_settled(struct report *r, const struct journal_record *record)
     }
     s->fact.file = fact.file;
     s->fact.offset = fact.end;
+    s->fact.head = fact.head;
     s->offered = false;
     if (fact.how == SETTLED_ACKED || fact.how == SETTLED_UNPROVEN) {
         s->fact.lines += fact.lines;

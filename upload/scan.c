@@ -38,12 +38,13 @@ static void note_payload(struct scan *scan, int dir, const char *file,
         return; /* gone between the listing and now: the next look settles it */
     }
     struct scan_channel *channel =
-        S_ISREG(st.st_mode) ? channel_of(scan, name->channel) : NULL;
+        S_ISREG(st.st_mode) && st.st_nlink <= 1 ? channel_of(scan, name->channel) : NULL;
     if (!channel) {
         scan->refused++;
         return;
     }
     if (name->kind == LAYOUT_NUMBERED) {
+        channel->payloads++;
         if (channel->lowest == 0 || name->number < channel->lowest) {
             channel->lowest = name->number;
         }

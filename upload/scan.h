@@ -26,6 +26,7 @@ struct scan_channel {
     char name[LAYOUT_CHANNEL_MAX + 1];
     uint32_t lowest;    /**< lowest numbered payload file, 0 = none */
     uint32_t highest;   /**< highest numbered payload or sidecar, 0 = none */
+    uint32_t payloads;  /**< numbered payload files */
     bool has_active;    /**< `<ch>.log` */
     bool has_active_gz; /**< `<ch>.log.gz` */
     uint64_t active_bytes;
@@ -40,8 +41,8 @@ struct scan {
     bool has_loss;     /**< a loss marker: the session is never complete */
     bool has_manifest; /**< a valid one */
     struct manifest manifest;
-    unsigned refused; /**< names that looked like ours but are no regular files, or too
-                         many channels */
+    unsigned refused; /**< names that looked like ours but are links or no files, or
+                         too many channels */
 };
 
 /** Looks at `<root>/<path>`, a session whose id is \p id.

@@ -8,12 +8,7 @@
 #include "upload/engine_internal.h"
 #include "upload/ndjson.h"
 
-#define COMPLETE_BASE_MS 1000u
-#define COMPLETE_CAP_MS  60000u
-#define TAIL_LOOK_BYTES  4096u
-
-/* A v1.3 writer removes `.tmp` at its end: without it this much silence is enough. */
-#define WINDOWS_SILENCE_MS 30000u
+#define TAIL_LOOK_BYTES 4096u
 
 void session_mark(struct session *session)
 {
@@ -25,29 +20,32 @@ void session_mark(struct session *session)
     }
 }
 
-static void say_hold(struct session *session, const char *channel, const char *reason)
+/* Said once, however often it is looked at. */
+static void say_hold(struct session *session, const char *channel, const char *reason,
+                     const char **said)
 {
     struct engine *engine = session->root->engine;
-    if (session->hold_reason != reason) { /* said once, however often it is looked at */
+    if (*said != reason) {
         log_error(engine->config.log, "session.held",
                   "session=%s channel=%s reason=\"%s\"", session->id, channel, reason);
         engine_problem(engine, "session %s, channel %s waits: %s", session->id, channel,
                        reason);
     }
-    session->hold_reason = reason;
+    *said = reason;
 }
 
 /* All of the session waits for a change in its directory. */
 static void session_hold(struct session *session, const char *reason)
 {
-    say_hold(session, "*", reason);
+    say_hold(session, "*", reason, &session->hold_reason);
     session->held = true;
 }
 
 /* This channel waits; the others go on. */
 void stream_hold(struct stream *st, const char *reason)
 {
-    say_hold(st->session, st->session->root->channel_name[st->channel], reason);
+    say_hold(st->session, st->session->root->channel_name[st->channel], reason,
+             &st->session->hold_reason);
     st->held = true;
 }
 
@@ -76,7 +74,8 @@ bool stream_waits(const struct stream *st, uint64_t now_ms)
 
 bool session_blocked(const struct session *session)
 {
-    if (session->loss || session_any_held(session) || session->quarantined) {
+    if (session->loss || session->unpublished || session_any_held(session) ||
+        session->quarantined) {
         return true;
     }
     for (unsigned i = 0; i < session->streams; i++) {
@@ -115,8 +114,8 @@ static bool pending(const struct session *session, const struct stream *st,
                     const struct scan_channel *seen)
 {
     switch ((enum session_layout)session->layout) {
-    case SESSION_WINDOWS:
-        return st->file <= seen->highest;
+    case SESSION_WINDOWS: /* a sidecar is there before its payload */
+        return st->file <= seen->highest && st->seen != st->drained_seen;
     case SESSION_SHIFTING: /* only reading tells how much */
         return st->seen != st->drained_seen;
     case SESSION_LIVE:
@@ -146,6 +145,17 @@ static bool followed(const struct root *root, const char *channel)
     return false;
 }
 
+/* As a number: another one as soon as there may be something new to read. */
+static uint64_t seen_of(const struct session *session, const struct scan_channel *seen)
+{
+    if (session->layout == SESSION_WINDOWS) {
+        return (uint64_t)seen->highest << 33 | (uint64_t)seen->payloads << 2 |
+               (unsigned)session->unpublished << 1 | (unsigned)session->writer_gone;
+    }
+    return seen->active_bytes << 9 | seen->highest << 2 |
+           (unsigned)seen->has_active << 1 | (unsigned)seen->has_active_gz;
+}
+
 static void look_at_channel(struct session *session, const struct scan_channel *seen,
                             uint64_t now_ms)
 {
@@ -164,14 +174,13 @@ static void look_at_channel(struct session *session, const struct scan_channel *
     st->held = false; /* looked at anew: the reason may be gone */
     st->highest = seen->highest;
     st->lowest = seen->lowest;
-    st->seen = seen->active_bytes << 9 | seen->highest << 2 |
-               (unsigned)seen->has_active << 1 | (unsigned)seen->has_active_gz;
-    session->seen_bytes += seen->active_bytes + seen->highest;
+    st->seen = seen_of(session, seen);
+    session->seen_bytes += seen->active_bytes + seen->highest + seen->payloads;
     if (!pending(session, st, seen)) {
         st->drained = !st->offer;
         return;
     }
-    if (st->offer || (st->parked && !session->writer_gone)) {
+    if (st->offer || (st->parked && !stream_others_done(st, now_ms))) {
         return;
     }
     bool backlog =
@@ -182,8 +191,9 @@ static void look_at_channel(struct session *session, const struct scan_channel *
 
 /* The last settled line of a stream is its shutdown: for layouts without a lock to probe.
  */
-static bool ends_in_shutdown(const struct session *session, const struct stream *st)
+bool stream_ends_in_shutdown(const struct stream *st)
 {
+    const struct session *session = st->session;
     const struct root *root = session->root;
     char buf[TAIL_LOOK_BYTES];
     struct tail_chunk chunk;
@@ -208,6 +218,11 @@ static bool ends_in_shutdown(const struct session *session, const struct stream 
     return ndjson_is_shutdown(line, (size_t)(buf + back - 1 - line));
 }
 
+bool session_silent(const struct session *session, uint64_t now_ms)
+{
+    return session->last_growth_ms && now_ms - session->last_growth_ms >= SILENCE_MS;
+}
+
 static bool all_settled(const struct session *session)
 {
     for (unsigned i = 0; i < session->streams; i++) {
@@ -218,27 +233,19 @@ static bool all_settled(const struct session *session)
     return session->streams > 0;
 }
 
-static void set_state(struct session *session, enum session_state state)
-{
-    struct engine *engine = session->root->engine;
-    engine->completing += state == SESSION_COMPLETING;
-    engine->completing -= session->state == SESSION_COMPLETING;
-    session->state = (uint8_t)state;
-}
-
 /* Nothing can be probed: every channel ends in shutdown, or all has been silent for long.
  */
 static bool ended_by_evidence(const struct session *session, uint64_t now_ms)
 {
     uint64_t orphan_ms = session->root->engine->config.orphan_timeout_ms;
-    if (session->layout == SESSION_WINDOWS && !orphan_ms) {
-        orphan_ms = WINDOWS_SILENCE_MS;
+    if (session->layout == SESSION_WINDOWS && session_silent(session, now_ms)) {
+        return true; /* its writer removes `.tmp` at its end */
     }
     if (orphan_ms && now_ms - session->last_growth_ms >= orphan_ms) {
         return true;
     }
     for (unsigned i = 0; i < session->streams; i++) {
-        if (!ends_in_shutdown(session, session->stream[i])) {
+        if (!stream_ends_in_shutdown(session->stream[i])) {
             return false;
         }
     }
@@ -272,13 +279,23 @@ static void check_layout(struct session *session, const struct scan *scan)
     session->held = false; /* looked at anew: the reason may be gone */
     session->layout = (uint8_t)scan->layout;
     session->loss = scan->has_loss;
+    if (scan->refused != session->refused) {
+        session->refused = scan->refused;
+        log_warn(
+            session->root->engine->config.log, "session.refused",
+            "session=%s names=%u note=\"links, devices or too many channels: nothing of "
+            "them is read\"",
+            session->id, scan->refused);
+    }
     session->looked = true;
     if (changed && session->streams && session->stream[0]->id) {
         session_hold(session, "its layout changed while it was being read");
-    } else if (scan->layout == SESSION_WINDOWS && scan->has_tmp && session->writer_gone) {
-        session_hold(
-            session,
-            "its writer died with unpublished data in .tmp; nothing of it is lost");
+    }
+    session->unpublished =
+        scan->layout == SESSION_WINDOWS && scan->has_tmp && session->writer_gone;
+    const char *left = session->unpublished ? session_salvage(session) : NULL;
+    if (left) {
+        say_hold(session, "*", left, &session->salvage_reason);
     }
 }
 
@@ -311,7 +328,7 @@ void session_look(struct session *session, uint64_t now_ms)
     }
     cleanup_session(session);
     if (!all_settled(session)) {
-        set_state(session, SESSION_OPEN);
+        session_set_state(session, SESSION_OPEN);
         return;
     }
     if (session->writer_unknown && !scan.has_tmp && ended_by_evidence(session, now_ms)) {
@@ -319,73 +336,7 @@ void session_look(struct session *session, uint64_t now_ms)
     }
     if (session->writer_gone && !session_blocked(session) &&
         !engine->config.settle_only && session->state == SESSION_OPEN) {
-        set_state(session, SESSION_COMPLETING);
+        session_set_state(session, SESSION_COMPLETING);
         session->complete_at_ms = now_ms;
-    }
-}
-
-/* Tells the backend, once everything is durably settled. */
-void session_complete_step(struct session *session, uint64_t now_ms)
-{
-    struct engine *engine = session->root->engine;
-    struct journal *journal = session->root->journal;
-    if (session->state != SESSION_COMPLETING || session->complete_in_flight ||
-        now_ms < session->complete_at_ms || engine->origin.state != ORIGIN_KNOWN ||
-        !origin_ready(engine, now_ms) ||
-        journal_durable(journal) < journal_last(journal) ||
-        bucket_take(&engine->bucket, now_ms) > 0) {
-        return;
-    }
-    cleanup_session(session); /* it is not looked at any more after this */
-    struct transport_request request = {
-        .kind = TRANSPORT_COMPLETE, .session = session->id, .fd = -1, .tag = session};
-    if (engine->config.transport.submit(engine->config.transport.self, &request) ==
-        GPUFL_OK) {
-        session->complete_in_flight = true;
-        engine->origin.in_flight++;
-        engine->total.requests++;
-    }
-}
-
-static void done(struct session *session)
-{
-    struct root *root = session->root;
-    uint64_t ticket = fact_append_session(root->journal, FACT_DONE, session->path);
-    if (!ticket) {
-        session->complete_at_ms = root->engine->config.sys->now_ms() + JOURNAL_RETRY_MS;
-        return;
-    }
-    set_state(session, SESSION_DONE);
-    session->done_ticket = ticket;
-    root->cursor_stale = true;
-    root->change_stamp++;
-    log_info(root->engine->config.log, "session.complete", "session=%s", session->id);
-}
-
-void session_on_complete_reply(struct session *session,
-                               const struct transport_reply *reply, uint64_t now_ms)
-{
-    struct engine *engine = session->root->engine;
-    int status = reply->status;
-    session->complete_in_flight = false;
-    engine->origin.answered = engine->origin.answered || status != 0;
-    if (session->state != SESSION_COMPLETING) {
-        return; /* it grew meanwhile */
-    }
-    if (status >= 200 && status <= 299) {
-        origin_ok(engine);
-        done(session);
-    } else if (status == 404 || status == 405 || status == 409 || status == 501) {
-        /* An origin without this endpoint, or one that had closed the session itself. */
-        done(session);
-    } else if (status == 401 || status == 403) {
-        origin_hold(engine, status, "check the key", now_ms);
-        session->complete_at_ms = now_ms;
-    } else {
-        session->complete_failures++;
-        session->complete_at_ms =
-            now_ms + backoff_ms(engine->config.sys, session->complete_failures,
-                                COMPLETE_BASE_MS, COMPLETE_CAP_MS, reply->retry_after_ms);
-        origin_failed(engine, reply->retry_after_ms, now_ms);
     }
 }

@@ -80,11 +80,42 @@ static enum made quarantine_window(struct stream *st, const struct sidecar *side
     return settle_quarantine(st, &fact) ? MADE_STEP : MADE_NOTHING;
 }
 
-/* Sidecar there, payload gone: another agent delivered and deleted it. */
-static enum made skip_tombstone(struct stream *st)
+/* An agent that delivers and deletes a payload leaves its id here first. */
+static bool delivered_by_another(const struct stream *st, const struct sidecar *sidecar)
 {
-    st->file++;
-    return MADE_STEP;
+    const struct session *session = st->session;
+    char name[LAYOUT_PATH_MAX];
+    char path[FACTS_PATH_MAX + LAYOUT_PATH_MAX + 1];
+    char id_text[UUID_TEXT];
+    char *text;
+    size_t len;
+    layout_ack(name, channel_of(st), st->file);
+    snprintf(path, sizeof path, "%s/%s", session->path, name);
+    if (file_read(session->root->engine->config.sys, session->root->fd, path,
+                  IDENTITY_MAX_BYTES, &text, &len) != GPUFL_OK) {
+        return false;
+    }
+    uuid_format(sidecar->window_id, id_text);
+    bool same = len >= UUID_TEXT - 1 && memcmp(text, id_text, UUID_TEXT - 1) == 0;
+    free(text);
+    return same;
+}
+
+/* No payload: delivered and deleted by another agent, not yet published (the sidecar
+ * comes first), or lost. */
+static enum made no_payload(struct stream *st, const struct sidecar *sidecar)
+{
+    const struct session *session = st->session;
+    if (sidecar && delivered_by_another(st, sidecar)) {
+        st->file++;
+        return MADE_STEP;
+    }
+    if (session->unpublished || (sidecar && !session->writer_gone)) {
+        st->drained = true; /* for now: its coming is a change in the directory */
+        return MADE_NOTHING;
+    }
+    stream_hold(st, "a window is missing before the newest");
+    return MADE_NOTHING;
 }
 
 static enum made offer_window(struct stream *st, const struct sidecar *sidecar, int fd,
@@ -128,12 +159,8 @@ enum made window_make(struct stream *st)
         stream_hold(st, "a window cannot be opened");
         return MADE_NOTHING;
     }
-    if (payload == GPUFL_ERR_NOT_FOUND && side == GPUFL_OK) {
-        return skip_tombstone(st);
-    }
     if (payload == GPUFL_ERR_NOT_FOUND) {
-        stream_hold(st, "a window is missing before the newest");
-        return MADE_NOTHING;
+        return no_payload(st, side == GPUFL_OK ? &sidecar : NULL);
     }
     if (side == GPUFL_OK && check_payload(sys, fd, &sidecar) == GPUFL_OK) {
         return offer_window(st, &sidecar, fd, gz);

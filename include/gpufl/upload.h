@@ -66,13 +66,15 @@ struct gpufl_upload_options {
     void *progress_arg;
     gpufl_upload_diagnostic_fn diagnostic; /**< NULL = only the result's warnings */
     void *diagnostic_arg;
+    bool leave_unpublished; /**< do not publish what a crashed 1.3 writer left in `.tmp`;
+                                 by default it is, as the existing client does */
 };
 
 /** Initialiser with every default. */
 #define GPUFL_UPLOAD_OPTIONS_DEFAULT                                                     \
     {                                                                                    \
         sizeof(struct gpufl_upload_options), "", "", "", "", 300000, 10000, 30000, 5,    \
-            "", false, false, GPUFL_COMPRESSION_AUTO, "", NULL, NULL, NULL, NULL         \
+            "", false, false, GPUFL_COMPRESSION_AUTO, "", NULL, NULL, NULL, NULL, false  \
     }
 
 /** Fills \p options with the defaults. */

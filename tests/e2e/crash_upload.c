@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Uploads a root with the real engine over real HTTP, and kills itself at the n-th
- * journal write, sync, rename or send. Usage: crash_upload ROOT URL N before|after Exit
+ * write, sync, rename, unlink or send. Usage: crash_upload ROOT URL N before|after Exit
  * 0: it lived to the end, and the number of points is printed. */
 #include <fcntl.h>
 #include <signal.h>
@@ -56,6 +56,14 @@ static int crash_renameat(int from_dir, const char *from, int to_dir, const char
     return rc;
 }
 
+static int crash_unlinkat(int dir, const char *path, int flags)
+{
+    point(true);
+    int rc = sys_real.unlinkat(dir, path, flags);
+    point(false);
+    return rc;
+}
+
 /* After a send: once the request's bytes may be on their way, before its answer is read.
  */
 static gpufl_status crash_submit(void *self, const struct transport_request *request)
@@ -98,6 +106,7 @@ int main(int argc, char **argv)
     sys.fdatasync = crash_fdatasync;
     sys.fsync = crash_fsync;
     sys.renameat = crash_renameat;
+    sys.unlinkat = crash_unlinkat;
     if (transport_http_open(&http_config, &http, why) != GPUFL_OK) {
         return 3;
     }
@@ -107,6 +116,9 @@ int main(int argc, char **argv)
     config.transport = http;
     config.transport.submit = crash_submit;
     config.flush_interval_ms = 0;
+    config.max_requests_per_second = 0;
+    config.salvage = true;
+    config.delete_acked = DELETE_ALL;
     config.max_batch_lines = 7; /* several batches of a small session */
     if (engine_open(&config, &engine) != GPUFL_OK ||
         engine_add_root(engine, argv[1], &channels, why) != GPUFL_OK) {

@@ -172,6 +172,12 @@ def same(backend, directory):
                          f"{sum((b - a).values())} twice, of {sum(a.values())} lines")
 
 
+def holds(backend, writer):
+    """The export of every channel is what a writer of writers.py wrote, byte for byte."""
+    for channel, want in writer.written.items():
+        equal(backend.export(writer.id, channel), want, f"{writer.id} {channel}")
+
+
 def agent(place, url, *args, env=None, folder=None, **more):
     return place.start("gpufl-agent", f"--folder={folder or place.logs}", f"--host={url}", *args,
                        env={"GPUFL_HTTP_TOKEN": KEY, **(env or {})}, **more)

@@ -2,6 +2,7 @@
 """Directories of the existing clients: 1.1, whose files shift while they are read."""
 import gzip
 import json
+import re
 import signal
 import sys
 import zlib
@@ -9,64 +10,13 @@ import zlib
 import lib
 from lib import check, equal, until
 import sink
-
-SESSION = "33333333-3333-4333-8333-333333333333"
-KEPT = 100
-
-
-class Shifting:
-    """A writer of the 1.1 layout: numbers shift up, 1 is the newest, 101 is deleted."""
-
-    def __init__(self, place, compress=True):
-        self.dir = place.logs / SESSION
-        self.dir.mkdir()
-        self.compress = compress
-        self.written = {}
-        for channel in ("device", "scope", "system"):
-            self.line(channel, "job_start")
-
-    def line(self, channel, kind="x", **more):
-        before = self.written.get(channel, b"")
-        line = json.dumps({"type": kind, "session_id": SESSION, "n": len(before), **more},
-                          separators=(",", ":")).encode() + b"\n"
-        with open(self.dir / f"{channel}.log", "ab") as file:
-            file.write(line)
-        self.written[channel] = before + line
-
-    def _squeeze(self, plain):
-        with open(plain, "rb") as raw, gzip.open(f"{plain}.gz", "wb") as packed:
-            packed.write(raw.read())
-        plain.unlink()
-
-    def rotate(self, channel):
-        for suffix in ("", ".gz"):
-            (self.dir / f"{channel}.{KEPT}.log{suffix}").unlink(missing_ok=True)
-        for n in range(KEPT - 1, 0, -1):
-            for suffix in (".gz", ""):
-                old = self.dir / f"{channel}.{n}.log{suffix}"
-                if old.exists():
-                    old.rename(self.dir / f"{channel}.{n + 1}.log{suffix}")
-                    break
-        first = self.dir / f"{channel}.1.log"
-        (self.dir / f"{channel}.log").rename(first)
-        if self.compress:
-            self._squeeze(first)
-
-    def end(self):
-        for channel in self.written:
-            self.line(channel, "shutdown")
-            if self.compress:
-                self._squeeze(self.dir / f"{channel}.log")
-
-    def same(self, backend):
-        for channel, want in self.written.items():
-            equal(backend.export(SESSION, channel), want, channel)
+from writers import KEPT, SHIFTING_ID as SESSION, Shifting
 
 
 def a_finished_11_session_is_sent_in_order(place):
     """Any mix: rotated and compressed, rotated and plain, the last one compressed or not."""
     backend = lib.Backend(place, "--api-key", lib.KEY)
-    writer = Shifting(place)
+    writer = Shifting(place.logs)
     for n in range(400):
         writer.line("scope", pad="p" * (n % 700))
         writer.line("device")
@@ -78,7 +28,7 @@ def a_finished_11_session_is_sent_in_order(place):
     writer.end()
     done = lib.upload(place, backend.url)
     equal(done.returncode, 0, done.stderr)
-    writer.same(backend)
+    lib.holds(backend, writer)
     check(backend.complete(SESSION), "every channel ends in shutdown: complete")
     again = lib.upload(place, backend.url)
     equal((again.returncode, again.result["events_uploaded"]), (0, 0), "the second run")
@@ -87,7 +37,7 @@ def a_finished_11_session_is_sent_in_order(place):
 def a_live_11_session_is_followed_over_kills_of_the_agent(place):
     """The writer rotates at will; the agent is killed and stopped in between."""
     backend = lib.Backend(place, "--api-key", lib.KEY)
-    writer = Shifting(place)
+    writer = Shifting(place.logs)
     flags = ("--flush-interval=10ms", "--max-requests-per-second=0")
     agent = lib.agent(place, backend.url, *flags)
     for turn in range(60):
@@ -110,13 +60,13 @@ def a_live_11_session_is_followed_over_kills_of_the_agent(place):
     writer.compress = True
     writer.end()
     until(lambda: backend.complete(SESSION), "complete", 40)
-    writer.same(backend)
+    lib.holds(backend, writer)
 
 
 def what_the_writer_dropped_is_said_and_the_rest_is_sent(place):
     """More rotations than it keeps, before anybody looked."""
     backend = lib.Backend(place, "--api-key", lib.KEY)
-    writer = Shifting(place, compress=False)
+    writer = Shifting(place.logs, compress=False)
     done = lib.upload(place, backend.url)
     for _ in range(KEPT + 10):
         writer.line("scope")
@@ -133,8 +83,23 @@ def what_the_writer_dropped_is_said_and_the_rest_is_sent(place):
     check(not backend.complete(SESSION), "not complete")
 
 
+def status_counts_what_waits(place):
+    writer = Shifting(place.logs)
+    for _ in range(3):
+        writer.line("device")
+        writer.rotate("device")
+    writer.end()
+    before = place.run("gpufl", "status", place.logs)
+    equal(before.returncode, 1, "exit code while something waits")
+    check(re.search(r"device +0 lines settled, 4 files wait$", before.stdout, re.M), before.stdout)
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    equal(lib.upload(place, backend.url).returncode, 0, "upload")
+    after = place.run("gpufl", "status", place.logs)
+    equal((after.returncode, "wait" in after.stdout), (0, False), after.stdout)
+
+
 def force_sends_a_11_session_again_from_its_oldest_file(place):
-    writer = Shifting(place)
+    writer = Shifting(place.logs)
     for n in range(40):
         writer.line("scope")
         if n % 10 == 9:
@@ -161,7 +126,7 @@ def _cursor(place, **positions):
 def the_jvm_agents_cursor_is_where_a_11_session_goes_on(place):
     """It stood in the active file, which has rotated since: found by its head."""
     backend = lib.Backend(place, "--api-key", lib.KEY)
-    writer = Shifting(place)
+    writer = Shifting(place.logs)
     writer.rotate("scope")
     writer.line("scope", pad="p" * 600)
     head = (writer.dir / "scope.log").read_bytes()

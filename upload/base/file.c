@@ -16,7 +16,7 @@ int file_open(const struct sys *sys, int dir, const char *path)
     if (fd < 0) {
         return -1;
     }
-    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
+    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_nlink > 1) {
         close(fd);
         errno = ELOOP;
         return -1;

@@ -10,8 +10,9 @@
 
 #include "upload/base/sys.h"
 
-/** Opens \p path beneath \p dir for reading: a regular file or nothing, never blocking.
- *  \return the descriptor, or -1 with errno (ELOOP for anything that is not a file). */
+/** Opens \p path beneath \p dir for reading: a regular file with one name, or nothing,
+ * never blocking. A second name (a hard link) may be that of a file elsewhere.
+ *  \return the descriptor, or -1 with errno (ELOOP for anything else). */
 int file_open(const struct sys *sys, int dir, const char *path);
 
 /** Reads a file of at most \p cap bytes. *out is malloc'd, NUL-terminated, the caller's.

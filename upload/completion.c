@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tells the backend that a session is complete. */
+#include "upload/engine_internal.h"
+
+#define COMPLETE_BASE_MS 1000u
+#define COMPLETE_CAP_MS  60000u
+
+void session_set_state(struct session *session, enum session_state state)
+{
+    struct engine *engine = session->root->engine;
+    engine->completing += state == SESSION_COMPLETING;
+    engine->completing -= session->state == SESSION_COMPLETING;
+    session->state = (uint8_t)state;
+}
+
+/* Once everything is durably settled. */
+void session_complete_step(struct session *session, uint64_t now_ms)
+{
+    struct engine *engine = session->root->engine;
+    struct journal *journal = session->root->journal;
+    if (session->state != SESSION_COMPLETING || session->complete_in_flight ||
+        now_ms < session->complete_at_ms || engine->origin.state != ORIGIN_KNOWN ||
+        !origin_ready(engine, now_ms) ||
+        journal_durable(journal) < journal_last(journal) ||
+        bucket_take(&engine->bucket, now_ms) > 0) {
+        return;
+    }
+    cleanup_session(session); /* it is not looked at any more after this */
+    struct transport_request request = {
+        .kind = TRANSPORT_COMPLETE, .session = session->id, .fd = -1, .tag = session};
+    if (engine->config.transport.submit(engine->config.transport.self, &request) ==
+        GPUFL_OK) {
+        session->complete_in_flight = true;
+        engine->origin.in_flight++;
+        engine->total.requests++;
+    }
+}
+
+static void done(struct session *session)
+{
+    struct root *root = session->root;
+    uint64_t ticket = fact_append_session(root->journal, FACT_DONE, session->path);
+    if (!ticket) {
+        session->complete_at_ms = root->engine->config.sys->now_ms() + JOURNAL_RETRY_MS;
+        return;
+    }
+    session_set_state(session, SESSION_DONE);
+    session->done_ticket = ticket;
+    root->cursor_stale = true;
+    root->change_stamp++;
+    log_info(root->engine->config.log, "session.complete", "session=%s", session->id);
+}
+
+void session_on_complete_reply(struct session *session,
+                               const struct transport_reply *reply, uint64_t now_ms)
+{
+    struct engine *engine = session->root->engine;
+    int status = reply->status;
+    session->complete_in_flight = false;
+    engine->origin.answered = engine->origin.answered || status != 0;
+    if (session->state != SESSION_COMPLETING) {
+        return; /* it grew meanwhile */
+    }
+    if (status >= 200 && status <= 299) {
+        origin_ok(engine);
+        done(session);
+    } else if (status == 404 || status == 405 || status == 409 || status == 501) {
+        /* An origin without this endpoint, or one that had closed the session itself. */
+        done(session);
+    } else if (status == 401 || status == 403) {
+        origin_hold(engine, status, "check the key", now_ms);
+        session->complete_at_ms = now_ms;
+    } else {
+        session->complete_failures++;
+        session->complete_at_ms =
+            now_ms + backoff_ms(engine->config.sys, session->complete_failures,
+                                COMPLETE_BASE_MS, COMPLETE_CAP_MS, reply->retry_after_ms);
+        origin_failed(engine, reply->retry_after_ms, now_ms);
+    }
+}
