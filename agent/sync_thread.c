@@ -13,6 +13,7 @@ struct sync_thread {
     pthread_t thread;
     pthread_mutex_t lock; /* guards first and stopping */
     pthread_cond_t ready;
+    pthread_cond_t done;
     struct sync_job *first;
     bool stopping;
 };
@@ -38,6 +39,9 @@ static void *run(void *arg)
         job->error = t->sys->fdatasync(job->fd) < 0 ? errno : 0;
         /* Pairs with the journal's acquire; the job may be reused right after it. */
         atomic_store_explicit(&job->finished, true, memory_order_release);
+        pthread_mutex_lock(&t->lock);
+        pthread_cond_broadcast(&t->done);
+        pthread_mutex_unlock(&t->lock);
         t->wake(t->arg);
     }
     return NULL;
@@ -57,6 +61,16 @@ static void start(void *self, struct sync_job *job)
     pthread_mutex_unlock(&t->lock);
 }
 
+static void finish(void *self, struct sync_job *job)
+{
+    struct sync_thread *t = self;
+    pthread_mutex_lock(&t->lock);
+    while (!atomic_load_explicit(&job->finished, memory_order_acquire)) {
+        pthread_cond_wait(&t->done, &t->lock);
+    }
+    pthread_mutex_unlock(&t->lock);
+}
+
 gpufl_status sync_thread_open(const struct sys *sys, void (*wake)(void *arg), void *arg,
                               struct sync_thread **out)
 {
@@ -70,6 +84,7 @@ gpufl_status sync_thread_open(const struct sys *sys, void (*wake)(void *arg), vo
     t->arg = arg;
     pthread_mutex_init(&t->lock, NULL);
     pthread_cond_init(&t->ready, NULL);
+    pthread_cond_init(&t->done, NULL);
     if (pthread_create(&t->thread, NULL, run, t) != 0) {
         free(t);
         return GPUFL_ERR_NOMEM;
@@ -80,7 +95,7 @@ gpufl_status sync_thread_open(const struct sys *sys, void (*wake)(void *arg), vo
 
 struct syncer sync_thread_syncer(struct sync_thread *t)
 {
-    return (struct syncer){.start = start, .self = t};
+    return (struct syncer){.start = start, .finish = finish, .self = t};
 }
 
 void sync_thread_close(struct sync_thread *t)
@@ -94,6 +109,7 @@ void sync_thread_close(struct sync_thread *t)
     pthread_mutex_unlock(&t->lock);
     pthread_join(t->thread, NULL);
     pthread_cond_destroy(&t->ready);
+    pthread_cond_destroy(&t->done);
     pthread_mutex_destroy(&t->lock);
     free(t);
 }

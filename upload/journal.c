@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -178,8 +177,8 @@ static int write_header(struct journal *j)
 
 static void wait_for_sync(struct journal *j)
 {
-    while (j->syncing && !atomic_load_explicit(&j->job.finished, memory_order_acquire)) {
-        sched_yield();
+    if (j->syncing) {
+        j->config.syncer.finish(j->config.syncer.self, &j->job);
     }
     j->syncing = 0;
 }

@@ -101,6 +101,19 @@ struct visit {
     const char *group; /* "" at the top */
 };
 
+/* What cannot be looked into just now is there all the same: nothing of it is forgotten.
+ */
+static void keep_present(struct root *root, const char *path)
+{
+    size_t len = strlen(path);
+    for (struct session *s = root->sessions; s; s = s->next) {
+        if (strncmp(s->path, path, len) == 0 && (s->path[len] == '/' || !s->path[len])) {
+            s->present = true;
+            session_mark(s);
+        }
+    }
+}
+
 static void visit_dir(void *arg, const char *name)
 {
     struct visit *visit = arg;
@@ -122,7 +135,10 @@ static void visit_dir(void *arg, const char *name)
         if (scan_subdirs(sys, root->fd, name, visit_dir, &inner) != GPUFL_OK) {
             log_warn(root->engine->config.log, "scan.skipped", "root=%s dir=%s",
                      root->path, name);
+            keep_present(root, path);
         }
+    } else if (status != GPUFL_ERR_NOT_FOUND) {
+        keep_present(root, path);
     }
 }
 

@@ -30,18 +30,19 @@ static struct scan_channel *channel_of(struct scan *scan, const char *name)
     return channel;
 }
 
-static void note_payload(struct scan *scan, int dir, const char *file,
-                         const struct layout_name *name)
+static gpufl_status note_payload(struct scan *scan, int dir, const char *file,
+                                 const struct layout_name *name)
 {
     struct stat st;
     if (fstatat(dir, file, &st, AT_SYMLINK_NOFOLLOW) < 0) {
-        return; /* gone between the listing and now: the next look settles it */
+        /* Gone between the listing and now: the next look settles it. */
+        return errno == ENOENT ? GPUFL_OK : GPUFL_ERR_IO;
     }
     struct scan_channel *channel =
         S_ISREG(st.st_mode) && st.st_nlink <= 1 ? channel_of(scan, name->channel) : NULL;
     if (!channel) {
         scan->refused++;
-        return;
+        return GPUFL_OK;
     }
     if (name->kind == LAYOUT_NUMBERED) {
         channel->payloads++;
@@ -57,6 +58,7 @@ static void note_payload(struct scan *scan, int dir, const char *file,
         channel->has_active = true;
         channel->active_bytes = (uint64_t)st.st_size;
     }
+    return GPUFL_OK;
 }
 
 struct marks {
@@ -64,14 +66,14 @@ struct marks {
     bool sidecar;
 };
 
-static void note_name(struct scan *scan, int dir, const char *file, struct marks *marks)
+static gpufl_status note_name(struct scan *scan, int dir, const char *file,
+                              struct marks *marks)
 {
     struct layout_name name = layout_parse(file);
     switch (name.kind) {
     case LAYOUT_ACTIVE:
     case LAYOUT_NUMBERED:
-        note_payload(scan, dir, file, &name);
-        break;
+        return note_payload(scan, dir, file, &name);
     case LAYOUT_SIDECAR: {
         struct scan_channel *channel = channel_of(scan, name.channel);
         marks->sidecar = true;
@@ -95,18 +97,23 @@ static void note_name(struct scan *scan, int dir, const char *file, struct marks
     case LAYOUT_OTHER:
         break;
     }
+    return GPUFL_OK;
 }
 
-static void read_manifest(const struct sys *sys, int dir, const char *id,
-                          struct scan *scan)
+/* One that cannot be read just now must not turn the session into one of another layout.
+ */
+static gpufl_status read_manifest(const struct sys *sys, int dir, const char *id,
+                                  struct scan *scan)
 {
     char *text;
     size_t len;
-    if (file_read(sys, dir, LAYOUT_MANIFEST, IDENTITY_MAX_BYTES, &text, &len) ==
-        GPUFL_OK) {
+    gpufl_status status =
+        file_read(sys, dir, LAYOUT_MANIFEST, IDENTITY_MAX_BYTES, &text, &len);
+    if (status == GPUFL_OK) {
         scan->has_manifest = manifest_parse(text, len, id, &scan->manifest) == GPUFL_OK;
         free(text);
     }
+    return status == GPUFL_ERR_IO || status == GPUFL_ERR_NOMEM ? GPUFL_ERR_IO : GPUFL_OK;
 }
 
 /* A lock file alone proves nothing: other tools plant one in v1.1 directories. */
@@ -134,6 +141,17 @@ static DIR *open_dir(const struct sys *sys, int root, const char *path)
     return dir;
 }
 
+/* A listing that breaks off is no listing: what it did not name would count as gone. */
+static struct dirent *next_entry(DIR *dir, gpufl_status *status)
+{
+    errno = 0;
+    struct dirent *entry = readdir(dir);
+    if (!entry && errno) {
+        *status = GPUFL_ERR_IO;
+    }
+    return entry;
+}
+
 gpufl_status scan_session(const struct sys *sys, int root, const char *path,
                           const char *id, struct scan *out)
 {
@@ -143,13 +161,18 @@ gpufl_status scan_session(const struct sys *sys, int root, const char *path,
     if (!dir) {
         return errno == ENOENT || errno == ENOTDIR ? GPUFL_ERR_NOT_FOUND : GPUFL_ERR_IO;
     }
-    for (struct dirent *entry; (entry = readdir(dir));) {
-        note_name(out, dirfd(dir), entry->d_name, &marks);
+    gpufl_status status = GPUFL_OK;
+    for (struct dirent *entry;
+         status == GPUFL_OK && (entry = next_entry(dir, &status));) {
+        status = note_name(out, dirfd(dir), entry->d_name, &marks);
     }
-    if (marks.manifest) {
-        read_manifest(sys, dirfd(dir), id, out);
+    if (status == GPUFL_OK && marks.manifest) {
+        status = read_manifest(sys, dirfd(dir), id, out);
     }
     closedir(dir);
+    if (status != GPUFL_OK) {
+        return status;
+    }
     out->layout = judge(out, marks.sidecar);
     return out->channels || out->has_tmp ? GPUFL_OK : GPUFL_ERR_NOT_FOUND;
 }
@@ -161,12 +184,13 @@ gpufl_status scan_subdirs(const struct sys *sys, int root, const char *path,
     if (!dir) {
         return GPUFL_ERR_IO;
     }
-    for (struct dirent *entry; (entry = readdir(dir));) {
+    gpufl_status status = GPUFL_OK;
+    for (struct dirent *entry; (entry = next_entry(dir, &status));) {
         bool maybe_dir = entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN;
         if (maybe_dir && layout_name_ok(entry->d_name)) {
             visit(arg, entry->d_name);
         }
     }
     closedir(dir);
-    return GPUFL_OK;
+    return status;
 }

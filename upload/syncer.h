@@ -17,10 +17,11 @@ struct sync_job {
     struct sync_job *next; /**< the syncer's own, while under way */
 };
 
-/** Starts \p job; may finish it before returning. When finished later, the syncer wakes
- * the loop. */
+/** `start` may finish the job before returning; when it is finished later, the syncer
+ * wakes the loop. `finish` returns once the job is finished. */
 struct syncer {
     void (*start)(void *self, struct sync_job *job);
+    void (*finish)(void *self, struct sync_job *job);
     void *self;
 };
 

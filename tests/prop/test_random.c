@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Random sessions, random answers, random restarts against a model: in the end the
- * registry holds every line once, in order. SEED=n repeats one run; ROUNDS=n runs more.
+/* Random sessions, random answers, a disk that fails and forgets, random deaths, against
+ * a model: in the end the registry holds every line once, in order. SEED=n repeats one
+ * run; ROUNDS=n runs more.
  */
 #include "tests/support/check.h"
 
@@ -9,6 +10,7 @@
 #include <string.h>
 
 #include "tests/support/dirs.h"
+#include "tests/support/disk.h"
 #include "tests/support/pick.h"
 #include "tests/support/rig.h"
 
@@ -66,8 +68,9 @@ static void write_lines(struct model *m, int c)
 
 static void rotate(struct model *m, int c)
 {
-    finish_torn(m, c);
-    if (m->len[c] && pick(2)) {
+    for (uint64_t times = pick(4); times > 0; times--) {
+        write_lines(m, c);
+        finish_torn(m, c);
         live_rotate(&m->live, channels[c], ++m->rotated[c]);
         char name[32];
         snprintf(name, sizeof name, "%s.log", channels[c]);
@@ -105,11 +108,20 @@ static int moody(struct rig *rig, const struct rig_request *r)
     return status[pick(sizeof status / sizeof status[0])];
 }
 
+/* The process dies, or the machine: what was under way is not heard of. */
+static void crash(struct rig *rig)
+{
+    disk_crash((enum disk_loss)pick(DISK_LOSS_KINDS));
+    rig_stop(rig);
+    disk_restore();
+    rig_start(rig);
+}
+
 static void one_step(struct rig *rig)
 {
     struct model *m = &model[pick(SESSIONS)];
     int c = (int)pick(3);
-    switch (pick(8)) {
+    switch (pick(10)) {
     case 0:
     case 1:
     case 2:
@@ -126,14 +138,16 @@ static void one_step(struct rig *rig)
         }
         break;
     case 4:
-        rig_stop(rig); /* a crash; what was under way is not heard of */
-        rig_start(rig);
+        crash(rig);
         break;
     case 5:
         rig->silent = !rig->silent;
         break;
     case 6:
         rig->mark = (int)pick(90);
+        break;
+    case 7:
+        disk_faults(pick(2) ? (unsigned)pick(30) : 0);
         break;
     default:
         rig_run(rig, pick(20000), false);
@@ -157,6 +171,7 @@ static void same(const char *stored, const char *written, const char *channel)
 
 static void settle_and_compare(struct rig *rig)
 {
+    disk_faults(0);
     rig->silent = false;
     rig->mark = 0;
     for (int i = 0; i < SESSIONS; i++) {
@@ -196,6 +211,8 @@ static void one_round(uint64_t seed)
     }
     rig.answer = moody;
     rig.config.max_batch_lines = (uint32_t)pick(20) + 1;
+    static const uint64_t slowest_ms[] = {1, 5000, 60000};
+    rig.sync_ms = pick(slowest_ms[pick(3)]);
     rig.config.flush_interval_ms = pick(2) * 500;
     rig.config.max_requests_per_second = 0;
     rig.config.delete_acked = pick(2) ? DELETE_ALL : DELETE_NEVER;

@@ -8,6 +8,7 @@
 
 #include "tests/support/check.h"
 #include "tests/support/dirs.h"
+#include "tests/support/disk.h"
 
 #include "backend/decode.h"
 #include "schema/protocol.h"
@@ -161,21 +162,47 @@ static void no_wakeup(void *self)
     (void)self;
 }
 
+/* ---- syncs that take their time ---- */
+
+static void finish_sync(void *self, struct sync_job *job)
+{
+    struct rig *rig = self;
+    if (rig->sync == job) {
+        struct syncer now = syncer_inline(&rig_sys);
+        rig->sync = NULL;
+        now.start(now.self, job);
+    }
+}
+
+static void start_sync(void *self, struct sync_job *job)
+{
+    struct rig *rig = self;
+    assert_null(rig->sync);
+    rig->sync = job;
+    rig->sync_done_ms = clock_ms + rig->sync_ms;
+    if (!rig->sync_ms) {
+        finish_sync(rig, job);
+    }
+}
+
 /* ---- the engine ---- */
 
 void rig_open(struct rig *rig)
 {
+    clock_ms = 1000000;
     memset(rig, 0, sizeof *rig);
-    rig_sys = sys_real;
+    rig_sys = disk_sys;
     rig_sys.now_ms = rig_now_ms;
     rig->root = dirs_make();
+    disk_open(rig->root);
     rig->version_body = "{\"supported\":[\"1\"],\"encodings\":[\"zstd\",\"gzip\"],"
                         "\"live_windows\":true,\"window_registry\":true}";
     engine_config_default(&rig->config);
     static const struct log loud = {.level = LOG_AT_DEBUG, .write = log_to_stderr};
     rig->config.log = getenv("RIG_LOG") ? &loud : NULL; /* RIG_LOG=1 shows what it does */
     rig->config.sys = &rig_sys;
-    rig->config.syncer = syncer_inline(&sys_real);
+    rig->config.syncer =
+        (struct syncer){.start = start_sync, .finish = finish_sync, .self = rig};
     rig->config.transport = (struct transport){.submit = submit,
                                                .next = next,
                                                .poll = no_poll,
@@ -188,9 +215,17 @@ void rig_start(struct rig *rig)
 {
     char why[512];
     rig->config.transport.self = rig;
-    assert_int_equal(engine_open(&rig->config, &rig->engine), GPUFL_OK);
-    assert_int_equal(engine_add_root(rig->engine, rig->root, &rig->channels, why),
-                     GPUFL_OK);
+    for (;;) {
+        assert_int_equal(engine_open(&rig->config, &rig->engine), GPUFL_OK);
+        if (engine_add_root(rig->engine, rig->root, &rig->channels, why) == GPUFL_OK) {
+            return;
+        }
+        if (!disk_fault_percent()) {
+            fail_msg("the engine does not start: %s", why);
+        }
+        engine_close(rig->engine); /* a supervisor starts it again */
+        disk_faults(disk_fault_percent() / 2);
+    }
 }
 
 void rig_stop(struct rig *rig)
@@ -206,6 +241,7 @@ void rig_close(struct rig *rig)
     for (unsigned i = 0; i < rig->requests; i++) {
         free(rig->request[i].raw);
     }
+    disk_close();
     dirs_remove(rig->root);
 }
 
@@ -219,7 +255,15 @@ void rig_run(struct rig *rig, uint64_t ms, bool until_drained)
             return;
         }
         wait = wait ? wait : 1;
+        if (rig->sync) {
+            uint64_t left =
+                rig->sync_done_ms > clock_ms ? rig->sync_done_ms - clock_ms : 0;
+            wait = wait < left ? wait : left;
+        }
         clock_ms += wait < end - clock_ms ? wait : end - clock_ms;
+        if (rig->sync && clock_ms >= rig->sync_done_ms) {
+            finish_sync(rig, rig->sync);
+        }
     }
 }
 

@@ -53,6 +53,9 @@ struct rig {
     const char *reply_body;   /* for statuses that the test chose */
     uint64_t retry_after_ms;
     int mark; /* the test's own */
+    uint64_t sync_ms;      /**< that a sync takes */
+    struct sync_job *sync; /**< under way */
+    uint64_t sync_done_ms;
 };
 
 /** Makes root, backend and configuration; the engine is opened by rig_start. */
