@@ -24,6 +24,7 @@ KEY = "gpfl_marker_key"
 CHANNELS = ("device", "scope", "system", "sass")
 SANITIZER = [] if BUILD.name in ("release", "coverage") else [
     "-fsanitize=" + BUILD.name.replace("-", ",")]
+FULL = os.environ.get("E2E") == "full"  # make check-e2e
 SLOW = 4 if SANITIZER else 1
 
 

@@ -105,6 +105,8 @@ class Sink:
 
     def handle(self, handler, method):
         body = handler.rfile.read(int(handler.headers.get("Content-Length") or 0))
+        if len(body) < int(handler.headers.get("Content-Length") or 0):
+            return None  # its sender has died
         request = Request(method, handler.path, handler.headers, body)
         with self.lock:
             self.requests.append(request)

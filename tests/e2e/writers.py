@@ -11,12 +11,21 @@ SHIFTING_ID = "33333333-3333-4333-8333-333333333333"
 KEPT = 100
 
 
-def _line(session, kind, n, more):
-    return json.dumps({"type": kind, "session_id": session, "n": n, **more},
-                      separators=(",", ":")).encode() + b"\n"
+class Writer:
+    """Lines, and what the backend must hold of them in the end."""
+
+    def line(self, channel, kind="x", **more):
+        written = self.written.setdefault(channel, bytearray())
+        record = {"type": kind, "session_id": self.id, "channel": channel, "n": len(written), **more}
+        self.raw(channel, json.dumps(record, separators=(",", ":")).encode() + b"\n")
+
+    def raw(self, channel, data):
+        with open(self.active(channel), "ab") as file:
+            file.write(data)
+        self.written.setdefault(channel, bytearray()).extend(data)
 
 
-class Shifting:
+class Shifting(Writer):
     """1.1: numbers shift up, 1 is the newest, 101 is deleted."""
 
     channels = ("device", "scope", "system")
@@ -26,18 +35,13 @@ class Shifting:
         self.dir = logs / session
         self.dir.mkdir()
         self.compress = compress
+        self.rotations = 0
         self.written = {}
         for channel in self.channels:
             self.line(channel, "job_start")
 
-    def line(self, channel, kind="x", **more):
-        before = self.written.get(channel, b"")
-        self.raw(channel, _line(self.id, kind, len(before), more))
-
-    def raw(self, channel, data):
-        with open(self.dir / f"{channel}.log", "ab") as file:
-            file.write(data)
-        self.written[channel] = self.written.get(channel, b"") + data
+    def active(self, channel):
+        return self.dir / f"{channel}.log"
 
     def _squeeze(self, plain):
         with open(plain, "rb") as raw, gzip.open(f"{plain}.gz", "wb") as packed:
@@ -45,6 +49,7 @@ class Shifting:
         plain.unlink()
 
     def rotate(self, channel):
+        self.rotations += 1
         for suffix in ("", ".gz"):
             (self.dir / f"{channel}.{KEPT}.log{suffix}").unlink(missing_ok=True)
         for n in range(KEPT - 1, 0, -1):
@@ -65,7 +70,7 @@ class Shifting:
                 self._squeeze(self.dir / f"{channel}.log")
 
 
-class Windows:
+class Windows(Writer):
     """1.3: written in `.tmp`, published whole with a sidecar, 1 is the oldest."""
 
     channels = ("device", "scope", "system", "sass")
@@ -82,14 +87,8 @@ class Windows:
         for channel in self.channels:
             self.line(channel, "job_start")
 
-    def line(self, channel, kind="x", **more):
-        before = self.written.get(channel, b"")
-        self.raw(channel, _line(self.id, kind, len(before), more))
-
-    def raw(self, channel, data):
-        with open(self.tmp / f"{channel}.log", "ab") as file:
-            file.write(data)
-        self.written[channel] = self.written.get(channel, b"") + data
+    def active(self, channel):
+        return self.tmp / f"{channel}.log"
 
     def retire(self, channel):
         """… to a raw window in `.tmp`; its number."""
@@ -163,6 +162,47 @@ def crashed_windows(logs, lines=50):
     gz.write_bytes(gz.read_bytes()[:-9])  # damaged, but its raw is there
     writer.line("system")
     (writer.tmp / "sass.log").write_bytes(b"")
-    writer.written["sass"] = b""
+    writer.written["sass"] = bytearray()
     writer.die()
     return writer
+
+
+class Live(Writer):
+    """libgpufl's own: an active file a channel, sealed under rising numbers, a lock."""
+
+    channels = ("device", "scope", "system")
+
+    def __init__(self, logs, session=None):
+        self.id = session or str(uuid.uuid4())
+        self.dir = logs / self.id
+        staged = logs / f".new-{self.id}"
+        staged.mkdir()
+        self.lock = os.open(staged / ".gpufl-session.lock", os.O_CREAT | os.O_RDWR, 0o600)
+        fcntl.lockf(self.lock, fcntl.LOCK_EX)
+        (staged / ".gpufl-session.json").write_text(json.dumps(
+            {"schema_version": 1, "type": "gpufl_session", "layout": "live", "session_id": self.id,
+             "pid": os.getpid(), "boot_id": ""}) + "\n")
+        for channel in self.channels:
+            (staged / f"{channel}.log").touch()
+        staged.rename(self.dir)
+        self.written = {}
+        self.next = dict.fromkeys(self.channels, 1)
+        for channel in self.channels:
+            self.line(channel, "job_start")
+
+    def active(self, channel):
+        return self.dir / f"{channel}.log"
+
+    def rotate(self, channel):
+        n = self.next[channel]
+        self.next[channel] += 1
+        (self.dir / f"{channel}.log").rename(self.dir / f"{channel}.{n}.log")
+        (self.dir / f"{channel}.log").touch()
+
+    def die(self):
+        os.close(self.lock)
+
+    def end(self):
+        for channel in self.channels:
+            self.line(channel, "shutdown")
+        self.die()

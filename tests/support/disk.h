@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A disk that fails, and that forgets what was not synced. Behind it is a real directory:
- * calls go through, or fail as kernels fail; a power loss puts the state directory back to
- * what syncs had promised, and may bring deleted files back. */
+ * calls go through, or fail as kernels fail; a power loss puts the state directory back
+ * to what syncs had promised, and may bring deleted files back. */
 #ifndef GPUFL_TESTS_DISK_H
 #define GPUFL_TESTS_DISK_H
 
@@ -9,9 +9,9 @@
 
 /** What a crash leaves. */
 enum disk_loss {
-    DISK_KEEPS,      /**< the process died, the kernel lives: every write is there */
-    DISK_FORGETS,    /**< every write and name that was not synced is gone */
-    DISK_TEARS,      /**< of what was not synced a part is there, the rest is zeros */
+    DISK_KEEPS,   /**< the process died, the kernel lives: every write is there */
+    DISK_FORGETS, /**< every write and name that was not synced is gone */
+    DISK_TEARS,   /**< of what was not synced a part is there, the rest is zeros */
     DISK_LOSS_KINDS,
 };
 
