@@ -5,6 +5,9 @@
 /* A burst of a fifth of a second's requests, at least two. */
 #define BURST_PART 5u
 
+/* A server that asks for a longer pause is asked again all the same. */
+#define MINIMUM_CAP_MS 3600000u
+
 uint64_t backoff_ms(const struct sys *sys, unsigned failures, uint64_t base_ms,
                     uint64_t cap_ms, uint64_t minimum_ms)
 {
@@ -13,10 +16,13 @@ uint64_t backoff_ms(const struct sys *sys, unsigned failures, uint64_t base_ms,
         span *= 2;
     }
     span = span < cap_ms ? span : cap_ms;
+    uint64_t minimum = minimum_ms < MINIMUM_CAP_MS ? minimum_ms : MINIMUM_CAP_MS;
+    if (span < minimum / 4) {
+        span = minimum / 4; /* all that were told the same come back spread out */
+    }
     uint64_t random;
     sys->random(&random, sizeof random);
-    uint64_t wait = random % (span + 1);
-    return wait > minimum_ms ? wait : minimum_ms;
+    return minimum + random % (span + 1);
 }
 
 static uint64_t burst(const struct bucket *bucket)

@@ -9,8 +9,9 @@
 #include "upload/base/sys.h"
 
 /** Milliseconds to wait after \p failures failures in a row: uniform in
- *  [0, min(cap_ms, base_ms × 2^(failures-1))], so that many agents spread out; at least
- *  \p minimum_ms (a server's Retry-After). */
+ *  [0, min(cap_ms, base_ms × 2^(failures-1))], so that many agents spread out; on top
+ *  of \p minimum_ms (a server's Retry-After, of which an hour counts at most), then
+ *  over a quarter of it at least. */
 uint64_t backoff_ms(const struct sys *sys, unsigned failures, uint64_t base_ms,
                     uint64_t cap_ms, uint64_t minimum_ms);
 

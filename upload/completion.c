@@ -61,7 +61,10 @@ void session_on_complete_reply(struct session *session,
     if (session->state != SESSION_COMPLETING) {
         return; /* it grew meanwhile */
     }
-    if (status >= 200 && status <= 299) {
+    if (status >= 200 && status <= 299 && reply->web_page) {
+        origin_hold(engine, status, "a web page is no backend", now_ms);
+        session->complete_at_ms = now_ms;
+    } else if (status >= 200 && status <= 299) {
         origin_ok(engine);
         done(session);
     } else if (status == 404 || status == 405 || status == 409 || status == 501) {

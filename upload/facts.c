@@ -87,6 +87,8 @@ uint64_t fact_append_offer(struct journal *journal, const struct fact_offer *f)
     bytes_put_uint(b, f->unterminated, 1);
     bytes_put_uint(b, f->encoding_changed, 1);
     bytes_put_uint(b, f->head, 8);
+    bytes_put_uint(b, f->whole_end, 8);
+    bytes_put_uint(b, f->whole_lines, 4);
     return out_append(&out, journal, FACT_OFFER);
 }
 
@@ -107,7 +109,9 @@ bool fact_read_offer(const struct journal_record *record, struct fact_offer *f)
     f->unterminated = (uint8_t)bytes_get_uint(&b, 1);
     f->encoding_changed = (uint8_t)bytes_get_uint(&b, 1);
     f->head = get_later(&b, 8);
-    return !b.bad && f->begin <= f->end;
+    f->whole_end = get_later(&b, 8);
+    f->whole_lines = (uint32_t)get_later(&b, 4);
+    return !b.bad && f->begin <= f->end && (!f->whole_end || f->whole_end >= f->end);
 }
 
 uint64_t fact_append_settled(struct journal *journal, const struct fact_settled *f)

@@ -61,6 +61,10 @@ struct fact_offer {
     uint8_t unterminated;   /**< 1: the file's last line had no newline, one is added */
     uint8_t encoding_changed;
     uint64_t head; /**< of file, shifting layout; else 0 */
+    /** The batch that this is the first part of may be stored: its end and lines; 0 = no.
+     * The backend's word that the sequence is taken then means that batch. */
+    uint64_t whole_end;
+    uint32_t whole_lines;
 };
 
 struct fact_settled {

@@ -170,6 +170,10 @@ gpufl_status offer_shrink(struct offer *offer)
     }
     struct ndjson_limits limits = {.max_bytes = raw_len, .max_lines = half};
     struct ndjson_cut cut = ndjson_cut(engine->raw, raw_len, limits);
+    if (offer->maybe_stored && !offer->fact.whole_end) {
+        offer->fact.whole_end = old_end;
+        offer->fact.whole_lines = offer->fact.lines;
+    }
     uuid_make(engine->config.sys, offer->fact.id);
     uuid_format(offer->fact.id, offer->id_text);
     offer->fact.end = offer->fact.begin + cut.bytes;

@@ -65,6 +65,10 @@ void origin_hold(struct engine *engine, int status, const char *reason, uint64_t
     }
     origin->hold = hold;
     origin->hold_status = status;
+    if (!origin->live_windows && !origin->zstd) {
+        origin->state =
+            ORIGIN_UNASKED; /* maybe that was not the backend that was asked */
+    }
     origin->answered = true;
     origin->not_before_ms =
         now_ms + backoff_ms(engine->config.sys, 1, SLOW_RETRY_MS, SLOW_RETRY_MS, 1000);
@@ -113,8 +117,8 @@ void origin_on_probe(struct engine *engine, const struct transport_reply *reply,
                      uint64_t now_ms)
 {
     struct origin *origin = &engine->origin;
-    bool later = reply->status == 0 || reply->status == 408 || reply->status == 429 ||
-                 (reply->status >= 500 && reply->status != 501);
+    bool later = reply->status == 0 || reply->status == 408 || reply->status == 425 ||
+                 reply->status == 429 || (reply->status >= 500 && reply->status != 501);
     origin->answered = origin->answered || reply->status != 0;
     if (!later) {
         learn(engine, reply);

@@ -5,6 +5,7 @@
 #include <json-c/json.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "schema/protocol.h"
 
@@ -104,4 +105,25 @@ void reply_read_version(const char *body, size_t len, struct reply_version *out)
     out->live_windows = get_bool(root, "live_windows");
     out->registry = get_bool(root, "window_registry");
     json_object_put(root);
+}
+
+static bool is_header(const char *line, size_t len, const char *name)
+{
+    size_t name_len = strlen(name);
+    return len >= name_len && strncasecmp(line, name, name_len) == 0;
+}
+
+void reply_read_header(const char *line, size_t len, struct reply_headers *out)
+{
+    static const char html[] = "text/html";
+    if (is_header(line, len, "accept-encoding:")) {
+        out->accept_encoding = true;
+        out->accepts_zstd = mentions(line, len, "zstd");
+    } else if (is_header(line, len, "content-type:")) {
+        size_t at = sizeof "content-type:" - 1;
+        while (at < len && (line[at] == ' ' || line[at] == '\t')) {
+            at++;
+        }
+        out->web_page = is_header(line + at, len - at, html);
+    }
 }

@@ -29,4 +29,14 @@ struct reply_version {
 void reply_read_batch(const char *body, size_t len, struct reply_batch *out);
 void reply_read_version(const char *body, size_t len, struct reply_version *out);
 
+/** What a reply's headers tell. */
+struct reply_headers {
+    bool accept_encoding; /**< there was an Accept-Encoding (RFC 7694) … */
+    bool accepts_zstd;    /**< … that names zstd */
+    bool web_page;        /**< the content is text/html */
+};
+
+/** Takes one header line, as it came, into \p out, which was zeroed before the first. */
+void reply_read_header(const char *line, size_t len, struct reply_headers *out);
+
 #endif

@@ -213,6 +213,34 @@ static void on_quarantine(struct offer *offer, const struct transport_reply *rep
     }
 }
 
+/* Its sequence is taken: by the larger batch that it is the first part of, which was
+ * stored although its answer was lost. \return false when that is not so. */
+static bool whole_was_stored(struct offer *offer, uint64_t now_ms)
+{
+    const struct fact_offer *fact = &offer->fact;
+    struct stream *st = offer->stream;
+    struct engine *engine = st->session->root->engine;
+    if (!fact->whole_end) {
+        return false;
+    }
+    if (!advance(st, &(struct fact_settled){.sequence = fact->sequence,
+                                            .file = fact->file,
+                                            .end = fact->whole_end,
+                                            .lines = fact->whole_lines,
+                                            .how = SETTLED_UNPROVEN,
+                                            .head = fact->head})) {
+        stay(offer, now_ms);
+        return true;
+    }
+    engine->origin.refusals = 0;
+    engine->total.lines_acked += fact->whole_lines;
+    engine->total.batches_acked++;
+    log_info(engine->config.log, "upload.was_stored", "session=%s channel=%s lines=%u",
+             st->session->id, channel_of(st), fact->whole_lines);
+    finish(offer, now_ms);
+    return true;
+}
+
 static void on_refused_final(struct offer *offer, uint64_t now_ms)
 {
     struct stream *st = offer->stream;
@@ -269,9 +297,11 @@ static void on_hold_origin(struct offer *offer, const struct transport_reply *re
                            uint64_t now_ms)
 {
     char reason[200];
-    const char *hint = reply->status == 401 || reply->status == 403
-                           ? "check the key"
-                           : "check url and api path, or ask the backend's operator";
+    const char *hint =
+        reply->status == 401 || reply->status == 403 ? "check the key"
+        : reply->web_page
+            ? "a web page is no backend: is a proxy or a login page in between"
+            : "check url and api path, or ask the backend's operator";
     snprintf(reason, sizeof reason, "%s; %.*s", hint,
              (int)(reply->body_len < 120 ? reply->body_len : 120), reply->body);
     struct engine *engine = offer->stream->session->root->engine;
@@ -287,6 +317,7 @@ static enum verdict judge(const struct offer *offer, const struct transport_repl
     bool batch = offer->stream->kind == STREAM_BATCHED;
     struct verdict_case c = {
         .status = reply->status,
+        .web_page = reply->web_page,
         .identity_conflict = said->identity_conflict,
         .sequence_conflict = said->sequence_conflict,
         .maybe_stored = offer->maybe_stored,
@@ -345,7 +376,9 @@ void settle_reply(struct offer *offer, const struct transport_reply *reply,
         on_split(offer, now_ms);
         break;
     case VERDICT_QUARANTINE:
-        on_quarantine(offer, reply, now_ms);
+        if (!said.sequence_conflict || !whole_was_stored(offer, now_ms)) {
+            on_quarantine(offer, reply, now_ms);
+        }
         break;
     case VERDICT_REFUSED_FINAL:
         on_refused_final(offer, now_ms);

@@ -43,6 +43,7 @@ struct transport_reply {
     uint64_t retry_after_ms; /**< 0 = not said */
     bool accept_encoding; /**< the reply had an Accept-Encoding header (RFC 7694) … */
     bool accepts_zstd;    /**< … that names zstd */
+    bool web_page;        /**< its content is text/html */
     const char *body;     /**< at most 64 KiB; borrowed until the next call of next() */
     size_t body_len;
     char error[256]; /**< for status 0: what happened, without any secret */

@@ -8,11 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <unistd.h>
 
 #include "schema/protocol.h"
 #include "upload/endpoint.h"
+#include "upload/reply.h"
 #include "upload/request_headers.h"
 
 #define REPLY_CAP 65536u
@@ -30,8 +30,7 @@ struct slot {
     char *reply;
     size_t reply_len;
     size_t reply_seen;
-    bool accept_encoding;
-    bool accepts_zstd;
+    struct reply_headers headers_seen;
     char error[CURL_ERROR_SIZE];
 };
 
@@ -62,38 +61,29 @@ static size_t on_reply(char *data, size_t size, size_t count, void *arg)
 
 static size_t on_header(char *data, size_t size, size_t count, void *arg)
 {
-    static const char name[] = "accept-encoding:";
     struct slot *slot = arg;
-    size_t len = size * count;
-    if (len >= sizeof name - 1 && strncasecmp(data, name, sizeof name - 1) == 0) {
-        slot->accept_encoding = true;
-        slot->accepts_zstd = memmem(data, len, "zstd", 4) != NULL;
-    }
-    return len;
+    reply_read_header(data, size * count, &slot->headers_seen);
+    return size * count;
 }
 
 static size_t on_read(char *buf, size_t size, size_t count, void *arg)
 {
     struct slot *slot = arg;
+    const struct transport_request *r = &slot->request;
     size_t want = size * count;
-    size_t left = slot->request.body_len - slot->sent;
+    size_t left = r->body_len - slot->sent;
     want = want < left ? want : left;
-    ssize_t n = pread(slot->request.fd, buf, want, (off_t)slot->sent);
+    ssize_t n = (ssize_t)want;
+    if (r->body) {
+        memcpy(buf, (const char *)r->body + slot->sent, want);
+    } else {
+        n = pread(r->fd, buf, want, (off_t)slot->sent);
+    }
     if (n < 0 || (n == 0 && want > 0)) {
         return CURL_READFUNC_ABORT; /* the file shrank: never send a short body */
     }
     slot->sent += (size_t)n;
     return (size_t)n;
-}
-
-static int on_seek(void *arg, curl_off_t offset, int origin)
-{
-    struct slot *slot = arg;
-    if (origin != SEEK_SET || offset < 0) {
-        return CURL_SEEKFUNC_CANTSEEK;
-    }
-    slot->sent = (size_t)offset;
-    return CURL_SEEKFUNC_OK;
 }
 
 /* ---- requests ------------------------------------------------------------------------
@@ -125,15 +115,12 @@ static void set_body(struct slot *slot)
     }
     curl_easy_setopt(slot->easy, CURLOPT_POST, 1L);
     curl_easy_setopt(slot->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)r->body_len);
-    if (r->body || r->body_len == 0) {
-        curl_easy_setopt(slot->easy, CURLOPT_POSTFIELDS, r->body ? r->body : "");
-    } else {
-        curl_easy_setopt(slot->easy, CURLOPT_POSTFIELDS, NULL);
-        curl_easy_setopt(slot->easy, CURLOPT_READFUNCTION, on_read);
-        curl_easy_setopt(slot->easy, CURLOPT_READDATA, slot);
-        curl_easy_setopt(slot->easy, CURLOPT_SEEKFUNCTION, on_seek);
-        curl_easy_setopt(slot->easy, CURLOPT_SEEKDATA, slot);
-    }
+    /* By callback, and without a way to go back: on a connection that turns out dead
+     * libcurl would send the body a second time by itself, and we would never know that
+     * the first one may have arrived. */
+    curl_easy_setopt(slot->easy, CURLOPT_POSTFIELDS, NULL);
+    curl_easy_setopt(slot->easy, CURLOPT_READFUNCTION, on_read);
+    curl_easy_setopt(slot->easy, CURLOPT_READDATA, slot);
 }
 
 static void set_limits(struct http *http, CURL *easy)
@@ -205,7 +192,7 @@ static gpufl_status http_submit(void *self, const struct transport_request *requ
     }
     slot->request = *request;
     slot->sent = slot->reply_len = slot->reply_seen = 0;
-    slot->accept_encoding = slot->accepts_zstd = false;
+    slot->headers_seen = (struct reply_headers){0};
     slot->error[0] = '\0';
     slot->busy = true;
     if ((!slot->easy && !(slot->easy = curl_easy_init())) || !prepare(http, slot) ||
@@ -237,13 +224,11 @@ static void collect(struct http *http)
     }
 }
 
-/* Without a connection, or before a byte of the body went out, nothing can be stored. */
-static bool may_have_arrived(struct slot *slot)
+/* Without a connection, or before libcurl had the whole body, nothing can be stored. */
+static bool may_have_arrived(const struct slot *slot)
 {
-    curl_off_t sent = 0;
-    curl_easy_getinfo(slot->easy, CURLINFO_SIZE_UPLOAD_T, &sent);
     return slot->request.kind != TRANSPORT_PROBE &&
-           (uint64_t)sent >= slot->request.body_len &&
+           slot->sent >= slot->request.body_len &&
            slot->result != CURLE_COULDNT_CONNECT &&
            slot->result != CURLE_COULDNT_RESOLVE_HOST;
 }
@@ -270,8 +255,9 @@ static void fill_reply(struct slot *slot, struct transport_reply *out)
         snprintf(out->error, sizeof out->error, "%s",
                  slot->error[0] ? slot->error : curl_easy_strerror(slot->result));
     }
-    out->accept_encoding = slot->accept_encoding;
-    out->accepts_zstd = slot->accepts_zstd;
+    out->web_page = slot->headers_seen.web_page;
+    out->accept_encoding = slot->headers_seen.accept_encoding;
+    out->accepts_zstd = slot->headers_seen.accepts_zstd;
     out->body = slot->reply;
     out->body_len = slot->reply_len;
 }

@@ -18,7 +18,7 @@ static enum verdict conflict(const struct verdict_case *c)
 enum verdict verdict_of(const struct verdict_case *c)
 {
     if (c->status >= 200 && c->status <= 299) {
-        return VERDICT_ACKED;
+        return c->web_page ? VERDICT_HOLD_ORIGIN : VERDICT_ACKED;
     }
     switch (c->status) {
     case 0:

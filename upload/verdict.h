@@ -18,7 +18,8 @@ enum verdict {
 
 /** What the engine knows when an answer comes in. */
 struct verdict_case {
-    int status; /**< HTTP status; 0 = no answer (network, DNS, TLS, cut short) */
+    int status;    /**< HTTP status; 0 = no answer (network, DNS, TLS, cut short) */
+    bool web_page; /**< a success that is text/html: a login page, not the backend */
     bool identity_conflict; /**< the body names window_identity_conflict */
     bool sequence_conflict; /**< … window_sequence_conflict */
     bool maybe_stored; /**< an earlier attempt of this identity ended without answer */

@@ -4,6 +4,7 @@ import collections
 import contextlib
 import gzip
 import inspect
+import itertools
 import json
 import os
 import pathlib
@@ -63,11 +64,10 @@ class Place:
         self.logs = self.path / "logs"
         self.logs.mkdir(mode=0o700)
         self.processes = []
-        self.count = 0
+        self.count = itertools.count(1)
 
     def start(self, name, *args, env=None, **more):
-        self.count += 1
-        log = self.path / f"{self.count}-{pathlib.Path(name).name}.log"
+        log = self.path / f"{next(self.count)}-{pathlib.Path(name).name}.log"
         with open(log, "wb") as out:
             process = subprocess.Popen([BUILD / name, *map(str, args)], stdout=out, stderr=out,
                                        env=environment(env), **more)

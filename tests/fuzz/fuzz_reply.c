@@ -15,5 +15,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (batch.accepted < -1 || batch.rejected < 0) {
         __builtin_trap();
     }
+    struct reply_headers headers = {0};
+    reply_read_header((const char *)data, size, &headers);
     return 0;
 }

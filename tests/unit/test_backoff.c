@@ -25,6 +25,9 @@ static void waits_double_up_to_the_cap(void **state)
     random_value = 0;
     assert_int_equal(backoff_ms(&sys, 9, 500, 30000, 0), 0);
     assert_int_equal(backoff_ms(&sys, 9, 500, 30000, 7000), 7000);
+    assert_int_equal(backoff_ms(&sys, 9, 500, 30000, 1u << 31), 3600000);
+    random_value = 1750;
+    assert_int_equal(backoff_ms(&sys, 1, 500, 30000, 7000), 8750);
 }
 
 static void a_bucket_lets_its_rate_through(void **state)

@@ -273,6 +273,7 @@ static void same_offer(const struct fact_offer *a, const struct fact_offer *b)
     assert_int_equal(a->library, b->library);
     assert_int_equal(a->unterminated, b->unterminated);
     assert_int_equal(a->encoding_changed, b->encoding_changed);
+    assert_true(a->whole_end == b->whole_end && a->whole_lines == b->whole_lines);
 }
 
 static void facts_are_read_back_as_written(void **state)
@@ -292,7 +293,9 @@ static void facts_are_read_back_as_written(void **state)
                                .library = 10504,
                                .unterminated = 1,
                                .encoding_changed = 1,
-                               .head = 1ull << 63 | 5};
+                               .head = 1ull << 63 | 5,
+                               .whole_end = 1ull << 41,
+                               .whole_lines = 8};
     struct fact_quarantine q = {.stream = 7, .status = -1, .reason = "why", .end = 4};
     struct fact_offer offer_back;
     struct fact_quarantine q_back;
@@ -302,7 +305,10 @@ static void facts_are_read_back_as_written(void **state)
         if (round == 1) {
             assert_true(fact_read_offer(&last_record, &offer_back));
             same_offer(&offer, &offer_back);
-            last_record.len -= 8; /* as it was written before heads were */
+            last_record.len -= 8 + 4; /* as it was written before wholes were */
+            assert_true(fact_read_offer(&last_record, &offer_back));
+            assert_true(offer_back.head == offer.head && offer_back.whole_end == 0);
+            last_record.len -= 8; /* and before heads were */
             assert_true(fact_read_offer(&last_record, &offer_back));
             assert_true(offer_back.head == 0 && offer_back.encoding_changed == 1);
         }

@@ -50,6 +50,7 @@ static void what_is_known_decides_the_rest(void **state)
         {{.status = 409, .maybe_stored = true}, VERDICT_ACKED},
         {{.status = 415, .is_plain_codec = true}, VERDICT_HOLD_ORIGIN},
         {{.status = 501}, VERDICT_HOLD_ORIGIN},
+        {{.status = 200, .web_page = true}, VERDICT_HOLD_ORIGIN},
         {{.status = 307}, VERDICT_HOLD_ORIGIN},
     };
     for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
