@@ -39,19 +39,20 @@ struct stream {
     uint64_t head; /**< of file, by which the shifting layout knows it; 0 = not yet */
     uint64_t lines;
     uint64_t refused_lines;
-    uint64_t seen;         /**< what the last look saw of its files… */
-    uint64_t drained_seen; /**< …and what it was when all was read */
-    uint64_t split_end;    /**< until this offset of file… */
-    uint32_t split_lines;  /**< …no batch has more lines; 0 = no limit */
-    uint32_t file;         /**< settled file number, 1 or more */
-    uint32_t journal_file; /**< as the journal has it: may stand behind file */
-    uint32_t sequence;     /**< last one used */
-    uint32_t id;           /**< number in the journal, 0 = not there yet */
-    uint32_t highest;      /**< highest numbered file seen */
-    uint32_t lowest;       /**< lowest numbered payload seen, 0 = none */
-    uint8_t index;         /**< shifting layout: number of file when last seen */
-    uint8_t channel;       /**< index into the root's channel_name */
-    uint8_t kind;          /**< enum stream_kind */
+    const char *hold_reason; /**< the last one that was said, a literal */
+    uint64_t seen;           /**< what the last look saw of its files… */
+    uint64_t drained_seen;   /**< …and what it was when all was read */
+    uint64_t split_end;      /**< until this offset of file… */
+    uint32_t split_lines;    /**< …no batch has more lines; 0 = no limit */
+    uint32_t file;           /**< settled file number, 1 or more */
+    uint32_t journal_file;   /**< as the journal has it: may stand behind file */
+    uint32_t sequence;       /**< last one used */
+    uint32_t id;             /**< number in the journal, 0 = not there yet */
+    uint32_t highest;        /**< highest numbered file seen */
+    uint32_t lowest;         /**< lowest numbered payload seen, 0 = none */
+    uint8_t index;           /**< shifting layout: number of file when last seen */
+    uint8_t channel;         /**< index into the root's channel_name */
+    uint8_t kind;            /**< enum stream_kind */
     bool queued;
     bool held;    /**< until something changes in the directory */
     bool keep;    /**< something of it was taken without proof that it is stored */
@@ -124,6 +125,7 @@ struct root {
     uint64_t rescan_at_ms;
     uint64_t progress_at_ms;
     uint64_t progress_ticket;
+    bool other_root_said;
     bool progress_off;     /**< it could not be written; said once */
     bool visited;          /**< the watcher was told of it */
     uint64_t change_stamp; /**< raised when a session comes or is done */
@@ -205,13 +207,16 @@ struct engine {
 gpufl_status root_open(struct engine *engine, const char *path,
                        const struct engine_channels *channels, struct root **out,
                        char why[512]);
-void root_scan(struct root *root);
 gpufl_status root_rewrite(struct root *root);
 void root_close(struct root *root);
 struct session *root_session(struct root *root, const char *path, bool create);
 /** Index of a channel's name in the root; -1 when there are too many. */
 int root_channel(struct root *root, const char *channel);
 uint64_t root_add_quarantine(struct root *root, const struct fact_quarantine *fact);
+
+/* discovery.c */
+void root_scan(struct root *root);
+bool root_is_served(int dir);
 
 /* replay.c */
 struct replay;

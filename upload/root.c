@@ -84,139 +84,38 @@ uint64_t root_add_quarantine(struct root *root, const struct fact_quarantine *fa
     return ticket;
 }
 
-/* ---- discovery ---- */
-
-static void found(struct root *root, const char *path)
-{
-    struct session *session = root_session(root, path, true);
-    if (session) {
-        root->change_stamp += !session->watched;
-        session->present = true;
-        session_mark(session);
-    }
-}
-
-struct visit {
-    struct root *root;
-    const char *group; /* "" at the top */
-};
-
-/* What cannot be looked into just now is there all the same: nothing of it is forgotten.
- */
-static void keep_present(struct root *root, const char *path)
-{
-    size_t len = strlen(path);
-    for (struct session *s = root->sessions; s; s = s->next) {
-        if (strncmp(s->path, path, len) == 0 && (s->path[len] == '/' || !s->path[len])) {
-            s->present = true;
-            session_mark(s);
-        }
-    }
-}
-
-static void visit_dir(void *arg, const char *name)
-{
-    struct visit *visit = arg;
-    struct root *root = visit->root;
-    const struct sys *sys = root->engine->config.sys;
-    char path[FACTS_PATH_MAX];
-    struct scan scan;
-    snprintf(path, sizeof path, "%s%s%s", visit->group, visit->group[0] ? "/" : "", name);
-    struct session *old = root_session(root, path, false);
-    if (old && old->state == SESSION_DONE) {
-        old->present = true;
-        return;
-    }
-    gpufl_status status = scan_session(sys, root->fd, path, name, &scan);
-    if (status == GPUFL_OK) {
-        found(root, path);
-    } else if (status == GPUFL_ERR_NOT_FOUND && !visit->group[0]) {
-        struct visit inner = {.root = root, .group = name}; /* a multi-pass run */
-        if (scan_subdirs(sys, root->fd, name, visit_dir, &inner) != GPUFL_OK) {
-            log_warn(root->engine->config.log, "scan.skipped", "root=%s dir=%s",
-                     root->path, name);
-            keep_present(root, path);
-        }
-    } else if (status != GPUFL_ERR_NOT_FOUND) {
-        keep_present(root, path);
-    }
-}
-
-static bool has_unsettled(const struct session *session)
-{
-    for (unsigned i = 0; i < session->streams; i++) {
-        if (session->stream[i]->offer || !session->stream[i]->drained) {
-            return session->streams > 0;
-        }
-    }
-    return false;
-}
-
-/* A directory that is gone takes its state along; unsent lines in it are lost, and said.
- */
-static void forget_absent(struct root *root)
-{
-    for (struct session *s = root->sessions; s; s = s->next) {
-        if (s->present || s->streams == 0) {
-            continue;
-        }
-        if (s->state != SESSION_DONE && has_unsettled(s)) {
-            log_error(root->engine->config.log, "session.vanished",
-                      "session=%s note=\"deleted before all of it was sent\"", s->id);
-        }
-        for (unsigned i = 0; i < s->streams; i++) {
-            struct stream *st = s->stream[i];
-            if (st->offer && st->offer->state == OFFER_IN_FLIGHT) {
-                return; /* its answer still points here; forget it next time */
-            }
-        }
-        if (!fact_append_session(root->journal, FACT_FORGET, s->path)) {
-            return;
-        }
-        for (unsigned i = 0; i < s->streams; i++) {
-            if (s->stream[i]->offer) {
-                offer_free(root->engine, s->stream[i]->offer);
-            }
-            s->stream[i]->id = 0;
-            s->stream[i]->drained = true;
-        }
-        root->change_stamp++;
-        s->held = true; /* nothing is read of it; it stays as an empty shell */
-        s->looked = false;
-    }
-}
-
-void root_scan(struct root *root)
-{
-    struct visit visit = {.root = root, .group = ""};
-    for (struct session *s = root->sessions; s; s = s->next) {
-        s->present = false;
-    }
-    if (scan_subdirs(root->engine->config.sys, root->fd, ".", visit_dir, &visit) ==
-        GPUFL_OK) {
-        forget_absent(root);
-    } else {
-        log_error(root->engine->config.log, "scan.failed", "root=%s reason=\"%s\"",
-                  root->path, strerror(errno));
-    }
-}
-
 /* ---- life ---- */
 
+static gpufl_status busy(const struct root *root, int dir, const char *which,
+                         char why[512])
+{
+    char holder[128];
+    progress_holder(root->engine->config.sys, dir, holder, sizeof holder);
+    snprintf(why, 512, "%s%.300s is served by %s; only one uploader works on a directory",
+             which, root->path, holder);
+    return GPUFL_BUSY;
+}
+
+/* An uploader of the directory above sends our sessions as those of a group. Each locks
+ * its own first and then looks at the other's, so they never both go on. */
 static gpufl_status lock_root(struct root *root, char why[512])
 {
-    if (flock(root->fd, LOCK_EX | LOCK_NB) == 0) {
-        return GPUFL_OK;
-    }
-    if (errno != EWOULDBLOCK) {
+    gpufl_status status = GPUFL_OK;
+    if (flock(root->fd, LOCK_EX | LOCK_NB) < 0) {
+        if (errno == EWOULDBLOCK) {
+            return busy(root, root->fd, "", why);
+        }
         snprintf(why, 512, "cannot lock %.300s: %s", root->path, strerror(errno));
         return GPUFL_ERR_IO;
     }
-    char holder[128];
-    progress_holder(root->engine->config.sys, root->fd, holder, sizeof holder);
-    snprintf(why, 512, "%.300s is served by %s; only one uploader works on a directory",
-             root->path, holder);
-    return GPUFL_BUSY;
+    int parent = openat(root->fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (parent >= 0 && strcmp(root->path, "/") != 0 && root_is_served(parent)) {
+        status = busy(root, parent, "the directory above ", why);
+    }
+    if (parent >= 0) {
+        close(parent);
+    }
+    return status;
 }
 
 static gpufl_status open_journal(struct root *root, char why[512])

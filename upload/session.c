@@ -45,7 +45,7 @@ static void session_hold(struct session *session, const char *reason)
 void stream_hold(struct stream *st, const char *reason)
 {
     say_hold(st->session, st->session->root->channel_name[st->channel], reason,
-             &st->session->hold_reason);
+             &st->hold_reason);
     st->held = true;
 }
 
@@ -170,6 +170,9 @@ static void look_at_channel(struct session *session, const struct scan_channel *
     if (st->kind == STREAM_UNSET) {
         st->kind = session->layout == SESSION_WINDOWS ? STREAM_VERBATIM : STREAM_BATCHED;
         import_position(st);
+    }
+    if (!st->held) {
+        st->hold_reason = NULL;
     }
     st->held = false; /* looked at anew: the reason may be gone */
     st->highest = seen->highest;

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Two uploaders at once, on the same directory, on nested ones, and inside the recording process."""
+import fcntl
+import os
+import subprocess
+import sys
+
+import lib
+from lib import check, equal, until
+from writers import Live
+
+
+def _group(place):
+    """Sessions on both levels: of a multi-pass run, and beside it."""
+    group = place.logs / "run-train-1234abcd"
+    group.mkdir(mode=0o700)
+    return group, lib.job(place, 0.2), lib.job(place, 0.2, logs=group)
+
+
+def an_agent_on_a_group_keeps_out_one_on_the_directory_above(place):
+    group, above, inside = _group(place)
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    inner = lib.agent(place, backend.url, folder=group)
+    until(lambda: backend.complete(inside.name), "the group's session is complete")
+    outer = lib.agent(place, backend.url, "--rescan-interval=100ms")
+    until(lambda: backend.complete(above.name), "the other session is complete")
+    late = lib.job(place, 0.2, logs=group)
+    until(lambda: backend.complete(late.name), "a late one of the group is complete")
+    inner.terminate()
+    inner.wait(20 * lib.SLOW)
+    outer.terminate()
+    equal(outer.wait(20 * lib.SLOW), 0, "exit code")
+    equal(outer.log.read_text().count("scan.other_root"), 1, "said once")
+    check("complete=1 unsent_channels=0 quarantined=0" in outer.log.read_text(),
+          "and the group is left to its own journal")
+    for session in (above, inside, late):
+        lib.same(backend, session)
+
+
+def an_agent_above_keeps_out_one_on_a_group(place):
+    group, above, inside = _group(place)
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    outer = lib.agent(place, backend.url)
+    until(lambda: backend.complete(inside.name), "the group's session is complete")
+    inner = lib.agent(place, backend.url, folder=group)
+    equal(inner.wait(20 * lib.SLOW), 1, "the second one's exit code")
+    said = inner.log.read_text()
+    check("the directory above" in said and f"pid {outer.pid}" in said, said)
+    done = lib.upload(place, backend.url, directory=group)
+    equal(done.returncode, 1, "an upload of the group")
+    check("the directory above" in done.result["message"], done.result["message"])
+    until(lambda: backend.complete(above.name), "complete")
+    for session in (above, inside):
+        lib.same(backend, session)
+
+
+def both_in_one_agent_is_refused(place):
+    group, _, _ = _group(place)
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    agent = place.start("gpufl-agent", f"--folders={place.logs},{group}", f"--host={backend.url}",
+                        env={"GPUFL_HTTP_TOKEN": lib.KEY})
+    equal(agent.wait(20 * lib.SLOW), 1, "exit code")
+    check("only one uploader" in agent.log.read_text(), agent.log.read_text())
+
+
+def many_uploads_at_once_send_each_line_once(place):
+    sessions = [lib.job(place, 0.1) for _ in range(4)]
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    uploads = [place.start("gpufl", "upload", place.logs, "--backend-url", backend.url,
+                           env={"GPUFL_API_KEY": lib.KEY}) for _ in range(6)]
+    agents = [lib.agent(place, backend.url, "--exit-when-drained") for _ in range(3)]
+    codes = [p.wait(60 * lib.SLOW) for p in uploads + agents]
+    check(set(codes) <= {0, 1}, f"exit codes {codes}")
+    equal(lib.upload(place, backend.url).returncode, 0, "and one more")
+    for session in sessions:
+        lib.same(backend, session)
+        check(backend.complete(session.name), "complete")
+
+
+HOLDER = """
+import ctypes, fcntl, os, sys
+sys.path.insert(0, sys.argv[1])
+os.environ["GPUFL_BACKEND_URL"], os.environ["GPUFL_API_KEY"] = sys.argv[4], sys.argv[5]
+lock = os.open(sys.argv[3] + "/.gpufl-session.lock", os.O_RDWR)
+fcntl.lockf(lock, fcntl.LOCK_EX)
+library = ctypes.CDLL(sys.argv[2])
+options = (ctypes.c_void_p * 64)()
+library.gpufl_upload_options_default(options)
+path = ctypes.create_string_buffer(os.path.dirname(sys.argv[3]).encode())
+options[1] = ctypes.addressof(path)  # log_path, behind struct_size
+print(library.gpufl_upload_logs(options, None), flush=True)
+sys.stdin.read()
+"""
+
+
+def a_posix_lock_of_the_calling_process_survives_the_upload(place):
+    """The existing client's lock goes with the first descriptor of it that its process closes."""
+    if lib.SANITIZER:
+        return  # a library under a sanitizer cannot be loaded into another program
+    writer = Live(place.logs)
+    writer.line("scope")
+    writer.die()  # the lock is the other process's from here on
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    holder = subprocess.Popen(
+        [sys.executable, "-c", HOLDER, str(lib.ROOT / "tests/e2e"),
+         str(lib.BUILD / "libgpufl-upload.so"), str(writer.dir), backend.url, lib.KEY],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=lib.environment({}))
+    equal(holder.stdout.readline(), "0\n", "gpufl_upload_logs")
+    lib.holds(backend, writer)
+    check(not backend.complete(writer.id), "not complete: its writer lives")
+    lock = os.open(writer.dir / ".gpufl-session.lock", os.O_RDWR)
+    try:
+        fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        raise lib.Failed("the lock was lost")
+    except BlockingIOError:
+        pass
+    holder.communicate("")
+    os.close(lock)
+    equal(lib.upload(place, backend.url).returncode, 0, "after its end")
+    check(backend.complete(writer.id), "complete now")
+
+
+if __name__ == "__main__":
+    lib.main(sys.modules[__name__])
