@@ -45,6 +45,7 @@ UPLOAD    := $(wildcard upload/*.c upload/base/*.c)
 AGENT     := $(filter-out agent/main.c,$(wildcard agent/*.c))
 CLI       := $(filter-out cli/main.c,$(wildcard cli/*.c))
 BACKEND   := $(filter-out backend/main.c,$(wildcard backend/*.c))
+FAKES      = $(B)/tests/fake/libnvidia-ml.so.1 $(B)/tests/fake/slow_sync.so
 SUPPORT   := $(wildcard tests/support/*.c)
 UNIT      := $(wildcard tests/unit/test_*.c) $(wildcard tests/prop/test_*.c)
 HELPERS   := $(wildcard tests/e2e/*.c)
@@ -126,10 +127,12 @@ LINK_ALL = $(call obj,$(SCHEMA) $(COLLECTOR) $(UPLOAD) $(AGENT) $(CLI) $(BACKEND
 $(UNIT_BINS) $(HELPER_BINS) $(SOAK_BINS) $(BENCH_BINS): %: %.o $(LINK_ALL)
 	$(call say,LINK)
 	$(Q)$(link) $(AGENT_LIBS) $(BACKEND_LIBS) $(TEST_LIBS) -ldl
-$(B)/tests/fake/libnvidia-ml.so.1: tests/fake/nvml.c $(B)/.flags
+$(B)/tests/fake/libnvidia-ml.so.1: tests/fake/nvml.c
+$(B)/tests/fake/slow_sync.so: tests/fake/slow_sync.c
+$(FAKES): $(B)/.flags
 	$(call say,LINK)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS) $(OUR_CPPFLAGS) -std=c11 -Wall -Wextra -fPIC -shared -o $@ $<
+	$(Q)$(CC) $(CFLAGS) $(OUR_CPPFLAGS) -std=c11 -Wall -Wextra -fPIC -shared -o $@ $(filter %.c,$^)
 $(EXAMPLE_BINS): %: %.o $(B)/libgpufl.a $(B)/libgpufl-upload.a
 	$(call say,LINK)
 	$(Q)$(link) $(UPLOAD_LIBS) -ldl
@@ -150,8 +153,7 @@ check: ## every test, once; SAN=address,undefined or SAN=thread for the sanitize
 	@$(MAKE) $(JOBS) check-build
 	@$(MAKE) check-run
 
-check-build: $(PROGRAMS) $(LIBRARIES) $(UNIT_BINS) $(HELPER_BINS) $(EXAMPLE_BINS) \
-  $(B)/tests/fake/libnvidia-ml.so.1
+check-build: $(PROGRAMS) $(LIBRARIES) $(UNIT_BINS) $(HELPER_BINS) $(EXAMPLE_BINS) $(FAKES)
 check-run:
 	@python3 tests/run.py --build $(B) $(UNIT_BINS) $(E2E)
 
@@ -167,7 +169,7 @@ coverage: ## lines that the tests run, a file; fails below 85 % of a folder
 
 soak: ## long runs: SOAK_GIB=20 through a spool of 512 MiB (20 min), SOAK_S=600 against the schemas
 	@packaging/deps.sh build
-	@$(MAKE) $(JOBS) $(PROGRAMS) $(SOAK_BINS) $(EXAMPLE_BINS) $(B)/tests/fake/libnvidia-ml.so.1
+	@$(MAKE) $(JOBS) $(PROGRAMS) $(SOAK_BINS) $(EXAMPLE_BINS) $(FAKES)
 	@python3 tests/soak/soak_spool.py $(B)
 	@python3 tests/soak/soak_schema.py $(B)
 

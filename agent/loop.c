@@ -354,10 +354,25 @@ static void close_loop(struct loop *loop)
     }
 }
 
+static gpufl_status open_loop(struct loop *loop, bool have_inotify, char why[512])
+{
+    const struct options *o = loop->options;
+    gpufl_status status = token_open(&loop->token, o->token, o->token_file, why);
+    status = status == GPUFL_OK ? open_transport(loop, why) : status;
+    status = status == GPUFL_OK
+                 ? engine_options_cursor(o, &loop->log, &loop->imported, why)
+                 : status;
+    status = status == GPUFL_OK ? open_engine(loop, why) : status;
+    status = status == GPUFL_OK ? add_folders(loop, o->folder, why) : status;
+    status = status == GPUFL_OK ? add_folders(loop, o->folders, why) : status;
+    return status == GPUFL_OK ? open_watch(loop, have_inotify, why) : status;
+}
+
 int loop_run(const struct options *options, bool have_inotify)
 {
     struct loop loop = {.options = options, .signal_fd = -1};
     char why[512] = "";
+    int rc = 0;
     sigset_t stop;
     loop.log =
         (struct log){.level = (enum log_level)options->log_level, .write = log_to_stderr};
@@ -365,32 +380,15 @@ int loop_run(const struct options *options, bool have_inotify)
     sigaddset(&stop, SIGTERM);
     sigaddset(&stop, SIGINT);
     loop.signal_fd = signalfd(-1, &stop, SFD_NONBLOCK | SFD_CLOEXEC);
-    gpufl_status status =
-        token_open(&loop.token, options->token, options->token_file, why);
-    if (status == GPUFL_OK) {
-        status = open_transport(&loop, why);
-    }
-    if (status == GPUFL_OK) {
-        status = engine_options_cursor(options, &loop.log, &loop.imported, why);
-    }
-    if (status == GPUFL_OK) {
-        status = open_engine(&loop, why);
-    }
-    if (status == GPUFL_OK) {
-        status = add_folders(&loop, options->folder, why);
-    }
-    if (status == GPUFL_OK) {
-        status = add_folders(&loop, options->folders, why);
-    }
-    if (status == GPUFL_OK) {
-        status = open_watch(&loop, have_inotify, why);
-    }
-    int rc = 0;
+    gpufl_status status = open_loop(&loop, have_inotify, why);
     if (status == GPUFL_OK) {
         log_info(&loop.log, "agent.started", "version=%s host=%s watch=%s", GPUFL_VERSION,
                  options->host, loop.watch ? "inotify" : "poll");
         run(&loop);
         say_what_is_left(&loop);
+        if (!engine_drained(loop.engine) && loop.draining) {
+            _exit(0); /* time is over: a sync that hangs is not waited for */
+        }
     } else {
         rc = fail(why[0] ? why : gpufl_status_text(status));
     }

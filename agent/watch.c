@@ -29,8 +29,8 @@ struct place {
     int wd;
     unsigned root;
     bool done;
-    char session[FACTS_PATH_MAX];
-    char path[]; /* absolute */
+    const char *session; /* the end of path, or "" for the root itself */
+    char path[];         /* absolute */
 };
 
 struct watch {
@@ -103,8 +103,8 @@ static struct place *make_place(unsigned root, const char *root_path, const char
     struct place *p = malloc(sizeof *p + len);
     if (p) {
         *p = (struct place){.wd = -1, .root = root, .done = done};
-        snprintf(p->session, sizeof p->session, "%s", session);
         snprintf(p->path, len, "%s%s%s", root_path, *session ? "/" : "", session);
+        p->session = p->path + strlen(p->path) - strlen(session);
     }
     return p;
 }

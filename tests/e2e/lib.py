@@ -148,6 +148,24 @@ class Backend:
         return bool(found and found["complete"])
 
 
+def proc(pid, pattern):
+    """The texts of a process's files; one whose descriptor or thread has just gone has none."""
+    texts = []
+    for path in pathlib.Path(f"/proc/{pid}").glob(pattern):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            texts.append(path.read_text())
+    return texts
+
+
+def watches(pid):
+    return sum(info.count("inotify wd:") for info in proc(pid, "fdinfo/*"))
+
+
+def peak_kib(pid):
+    """The most memory that a process ever had."""
+    return int(pathlib.Path(f"/proc/{pid}/status").read_text().split("VmHWM:")[1].split()[0])
+
+
 def written_bytes(session):
     return sum(f.stat().st_size for f in session.glob("*.log"))
 

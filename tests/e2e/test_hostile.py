@@ -45,11 +45,6 @@ def _good(place):
     return session
 
 
-def _peak_kib(pid):
-    text = pathlib.Path(f"/proc/{pid}/status").read_text()
-    return int(text.split("VmHWM:")[1].split()[0])
-
-
 def _run_agent(place, *args):
     backend = lib.Backend(place, "--api-key", lib.KEY)
     agent = lib.agent(place, backend.url, "--flush-interval=0", "--rescan-interval=200ms", *args)
@@ -171,7 +166,7 @@ def deep_and_foreign_metadata_is_refused(place):
     until(lambda: agent.log.read_text().count(f"session={other.id} channel=s") == 2, "both are said")
     equal(backend.export(other.id, "scope") + backend.export(other.id, "system"), b"", "forged")
     check(not backend.complete(other.id), "not complete")
-    check(_peak_kib(agent.pid) < PEAK_KIB, f"{_peak_kib(agent.pid)} KiB")
+    check(lib.peak_kib(agent.pid) < PEAK_KIB, f"{lib.peak_kib(agent.pid)} KiB")
 
 
 def bombs_and_endless_lines_stay_within_memory(place):
@@ -201,7 +196,7 @@ def bombs_and_endless_lines_stay_within_memory(place):
           "the lines around the long one", 120)
     equal(agent.log.read_text().count("upload.quarantined"), 2, "both are said")
     check(not backend.complete(long.id), "not complete: something was kept back")
-    check(_peak_kib(agent.pid) < PEAK_KIB, f"{_peak_kib(agent.pid)} KiB at most")
+    check(lib.peak_kib(agent.pid) < PEAK_KIB, f"{lib.peak_kib(agent.pid)} KiB at most")
 
 
 if __name__ == "__main__":

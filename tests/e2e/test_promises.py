@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the reference of the existing client promises, row by row where no other test has it. Row
 ids are those of docs/api-coverage.md."""
-import contextlib
 import hashlib
 import json
 import os
@@ -49,15 +48,6 @@ def _scope_times(session, name):
     return found
 
 
-def _proc(pid, pattern):
-    """The texts of a process's files; one whose descriptor or thread has just gone has none."""
-    texts = []
-    for path in pathlib.Path(f"/proc/{pid}").glob(pattern):
-        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
-            texts.append(path.read_text())
-    return texts
-
-
 def it_is_c_and_threads_only(place):
     """D-01, D-02: no C++ unit is shipped; the collector starts no process."""
     sources = [p for folder in ("agent", "cli", "collector-lib", "upload", "backend", "schema")
@@ -66,7 +56,7 @@ def it_is_c_and_threads_only(place):
     job = place.start("tests/e2e/script", f"log_path={place.logs}", "rate=20", "continuous=1", "init",
                       "look", "hold", stdin=subprocess.PIPE)
     until(lambda: job.log.read_text().count("\n") == 2, "it records")
-    children = _proc(job.pid, "task/*/children")
+    children = lib.proc(job.pid, "task/*/children")
     equal(set(children), {""}, "processes of its own")
     threads = int(job.log.read_text().split("\n")[1].split()[0])
     equal(threads - EXTRA_THREADS, 2, "threads: the job's and the writer's")
@@ -100,11 +90,7 @@ def sessions_never_mix(place):
 
 def _switches(pid):
     return sum(int(re.search(r"^voluntary_ctxt_switches:\s+(\d+)", status, re.M)[1])
-               for status in _proc(pid, "task/*/status"))
-
-
-def _watches(pid):
-    return sum(info.count("inotify wd:") for info in _proc(pid, "fdinfo/*"))
+               for status in lib.proc(pid, "task/*/status"))
 
 
 def an_idle_agent_sleeps(place):
@@ -116,7 +102,7 @@ def an_idle_agent_sleeps(place):
     agent = lib.agent(place, backend.url)
     until(lambda: backend.export(session.name, "scope") == lib.on_disk(session, "scope") != b"",
           "it has caught up")
-    until(lambda: _watches(agent.pid) > 1, "inotify watches")
+    until(lambda: lib.watches(agent.pid) > 1, "inotify watches")
     before = _switches(agent.pid)
     elsewhere = place.path / "elsewhere"
     place.run("tests/e2e/script", f"log_path={elsewhere}", "sleep:1000")

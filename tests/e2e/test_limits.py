@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Few watches, few descriptors, little memory, a slow disk, files that go while they are read, and
+being stopped in every state."""
+import os
+import pathlib
+import resource
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+import lib
+from lib import check, equal, until
+from writers import Live, Shifting
+
+MANY, BACKLOG_GIB = (5000, 10) if lib.FULL else (400, 1)
+PEAK_KIB = 16 << 10
+
+
+def _limited(place, url, sysctl, value, *args):
+    """An agent in a user namespace where the kernel gives only so many of something."""
+    command = ["unshare", "-Ur", "sh", "-c", f'echo {value} > {sysctl} && exec "$0" "$@"',
+               lib.BUILD / "gpufl-agent", f"--folder={place.logs}", f"--host={url}", *args]
+    log = place.path / "limited.log"
+    with open(log, "wb") as out:
+        process = subprocess.Popen(command, stdout=out, stderr=out,
+                                   env=lib.environment({"GPUFL_HTTP_TOKEN": lib.KEY}))
+    process.log = log
+    place.processes.append(process)
+    return process
+
+
+def _can_limit():
+    return subprocess.run(["unshare", "-Ur", "test", "-w", "/proc/sys/user/max_inotify_watches"],
+                          capture_output=True, check=False).returncode == 0
+
+
+def without_watches_the_scan_does_it(place):
+    if not _can_limit():
+        return  # no user namespaces here
+    for name, value, said in (("max_inotify_watches", 3, "fs.inotify.max_user_watches"),
+                              ("max_inotify_instances", 0, "watch=poll")):
+        backend = lib.Backend(place, "--api-key", lib.KEY)
+        writers = [Live(place.logs) for _ in range(8)]
+        agent = _limited(place, backend.url, f"/proc/sys/user/{name}", value)
+        until(lambda a=agent, s=said: s in a.log.read_text(), f"it says so ({name})")
+        for writer in writers:
+            writer.line("scope", late=True)
+            writer.rotate("scope")
+            writer.end()
+        until(lambda b=backend, w=writers: all(b.complete(x.id) for x in w), "all complete")
+        for writer in writers:
+            lib.holds(backend, writer)
+        agent.terminate()
+        agent.wait(20 * lib.SLOW)
+        backend.kill()
+
+
+def a_queue_that_overflows_loses_nothing(place):
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    writer = Live(place.logs)
+    agent = lib.agent(place, backend.url, "--rescan-interval=1h", "--log-level=debug")
+    until(lambda: backend.export(writer.id, "scope"), "it follows")
+    most = int(pathlib.Path("/proc/sys/fs/inotify/max_queued_events").read_text())
+    agent.send_signal(signal.SIGSTOP)
+    noise = writer.dir / "noise.log"
+    for n in range(most // 2 + 1000):  # each is two events, of kinds that do not fold
+        noise.touch()
+        noise.rename(writer.dir / f"noise.{n % 7 + 1}.log")
+    late = Live(place.logs)  # what the queue had no room for
+    late.end()
+    agent.send_signal(signal.SIGCONT)
+    until(lambda: backend.complete(late.id), "the session that no event told of")
+    lib.holds(backend, late)
+    writer.end()
+
+
+def many_sessions_need_few_descriptors_and_little_memory(place):
+    """A backlog while the backend is down, within 64 descriptors; then all of it, once."""
+    writers = []
+    for _ in range(MANY):
+        writer = Live(place.logs)
+        writer.line("scope")
+        writer.end()
+        writers.append(writer)
+    big = [Live(place.logs) for _ in range(20)]
+    for writer in big:  # room that is taken, as far as an uploader that waits can tell
+        with open(writer.active("device"), "ab") as file:
+            file.truncate((BACKLOG_GIB << 30) // len(big))
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    backend.kill()
+    agent = lib.agent(place, backend.url, "--max-requests-per-second=0",
+                      preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64)))
+    until(lambda: "origin.failing" in agent.log.read_text(), "the backend is down", 60)
+    until(lambda: lib.watches(agent.pid) > MANY, "each session is watched", 60)
+    peak = lib.peak_kib(agent.pid)
+    print(f"   {MANY} sessions, {BACKLOG_GIB} GiB, backend down: {peak} KiB at most")
+    check(lib.SANITIZER or peak <= PEAK_KIB, f"{peak} KiB, {PEAK_KIB} allowed")
+    for writer in big:
+        shutil.rmtree(writer.dir)
+        writer.die()
+    backend.start()
+    until(lambda: all(backend.complete(w.id) for w in writers), "all complete", 240)
+    for writer in writers[::50]:
+        lib.holds(backend, writer)
+    agent.terminate()
+    agent.wait(60 * lib.SLOW)
+    check("Too many open files" not in agent.log.read_text(), agent.log.read_text()[-2000:])
+
+
+def files_that_go_or_shrink_while_they_are_read_are_said(place):
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    cut, gone, fine = Live(place.logs), Live(place.logs), Live(place.logs)
+    replaced = Shifting(place.logs)
+    agent = lib.agent(place, backend.url, "--rescan-interval=200ms", "--flush-interval=0")
+    for writer in (cut, gone, fine, replaced):
+        for _ in range(20):
+            writer.line("scope")
+    until(lambda: all(len(backend.export(w.id, "scope")) == len(w.written["scope"])
+                      for w in (cut, gone, fine, replaced)), "all is sent")
+    os.truncate(cut.active("scope"), 100)
+    backend.kill()
+    gone.line("scope")
+    until(lambda: "upload.retry" in agent.log.read_text() or "origin." in agent.log.read_text(),
+          "an attempt fails")
+    shutil.rmtree(gone.dir)
+    other = replaced.dir / "other"
+    other.write_bytes(b'{"type":"other","session_id":"%s"}\n' % replaced.id.encode())
+    other.rename(replaced.dir / "scope.log")
+    backend.start()
+    until(lambda: f"session={cut.id} channel=scope" in agent.log.read_text() and
+          "shorter than what was sent" in agent.log.read_text(), "the cut file is said")
+    until(lambda: f"session.vanished session={gone.id}" in agent.log.read_text(), "the lost one too")
+    until(lambda: f"session={replaced.id} channel=scope" in agent.log.read_text(), "and the third")
+    for writer in (cut, fine):
+        writer.line("device", after=True)
+        writer.end()
+    until(lambda: backend.complete(fine.id), "others go on")
+    lib.holds(backend, fine)
+    equal(backend.export(cut.id, "device"), cut.written["device"], "its other channels go on")
+    check(not backend.complete(cut.id), "it is not complete")
+
+
+def state_that_cannot_be_written_is_said_at_once(place):
+    lib.job(place, 0.1)
+    agent = lib.agent(place, "http://127.0.0.1:1", "--state-dir=/proc/none")
+    equal(agent.wait(20 * lib.SLOW), 1, "exit code")
+    check("/proc/none" in agent.log.read_text(), agent.log.read_text())
+
+
+def _stopped_in_time(process, seconds):
+    begin = time.monotonic()
+    process.send_signal(signal.SIGTERM)
+    equal(process.wait(60 * lib.SLOW), 0, "exit code")
+    spent = time.monotonic() - begin
+    check(spent < seconds * lib.SLOW, f"stopped after {spent:.1f} s")
+    check("agent.stopped" in process.log.read_text(), "it says what is left")
+
+
+def sigterm_in_the_middle_of_a_connect(place):
+    lib.job(place, 0.1)
+    with socket.socket() as full:  # its queue is full: whoever comes now hears nothing
+        full.bind(("127.0.0.1", 0))
+        full.listen(0)
+        crowd = [socket.socket() for _ in range(4)]
+        for one in crowd:
+            one.setblocking(False)
+            one.connect_ex(full.getsockname())
+        agent = lib.agent(place, f"http://127.0.0.1:{full.getsockname()[1]}",
+                          "--drain-timeout=300ms")
+        until(lambda: "agent.started" in agent.log.read_text(), "it is up")
+        _stopped_in_time(agent, 5)
+        for one in crowd:
+            one.close()
+
+
+def sigterm_in_the_middle_of_a_pause(place):
+    lib.job(place, 0.1)
+    agent = lib.agent(place, "http://127.0.0.1:1", "--drain-timeout=300ms")
+    until(lambda: "origin.failing" in agent.log.read_text(), "it waits for the backend")
+    _stopped_in_time(agent, 5)
+    check("unsent_channels=3" in agent.log.read_text(), agent.log.read_text())
+
+
+def a_disk_that_takes_5_s_to_sync_stops_nothing_else(place):
+    if lib.SANITIZER:
+        return  # its runtime wants to be loaded first
+    slow = place.path / "slow"
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    writer = Live(place.logs)
+    agent = lib.agent(place, backend.url, "--drain-timeout=1h", "--log-level=debug",
+                      env={"LD_PRELOAD": str(lib.BUILD / "tests/fake/slow_sync.so"),
+                           "FAKE_SLOW_SYNC": str(slow)})
+    until(lambda: backend.export(writer.id, "scope") == writer.written["scope"], "it follows")
+    slow.touch()
+    writer.line("scope")
+    until(lambda: backend.export(writer.id, "scope") == writer.written["scope"],
+          "after the sync the line is stored", 30)
+    writer.line("scope")  # its record is being synced, or soon
+    begin = time.monotonic()
+    agent.send_signal(signal.SIGTERM)
+    until(lambda: "agent.draining" in agent.log.read_text(), "the signal is taken at once", 2)
+    agent.send_signal(signal.SIGTERM)
+    equal(agent.wait(20), 0, "exit code")
+    check(time.monotonic() - begin < 4, "a second signal ends it now")
+    slow.unlink()
+    writer.end()
+    lib.agent(place, backend.url)
+    until(lambda: backend.complete(writer.id), "complete")
+    lib.holds(backend, writer)
+
+
+if __name__ == "__main__":
+    lib.main(sys.modules[__name__])
