@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <inotifytools/inotify.h>
 #include <inotifytools/inotifytools.h>
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -20,7 +21,7 @@
     (IN_MODIFY | IN_CLOSE_WRITE | IN_CREATE | IN_MOVED_TO | IN_MOVED_FROM |              \
      IN_DELETE_SELF | IN_DONT_FOLLOW | IN_ONLYDIR)
 #define ROOT_EVENTS (IN_CREATE | IN_MOVED_TO | IN_DELETE | IN_DONT_FOLLOW | IN_ONLYDIR)
-#define HINTS_MAX   4096u
+#define HINTS_MAX   512u
 #define WAIT_S      1
 
 /* A watched directory; `wd` -1 = asked for, not yet watched. */
@@ -29,8 +30,8 @@ struct place {
     int wd;
     unsigned root;
     bool done;
-    const char *session; /* the end of path, or "" for the root itself */
-    char path[];         /* absolute */
+    const char *root_path; /* the engine's */
+    char session[];        /* below it; "" for the root itself */
 };
 
 struct watch {
@@ -99,12 +100,11 @@ bool watch_incomplete(const struct watch *w)
 static struct place *make_place(unsigned root, const char *root_path, const char *session,
                                 bool done)
 {
-    size_t len = strlen(root_path) + strlen(session) + 2;
+    size_t len = strlen(session) + 1;
     struct place *p = malloc(sizeof *p + len);
     if (p) {
-        *p = (struct place){.wd = -1, .root = root, .done = done};
-        snprintf(p->path, len, "%s%s%s", root_path, *session ? "/" : "", session);
-        p->session = p->path + strlen(p->path) - strlen(session);
+        *p = (struct place){.wd = -1, .root = root, .done = done, .root_path = root_path};
+        memcpy(p->session, session, len);
     }
     return p;
 }
@@ -131,10 +131,11 @@ static struct place *place_of(struct watch *w, int wd)
     return NULL;
 }
 
-static struct place **find_place(struct watch *w, const char *path)
+static struct place **find_place(struct watch *w, const struct place *like)
 {
     struct place **link = &w->places;
-    while (*link && strcmp((*link)->path, path) != 0) {
+    while (*link && ((*link)->root != like->root ||
+                     strcmp((*link)->session, like->session) != 0)) {
         link = &(*link)->next;
     }
     return link;
@@ -153,21 +154,24 @@ static void say_incomplete(struct watch *w, const char *path, int error)
 
 static void add_place(struct watch *w, struct place *p)
 {
+    /* Names are kept with the slash that the library adds to directories. */
+    char path[PATH_MAX + LAYOUT_NAME_MAX];
     bool root = p->session[0] == '\0';
-    if (!inotifytools_watch_file(p->path, root ? ROOT_EVENTS : SESSION_EVENTS)) {
+    snprintf(path, sizeof path - 1, "%s%s%s", p->root_path, root ? "" : "/", p->session);
+    if (!inotifytools_watch_file(path, root ? ROOT_EVENTS : SESSION_EVENTS)) {
         int error = inotifytools_error();
         if (error != ENOENT && error != ENOTDIR) {
-            say_incomplete(w, p->path, error);
+            say_incomplete(w, path, error);
         }
         free(p);
         return;
     }
-    /* Names are kept with the slash that the library adds to directories. */
-    char name[4200];
-    snprintf(name, sizeof name, "%s/", p->path);
-    p->wd = inotifytools_wd_from_filename(name);
+    size_t len = strlen(path);
+    memcpy(path + len, "/", 2);
+    p->wd = inotifytools_wd_from_filename(path);
     if (p->wd < 0) {
-        p->wd = inotifytools_wd_from_filename(p->path);
+        path[len] = '\0';
+        p->wd = inotifytools_wd_from_filename(path);
     }
     p->next = w->places;
     w->places = p;
@@ -194,7 +198,7 @@ static void serve_wishes(struct watch *w)
     while (asked) {
         struct place *p = asked;
         asked = p->next;
-        struct place **known = find_place(w, p->path);
+        struct place **known = find_place(w, p);
         if (p->done) {
             if (*known) {
                 remove_place(known);
@@ -221,8 +225,8 @@ static void on_root_event(struct watch *w, const struct place *root,
 {
     if ((event->mask & IN_ISDIR) && (event->mask & (IN_CREATE | IN_MOVED_TO)) &&
         event->len && layout_name_ok(event->name)) {
-        struct place *p = make_place(root->root, root->path, event->name, false);
-        if (p && !*find_place(w, p->path)) {
+        struct place *p = make_place(root->root, root->root_path, event->name, false);
+        if (p && !*find_place(w, p)) {
             add_place(w, p);
         } else {
             free(p);
@@ -244,7 +248,7 @@ static void on_event(struct watch *w, const struct inotify_event *event)
         return;
     }
     if (event->mask & IN_IGNORED) {
-        struct place **link = find_place(w, p->path);
+        struct place **link = find_place(w, p);
         p->wd = -1; /* the kernel has dropped it already */
         add_hint(w, p->root, "");
         remove_place(link);

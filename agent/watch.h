@@ -30,7 +30,8 @@ GPUFL_MUST gpufl_status watch_open(const struct log *log, uint64_t nap_ms,
                                    struct watch **out);
 
 /** Asks to watch `<root_path>/<session>` (session "" = the root itself), if it is not
- * watched yet; or, with \p done, to stop. Done on the watcher's thread. */
+ * watched yet; or, with \p done, to stop. Done on the watcher's thread; \p root_path is
+ * borrowed until watch_close. */
 void watch_want(struct watch *watch, unsigned root, const char *root_path,
                 const char *session, bool done);
 

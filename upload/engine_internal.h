@@ -40,8 +40,7 @@ struct stream {
     uint64_t lines;
     uint64_t refused_lines;
     const char *hold_reason; /**< the last one that was said, a literal */
-    uint64_t seen;           /**< what the last look saw of its files… */
-    uint64_t drained_seen;   /**< …and what it was when all was read */
+    uint64_t seen;           /**< what the last look saw of its files */
     uint64_t split_end;      /**< until this offset of file… */
     uint32_t split_lines;    /**< …no batch has more lines; 0 = no limit */
     uint32_t file;           /**< settled file number, 1 or more */
@@ -50,16 +49,18 @@ struct stream {
     uint32_t id;             /**< number in the journal, 0 = not there yet */
     uint32_t highest;        /**< highest numbered file seen */
     uint32_t lowest;         /**< lowest numbered payload seen, 0 = none */
+    uint32_t counted_file;   /**< last file counted in the summary */
     uint8_t index;           /**< shifting layout: number of file when last seen */
     uint8_t channel;         /**< index into the root's channel_name */
     uint8_t kind;            /**< enum stream_kind */
-    bool queued;
-    bool held;    /**< until something changes in the directory */
-    bool keep;    /**< something of it was taken without proof that it is stored */
-    bool gap;     /**< its first files were gone before we came */
-    bool drained; /**< nothing unsettled at the last look */
-    bool parked;  /**< its next line, or its last, is the channel's shutdown */
-    uint32_t counted_file; /**< last file counted in the summary */
+    /* Many sessions wait at once: the switches share a byte. */
+    bool queued : 1;
+    bool held : 1;     /**< until something changes in the directory */
+    bool keep : 1;     /**< something of it was taken without proof that it is stored */
+    bool gap : 1;      /**< its first files were gone before we came */
+    bool drained : 1;  /**< nothing unsettled at the last look */
+    bool all_read : 1; /**< all that `seen` stands for was read */
+    bool parked : 1;   /**< its next line, or its last, is the channel's shutdown */
 };
 
 enum session_state {

@@ -119,7 +119,8 @@ void engine_visit_changed(struct engine *engine,
         }
         root->visit_stamp = root->change_stamp;
         for (struct session *s = root->sessions; s; s = s->next) {
-            bool done = s->state == SESSION_DONE || !s->present;
+            /* One whose writer is gone grows no more: the next scan is soon enough. */
+            bool done = s->state == SESSION_DONE || !s->present || s->writer_gone;
             if (s->watched == done) {
                 s->watched = !done;
                 visit(arg, i, root->path, s->path, done);

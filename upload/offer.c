@@ -196,6 +196,9 @@ static enum made make_one(struct stream *st)
     do {
         made = st->kind == STREAM_VERBATIM ? window_make(st) : batch_make(st);
     } while (made == MADE_STEP);
+    if (!st->held) {
+        st->hold_reason = NULL; /* it goes on: the next reason is news */
+    }
     return made;
 }
 
@@ -238,7 +241,7 @@ static void serve(struct engine *engine, struct queue *queue, uint64_t now_ms)
         } else {
             bucket_return(&engine->bucket);
             if (st->drained) {
-                st->drained_seen = st->seen;
+                st->all_read = true;
                 session_mark(st->session); /* maybe that was the last of it */
             }
         }

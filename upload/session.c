@@ -115,12 +115,13 @@ static bool pending(const struct session *session, const struct stream *st,
 {
     switch ((enum session_layout)session->layout) {
     case SESSION_WINDOWS: /* a sidecar is there before its payload */
-        return st->file <= seen->highest && st->seen != st->drained_seen;
+        return st->file <= seen->highest && !st->all_read;
     case SESSION_SHIFTING: /* only reading tells how much */
-        return st->seen != st->drained_seen;
+        return !st->all_read;
     case SESSION_LIVE:
+        /* Smaller than what was sent of it is a change, too: reading tells which. */
         return st->file <= seen->highest ||
-               (seen->has_active && seen->active_bytes > st->offset);
+               (seen->has_active && seen->active_bytes != st->offset);
     }
     return true;
 }
@@ -171,13 +172,12 @@ static void look_at_channel(struct session *session, const struct scan_channel *
         st->kind = session->layout == SESSION_WINDOWS ? STREAM_VERBATIM : STREAM_BATCHED;
         import_position(st);
     }
-    if (!st->held) {
-        st->hold_reason = NULL;
-    }
     st->held = false; /* looked at anew: the reason may be gone */
     st->highest = seen->highest;
     st->lowest = seen->lowest;
+    uint64_t before = st->seen;
     st->seen = seen_of(session, seen);
+    st->all_read = st->all_read && st->seen == before;
     session->seen_bytes += seen->active_bytes + seen->highest + seen->payloads;
     if (!pending(session, st, seen)) {
         st->drained = !st->offer;
@@ -271,6 +271,7 @@ static gpufl_status look(struct session *session, struct scan *scan)
     if (status == GPUFL_OK && scan->layout == SESSION_SHIFTING) {
         before = WRITER_UNKNOWN; /* its writer takes no lock: others plant one there */
     }
+    session->root->change_stamp += session->writer_gone != (before == WRITER_GONE);
     session->writer_gone = before == WRITER_GONE;
     session->writer_unknown = before == WRITER_UNKNOWN;
     return status;
