@@ -70,6 +70,7 @@ struct engine_config {
     bool skip_on_quota; /**< treat 402 as the JVM agent does: drop the range, counted */
     bool settle_only;   /**< send what is there; do not report sessions as complete */
     bool salvage;       /**< publish what crashed 1.3 writers left in `.tmp` */
+    bool in_job;        /**< a writer may live in this very process: mind its locks */
     bool memory_state;  /**< no journal on disk: at least once */
     const char *state_dir;              /**< NULL = chosen, see root.h */
     const struct java_cursor *imported; /**< where another agent stood; NULL = nowhere */

@@ -14,9 +14,7 @@
 
 #include "upload/base/file.h"
 
-/* A POSIX lock goes with the first descriptor of its file that its process closes: where
- * the writer is this very process, not even a look may open the file. */
-static bool is_open_here(int dir, const char *lock_path)
+bool liveness_is_open_here(int dir, const char *lock_path)
 {
     struct stat lock;
     struct stat st;
@@ -38,9 +36,6 @@ static bool is_open_here(int dir, const char *lock_path)
 /* F_GETLK works on a read-only descriptor and sees POSIX and OFD locks alike. */
 static enum liveness probe_lock(const struct sys *sys, int dir, const char *lock_path)
 {
-    if (is_open_here(dir, lock_path)) {
-        return WRITER_LIVE;
-    }
     int fd = file_open(sys, dir, lock_path);
     if (fd < 0) {
         return WRITER_UNKNOWN;

@@ -18,4 +18,9 @@ enum liveness {
 enum liveness liveness_probe(const struct sys *sys, int dir, const char *lock_path,
                              const struct manifest *manifest);
 
+/** True when this process has `<dir>/<lock_path>` open: then its writer is in this
+ * process, and the file must not be probed. A POSIX lock goes with the first descriptor
+ * of its file that its process closes. Looks at every descriptor of the process. */
+bool liveness_is_open_here(int dir, const char *lock_path);
+
 #endif

@@ -263,7 +263,8 @@ static gpufl_status look(struct session *session, struct scan *scan)
     const struct sys *sys = root->engine->config.sys;
     char lock[FACTS_PATH_MAX + LAYOUT_PATH_MAX];
     snprintf(lock, sizeof lock, "%s/%s", session->path, LAYOUT_LOCK);
-    enum liveness before = liveness_probe(sys, root->fd, lock, NULL);
+    bool here = root->engine->config.in_job && liveness_is_open_here(root->fd, lock);
+    enum liveness before = here ? WRITER_LIVE : liveness_probe(sys, root->fd, lock, NULL);
     gpufl_status status = scan_session(sys, root->fd, session->path, session->id, scan);
     if (status == GPUFL_OK && before == WRITER_UNKNOWN && scan->has_manifest) {
         before = liveness_probe(sys, root->fd, lock, &scan->manifest);

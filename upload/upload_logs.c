@@ -201,6 +201,7 @@ static gpufl_status open_engine(struct upload *u, char why[512])
     config.wanted = wanted;
     config.wanted_arg = u;
     config.force = o->force;
+    config.in_job = true;
     config.salvage = !o->leave_unpublished;
     config.spooled = on_spooled;
     config.spooled_arg = u;

@@ -26,6 +26,18 @@ void rig_advance_ms(uint64_t ms)
     clock_ms += ms;
 }
 
+static int64_t wall_step_s;
+
+void rig_step_wall_s(int64_t s)
+{
+    wall_step_s += s;
+}
+
+static int64_t rig_wall_s(void)
+{
+    return sys_real.wall_s() + wall_step_s;
+}
+
 /* ---- the backend ---- */
 
 static struct rig_request *stored_with(struct rig *rig, const struct rig_request *like,
@@ -193,6 +205,7 @@ void rig_open(struct rig *rig)
     memset(rig, 0, sizeof *rig);
     rig_sys = disk_sys;
     rig_sys.now_ms = rig_now_ms;
+    rig_sys.wall_s = rig_wall_s;
     rig->root = dirs_make();
     disk_open(rig->root);
     rig->version_body = "{\"supported\":[\"1\"],\"encodings\":[\"zstd\",\"gzip\"],"

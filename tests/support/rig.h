@@ -82,5 +82,7 @@ char *rig_file(struct rig *rig, const char *path);
 /** The rig's clock; also for other tests. */
 uint64_t rig_now_ms(void);
 void rig_advance_ms(uint64_t ms);
+/** Steps the clock that people read. */
+void rig_step_wall_s(int64_t s);
 
 #endif

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whether a session's writer lives: by its lock, else by its pid; never by a clock. */
+#include "tests/support/check.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "schema/layout.h"
+#include "tests/support/dirs.h"
+#include "tests/support/rig.h"
+#include "upload/liveness.h"
+
+#define ID          "77777777-7777-4777-8777-777777777777"
+#define TWO_DAYS_S  (2 * 24 * 3600)
+#define TWO_DAYS_MS (2ull * 24 * 3600 * 1000)
+
+static void boot_id(char out[40])
+{
+    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "r");
+    assert_non_null(file);
+    assert_non_null(fgets(out, 40, file));
+    out[strcspn(out, "\n")] = '\0';
+    fclose(file);
+}
+
+static enum liveness probe(const char *dir, const struct manifest *manifest)
+{
+    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    enum liveness found = liveness_probe(&sys_real, fd, LAYOUT_LOCK, manifest);
+    close(fd);
+    return found;
+}
+
+/* Another process holds the lock, by POSIX or by OFD. \return its pid. */
+static pid_t holder(const char *dir, int how, int *end)
+{
+    int ready[2];
+    int stop[2];
+    char byte;
+    assert_int_equal(pipe(ready) + pipe(stop), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        char path[600];
+        struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+        snprintf(path, sizeof path, "%s/%s", dir, LAYOUT_LOCK);
+        int fd = open(path, O_RDWR | O_CREAT, 0600);
+        close(stop[1]);
+        _exit(fcntl(fd, how, &lock) < 0 || write(ready[1], "", 1) != 1 ||
+              read(stop[0], &byte, 1) != 0);
+    }
+    close(stop[0]);
+    close(ready[1]);
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    close(ready[0]);
+    *end = stop[1];
+    return pid;
+}
+
+static void a_lock_of_either_kind_is_seen(void **state)
+{
+    (void)state;
+    static const int kinds[] = {F_SETLK, F_OFD_SETLK};
+    for (unsigned i = 0; i < 2; i++) {
+        char *dir = dirs_make();
+        int end;
+        int status;
+        assert_int_equal(probe(dir, NULL), WRITER_UNKNOWN); /* no lock file at all */
+        pid_t pid = holder(dir, kinds[i], &end);
+        assert_int_equal(probe(dir, NULL), WRITER_LIVE);
+        close(end);
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        assert_int_equal(status, 0);
+        assert_int_equal(probe(dir, NULL), WRITER_GONE);
+        dirs_remove(dir);
+    }
+}
+
+/* Where locks do not work (NFS without them, another user's 0600) the pid is left: one
+ * that lives, be it another's by reuse, keeps the session open; a dead one proves
+ * nothing, as it may be of another pid namespace. */
+static void without_a_lock_only_a_living_pid_is_evidence(void **state)
+{
+    (void)state;
+    char *dir = dirs_make();
+    struct manifest manifest = {.pid = getpid()};
+    boot_id(manifest.boot_id);
+    assert_int_equal(probe(dir, &manifest), WRITER_LIVE);
+    strcpy(manifest.boot_id, "of another boot");
+    assert_int_equal(probe(dir, &manifest), WRITER_UNKNOWN);
+    boot_id(manifest.boot_id);
+    manifest.pid = fork();
+    if (manifest.pid == 0) {
+        _exit(0);
+    }
+    waitpid((pid_t)manifest.pid, NULL, 0);
+    assert_int_equal(probe(dir, &manifest), WRITER_UNKNOWN);
+    dirs_remove(dir);
+}
+
+static bool completed(const struct rig *rig)
+{
+    for (unsigned i = 0; i < rig->requests; i++) {
+        if (rig->request[i].kind == TRANSPORT_COMPLETE) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void no_step_of_the_clock_ends_a_live_session(void **state)
+{
+    (void)state;
+    static struct rig rig;
+    struct live_session live;
+    rig_open(&rig);
+    live_open(&live, rig.root, ID);
+    for (int i = 0; i < 3; i++) {
+        static const char *const channel[] = {"device", "scope", "system"};
+        live_line(&live, channel[i], "shutdown", i); /* all ended, but its lock is held */
+    }
+    rig.config.orphan_timeout_ms = 1000;
+    rig_start(&rig);
+    rig_run(&rig, 60000, false);
+    rig_step_wall_s(TWO_DAYS_S);
+    rig_run(&rig, 60000, false);
+    rig_step_wall_s(-2 * TWO_DAYS_S);
+    rig_run(&rig, 60000, false);
+    rig_advance_ms(TWO_DAYS_MS); /* suspended for two days */
+    rig_run(&rig, 60000, false);
+    assert_false(completed(&rig));
+    live_close(&live);
+    rig_run(&rig, 60000, true);
+    assert_true(completed(&rig));
+    rig_close(&rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_lock_of_either_kind_is_seen),
+        cmocka_unit_test(without_a_lock_only_a_living_pid_is_evidence),
+        cmocka_unit_test(no_step_of_the_clock_ends_a_live_session)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
