@@ -76,7 +76,7 @@ collector: ## build the collector alone: a C compiler is enough
 .DEFAULT_GOAL := all
 .PHONY: all agent collector deps demo check check-build check-run check-all lint lint-run layers \
         symbols fuzz fuzz-run bench format install uninstall clean help \
-        coverage soak check-gpu test-fresh FORCE
+        coverage check-e2e check-valgrind soak check-gpu test-fresh FORCE
 
 # ---- rules -------------------------------------------------------------------------------------
 Q   := $(if $(strip $(V)),,@)
@@ -161,6 +161,18 @@ check-all: ## check in release, under ASan and UBSan, and under TSan
 	@$(MAKE) check
 	@$(MAKE) check SAN=address,undefined
 	@$(MAKE) check SAN=thread
+
+check-e2e: ## every fault at full length: 1,000 kills, 10 GiB of backlog, each disk and server (15 min)
+	@packaging/deps.sh build
+	@$(MAKE) $(JOBS) check-build
+	@E2E=full ROUNDS=3000 python3 tests/run.py --build $(B) $(filter $(B)/tests/prop/%,$(UNIT_BINS)) $(E2E)
+
+VALGRINDED = tests/e2e/test_agent.py tests/e2e/test_upload.py tests/e2e/test_layouts.py \
+             tests/e2e/test_salvage.py tests/e2e/test_backend.py tests/e2e/test_two.py
+check-valgrind: ## unit and property tests, and what the main end-to-end tests start, under valgrind
+	@packaging/deps.sh build
+	@$(MAKE) $(JOBS) check-build
+	@VALGRIND=1 ROUNDS=4 python3 tests/run.py --build $(B) $(UNIT_BINS) $(VALGRINDED)
 
 coverage: ## lines that the tests run, a file; fails below 85 % of a folder
 	@rm -rf build/coverage

@@ -25,8 +25,10 @@ KEY = "gpfl_marker_key"
 CHANNELS = ("device", "scope", "system", "sass")
 SANITIZER = [] if BUILD.name in ("release", "coverage") else [
     "-fsanitize=" + BUILD.name.replace("-", ",")]
+VALGRIND = ["valgrind", "-q", "--error-exitcode=99", "--leak-check=full"] \
+    if "VALGRIND" in os.environ else []
 FULL = os.environ.get("E2E") == "full"  # make check-e2e
-SLOW = 4 if SANITIZER else 1
+SLOW = 20 if VALGRIND else 4 if SANITIZER else 1
 
 
 class Failed(Exception):
@@ -69,14 +71,14 @@ class Place:
     def start(self, name, *args, env=None, **more):
         log = self.path / f"{next(self.count)}-{pathlib.Path(name).name}.log"
         with open(log, "wb") as out:
-            process = subprocess.Popen([BUILD / name, *map(str, args)], stdout=out, stderr=out,
+            process = subprocess.Popen([*VALGRIND, BUILD / name, *map(str, args)], stdout=out, stderr=out,
                                        env=environment(env), **more)
         process.log = log
         self.processes.append(process)
         return process
 
     def run(self, name, *args, env=None, timeout=60, **more):
-        return subprocess.run([BUILD / name, *map(str, args)], stdout=subprocess.PIPE,
+        return subprocess.run([*VALGRIND, BUILD / name, *map(str, args)], stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, text=True, errors="replace",
                               timeout=timeout * SLOW,
                               env=environment(env), check=False, **more)

@@ -143,6 +143,26 @@ def files_that_go_or_shrink_while_they_are_read_are_said(place):
     check(not backend.complete(cut.id), "it is not complete")
 
 
+def a_journal_forgets_sessions_that_are_gone(place):
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    writers = []
+    for _ in range(100):
+        writer = Live(place.logs)
+        writer.end()
+        writers.append(writer)
+    equal(lib.upload(place, backend.url).returncode, 0, "upload")
+    journal, = place.logs.glob(".gpufl-agent/*journal")
+    size = journal.read_bytes().rstrip(b"\0")
+    for writer in writers:
+        shutil.rmtree(writer.dir)
+    last = Live(place.logs)
+    last.end()
+    for _ in range(2):  # the first one notices, and what the second one reads is rewritten
+        equal(lib.upload(place, backend.url).returncode, 0, "upload")
+    left = len(journal.read_bytes().rstrip(b"\0"))
+    check(left * 20 < len(size), f"{left} bytes of {len(size)}")
+
+
 def state_that_cannot_be_written_is_said_at_once(place):
     lib.job(place, 0.1)
     agent = lib.agent(place, "http://127.0.0.1:1", "--state-dir=/proc/none")

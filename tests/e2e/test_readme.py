@@ -86,6 +86,21 @@ def the_coverage_page_and_the_tests_agree(place):
         equal(len(_ids(ids)), int(rows), ids)
 
 
+def the_table_of_failures_and_the_tests_agree(place):
+    """Every row is there, and every test that it names."""
+    page = (lib.ROOT / "tests/README.md").read_text()
+    names = set()
+    for path in (lib.ROOT / "tests").rglob("test_*.*"):
+        names |= set(re.findall(r"^def (\w+)\(place\):", path.read_text(), re.M))
+        names |= set(re.findall(r"^static void (\w+)\(void \*\*state\)", path.read_text(), re.M))
+    rows = re.findall(r"^\| ([FT]\d+) \|.*\|([^|]*)\|$", page, re.M)
+    equal([ident for ident, _ in rows],
+          [f"F{n}" for n in range(1, 34)] + [f"T{n}" for n in range(1, 21)], "rows")
+    for ident, tests in rows:
+        for name in re.findall(r"`(\w+)`", tests):
+            check(name in names, f"{ident}: no test is called {name}")
+
+
 def its_commands_exist(place):
     text = (lib.ROOT / "Makefile").read_text()
     for target in re.findall(r"^make ([a-z-]+)", README, re.M):

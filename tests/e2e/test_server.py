@@ -4,6 +4,9 @@ import concurrent.futures
 import email.utils
 import os
 import random
+import shutil
+import ssl
+import subprocess
 import sys
 import time
 
@@ -180,6 +183,36 @@ def one_batch_that_always_fails_stands_in_nobodys_way(place):
         until(lambda: backend.complete(bad.name), "once it is taken all is well", 60)
         agent.terminate()
     lib.same(backend, bad)
+
+
+def a_name_that_does_not_resolve_is_tried_again(place):
+    lib.job(place, 0.1)
+    agent = lib.agent(place, "http://no-such-host.invalid", "--drain-timeout=100ms")
+    until(lambda: "resolve" in agent.log.read_text(), "it is said")
+    check(agent.poll() is None, "it goes on")
+    agent.terminate()
+    equal(agent.wait(20 * lib.SLOW), 0, "exit code")
+
+
+def a_certificate_that_nobody_signed_is_refused_and_nothing_is_lost(place):
+    if not shutil.which("openssl"):
+        return
+    session = lib.job(place, 0.1)
+    pem = place.path / "own.pem"
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1",
+                    "-subj", "/CN=localhost", "-keyout", pem, "-out", pem.with_suffix(".crt")],
+                   check=True, capture_output=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(pem.with_suffix(".crt"), pem)
+    with sink.Sink(declare=True) as s:
+        s.server.socket = context.wrap_socket(s.server.socket, server_side=True)
+        done = lib.upload(place, s.url.replace("http:", "https:"), "--retries", "1")
+        equal(done.returncode, 2, "exit code")
+        check("certificate" in done.result["message"], done.result["message"])
+        equal(s.requests, [], "requests, and so keys, that it saw")
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    equal(lib.upload(place, backend.url).returncode, 0, "elsewhere")
+    lib.same(backend, session)
 
 
 if __name__ == "__main__":
