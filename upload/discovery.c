@@ -26,6 +26,7 @@ static void found(struct root *root, const char *path)
     if (session) {
         root->change_stamp += !session->watched;
         session->present = true;
+        session->gone = false;
         session_mark(session);
     }
 }
@@ -118,7 +119,7 @@ static bool has_unsettled(const struct session *session)
 static void forget_absent(struct root *root)
 {
     for (struct session *s = root->sessions; s; s = s->next) {
-        if (s->present || s->streams == 0) {
+        if (s->present || s->gone || s->streams == 0) {
             continue;
         }
         if (s->state != SESSION_DONE && has_unsettled(s)) {
@@ -142,6 +143,7 @@ static void forget_absent(struct root *root)
             s->stream[i]->drained = true;
         }
         root->change_stamp++;
+        s->gone = true;
         s->held = true; /* nothing is read of it; it stays as an empty shell */
         s->looked = false;
     }

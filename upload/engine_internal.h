@@ -82,6 +82,7 @@ struct session {
     bool wanted;      /**< to be uploaded */
     bool watched;     /**< the watcher was told */
     bool present;     /**< seen by the last scan of the root */
+    bool gone;        /**< its directory is, and the journal knows */
     bool looked;      /**< layout and streams are known */
     bool writer_gone; /**< probed before the last scan */
     bool writer_unknown;

@@ -12,7 +12,7 @@
 #include "schema/layout.h"
 #include "tests/support/dirs.h"
 #include "tests/support/rig.h"
-#include "upload/liveness.h"
+#include "upload/engine_internal.h"
 
 #define ID          "77777777-7777-4777-8777-777777777777"
 #define TWO_DAYS_S  (2 * 24 * 3600)
@@ -138,11 +138,42 @@ static void no_step_of_the_clock_ends_a_live_session(void **state)
     rig_close(&rig);
 }
 
+static void a_vanished_session_is_forgotten_once(void **state)
+{
+    (void)state;
+    static struct rig rig;
+    struct live_session live;
+    rig_open(&rig);
+    live_open(&live, rig.root, ID);
+    live_line(&live, "scope", "x", 1);
+    rig_start(&rig);
+    rig_run(&rig, 20000, false);
+    const struct journal *journal = rig.engine->root[0]->journal;
+    dirs_remove(strdup(live.dir));
+    uint64_t before = journal_last(journal);
+    rig_run(&rig, 20000, false);
+    assert_true(journal_last(journal) == before + 1);
+    rig_run(&rig, 3600 * 1000, false);
+    assert_true(journal_last(journal) == before + 1);
+    live_close(&live);
+    live_open(&live, rig.root, ID); /* and when it is back it goes on where it was */
+    live_line(&live, "scope", "x", 1);
+    live_line(&live, "scope", "x", 2);
+    rig_run(&rig, 20000, false);
+    char *stored = rig_stored(&rig, ID, "scope");
+    assert_true(journal_last(journal) > before + 1);
+    assert_non_null(strstr(stored, "\"n\":2}"));
+    free(stored);
+    live_close(&live);
+    rig_close(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_lock_of_either_kind_is_seen),
         cmocka_unit_test(without_a_lock_only_a_living_pid_is_evidence),
-        cmocka_unit_test(no_step_of_the_clock_ends_a_live_session)};
+        cmocka_unit_test(no_step_of_the_clock_ends_a_live_session),
+        cmocka_unit_test(a_vanished_session_is_forgotten_once)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
