@@ -68,16 +68,16 @@ static struct journal *open_journal(struct place *p, struct seen *seen)
     return journal;
 }
 
-/* A journal of five records; its bytes, malloc'd. */
-static unsigned char *five_records(struct place *p, size_t *len)
+/* A journal of \p count records; its bytes, malloc'd. */
+static unsigned char *records(struct place *p, int count, size_t *len)
 {
     struct seen seen;
     char path[512];
     struct journal *journal = open_journal(p, &seen);
     assert_true(journal_is_new(journal));
     assert_int_equal(journal_rewrite(journal, no_state, NULL), GPUFL_OK);
-    for (int i = 0; i < 5; i++) {
-        char text[16];
+    for (int i = 0; i < count; i++) {
+        char text[24];
         snprintf(text, sizeof text, "record %d", i);
         assert_true(journal_append(journal, FACT_DONE, text, strlen(text)) > 0);
     }
@@ -102,7 +102,7 @@ static void records_come_back_in_order(void **state)
     struct seen seen;
     size_t len;
     open_place(&p);
-    free(five_records(&p, &len));
+    free(records(&p, 5, &len));
     struct journal *journal = open_journal(&p, &seen);
     assert_false(journal_is_new(journal) || journal_was_damaged(journal));
     assert_int_equal(seen.count, 5);
@@ -131,7 +131,7 @@ static void a_torn_tail_is_cut_at_every_byte(void **state)
     size_t best = 0;
     bool damaged;
     open_place(&p);
-    unsigned char *data = five_records(&p, &len);
+    unsigned char *data = records(&p, 5, &len);
     for (size_t cut = 0; cut < 600; cut++) {
         unsigned char *copy =
             malloc(cut ? cut : 1); /* exact size: a sanitizer sees over-reads */
@@ -157,7 +157,7 @@ static void a_flipped_byte_costs_one_record_at_most(void **state)
     size_t len;
     bool damaged;
     open_place(&p);
-    unsigned char *data = five_records(&p, &len);
+    unsigned char *data = records(&p, 5, &len);
     size_t header = 24 + 16; /* and the root's name */
     for (size_t at = header; at < header + 5 * 40 && at < len; at++) {
         data[at] ^= 0x55;
@@ -165,6 +165,43 @@ static void a_flipped_byte_costs_one_record_at_most(void **state)
         assert_in_range(count, 4, 5);
         data[at] ^= 0x55;
     }
+    free(data);
+    close_place(&p);
+}
+
+static void count_one(void *arg, const struct journal_record *record)
+{
+    (void)record;
+    ++*(int *)arg;
+}
+
+static void a_zeroed_page_costs_its_own_records(void **state)
+{
+    (void)state;
+    enum { PAGE = 4096, RECORDS = 500, A_PAGE = PAGE / 40 + 2 };
+    struct place p;
+    size_t len;
+    size_t end;
+    uint64_t last;
+    bool damaged;
+    open_place(&p);
+    unsigned char *data = records(&p, RECORDS, &len);
+    for (size_t at = PAGE; at + PAGE <= len && at < RECORDS * 40; at += PAGE) {
+        unsigned char page[PAGE];
+        int found = 0;
+        memcpy(page, data + at, PAGE);
+        memset(data + at, 0, PAGE);
+        assert_int_equal(
+            journal_parse(data, len, count_one, &found, &end, &last, &damaged), GPUFL_OK);
+        assert_in_range(found, RECORDS - A_PAGE, RECORDS - 1);
+        assert_true(damaged || at + PAGE > RECORDS * 40);
+        memcpy(data + at, page, PAGE);
+    }
+    memset(data, 0,
+           PAGE); /* without its head it is none: what it held comes from elsewhere */
+    assert_int_equal(
+        journal_parse(data, len, count_one, &(int){0}, &end, &last, &damaged),
+        GPUFL_ERR_FORMAT);
     free(data);
     close_place(&p);
 }
@@ -177,7 +214,7 @@ static void a_damaged_journal_is_kept_aside_and_goes_on(void **state)
     size_t len;
     char path[512];
     open_place(&p);
-    unsigned char *data = five_records(&p, &len);
+    unsigned char *data = records(&p, 5, &len);
     data[24 + 16 + 40 + 30] ^= 0xff; /* in the second record */
     snprintf(path, sizeof path, "%s/journal", p.dir);
     int fd = open(path, O_WRONLY);
@@ -203,7 +240,7 @@ static void a_newer_format_is_refused_and_left_alone(void **state)
     char path[512];
     struct journal *journal;
     open_place(&p);
-    unsigned char *data = five_records(&p, &len);
+    unsigned char *data = records(&p, 5, &len);
     data[8] = 2;
     snprintf(path, sizeof path, "%s/journal", p.dir);
     int fd = open(path, O_WRONLY);
@@ -336,6 +373,7 @@ int main(void)
         cmocka_unit_test(records_come_back_in_order),
         cmocka_unit_test(a_torn_tail_is_cut_at_every_byte),
         cmocka_unit_test(a_flipped_byte_costs_one_record_at_most),
+        cmocka_unit_test(a_zeroed_page_costs_its_own_records),
         cmocka_unit_test(a_damaged_journal_is_kept_aside_and_goes_on),
         cmocka_unit_test(a_newer_format_is_refused_and_left_alone),
         cmocka_unit_test(after_a_failed_sync_nothing_counts_until_it_is_written_anew),
