@@ -65,7 +65,7 @@ static gpufl_status open_transport(struct loop *loop, char why[512])
     const struct options *o = loop->options;
     char hostname[128] = "";
     char path[256];
-    char detail[256];
+    char detail[256] = "";
     if (gethostname(hostname, sizeof hostname - 1) < 0 || !layout_name_ok(hostname)) {
         hostname[0] = '\0';
     }

@@ -15,7 +15,8 @@ import time
 
 AT_ONCE = 3  # they mostly wait: a fifth of two cores with two of them at once
 TIMEOUT_S = 900 if {"E2E", "VALGRIND"} & set(os.environ) else 240
-VALGRIND = ["valgrind", "-q", "--error-exitcode=99", "--leak-check=full"]
+VALGRIND = ["valgrind", "-q", "--error-exitcode=99", "--leak-check=full",
+            "--errors-for-leak-kinds=definite", "--show-leak-kinds=definite"]
 
 
 def counts(program, text):

@@ -25,7 +25,8 @@ KEY = "gpfl_marker_key"
 CHANNELS = ("device", "scope", "system", "sass")
 SANITIZER = [] if BUILD.name in ("release", "coverage") else [
     "-fsanitize=" + BUILD.name.replace("-", ",")]
-VALGRIND = ["valgrind", "-q", "--error-exitcode=99", "--leak-check=full"] \
+VALGRIND = ["valgrind", "-q", "--error-exitcode=99", "--leak-check=full",
+            "--errors-for-leak-kinds=definite", "--show-leak-kinds=definite"] \
     if "VALGRIND" in os.environ else []
 FULL = os.environ.get("E2E") == "full"  # make check-e2e
 SLOW = 20 if VALGRIND else 4 if SANITIZER else 1

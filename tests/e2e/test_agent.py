@@ -30,7 +30,7 @@ def lines_are_stored_while_the_job_runs_and_the_end_is_reported(place):
     """S2-11."""
     backend = lib.Backend(place, "--api-key", lib.KEY)
     lib.agent(place, backend.url)
-    process, session = recording(place, 3)
+    process, session = recording(place, 3 * lib.SLOW)
     first = until(lambda: lines(backend, session), "first lines")
     until(lambda: lines(backend, session) > first + 5, "more lines, live")
     check(process.poll() is None, "the job still runs")
@@ -190,6 +190,8 @@ def a_new_token_in_the_file_is_used_after_a_401(place):
 
 
 def a_token_on_the_command_line_is_wiped(place):
+    if lib.VALGRIND:
+        return  # it has the arguments, too
     with sink.Sink() as s:
         process = place.start("gpufl-agent", f"--folder={place.logs}", f"--host={s.url}",
                               f"--token={lib.KEY}")
