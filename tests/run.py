@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs test programs two at a time and counts. Usage: run.py --build DIR PROGRAM…
+"""Runs test programs, some at a time, and counts. Usage: run.py --build DIR PROGRAM…
 
 C tests are cmocka programs, Python tests print `ok NAME` and `FAIL NAME`. The output of a
 program is shown only when something in it failed. Closes with `N passed, N failed`.
@@ -13,7 +13,8 @@ import subprocess
 import sys
 import time
 
-AT_ONCE = 3  # they mostly wait: a fifth of two cores with two of them at once
+AT_ONCE = 3          # they mostly wait: a fifth of two cores with two of them at once
+AT_ONCE_RELEASE = 4  # and a build without a sanitizer needs less
 TIMEOUT_S = 900 if {"E2E", "VALGRIND"} & set(os.environ) else 240
 VALGRIND = ["valgrind", "-q", "--error-exitcode=99", "--leak-check=full",
             "--errors-for-leak-kinds=definite", "--show-leak-kinds=definite"]
@@ -59,7 +60,8 @@ def main():
     programs = sorted(arguments.programs,
                       key=lambda p: (not p.endswith(".py"), -os.path.getsize(p)))
     total_passed = total_failed = 0
-    with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+    with concurrent.futures.ThreadPoolExecutor(
+            AT_ONCE_RELEASE if arguments.build.endswith("release") else AT_ONCE) as pool:
         jobs = [pool.submit(run, p, arguments.build) for p in programs]
         for job in concurrent.futures.as_completed(jobs):
             program, passed, failed, text, seconds = job.result()
