@@ -39,7 +39,7 @@ static const char usage[] =
     "\n"
     "Exit: 0 all sent or nothing to send; 1 something is left, held or refused; 2 wrong "
     "use,\n"
-    "refused key or no contact with the backend. Nothing is ever deleted.\n";
+    "refused key or no contact with the backend. No window or log is deleted.\n";
 
 struct arguments {
     struct gpufl_upload_options options;

@@ -8,6 +8,10 @@
 #include <zlib.h>
 #include <zstd.h>
 
+#include "upload/base/file.h"
+
+#define MEASURE_CHUNK_BYTES 65536u
+
 /* RFC 9659 caps a zstd window in HTTP at 8 MiB. */
 #define HTTP_WINDOW_LOG_MAX 23
 
@@ -146,4 +150,17 @@ uint32_t encode_library_version(enum codec codec)
 uint32_t encode_crc32(uint32_t crc, const void *data, size_t len)
 {
     return (uint32_t)crc32_z(crc, data, len);
+}
+
+gpufl_status encode_measure(const struct sys *sys, int fd, uint64_t *bytes, uint32_t *crc)
+{
+    unsigned char chunk[MEASURE_CHUNK_BYTES];
+    ssize_t n;
+    *bytes = 0;
+    *crc = 0;
+    while ((n = file_pread_full(sys, fd, chunk, sizeof chunk, (off_t)*bytes)) > 0) {
+        *crc = encode_crc32(*crc, chunk, (size_t)n);
+        *bytes += (uint64_t)n;
+    }
+    return n == 0 ? GPUFL_OK : GPUFL_ERR_IO;
 }

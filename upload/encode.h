@@ -9,6 +9,8 @@
 
 #include <gpufl/status.h>
 
+#include "upload/base/sys.h"
+
 enum codec { CODEC_NONE = 0, CODEC_GZIP = 1, CODEC_ZSTD = 2 };
 
 /** Contexts reused from frame to frame. */
@@ -34,5 +36,9 @@ uint32_t encode_library_version(enum codec codec);
 
 /** CRC-32 (zlib's) of \p len bytes, continuing \p crc (0 at the start). */
 uint32_t encode_crc32(uint32_t crc, const void *data, size_t len);
+
+/** Size and CRC-32 of a whole file. \return GPUFL_OK or GPUFL_ERR_IO. */
+GPUFL_MUST gpufl_status encode_measure(const struct sys *sys, int fd, uint64_t *bytes,
+                                       uint32_t *crc);
 
 #endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the engine's parts share. Included by engine.c, root.c, session.c, offer.c,
- * settle.c and origin.c only. */
+/* What the engine's parts share: the files named below, and tests. */
 #ifndef GPUFL_UPLOAD_ENGINE_INTERNAL_H
 #define GPUFL_UPLOAD_ENGINE_INTERNAL_H
 

@@ -17,8 +17,6 @@
 #include "upload/gz_file.h"
 #include "upload/identity.h"
 
-#define CHUNK_BYTES 32768u
-
 gpufl_status salvage_check(const struct salvage_place *place, int dir, const char *name)
 {
     int fd = file_open(place->sys, dir, name);
@@ -57,19 +55,6 @@ enum salvage_result salvage_compress(const struct salvage_place *place,
     return good ? SALVAGE_STEP : SALVAGE_FAILED;
 }
 
-static bool measure(const struct sys *sys, int fd, uint64_t *bytes, uint32_t *crc)
-{
-    unsigned char chunk[CHUNK_BYTES];
-    ssize_t n;
-    *bytes = 0;
-    *crc = 0;
-    while ((n = file_pread_full(sys, fd, chunk, sizeof chunk, (off_t)*bytes)) > 0) {
-        *crc = encode_crc32(*crc, chunk, (size_t)n);
-        *bytes += (uint64_t)n;
-    }
-    return n == 0;
-}
-
 static bool write_sidecar(const struct salvage_place *place, int session,
                           const char *channel, uint32_t number, uint64_t bytes,
                           uint32_t crc)
@@ -105,7 +90,8 @@ static enum salvage_result ensure_sidecar(const struct salvage_place *place, int
     struct sidecar sidecar;
     uint64_t bytes;
     uint32_t crc;
-    if (place->sys->fsync(fd) < 0 || !measure(place->sys, fd, &bytes, &crc)) {
+    if (place->sys->fsync(fd) < 0 ||
+        encode_measure(place->sys, fd, &bytes, &crc) != GPUFL_OK) {
         return SALVAGE_FAILED;
     }
     layout_sidecar(name, channel, number);

@@ -9,8 +9,6 @@
 #include "upload/base/file.h"
 #include "upload/engine_internal.h"
 
-#define CRC_CHUNK_BYTES 65536u
-
 static const char *channel_of(const struct stream *st)
 {
     return st->session->root->channel_name[st->channel];
@@ -49,21 +47,16 @@ static gpufl_status check_payload(const struct sys *sys, int fd,
                                   const struct sidecar *sidecar)
 {
     struct stat st;
-    unsigned char chunk[CRC_CHUNK_BYTES];
-    uint32_t crc = 0;
+    uint64_t bytes;
+    uint32_t crc;
     if (fstat(fd, &st) < 0) {
         return GPUFL_ERR_IO;
     }
     if ((uint64_t)st.st_size != sidecar->payload_bytes) {
-        return GPUFL_ERR_FORMAT;
+        return GPUFL_ERR_FORMAT; /* told without reading it */
     }
-    for (off_t at = 0; at < st.st_size;) {
-        ssize_t n = file_pread_full(sys, fd, chunk, sizeof chunk, at);
-        if (n <= 0) {
-            return GPUFL_ERR_IO;
-        }
-        crc = encode_crc32(crc, chunk, (size_t)n);
-        at += n;
+    if (encode_measure(sys, fd, &bytes, &crc) != GPUFL_OK) {
+        return GPUFL_ERR_IO;
     }
     return crc == sidecar->payload_crc32 ? GPUFL_OK : GPUFL_ERR_FORMAT;
 }

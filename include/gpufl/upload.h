@@ -115,7 +115,8 @@ struct gpufl_upload_result {
 /** Uploads and returns within the budget. What was acknowledged is remembered durably, so
  * a later call, or gpufl-agent, goes on where this one stopped. If an uploader serves the
  *  directory already, waits within the budget until what was there at the call is
- * settled. Never ends the process, never touches a signal handler, deletes nothing.
+ * settled. Never ends the process, never touches a signal handler, deletes nothing
+ * but what it has published from a crashed writer's `.tmp` (see leave_unpublished).
  * Thread-safe. \p result may be NULL. \return GPUFL_OK: all sent, or nothing to send, or
  * gpufl is switched off (one warning); GPUFL_PARTIAL: something is left or refused;
  * GPUFL_ERR_AUTH: 401 or 403; GPUFL_ERR_CONTACT: no answer at all; GPUFL_BUSY: another

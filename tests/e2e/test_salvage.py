@@ -126,7 +126,8 @@ def a_payload_that_vanished_unsent_is_not_passed_over(place):
     for channel in writer.channels:
         writer.line(channel)
         writer.rotate(channel)
-    (writer.dir / "scope.1.log.gz").unlink()   # no marker of another agent beside it
+    (writer.dir / "scope.1.log.gz").unlink()   # and no agent's marker with its id beside it
+    (writer.dir / ".gpufl-window-ack.scope.1").write_text(f"{writer.id}\n")
     (writer.dir / "system.1.log.gz").unlink()  # delivered and deleted by another agent
     side = json.loads((writer.dir / ".gpufl-window.system.1.json").read_text())
     (writer.dir / ".gpufl-window-ack.system.1").write_text(side["window_id"] + "\n")
