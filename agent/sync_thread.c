@@ -2,7 +2,6 @@
 /* One thread, one list of jobs. */
 #include "agent/sync_thread.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -36,7 +35,7 @@ static void *run(void *arg)
 {
     struct sync_thread *t = arg;
     for (struct sync_job *job; (job = take(t));) {
-        job->error = t->sys->fdatasync(job->fd) < 0 ? errno : 0;
+        job->error = sync_now(t->sys, job);
         /* Pairs with the journal's acquire; the job may be reused right after it. */
         atomic_store_explicit(&job->finished, true, memory_order_release);
         pthread_mutex_lock(&t->lock);

@@ -13,6 +13,7 @@
 #define FLUSH_INTERVAL_MS   500u
 #define REQUESTS_PER_SECOND 50u
 #define RESCAN_INTERVAL_MS  10000u
+#define JOURNAL_BYTES       (512u << 10)
 #define ZSTD_LEVEL          1
 #define GZIP_LEVEL          6
 
@@ -27,6 +28,7 @@ void engine_config_default(struct engine_config *config)
         .max_batch_lines = PROTOCOL_MAX_LINES,
         .zstd_level = ZSTD_LEVEL,
         .rescan_interval_ms = RESCAN_INTERVAL_MS,
+        .journal_bytes = JOURNAL_BYTES,
         .program = "gpufl",
     };
 }
@@ -147,21 +149,16 @@ static bool take_replies(struct engine *engine, uint64_t now_ms)
     return any;
 }
 
-/* A journal that broke is written anew before anything else happens. */
-static void mend_journal(struct root *root, uint64_t now_ms)
+/* What is on disk now may be sent; a journal that broke is written anew. */
+static void pump_journals(struct engine *engine, uint64_t now_ms)
 {
-    journal_pump(root->journal);
-    bool broken = journal_broken(root->journal);
-    if (!broken && !journal_wants_rewrite(root->journal)) {
-        return;
-    }
-    if (broken && now_ms < root->journal_retry_ms) {
-        return;
-    }
-    if (root_rewrite(root) != GPUFL_OK) {
-        root->journal_retry_ms = now_ms + JOURNAL_RETRY_MS;
-    } else if (broken) {
-        log_info(root->engine->config.log, "journal.mended", "root=%s", root->path);
+    for (unsigned i = 0; i < engine->roots; i++) {
+        struct root *root = engine->root[i];
+        journal_pump(root->journal);
+        if (journal_broken(root->journal) && now_ms >= root->journal_retry_ms) {
+            root->journal_retry_ms = now_ms + JOURNAL_RETRY_MS;
+            journal_mend(root->journal);
+        }
     }
 }
 
@@ -294,15 +291,11 @@ uint64_t engine_turn(struct engine *engine)
     rescan_due(engine, now_ms);
     do {
         again = take_replies(engine, now_ms);
-        for (unsigned i = 0; i < engine->roots; i++) {
-            mend_journal(engine->root[i], now_ms);
-        }
+        pump_journals(engine, now_ms);
         look_at_dirty(engine, now_ms);
         origin_probe(engine, now_ms);
         offers_make(engine, now_ms);
-        for (unsigned i = 0; i < engine->roots; i++) {
-            journal_pump(engine->root[i]->journal); /* inline syncs are done now */
-        }
+        pump_journals(engine, now_ms); /* inline syncs are done now */
         offers_send(engine, now_ms);
         complete_sessions(engine, now_ms);
         again = again || engine->dirty;

@@ -65,6 +65,7 @@ struct engine_config {
     uint64_t
         orphan_timeout_ms; /**< 0 = a writer that cannot be probed is never given up */
     uint64_t rescan_interval_ms;
+    uint64_t journal_bytes; /**< written anew when larger, and four times its state */
     /** Which files go once the backend has acknowledged them as stored. */
     enum engine_delete delete_acked;
     bool skip_on_quota; /**< treat 402 as the JVM agent does: drop the range, counted */

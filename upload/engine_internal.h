@@ -135,8 +135,11 @@ struct root {
         cursor_stale; /**< sessions were completed that the upload cursor does not name */
 };
 
+/** Of an offer whose record no journal took: the next rewrite gives it another. */
+#define TICKET_NEVER UINT64_MAX
+
 enum offer_state {
-    OFFER_SYNCING, /**< its record is not on disk yet */
+    OFFER_SYNCING, /**< its record is not on disk yet as the offer is now */
     OFFER_WAITING, /**< may be sent from retry_at_ms on */
     OFFER_IN_FLIGHT,
 };
@@ -208,7 +211,6 @@ struct engine {
 gpufl_status root_open(struct engine *engine, const char *path,
                        const struct engine_channels *channels, struct root **out,
                        char why[512]);
-gpufl_status root_rewrite(struct root *root);
 void root_close(struct root *root);
 struct session *root_session(struct root *root, const char *path, bool create);
 /** Index of a channel's name in the root; -1 when there are too many. */

@@ -14,26 +14,34 @@
 #include "upload/base/bytes.h"
 #include "upload/base/crc32c.h"
 #include "upload/base/file.h"
+#include "upload/journal_file.h"
 #include "upload/journal_format.h"
 
-#define GROW_BYTES        (256u << 10)
-#define MAX_FILE_BYTES    (1u << 30)
-#define REWRITE_MIN_BYTES (512u << 10)
+#define MAX_FILE_BYTES (1u << 30)
+
+/* What the sync under way is for. */
+enum sync_step {
+    SYNC_NONE,
+    SYNC_RECORDS,   /* of the journal as it stands */
+    SYNC_NEW_FILE,  /* of the one that is to take its place */
+    SYNC_DIRECTORY, /* after it took the place */
+};
 
 struct journal {
     struct journal_config config;
     char *name;
     char *root;
-    int fd;
+    struct journal_file file;
+    struct journal_file old; /* still the valid one while the new one is being synced */
     uint32_t generation;
-    uint64_t at;       /* where the next record goes */
-    uint64_t reserved; /* bytes allocated */
     uint64_t after_rewrite;
     uint64_t last; /* last number given out */
     uint64_t durable;
-    uint64_t syncing; /* what the sync under way will make durable; 0 = none */
+    uint64_t syncing; /* what the sync under way makes durable */
+    enum sync_step step;
     struct sync_job job;
     bool broken;
+    bool mending; /* it was broken and is being written anew */
     bool damaged;
     bool is_new;
 };
@@ -93,39 +101,9 @@ static gpufl_status load(struct journal *j, journal_replay_fn replay, void *arg)
 
 /* ---- writing ---------------------------------------------------------------------- */
 
-static int reserve_space(struct journal *j, size_t more)
-{
-    if (j->at + more <= j->reserved) {
-        return 0;
-    }
-    /* Space is taken ahead, so that a sync writes no metadata and a full disk is met
-     * here. A file system without fallocate just grows. */
-    uint64_t want = j->at + more + GROW_BYTES;
-    int rc = posix_fallocate(j->fd, 0, (off_t)want);
-    if (rc != 0 && rc != EOPNOTSUPP && rc != EINVAL) {
-        errno = rc;
-        return -1;
-    }
-    j->reserved = want;
-    return 0;
-}
-
-static int write_at_end(struct journal *j, const void *data, size_t len)
-{
-    if (j->fd < 0) {
-        return 0; /* in memory */
-    }
-    if (reserve_space(j, len) < 0 ||
-        file_pwrite_all(j->config.sys, j->fd, data, len, (off_t)j->at) < 0) {
-        return -1;
-    }
-    j->at += len;
-    return 0;
-}
-
 static void break_it(struct journal *j, const char *what, int error)
 {
-    if (!j->broken) {
+    if (!j->broken && !j->mending) {
         log_error(j->config.log, "journal.broken",
                   "root=%s op=%s reason=\"%s\" note=\"nothing is sent until it can be "
                   "written again\"",
@@ -136,108 +114,184 @@ static void break_it(struct journal *j, const char *what, int error)
 
 uint64_t journal_append(struct journal *j, uint32_t type, const void *payload, size_t len)
 {
-    unsigned char record[JOURNAL_FRAME_BYTES + JOURNAL_MAX_PAYLOAD] = {0};
+    unsigned char record[JOURNAL_RECORD_MAX];
     if (j->broken || len > JOURNAL_MAX_PAYLOAD) {
         return 0;
     }
-    struct journal_frame f = {.len = (uint32_t)len, .type = type, .number = j->last + 1};
-    struct bytes b = {.at = record, .left = JOURNAL_FRAME_BYTES};
-    bytes_put_uint(&b, JOURNAL_FRAME_MAGIC, 4);
-    bytes_put_uint(&b, f.len, 4);
-    bytes_put_uint(&b, f.number, 8);
-    bytes_put_uint(&b, journal_frame_crc(&f, payload), 4);
-    bytes_put_uint(&b, type, 4);
-    memcpy(record + JOURNAL_FRAME_BYTES, payload, len);
-    if (write_at_end(j, record, JOURNAL_FRAME_BYTES + journal_padded(len)) < 0) {
+    size_t record_len = journal_put_record(record, j->last + 1, type, payload, len);
+    if (journal_file_append(j->config.sys, &j->file, record, record_len) < 0) {
         break_it(j, "write", errno);
         return 0;
     }
-    if (j->fd < 0) {
+    if (j->step == SYNC_NEW_FILE &&
+        journal_file_append(j->config.sys, &j->old, record, record_len) < 0) {
+        journal_file_close(
+            &j->old); /* a process that dies now has not settled what it settles */
+    }
+    if (j->file.fd < 0) {
         j->durable = j->last + 1;
     }
     return ++j->last;
 }
 
-static int write_header(struct journal *j)
+/* ---- syncing and writing anew ------------------------------------------------------ */
+
+static void name_of_new(const struct journal *j, char name[300])
 {
-    unsigned char header[JOURNAL_HEADER_BYTES + JOURNAL_ROOT_MAX + 8] = {0};
-    size_t root_len = strlen(j->root);
-    struct bytes b = {.at = header, .left = sizeof header};
-    bytes_put(&b, JOURNAL_FILE_MAGIC, 8);
-    bytes_put_uint(&b, JOURNAL_FORMAT_VERSION, 4);
-    bytes_put_uint(&b, j->generation, 4);
-    bytes_put_uint(&b, root_len, 4);
-    uint32_t crc = crc32c(crc32c(0, header, JOURNAL_HEADER_BYTES - 4), j->root, root_len);
-    bytes_put_uint(&b, crc, 4);
-    bytes_put(&b, j->root, root_len);
-    return b.bad
-               ? -1
-               : write_at_end(j, header, JOURNAL_HEADER_BYTES + journal_padded(root_len));
+    snprintf(name, 300, "%s.new", j->name);
 }
 
-static void wait_for_sync(struct journal *j)
+static void start_sync(struct journal *j, enum sync_step step, int fd)
 {
-    if (j->syncing) {
-        j->config.syncer.finish(j->config.syncer.self, &j->job);
-    }
-    j->syncing = 0;
+    j->step = step;
+    j->job.fd = fd;
+    j->job.whole = step != SYNC_RECORDS;
+    j->job.error = 0;
+    atomic_store_explicit(&j->job.finished, false, memory_order_relaxed);
+    j->config.syncer.start(j->config.syncer.self, &j->job);
 }
 
-gpufl_status journal_rewrite(struct journal *j, void (*state)(void *arg), void *arg)
+/* The old file stays the journal; the next try begins anew. */
+static void abandon_new(struct journal *j, const char *what, int error)
 {
-    const struct sys *sys = j->config.sys;
+    break_it(j, what, error);
+    journal_file_close(&j->file);
+    j->file = j->old;
+    j->old.fd = -1;
+}
+
+/* The new file is on disk whole: it takes the place of the old one. */
+static void put_in_place(struct journal *j)
+{
     char temp[300];
-    snprintf(temp, sizeof temp, "%s.new", j->name);
-    wait_for_sync(j);
-    if (j->fd >= 0) {
-        close(j->fd);
-        j->fd = -1;
+    name_of_new(j, temp);
+    if (j->broken) {
+        abandon_new(j, "write", 0); /* a record did not fit in; said when that was */
+    } else if (j->config.sys->renameat(j->config.dir, temp, j->config.dir, j->name) < 0) {
+        abandon_new(j, "rename", errno);
+    } else {
+        journal_file_close(&j->old);
+        start_sync(j, SYNC_DIRECTORY, j->config.dir);
     }
+}
+
+static void say_mended(struct journal *j)
+{
+    if (j->mending && !j->broken) {
+        log_info(j->config.log, "journal.mended", "root=%s", j->root);
+        j->mending = false;
+    }
+}
+
+/* The sync under way, if it is over. \return false when there is none or it is not. */
+static bool take_sync(struct journal *j)
+{
+    enum sync_step step = j->step;
+    if (step == SYNC_NONE ||
+        !atomic_load_explicit(&j->job.finished, memory_order_acquire)) {
+        return false;
+    }
+    j->step = SYNC_NONE;
+    if (j->job.error && step == SYNC_NEW_FILE) {
+        abandon_new(j, "sync", j->job.error);
+    } else if (j->job.error) {
+        break_it(j, "sync", j->job.error);
+    } else if (step == SYNC_NEW_FILE) {
+        put_in_place(j);
+    } else {
+        j->durable = j->syncing;
+    }
+    if (step == SYNC_DIRECTORY) {
+        say_mended(j);
+    }
+    return true;
+}
+
+/* From here on records go into the new file and, as the old one is what a process that
+ * starts now would read, into that one too. */
+static void begin_rewrite(struct journal *j)
+{
+    char temp[300];
+    unsigned char start[JOURNAL_START_MAX];
+    name_of_new(j, temp);
+    j->mending = j->mending || j->broken;
     j->broken = false;
-    j->at = j->reserved = 0;
+    if (j->mending) {
+        journal_file_close(
+            &j->file); /* records behind a hole would be read as if there was none */
+    }
+    j->old = j->file;
+    j->file = (struct journal_file){.fd = -1};
     j->generation++;
     if (j->config.dir < 0) {
-        state(arg);
+        j->config.state(j->config.arg);
         j->durable = j->last;
-        return GPUFL_OK;
+        say_mended(j);
+        return;
     }
-    j->fd = sys->open_beneath(j->config.dir, temp, O_RDWR | O_CREAT | O_TRUNC, 0600);
-    if (j->fd < 0 || write_header(j) < 0) {
-        break_it(j, "open", errno);
-        return GPUFL_ERR_IO;
+    j->file.fd = j->config.sys->open_beneath(j->config.dir, temp,
+                                             O_RDWR | O_CREAT | O_TRUNC, 0600);
+    size_t len = journal_put_start(start, j->generation, j->root);
+    if (j->file.fd < 0 || journal_file_append(j->config.sys, &j->file, start, len) < 0) {
+        abandon_new(j, "open", errno);
+        return;
     }
-    state(arg);
-    if (j->broken || sys->fsync(j->fd) < 0 ||
-        sys->renameat(j->config.dir, temp, j->config.dir, j->name) < 0 ||
-        sys->fsync(j->config.dir) < 0) {
-        break_it(j, "rewrite", errno);
-        return GPUFL_ERR_IO;
+    j->config.state(j->config.arg);
+    if (j->broken) {
+        abandon_new(j, "write", 0);
+        return;
     }
-    j->durable = j->last;
-    j->after_rewrite = j->at;
-    return GPUFL_OK;
+    j->after_rewrite = j->file.at;
+    j->syncing = j->last;
+    start_sync(j, SYNC_NEW_FILE, j->file.fd);
+}
+
+static bool mostly_history(const struct journal *j)
+{
+    return j->file.at > j->config.rewrite_bytes && j->file.at > 4 * j->after_rewrite;
 }
 
 void journal_pump(struct journal *j)
 {
-    if (j->syncing && atomic_load_explicit(&j->job.finished, memory_order_acquire)) {
-        if (j->job.error) {
-            break_it(j, "sync", j->job.error);
-        } else {
-            j->durable = j->syncing;
+    do {
+        while (take_sync(j)) {
         }
-        j->syncing = 0;
-    }
-    if (!j->syncing && !j->broken && j->fd >= 0 && j->durable < j->last) {
-        j->syncing = j->last;
-        j->job.fd = j->fd;
-        j->job.error = 0;
-        atomic_store_explicit(&j->job.finished, false, memory_order_relaxed);
-        j->config.syncer.start(j->config.syncer.self, &j->job);
-        if (atomic_load_explicit(&j->job.finished, memory_order_acquire)) {
-            journal_pump(j); /* finished at once; nothing waits any more */
+        if (j->step != SYNC_NONE || j->broken || j->file.fd < 0) {
+            return;
         }
+        if (mostly_history(j)) {
+            begin_rewrite(j);
+        } else if (j->durable < j->last) {
+            j->syncing = j->last;
+            start_sync(j, SYNC_RECORDS, j->file.fd);
+        }
+    } while (j->step != SYNC_NONE &&
+             atomic_load_explicit(&j->job.finished, memory_order_acquire));
+}
+
+void journal_mend(struct journal *j)
+{
+    if (j->broken && j->step == SYNC_NONE) {
+        begin_rewrite(j);
+        journal_pump(j);
     }
+}
+
+static void wait_for_syncs(struct journal *j)
+{
+    while (j->step != SYNC_NONE) {
+        j->config.syncer.finish(j->config.syncer.self, &j->job);
+        take_sync(j);
+    }
+}
+
+gpufl_status journal_rewrite(struct journal *j)
+{
+    wait_for_syncs(j);
+    j->broken = false; /* as every journal is before its first one: nothing to mend */
+    begin_rewrite(j);
+    wait_for_syncs(j);
+    return j->broken ? GPUFL_ERR_IO : GPUFL_OK;
 }
 
 /* ---- life -------------------------------------------------------------------------- */
@@ -250,7 +304,7 @@ gpufl_status journal_open(const struct journal_config *config, journal_replay_fn
     if (!j) {
         return GPUFL_ERR_NOMEM;
     }
-    j->fd = -1;
+    j->file.fd = j->old.fd = -1;
     j->config = *config;
     j->name = strdup(config->name);
     j->root = strdup(config->root);
@@ -276,10 +330,9 @@ void journal_close(struct journal *j)
     if (!j) {
         return;
     }
-    wait_for_sync(j);
-    if (j->fd >= 0) {
-        close(j->fd);
-    }
+    wait_for_syncs(j);
+    journal_file_close(&j->file);
+    journal_file_close(&j->old);
     free(j->name);
     free(j->root);
     free(j);
@@ -308,9 +361,4 @@ uint64_t journal_last(const struct journal *j)
 bool journal_broken(const struct journal *j)
 {
     return j->broken;
-}
-
-bool journal_wants_rewrite(const struct journal *j)
-{
-    return j->fd >= 0 && j->at > REWRITE_MIN_BYTES && j->at > 4 * j->after_rewrite;
 }

@@ -31,8 +31,12 @@ struct journal_config {
     const struct log *log;
     int dir; /**< directory of the file; borrowed until journal_close; -1 keeps the
                   journal in memory: nothing survives the process */
-    const char *name; /**< file name in it; copied */
-    const char *root; /**< the watched root it belongs to; copied */
+    const char *name;         /**< file name in it; copied */
+    const char *root;         /**< the watched root it belongs to; copied */
+    uint64_t rewrite_bytes;   /**< a journal larger than this, and than four times its
+                                   state, is written anew */
+    void (*state)(void *arg); /**< appends the whole state by journal_append */
+    void *arg;                /**< for `state` */
 };
 
 /** One record as replayed. */
@@ -58,18 +62,22 @@ bool journal_was_damaged(const struct journal *journal);
 /** True when there was no journal before. */
 bool journal_is_new(const struct journal *journal);
 
-/** Writes the whole state anew: temporary file, sync, rename, sync of the directory. \p
- * state appends it by journal_append. Heals a broken journal. \return GPUFL_OK or
- * GPUFL_ERR_IO; after a failure the journal is broken. */
-GPUFL_MUST gpufl_status journal_rewrite(struct journal *journal, void (*state)(void *arg),
-                                        void *arg);
+/** Writes the whole state anew and waits until that is on disk: temporary file, sync,
+ * rename, sync of the directory. \return GPUFL_OK or GPUFL_ERR_IO; after a failure the
+ * journal is broken. */
+GPUFL_MUST gpufl_status journal_rewrite(struct journal *journal);
+
+/** Begins to write a broken journal anew; journal_pump goes on with it. Until that is on
+ * disk, nothing new becomes durable. Does nothing while a sync is under way. */
+void journal_mend(struct journal *journal);
 
 /** Appends a record. \return its ticket, or 0: then the journal is broken. */
 uint64_t journal_append(struct journal *journal, uint32_t type, const void *payload,
                         size_t len);
 
-/** Notices a finished sync and starts the next one when records wait. Call once a turn.
- */
+/** Notices a finished sync and starts what comes next: the sync of records that wait, or
+ * the journal written anew when most of it is history. Never waits for a disk unless the
+ * syncer does. Call once a turn. */
 void journal_pump(struct journal *journal);
 
 /** The ticket up to which everything is on disk. */
@@ -78,14 +86,10 @@ uint64_t journal_durable(const struct journal *journal);
 /** The last ticket given out. */
 uint64_t journal_last(const struct journal *journal);
 
-/** True after a failed write or sync: nothing may be sent until journal_rewrite succeeds.
- */
+/** True after a failed write or sync: nothing new may be sent. journal_mend heals it. */
 bool journal_broken(const struct journal *journal);
 
-/** True when most of the file is history. */
-bool journal_wants_rewrite(const struct journal *journal);
-
-/** Closes it; waits for a sync under way. NULL is fine. */
+/** Closes it; waits for syncs under way. NULL is fine. */
 void journal_close(struct journal *journal);
 
 #endif

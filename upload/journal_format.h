@@ -12,18 +12,17 @@
     24u /* magic 8, version 4, generation 4, root length 4, CRC 4 */
 #define JOURNAL_ROOT_MAX 4096u
 
-/** The head of a record. */
-struct journal_frame {
-    uint32_t magic, len, crc, type;
-    uint64_t number;
-};
+#define JOURNAL_RECORD_MAX (JOURNAL_FRAME_BYTES + JOURNAL_MAX_PAYLOAD)
+#define JOURNAL_START_MAX  (JOURNAL_HEADER_BYTES + JOURNAL_ROOT_MAX + 8)
 
-/** \p len rounded up to 8 bytes. */
-size_t journal_padded(size_t len);
+/** Makes the start of a file in \p out, JOURNAL_START_MAX bytes. \return its length; 0
+ * when the root's name is too long. */
+size_t journal_put_start(unsigned char *out, uint32_t generation, const char *root);
 
-/** CRC-32C over number, type, length and payload. */
-uint32_t journal_frame_crc(const struct journal_frame *frame,
-                           const unsigned char *payload);
+/** Makes a record in \p out, JOURNAL_RECORD_MAX bytes; \p len at most
+ * JOURNAL_MAX_PAYLOAD. \return its length. */
+size_t journal_put_record(unsigned char *out, uint64_t number, uint32_t type,
+                          const void *payload, size_t len);
 
 /** Replays \p data, a whole journal file, without opening anything: for status and
  * fuzzing. \return as journal_open. \p end gets the offset behind the last good record.

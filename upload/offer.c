@@ -147,13 +147,14 @@ static bool journal_stream(struct stream *st)
 bool offer_journal(struct offer *offer)
 {
     struct stream *st = offer->stream;
-    if (!journal_stream(st)) {
-        return false;
+    uint64_t ticket = 0;
+    if (journal_stream(st)) {
+        offer->fact.stream = st->id;
+        ticket = fact_append_offer(st->session->root->journal, &offer->fact);
     }
-    offer->fact.stream = st->id;
-    offer->ticket = fact_append_offer(st->session->root->journal, &offer->fact);
+    offer->ticket = ticket ? ticket : TICKET_NEVER;
     offer->state = OFFER_SYNCING;
-    return offer->ticket != 0;
+    return ticket != 0;
 }
 
 /* Replaces a refused batch by its first half: a new id, the same sequence. */
@@ -183,8 +184,8 @@ gpufl_status offer_shrink(struct offer *offer)
     offer->maybe_stored = false;
     st->split_end = old_end;
     st->split_lines = half;
-    status = batch_encode(offer, cut.bytes);
-    return status == GPUFL_OK && !offer_journal(offer) ? GPUFL_ERR_IO : status;
+    offer_journal(offer); /* a journal that is broken takes it when it is mended */
+    return batch_encode(offer, cut.bytes);
 }
 
 /* ---- making ---------------------------------------------------------------------------
@@ -300,8 +301,9 @@ static bool encode_again(struct offer *offer)
         offer->fact.codec = (uint8_t)codec;
         offer->fact.library = library;
         offer->fact.encoding_changed = 1;
+        offer_journal(offer);
     }
-    return batch_encode(offer, raw_len) == GPUFL_OK && (!changed || offer_journal(offer));
+    return batch_encode(offer, raw_len) == GPUFL_OK;
 }
 
 static bool submit(struct offer *offer)

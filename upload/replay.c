@@ -196,8 +196,10 @@ static void write_stream(struct root *root, const struct stream *st)
 {
     struct fact_stream fact = stream_fact(st);
     fact_append_stream(root->journal, &fact);
-    if (st->offer) {
-        st->offer->ticket = fact_append_offer(root->journal, &st->offer->fact);
+    if (st->offer && st->offer->state == OFFER_IN_FLIGHT) {
+        fact_append_offer(root->journal, &st->offer->fact); /* it was durable before */
+    } else if (st->offer) {
+        offer_journal(st->offer);
     }
 }
 

@@ -64,11 +64,6 @@ int root_channel(struct root *root, const char *channel)
     return (int)root->channel_names++;
 }
 
-gpufl_status root_rewrite(struct root *root)
-{
-    return journal_rewrite(root->journal, replay_write_state, root);
-}
-
 uint64_t root_add_quarantine(struct root *root, const struct fact_quarantine *fact)
 {
     struct fact_quarantine *more =
@@ -136,14 +131,17 @@ static gpufl_status open_journal(struct root *root, char why[512])
                                     .log = engine->config.log,
                                     .dir = root->state_fd,
                                     .name = name,
-                                    .root = root->path};
+                                    .root = root->path,
+                                    .rewrite_bytes = engine->config.journal_bytes,
+                                    .state = replay_write_state,
+                                    .arg = root};
     status = journal_open(&config, replay_record, replay, &root->journal);
     replay_close(replay);
     if (status == GPUFL_OK) {
         if (journal_is_new(root->journal) || journal_was_damaged(root->journal)) {
             progress_import(root);
         }
-        status = root_rewrite(root);
+        status = journal_rewrite(root->journal);
     }
     if (status != GPUFL_OK) {
         snprintf(why, 512, "cannot use the journal of %.300s: %s%s", root->path,
@@ -234,7 +232,7 @@ gpufl_status root_open(struct engine *engine, const char *path,
     }
     if (status == GPUFL_OK && engine->config.force) {
         rewind_all(root);
-        status = root_rewrite(root);
+        status = journal_rewrite(root->journal);
     }
     if (status != GPUFL_OK) {
         root_close(root);

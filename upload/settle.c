@@ -334,7 +334,9 @@ static void on_split(struct offer *offer, uint64_t now_ms)
     struct engine *engine = st->session->root->engine;
     if (offer_shrink(offer) != GPUFL_OK) {
         stream_hold(st, "a refused batch cannot be read again");
-        stay(offer, now_ms);
+        if (offer->state == OFFER_IN_FLIGHT) {
+            stay(offer, now_ms);
+        }
     } else {
         log_info(engine->config.log, "upload.split", "session=%s channel=%s lines=%u",
                  st->session->id, channel_of(st), offer->fact.lines);

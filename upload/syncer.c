@@ -5,10 +5,16 @@
 #include <errno.h>
 #include <stdint.h>
 
+int sync_now(const struct sys *sys, const struct sync_job *job)
+{
+    int rc = job->whole ? sys->fsync(job->fd) : sys->fdatasync(job->fd);
+    return rc < 0 ? errno : 0;
+}
+
 static void start_inline(void *self, struct sync_job *job)
 {
     const struct sys *sys = self;
-    job->error = sys->fdatasync(job->fd) < 0 ? errno : 0;
+    job->error = sync_now(sys, job);
     atomic_store_explicit(&job->finished, true, memory_order_release);
 }
 

@@ -213,6 +213,7 @@ static void one_round(uint64_t seed)
     rig.config.max_batch_lines = (uint32_t)pick(20) + 1;
     static const uint64_t slowest_ms[] = {1, 5000, 60000};
     rig.sync_ms = pick(slowest_ms[pick(3)]);
+    rig.config.journal_bytes = pick(2) ? 2000 : 512u << 10;
     rig.config.flush_interval_ms = pick(2) * 500;
     rig.config.max_requests_per_second = 0;
     rig.config.delete_acked = pick(2) ? DELETE_ALL : DELETE_NEVER;

@@ -52,6 +52,7 @@ static struct {
     struct deleted deleted[DELETED_MAX];
     unsigned deletes;
     enum disk_loss loss;
+    bool crashed; /* what is synced from now on, until disk_restore, came too late */
 } disk;
 
 /* ---- reading what is there ---- */
@@ -125,6 +126,9 @@ static void took_hold(int fd)
     struct stat st;
     struct stat state;
     assert_int_equal(fstat(fd, &st), 0);
+    if (disk.crashed) {
+        return;
+    }
     if (S_ISREG(st.st_mode)) {
         struct image *image = image_of(st.st_ino, true);
         if (!image->lost) {
@@ -292,6 +296,7 @@ static void tear(const char *path, const char *name, ino_t ino)
 void disk_crash(enum disk_loss loss)
 {
     disk.loss = loss;
+    disk.crashed = true;
     if (loss == DISK_KEEPS) {
         disk.names = 0;
         each_name(add_present);
@@ -334,6 +339,7 @@ static void bring_back(void)
 
 void disk_restore(void)
 {
+    disk.crashed = false;
     each_name(delete_name);
     for (unsigned i = 0; i < disk.images; i++) {
         free(disk.image[i].data);

@@ -36,6 +36,11 @@ struct place {
     struct journal_config config;
 };
 
+static void no_state(void *arg)
+{
+    (void)arg;
+}
+
 static void open_place(struct place *p)
 {
     memset(p, 0, sizeof *p);
@@ -46,18 +51,15 @@ static void open_place(struct place *p)
                                         .syncer = syncer_inline(&p->sys),
                                         .dir = p->fd,
                                         .name = "journal",
-                                        .root = "/some/root"};
+                                        .root = "/some/root",
+                                        .rewrite_bytes = 1 << 20,
+                                        .state = no_state};
 }
 
 static void close_place(struct place *p)
 {
     close(p->fd);
     dirs_remove(p->dir);
-}
-
-static void no_state(void *arg)
-{
-    (void)arg;
 }
 
 static struct journal *open_journal(struct place *p, struct seen *seen)
@@ -75,7 +77,7 @@ static unsigned char *records(struct place *p, int count, size_t *len)
     char path[512];
     struct journal *journal = open_journal(p, &seen);
     assert_true(journal_is_new(journal));
-    assert_int_equal(journal_rewrite(journal, no_state, NULL), GPUFL_OK);
+    assert_int_equal(journal_rewrite(journal), GPUFL_OK);
     for (int i = 0; i < count; i++) {
         char text[24];
         snprintf(text, sizeof text, "record %d", i);
@@ -223,7 +225,7 @@ static void a_damaged_journal_is_kept_aside_and_goes_on(void **state)
     struct journal *journal = open_journal(&p, &seen);
     assert_true(journal_was_damaged(journal));
     assert_int_equal(seen.count, 4);
-    assert_int_equal(journal_rewrite(journal, no_state, NULL), GPUFL_OK);
+    assert_int_equal(journal_rewrite(journal), GPUFL_OK);
     journal_close(journal);
     snprintf(path, sizeof path, "ls %s | grep -q corrupt", p.dir);
     assert_int_equal(system(path), 0);
@@ -271,7 +273,7 @@ static void after_a_failed_sync_nothing_counts_until_it_is_written_anew(void **s
     open_place(&p);
     p.sys.fdatasync = failing_sync;
     struct journal *journal = open_journal(&p, &seen);
-    assert_int_equal(journal_rewrite(journal, no_state, NULL), GPUFL_OK);
+    assert_int_equal(journal_rewrite(journal), GPUFL_OK);
     sync_error = EIO;
     uint64_t ticket = journal_append(journal, FACT_DONE, "x", 1);
     journal_pump(journal);
@@ -279,9 +281,92 @@ static void after_a_failed_sync_nothing_counts_until_it_is_written_anew(void **s
     assert_true(journal_durable(journal) < ticket);
     assert_int_equal(journal_append(journal, FACT_DONE, "y", 1), 0);
     sync_error = 0;
-    assert_int_equal(journal_rewrite(journal, no_state, NULL), GPUFL_OK);
+    assert_int_equal(journal_rewrite(journal), GPUFL_OK);
     assert_false(journal_broken(journal));
     assert_true(journal_append(journal, FACT_DONE, "z", 1) > ticket);
+    journal_close(journal);
+    close_place(&p);
+}
+
+/* A disk whose syncs end when the test says so. */
+struct slow_disk {
+    struct sync_job *job;
+};
+
+static void hold_sync(void *self, struct sync_job *job)
+{
+    struct slow_disk *disk = self;
+    assert_null(disk->job);
+    disk->job = job;
+}
+
+static void end_sync(void *self, struct sync_job *job)
+{
+    struct slow_disk *disk = self;
+    assert_ptr_equal(disk->job, job);
+    disk->job = NULL;
+    job->error = sync_now(&sys_real, job);
+    atomic_store(&job->finished, true);
+}
+
+static void one_record(void *arg)
+{
+    struct journal **journal = arg;
+    assert_true(journal_append(*journal, FACT_DONE, "state", 5) > 0);
+}
+
+/* What a process that starts now would read. */
+static void expect_on_disk(struct place *p, const char *const *text, size_t count)
+{
+    struct seen seen;
+    struct journal *journal = open_journal(p, &seen);
+    assert_int_equal(seen.count, count);
+    for (size_t i = 0; i < count; i++) {
+        assert_string_equal(seen.text[i], text[i]);
+    }
+    journal_close(journal);
+}
+
+static void writing_it_anew_waits_for_no_sync(void **state)
+{
+    (void)state;
+    struct place p;
+    struct seen seen;
+    struct slow_disk disk = {NULL};
+    struct journal *journal;
+    open_place(&p);
+    p.config.state = one_record;
+    p.config.arg = &journal;
+    p.config.rewrite_bytes = 64;
+    p.config.syncer =
+        (struct syncer){.start = hold_sync, .finish = end_sync, .self = &disk};
+    journal = open_journal(&p, &seen);
+    assert_int_equal(journal_rewrite(journal), GPUFL_OK);
+    uint64_t before = 0;
+    for (int i = 0; i < 10; i++) {
+        before = journal_append(journal, FACT_DONE, "x", 1);
+    }
+    journal_pump(journal); /* most of it is history: begins, and returns */
+    assert_non_null(disk.job);
+    assert_true(journal_durable(journal) < before);
+    uint64_t during = journal_append(journal, FACT_DONE, "during", 6);
+    assert_true(during > before);
+    journal_pump(journal);
+    static const char *const old[] = {"state", "x", "x", "x", "x", "x",
+                                      "x",     "x", "x", "x", "x", "during"};
+    expect_on_disk(&p, old, 12);
+    end_sync(&disk, disk.job);
+    journal_pump(journal); /* takes the place; now the directory is synced */
+    static const char *const now[] = {"state", "during"};
+    expect_on_disk(&p, now, 2);
+    assert_true(journal_durable(journal) < before);
+    end_sync(&disk, disk.job);
+    journal_pump(journal);
+    assert_true(journal_durable(journal) >= before && journal_durable(journal) < during);
+    end_sync(&disk, disk.job); /* of the record that came in between */
+    journal_pump(journal);
+    assert_int_equal(journal_durable(journal), journal_last(journal));
+    assert_null(disk.job);
     journal_close(journal);
     close_place(&p);
 }
@@ -349,12 +434,12 @@ static void facts_are_read_back_as_written(void **state)
             assert_true(fact_read_offer(&last_record, &offer_back));
             assert_true(offer_back.head == 0 && offer_back.encoding_changed == 1);
         }
-        assert_int_equal(journal_rewrite(journal, no_state, NULL), GPUFL_OK);
+        assert_int_equal(journal_rewrite(journal), GPUFL_OK);
         assert_true(fact_append_offer(journal, &offer) > 0);
         journal_close(journal);
     }
     assert_int_equal(journal_open(&p.config, keep_last, NULL, &journal), GPUFL_OK);
-    assert_int_equal(journal_rewrite(journal, no_state, NULL), GPUFL_OK);
+    assert_int_equal(journal_rewrite(journal), GPUFL_OK);
     assert_true(fact_append_quarantine(journal, &q) > 0);
     journal_close(journal);
     assert_int_equal(journal_open(&p.config, keep_last, NULL, &journal), GPUFL_OK);
@@ -377,6 +462,7 @@ int main(void)
         cmocka_unit_test(a_damaged_journal_is_kept_aside_and_goes_on),
         cmocka_unit_test(a_newer_format_is_refused_and_left_alone),
         cmocka_unit_test(after_a_failed_sync_nothing_counts_until_it_is_written_anew),
+        cmocka_unit_test(writing_it_anew_waits_for_no_sync),
         cmocka_unit_test(facts_are_read_back_as_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
