@@ -76,6 +76,7 @@ static gpufl_status open_transport(struct loop *loop, char why[512])
         .token = token_value(&loop->token),
         .user_agent = "gpufl-agent/" GPUFL_VERSION,
         .hostname = hostname,
+        .ca_file = o->ca_file,
         .connect_timeout_ms = (o->connect_timeout_s ? o->connect_timeout_s : 10) * 1000,
         .read_timeout_ms = o->read_timeout_ms,
         .total_timeout_ms = REQUEST_TOTAL_MS,

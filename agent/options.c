@@ -58,6 +58,8 @@ static const struct row rows[] = {
      NULL, "API key; better --token-file, which no process list shows"},
     {"token-file", "GPUFL_HTTP_TOKEN_FILE", "publisher.tokenFile", KIND_TEXT,
      FIELD(token_file), NULL, NULL, "file with the API key; read again after a 401"},
+    {"ca-file", "GPUFL_AGENT_CA_FILE", "publisher.caFile", KIND_TEXT, FIELD(ca_file),
+     NULL, NULL, "PEM certificates to trust instead of the system's"},
     {"timeout", "GPUFL_HTTP_TIMEOUT_SEC", "publisher.timeoutSeconds", KIND_COUNT,
      FIELD(connect_timeout_s), "10", NULL, "seconds to connect"},
     {"read-timeout", "GPUFL_AGENT_READ_TIMEOUT", "publisher.readTimeout", KIND_DURATION,

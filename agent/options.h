@@ -29,6 +29,7 @@ struct options {
     char *api_path;
     char *token;
     char *token_file;
+    char *ca_file;
     char *state_dir;
     uint64_t connect_timeout_s;
     uint64_t read_timeout_ms;

@@ -4,6 +4,7 @@
 #include "upload/transport_http.h"
 
 #include <curl/curl.h>
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,6 +42,7 @@ struct http {
     char *token;
     char *user_agent;
     char *hostname;
+    char *ca_file;
     struct slot slot[TRANSPORT_SLOTS];
 };
 
@@ -130,6 +132,9 @@ static void set_limits(struct http *http, CURL *easy)
     curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
     curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
     curl_easy_setopt(easy, CURLOPT_HEADEROPT, (long)CURLHEADER_SEPARATE);
+    if (http->ca_file) {
+        curl_easy_setopt(easy, CURLOPT_CAINFO, http->ca_file);
+    }
     curl_easy_setopt(easy, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
     curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
     curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
@@ -323,6 +328,7 @@ static void free_http(struct http *http)
     wipe_token(http);
     free(http->user_agent);
     free(http->hostname);
+    free(http->ca_file);
     free(http);
 }
 
@@ -334,6 +340,11 @@ gpufl_status transport_http_open(const struct transport_http_config *config,
     if (!request_headers_value_ok(token)) {
         snprintf(why, 256,
                  "the key holds a control character; check where it comes from");
+        return GPUFL_ERR_USAGE;
+    }
+    if (config->ca_file && access(config->ca_file, R_OK) < 0) {
+        snprintf(why, 256, "cannot read the certificates in %.160s: %s", config->ca_file,
+                 strerror(errno));
         return GPUFL_ERR_USAGE;
     }
     /* Never cleaned up: other code in this process may use libcurl too. */
@@ -351,6 +362,7 @@ gpufl_status transport_http_open(const struct transport_http_config *config,
     http->token = copy_or_null(config->token);
     http->user_agent = copy_or_null(config->user_agent);
     http->hostname = copy_or_null(config->hostname);
+    http->ca_file = copy_or_null(config->ca_file);
     gpufl_status status = http->multi ? GPUFL_OK : GPUFL_ERR_NOMEM;
     if (status == GPUFL_OK) {
         status =

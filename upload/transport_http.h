@@ -13,6 +13,7 @@ struct transport_http_config {
     const char *token;       /**< Bearer token, NULL or "" = none */
     const char *user_agent;
     const char *hostname; /**< X-GpuFlight-Hostname, NULL = none */
+    const char *ca_file;  /**< PEM certificates to trust; NULL = the system's */
     uint64_t connect_timeout_ms;
     uint64_t read_timeout_ms;  /**< without any byte moving */
     uint64_t total_timeout_ms; /**< of one request */
