@@ -37,6 +37,7 @@ UPLOAD_LIBS  := $(call libs_of,libcurl libzstd zlib json-c)
 AGENT_LIBS    = $(UPLOAD_LIBS) -linotifytools # ships no .pc file
 BACKEND_LIBS := $(call libs_of,libmicrohttpd sqlite3 libzstd zlib json-c)
 TEST_LIBS    := $(call libs_of,cmocka)
+BENCH_LIBS    = $(call libs_of,libzstd libssl) -lcrypto
 
 # ---- what is built: the lists are the architecture --------------------------------------------
 SCHEMA    := $(wildcard schema/*.c)
@@ -53,6 +54,7 @@ SOAKS     := $(wildcard tests/soak/*.c)
 E2E       := $(wildcard tests/e2e/test_*.py)
 BENCHES   := $(wildcard tests/bench/bench_*.c)
 BENCH_SCRIPTS := $(wildcard tests/bench/bench_*.py)
+BENCH_TOOLS := $(addprefix $(B)/tests/bench/,tree sink floor writer)
 FUZZERS   := $(wildcard tests/fuzz/fuzz_*.c)
 EXAMPLES  := $(wildcard examples/*.c)
 obj = $(patsubst %.c,$(B)/%.o,$(1))
@@ -137,6 +139,14 @@ $(EXAMPLE_BINS): %: %.o $(B)/libgpufl.a $(B)/libgpufl-upload.a
 	$(call say,LINK)
 	$(Q)$(link) $(UPLOAD_LIBS) -ldl
 
+$(B)/tests/bench/tree: $(B)/tests/bench/tree.o
+$(B)/tests/bench/floor: $(B)/tests/bench/floor.o
+$(B)/tests/bench/writer: $(B)/tests/bench/writer.o
+$(B)/tests/bench/sink: $(call obj,tests/bench/sink.c tests/bench/sink_parser.c)
+$(BENCH_TOOLS):
+	$(call say,LINK)
+	$(Q)$(link) $(BENCH_LIBS)
+
 # ---- packages ------------------------------------------------------------------------------------
 deps: ## install what is missing to build and test (apt)
 	@packaging/deps.sh build
@@ -167,12 +177,12 @@ check-e2e: ## every fault at full length: 1,000 kills, 10 GiB of backlog, each d
 	@$(MAKE) $(JOBS) check-build
 	@E2E=full ROUNDS=3000 python3 tests/run.py --build $(B) $(filter $(B)/tests/prop/%,$(UNIT_BINS)) $(E2E)
 
-VALGRINDED = tests/e2e/test_agent.py tests/e2e/test_upload.py tests/e2e/test_layouts.py \
-             tests/e2e/test_salvage.py tests/e2e/test_backend.py tests/e2e/test_two.py
-check-valgrind: ## unit and property tests, and what the main end-to-end tests start, under valgrind
+# Not under it: those whose programs die by the hundred before valgrind could say anything.
+NOT_VALGRINDED = $(addprefix tests/e2e/test_,$(addsuffix .py,death crash kills))
+check-valgrind: ## unit and property tests, and what the end-to-end tests start, under valgrind (7 min)
 	@packaging/deps.sh build
 	@$(MAKE) $(JOBS) check-build
-	@VALGRIND=1 ROUNDS=4 python3 tests/run.py --build $(B) $(UNIT_BINS) $(VALGRINDED)
+	@VALGRIND=1 ROUNDS=4 python3 tests/run.py --build $(B) $(UNIT_BINS) $(filter-out $(NOT_VALGRINDED),$(E2E))
 
 coverage: ## lines that the tests run, a file; fails below 85 % of a folder
 	@rm -rf build/coverage
@@ -221,8 +231,8 @@ fuzz-run: $(FUZZ_BINS)
 	    { tail -40 build/fuzz/$$name.log; exit 1; }; tail -1 build/fuzz/$$name.log; done
 
 bench: ## print one JSON line a benchmark, each beside its floor
-	@packaging/deps.sh build
-	@$(MAKE) $(JOBS) $(PROGRAMS) $(BENCH_BINS)
+	@packaging/deps.sh build bench
+	@$(MAKE) $(JOBS) $(PROGRAMS) $(BENCH_BINS) $(BENCH_TOOLS)
 	@for b in $(BENCH_BINS); do $$b || exit 1; done
 	@for b in $(BENCH_SCRIPTS); do python3 $$b $(B) || exit 1; done
 
@@ -271,4 +281,5 @@ help: ## this list
 	  while IFS='|' read -r t h; do printf '  %-12s %s\n' "$$t" "$$h"; done
 
 -include $(patsubst %.c,$(B)/%.d,$(SCHEMA) $(COLLECTOR) $(UPLOAD) $(AGENT) $(CLI) $(BACKEND) \
-  $(SUPPORT) $(UNIT) $(HELPERS) $(SOAKS) $(BENCHES) $(EXAMPLES) agent/main.c cli/main.c backend/main.c)
+  $(SUPPORT) $(UNIT) $(HELPERS) $(SOAKS) $(BENCHES) \
+  $(wildcard tests/bench/*.c) $(EXAMPLES) agent/main.c cli/main.c backend/main.c)

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Finds what the build lacks and installs it by apt, as root or by sudo, without questions.
-# Usage: packaging/deps.sh collector|agent|build|lint|fuzz…
+# Usage: packaging/deps.sh collector|agent|build|bench|lint|fuzz…
 set -eu
 
 need=""
@@ -50,6 +50,10 @@ for group in "$@"; do
         want libmicrohttpd-dev module libmicrohttpd
         want libsqlite3-dev module sqlite3
         ;;
+    bench)
+        want libssl-dev module libssl
+        want openssl command -v openssl
+        ;;
     lint)
         want clang-format command -v clang-format
         want cppcheck command -v cppcheck
@@ -59,7 +63,7 @@ for group in "$@"; do
         want clang command -v clang
         ;;
     *)
-        echo "deps: no group \"$group\"; groups are collector, agent, build, lint, fuzz" >&2
+        echo "deps: no group \"$group\"; groups are collector, agent, build, bench, lint, fuzz" >&2
         exit 2
         ;;
     esac

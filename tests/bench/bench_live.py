@@ -1,86 +1,65 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""From the write of a line to its storage: 10 live sessions, a line every 100 ms each, default
-settings. The floor is the same line posted by itself. Usage: bench_live.py BUILD_DIR"""
-import fcntl
+"""From the write of a line to its arrival, with jobs that record now, at several settings.
+Usage: bench_live.py BUILD_DIR; BENCH_LIVE_S=15."""
 import json
 import os
-import pathlib
-import statistics
-import sys
+import subprocess
+import tempfile
 import time
-import urllib.request
-import uuid
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "e2e"))
-import lib  # noqa: E402  (lib reads the build directory from argv)
-import sink  # noqa: E402
+import bench
+from bench import UNLIMITED
 
-SESSIONS = 10
-SECONDS = 8
+SECONDS = int(os.environ.get("BENCH_LIVE_S", "15"))
+TEN = ("10", "10", "10", "8")        # 10 sessions, each 10 lines of about 500 bytes every 10 ms
+THOUSAND = ("1000", "1000", "1", "8")  # 1,000 sessions, each a line a second
 
 
-class Writer:
-    def __init__(self, root):
-        self.id = str(uuid.uuid4())
-        self.dir = root / self.id
-        self.dir.mkdir()
-        (self.dir / ".gpufl-session.json").write_text(json.dumps(
-            {"schema_version": 1, "layout": "live", "session_id": self.id, "pid": os.getpid(),
-             "boot_id": "x"}))
-        self.lock = open(self.dir / ".gpufl-session.lock", "w")
-        fcntl.lockf(self.lock, fcntl.LOCK_EX)
-        self.file = open(self.dir / "system.log", "ab", buffering=0)
-
-    def write(self):
-        self.file.write(b'{"type":"host_metric_batch","session_id":"%s","t":%d}\n'
-                        % (self.id.encode(), time.monotonic_ns()))
+def writer(directory, shape):
+    process = subprocess.Popen(
+        [bench.TOOLS / "writer", directory, *shape, str(SECONDS)], stdout=subprocess.PIPE, text=True,
+        preexec_fn=lambda: os.sched_setaffinity(0, {bench.SINK_CORE}))
+    process.stdout.readline()
+    return process
 
 
-def percentiles(values):
-    values = sorted(values)
-    return {"p50_ms": round(statistics.median(values), 1),
-            "p99_ms": round(values[int(len(values) * 0.99)], 1), "max_ms": round(values[-1], 1)}
+def one_frame_bytes(directory):
+    """The same lines in frames of 1 MiB, for comparison."""
+    with bench.Sink() as sink:
+        return bench.floor(sink, bench.logs(directory)).sink["wire_bytes"]
 
 
-def cpu_s(pid):
-    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+def live(what, shape, *options):
+    with bench.Place() as place, bench.Sink("--latency") as sink:
+        directory = place.path / "live"
+        directory.mkdir()
+        state = tempfile.mkdtemp(dir=place.path)
+        job = writer(directory, shape)
+        agent = bench.start(bench.agent_command(directory, state, sink.url, *options))
+        time.sleep(2)  # the start is another benchmark's
+        sink.counts()
+        cpu, begin = bench.cpu_s(agent.pid), time.monotonic()
+        wrote = json.loads(job.stdout.readline())
+        cpu, seconds = bench.cpu_s(agent.pid) - cpu, time.monotonic() - begin
+        counts = sink.counts()
+        peak = bench.status_kib(agent.pid, "VmHWM")
+        anonymous = bench.status_kib(agent.pid, "RssAnon")
+        agent.terminate()
+        agent.wait()
+        job.wait()
+        bench.say("live", what, p50_ms=counts["p50_ms"], p99_ms=counts["p99_ms"],
+                  max_ms=counts["max_ms"], cpu_percent=round(100 * cpu / seconds, 2),
+                  requests_per_s=round(counts["requests"] / seconds, 1),
+                  raw_mb_per_s=round(counts["raw_bytes"] / seconds / 1e6, 2),
+                  wire_kb_per_s=round(counts["wire_bytes"] / seconds / 1e3, 1),
+                  wire_kb_per_s_in_1_mib_frames=round(
+                      one_frame_bytes(directory) / wrote["bytes"] * counts["raw_bytes"] / seconds / 1e3,
+                      1),
+                  peak_kib=peak, anonymous_kib=anonymous)
 
 
-def main():
-    arrived = []
-
-    def note(_, request):
-        now = time.monotonic_ns()
-        if request.is_batch:
-            arrived.extend((now - json.loads(line)["t"]) / 1e6
-                           for line in request.raw().splitlines())
-
-    with lib.a_place() as place, sink.Sink(note, declare=True) as s:
-        for _ in range(50):
-            request = urllib.request.Request(s.url + "/api/v1/events/stream", data=(
-                b'{"type":"x","session_id":"s","t":%d}\n' % time.monotonic_ns()))
-            urllib.request.urlopen(request).read()
-        print(json.dumps({"bench": "live", "what": "floor: one line a request, by itself",
-                          **percentiles(arrived)}))
-        arrived.clear()
-        writers = [Writer(place.logs) for _ in range(SESSIONS)]
-        process = lib.agent(place, s.url)
-        lib.until(lambda: any(r.path.endswith("version") for r in s.requests), "it is up")
-        before, requests, begin = cpu_s(process.pid), len(s.requests), time.monotonic()
-        while time.monotonic() < begin + SECONDS:
-            for w in writers:
-                w.write()
-            time.sleep(0.1)
-        written = time.monotonic() - begin
-        lib.until(lambda: len(arrived) >= SESSIONS * int(written * 9), "all lines")
-        status = pathlib.Path(f"/proc/{process.pid}/status").read_text()
-        print(json.dumps({
-            "bench": "live", "what": "agent, default settings", **percentiles(arrived),
-            "cpu_percent": round(100 * (cpu_s(process.pid) - before) / written, 2),
-            "requests_per_s": round((len(s.requests) - requests) / written, 1),
-            "vm_hwm_kib": int(status.split("VmHWM:")[1].split()[0])}))
-
-
-main()
+live("5 MB/s, 10 sessions, default settings", TEN)
+live("5 MB/s, 10 sessions, --flush-interval=50ms, no limit", TEN, "--flush-interval=50ms", UNLIMITED)
+live("5 MB/s, 10 sessions, --flush-interval=0, no limit", TEN, "--flush-interval=0", UNLIMITED)
+live("1,000 sessions, a line a second each, default settings", THOUSAND)

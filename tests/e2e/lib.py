@@ -29,6 +29,7 @@ VALGRIND = ["valgrind", "-q", "--error-exitcode=99", "--leak-check=full",
             "--errors-for-leak-kinds=definite", "--show-leak-kinds=definite"] \
     if "VALGRIND" in os.environ else []
 FULL = os.environ.get("E2E") == "full"  # make check-e2e
+MEASURES_ITSELF = bool(SANITIZER or VALGRIND)  # what it takes of memory is not the program's
 SLOW = 20 if VALGRIND else 4 if SANITIZER else 1
 
 

@@ -177,7 +177,7 @@ def the_name_is_in_every_channel_and_on_the_dashboard(place):
     """S2-07, S2-10, D-13: also with quotes, newlines and bytes that are no UTF-8."""
     backend = lib.Backend(place, "--api-key", lib.KEY)
     _, session, done = script(place, "app_name=my_app", "rate=20", "continuous=1", "init",
-                              "scope:a \"b\"\n\x01é:100", "shutdown", env={"GPUFL_SIMULATED_GPUS": "1"})
+                              f"scope:a \"b\"\n\x01é:{100 * lib.SLOW}", "shutdown", env={"GPUFL_SIMULATED_GPUS": "1"})
     equal(done.returncode, 0, done.stderr)
     for channel in ("device", "scope", "system"):
         data = lib.on_disk(session, channel)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The collector's share of the disk, and an agent that frees it."""
 import json
+import signal
 import subprocess
 import sys
 
@@ -26,11 +27,14 @@ def quiet_channels_rotate_by_age(place):
 
 
 def a_full_spool_pauses_says_so_and_goes_on(place):
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    agent = lib.agent(place, backend.url, "--delete-acked=acknowledged")
+    until(lambda: "agent.started" in agent.log.read_text(), "the agent is there")
+    agent.send_signal(signal.SIGSTOP)  # and does nothing until the spool is full
     process, session = _start(place, "stream", GPUFL_LOG_ROTATE_BYTES=50000,
                               GPUFL_LOG_MAX_SPOOL_BYTES=400000)
     until(lambda: list(session.glob(".gpufl-transport-loss.spool.0.json")), "it pauses")
-    backend = lib.Backend(place, "--api-key", lib.KEY)
-    agent = lib.agent(place, backend.url, "--delete-acked=acknowledged")
+    agent.send_signal(signal.SIGCONT)
     _, errors = process.communicate(timeout=30 * lib.SLOW)
     check("recording pauses" in errors and "recording goes on" in errors, errors)
     marker = json.loads((session / ".gpufl-transport-loss.spool.0.json").read_text())
