@@ -149,7 +149,14 @@ static bool take_replies(struct engine *engine, uint64_t now_ms)
     return any;
 }
 
-/* What is on disk now may be sent; a journal that broke is written anew. */
+static void collect_syncs(struct engine *engine)
+{
+    for (unsigned i = 0; i < engine->roots; i++) {
+        journal_collect(engine->root[i]->journal);
+    }
+}
+
+/* What this turn has appended goes to the disk; a journal that broke is written anew. */
 static void pump_journals(struct engine *engine, uint64_t now_ms)
 {
     for (unsigned i = 0; i < engine->roots; i++) {
@@ -240,6 +247,9 @@ static uint64_t next_wait(struct engine *engine, uint64_t now_ms)
     struct origin *origin = &engine->origin;
     uint64_t sending = ENGINE_FOREVER;
     uint64_t wait = ENGINE_FOREVER;
+    if (engine->made_bytes) {
+        return 0; /* a frame was made: there may be room for the next */
+    }
     if (origin->state == ORIGIN_UNASKED) {
         sending = 0;
     } else if (origin->state == ORIGIN_KNOWN &&
@@ -291,7 +301,7 @@ uint64_t engine_turn(struct engine *engine)
     rescan_due(engine, now_ms);
     do {
         again = take_replies(engine, now_ms);
-        pump_journals(engine, now_ms);
+        collect_syncs(engine);
         look_at_dirty(engine, now_ms);
         origin_probe(engine, now_ms);
         offers_make(engine, now_ms);

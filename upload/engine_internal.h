@@ -23,9 +23,8 @@
 /** Without growth for so long, a session that nobody can probe has probably ended. */
 #define SILENCE_MS   30000u
 #define ROOT_BUCKETS 1024u
-#define FRAME_BYTES_IN_FLIGHT                                                            \
-    (1u << 20) /* one more frame may be made at or below this                            \
-                */
+/** One more frame may be made at or below this: eight of the usual size. */
+#define FRAME_BYTES_IN_FLIGHT (7u << 18)
 
 /** Files of one channel of one session, read in order. */
 struct stream {
@@ -203,6 +202,7 @@ struct engine {
     struct offer *offers;
     unsigned offer_count;
     size_t frame_bytes;
+    uint64_t made_bytes; /**< raw bytes that offers_make put into frames, last time */
     unsigned completing; /**< sessions in that state */
     struct engine_summary total;
 };

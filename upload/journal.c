@@ -251,11 +251,16 @@ static bool mostly_history(const struct journal *j)
     return j->file.at > j->config.rewrite_bytes && j->file.at > 4 * j->after_rewrite;
 }
 
+void journal_collect(struct journal *j)
+{
+    while (take_sync(j)) {
+    }
+}
+
 void journal_pump(struct journal *j)
 {
     do {
-        while (take_sync(j)) {
-        }
+        journal_collect(j);
         if (j->step != SYNC_NONE || j->broken || j->file.fd < 0) {
             return;
         }

@@ -75,9 +75,13 @@ void journal_mend(struct journal *journal);
 uint64_t journal_append(struct journal *journal, uint32_t type, const void *payload,
                         size_t len);
 
+/** Notices a finished sync. Never waits for a disk. */
+void journal_collect(struct journal *journal);
+
 /** Notices a finished sync and starts what comes next: the sync of records that wait, or
  * the journal written anew when most of it is history. Never waits for a disk unless the
- * syncer does. Call once a turn. */
+ * syncer does. Call it when what a turn has to append is appended: one sync is for all.
+ */
 void journal_pump(struct journal *journal);
 
 /** The ticket up to which everything is on disk. */

@@ -219,11 +219,22 @@ bool offers_have_room(const struct engine *engine, uint64_t now_ms)
     return waiting < TRANSPORT_SLOTS && engine->frame_bytes <= FRAME_BYTES_IN_FLIGHT;
 }
 
-/* Takes the streams that are due from one queue; the others keep their order. */
+static void append_queue(struct queue *to, struct queue *from)
+{
+    if (from->first) {
+        *(to->first ? to->last : &to->first) = from->first;
+        to->last = from->last;
+    }
+    *from = (struct queue){0};
+}
+
+/* Takes the streams that are due from one queue; the others keep their order. Stops when
+ * a frame's worth was read: the sockets have waited long enough. */
 static void serve(struct engine *engine, struct queue *queue, uint64_t now_ms)
 {
     struct queue later = {0};
-    for (struct stream *st; (st = pop(queue));) {
+    for (struct stream *st;
+         engine->made_bytes < engine->config.max_batch_bytes / 2 && (st = pop(queue));) {
         bool due = st->due_ms <= now_ms;
         bool ready = due && may_offer(st, now_ms);
         bool idle = st->offer || stream_held(st) || st->session->state != SESSION_OPEN;
@@ -239,6 +250,8 @@ static void serve(struct engine *engine, struct queue *queue, uint64_t now_ms)
         st->queued = false;
         if (make_one(st) == MADE_OFFER) {
             st->offer->paid = true;
+            engine->made_bytes +=
+                st->offer->frame ? st->offer->fact.end - st->offer->fact.begin : 0;
         } else {
             bucket_return(&engine->bucket);
             if (st->drained) {
@@ -247,6 +260,7 @@ static void serve(struct engine *engine, struct queue *queue, uint64_t now_ms)
             }
         }
     }
+    append_queue(&later, queue);
     *queue = later;
     if (!queue->first) {
         queue->last = &queue->first;
@@ -266,6 +280,7 @@ static bool has_fresh(const struct engine *engine, uint64_t now_ms)
 
 void offers_make(struct engine *engine, uint64_t now_ms)
 {
+    engine->made_bytes = 0;
     if (engine->origin.state != ORIGIN_KNOWN || !origin_ready(engine, now_ms)) {
         return;
     }

@@ -26,6 +26,7 @@ static bool advance(struct stream *st, const struct fact_settled *to)
     if (fact.file > st->journal_file) {
         st->journal_file = fact.file;
         st->journal_file_ticket = ticket;
+        session_mark(st->session); /* the files before it may go */
     }
     st->file = fact.file;
     st->head = fact.head;
@@ -61,11 +62,12 @@ static void finish(struct offer *offer, uint64_t now_ms)
     struct engine *engine = st->session->root->engine;
     bool full = offer->fact.lines >= engine->config.max_batch_lines ||
                 offer->fact.end - offer->fact.begin >= engine->config.max_batch_bytes / 2;
-    bool backlog = full || st->kind == STREAM_VERBATIM || st->split_lines;
+    bool whole =
+        st->session->writer_gone || st->file <= st->highest; /* nothing will join */
+    bool backlog = full || whole || st->kind == STREAM_VERBATIM || st->split_lines;
     offer_free(engine, offer);
     stream_enqueue(st, !backlog,
                    backlog ? now_ms : now_ms + engine->config.flush_interval_ms);
-    session_mark(st->session);
 }
 
 /* The journal could not take the fact: the offer stays as it is and is sent again once

@@ -20,30 +20,27 @@ static int open_name(const struct sys *sys, const struct tail_where *w, const ch
     return file_open(sys, w->root, path);
 }
 
-/* The active file is file N as long as `<ch>.N.log` does not exist. Between our open and
- * the look at that name the writer may have sealed it: then that name is the file. */
+/* The active file is file N as long as `<ch>.N.log` does not exist: whatever we opened as
+ * the active one, where that name exists by now, it is the file. */
 static int open_live(const struct sys *sys, const struct tail_where *w, bool *sealed)
 {
     char active[LAYOUT_PATH_MAX];
     char number[LAYOUT_PATH_MAX];
     layout_active(active, w->channel, false);
     layout_numbered(number, w->channel, w->file, false);
-    int fd = open_name(sys, w, number);
-    *sealed = fd >= 0;
-    if (fd >= 0 || errno != ENOENT || w->sealed_only) {
+    int fd = w->sealed_only ? -1 : open_name(sys, w, active);
+    int error = errno;
+    int numbered = open_name(sys, w, number);
+    if (numbered < 0 && errno == ENOENT && fd >= 0) {
         return fd;
     }
-    fd = open_name(sys, w, active);
-    if (fd < 0) {
-        return -1;
+    error = errno == ENOENT && !w->sealed_only ? error : errno;
+    if (fd >= 0) {
+        close(fd);
     }
-    int now_sealed = open_name(sys, w, number);
-    if (now_sealed < 0) {
-        return fd;
-    }
-    close(fd); /* sealed meanwhile: that name is the file, whatever we had opened */
-    *sealed = true;
-    return now_sealed;
+    *sealed = numbered >= 0;
+    errno = error;
+    return numbered;
 }
 
 static gpufl_status read_plain(const struct sys *sys, int fd, uint64_t offset, char *buf,
