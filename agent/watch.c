@@ -45,6 +45,7 @@ struct watch {
     _Atomic bool incomplete;
     pthread_mutex_t lock; /* guards asked, hint, hints */
     struct place *asked;
+    struct place **asked_last; /* where the next one goes, when there is one */
     struct watch_hint hint[HINTS_MAX];
     size_t hints;
     struct place *places; /* the thread's own */
@@ -115,8 +116,8 @@ void watch_want(struct watch *w, unsigned root, const char *root_path,
     struct place *p = make_place(root, root_path, session, done);
     if (p) {
         pthread_mutex_lock(&w->lock);
-        p->next = w->asked;
-        w->asked = p;
+        *(w->asked ? w->asked_last : &w->asked) = p; /* in order: the last word counts */
+        w->asked_last = &p->next;
         pthread_mutex_unlock(&w->lock);
     }
 }

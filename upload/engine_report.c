@@ -119,6 +119,9 @@ void engine_visit_changed(struct engine *engine,
         }
         root->visit_stamp = root->change_stamp;
         for (struct session *s = root->sessions; s; s = s->next) {
+            if (!s->looked) {
+                continue; /* most of a large backlog has ended, as the first look tells */
+            }
             /* One whose writer is gone grows no more: the next scan is soon enough. */
             bool done = s->state == SESSION_DONE || !s->present || s->writer_gone;
             if (s->watched == done) {

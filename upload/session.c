@@ -292,6 +292,7 @@ static void check_layout(struct session *session, const struct scan *scan)
             "them is read\"",
             session->id, scan->refused);
     }
+    session->root->change_stamp += !session->looked; /* now it may be watched */
     session->looked = true;
     if (changed && session->streams && session->stream[0]->id) {
         session_hold(session, "its layout changed while it was being read");

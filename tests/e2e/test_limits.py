@@ -91,13 +91,17 @@ def many_sessions_need_few_descriptors_and_little_memory(place):
             file.truncate((BACKLOG_GIB << 30) // len(big))
     backend = lib.Backend(place, "--api-key", lib.KEY)
     backend.kill()
-    agent = lib.agent(place, backend.url, "--max-requests-per-second=0",
-                      preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64)))
-    until(lambda: "origin.failing" in agent.log.read_text(), "the backend is down", 60)
-    until(lambda: lib.watches(agent.pid) > len(big), "those still written are watched", 60)
-    peak = lib.peak_kib(agent.pid)
-    print(f"   {MANY} sessions, {BACKLOG_GIB} GiB, backend down: {peak} KiB at most")
-    check(lib.MEASURES_ITSELF or peak <= PEAK_KIB, f"{peak} KiB, {PEAK_KIB} allowed")
+    for start in ("first", "second"):
+        agent = lib.agent(place, backend.url, "--max-requests-per-second=0",
+                          preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64)))
+        until(lambda: "origin.failing" in agent.log.read_text(), "the backend is down", 60)
+        until(lambda: lib.watches(agent.pid) == len(big) + 1, "those still written are watched", 60)
+        peak = lib.peak_kib(agent.pid)
+        print(f"   {start} start, {MANY} sessions, {BACKLOG_GIB} GiB, backend down: {peak} KiB at most")
+        check(lib.MEASURES_ITSELF or peak <= PEAK_KIB, f"{peak} KiB, {PEAK_KIB} allowed")
+        if start == "first":
+            agent.kill()
+            agent.wait()
     for writer in big:
         shutil.rmtree(writer.dir)
         writer.die()
