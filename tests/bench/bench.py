@@ -138,10 +138,15 @@ def shipped(sink, command):
     return run
 
 
-def drain(place, tree, sink, *options):
-    """The agent on a tree, from nothing to the end."""
+def forget(tree):
+    """What an uploader left beside the logs, from which the next one would go on."""
     shutil.rmtree(tree / ".gpufl-agent", ignore_errors=True)
     (tree / ".gpufl-upload-cursor.json").unlink(missing_ok=True)
+
+
+def drain(place, tree, sink, *options):
+    """The agent on a tree, from nothing to the end."""
+    forget(tree)
     state = pathlib.Path(tempfile.mkdtemp(dir=place.path))
     return shipped(sink, agent_command(tree, state, sink.url, "--exit-when-drained", *options))
 

@@ -29,11 +29,11 @@ def wake_ups(pid):
 def measure(what, place, directory, sink, enough):
     agent = bench.start(bench.agent_command(directory, tempfile.mkdtemp(dir=place.path), sink.url,
                                             UNLIMITED))
-    seen = 0
-    while seen < enough:
+    seen, quiet = 0, 0
+    while seen < enough or quiet < 3:
         time.sleep(1)
-        seen += sink.counts()["requests"]
-    time.sleep(3)
+        new = sink.counts()["requests"]
+        seen, quiet = seen + new, 0 if new else quiet + 1
     cpu, wakes = cpu_ns(agent.pid), wake_ups(agent.pid)
     time.sleep(SECONDS)
     cpu, wakes = cpu_ns(agent.pid) - cpu, wake_ups(agent.pid) - wakes

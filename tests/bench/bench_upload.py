@@ -17,6 +17,7 @@ WINDOW_MIB = 32
 
 def seal(place, tree, logs):
     """The same records as windows of the existing client."""
+    bench.forget(tree)
     for session in tree.iterdir():
         windows = Windows(logs, session.name)
         left = b""
@@ -34,6 +35,7 @@ def measure(what, place, directory, files, sink, raw_bytes, level):
     runs, floors = [], []
     for _ in range(bench.ROUNDS):
         floors.append(bench.floor(sink, files, level))
+        bench.forget(directory)
         runs.append(bench.shipped(sink, [
             bench.BUILD / "gpufl", "upload", directory, "--backend-url", sink.url, "--api-key", "bench",
             "--quiet", "--state-dir", tempfile.mkdtemp(dir=place.path)]))
