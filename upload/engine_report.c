@@ -119,7 +119,7 @@ void engine_visit_changed(struct engine *engine,
         }
         root->visit_stamp = root->change_stamp;
         for (struct session *s = root->sessions; s; s = s->next) {
-            if (!s->looked) {
+            if (!s->looked && !s->watched) {
                 continue; /* most of a large backlog has ended, as the first look tells */
             }
             /* One whose writer is gone grows no more: the next scan is soon enough. */

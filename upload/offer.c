@@ -234,7 +234,7 @@ static void serve(struct engine *engine, struct queue *queue, uint64_t now_ms)
 {
     struct queue later = {0};
     for (struct stream *st;
-         engine->made_bytes < engine->config.max_batch_bytes / 2 && (st = pop(queue));) {
+         engine->made_bytes <= engine->config.max_batch_bytes / 2 && (st = pop(queue));) {
         bool due = st->due_ms <= now_ms;
         bool ready = due && may_offer(st, now_ms);
         bool idle = st->offer || stream_held(st) || st->session->state != SESSION_OPEN;

@@ -721,6 +721,23 @@ static void a_channel_that_is_not_followed_keeps_its_place(void **state)
     close_rig(rig);
 }
 
+static void a_batch_of_one_byte_at_most_takes_a_line(void **state)
+{
+    (void)state;
+    static struct rig rig;
+    struct live_session live;
+    rig_open(&rig);
+    rig.config.max_batch_bytes = 1;
+    rig.config.max_requests_per_second = 0;
+    live_open(&live, rig.root, ID);
+    fill(&live, 3);
+    live_close(&live);
+    rig_start(&rig);
+    rig_run(&rig, 60000, true);
+    all_same(&rig, ID);
+    rig_close(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -751,6 +768,7 @@ int main(void)
         cmocka_unit_test(requests_keep_to_their_budget),
         cmocka_unit_test(force_sends_again_with_fresh_numbers),
         cmocka_unit_test(a_channel_that_is_not_followed_keeps_its_place),
+        cmocka_unit_test(a_batch_of_one_byte_at_most_takes_a_line),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -168,12 +168,59 @@ static void a_vanished_session_is_forgotten_once(void **state)
     rig_close(&rig);
 }
 
+struct visits {
+    unsigned wanted, given_back;
+};
+
+static void count_visit(void *arg, unsigned root, const char *root_path,
+                        const char *session_path, bool done)
+{
+    struct visits *visits = arg;
+    (void)root;
+    (void)root_path;
+    if (session_path[0]) {
+        visits->wanted += !done;
+        visits->given_back += done;
+    }
+}
+
+static void a_session_is_watched_from_its_first_look_until_it_is_gone(void **state)
+{
+    (void)state;
+    static struct rig rig;
+    struct live_session live;
+    struct visits visits = {0, 0};
+    rig_open(&rig);
+    live_open(&live, rig.root, ID);
+    live_line(&live, "scope", "x", 1);
+    rig_start(&rig);
+    engine_visit_changed(rig.engine, count_visit, &visits);
+    assert_int_equal(visits.wanted, 0); /* nobody has looked yet: it may have ended */
+    rig_run(&rig, 20000, false);
+    engine_visit_changed(rig.engine, count_visit, &visits);
+    assert_int_equal(visits.wanted, 1);
+    char *dir = strdup(live.dir);
+    live_close(&live);
+    dirs_remove(dir);
+    rig_run(&rig, 20000, false);
+    engine_visit_changed(rig.engine, count_visit, &visits);
+    assert_int_equal(visits.given_back, 1);
+    live_open(&live, rig.root, ID);
+    live_line(&live, "scope", "x", 1);
+    rig_run(&rig, 20000, false);
+    engine_visit_changed(rig.engine, count_visit, &visits);
+    assert_int_equal(visits.wanted, 2);
+    live_close(&live);
+    rig_close(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_lock_of_either_kind_is_seen),
         cmocka_unit_test(without_a_lock_only_a_living_pid_is_evidence),
         cmocka_unit_test(no_step_of_the_clock_ends_a_live_session),
-        cmocka_unit_test(a_vanished_session_is_forgotten_once)};
+        cmocka_unit_test(a_vanished_session_is_forgotten_once),
+        cmocka_unit_test(a_session_is_watched_from_its_first_look_until_it_is_gone)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
