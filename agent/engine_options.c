@@ -2,11 +2,18 @@
 #include "agent/engine_options.h"
 
 #include <stdio.h>
+#include <unistd.h>
+
+#include "upload/transport_http.h"
+
+#define REQUEST_TOTAL_MS 300000u
+#define SETTLED_SYNC_MS  1000u
 
 void engine_options(const struct options *o, struct engine_config *config)
 {
     engine_config_default(config);
     config->flush_interval_ms = o->flush_interval_ms;
+    config->settled_sync_ms = SETTLED_SYNC_MS;
     config->max_requests_per_second = (unsigned)o->max_requests_per_second;
     config->compression = (enum engine_compression)o->compression;
     config->identity = (enum engine_identity)o->live_identity;
@@ -47,4 +54,27 @@ gpufl_status engine_options_cursor(const struct options *o, const struct log *lo
         "leave the option out and everything is sent again",
         o->cursor_file, gpufl_status_text(status));
     return status;
+}
+
+gpufl_status engine_options_transport(const struct options *o, const char *token,
+                                      struct transport *out, char why[256])
+{
+    char hostname[128] = "";
+    char path[256];
+    if (gethostname(hostname, sizeof hostname - 1) < 0 || !layout_name_ok(hostname)) {
+        hostname[0] = '\0';
+    }
+    snprintf(path, sizeof path, "/api/%.200s", o->api_version);
+    struct transport_http_config config = {
+        .backend_url = o->host,
+        .api_path = o->api_path ? o->api_path : path,
+        .token = token,
+        .user_agent = "gpufl-agent/" GPUFL_VERSION,
+        .hostname = hostname,
+        .ca_file = o->ca_file,
+        .connect_timeout_ms = (o->connect_timeout_s ? o->connect_timeout_s : 10) * 1000,
+        .read_timeout_ms = o->read_timeout_ms,
+        .total_timeout_ms = REQUEST_TOTAL_MS,
+    };
+    return transport_http_open(&config, out, why);
 }

@@ -6,6 +6,7 @@
 #include "agent/options.h"
 #include "upload/engine.h"
 #include "upload/java_cursor.h"
+#include "upload/transport.h"
 
 /** Fills \p config from the defaults and \p o; log, transport and syncer are the
  * caller's. */
@@ -15,5 +16,11 @@ void engine_options(const struct options *o, struct engine_config *config);
  *  \return GPUFL_OK with *out, the caller's or NULL; else one sentence in \p why. */
 gpufl_status engine_options_cursor(const struct options *o, const struct log *log,
                                    struct java_cursor **out, char why[512]);
+
+/** Opens the transport to --host with \p token; the caller closes it.
+ *  \return GPUFL_OK; else one sentence in \p why. */
+GPUFL_MUST gpufl_status engine_options_transport(const struct options *o,
+                                                 const char *token, struct transport *out,
+                                                 char why[256]);
 
 #endif

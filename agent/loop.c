@@ -19,11 +19,11 @@
 #include "upload/select.h"
 #include "upload/transport_http.h"
 
-#define NAP_MAX_MS       20u
+#define GATHER_MIN_MS    2u
+#define GATHER_MAX_MS    100u
 #define POLL_RESCAN_MS   1000u
 #define DRAIN_CHECK_MS   1000u
 #define MISSING_CHECK_MS 500u
-#define REQUEST_TOTAL_MS 300000u
 
 struct loop {
     const struct options *options;
@@ -58,32 +58,6 @@ static int fail(const char *why)
 {
     fprintf(stderr, "gpufl-agent: %s\n", why);
     return 1;
-}
-
-static gpufl_status open_transport(struct loop *loop, char why[512])
-{
-    const struct options *o = loop->options;
-    char hostname[128] = "";
-    char path[256];
-    char detail[256] = "";
-    if (gethostname(hostname, sizeof hostname - 1) < 0 || !layout_name_ok(hostname)) {
-        hostname[0] = '\0';
-    }
-    snprintf(path, sizeof path, "/api/%.200s", o->api_version);
-    struct transport_http_config config = {
-        .backend_url = o->host,
-        .api_path = o->api_path ? o->api_path : path,
-        .token = token_value(&loop->token),
-        .user_agent = "gpufl-agent/" GPUFL_VERSION,
-        .hostname = hostname,
-        .ca_file = o->ca_file,
-        .connect_timeout_ms = (o->connect_timeout_s ? o->connect_timeout_s : 10) * 1000,
-        .read_timeout_ms = o->read_timeout_ms,
-        .total_timeout_ms = REQUEST_TOTAL_MS,
-    };
-    gpufl_status status = transport_http_open(&config, &loop->transport, detail);
-    snprintf(why, 512, "%s", detail);
-    return status;
 }
 
 static bool not_ignored(void *arg, const char *session_id)
@@ -164,6 +138,13 @@ static gpufl_status add_folders(struct loop *loop, const char *list, char why[51
     return status;
 }
 
+/* How long events are gathered: a fifth on top of the flush interval. */
+static uint64_t gather_ms(uint64_t flush_interval_ms)
+{
+    uint64_t ms = flush_interval_ms / 5;
+    return ms < GATHER_MIN_MS ? GATHER_MIN_MS : ms > GATHER_MAX_MS ? GATHER_MAX_MS : ms;
+}
+
 static gpufl_status open_watch(struct loop *loop, bool have_inotify, char why[512])
 {
     const struct options *o = loop->options;
@@ -182,11 +163,11 @@ static gpufl_status open_watch(struct loop *loop, bool have_inotify, char why[51
         use = false;
     }
     if (!use) {
-        engine_set_rescan_interval(loop->engine, POLL_RESCAN_MS);
+        engine_poll(loop->engine, POLL_RESCAN_MS);
         return GPUFL_OK;
     }
-    uint64_t nap = o->flush_interval_ms < NAP_MAX_MS ? o->flush_interval_ms : NAP_MAX_MS;
-    return watch_open(&loop->log, nap, wake, loop, &loop->watch);
+    return watch_open(&loop->log, gather_ms(o->flush_interval_ms), wake, loop,
+                      &loop->watch);
 }
 
 /* ---- running ---- */
@@ -198,14 +179,29 @@ static void want(void *arg, unsigned root, const char *root_path, const char *se
     watch_want(loop->watch, root, root_path, session, done);
 }
 
+static void follow_hint(struct engine *engine, const struct watch_hint *hint)
+{
+    switch (hint->what) {
+    case HINT_GREW:
+        engine_grew(engine, hint->root, hint->session, hint->file);
+        break;
+    case HINT_CHANGED:
+        engine_touch(engine, hint->root, hint->session);
+        break;
+    case HINT_UNWATCHED:
+        engine_unwatched(engine, hint->root, hint->session);
+        break;
+    }
+}
+
 static void follow_watch(struct loop *loop)
 {
-    struct watch_hint hint;
+    const struct watch_hint *hint;
     if (!loop->watch) {
         return;
     }
-    while (watch_next(loop->watch, &hint)) {
-        engine_touch(loop->engine, hint.root, hint.session[0] ? hint.session : NULL);
+    for (size_t n = watch_take(loop->watch, &hint); n > 0; n--, hint++) {
+        follow_hint(loop->engine, hint);
     }
     if (watch_overflowed(loop->watch)) {
         log_warn(&loop->log, "watch.overflow",
@@ -214,7 +210,7 @@ static void follow_watch(struct loop *loop)
         engine_rescan(loop->engine);
     }
     if (watch_incomplete(loop->watch)) {
-        engine_set_rescan_interval(loop->engine, POLL_RESCAN_MS);
+        engine_poll(loop->engine, POLL_RESCAN_MS);
     }
     engine_visit_changed(loop->engine, want, loop);
 }
@@ -287,7 +283,7 @@ static bool finished(struct loop *loop, uint64_t now_ms)
     engine_summary(loop->engine, &summary);
     bool none = summary.sessions == 0;
     bool drained = engine_drained(loop->engine) && summary.sessions_live == 0;
-    if (none && o->exit_if_empty) {
+    if (none && o->exit_if_empty && engine_drained(loop->engine)) {
         return true;
     }
     loop->drained_checks = drained && !none ? loop->drained_checks + 1 : 0;
@@ -359,7 +355,9 @@ static gpufl_status open_loop(struct loop *loop, bool have_inotify, char why[512
 {
     const struct options *o = loop->options;
     gpufl_status status = token_open(&loop->token, o->token, o->token_file, why);
-    status = status == GPUFL_OK ? open_transport(loop, why) : status;
+    status = status == GPUFL_OK ? engine_options_transport(o, token_value(&loop->token),
+                                                           &loop->transport, why)
+                                : status;
     status = status == GPUFL_OK
                  ? engine_options_cursor(o, &loop->log, &loop->imported, why)
                  : status;

@@ -22,16 +22,26 @@
      IN_DELETE_SELF | IN_DONT_FOLLOW | IN_ONLYDIR)
 #define ROOT_EVENTS (IN_CREATE | IN_MOVED_TO | IN_DELETE | IN_DONT_FOLLOW | IN_ONLYDIR)
 #define HINTS_MAX   512u
+#define BUCKETS     1024u
 #define WAIT_S      1
 
 /* A watched directory; `wd` -1 = asked for, not yet watched. */
 struct place {
-    struct place *next;
+    struct place *next; /* among those asked for; then in by_name */
+    struct place *next_by_wd;
     int wd;
     unsigned root;
     bool done;
+    uint64_t hint_round;   /* the round in which it got a hint … */
+    size_t hint;           /* … and which */
     const char *root_path; /* the engine's */
     char session[];        /* below it; "" for the root itself */
+};
+
+/* Hints are gathered in one half while the engine's thread works through the other. */
+struct hints {
+    struct watch_hint hint[HINTS_MAX];
+    size_t count;
 };
 
 struct watch {
@@ -43,12 +53,13 @@ struct watch {
     _Atomic bool stopping;
     _Atomic bool overflowed;
     _Atomic bool incomplete;
-    pthread_mutex_t lock; /* guards asked, hint, hints */
+    pthread_mutex_t lock; /* guards asked and hints */
     struct place *asked;
     struct place **asked_last; /* where the next one goes, when there is one */
-    struct watch_hint hint[HINTS_MAX];
-    size_t hints;
-    struct place *places; /* the thread's own */
+    struct hints half[2];
+    uint64_t round;                 /* its last bit says which half is gathered in */
+    struct place *by_name[BUCKETS]; /* the thread's own, as the next */
+    struct place *by_wd[BUCKETS];
 };
 
 bool watch_init(void)
@@ -58,32 +69,51 @@ bool watch_init(void)
 
 /* ---- hints ---- */
 
-static void add_hint(struct watch *w, unsigned root, const char *session)
+/* What a place's hint of this round says when another thing happens there. */
+static void join_hint(struct watch_hint *hint, enum watch_what what, const char *file)
+{
+    if (what > hint->what) {
+        hint->what = what;
+    }
+    if (strcmp(hint->file, file) != 0) {
+        hint->file[0] = '\0';
+    }
+}
+
+/* \p p NULL: a directory that is not watched. */
+static void add_hint(struct watch *w, struct place *p, unsigned root, const char *session,
+                     enum watch_what what, const char *file)
 {
     pthread_mutex_lock(&w->lock);
-    bool known = false;
-    for (size_t i = w->hints; i > 0 && !known; i--) {
-        known =
-            w->hint[i - 1].root == root && strcmp(w->hint[i - 1].session, session) == 0;
-    }
-    if (!known && w->hints < HINTS_MAX) {
-        w->hint[w->hints].root = root;
-        snprintf(w->hint[w->hints++].session, sizeof w->hint[0].session, "%s", session);
-    } else if (!known) {
+    struct hints *half = &w->half[w->round & 1];
+    if (p && p->hint_round == w->round) {
+        join_hint(&half->hint[p->hint], what, file);
+    } else if (half->count < HINTS_MAX) {
+        struct watch_hint *hint = &half->hint[half->count];
+        hint->root = root;
+        hint->what = what;
+        snprintf(hint->file, sizeof hint->file, "%s", file);
+        snprintf(hint->session, sizeof hint->session, "%s", session);
+        if (p) {
+            p->hint_round = w->round;
+            p->hint = half->count;
+        }
+        half->count++;
+    } else {
         atomic_store_explicit(&w->overflowed, true, memory_order_relaxed);
     }
     pthread_mutex_unlock(&w->lock);
 }
 
-bool watch_next(struct watch *w, struct watch_hint *hint)
+size_t watch_take(struct watch *w, const struct watch_hint **first)
 {
     pthread_mutex_lock(&w->lock);
-    bool any = w->hints > 0;
-    if (any) {
-        *hint = w->hint[--w->hints];
-    }
+    const struct hints *half = &w->half[w->round & 1];
+    w->round++;
+    w->half[w->round & 1].count = 0;
     pthread_mutex_unlock(&w->lock);
-    return any;
+    *first = half->hint;
+    return half->count;
 }
 
 bool watch_overflowed(struct watch *w)
@@ -122,21 +152,29 @@ void watch_want(struct watch *w, unsigned root, const char *root_path,
     }
 }
 
-static struct place *place_of(struct watch *w, int wd)
+static struct place **wd_bucket(struct watch *w, int wd)
 {
-    for (struct place *p = w->places; p; p = p->next) {
-        if (p->wd == wd) {
-            return p;
-        }
-    }
-    return NULL;
+    return &w->by_wd[(unsigned)wd % BUCKETS];
 }
 
-static struct place **find_place(struct watch *w, const struct place *like)
+static struct place *place_of(struct watch *w, int wd)
 {
-    struct place **link = &w->places;
-    while (*link && ((*link)->root != like->root ||
-                     strcmp((*link)->session, like->session) != 0)) {
+    struct place *p = *wd_bucket(w, wd);
+    while (p && p->wd != wd) {
+        p = p->next_by_wd;
+    }
+    return p;
+}
+
+/* Where the place of that name hangs, or would. */
+static struct place **find_place(struct watch *w, unsigned root, const char *session)
+{
+    uint32_t hash = 2166136261u ^ root; /* FNV-1a */
+    for (const char *c = session; *c; c++) {
+        hash = (hash ^ (unsigned char)*c) * 16777619u;
+    }
+    struct place **link = &w->by_name[hash % BUCKETS];
+    while (*link && ((*link)->root != root || strcmp((*link)->session, session) != 0)) {
         link = &(*link)->next;
     }
     return link;
@@ -174,16 +212,27 @@ static void add_place(struct watch *w, struct place *p)
         path[len] = '\0';
         p->wd = inotifytools_wd_from_filename(path);
     }
-    p->next = w->places;
-    w->places = p;
-    add_hint(w, p->root, p->session); /* what happened before the watch was there */
+    struct place **name = find_place(w, p->root, p->session);
+    struct place **wd = wd_bucket(w, p->wd);
+    p->next = *name;
+    *name = p;
+    p->next_by_wd = *wd;
+    *wd = p;
+    /* What happened before the watch was there. */
+    add_hint(w, p, p->root, p->session, HINT_CHANGED, "");
 }
 
-static void remove_place(struct place **link)
+/* With \p unwatch, the kernel's watch goes, too. */
+static void remove_place(struct watch *w, struct place **link, bool unwatch)
 {
     struct place *p = *link;
+    struct place **wd = wd_bucket(w, p->wd);
+    while (*wd != p) {
+        wd = &(*wd)->next_by_wd;
+    }
+    *wd = p->next_by_wd;
     *link = p->next;
-    if (p->wd >= 0) {
+    if (unwatch) {
         inotifytools_remove_watch_by_wd(p->wd);
     }
     free(p);
@@ -199,18 +248,16 @@ static void serve_wishes(struct watch *w)
     while (asked) {
         struct place *p = asked;
         asked = p->next;
-        struct place **known = find_place(w, p);
-        if (p->done) {
-            if (*known) {
-                remove_place(known);
-            }
-            free(p);
-        } else if (*known) {
-            free(p);
-        } else {
+        struct place **known = find_place(w, p->root, p->session);
+        if (!p->done && !*known) {
             add_place(w, p);
             added = true;
+            continue;
         }
+        if (p->done && *known) {
+            remove_place(w, known, true);
+        }
+        free(p);
     }
     if (added) {
         w->wake(w->arg);
@@ -224,17 +271,17 @@ static void serve_wishes(struct watch *w)
 static void on_root_event(struct watch *w, const struct place *root,
                           const struct inotify_event *event)
 {
-    if ((event->mask & IN_ISDIR) && (event->mask & (IN_CREATE | IN_MOVED_TO)) &&
-        event->len && layout_name_ok(event->name)) {
-        struct place *p = make_place(root->root, root->root_path, event->name, false);
-        if (p && !*find_place(w, p)) {
-            add_place(w, p);
-        } else {
-            free(p);
-        }
+    if (!(event->mask & IN_ISDIR) || !event->len || !layout_name_ok(event->name)) {
+        return;
     }
-    if (event->len && layout_name_ok(event->name)) {
-        add_hint(w, root->root, "");
+    struct place **known = find_place(w, root->root, event->name);
+    if (!*known && (event->mask & (IN_CREATE | IN_MOVED_TO))) {
+        struct place *p = make_place(root->root, root->root_path, event->name, false);
+        if (p) {
+            add_place(w, p); /* with a hint */
+        }
+    } else {
+        add_hint(w, *known, root->root, event->name, HINT_CHANGED, "");
     }
 }
 
@@ -248,13 +295,13 @@ static void on_event(struct watch *w, const struct inotify_event *event)
     if (!p) {
         return;
     }
-    if (event->mask & IN_IGNORED) {
-        struct place **link = find_place(w, p);
-        p->wd = -1; /* the kernel has dropped it already */
-        add_hint(w, p->root, "");
-        remove_place(link);
+    if (event->mask & IN_IGNORED) { /* the kernel has dropped it already */
+        add_hint(w, p, p->root, p->session, HINT_UNWATCHED, "");
+        remove_place(w, find_place(w, p->root, p->session), false);
+    } else if (p->session[0] && event->mask == IN_MODIFY) {
+        add_hint(w, p, p->root, p->session, HINT_GREW, event->len ? event->name : "");
     } else if (p->session[0]) {
-        add_hint(w, p->root, p->session);
+        add_hint(w, p, p->root, p->session, HINT_CHANGED, "");
     } else {
         on_root_event(w, p, event);
     }
@@ -298,6 +345,7 @@ gpufl_status watch_open(const struct log *log, uint64_t nap_ms, void (*wake)(voi
     if (!w) {
         return GPUFL_ERR_NOMEM;
     }
+    w->round = 1; /* 0 = a place's that had no hint */
     w->log = log;
     w->nap_ms = nap_ms;
     w->wake = wake;
@@ -311,6 +359,15 @@ gpufl_status watch_open(const struct log *log, uint64_t nap_ms, void (*wake)(voi
     return GPUFL_OK;
 }
 
+static void free_places(struct place *first)
+{
+    while (first) {
+        struct place *p = first;
+        first = p->next;
+        free(p);
+    }
+}
+
 void watch_close(struct watch *w)
 {
     if (!w) {
@@ -318,15 +375,11 @@ void watch_close(struct watch *w)
     }
     atomic_store_explicit(&w->stopping, true, memory_order_relaxed);
     pthread_join(w->thread, NULL);
-    while (w->places) {
-        remove_place(&w->places);
+    for (size_t i = 0; i < BUCKETS; i++) {
+        free_places(w->by_name[i]);
     }
-    while (w->asked) {
-        struct place *p = w->asked;
-        w->asked = p->next;
-        free(p);
-    }
-    inotifytools_cleanup();
+    free_places(w->asked);
+    inotifytools_cleanup(); /* the watches go with the descriptor */
     pthread_mutex_destroy(&w->lock);
     free(w);
 }

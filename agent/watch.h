@@ -4,17 +4,27 @@
 #define GPUFL_AGENT_WATCH_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include <gpufl/status.h>
 
+#include "schema/layout.h"
 #include "upload/base/log.h"
 #include "upload/facts.h"
 
-/** One hint. session "" = somewhere in the root. */
+enum watch_what {
+    HINT_GREW,      /**< its files grew, and nothing else happened */
+    HINT_CHANGED,   /**< anything */
+    HINT_UNWATCHED, /**< the directory went, and the watch with it */
+};
+
+/** One hint. */
 struct watch_hint {
     unsigned root;
-    char session[FACTS_PATH_MAX];
+    enum watch_what what;
+    char file[LAYOUT_NAME_MAX + 1]; /**< HINT_GREW: the one that did, "" = several did */
+    char session[FACTS_PATH_MAX];   /**< "" = somewhere in the root */
 };
 
 struct watch;
@@ -35,8 +45,9 @@ GPUFL_MUST gpufl_status watch_open(const struct log *log, uint64_t nap_ms,
 void watch_want(struct watch *watch, unsigned root, const char *root_path,
                 const char *session, bool done);
 
-/** Takes one hint. \return false when there is none. */
-bool watch_next(struct watch *watch, struct watch_hint *hint);
+/** Takes all hints: \p first is the first of them, valid until the next call.
+ *  \return how many there are. */
+size_t watch_take(struct watch *watch, const struct watch_hint **first);
 
 /** True, once, when events were lost: look at everything. */
 bool watch_overflowed(struct watch *watch);

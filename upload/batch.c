@@ -324,6 +324,8 @@ enum made batch_make(struct stream *st)
     if (cut.lines == 0) {
         return nothing_whole(st, &chunk);
     }
+    st->at_end = chunk.at_end && !chunk.sealed && cut.bytes == chunk.len;
+    st->more = false;
     if (cut.shutdown_first) {
         bool first_time = !st->parked;
         st->parked = true;

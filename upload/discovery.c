@@ -4,11 +4,17 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <unistd.h>
 
 #include "upload/engine_internal.h"
+
+/* How often that is looked at which should not have changed. */
+#define QUIET_LOOK_MS 60000u
+#define NAMES_A_STEP  1024u
+#define LOOKS_A_STEP  32u
 
 /* Does somebody serve that directory? Its uploader holds an exclusive lock on it. */
 bool root_is_served(int dir)
@@ -20,21 +26,17 @@ bool root_is_served(int dir)
     return served;
 }
 
-static void found(struct root *root, const char *path)
+static struct session *found(struct root *root, const char *path)
 {
     struct session *session = root_session(root, path, true);
     if (session) {
         root->change_stamp += !session->watched;
+        session->listed = root->listing_number;
         session->present = true;
-        session->gone = false;
-        session_mark(session);
+        session->absent = session->gone = false;
     }
+    return session;
 }
-
-struct visit {
-    struct root *root;
-    const char *group; /* "" at the top */
-};
 
 /* What cannot be looked into just now is there all the same: nothing of it is forgotten.
  */
@@ -43,7 +45,7 @@ static void keep_present(struct root *root, const char *path)
     size_t len = strlen(path);
     for (struct session *s = root->sessions; s; s = s->next) {
         if (strncmp(s->path, path, len) == 0 && (s->path[len] == '/' || !s->path[len])) {
-            s->present = true;
+            s->listed = root->listing_number;
             session_mark(s);
         }
     }
@@ -75,32 +77,70 @@ static bool group_is_a_root(struct root *root, const char *name)
     return other;
 }
 
+struct visit {
+    struct root *root;
+    const char *group; /* "" at the top */
+    uint64_t now_ms;
+};
+
+static void visit_dir(void *arg, const char *name);
+
+static void visit_group(const struct visit *outer, const char *name)
+{
+    struct root *root = outer->root;
+    struct visit inner = {.root = root, .group = name, .now_ms = outer->now_ms};
+    gpufl_status status =
+        scan_subdirs(root->engine->config.sys, root->fd, name, visit_dir, &inner);
+    if (status == GPUFL_ERR_IO) {
+        log_warn(root->engine->config.log, "scan.skipped", "root=%s dir=%s", root->path,
+                 name);
+        keep_present(root, name);
+    }
+}
+
+/* What is watched says when it changes, what is settled and left does not change: both
+ * are looked at seldom, in case an event was lost. */
+static bool look_is_due(const struct session *session, uint64_t now_ms)
+{
+    bool over = session->writer_gone && session_settled(session);
+    if (session->root->looks_at_all || session->salvaging || session_any_held(session) ||
+        !(over || session_tells(session))) {
+        return true;
+    }
+    return now_ms - session->looked_at_ms >= QUIET_LOOK_MS;
+}
+
 static void visit_dir(void *arg, const char *name)
 {
-    struct visit *visit = arg;
+    const struct visit *visit = arg;
     struct root *root = visit->root;
-    const struct sys *sys = root->engine->config.sys;
     char path[FACTS_PATH_MAX];
-    struct scan scan;
+    struct look look;
     snprintf(path, sizeof path, "%s%s%s", visit->group, visit->group[0] ? "/" : "", name);
     struct session *old = root_session(root, path, false);
     if (old && old->state == SESSION_DONE) {
+        old->listed = root->listing_number;
         old->present = true;
         return;
     }
-    gpufl_status status = scan_session(sys, root->fd, path, name, &scan);
+    if (old && old->present && !old->absent) {
+        old->listed = root->listing_number;
+        if (look_is_due(old, visit->now_ms)) {
+            session_mark(old);
+        }
+        return;
+    }
+    root->looked_into++;
+    gpufl_status status = session_inspect(root, path, name, false, &look);
     if (status == GPUFL_OK) {
-        found(root, path);
-    } else if (status == GPUFL_ERR_NOT_FOUND && !visit->group[0] &&
-               !group_is_a_root(root, name)) {
-        struct visit inner = {.root = root, .group = name}; /* a multi-pass run */
-        if (scan_subdirs(sys, root->fd, name, visit_dir, &inner) != GPUFL_OK) {
-            log_warn(root->engine->config.log, "scan.skipped", "root=%s dir=%s",
-                     root->path, name);
-            keep_present(root, path);
+        struct session *session = found(root, path);
+        if (session) {
+            session_apply(session, &look, visit->now_ms);
         }
     } else if (status != GPUFL_ERR_NOT_FOUND) {
         keep_present(root, path);
+    } else if (!visit->group[0] && !group_is_a_root(root, name)) {
+        visit_group(visit, name); /* a multi-pass run */
     }
 }
 
@@ -114,52 +154,130 @@ static bool has_unsettled(const struct session *session)
     return false;
 }
 
+static bool any_in_flight(const struct session *session)
+{
+    for (unsigned i = 0; i < session->streams; i++) {
+        const struct offer *offer = session->stream[i]->offer;
+        if (offer && offer->state == OFFER_IN_FLIGHT) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void forget(struct session *s)
+{
+    struct root *root = s->root;
+    if (s->state != SESSION_DONE && has_unsettled(s)) {
+        log_error(root->engine->config.log, "session.vanished",
+                  "session=%s note=\"deleted before all of it was sent\"", s->id);
+    }
+    if (any_in_flight(s) || !fact_append_session(root->journal, FACT_FORGET, s->path)) {
+        return; /* its answer still points here; or the journal is broken: next time */
+    }
+    for (unsigned i = 0; i < s->streams; i++) {
+        if (s->stream[i]->offer) {
+            offer_free(root->engine, s->stream[i]->offer);
+        }
+        s->stream[i]->id = 0;
+        s->stream[i]->drained = true;
+    }
+    root->change_stamp++;
+    s->gone = true;
+    s->held = true; /* nothing is read of it; it stays as an empty shell */
+    s->looked = false;
+}
+
 /* A directory that is gone takes its state along; unsent lines in it are lost, and said.
  */
 static void forget_absent(struct root *root)
 {
     for (struct session *s = root->sessions; s; s = s->next) {
-        if (s->present || s->gone || s->streams == 0) {
-            continue;
+        s->present = s->listed == root->listing_number;
+        if (!s->present && !s->gone && s->streams > 0) {
+            forget(s);
         }
-        if (s->state != SESSION_DONE && has_unsettled(s)) {
-            log_error(root->engine->config.log, "session.vanished",
-                      "session=%s note=\"deleted before all of it was sent\"", s->id);
-        }
-        for (unsigned i = 0; i < s->streams; i++) {
-            struct stream *st = s->stream[i];
-            if (st->offer && st->offer->state == OFFER_IN_FLIGHT) {
-                return; /* its answer still points here; forget it next time */
-            }
-        }
-        if (!fact_append_session(root->journal, FACT_FORGET, s->path)) {
-            return;
-        }
-        for (unsigned i = 0; i < s->streams; i++) {
-            if (s->stream[i]->offer) {
-                offer_free(root->engine, s->stream[i]->offer);
-            }
-            s->stream[i]->id = 0;
-            s->stream[i]->drained = true;
-        }
-        root->change_stamp++;
-        s->gone = true;
-        s->held = true; /* nothing is read of it; it stays as an empty shell */
-        s->looked = false;
     }
 }
 
-void root_scan(struct root *root)
+/* ---- listing ---- */
+
+static void say_failed(const struct root *root, int error)
 {
-    struct visit visit = {.root = root, .group = ""};
-    for (struct session *s = root->sessions; s; s = s->next) {
-        s->present = false;
+    log_error(root->engine->config.log, "scan.failed", "root=%s reason=\"%s\"",
+              root->path, strerror(error));
+}
+
+bool root_listing_waits(const struct root *root)
+{
+    return root->listing || root->list_soon || root->rescan_at_ms == 0;
+}
+
+/* Begins a listing when it is time, or something came or went. */
+void root_list_due(struct root *root, uint64_t now_ms)
+{
+    bool due = now_ms >= root->rescan_at_ms;
+    if (root->listing || !(due || root->list_soon)) {
+        return;
     }
-    if (scan_subdirs(root->engine->config.sys, root->fd, ".", visit_dir, &visit) ==
-        GPUFL_OK) {
-        forget_absent(root);
+    root->list_soon = false;
+    root->looks_at_all = root->look_at_all && due;
+    root->look_at_all = root->look_at_all && !due;
+    if (due) {
+        root->rescan_at_ms = now_ms + root->engine->config.rescan_interval_ms;
+    }
+    root->listing = malloc(sizeof *root->listing);
+    if (root->listing && listing_open(root->listing, root->engine->config.sys, root->fd,
+                                      ".") != GPUFL_OK) {
+        say_failed(root, errno);
+        free(root->listing);
+        root->listing = NULL;
+    }
+    root->listing_number++;
+}
+
+static void end_listing(struct root *root)
+{
+    if (root->listing->error) {
+        say_failed(root, root->listing->error);
     } else {
-        log_error(root->engine->config.log, "scan.failed", "root=%s reason=\"%s\"",
-                  root->path, strerror(errno));
+        forget_absent(root);
+    }
+    listing_close(root->listing);
+    free(root->listing);
+    root->listing = NULL;
+}
+
+/* A few directories at a time: what they hold can go out before the rest was seen. */
+void root_list_step(struct root *root, uint64_t now_ms)
+{
+    struct visit visit = {.root = root, .group = "", .now_ms = now_ms};
+    unsigned names = 0;
+    root->looked_into = 0;
+    while (root->listing && names++ < NAMES_A_STEP && root->looked_into < LOOKS_A_STEP) {
+        const char *name = listing_next_dir(root->listing);
+        if (name) {
+            visit_dir(&visit, name);
+        } else {
+            end_listing(root);
+        }
+    }
+}
+
+/* Something happened in a directory, which may be new, or gone. */
+void root_touch(struct root *root, const char *path, uint64_t now_ms)
+{
+    struct visit visit = {.root = root, .group = "", .now_ms = now_ms};
+    struct session *session = root_session(root, path, false);
+    if (session && session->present && !session->absent) {
+        session_mark(session);
+        if (session_tells(
+                session)) { /* files are closed just before a lock is given up */
+            session_mark_later(session, now_ms);
+        }
+    } else if (strchr(path, '/')) {
+        root->list_soon = true;
+    } else {
+        visit_dir(&visit, path);
     }
 }

@@ -16,6 +16,7 @@
 #define JOURNAL_BYTES       (512u << 10)
 #define ZSTD_LEVEL          1
 #define GZIP_LEVEL          6
+#define LOOKS_AT_ONCE       32u
 
 void engine_config_default(struct engine_config *config)
 {
@@ -72,32 +73,8 @@ gpufl_status engine_add_root(struct engine *engine, const char *path,
                 engine->total.streams_done_before += s->streams;
             }
         }
-        root_scan(root);
-        root->rescan_at_ms =
-            engine->config.sys->now_ms() + engine->config.rescan_interval_ms;
     }
     return status;
-}
-
-void engine_touch(struct engine *engine, unsigned root, const char *session_path)
-{
-    if (root >= engine->roots) {
-        return;
-    }
-    struct session *session =
-        session_path ? root_session(engine->root[root], session_path, false) : NULL;
-    if (session) {
-        session_mark(session);
-    } else {
-        engine->root[root]->rescan_at_ms = 0;
-    }
-}
-
-void engine_rescan(struct engine *engine)
-{
-    for (unsigned i = 0; i < engine->roots; i++) {
-        engine->root[i]->rescan_at_ms = 0;
-    }
 }
 
 static void make_due(struct queue *queue)
@@ -109,9 +86,15 @@ static void make_due(struct queue *queue)
 
 void engine_flush(struct engine *engine)
 {
-    engine->config.flush_interval_ms = 0;
+    engine->config.flush_interval_ms = engine->config.settled_sync_ms = 0;
+    for (unsigned i = 0; i < engine->roots; i++) {
+        journal_want(engine->root[i]->journal);
+    }
     make_due(&engine->live);
     make_due(&engine->backlog);
+    for (struct session *s = engine->later; s; s = s->next_later) {
+        s->later_at_ms = 0;
+    }
     engine->origin.not_before_ms = 0;
     for (struct offer *o = engine->offers; o; o = o->next) {
         o->retry_at_ms = 0;
@@ -156,11 +139,29 @@ static void collect_syncs(struct engine *engine)
     }
 }
 
+/* What nobody waits for goes to the disk in company, but not much later. */
+static void sync_lazy(struct root *root, uint64_t now_ms)
+{
+    const struct engine *engine = root->engine;
+    if (!journal_is_lazy(root->journal)) {
+        root->lazy_until_ms = 0;
+        return;
+    }
+    if (!root->lazy_until_ms) {
+        root->lazy_until_ms = now_ms + engine->config.settled_sync_ms;
+    }
+    if (engine->completing || now_ms >= root->lazy_until_ms) {
+        journal_want(root->journal);
+        root->lazy_until_ms = 0;
+    }
+}
+
 /* What this turn has appended goes to the disk; a journal that broke is written anew. */
 static void pump_journals(struct engine *engine, uint64_t now_ms)
 {
     for (unsigned i = 0; i < engine->roots; i++) {
         struct root *root = engine->root[i];
+        sync_lazy(root, now_ms);
         journal_pump(root->journal);
         if (journal_broken(root->journal) && now_ms >= root->journal_retry_ms) {
             root->journal_retry_ms = now_ms + JOURNAL_RETRY_MS;
@@ -169,9 +170,38 @@ static void pump_journals(struct engine *engine, uint64_t now_ms)
     }
 }
 
+static void list_roots(struct engine *engine, uint64_t now_ms)
+{
+    for (unsigned i = 0; i < engine->roots; i++) {
+        root_list_step(engine->root[i], now_ms);
+    }
+}
+
+static bool any_listing(const struct engine *engine)
+{
+    for (unsigned i = 0; i < engine->roots; i++) {
+        if (engine->root[i]->listing) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Their flush interval is over: what they hold goes now. */
+static void wake_later(struct engine *engine, uint64_t now_ms)
+{
+    while (engine->later && engine->later->later_at_ms <= now_ms) {
+        struct session *session = engine->later;
+        engine->later = session->next_later;
+        session->later = false;
+        session->overdue = true;
+        session_mark(session);
+    }
+}
+
 static void look_at_dirty(struct engine *engine, uint64_t now_ms)
 {
-    while (engine->dirty) {
+    for (unsigned i = 0; engine->dirty && i < LOOKS_AT_ONCE; i++) {
         struct session *session = engine->dirty;
         engine->dirty = session->next_dirty;
         session->dirty = false;
@@ -188,132 +218,30 @@ static void complete_sessions(struct engine *engine, uint64_t now_ms)
     }
 }
 
-static void earliest(uint64_t *wait_ms, uint64_t at_ms, uint64_t now_ms)
-{
-    uint64_t wait = at_ms > now_ms ? at_ms - now_ms : 0;
-    if (wait < *wait_ms) {
-        *wait_ms = wait;
-    }
-}
-
-static void wait_for_queue(const struct queue *queue, uint64_t *wait_ms, uint64_t now_ms)
-{
-    for (const struct stream *st = queue->first; st; st = st->next) {
-        if (st->offer || journal_broken(st->session->root->journal)) {
-            continue;
-        }
-        uint64_t at = st->due_ms > st->session->hold_until_ms
-                          ? st->due_ms
-                          : st->session->hold_until_ms;
-        earliest(wait_ms, at, now_ms);
-    }
-}
-
-/* When an offer that waits may go: its own time, its session's, the origin's, the
- * bucket's. */
-static void wait_for_offers(struct engine *engine, uint64_t *wait_ms, uint64_t now_ms)
-{
-    for (const struct offer *o = engine->offers; o; o = o->next) {
-        if (o->state == OFFER_WAITING && !stream_held(o->stream) &&
-            !journal_broken(o->stream->session->root->journal)) {
-            uint64_t hold = o->stream->session->hold_until_ms;
-            earliest(wait_ms, o->retry_at_ms > hold ? o->retry_at_ms : hold, now_ms);
-        }
-    }
-}
-
-static bool all_durable(const struct root *root)
-{
-    return !journal_broken(root->journal) &&
-           journal_durable(root->journal) == journal_last(root->journal);
-}
-
-static void wait_for_completion(struct engine *engine, uint64_t *wait_ms, uint64_t now_ms)
-{
-    for (unsigned i = 0; i < engine->roots && engine->completing; i++) {
-        if (!all_durable(engine->root[i])) {
-            continue; /* the sync's end wakes us */
-        }
-        for (struct session *s = engine->root[i]->sessions; s; s = s->next) {
-            if (s->state == SESSION_COMPLETING && !s->complete_in_flight) {
-                earliest(wait_ms, s->complete_at_ms, now_ms);
-            }
-        }
-    }
-}
-
-static uint64_t next_wait(struct engine *engine, uint64_t now_ms)
-{
-    struct origin *origin = &engine->origin;
-    uint64_t sending = ENGINE_FOREVER;
-    uint64_t wait = ENGINE_FOREVER;
-    if (engine->made_bytes) {
-        return 0; /* a frame was made: there may be room for the next */
-    }
-    if (origin->state == ORIGIN_UNASKED) {
-        sending = 0;
-    } else if (origin->state == ORIGIN_KNOWN &&
-               origin->in_flight < (origin_probing(engine) ? 1 : TRANSPORT_SLOTS)) {
-        wait_for_offers(engine, &sending, now_ms);
-        if (offers_have_room(engine, now_ms)) {
-            wait_for_queue(&engine->live, &sending, now_ms);
-            wait_for_queue(&engine->backlog, &sending, now_ms);
-        }
-        wait_for_completion(engine, &sending, now_ms);
-    }
-    if (sending != ENGINE_FOREVER) {
-        uint64_t floor =
-            origin->not_before_ms > now_ms ? origin->not_before_ms - now_ms : 0;
-        uint64_t tokens = bucket_wait(&engine->bucket, now_ms);
-        floor = floor > tokens ? floor : tokens;
-        wait = sending > floor ? sending : floor;
-        wait = wait ? wait
-                    : 1; /* what could go has gone: something else must happen first */
-    }
-    for (unsigned i = 0; i < engine->roots; i++) {
-        struct root *root = engine->root[i];
-        earliest(&wait, root->rescan_at_ms, now_ms);
-        if (root->progress_ticket != journal_last(root->journal) && all_durable(root)) {
-            earliest(&wait, root->progress_at_ms, now_ms);
-        }
-        if (journal_broken(root->journal)) {
-            earliest(&wait, root->journal_retry_ms, now_ms);
-        }
-    }
-    return wait;
-}
-
-static void rescan_due(struct engine *engine, uint64_t now_ms)
-{
-    for (unsigned i = 0; i < engine->roots; i++) {
-        struct root *root = engine->root[i];
-        if (now_ms >= root->rescan_at_ms) {
-            root_scan(root);
-            root->rescan_at_ms = now_ms + engine->config.rescan_interval_ms;
-        }
-    }
-}
-
 uint64_t engine_turn(struct engine *engine)
 {
     uint64_t now_ms = engine->config.sys->now_ms();
     bool again;
-    rescan_due(engine, now_ms);
+    for (unsigned i = 0; i < engine->roots; i++) {
+        root_list_due(engine->root[i], now_ms);
+    }
     do {
         again = take_replies(engine, now_ms);
         collect_syncs(engine);
+        list_roots(engine, now_ms);
+        wake_later(engine, now_ms);
         look_at_dirty(engine, now_ms);
         origin_probe(engine, now_ms);
         offers_make(engine, now_ms);
         pump_journals(engine, now_ms); /* inline syncs are done now */
         offers_send(engine, now_ms);
         complete_sessions(engine, now_ms);
-        again = again || engine->dirty;
+        again = again || engine->dirty || any_listing(engine);
     } while (again);
     for (unsigned i = 0; i < engine->roots; i++) {
         progress_publish(engine->root[i], now_ms);
     }
-    return next_wait(engine, now_ms);
+    return engine_next_wait(engine, now_ms);
 }
 
 enum engine_hold engine_holding(const struct engine *engine)
@@ -326,14 +254,6 @@ void engine_retry_now(struct engine *engine)
     engine->origin.not_before_ms = 0;
 }
 
-void engine_set_rescan_interval(struct engine *engine, uint64_t interval_ms)
-{
-    if (engine->config.rescan_interval_ms != interval_ms) {
-        engine->config.rescan_interval_ms = interval_ms;
-        engine_rescan(engine);
-    }
-}
-
 void engine_close(struct engine *engine)
 {
     if (!engine) {
@@ -341,6 +261,7 @@ void engine_close(struct engine *engine)
     }
     for (unsigned i = 0; i < engine->roots; i++) {
         struct root *root = engine->root[i];
+        journal_want(root->journal);
         journal_pump(root->journal);
         root->progress_at_ms = 0;
         progress_publish(root, engine->config.sys->now_ms());

@@ -54,8 +54,11 @@ struct engine_config {
     const struct sys *sys; /**< borrowed for the engine's life, as all pointers here */
     const struct log *log;
     struct syncer syncer;
-    struct transport transport;       /**< the caller closes it after engine_close */
-    uint64_t flush_interval_ms;       /**< from the first unsent byte to its batch */
+    struct transport transport; /**< the caller closes it after engine_close */
+    uint64_t flush_interval_ms; /**< from the first unsent byte to its batch */
+    /** How long the record of an answer may wait for the next sync: after a power loss
+     * within it, what was stored is offered again under its old identity. */
+    uint64_t settled_sync_ms;
     unsigned max_requests_per_second; /**< 0 = without limit */
     size_t max_batch_bytes;
     uint32_t max_batch_lines;
@@ -95,7 +98,7 @@ struct engine;
 GPUFL_MUST gpufl_status engine_open(const struct engine_config *config,
                                     struct engine **out);
 
-/** Takes over \p path: locks it, opens its journal, scans it.
+/** Takes over \p path: locks it, opens its journal. The next turns look at what is in it.
  *  \return GPUFL_OK; GPUFL_BUSY when another uploader holds it; GPUFL_ERR_NOT_FOUND,
  *  GPUFL_ERR_IO, GPUFL_ERR_FORMAT (journal of a newer version). \p why then holds one
  *  sentence. */
@@ -106,8 +109,16 @@ GPUFL_MUST gpufl_status engine_add_root(struct engine *engine, const char *path,
 /** One step. \return ms until the next is needed at the latest. */
 uint64_t engine_turn(struct engine *engine);
 
-/** Hint: something changed in `<root>/<session path>` (NULL = anywhere in the root). */
+/** Hint: something changed in `<root>/<session path>` ("" = anywhere in the root). */
 void engine_touch(struct engine *engine, unsigned root, const char *session_path);
+
+/** Hint: \p file of that session grew, or several did ("" then), and nothing else
+ * happened there. */
+void engine_grew(struct engine *engine, unsigned root, const char *session_path,
+                 const char *file);
+
+/** Hint: the directory went, and nobody watches it any more, should it be there again. */
+void engine_unwatched(struct engine *engine, unsigned root, const char *session_path);
 
 /** Looks at everything anew at the next turn, as after a lost event. */
 void engine_rescan(struct engine *engine);
@@ -119,8 +130,9 @@ void engine_flush(struct engine *engine);
 /** Forgets that the origin waits for a person: its cause may be mended. */
 void engine_retry_now(struct engine *engine);
 
-/** Changes how often everything is looked at. */
-void engine_set_rescan_interval(struct engine *engine, uint64_t interval_ms);
+/** From now on nobody tells what changes, or not all of it: everything is looked at every
+ * \p interval_ms. */
+void engine_poll(struct engine *engine, uint64_t interval_ms);
 
 /** Why nothing moves, if so. */
 enum engine_hold {

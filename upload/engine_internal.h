@@ -58,7 +58,15 @@ struct stream {
     bool gap : 1;      /**< its first files were gone before we came */
     bool drained : 1;  /**< nothing unsettled at the last look */
     bool all_read : 1; /**< all that `seen` stands for was read */
+    bool at_end : 1;   /**< the offer took all that its file had */
+    bool more : 1;     /**< something happened since it was made */
     bool parked : 1;   /**< its next line, or its last, is the channel's shutdown */
+};
+
+/** What one look at a session's directory found. */
+struct look {
+    enum liveness writer;
+    struct scan scan;
 };
 
 enum session_state {
@@ -71,15 +79,19 @@ struct session {
     struct root *root;
     struct session *next; /**< in the root */
     struct session *next_by_path;
-    struct session *next_dirty;               /**< in the list of those to look at */
+    struct session *next_dirty; /**< in the list of those to look at */
+    struct session *next_later; /**< in the list of those to look at later */
     struct stream *stream[SCAN_CHANNELS_MAX]; /**< the first `streams` are in use */
     uint8_t streams;
     uint8_t layout;
     uint8_t state;
     bool dirty;
+    bool later;       /**< it grew, and is looked at at later_at_ms */
+    bool overdue;     /**< what the look finds has waited for its flush interval */
     bool wanted;      /**< to be uploaded */
     bool watched;     /**< the watcher was told */
-    bool present;     /**< seen by the last scan of the root */
+    bool present;     /**< in the root's last whole listing, or found since */
+    bool absent;      /**< its directory was not there at the last look */
     bool gone;        /**< its directory is, and the journal knows */
     bool looked;      /**< layout and streams are known */
     bool writer_gone; /**< probed before the last scan */
@@ -94,10 +106,14 @@ struct session {
     const char *hold_reason; /**< the last one that was said, a literal */
     bool complete_in_flight;
     uint32_t quarantined;
+    uint32_t listed; /**< number of the listing of the root that named it last */
     unsigned complete_failures;
     uint64_t complete_at_ms;
     uint64_t hold_until_ms; /**< workspace limit */
     uint64_t last_growth_ms;
+    uint64_t looked_at_ms;
+    uint64_t quiet_until_ms; /**< something waits for its flush interval until then */
+    uint64_t later_at_ms;    /**< when `later` is over */
     uint64_t seen_bytes;
     uint64_t done_ticket;
     const char *id; /**< last component of path */
@@ -113,6 +129,7 @@ struct root {
     int state_fd; /**< directory of the journal, -1 = memory */
     struct journal *journal;
     uint64_t journal_retry_ms;
+    uint64_t lazy_until_ms; /**< then what waits for no one goes to the disk, too */
     struct engine_channels channels; /**< followed */
     /** All that are known: the followed ones first, then those only in the journal. */
     char channel_name[SCAN_CHANNELS_MAX][LAYOUT_CHANNEL_MAX + 1];
@@ -122,6 +139,12 @@ struct root {
     uint32_t last_stream_id;
     struct fact_quarantine *quarantine;
     size_t quarantines;
+    struct listing *listing; /**< under way, or NULL */
+    uint32_t listing_number;
+    unsigned looked_into; /**< directories, in this step of it */
+    bool list_soon;       /**< something came or went */
+    bool look_at_all;     /**< at the next listing, whatever is watched */
+    bool looks_at_all;    /**< at this one */
     uint64_t rescan_at_ms;
     uint64_t progress_at_ms;
     uint64_t progress_ticket;
@@ -196,7 +219,10 @@ struct engine {
     struct gz_cache gz;
     struct root *root[ENGINE_ROOTS_MAX];
     unsigned roots;
-    struct session *dirty;
+    struct session *dirty; /**< to look at, in order */
+    struct session **dirty_last;
+    struct session *later; /**< they grew and are looked at later, in order */
+    struct session **later_last;
     struct queue live;
     struct queue backlog;
     struct offer *offers;
@@ -204,6 +230,7 @@ struct engine {
     size_t frame_bytes;
     uint64_t made_bytes; /**< raw bytes that offers_make put into frames, last time */
     unsigned completing; /**< sessions in that state */
+    bool polling;        /**< nobody tells what changes */
     struct engine_summary total;
 };
 
@@ -218,7 +245,10 @@ int root_channel(struct root *root, const char *channel);
 uint64_t root_add_quarantine(struct root *root, const struct fact_quarantine *fact);
 
 /* discovery.c */
-void root_scan(struct root *root);
+void root_list_due(struct root *root, uint64_t now_ms);
+void root_list_step(struct root *root, uint64_t now_ms);
+void root_touch(struct root *root, const char *path, uint64_t now_ms);
+bool root_listing_waits(const struct root *root);
 bool root_is_served(int dir);
 
 /* replay.c */
@@ -241,14 +271,30 @@ void upload_cursor_write(struct root *root);
 /* session.c */
 bool session_silent(const struct session *session, uint64_t now_ms);
 bool stream_ends_in_shutdown(const struct stream *stream);
+bool session_tells(const struct session *session);
+bool session_grew(struct session *session, const char *file, uint64_t now_ms);
+bool session_settled(const struct session *session);
 bool session_any_held(const struct session *session);
 void stream_hold(struct stream *stream, const char *reason);
 bool stream_held(const struct stream *stream);
 bool stream_waits(const struct stream *stream, uint64_t now_ms);
 void session_mark(struct session *session);
-void session_look(struct session *session, uint64_t now_ms);
+void session_mark_later(struct session *session, uint64_t now_ms);
 bool session_blocked(const struct session *session);
 struct stream *session_stream(struct session *session, const char *channel);
+
+void session_say_hold(struct session *session, const char *channel, const char *reason,
+                      const char **said);
+void session_hold(struct session *session, const char *reason);
+
+/* look.c */
+void session_look(struct session *session, uint64_t now_ms);
+gpufl_status session_inspect(const struct root *root, const char *path, const char *id,
+                             bool known_live, struct look *out);
+void session_apply(struct session *session, const struct look *look, uint64_t now_ms);
+
+/* next_wait.c */
+uint64_t engine_next_wait(struct engine *engine, uint64_t now_ms);
 
 /* completion.c */
 void session_set_state(struct session *session, enum session_state state);

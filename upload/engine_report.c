@@ -39,11 +39,14 @@ static unsigned sendable_offers(const struct engine *engine)
 
 bool engine_drained(const struct engine *engine)
 {
-    if (engine->dirty || sendable_offers(engine) > 0) {
+    if (engine->dirty || engine->later || sendable_offers(engine) > 0) {
         return false;
     }
     for (unsigned i = 0; i < engine->roots; i++) {
         struct root *root = engine->root[i];
+        if (root_listing_waits(root)) {
+            return false;
+        }
         if (journal_durable(root->journal) < journal_last(root->journal)) {
             return false;
         }
@@ -98,36 +101,5 @@ void engine_summary(const struct engine *engine, struct engine_summary *out)
     } else if (out->hold == HOLD_NONE && engine->total.hold_status == 402 &&
                out->streams_pending) {
         out->hold = HOLD_QUOTA;
-    }
-}
-
-void engine_visit_changed(struct engine *engine,
-                          void (*visit)(void *arg, unsigned root, const char *root_path,
-                                        const char *session_path, bool done),
-                          void *arg)
-{
-    for (unsigned i = 0; i < engine->roots; i++) {
-        struct root *root = engine->root[i];
-        if (!root->visited) {
-            root->visited = true;
-            visit(arg, i, root->path, "", false);
-        }
-        /* New sessions are put in front of the list, done ones are rare: in between
-         * nothing changes, and nothing is walked. */
-        if (root->visit_stamp == root->change_stamp) {
-            continue;
-        }
-        root->visit_stamp = root->change_stamp;
-        for (struct session *s = root->sessions; s; s = s->next) {
-            if (!s->looked && !s->watched) {
-                continue; /* most of a large backlog has ended, as the first look tells */
-            }
-            /* One whose writer is gone grows no more: the next scan is soon enough. */
-            bool done = s->state == SESSION_DONE || !s->present || s->writer_gone;
-            if (s->watched == done) {
-                s->watched = !done;
-                visit(arg, i, root->path, s->path, done);
-            }
-        }
     }
 }

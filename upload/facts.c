@@ -18,9 +18,13 @@ static struct bytes *out_begin(struct out *out)
 
 static uint64_t out_append(struct out *out, struct journal *journal, enum fact_type type)
 {
-    return out->b.bad ? 0
-                      : journal_append(journal, type, out->data,
-                                       (size_t)(out->b.at - out->data));
+    size_t len = (size_t)(out->b.at - out->data);
+    if (out->b.bad) {
+        return 0;
+    }
+    /* A range that is stored may be offered again: nobody waits until that is on disk. */
+    return type == FACT_SETTLED ? journal_append_lazily(journal, type, out->data, len)
+                                : journal_append(journal, type, out->data, len);
 }
 
 static struct bytes in_begin(const struct journal_record *record)

@@ -37,6 +37,7 @@ struct journal {
     uint64_t after_rewrite;
     uint64_t last; /* last number given out */
     uint64_t durable;
+    uint64_t wanted;  /* somebody waits until this one is durable */
     uint64_t syncing; /* what the sync under way makes durable */
     enum sync_step step;
     struct sync_job job;
@@ -112,7 +113,8 @@ static void break_it(struct journal *j, const char *what, int error)
     j->broken = true;
 }
 
-uint64_t journal_append(struct journal *j, uint32_t type, const void *payload, size_t len)
+uint64_t journal_append_lazily(struct journal *j, uint32_t type, const void *payload,
+                               size_t len)
 {
     unsigned char record[JOURNAL_RECORD_MAX];
     if (j->broken || len > JOURNAL_MAX_PAYLOAD) {
@@ -132,6 +134,25 @@ uint64_t journal_append(struct journal *j, uint32_t type, const void *payload, s
         j->durable = j->last + 1;
     }
     return ++j->last;
+}
+
+uint64_t journal_append(struct journal *j, uint32_t type, const void *payload, size_t len)
+{
+    uint64_t ticket = journal_append_lazily(j, type, payload, len);
+    if (ticket) {
+        j->wanted = ticket;
+    }
+    return ticket;
+}
+
+void journal_want(struct journal *j)
+{
+    j->wanted = j->last;
+}
+
+bool journal_is_lazy(const struct journal *j)
+{
+    return j->step == SYNC_NONE && j->durable < j->last && j->durable >= j->wanted;
 }
 
 /* ---- syncing and writing anew ------------------------------------------------------ */
@@ -266,7 +287,7 @@ void journal_pump(struct journal *j)
         }
         if (mostly_history(j)) {
             begin_rewrite(j);
-        } else if (j->durable < j->last) {
+        } else if (j->durable < j->wanted) {
             j->syncing = j->last;
             start_sync(j, SYNC_RECORDS, j->file.fd);
         }

@@ -75,6 +75,17 @@ void journal_mend(struct journal *journal);
 uint64_t journal_append(struct journal *journal, uint32_t type, const void *payload,
                         size_t len);
 
+/** The same for one that nobody waits for: it goes to the disk with the next that is
+ * waited for, or after journal_want. */
+uint64_t journal_append_lazily(struct journal *journal, uint32_t type,
+                               const void *payload, size_t len);
+
+/** All that was appended is waited for. */
+void journal_want(struct journal *journal);
+
+/** True when there are records that are on no way to the disk. */
+bool journal_is_lazy(const struct journal *journal);
+
 /** Notices a finished sync. Never waits for a disk. */
 void journal_collect(struct journal *journal);
 

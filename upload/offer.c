@@ -182,6 +182,7 @@ gpufl_status offer_shrink(struct offer *offer)
     offer->fact.unterminated = 0;
     offer->fact.encoding_changed = 0;
     offer->maybe_stored = false;
+    st->at_end = false; /* the other half is still there */
     st->split_end = old_end;
     st->split_lines = half;
     offer_journal(offer); /* a journal that is broken takes it when it is mended */
@@ -256,6 +257,8 @@ static void serve(struct engine *engine, struct queue *queue, uint64_t now_ms)
             bucket_return(&engine->bucket);
             if (st->drained) {
                 st->all_read = true;
+            }
+            if (st->drained && !session_tells(st->session)) {
                 session_mark(st->session); /* maybe that was the last of it */
             }
         }

@@ -258,6 +258,10 @@ void root_close(struct root *root)
         root->sessions = s->next;
         free(s);
     }
+    if (root->listing) {
+        listing_close(root->listing);
+        free(root->listing);
+    }
     if (root->state_fd >= 0) {
         close(root->state_fd);
     }

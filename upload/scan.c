@@ -6,7 +6,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -109,6 +108,7 @@ static gpufl_status read_manifest(const struct sys *sys, int dir, const char *id
     size_t len;
     gpufl_status status =
         file_read(sys, dir, LAYOUT_MANIFEST, IDENTITY_MAX_BYTES, &text, &len);
+    scan->has_manifest = false;
     if (status == GPUFL_OK) {
         scan->has_manifest = manifest_parse(text, len, id, &scan->manifest) == GPUFL_OK;
         free(text);
@@ -128,69 +128,106 @@ static enum session_layout judge(const struct scan *scan, bool sidecar)
     return SESSION_SHIFTING;
 }
 
-static DIR *open_dir(const struct sys *sys, int root, const char *path)
+/* ---- listing ---- */
+
+gpufl_status listing_open(struct listing *listing, const struct sys *sys, int root,
+                          const char *path)
 {
-    int fd = sys->open_beneath(root, path, O_RDONLY | O_DIRECTORY, 0);
-    if (fd < 0) {
-        return NULL;
+    listing->at = listing->len = 0;
+    listing->error = 0;
+    listing->fd = sys->open_beneath(root, path, O_RDONLY | O_DIRECTORY, 0);
+    if (listing->fd >= 0) {
+        return GPUFL_OK;
     }
-    DIR *dir = fdopendir(fd);
-    if (!dir) {
-        close(fd);
-    }
-    return dir;
+    return errno == ENOENT || errno == ENOTDIR ? GPUFL_ERR_NOT_FOUND : GPUFL_ERR_IO;
 }
 
-/* A listing that breaks off is no listing: what it did not name would count as gone. */
-static struct dirent *next_entry(DIR *dir, gpufl_status *status)
+static const struct dirent64 *next_entry(struct listing *listing)
 {
-    errno = 0;
-    struct dirent *entry = readdir(dir);
-    if (!entry && errno) {
-        *status = GPUFL_ERR_IO;
+    if (listing->at == listing->len) {
+        ssize_t n = getdents64(listing->fd, listing->buffer, sizeof listing->buffer);
+        listing->error = n < 0 ? errno : 0;
+        listing->at = 0;
+        listing->len = n > 0 ? (size_t)n : 0;
+        if (n <= 0) {
+            return NULL;
+        }
     }
+    const struct dirent64 *entry =
+        (const struct dirent64 *)(void *)(listing->buffer + listing->at);
+    listing->at += entry->d_reclen;
     return entry;
 }
 
-gpufl_status scan_session(const struct sys *sys, int root, const char *path,
-                          const char *id, struct scan *out)
+const char *listing_next_dir(struct listing *listing)
 {
-    struct marks marks = {0};
-    memset(out, 0, sizeof *out);
-    DIR *dir = open_dir(sys, root, path);
-    if (!dir) {
-        return errno == ENOENT || errno == ENOTDIR ? GPUFL_ERR_NOT_FOUND : GPUFL_ERR_IO;
+    for (const struct dirent64 *entry; (entry = next_entry(listing));) {
+        bool maybe_dir = entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN;
+        if (maybe_dir && layout_name_ok(entry->d_name)) {
+            return entry->d_name;
+        }
     }
-    gpufl_status status = GPUFL_OK;
-    for (struct dirent *entry;
-         status == GPUFL_OK && (entry = next_entry(dir, &status));) {
-        status = note_name(out, dirfd(dir), entry->d_name, &marks);
-    }
-    if (status == GPUFL_OK && marks.manifest) {
-        status = read_manifest(sys, dirfd(dir), id, out);
-    }
-    closedir(dir);
-    if (status != GPUFL_OK) {
-        return status;
-    }
-    out->layout = judge(out, marks.sidecar);
-    return out->channels || out->has_tmp ? GPUFL_OK : GPUFL_ERR_NOT_FOUND;
+    return NULL;
+}
+
+void listing_close(struct listing *listing)
+{
+    close(listing->fd);
+    listing->fd = -1;
 }
 
 gpufl_status scan_subdirs(const struct sys *sys, int root, const char *path,
                           void (*visit)(void *arg, const char *name), void *arg)
 {
-    DIR *dir = open_dir(sys, root, path);
-    if (!dir) {
-        return GPUFL_ERR_IO;
+    struct listing listing;
+    gpufl_status status = listing_open(&listing, sys, root, path);
+    if (status != GPUFL_OK) {
+        return status;
     }
-    gpufl_status status = GPUFL_OK;
-    for (struct dirent *entry; (entry = next_entry(dir, &status));) {
-        bool maybe_dir = entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN;
-        if (maybe_dir && layout_name_ok(entry->d_name)) {
-            visit(arg, entry->d_name);
-        }
+    for (const char *name; (name = listing_next_dir(&listing));) {
+        visit(arg, name);
     }
-    closedir(dir);
-    return status;
+    listing_close(&listing);
+    return listing.error ? GPUFL_ERR_IO : GPUFL_OK;
+}
+
+/* ---- a session ---- */
+
+/* \p id NULL: the manifest is not read. */
+static gpufl_status scan_files(const struct sys *sys, int root, const char *path,
+                               const char *id, struct scan *out)
+{
+    struct marks marks = {0};
+    struct listing listing;
+    memset(out, 0, sizeof *out);
+    gpufl_status status = listing_open(&listing, sys, root, path);
+    if (status != GPUFL_OK) {
+        return status;
+    }
+    for (const struct dirent64 *entry;
+         status == GPUFL_OK && (entry = next_entry(&listing));) {
+        status = note_name(out, listing.fd, entry->d_name, &marks);
+    }
+    out->has_manifest = marks.manifest;
+    if (status == GPUFL_OK && !listing.error && marks.manifest && id) {
+        status = read_manifest(sys, listing.fd, id, out);
+    }
+    listing_close(&listing);
+    if (status != GPUFL_OK || listing.error) {
+        return GPUFL_ERR_IO; /* what a broken listing did not name would count as gone */
+    }
+    out->layout = judge(out, marks.sidecar);
+    return out->channels || out->has_tmp ? GPUFL_OK : GPUFL_ERR_NOT_FOUND;
+}
+
+gpufl_status scan_session(const struct sys *sys, int root, const char *path,
+                          const char *id, struct scan *out)
+{
+    return scan_files(sys, root, path, id, out);
+}
+
+gpufl_status scan_session_again(const struct sys *sys, int root, const char *path,
+                                struct scan *out)
+{
+    return scan_files(sys, root, path, NULL, out);
 }

@@ -50,8 +50,32 @@ struct scan {
 GPUFL_MUST gpufl_status scan_session(const struct sys *sys, int root, const char *path,
                                      const char *id, struct scan *out);
 
-/** Calls \p visit for each subdirectory of `<root>/<path>` ("." for the root itself)
- * whose name can be a session id, in no order. \return GPUFL_OK or GPUFL_ERR_IO. */
+/** The same for one whose manifest was found valid before: that it is there is enough,
+ * and out->manifest stays empty. */
+GPUFL_MUST gpufl_status scan_session_again(const struct sys *sys, int root,
+                                           const char *path, struct scan *out);
+
+/** A directory that is being listed, bit by bit. readdir(3) with its handle would cost
+ * three calls and 32 KiB more at each look at a session. */
+struct listing {
+    int fd;
+    int error; /**< errno of what broke it off */
+    size_t at;
+    size_t len;
+    _Alignas(8) char buffer[4096];
+};
+
+/** Begins to list `<root>/<path>` ("." = the root itself). \return GPUFL_OK, then
+ * listing_close is called; GPUFL_ERR_NOT_FOUND; GPUFL_ERR_IO. */
+GPUFL_MUST gpufl_status listing_open(struct listing *listing, const struct sys *sys,
+                                     int root, const char *path);
+/** The next subdirectory whose name can be a session id, in no order; NULL at the end, or
+ * when the listing broke off: what it did not name then may be there all the same. */
+const char *listing_next_dir(struct listing *listing);
+void listing_close(struct listing *listing);
+
+/** Calls \p visit for each subdirectory of `<root>/<path>`.
+ *  \return GPUFL_OK; GPUFL_ERR_NOT_FOUND; GPUFL_ERR_IO. */
 GPUFL_MUST gpufl_status scan_subdirs(const struct sys *sys, int root, const char *path,
                                      void (*visit)(void *arg, const char *name),
                                      void *arg);

@@ -90,7 +90,7 @@ static uint64_t size_of(const struct sys *sys, int root, const char *path,
     return bytes;
 }
 
-struct listing {
+struct selecting {
     const struct sys *sys;
     int root;
     const char *group;
@@ -98,7 +98,7 @@ struct listing {
     gpufl_status status;
 };
 
-static void add(struct listing *l, const char *path, const struct scan *scan)
+static void add(struct selecting *l, const char *path, const struct scan *scan)
 {
     struct selected *more = realloc(l->out->session, (l->out->count + 1) * sizeof *more);
     if (!more) {
@@ -114,7 +114,7 @@ static void add(struct listing *l, const char *path, const struct scan *scan)
 
 static void visit(void *arg, const char *name)
 {
-    struct listing *l = arg;
+    struct selecting *l = arg;
     char path[FACTS_PATH_MAX];
     struct scan scan;
     snprintf(path, sizeof path, "%s%s%s", l->group, l->group[0] ? "/" : "", name);
@@ -122,7 +122,7 @@ static void visit(void *arg, const char *name)
     if (status == GPUFL_OK) {
         add(l, path, &scan);
     } else if (status == GPUFL_ERR_NOT_FOUND && !l->group[0]) {
-        struct listing inner = *l;
+        struct selecting inner = *l;
         inner.group = name;
         if (scan_subdirs(l->sys, l->root, name, visit, &inner) == GPUFL_OK) {
             l->status = inner.status;
@@ -152,7 +152,7 @@ static void set_ids(struct selection *selection)
 gpufl_status select_list(const struct sys *sys, int root, struct selection *out)
 {
     *out = (struct selection){0};
-    struct listing listing = {.sys = sys, .root = root, .group = "", .out = out};
+    struct selecting listing = {.sys = sys, .root = root, .group = "", .out = out};
     gpufl_status status = scan_subdirs(sys, root, ".", visit, &listing);
     if (status == GPUFL_OK) {
         status = listing.status;

@@ -26,7 +26,7 @@ const char *session_salvage(struct session *session)
     case SALVAGE_DONE:
     case SALVAGE_STEP:
         session->salvaging = true;
-        root->rescan_at_ms = 0; /* the next turn looks again */
+        root->list_soon = true; /* the next turn looks again */
         return NULL;
     case SALVAGE_LEFT:
         session->salvage_over = true;

@@ -65,7 +65,12 @@ static void finish(struct offer *offer, uint64_t now_ms)
     bool whole =
         st->session->writer_gone || st->file <= st->highest; /* nothing will join */
     bool backlog = full || whole || st->kind == STREAM_VERBATIM || st->split_lines;
+    bool all = st->at_end && !st->more && session_tells(st->session);
     offer_free(engine, offer);
+    if (all) {
+        st->drained = true; /* the next line is told */
+        return;
+    }
     stream_enqueue(st, !backlog,
                    backlog ? now_ms : now_ms + engine->config.flush_interval_ms);
 }

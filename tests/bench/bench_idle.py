@@ -49,8 +49,8 @@ def main():
     with bench.Place() as place, bench.Sink() as sink:
         live = place.path / "live"
         live.mkdir()
-        # Each session writes one line, then nothing for an hour.
-        job = subprocess.Popen([bench.TOOLS / "writer", live, "1000", "3600000", "1", "1", "7200"],
+        # The next line comes in an hour: until then each only holds its lock.
+        job = subprocess.Popen([bench.TOOLS / "writer", live, "1000", "3600000000", "1", "1", "7200"],
                                stdout=subprocess.PIPE, text=True)
         job.stdout.readline()
         for session in live.iterdir():
