@@ -3,6 +3,7 @@
 #include "agent/sync_thread.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 
 struct sync_thread {
@@ -56,8 +57,9 @@ static void start(void *self, struct sync_job *job)
     }
     job->next = NULL;
     *end = job;
-    pthread_cond_signal(&t->ready);
     pthread_mutex_unlock(&t->lock);
+    pthread_cond_signal(&t->ready);
+    sched_yield();
 }
 
 static void finish(void *self, struct sync_job *job)

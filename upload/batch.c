@@ -45,15 +45,23 @@ enum codec engine_codec(const struct engine *engine)
 gpufl_status batch_encode(struct offer *offer, size_t raw_len)
 {
     struct engine *engine = offer->stream->session->root->engine;
+    const void *encoded;
+    size_t len;
     offer_drop_frame(engine, offer);
-    gpufl_status status =
-        encoder_encode(engine->encoder, (enum codec)offer->fact.codec, engine->raw,
-                       raw_len, &offer->frame, &offer->frame_len);
-    if (status == GPUFL_OK) {
-        engine->frame_bytes += offer->frame_len;
-        offer->crc32 = encode_crc32(0, offer->frame, offer->frame_len);
+    gpufl_status status = encoder_encode(engine->encoder, (enum codec)offer->fact.codec,
+                                         engine->raw, raw_len, &encoded, &len);
+    if (status != GPUFL_OK) {
+        return status;
     }
-    return status;
+    offer->frame = frames_take(engine->frames, len);
+    if (!offer->frame) {
+        return GPUFL_ERR_NOMEM;
+    }
+    memcpy(offer->frame, encoded, len);
+    offer->frame_len = len;
+    offer->crc32 = encode_crc32(0, offer->frame, len);
+    engine->frame_bytes += len;
+    return GPUFL_OK;
 }
 
 static bool grow_raw(struct engine *engine, size_t cap)

@@ -107,31 +107,22 @@ static gpufl_status encode_gzip(struct encoder *e, const void *raw, size_t len,
 }
 
 gpufl_status encoder_encode(struct encoder *e, enum codec codec, const void *raw,
-                            size_t len, void **out, size_t *out_len)
+                            size_t len, const void **out, size_t *out_len)
 {
     gpufl_status status = GPUFL_OK;
-    const void *from = raw;
-    *out = NULL;
+    *out = raw;
     *out_len = len;
     if (len > UINT32_MAX) {
         return GPUFL_ERR_FORMAT;
     }
     if (codec == CODEC_ZSTD) {
         status = encode_zstd(e, raw, len, out_len);
-        from = e->buffer;
+        *out = e->buffer;
     } else if (codec == CODEC_GZIP) {
         status = encode_gzip(e, raw, len, out_len);
-        from = e->buffer;
+        *out = e->buffer;
     }
-    if (status != GPUFL_OK) {
-        return status;
-    }
-    *out = malloc(*out_len ? *out_len : 1);
-    if (!*out) {
-        return GPUFL_ERR_NOMEM;
-    }
-    memcpy(*out, from, *out_len);
-    return GPUFL_OK;
+    return status;
 }
 
 const char *codec_name(enum codec codec)

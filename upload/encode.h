@@ -20,11 +20,11 @@ struct encoder;
 struct encoder *encoder_open(int zstd_level, int gzip_level);
 void encoder_close(struct encoder *encoder);
 
-/** One zstd frame (content size, no checksum), one gzip member (mtime 0), or a copy.
- *  *out is malloc'd to its size, the caller's.
- *  \return GPUFL_OK, GPUFL_ERR_NOMEM or GPUFL_ERR_FORMAT. */
+/** One zstd frame (content size, no checksum), one gzip member (mtime 0), or \p raw
+ * itself. *out is borrowed until the next call. \return GPUFL_OK, GPUFL_ERR_NOMEM or
+ * GPUFL_ERR_FORMAT. */
 GPUFL_MUST gpufl_status encoder_encode(struct encoder *encoder, enum codec codec,
-                                       const void *raw, size_t len, void **out,
+                                       const void *raw, size_t len, const void **out,
                                        size_t *out_len);
 
 /** Content-Encoding of \p codec, NULL for none. */

@@ -43,12 +43,13 @@ gpufl_status engine_open(const struct engine_config *config, struct engine **out
     }
     engine->config = *config;
     engine->encoder = encoder_open(config->zstd_level, GZIP_LEVEL);
+    engine->frames = frames_open(2 * FRAME_BYTES_IN_FLIGHT);
     engine->raw = malloc(config->max_batch_bytes + 1);
     engine->raw_cap = config->max_batch_bytes;
     engine->live.last = &engine->live.first;
     engine->backlog.last = &engine->backlog.first;
     bucket_init(&engine->bucket, config->max_requests_per_second, config->sys->now_ms());
-    if (!engine->encoder || !engine->raw) {
+    if (!engine->encoder || !engine->frames || !engine->raw) {
         engine_close(engine);
         return GPUFL_ERR_NOMEM;
     }
@@ -121,6 +122,7 @@ static bool take_replies(struct engine *engine, uint64_t now_ms)
     while (engine->config.transport.next(engine->config.transport.self, &reply)) {
         any = true;
         engine->origin.in_flight--;
+        engine->origin.reply_ms = (3 * engine->origin.reply_ms + reply.took_ms) / 4;
         if (reply.tag == &engine->origin) {
             origin_on_probe(engine, &reply, now_ms);
         } else if (is_offer(engine, reply.tag)) {
@@ -269,6 +271,7 @@ void engine_close(struct engine *engine)
     }
     gz_cache_close(&engine->gz);
     encoder_close(engine->encoder);
+    frames_close(engine->frames);
     free(engine->raw);
     free(engine);
 }

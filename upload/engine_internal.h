@@ -8,6 +8,7 @@
 #include "upload/encode.h"
 #include "upload/engine.h"
 #include "upload/facts.h"
+#include "upload/frames.h"
 #include "upload/java_cursor.h"
 #include "upload/journal.h"
 #include "upload/liveness.h"
@@ -24,7 +25,7 @@
 #define SILENCE_MS   30000u
 #define ROOT_BUCKETS 1024u
 /** One more frame may be made at or below this: eight of the usual size. */
-#define FRAME_BYTES_IN_FLIGHT (7u << 18)
+#define FRAME_BYTES_IN_FLIGHT (8u << 18)
 
 /** Files of one channel of one session, read in order. */
 struct stream {
@@ -200,6 +201,7 @@ struct origin {
     uint64_t not_before_ms;
     uint64_t successes;
     unsigned in_flight;
+    uint64_t reply_ms; /**< that answers take of late */
     enum engine_hold hold;
     int hold_status;
 };
@@ -214,6 +216,7 @@ struct engine {
     struct origin origin;
     struct bucket bucket;
     struct encoder *encoder;
+    struct frames *frames;
     char *raw;
     size_t raw_cap;
     struct gz_cache gz;
@@ -228,9 +231,10 @@ struct engine {
     struct offer *offers;
     unsigned offer_count;
     size_t frame_bytes;
-    uint64_t made_bytes; /**< raw bytes that offers_make put into frames, last time */
-    unsigned completing; /**< sessions in that state */
-    bool polling;        /**< nobody tells what changes */
+    uint64_t made_bytes; /**< raw bytes that offers_make put into frames, last time … */
+    uint64_t made_frame_bytes; /**< … and how large these are */
+    unsigned completing;       /**< sessions in that state */
+    bool polling;              /**< nobody tells what changes */
     struct engine_summary total;
 };
 
@@ -302,8 +306,13 @@ void session_complete_step(struct session *session, uint64_t now_ms);
 void session_on_complete_reply(struct session *session,
                                const struct transport_reply *reply, uint64_t now_ms);
 
-/* offer.c */
+/* queue.c */
+void queue_push(struct queue *queue, struct stream *stream);
+struct stream *queue_pop(struct queue *queue);
+void queue_append(struct queue *to, struct queue *from);
 void stream_enqueue(struct stream *stream, bool live, uint64_t due_ms);
+
+/* offer.c */
 bool offers_have_room(const struct engine *engine, uint64_t now_ms);
 void offers_make(struct engine *engine, uint64_t now_ms);
 void offers_send(struct engine *engine, uint64_t now_ms);
@@ -343,6 +352,7 @@ bool settle_quarantine(struct stream *stream, const struct fact_quarantine *fact
 
 /* origin.c */
 bool origin_probing(const struct engine *engine);
+unsigned origin_slots(const struct engine *engine);
 bool origin_ready(const struct engine *engine, uint64_t now_ms);
 void origin_probe(struct engine *engine, uint64_t now_ms);
 void origin_on_probe(struct engine *engine, const struct transport_reply *reply,

@@ -67,7 +67,7 @@ uint64_t engine_next_wait(struct engine *engine, uint64_t now_ms)
     if (origin->state == ORIGIN_UNASKED) {
         sending = 0;
     } else if (origin->state == ORIGIN_KNOWN &&
-               origin->in_flight < (origin_probing(engine) ? 1 : TRANSPORT_SLOTS)) {
+               origin->in_flight < origin_slots(engine)) {
         wait_for_offers(engine, &sending, now_ms);
         if (offers_have_room(engine, now_ms)) {
             wait_for_queue(&engine->live, &sending, now_ms);

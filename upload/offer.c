@@ -7,41 +7,7 @@
 #include "upload/engine_internal.h"
 #include "upload/ndjson.h"
 
-/* ---- the ready queues ---------------------------------------------------------------
- */
-
-static void push(struct queue *queue, struct stream *st)
-{
-    if (!queue->first) {
-        queue->last = &queue->first;
-    }
-    st->next = NULL;
-    *queue->last = st;
-    queue->last = &st->next;
-}
-
-static struct stream *pop(struct queue *queue)
-{
-    struct stream *st = queue->first;
-    if (st) {
-        queue->first = st->next;
-        st->next = NULL;
-    }
-    return st;
-}
-
-void stream_enqueue(struct stream *st, bool live, uint64_t due_ms)
-{
-    struct engine *engine = st->session->root->engine;
-    st->drained = false;
-    if (st->queued) {
-        st->due_ms = due_ms < st->due_ms ? due_ms : st->due_ms;
-        return;
-    }
-    st->queued = true;
-    st->due_ms = due_ms;
-    push(live ? &engine->live : &engine->backlog, st);
-}
+#define ENOUGH_FRAME_BYTES (64u << 10)
 
 /* ---- life of an offer ----------------------------------------------------------------
  */
@@ -93,7 +59,7 @@ void offer_drop_frame(struct engine *engine, struct offer *offer)
 {
     if (offer->frame) {
         engine->frame_bytes -= offer->frame_len;
-        free(offer->frame);
+        frames_give(engine->frames, offer->frame);
         offer->frame = NULL;
     }
 }
@@ -217,25 +183,23 @@ bool offers_have_room(const struct engine *engine, uint64_t now_ms)
         /* One that fails alone, or whose session waits, stands in nobody's way. */
         waiting += o->failures_alone == 0 && !stream_waits(o->stream, now_ms);
     }
-    return waiting < TRANSPORT_SLOTS && engine->frame_bytes <= FRAME_BYTES_IN_FLIGHT;
+    return waiting <= origin_slots(engine) &&
+           engine->frame_bytes <= FRAME_BYTES_IN_FLIGHT;
 }
 
-static void append_queue(struct queue *to, struct queue *from)
+/* Disk and sockets have waited long enough: a frame was compressed, or four that took as
+ * little time as small frames do. */
+static bool made_enough(const struct engine *engine)
 {
-    if (from->first) {
-        *(to->first ? to->last : &to->first) = from->first;
-        to->last = from->last;
-    }
-    *from = (struct queue){0};
+    return engine->made_frame_bytes > ENOUGH_FRAME_BYTES ||
+           engine->made_bytes > 3 * engine->config.max_batch_bytes;
 }
 
-/* Takes the streams that are due from one queue; the others keep their order. Stops when
- * a frame's worth was read: the sockets have waited long enough. */
+/* Takes the streams that are due from one queue; the others keep their order. */
 static void serve(struct engine *engine, struct queue *queue, uint64_t now_ms)
 {
     struct queue later = {0};
-    for (struct stream *st;
-         engine->made_bytes <= engine->config.max_batch_bytes / 2 && (st = pop(queue));) {
+    for (struct stream *st; !made_enough(engine) && (st = queue_pop(queue));) {
         bool due = st->due_ms <= now_ms;
         bool ready = due && may_offer(st, now_ms);
         bool idle = st->offer || stream_held(st) || st->session->state != SESSION_OPEN;
@@ -245,14 +209,16 @@ static void serve(struct engine *engine, struct queue *queue, uint64_t now_ms)
         }
         if (!ready || !offers_have_room(engine, now_ms) ||
             bucket_take(&engine->bucket, now_ms) > 0) {
-            push(&later, st);
+            queue_push(&later, st);
             continue;
         }
         st->queued = false;
         if (make_one(st) == MADE_OFFER) {
             st->offer->paid = true;
-            engine->made_bytes +=
-                st->offer->frame ? st->offer->fact.end - st->offer->fact.begin : 0;
+            if (st->offer->frame) {
+                engine->made_bytes += st->offer->fact.end - st->offer->fact.begin;
+                engine->made_frame_bytes += st->offer->frame_len;
+            }
         } else {
             bucket_return(&engine->bucket);
             if (st->drained) {
@@ -263,7 +229,7 @@ static void serve(struct engine *engine, struct queue *queue, uint64_t now_ms)
             }
         }
     }
-    append_queue(&later, queue);
+    queue_append(&later, queue);
     *queue = later;
     if (!queue->first) {
         queue->last = &queue->first;
@@ -283,7 +249,7 @@ static bool has_fresh(const struct engine *engine, uint64_t now_ms)
 
 void offers_make(struct engine *engine, uint64_t now_ms)
 {
-    engine->made_bytes = 0;
+    engine->made_bytes = engine->made_frame_bytes = 0;
     if (engine->origin.state != ORIGIN_KNOWN || !origin_ready(engine, now_ms)) {
         return;
     }

@@ -9,6 +9,9 @@
 
 #define BACKOFF_BASE_MS 500u
 #define BACKOFF_CAP_MS  30000u
+#define SLOW_REPLY_MS   10u
+#define FEW_SLOTS       4u
+#define REQUESTS_A_SLOT 250u
 
 void engine_problem(struct engine *engine, const char *format, ...)
 {
@@ -24,10 +27,25 @@ bool origin_probing(const struct engine *engine)
     return engine->origin.failures || engine->origin.hold;
 }
 
+/* A connection costs both ends: more than a few are worth it where answers take long, or
+ * where many requests share them. */
+unsigned origin_slots(const struct engine *engine)
+{
+    const struct origin *origin = &engine->origin;
+    uint64_t shared = origin->successes / REQUESTS_A_SLOT;
+    if (origin_probing(engine)) {
+        return 1;
+    }
+    if (origin->reply_ms >= SLOW_REPLY_MS || shared >= TRANSPORT_SLOTS) {
+        return TRANSPORT_SLOTS;
+    }
+    return shared > FEW_SLOTS ? (unsigned)shared : FEW_SLOTS;
+}
+
 bool origin_ready(const struct engine *engine, uint64_t now_ms)
 {
-    unsigned most = origin_probing(engine) ? 1 : TRANSPORT_SLOTS;
-    return engine->origin.in_flight < most && now_ms >= engine->origin.not_before_ms;
+    return engine->origin.in_flight < origin_slots(engine) &&
+           now_ms >= engine->origin.not_before_ms;
 }
 
 /* A success proves that the origin works: waiting ends for all but those that fail alone.

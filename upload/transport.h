@@ -11,7 +11,7 @@
 #include <gpufl/status.h>
 
 /** Requests that can be under way at once. */
-#define TRANSPORT_SLOTS 8u
+#define TRANSPORT_SLOTS 10u
 
 enum transport_kind {
     TRANSPORT_PROBE,    /**< GET info/version */
@@ -41,6 +41,7 @@ struct transport_reply {
     bool maybe_received;     /**< no answer, but the server may have got the whole body */
     bool timed_out;          /**< no answer within the limits */
     uint64_t retry_after_ms; /**< 0 = not said */
+    uint64_t took_ms;        /**< from its start to its end */
     bool accept_encoding; /**< the reply had an Accept-Encoding header (RFC 7694) … */
     bool accepts_zstd;    /**< … that names zstd */
     bool web_page;        /**< its content is text/html */

@@ -4,7 +4,6 @@
 #include "upload/transport_http.h"
 
 #include <curl/curl.h>
-#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +11,7 @@
 #include <unistd.h>
 
 #include "schema/protocol.h"
-#include "upload/endpoint.h"
+#include "upload/caller.h"
 #include "upload/reply.h"
 #include "upload/request_headers.h"
 
@@ -21,6 +20,7 @@
 #define REPLY_ABORT (1u << 20)
 
 struct slot {
+    struct http *http;
     CURL *easy;
     bool busy;
     bool finished;
@@ -37,13 +37,10 @@ struct slot {
 
 struct http {
     CURLM *multi;
-    struct transport_http_config config;
-    char prefix[512];
-    char *token;
-    char *user_agent;
-    char *hostname;
-    char *ca_file;
+    struct transport_http_config config; /* its numbers */
+    struct caller caller;
     struct slot slot[TRANSPORT_SLOTS];
+    uint64_t sent_bytes; /* of all bodies ever */
 };
 
 /* ---- callbacks of libcurl ------------------------------------------------------------
@@ -85,6 +82,7 @@ static size_t on_read(char *buf, size_t size, size_t count, void *arg)
         return CURL_READFUNC_ABORT; /* the file shrank: never send a short body */
     }
     slot->sent += (size_t)n;
+    slot->http->sent_bytes += (uint64_t)n;
     return (size_t)n;
 }
 
@@ -94,7 +92,8 @@ static size_t on_read(char *buf, size_t size, size_t count, void *arg)
 static bool set_headers(struct http *http, struct slot *slot)
 {
     struct request_headers lines;
-    if (!request_headers_make(&slot->request, http->token, http->hostname, &lines)) {
+    if (!request_headers_make(&slot->request, http->caller.token, http->caller.hostname,
+                              &lines)) {
         return false;
     }
     for (unsigned i = 0; i < lines.count; i++) {
@@ -132,8 +131,8 @@ static void set_limits(struct http *http, CURL *easy)
     curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
     curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
     curl_easy_setopt(easy, CURLOPT_HEADEROPT, (long)CURLHEADER_SEPARATE);
-    if (http->ca_file) {
-        curl_easy_setopt(easy, CURLOPT_CAINFO, http->ca_file);
+    if (http->caller.ca_file) {
+        curl_easy_setopt(easy, CURLOPT_CAINFO, http->caller.ca_file);
     }
     curl_easy_setopt(easy, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
     curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
@@ -156,7 +155,7 @@ static const char *suffix(enum transport_kind kind)
 static bool prepare(struct http *http, struct slot *slot)
 {
     char url[640];
-    snprintf(url, sizeof url, "%s%s", http->prefix, suffix(slot->request.kind));
+    snprintf(url, sizeof url, "%s%s", http->caller.prefix, suffix(slot->request.kind));
     if (!slot->reply) {
         slot->reply = malloc(REPLY_CAP);
     }
@@ -166,7 +165,7 @@ static bool prepare(struct http *http, struct slot *slot)
     curl_easy_reset(slot->easy);
     set_limits(http, slot->easy);
     curl_easy_setopt(slot->easy, CURLOPT_URL, url);
-    curl_easy_setopt(slot->easy, CURLOPT_USERAGENT, http->user_agent);
+    curl_easy_setopt(slot->easy, CURLOPT_USERAGENT, http->caller.user_agent);
     curl_easy_setopt(slot->easy, CURLOPT_HTTPHEADER, slot->headers);
     curl_easy_setopt(slot->easy, CURLOPT_WRITEFUNCTION, on_reply);
     curl_easy_setopt(slot->easy, CURLOPT_WRITEDATA, slot);
@@ -195,6 +194,7 @@ static gpufl_status http_submit(void *self, const struct transport_request *requ
     if (slot == http->slot + TRANSPORT_SLOTS) {
         return GPUFL_BUSY;
     }
+    slot->http = http;
     slot->request = *request;
     slot->sent = slot->reply_len = slot->reply_seen = 0;
     slot->headers_seen = (struct reply_headers){0};
@@ -215,7 +215,13 @@ static void collect(struct http *http)
 {
     int running;
     int left;
-    curl_multi_perform(http->multi, &running);
+    uint64_t before;
+    /* Each call takes one buffer of a body; who asks goes to compress the next frame
+     * meanwhile, so it takes all that the sockets do. */
+    do {
+        before = http->sent_bytes;
+        curl_multi_perform(http->multi, &running);
+    } while (http->sent_bytes != before);
     for (CURLMsg *m; (m = curl_multi_info_read(http->multi, &left));) {
         struct slot *slot;
         CURLcode result = m->data.result;
@@ -242,10 +248,13 @@ static void fill_reply(struct slot *slot, struct transport_reply *out)
 {
     long status = 0;
     curl_off_t retry_s = 0;
+    curl_off_t took_us = 0;
     memset(out, 0, sizeof *out);
     out->tag = slot->request.tag;
     curl_easy_getinfo(slot->easy, CURLINFO_RESPONSE_CODE, &status);
     curl_easy_getinfo(slot->easy, CURLINFO_RETRY_AFTER, &retry_s);
+    curl_easy_getinfo(slot->easy, CURLINFO_TOTAL_TIME_T, &took_us);
+    out->took_ms = (uint64_t)took_us / 1000;
     /* A refusal may come before the whole body went out (413, say): it counts. A success
      * counts only when it arrived whole. */
     bool answered =
@@ -299,20 +308,6 @@ static void http_wakeup(void *self)
 /* ---- life ----------------------------------------------------------------------------
  */
 
-static char *copy_or_null(const char *text)
-{
-    return text && *text ? strdup(text) : NULL;
-}
-
-static void wipe_token(struct http *http)
-{
-    if (http->token) {
-        explicit_bzero(http->token, strlen(http->token));
-    }
-    free(http->token);
-    http->token = NULL;
-}
-
 static void free_http(struct http *http)
 {
     for (size_t i = 0; i < TRANSPORT_SLOTS; i++) {
@@ -325,10 +320,7 @@ static void free_http(struct http *http)
         free(slot->reply);
     }
     curl_multi_cleanup(http->multi);
-    wipe_token(http);
-    free(http->user_agent);
-    free(http->hostname);
-    free(http->ca_file);
+    caller_fini(&http->caller);
     free(http);
 }
 
@@ -336,17 +328,6 @@ gpufl_status transport_http_open(const struct transport_http_config *config,
                                  struct transport *out, char why[256])
 {
     memset(out, 0, sizeof *out);
-    const char *token = config->token ? config->token : "";
-    if (!request_headers_value_ok(token)) {
-        snprintf(why, 256,
-                 "the key holds a control character; check where it comes from");
-        return GPUFL_ERR_USAGE;
-    }
-    if (config->ca_file && access(config->ca_file, R_OK) < 0) {
-        snprintf(why, 256, "cannot read the certificates in %.160s: %s", config->ca_file,
-                 strerror(errno));
-        return GPUFL_ERR_USAGE;
-    }
     /* Never cleaned up: other code in this process may use libcurl too. */
     if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) {
         snprintf(why, 256, "libcurl cannot start");
@@ -359,20 +340,16 @@ gpufl_status transport_http_open(const struct transport_http_config *config,
     }
     http->config = *config;
     http->multi = curl_multi_init();
-    http->token = copy_or_null(config->token);
-    http->user_agent = copy_or_null(config->user_agent);
-    http->hostname = copy_or_null(config->hostname);
-    http->ca_file = copy_or_null(config->ca_file);
-    gpufl_status status = http->multi ? GPUFL_OK : GPUFL_ERR_NOMEM;
-    if (status == GPUFL_OK) {
-        status =
-            endpoint_prefix(config->backend_url, config->api_path, http->prefix, why);
-        curl_multi_setopt(http->multi, CURLMOPT_MAXCONNECTS, (long)TRANSPORT_SLOTS);
+    gpufl_status status = caller_init(&http->caller, config, why);
+    if (status == GPUFL_OK && !http->multi) {
+        snprintf(why, 256, "out of memory");
+        status = GPUFL_ERR_NOMEM;
     }
     if (status != GPUFL_OK) {
         free_http(http);
         return status;
     }
+    curl_multi_setopt(http->multi, CURLMOPT_MAXCONNECTS, (long)TRANSPORT_SLOTS);
     *out = (struct transport){.submit = http_submit,
                               .next = http_next,
                               .poll = http_poll,
@@ -383,9 +360,7 @@ gpufl_status transport_http_open(const struct transport_http_config *config,
 
 void transport_http_set_token(struct transport *transport, const char *token)
 {
-    struct http *http = transport->self;
-    wipe_token(http);
-    http->token = request_headers_value_ok(token) ? copy_or_null(token) : NULL;
+    caller_set_token(&((struct http *)transport->self)->caller, token);
 }
 
 void transport_http_close(struct transport *transport)

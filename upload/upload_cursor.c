@@ -2,6 +2,7 @@
 /* `.gpufl-upload-cursor.json`: tells other tools of this ecosystem which sessions are at
  * the backend. Format: schema/README.md, "Upload cursor". */
 #include <json-c/json.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -92,4 +93,5 @@ void upload_cursor_write(struct root *root)
                  root->path);
     }
     json_object_put(cursor);
+    malloc_trim(0); /* a tree of thousands of sessions leaves holes of megabytes */
 }

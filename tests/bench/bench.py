@@ -98,9 +98,9 @@ class Measured:
     """One run of a command to its end: CPU seconds, peak of its memory."""
 
     def __init__(self, command):
-        self.start_ns = time.monotonic_ns()
         self.peak_kib = 0
         process = start(command)
+        self.start_ns = process.start_ns
         pid = 0
         while not pid:
             time.sleep(0.02)
@@ -115,10 +115,18 @@ class Measured:
 
 def start(command):
     log = pathlib.Path(tempfile.gettempdir()) / f"gpufl-bench-{os.getpid()}.log"
+    reader, writer = os.pipe()
+
+    def last_before_exec():
+        os.sched_setaffinity(0, {SHIPPER_CORE})
+        os.write(writer, time.monotonic_ns().to_bytes(8, "little"))
+
     with open(log, "wb") as out:
-        process = subprocess.Popen(
-            [str(c) for c in command], stdout=out, stderr=out,
-            preexec_fn=lambda: os.sched_setaffinity(0, {SHIPPER_CORE}))
+        process = subprocess.Popen([str(c) for c in command], stdout=out, stderr=out,
+                                   preexec_fn=last_before_exec)
+    process.start_ns = int.from_bytes(os.read(reader, 8), "little")
+    os.close(reader)
+    os.close(writer)
     process.log = log
     return process
 

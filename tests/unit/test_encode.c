@@ -13,8 +13,8 @@ static void round_trip(enum codec codec, size_t len)
     static const enum encoding as[] = {ENCODING_PLAIN, ENCODING_GZIP, ENCODING_ZSTD};
     struct encoder *encoder = encoder_open(1, 6);
     char *raw = malloc(len + 1);
+    const void *encoded;
     void *first;
-    void *second;
     char *back;
     size_t first_len;
     size_t second_len;
@@ -22,18 +22,19 @@ static void round_trip(enum codec codec, size_t len)
     for (size_t i = 0; i < len; i++) {
         raw[i] = (char)(i * i >> 3);
     }
-    assert_int_equal(encoder_encode(encoder, codec, raw, len, &first, &first_len),
+    assert_int_equal(encoder_encode(encoder, codec, raw, len, &encoded, &first_len),
                      GPUFL_OK);
-    assert_int_equal(encoder_encode(encoder, codec, raw, len, &second, &second_len),
+    first = malloc(first_len);
+    memcpy(first, encoded, first_len);
+    assert_int_equal(encoder_encode(encoder, codec, raw, len, &encoded, &second_len),
                      GPUFL_OK);
     assert_int_equal(first_len, second_len);
-    assert_memory_equal(first, second, first_len);
+    assert_memory_equal(first, encoded, first_len);
     assert_int_equal(decode_body(as[codec], first, first_len, len + 1, &back, &back_len),
                      GPUFL_OK);
     assert_int_equal(back_len, len);
     assert_memory_equal(back, raw, len);
     free(first);
-    free(second);
     free(back);
     free(raw);
     encoder_close(encoder);
@@ -58,7 +59,7 @@ static void a_decoder_stops_at_its_cap(void **state)
     char *out;
     size_t out_len;
     for (int codec = CODEC_GZIP; codec <= CODEC_ZSTD; codec++) {
-        void *frame;
+        const void *frame;
         size_t len;
         assert_int_equal(
             encoder_encode(encoder, (enum codec)codec, zeros, 10 << 20, &frame, &len),
@@ -70,7 +71,6 @@ static void a_decoder_stops_at_its_cap(void **state)
         assert_int_equal(
             decode_body((enum encoding)codec, frame, len - 1, 64 << 20, &out, &out_len),
             GPUFL_ERR_FORMAT);
-        free(frame);
     }
     free(zeros);
     encoder_close(encoder);

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Frames keep their bytes while others come and go, and leave no memory behind. */
+#include "tests/support/check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/support/pick.h"
+#include "upload/frames.h"
+
+#define SLOTS 80
+#define CAP   (1u << 20)
+
+static size_t resident_bytes(void)
+{
+    unsigned long size;
+    unsigned long resident;
+    FILE *f = fopen("/proc/self/statm", "r");
+    assert_int_equal(fscanf(f, "%lu %lu", &size, &resident), 2);
+    fclose(f);
+    return resident * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+static void frames_keep_their_bytes(void **state)
+{
+    (void)state;
+    struct frames *frames = frames_open(CAP);
+    unsigned char *frame[SLOTS] = {0};
+    size_t len[SLOTS] = {0};
+    pick_seed(11);
+    for (int step = 0; step < 20000; step++) {
+        size_t i = pick(SLOTS);
+        if (frame[i]) {
+            for (size_t at = 0; at < len[i]; at += 997) {
+                assert_int_equal(frame[i][at], i);
+            }
+            frames_give(frames, frame[i]);
+            frame[i] = NULL;
+        } else {
+            len[i] = pick(pick(4) ? 3000 : 200000);
+            frame[i] = frames_take(frames, len[i]);
+            memset(frame[i], (int)i, len[i]);
+        }
+        assert_true(frames_used(frames) <= CAP);
+    }
+    for (size_t i = 0; i < SLOTS; i++) {
+        if (frame[i]) {
+            frames_give(frames, frame[i]);
+        }
+    }
+    assert_int_equal(frames_used(frames), 0);
+    frames_close(frames);
+}
+
+static void what_was_freed_is_used_first(void **state)
+{
+    (void)state;
+    struct frames *frames = frames_open(CAP);
+    char *first = frames_take(frames, 1000);
+    char *second = frames_take(frames, 1000);
+    frames_give(frames, first);
+    assert_ptr_equal(frames_take(frames, 900), first);
+    char *large = frames_take(frames, CAP); /* from elsewhere */
+    memset(large, 1, CAP);
+    frames_give(frames, large);
+    frames_give(frames, first);
+    frames_give(frames, second);
+    assert_int_equal(frames_used(frames), 0);
+    frames_close(frames);
+}
+
+static void an_empty_store_keeps_little(void **state)
+{
+    (void)state;
+    struct frames *frames = frames_open(64 << 20);
+    size_t before = resident_bytes();
+    char *frame = frames_take(frames, 60 << 20);
+    memset(frame, 1, 60 << 20);
+    assert_true(resident_bytes() - before > 50 << 20);
+    frames_give(frames, frame);
+    assert_true(resident_bytes() < before + (4 << 20));
+    frames_close(frames);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(frames_keep_their_bytes),
+        cmocka_unit_test(what_was_freed_is_used_first),
+        cmocka_unit_test(an_empty_store_keeps_little),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

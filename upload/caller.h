@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who asks, and whom: the strings that a transport keeps of its configuration. */
+#ifndef GPUFL_UPLOAD_CALLER_H
+#define GPUFL_UPLOAD_CALLER_H
+
+#include <gpufl/status.h>
+
+#include "upload/transport_http.h"
+
+struct caller {
+    char prefix[512]; /**< of every URL */
+    char *token;      /**< each of these may be NULL */
+    char *user_agent;
+    char *hostname;
+    char *ca_file;
+};
+
+/** Checks and copies; caller_fini releases it in any case. \return GPUFL_OK;
+ *  GPUFL_ERR_USAGE or GPUFL_ERR_NOMEM, then \p why holds one sentence. */
+GPUFL_MUST gpufl_status caller_init(struct caller *caller,
+                                    const struct transport_http_config *config,
+                                    char why[256]);
+
+/** Another token; one that is no header's value leaves none. */
+void caller_set_token(struct caller *caller, const char *token);
+
+/** The token is wiped. */
+void caller_fini(struct caller *caller);
+
+#endif

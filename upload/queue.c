@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Streams that wait for their turn. */
+#include "upload/engine_internal.h"
+
+void queue_push(struct queue *queue, struct stream *st)
+{
+    if (!queue->first) {
+        queue->last = &queue->first;
+    }
+    st->next = NULL;
+    *queue->last = st;
+    queue->last = &st->next;
+}
+
+struct stream *queue_pop(struct queue *queue)
+{
+    struct stream *st = queue->first;
+    if (st) {
+        queue->first = st->next;
+        st->next = NULL;
+    }
+    return st;
+}
+
+/* Behind what waits already. */
+void queue_append(struct queue *to, struct queue *from)
+{
+    if (from->first) {
+        *(to->first ? to->last : &to->first) = from->first;
+        to->last = from->last;
+    }
+    *from = (struct queue){0};
+}
+
+/* Waiting already, it keeps its place and takes the earlier time. */
+void stream_enqueue(struct stream *st, bool live, uint64_t due_ms)
+{
+    struct engine *engine = st->session->root->engine;
+    st->drained = false;
+    if (st->queued) {
+        st->due_ms = due_ms < st->due_ms ? due_ms : st->due_ms;
+        return;
+    }
+    st->queued = true;
+    st->due_ms = due_ms;
+    queue_push(live ? &engine->live : &engine->backlog, st);
+}
