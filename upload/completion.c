@@ -8,9 +8,12 @@
 void session_set_state(struct session *session, enum session_state state)
 {
     struct engine *engine = session->root->engine;
-    engine->completing += state == SESSION_COMPLETING;
-    engine->completing -= session->state == SESSION_COMPLETING;
     session->state = (uint8_t)state;
+    if (state == SESSION_COMPLETING && !session->in_completing) {
+        session->in_completing = true; /* until the walk that finds it in another state */
+        session->next_completing = engine->completing;
+        engine->completing = session;
+    }
 }
 
 /* Once everything is durably settled. */

@@ -11,10 +11,9 @@
 
 #include "upload/engine_internal.h"
 
-/* How often that is looked at which should not have changed. */
-#define QUIET_LOOK_MS 60000u
-#define NAMES_A_STEP  1024u
-#define LOOKS_A_STEP  32u
+#define QUIET_LISTINGS 6u
+#define NAMES_A_STEP   1024u
+#define LOOKS_A_STEP   32u
 
 /* Does somebody serve that directory? Its uploader holds an exclusive lock on it. */
 bool root_is_served(int dir)
@@ -107,7 +106,8 @@ static bool look_is_due(const struct session *session, uint64_t now_ms)
         !(over || session_tells(session))) {
         return true;
     }
-    return now_ms - session->looked_at_ms >= QUIET_LOOK_MS;
+    return now_ms - session->looked_at_ms >=
+           QUIET_LISTINGS * session->root->engine->config.rescan_interval_ms;
 }
 
 static void visit_dir(void *arg, const char *name)

@@ -213,9 +213,14 @@ static void look_at_dirty(struct engine *engine, uint64_t now_ms)
 
 static void complete_sessions(struct engine *engine, uint64_t now_ms)
 {
-    for (unsigned i = 0; i < engine->roots && engine->completing; i++) {
-        for (struct session *s = engine->root[i]->sessions; s; s = s->next) {
-            session_complete_step(s, now_ms);
+    for (struct session **link = &engine->completing; *link;) {
+        struct session *session = *link;
+        if (session->state == SESSION_COMPLETING) {
+            session_complete_step(session, now_ms);
+            link = &session->next_completing;
+        } else {
+            *link = session->next_completing;
+            session->in_completing = false;
         }
     }
 }

@@ -67,6 +67,8 @@ struct engine_config {
     int zstd_level;
     uint64_t
         orphan_timeout_ms; /**< 0 = a writer that cannot be probed is never given up */
+    /** Between two listings of a root. What is watched, or over, is looked at every sixth
+     * time only, in case an event was lost. */
     uint64_t rescan_interval_ms;
     uint64_t journal_bytes; /**< written anew when larger, and four times its state */
     /** Which files go once the backend has acknowledged them as stored. */

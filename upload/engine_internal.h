@@ -82,6 +82,7 @@ struct session {
     struct session *next_by_path;
     struct session *next_dirty; /**< in the list of those to look at */
     struct session *next_later; /**< in the list of those to look at later */
+    struct session *next_completing;
     struct stream *stream[SCAN_CHANNELS_MAX]; /**< the first `streams` are in use */
     uint8_t streams;
     uint8_t layout;
@@ -106,6 +107,7 @@ struct session {
     bool held; /**< for a reason that only a change in the directory can lift */
     const char *hold_reason; /**< the last one that was said, a literal */
     bool complete_in_flight;
+    bool in_completing; /**< in the engine's list of them */
     uint32_t quarantined;
     uint32_t listed; /**< number of the listing of the root that named it last */
     unsigned complete_failures;
@@ -232,9 +234,9 @@ struct engine {
     unsigned offer_count;
     size_t frame_bytes;
     uint64_t made_bytes; /**< raw bytes that offers_make put into frames, last time … */
-    uint64_t made_frame_bytes; /**< … and how large these are */
-    unsigned completing;       /**< sessions in that state */
-    bool polling;              /**< nobody tells what changes */
+    uint64_t made_frame_bytes;  /**< … and how large these are */
+    struct session *completing; /**< those in that state, and some that were */
+    bool polling;               /**< nobody tells what changes */
     struct engine_summary total;
 };
 

@@ -12,7 +12,7 @@ static void earliest(uint64_t *wait_ms, uint64_t at_ms, uint64_t now_ms)
 
 static void wait_for_queue(const struct queue *queue, uint64_t *wait_ms, uint64_t now_ms)
 {
-    for (const struct stream *st = queue->first; st; st = st->next) {
+    for (const struct stream *st = queue->first; st && *wait_ms > 0; st = st->next) {
         if (st->offer || journal_broken(st->session->root->journal)) {
             continue;
         }
@@ -44,14 +44,11 @@ static bool all_durable(const struct root *root)
 
 static void wait_for_completion(struct engine *engine, uint64_t *wait_ms, uint64_t now_ms)
 {
-    for (unsigned i = 0; i < engine->roots && engine->completing; i++) {
-        if (!all_durable(engine->root[i])) {
-            continue; /* the sync's end wakes us */
-        }
-        for (struct session *s = engine->root[i]->sessions; s; s = s->next) {
-            if (s->state == SESSION_COMPLETING && !s->complete_in_flight) {
-                earliest(wait_ms, s->complete_at_ms, now_ms);
-            }
+    for (const struct session *s = engine->completing; s; s = s->next_completing) {
+        /* Else the sync's end wakes us. */
+        if (s->state == SESSION_COMPLETING && !s->complete_in_flight &&
+            all_durable(s->root)) {
+            earliest(wait_ms, s->complete_at_ms, now_ms);
         }
     }
 }

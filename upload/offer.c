@@ -195,38 +195,45 @@ static bool made_enough(const struct engine *engine)
            engine->made_bytes > 3 * engine->config.max_batch_bytes;
 }
 
-/* Takes the streams that are due from one queue; the others keep their order. */
+/* Its request is paid from the bucket already. */
+static void take_turn(struct stream *st)
+{
+    struct engine *engine = st->session->root->engine;
+    if (make_one(st) == MADE_OFFER) {
+        st->offer->paid = true;
+        if (st->offer->frame) {
+            engine->made_bytes += st->offer->fact.end - st->offer->fact.begin;
+            engine->made_frame_bytes += st->offer->frame_len;
+        }
+        return;
+    }
+    bucket_return(&engine->bucket);
+    if (st->drained) {
+        st->all_read = true;
+    }
+    if (st->drained && !session_tells(st->session)) {
+        session_mark(st->session); /* maybe that was the last of it */
+    }
+}
+
+/* Takes the streams that are due from one queue; the others keep their order. Where no
+ * offer may be made, the queue is not walked: thousands may stand in it. */
 static void serve(struct engine *engine, struct queue *queue, uint64_t now_ms)
 {
     struct queue later = {0};
-    for (struct stream *st; !made_enough(engine) && (st = queue_pop(queue));) {
-        bool due = st->due_ms <= now_ms;
-        bool ready = due && may_offer(st, now_ms);
+    for (struct stream *st; !made_enough(engine) && (st = queue->first);) {
+        bool ready = st->due_ms <= now_ms && may_offer(st, now_ms);
         bool idle = st->offer || stream_held(st) || st->session->state != SESSION_OPEN;
-        if (!ready && idle) {
-            st->queued = false; /* its settling, or a change there, puts it back */
-            continue;
+        if (ready && (!offers_have_room(engine, now_ms) ||
+                      bucket_take(&engine->bucket, now_ms) > 0)) {
+            break;
         }
-        if (!ready || !offers_have_room(engine, now_ms) ||
-            bucket_take(&engine->bucket, now_ms) > 0) {
+        queue_pop(queue);
+        st->queued = !ready && !idle; /* its settling, or a change, puts it back */
+        if (ready) {
+            take_turn(st);
+        } else if (st->queued) {
             queue_push(&later, st);
-            continue;
-        }
-        st->queued = false;
-        if (make_one(st) == MADE_OFFER) {
-            st->offer->paid = true;
-            if (st->offer->frame) {
-                engine->made_bytes += st->offer->fact.end - st->offer->fact.begin;
-                engine->made_frame_bytes += st->offer->frame_len;
-            }
-        } else {
-            bucket_return(&engine->bucket);
-            if (st->drained) {
-                st->all_read = true;
-            }
-            if (st->drained && !session_tells(st->session)) {
-                session_mark(st->session); /* maybe that was the last of it */
-            }
         }
     }
     queue_append(&later, queue);
