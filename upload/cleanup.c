@@ -127,3 +127,14 @@ void cleanup_session(struct session *session)
         close(dir);
     }
 }
+
+/* The files before the settled one may go, as soon as that is on disk. */
+void cleanup_soon(const struct stream *st)
+{
+    const struct engine *engine = st->session->root->engine;
+    session_mark(st->session);
+    if (deletes(st)) {
+        journal_want(st->session->root->journal);
+        session_mark_later(st->session, engine->config.sys->now_ms());
+    }
+}

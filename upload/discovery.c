@@ -168,12 +168,13 @@ static bool any_in_flight(const struct session *session)
 static void forget(struct session *s)
 {
     struct root *root = s->root;
-    if (s->state != SESSION_DONE && has_unsettled(s)) {
-        log_error(root->engine->config.log, "session.vanished",
-                  "session=%s note=\"deleted before all of it was sent\"", s->id);
-    }
+    bool lost = s->state != SESSION_DONE && has_unsettled(s);
     if (any_in_flight(s) || !fact_append_session(root->journal, FACT_FORGET, s->path)) {
         return; /* its answer still points here; or the journal is broken: next time */
+    }
+    if (lost) {
+        log_error(root->engine->config.log, "session.vanished",
+                  "session=%s note=\"deleted before all of it was sent\"", s->id);
     }
     for (unsigned i = 0; i < s->streams; i++) {
         if (s->stream[i]->offer) {
@@ -271,10 +272,8 @@ void root_touch(struct root *root, const char *path, uint64_t now_ms)
     struct session *session = root_session(root, path, false);
     if (session && session->present && !session->absent) {
         session_mark(session);
-        if (session_tells(
-                session)) { /* files are closed just before a lock is given up */
-            session_mark_later(session, now_ms);
-        }
+        /* Once more: files are closed just before a lock is given up. */
+        session_mark_later(session, now_ms);
     } else if (strchr(path, '/')) {
         root->list_soon = true;
     } else {

@@ -22,8 +22,7 @@
 #define SLOW_RETRY_MS           60000u
 #define JOURNAL_RETRY_MS        5000u
 /** Without growth for so long, a session that nobody can probe has probably ended. */
-#define SILENCE_MS   30000u
-#define ROOT_BUCKETS 1024u
+#define SILENCE_MS 30000u
 /** One more frame may be made at or below this: eight of the usual size. */
 #define FRAME_BYTES_IN_FLIGHT (8u << 18)
 
@@ -138,7 +137,9 @@ struct root {
     char channel_name[SCAN_CHANNELS_MAX][LAYOUT_CHANNEL_MAX + 1];
     unsigned channel_names;
     struct session *sessions;
-    struct session *by_path[ROOT_BUCKETS];
+    struct session **by_path; /**< chains by hash of path */
+    unsigned buckets;         /**< a power of two, at least as many as sessions */
+    unsigned session_count;
     uint32_t last_stream_id;
     struct fact_quarantine *quarantine;
     size_t quarantines;
@@ -270,6 +271,7 @@ const char *session_salvage(struct session *session);
 
 /* cleanup.c */
 void cleanup_session(struct session *session);
+void cleanup_soon(const struct stream *stream);
 
 /* upload_cursor.c */
 void upload_cursor_write(struct root *root);

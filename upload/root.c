@@ -13,26 +13,54 @@
 #include "upload/progress.h"
 #include "upload/state_dir.h"
 
-static struct session **bucket_of(struct root *root, const char *path)
+#define BUCKETS_AT_FIRST 64u
+
+static uint32_t hash_of(const char *path)
 {
     uint32_t hash = 2166136261u; /* FNV-1a */
     for (; *path; path++) {
         hash = (hash ^ (unsigned char)*path) * 16777619u;
     }
-    return &root->by_path[hash % ROOT_BUCKETS];
+    return hash;
+}
+
+static struct session **bucket_of(struct root *root, const char *path)
+{
+    return &root->by_path[hash_of(path) & (root->buckets - 1)];
+}
+
+/* Twice as many chains, once there are as many sessions; without memory they get longer.
+ */
+static bool grow_buckets(struct root *root)
+{
+    unsigned more = root->buckets ? 2 * root->buckets : BUCKETS_AT_FIRST;
+    struct session **by_path =
+        root->session_count < root->buckets ? NULL : calloc(more, sizeof *by_path);
+    if (!by_path) {
+        return root->buckets > 0;
+    }
+    free(root->by_path);
+    root->by_path = by_path;
+    root->buckets = more;
+    for (struct session *s = root->sessions; s; s = s->next) {
+        struct session **bucket = bucket_of(root, s->path);
+        s->next_by_path = *bucket;
+        *bucket = s;
+    }
+    return true;
 }
 
 struct session *root_session(struct root *root, const char *path, bool create)
 {
-    struct session **bucket = bucket_of(root, path);
-    for (struct session *s = *bucket; s; s = s->next_by_path) {
-        if (strcmp(s->path, path) == 0) {
-            return s;
-        }
+    struct session *found = root->buckets ? *bucket_of(root, path) : NULL;
+    while (found && strcmp(found->path, path) != 0) {
+        found = found->next_by_path;
+    }
+    if (found || !create || !grow_buckets(root)) {
+        return found;
     }
     size_t len = strlen(path);
-    struct session *s =
-        create && len < FACTS_PATH_MAX ? calloc(1, sizeof *s + len + 1) : NULL;
+    struct session *s = len < FACTS_PATH_MAX ? calloc(1, sizeof *s + len + 1) : NULL;
     if (!s) {
         return NULL;
     }
@@ -45,8 +73,10 @@ struct session *root_session(struct root *root, const char *path, bool create)
     s->next = root->sessions;
     root->sessions = s;
     root->change_stamp++;
+    struct session **bucket = bucket_of(root, path);
     s->next_by_path = *bucket;
     *bucket = s;
+    root->session_count++;
     return s;
 }
 
@@ -268,6 +298,7 @@ void root_close(struct root *root)
     if (root->fd >= 0) {
         close(root->fd);
     }
+    free(root->by_path);
     free(root->quarantine);
     free(root->path);
     free(root);

@@ -26,7 +26,7 @@ static bool advance(struct stream *st, const struct fact_settled *to)
     if (fact.file > st->journal_file) {
         st->journal_file = fact.file;
         st->journal_file_ticket = ticket;
-        session_mark(st->session); /* the files before it may go */
+        cleanup_soon(st);
     }
     st->file = fact.file;
     st->head = fact.head;
