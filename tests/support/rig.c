@@ -147,6 +147,7 @@ static bool next(void *self, struct transport_reply *reply)
     }
     reply->status = r->status;
     reply->retry_after_ms = rig->retry_after_ms;
+    reply->took_ms = rig->took_ms;
     if (r->kind == TRANSPORT_PROBE) {
         reply->status = *rig->version_body ? 200 : 404;
         reply->body = rig->version_body;

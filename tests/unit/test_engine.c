@@ -658,6 +658,45 @@ static void with_nothing_to_do_it_hardly_turns(void **state)
     close_rig(rig);
 }
 
+static unsigned opens;
+
+static int counted_open(int dir, const char *path, int flags, mode_t mode)
+{
+    opens++;
+    return sys_real.open_beneath(dir, path, flags, mode);
+}
+
+static void visit_nothing(void *arg, unsigned root, const char *root_path,
+                          const char *session, bool done)
+{
+    (void)arg;
+    (void)root;
+    (void)root_path;
+    (void)session;
+    (void)done;
+}
+
+static void a_watched_job_that_says_nothing_is_left_alone(void **state)
+{
+    (void)state;
+    struct rig *rig = open_rig();
+    struct live_session live;
+    struct sys counted = *rig->config.sys;
+    counted.open_beneath = counted_open;
+    rig->config.sys = &counted;
+    live_open(&live, rig->root, ID);
+    live_line(&live, "system", "x", 1);
+    rig_start(rig);
+    rig_run(rig, 5000, false);
+    engine_visit_changed(rig->engine, visit_nothing, NULL);
+    opens = 0;
+    rig_run(rig, 600000, false);
+    /* The root each 10 s; the session, two files at most, each minute. */
+    assert_in_range(opens, 60, 62 + 11 * 2);
+    live_close(&live);
+    close_rig(rig);
+}
+
 static void requests_keep_to_their_budget(void **state)
 {
     (void)state;
@@ -679,6 +718,48 @@ static void requests_keep_to_their_budget(void **state)
     }
     uint64_t seconds = (rig_now_ms() - start) / 1000;
     assert_true(rig->requests <= 50 * seconds + 11);
+    for (int i = 0; i < 20; i++) {
+        live_close(&s[i]);
+    }
+    close_rig(rig);
+}
+
+/* How many requests go out at once when 20 channels have lines and nobody answers. */
+static unsigned at_once(struct rig *rig, struct live_session s[20])
+{
+    for (int i = 0; i < 20; i++) {
+        live_line(&s[i], "system", "x", i);
+        engine_touch(rig->engine, 0, s[i].id);
+    }
+    rig->silent = true;
+    unsigned before = rig->requests;
+    rig_run(rig, 2000, false);
+    unsigned sent = rig->requests - before;
+    rig->silent = false;
+    rig_run(rig, 2000, false);
+    return sent;
+}
+
+static void many_connections_only_where_answers_are_slow(void **state)
+{
+    (void)state;
+    struct rig *rig = open_rig();
+    struct live_session s[20];
+    for (int i = 0; i < 20; i++) {
+        char id[40];
+        snprintf(id, sizeof id, "%08d-1111-4111-8111-111111111111", i);
+        live_open(&s[i], rig->root, id);
+    }
+    rig->config.max_requests_per_second = 0;
+    rig_start(rig);
+    rig_run(rig, 1000, false);
+    assert_int_equal(at_once(rig, s), 4);
+    rig->took_ms = 100;
+    at_once(rig, s);
+    assert_int_equal(at_once(rig, s), TRANSPORT_SLOTS);
+    rig->took_ms = 1;
+    at_once(rig, s);
+    assert_int_equal(at_once(rig, s), 4);
     for (int i = 0; i < 20; i++) {
         live_close(&s[i]);
     }
@@ -765,7 +846,9 @@ int main(void)
         cmocka_unit_test(what_was_acknowledged_is_not_sent_again_after_a_restart),
         cmocka_unit_test(a_full_disk_pauses_and_recovers_by_itself),
         cmocka_unit_test(with_nothing_to_do_it_hardly_turns),
+        cmocka_unit_test(a_watched_job_that_says_nothing_is_left_alone),
         cmocka_unit_test(requests_keep_to_their_budget),
+        cmocka_unit_test(many_connections_only_where_answers_are_slow),
         cmocka_unit_test(force_sends_again_with_fresh_numbers),
         cmocka_unit_test(a_channel_that_is_not_followed_keeps_its_place),
         cmocka_unit_test(a_batch_of_one_byte_at_most_takes_a_line),
