@@ -3,6 +3,7 @@
 #include "upload/backoff.h"
 
 /* A burst of a fifth of a second's requests, at least two. */
+#define SOME_PART  10u
 #define BURST_PART 5u
 
 /* A server that asks for a longer pause is asked again all the same. */
@@ -60,6 +61,13 @@ uint64_t bucket_wait(struct bucket *bucket, uint64_t now_ms)
         return 0;
     }
     return (1000 - bucket->milli_tokens + bucket->rate_per_s - 1) / bucket->rate_per_s;
+}
+
+uint64_t bucket_wait_for_some(struct bucket *bucket, uint64_t now_ms)
+{
+    uint64_t one = bucket_wait(bucket, now_ms);
+    uint64_t more = bucket->rate_per_s / SOME_PART;
+    return one == 0 || more < 2 ? one : one + (more - 1) * 1000 / bucket->rate_per_s;
 }
 
 uint64_t bucket_take(struct bucket *bucket, uint64_t now_ms)

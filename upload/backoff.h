@@ -33,4 +33,8 @@ void bucket_return(struct bucket *bucket);
 /** Ms until a token is there; takes none. */
 uint64_t bucket_wait(struct bucket *bucket, uint64_t now_ms);
 
+/** 0 while a token is there, else ms until the bucket holds a tenth of a second's: who
+ * waits for each one wakes, syncs and sends for each one. */
+uint64_t bucket_wait_for_some(struct bucket *bucket, uint64_t now_ms);
+
 #endif

@@ -114,9 +114,13 @@ static void visit_dir(void *arg, const char *name)
 {
     const struct visit *visit = arg;
     struct root *root = visit->root;
-    char path[FACTS_PATH_MAX];
+    char below[FACTS_PATH_MAX];
     struct look look;
-    snprintf(path, sizeof path, "%s%s%s", visit->group, visit->group[0] ? "/" : "", name);
+    const char *path = name;
+    if (visit->group[0]) {
+        snprintf(below, sizeof below, "%s/%s", visit->group, name);
+        path = below;
+    }
     struct session *old = root_session(root, path, false);
     if (old && old->state == SESSION_DONE) {
         old->listed = root->listing_number;

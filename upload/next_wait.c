@@ -75,7 +75,7 @@ uint64_t engine_next_wait(struct engine *engine, uint64_t now_ms)
     if (sending != ENGINE_FOREVER) {
         uint64_t floor =
             origin->not_before_ms > now_ms ? origin->not_before_ms - now_ms : 0;
-        uint64_t tokens = bucket_wait(&engine->bucket, now_ms);
+        uint64_t tokens = bucket_wait_for_some(&engine->bucket, now_ms);
         floor = floor > tokens ? floor : tokens;
         wait = sending > floor ? sending : floor;
         wait = wait ? wait

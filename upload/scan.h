@@ -62,7 +62,7 @@ struct listing {
     int error; /**< errno of what broke it off */
     size_t at;
     size_t len;
-    _Alignas(8) char buffer[4096];
+    _Alignas(8) char buffer[16384];
 };
 
 /** Begins to list `<root>/<path>` ("." = the root itself). \return GPUFL_OK, then

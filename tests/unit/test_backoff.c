@@ -47,6 +47,27 @@ static void a_bucket_lets_its_rate_through(void **state)
     assert_int_equal(bucket_take(&bucket, 10000), 0);
 }
 
+static void who_waits_waits_for_some(void **state)
+{
+    (void)state;
+    static const unsigned rate[] = {1, 10, 50, 1000};
+    static const unsigned some[] = {1, 1, 5, 100};
+    for (size_t i = 0; i < sizeof rate / sizeof rate[0]; i++) {
+        struct bucket bucket;
+        unsigned taken = 0;
+        bucket_init(&bucket, rate[i], 0);
+        assert_int_equal(bucket_wait_for_some(&bucket, 0), 0);
+        while (bucket_take(&bucket, 0) == 0) {
+        }
+        uint64_t then = bucket_wait_for_some(&bucket, 0);
+        assert_true(then <= 1000);
+        while (bucket_take(&bucket, then) == 0) {
+            taken++;
+        }
+        assert_int_equal(taken, some[i]);
+    }
+}
+
 static void rate_0_is_no_limit(void **state)
 {
     (void)state;
@@ -62,6 +83,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(waits_double_up_to_the_cap),
         cmocka_unit_test(a_bucket_lets_its_rate_through),
+        cmocka_unit_test(who_waits_waits_for_some),
         cmocka_unit_test(rate_0_is_no_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
