@@ -8,11 +8,21 @@
 
 #define REQUEST_TOTAL_MS 300000u
 #define SETTLED_SYNC_MS  1000u
+#define GATHER_MIN_MS    2u
+#define GATHER_MAX_MS    100u
+
+uint64_t engine_options_gather_ms(const struct options *o)
+{
+    uint64_t ms = o->flush_interval_ms / 5;
+    return ms < GATHER_MIN_MS ? GATHER_MIN_MS : ms > GATHER_MAX_MS ? GATHER_MAX_MS : ms;
+}
 
 void engine_options(const struct options *o, struct engine_config *config)
 {
     engine_config_default(config);
-    config->flush_interval_ms = o->flush_interval_ms;
+    uint64_t gather_ms = engine_options_gather_ms(o);
+    config->flush_interval_ms =
+        o->flush_interval_ms > gather_ms ? o->flush_interval_ms - gather_ms : 0;
     config->settled_sync_ms = SETTLED_SYNC_MS;
     config->max_requests_per_second = (unsigned)o->max_requests_per_second;
     config->compression = (enum engine_compression)o->compression;

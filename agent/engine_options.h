@@ -12,6 +12,10 @@
  * caller's. */
 void engine_options(const struct options *o, struct engine_config *config);
 
+/** How long the watcher gathers events: a fifth of the flush interval, which is the
+ * engine's for the rest. */
+uint64_t engine_options_gather_ms(const struct options *o);
+
 /** Reads the existing agent's positions, if --cursor-file names any.
  *  \return GPUFL_OK with *out, the caller's or NULL; else one sentence in \p why. */
 gpufl_status engine_options_cursor(const struct options *o, const struct log *log,

@@ -19,8 +19,6 @@
 #include "upload/select.h"
 #include "upload/transport_http.h"
 
-#define GATHER_MIN_MS    2u
-#define GATHER_MAX_MS    100u
 #define POLL_RESCAN_MS   1000u
 #define DRAIN_CHECK_MS   1000u
 #define MISSING_CHECK_MS 500u
@@ -138,13 +136,6 @@ static gpufl_status add_folders(struct loop *loop, const char *list, char why[51
     return status;
 }
 
-/* How long events are gathered: a fifth on top of the flush interval. */
-static uint64_t gather_ms(uint64_t flush_interval_ms)
-{
-    uint64_t ms = flush_interval_ms / 5;
-    return ms < GATHER_MIN_MS ? GATHER_MIN_MS : ms > GATHER_MAX_MS ? GATHER_MAX_MS : ms;
-}
-
 static gpufl_status open_watch(struct loop *loop, bool have_inotify, char why[512])
 {
     const struct options *o = loop->options;
@@ -166,8 +157,7 @@ static gpufl_status open_watch(struct loop *loop, bool have_inotify, char why[51
         engine_poll(loop->engine, POLL_RESCAN_MS);
         return GPUFL_OK;
     }
-    return watch_open(&loop->log, gather_ms(o->flush_interval_ms), wake, loop,
-                      &loop->watch);
+    return watch_open(&loop->log, engine_options_gather_ms(o), wake, loop, &loop->watch);
 }
 
 /* ---- running ---- */

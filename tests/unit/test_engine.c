@@ -697,16 +697,21 @@ static void a_watched_job_that_says_nothing_is_left_alone(void **state)
     close_rig(rig);
 }
 
-static void requests_keep_to_their_budget(void **state)
+static void open_twenty(const struct rig *rig, struct live_session s[20])
 {
-    (void)state;
-    struct rig *rig = open_rig();
-    struct live_session s[20];
     for (int i = 0; i < 20; i++) {
         char id[40];
         snprintf(id, sizeof id, "%08d-1111-4111-8111-111111111111", i);
         live_open(&s[i], rig->root, id);
     }
+}
+
+static void requests_keep_to_their_budget(void **state)
+{
+    (void)state;
+    struct rig *rig = open_rig();
+    struct live_session s[20];
+    open_twenty(rig, s);
     rig_start(rig);
     uint64_t start = rig_now_ms();
     for (int round = 0; round < 100; round++) {
@@ -745,11 +750,7 @@ static void many_connections_only_where_answers_are_slow(void **state)
     (void)state;
     struct rig *rig = open_rig();
     struct live_session s[20];
-    for (int i = 0; i < 20; i++) {
-        char id[40];
-        snprintf(id, sizeof id, "%08d-1111-4111-8111-111111111111", i);
-        live_open(&s[i], rig->root, id);
-    }
+    open_twenty(rig, s);
     rig->config.max_requests_per_second = 0;
     rig_start(rig);
     rig_run(rig, 1000, false);
