@@ -39,8 +39,8 @@ static int check(const struct options *o)
     return 0;
 }
 
-/* Frames come and go in all sizes. From the heap they would leave holes: 1.5 MiB more at
- * the peak of a backlog, for 4 % less CPU. */
+/* Large blocks come and go in all sizes. From the heap they would leave holes: 0.3 to
+ * 0.5 MiB more at the peak of a backlog. */
 #define FROM_THE_KERNEL_BYTES (128 << 10)
 
 int main(int argc, char **argv)

@@ -86,8 +86,9 @@ static const struct row rows[] = {
      "auto|inotify|poll", "how changes are noticed"},
     {"rescan-interval", "GPUFL_AGENT_RESCAN_INTERVAL", "agent.rescanInterval",
      KIND_DURATION, FIELD(rescan_interval_ms), "10s", NULL,
-     "list directories this often; what is watched or over is looked at every sixth time "
-     "(poll: 1s, all of it)"},
+     "list directories this often (poll: 1s); what is over, or watched and not polled, "
+     "is "
+     "looked at every sixth time"},
     {"orphan-timeout", "GPUFL_AGENT_ORPHAN_TIMEOUT", "agent.orphanTimeout", KIND_DURATION,
      FIELD(orphan_timeout_ms), "0", NULL,
      "silence after which a writer that cannot be probed counts as gone; 0 = never"},

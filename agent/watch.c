@@ -16,6 +16,7 @@
 #include <time.h>
 
 #include "schema/layout.h"
+#include "upload/base/hash.h"
 
 #define SESSION_EVENTS                                                                   \
     (IN_MODIFY | IN_CLOSE_WRITE | IN_CREATE | IN_MOVED_TO | IN_MOVED_FROM |              \
@@ -169,11 +170,7 @@ static struct place *place_of(struct watch *w, int wd)
 /* Where the place of that name hangs, or would. */
 static struct place **find_place(struct watch *w, unsigned root, const char *session)
 {
-    uint32_t hash = 2166136261u ^ root; /* FNV-1a */
-    for (const char *c = session; *c; c++) {
-        hash = (hash ^ (unsigned char)*c) * 16777619u;
-    }
-    struct place **link = &w->by_name[hash % BUCKETS];
+    struct place **link = &w->by_name[hash_text(root, session) % BUCKETS];
     while (*link && ((*link)->root != root || strcmp((*link)->session, session) != 0)) {
         link = &(*link)->next;
     }

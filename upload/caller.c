@@ -53,8 +53,9 @@ gpufl_status caller_init(struct caller *caller,
 void caller_set_token(struct caller *caller, const char *token)
 {
     wipe_token(caller);
-    if (!request_headers_value_ok(token) || !copy(token, &caller->token)) {
-        caller->token = NULL;
+    if (request_headers_value_ok(token)) {
+        copy(token,
+             &caller->token); /* without memory there is none, as after a bad one */
     }
 }
 

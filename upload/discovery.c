@@ -148,16 +148,6 @@ static void visit_dir(void *arg, const char *name)
     }
 }
 
-static bool has_unsettled(const struct session *session)
-{
-    for (unsigned i = 0; i < session->streams; i++) {
-        if (session->stream[i]->offer || !session->stream[i]->drained) {
-            return session->streams > 0;
-        }
-    }
-    return false;
-}
-
 static bool any_in_flight(const struct session *session)
 {
     for (unsigned i = 0; i < session->streams; i++) {
@@ -172,7 +162,7 @@ static bool any_in_flight(const struct session *session)
 static void forget(struct session *s)
 {
     struct root *root = s->root;
-    bool lost = s->state != SESSION_DONE && has_unsettled(s);
+    bool lost = s->state != SESSION_DONE && !session_settled(s);
     if (any_in_flight(s) || !fact_append_session(root->journal, FACT_FORGET, s->path)) {
         return; /* its answer still points here; or the journal is broken: next time */
     }

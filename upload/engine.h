@@ -132,8 +132,8 @@ void engine_flush(struct engine *engine);
 /** Forgets that the origin waits for a person: its cause may be mended. */
 void engine_retry_now(struct engine *engine);
 
-/** From now on nobody tells what changes, or not all of it: everything is looked at every
- * \p interval_ms. */
+/** From now on nobody tells what changes, or not all of it: what is not over is looked at
+ * every \p interval_ms. */
 void engine_poll(struct engine *engine, uint64_t interval_ms);
 
 /** Why nothing moves, if so. */

@@ -105,12 +105,3 @@ void frames_give(struct frames *f, void *frame)
         f->touched = KEPT_BYTES;
     }
 }
-
-size_t frames_used(const struct frames *f)
-{
-    size_t used = 0;
-    for (unsigned i = 0; i < f->blocks; i++) {
-        used += f->block[i].end - f->block[i].begin;
-    }
-    return used;
-}

@@ -21,7 +21,4 @@ void *frames_take(struct frames *frames, size_t len);
  * the memory back, but for a little. */
 void frames_give(struct frames *frames, void *frame);
 
-/** Bytes of the stretch that are out. */
-size_t frames_used(const struct frames *frames);
-
 #endif

@@ -9,24 +9,16 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "upload/base/hash.h"
 #include "upload/engine_internal.h"
 #include "upload/progress.h"
 #include "upload/state_dir.h"
 
 #define BUCKETS_AT_FIRST 64u
 
-static uint32_t hash_of(const char *path)
-{
-    uint32_t hash = 2166136261u; /* FNV-1a */
-    for (; *path; path++) {
-        hash = (hash ^ (unsigned char)*path) * 16777619u;
-    }
-    return hash;
-}
-
 static struct session **bucket_of(struct root *root, const char *path)
 {
-    return &root->by_path[hash_of(path) & (root->buckets - 1)];
+    return &root->by_path[hash_text(0, path) & (root->buckets - 1)];
 }
 
 /* Twice as many chains, once there are as many sessions; without memory they get longer.

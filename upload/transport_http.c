@@ -18,6 +18,8 @@
 #define REPLY_CAP 65536u
 /* Half of libcurl's own, ten times: no slower. */
 #define UPLOAD_BUFFER_BYTES 32768L
+/* A frame that did not compress: 1 MiB, and its end. */
+#define CALLS_AT_ONCE 34u
 /* A reply beyond this is cut off: the server is not what it should be. */
 #define REPLY_ABORT (1u << 20)
 
@@ -219,12 +221,13 @@ static void collect(struct http *http)
     int running;
     int left;
     uint64_t before;
+    unsigned calls = 0;
     /* Each call takes one buffer of a body; who asks goes to compress the next frame
-     * meanwhile, so it takes all that the sockets do. */
+     * meanwhile, so it takes all that the sockets do. A large window goes in parts. */
     do {
         before = http->sent_bytes;
         curl_multi_perform(http->multi, &running);
-    } while (http->sent_bytes != before);
+    } while (http->sent_bytes != before && ++calls < CALLS_AT_ONCE);
     for (CURLMsg *m; (m = curl_multi_info_read(http->multi, &left));) {
         struct slot *slot;
         CURLcode result = m->data.result;

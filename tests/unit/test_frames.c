@@ -25,12 +25,22 @@ static size_t resident_bytes(void *from, size_t len)
     return resident;
 }
 
+/* All of the stretch is free again: it holds one frame of nearly its size. */
+static void assert_empty(struct frames *frames, const char *begin)
+{
+    char *all = frames_take(frames, CAP - 64);
+    assert_ptr_equal(all, begin);
+    frames_give(frames, all);
+}
+
 static void frames_keep_their_bytes(void **state)
 {
     (void)state;
     struct frames *frames = frames_open(CAP);
     unsigned char *frame[SLOTS] = {0};
     size_t len[SLOTS] = {0};
+    char *begin = frames_take(frames, 1);
+    frames_give(frames, begin);
     pick_seed(11);
     for (int step = 0; step < 20000; step++) {
         size_t i = pick(SLOTS);
@@ -45,14 +55,13 @@ static void frames_keep_their_bytes(void **state)
             frame[i] = frames_take(frames, len[i]);
             memset(frame[i], (int)i, len[i]);
         }
-        assert_true(frames_used(frames) <= CAP);
     }
     for (size_t i = 0; i < SLOTS; i++) {
         if (frame[i]) {
             frames_give(frames, frame[i]);
         }
     }
-    assert_int_equal(frames_used(frames), 0);
+    assert_empty(frames, begin);
     frames_close(frames);
 }
 
@@ -69,7 +78,7 @@ static void what_was_freed_is_used_first(void **state)
     frames_give(frames, large);
     frames_give(frames, first);
     frames_give(frames, second);
-    assert_int_equal(frames_used(frames), 0);
+    assert_empty(frames, first);
     frames_close(frames);
 }
 
