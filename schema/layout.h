@@ -20,6 +20,7 @@
 #define LAYOUT_TMP_DIR        ".tmp"
 #define LAYOUT_STATE_DIR      ".gpufl-agent"
 #define LAYOUT_PROGRESS       ".gpufl-agent/progress"
+#define LAYOUT_COMPLETE       ".gpufl-agent/complete"
 #define LAYOUT_UPLOAD_CURSOR  ".gpufl-upload-cursor.json"
 #define LAYOUT_UPLOADED       ".uploaded"
 

@@ -13,6 +13,7 @@ void session_set_state(struct session *session, enum session_state state)
         session->in_completing = true; /* until the walk that finds it in another state */
         session->next_completing = engine->completing;
         engine->completing = session;
+        engine->completing_count++;
     }
 }
 
@@ -42,13 +43,11 @@ void session_complete_step(struct session *session, uint64_t now_ms)
 static void done(struct session *session)
 {
     struct root *root = session->root;
-    uint64_t ticket = fact_append_session(root->journal, FACT_DONE, session->path);
-    if (!ticket) {
+    if (!fact_append_session(root->journal, FACT_DONE, session->path)) {
         session->complete_at_ms = root->engine->config.sys->now_ms() + JOURNAL_RETRY_MS;
         return;
     }
     session_set_state(session, SESSION_DONE);
-    session->done_ticket = ticket;
     root->cursor_stale = true;
     root->change_stamp++;
     log_info(root->engine->config.log, "session.complete", "session=%s", session->id);

@@ -12,6 +12,8 @@
 #include "upload/engine_internal.h"
 
 #define QUIET_LISTINGS 6u
+#define GONE_LISTINGS  8640u /* a day of them, at the usual interval */
+#define OPEN_ENOUGH    64u
 #define NAMES_A_STEP   1024u
 #define LOOKS_A_STEP   32u
 
@@ -48,6 +50,7 @@ static void keep_present(struct root *root, const char *path)
             session_mark(s);
         }
     }
+    shelf_keep(root, path);
 }
 
 /* A group directory may be the root of another uploader, now or until now: what was sent
@@ -110,6 +113,15 @@ static bool look_is_due(const struct session *session, uint64_t now_ms)
            QUIET_LISTINGS * session->root->engine->config.rescan_interval_ms;
 }
 
+/* It has ended, and what is known already is enough to send for now. */
+static bool waits_for_its_turn(const struct root *root, const char *path, const char *id)
+{
+    const struct engine_config *config = &root->engine->config;
+    return !root->engine->wants_more && root->by_path.count >= OPEN_ENOUGH &&
+           (!config->wanted || config->wanted(config->wanted_arg, id)) &&
+           session_is_over(root, path);
+}
+
 static void visit_dir(void *arg, const char *name)
 {
     const struct visit *visit = arg;
@@ -120,6 +132,11 @@ static void visit_dir(void *arg, const char *name)
     if (visit->group[0]) {
         snprintf(below, sizeof below, "%s/%s", visit->group, name);
         path = below;
+    }
+    struct shelved *shelved = shelf_find(root, path);
+    if (shelved) {
+        shelf_seen(root, shelved);
+        return;
     }
     struct session *old = root_session(root, path, false);
     if (old && old->state == SESSION_DONE) {
@@ -135,6 +152,9 @@ static void visit_dir(void *arg, const char *name)
         return;
     }
     root->looked_into++;
+    if (!old && waits_for_its_turn(root, path, name) && shelf_wait(root, path)) {
+        return;
+    }
     gpufl_status status = session_inspect(root, path, name, false, &look);
     if (status == GPUFL_OK) {
         struct session *session = found(root, path);
@@ -167,8 +187,7 @@ static void forget(struct session *s)
         return; /* its answer still points here; or the journal is broken: next time */
     }
     if (lost) {
-        log_error(root->engine->config.log, "session.vanished",
-                  "session=%s note=\"deleted before all of it was sent\"", s->id);
+        root_say_vanished(root, s->path);
     }
     for (unsigned i = 0; i < s->streams; i++) {
         if (s->stream[i]->offer) {
@@ -179,20 +198,33 @@ static void forget(struct session *s)
     }
     root->change_stamp++;
     s->gone = true;
-    s->held = true; /* nothing is read of it; it stays as an empty shell */
+    s->held = true; /* nothing is read of it; should it come back, it goes on */
     s->looked = false;
+}
+
+/* What was not there for so long does not come back with a mount. */
+bool root_absent_for_long(const struct root *root, uint32_t listed)
+{
+    return root->listing_number - listed > GONE_LISTINGS;
 }
 
 /* A directory that is gone takes its state along; unsent lines in it are lost, and said.
  */
 static void forget_absent(struct root *root)
 {
-    for (struct session *s = root->sessions; s; s = s->next) {
+    for (struct session *s = root->sessions, *next; s; s = next) {
+        next = s->next;
         s->present = s->listed == root->listing_number;
-        if (!s->present && !s->gone && s->streams > 0) {
+        if (s->state == SESSION_DONE && session_idle(s)) {
+            shelf_complete(s);
+        } else if (!s->present && !s->gone && s->streams > 0) {
             forget(s);
+        } else if (!s->present && session_idle(s) &&
+                   (s->streams == 0 || root_absent_for_long(root, s->listed))) {
+            root_drop_session(s);
         }
     }
+    shelf_forget_absent(root);
 }
 
 /* ---- listing ---- */
@@ -263,7 +295,12 @@ void root_list_step(struct root *root, uint64_t now_ms)
 void root_touch(struct root *root, const char *path, uint64_t now_ms)
 {
     struct visit visit = {.root = root, .group = "", .now_ms = now_ms};
-    struct session *session = root_session(root, path, false);
+    struct shelved *shelved = shelf_find(root, path);
+    if (shelved && shelved->complete) {
+        return; /* whatever it is, it changes nothing */
+    }
+    struct session *session =
+        shelved ? shelf_open(root, shelved) : root_session(root, path, false);
     if (session && session->present && !session->absent) {
         session_mark(session);
         /* Once more: files are closed just before a lock is given up. */

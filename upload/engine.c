@@ -69,11 +69,7 @@ gpufl_status engine_add_root(struct engine *engine, const char *path,
     gpufl_status status = root_open(engine, path, channels, &root, why);
     if (status == GPUFL_OK) {
         engine->root[engine->roots++] = root;
-        for (const struct session *s = root->sessions; s; s = s->next) {
-            if (s->state == SESSION_DONE && s->wanted) {
-                engine->total.streams_done_before += s->streams;
-            }
-        }
+        engine->total.streams_done_before += root->shelf.complete_streams;
     }
     return status;
 }
@@ -221,6 +217,10 @@ static void complete_sessions(struct engine *engine, uint64_t now_ms)
         } else {
             *link = session->next_completing;
             session->in_completing = false;
+            engine->completing_count--;
+            if (session->state == SESSION_DONE && session_idle(session)) {
+                shelf_complete(session); /* else after a listing */
+            }
         }
     }
 }
@@ -236,6 +236,7 @@ uint64_t engine_turn(struct engine *engine)
         again = take_replies(engine, now_ms);
         collect_syncs(engine);
         list_roots(engine, now_ms);
+        again = shelf_open_some(engine) || again;
         wake_later(engine, now_ms);
         look_at_dirty(engine, now_ms);
         origin_probe(engine, now_ms);

@@ -12,7 +12,9 @@
 #include "upload/java_cursor.h"
 #include "upload/journal.h"
 #include "upload/liveness.h"
+#include "upload/path_table.h"
 #include "upload/reply.h"
+#include "upload/shelf.h"
 #include "upload/tail.h"
 #include "upload/verdict.h"
 
@@ -76,9 +78,10 @@ enum session_state {
 };
 
 struct session {
+    struct path_node node; /**< in the root's table */
     struct root *root;
     struct session *next; /**< in the root */
-    struct session *next_by_path;
+    struct session **link;
     struct session *next_dirty; /**< in the list of those to look at */
     struct session *next_later; /**< in the list of those to look at later */
     struct session *next_completing;
@@ -106,6 +109,7 @@ struct session {
     bool held; /**< for a reason that only a change in the directory can lift */
     const char *hold_reason; /**< the last one that was said, a literal */
     bool complete_in_flight;
+    bool in_cursor;     /**< the upload cursor names it */
     bool in_completing; /**< in the engine's list of them */
     uint32_t quarantined;
     uint32_t listed; /**< number of the listing of the root that named it last */
@@ -117,7 +121,6 @@ struct session {
     uint64_t quiet_until_ms; /**< something waits for its flush interval until then */
     uint64_t later_at_ms;    /**< when `later` is over */
     uint64_t seen_bytes;
-    uint64_t done_ticket;
     const char *id; /**< last component of path */
     char path[];    /**< below the root */
 };
@@ -137,9 +140,8 @@ struct root {
     char channel_name[SCAN_CHANNELS_MAX][LAYOUT_CHANNEL_MAX + 1];
     unsigned channel_names;
     struct session *sessions;
-    struct session **by_path; /**< chains by hash of path */
-    unsigned buckets;         /**< a power of two, at least as many as sessions */
-    unsigned session_count;
+    struct path_table by_path; /**< of these */
+    struct shelf shelf;        /**< those that need no look */
     uint32_t last_stream_id;
     struct fact_quarantine *quarantine;
     size_t quarantines;
@@ -147,6 +149,7 @@ struct root {
     uint32_t listing_number;
     unsigned looked_into; /**< directories, in this step of it */
     bool list_soon;       /**< something came or went */
+    bool grouped;         /**< a session lies in a directory of its group */
     bool look_at_all;     /**< at the next listing, whatever is watched */
     bool looks_at_all;    /**< at this one */
     uint64_t rescan_at_ms;
@@ -157,8 +160,9 @@ struct root {
     bool visited;          /**< the watcher was told of it */
     uint64_t change_stamp; /**< raised when a session comes or is done */
     uint64_t visit_stamp;
-    bool
-        cursor_stale; /**< sessions were completed that the upload cursor does not name */
+    bool cursor_stale;   /**< it does not name all sessions that are complete */
+    size_t cursor_bytes; /**< of the upload cursor as we wrote it, 0 = not yet */
+    uint32_t cursor_crc32c;
 };
 
 /** Of an offer whose record no journal took: the next rewrite gives it another. */
@@ -237,7 +241,9 @@ struct engine {
     uint64_t made_bytes; /**< raw bytes that offers_make put into frames, last time … */
     uint64_t made_frame_bytes;  /**< … and how large these are */
     struct session *completing; /**< those in that state, and some that were */
-    bool polling;               /**< nobody tells what changes */
+    unsigned completing_count;
+    bool wants_more; /**< requests could be made, and nothing that is open is ready */
+    bool polling;    /**< nobody tells what changes */
     struct engine_summary total;
 };
 
@@ -247,6 +253,8 @@ gpufl_status root_open(struct engine *engine, const char *path,
                        char why[512]);
 void root_close(struct root *root);
 struct session *root_session(struct root *root, const char *path, bool create);
+void root_drop_session(struct session *session);
+void root_say_vanished(const struct root *root, const char *path);
 /** Index of a channel's name in the root; -1 when there are too many. */
 int root_channel(struct root *root, const char *channel);
 uint64_t root_add_quarantine(struct root *root, const struct fact_quarantine *fact);
@@ -256,6 +264,7 @@ void root_list_due(struct root *root, uint64_t now_ms);
 void root_list_step(struct root *root, uint64_t now_ms);
 void root_touch(struct root *root, const char *path, uint64_t now_ms);
 bool root_listing_waits(const struct root *root);
+bool root_absent_for_long(const struct root *root, uint32_t listed);
 bool root_is_served(int dir);
 
 /* replay.c */
@@ -283,6 +292,7 @@ bool session_tells(const struct session *session);
 bool session_grew(struct session *session, const char *file, uint64_t now_ms);
 bool session_settled(const struct session *session);
 bool session_any_held(const struct session *session);
+bool session_idle(const struct session *session);
 void stream_hold(struct stream *stream, const char *reason);
 bool stream_held(const struct stream *stream);
 bool stream_waits(const struct stream *stream, uint64_t now_ms);
@@ -297,6 +307,7 @@ void session_hold(struct session *session, const char *reason);
 
 /* look.c */
 void session_look(struct session *session, uint64_t now_ms);
+bool session_is_over(const struct root *root, const char *path);
 gpufl_status session_inspect(const struct root *root, const char *path, const char *id,
                              bool known_live, struct look *out);
 void session_apply(struct session *session, const struct look *look, uint64_t now_ms);
@@ -318,6 +329,7 @@ void stream_enqueue(struct stream *stream, bool live, uint64_t due_ms);
 
 /* offer.c */
 bool offers_have_room(const struct engine *engine, uint64_t now_ms);
+bool offers_lack_streams(const struct engine *engine, uint64_t now_ms);
 void offers_make(struct engine *engine, uint64_t now_ms);
 void offers_send(struct engine *engine, uint64_t now_ms);
 void offer_free(struct engine *engine, struct offer *offer);

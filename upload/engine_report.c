@@ -44,7 +44,7 @@ bool engine_drained(const struct engine *engine)
     }
     for (unsigned i = 0; i < engine->roots; i++) {
         struct root *root = engine->root[i];
-        if (root_listing_waits(root)) {
+        if (root_listing_waits(root) || root->shelf.waiting) {
             return false;
         }
         if (journal_durable(root->journal) < journal_last(root->journal)) {
@@ -86,6 +86,9 @@ void engine_summary(const struct engine *engine, struct engine_summary *out)
     for (unsigned i = 0; i < engine->roots; i++) {
         const struct root *root = engine->root[i];
         out->ranges_quarantined += root->quarantines;
+        out->sessions += root->shelf.complete;
+        out->sessions_done += root->shelf.complete;
+        out->streams_pending += root->shelf.waiting_count; /* one each, at least */
         for (const struct session *s = root->sessions; s; s = s->next) {
             count_session(s, out);
         }

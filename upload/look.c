@@ -111,21 +111,34 @@ static bool ended_by_evidence(const struct session *session, uint64_t now_ms)
     return session->streams > 0;
 }
 
+static enum liveness probe_writer(const struct root *root, const char *path,
+                                  const struct manifest *manifest)
+{
+    char lock[FACTS_PATH_MAX + LAYOUT_PATH_MAX];
+    snprintf(lock, sizeof lock, "%s/%s", path, LAYOUT_LOCK);
+    bool here = root->engine->config.in_job && liveness_is_open_here(root->fd, lock);
+    return here ? WRITER_LIVE
+                : liveness_probe(root->engine->config.sys, root->fd, lock, manifest);
+}
+
+/* By its lock alone, which nobody holds: it is a session, and its writer is gone. */
+bool session_is_over(const struct root *root, const char *path)
+{
+    return probe_writer(root, path, NULL) == WRITER_GONE;
+}
+
 /* The lock first, the directory after it: what a writer that is gone has written is all
  * in that listing. */
 gpufl_status session_inspect(const struct root *root, const char *path, const char *id,
                              bool known_live, struct look *out)
 {
     const struct sys *sys = root->engine->config.sys;
-    char lock[FACTS_PATH_MAX + LAYOUT_PATH_MAX];
-    snprintf(lock, sizeof lock, "%s/%s", path, LAYOUT_LOCK);
-    bool here = root->engine->config.in_job && liveness_is_open_here(root->fd, lock);
-    out->writer = here ? WRITER_LIVE : liveness_probe(sys, root->fd, lock, NULL);
+    out->writer = probe_writer(root, path, NULL);
     gpufl_status status = known_live && out->writer != WRITER_UNKNOWN
                               ? scan_session_again(sys, root->fd, path, &out->scan)
                               : scan_session(sys, root->fd, path, id, &out->scan);
     if (status == GPUFL_OK && out->writer == WRITER_UNKNOWN && out->scan.has_manifest) {
-        out->writer = liveness_probe(sys, root->fd, lock, &out->scan.manifest);
+        out->writer = probe_writer(root, path, &out->scan.manifest);
     }
     if (status == GPUFL_OK && out->scan.layout == SESSION_SHIFTING) {
         out->writer = WRITER_UNKNOWN; /* its writer takes no lock: others plant one */

@@ -53,6 +53,16 @@ static void wait_for_completion(struct engine *engine, uint64_t *wait_ms, uint64
     }
 }
 
+static bool any_waits_on_the_shelf(const struct engine *engine)
+{
+    for (unsigned i = 0; i < engine->roots; i++) {
+        if (shelf_waits(engine->root[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
 uint64_t engine_next_wait(struct engine *engine, uint64_t now_ms)
 {
     struct origin *origin = &engine->origin;
@@ -69,6 +79,9 @@ uint64_t engine_next_wait(struct engine *engine, uint64_t now_ms)
         if (offers_have_room(engine, now_ms)) {
             wait_for_queue(&engine->live, &sending, now_ms);
             wait_for_queue(&engine->backlog, &sending, now_ms);
+        }
+        if (offers_lack_streams(engine, now_ms) && any_waits_on_the_shelf(engine)) {
+            sending = 0;
         }
         wait_for_completion(engine, &sending, now_ms);
     }

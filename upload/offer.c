@@ -8,6 +8,7 @@
 #include "upload/ndjson.h"
 
 #define ENOUGH_FRAME_BYTES (64u << 10)
+#define COMPLETING_ENOUGH  64u
 
 /* ---- life of an offer ----------------------------------------------------------------
  */
@@ -187,6 +188,13 @@ bool offers_have_room(const struct engine *engine, uint64_t now_ms)
            engine->frame_bytes <= FRAME_BYTES_IN_FLIGHT;
 }
 
+/* There is room, and neither a stream nor a session's completion waits for its turn. */
+bool offers_lack_streams(const struct engine *engine, uint64_t now_ms)
+{
+    return engine->completing_count < COMPLETING_ENOUGH &&
+           offers_have_room(engine, now_ms);
+}
+
 /* Disk and sockets have waited long enough: a frame was compressed, or four that took as
  * little time as small frames do. */
 static bool made_enough(const struct engine *engine)
@@ -257,6 +265,7 @@ static bool has_fresh(const struct engine *engine, uint64_t now_ms)
 void offers_make(struct engine *engine, uint64_t now_ms)
 {
     engine->made_bytes = engine->made_frame_bytes = 0;
+    engine->wants_more = false;
     if (engine->origin.state != ORIGIN_KNOWN || !origin_ready(engine, now_ms)) {
         return;
     }
@@ -267,6 +276,8 @@ void offers_make(struct engine *engine, uint64_t now_ms)
     }
     serve(engine, &engine->live, now_ms);
     serve(engine, &engine->backlog, now_ms);
+    engine->wants_more = !made_enough(engine) && offers_lack_streams(engine, now_ms) &&
+                         bucket_wait(&engine->bucket, now_ms) == 0;
 }
 
 /* ---- sending --------------------------------------------------------------------------

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,55 +16,93 @@
 #include "upload/engine_internal.h"
 
 #define PROGRESS_INTERVAL_MS 1000u
+#define PROGRESS_OPEN        "progress"
+#define PROGRESS_COMPLETE    "complete"
 #define PROGRESS_MAX_BYTES   (16u << 20)
 #define LINE_BYTES           (FACTS_PATH_MAX + 128)
 
-static size_t stream_count(const struct root *root)
+/* A file that is being made. */
+struct text {
+    char *at;
+    size_t len;
+    size_t cap;
+    bool bad; /**< there was no memory for all of it */
+};
+
+__attribute__((format(printf, 2, 3))) static void add_line(struct text *text,
+                                                           const char *format, ...)
 {
-    size_t count = 0;
-    for (const struct session *s = root->sessions; s; s = s->next) {
-        count += s->streams;
+    va_list args;
+    if (text->cap - text->len < LINE_BYTES) {
+        size_t cap = text->cap + text->cap / 2 + 8 * LINE_BYTES;
+        char *more = realloc(text->at, cap);
+        if (!more) {
+            text->bad = true;
+            return;
+        }
+        text->at = more;
+        text->cap = cap;
     }
-    return count;
+    va_start(args, format);
+    text->len += (size_t)vsnprintf(text->at + text->len, LINE_BYTES, format, args);
+    va_end(args);
 }
 
-static char *render(const struct root *root, size_t *len)
+static void add_header(struct text *text, const struct root *root)
 {
-    size_t cap = (stream_count(root) + 1) * LINE_BYTES;
-    char *text = malloc(cap);
-    if (!text) {
-        return NULL;
-    }
-    *len = (size_t)snprintf(text, cap, "gpufl-progress 1 pid=%d program=%.40s\n",
-                            (int)getpid(), root->engine->config.program);
+    add_line(text, "gpufl-progress 1 pid=%d program=%.40s\n", (int)getpid(),
+             root->engine->config.program);
+}
+
+static void add_stream(struct text *text, const char *path, const char *channel,
+                       uint32_t file, uint64_t offset, uint32_t sequence, uint8_t kind)
+{
+    add_line(text, "%s %s %u %" PRIu64 " %u %u\n", path, channel, file, offset, sequence,
+             kind);
+}
+
+static void add_open(struct text *text, const struct root *root)
+{
     for (const struct session *s = root->sessions; s; s = s->next) {
         for (unsigned i = 0; i < s->streams; i++) {
             const struct stream *st = s->stream[i];
             if (st->id) {
-                *len += (size_t)snprintf(text + *len, LINE_BYTES,
-                                         "%s %s %u %" PRIu64 " %u %u\n", s->path,
-                                         root->channel_name[st->channel], st->file,
-                                         st->offset, st->sequence, st->kind);
+                add_stream(text, s->path, root->channel_name[st->channel], st->file,
+                           st->offset, st->sequence, st->kind);
             }
         }
     }
-    return text;
 }
 
-static void write_file(struct root *root)
+struct complete {
+    struct text *text;
+    const struct root *root;
+};
+
+static void add_complete(void *arg, struct shelved *s)
+{
+    const struct complete *to = arg;
+    for (unsigned i = 0; i < s->streams; i++) {
+        const struct shelved_stream *st = &s->stream[i];
+        add_stream(to->text, s->node.path, to->root->channel_name[st->channel], st->file,
+                   st->offset, st->sequence, st->kind);
+    }
+}
+
+static void write_file(struct root *root, const char *name, struct text *text)
 {
     const struct sys *sys = root->engine->config.sys;
-    size_t len;
-    char *text = render(root, &len);
-    if (!text) {
-        return;
+    if (text->bad) {
+        free(text->at);
+        return; /* no memory: what was told before stays true */
     }
     if (mkdirat(root->fd, LAYOUT_STATE_DIR, 0755) < 0 && errno != EEXIST) {
         root->progress_off = true;
     } else {
         int dir =
             sys->open_beneath(root->fd, LAYOUT_STATE_DIR, O_RDONLY | O_DIRECTORY, 0);
-        if (dir < 0 || file_replace(sys, dir, "progress", text, len, false) != GPUFL_OK) {
+        if (dir < 0 ||
+            file_replace(sys, dir, name, text->at, text->len, false) != GPUFL_OK) {
             root->progress_off = true;
         }
         if (dir >= 0) {
@@ -75,7 +114,24 @@ static void write_file(struct root *root)
                  "root=%s reason=\"%s\" note=\"others cannot wait for this uploader\"",
                  root->path, strerror(errno));
     }
-    free(text);
+    free(text->at);
+}
+
+/* Complete sessions are many and seldom change: they have a file of their own, which is
+ * written first, so that who reads it last finds each session in one of the two. */
+static void write_files(struct root *root)
+{
+    struct text complete = {0};
+    struct text open = {0};
+    if (root->shelf.changed) {
+        root->shelf.changed = false;
+        add_header(&complete, root);
+        shelf_each_complete(root, add_complete, &(struct complete){&complete, root});
+        write_file(root, PROGRESS_COMPLETE, &complete);
+    }
+    add_header(&open, root);
+    add_open(&open, root);
+    write_file(root, PROGRESS_OPEN, &open);
 }
 
 /* What is on disk counts. While records keep coming, the state of this moment is behind
@@ -90,7 +146,7 @@ void progress_publish(struct root *root, uint64_t now_ms)
     root->progress_ticket = last;
     root->progress_at_ms = now_ms + PROGRESS_INTERVAL_MS;
     if (!root->progress_off) {
-        write_file(root);
+        write_files(root);
     }
     if (root->cursor_stale) {
         root->cursor_stale = false;
@@ -153,20 +209,29 @@ gpufl_status progress_read(const struct sys *sys, int root_fd,
                            void (*visit)(void *arg, const struct progress_line *line),
                            void *arg)
 {
-    char *text;
-    size_t len;
-    gpufl_status status =
-        file_read(sys, root_fd, LAYOUT_PROGRESS, PROGRESS_MAX_BYTES, &text, &len);
-    if (status == GPUFL_OK) {
-        progress_parse(text, len, visit, arg);
-        free(text);
+    static const char *const path[] = {LAYOUT_PROGRESS, LAYOUT_COMPLETE};
+    gpufl_status worst = GPUFL_OK;
+    for (unsigned i = 0; i < 2; i++) {
+        char *text;
+        size_t len;
+        gpufl_status status =
+            file_read(sys, root_fd, path[i], PROGRESS_MAX_BYTES, &text, &len);
+        if (status == GPUFL_OK) {
+            progress_parse(text, len, visit, arg);
+            free(text);
+        } else if (i == 0 || status != GPUFL_ERR_NOT_FOUND) {
+            worst = status;
+        }
     }
-    return status;
+    return worst;
 }
 
 static void import_line(void *arg, const struct progress_line *line)
 {
     struct root *root = arg;
+    if (shelf_find(root, line->path)) {
+        return; /* the journal knows that it is complete */
+    }
     struct session *session = root_session(root, line->path, true);
     struct stream *st = session ? session_stream(session, line->channel) : NULL;
     bool newer = st && (line->file > st->file ||

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `<root>/.gpufl-agent/progress`: what the holder of a root has durably settled, for
- * others to read. Advisory; also second evidence when the journal was lost.
+/* `<root>/.gpufl-agent/progress`, and `complete` beside it for sessions that are: what
+ * the holder of a root has durably settled, for others to read. Advisory; also second
+ * evidence when the journal was lost.
  *
  *     gpufl-progress 1 pid=<pid> program=<name>
  *     <session path> <channel> <file> <offset> <sequence> <kind>
@@ -26,7 +27,7 @@ struct progress_line {
     uint32_t kind;
 };
 
-/** Writes the file when something was settled and its record is on disk; at most once a
+/** Writes the files when something was settled and its record is on disk; at most once a
  *  second. */
 void progress_publish(struct root *root, uint64_t now_ms);
 
@@ -41,7 +42,7 @@ void progress_parse(const char *text, size_t len,
                     void (*visit)(void *arg, const struct progress_line *line),
                     void *arg);
 
-/** Reads the file of the root \p root_fd and visits its lines.
+/** Reads the files of the root \p root_fd and visits their lines.
  *  \return GPUFL_OK, GPUFL_ERR_NOT_FOUND, GPUFL_ERR_IO… */
 GPUFL_MUST gpufl_status progress_read(const struct sys *sys, int root_fd,
                                       void (*visit)(void *arg,

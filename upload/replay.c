@@ -58,6 +58,11 @@ static void replay_stream(struct replay *replay, const struct journal_record *re
     if (!fact_read_stream(record, &fact) || !reserve_id(replay, fact.stream)) {
         return;
     }
+    struct shelved *before = shelf_find(replay->root, fact.path);
+    if (before) {
+        shelf_drop(replay->root,
+                   before); /* it came again: that it had gone was damaged */
+    }
     struct session *session = root_session(replay->root, fact.path, true);
     struct stream *st = session ? session_stream(session, fact.channel) : NULL;
     if (!st) {
@@ -73,9 +78,6 @@ static void replay_stream(struct replay *replay, const struct journal_record *re
     st->refused_lines = fact.refused_lines;
     st->keep = fact.marks & MARK_KEEP;
     st->gap = fact.marks & MARK_GAP;
-    /* A channel that is not followed this time keeps its place and stands in nobody's
-     * way. */
-    st->drained = st->parked = st->channel >= replay->root->channels.count;
     replay->stream[fact.stream] = st;
     if (fact.stream > replay->root->last_stream_id) {
         replay->root->last_stream_id = fact.stream;
@@ -121,19 +123,19 @@ static void replay_quarantine(struct replay *replay, const struct journal_record
     }
 }
 
+/* It is done, or its directory is gone. */
 static void replay_session(struct replay *replay, const struct journal_record *record)
 {
     struct fact_session fact;
-    struct session *session;
-    if (!fact_read_session(record, &fact) ||
-        !(session = root_session(replay->root, fact.path, false))) {
+    if (!fact_read_session(record, &fact)) {
         return;
     }
-    if (record->type == FACT_DONE) {
-        session->state = SESSION_DONE;
-        return;
+    struct session *session = root_session(replay->root, fact.path, false);
+    struct shelved *shelved = shelf_find(replay->root, fact.path);
+    if (shelved && record->type == FACT_FORGET) {
+        shelf_drop(replay->root, shelved);
     }
-    for (unsigned i = 0; i < session->streams; i++) { /* FACT_FORGET */
+    for (unsigned i = 0; session && i < session->streams; i++) {
         struct stream *st = session->stream[i];
         if (st->offer) {
             offer_free(replay->root->engine, st->offer);
@@ -142,8 +144,12 @@ static void replay_session(struct replay *replay, const struct journal_record *r
             replay->stream[st->id] = NULL;
         }
     }
-    session->streams = 0;
-    session->state = SESSION_OPEN;
+    if (session && record->type == FACT_DONE) {
+        session->state = SESSION_DONE;
+        shelf_complete(session);
+    } else if (session) {
+        root_drop_session(session);
+    }
 }
 
 void replay_record(void *arg, const struct journal_record *record)
@@ -216,6 +222,7 @@ void replay_write_state(void *arg)
             fact_append_session(root->journal, FACT_DONE, s->path);
         }
     }
+    shelf_write_state(root);
     for (size_t i = 0; i < root->quarantines; i++) {
         fact_append_quarantine(root->journal, &root->quarantine[i]);
     }

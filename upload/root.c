@@ -9,47 +9,15 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include "upload/base/hash.h"
 #include "upload/engine_internal.h"
 #include "upload/progress.h"
 #include "upload/state_dir.h"
 
-#define BUCKETS_AT_FIRST 64u
-
-static struct session **bucket_of(struct root *root, const char *path)
-{
-    return &root->by_path[hash_text(0, path) & (root->buckets - 1)];
-}
-
-/* Twice as many chains, once there are as many sessions; without memory they get longer.
- */
-static bool grow_buckets(struct root *root)
-{
-    unsigned more = root->buckets ? 2 * root->buckets : BUCKETS_AT_FIRST;
-    struct session **by_path =
-        root->session_count < root->buckets ? NULL : calloc(more, sizeof *by_path);
-    if (!by_path) {
-        return root->buckets > 0;
-    }
-    free(root->by_path);
-    root->by_path = by_path;
-    root->buckets = more;
-    for (struct session *s = root->sessions; s; s = s->next) {
-        struct session **bucket = bucket_of(root, s->path);
-        s->next_by_path = *bucket;
-        *bucket = s;
-    }
-    return true;
-}
-
 struct session *root_session(struct root *root, const char *path, bool create)
 {
-    struct session *found = root->buckets ? *bucket_of(root, path) : NULL;
-    while (found && strcmp(found->path, path) != 0) {
-        found = found->next_by_path;
-    }
-    if (found || !create || !grow_buckets(root)) {
-        return found;
+    struct path_node *found = path_table_find(&root->by_path, path);
+    if (found || !create) {
+        return (struct session *)found; /* its first member */
     }
     size_t len = strlen(path);
     struct session *s = len < FACTS_PATH_MAX ? calloc(1, sizeof *s + len + 1) : NULL;
@@ -57,19 +25,46 @@ struct session *root_session(struct root *root, const char *path, bool create)
         return NULL;
     }
     s->root = root;
-    strcpy(s->path, path);
+    s->node.path = strcpy(s->path, path);
+    if (!path_table_add(&root->by_path, &s->node)) {
+        free(s);
+        return NULL;
+    }
     const char *slash = strrchr(s->path, '/');
     s->id = slash ? slash + 1 : s->path;
+    root->grouped = root->grouped || slash;
     const struct engine_config *config = &root->engine->config;
     s->wanted = !config->wanted || config->wanted(config->wanted_arg, s->id);
     s->next = root->sessions;
+    s->link = &root->sessions;
+    if (s->next) {
+        s->next->link = &s->next;
+    }
     root->sessions = s;
     root->change_stamp++;
-    struct session **bucket = bucket_of(root, path);
-    s->next_by_path = *bucket;
-    *bucket = s;
-    root->session_count++;
     return s;
+}
+
+/* Nothing may refer to it any more: session_idle. */
+void root_drop_session(struct session *session)
+{
+    path_table_remove(&session->root->by_path, &session->node);
+    *session->link = session->next;
+    if (session->next) {
+        session->next->link = session->link;
+    }
+    for (unsigned i = 0; i < SCAN_CHANNELS_MAX; i++) {
+        free(session->stream[i]);
+    }
+    free(session);
+}
+
+void root_say_vanished(const struct root *root, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    log_error(root->engine->config.log, "session.vanished",
+              "session=%s note=\"deleted before all of it was sent\"",
+              slash ? slash + 1 : path);
 }
 
 int root_channel(struct root *root, const char *channel)
@@ -203,6 +198,7 @@ static void forgive(struct session *session)
  * twice. */
 static void rewind_all(struct root *root)
 {
+    shelf_open_complete(root);
     for (struct session *s = root->sessions; s; s = s->next) {
         if (!s->wanted) {
             continue;
@@ -274,12 +270,9 @@ void root_close(struct root *root)
                 offer_free(root->engine, s->stream[i]->offer);
             }
         }
-        for (unsigned i = 0; i < SCAN_CHANNELS_MAX; i++) {
-            free(s->stream[i]);
-        }
-        root->sessions = s->next;
-        free(s);
+        root_drop_session(s);
     }
+    shelf_close(root);
     if (root->listing) {
         listing_close(root->listing);
         free(root->listing);
@@ -290,7 +283,7 @@ void root_close(struct root *root)
     if (root->fd >= 0) {
         close(root->fd);
     }
-    free(root->by_path);
+    path_table_close(&root->by_path);
     free(root->quarantine);
     free(root->path);
     free(root);

@@ -122,6 +122,9 @@ struct stream *session_stream(struct session *session, const char *channel)
     *slot = st;
     session->streams++;
     *st = (struct stream){.session = session, .channel = (uint8_t)index, .file = 1};
+    /* A channel that is not followed this time keeps its place and stands in nobody's
+     * way. */
+    st->drained = st->parked = st->channel >= session->root->channels.count;
     return st;
 }
 
@@ -191,6 +194,18 @@ bool session_grew(struct session *session, const char *file, uint64_t now_ms)
         }
     }
     return false;
+}
+
+/* No list and no request refers to it or to a stream of it, and no watcher knows it. */
+bool session_idle(const struct session *session)
+{
+    for (unsigned i = 0; i < session->streams; i++) {
+        if (session->stream[i]->queued || session->stream[i]->offer) {
+            return false;
+        }
+    }
+    return !session->dirty && !session->later && !session->in_completing &&
+           !session->watched && !session->complete_in_flight;
 }
 
 bool session_settled(const struct session *session)

@@ -1,39 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `.gpufl-upload-cursor.json`: tells other tools of this ecosystem which sessions are at
  * the backend. Format: schema/README.md, "Upload cursor". */
+#include <inttypes.h>
 #include <json-c/json.h>
 #include <malloc.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "upload/base/crc32c.h"
 #include "upload/base/file.h"
 #include "upload/engine_internal.h"
 
 #define CURSOR_MAX_BYTES (16u << 20)
 #define CURSOR_DEPTH     8
+#define ENTRY_BYTES      (LAYOUT_NAME_MAX + 96)
+#define NOTHING          "{\"schema_version\":2,\"uploaded_files\":[],\"completed_sessions\":{}}"
 
-/* What is there already, or an empty object. */
-static struct json_object *load(const struct root *root)
-{
+/* The file's text while entries are added. */
+struct cursor {
     char *text;
     size_t len;
-    struct json_object *cursor = NULL;
-    if (file_read(root->engine->config.sys, root->fd, LAYOUT_UPLOAD_CURSOR,
-                  CURSOR_MAX_BYTES, &text, &len) == GPUFL_OK) {
-        struct json_tokener *tokener = json_tokener_new_ex(CURSOR_DEPTH);
-        if (tokener) {
-            cursor = json_tokener_parse_ex(tokener, text, (int)len);
-            json_tokener_free(tokener);
-        }
-        free(text);
-    }
-    if (cursor && !json_object_is_type(cursor, json_type_object)) {
-        json_object_put(cursor);
-        cursor = NULL;
-    }
-    return cursor ? cursor : json_object_new_object();
-}
+    size_t cap;
+    char when[32];
+    struct json_object *completed; /**< what it names already; NULL = `in_cursor` says */
+    bool grouped;                  /**< two sessions may have one name */
+};
 
 static struct json_object *member(struct json_object *cursor, const char *key,
                                   enum json_type type)
@@ -48,50 +41,134 @@ static struct json_object *member(struct json_object *cursor, const char *key,
     return value;
 }
 
-static void add_session(struct json_object *completed, const struct session *session,
-                        const char *when)
+/* Others write here, too: their words stay, with `completed_sessions` at the end. */
+static void take_over(struct cursor *cursor, const char *theirs, size_t len)
 {
-    uint64_t lines = 0;
-    if (json_object_object_get_ex(completed, session->id, NULL)) {
+    struct json_tokener *tokener = json_tokener_new_ex(CURSOR_DEPTH);
+    struct json_object *tree =
+        tokener ? json_tokener_parse_ex(tokener, theirs, (int)len) : NULL;
+    if (tokener) {
+        json_tokener_free(tokener);
+    }
+    if (!json_object_is_type(tree, json_type_object)) {
+        json_object_put(tree);
+        tree = json_object_new_object();
+    }
+    json_object_object_add(tree, "schema_version", json_object_new_int(2));
+    member(tree, "uploaded_files", json_type_array);
+    cursor->completed =
+        json_object_get(member(tree, "completed_sessions", json_type_object));
+    json_object_object_del(tree, "completed_sessions");
+    json_object_object_add(tree, "completed_sessions",
+                           json_object_get(cursor->completed));
+    cursor->text = strdup(json_object_to_json_string_ext(tree, JSON_C_TO_STRING_PLAIN));
+    json_object_put(tree);
+}
+
+static void load(const struct root *root, struct cursor *cursor)
+{
+    char *text;
+    size_t len;
+    if (file_read(root->engine->config.sys, root->fd, LAYOUT_UPLOAD_CURSOR,
+                  CURSOR_MAX_BYTES, &text, &len) != GPUFL_OK) {
+        text = NULL;
+        len = 0;
+    }
+    if (text && len == root->cursor_bytes &&
+        crc32c(0, text, len) == root->cursor_crc32c) {
+        cursor->text = text; /* as we wrote it */
+        cursor->len = cursor->cap = len;
         return;
     }
-    for (unsigned i = 0; i < session->streams; i++) {
-        lines += session->stream[i]->lines;
+    take_over(cursor, text ? text : NOTHING, text ? len : strlen(NOTHING));
+    free(text);
+    cursor->len = cursor->cap = cursor->text ? strlen(cursor->text) : 0;
+}
+
+static bool names(const struct cursor *cursor, const char *id)
+{
+    char key[LAYOUT_NAME_MAX + 8];
+    int len = snprintf(key, sizeof key, "\"%s\":{", id);
+    return (cursor->completed &&
+            json_object_object_get_ex(cursor->completed, id, NULL)) ||
+           (cursor->grouped && memmem(cursor->text, cursor->len, key, (size_t)len));
+}
+
+/* In front of the two braces that end the text. A session's name needs no escapes. */
+static bool add(struct cursor *cursor, const char *id, uint64_t lines)
+{
+    if (names(cursor, id)) {
+        return true;
     }
-    struct json_object *entry = json_object_new_object();
-    json_object_object_add(entry, "completed_at", json_object_new_string(when));
-    json_object_object_add(entry, "events", json_object_new_int64((int64_t)lines));
-    json_object_object_add(completed, session->id, entry);
+    if (cursor->cap - cursor->len < ENTRY_BYTES) {
+        size_t cap = cursor->cap + cursor->cap / 4 + 8 * ENTRY_BYTES;
+        char *more = realloc(cursor->text, cap);
+        if (!more) {
+            return false;
+        }
+        cursor->text = more;
+        cursor->cap = cap;
+    }
+    cursor->len -= 2;
+    bool first = cursor->text[cursor->len - 1] == '{';
+    cursor->len +=
+        (size_t)snprintf(cursor->text + cursor->len, ENTRY_BYTES,
+                         "%s\"%s\":{\"completed_at\":\"%s\",\"events\":%" PRIu64 "}}}",
+                         first ? "" : ",", id, cursor->when, lines);
+    return true;
+}
+
+static void add_shelved(void *arg, struct shelved *s)
+{
+    const char *slash = strrchr(s->node.path, '/');
+    uint64_t lines = 0;
+    for (unsigned i = 0; i < s->streams; i++) {
+        lines += s->stream[i].lines;
+    }
+    struct cursor *cursor = arg;
+    if (!s->in_cursor || cursor->completed) {
+        s->in_cursor = add(cursor, slash ? slash + 1 : s->node.path, lines);
+    }
+}
+
+static void add_done(struct cursor *cursor, struct root *root)
+{
+    for (struct session *s = root->sessions; s; s = s->next) {
+        uint64_t lines = 0;
+        for (unsigned i = 0; i < s->streams; i++) {
+            lines += s->stream[i]->lines;
+        }
+        if (s->state == SESSION_DONE && (!s->in_cursor || cursor->completed)) {
+            s->in_cursor = add(cursor, s->id, lines);
+        }
+    }
 }
 
 void upload_cursor_write(struct root *root)
 {
     const struct sys *sys = root->engine->config.sys;
+    struct cursor cursor = {.grouped = root->grouped};
     time_t now = (time_t)sys->wall_s();
     struct tm tm;
-    char when[32];
     gmtime_r(&now, &tm);
-    strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &tm);
-    struct json_object *cursor = load(root);
-    if (!cursor) {
-        return;
+    strftime(cursor.when, sizeof cursor.when, "%Y-%m-%dT%H:%M:%SZ", &tm);
+    load(root, &cursor);
+    if (!cursor.text) {
+        return; /* no memory */
     }
-    json_object_object_add(cursor, "schema_version", json_object_new_int(2));
-    member(cursor, "uploaded_files", json_type_array);
-    struct json_object *completed =
-        member(cursor, "completed_sessions", json_type_object);
-    for (const struct session *s = root->sessions; s; s = s->next) {
-        if (s->state == SESSION_DONE) {
-            add_session(completed, s, when);
-        }
-    }
-    const char *text = json_object_to_json_string_ext(cursor, JSON_C_TO_STRING_PLAIN);
-    if (file_replace(sys, root->fd, LAYOUT_UPLOAD_CURSOR, text, strlen(text), false) !=
-        GPUFL_OK) {
+    shelf_each_complete(root, add_shelved, &cursor);
+    add_done(&cursor, root);
+    root->cursor_bytes = cursor.len;
+    root->cursor_crc32c = crc32c(0, cursor.text, cursor.len);
+    if (file_replace(sys, root->fd, LAYOUT_UPLOAD_CURSOR, cursor.text, cursor.len,
+                     false) != GPUFL_OK) {
         log_info(root->engine->config.log, "cursor.off",
                  "root=%s note=\"other tools will not see what is uploaded\"",
                  root->path);
     }
-    json_object_put(cursor);
-    malloc_trim(0); /* a tree of thousands of sessions leaves holes of megabytes */
+    free(cursor.text);
+    if (cursor.completed) {
+        json_object_put(cursor.completed);
+        malloc_trim(0); /* a tree of thousands of sessions leaves holes of megabytes */
+    }
 }

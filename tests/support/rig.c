@@ -268,7 +268,8 @@ void rig_run(struct rig *rig, uint64_t ms, bool until_drained)
         if (clock_ms >= end || (until_drained && engine_drained(rig->engine))) {
             return;
         }
-        wait = wait ? wait : 1;
+        bool reply = rig->answered < rig->requests && !rig->silent;
+        wait = wait && !reply ? wait : 1; /* a reply wakes */
         if (rig->sync) {
             uint64_t left =
                 rig->sync_done_ms > clock_ms ? rig->sync_done_ms - clock_ms : 0;
