@@ -55,7 +55,7 @@ struct engine_config {
     const struct log *log;
     struct syncer syncer;
     struct transport transport; /**< the caller closes it after engine_close */
-    uint64_t flush_interval_ms; /**< from the first unsent byte to its batch */
+    uint64_t flush_interval_ms; /**< at most, from the first unsent byte to its batch */
     /** How long the record of an answer may wait for the next sync: after a power loss
      * within it, what was stored is offered again under its old identity. */
     uint64_t settled_sync_ms;

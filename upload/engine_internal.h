@@ -325,6 +325,7 @@ void session_on_complete_reply(struct session *session,
 void queue_push(struct queue *queue, struct stream *stream);
 struct stream *queue_pop(struct queue *queue);
 void queue_append(struct queue *to, struct queue *from);
+uint64_t engine_next_flush(const struct engine *engine, uint64_t now_ms);
 void stream_enqueue(struct stream *stream, bool live, uint64_t due_ms);
 
 /* offer.c */

@@ -88,7 +88,7 @@ static void look_at_channel(struct session *session, const struct scan_channel *
     if (backlog || (session->overdue && !st->queued)) {
         stream_enqueue(st, !backlog, now_ms);
     } else {
-        stream_enqueue(st, true, now_ms + engine->config.flush_interval_ms);
+        stream_enqueue(st, true, engine_next_flush(engine, now_ms));
     }
 }
 
@@ -202,10 +202,9 @@ static void look_at_channels(struct session *session, const struct scan *scan,
         session->last_growth_ms = now_ms;
     }
     session->overdue = false;
-    session->quiet_until_ms =
-        waits_for_flush(session, now_ms)
-            ? now_ms + session->root->engine->config.flush_interval_ms
-            : 0;
+    session->quiet_until_ms = waits_for_flush(session, now_ms)
+                                  ? engine_next_flush(session->root->engine, now_ms)
+                                  : 0;
 }
 
 void session_apply(struct session *session, const struct look *look, uint64_t now_ms)

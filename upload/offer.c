@@ -9,6 +9,7 @@
 
 #define ENOUGH_FRAME_BYTES (64u << 10)
 #define COMPLETING_ENOUGH  64u
+#define SMALL_ENOUGH       32u
 
 /* ---- life of an offer ----------------------------------------------------------------
  */
@@ -184,7 +185,9 @@ bool offers_have_room(const struct engine *engine, uint64_t now_ms)
         /* One that fails alone, or whose session waits, stands in nobody's way. */
         waiting += o->failures_alone == 0 && !stream_waits(o->stream, now_ms);
     }
-    return waiting <= origin_slots(engine) &&
+    /* More where they are small: one sync is for all. */
+    bool small = engine->frame_bytes <= ENOUGH_FRAME_BYTES && waiting < SMALL_ENOUGH;
+    return (waiting <= origin_slots(engine) || (small && !origin_probing(engine))) &&
            engine->frame_bytes <= FRAME_BYTES_IN_FLIGHT;
 }
 

@@ -32,6 +32,14 @@ void queue_append(struct queue *to, struct queue *from)
     *from = (struct queue){0};
 }
 
+/* What is written within one flush interval goes at its end, of all sessions together:
+ * one sync, one turn. */
+uint64_t engine_next_flush(const struct engine *engine, uint64_t now_ms)
+{
+    uint64_t interval_ms = engine->config.flush_interval_ms;
+    return interval_ms ? now_ms - now_ms % interval_ms + interval_ms : now_ms;
+}
+
 /* Waiting already, it keeps its place and takes the earlier time. */
 void stream_enqueue(struct stream *st, bool live, uint64_t due_ms)
 {

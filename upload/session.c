@@ -188,7 +188,7 @@ bool session_grew(struct session *session, const char *file, uint64_t now_ms)
             session->last_growth_ms = now_ms;
             st->more = true;
             if (!st->offer) {
-                stream_enqueue(st, true, now_ms + root->engine->config.flush_interval_ms);
+                stream_enqueue(st, true, engine_next_flush(root->engine, now_ms));
             }
             return true;
         }

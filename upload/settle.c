@@ -71,8 +71,7 @@ static void finish(struct offer *offer, uint64_t now_ms)
         st->drained = true; /* the next line is told */
         return;
     }
-    stream_enqueue(st, !backlog,
-                   backlog ? now_ms : now_ms + engine->config.flush_interval_ms);
+    stream_enqueue(st, !backlog, backlog ? now_ms : engine_next_flush(engine, now_ms));
 }
 
 /* The journal could not take the fact: the offer stays as it is and is sent again once

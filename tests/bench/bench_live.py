@@ -24,10 +24,10 @@ def writer(directory, shape):
     return process
 
 
-def one_frame_bytes(directory):
-    """The same lines in frames of 1 MiB, for comparison."""
+def in_large_frames(directory):
+    """The bare loop over the same lines, in frames of 1 MiB, for comparison."""
     with bench.Sink() as sink:
-        return bench.floor(sink, bench.logs(directory)).sink["wire_bytes"]
+        return bench.floor(sink, bench.logs(directory))
 
 
 def live(what, shape, *options):
@@ -48,14 +48,15 @@ def live(what, shape, *options):
         agent.terminate()
         agent.wait()
         job.wait()
+        floor = in_large_frames(directory)
+        share = counts["raw_bytes"] / wrote["bytes"] / seconds  # of what the floor did, a second
         bench.say("live", what, p50_ms=counts["p50_ms"], p99_ms=counts["p99_ms"],
                   max_ms=counts["max_ms"], cpu_percent=round(100 * cpu / seconds, 2),
+                  floor_cpu_percent=round(100 * floor.cpu_s * share, 2),
                   requests_per_s=round(counts["requests"] / seconds, 1),
                   raw_mb_per_s=round(counts["raw_bytes"] / seconds / 1e6, 2),
                   wire_kb_per_s=round(counts["wire_bytes"] / seconds / 1e3, 1),
-                  wire_kb_per_s_in_1_mib_frames=round(
-                      one_frame_bytes(directory) / wrote["bytes"] * counts["raw_bytes"] / seconds / 1e3,
-                      1),
+                  wire_kb_per_s_in_1_mib_frames=round(floor.sink["wire_bytes"] * share / 1e3, 1),
                   peak_kib=peak, anonymous_kib=anonymous)
 
 

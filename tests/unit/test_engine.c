@@ -706,6 +706,52 @@ static void open_twenty(const struct rig *rig, struct live_session s[20])
     }
 }
 
+static unsigned syncs;
+
+static int counted_fdatasync(int fd)
+{
+    syncs++;
+    return sys_real.fdatasync(fd);
+}
+
+/* Whenever in a flush interval they come: at its end all go, behind one sync. */
+static void what_comes_within_one_interval_goes_together(void **state)
+{
+    (void)state;
+    struct rig *rig = open_rig();
+    struct live_session s[20];
+    struct sys counted = *rig->config.sys;
+    counted.fdatasync = counted_fdatasync;
+    rig->config.sys = &counted;
+    rig->config.syncer = syncer_inline(&counted);
+    rig->config.settled_sync_ms = 1000;
+    rig->config.flush_interval_ms = 1000;
+    rig->config.max_requests_per_second = 0;
+    open_twenty(rig, s);
+    rig_start(rig);
+    rig_run(rig, 5000, false);
+    rig_run(rig, 1000 - rig_now_ms() % 1000 + 1, false);
+    unsigned before = rig->requests;
+    uint64_t begin_ms = rig_now_ms();
+    syncs = 0;
+    for (int i = 0; i < 20; i++) {
+        live_line(&s[i], "system", "x", 1);
+        engine_touch(rig->engine, 0, s[i].id);
+        rig_run(rig, 40, false);
+    }
+    assert_int_equal(rig->requests, before);
+    rig_run(rig, 300, false);
+    assert_int_equal(rig->requests - before, 20);
+    for (unsigned i = before; i < rig->requests; i++) {
+        assert_true(rig->request[i].at_ms / 1000 == begin_ms / 1000 + 1);
+    }
+    assert_in_range(syncs, 1, 2);
+    for (int i = 0; i < 20; i++) {
+        live_close(&s[i]);
+    }
+    close_rig(rig);
+}
+
 static void requests_keep_to_their_budget(void **state)
 {
     (void)state;
@@ -848,6 +894,7 @@ int main(void)
         cmocka_unit_test(a_full_disk_pauses_and_recovers_by_itself),
         cmocka_unit_test(with_nothing_to_do_it_hardly_turns),
         cmocka_unit_test(a_watched_job_that_says_nothing_is_left_alone),
+        cmocka_unit_test(what_comes_within_one_interval_goes_together),
         cmocka_unit_test(requests_keep_to_their_budget),
         cmocka_unit_test(many_connections_only_where_answers_are_slow),
         cmocka_unit_test(force_sends_again_with_fresh_numbers),
