@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "upload/engine_internal.h"
@@ -156,10 +157,13 @@ static void visit_dir(void *arg, const char *name)
         return;
     }
     gpufl_status status = session_inspect(root, path, name, false, &look);
+    root->only_sessions = root->only_sessions && status == GPUFL_OK;
     if (status == GPUFL_OK) {
         struct session *session = found(root, path);
         if (session) {
             session_apply(session, &look, visit->now_ms);
+        } else {
+            root->only_sessions = false; /* no memory */
         }
     } else if (status != GPUFL_ERR_NOT_FOUND) {
         keep_present(root, path);
@@ -240,6 +244,29 @@ bool root_listing_waits(const struct root *root)
     return root->listing || root->list_soon || root->rescan_at_ms == 0;
 }
 
+/* A watcher tells what comes and goes, and the time of the root's last change says the
+ * same. Each sixth time it is listed nevertheless: an event can be lost, and that time is
+ * coarse. */
+static bool is_as_listed(struct root *root)
+{
+    struct stat st = {0};
+    bool same = fstat(root->fd, &st) == 0 && st.st_mtim.tv_sec == root->changed.tv_sec &&
+                st.st_mtim.tv_nsec == root->changed.tv_nsec;
+    root->changed = st.st_mtim;
+    root->same_changes = same ? root->same_changes + 1 : 0;
+    return root->visited && !root->engine->polling && root->only_sessions &&
+           root->same_changes % QUIET_LISTINGS != 0;
+}
+
+static void mark_due(struct root *root, uint64_t now_ms)
+{
+    for (struct session *s = root->sessions; s; s = s->next) {
+        if (s->present && look_is_due(s, now_ms)) {
+            session_mark(s);
+        }
+    }
+}
+
 /* Begins a listing when it is time, or something came or went. */
 void root_list_due(struct root *root, uint64_t now_ms)
 {
@@ -247,12 +274,16 @@ void root_list_due(struct root *root, uint64_t now_ms)
     if (root->listing || !(due || root->list_soon)) {
         return;
     }
-    root->list_soon = false;
     root->looks_at_all = root->look_at_all && due;
     root->look_at_all = root->look_at_all && !due;
     if (due) {
         root->rescan_at_ms = now_ms + root->engine->config.rescan_interval_ms;
     }
+    if (due && is_as_listed(root) && !root->list_soon && !root->looks_at_all) {
+        mark_due(root, now_ms);
+        return;
+    }
+    root->list_soon = false;
     root->listing = malloc(sizeof *root->listing);
     if (root->listing && listing_open(root->listing, root->engine->config.sys, root->fd,
                                       ".") != GPUFL_OK) {
@@ -260,6 +291,7 @@ void root_list_due(struct root *root, uint64_t now_ms)
         free(root->listing);
         root->listing = NULL;
     }
+    root->only_sessions = root->listing != NULL;
     root->listing_number++;
 }
 
@@ -267,6 +299,7 @@ static void end_listing(struct root *root)
 {
     if (root->listing->error) {
         say_failed(root, root->listing->error);
+        root->only_sessions = false;
     } else {
         forget_absent(root);
     }

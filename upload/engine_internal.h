@@ -147,11 +147,14 @@ struct root {
     size_t quarantines;
     struct listing *listing; /**< under way, or NULL */
     uint32_t listing_number;
-    unsigned looked_into; /**< directories, in this step of it */
-    bool list_soon;       /**< something came or went */
-    bool grouped;         /**< a session lies in a directory of its group */
-    bool look_at_all;     /**< at the next listing, whatever is watched */
-    bool looks_at_all;    /**< at this one */
+    unsigned looked_into;    /**< directories, in this step of it */
+    struct timespec changed; /**< the root's mtime, when last asked */
+    unsigned same_changes;   /**< so often it was the same since */
+    bool only_sessions;      /**< were in it at the last listing, all known by now */
+    bool list_soon;          /**< something came or went */
+    bool grouped;            /**< a session lies in a directory of its group */
+    bool look_at_all;        /**< at the next listing, whatever is watched */
+    bool looks_at_all;       /**< at this one */
     uint64_t rescan_at_ms;
     uint64_t progress_at_ms;
     uint64_t progress_ticket;
