@@ -74,7 +74,7 @@ static void load(const struct root *root, struct cursor *cursor)
         text = NULL;
         len = 0;
     }
-    if (text && len == root->cursor_bytes &&
+    if (text && len > 0 && len == root->cursor_bytes &&
         crc32c(0, text, len) == root->cursor_crc32c) {
         cursor->text = text; /* as we wrote it */
         cursor->len = cursor->cap = len;
