@@ -1,45 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The only file that includes libmicrohttpd. One thread serves all connections, so the
- * store needs no lock. */
+/* Who may ask, what is taken in. One thread serves all connections, so the store needs no
+ * lock. */
 #include "backend/http.h"
 
 #include <errno.h>
-#include <microhttpd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "backend/address.h"
-#include "backend/api.h"
 #include "backend/body.h"
-#include "backend/export.h"
+#include "backend/http_internal.h"
 #include "backend/ingest.h"
 #include "backend/page.h"
 #include "schema/protocol.h"
 
-#define API              "/api/v1"
-#define SESSIONS         API "/sessions"
-#define SESSIONS_DEFAULT 100u
-#define CONNECTIONS_MAX  512u
-#define IDLE_S           75u
-#define JSON             "application/json"
-#define NDJSON           "application/x-ndjson"
-
-struct http_server {
-    struct MHD_Daemon *daemon;
-    struct store *store;
-    char *api_key;
-};
-
-typedef enum MHD_Result result;
+#define API             "/api/v1"
+#define SESSIONS        API "/sessions"
+#define CONNECTIONS_MAX 512u
+#define IDLE_S          75u
 
 static const char *header(struct MHD_Connection *c, const char *name)
 {
     return MHD_lookup_connection_value(c, MHD_HEADER_KIND, name);
 }
 
-static result respond(struct MHD_Connection *c, int status, const char *type,
-                      struct answer *answer)
+enum MHD_Result http_respond(struct MHD_Connection *c, int status, const char *type,
+                             struct answer *answer)
 {
     if (answer->failed) {
         free(answer->data);
@@ -71,7 +58,7 @@ static result respond(struct MHD_Connection *c, int status, const char *type,
         MHD_add_response_header(response, "Content-Security-Policy", PAGE_POLICY);
         MHD_add_response_header(response, "Referrer-Policy", "no-referrer");
     }
-    result rc = MHD_queue_response(c, (unsigned)status, response);
+    enum MHD_Result rc = MHD_queue_response(c, (unsigned)status, response);
     MHD_destroy_response(response);
     return rc;
 }
@@ -92,13 +79,14 @@ static const char *error_of(int status)
     }
 }
 
-static result respond_error(struct MHD_Connection *c, int status, const char *message)
+enum MHD_Result http_respond_error(struct MHD_Connection *c, int status,
+                                   const char *message)
 {
     struct answer answer = {0};
     answer_printf(&answer, "{\"error\":\"%s\",\"message\":", error_of(status));
     answer_json(&answer, message);
     answer_printf(&answer, "}\n");
-    return respond(c, status, JSON, &answer);
+    return http_respond(c, status, JSON, &answer);
 }
 
 /* ---- who may ask ---- */
@@ -134,8 +122,8 @@ static bool allowed(const struct http_server *server, struct MHD_Connection *c)
 
 /* ---- handlers ---- */
 
-static result on_stream(struct http_server *server, struct MHD_Connection *c,
-                        const struct body *in)
+static enum MHD_Result on_stream(struct http_server *server, struct MHD_Connection *c,
+                                 const struct body *in)
 {
     struct ingest_request request = {
         .session = header(c, PROTOCOL_H_SESSION),
@@ -151,28 +139,29 @@ static result on_stream(struct http_server *server, struct MHD_Connection *c,
     };
     struct answer answer = {0};
     int status = ingest(server->store, &request, &answer);
-    return respond(c, status, JSON, &answer);
+    return http_respond(c, status, JSON, &answer);
 }
 
-static result on_complete(struct http_server *server, struct MHD_Connection *c)
+static enum MHD_Result on_complete(struct http_server *server, struct MHD_Connection *c)
 {
     const char *session = header(c, PROTOCOL_H_SESSION);
     if (!session || !layout_name_ok(session)) {
-        return respond_error(c, 400, PROTOCOL_H_SESSION " is missing or no session id");
+        return http_respond_error(c, 400,
+                                  PROTOCOL_H_SESSION " is missing or no session id");
     }
     gpufl_status status = store_complete(server->store, session);
     if (status == GPUFL_ERR_NOT_FOUND) {
-        return respond_error(c, 404, "no such session");
+        return http_respond_error(c, 404, "no such session");
     }
     if (status != GPUFL_OK) {
-        return respond_error(c, 500, "the database could not be written");
+        return http_respond_error(c, 500, "the database could not be written");
     }
     struct answer answer = {0};
     answer_printf(&answer, "{\"complete\":true}\n");
-    return respond(c, 200, JSON, &answer);
+    return http_respond(c, 200, JSON, &answer);
 }
 
-static result on_version(struct MHD_Connection *c)
+static enum MHD_Result on_version(struct MHD_Connection *c)
 {
     struct answer answer = {0};
     answer_printf(&answer,
@@ -180,124 +169,41 @@ static result on_version(struct MHD_Connection *c)
                   "\"encodings\":[\"zstd\",\"gzip\"],\"live_windows\":true,"
                   "\"window_registry\":true,\"server\":\"gpufl-backend/%s\"}\n",
                   GPUFL_VERSION);
-    return respond(c, 200, JSON, &answer);
+    return http_respond(c, 200, JSON, &answer);
 }
 
-static ssize_t export_more(void *arg, uint64_t position, char *buf, size_t max)
-{
-    (void)position;
-    ssize_t n = export_read(arg, buf, max);
-    return n > 0    ? n
-           : n == 0 ? MHD_CONTENT_READER_END_OF_STREAM
-                    : MHD_CONTENT_READER_END_WITH_ERROR;
-}
-
-static void export_done(void *arg)
-{
-    export_close(arg);
-}
-
-static void note_id(void *arg, const struct store_session *session)
-{
-    *(int64_t *)arg = session->id;
-}
-
-static result on_export(struct http_server *server, struct MHD_Connection *c,
-                        const char *session)
-{
-    const char *channel =
-        MHD_lookup_connection_value(c, MHD_GET_ARGUMENT_KIND, "channel");
-    int64_t id = 0;
-    if (!channel || !layout_channel_ok(channel)) {
-        return respond_error(c, 400, "name a channel: export?channel=device");
-    }
-    if (store_sessions(server->store, session, 1, note_id, &id) != GPUFL_OK || id == 0) {
-        return respond_error(c, 404, "no such session");
-    }
-    struct export *e;
-    if (export_open(server->store, id, channel, &e) != GPUFL_OK) {
-        return respond_error(c, 500, "the database could not be read");
-    }
-    struct MHD_Response *response = MHD_create_response_from_callback(
-        MHD_SIZE_UNKNOWN, 65536, export_more, e, export_done);
-    if (!response) {
-        export_close(e);
-        return MHD_NO;
-    }
-    MHD_add_response_header(response, "Content-Type", NDJSON);
-    result rc = MHD_queue_response(c, 200, response);
-    MHD_destroy_response(response);
-    return rc;
-}
-
-static unsigned limit_of(struct MHD_Connection *c)
-{
-    const char *text = MHD_lookup_connection_value(c, MHD_GET_ARGUMENT_KIND, "limit");
-    unsigned long limit = text ? strtoul(text, NULL, 10) : SESSIONS_DEFAULT;
-    return limit > 0 && limit <= 10000 ? (unsigned)limit : SESSIONS_DEFAULT;
-}
-
-/* /api/v1/sessions[/{id}[/export]] */
-static result on_sessions(struct http_server *server, struct MHD_Connection *c,
-                          const char *rest)
-{
-    static const char export_suffix[] = "/export";
-    struct answer answer = {0};
-    char session[LAYOUT_NAME_MAX + sizeof export_suffix];
-    if (!*rest || strcmp(rest, "/") == 0) {
-        int status = api_sessions(server->store, limit_of(c), &answer);
-        return respond(c, status, JSON, &answer);
-    }
-    if (*rest != '/' || strlen(rest + 1) >= sizeof session) {
-        return respond_error(c, 404, "no such path");
-    }
-    strcpy(session, rest + 1);
-    char *suffix = strchr(session, '/');
-    if (suffix && strcmp(suffix, export_suffix) == 0) {
-        *suffix = '\0';
-    }
-    if (!layout_name_ok(session)) {
-        return respond_error(c, 404, "no such session");
-    }
-    if (suffix) {
-        return on_export(server, c, session);
-    }
-    int status = api_session(server->store, session, &answer);
-    return respond(c, status, JSON, &answer);
-}
-
-static result route_get(struct http_server *server, struct MHD_Connection *c,
-                        const char *url)
+static enum MHD_Result route_get(struct http_server *server, struct MHD_Connection *c,
+                                 const char *url)
 {
     struct answer answer = {0};
     if (strcmp(url, "/healthz") == 0) {
         answer_printf(&answer, "ok\n");
-        return respond(c, 200, "text/plain", &answer);
+        return http_respond(c, 200, "text/plain", &answer);
     }
     if (strcmp(url, API PROTOCOL_VERSION) == 0) {
         return on_version(c);
     }
     if (!allowed(server, c)) {
-        return respond_error(c, 401, "the API key is missing or wrong");
+        return http_respond_error(c, 401, "the API key is missing or wrong");
     }
     if (strcmp(url, "/") == 0) {
         int status = page_render(server->store, &answer);
-        return respond(c, status, "text/html; charset=utf-8", &answer);
+        return http_respond(c, status, "text/html; charset=utf-8", &answer);
     }
     if (strncmp(url, SESSIONS, sizeof SESSIONS - 1) == 0) {
-        return on_sessions(server, c, url + sizeof SESSIONS - 1);
+        return http_sessions(server, c, url + sizeof SESSIONS - 1);
     }
-    return respond_error(c, 404, "no such path");
+    return http_respond_error(c, 404, "no such path");
 }
 
-static result route_post(struct http_server *server, struct MHD_Connection *c,
-                         const char *url, const struct body *in)
+static enum MHD_Result route_post(struct http_server *server, struct MHD_Connection *c,
+                                  const char *url, const struct body *in)
 {
     /* Some clients are set up without the /api/v1 prefix. */
     const char *path =
         strncmp(url, API, sizeof API - 1) == 0 ? url + sizeof API - 1 : url;
     if (!allowed(server, c)) {
-        return respond_error(c, 401, "the API key is missing or wrong");
+        return http_respond_error(c, 401, "the API key is missing or wrong");
     }
     if (strcmp(path, PROTOCOL_STREAM) == 0) {
         return on_stream(server, c, in);
@@ -305,14 +211,14 @@ static result route_post(struct http_server *server, struct MHD_Connection *c,
     if (strcmp(path, PROTOCOL_SESSION_COMPLETE) == 0) {
         return on_complete(server, c);
     }
-    return respond_error(c, 404, "no such path");
+    return http_respond_error(c, 404, "no such path");
 }
 
 /* ---- libmicrohttpd ---- */
 
-static result on_request(void *arg, struct MHD_Connection *c, const char *url,
-                         const char *method, const char *version, const char *data,
-                         size_t *data_len, void **state)
+static enum MHD_Result on_request(void *arg, struct MHD_Connection *c, const char *url,
+                                  const char *method, const char *version,
+                                  const char *data, size_t *data_len, void **state)
 {
     struct http_server *server = arg;
     (void)version;
@@ -332,7 +238,7 @@ static result on_request(void *arg, struct MHD_Connection *c, const char *url,
     if (strcmp(method, "GET") == 0) {
         return route_get(server, c, url);
     }
-    return respond_error(c, 405, "GET and POST only");
+    return http_respond_error(c, 405, "GET and POST only");
 }
 
 static void on_done(void *arg, struct MHD_Connection *c, void **state,

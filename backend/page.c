@@ -7,6 +7,9 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "backend/metrics.h"
+#include "backend/series.h"
+
 #define SESSIONS_SHOWN 50u
 #define DEVICES_SHOWN  16u
 #define CHART_WIDTH    640
@@ -29,21 +32,16 @@ static const char head[] =
     "polyline{fill:none;stroke-width:1.5;vector-effect:non-scaling-stroke}</style>"
     "<h1>gpufl sessions</h1>";
 
-struct point {
-    int64_t ts_ns;
-    int32_t value;
-};
-
 struct line {
-    struct point point[CHART_WIDTH];
+    struct series_point point[CHART_WIDTH];
     unsigned count;
 };
 
 /* What is drawn of one session so far. */
 struct chart {
-    int64_t first_ns, last_ns;
+    struct series_axis axis;
     unsigned lines;
-    int device[DEVICES_SHOWN + 1];
+    struct line line[DEVICES_SHOWN + 1];
 };
 
 struct page {
@@ -61,28 +59,31 @@ static void collect_session(void *arg, const struct store_session *s)
     }
 }
 
-static void collect_point(void *arg, int64_t ts_ns, int32_t value)
+/* The points come device by device. */
+static void collect_point(void *arg, const struct series_point *point)
 {
-    struct line *line = arg;
+    struct chart *chart = arg;
+    struct line *line = &chart->line[chart->lines ? chart->lines - 1 : 0];
+    if (chart->lines == 0 || line->point[0].device != point->device) {
+        if (chart->lines == DEVICES_SHOWN + 1) {
+            return;
+        }
+        line = &chart->line[chart->lines++];
+    }
     if (line->count < CHART_WIDTH) {
-        line->point[line->count++] = (struct point){ts_ns, value};
+        line->point[line->count++] = *point;
     }
 }
 
 static void draw_line(struct answer *a, const struct line *line,
-                      const struct chart *chart, int scale, const char *colour,
-                      const char *label)
+                      const struct chart *chart, const char *colour, const char *label)
 {
-    int64_t span =
-        chart->last_ns > chart->first_ns ? chart->last_ns - chart->first_ns : 1;
+    int64_t span = chart->axis.to_ns - chart->axis.from_ns + 1;
     answer_printf(a, "<polyline stroke=\"%s\" points=\"", colour);
     for (unsigned i = 0; i < line->count; i++) {
-        double x =
-            (double)(line->point[i].ts_ns - chart->first_ns) * CHART_WIDTH / (double)span;
-        double y = CHART_HEIGHT - (double)line->point[i].value * CHART_HEIGHT / scale;
-        if (line->point[i].value >= 0) { /* -1: the device does not offer it */
-            answer_printf(a, "%.1f,%.1f ", x, y);
-        }
+        double x = (double)line->point[i].dt_ns * CHART_WIDTH / (double)span;
+        double y = CHART_HEIGHT - line->point[i].max * CHART_HEIGHT / 100;
+        answer_printf(a, "%.1f,%.1f ", x, y);
     }
     answer_printf(a, "\"><title>%s</title></polyline>", label);
 }
@@ -97,65 +98,54 @@ static void colour_of(int device, char out[32])
     }
 }
 
-static void draw_device(struct page *page, const struct store_session *s, int device,
-                        struct line *line, struct chart *chart)
+static void draw_lines(struct answer *a, const struct chart *chart)
 {
     char colour[32];
-    char label[32] = "host CPU";
-    line->count = 0;
-    if (store_samples(page->store, s->id, device, CHART_WIDTH, collect_point, line) !=
-            GPUFL_OK ||
-        line->count < 2) {
-        return;
+    char label[32];
+    answer_printf(a,
+                  "<svg viewBox=\"0 0 %d %d\" role=img aria-label=\"utilisation over "
+                  "time\"><rect width=100%% height=100%% fill=\"#8881\"/>",
+                  CHART_WIDTH, CHART_HEIGHT);
+    for (unsigned i = 0; i < chart->lines; i++) {
+        int device = (int)chart->line[i].point[0].device;
+        snprintf(label, sizeof label, device < 0 ? "host CPU" : "GPU %d", device);
+        colour_of(device, colour);
+        draw_line(a, &chart->line[i], chart, colour, label);
     }
-    if (chart->lines == 0) { /* the first line sets the time axis */
-        chart->first_ns = line->point[0].ts_ns;
-        chart->last_ns = line->point[line->count - 1].ts_ns;
-        answer_printf(page->answer,
-                      "<svg viewBox=\"0 0 %d %d\" role=img aria-label=\"utilisation over "
-                      "time\"><rect width=100%% height=100%% fill=\"#8881\"/>",
-                      CHART_WIDTH, CHART_HEIGHT);
-    }
-    if (device >= 0) {
-        snprintf(label, sizeof label, "GPU %d", device);
-    }
-    colour_of(device, colour);
-    draw_line(page->answer, line, chart, device < 0 ? 10000 : 100, colour, label);
-    chart->device[chart->lines++] = device;
+    answer_printf(a, "</svg>");
 }
 
 static void draw_legend(struct answer *a, const struct chart *chart)
 {
     char colour[32];
-    answer_printf(a, "</svg><p class=legend>");
+    answer_printf(a, "<p class=legend>");
     for (unsigned i = 0; i < chart->lines; i++) {
-        colour_of(chart->device[i], colour);
+        int device = (int)chart->line[i].point[0].device;
+        colour_of(device, colour);
         answer_printf(a, "<span style=\"color:%s\">&#9632;</span> ", colour);
-        if (chart->device[i] < 0) {
-            answer_printf(a, "host CPU &ensp;");
-        } else {
-            answer_printf(a, "GPU %d &ensp;", chart->device[i]);
-        }
+        answer_printf(a, device < 0 ? "host CPU &ensp;" : "GPU %d &ensp;", device);
     }
     answer_printf(a, "0 to 100 %% over %.1f s</p>",
-                  (double)(chart->last_ns - chart->first_ns) / 1e9);
+                  (double)(chart->axis.to_ns - chart->axis.from_ns) / 1e9);
 }
 
 static void draw_chart(struct page *page, const struct store_session *s)
 {
-    struct line *line = malloc(sizeof *line);
-    struct chart chart = {0};
-    unsigned devices = store_devices(page->store, s->id);
-    devices = devices < DEVICES_SHOWN ? devices : DEVICES_SHOWN;
-    for (int d = -1; line && d < (int)devices; d++) {
-        draw_device(page, s, d, line, &chart);
+    static const char *const metric[] = {"cpu_pct_x100", "gpu_util"};
+    struct series_span span = {.points = CHART_WIDTH};
+    struct chart *chart = calloc(1, sizeof *chart);
+    bool ok = chart && series_axis(page->store, s->id, &span, &chart->axis) == GPUFL_OK;
+    for (unsigned i = 0; ok && i < 2; i++) {
+        ok = series_metric(page->store, s->id, metric_of(metric[i]), &chart->axis,
+                           collect_point, chart) == GPUFL_OK;
     }
-    if (chart.lines) {
-        draw_legend(page->answer, &chart);
+    if (ok && chart->lines) {
+        draw_lines(page->answer, chart);
+        draw_legend(page->answer, chart);
     } else {
         answer_printf(page->answer, "<p class=legend>no utilisation was recorded</p>");
     }
-    free(line);
+    free(chart);
 }
 
 static const char *state_of(const struct store_session *s)

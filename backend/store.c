@@ -1,20 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The only file that includes SQLite. */
+/* Sessions and bodies. */
 #include "backend/store.h"
 
-#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "backend/store_internal.h"
 #include "backend/store_schema.h"
 #include "schema/protocol.h"
-
-struct store {
-    sqlite3 *db;
-    sqlite3_stmt *statement[S_COUNT];
-};
 
 static int64_t now_ms(void)
 {
@@ -23,22 +18,21 @@ static int64_t now_ms(void)
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-static sqlite3_stmt *use(struct store *store, enum statement which)
+sqlite3_stmt *store_use(struct store *store, enum statement which)
 {
     sqlite3_reset(store->statement[which]);
     sqlite3_clear_bindings(store->statement[which]);
     return store->statement[which];
 }
 
-static void bind_text(sqlite3_stmt *s, int at, const char *text)
+void store_bind_text(sqlite3_stmt *s, int at, const char *text)
 {
     if (text) {
         sqlite3_bind_text(s, at, text, -1, SQLITE_STATIC);
     }
 }
 
-/* Runs to the end and lets go of the row. */
-static bool run(sqlite3_stmt *s)
+bool store_run(sqlite3_stmt *s)
 {
     int rc = sqlite3_step(s);
     sqlite3_reset(s);
@@ -108,8 +102,8 @@ gpufl_status store_lookup(struct store *store, const char *window_id, const char
                           const char *channel, uint32_t sequence, uint32_t crc32,
                           enum registry *out)
 {
-    sqlite3_stmt *s = use(store, S_BY_ID);
-    bind_text(s, 1, window_id);
+    sqlite3_stmt *s = store_use(store, S_BY_ID);
+    store_bind_text(s, 1, window_id);
     int rc = sqlite3_step(s);
     if (rc == SQLITE_ROW) {
         bool same = sqlite3_column_int64(s, 0) == crc32 &&
@@ -124,9 +118,9 @@ gpufl_status store_lookup(struct store *store, const char *window_id, const char
     if (rc != SQLITE_DONE) {
         return GPUFL_ERR_IO;
     }
-    s = use(store, S_BY_SEQUENCE);
-    bind_text(s, 1, session);
-    bind_text(s, 2, channel);
+    s = store_use(store, S_BY_SEQUENCE);
+    store_bind_text(s, 1, session);
+    store_bind_text(s, 2, channel);
     sqlite3_bind_int64(s, 3, sequence);
     rc = sqlite3_step(s);
     sqlite3_reset(s);
@@ -136,14 +130,14 @@ gpufl_status store_lookup(struct store *store, const char *window_id, const char
 
 static int64_t touch_session(struct store *store, const char *session)
 {
-    sqlite3_stmt *s = use(store, S_TOUCH);
-    bind_text(s, 1, session);
+    sqlite3_stmt *s = store_use(store, S_TOUCH);
+    store_bind_text(s, 1, session);
     sqlite3_bind_int64(s, 2, now_ms());
-    if (!run(s)) {
+    if (!store_run(s)) {
         return 0;
     }
-    s = use(store, S_SESSION_ID);
-    bind_text(s, 1, session);
+    s = store_use(store, S_SESSION_ID);
+    store_bind_text(s, 1, session);
     int64_t id = sqlite3_step(s) == SQLITE_ROW ? sqlite3_column_int64(s, 0) : 0;
     sqlite3_reset(s);
     return id;
@@ -151,12 +145,12 @@ static int64_t touch_session(struct store *store, const char *session)
 
 static bool insert_body(struct store *store, int64_t session, const struct store_body *b)
 {
-    sqlite3_stmt *s = use(store, S_BODY);
+    sqlite3_stmt *s = store_use(store, S_BODY);
     sqlite3_bind_int64(s, 1, session);
-    bind_text(s, 2, b->channel);
+    store_bind_text(s, 2, b->channel);
     if (b->window_id) {
         sqlite3_bind_int64(s, 3, b->sequence);
-        bind_text(s, 4, b->window_id);
+        store_bind_text(s, 4, b->window_id);
         sqlite3_bind_int64(s, 5, b->crc32);
     }
     sqlite3_bind_int(s, 6, (int)b->encoding);
@@ -164,63 +158,48 @@ static bool insert_body(struct store *store, int64_t session, const struct store
     sqlite3_bind_int64(s, 8, (int64_t)b->raw_len);
     sqlite3_bind_int64(s, 9, now_ms());
     sqlite3_bind_blob64(s, 10, b->data, b->len, SQLITE_STATIC);
-    return run(s);
-}
-
-static bool insert_samples(struct store *store, int64_t session,
-                           const struct lines *lines)
-{
-    for (size_t i = 0; i < lines->samples; i++) {
-        sqlite3_stmt *s = use(store, S_SAMPLE);
-        sqlite3_bind_int64(s, 1, session);
-        sqlite3_bind_int(s, 2, lines->sample[i].device);
-        sqlite3_bind_int64(s, 3, lines->sample[i].ts_ns);
-        sqlite3_bind_int(s, 4, lines->sample[i].value);
-        if (!run(s)) {
-            return false;
-        }
-    }
-    return true;
+    return store_run(s);
 }
 
 static bool describe(struct store *store, int64_t session, const struct store_body *b)
 {
     const struct lines *l = b->lines;
-    sqlite3_stmt *s = use(store, S_DESCRIBE);
+    const struct digest_session *about = &l->digest.session;
+    sqlite3_stmt *s = store_use(store, S_DESCRIBE);
     sqlite3_bind_int64(s, 1, session);
     sqlite3_bind_int64(s, 2, (int64_t)l->accepted);
     sqlite3_bind_int64(s, 3, (int64_t)b->raw_len);
     sqlite3_bind_int64(s, 4, (int64_t)b->len);
     sqlite3_bind_int64(s, 5, (int64_t)l->rejected);
-    bind_text(s, 6, l->app);
-    bind_text(s, 7, l->hostname[0] ? l->hostname : b->hostname);
-    bind_text(s, 8, l->kind);
-    sqlite3_bind_int64(s, 9, l->start_ns);
-    sqlite3_bind_int64(s, 10, l->shutdown_ns);
-    bind_text(s, 11, l->gpus);
-    return run(s);
+    store_bind_text(s, 6, about->app);
+    store_bind_text(s, 7, about->hostname[0] ? about->hostname : b->hostname);
+    store_bind_text(s, 8, about->kind);
+    sqlite3_bind_int64(s, 9, about->start_ns);
+    sqlite3_bind_int64(s, 10, about->shutdown_ns);
+    store_bind_text(s, 11, about->gpus);
+    return store_run(s);
 }
 
 gpufl_status store_add(struct store *store, const struct store_body *body)
 {
-    if (!run(use(store, S_BEGIN))) {
+    if (!store_run(store_use(store, S_BEGIN))) {
         return GPUFL_ERR_IO;
     }
     int64_t session = touch_session(store, body->session);
     bool ok = session && insert_body(store, session, body) &&
-              insert_samples(store, session, body->lines) &&
-              describe(store, session, body) && run(use(store, S_COMMIT));
+              store_digest(store, session, &body->lines->digest) &&
+              describe(store, session, body) && store_run(store_use(store, S_COMMIT));
     if (!ok) {
-        run(use(store, S_ROLLBACK));
+        store_run(store_use(store, S_ROLLBACK));
     }
     return ok ? GPUFL_OK : GPUFL_ERR_IO;
 }
 
 gpufl_status store_complete(struct store *store, const char *session)
 {
-    sqlite3_stmt *s = use(store, S_COMPLETE);
-    bind_text(s, 1, session);
-    if (!run(s)) {
+    sqlite3_stmt *s = store_use(store, S_COMPLETE);
+    store_bind_text(s, 1, session);
+    if (!store_run(s)) {
         return GPUFL_ERR_IO;
     }
     return sqlite3_changes(store->db) ? GPUFL_OK : GPUFL_ERR_NOT_FOUND;
@@ -236,8 +215,8 @@ gpufl_status store_sessions(struct store *store, const char *only, unsigned limi
                             void (*visit)(void *arg, const struct store_session *session),
                             void *arg)
 {
-    sqlite3_stmt *s = use(store, S_LIST);
-    bind_text(s, 1, only);
+    sqlite3_stmt *s = store_use(store, S_LIST);
+    store_bind_text(s, 1, only);
     sqlite3_bind_int64(s, 2, limit);
     int rc;
     while ((rc = sqlite3_step(s)) == SQLITE_ROW) {
@@ -268,7 +247,7 @@ gpufl_status store_channels(struct store *store, int64_t session,
                             void (*visit)(void *arg, const struct store_channel *channel),
                             void *arg)
 {
-    sqlite3_stmt *s = use(store, S_CHANNELS);
+    sqlite3_stmt *s = store_use(store, S_CHANNELS);
     sqlite3_bind_int64(s, 1, session);
     int rc;
     while ((rc = sqlite3_step(s)) == SQLITE_ROW) {
@@ -286,54 +265,16 @@ gpufl_status store_channels(struct store *store, int64_t session,
     return rc == SQLITE_DONE ? GPUFL_OK : GPUFL_ERR_IO;
 }
 
-gpufl_status store_samples(struct store *store, int64_t session, int device,
-                           unsigned points,
-                           void (*visit)(void *arg, int64_t ts_ns, int32_t value),
-                           void *arg)
-{
-    sqlite3_stmt *s = use(store, S_RANGE);
-    sqlite3_bind_int64(s, 1, session);
-    sqlite3_bind_int(s, 2, device);
-    if (sqlite3_step(s) != SQLITE_ROW) {
-        sqlite3_reset(s);
-        return GPUFL_ERR_IO;
-    }
-    int64_t first = sqlite3_column_int64(s, 0);
-    int64_t last = sqlite3_column_int64(s, 1);
-    sqlite3_reset(s);
-    s = use(store, S_SAMPLES);
-    sqlite3_bind_int64(s, 1, session);
-    sqlite3_bind_int(s, 2, device);
-    sqlite3_bind_int64(s, 3, first);
-    sqlite3_bind_int64(s, 4, (last - first) / points + 1);
-    int rc;
-    while ((rc = sqlite3_step(s)) == SQLITE_ROW) {
-        visit(arg, sqlite3_column_int64(s, 0), sqlite3_column_int(s, 1));
-    }
-    sqlite3_reset(s);
-    return rc == SQLITE_DONE ? GPUFL_OK : GPUFL_ERR_IO;
-}
-
-unsigned store_devices(struct store *store, int64_t session)
-{
-    sqlite3_stmt *s = use(store, S_DEVICES);
-    sqlite3_bind_int64(s, 1, session);
-    unsigned count =
-        sqlite3_step(s) == SQLITE_ROW ? (unsigned)sqlite3_column_int(s, 0) : 0;
-    sqlite3_reset(s);
-    return count;
-}
-
 gpufl_status store_bodies(struct store *store, int64_t session, const char *channel,
                           int64_t **ids, size_t *count)
 {
-    sqlite3_stmt *s = use(store, S_BODIES);
+    sqlite3_stmt *s = store_use(store, S_BODIES);
     size_t cap = 0;
     int rc;
     *ids = NULL;
     *count = 0;
     sqlite3_bind_int64(s, 1, session);
-    bind_text(s, 2, channel);
+    store_bind_text(s, 2, channel);
     while ((rc = sqlite3_step(s)) == SQLITE_ROW) {
         if (*count == cap) {
             cap = cap ? cap * 2 : 64;
@@ -356,7 +297,7 @@ gpufl_status store_bodies(struct store *store, int64_t session, const char *chan
 
 gpufl_status store_body_lines(struct store *store, int64_t body, char **data, size_t *len)
 {
-    sqlite3_stmt *s = use(store, S_BODY_DATA);
+    sqlite3_stmt *s = store_use(store, S_BODY_DATA);
     gpufl_status status = GPUFL_ERR_IO;
     *data = NULL;
     *len = 0;

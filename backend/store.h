@@ -87,15 +87,6 @@ GPUFL_MUST gpufl_status store_channels(struct store *store, int64_t session,
                                                      const struct store_channel *channel),
                                        void *arg);
 
-/** Visits the samples of \p device (-1 = host) in order of time, at most \p points of
- * them: the largest value of each slice. */
-GPUFL_MUST gpufl_status
-store_samples(struct store *store, int64_t session, int device, unsigned points,
-              void (*visit)(void *arg, int64_t ts_ns, int32_t value), void *arg);
-
-/** Number of devices with samples. */
-unsigned store_devices(struct store *store, int64_t session);
-
 /** The bodies of a channel in sequence order, as a malloc'd array of ids, the caller's.
  */
 GPUFL_MUST gpufl_status store_bodies(struct store *store, int64_t session,

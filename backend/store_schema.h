@@ -5,7 +5,7 @@
 #define GPUFL_BACKEND_STORE_SCHEMA_H
 
 /* Raised with the tables; a file of another version is refused. */
-#define STORE_VERSION "1"
+#define STORE_VERSION "2"
 
 #define STORE_SCHEMA                                                                     \
     "PRAGMA journal_mode=WAL;"                                                           \
@@ -27,32 +27,23 @@
     " lines INTEGER NOT NULL, raw_bytes INTEGER NOT NULL, received_ms INTEGER NOT NULL," \
     " data BLOB NOT NULL);"                                                              \
     "CREATE UNIQUE INDEX IF NOT EXISTS body_order ON body(session, channel, sequence);"  \
-    "CREATE TABLE IF NOT EXISTS sample(session INTEGER NOT NULL, device INTEGER NOT "    \
+    "CREATE TABLE IF NOT EXISTS name(session INTEGER NOT NULL, dictionary INTEGER NOT "  \
     "NULL,"                                                                              \
-    " ts_ns INTEGER NOT NULL, value INTEGER NOT NULL,"                                   \
-    " PRIMARY KEY(session, device, ts_ns)) WITHOUT ROWID;"
-
-enum statement {
-    S_BEGIN,
-    S_COMMIT,
-    S_ROLLBACK,
-    S_BY_ID,
-    S_BY_SEQUENCE,
-    S_TOUCH,
-    S_SESSION_ID,
-    S_BODY,
-    S_SAMPLE,
-    S_DESCRIBE,
-    S_COMPLETE,
-    S_LIST,
-    S_CHANNELS,
-    S_SAMPLES,
-    S_DEVICES,
-    S_RANGE,
-    S_BODIES,
-    S_BODY_DATA,
-    S_COUNT
-};
+    " id INTEGER NOT NULL, text TEXT NOT NULL,"                                          \
+    " PRIMARY KEY(session, dictionary, id)) WITHOUT ROWID;"                              \
+    "CREATE TABLE IF NOT EXISTS tally(session INTEGER NOT NULL, kind INTEGER NOT NULL,"  \
+    " a INTEGER NOT NULL, b INTEGER NOT NULL, c INTEGER NOT NULL,"                       \
+    " count INTEGER NOT NULL, total INTEGER NOT NULL, min INTEGER NOT NULL,"             \
+    " max INTEGER NOT NULL, bytes INTEGER NOT NULL,"                                     \
+    " PRIMARY KEY(session, kind, a, b, c)) WITHOUT ROWID;"                               \
+    "CREATE TABLE IF NOT EXISTS series(id INTEGER PRIMARY KEY, session INTEGER NOT "     \
+    "NULL,"                                                                              \
+    " kind INTEGER NOT NULL, device INTEGER NOT NULL, first_ns INTEGER NOT NULL,"        \
+    " last_ns INTEGER NOT NULL, rows INTEGER NOT NULL, metrics INTEGER NOT NULL,"        \
+    " data BLOB NOT NULL);"                                                              \
+    "CREATE INDEX IF NOT EXISTS series_time ON series(session, kind, device, first_ns);" \
+    "CREATE TABLE IF NOT EXISTS text(session INTEGER NOT NULL, which INTEGER NOT NULL,"  \
+    " line TEXT NOT NULL, PRIMARY KEY(session, which)) WITHOUT ROWID;"
 
 static const char *const sql[S_COUNT] = {
     [S_BEGIN] = "BEGIN IMMEDIATE",
@@ -68,7 +59,6 @@ static const char *const sql[S_COUNT] = {
     [S_BODY] = "INSERT INTO body(session, channel, sequence, window_id, crc32, encoding,"
                " lines, raw_bytes, received_ms, data)"
                " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
-    [S_SAMPLE] = "INSERT OR IGNORE INTO sample VALUES(?1, ?2, ?3, ?4)",
     [S_DESCRIBE] = "UPDATE session SET lines = lines + ?2, raw_bytes = raw_bytes + ?3,"
                    " stored_bytes = stored_bytes + ?4, rejected = rejected + ?5,"
                    " app = CASE WHEN app = '' THEN ?6 ELSE app END,"
@@ -86,15 +76,30 @@ static const char *const sql[S_COUNT] = {
     [S_CHANNELS] = "SELECT channel, sum(lines), sum(raw_bytes), count(*),"
                    " ifnull(min(sequence), 0), ifnull(max(sequence), 0) FROM body"
                    " WHERE session = ?1 GROUP BY channel ORDER BY channel",
-    [S_SAMPLES] = "SELECT min(ts_ns), max(value) FROM sample WHERE session = ?1 AND"
-                  " device = ?2 GROUP BY (ts_ns - ?3) / ?4 ORDER BY 1",
-    [S_DEVICES] = "SELECT count(DISTINCT device) FROM sample WHERE session = ?1 AND"
-                  " device >= 0",
-    [S_RANGE] = "SELECT ifnull(min(ts_ns), 0), ifnull(max(ts_ns), 0) FROM sample WHERE"
-                " session = ?1 AND device = ?2",
     [S_BODIES] = "SELECT id FROM body WHERE session = ?1 AND channel = ?2"
                  " ORDER BY sequence IS NULL, sequence, id",
     [S_BODY_DATA] = "SELECT encoding, data FROM body WHERE id = ?1",
+    [S_NAME] = "INSERT OR IGNORE INTO name VALUES(?1, ?2, ?3, ?4)",
+    [S_TALLY] = "INSERT INTO tally VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)"
+                " ON CONFLICT DO UPDATE SET count = count + ?6, total = total + ?7,"
+                " min = min(min, ?8), max = max(max, ?9), bytes = bytes + ?10",
+    [S_TABLE] = "INSERT INTO series(session, kind, device, first_ns, last_ns, rows,"
+                " metrics, data) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+    [S_TEXT] = "INSERT OR REPLACE INTO text VALUES(?1, ?2, ?3)",
+    [S_TALLIES] = "SELECT a, b, c, count, total, min, max, bytes, text FROM tally"
+                  " LEFT JOIN name ON name.session = ?1 AND dictionary = ?3 AND"
+                  " name.id = a WHERE tally.session = ?1 AND kind = ?2"
+                  " ORDER BY total DESC, a, b, c LIMIT ?4 OFFSET ?5",
+    [S_TALLY_SUM] = "SELECT count(*), ifnull(sum(count), 0), ifnull(sum(total), 0)"
+                    " FROM tally WHERE session = ?1 AND kind = ?2",
+    [S_TABLES] = "SELECT device, first_ns, last_ns, rows, metrics, data FROM series"
+                 " WHERE session = ?1 AND kind = ?2 AND last_ns >= ?3 AND first_ns <= ?4"
+                 " ORDER BY device, first_ns, id",
+    [S_TABLE_RANGE] = "SELECT ifnull(min(first_ns), 0), ifnull(max(last_ns), 0)"
+                      " FROM series WHERE session = ?1",
+    [S_NAME_OF] = "SELECT text FROM name WHERE session = ?1 AND dictionary = ?2"
+                  " AND id = ?3",
+    [S_TEXT_OF] = "SELECT line FROM text WHERE session = ?1 AND which = ?2",
 };
 
 #endif

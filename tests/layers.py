@@ -28,10 +28,10 @@ ONLY = {
              "backend/decode.c",
              "backend/ingest.c"],
     "json-c/": ["upload/identity.c", "upload/reply.c", "upload/upload_cursor.c", "upload/java_cursor.c",
-                "agent/config.c", "backend/lines.c"],
+                "agent/config.c", "backend/digest_records.c"],
     "inotifytools/": ["agent/watch.c"],
-    "microhttpd": ["backend/http.c"],
-    "sqlite3": ["backend/store.c"],
+    "microhttpd": ["backend/http_internal.h"],
+    "sqlite3": ["backend/store_internal.h"],
     "dlfcn": ["collector-lib/source_nvml.c"],
 }
 

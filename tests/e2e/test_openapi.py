@@ -106,6 +106,38 @@ def _streams(client):
     equal(client.ask("post", "/events/stream", body, key="other", **who)[0], 401, "another key")
 
 
+def _batch(kind, columns, rows):
+    return json.dumps({"type": kind, "session_id": SESSION, "base_time_ns": 1786200000000000000,
+                       "columns": columns, "rows": rows}, separators=(",", ":")).encode() + b"\n"
+
+
+def _shown(client):
+    """What is made of a session's rows."""
+    body = b"".join((
+        _batch("kernel_event_batch", ["dt_ns", "kernel_id", "duration_ns"], [[0, 1, 5]]),
+        _batch("memcpy_event_batch", ["dt_ns", "duration_ns", "bytes", "copy_kind"], [[0, 5, 9, 1]]),
+        _batch("synchronization_event_batch", ["dt_ns", "duration_ns", "sync_type"], [[0, 5, 3]]),
+        _batch("memory_alloc_event_batch", ["dt_ns", "memory_op", "memory_kind", "bytes"],
+               [[0, 1, 3, 64]]),
+        _batch("profile_sample_batch", ["dt_ns", "function_id", "metric_id", "metric_value",
+                                        "sample_kind"], [[0, 1, 2, 7, 0]]),
+        _batch("device_metric_batch", ["dt_ns", "device_id", "gpu_util"], [[0, 0, 50]]),
+        _batch("scope_event_batch", ["dt_ns", "scope_instance_id", "name_id", "event_type", "depth"],
+               [[0, 1, 1, 0, 0], [5, 2, 1, 0, 1], [9, 2, 1, 1, 1]])))
+    memset = json.dumps({"type": "memset_event", "session_id": SESSION, "start_ns": 1, "end_ns": 3,
+                         "bytes": 8}, separators=(",", ":")).encode() + b"\n"
+    equal(client.ask("post", "/events/stream", body + memset, X_GpuFlight_Session_Id=SESSION)[0], 200,
+          "rows")
+    for part in ("kernels", "memory", "hotspots", "metrics", "scopes"):
+        path = "/sessions/{session_id}/" + part
+        status, data = client.ask("get", path, query="?limit=1&points=10")
+        equal(status, 200, part)
+        check(b"[]" not in data, f"{part} is empty: {data}")
+        equal(client.ask("get", path, session_id="other")[0], 404, part)
+        equal(client.ask("get", path, key="other")[0], 401, part)
+    equal(client.ask("get", "/sessions/{session_id}/metrics", query="?metric=x")[0], 400, "no metric")
+
+
 def the_backend_answers_as_documented(place):
     client = Client(lib.Backend(place, "--api-key", lib.KEY))
     who = {"X_GpuFlight_Session_Id": SESSION}
@@ -130,6 +162,7 @@ def the_backend_answers_as_documented(place):
     equal(client.ask("get", export, query="?channel=sass"), (200, b""), "a channel without any")
     equal(client.ask("get", export)[0], 400, "no channel named")
     equal(client.ask("get", export, session_id="other", query="?channel=device")[0], 404, "none")
+    _shown(client)
     equal(client.ask("get", "/healthz", key="")[0], 200, "it lives")
     equal(client.ask("get", "/")[0], 200, "the page")
     documented = {(o["operationId"], status) for path in WHOLE.values() for o in path.values()

@@ -24,9 +24,9 @@ static void good_lines_are_stored_as_they_came(void **state)
     assert_null(l.kept);
     assert_int_equal(l.accepted, 3);
     assert_string_equal(l.channel, "scope");
-    assert_string_equal(l.app, "a");
-    assert_int_equal(l.start_ns, 5);
-    assert_int_equal(l.shutdown_ns, 9);
+    assert_string_equal(l.digest.session.app, "a");
+    assert_int_equal(l.digest.session.start_ns, 5);
+    assert_int_equal(l.digest.session.shutdown_ns, 9);
     lines_fini(&l);
 }
 
@@ -55,21 +55,18 @@ static void a_missing_last_newline_is_added(void **state)
     lines_fini(&l);
 }
 
-static void samples_are_read_by_column_name(void **state)
+static void what_is_stored_is_digested(void **state)
 {
     (void)state;
-    struct lines l =
-        read_all(L("device_metric_batch",
-                   ",\"base_time_ns\":100,\"columns\":[\"gpu_util\",\"dt_ns\","
-                   "\"device_id\"],\"rows\":[[42,5,1],[43,6],\"odd\",[]]")
-                     L("host_metric_batch", ",\"base_time_ns\":7,\"columns\":[\"dt_ns\","
-                                            "\"cpu_pct_x100\"],\"rows\":[[0,1250]]"));
-    assert_int_equal(l.samples, 4);
-    assert_int_equal(l.sample[0].ts_ns, 105);
-    assert_int_equal(l.sample[0].device, 1);
-    assert_int_equal(l.sample[0].value, 42);
-    assert_int_equal(l.sample[3].device, -1);
-    assert_int_equal(l.sample[3].value, 1250);
+    struct lines l = read_all(
+        L("host_metric_batch", ",\"base_time_ns\":7,\"columns\":[\"dt_ns\","
+                               "\"cpu_pct_x100\"],\"rows\":[[0,1250]]")
+            L("job_start",
+              ",\"app\":\"a\"") "{\"type\":\"host_metric_batch\",\"session_id\":"
+                                "\"t\",\"columns\":[\"dt_ns\"],\"rows\":[[0]]}\n");
+    assert_int_equal(l.digest.tables, 1); /* not what was rejected */
+    assert_int_equal(l.digest.newest_ns, 7);
+    assert_non_null(strstr(l.digest.text[TEXT_START], "\"app\":\"a\"}"));
     lines_fini(&l);
 }
 
@@ -79,7 +76,7 @@ int main(void)
         cmocka_unit_test(good_lines_are_stored_as_they_came),
         cmocka_unit_test(bad_lines_are_left_out_and_named),
         cmocka_unit_test(a_missing_last_newline_is_added),
-        cmocka_unit_test(samples_are_read_by_column_name),
+        cmocka_unit_test(what_is_stored_is_digested),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

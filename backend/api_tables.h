@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Renders the tables of one session as JSON: schema/openapi.json,
+ * /sessions/{session_id}/… */
+#ifndef GPUFL_BACKEND_API_TABLES_H
+#define GPUFL_BACKEND_API_TABLES_H
+
+#include <stdint.h>
+
+#include "backend/answer.h"
+#include "backend/store.h"
+
+/** Which part of a long table. */
+struct api_part {
+    unsigned limit;
+    unsigned offset;
+};
+
+/* Each writes into \p answer. \return the HTTP status. */
+
+/** Kernels by name, the longest total first. */
+int api_kernels(struct store *store, int64_t session, const struct api_part *part,
+                struct answer *answer);
+
+/** Copies by direction, sets, synchronisation, allocations. */
+int api_memory(struct store *store, int64_t session, struct answer *answer);
+
+/** PC samples by function, with the reasons why its warps stalled. */
+int api_hotspots(struct store *store, int64_t session, const struct api_part *part,
+                 struct answer *answer);
+
+#endif

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "backend/digest.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/digest_records.h"
+#include "backend/metrics.h"
+#include "backend/wrap.h"
+
+#define DEVICES_MAX 64u
+
+/* ---- what is kept ---- */
+
+void *digest_grown(void *array, size_t count, size_t *cap, size_t size)
+{
+    if (count < *cap) {
+        return array;
+    }
+    size_t more = *cap ? 2 * *cap : 16;
+    void *to = realloc(array, more * size);
+    *cap = to ? more : *cap;
+    return to;
+}
+
+static struct digest_table *add_table(struct digest *d, enum digest_table_kind kind,
+                                      int64_t device)
+{
+    struct digest_table *table =
+        digest_grown(d->table, d->tables, &d->table_cap, sizeof *table);
+    if (!table) {
+        return NULL;
+    }
+    d->table = table;
+    table += d->tables++;
+    *table = (struct digest_table){.kind = kind, .device = device};
+    return table;
+}
+
+static void note_time(struct digest *d, int64_t ts_ns)
+{
+    d->newest_ns = ts_ns > d->newest_ns ? ts_ns : d->newest_ns;
+}
+
+static int64_t row_ns(const struct rows *rows, size_t row, int dt)
+{
+    int64_t ns = rows_cell(rows, row, dt);
+    return wrap_add(rows->base_ns, ns == ROWS_NOTHING ? 0 : ns);
+}
+
+static int64_t cell_or(const struct rows *rows, size_t row, int column, int64_t other)
+{
+    int64_t value = rows_cell(rows, row, column);
+    return value == ROWS_NOTHING ? other : value;
+}
+
+/* ---- batches that are summed ---- */
+
+/* Which columns make the key, and which are summed; "" = none. */
+struct sums {
+    enum tally_kind kind;
+    const char *a, *b, *c;
+    const char *value, *bytes;
+};
+
+static bool add_sums(struct digest *d, const struct sums *sums)
+{
+    const struct rows *rows = &d->rows;
+    int dt = rows_column(rows, "dt_ns");
+    int a = rows_column(rows, sums->a);
+    int b = rows_column(rows, sums->b);
+    int c = rows_column(rows, sums->c);
+    int value = rows_column(rows, sums->value);
+    int bytes = rows_column(rows, sums->bytes);
+    for (size_t i = 0; i < rows->count; i++) {
+        struct tally_key key = {cell_or(rows, i, a, 0), cell_or(rows, i, b, 0),
+                                cell_or(rows, i, c, 0), sums->kind};
+        if (!tally_add(&d->tallies, &key, cell_or(rows, i, value, 0),
+                       cell_or(rows, i, bytes, 0))) {
+            return false;
+        }
+        note_time(d, row_ns(rows, i, dt));
+    }
+    return true;
+}
+
+static bool add_kernels(struct digest *d)
+{
+    static const struct sums sums = {TALLY_KERNEL, "kernel_id",   "",
+                                     "",           "duration_ns", ""};
+    return add_sums(d, &sums);
+}
+
+static bool add_copies(struct digest *d)
+{
+    static const struct sums sums = {TALLY_COPY, "copy_kind",   "",
+                                     "",         "duration_ns", "bytes"};
+    return add_sums(d, &sums);
+}
+
+static bool add_syncs(struct digest *d)
+{
+    static const struct sums sums = {TALLY_SYNC, "sync_type", "", "", "duration_ns", ""};
+    return add_sums(d, &sums);
+}
+
+static bool add_allocations(struct digest *d)
+{
+    static const struct sums sums = {TALLY_MEMORY, "memory_op",   "memory_kind",
+                                     "",           "duration_ns", "bytes"};
+    return add_sums(d, &sums);
+}
+
+/* Only samples of the program counter: other kinds share the record. */
+static bool add_samples(struct digest *d)
+{
+    const struct rows *rows = &d->rows;
+    int kind = rows_column(rows, "sample_kind");
+    int function = rows_column(rows, "function_id");
+    int pc = rows_column(rows, "pc_offset");
+    int reason = rows_column(rows, "metric_id");
+    int samples = rows_column(rows, "metric_value");
+    for (size_t i = 0; i < rows->count; i++) {
+        struct tally_key key = {cell_or(rows, i, function, 0), cell_or(rows, i, pc, 0),
+                                cell_or(rows, i, reason, 0), TALLY_SAMPLE};
+        if (cell_or(rows, i, kind, 0) == 0 &&
+            !tally_add(&d->tallies, &key, cell_or(rows, i, samples, 0), 0)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- batches that are packed ---- */
+
+static bool pack_times(struct digest_table *table, const int64_t *ts_ns, size_t rows)
+{
+    table->rows = rows;
+    table->first_ns = table->last_ns = ts_ns[0];
+    for (size_t i = 1; i < rows; i++) {
+        table->first_ns = ts_ns[i] < table->first_ns ? ts_ns[i] : table->first_ns;
+        table->last_ns = ts_ns[i] > table->last_ns ? ts_ns[i] : table->last_ns;
+    }
+    return pack_column(&table->packed, ts_ns, 1, rows);
+}
+
+/* The rows of one device, gathered column by column. */
+static bool pack_metrics(struct digest *d, enum digest_table_kind kind, int64_t device,
+                         const size_t *row, size_t count, int64_t *scratch)
+{
+    const struct rows *rows = &d->rows;
+    int dt = rows_column(rows, "dt_ns");
+    struct digest_table *table = add_table(d, kind, device);
+    for (size_t i = 0; table && i < count; i++) {
+        scratch[i] = row_ns(rows, row[i], dt);
+        note_time(d, scratch[i]);
+    }
+    if (!table || !pack_times(table, scratch, count)) {
+        return false;
+    }
+    for (unsigned m = 0; m < metrics_count; m++) {
+        int column = metrics[m].host == (kind == TABLE_HOST)
+                         ? rows_column(rows, metrics[m].name)
+                         : -1;
+        for (size_t i = 0; column >= 0 && i < count; i++) {
+            scratch[i] = rows_cell(rows, row[i], column);
+        }
+        if (column >= 0) {
+            table->metrics |= UINT64_C(1) << m;
+            if (!pack_column(&table->packed, scratch, 1, count)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* One table for each device that is in the batch. */
+static bool add_metrics(struct digest *d, enum digest_table_kind kind)
+{
+    const struct rows *rows = &d->rows;
+    int column = kind == TABLE_DEVICE ? rows_column(rows, "device_id") : -1;
+    size_t *row = malloc(rows->count * sizeof *row + 1);
+    int64_t *scratch = malloc(rows->count * sizeof *scratch + 1);
+    char *done = calloc(rows->count + 1, 1);
+    bool ok = row && scratch && done;
+    size_t most = d->tables + DEVICES_MAX; /* each takes a walk through all rows */
+    for (size_t first = 0; ok && first < rows->count && d->tables < most; first++) {
+        size_t count = 0;
+        int64_t device = cell_or(rows, first, column, DIGEST_HOST);
+        for (size_t i = first; !done[first] && i < rows->count; i++) {
+            if (!done[i] && cell_or(rows, i, column, DIGEST_HOST) == device) {
+                row[count++] = i;
+                done[i] = i > first;
+            }
+        }
+        ok = count == 0 || pack_metrics(d, kind, device, row, count, scratch);
+    }
+    free(row);
+    free(scratch);
+    free(done);
+    return ok;
+}
+
+static bool add_device_metrics(struct digest *d)
+{
+    return add_metrics(d, TABLE_DEVICE);
+}
+
+static bool add_host_metrics(struct digest *d)
+{
+    return add_metrics(d, TABLE_HOST);
+}
+
+static bool add_scopes(struct digest *d)
+{
+    static const char *const column[] = {"scope_instance_id", "name_id", "event_type",
+                                         "depth"};
+    const struct rows *rows = &d->rows;
+    int dt = rows_column(rows, "dt_ns");
+    int64_t *scratch = rows->count ? malloc(rows->count * sizeof *scratch) : NULL;
+    if (!scratch) {
+        return rows->count == 0;
+    }
+    struct digest_table *table = add_table(d, TABLE_SCOPES, DIGEST_HOST);
+    for (size_t i = 0; i < rows->count; i++) {
+        scratch[i] = row_ns(rows, i, dt);
+        note_time(d, scratch[i]);
+    }
+    bool ok = table && pack_times(table, scratch, rows->count);
+    for (unsigned c = 0; ok && c < sizeof column / sizeof *column; c++) {
+        int at = rows_column(rows, column[c]);
+        for (size_t i = 0; i < rows->count; i++) {
+            scratch[i] = cell_or(rows, i, at, 0);
+        }
+        ok = pack_column(&table->packed, scratch, 1, rows->count);
+    }
+    free(scratch);
+    return ok;
+}
+
+bool digest_line(struct digest *d, const char *type, const char *line, size_t len)
+{
+    static const struct {
+        const char *type;
+        bool (*rows)(struct digest *d);
+        bool (*record)(struct digest *d, const char *line, size_t len);
+    } takers[] = {
+        {"kernel_event_batch", add_kernels, NULL},
+        {"device_metric_batch", add_device_metrics, NULL},
+        {"host_metric_batch", add_host_metrics, NULL},
+        {"scope_event_batch", add_scopes, NULL},
+        {"memcpy_event_batch", add_copies, NULL},
+        {"synchronization_event_batch", add_syncs, NULL},
+        {"memory_alloc_event_batch", add_allocations, NULL},
+        {"profile_sample_batch", add_samples, NULL},
+        {"dictionary_update", NULL, digest_names},
+        {"memset_event", NULL, digest_set},
+        {"job_start", NULL, digest_start},
+        {"capture_capabilities", NULL, digest_capabilities},
+        {"shutdown", NULL, digest_shutdown},
+    };
+    for (size_t i = 0; i < sizeof takers / sizeof *takers; i++) {
+        if (strcmp(type, takers[i].type) != 0) {
+            continue;
+        }
+        if (takers[i].record) {
+            return takers[i].record(d, line, len);
+        }
+        return !rows_read(&d->rows, line, len) || takers[i].rows(d);
+    }
+    return true;
+}
+
+void digest_fini(struct digest *d)
+{
+    for (size_t i = 0; i < d->names; i++) {
+        free(d->name[i].text);
+    }
+    for (size_t i = 0; i < d->tables; i++) {
+        free(d->table[i].packed.data);
+    }
+    for (unsigned i = 0; i < TEXT_COUNT; i++) {
+        free(d->text[i]);
+    }
+    tally_fini(&d->tallies);
+    rows_fini(&d->rows);
+    free(d->name);
+    free(d->table);
+    *d = (struct digest){0};
+}

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "backend/digest_records.h"
+
+#include <json-c/json.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/wrap.h"
+
+#define JSON_DEPTH     16
+#define NAME_BYTES_MAX 65536u
+#define TEXT_BYTES_MAX (1u << 20)
+
+/* NULL when it is no JSON object. */
+static struct json_object *parse(const char *line, size_t len)
+{
+    struct json_tokener *tokener = json_tokener_new_ex(JSON_DEPTH);
+    struct json_object *root = NULL;
+    if (tokener) {
+        root = json_tokener_parse_ex(tokener, line, (int)len);
+        json_tokener_free(tokener);
+    }
+    if (!json_object_is_type(root, json_type_object)) {
+        json_object_put(root);
+        root = NULL;
+    }
+    return root;
+}
+
+static int64_t number(struct json_object *root, const char *key)
+{
+    struct json_object *value;
+    return json_object_object_get_ex(root, key, &value) ? json_object_get_int64(value)
+                                                        : 0;
+}
+
+static void copy_text(struct json_object *root, const char *key, char *out, size_t size)
+{
+    struct json_object *value;
+    if (json_object_object_get_ex(root, key, &value) &&
+        json_object_is_type(value, json_type_string)) {
+        snprintf(out, size, "%s", json_object_get_string(value));
+    }
+}
+
+static bool add_name(struct digest *d, enum digest_dictionary dictionary, int64_t id,
+                     const char *text)
+{
+    struct digest_name *name =
+        digest_grown(d->name, d->names, &d->name_cap, sizeof *name);
+    if (!name) {
+        return false;
+    }
+    d->name = name;
+    char *copy = strndup(text, NAME_BYTES_MAX);
+    name[d->names] = (struct digest_name){dictionary, id, copy};
+    d->names += copy != NULL;
+    return copy != NULL;
+}
+
+bool digest_names(struct digest *d, const char *line, size_t len)
+{
+    static const struct {
+        const char *key;
+        enum digest_dictionary dictionary;
+    } dictionaries[] = {{"kernel_dict", NAMES_KERNEL},
+                        {"scope_name_dict", NAMES_SCOPE},
+                        {"function_dict", NAMES_FUNCTION},
+                        {"metric_dict", NAMES_METRIC},
+                        {"source_file_dict", NAMES_SOURCE_FILE}};
+    struct json_object *root = parse(line, len);
+    struct json_object *entries;
+    bool ok = true;
+    for (size_t i = 0; i < sizeof dictionaries / sizeof *dictionaries; i++) {
+        if (!json_object_object_get_ex(root, dictionaries[i].key, &entries) ||
+            !json_object_is_type(entries, json_type_object)) {
+            continue;
+        }
+        json_object_object_foreach(entries, key, value)
+        {
+            if (json_object_is_type(value, json_type_string)) {
+                ok = ok && add_name(d, dictionaries[i].dictionary, atoll(key),
+                                    json_object_get_string(value));
+            }
+        }
+    }
+    json_object_put(root);
+    return ok;
+}
+
+bool digest_set(struct digest *d, const char *line, size_t len)
+{
+    struct json_object *root = parse(line, len);
+    struct tally_key key = {.kind = TALLY_SET};
+    int64_t end_ns = number(root, "end_ns");
+    int64_t ns = wrap_sub(end_ns, number(root, "start_ns"));
+    bool ok = !root || tally_add(&d->tallies, &key, ns, number(root, "bytes"));
+    d->newest_ns = end_ns > d->newest_ns ? end_ns : d->newest_ns;
+    json_object_put(root);
+    return ok;
+}
+
+static bool keep_text(struct digest *d, enum digest_text which, const char *line,
+                      size_t len)
+{
+    if (len > TEXT_BYTES_MAX) {
+        return true;
+    }
+    free(d->text[which]);
+    d->text[which] = strndup(line, len);
+    return d->text[which] != NULL;
+}
+
+/* The names of the devices in job_start, as one text. */
+static void copy_gpus(struct json_object *root, char *out, size_t size)
+{
+    struct json_object *devices;
+    if (!json_object_object_get_ex(root, "devices", &devices) ||
+        !json_object_is_type(devices, json_type_array)) {
+        return;
+    }
+    for (size_t i = 0; i < json_object_array_length(devices); i++) {
+        char name[96] = "";
+        size_t used = strlen(out);
+        copy_text(json_object_array_get_idx(devices, i), "name", name, sizeof name);
+        snprintf(out + used, size - used, "%s%s", used ? ", " : "", name);
+    }
+}
+
+bool digest_start(struct digest *d, const char *line, size_t len)
+{
+    struct json_object *root = parse(line, len);
+    struct digest_session *session = &d->session;
+    if (root) {
+        copy_text(root, "app", session->app, sizeof session->app);
+        copy_text(root, "hostname", session->hostname, sizeof session->hostname);
+        copy_text(root, "session_kind", session->kind, sizeof session->kind);
+        session->gpus[0] = '\0';
+        copy_gpus(root, session->gpus, sizeof session->gpus);
+        session->start_ns = number(root, "ts_ns");
+    }
+    json_object_put(root);
+    return keep_text(d, TEXT_START, line, len);
+}
+
+bool digest_shutdown(struct digest *d, const char *line, size_t len)
+{
+    struct json_object *root = parse(line, len);
+    if (root) {
+        d->session.shutdown_ns = number(root, "ts_ns");
+    }
+    json_object_put(root);
+    return true;
+}
+
+bool digest_capabilities(struct digest *d, const char *line, size_t len)
+{
+    return keep_text(d, TEXT_CAPABILITIES, line, len);
+}

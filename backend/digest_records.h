@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The records that are no batches, for digest.c: parsed, as they are few. */
+#ifndef GPUFL_BACKEND_DIGEST_RECORDS_H
+#define GPUFL_BACKEND_DIGEST_RECORDS_H
+
+#include "backend/digest.h"
+
+/* Each takes one line in. \return false without memory. */
+bool digest_names(struct digest *digest, const char *line, size_t len);
+bool digest_set(struct digest *digest, const char *line, size_t len);
+bool digest_start(struct digest *digest, const char *line, size_t len);
+bool digest_shutdown(struct digest *digest, const char *line, size_t len);
+bool digest_capabilities(struct digest *digest, const char *line, size_t len);
+
+/** Room for one more in an array; NULL without memory, the array stays. */
+void *digest_grown(void *array, size_t count, size_t *cap, size_t size);
+
+#endif

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files that speak libmicrohttpd share: http.c and http_sessions.c. */
+#ifndef GPUFL_BACKEND_HTTP_INTERNAL_H
+#define GPUFL_BACKEND_HTTP_INTERNAL_H
+
+#include <microhttpd.h>
+
+#include "backend/answer.h"
+#include "backend/http.h"
+
+#define JSON "application/json"
+
+struct http_server {
+    struct MHD_Daemon *daemon;
+    struct store *store;
+    char *api_key;
+};
+
+/** Sends \p answer and releases it. */
+enum MHD_Result http_respond(struct MHD_Connection *c, int status, const char *type,
+                             struct answer *answer);
+
+/** Sends one sentence. */
+enum MHD_Result http_respond_error(struct MHD_Connection *c, int status,
+                                   const char *message);
+
+/** Answers GET {api}/sessions\p rest. */
+enum MHD_Result http_sessions(struct http_server *server, struct MHD_Connection *c,
+                              const char *rest);
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A record of any bytes and type: digested, and what is packed can be unpacked. */
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "backend/digest.h"
+
+static const char *const types[] = {
+    "kernel_event_batch", "device_metric_batch",      "host_metric_batch",
+    "scope_event_batch",  "profile_sample_batch",     "memcpy_event_batch",
+    "memset_event",       "memory_alloc_event_batch", "dictionary_update"};
+
+static void check(const struct digest_table *table)
+{
+    int64_t *value = malloc(table->rows * sizeof *value);
+    if (table->rows == 0 || !value ||
+        !unpack_column(table->packed.data, table->packed.len, table->rows, 0, value)) {
+        __builtin_trap();
+    }
+    for (size_t i = 0; i < table->rows; i++) {
+        if (value[i] < table->first_ns || value[i] > table->last_ns) {
+            __builtin_trap();
+        }
+    }
+    free(value);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct digest digest = {0};
+    if (size == 0) {
+        return 0;
+    }
+    const char *type = types[data[0] % (sizeof types / sizeof *types)];
+    if (digest_line(&digest, type, (const char *)data + 1, size - 1)) {
+        for (size_t i = 0; i < digest.tables; i++) {
+            check(&digest.table[i]);
+        }
+    }
+    digest_fini(&digest);
+    return 0;
+}
