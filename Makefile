@@ -78,7 +78,7 @@ collector: ## build the collector alone: a C compiler is enough
 .DEFAULT_GOAL := all
 .PHONY: all agent collector deps demo check check-build check-run check-all lint lint-run layers \
         symbols fuzz fuzz-run bench format install uninstall clean help \
-        coverage check-e2e check-valgrind soak check-gpu test-fresh FORCE
+        coverage check-e2e check-valgrind soak check-page screenshots check-gpu test-fresh FORCE
 
 # ---- rules -------------------------------------------------------------------------------------
 Q   := $(if $(strip $(V)),,@)
@@ -120,6 +120,7 @@ $(B)/gpufl-agent: $(call obj,$(SCHEMA) $(UPLOAD) $(AGENT) agent/main.c)
 $(B)/gpufl: $(call obj,$(SCHEMA) $(COLLECTOR) $(UPLOAD) $(CLI) cli/main.c)
 	$(call say,LINK)
 	$(Q)$(link) $(UPLOAD_LIBS) -ldl
+$(B)/backend/page.o: $(wildcard backend/page/*)
 $(B)/gpufl-backend: $(call obj,$(SCHEMA) $(BACKEND) backend/main.c)
 	$(call say,LINK)
 	$(Q)$(link) $(BACKEND_LIBS)
@@ -194,6 +195,15 @@ soak: ## long runs: SOAK_GIB=20 through a spool of 512 MiB (20 min), SOAK_S=600 
 	@$(MAKE) $(JOBS) $(PROGRAMS) $(SOAK_BINS) $(EXAMPLE_BINS) $(FAKES)
 	@python3 tests/soak/soak_spool.py $(B)
 	@python3 tests/soak/soak_schema.py $(B)
+
+check-page: ## the backend's page in a headless Chromium (1 min)
+	@packaging/deps.sh build page
+	@$(MAKE) $(JOBS) check-build
+	@python3 tests/page/test_page.py $(B)
+screenshots: ## docs/images/, the pictures of the README
+	@packaging/deps.sh build page
+	@$(MAKE) $(JOBS) check-build
+	@python3 tests/page/screenshots.py $(B)
 
 check-gpu: ## device figures against nvidia-smi, and their cost; needs an NVIDIA GPU and nvcc
 	@packaging/deps.sh collector

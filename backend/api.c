@@ -4,6 +4,8 @@
 
 #include <inttypes.h>
 
+#include "backend/api_about.h"
+
 struct rendering {
     struct store *store;
     struct answer *answer;
@@ -25,10 +27,11 @@ static void session_fields(struct answer *a, const struct store_session *s)
                   ",\"start_ns\":%" PRId64 ",\"shutdown_ns\":%" PRId64
                   ",\"first_seen_ms\":%" PRId64 ",\"last_seen_ms\":%" PRId64
                   ",\"complete\":%s,\"lines\":%" PRIu64 ",\"raw_bytes\":%" PRIu64
-                  ",\"stored_bytes\":%" PRIu64 ",\"rejected\":%" PRIu64,
+                  ",\"stored_bytes\":%" PRIu64 ",\"rejected\":%" PRIu64
+                  ",\"duplicates\":%" PRIu64,
                   s->start_ns, s->shutdown_ns, s->first_seen_ms, s->last_seen_ms,
                   s->complete ? "true" : "false", s->lines, s->raw_bytes, s->stored_bytes,
-                  s->rejected);
+                  s->rejected, s->duplicates);
 }
 
 static void listed(void *arg, const struct store_session *s)
@@ -85,6 +88,6 @@ int api_session(struct store *store, const char *session, struct answer *answer)
     if (store_channels(store, r.id, channel, &r) != GPUFL_OK) {
         return 500;
     }
-    answer_printf(answer, "]}\n");
-    return 200;
+    answer_printf(answer, "],");
+    return api_about(store, r.id, answer);
 }

@@ -47,7 +47,7 @@ struct digest_table {
     struct packed packed;
 };
 
-/** A line that is kept as it is. */
+/** A record that is kept, as JSON. */
 enum digest_text {
     TEXT_START = 1,        /**< job_start */
     TEXT_CAPABILITIES = 2, /**< capture_capabilities */

@@ -101,15 +101,15 @@ bool digest_set(struct digest *d, const char *line, size_t len)
     return ok;
 }
 
-static bool keep_text(struct digest *d, enum digest_text which, const char *line,
-                      size_t len)
+/* As json-c writes it: what came may be JSON to json-c alone. */
+static bool keep_text(struct digest *d, enum digest_text which, struct json_object *root)
 {
-    if (len > TEXT_BYTES_MAX) {
-        return true;
-    }
+    const char *text = json_object_to_json_string_ext(root, JSON_C_TO_STRING_PLAIN);
+    char *copy = text && strlen(text) <= TEXT_BYTES_MAX ? strdup(text) : NULL;
+    bool ok = copy || (text && strlen(text) > TEXT_BYTES_MAX);
     free(d->text[which]);
-    d->text[which] = strndup(line, len);
-    return d->text[which] != NULL;
+    d->text[which] = copy;
+    return ok;
 }
 
 /* The names of the devices in job_start, as one text. */
@@ -132,16 +132,18 @@ bool digest_start(struct digest *d, const char *line, size_t len)
 {
     struct json_object *root = parse(line, len);
     struct digest_session *session = &d->session;
-    if (root) {
-        copy_text(root, "app", session->app, sizeof session->app);
-        copy_text(root, "hostname", session->hostname, sizeof session->hostname);
-        copy_text(root, "session_kind", session->kind, sizeof session->kind);
-        session->gpus[0] = '\0';
-        copy_gpus(root, session->gpus, sizeof session->gpus);
-        session->start_ns = number(root, "ts_ns");
+    if (!root) {
+        return true;
     }
+    copy_text(root, "app", session->app, sizeof session->app);
+    copy_text(root, "hostname", session->hostname, sizeof session->hostname);
+    copy_text(root, "session_kind", session->kind, sizeof session->kind);
+    session->gpus[0] = '\0';
+    copy_gpus(root, session->gpus, sizeof session->gpus);
+    session->start_ns = number(root, "ts_ns");
+    bool ok = keep_text(d, TEXT_START, root);
     json_object_put(root);
-    return keep_text(d, TEXT_START, line, len);
+    return ok;
 }
 
 bool digest_shutdown(struct digest *d, const char *line, size_t len)
@@ -156,5 +158,8 @@ bool digest_shutdown(struct digest *d, const char *line, size_t len)
 
 bool digest_capabilities(struct digest *d, const char *line, size_t len)
 {
-    return keep_text(d, TEXT_CAPABILITIES, line, len);
+    struct json_object *root = parse(line, len);
+    bool ok = !root || keep_text(d, TEXT_CAPABILITIES, root);
+    json_object_put(root);
+    return ok;
 }

@@ -54,10 +54,6 @@ enum MHD_Result http_respond(struct MHD_Connection *c, int status, const char *t
             response, "WWW-Authenticate",
             "Basic realm=\"gpufl: any name, the API key as password\"");
     }
-    if (strncmp(type, "text/html", 9) == 0) {
-        MHD_add_response_header(response, "Content-Security-Policy", PAGE_POLICY);
-        MHD_add_response_header(response, "Referrer-Policy", "no-referrer");
-    }
     enum MHD_Result rc = MHD_queue_response(c, (unsigned)status, response);
     MHD_destroy_response(response);
     return rc;
@@ -74,6 +70,8 @@ static const char *error_of(int status)
         return "not_found";
     case 405:
         return "method_not_allowed";
+    case 503:
+        return "busy";
     default:
         return "internal";
     }
@@ -139,6 +137,9 @@ static enum MHD_Result on_stream(struct http_server *server, struct MHD_Connecti
     };
     struct answer answer = {0};
     int status = ingest(server->store, &request, &answer);
+    if (status == 200) {
+        changes_note(&server->changes, request.session);
+    }
     return http_respond(c, status, JSON, &answer);
 }
 
@@ -157,6 +158,7 @@ static enum MHD_Result on_complete(struct http_server *server, struct MHD_Connec
         return http_respond_error(c, 500, "the database could not be written");
     }
     struct answer answer = {0};
+    changes_note(&server->changes, session);
     answer_printf(&answer, "{\"complete\":true}\n");
     return http_respond(c, 200, JSON, &answer);
 }
@@ -170,6 +172,39 @@ static enum MHD_Result on_version(struct MHD_Connection *c)
                   "\"window_registry\":true,\"server\":\"gpufl-backend/%s\"}\n",
                   GPUFL_VERSION);
     return http_respond(c, 200, JSON, &answer);
+}
+
+static enum MHD_Result on_page(struct MHD_Connection *c, const struct page_file *file)
+{
+    struct MHD_Response *response = MHD_create_response_from_buffer(
+        (size_t)(file->end - file->begin), (void *)(uintptr_t)file->begin,
+        MHD_RESPMEM_PERSISTENT);
+    if (!response) {
+        return MHD_NO;
+    }
+    MHD_add_response_header(response, "Content-Type", file->type);
+    MHD_add_response_header(response, "Cache-Control", "no-cache");
+    MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+    MHD_add_response_header(response, "Content-Security-Policy", PAGE_POLICY);
+    MHD_add_response_header(response, "Referrer-Policy", "no-referrer");
+    enum MHD_Result rc = MHD_queue_response(c, 200, response);
+    MHD_destroy_response(response);
+    return rc;
+}
+
+static enum MHD_Result on_changes(struct http_server *server, struct MHD_Connection *c)
+{
+    struct MHD_Response *response = changes_listen(&server->changes, c);
+    if (!response) {
+        return http_respond_error(c, 503, "too many pages are open");
+    }
+    MHD_add_response_header(response, "Content-Type", "text/event-stream");
+    MHD_add_response_header(response, "Cache-Control", "no-store");
+    MHD_add_response_header(response, "X-Accel-Buffering",
+                            "no"); /* nginx keeps it else */
+    enum MHD_Result rc = MHD_queue_response(c, 200, response);
+    MHD_destroy_response(response);
+    return rc;
 }
 
 static enum MHD_Result route_get(struct http_server *server, struct MHD_Connection *c,
@@ -186,9 +221,12 @@ static enum MHD_Result route_get(struct http_server *server, struct MHD_Connecti
     if (!allowed(server, c)) {
         return http_respond_error(c, 401, "the API key is missing or wrong");
     }
-    if (strcmp(url, "/") == 0) {
-        int status = page_render(server->store, &answer);
-        return http_respond(c, status, "text/html; charset=utf-8", &answer);
+    const struct page_file *file = page_find(url);
+    if (file) {
+        return on_page(c, file);
+    }
+    if (strcmp(url, API "/changes") == 0) {
+        return on_changes(server, c);
     }
     if (strncmp(url, SESSIONS, sizeof SESSIONS - 1) == 0) {
         return http_sessions(server, c, url + sizeof SESSIONS - 1);
@@ -270,7 +308,9 @@ gpufl_status http_start(const struct http_config *config, struct http_server **o
     }
     server->store = config->store;
     server->api_key = config->api_key ? strdup(config->api_key) : NULL;
-    unsigned flags = MHD_USE_AUTO | MHD_USE_INTERNAL_POLLING_THREAD;
+    pthread_mutex_init(&server->changes.lock, NULL);
+    unsigned flags =
+        MHD_USE_AUTO | MHD_USE_INTERNAL_POLLING_THREAD | MHD_ALLOW_SUSPEND_RESUME;
     flags |= address.ss_family == AF_INET6 ? MHD_USE_IPv6 : 0;
     server->daemon = MHD_start_daemon(
         flags, config->port, NULL, NULL, on_request, server, MHD_OPTION_SOCK_ADDR,
@@ -296,9 +336,11 @@ uint16_t http_port(const struct http_server *server)
 
 void http_stop(struct http_server *server)
 {
+    changes_close(&server->changes);
     if (server->daemon) {
         MHD_stop_daemon(server->daemon);
     }
+    pthread_mutex_destroy(&server->changes.lock);
     free(server->api_key);
     free(server);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files that speak libmicrohttpd share: http.c and http_sessions.c. */
+/* What the files that speak libmicrohttpd share: http*.c. */
 #ifndef GPUFL_BACKEND_HTTP_INTERNAL_H
 #define GPUFL_BACKEND_HTTP_INTERNAL_H
 
@@ -7,6 +7,7 @@
 
 #include "backend/answer.h"
 #include "backend/http.h"
+#include "backend/http_changes.h"
 
 #define JSON "application/json"
 
@@ -14,6 +15,7 @@ struct http_server {
     struct MHD_Daemon *daemon;
     struct store *store;
     char *api_key;
+    struct changes changes;
 };
 
 /** Sends \p answer and releases it. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "backend/api.h"
+#include "backend/api_about.h"
 #include "backend/api_series.h"
 #include "backend/api_tables.h"
 #include "backend/export.h"
@@ -129,15 +130,20 @@ static int on_scopes(struct store *store, struct MHD_Connection *c, int64_t id,
     return api_scopes(store, id, &span, answer);
 }
 
+static int on_delivery(struct store *store, struct MHD_Connection *c, int64_t id,
+                       struct answer *answer)
+{
+    (void)c;
+    return api_delivery(store, id, answer);
+}
+
 static const struct {
     const char *name;
     int (*get)(struct store *store, struct MHD_Connection *c, int64_t id,
                struct answer *answer);
-} session_parts[] = {{"kernels", on_kernels},
-                     {"memory", on_memory},
-                     {"hotspots", on_hotspots},
-                     {"metrics", on_metrics},
-                     {"scopes", on_scopes}};
+} session_parts[] = {{"kernels", on_kernels},   {"memory", on_memory},
+                     {"hotspots", on_hotspots}, {"metrics", on_metrics},
+                     {"scopes", on_scopes},     {"delivery", on_delivery}};
 
 static enum MHD_Result on_session_part(struct http_server *server,
                                        struct MHD_Connection *c, const char *session,

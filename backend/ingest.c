@@ -80,7 +80,9 @@ static int look_up(struct store *store, const struct ingest_request *r,
     }
     switch (found) {
     case REGISTRY_KNOWN:
-        return known(answer);
+        return store_duplicate(store, r->session) == GPUFL_OK
+                   ? known(answer)
+                   : refuse(answer, 500, "store", "the database could not be written");
     case REGISTRY_IDENTITY_CONFLICT:
         return refuse(answer, 409, PROTOCOL_IDENTITY_CONFLICT,
                       "this window id was stored with other content");

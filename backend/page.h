@@ -1,17 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The page at `/`: sessions and one utilisation chart each, without a script. */
+/* The page for people: backend/page/ and a chart library, part of the program. */
 #ifndef GPUFL_BACKEND_PAGE_H
 #define GPUFL_BACKEND_PAGE_H
 
-#include "backend/answer.h"
-#include "backend/store.h"
+#include <stddef.h>
 
-/** Sent with the page: nothing but its own style is allowed. */
+/** Sent with each file: what is here may run and be asked, nothing else. */
 #define PAGE_POLICY                                                                      \
-    "default-src 'none'; style-src 'unsafe-inline'; img-src 'self' data:; "              \
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "      \
+    "img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-/** Renders it. \return the HTTP status. */
-int page_render(struct store *store, struct answer *answer);
+struct page_file {
+    const char *name; /**< below the page's path */
+    const char *type;
+    const char *begin;
+    const char *end;
+};
+
+/** The file that \p url names: `/` or `/page/<name>`. NULL when there is none. */
+const struct page_file *page_find(const char *url);
 
 #endif

@@ -157,7 +157,8 @@ static bool insert_body(struct store *store, int64_t session, const struct store
     sqlite3_bind_int64(s, 7, (int64_t)b->lines->accepted);
     sqlite3_bind_int64(s, 8, (int64_t)b->raw_len);
     sqlite3_bind_int64(s, 9, now_ms());
-    sqlite3_bind_blob64(s, 10, b->data, b->len, SQLITE_STATIC);
+    sqlite3_bind_int64(s, 10, b->lines->digest.newest_ns);
+    sqlite3_bind_blob64(s, 11, b->data, b->len, SQLITE_STATIC);
     return store_run(s);
 }
 
@@ -205,6 +206,34 @@ gpufl_status store_complete(struct store *store, const char *session)
     return sqlite3_changes(store->db) ? GPUFL_OK : GPUFL_ERR_NOT_FOUND;
 }
 
+gpufl_status store_duplicate(struct store *store, const char *session)
+{
+    sqlite3_stmt *s = store_use(store, S_DUPLICATE);
+    store_bind_text(s, 1, session);
+    return store_run(s) ? GPUFL_OK : GPUFL_ERR_IO;
+}
+
+gpufl_status store_delivery(struct store *store, int64_t session,
+                            void (*visit)(void *arg, const struct store_arrival *arrival),
+                            void *arg)
+{
+    sqlite3_stmt *s = store_use(store, S_DELIVERY);
+    sqlite3_bind_int64(s, 1, session);
+    int rc;
+    while ((rc = sqlite3_step(s)) == SQLITE_ROW) {
+        struct store_arrival row = {
+            .channel = (const char *)sqlite3_column_text(s, 0),
+            .sequence = (uint32_t)sqlite3_column_int64(s, 1),
+            .lines = (uint64_t)sqlite3_column_int64(s, 2),
+            .received_ms = sqlite3_column_int64(s, 3),
+            .newest_ns = sqlite3_column_int64(s, 4),
+        };
+        visit(arg, &row);
+    }
+    sqlite3_reset(s);
+    return rc == SQLITE_DONE ? GPUFL_OK : GPUFL_ERR_IO;
+}
+
 static void text_column(sqlite3_stmt *s, int at, char *out, size_t size)
 {
     const unsigned char *text = sqlite3_column_text(s, at);
@@ -231,6 +260,7 @@ gpufl_status store_sessions(struct store *store, const char *only, unsigned limi
             .raw_bytes = (uint64_t)sqlite3_column_int64(s, 11),
             .stored_bytes = (uint64_t)sqlite3_column_int64(s, 12),
             .rejected = (uint64_t)sqlite3_column_int64(s, 13),
+            .duplicates = (uint64_t)sqlite3_column_int64(s, 15),
         };
         text_column(s, 1, row.session, sizeof row.session);
         text_column(s, 2, row.app, sizeof row.app);

@@ -49,6 +49,7 @@ struct store_session {
     int64_t first_seen_ms, last_seen_ms;
     bool complete;
     uint64_t lines, raw_bytes, stored_bytes, rejected;
+    uint64_t duplicates; /**< batches that came again and were not stored again */
 };
 
 /** One channel of a session. */
@@ -56,6 +57,15 @@ struct store_channel {
     char name[LAYOUT_CHANNEL_MAX + 1];
     uint64_t lines, raw_bytes, bodies;
     uint32_t first_sequence, last_sequence;
+};
+
+/** One stored body. */
+struct store_arrival {
+    const char *channel; /**< valid during the visit */
+    uint32_t sequence;   /**< 0 = without identity */
+    uint64_t lines;
+    int64_t received_ms;
+    int64_t newest_ns; /**< of its rows, 0 = it has none with a time */
 };
 
 /** Opens or makes \p path. On failure \p why holds one sentence. */
@@ -80,6 +90,15 @@ GPUFL_MUST gpufl_status store_complete(struct store *store, const char *session)
 GPUFL_MUST gpufl_status
 store_sessions(struct store *store, const char *only, unsigned limit,
                void (*visit)(void *arg, const struct store_session *session), void *arg);
+
+/** Counts a batch that came again. */
+GPUFL_MUST gpufl_status store_duplicate(struct store *store, const char *session);
+
+/** Visits the bodies of a session, by channel and sequence. */
+GPUFL_MUST gpufl_status store_delivery(struct store *store, int64_t session,
+                                       void (*visit)(void *arg,
+                                                     const struct store_arrival *arrival),
+                                       void *arg);
 
 /** Visits the channels of a session. */
 GPUFL_MUST gpufl_status store_channels(struct store *store, int64_t session,

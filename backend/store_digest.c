@@ -184,6 +184,18 @@ gpufl_status store_table_range(struct store *store, int64_t session, int64_t *fi
     return rc == SQLITE_ROW ? GPUFL_OK : GPUFL_ERR_IO;
 }
 
+gpufl_status store_metrics(struct store *store, int64_t session, uint64_t *metrics)
+{
+    sqlite3_stmt *s = store_use(store, S_METRICS);
+    int rc;
+    *metrics = 0;
+    sqlite3_bind_int64(s, 1, session);
+    while ((rc = sqlite3_step(s)) == SQLITE_ROW) {
+        *metrics |= (uint64_t)sqlite3_column_int64(s, 0);
+    }
+    return ended(s, rc);
+}
+
 /* The first column, copied; NULL when there is none. */
 static char *text_of(sqlite3_stmt *s)
 {

@@ -45,6 +45,10 @@ GPUFL_MUST gpufl_status store_tables(
 GPUFL_MUST gpufl_status store_table_range(struct store *store, int64_t session,
                                           int64_t *first_ns, int64_t *last_ns);
 
+/** Which metrics a session has: bit i is metric i of metrics.h. */
+GPUFL_MUST gpufl_status store_metrics(struct store *store, int64_t session,
+                                      uint64_t *metrics);
+
 /** A name from a dictionary, the caller's; NULL when it is unknown. */
 char *store_name(struct store *store, int64_t session, enum digest_dictionary dictionary,
                  int64_t id);

@@ -19,13 +19,14 @@
     " shutdown_ns INTEGER NOT NULL DEFAULT 0, first_seen_ms INTEGER NOT NULL,"           \
     " last_seen_ms INTEGER NOT NULL, complete INTEGER NOT NULL DEFAULT 0,"               \
     " lines INTEGER NOT NULL DEFAULT 0, raw_bytes INTEGER NOT NULL DEFAULT 0,"           \
-    " stored_bytes INTEGER NOT NULL DEFAULT 0, rejected INTEGER NOT NULL DEFAULT 0);"    \
+    " stored_bytes INTEGER NOT NULL DEFAULT 0, rejected INTEGER NOT NULL DEFAULT 0,"     \
+    " duplicates INTEGER NOT NULL DEFAULT 0);"                                           \
     "CREATE TABLE IF NOT EXISTS body(id INTEGER PRIMARY KEY,"                            \
     " session INTEGER NOT NULL REFERENCES session(id), channel TEXT NOT NULL,"           \
     " sequence INTEGER, window_id TEXT UNIQUE, crc32 INTEGER, encoding INTEGER NOT "     \
     "NULL,"                                                                              \
     " lines INTEGER NOT NULL, raw_bytes INTEGER NOT NULL, received_ms INTEGER NOT NULL," \
-    " data BLOB NOT NULL);"                                                              \
+    " newest_ns INTEGER NOT NULL, data BLOB NOT NULL);"                                  \
     "CREATE UNIQUE INDEX IF NOT EXISTS body_order ON body(session, channel, sequence);"  \
     "CREATE TABLE IF NOT EXISTS name(session INTEGER NOT NULL, dictionary INTEGER NOT "  \
     "NULL,"                                                                              \
@@ -57,8 +58,8 @@ static const char *const sql[S_COUNT] = {
                 " ON CONFLICT(sid) DO UPDATE SET last_seen_ms = ?2, complete = 0",
     [S_SESSION_ID] = "SELECT id FROM session WHERE sid = ?1",
     [S_BODY] = "INSERT INTO body(session, channel, sequence, window_id, crc32, encoding,"
-               " lines, raw_bytes, received_ms, data)"
-               " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+               " lines, raw_bytes, received_ms, newest_ns, data)"
+               " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
     [S_DESCRIBE] = "UPDATE session SET lines = lines + ?2, raw_bytes = raw_bytes + ?3,"
                    " stored_bytes = stored_bytes + ?4, rejected = rejected + ?5,"
                    " app = CASE WHEN app = '' THEN ?6 ELSE app END,"
@@ -70,7 +71,8 @@ static const char *const sql[S_COUNT] = {
     [S_COMPLETE] = "UPDATE session SET complete = 1 WHERE sid = ?1",
     [S_LIST] =
         "SELECT id, sid, app, hostname, kind, start_ns, shutdown_ns, first_seen_ms,"
-        " last_seen_ms, complete, lines, raw_bytes, stored_bytes, rejected, gpus"
+        " last_seen_ms, complete, lines, raw_bytes, stored_bytes, rejected, gpus,"
+        " duplicates"
         " FROM session WHERE ?1 IS NULL OR sid = ?1"
         " ORDER BY start_ns DESC, id DESC LIMIT ?2",
     [S_CHANNELS] = "SELECT channel, sum(lines), sum(raw_bytes), count(*),"
@@ -79,6 +81,11 @@ static const char *const sql[S_COUNT] = {
     [S_BODIES] = "SELECT id FROM body WHERE session = ?1 AND channel = ?2"
                  " ORDER BY sequence IS NULL, sequence, id",
     [S_BODY_DATA] = "SELECT encoding, data FROM body WHERE id = ?1",
+    [S_DUPLICATE] = "UPDATE session SET duplicates = duplicates + 1 WHERE sid = ?1",
+    [S_DELIVERY] = "SELECT channel, ifnull(sequence, 0), lines, received_ms, newest_ns"
+                   " FROM body WHERE session = ?1 ORDER BY channel, sequence",
+    [S_METRICS] = "SELECT DISTINCT metrics FROM series WHERE session = ?1"
+                  " AND kind IN (1, 2)",
     [S_NAME] = "INSERT OR IGNORE INTO name VALUES(?1, ?2, ?3, ?4)",
     [S_TALLY] = "INSERT INTO tally VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)"
                 " ON CONFLICT DO UPDATE SET count = count + ?6, total = total + ?7,"

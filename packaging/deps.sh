@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Finds what the build lacks and installs it by apt, as root or by sudo, without questions.
-# Usage: packaging/deps.sh collector|agent|build|bench|lint|fuzz…
+# Usage: packaging/deps.sh collector|agent|build|bench|lint|fuzz|page…
 set -eu
 
 need=""
@@ -49,6 +49,7 @@ for group in "$@"; do
         want libcmocka-dev module cmocka
         want libmicrohttpd-dev module libmicrohttpd
         want libsqlite3-dev module sqlite3
+        want libjs-dygraphs test -e /usr/share/javascript/dygraphs/dygraph.min.js
         ;;
     bench)
         want libssl-dev module libssl
@@ -62,8 +63,13 @@ for group in "$@"; do
     fuzz)
         want clang command -v clang
         ;;
+    page)
+        want chromium command -v chromium
+        want chromium-driver command -v chromedriver
+        want fonts-dejavu-core test -e /usr/share/fonts/truetype/dejavu/DejaVuSans.ttf
+        ;;
     *)
-        echo "deps: no group \"$group\"; groups are collector, agent, build, bench, lint, fuzz" >&2
+        echo "deps: no group \"$group\"; groups are collector, agent, build, bench, lint, fuzz, page" >&2
         exit 2
         ;;
     esac

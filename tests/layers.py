@@ -30,7 +30,7 @@ ONLY = {
     "json-c/": ["upload/identity.c", "upload/reply.c", "upload/upload_cursor.c", "upload/java_cursor.c",
                 "agent/config.c", "backend/digest_records.c"],
     "inotifytools/": ["agent/watch.c"],
-    "microhttpd": ["backend/http_internal.h"],
+    "microhttpd": ["backend/http_internal.h", "backend/http_changes.h"],
     "sqlite3": ["backend/store_internal.h"],
     "dlfcn": ["collector-lib/source_nvml.c"],
 }

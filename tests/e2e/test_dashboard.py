@@ -6,6 +6,7 @@ import http.client
 import json
 import sys
 import urllib.parse
+import uuid
 
 import lib
 from lib import check, equal
@@ -238,6 +239,90 @@ def a_restart_changes_nothing(place):
     lib.upload(place, backend.url, "--all-sessions", "--state-dir", place.path / "other")
     equal([_get(backend, s.name, part) for s in sessions for part in parts], before,
           "the same windows again")
+
+
+# ---- what is told as it happens ----
+
+def _listen(backend):
+    connection = http.client.HTTPConnection("127.0.0.1", backend.port, timeout=20 * lib.SLOW)
+    connection.request("GET", "/api/v1/changes", headers={"Authorization": f"Bearer {lib.KEY}"})
+    reply = connection.getresponse()
+    reply.connection = connection  # it lives as long as the reply
+    return reply
+
+
+def _event(reply):
+    """The next event's lines; not a comment's."""
+    lines = []
+    while line := reply.readline().decode().rstrip("\n"):
+        lines.append(line)
+    return _event(reply) if lines == [":"] else lines
+
+
+def changes_are_told_to_all_who_listen(place):
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    listeners = [_listen(backend) for _ in range(64)]
+    equal({reply.status for reply in listeners}, {200}, "64 listen")
+    equal(_listen(backend).status, 503, "one more")
+    equal([_event(reply) for reply in listeners], [["retry: 2000"]] * 64, "the greeting")
+    for n in range(3):
+        equal(post(backend, _line("x", BASE + n, ["a"], [[1]]))[0], 200, "stored")
+        equal([_event(reply) for reply in listeners], [[f"data: {SESSION}"]] * 64, "each hears of it")
+    for reply in listeners[1:]:
+        reply.connection.close()
+    post(backend, _line("x", BASE + 9, ["a"], [[1]]))  # who is gone is noticed
+    equal(_event(listeners[0]), [f"data: {SESSION}"], "the last one")
+    again = lib.until(lambda: (lambda r: r if r.status == 200 else None)(_listen(backend)),
+                      "places are free again")
+    backend.process.terminate()
+    equal(backend.process.wait(10 * lib.SLOW), 0, "it stops with listeners there")
+    equal(_event(again), ["retry: 2000"], "the greeting")
+    try:
+        equal(again.read(), b"", "the stream ended")
+    except http.client.IncompleteRead:
+        pass  # or was cut
+
+
+def who_does_not_read_stops_nobody(place):
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    _listen(backend)
+    deaf = _listen(backend)
+    for n in range(2000):
+        session = f"{n % 70:08d}-1111-4111-8111-111111111111"
+        body = json.dumps({"type": "x", "session_id": session, "n": n}, separators=(",", ":"))
+        equal(post(backend, body.encode() + b"\n", session=session)[0], 200, "stored")
+    events = [_event(deaf) for _ in range(3)]
+    check(events[1][0].startswith("data:"), f"{events}")
+
+
+def what_is_missing_of_a_channel_is_shown(place):
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    windows = {}
+    for sequence in (1, 3, 4, 9):
+        body = _line("kernel_event_batch", BASE + sequence, ["dt_ns"], [[0]])
+        windows[sequence] = (str(uuid.uuid4()), "device", sequence), body
+        equal(post(backend, body, window=windows[sequence][0])[0], 200, "stored")
+    for _ in range(3):
+        equal(post(backend, windows[3][1], window=windows[3][0])[0], 200, "again")
+    shown = _get(backend, SESSION, "delivery")
+    equal(shown["channels"], [{"channel": "device", "gaps": [[2, 2], [5, 8]], "bodies": 4, "lines": 4,
+                               "first_sequence": 1, "last_sequence": 9, "missing": 5}], "channels")
+    equal(sum(entry["bodies"] for entry in shown["latency"]), 4, "latencies")
+    equal(_ask(backend, SESSION)[1]["duplicates"], 3, "what came again")
+
+
+def a_session_tells_of_itself(place):
+    backend, sessions = _real_sessions(place)
+    for session in sessions:
+        status, shown = _ask(backend, session.name)
+        equal(status, 200, "the session")
+        for kind in ("job_start", "capture_capabilities"):
+            equal(shown[kind], next(r for r in _records(session, "device") if r["type"] == kind), kind)
+        equal(shown["metrics"], [], "they have no metrics")
+    _metrics(backend, 10, 1)
+    shown = _ask(backend, SESSION)[1]
+    equal({m["metric"] for m in shown["metrics"]}, {"gpu_util", "power_mw"}, "metrics")
+    equal((shown["from_ns"], shown["to_ns"]), (BASE, BASE + 900_000_000), "its time")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which view is shown, and when it is loaded anew.
+import { watch } from './api.js';
+import { element } from './format.js';
+import { sessionView } from './session.js';
+import { sessionsView } from './sessions.js';
+
+const ONCE_MS = 1000;
+const root = document.getElementById('view');
+const where = document.getElementById('where');
+const link = document.getElementById('link');
+let view;
+let busy = false;
+let again = false;
+
+function failed(error) {
+  const told = root.querySelector('[role=alert]') || element('p', { role: 'alert', class: 'bad' });
+  told.textContent = `Cannot show this: ${error.message}. It is tried again when something changes.`;
+  root.prepend(told);
+}
+
+// One load at a time, and the next a second later at the earliest.
+async function run(load) {
+  if (busy) {
+    again = true;
+    return;
+  }
+  busy = true;
+  const shown = view;
+  try {
+    await load();
+    root.querySelector('[role=alert]')?.remove();
+  } catch (error) {
+    if (shown === view) failed(error);
+  }
+  setTimeout(() => {
+    busy = false;
+    if (again) {
+      again = false;
+      run(() => view.load());
+    }
+  }, ONCE_MS);
+}
+
+function route() {
+  const id = location.hash.match(/^#\/s\/([A-Za-z0-9._-]+)$/)?.[1];
+  view = id ? sessionView(root, id) : sessionsView(root);
+  where.textContent = view.title;
+  document.title = view.title ? `gpufl: ${view.title}` : 'gpufl';
+  root.focus();
+  busy = false;
+  run(() => view.load());
+}
+
+window.addEventListener('hashchange', route);
+route();
+watch(id => run(() => view.changed(id)), connected => {
+  link.textContent = connected ? 'live' : 'no connection to the backend; trying again';
+});

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// One session: what it says of itself, charts and scopes on one axis, tables.
+import { get } from './api.js';
+import { Chart } from './chart.js';
+import { bytes, count, duration, element, name, percent, table, time } from './format.js';
+import { Lane } from './lane.js';
+import { state } from './sessions.js';
+
+const PAGE = 50;
+const NOT_CHARTED = new Set(['total_mib', 'ram_total_mib']);
+
+const bar = share => {
+  const made = element('span', { class: 'share' });
+  made.style.width = `${Math.max(1, 60 * share)}px`;
+  return element('span', {}, made, ` ${percent(share)}`);
+};
+
+const kernelColumns = [
+  { title: 'Kernel', class: 'name', cell: r => name(r.name) },
+  { title: 'Calls', number: true, cell: r => count(r.calls) },
+  { title: 'Total', number: true, cell: r => duration(r.total_ns) },
+  { title: 'Mean', number: true, cell: r => duration(r.mean_ns) },
+  { title: 'Least', number: true, cell: r => duration(r.min_ns) },
+  { title: 'Largest', number: true, cell: r => duration(r.max_ns) },
+  { title: 'Share', cell: r => bar(r.share) },
+];
+const copyColumns = [
+  { title: 'Copies', cell: r => r.direction },
+  { title: 'Count', number: true, cell: r => count(r.count) },
+  { title: 'Bytes', number: true, cell: r => bytes(r.bytes) },
+  { title: 'Time', number: true, cell: r => duration(r.total_ns) },
+  { title: 'Throughput', number: true, cell: r => r.bytes_per_s ? `${(r.bytes_per_s / 1e9).toFixed(2)} GB/s` : '' },
+];
+const syncColumns = [
+  { title: 'Waits for', cell: r => r.waits_for },
+  { title: 'Count', number: true, cell: r => count(r.count) },
+  { title: 'Time', number: true, cell: r => duration(r.total_ns) },
+  { title: 'Longest', number: true, cell: r => duration(r.max_ns) },
+];
+const allocationColumns = [
+  { title: 'Memory', cell: r => `${r.operation}, ${r.memory}` },
+  { title: 'Count', number: true, cell: r => count(r.count) },
+  { title: 'Bytes', number: true, cell: r => bytes(r.bytes) },
+];
+const hotspotColumns = [
+  { title: 'Function', class: 'name', cell: r => name(r.function) },
+  { title: 'Samples', number: true, cell: r => count(r.samples) },
+  { title: 'Share', cell: r => bar(r.share) },
+  { title: 'Stalled for', class: 'name', cell: r => r.reasons.slice(0, 4)
+    .map(x => `${x.reason || 'unknown'} ${percent(x.samples / r.samples)}`).join(', ') },
+];
+const channelColumns = [
+  { title: 'Channel', cell: r => r.channel },
+  { title: 'Batches', number: true, cell: r => count(r.bodies) },
+  { title: 'Lines', number: true, cell: r => count(r.lines) },
+  { title: 'Sequence', number: true, cell: r => r.last_sequence ? `${r.first_sequence} to ${r.last_sequence}` : 'none' },
+  { title: 'Missing', cell: r => element('span', { class: r.missing ? 'bad' : 'dim' }, r.missing
+    ? `${count(r.missing)}: ${r.gaps.slice(0, 5).map(([a, b]) => a === b ? a : `${a} to ${b}`).join(', ')}` : 'none') },
+];
+const latencyColumns = [
+  { title: 'Stored after', cell: r => r.up_to_ms === null ? 'later' : `up to ${duration(r.up_to_ms * 1e6)}` },
+  { title: 'Batches', number: true, cell: r => count(r.bodies) },
+];
+
+function facts(session) {
+  const [text, kind] = state(session);
+  const start = session.job_start || {};
+  const list = element('dl');
+  const add = (title, value) => list.append(element('dt', {}, title), element('dd', {}, value));
+  add('State', element('span', { class: kind }, text));
+  add('Session', session.session_id);
+  add('Host', name([session.hostname, start.ip_addr].filter(Boolean).join(', ')));
+  add('GPUs', session.gpus ? name(session.gpus) : 'none seen');
+  add('Kind', [session.session_kind, start.profiling_engine].filter(Boolean).join(', ') || 'unknown');
+  add('Started', time(session.start_ns));
+  add('Lines', `${count(session.lines)}, ${bytes(session.raw_bytes)}, stored in ${bytes(session.stored_bytes)}`);
+  if (session.rejected) add('Rejected', element('span', { class: 'bad' }, `${count(session.rejected)} lines`));
+  if (session.duplicates) add('Came again', `${count(session.duplicates)} batches, stored once`);
+  for (const c of session.capture_capabilities?.capabilities || []) {
+    if (c.requested && !['collected', 'not_requested'].includes(c.status)) {
+      add(c.feature, `${c.status}${c.message ? `: ${c.message}` : ''}`);
+    }
+  }
+  return list;
+}
+
+// A section that is not there as long as it has no rows.
+function section(title, columns) {
+  const body = element('div');
+  const node = element('section', {}, element('h2', {}, title), body);
+  node.hidden = true;
+  return { node, show(rows, ...more) {
+    node.hidden = rows.length === 0;
+    body.replaceChildren(table(columns, rows), ...more);
+  } };
+}
+
+export function sessionView(root, id) {
+  const charts = new Map();
+  const grid = element('div', { class: 'charts' });
+  const top = element('div');
+  const all = element('button', { type: 'button', onclick: () => zoom() }, 'Whole session');
+  const lane = new Lane(id);
+  const kernels = section('Kernels', kernelColumns);
+  const copies = section('Copies', copyColumns);
+  const syncs = section('Synchronisation', syncColumns);
+  const allocations = section('Allocations', allocationColumns);
+  const hotspots = section('Hotspots', hotspotColumns);
+  const channels = section('Delivery', channelColumns);
+  const latency = section('From record to store', latencyColumns);
+  let range = {};
+  let kernelRows = PAGE;
+
+  async function loadAxis() {
+    await Promise.all([lane.load(range), ...[...charts.values()].map(c => c.load(range))]);
+  }
+
+  function zoom(from, to) {
+    range = from === undefined ? {} : { from_ns: Math.round(from * 1e6), to_ns: Math.round(to * 1e6) };
+    all.hidden = from === undefined;
+    return loadAxis();
+  }
+
+  async function loadKernels() {
+    const shown = await get(`sessions/${id}/kernels`, { limit: Math.min(1000, kernelRows) });
+    const more = element('button', { type: 'button', onclick: () => { kernelRows += 200; loadKernels(); } },
+      `${count(shown.kernels - shown.rows.length)} more`);
+    kernels.show(shown.rows, ...(shown.rows.length < shown.kernels && kernelRows < 1000 ? [more] : []));
+  }
+
+  async function loadTables() {
+    const [memory, samples, delivery] = await Promise.all(['memory', 'hotspots', 'delivery']
+      .map(part => get(`sessions/${id}/${part}`)));
+    copies.show([...memory.copies, ...memory.sets]);
+    syncs.show(memory.synchronisation);
+    allocations.show(memory.allocations);
+    hotspots.show(samples.rows);
+    channels.show(delivery.channels);
+    latency.show(delivery.latency.filter(l => l.bodies));
+  }
+
+  async function load() {
+    const session = await get(`sessions/${id}`);
+    top.replaceChildren(element('h1', {}, name(session.app || id)), facts(session));
+    for (const metric of session.metrics) {
+      if (!charts.has(metric.metric) && !NOT_CHARTED.has(metric.metric)) {
+        const chart = new Chart(id, metric, zoom);
+        charts.set(metric.metric, chart);
+        grid.append(chart.node);
+      }
+    }
+    await Promise.all([range.from_ns ? null : loadAxis(), loadKernels(), loadTables()]);
+  }
+
+  all.hidden = true;
+  root.replaceChildren(top, all, lane.node, grid, kernels.node, hotspots.node, copies.node, syncs.node,
+    allocations.node, channels.node, latency.node);
+  return { title: id, load, changed: changed => changed === null || changed === id ? load() : null };
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// The list of sessions.
+import { get } from './api.js';
+import { bytes, count, duration, element, name, table, time } from './format.js';
+
+const LIVE_MS = 15000;
+
+export function state(session) {
+  if (session.complete) return ['complete', 'dim'];
+  if (Date.now() - session.last_seen_ms < LIVE_MS) return ['live', 'live'];
+  return session.shutdown_ns ? ['ended, not reported complete', 'dim']
+    : ['silent: crashed, or cut off', 'bad'];
+}
+
+function length(session) {
+  const end = session.shutdown_ns || session.last_seen_ms * 1e6;
+  return session.start_ns ? duration(Math.max(0, end - session.start_ns)) : '';
+}
+
+const columns = [
+  { title: 'State', cell: s => { const [text, kind] = state(s); return element('span', { class: kind }, text); } },
+  { title: 'App', class: 'name', cell: s => element('a', { href: `#/s/${s.session_id}` }, name(s.app || s.session_id)) },
+  { title: 'Host', class: 'name', cell: s => name(s.hostname) },
+  { title: 'GPUs', class: 'name', cell: s => s.gpus ? name(s.gpus) : 'none seen' },
+  { title: 'Kind', cell: s => s.session_kind },
+  { title: 'Started', cell: s => time(s.start_ns) },
+  { title: 'Length', number: true, cell: length },
+  { title: 'Lines', number: true, cell: s => count(s.lines) },
+  { title: 'Bytes', number: true, cell: s => bytes(s.raw_bytes) },
+];
+
+const empty = 'Nothing is stored yet. Start gpufl-agent on a log directory, or run: gpufl upload DIR --backend-url ';
+
+function matches(session, words, wanted) {
+  const text = [session.app, session.hostname, session.gpus, session.session_id, session.session_kind]
+    .join(' ').toLowerCase();
+  return words.every(w => text.includes(w)) && (!wanted || state(session)[0].startsWith(wanted));
+}
+
+export function sessionsView(root) {
+  let sessions = [];
+  const list = element('div');
+  const search = element('input', { type: 'search', placeholder: 'app, host, GPU or id',
+    'aria-label': 'Search sessions', oninput: draw });
+  const filter = element('select', { 'aria-label': 'State', onchange: draw },
+    ...[['', 'all'], ['live', 'live'], ['complete', 'complete'], ['ended', 'ended'], ['silent', 'silent']]
+      .map(([value, text]) => element('option', { value }, text)));
+
+  function draw() {
+    const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const shown = sessions.filter(s => matches(s, words, filter.value));
+    list.replaceChildren(shown.length ? table(columns, shown) : element('p', {},
+      sessions.length ? 'No session matches.' : empty + location.href.split('#')[0]));
+  }
+
+  async function load() {
+    sessions = (await get('sessions', { limit: 1000 })).sessions;
+    draw();
+  }
+
+  root.replaceChildren(element('h1', {}, 'Sessions'), element('div', { class: 'bar' }, search, filter), list);
+  return { title: '', load, changed: load };
+}

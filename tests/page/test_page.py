@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The page in a real browser: what it shows equals the files, moves by itself, and takes every
+name from a session as text. Usage: test_page.py BUILD_DIR."""
+import collections
+import json
+import pathlib
+import re
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "e2e"))
+import lib  # noqa: E402
+from browser import Browser  # noqa: E402
+from lib import check, equal, until  # noqa: E402
+from test_backend import SESSION, post  # noqa: E402
+from test_dashboard import BASE, _line, _metrics, _names, _rows  # noqa: E402
+
+SCRIPTS_MAX_BYTES = 300 << 10
+HOSTILE = ["<img src=x onerror=\"document.title='taken'\">", "\"'&</td></table><script>alert(1)</script>",
+           "k" * 10240, "\u202egnp.exe", "${alert(1)}", "javascript:alert(1)"]
+
+
+class _Page:
+    """A backend and a browser that looks at it."""
+
+    def __init__(self, place, *args):
+        self.backend = lib.Backend(place, *args)
+        self.browser = Browser()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, *_):
+        try:
+            if kind is None:
+                equal(self.browser.errors(), [], "what the console says")
+        finally:
+            self.browser.close()
+
+    def open(self, part=""):
+        self.browser.go(f"{self.backend.url}/{part}")
+
+    def see(self, text, selector="#view", seconds=20):
+        until(lambda: text in self.browser.text(selector), f"the page shows {text!r}", seconds)
+
+    def table(self, first_heading):
+        """The rows of the table with that first column, as text."""
+        return self.browser.run(
+            "const t = [...document.querySelectorAll('table')].find(t => t.querySelector('th').innerText"
+            " === arguments[0]);"
+            "return t ? [...t.tBodies[0].rows].map(r => [...r.cells].map(c => c.innerText.trim())) : []",
+            first_heading)
+
+    def asked(self):
+        """URLs of all that the page has asked for."""
+        return self.browser.run("return performance.getEntriesByType('resource').map(e => e.name)")
+
+
+def a_running_job_appears_and_moves_by_itself(place):
+    with _Page(place) as page:
+        lib.agent(place, page.backend.url)
+        page.open()
+        page.see("Nothing is stored yet")
+        page.browser.run("window.kept = 1")
+        job = place.start("examples/demo-job", place.logs, 12)
+        page.see("demo-job")
+        until(lambda: page.table("State")[0][0] == "live", "it is live")
+        lines = page.table("State")[0][7]
+        until(lambda: page.table("State")[0][7] != lines, "lines come in")
+        page.browser.run("document.querySelector('td a').click()")
+        page.see("GPU utilisation")
+        until(lambda: page.browser.run("return document.querySelectorAll('.plot canvas').length > 6"),
+              "charts are drawn")
+        facts = page.browser.text("dl")
+        until(lambda: page.browser.text("dl") != facts, "the session's figures move")
+        page.see("complete", "dl", 40)
+        equal(job.wait(20), 0, "the job")
+        equal(page.browser.run("return window.kept"), 1, "without a reload")
+
+
+def _shown_ns(text):
+    number, unit = text.replace(",", "").split()
+    return float(number) * {"ns": 1, "µs": 1e3, "ms": 1e6, "s": 1e9}[unit]
+
+
+def the_kernel_table_is_that_of_the_files(place):
+    with _Page(place) as page:
+        sessions = lib.copy_samples(place)
+        lib.upload(place, page.backend.url, "--all-sessions")
+        for session in sessions:
+            names = _names(session, "device", "kernel_dict")
+            durations = collections.defaultdict(list)
+            for _, row in _rows(session, "device", "kernel_event_batch"):
+                durations[names[row["kernel_id"]]].append(row["duration_ns"])
+            page.open(f"#/s/{session.name}")
+            page.see("Kernels")
+            rows = page.table("Kernel")
+            equal(len(rows), len(durations), "kernels")
+            for name, calls, total, mean, least, largest, share in rows:
+                of = durations[name]
+                equal(int(calls.replace(",", "")), len(of), f"calls of {name}")
+                for text, ns in ((total, sum(of)), (mean, sum(of) / len(of)), (least, min(of)),
+                                 (largest, max(of))):
+                    check(abs(_shown_ns(text) - ns) <= 0.006 * ns + 1, f"{name}: {text} for {ns} ns")
+                part = 100 * sum(of) / sum(map(sum, durations.values()))
+                check(abs(float(share.split()[0]) - part) <= 0.051, f"{name}: {share} for {part}")
+
+
+def names_are_shown_as_text(place):
+    with _Page(place) as page:
+        body = json.dumps({"type": "job_start", "session_id": SESSION, "ts_ns": BASE, "app": HOSTILE[0],
+                           "hostname": HOSTILE[1], "devices": [{"name": HOSTILE[0]}]},
+                          separators=(",", ":")).encode() + b"\n"
+        body += _line("kernel_event_batch", BASE, ["dt_ns", "kernel_id", "duration_ns"],
+                      [[i, i + 1, 100 - i] for i in range(len(HOSTILE))])
+        body += _line("scope_event_batch", BASE, ["dt_ns", "scope_instance_id", "name_id", "event_type",
+                                                  "depth"], [[0, 1, 1, 0, 0], [99, 1, 1, 1, 0]])
+        body += json.dumps({"type": "dictionary_update", "session_id": SESSION,
+                            "kernel_dict": {str(i + 1): name for i, name in enumerate(HOSTILE)},
+                            "scope_name_dict": {"1": HOSTILE[0]}}, separators=(",", ":")).encode() + b"\n"
+        equal(post(page.backend, body)[0], 200, "stored")
+        page.open()
+        page.see(HOSTILE[0])
+        page.open(f"#/s/{SESSION}")
+        page.see("Kernels")
+        rows = [row[0] for row in page.table("Kernel")]
+        equal(rows[:2], HOSTILE[:2], "markup")
+        check(rows[2].startswith("kkk") and len(rows[2]) < 400, "a long name is cut")
+        equal(rows[3:], HOSTILE[3:], "the others")
+        equal(page.browser.run("return document.querySelectorAll('img, main script').length"), 0, "no markup")
+        check("taken" not in page.browser.run("return document.title"), "nothing ran")
+        wide = page.browser.run("return document.documentElement.scrollWidth - innerWidth")
+        check(wide <= 0, f"the page is {wide} pixels too wide")
+
+
+def dragging_zooms_charts_and_scopes_together(place):
+    with _Page(place) as page:
+        _metrics(page.backend, 1000, 2)
+        page.open(f"#/s/{SESSION}")
+        page.see("GPU utilisation")
+        canvas = "return document.querySelectorAll('.plot canvas').length"
+        until(lambda: page.browser.run(canvas) >= 4, "charts are drawn")
+        x, y, width = page.browser.run(
+            "const e = document.querySelector('.plot'); e.scrollIntoView({block: 'center'});"
+            "const r = e.getBoundingClientRect(); return [r.x, r.y + r.height / 2, r.width]")
+        page.browser.drag(int(x + width * 0.3), int(y), int(x + width * 0.6), int(y))
+        until(lambda: any("from_ns=" in url for url in page.asked()), "a part is asked for")
+        parts = [re.search(r"/(metrics|scopes)\?.*from_ns=(\d+)&to_ns=(\d+)", url) for url in page.asked()]
+        parts = [m.groups() for m in parts if m]
+        until(lambda: len({p[0] for p in parts}) == 2 or parts.extend(
+            m.groups() for m in (re.search(r"/(metrics|scopes)\?.*from_ns=(\d+)&to_ns=(\d+)", url)
+                                 for url in page.asked()) if m), "charts and scopes")
+        equal(len({p[1:] for p in parts}), 1, "all ask for the same part")
+        begin, end = map(int, parts[0][1:])
+        check(BASE + 20e9 < begin < BASE + 40e9 and BASE + 50e9 < end < BASE + 70e9, f"{begin} {end}")
+        page.browser.run("[...document.querySelectorAll('button')].find("
+                         "b => b.innerText === 'Whole session').click()")
+        until(lambda: page.browser.run("return [...document.querySelectorAll('button')].find("
+                                       "b => b.innerText === 'Whole session') === undefined ||"
+                                       "document.querySelector('main > button').hidden"), "all of it again")
+
+
+def the_first_paint_is_quick_and_all_is_served_from_here(place):
+    with _Page(place) as page:
+        session = lib.copy_samples(place)[0]
+        lib.upload(place, page.backend.url, "--all-sessions")
+        page.open(f"#/s/{session.name}")
+        page.see("Kernels")
+        paint = page.browser.run("return performance.getEntriesByName('first-contentful-paint')[0].startTime")
+        check(paint < 1000 * lib.SLOW, f"first paint after {paint:.0f} ms")
+        equal([url for url in page.asked() if not url.startswith(page.backend.url + "/")], [],
+              "what other hosts were asked")
+        scripts = page.browser.run(
+            "return performance.getEntriesByType('resource').filter(e => e.name.endsWith('.js'))"
+            ".reduce((sum, e) => sum + e.decodedBodySize, 0)")
+        check(100_000 < scripts <= SCRIPTS_MAX_BYTES, f"{scripts} bytes of scripts")
+
+
+def a_key_is_asked_for_once(place):
+    with _Page(place, "--api-key", lib.KEY) as page:
+        equal(post(page.backend, _line("kernel_event_batch", BASE, ["dt_ns", "kernel_id", "duration_ns"],
+                                       [[0, 1, 5]]))[0], 200, "stored")
+        page.browser.go(page.backend.url.replace("http://", f"http://any:{lib.KEY}@") + "/")
+        page.see("Sessions")
+        until(lambda: len(page.table("State")) == 1, "the list")
+        page.browser.run("document.querySelector('td a').click()")
+        page.see("Kernels")
+
+
+def a_backend_that_is_gone_is_said_and_found_again(place):
+    with _Page(place) as page:
+        page.open()
+        page.see("Nothing is stored yet")
+        page.backend.kill()
+        page.see("no connection", "#link")
+        page.backend.start()
+        page.see("live", "#link")
+        page.browser.errors()  # the browser logs each refused connection
+
+
+if __name__ == "__main__":
+    sys.exit(lib.main(sys.modules[__name__]))
