@@ -22,18 +22,15 @@ static void print_text(struct store *store, int64_t session, struct answer *answ
 
 int api_about(struct store *store, int64_t session, struct answer *answer)
 {
-    int64_t first_ns;
-    int64_t last_ns;
-    uint64_t present;
+    struct store_series series;
     unsigned count = 0;
-    if (store_table_range(store, session, &first_ns, &last_ns) != GPUFL_OK ||
-        store_metrics(store, session, &present) != GPUFL_OK) {
+    if (store_series(store, session, &series) != GPUFL_OK) {
         return 500;
     }
     answer_printf(answer, "\"from_ns\":%" PRId64 ",\"to_ns\":%" PRId64 ",\"metrics\":[",
-                  first_ns, last_ns);
+                  series.first_ns, series.last_ns);
     for (unsigned i = 0; i < metrics_count; i++) {
-        if (present & (UINT64_C(1) << i)) {
+        if (series.metrics & (UINT64_C(1) << i)) {
             answer_printf(answer, "%s{\"metric\":\"%s\",\"unit\":\"%s\",\"host\":%s}",
                           count++ ? "," : "", metrics[i].name, metrics[i].unit,
                           metrics[i].host ? "true" : "false");

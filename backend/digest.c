@@ -133,7 +133,8 @@ static bool add_samples(struct digest *d)
 
 /* ---- batches that are packed ---- */
 
-static bool pack_times(struct digest_table *table, const int64_t *ts_ns, size_t rows)
+static bool pack_times(struct digest *d, struct digest_table *table, const int64_t *ts_ns,
+                       size_t rows)
 {
     table->rows = rows;
     table->first_ns = table->last_ns = ts_ns[0];
@@ -141,6 +142,9 @@ static bool pack_times(struct digest_table *table, const int64_t *ts_ns, size_t 
         table->first_ns = ts_ns[i] < table->first_ns ? ts_ns[i] : table->first_ns;
         table->last_ns = ts_ns[i] > table->last_ns ? ts_ns[i] : table->last_ns;
     }
+    d->first_ns =
+        !d->first_ns || table->first_ns < d->first_ns ? table->first_ns : d->first_ns;
+    d->last_ns = table->last_ns > d->last_ns ? table->last_ns : d->last_ns;
     return pack_column(&table->packed, ts_ns, 1, rows);
 }
 
@@ -155,7 +159,7 @@ static bool pack_metrics(struct digest *d, enum digest_table_kind kind, int64_t 
         scratch[i] = row_ns(rows, row[i], dt);
         note_time(d, scratch[i]);
     }
-    if (!table || !pack_times(table, scratch, count)) {
+    if (!table || !pack_times(d, table, scratch, count)) {
         return false;
     }
     for (unsigned m = 0; m < metrics_count; m++) {
@@ -167,6 +171,7 @@ static bool pack_metrics(struct digest *d, enum digest_table_kind kind, int64_t 
         }
         if (column >= 0) {
             table->metrics |= UINT64_C(1) << m;
+            d->metrics |= table->metrics;
             if (!pack_column(&table->packed, scratch, 1, count)) {
                 return false;
             }
@@ -227,7 +232,7 @@ static bool add_scopes(struct digest *d)
         scratch[i] = row_ns(rows, i, dt);
         note_time(d, scratch[i]);
     }
-    bool ok = table && pack_times(table, scratch, rows->count);
+    bool ok = table && pack_times(d, table, scratch, rows->count);
     for (unsigned c = 0; ok && c < sizeof column / sizeof *column; c++) {
         int at = rows_column(rows, column[c]);
         for (size_t i = 0; i < rows->count; i++) {

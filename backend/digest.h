@@ -74,7 +74,10 @@ struct digest {
     size_t tables, table_cap;
     char *text[TEXT_COUNT];
     int64_t newest_ns; /**< of its rows, 0 = none */
-    struct rows rows;  /**< while reading */
+    int64_t first_ns;  /**< of its tables, 0 = none */
+    int64_t last_ns;
+    uint64_t metrics; /**< of its tables together */
+    struct rows rows; /**< while reading */
 };
 
 /** Takes one line in. Lines that are not shown, or that cannot be read, change nothing.

@@ -15,11 +15,10 @@
 gpufl_status series_axis(struct store *store, int64_t session,
                          const struct series_span *span, struct series_axis *out)
 {
-    int64_t first_ns;
-    int64_t last_ns;
-    gpufl_status status = store_table_range(store, session, &first_ns, &last_ns);
-    out->from_ns = span->from_ns ? span->from_ns : first_ns;
-    out->to_ns = span->to_ns ? span->to_ns : last_ns;
+    struct store_series series;
+    gpufl_status status = store_series(store, session, &series);
+    out->from_ns = span->from_ns ? span->from_ns : series.first_ns;
+    out->to_ns = span->to_ns ? span->to_ns : series.last_ns;
     if (out->to_ns < out->from_ns) {
         out->to_ns = out->from_ns;
     }

@@ -178,6 +178,9 @@ static bool describe(struct store *store, int64_t session, const struct store_bo
     sqlite3_bind_int64(s, 9, about->start_ns);
     sqlite3_bind_int64(s, 10, about->shutdown_ns);
     store_bind_text(s, 11, about->gpus);
+    sqlite3_bind_int64(s, 12, l->digest.first_ns);
+    sqlite3_bind_int64(s, 13, l->digest.last_ns);
+    sqlite3_bind_int64(s, 14, (int64_t)l->digest.metrics);
     return store_run(s);
 }
 

@@ -172,28 +172,19 @@ gpufl_status store_tables(struct store *store, int64_t session,
     return ended(s, more ? rc : SQLITE_DONE);
 }
 
-gpufl_status store_table_range(struct store *store, int64_t session, int64_t *first_ns,
-                               int64_t *last_ns)
+gpufl_status store_series(struct store *store, int64_t session, struct store_series *out)
 {
-    sqlite3_stmt *s = store_use(store, S_TABLE_RANGE);
+    sqlite3_stmt *s = store_use(store, S_SERIES);
     sqlite3_bind_int64(s, 1, session);
     int rc = sqlite3_step(s);
-    *first_ns = rc == SQLITE_ROW ? sqlite3_column_int64(s, 0) : 0;
-    *last_ns = rc == SQLITE_ROW ? sqlite3_column_int64(s, 1) : 0;
+    *out = (struct store_series){0};
+    if (rc == SQLITE_ROW) {
+        out->first_ns = sqlite3_column_int64(s, 0);
+        out->last_ns = sqlite3_column_int64(s, 1);
+        out->metrics = (uint64_t)sqlite3_column_int64(s, 2);
+    }
     sqlite3_reset(s);
     return rc == SQLITE_ROW ? GPUFL_OK : GPUFL_ERR_IO;
-}
-
-gpufl_status store_metrics(struct store *store, int64_t session, uint64_t *metrics)
-{
-    sqlite3_stmt *s = store_use(store, S_METRICS);
-    int rc;
-    *metrics = 0;
-    sqlite3_bind_int64(s, 1, session);
-    while ((rc = sqlite3_step(s)) == SQLITE_ROW) {
-        *metrics |= (uint64_t)sqlite3_column_int64(s, 0);
-    }
-    return ended(s, rc);
 }
 
 /* The first column, copied; NULL when there is none. */

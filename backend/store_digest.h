@@ -41,13 +41,15 @@ GPUFL_MUST gpufl_status store_tables(
     struct store *store, int64_t session, enum digest_table_kind kind, int64_t from_ns,
     int64_t to_ns, bool (*visit)(void *arg, const struct digest_table *table), void *arg);
 
-/** First and last time of all tables of a session, 0 and 0 without any. */
-GPUFL_MUST gpufl_status store_table_range(struct store *store, int64_t session,
-                                          int64_t *first_ns, int64_t *last_ns);
+/** What a session's tables span. */
+struct store_series {
+    int64_t first_ns; /**< 0 = it has none */
+    int64_t last_ns;
+    uint64_t metrics; /**< bit i: it has metric i of metrics.h */
+};
 
-/** Which metrics a session has: bit i is metric i of metrics.h. */
-GPUFL_MUST gpufl_status store_metrics(struct store *store, int64_t session,
-                                      uint64_t *metrics);
+GPUFL_MUST gpufl_status store_series(struct store *store, int64_t session,
+                                     struct store_series *out);
 
 /** A name from a dictionary, the caller's; NULL when it is unknown. */
 char *store_name(struct store *store, int64_t session, enum digest_dictionary dictionary,

@@ -25,7 +25,6 @@ enum statement {
     S_BODY_DATA,
     S_DUPLICATE,
     S_DELIVERY,
-    S_METRICS,
     S_NAME,
     S_TALLY,
     S_TABLE,
@@ -33,7 +32,7 @@ enum statement {
     S_TALLIES,
     S_TALLY_SUM,
     S_TABLES,
-    S_TABLE_RANGE,
+    S_SERIES,
     S_NAME_OF,
     S_TEXT_OF,
     S_COUNT

@@ -20,7 +20,9 @@
     " last_seen_ms INTEGER NOT NULL, complete INTEGER NOT NULL DEFAULT 0,"               \
     " lines INTEGER NOT NULL DEFAULT 0, raw_bytes INTEGER NOT NULL DEFAULT 0,"           \
     " stored_bytes INTEGER NOT NULL DEFAULT 0, rejected INTEGER NOT NULL DEFAULT 0,"     \
-    " duplicates INTEGER NOT NULL DEFAULT 0);"                                           \
+    " duplicates INTEGER NOT NULL DEFAULT 0,"                                            \
+    " first_ns INTEGER NOT NULL DEFAULT 0, last_ns INTEGER NOT NULL DEFAULT 0,"          \
+    " metrics INTEGER NOT NULL DEFAULT 0);"                                              \
     "CREATE TABLE IF NOT EXISTS body(id INTEGER PRIMARY KEY,"                            \
     " session INTEGER NOT NULL REFERENCES session(id), channel TEXT NOT NULL,"           \
     " sequence INTEGER, window_id TEXT UNIQUE, crc32 INTEGER, encoding INTEGER NOT "     \
@@ -67,7 +69,10 @@ static const char *const sql[S_COUNT] = {
                    " kind = CASE WHEN kind = '' THEN ?8 ELSE kind END,"
                    " gpus = CASE WHEN gpus = '' THEN ?11 ELSE gpus END,"
                    " start_ns = CASE WHEN start_ns = 0 THEN ?9 ELSE start_ns END,"
-                   " shutdown_ns = max(shutdown_ns, ?10) WHERE id = ?1",
+                   " shutdown_ns = max(shutdown_ns, ?10),"
+                   " first_ns = CASE WHEN ?12 <> 0 AND (first_ns = 0 OR ?12 < first_ns)"
+                   " THEN ?12 ELSE first_ns END, last_ns = max(last_ns, ?13),"
+                   " metrics = metrics | ?14 WHERE id = ?1",
     [S_COMPLETE] = "UPDATE session SET complete = 1 WHERE sid = ?1",
     [S_LIST] =
         "SELECT id, sid, app, hostname, kind, start_ns, shutdown_ns, first_seen_ms,"
@@ -84,8 +89,6 @@ static const char *const sql[S_COUNT] = {
     [S_DUPLICATE] = "UPDATE session SET duplicates = duplicates + 1 WHERE sid = ?1",
     [S_DELIVERY] = "SELECT channel, ifnull(sequence, 0), lines, received_ms, newest_ns"
                    " FROM body WHERE session = ?1 ORDER BY channel, sequence",
-    [S_METRICS] = "SELECT DISTINCT metrics FROM series WHERE session = ?1"
-                  " AND kind IN (1, 2)",
     [S_NAME] = "INSERT OR IGNORE INTO name VALUES(?1, ?2, ?3, ?4)",
     [S_TALLY] = "INSERT INTO tally VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)"
                 " ON CONFLICT DO UPDATE SET count = count + ?6, total = total + ?7,"
@@ -102,8 +105,7 @@ static const char *const sql[S_COUNT] = {
     [S_TABLES] = "SELECT device, first_ns, last_ns, rows, metrics, data FROM series"
                  " WHERE session = ?1 AND kind = ?2 AND last_ns >= ?3 AND first_ns <= ?4"
                  " ORDER BY device, first_ns, id",
-    [S_TABLE_RANGE] = "SELECT ifnull(min(first_ns), 0), ifnull(max(last_ns), 0)"
-                      " FROM series WHERE session = ?1",
+    [S_SERIES] = "SELECT first_ns, last_ns, metrics FROM session WHERE id = ?1",
     [S_NAME_OF] = "SELECT text FROM name WHERE session = ?1 AND dictionary = ?2"
                   " AND id = ?3",
     [S_TEXT_OF] = "SELECT line FROM text WHERE session = ?1 AND which = ?2",

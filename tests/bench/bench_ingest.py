@@ -45,4 +45,5 @@ def main():
         measure("mixed records, 10 sessions", place, place.tree("mixed", "mixed", SIZE_MIB // 4, 10))
 
 
-main()
+if __name__ == "__main__":
+    main()
