@@ -42,11 +42,12 @@ static void listed(void *arg, const struct store_session *s)
     answer_printf(r->answer, "}");
 }
 
-int api_sessions(struct store *store, unsigned limit, struct answer *answer)
+int api_sessions(struct store *store, unsigned limit, unsigned offset,
+                 struct answer *answer)
 {
     struct rendering r = {.store = store, .answer = answer};
     answer_printf(answer, "{\"sessions\":[");
-    if (store_sessions(store, NULL, limit, listed, &r) != GPUFL_OK) {
+    if (store_sessions(store, NULL, limit, offset, listed, &r) != GPUFL_OK) {
         return 500;
     }
     answer_printf(answer, "]}\n");
@@ -76,7 +77,7 @@ static void channel(void *arg, const struct store_channel *c)
 int api_session(struct store *store, const char *session, struct answer *answer)
 {
     struct rendering r = {.store = store, .answer = answer};
-    if (store_sessions(store, session, 1, one, &r) != GPUFL_OK) {
+    if (store_sessions(store, session, 1, 0, one, &r) != GPUFL_OK) {
         return 500;
     }
     if (r.count == 0) {

@@ -7,7 +7,8 @@
 #include "backend/store.h"
 
 /** GET sessions. \return the HTTP status. */
-int api_sessions(struct store *store, unsigned limit, struct answer *answer);
+int api_sessions(struct store *store, unsigned limit, unsigned offset,
+                 struct answer *answer);
 
 /** GET sessions/{id}. \return the HTTP status. */
 int api_session(struct store *store, const char *session, struct answer *answer);

@@ -28,4 +28,8 @@ int api_memory(struct store *store, int64_t session, struct answer *answer);
 int api_hotspots(struct store *store, int64_t session, const struct api_part *part,
                  struct answer *answer);
 
+/** PC samples by source line, with its text where the session carries it. */
+int api_hotlines(struct store *store, int64_t session, const struct api_part *part,
+                 struct answer *answer);
+
 #endif

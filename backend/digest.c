@@ -120,11 +120,20 @@ static bool add_samples(struct digest *d)
     int pc = rows_column(rows, "pc_offset");
     int reason = rows_column(rows, "metric_id");
     int samples = rows_column(rows, "metric_value");
+    int file = rows_column(rows, "source_file_id");
+    int line = rows_column(rows, "source_line");
     for (size_t i = 0; i < rows->count; i++) {
         struct tally_key key = {cell_or(rows, i, function, 0), cell_or(rows, i, pc, 0),
                                 cell_or(rows, i, reason, 0), TALLY_SAMPLE};
-        if (cell_or(rows, i, kind, 0) == 0 &&
-            !tally_add(&d->tallies, &key, cell_or(rows, i, samples, 0), 0)) {
+        struct tally_key at = {.a = cell_or(rows, i, file, 0),
+                               .b = cell_or(rows, i, line, 0),
+                               .kind = TALLY_LINE};
+        int64_t count = cell_or(rows, i, samples, 0);
+        if (cell_or(rows, i, kind, 0) != 0) {
+            continue;
+        }
+        if (!tally_add(&d->tallies, &key, count, 0) ||
+            (at.a > 0 && at.b > 0 && !tally_add(&d->tallies, &at, count, 0))) {
             return false;
         }
     }
@@ -261,6 +270,7 @@ bool digest_line(struct digest *d, const char *type, const char *line, size_t le
         {"profile_sample_batch", add_samples, NULL},
         {"dictionary_update", NULL, digest_names},
         {"memset_event", NULL, digest_set},
+        {"source_file_content", NULL, digest_source},
         {"job_start", NULL, digest_start},
         {"capture_capabilities", NULL, digest_capabilities},
         {"shutdown", NULL, digest_shutdown},

@@ -23,12 +23,13 @@ enum digest_dictionary {
     NAMES_FUNCTION = 3,
     NAMES_METRIC = 4,
     NAMES_SOURCE_FILE = 5,
+    NAMES_SOURCE_TEXT = 6, /**< no dictionary: a source file's lines, by the same id */
 };
 
 struct digest_name {
     enum digest_dictionary dictionary;
     int64_t id;
-    char *text; /**< cut at 64 KiB */
+    char *text; /**< cut at 64 KiB, of a source file at 4 MiB */
 };
 
 /** What a packed table holds; the numbers stand in the database. */

@@ -8,9 +8,10 @@
 
 #include "backend/wrap.h"
 
-#define JSON_DEPTH     16
-#define NAME_BYTES_MAX 65536u
-#define TEXT_BYTES_MAX (1u << 20)
+#define JSON_DEPTH       16
+#define NAME_BYTES_MAX   65536u
+#define TEXT_BYTES_MAX   (1u << 20)
+#define SOURCE_BYTES_MAX (4u << 20)
 
 /* NULL when it is no JSON object. */
 static struct json_object *parse(const char *line, size_t len)
@@ -87,6 +88,49 @@ bool digest_names(struct digest *d, const char *line, size_t len)
     }
     json_object_put(root);
     return ok;
+}
+
+/* Its lines as one text. */
+static char *joined(struct json_object *lines)
+{
+    size_t count = json_object_array_length(lines);
+    size_t cap = 1;
+    for (size_t i = 0; i < count; i++) {
+        const char *line = json_object_get_string(json_object_array_get_idx(lines, i));
+        cap += (line ? strlen(line) : 0) + 1;
+    }
+    char *text = cap <= SOURCE_BYTES_MAX ? malloc(cap) : NULL;
+    char *at = text;
+    for (size_t i = 0; text && i < count; i++) {
+        const char *line = json_object_get_string(json_object_array_get_idx(lines, i));
+        at = stpcpy(stpcpy(at, line ? line : ""), "\n");
+    }
+    if (text) {
+        *at = '\0';
+    }
+    return text;
+}
+
+bool digest_source(struct digest *d, const char *line, size_t len)
+{
+    struct json_object *root = parse(line, len);
+    struct json_object *lines;
+    struct digest_name *name =
+        digest_grown(d->name, d->names, &d->name_cap, sizeof *name);
+    if (!name) {
+        json_object_put(root);
+        return false;
+    }
+    d->name = name;
+    if (json_object_object_get_ex(root, "lines", &lines) &&
+        json_object_is_type(lines, json_type_array)) {
+        char *text = joined(lines);
+        name[d->names] =
+            (struct digest_name){NAMES_SOURCE_TEXT, number(root, "source_file_id"), text};
+        d->names += text != NULL; /* one that is too long is not shown */
+    }
+    json_object_put(root);
+    return true;
 }
 
 bool digest_set(struct digest *d, const char *line, size_t len)

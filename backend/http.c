@@ -72,6 +72,8 @@ static const char *error_of(int status)
         return "method_not_allowed";
     case 503:
         return "busy";
+    case 507:
+        return "full";
     default:
         return "internal";
     }
@@ -136,7 +138,12 @@ static enum MHD_Result on_stream(struct http_server *server, struct MHD_Connecti
         .too_large = in->too_large,
     };
     struct answer answer = {0};
+    if (request.session &&
+        retention_is_full(server->store, &server->retention, request.session)) {
+        return http_respond_error(c, 507, "the database is full: raise --max-db-bytes");
+    }
     int status = ingest(server->store, &request, &answer);
+    retention_step(server->store, &server->retention);
     if (status == 200) {
         changes_note(&server->changes, request.session);
     }
@@ -307,6 +314,7 @@ gpufl_status http_start(const struct http_config *config, struct http_server **o
         return GPUFL_ERR_NOMEM;
     }
     server->store = config->store;
+    server->retention = config->retention;
     server->api_key = config->api_key ? strdup(config->api_key) : NULL;
     pthread_mutex_init(&server->changes.lock, NULL);
     unsigned flags =

@@ -7,6 +7,7 @@
 
 #include <gpufl/status.h>
 
+#include "backend/retention.h"
 #include "backend/store.h"
 
 struct http_server;
@@ -16,6 +17,7 @@ struct http_config {
     uint16_t port;       /**< 0 = any free one */
     const char *api_key; /**< NULL = everybody may */
     struct store *store; /**< borrowed until http_stop */
+    struct retention retention;
 };
 
 /** Starts serving on a thread of its own. On failure \p why holds one sentence. */

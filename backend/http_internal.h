@@ -16,6 +16,7 @@ struct http_server {
     struct store *store;
     char *api_key;
     struct changes changes;
+    struct retention retention;
 };
 
 /** Sends \p answer and releases it. */

@@ -48,7 +48,8 @@ static enum MHD_Result on_export(struct http_server *server, struct MHD_Connecti
     if (!channel || !layout_channel_ok(channel)) {
         return http_respond_error(c, 400, "name a channel: export?channel=device");
     }
-    if (store_sessions(server->store, session, 1, note_id, &id) != GPUFL_OK || id == 0) {
+    if (store_sessions(server->store, session, 1, 0, note_id, &id) != GPUFL_OK ||
+        id == 0) {
         return http_respond_error(c, 404, "no such session");
     }
     struct export *e;
@@ -115,6 +116,13 @@ static int on_hotspots(struct store *store, struct MHD_Connection *c, int64_t id
     return api_hotspots(store, id, &part, answer);
 }
 
+static int on_hotlines(struct store *store, struct MHD_Connection *c, int64_t id,
+                       struct answer *answer)
+{
+    struct api_part part = part_of(c);
+    return api_hotlines(store, id, &part, answer);
+}
+
 static int on_metrics(struct store *store, struct MHD_Connection *c, int64_t id,
                       struct answer *answer)
 {
@@ -142,8 +150,9 @@ static const struct {
     int (*get)(struct store *store, struct MHD_Connection *c, int64_t id,
                struct answer *answer);
 } session_parts[] = {{"kernels", on_kernels},   {"memory", on_memory},
-                     {"hotspots", on_hotspots}, {"metrics", on_metrics},
-                     {"scopes", on_scopes},     {"delivery", on_delivery}};
+                     {"hotspots", on_hotspots}, {"hotlines", on_hotlines},
+                     {"metrics", on_metrics},   {"scopes", on_scopes},
+                     {"delivery", on_delivery}};
 
 static enum MHD_Result on_session_part(struct http_server *server,
                                        struct MHD_Connection *c, const char *session,
@@ -158,7 +167,7 @@ static enum MHD_Result on_session_part(struct http_server *server,
         if (strcmp(part, session_parts[i].name) != 0) {
             continue;
         }
-        if (store_sessions(server->store, session, 1, note_id, &id) != GPUFL_OK ||
+        if (store_sessions(server->store, session, 1, 0, note_id, &id) != GPUFL_OK ||
             id == 0) {
             return http_respond_error(c, 404, "no such session");
         }
@@ -177,7 +186,8 @@ enum MHD_Result http_sessions(struct http_server *server, struct MHD_Connection 
     if (!*rest || strcmp(rest, "/") == 0) {
         unsigned limit =
             (unsigned)number_of(c, "limit", 1, SESSIONS_MAX, SESSIONS_DEFAULT);
-        int status = api_sessions(server->store, limit, &answer);
+        unsigned offset = (unsigned)number_of(c, "offset", 0, INT32_MAX, 0);
+        int status = api_sessions(server->store, limit, offset, &answer);
         return http_respond(c, status, JSON, &answer);
     }
     if (*rest != '/' || strlen(rest + 1) >= sizeof session) {

@@ -10,6 +10,9 @@
 #include "backend/address.h"
 #include "backend/http.h"
 
+#define DAYS_MAX     36500u
+#define DB_BYTES_MIN (1u << 20)
+
 static const char usage[] =
     "Usage: gpufl-backend [options]\n"
     "Stores what gpufl-agent and gpufl upload send, and shows it at "
@@ -20,6 +23,11 @@ static const char usage[] =
     "  --api-key KEY          ask every client for this key; also "
     "GPUFL_BACKEND_API_KEY,\n"
     "                         which does not show in the process list\n"
+    "  --retain-days N        delete sessions this long after their last line (0 = "
+    "never)\n"
+    "  --max-db-bytes SIZE    delete the oldest sessions beyond this, for example 20GiB "
+    "(0 =\n"
+    "                         no bound); 1 MiB or more\n"
     "  --help, --version\n"
     "\n"
     "Stop it with SIGINT or SIGTERM. Exit: 0 stopped, 1 cannot start, 2 usage.\n";
@@ -30,6 +38,7 @@ struct arguments {
     const char *db;
     const char *api_key;
     char key[1024];
+    struct retention retention;
 };
 
 static int bad(const char *what, const char *value, const char *way_out)
@@ -65,13 +74,51 @@ static int parse_listen(const char *text, struct arguments *out)
     return 0;
 }
 
+static int parse_days(const char *text, struct retention *out)
+{
+    char *end = NULL;
+    errno = 0;
+    unsigned long days = strtoul(text, &end, 10);
+    if (errno || end == text || *end || text[0] == '-' || days > DAYS_MAX) {
+        return bad("--retain-days", text, "give a number of days, 0 to 36500");
+    }
+    out->days = (unsigned)days;
+    return 0;
+}
+
+static int parse_bytes(const char *text, struct retention *out)
+{
+    static const struct {
+        const char *unit;
+        unsigned shift;
+    } units[] = {{"", 0}, {"KiB", 10}, {"MiB", 20}, {"GiB", 30}, {"TiB", 40}};
+    char *end = NULL;
+    errno = 0;
+    unsigned long long number = strtoull(text, &end, 10);
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        if (!errno && end != text && text[0] != '-' && strcmp(end, units[i].unit) == 0 &&
+            number <= UINT64_MAX >> units[i].shift) {
+            out->max_bytes = (uint64_t)number << units[i].shift;
+            if (out->max_bytes == 0 || out->max_bytes >= DB_BYTES_MIN) {
+                return 0;
+            }
+        }
+    }
+    return bad("--max-db-bytes", text, "give 1MiB or more, for example 500MiB or 20GiB");
+}
+
 /* \return -1 to go on, else the exit code. */
 static int parse_arguments(int argc, char **argv, struct arguments *out)
 {
     static const struct option options[] = {
-        {"listen", required_argument, NULL, 'l'},  {"db", required_argument, NULL, 'd'},
-        {"api-key", required_argument, NULL, 'k'}, {"help", no_argument, NULL, 'h'},
-        {"version", no_argument, NULL, 'v'},       {0},
+        {"listen", required_argument, NULL, 'l'},
+        {"db", required_argument, NULL, 'd'},
+        {"api-key", required_argument, NULL, 'k'},
+        {"help", no_argument, NULL, 'h'},
+        {"version", no_argument, NULL, 'v'},
+        {"retain-days", required_argument, NULL, 'r'},
+        {"max-db-bytes", required_argument, NULL, 'm'},
+        {0},
     };
     int rc = -1;
     for (int c; rc < 0 && (c = getopt_long(argc, argv, "h", options, NULL)) >= 0;) {
@@ -86,6 +133,12 @@ static int parse_arguments(int argc, char **argv, struct arguments *out)
             snprintf(out->key, sizeof out->key, "%s", optarg);
             memset(optarg, 'x', strlen(optarg)); /* not for everybody's ps */
             out->api_key = out->key;
+            break;
+        case 'r':
+            rc = parse_days(optarg, &out->retention) ? 2 : -1;
+            break;
+        case 'm':
+            rc = parse_bytes(optarg, &out->retention) ? 2 : -1;
             break;
         case 'h':
             fputs(usage, stdout);
@@ -134,7 +187,10 @@ int main(int argc, char **argv)
         .address = arguments.address,
         .port = arguments.port,
         .api_key = arguments.api_key && *arguments.api_key ? arguments.api_key : NULL,
-        .store = store};
+        .store = store,
+        .retention = arguments.retention};
+    while (retention_step(store, &arguments.retention)) {
+    }
     if (http_start(&config, &server, why) != GPUFL_OK) {
         fprintf(stderr, "gpufl-backend: %s\n", why);
         store_close(store);

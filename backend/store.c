@@ -244,12 +244,14 @@ static void text_column(sqlite3_stmt *s, int at, char *out, size_t size)
 }
 
 gpufl_status store_sessions(struct store *store, const char *only, unsigned limit,
+                            unsigned offset,
                             void (*visit)(void *arg, const struct store_session *session),
                             void *arg)
 {
     sqlite3_stmt *s = store_use(store, S_LIST);
     store_bind_text(s, 1, only);
     sqlite3_bind_int64(s, 2, limit);
+    sqlite3_bind_int64(s, 3, offset);
     int rc;
     while ((rc = sqlite3_step(s)) == SQLITE_ROW) {
         struct store_session row = {

@@ -85,10 +85,11 @@ GPUFL_MUST gpufl_status store_add(struct store *store, const struct store_body *
 /** Marks a session complete. \return GPUFL_OK, GPUFL_ERR_NOT_FOUND, GPUFL_ERR_IO. */
 GPUFL_MUST gpufl_status store_complete(struct store *store, const char *session);
 
-/** Visits up to \p limit sessions, newest first, or the one named \p only (NULL = all).
+/** Visits up to \p limit sessions from \p offset on, newest first, or the one named \p
+ * only (NULL = all).
  */
 GPUFL_MUST gpufl_status
-store_sessions(struct store *store, const char *only, unsigned limit,
+store_sessions(struct store *store, const char *only, unsigned limit, unsigned offset,
                void (*visit)(void *arg, const struct store_session *session), void *arg);
 
 /** Counts a batch that came again. */
@@ -99,6 +100,20 @@ GPUFL_MUST gpufl_status store_delivery(struct store *store, int64_t session,
                                        void (*visit)(void *arg,
                                                      const struct store_arrival *arrival),
                                        void *arg);
+
+/** Bytes of the database that are in use. */
+uint64_t store_bytes(struct store *store);
+
+/** The session that was heard of longest ago: id, session and last_seen_ms of \p out.
+ * \p sessions: how many there are; with 0 there is none. */
+GPUFL_MUST gpufl_status store_oldest(struct store *store, struct store_session *out,
+                                     unsigned *sessions);
+
+/** Deletes up to \p bodies bodies of a session and, once it has none, the session with
+ * all that is shown of it. Their ids are forgotten: what comes again is stored again.
+ * \return GPUFL_OK, GPUFL_ERR_IO. */
+GPUFL_MUST gpufl_status store_delete(struct store *store, int64_t session,
+                                     unsigned bodies);
 
 /** Visits the channels of a session. */
 GPUFL_MUST gpufl_status store_channels(struct store *store, int64_t session,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files that speak SQL share: store.c and store_digest.c. */
+/* What the files that speak SQL share: store*.c. */
 #ifndef GPUFL_BACKEND_STORE_INTERNAL_H
 #define GPUFL_BACKEND_STORE_INTERNAL_H
 
@@ -25,6 +25,14 @@ enum statement {
     S_BODY_DATA,
     S_DUPLICATE,
     S_DELIVERY,
+    S_OLDEST,
+    S_DELETE_BODIES,
+    S_DELETE_SERIES,
+    S_DELETE_TALLIES,
+    S_DELETE_NAMES,
+    S_DELETE_TEXTS,
+    S_DELETE_SESSION,
+    S_BYTES,
     S_NAME,
     S_TALLY,
     S_TABLE,

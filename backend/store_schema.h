@@ -29,6 +29,7 @@
     "NULL,"                                                                              \
     " lines INTEGER NOT NULL, raw_bytes INTEGER NOT NULL, received_ms INTEGER NOT NULL," \
     " newest_ns INTEGER NOT NULL, data BLOB NOT NULL);"                                  \
+    "CREATE INDEX IF NOT EXISTS session_seen ON session(last_seen_ms);"                  \
     "CREATE UNIQUE INDEX IF NOT EXISTS body_order ON body(session, channel, sequence);"  \
     "CREATE TABLE IF NOT EXISTS name(session INTEGER NOT NULL, dictionary INTEGER NOT "  \
     "NULL,"                                                                              \
@@ -79,7 +80,7 @@ static const char *const sql[S_COUNT] = {
         " last_seen_ms, complete, lines, raw_bytes, stored_bytes, rejected, gpus,"
         " duplicates"
         " FROM session WHERE ?1 IS NULL OR sid = ?1"
-        " ORDER BY start_ns DESC, id DESC LIMIT ?2",
+        " ORDER BY start_ns DESC, id DESC LIMIT ?2 OFFSET ?3",
     [S_CHANNELS] = "SELECT channel, sum(lines), sum(raw_bytes), count(*),"
                    " ifnull(min(sequence), 0), ifnull(max(sequence), 0) FROM body"
                    " WHERE session = ?1 GROUP BY channel ORDER BY channel",
@@ -89,6 +90,17 @@ static const char *const sql[S_COUNT] = {
     [S_DUPLICATE] = "UPDATE session SET duplicates = duplicates + 1 WHERE sid = ?1",
     [S_DELIVERY] = "SELECT channel, ifnull(sequence, 0), lines, received_ms, newest_ns"
                    " FROM body WHERE session = ?1 ORDER BY channel, sequence",
+    [S_OLDEST] = "SELECT id, sid, last_seen_ms, (SELECT count(*) FROM session)"
+                 " FROM session ORDER BY last_seen_ms, id LIMIT 1",
+    [S_DELETE_BODIES] = "DELETE FROM body WHERE id IN (SELECT id FROM body"
+                        " WHERE session = ?1 ORDER BY channel, sequence LIMIT ?2)",
+    [S_DELETE_SERIES] = "DELETE FROM series WHERE session = ?1",
+    [S_DELETE_TALLIES] = "DELETE FROM tally WHERE session = ?1",
+    [S_DELETE_NAMES] = "DELETE FROM name WHERE session = ?1",
+    [S_DELETE_TEXTS] = "DELETE FROM text WHERE session = ?1",
+    [S_DELETE_SESSION] = "DELETE FROM session WHERE id = ?1",
+    [S_BYTES] = "SELECT (page_count - freelist_count) * page_size"
+                " FROM pragma_page_count(), pragma_freelist_count(), pragma_page_size()",
     [S_NAME] = "INSERT OR IGNORE INTO name VALUES(?1, ?2, ?3, ?4)",
     [S_TALLY] = "INSERT INTO tally VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)"
                 " ON CONFLICT DO UPDATE SET count = count + ?6, total = total + ?7,"

@@ -16,6 +16,7 @@ enum tally_kind {
     TALLY_MEMORY = 5, /**< a = memory_op, b = memory_kind; bytes */
     TALLY_SAMPLE = 6, /**< a = function_dict id, b = pc_offset, c = metric_dict id of the
                            stall reason; value = samples */
+    TALLY_LINE = 7,   /**< a = source_file_dict id, b = line; value = samples */
 };
 
 struct tally_key {

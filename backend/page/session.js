@@ -49,6 +49,13 @@ const hotspotColumns = [
   { title: 'Stalled for', class: 'name', cell: r => r.reasons.slice(0, 4)
     .map(x => `${x.reason || 'unknown'} ${percent(x.samples / r.samples)}`).join(', ') },
 ];
+const lineColumns = [
+  { title: 'Line', class: 'name', cell: r => name(`${r.file}:${r.line}`) },
+  { title: 'Samples', number: true, cell: r => count(r.samples) },
+  { title: 'Share', cell: r => bar(r.share) },
+  { title: 'Source', class: 'name', cell: r => r.text === null
+    ? element('span', { class: 'dim' }, 'not in the session') : element('code', {}, r.text) },
+];
 const channelColumns = [
   { title: 'Channel', cell: r => r.channel },
   { title: 'Batches', number: true, cell: r => count(r.bodies) },
@@ -62,6 +69,17 @@ const latencyColumns = [
   { title: 'Batches', number: true, cell: r => count(r.bodies) },
 ];
 
+// Devices as job_start names them, with what was known of them then.
+function inventory(start) {
+  const fixed = new Map((start.gpu_static_devices || []).map(d => [d.uuid, d]));
+  return (start.devices || []).map(device => {
+    const more = fixed.get(device.uuid) || {};
+    const known = [device.total_mib && `${count(device.total_mib)} MiB`, more.architecture,
+      more.multi_processor_count && `${more.multi_processor_count} SMs`, device.uuid];
+    return `GPU ${device.id}: ${[device.name, ...known].filter(Boolean).join(', ')}`;
+  });
+}
+
 function facts(session) {
   const [text, kind] = state(session);
   const start = session.job_start || {};
@@ -70,7 +88,9 @@ function facts(session) {
   add('State', element('span', { class: kind }, text));
   add('Session', session.session_id);
   add('Host', name([session.hostname, start.ip_addr].filter(Boolean).join(', ')));
-  add('GPUs', session.gpus ? name(session.gpus) : 'none seen');
+  const devices = inventory(start);
+  for (const device of devices.length ? devices : ['none seen']) add('GPUs', name(device));
+  if (start.host?.ram_total_mib) add('Memory', `${count(start.host.ram_total_mib)} MiB`);
   add('Kind', [session.session_kind, start.profiling_engine].filter(Boolean).join(', ') || 'unknown');
   add('Started', time(session.start_ns));
   add('Lines', `${count(session.lines)}, ${bytes(session.raw_bytes)}, stored in ${bytes(session.stored_bytes)}`);
@@ -106,6 +126,7 @@ export function sessionView(root, id) {
   const syncs = section('Synchronisation', syncColumns);
   const allocations = section('Allocations', allocationColumns);
   const hotspots = section('Hotspots', hotspotColumns);
+  const lines = section('Hot lines', lineColumns);
   const channels = section('Delivery', channelColumns);
   const latency = section('From record to store', latencyColumns);
   let range = {};
@@ -129,12 +150,13 @@ export function sessionView(root, id) {
   }
 
   async function loadTables() {
-    const [memory, samples, delivery] = await Promise.all(['memory', 'hotspots', 'delivery']
+    const [memory, samples, hot, delivery] = await Promise.all(['memory', 'hotspots', 'hotlines', 'delivery']
       .map(part => get(`sessions/${id}/${part}`)));
     copies.show([...memory.copies, ...memory.sets]);
     syncs.show(memory.synchronisation);
     allocations.show(memory.allocations);
     hotspots.show(samples.rows);
+    lines.show(hot.rows);
     channels.show(delivery.channels);
     latency.show(delivery.latency.filter(l => l.bodies));
   }
@@ -153,7 +175,7 @@ export function sessionView(root, id) {
   }
 
   all.hidden = true;
-  root.replaceChildren(top, all, lane.node, grid, kernels.node, hotspots.node, copies.node, syncs.node,
+  root.replaceChildren(top, all, lane.node, grid, kernels.node, hotspots.node, lines.node, copies.node, syncs.node,
     allocations.node, channels.node, latency.node);
   return { title: id, load, changed: changed => changed === null || changed === id ? load() : null };
 }

@@ -3,6 +3,7 @@
 import gzip
 import http.client
 import json
+import os
 import sqlite3
 import sys
 import uuid
@@ -165,10 +166,80 @@ def the_page_may_run_nothing_but_itself(place):
         equal(post(backend, b"", path=path, method="GET")[0], 404, path)
 
 
+def _random_body(session, n):
+    """About 200 KB that no codec makes smaller."""
+    return json.dumps({"type": "x", "session_id": session, "n": n, "noise": os.urandom(100_000).hex()},
+                      separators=(",", ":")).encode() + b"\n"
+
+
+def _listed(backend):
+    return [s["session_id"] for s in json.loads(backend.get("/api/v1/sessions"))["sessions"]]
+
+
+def the_oldest_sessions_go_when_the_database_is_full(place):
+    backend = lib.Backend(place, "--api-key", lib.KEY, "--max-db-bytes", "3MiB")
+    sessions = [f"{n:08d}-1111-4111-8111-111111111111" for n in range(12)]
+    for session in sessions:
+        for n in range(4):
+            equal(post(backend, _random_body(session, n), session=session)[0], 200, "stored")
+    kept = sorted(_listed(backend))
+    check(1 <= len(kept) <= 4, f"{len(kept)} sessions of 0.8 MB are kept")
+    equal(kept, sessions[-len(kept):], "the newest")
+    size = (place.path / "backend.db").stat().st_size
+    check(size < 6 << 20, f"{size} bytes")
+    backend.kill()
+    backend.start()
+    equal(sorted(_listed(backend)), kept, "after a restart")
+
+
+def a_session_that_fills_the_database_waits(place):
+    backend = lib.Backend(place, "--api-key", lib.KEY, "--max-db-bytes", "1MiB")
+    status = 200
+    for n in range(20):
+        status, answer = post(backend, _random_body(SESSION, n))
+        if status != 200:
+            break
+    equal((status, "--max-db-bytes" in answer["message"]), (507, True), "it is full")
+    equal(_listed(backend), [SESSION], "nothing of it went")
+    other = "00000002-1111-4111-8111-111111111111"
+    equal(post(backend, _random_body(other, 1), session=other)[0], 200, "another one makes room")
+    for n in range(3):
+        post(backend, line(n, other), session=other)
+    equal(_listed(backend), [other], "by the oldest")
+
+
+def sessions_are_listed_page_by_page(place):
+    backend = _start(place)
+    sessions = [f"{n:08d}-1111-4111-8111-111111111111" for n in range(25)]
+    for session in sessions:
+        post(backend, line(1, session), session=session)
+    pages = [json.loads(backend.get(f"/api/v1/sessions?limit=10&offset={offset}"))["sessions"]
+             for offset in (0, 10, 20, 30)]
+    equal([len(page) for page in pages], [10, 10, 5, 0], "pages")
+    equal([s["session_id"] for page in pages for s in page], sessions[::-1], "the newest first")
+
+
+def old_sessions_go_after_their_days(place):
+    backend = lib.Backend(place, "--api-key", lib.KEY, "--retain-days", "7")
+    other = "00000002-1111-4111-8111-111111111111"
+    for n in range(100):
+        equal(post(backend, line(n))[0], 200, "stored")
+    equal(post(backend, line(1, other), session=other)[0], 200, "stored")
+    backend.kill()
+    with sqlite3.connect(place.path / "backend.db") as db:
+        db.execute("UPDATE session SET last_seen_ms = last_seen_ms - 8 * 86400000 WHERE sid = ?", (SESSION,))
+    backend.start()
+    equal(_listed(backend), [other], "sessions")
+    with sqlite3.connect(place.path / "backend.db") as db:
+        equal(db.execute("SELECT count(*) FROM body").fetchone(), (1,), "bodies")
+
+
 def wrong_use_is_told(place):
     for args, word in ((("--listen", "nowhere"), "ADDRESS:PORT"), (("--listen", "x:1"), "x"),
                        (("--db", "/nonexistent/x.db", "--listen", "127.0.0.1:0"), "/nonexistent"),
-                       (("--nonsense",), "--help"), (("extra",), "extra")):
+                       (("--nonsense",), "--help"), (("--retain-days", "-1"), "days"),
+                       (("--max-db-bytes", "5"), "1MiB"), (("--max-db-bytes", "2X"), "2X"),
+                       (("--retain-days", "x"), "x"), (("extra",), "extra")):
         done = place.run("gpufl-backend", *args)
         check(done.returncode in (1, 2) and word in done.stderr, f"{args}: {done.stderr}")
     other = place.path / "other.db"

@@ -123,7 +123,8 @@ def _shown(client):
         _batch("memory_alloc_event_batch", ["dt_ns", "memory_op", "memory_kind", "bytes"],
                [[0, 1, 3, 64]]),
         _batch("profile_sample_batch", ["dt_ns", "function_id", "metric_id", "metric_value",
-                                        "sample_kind"], [[0, 1, 2, 7, 0]]),
+                                        "sample_kind", "source_file_id", "source_line"],
+               [[0, 1, 2, 7, 0, 1, 3]]),
         _batch("device_metric_batch", ["dt_ns", "device_id", "gpu_util"], [[0, 0, 50]]),
         _batch("scope_event_batch", ["dt_ns", "scope_instance_id", "name_id", "event_type", "depth"],
                [[0, 1, 1, 0, 0], [5, 2, 1, 0, 1], [9, 2, 1, 1, 1]])))
@@ -131,7 +132,7 @@ def _shown(client):
                          "bytes": 8}, separators=(",", ":")).encode() + b"\n"
     equal(client.ask("post", "/events/stream", body + memset, X_GpuFlight_Session_Id=SESSION)[0], 200,
           "rows")
-    for part in ("kernels", "memory", "hotspots", "metrics", "scopes", "delivery"):
+    for part in ("kernels", "memory", "hotspots", "hotlines", "metrics", "scopes", "delivery"):
         path = "/sessions/{session_id}/" + part
         status, data = client.ask("get", path, query="?limit=1&points=10")
         equal(status, 200, part)

@@ -72,6 +72,11 @@ class Browser:
         self._do("POST", "/actions", {"actions": [
             {"type": "pointer", "id": "mouse", "parameters": {"pointerType": "mouse"}, "actions": move}]})
 
+    def key(self, key):
+        """Presses and releases one; codes: https://www.w3.org/TR/webdriver2/#keyboard-actions."""
+        self._do("POST", "/actions", {"actions": [{"type": "key", "id": "keys", "actions": [
+            {"type": "keyDown", "value": key}, {"type": "keyUp", "value": key}]}]})
+
     def screenshot(self, path):
         path.write_bytes(base64.b64decode(self._do("GET", "/screenshot")))
 

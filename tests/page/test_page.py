@@ -2,17 +2,20 @@
 """The page in a real browser: what it shows equals the files, moves by itself, and takes every
 name from a session as text. Usage: test_page.py BUILD_DIR."""
 import collections
+import http.client
+import http.server
 import json
 import pathlib
 import re
 import sys
+import threading
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "e2e"))
 import lib  # noqa: E402
 from browser import Browser  # noqa: E402
 from lib import check, equal, until  # noqa: E402
 from test_backend import SESSION, post  # noqa: E402
-from test_dashboard import BASE, _line, _metrics, _names, _rows  # noqa: E402
+from test_dashboard import BASE, COPIES, _line, _metrics, _names, _records, _rows  # noqa: E402
 
 SCRIPTS_MAX_BYTES = 300 << 10
 HOSTILE = ["<img src=x onerror=\"document.title='taken'\">", "\"'&</td></table><script>alert(1)</script>",
@@ -103,6 +106,89 @@ def the_kernel_table_is_that_of_the_files(place):
                     check(abs(_shown_ns(text) - ns) <= 0.006 * ns + 1, f"{name}: {text} for {ns} ns")
                 part = 100 * sum(of) / sum(map(sum, durations.values()))
                 check(abs(float(share.split()[0]) - part) <= 0.051, f"{name}: {share} for {part}")
+
+
+def memory_and_hotspots_are_those_of_the_files(place):
+    with _Page(place) as page:
+        sessions = lib.copy_samples(place)
+        lib.upload(place, page.backend.url, "--all-sessions")
+        sampled = copied = waited = 0
+        for session in sessions:
+            page.open(f"#/s/{session.name}")
+            page.see("Kernels")
+            copies = collections.Counter()
+            for _, row in _rows(session, "device", "memcpy_event_batch"):
+                copies[COPIES[row["copy_kind"]]] += 1
+            equal({row[0]: int(row[1].replace(",", "")) for row in page.table("Copies")}, dict(copies), "copies")
+            syncs = [row["duration_ns"] for _, row in _rows(session, "scope", "synchronization_event_batch")]
+            equal(sum(int(row[1].replace(",", "")) for row in page.table("Waits for")), len(syncs), "syncs")
+            functions = _names(session, "scope", "function_dict")
+            samples = collections.Counter()
+            for _, row in _rows(session, "scope", "profile_sample_batch"):
+                if row["sample_kind"] == 0:
+                    samples[functions[row["function_id"]]] += row["metric_value"]
+            equal({row[0]: int(row[1].replace(",", "")) for row in page.table("Function")}, dict(samples),
+                  "hotspots")
+            channels = {row[0]: int(row[2].replace(",", "")) for row in page.table("Channel")}
+            for channel, lines in channels.items():
+                equal(lines, sum(1 for _ in _records(session, channel)), f"lines of {channel}")
+            sampled, copied, waited = sampled + len(samples), copied + len(copies), waited + len(syncs)
+        check(sampled and copied and waited, "the sessions lack something")
+
+
+class _Proxy(http.server.BaseHTTPRequestHandler):
+    """Puts the backend below /gpu/flight/."""
+    prefix = "/gpu/flight"
+
+    def do_GET(self):
+        connection = http.client.HTTPConnection("127.0.0.1", self.server.backend.port)
+        connection.request("GET", self.path.removeprefix(self.prefix)
+                           if self.path.startswith(self.prefix + "/") else "/nowhere")
+        reply = connection.getresponse()
+        self.send_response(reply.status)
+        for header in ("Content-Type", "Content-Security-Policy"):
+            if reply.headers[header]:
+                self.send_header(header, reply.headers[header])
+        self.end_headers()
+        try:
+            while data := reply.read1(65536):
+                self.wfile.write(data)
+        except (OSError, http.client.HTTPException):
+            pass
+
+    def log_message(self, *_):
+        pass
+
+
+def below_a_prefix_of_a_proxy_all_is_found(place):
+    with _Page(place) as page, http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Proxy) as proxy:
+        proxy.backend = page.backend
+        proxy.daemon_threads = True
+        threading.Thread(target=proxy.serve_forever, daemon=True).start()
+        _metrics(page.backend, 100, 2)
+        front = f"http://127.0.0.1:{proxy.server_port}{_Proxy.prefix}/"
+        page.browser.go(front)
+        until(lambda: page.table("State"), "the list")
+        page.see("live", "#link")
+        page.browser.run("document.querySelector('td a').click()")
+        page.see("GPU utilisation")
+        _metrics(page.backend, 200, 2)  # it is told, through the proxy
+        until(lambda: "\n30, " in page.browser.text("dl"), "it moves")
+        equal([url for url in page.asked() if not url.startswith(front)], [], "what was asked elsewhere")
+        proxy.shutdown()
+
+
+def keys_alone_reach_a_session(place):
+    with _Page(place) as page:
+        _metrics(page.backend, 100, 1)
+        page.open()
+        until(lambda: page.table("State"), "the list")
+        for _ in range(10):
+            page.browser.key("\ue004")  # Tab
+            if page.browser.run("return document.activeElement.closest('td') !== null"):
+                break
+        page.browser.key("\ue007")  # Enter
+        page.see("GPU utilisation")
 
 
 def names_are_shown_as_text(place):

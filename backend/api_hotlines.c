@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/api_tables.h"
+#include "backend/store_digest.h"
+
+#define SHOWN_BYTES 400u
+
+struct hotlines {
+    struct store *store;
+    int64_t session;
+    struct answer *answer;
+    unsigned count;
+    double total;
+    int64_t file; /* whose text is in `text`; 0 = none */
+    char *text;
+};
+
+/* Line \p number of the text, from 1, as a string of its own; NULL = it has none. */
+static char *line_of(const char *text, int64_t number)
+{
+    for (; text && number > 1; number--) {
+        text = strchr(text, '\n');
+        text = text ? text + 1 : NULL;
+    }
+    size_t len = text ? strcspn(text, "\n") : 0;
+    return text && *text ? strndup(text, len < SHOWN_BYTES ? len : SHOWN_BYTES) : NULL;
+}
+
+static void hotline(void *arg, const struct store_tally *row)
+{
+    struct hotlines *h = arg;
+    const struct tally *t = &row->tally;
+    if (t->key.a != h->file) {
+        free(h->text);
+        h->text = store_name(h->store, h->session, NAMES_SOURCE_TEXT, t->key.a);
+        h->file = t->key.a;
+    }
+    char *line = line_of(h->text, t->key.b);
+    answer_printf(h->answer, "%s{\"file\":", h->count++ ? "," : "");
+    answer_json(h->answer, row->name);
+    answer_printf(h->answer,
+                  ",\"line\":%" PRId64 ",\"samples\":%" PRId64
+                  ",\"share\":%.6f,\"text\":",
+                  t->key.b, t->total, h->total > 0 ? (double)t->total / h->total : 0.0);
+    if (line) {
+        answer_json(h->answer, line);
+    } else {
+        answer_printf(h->answer, "null");
+    }
+    answer_printf(h->answer, "}");
+    free(line);
+}
+
+int api_hotlines(struct store *store, int64_t session, const struct api_part *part,
+                 struct answer *answer)
+{
+    struct store_tally_sum sum;
+    struct store_tally_query query = {TALLY_LINE, NAMES_SOURCE_FILE, part->limit,
+                                      part->offset};
+    if (store_tally_sum(store, session, TALLY_LINE, &sum) != GPUFL_OK) {
+        return 500;
+    }
+    struct hotlines h = {
+        .store = store, .session = session, .answer = answer, .total = (double)sum.total};
+    answer_printf(answer, "{\"lines\":%" PRIu64 ",\"samples\":%" PRId64 ",\"rows\":[",
+                  sum.keys, sum.total);
+    gpufl_status status = store_tallies(store, session, &query, hotline, &h);
+    answer_printf(answer, "]}\n");
+    free(h.text);
+    return status == GPUFL_OK ? 200 : 500;
+}
