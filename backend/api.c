@@ -28,10 +28,10 @@ static void session_fields(struct answer *a, const struct store_session *s)
                   ",\"first_seen_ms\":%" PRId64 ",\"last_seen_ms\":%" PRId64
                   ",\"complete\":%s,\"lines\":%" PRIu64 ",\"raw_bytes\":%" PRIu64
                   ",\"stored_bytes\":%" PRIu64 ",\"rejected\":%" PRIu64
-                  ",\"duplicates\":%" PRIu64,
+                  ",\"duplicates\":%" PRIu64 ",\"missing\":%" PRIu64,
                   s->start_ns, s->shutdown_ns, s->first_seen_ms, s->last_seen_ms,
                   s->complete ? "true" : "false", s->lines, s->raw_bytes, s->stored_bytes,
-                  s->rejected, s->duplicates);
+                  s->rejected, s->duplicates, s->missing);
 }
 
 static void listed(void *arg, const struct store_session *s)

@@ -162,6 +162,17 @@ static bool insert_body(struct store *store, int64_t session, const struct store
     return store_run(s);
 }
 
+static bool count_body(struct store *store, int64_t session, const struct store_body *b)
+{
+    sqlite3_stmt *s = store_use(store, S_CHANNEL);
+    sqlite3_bind_int64(s, 1, session);
+    store_bind_text(s, 2, b->channel);
+    sqlite3_bind_int64(s, 3, (int64_t)b->lines->accepted);
+    sqlite3_bind_int64(s, 4, (int64_t)b->raw_len);
+    sqlite3_bind_int64(s, 5, b->window_id ? b->sequence : 0);
+    return store_run(s);
+}
+
 static bool describe(struct store *store, int64_t session, const struct store_body *b)
 {
     const struct lines *l = b->lines;
@@ -191,6 +202,7 @@ gpufl_status store_add(struct store *store, const struct store_body *body)
     }
     int64_t session = touch_session(store, body->session);
     bool ok = session && insert_body(store, session, body) &&
+              count_body(store, session, body) &&
               store_digest(store, session, &body->lines->digest) &&
               describe(store, session, body) && store_run(store_use(store, S_COMMIT));
     if (!ok) {
@@ -266,6 +278,7 @@ gpufl_status store_sessions(struct store *store, const char *only, unsigned limi
             .stored_bytes = (uint64_t)sqlite3_column_int64(s, 12),
             .rejected = (uint64_t)sqlite3_column_int64(s, 13),
             .duplicates = (uint64_t)sqlite3_column_int64(s, 15),
+            .missing = (uint64_t)sqlite3_column_int64(s, 16),
         };
         text_column(s, 1, row.session, sizeof row.session);
         text_column(s, 2, row.app, sizeof row.app);

@@ -50,6 +50,7 @@ struct store_session {
     bool complete;
     uint64_t lines, raw_bytes, stored_bytes, rejected;
     uint64_t duplicates; /**< batches that came again and were not stored again */
+    uint64_t missing;    /**< numbers of batches below the last that did not come */
 };
 
 /** One channel of a session. */

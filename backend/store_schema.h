@@ -31,6 +31,10 @@
     " newest_ns INTEGER NOT NULL, data BLOB NOT NULL);"                                  \
     "CREATE INDEX IF NOT EXISTS session_seen ON session(last_seen_ms);"                  \
     "CREATE UNIQUE INDEX IF NOT EXISTS body_order ON body(session, channel, sequence);"  \
+    "CREATE TABLE IF NOT EXISTS channel(session INTEGER NOT NULL, name TEXT NOT NULL,"   \
+    " lines INTEGER NOT NULL, raw_bytes INTEGER NOT NULL, bodies INTEGER NOT NULL,"      \
+    " numbered INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL,"         \
+    " PRIMARY KEY(session, name)) WITHOUT ROWID;"                                        \
     "CREATE TABLE IF NOT EXISTS name(session INTEGER NOT NULL, dictionary INTEGER NOT "  \
     "NULL,"                                                                              \
     " id INTEGER NOT NULL, text TEXT NOT NULL,"                                          \
@@ -45,7 +49,8 @@
     " kind INTEGER NOT NULL, device INTEGER NOT NULL, first_ns INTEGER NOT NULL,"        \
     " last_ns INTEGER NOT NULL, rows INTEGER NOT NULL, metrics INTEGER NOT NULL,"        \
     " data BLOB NOT NULL);"                                                              \
-    "CREATE INDEX IF NOT EXISTS series_time ON series(session, kind, device, first_ns);" \
+    "CREATE INDEX IF NOT EXISTS series_time ON series(session, kind, device, first_ns,"  \
+    " last_ns);"                                                                         \
     "CREATE TABLE IF NOT EXISTS text(session INTEGER NOT NULL, which INTEGER NOT NULL,"  \
     " line TEXT NOT NULL, PRIMARY KEY(session, which)) WITHOUT ROWID;"
 
@@ -78,12 +83,17 @@ static const char *const sql[S_COUNT] = {
     [S_LIST] =
         "SELECT id, sid, app, hostname, kind, start_ns, shutdown_ns, first_seen_ms,"
         " last_seen_ms, complete, lines, raw_bytes, stored_bytes, rejected, gpus,"
-        " duplicates"
+        " duplicates, (SELECT ifnull(sum(last - numbered), 0) FROM channel"
+        " WHERE channel.session = session.id)"
         " FROM session WHERE ?1 IS NULL OR sid = ?1"
         " ORDER BY start_ns DESC, id DESC LIMIT ?2 OFFSET ?3",
-    [S_CHANNELS] = "SELECT channel, sum(lines), sum(raw_bytes), count(*),"
-                   " ifnull(min(sequence), 0), ifnull(max(sequence), 0) FROM body"
-                   " WHERE session = ?1 GROUP BY channel ORDER BY channel",
+    [S_CHANNELS] = "SELECT name, lines, raw_bytes, bodies, first, last FROM channel"
+                   " WHERE session = ?1 ORDER BY name",
+    [S_CHANNEL] = "INSERT INTO channel VALUES(?1, ?2, ?3, ?4, 1, ?5 > 0, ?5, ?5)"
+                  " ON CONFLICT DO UPDATE SET lines = lines + ?3,"
+                  " raw_bytes = raw_bytes + ?4, bodies = bodies + 1,"
+                  " numbered = numbered + (?5 > 0), first = CASE WHEN first = 0 OR"
+                  " (?5 > 0 AND ?5 < first) THEN ?5 ELSE first END, last = max(last, ?5)",
     [S_BODIES] = "SELECT id FROM body WHERE session = ?1 AND channel = ?2"
                  " ORDER BY sequence IS NULL, sequence, id",
     [S_BODY_DATA] = "SELECT encoding, data FROM body WHERE id = ?1",
@@ -97,6 +107,7 @@ static const char *const sql[S_COUNT] = {
     [S_DELETE_SERIES] = "DELETE FROM series WHERE session = ?1",
     [S_DELETE_TALLIES] = "DELETE FROM tally WHERE session = ?1",
     [S_DELETE_NAMES] = "DELETE FROM name WHERE session = ?1",
+    [S_DELETE_CHANNELS] = "DELETE FROM channel WHERE session = ?1",
     [S_DELETE_TEXTS] = "DELETE FROM text WHERE session = ?1",
     [S_DELETE_SESSION] = "DELETE FROM session WHERE id = ?1",
     [S_BYTES] = "SELECT (page_count - freelist_count) * page_size"

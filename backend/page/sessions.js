@@ -5,10 +5,12 @@ import { bytes, count, duration, element, name, table, time } from './format.js'
 
 const LIVE_MS = 15000;
 
+// What the sender quarantined or lost, and why, it alone knows: gpufl status on its node tells.
 export function state(session) {
   if (session.complete) return ['complete', 'dim'];
   if (Date.now() - session.last_seen_ms < LIVE_MS) return ['live', 'live'];
-  return session.shutdown_ns ? ['ended, not reported complete', 'dim']
+  if (session.missing) return [`gap: ${count(session.missing)} batches did not come`, 'bad'];
+  return session.shutdown_ns ? ['ended, not reported complete: see gpufl status on its node', 'bad']
     : ['silent: crashed, or cut off', 'bad'];
 }
 
@@ -43,7 +45,7 @@ export function sessionsView(root) {
   const search = element('input', { type: 'search', placeholder: 'app, host, GPU or id',
     'aria-label': 'Search sessions', oninput: draw });
   const filter = element('select', { 'aria-label': 'State', onchange: draw },
-    ...[['', 'all'], ['live', 'live'], ['complete', 'complete'], ['ended', 'ended'], ['silent', 'silent']]
+    ...[['', 'all'], ['live', 'live'], ['complete', 'complete'], ['gap', 'gap'], ['ended', 'ended'], ['silent', 'silent']]
       .map(([value, text]) => element('option', { value }, text)));
 
   function draw() {

@@ -121,7 +121,9 @@ def main():
         connection = http.client.HTTPConnection(url.removeprefix("http://"))
         for number, (what, fill, parts) in enumerate((
                 (f"{ROWS} kernel rows", kernels, ("", "/kernels", "/delivery")),
-                ("4 h of metrics, 8 GPUs", metrics, ("", "/metrics?points=1200")),
+                ("4 h of metrics, 8 GPUs", metrics, (
+                    "", "/metrics?points=1200", f"/metrics?points=1200&from_ns={BASE + 3600 * 10**9}"
+                    f"&to_ns={BASE + 4200 * 10**9}")),
                 (f"{ROWS // 10} scopes", scopes, ("", "/scopes?points=1200")))):
             session = SESSION.format(number)
             fill(connection, session)

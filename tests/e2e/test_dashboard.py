@@ -330,7 +330,14 @@ def what_is_missing_of_a_channel_is_shown(place):
     equal(shown["channels"], [{"channel": "device", "gaps": [[2, 2], [5, 8]], "bodies": 4, "lines": 4,
                                "first_sequence": 1, "last_sequence": 9, "missing": 5}], "channels")
     equal(sum(entry["bodies"] for entry in shown["latency"]), 4, "latencies")
-    equal(_ask(backend, SESSION)[1]["duplicates"], 3, "what came again")
+    about = _ask(backend, SESSION)[1]
+    equal((about["duplicates"], about["missing"]), (3, 5), "what came again, and what did not")
+    equal([(c["bodies"], c["first_sequence"], c["last_sequence"]) for c in about["channels"]], [(4, 1, 9)],
+          "channels")
+    body = _line("kernel_event_batch", BASE, ["dt_ns"], [[0]])
+    equal(post(backend, body, window=(str(uuid.uuid4()), "device", 2))[0], 200, "one of them")
+    equal(post(backend, body)[0], 200, "one without a number")
+    equal(_ask(backend, SESSION)[1]["missing"], 4, "four are left")
 
 
 def a_session_tells_of_itself(place):
