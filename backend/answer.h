@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A growable answer, with the two escapings that the backend needs. */
+/* A growable answer, with the escaping that the backend needs. */
 #ifndef GPUFL_BACKEND_ANSWER_H
 #define GPUFL_BACKEND_ANSWER_H
 
@@ -16,9 +16,10 @@ struct answer {
 
 __attribute__((format(printf, 2, 3))) void answer_printf(struct answer *answer,
                                                          const char *format, ...);
-/** \p text as a quoted JSON string. */
+/** \p text as a quoted JSON string; bytes that are no UTF-8 become U+FFFD. */
 void answer_json(struct answer *answer, const char *text);
-/** \p text as HTML: data, never markup. */
-void answer_html(struct answer *answer, const char *text);
+
+/** \p text as it is, but for bytes that are no UTF-8: they become U+FFFD. */
+void answer_text(struct answer *answer, const char *text);
 
 #endif

@@ -16,7 +16,8 @@ static void print_text(struct store *store, int64_t session, struct answer *answ
                        const char *key, enum digest_text which)
 {
     char *text = store_text(store, session, which);
-    answer_printf(answer, ",\"%s\":%s", key, text ? text : "null");
+    answer_printf(answer, ",\"%s\":", key);
+    answer_text(answer, text ? text : "null");
     free(text);
 }
 

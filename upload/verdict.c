@@ -42,12 +42,3 @@ enum verdict verdict_of(const struct verdict_case *c)
         return c->status >= 500 ? VERDICT_RETRY : VERDICT_HOLD_ORIGIN;
     }
 }
-
-const char *verdict_name(enum verdict verdict)
-{
-    static const char *const name[] = {
-        "acked", "retry",      "hold_origin",   "hold_session",
-        "split", "quarantine", "refused_final", "plain_codec",
-    };
-    return name[verdict];
-}

@@ -31,7 +31,4 @@ struct verdict_case {
 /** The verdict; defined for every status. */
 enum verdict verdict_of(const struct verdict_case *c);
 
-/** A word for logs. */
-const char *verdict_name(enum verdict verdict);
-
 #endif

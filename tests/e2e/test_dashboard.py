@@ -229,6 +229,19 @@ def names_are_data(place):
     equal(shown[:-1], hostile[:-1], "names come back as they were")
 
 
+def bytes_that_are_no_text_leave_the_answers_json(place):
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    bad = b"a\xffb\xc3(\xed\xa0\x80\xf0\x9f\x92\xa9\xe2\x82"
+    body = b'{"type":"job_start","session_id":"' + SESSION.encode() + b'","app":"' + bad + b'"}\n'
+    body += b'{"type":"dictionary_update","session_id":"' + SESSION.encode() + b'","kernel_dict":{"1":"' + bad + b'"}}\n'
+    body += _line("kernel_event_batch", BASE, ["dt_ns", "kernel_id", "duration_ns"], [[0, 1, 5]])
+    equal(post(backend, body)[0], 200, "stored")
+    shown = "a\ufffdb\ufffd(\ufffd\ufffd\ufffd\U0001f4a9\ufffd\ufffd"
+    about = _ask(backend, SESSION)[1]
+    equal((about["app"], about["job_start"]["app"]), (shown, shown), "the session")
+    equal(_get(backend, SESSION, "kernels")["rows"][0]["name"], shown, "a kernel")
+
+
 def a_restart_changes_nothing(place):
     backend, sessions = _real_sessions(place)
     parts = ("kernels", "memory", "hotspots", "scopes")
