@@ -124,9 +124,9 @@ static void write_files(struct root *root)
     struct text complete = {0};
     struct text open = {0};
     if (root->shelf.changed) {
-        root->shelf.changed = false;
         add_header(&complete, root);
         shelf_each_complete(root, add_complete, &(struct complete){&complete, root});
+        root->shelf.changed = complete.bad;
         write_file(root, PROGRESS_COMPLETE, &complete);
     }
     add_header(&open, root);

@@ -188,6 +188,7 @@ static uint64_t append(const struct root *root, const struct shelved *s)
 void shelf_seen(struct root *root, struct shelved *s)
 {
     if (!s->gone || append(root, s)) {
+        root->shelf.changed = root->shelf.changed || s->gone;
         s->listed = root->listing_number;
         s->gone = false;
     } /* else the journal is broken: at the next listing */

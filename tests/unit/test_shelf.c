@@ -149,6 +149,26 @@ static void move(const char *root, const char *from, const char *to)
     assert_int_equal(rename(a, b), 0);
 }
 
+struct told {
+    unsigned lines;
+    uint64_t offset;
+};
+
+static void count_line(void *arg, const struct progress_line *line)
+{
+    struct told *told = arg;
+    told->lines++;
+    told->offset += line->offset;
+}
+
+static unsigned told_of(const struct rig *rig)
+{
+    struct told told = {0, 0};
+    assert_int_equal(progress_read(&sys_real, root_of(rig)->fd, count_line, &told),
+                     GPUFL_OK);
+    return told.lines;
+}
+
 /* A mount that goes and comes back, with the agent running, and restarted after it. */
 static void a_complete_session_that_comes_back_is_not_sent_again(void **state)
 {
@@ -166,9 +186,12 @@ static void a_complete_session_that_comes_back_is_not_sent_again(void **state)
     move(rig.root, id, ".elsewhere");
     rig_run(&rig, 20000, false);
     assert_true(shelved->gone);
+    assert_int_equal(told_of(&rig),
+                     1); /* others hear that it went, and that it is back */
     move(rig.root, ".elsewhere", id);
     rig_run(&rig, 20000, false);
     assert_false(shelved->gone);
+    assert_int_equal(told_of(&rig), 2);
     rig_stop(&rig);
     rig_start(&rig);
     rig_run(&rig, 20000, false);
@@ -207,18 +230,6 @@ static void what_is_kept_of_it_is_enough_to_begin_again(void **state)
 }
 
 /* ---- what others are told ---- */
-
-struct told {
-    unsigned lines;
-    uint64_t offset;
-};
-
-static void count_line(void *arg, const struct progress_line *line)
-{
-    struct told *told = arg;
-    told->lines++;
-    told->offset += line->offset;
-}
 
 static void others_are_told_of_complete_sessions_in_a_file_of_their_own(void **state)
 {
