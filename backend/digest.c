@@ -59,7 +59,7 @@ static int64_t cell_or(const struct rows *rows, size_t row, int column, int64_t 
 /* Which columns make the key, and which are summed; "" = none. */
 struct sums {
     enum tally_kind kind;
-    const char *a, *b, *c;
+    const char *a, *b;
     const char *value, *bytes;
 };
 
@@ -69,12 +69,11 @@ static bool add_sums(struct digest *d, const struct sums *sums)
     int dt = rows_column(rows, "dt_ns");
     int a = rows_column(rows, sums->a);
     int b = rows_column(rows, sums->b);
-    int c = rows_column(rows, sums->c);
     int value = rows_column(rows, sums->value);
     int bytes = rows_column(rows, sums->bytes);
     for (size_t i = 0; i < rows->count; i++) {
-        struct tally_key key = {cell_or(rows, i, a, 0), cell_or(rows, i, b, 0),
-                                cell_or(rows, i, c, 0), sums->kind};
+        struct tally_key key = {
+            .a = cell_or(rows, i, a, 0), .b = cell_or(rows, i, b, 0), .kind = sums->kind};
         if (!tally_add(&d->tallies, &key, cell_or(rows, i, value, 0),
                        cell_or(rows, i, bytes, 0))) {
             return false;
@@ -86,28 +85,26 @@ static bool add_sums(struct digest *d, const struct sums *sums)
 
 static bool add_kernels(struct digest *d)
 {
-    static const struct sums sums = {TALLY_KERNEL, "kernel_id",   "",
-                                     "",           "duration_ns", ""};
+    static const struct sums sums = {TALLY_KERNEL, "kernel_id", "", "duration_ns", ""};
     return add_sums(d, &sums);
 }
 
 static bool add_copies(struct digest *d)
 {
-    static const struct sums sums = {TALLY_COPY, "copy_kind",   "",
-                                     "",         "duration_ns", "bytes"};
+    static const struct sums sums = {TALLY_COPY, "copy_kind", "", "duration_ns", "bytes"};
     return add_sums(d, &sums);
 }
 
 static bool add_syncs(struct digest *d)
 {
-    static const struct sums sums = {TALLY_SYNC, "sync_type", "", "", "duration_ns", ""};
+    static const struct sums sums = {TALLY_SYNC, "sync_type", "", "duration_ns", ""};
     return add_sums(d, &sums);
 }
 
 static bool add_allocations(struct digest *d)
 {
-    static const struct sums sums = {TALLY_MEMORY, "memory_op",   "memory_kind",
-                                     "",           "duration_ns", "bytes"};
+    static const struct sums sums = {TALLY_MEMORY, "memory_op", "memory_kind",
+                                     "duration_ns", "bytes"};
     return add_sums(d, &sums);
 }
 
@@ -154,7 +151,7 @@ static bool pack_times(struct digest *d, struct digest_table *table, const int64
     d->first_ns =
         !d->first_ns || table->first_ns < d->first_ns ? table->first_ns : d->first_ns;
     d->last_ns = table->last_ns > d->last_ns ? table->last_ns : d->last_ns;
-    return pack_column(&table->packed, ts_ns, 1, rows);
+    return pack_column(&table->packed, ts_ns, rows);
 }
 
 /* The rows of one device, gathered column by column. */
@@ -181,7 +178,7 @@ static bool pack_metrics(struct digest *d, enum digest_table_kind kind, int64_t 
         if (column >= 0) {
             table->metrics |= UINT64_C(1) << m;
             d->metrics |= table->metrics;
-            if (!pack_column(&table->packed, scratch, 1, count)) {
+            if (!pack_column(&table->packed, scratch, count)) {
                 return false;
             }
         }
@@ -247,7 +244,7 @@ static bool add_scopes(struct digest *d)
         for (size_t i = 0; i < rows->count; i++) {
             scratch[i] = cell_or(rows, i, at, 0);
         }
-        ok = pack_column(&table->packed, scratch, 1, rows->count);
+        ok = pack_column(&table->packed, scratch, rows->count);
     }
     free(scratch);
     return ok;

@@ -45,19 +45,19 @@ static void copy_text(struct json_object *root, const char *key, char *out, size
     }
 }
 
+/* Takes \p text over; NULL is no memory for it. */
 static bool add_name(struct digest *d, enum digest_dictionary dictionary, int64_t id,
-                     const char *text)
+                     char *text)
 {
     struct digest_name *name =
         digest_grown(d->name, d->names, &d->name_cap, sizeof *name);
-    if (!name) {
+    d->name = name ? name : d->name;
+    if (!name || !text) {
+        free(text);
         return false;
     }
-    d->name = name;
-    char *copy = strndup(text, NAME_BYTES_MAX);
-    name[d->names] = (struct digest_name){dictionary, id, copy};
-    d->names += copy != NULL;
-    return copy != NULL;
+    name[d->names++] = (struct digest_name){dictionary, id, text};
+    return true;
 }
 
 bool digest_names(struct digest *d, const char *line, size_t len)
@@ -81,8 +81,9 @@ bool digest_names(struct digest *d, const char *line, size_t len)
         json_object_object_foreach(entries, key, value)
         {
             if (json_object_is_type(value, json_type_string)) {
-                ok = ok && add_name(d, dictionaries[i].dictionary, atoll(key),
-                                    json_object_get_string(value));
+                ok = ok &&
+                     add_name(d, dictionaries[i].dictionary, atoll(key),
+                              strndup(json_object_get_string(value), NAME_BYTES_MAX));
             }
         }
     }
@@ -90,18 +91,22 @@ bool digest_names(struct digest *d, const char *line, size_t len)
     return ok;
 }
 
-/* Its lines as one text. */
-static char *joined(struct json_object *lines)
+static size_t joined_bytes(struct json_object *lines)
 {
-    size_t count = json_object_array_length(lines);
-    size_t cap = 1;
-    for (size_t i = 0; i < count; i++) {
+    size_t bytes = 1;
+    for (size_t i = 0; i < json_object_array_length(lines); i++) {
         const char *line = json_object_get_string(json_object_array_get_idx(lines, i));
-        cap += (line ? strlen(line) : 0) + 1;
+        bytes += (line ? strlen(line) : 0) + 1;
     }
-    char *text = cap <= SOURCE_BYTES_MAX ? malloc(cap) : NULL;
+    return bytes;
+}
+
+/* Its lines as one text. */
+static char *joined(struct json_object *lines, size_t bytes)
+{
+    char *text = malloc(bytes);
     char *at = text;
-    for (size_t i = 0; text && i < count; i++) {
+    for (size_t i = 0; text && i < json_object_array_length(lines); i++) {
         const char *line = json_object_get_string(json_object_array_get_idx(lines, i));
         at = stpcpy(stpcpy(at, line ? line : ""), "\n");
     }
@@ -115,22 +120,16 @@ bool digest_source(struct digest *d, const char *line, size_t len)
 {
     struct json_object *root = parse(line, len);
     struct json_object *lines;
-    struct digest_name *name =
-        digest_grown(d->name, d->names, &d->name_cap, sizeof *name);
-    if (!name) {
-        json_object_put(root);
-        return false;
-    }
-    d->name = name;
+    bool ok = true;
     if (json_object_object_get_ex(root, "lines", &lines) &&
         json_object_is_type(lines, json_type_array)) {
-        char *text = joined(lines);
-        name[d->names] =
-            (struct digest_name){NAMES_SOURCE_TEXT, number(root, "source_file_id"), text};
-        d->names += text != NULL; /* one that is too long is not shown */
+        size_t bytes = joined_bytes(lines); /* one that is too long is not shown */
+        ok = bytes > SOURCE_BYTES_MAX ||
+             add_name(d, NAMES_SOURCE_TEXT, number(root, "source_file_id"),
+                      joined(lines, bytes));
     }
     json_object_put(root);
-    return true;
+    return ok;
 }
 
 bool digest_set(struct digest *d, const char *line, size_t len)

@@ -45,12 +45,12 @@ static bool reserve(struct packed *to, size_t more)
     return true;
 }
 
-bool pack_column(struct packed *to, const int64_t *value, size_t stride, size_t rows)
+bool pack_column(struct packed *to, const int64_t *value, size_t rows)
 {
     int64_t min = rows ? value[0] : 0;
     int64_t max = min;
     for (size_t i = 1; i < rows; i++) {
-        int64_t v = value[i * stride];
+        int64_t v = value[i];
         min = v < min ? v : min;
         max = v > max ? v : max;
     }
@@ -62,8 +62,7 @@ bool pack_column(struct packed *to, const int64_t *value, size_t stride, size_t 
     put(at, (uint64_t)min, 8);
     at[8] = (unsigned char)width;
     for (size_t i = 0; width && i < rows; i++) {
-        put(at + HEAD_BYTES + i * width, (uint64_t)value[i * stride] - (uint64_t)min,
-            width);
+        put(at + HEAD_BYTES + i * width, (uint64_t)value[i] - (uint64_t)min, width);
     }
     to->len += HEAD_BYTES + rows * width;
     return true;

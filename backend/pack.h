@@ -16,8 +16,8 @@ struct packed {
     size_t cap;
 };
 
-/** Adds a column of \p rows values, \p stride apart. \return false without memory. */
-bool pack_column(struct packed *to, const int64_t *value, size_t stride, size_t rows);
+/** Adds a column of \p rows values. \return false without memory. */
+bool pack_column(struct packed *to, const int64_t *value, size_t rows);
 
 /** Reads column \p index of \p rows values. \return false when it is not there whole. */
 bool unpack_column(const unsigned char *data, size_t len, size_t rows, unsigned index,

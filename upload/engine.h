@@ -68,7 +68,8 @@ struct engine_config {
     uint64_t
         orphan_timeout_ms; /**< 0 = a writer that cannot be probed is never given up */
     /** Between two listings of a root. What is watched, or over, is looked at every sixth
-     * time only, in case an event was lost. */
+     * time only, in case an event was lost; a watched root that has not changed is listed
+     * every sixth time. */
     uint64_t rescan_interval_ms;
     uint64_t journal_bytes; /**< written anew when larger, and four times its state */
     /** Which files go once the backend has acknowledged them as stored. */

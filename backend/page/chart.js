@@ -20,7 +20,7 @@ const colours = ['#2a7de1', '#e1702a', '#1f9d55', '#a343c9', '#c9a227', '#d6336c
 // Our legend stands in the heading; theirs sets styles in a way that the page's policy forbids.
 Dygraph.PLUGINS = Dygraph.PLUGINS.filter(plugin => plugin !== Dygraph.Plugins.Legend);
 
-export const titleOf = metric => titles[metric] || metric;
+const titleOf = metric => titles[metric] || metric;
 
 // Rows [ms, [least, middle, largest] of each device]; slices are the same for all of them.
 function rowsOf(data) {

@@ -127,7 +127,7 @@ static void a_packed_table_gives_its_numbers_back(void **state)
             for (size_t i = 0; i < rows; i++) {
                 value[c][i] = some_value(kind);
             }
-            assert_true(pack_column(&packed, value[c], 1, rows));
+            assert_true(pack_column(&packed, value[c], rows));
         }
         for (unsigned c = 0; c < 3; c++) {
             assert_true(unpack_column(packed.data, packed.len, rows, c, back));
