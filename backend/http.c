@@ -72,8 +72,6 @@ static const char *error_of(int status)
         return "method_not_allowed";
     case 503:
         return "busy";
-    case 507:
-        return "full";
     default:
         return "internal";
     }
@@ -138,12 +136,7 @@ static enum MHD_Result on_stream(struct http_server *server, struct MHD_Connecti
         .too_large = in->too_large,
     };
     struct answer answer = {0};
-    if (request.session &&
-        retention_is_full(server->store, &server->retention, request.session)) {
-        return http_respond_error(c, 507, "the database is full: raise --max-db-bytes");
-    }
-    int status = ingest(server->store, &request, &answer);
-    retention_step(server->store, &server->retention);
+    int status = ingest(server->store, &server->retention, &request, &answer);
     if (status == 200) {
         changes_note(&server->changes, request.session);
     }
@@ -289,14 +282,15 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *c, const cha
 static void on_done(void *arg, struct MHD_Connection *c, void **state,
                     enum MHD_RequestTerminationCode why)
 {
+    struct http_server *server = arg;
     struct body *in = *state;
-    (void)arg;
     (void)c;
     (void)why;
     if (in) {
         body_fini(in);
         free(in);
     }
+    retention_step(server->store, &server->retention);
 }
 
 gpufl_status http_start(const struct http_config *config, struct http_server **out,
@@ -322,9 +316,9 @@ gpufl_status http_start(const struct http_config *config, struct http_server **o
     flags |= address.ss_family == AF_INET6 ? MHD_USE_IPv6 : 0;
     server->daemon = MHD_start_daemon(
         flags, config->port, NULL, NULL, on_request, server, MHD_OPTION_SOCK_ADDR,
-        &address, MHD_OPTION_NOTIFY_COMPLETED, on_done, NULL, MHD_OPTION_CONNECTION_LIMIT,
-        CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT, IDLE_S,
-        MHD_OPTION_LISTENING_ADDRESS_REUSE, 1u, MHD_OPTION_END);
+        &address, MHD_OPTION_NOTIFY_COMPLETED, on_done, server,
+        MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT,
+        IDLE_S, MHD_OPTION_LISTENING_ADDRESS_REUSE, 1u, MHD_OPTION_END);
     if (!server->daemon) {
         snprintf(why, 256, "cannot listen on %.100s port %u: %s", config->address,
                  config->port, strerror(errno));

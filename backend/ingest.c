@@ -174,7 +174,8 @@ static int read_body(struct store *store, const struct ingest_request *r,
     return code;
 }
 
-int ingest(struct store *store, const struct ingest_request *r, struct answer *answer)
+int ingest(struct store *store, const struct retention *retention,
+           const struct ingest_request *r, struct answer *answer)
 {
     struct identity id;
     if (!r->session || !layout_name_ok(r->session)) {
@@ -187,6 +188,9 @@ int ingest(struct store *store, const struct ingest_request *r, struct answer *a
     }
     if (code) {
         return code;
+    }
+    if (retention_is_full(store, retention, r->session)) {
+        return refuse(answer, 507, "full", "the database is full: raise --max-db-bytes");
     }
     if (r->too_large) {
         return refuse(answer, 413, "too_large", "more than 30 MiB as sent");

@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #include "backend/answer.h"
+#include "backend/retention.h"
 #include "backend/store.h"
 
 /** One request as received. NULL = header missing. */
@@ -24,9 +25,9 @@ struct ingest_request {
 };
 
 /** Handles it. \return the HTTP status; \p answer gets the JSON body. Ids are looked up
- * before size, encoding and content are judged, so a refusal proves that nothing was
- * stored. */
-int ingest(struct store *store, const struct ingest_request *request,
-           struct answer *answer);
+ * before room, size, encoding and content are judged, so a refusal proves that nothing
+ * was stored. */
+int ingest(struct store *store, const struct retention *retention,
+           const struct ingest_request *request, struct answer *answer);
 
 #endif

@@ -21,6 +21,7 @@ FILE_OF(page_api, "backend/page/api.js");
 FILE_OF(page_format, "backend/page/format.js");
 FILE_OF(page_sessions, "backend/page/sessions.js");
 FILE_OF(page_session, "backend/page/session.js");
+FILE_OF(page_axis, "backend/page/axis.js");
 FILE_OF(page_chart, "backend/page/chart.js");
 FILE_OF(page_lane, "backend/page/lane.js");
 FILE_OF(page_dygraph, PAGE_DYGRAPHS "/dygraph.min.js");
@@ -38,6 +39,7 @@ static const struct page_file files[] = {
     {"format.js", SCRIPT, page_format, page_format_end},
     {"sessions.js", SCRIPT, page_sessions, page_sessions_end},
     {"session.js", SCRIPT, page_session, page_session_end},
+    {"axis.js", SCRIPT, page_axis, page_axis_end},
     {"chart.js", SCRIPT, page_chart, page_chart_end},
     {"lane.js", SCRIPT, page_lane, page_lane_end},
     {"dygraph.js", SCRIPT, page_dygraph, page_dygraph_end},

@@ -38,11 +38,10 @@ function rowsOf(data) {
 }
 
 export class Chart {
-  // zoom(from_ms, to_ms) is called when the user chooses a part of the axis, zoom() for all of it.
-  constructor(session, metric, zoom) {
+  constructor(session, metric, axis) {
     this.session = session;
     this.metric = metric;
-    this.zoom = zoom;
+    this.axis = axis;
     this.legend = element('span', { class: 'legend' });
     this.plot = element('div', { class: 'plot', role: 'img', 'aria-label': titleOf(metric.metric) });
     this.node = element('section', { class: 'chart' },
@@ -63,6 +62,7 @@ export class Chart {
     const data = await get(`sessions/${this.session}/metrics`,
       { metric: this.metric.metric, points: Math.max(200, this.plot.clientWidth), ...range });
     const rows = rowsOf(data);
+    this.axis.shows(data);
     this.node.hidden = rows.length === 0 && !range.from_ns;
     if (rows.length) this.draw(data, rows);
   }
@@ -83,8 +83,8 @@ export class Chart {
       animatedZooms: false, highlightCircleSize: 3,
       highlightCallback: (event, x, points) => this.tell(x, points),
       unhighlightCallback: () => this.showKey(this.devices),
-      zoomCallback: (from, to) => this.zoom(from, to),
-      interactionModel: { ...Dygraph.defaultInteractionModel, dblclick: () => this.zoom() },
+      zoomCallback: (from, to) => this.axis.show(from, to),
+      interactionModel: { ...Dygraph.defaultInteractionModel, dblclick: () => this.axis.show() },
     });
   }
 

@@ -13,8 +13,9 @@ function hue(name) {
 }
 
 export class Lane {
-  constructor(session) {
+  constructor(session, axis) {
     this.session = session;
+    this.axis = axis;
     this.told = element('span', { class: 'legend' });
     this.canvas = element('canvas', { class: 'lane', role: 'img', 'aria-label': 'Scopes over time',
       onmousemove: event => this.tell(event), onmouseleave: () => { this.told.textContent = ''; } });
@@ -25,6 +26,7 @@ export class Lane {
   async load(range) {
     this.data = await get(`sessions/${this.session}/scopes`,
       { points: Math.max(200, this.canvas.clientWidth), ...range });
+    this.axis.shows(this.data);
     this.node.hidden = this.data.scopes.length === 0;
     this.draw();
   }

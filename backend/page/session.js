@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One session: what it says of itself, charts and scopes on one axis, tables.
 import { get } from './api.js';
+import { Axis } from './axis.js';
 import { Chart } from './chart.js';
 import { bytes, count, duration, element, name, percent, table, time } from './format.js';
 import { Lane } from './lane.js';
@@ -67,6 +68,7 @@ const channelColumns = [
 const latencyColumns = [
   { title: 'Stored after', cell: r => r.up_to_ms === null ? 'later' : `up to ${duration(r.up_to_ms * 1e6)}` },
   { title: 'Batches', number: true, cell: r => count(r.bodies) },
+  { title: 'Share', cell: r => bar(r.share) },
 ];
 
 // Devices as job_start names them, with what was known of them then.
@@ -104,6 +106,14 @@ function facts(session) {
   return list;
 }
 
+// What lies between the first and the last time that occurred.
+function histogram(latency) {
+  const total = latency.reduce((sum, l) => sum + l.bodies, 0);
+  const last = latency.findLastIndex(l => l.bodies);
+  return latency.slice(Math.max(0, latency.findIndex(l => l.bodies)), last + 1)
+    .map(l => ({ ...l, share: l.bodies / total }));
+}
+
 // A section that is not there as long as it has no rows.
 function section(title, columns) {
   const body = element('div');
@@ -119,8 +129,8 @@ export function sessionView(root, id) {
   const charts = new Map();
   const grid = element('div', { class: 'charts' });
   const top = element('div');
-  const all = element('button', { type: 'button', onclick: () => zoom() }, 'Whole session');
-  const lane = new Lane(id);
+  const axis = new Axis(range => Promise.all([lane, ...charts.values()].map(part => part.load(range))));
+  const lane = new Lane(id, axis);
   const kernels = section('Kernels', kernelColumns);
   const copies = section('Copies', copyColumns);
   const syncs = section('Synchronisation', syncColumns);
@@ -129,18 +139,7 @@ export function sessionView(root, id) {
   const lines = section('Hot lines', lineColumns);
   const channels = section('Delivery', channelColumns);
   const latency = section('From record to store', latencyColumns);
-  let range = {};
   let kernelRows = PAGE;
-
-  async function loadAxis() {
-    await Promise.all([lane.load(range), ...[...charts.values()].map(c => c.load(range))]);
-  }
-
-  function zoom(from, to) {
-    range = from === undefined ? {} : { from_ns: Math.round(from * 1e6), to_ns: Math.round(to * 1e6) };
-    all.hidden = from === undefined;
-    return loadAxis();
-  }
 
   async function loadKernels() {
     const shown = await get(`sessions/${id}/kernels`, { limit: Math.min(1000, kernelRows) });
@@ -158,7 +157,7 @@ export function sessionView(root, id) {
     hotspots.show(samples.rows);
     lines.show(hot.rows);
     channels.show(delivery.channels);
-    latency.show(delivery.latency.filter(l => l.bodies));
+    latency.show(histogram(delivery.latency));
   }
 
   async function load() {
@@ -166,16 +165,16 @@ export function sessionView(root, id) {
     top.replaceChildren(element('h1', {}, name(session.app || id)), facts(session));
     for (const metric of session.metrics) {
       if (!charts.has(metric.metric) && !NOT_CHARTED.has(metric.metric)) {
-        const chart = new Chart(id, metric, zoom);
+        const chart = new Chart(id, metric, axis);
         charts.set(metric.metric, chart);
         grid.append(chart.node);
       }
     }
-    await Promise.all([range.from_ns ? null : loadAxis(), loadKernels(), loadTables()]);
+    await Promise.all([axis.isWhole ? axis.load() : null, loadKernels(), loadTables()]);
   }
 
-  all.hidden = true;
-  root.replaceChildren(top, all, lane.node, grid, kernels.node, hotspots.node, lines.node, copies.node, syncs.node,
+  axis.node.append(lane.node, grid);
+  root.replaceChildren(top, axis.node, kernels.node, hotspots.node, lines.node, copies.node, syncs.node,
     allocations.node, channels.node, latency.node);
   return { title: id, load, changed: changed => changed === null || changed === id ? load() : null };
 }

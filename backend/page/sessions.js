@@ -4,6 +4,8 @@ import { get } from './api.js';
 import { bytes, count, duration, element, name, table, time } from './format.js';
 
 const LIVE_MS = 15000;
+const PAGE = 1000;
+const MOST = 10000; // what one answer holds
 
 // What the sender quarantined or lost, and why, it alone knows: gpufl status on its node tells.
 export function state(session) {
@@ -41,6 +43,8 @@ function matches(session, words, wanted) {
 
 export function sessionsView(root) {
   let sessions = [];
+  let wanted = PAGE;
+  const more = element('button', { type: 'button', onclick: () => { wanted += PAGE; load(); } }, 'Older sessions');
   const list = element('div');
   const search = element('input', { type: 'search', placeholder: 'app, host, GPU or id',
     'aria-label': 'Search sessions', oninput: draw });
@@ -56,10 +60,11 @@ export function sessionsView(root) {
   }
 
   async function load() {
-    sessions = (await get('sessions', { limit: 1000 })).sessions;
+    sessions = (await get('sessions', { limit: wanted })).sessions;
+    more.hidden = sessions.length < wanted || wanted >= MOST;
     draw();
   }
 
-  root.replaceChildren(element('h1', {}, 'Sessions'), element('div', { class: 'bar' }, search, filter), list);
+  root.replaceChildren(element('h1', {}, 'Sessions'), element('div', { class: 'bar' }, search, filter), list, more);
   return { title: '', load, changed: load };
 }

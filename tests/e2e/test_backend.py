@@ -194,13 +194,16 @@ def the_oldest_sessions_go_when_the_database_is_full(place):
 
 def a_session_that_fills_the_database_waits(place):
     backend = lib.Backend(place, "--api-key", lib.KEY, "--max-db-bytes", "1MiB")
-    status = 200
+    first = _random_body(SESSION, 0)
+    status, answer = post(backend, first, window=("w1", "device", 1))
     for n in range(20):
         status, answer = post(backend, _random_body(SESSION, n))
         if status != 200:
             break
     equal((status, "--max-db-bytes" in answer["message"]), (507, True), "it is full")
     equal(_listed(backend), [SESSION], "nothing of it went")
+    equal(post(backend, first, window=("w1", "device", 1))[0], 200, "what it has is not refused")
+    equal(post(backend, first, window=("w2", "device", 1))[0], 409, "nor is a conflict hidden")
     other = "00000002-1111-4111-8111-111111111111"
     equal(post(backend, _random_body(other, 1), session=other)[0], 200, "another one makes room")
     for n in range(3):
@@ -232,6 +235,8 @@ def old_sessions_go_after_their_days(place):
     equal(_listed(backend), [other], "sessions")
     with sqlite3.connect(place.path / "backend.db") as db:
         equal(db.execute("SELECT count(*) FROM body").fetchone(), (1,), "bodies")
+        db.execute("UPDATE session SET last_seen_ms = last_seen_ms - 8 * 86400000")
+    lib.until(lambda: _listed(backend) == [], "who only looks sees none that is too old")
 
 
 def wrong_use_is_told(place):

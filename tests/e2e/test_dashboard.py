@@ -254,24 +254,31 @@ def a_restart_changes_nothing(place):
           "the same windows again")
 
 
-def lines_of_code_are_hot_beside_their_source(place):
-    backend = lib.Backend(place, "--api-key", lib.KEY)
+SOURCE = ["__global__ void k(float* x)", "{\tx[0] = \"</td>\";", "}"]
+
+
+def _sampled_lines(backend):
+    """PC samples on four lines of two files, one of which the session carries."""
     columns = ["dt_ns", "function_id", "pc_offset", "metric_id", "metric_value", "sample_kind",
                "source_file_id", "source_line"]
     rows = [[0, 1, 16, 1, 5, 0, 1, 2], [0, 1, 32, 1, 7, 0, 1, 3], [0, 1, 48, 2, 4, 0, 1, 2],
             [0, 1, 64, 1, 1, 0, 2, 9], [0, 1, 80, 1, 100, 1, 1, 1], [0, 1, 80, 1, 100, 2, 1, 1],
             [0, 1, 96, 1, 3, 0, 0, 0], [0, 1, 16, 1, 1, 0, 1, 99]]
-    source = ["__global__ void k(float* x)", "{\tx[0] = \"</td>\";", "}"]
     body = _line("profile_sample_batch", BASE, columns, rows) + b"".join(
         json.dumps(record, separators=(",", ":")).encode() + b"\n" for record in (
-            {"type": "source_file_content", "session_id": SESSION, "source_file_id": 1, "lines": source},
+            {"type": "source_file_content", "session_id": SESSION, "source_file_id": 1, "lines": SOURCE},
             {"type": "dictionary_update", "session_id": SESSION,
              "source_file_dict": {"1": "/src/k.cu", "2": "/src/other.cu"}}))
     equal(post(backend, body)[0], 200, "stored")
+
+
+def lines_of_code_are_hot_beside_their_source(place):
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    _sampled_lines(backend)
     shown = _get(backend, SESSION, "hotlines")
     equal((shown["lines"], shown["samples"]), (4, 18), "all of them")
     equal([(r["file"], r["line"], r["samples"], r["text"]) for r in shown["rows"]],
-          [("/src/k.cu", 2, 9, source[1]), ("/src/k.cu", 3, 7, source[2]), ("/src/k.cu", 99, 1, None),
+          [("/src/k.cu", 2, 9, SOURCE[1]), ("/src/k.cu", 3, 7, SOURCE[2]), ("/src/k.cu", 99, 1, None),
            ("/src/other.cu", 9, 1, None)], "lines")
     equal(_get(backend, SESSION, "hotspots")["samples"], 21, "samples with a line and without")
 

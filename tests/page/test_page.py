@@ -14,8 +14,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "e2e"))
 import lib  # noqa: E402
 from browser import Browser  # noqa: E402
 from lib import check, equal, until  # noqa: E402
-from test_backend import SESSION, post  # noqa: E402
-from test_dashboard import BASE, COPIES, _line, _metrics, _names, _records, _rows  # noqa: E402
+from test_backend import SESSION, line, post  # noqa: E402
+from test_dashboard import BASE, COPIES, SOURCE, _line, _metrics, _names, _records, _rows, _sampled_lines  # noqa: E402
 
 SCRIPTS_MAX_BYTES = 300 << 10
 HOSTILE = ["<img src=x onerror=\"document.title='taken'\">", "\"'&</td></table><script>alert(1)</script>",
@@ -25,9 +25,9 @@ HOSTILE = ["<img src=x onerror=\"document.title='taken'\">", "\"'&</td></table><
 class _Page:
     """A backend and a browser that looks at it."""
 
-    def __init__(self, place, *args):
+    def __init__(self, place, *args, **browser):
         self.backend = lib.Backend(place, *args)
-        self.browser = Browser()
+        self.browser = Browser(**browser)
 
     def __enter__(self):
         return self
@@ -132,8 +132,23 @@ def memory_and_hotspots_are_those_of_the_files(place):
             channels = {row[0]: int(row[2].replace(",", "")) for row in page.table("Channel")}
             for channel, lines in channels.items():
                 equal(lines, sum(1 for _ in _records(session, channel)), f"lines of {channel}")
+            stored = sum(int(row[1].replace(",", "")) for row in page.table("Channel"))
+            check(0 < sum(int(row[1]) for row in page.table("Stored after")) <= stored, "batches with a time in them")
             sampled, copied, waited = sampled + len(samples), copied + len(copies), waited + len(syncs)
         check(sampled and copied and waited, "the sessions lack something")
+
+
+def older_sessions_are_a_button_away(place):
+    with _Page(place) as page:
+        for n in range(1003):
+            session = f"{n:08d}-1111-4111-8111-111111111111"
+            equal(post(page.backend, line(1, session), session=session)[0], 200, "stored")
+        page.open()
+        until(lambda: len(page.table("State")) == 1000, "the newest thousand")
+        page.browser.run("[...document.querySelectorAll('button')].find("
+                         "b => b.textContent === 'Older sessions').click()")
+        until(lambda: len(page.table("State")) == 1003, "all of them")
+        check("Older" not in page.browser.text("#view"), "there are no older ones")
 
 
 class _Proxy(http.server.BaseHTTPRequestHandler):
@@ -218,31 +233,113 @@ def names_are_shown_as_text(place):
         check(wide <= 0, f"the page is {wide} pixels too wide")
 
 
+def _parts(page):
+    """[((from, to), {what was asked of that part of the axis})] in the order of asking."""
+    parts = []
+    for url in page.asked():
+        m = re.search(r"/(metrics|scopes)\?(?:.*from_ns=(\d+)&to_ns=(\d+))?", url)
+        if m:
+            part = (int(m[2]), int(m[3])) if m[2] else None
+            if not parts or parts[-1][0] != part:
+                parts.append((part, set()))
+            parts[-1][1].add(m[1])
+    return parts
+
+
+def _next_part(page, seen):
+    """The part that charts and scopes ask for once more than \p seen parts were asked for."""
+    def found():
+        parts = _parts(page)
+        return parts[-1][0] if len(parts) > seen and parts[-1][1] == {"metrics", "scopes"} else None
+    return until(found, "charts and scopes show another part")
+
+
+def _open_charts(page):
+    _metrics(page.backend, 1000, 2)
+    page.open(f"#/s/{SESSION}")
+    page.see("GPU utilisation")
+    until(lambda: page.browser.run("return document.querySelectorAll('.plot canvas').length") >= 4,
+          "charts are drawn")
+
+
+def _whole_session_button(page, press=False):
+    return page.browser.run(
+        "const b = [...document.querySelectorAll('button')].find(b => b.textContent === 'Whole session');"
+        "if (arguments[0]) b.click(); return !b.hidden", press)
+
+
 def dragging_zooms_charts_and_scopes_together(place):
     with _Page(place) as page:
-        _metrics(page.backend, 1000, 2)
-        page.open(f"#/s/{SESSION}")
-        page.see("GPU utilisation")
-        canvas = "return document.querySelectorAll('.plot canvas').length"
-        until(lambda: page.browser.run(canvas) >= 4, "charts are drawn")
+        _open_charts(page)
         x, y, width = page.browser.run(
             "const e = document.querySelector('.plot'); e.scrollIntoView({block: 'center'});"
             "const r = e.getBoundingClientRect(); return [r.x, r.y + r.height / 2, r.width]")
+        seen = len(_parts(page))
         page.browser.drag(int(x + width * 0.3), int(y), int(x + width * 0.6), int(y))
-        until(lambda: any("from_ns=" in url for url in page.asked()), "a part is asked for")
-        parts = [re.search(r"/(metrics|scopes)\?.*from_ns=(\d+)&to_ns=(\d+)", url) for url in page.asked()]
-        parts = [m.groups() for m in parts if m]
-        until(lambda: len({p[0] for p in parts}) == 2 or parts.extend(
-            m.groups() for m in (re.search(r"/(metrics|scopes)\?.*from_ns=(\d+)&to_ns=(\d+)", url)
-                                 for url in page.asked()) if m), "charts and scopes")
-        equal(len({p[1:] for p in parts}), 1, "all ask for the same part")
-        begin, end = map(int, parts[0][1:])
+        begin, end = _next_part(page, seen)
         check(BASE + 20e9 < begin < BASE + 40e9 and BASE + 50e9 < end < BASE + 70e9, f"{begin} {end}")
-        page.browser.run("[...document.querySelectorAll('button')].find("
-                         "b => b.innerText === 'Whole session').click()")
-        until(lambda: page.browser.run("return [...document.querySelectorAll('button')].find("
-                                       "b => b.innerText === 'Whole session') === undefined ||"
-                                       "document.querySelector('main > button').hidden"), "all of it again")
+        check(_whole_session_button(page), "the way back is there")
+        _whole_session_button(page, press=True)
+        check(not _whole_session_button(page), "all of it again")
+
+
+def keys_zoom_and_move_the_axis(place):
+    with _Page(place) as page:
+        _open_charts(page)
+        page.browser.run("document.querySelector('section[role=group]').focus()")
+        whole = (BASE, BASE + 999 * 10**8)
+        length = whole[1] - whole[0]
+        for key, expected in (("+", (0.2, 0.8)), ("\ue014", (0.32, 0.92)), ("\ue012", (0.2, 0.8)),
+                              ("-", (0.08, 0.92))):
+            seen = len(_parts(page))
+            page.browser.key(key)
+            part = _next_part(page, seen)
+            for at, share in zip(part, expected):
+                check(abs(at - whole[0] - share * length) < 1e-3 * length, f"{key!r}: {part}")
+        page.browser.key("0")
+        until(lambda: not _whole_session_button(page), "all of it again")
+
+
+def hot_lines_stand_beside_their_source(place):
+    with _Page(place) as page:
+        _sampled_lines(page.backend)
+        page.open(f"#/s/{SESSION}")
+        page.see("Hot lines")
+        rows = [(where, samples, text) for where, samples, _, text in page.table("Line")]
+        equal(rows, [("/src/k.cu:2", "9", SOURCE[1]), ("/src/k.cu:3", "7", SOURCE[2]),
+                     ("/src/k.cu:99", "1", "not in the session"), ("/src/other.cu:9", "1", "not in the session")],
+              "lines")
+
+
+def _contrast(page, selector):
+    """Of an element's text against the page's background, as WCAG 2.2 computes it:
+    https://www.w3.org/TR/WCAG22/#dfn-contrast-ratio."""
+    colours = page.browser.run(
+        "return [getComputedStyle(document.querySelector(arguments[0])).color,"
+        " getComputedStyle(document.body).backgroundColor]", selector)
+    light = []
+    for colour in colours:
+        parts = [int(n) / 255 for n in re.findall(r"\d+", colour)[:3]]
+        linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+        light.append(0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2])
+    return (max(light) + 0.05) / (min(light) + 0.05)
+
+
+def it_is_readable_light_and_dark_and_fits_a_phone(place):
+    for dark, width in ((False, 1280), (True, 1280), (False, 500)):
+        with _Page(place, dark=dark, width=width) as page:
+            _metrics(page.backend, 100, 2)
+            _sampled_lines(page.backend)
+            page.open()
+            until(lambda: page.table("State"), "the list")
+            page.open(f"#/s/{SESSION}")
+            page.see("Hot lines")
+            background = page.browser.run("return getComputedStyle(document.body).backgroundColor")
+            equal(background == "rgb(22, 24, 28)", dark, f"the background {background}")
+            for selector in ("h1", "td", "th", "dt", "#link", "h3", ".legend", "header a", ".dim"):
+                check(_contrast(page, selector) >= 4.5, f"{selector}, dark {dark}: {_contrast(page, selector):.1f}")
+            wide = page.browser.run("return document.documentElement.scrollWidth - innerWidth")
+            check(wide <= 0, f"{wide} pixels too wide at {width}")
 
 
 def the_first_paint_is_quick_and_all_is_served_from_here(place):
