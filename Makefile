@@ -223,7 +223,8 @@ test-fresh: ## the two commands of the README in a fresh Debian root (needs root
 
 # ---- fuzzing, benchmarks ---------------------------------------------------------------------------
 FUZZ_LIBS = $(UPLOAD_LIBS) $(BACKEND_LIBS)
-FUZZED = $(SCHEMA) $(UPLOAD) $(BACKEND) agent/config.c agent/options.c agent/option_value.c \
+FUZZED = $(SCHEMA) $(UPLOAD) $(BACKEND) agent/config.c agent/options.c agent/option_table.c agent/option_value.c \
+          agent/listen_request.c agent/log_sink.c \
           collector-lib/flat_json.c
 build/fuzz/%: tests/fuzz/%.c FORCE
 	@mkdir -p $(@D)

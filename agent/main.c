@@ -5,8 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "agent/healthcheck.h"
 #include "agent/loop.h"
 #include "agent/options.h"
+#include "agent/process.h"
 #include "agent/watch.h"
 
 static int check(const struct options *o)
@@ -45,6 +47,10 @@ static int check(const struct options *o)
 
 int main(int argc, char **argv)
 {
+    if (argc > 1 && strcmp(argv[1], "healthcheck") == 0) {
+        return healthcheck(argc - 1, argv + 1);
+    }
+    process_protect();
     mallopt(M_MMAP_THRESHOLD, FROM_THE_KERNEL_BYTES);
     bool have_inotify = watch_init(); /* first: it needs a low descriptor */
     struct options options;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Everything that can be set, in one table: it reads flags, environment and file, and
- * prints
- * --help. */
+/* Everything that can be set: reads flags, environment and file, and prints --help. */
 #ifndef GPUFL_AGENT_OPTIONS_H
 #define GPUFL_AGENT_OPTIONS_H
 
@@ -30,6 +28,11 @@ struct options {
     char *token;
     char *token_file;
     char *ca_file;
+    char *client_cert;
+    char *client_key;
+    char *proxy;
+    char *listen;
+    char *require_owner_uid;
     char *state_dir;
     uint64_t connect_timeout_s;
     uint64_t read_timeout_ms;
@@ -48,6 +51,9 @@ struct options {
     int delete_acked;  /**< 0 = auto, 1 = never, 2 = acknowledged */
     int on_quota;      /**< 0 = hold, 1 = skip */
     int log_level;     /**< enum log_level */
+    int log_format;    /**< enum log_sink_format */
+    int landlock;      /**< enum confine_mode */
+    bool allow_insecure_http;
     bool salvage;
     bool exit_when_drained;
     bool exit_if_empty;

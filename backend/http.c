@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/address.h"
 #include "backend/body.h"
 #include "backend/http_internal.h"
 #include "backend/ingest.h"
@@ -296,12 +295,8 @@ static void on_done(void *arg, struct MHD_Connection *c, void **state,
 gpufl_status http_start(const struct http_config *config, struct http_server **out,
                         char why[256])
 {
-    struct sockaddr_storage address;
+    const struct address *address = config->address;
     *out = NULL;
-    if (!address_parse(config->address, config->port, &address)) {
-        snprintf(why, 256, "\"%.100s\" is no IP address", config->address);
-        return GPUFL_ERR_USAGE;
-    }
     struct http_server *server = calloc(1, sizeof *server);
     if (!server) {
         snprintf(why, 256, "out of memory");
@@ -313,15 +308,15 @@ gpufl_status http_start(const struct http_config *config, struct http_server **o
     pthread_mutex_init(&server->changes.lock, NULL);
     unsigned flags =
         MHD_USE_AUTO | MHD_USE_INTERNAL_POLLING_THREAD | MHD_ALLOW_SUSPEND_RESUME;
-    flags |= address.ss_family == AF_INET6 ? MHD_USE_IPv6 : 0;
+    flags |= address->sock.ss_family == AF_INET6 ? MHD_USE_IPv6 : 0;
     server->daemon = MHD_start_daemon(
-        flags, config->port, NULL, NULL, on_request, server, MHD_OPTION_SOCK_ADDR,
-        &address, MHD_OPTION_NOTIFY_COMPLETED, on_done, server,
+        flags, address->port, NULL, NULL, on_request, server, MHD_OPTION_SOCK_ADDR,
+        &address->sock, MHD_OPTION_NOTIFY_COMPLETED, on_done, server,
         MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT,
         IDLE_S, MHD_OPTION_LISTENING_ADDRESS_REUSE, 1u, MHD_OPTION_END);
     if (!server->daemon) {
-        snprintf(why, 256, "cannot listen on %.100s port %u: %s", config->address,
-                 config->port, strerror(errno));
+        snprintf(why, 256, "cannot listen on %.100s port %u: %s", address->host,
+                 address->port, strerror(errno));
         http_stop(server);
         return GPUFL_ERR_IO;
     }

@@ -9,12 +9,12 @@
 
 #include "backend/retention.h"
 #include "backend/store.h"
+#include "schema/address.h"
 
 struct http_server;
 
 struct http_config {
-    const char *address; /**< IPv4 or [IPv6] */
-    uint16_t port;       /**< 0 = any free one */
+    const struct address *address;
     const char *api_key; /**< NULL = everybody may */
     struct store *store; /**< borrowed until http_stop */
     struct retention retention;

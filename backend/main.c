@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/address.h"
 #include "backend/http.h"
 
 #define DAYS_MAX     36500u
@@ -33,8 +32,7 @@ static const char usage[] =
     "Stop it with SIGINT or SIGTERM. Exit: 0 stopped, 1 cannot start, 2 usage.\n";
 
 struct arguments {
-    char address[64];
-    uint16_t port;
+    struct address address;
     const char *db;
     const char *api_key;
     char key[1024];
@@ -49,29 +47,8 @@ static int bad(const char *what, const char *value, const char *way_out)
 
 static int parse_listen(const char *text, struct arguments *out)
 {
-    const char *colon = strrchr(text, ':');
-    const char *host = text;
-    size_t len = colon ? (size_t)(colon - text) : 0;
-    if (len > 2 && host[0] == '[' && host[len - 1] == ']') {
-        host++;
-        len -= 2;
-    }
-    char *end = NULL;
-    struct sockaddr_storage unused;
-    errno = 0;
-    unsigned long port = colon ? strtoul(colon + 1, &end, 10) : 0;
-    if (!colon || len == 0 || len >= sizeof out->address || errno || !end || *end ||
-        end == colon + 1 || port > 65535) {
-        return bad("--listen", text, "give ADDRESS:PORT, for example 127.0.0.1:8765");
-    }
-    memcpy(out->address, host, len);
-    out->address[len] = '\0';
-    out->port = (uint16_t)port;
-    if (!address_parse(out->address, out->port, &unused)) {
-        return bad("--listen", text,
-                   "give a numeric IP address, for example 127.0.0.1:8765");
-    }
-    return 0;
+    const char *way_out = address_parse(text, &out->address);
+    return way_out ? bad("--listen", text, way_out) : 0;
 }
 
 static int parse_days(const char *text, struct retention *out)
@@ -161,15 +138,14 @@ static int parse_arguments(int argc, char **argv, struct arguments *out)
 
 int main(int argc, char **argv)
 {
-    struct arguments arguments = {.address = "127.0.0.1",
-                                  .port = 8765,
-                                  .db = "gpufl-backend.db",
+    struct arguments arguments = {.db = "gpufl-backend.db",
                                   .api_key = getenv("GPUFL_BACKEND_API_KEY")};
     char why[256];
     struct store *store;
     struct http_server *server;
     sigset_t stop;
     int signal_number;
+    address_parse("127.0.0.1:8765", &arguments.address);
     int rc = parse_arguments(argc, argv, &arguments);
     if (rc >= 0) {
         return rc;
@@ -184,8 +160,7 @@ int main(int argc, char **argv)
         return 1;
     }
     struct http_config config = {
-        .address = arguments.address,
-        .port = arguments.port,
+        .address = &arguments.address,
         .api_key = arguments.api_key && *arguments.api_key ? arguments.api_key : NULL,
         .store = store,
         .retention = arguments.retention};
@@ -196,9 +171,9 @@ int main(int argc, char **argv)
         store_close(store);
         return 1;
     }
-    bool six = strchr(arguments.address, ':') != NULL;
+    bool six = arguments.address.sock.ss_family == AF_INET6;
     printf("gpufl-backend: http://%s%s%s:%u/ (database %s)\n", six ? "[" : "",
-           arguments.address, six ? "]" : "", http_port(server), arguments.db);
+           arguments.address.host, six ? "]" : "", http_port(server), arguments.db);
     fflush(stdout);
     sigwait(&stop, &signal_number);
     http_stop(server);

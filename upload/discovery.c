@@ -183,6 +183,17 @@ static bool any_in_flight(const struct session *session)
     return false;
 }
 
+static uint64_t unsettled_files(const struct session *s)
+{
+    uint64_t files = 0;
+    for (unsigned i = 0; i < s->streams; i++) {
+        const struct stream *st = s->stream[i];
+        bool waits = !st->drained || st->offer;
+        files += !waits ? 0 : st->highest > st->file ? st->highest - st->file + 1 : 1;
+    }
+    return files;
+}
+
 static void forget(struct session *s)
 {
     struct root *root = s->root;
@@ -192,6 +203,7 @@ static void forget(struct session *s)
     }
     if (lost) {
         root_say_vanished(root, s->path);
+        root->engine->counters.lost_windows += unsettled_files(s);
     }
     for (unsigned i = 0; i < s->streams; i++) {
         if (s->stream[i]->offer) {

@@ -17,6 +17,7 @@
 #define ZSTD_LEVEL          1
 #define GZIP_LEVEL          6
 #define LOOKS_AT_ONCE       32u
+#define CLOCK_SKEW_MAX_S    60
 
 void engine_config_default(struct engine_config *config)
 {
@@ -111,6 +112,30 @@ static bool is_offer(const struct engine *engine, const void *tag)
     return false;
 }
 
+/* What is recorded here would lie beside what others recorded at another time. Once. */
+static void warn_of_skew(struct engine *engine)
+{
+    int64_t skew_s = engine->counters.clock_skew_s;
+    if ((skew_s > CLOCK_SKEW_MAX_S || skew_s < -CLOCK_SKEW_MAX_S) && !engine->skew_said) {
+        engine->skew_said = true;
+        log_warn(engine->config.log, "origin.clock_skew",
+                 "seconds=%lld note=\"the backend's clock minus ours: set one of them; "
+                 "times are sent as they were recorded\"",
+                 (long long)skew_s);
+    }
+}
+
+static void count_reply(struct engine *engine, const struct transport_reply *reply)
+{
+    struct counters *counters = &engine->counters;
+    counters_note_status(&counters->answers, reply->status);
+    if (reply->server_time_s) {
+        counters->clock_skew_s = reply->server_time_s - engine->config.sys->wall_s();
+        counters->clock_skew_known = true;
+        warn_of_skew(engine);
+    }
+}
+
 static bool take_replies(struct engine *engine, uint64_t now_ms)
 {
     struct transport_reply reply;
@@ -119,6 +144,7 @@ static bool take_replies(struct engine *engine, uint64_t now_ms)
         any = true;
         engine->origin.in_flight--;
         engine->origin.reply_ms = (3 * engine->origin.reply_ms + reply.took_ms) / 4;
+        count_reply(engine, &reply);
         if (reply.tag == &engine->origin) {
             origin_on_probe(engine, &reply, now_ms);
         } else if (is_offer(engine, reply.tag)) {
@@ -255,6 +281,11 @@ uint64_t engine_turn(struct engine *engine)
 enum engine_hold engine_holding(const struct engine *engine)
 {
     return engine->origin.hold;
+}
+
+const struct counters *engine_counters(const struct engine *engine)
+{
+    return &engine->counters;
 }
 
 void engine_retry_now(struct engine *engine)

@@ -97,6 +97,7 @@ struct engine_config {
 void engine_config_default(struct engine_config *config);
 
 struct engine;
+struct counters;
 
 GPUFL_MUST gpufl_status engine_open(const struct engine_config *config,
                                     struct engine **out);
@@ -146,6 +147,9 @@ enum engine_hold {
     HOLD_JOURNAL, /**< the journal cannot be written */
 };
 
+/** What was done so far, broken down. Borrowed; changes with each turn. */
+const struct counters *engine_counters(const struct engine *engine);
+
 /** Why the origin is not sent to, HOLD_NONE if it is. Cheap. */
 enum engine_hold engine_holding(const struct engine *engine);
 
@@ -172,6 +176,7 @@ struct engine_summary {
     unsigned streams_done_before; /**< of sessions that were complete when we began */
     unsigned failures_in_row;     /**< requests without any success, origin-wide */
     bool ever_answered;           /**< the origin has answered at least once */
+    uint64_t state_write_errors;  /**< times that a journal broke, until it was mended */
     enum engine_hold hold;
     int hold_status;
     char last_problem[256]; /**< one sentence, "" = none */

@@ -5,6 +5,7 @@
 
 #include "upload/backoff.h"
 #include "upload/base/uuid.h"
+#include "upload/counters.h"
 #include "upload/encode.h"
 #include "upload/engine.h"
 #include "upload/facts.h"
@@ -41,6 +42,8 @@ struct stream {
     uint64_t refused_lines;
     const char *hold_reason; /**< the last one that was said, a literal */
     uint64_t seen;           /**< what the last look saw of its files */
+    uint64_t waits_since_ms; /**< its oldest unsettled byte, at most, while it is not
+                                drained */
     uint64_t split_end;      /**< until this offset of file… */
     uint32_t split_lines;    /**< …no batch has more lines; 0 = no limit */
     uint32_t file;           /**< settled file number, 1 or more */
@@ -186,6 +189,7 @@ struct offer {
     enum offer_state state;
     uint64_t ticket;
     uint64_t retry_at_ms;
+    uint64_t made_ms;
     uint64_t successes_before; /**< of the origin, when it first failed */
     bool failed;
     unsigned failures_alone;
@@ -248,6 +252,8 @@ struct engine {
     bool wants_more; /**< requests could be made, and nothing that is open is ready */
     bool polling;    /**< nobody tells what changes */
     struct engine_summary total;
+    struct counters counters;
+    bool skew_said;
 };
 
 /* root.c */
@@ -303,6 +309,7 @@ void session_mark(struct session *session);
 void session_mark_later(struct session *session, uint64_t now_ms);
 bool session_blocked(const struct session *session);
 struct stream *session_stream(struct session *session, const char *channel);
+const char *stream_channel(const struct stream *stream);
 
 void session_say_hold(struct session *session, const char *channel, const char *reason,
                       const char **said);
@@ -369,6 +376,14 @@ enum codec engine_codec(const struct engine *engine);
 void settle_reply(struct offer *offer, const struct transport_reply *reply,
                   uint64_t now_ms);
 bool settle_quarantine(struct stream *stream, const struct fact_quarantine *fact);
+
+/* postpone.c */
+void postpone_retry(struct offer *offer, const struct transport_reply *reply,
+                    uint64_t now_ms);
+void postpone_quota(struct offer *offer, uint64_t now_ms);
+void postpone_plain_codec(struct offer *offer, uint64_t now_ms);
+void postpone_hold(struct offer *offer, const struct transport_reply *reply,
+                   uint64_t now_ms);
 
 /* origin.c */
 bool origin_probing(const struct engine *engine);

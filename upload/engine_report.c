@@ -86,6 +86,7 @@ void engine_summary(const struct engine *engine, struct engine_summary *out)
     for (unsigned i = 0; i < engine->roots; i++) {
         const struct root *root = engine->root[i];
         out->ranges_quarantined += root->quarantines;
+        out->state_write_errors += journal_breaks(root->journal);
         out->sessions += root->shelf.complete;
         out->sessions_done += root->shelf.complete;
         out->streams_pending += root->shelf.waiting_count; /* one each, at least */

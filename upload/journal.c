@@ -41,6 +41,7 @@ struct journal {
     uint64_t syncing; /* what the sync under way makes durable */
     enum sync_step step;
     struct sync_job job;
+    uint64_t breaks; /* how often it did */
     bool broken;
     bool mending; /* it was broken and is being written anew */
     bool damaged;
@@ -105,6 +106,7 @@ static gpufl_status load(struct journal *j, journal_replay_fn replay, void *arg)
 static void break_it(struct journal *j, const char *what, int error)
 {
     if (!j->broken && !j->mending) {
+        j->breaks++;
         log_error(j->config.log, "journal.broken",
                   "root=%s op=%s reason=\"%s\" note=\"nothing is sent until it can be "
                   "written again\"",
@@ -382,6 +384,11 @@ uint64_t journal_durable(const struct journal *j)
 uint64_t journal_last(const struct journal *j)
 {
     return j->last;
+}
+
+uint64_t journal_breaks(const struct journal *j)
+{
+    return j->breaks;
 }
 
 bool journal_broken(const struct journal *j)

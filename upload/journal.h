@@ -104,6 +104,9 @@ uint64_t journal_last(const struct journal *journal);
 /** True after a failed write or sync: nothing new may be sent. journal_mend heals it. */
 bool journal_broken(const struct journal *journal);
 
+/** How often it could not be written any more, each time until it was mended. */
+uint64_t journal_breaks(const struct journal *journal);
+
 /** Closes it; waits for syncs under way. NULL is fine. */
 void journal_close(struct journal *journal);
 

@@ -155,17 +155,21 @@ static void check_writer(struct session *session, enum liveness writer)
 
 static void check_layout(struct session *session, const struct scan *scan)
 {
+    struct engine *engine = session->root->engine;
     bool changed = session->looked && session->layout != scan->layout;
     session->held = false; /* looked at anew: the reason may be gone */
     session->layout = (uint8_t)scan->layout;
     session->loss = scan->has_loss;
     if (scan->refused != session->refused) {
-        session->refused = scan->refused;
+        if (scan->refused > session->refused) {
+            engine->counters.refused_names += scan->refused - session->refused;
+        }
         log_warn(
-            session->root->engine->config.log, "session.refused",
+            engine->config.log, "session.refused",
             "session=%s names=%u note=\"links, devices or too many channels: nothing of "
             "them is read\"",
             session->id, scan->refused);
+        session->refused = scan->refused;
     }
     session->root->change_stamp += !session->looked; /* now it may be watched */
     session->looked = true;

@@ -23,6 +23,8 @@ static struct offer *link_offer(struct stream *st)
     }
     offer->stream = st;
     offer->fd = -1;
+    offer->made_ms = engine->config.sys->now_ms();
+    st->waits_since_ms = st->waits_since_ms ? st->waits_since_ms : offer->made_ms;
     offer->next = engine->offers;
     offer->link = &engine->offers;
     if (engine->offers) {

@@ -44,6 +44,9 @@ uint64_t engine_next_flush(const struct engine *engine, uint64_t now_ms)
 void stream_enqueue(struct stream *st, bool live, uint64_t due_ms)
 {
     struct engine *engine = st->session->root->engine;
+    if (st->drained || !st->waits_since_ms) {
+        st->waits_since_ms = engine->config.sys->now_ms();
+    }
     st->drained = false;
     if (st->queued) {
         st->due_ms = due_ms < st->due_ms ? due_ms : st->due_ms;

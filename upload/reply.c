@@ -127,3 +127,24 @@ void reply_read_header(const char *line, size_t len, struct reply_headers *out)
         out->web_page = is_header(line + at, len - at, html);
     }
 }
+
+bool reply_read_date(const char *line, size_t len, char out[REPLY_DATE_BYTES])
+{
+    static const char name[] = "date:";
+    if (!is_header(line, len, name) || len - (sizeof name - 1) >= REPLY_DATE_BYTES) {
+        return false;
+    }
+    snprintf(out, REPLY_DATE_BYTES, "%.*s", (int)(len - (sizeof name - 1)),
+             line + sizeof name - 1);
+    return true;
+}
+
+void reply_excerpt(const char *text, size_t len, char *out, size_t size)
+{
+    size_t n = len < size - 1 ? len : size - 1;
+    for (size_t i = 0; i < n; i++) {
+        unsigned char c = (unsigned char)text[i];
+        out[i] = c == '"' || c == '\\' ? '\'' : c < 0x20 || c >= 0x7f ? '?' : (char)c;
+    }
+    out[n] = '\0';
+}

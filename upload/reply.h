@@ -29,6 +29,10 @@ struct reply_version {
 void reply_read_batch(const char *body, size_t len, struct reply_batch *out);
 void reply_read_version(const char *body, size_t len, struct reply_version *out);
 
+/** The first bytes of what a server said, as plain text for a sentence or a log line:
+ * neither quotes nor anything that a terminal would obey. */
+void reply_excerpt(const char *text, size_t len, char *out, size_t size);
+
 /** What a reply's headers tell. */
 struct reply_headers {
     bool accept_encoding; /**< there was an Accept-Encoding (RFC 7694) … */
@@ -38,5 +42,11 @@ struct reply_headers {
 
 /** Takes one header line, as it came, into \p out, which was zeroed before the first. */
 void reply_read_header(const char *line, size_t len, struct reply_headers *out);
+
+/** Room for the value of a Date header. */
+#define REPLY_DATE_BYTES 64u
+
+/** The value of a Date header line. \return false when it is another header. */
+bool reply_read_date(const char *line, size_t len, char out[REPLY_DATE_BYTES]);
 
 #endif

@@ -60,8 +60,7 @@ void session_hold(struct session *session, const char *reason)
 /* This channel waits; the others go on. */
 void stream_hold(struct stream *st, const char *reason)
 {
-    session_say_hold(st->session, st->session->root->channel_name[st->channel], reason,
-                     &st->hold_reason);
+    session_say_hold(st->session, stream_channel(st), reason, &st->hold_reason);
     st->held = true;
 }
 
@@ -126,6 +125,11 @@ struct stream *session_stream(struct session *session, const char *channel)
      * way. */
     st->drained = st->parked = st->channel >= session->root->channels.count;
     return st;
+}
+
+const char *stream_channel(const struct stream *st)
+{
+    return st->session->root->channel_name[st->channel];
 }
 
 /* The last settled line of a stream is its shutdown: for layouts without a lock to probe.

@@ -5,14 +5,6 @@
 
 #include "upload/engine_internal.h"
 
-#define ALONE_BASE_MS 1000u
-#define ALONE_CAP_MS  300000u
-
-static const char *channel_of(const struct stream *st)
-{
-    return st->session->root->channel_name[st->channel];
-}
-
 /* Appends the fact and moves the position. The record is durable before anything that
  * follows from it is sent or told: later records stand behind it in the same file. */
 static bool advance(struct stream *st, const struct fact_settled *to)
@@ -66,6 +58,9 @@ static void finish(struct offer *offer, uint64_t now_ms)
         st->session->writer_gone || st->file <= st->highest; /* nothing will join */
     bool backlog = full || whole || st->kind == STREAM_VERBATIM || st->split_lines;
     bool all = st->at_end && !st->more && session_tells(st->session);
+    if (st->at_end) { /* what is left came after it */
+        st->waits_since_ms = offer->made_ms;
+    }
     offer_free(engine, offer);
     if (all) {
         st->drained = true; /* the next line is told */
@@ -81,6 +76,16 @@ static void stay(struct offer *offer, uint64_t now_ms)
     offer->maybe_stored = true;
     offer->state = OFFER_WAITING;
     offer->retry_at_ms = now_ms + JOURNAL_RETRY_MS;
+}
+
+static void count_acked(const struct stream *st, uint32_t lines, uint64_t now_ms)
+{
+    struct counters *counters = &st->session->root->engine->counters;
+    struct counters_channel *channel = counters_channel(counters, stream_channel(st));
+    channel->lines += lines;
+    channel->batches += st->kind == STREAM_BATCHED;
+    channel->windows += st->kind == STREAM_VERBATIM;
+    counters->last_success_ms = now_ms;
 }
 
 static void on_acked(struct offer *offer, const struct transport_reply *reply,
@@ -99,7 +104,7 @@ static void on_acked(struct offer *offer, const struct transport_reply *reply,
         engine->total.lines_rejected += (uint64_t)said->rejected;
         log_warn(engine->config.log, "upload.rejected",
                  "session=%s channel=%s lines=%lld status=%d", st->session->id,
-                 channel_of(st), (long long)said->rejected, reply->status);
+                 stream_channel(st), (long long)said->rejected, reply->status);
         engine_problem(engine, "the backend rejected %lld lines of session %s",
                        (long long)said->rejected, st->session->id);
     }
@@ -110,7 +115,7 @@ static void on_acked(struct offer *offer, const struct transport_reply *reply,
     }
     log_debug(engine->config.log, "upload.acked",
               "session=%s channel=%s sequence=%u lines=%u bytes=%llu", st->session->id,
-              channel_of(st), offer->fact.sequence, lines, (unsigned long long)raw);
+              stream_channel(st), offer->fact.sequence, lines, (unsigned long long)raw);
     if (st->counted_file != offer_file) {
         st->counted_file = offer_file;
         engine->total.files_acked++;
@@ -122,49 +127,10 @@ static void on_acked(struct offer *offer, const struct transport_reply *reply,
     engine->total.lines_acked += lines;
     engine->total.batches_acked += st->kind == STREAM_BATCHED;
     engine->total.windows_acked += st->kind == STREAM_VERBATIM;
+    count_acked(st, lines, now_ms);
     engine->total.file_bytes_acked += raw;
     engine->total.sent_bytes += st->kind == STREAM_BATCHED ? offer->frame_len : raw;
     finish(offer, now_ms);
-}
-
-static void on_retry(struct offer *offer, const struct transport_reply *reply,
-                     uint64_t now_ms)
-{
-    struct stream *st = offer->stream;
-    struct engine *engine = st->session->root->engine;
-    struct origin *origin = &engine->origin;
-    bool answered = reply->status >= 500;
-    /* Others succeed while this one fails: it backs off by itself. */
-    bool alone = answered && offer->failed && origin->successes > offer->successes_before;
-    engine->total.retries++;
-    offer->state = OFFER_WAITING;
-    offer->retry_at_ms = now_ms;
-    if (!offer->failed) {
-        offer->failed = true;
-        offer->successes_before = origin->successes;
-    }
-    if (alone) {
-        offer->failures_alone++;
-        offer->retry_at_ms =
-            now_ms + backoff_ms(engine->config.sys, offer->failures_alone, ALONE_BASE_MS,
-                                ALONE_CAP_MS, reply->retry_after_ms);
-        offer_drop_frame(engine, offer);
-    }
-    offer_to_back(engine, offer); /* the next probe is another stream's */
-    if (!alone) {
-        origin_failed(engine, reply->retry_after_ms, now_ms);
-    }
-    if (origin->failures == 1 || offer->failures_alone == FAILURES_ALONE_REPORTED) {
-        log_warn(engine->config.log, "upload.retry",
-                 "session=%s channel=%s status=%d reason=\"%s\" alone=%u",
-                 st->session->id, channel_of(st), reply->status, reply->error,
-                 offer->failures_alone);
-    }
-    if (reply->status) {
-        engine_problem(engine, "the backend answered %d", reply->status);
-    } else {
-        engine_problem(engine, "no answer: %s", reply->error);
-    }
 }
 
 bool settle_quarantine(struct stream *st, const struct fact_quarantine *fact)
@@ -183,12 +149,14 @@ bool settle_quarantine(struct stream *st, const struct fact_quarantine *fact)
         return false;
     }
     session->quarantined++;
+    counters_note_status(&engine->counters.quarantined, fact->status);
     log_error(engine->config.log, "upload.quarantined",
               "session=%s channel=%s file=%u begin=%llu end=%llu status=%d reason=\"%s\"",
-              session->id, channel_of(st), fact->file, (unsigned long long)fact->begin,
-              (unsigned long long)fact->end, fact->status, fact->reason);
+              session->id, stream_channel(st), fact->file,
+              (unsigned long long)fact->begin, (unsigned long long)fact->end,
+              fact->status, fact->reason);
     engine_problem(engine, "session %s, channel %s: a range is quarantined: %s",
-                   session->id, channel_of(st), fact->reason);
+                   session->id, stream_channel(st), fact->reason);
     return true;
 }
 
@@ -210,8 +178,9 @@ static void on_quarantine(struct offer *offer, const struct transport_reply *rep
                                    .lines = offer->fact.lines,
                                    .status = reply->status};
     memcpy(fact.id, offer->fact.id, sizeof fact.id);
-    snprintf(fact.reason, sizeof fact.reason, "HTTP %d %.*s", reply->status,
-             (int)(reply->body_len < 180 ? reply->body_len : 180), reply->body);
+    char said[180];
+    reply_excerpt(reply->body, reply->body_len, said, sizeof said);
+    snprintf(fact.reason, sizeof fact.reason, "HTTP %d %s", reply->status, said);
     if (settle_quarantine(st, &fact)) {
         finish(offer, now_ms);
     } else {
@@ -241,8 +210,9 @@ static bool whole_was_stored(struct offer *offer, uint64_t now_ms)
     engine->origin.refusals = 0;
     engine->total.lines_acked += fact->whole_lines;
     engine->total.batches_acked++;
+    count_acked(st, fact->whole_lines, now_ms);
     log_info(engine->config.log, "upload.was_stored", "session=%s channel=%s lines=%u",
-             st->session->id, channel_of(st), fact->whole_lines);
+             st->session->id, stream_channel(st), fact->whole_lines);
     finish(offer, now_ms);
     return true;
 }
@@ -259,62 +229,10 @@ static void on_refused_final(struct offer *offer, uint64_t now_ms)
     log_error(engine->config.log, "upload.refused_final",
               "session=%s channel=%s lines=%u note=\"the backend had closed the session; "
               "the file is kept\"",
-              st->session->id, channel_of(st), offer->fact.lines);
+              st->session->id, stream_channel(st), offer->fact.lines);
     engine_problem(engine, "the backend had closed session %s before all of it was there",
                    st->session->id);
     finish(offer, now_ms);
-}
-
-static void on_quota(struct offer *offer, uint64_t now_ms)
-{
-    struct session *session = offer->stream->session;
-    struct engine *engine = session->root->engine;
-    if (engine->config.skip_on_quota) {
-        on_refused_final(offer, now_ms);
-        return;
-    }
-    if (session->hold_until_ms == 0) {
-        log_error(
-            engine->config.log, "session.quota",
-            "session=%s status=402 note=\"the workspace is at its limit; tried again "
-            "every minute\"",
-            session->id);
-    }
-    engine_problem(engine, "the workspace is at its limit (402), session %s waits",
-                   session->id);
-    offer->state = OFFER_WAITING;
-    offer_drop_frame(engine, offer);
-    session->hold_until_ms = now_ms + SLOW_RETRY_MS;
-    engine->total.hold_status = 402;
-}
-
-static void on_plain_codec(struct offer *offer, uint64_t now_ms)
-{
-    struct engine *engine = offer->stream->session->root->engine;
-    log_warn(engine->config.log, "origin.no_zstd",
-             "status=415 note=\"gzip from now on\"");
-    engine->origin.no_zstd_ever = true;
-    offer_drop_frame(engine, offer); /* encoded anew, as gzip, when it is sent */
-    offer->state = OFFER_WAITING;
-    offer->retry_at_ms = now_ms;
-}
-
-static void on_hold_origin(struct offer *offer, const struct transport_reply *reply,
-                           uint64_t now_ms)
-{
-    char reason[200];
-    const char *hint =
-        reply->status == 401 || reply->status == 403 ? "check the key"
-        : reply->web_page
-            ? "a web page is no backend: is a proxy or a login page in between"
-            : "check url and api path, or ask the backend's operator";
-    snprintf(reason, sizeof reason, "%s; %.*s", hint,
-             (int)(reply->body_len < 120 ? reply->body_len : 120), reply->body);
-    struct engine *engine = offer->stream->session->root->engine;
-    offer->state = OFFER_WAITING;
-    offer->failed = true;
-    offer_to_back(engine, offer); /* the next probe is another stream's */
-    origin_hold(engine, reply->status, reason, now_ms);
 }
 
 static enum verdict judge(const struct offer *offer, const struct transport_reply *reply,
@@ -345,7 +263,7 @@ static void on_split(struct offer *offer, uint64_t now_ms)
         }
     } else {
         log_info(engine->config.log, "upload.split", "session=%s channel=%s lines=%u",
-                 st->session->id, channel_of(st), offer->fact.lines);
+                 st->session->id, stream_channel(st), offer->fact.lines);
     }
 }
 
@@ -372,13 +290,17 @@ void settle_reply(struct offer *offer, const struct transport_reply *reply,
         on_acked(offer, reply, &said, now_ms);
         break;
     case VERDICT_RETRY:
-        on_retry(offer, reply, now_ms);
+        postpone_retry(offer, reply, now_ms);
         break;
     case VERDICT_HOLD_ORIGIN:
-        on_hold_origin(offer, reply, now_ms);
+        postpone_hold(offer, reply, now_ms);
         break;
     case VERDICT_HOLD_SESSION:
-        on_quota(offer, now_ms);
+        if (engine->config.skip_on_quota) {
+            on_refused_final(offer, now_ms);
+        } else {
+            postpone_quota(offer, now_ms);
+        }
         break;
     case VERDICT_SPLIT:
         on_split(offer, now_ms);
@@ -392,7 +314,7 @@ void settle_reply(struct offer *offer, const struct transport_reply *reply,
         on_refused_final(offer, now_ms);
         break;
     case VERDICT_PLAIN_CODEC:
-        on_plain_codec(offer, now_ms);
+        postpone_plain_codec(offer, now_ms);
         break;
     }
 }

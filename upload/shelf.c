@@ -226,6 +226,7 @@ static void forget(void *arg, struct path_node *node)
     }
     if (!s->complete) {
         root_say_vanished(root, node->path);
+        root->engine->counters.lost_windows++;
         shelf_drop(root, s);
     } else if (!s->gone) {
         s->gone = fact_append_session(root->journal, FACT_FORGET, node->path) != 0;

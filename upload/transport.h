@@ -35,13 +35,26 @@ struct transport_request {
     void *tag; /**< comes back with the reply */
 };
 
+/** Why a request is to be made again. */
+enum transport_failure {
+    TRANSPORT_BROKEN, /**< no whole answer: reset, closed, garbage */
+    TRANSPORT_NAME,   /**< the host's or the proxy's name does not resolve */
+    TRANSPORT_CONNECT,
+    TRANSPORT_TLS,
+    TRANSPORT_TIMEOUT,
+    TRANSPORT_BUSY,   /**< an answer: 408, 425, 429 */
+    TRANSPORT_SERVER, /**< an answer: 5xx */
+    TRANSPORT_FAILURES,
+};
+
 struct transport_reply {
     void *tag;
-    int status;              /**< HTTP status, 0 = no answer */
-    bool maybe_received;     /**< no answer, but the server may have got the whole body */
-    bool timed_out;          /**< no answer within the limits */
-    uint64_t retry_after_ms; /**< 0 = not said */
-    uint64_t took_ms;        /**< from its start to its end */
+    int status;          /**< HTTP status, 0 = no answer */
+    bool maybe_received; /**< no answer, but the server may have got the whole body */
+    enum transport_failure failure; /**< for status 0: of what kind */
+    int64_t server_time_s;          /**< its Date header; 0 = none */
+    uint64_t retry_after_ms;        /**< 0 = not said */
+    uint64_t took_ms;               /**< from its start to its end */
     bool accept_encoding; /**< the reply had an Accept-Encoding header (RFC 7694) … */
     bool accepts_zstd;    /**< … that names zstd */
     bool web_page;        /**< its content is text/html */

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/listen_request.h"
+
+#include <string.h>
+
+static int is(const char *text, size_t len, const char *word)
+{
+    return len == strlen(word) && memcmp(text, word, len) == 0;
+}
+
+enum listen_route listen_request(const char *text, size_t len)
+{
+    if (!memmem(text, len, "\r\n\r\n", 4) && !memmem(text, len, "\n\n", 2)) {
+        return LISTEN_MORE;
+    }
+    const char *line_end = memchr(text, '\n', len);
+    const char *path = memchr(text, ' ', (size_t)(line_end - text));
+    if (!path || path == text || path[1] != '/') {
+        return LISTEN_BAD;
+    }
+    size_t method_len = (size_t)(path - text);
+    const char *end = ++path;
+    while (end < line_end && *end != ' ' && *end != '?' && *end != '\r') {
+        end++;
+    }
+    size_t path_len = (size_t)(end - path);
+    enum listen_route route = is(path, path_len, "/metrics")   ? LISTEN_METRICS
+                              : is(path, path_len, "/healthz") ? LISTEN_HEALTHZ
+                              : is(path, path_len, "/readyz")  ? LISTEN_READYZ
+                                                               : LISTEN_NOT_FOUND;
+    return is(text, method_len, "GET") ? route : LISTEN_NOT_GET;
+}

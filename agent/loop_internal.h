@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What loop.c, loop_open.c and loop_tell.c share. */
+#ifndef GPUFL_AGENT_LOOP_INTERNAL_H
+#define GPUFL_AGENT_LOOP_INTERNAL_H
+
+#include "agent/listen.h"
+#include "agent/log_sink.h"
+#include "agent/options.h"
+#include "agent/sync_thread.h"
+#include "agent/token.h"
+#include "agent/watch.h"
+#include "upload/select.h"
+#include "upload/transport_http.h"
+
+struct loop {
+    const struct options *options;
+    struct log_sink sink;
+    struct log log;
+    struct transport transport;
+    struct sync_thread *syncs;
+    struct watch *watch;
+    struct engine *engine;
+    struct selection ignored; /**< sessions that were there before us */
+    struct java_cursor *imported;
+    char *missing; /**< folders that were not there yet, comma-separated */
+    uint64_t missing_check_ms;
+    struct token token;
+    struct listener *listener; /**< NULL = --listen was not given */
+    double start_time_s;
+    uint64_t inotify_overflows;
+    int signal_fd;
+    bool running;
+    bool draining;
+    bool stop_now;
+    uint64_t drain_deadline_ms;
+    uint64_t next_check_ms;
+    unsigned drained_checks;
+};
+
+/* loop_open.c */
+GPUFL_MUST gpufl_status loop_open(struct loop *loop, bool have_inotify, char why[512]);
+GPUFL_MUST gpufl_status loop_add_folders(struct loop *loop, const char *list,
+                                         char why[512]);
+void loop_close(struct loop *loop);
+
+/* loop_tell.c */
+void loop_tell_listener(struct loop *loop);
+void loop_say_what_is_left(const struct loop *loop);
+
+#endif

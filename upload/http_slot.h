@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One request over libcurl's easy interface: from its lines to its reply. */
+#ifndef GPUFL_UPLOAD_HTTP_SLOT_H
+#define GPUFL_UPLOAD_HTTP_SLOT_H
+
+#include <curl/curl.h>
+
+#include "upload/caller.h"
+#include "upload/reply.h"
+#include "upload/transport.h"
+#include "upload/transport_http.h"
+
+struct slot {
+    uint64_t *sent_bytes; /**< of all bodies ever: the transport's */
+    CURL *easy;
+    bool busy;
+    bool finished;
+    CURLcode result;
+    struct curl_slist *headers;
+    struct transport_request request;
+    size_t sent;
+    char *reply;
+    size_t reply_len;
+    size_t reply_seen;
+    struct reply_headers headers_seen;
+    int64_t server_time_s;
+    char error[CURL_ERROR_SIZE];
+};
+
+/** Sets the easy handle up for slot->request. \return false without memory. */
+bool http_slot_prepare(struct slot *slot, const struct transport_http_config *limits,
+                       const struct caller *caller);
+
+/** After the request is over. What \p out points to lasts until the slot's next one. */
+void http_slot_reply(struct slot *slot, struct transport_reply *out);
+
+/** The slot is free again; its handle, with its connection, and its buffer stay. */
+void http_slot_release(struct slot *slot);
+
+#endif
