@@ -2,6 +2,7 @@
 #include "agent/engine_options.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "upload/transport_http.h"
@@ -35,6 +36,9 @@ void engine_options(const struct options *o, struct engine_config *config)
                            : o->delete_acked == 2                           ? DELETE_ALL
                                                   : DELETE_WINDOWS;
     config->salvage = o->salvage;
+    config->one_owner = o->require_owner_uid && *o->require_owner_uid;
+    config->owner =
+        config->one_owner ? (uid_t)strtoul(o->require_owner_uid, NULL, 10) : 0;
     config->memory_state = o->state == 1;
     config->state_dir = o->state_dir;
     config->program = "gpufl-agent";
@@ -82,6 +86,10 @@ gpufl_status engine_options_transport(const struct options *o, const char *token
         .user_agent = "gpufl-agent/" GPUFL_VERSION,
         .hostname = hostname,
         .ca_file = o->ca_file,
+        .client_cert = o->client_cert,
+        .client_key = o->client_key,
+        .proxy = o->proxy,
+        .allow_insecure_http = o->allow_insecure_http,
         .connect_timeout_ms = (o->connect_timeout_s ? o->connect_timeout_s : 10) * 1000,
         .read_timeout_ms = o->read_timeout_ms,
         .total_timeout_ms = REQUEST_TOTAL_MS,

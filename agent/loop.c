@@ -96,13 +96,15 @@ static void on_signal(struct loop *loop, uint64_t now_ms)
     }
 }
 
-/* A key that was refused may have been replaced on disk. */
+/* It may have been replaced on disk, before or after it was refused. */
 static void refresh_token(struct loop *loop)
 {
-    if (engine_holding(loop->engine) == HOLD_AUTH && token_reload(&loop->token)) {
-        log_info(&loop->log, "token.reloaded", "file=%s", loop->options->token_file);
+    if (token_reload(&loop->token)) {
+        log_info(&loop->log, "token.reloaded", "file=%s", loop->token.file);
         transport_http_set_token(&loop->transport, token_value(&loop->token));
-        engine_retry_now(loop->engine);
+        if (engine_holding(loop->engine) == HOLD_AUTH) {
+            engine_retry_now(loop->engine);
+        }
     }
 }
 
@@ -194,8 +196,9 @@ int loop_run(const struct options *options, bool have_inotify)
     loop.signal_fd = signalfd(-1, &stop, SFD_NONBLOCK | SFD_CLOEXEC);
     gpufl_status status = loop_open(&loop, have_inotify, why);
     if (status == GPUFL_OK) {
-        log_info(&loop.log, "agent.started", "version=%s host=%s watch=%s", GPUFL_VERSION,
-                 options->host, loop.watch ? "inotify" : "poll");
+        log_info(&loop.log, "agent.started",
+                 "version=%s host=%s watch=%s landlock=\"%s\"", GPUFL_VERSION,
+                 options->host, loop.watch ? "inotify" : "poll", loop.confined);
         run(&loop);
         log_sink_flush(&loop.sink);
         loop_say_what_is_left(&loop);

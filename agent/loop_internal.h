@@ -27,6 +27,7 @@ struct loop {
     struct token token;
     struct listener *listener; /**< NULL = --listen was not given */
     double start_time_s;
+    char confined[512]; /**< how far the kernel confines us */
     uint64_t inotify_overflows;
     int signal_fd;
     bool running;

@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "agent/confine.h"
 #include "agent/engine_options.h"
 #include "agent/folders.h"
 #include "agent/loop_internal.h"
@@ -121,6 +122,23 @@ static gpufl_status open_watch(struct loop *loop, bool have_inotify, char why[51
     return watch_open(&loop->log, engine_options_gather_ms(o), wake, loop, &loop->watch);
 }
 
+static void warn_of_exposure(const struct loop *loop)
+{
+    enum endpoint_exposure exposure = transport_http_exposure(&loop->transport);
+    if (token_value(&loop->token)[0] &&
+        (exposure == ENDPOINT_PRIVATE || exposure == ENDPOINT_PUBLIC)) {
+        log_warn(&loop->log, "host.unencrypted",
+                 "host=%s note=\"the API key goes over plain http: whoever is on the way "
+                 "can read it\"",
+                 loop->options->host);
+    }
+    if (loop->options->token_flag) {
+        log_warn(&loop->log, "token.on_command_line",
+                 "note=\"it was visible to other users until now; use --token-file, a "
+                 "systemd credential named token, or GPUFL_HTTP_TOKEN\"");
+    }
+}
+
 static gpufl_status open_listener(struct loop *loop, char why[512])
 {
     struct timespec now;
@@ -144,6 +162,13 @@ gpufl_status loop_open(struct loop *loop, bool have_inotify, char why[512])
     status = status == GPUFL_OK ? engine_options_transport(o, token_value(&loop->token),
                                                            &loop->transport, why)
                                 : status;
+    if (status == GPUFL_OK) { /* before the first thread */
+        status = confine(o, loop->confined);
+        snprintf(why, 512, "%s", status == GPUFL_OK ? "" : loop->confined);
+    }
+    if (status == GPUFL_OK) {
+        warn_of_exposure(loop);
+    }
     status = status == GPUFL_OK
                  ? engine_options_cursor(o, &loop->log, &loop->imported, why)
                  : status;

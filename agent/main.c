@@ -32,6 +32,12 @@ static int check(const struct options *o)
               stderr);
         return 1;
     }
+    const char *uid = o->require_owner_uid ? o->require_owner_uid : "";
+    if (uid[strspn(uid, "0123456789")] || strlen(uid) > 10) {
+        fprintf(stderr, "gpufl-agent: --require-owner-uid=%s is no number; see id -u\n",
+                uid);
+        return 1;
+    }
     if (o->zstd_level < 1 || o->zstd_level > 19 || o->stream_max_bytes > (64u << 20)) {
         fputs("gpufl-agent: --zstd-level takes 1 to 19, --stream-max-bytes at most 64 "
               "MiB\n",

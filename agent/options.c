@@ -91,9 +91,13 @@ static gpufl_status set_environment(struct options *o, char why[512])
 {
     gpufl_status status = GPUFL_OK;
     for (size_t i = 0; status == GPUFL_OK && i < option_rows_count; i++) {
-        const char *value = option_rows[i].env ? getenv(option_rows[i].env) : NULL;
+        char *value = option_rows[i].env ? getenv(option_rows[i].env) : NULL;
         if (value && value[strspn(value, " \t")]) { /* blank = unset */
             status = set(o, &option_rows[i], value, why);
+            if (option_rows[i].at == offsetof(struct options, token) &&
+                option_rows[i].kind == KIND_TEXT) {
+                explicit_bzero(value, strlen(value)); /* nor for /proc/<pid>/environ */
+            }
         }
     }
     return status;
@@ -138,6 +142,7 @@ static gpufl_status set_flag(struct options *o, int argc, char **argv, int *at,
     gpufl_status status = set(o, row, value ? value : "", why);
     if (row->at == offsetof(struct options, token) && row->kind == KIND_TEXT && value) {
         memset(value, 'x', strlen(value)); /* not for everybody's ps */
+        o->token_flag = true;
     }
     return status;
 }

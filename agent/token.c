@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -44,28 +45,45 @@ static int read_file(const char *file, char out[TOKEN_MAX])
     return n < 0 ? -1 : 0;
 }
 
-gpufl_status token_open(struct token *token, const char *value, const char *file,
-                        char why[512])
+static void choose_file(struct token *token, const char *value, const char *file)
 {
+    const char *credentials = getenv("CREDENTIALS_DIRECTORY");
+    char path[sizeof token->file];
+    if (file && *file) {
+        snprintf(token->file, sizeof token->file, "%s", file);
+    } else if ((!value || !*value) && credentials) {
+        int n = snprintf(path, sizeof path, "%s/" TOKEN_CREDENTIAL, credentials);
+        if (n > 0 && (size_t)n < sizeof path && access(path, R_OK) == 0) {
+            strcpy(token->file, path);
+        }
+    }
+}
+
+gpufl_status token_open(struct token *token, char *value, const char *file, char why[512])
+{
+    gpufl_status status = GPUFL_OK;
     memset(token, 0, sizeof *token);
-    token->file = file && *file ? file : NULL;
-    if (token->file) {
+    choose_file(token, value, file);
+    if (token->file[0]) {
         if (read_file(token->file, token->value) < 0) {
-            snprintf(why, 512, "cannot read the token file %.300s: %s", file,
+            snprintf(why, 512, "cannot read the token file %.300s: %s", token->file,
                      strerror(errno));
-            return GPUFL_ERR_USAGE;
+            status = GPUFL_ERR_USAGE;
         }
     } else if (value && !copy_trimmed(token->value, value)) {
         snprintf(why, 512, "the token is longer than %d bytes", TOKEN_MAX - 1);
-        return GPUFL_ERR_USAGE;
+        status = GPUFL_ERR_USAGE;
     }
-    return GPUFL_OK;
+    if (value) {
+        explicit_bzero(value, strlen(value));
+    }
+    return status;
 }
 
 bool token_reload(struct token *token)
 {
     char fresh[TOKEN_MAX] = "";
-    bool changed = token->file && read_file(token->file, fresh) == 0 && fresh[0] &&
+    bool changed = token->file[0] && read_file(token->file, fresh) == 0 && fresh[0] &&
                    strcmp(fresh, token->value) != 0;
     if (changed) {
         memcpy(token->value, fresh, sizeof fresh);

@@ -9,15 +9,19 @@
 
 #define TOKEN_MAX 4096
 
+/** The name of a systemd credential that is taken where nothing else is given. */
+#define TOKEN_CREDENTIAL "token"
+
 struct token {
-    const char *file; /**< NULL = fixed */
+    char file[512]; /**< "" = fixed */
     char value[TOKEN_MAX];
 };
 
-/** \p file wins over \p value; both may be NULL.
+/** \p file wins over \p value, which is wiped; both may be NULL: then it is the systemd
+ * credential, if there is one ($CREDENTIALS_DIRECTORY).
  *  \return GPUFL_OK or GPUFL_ERR_USAGE with one sentence in \p why. */
-GPUFL_MUST gpufl_status token_open(struct token *token, const char *value,
-                                   const char *file, char why[512]);
+GPUFL_MUST gpufl_status token_open(struct token *token, char *value, const char *file,
+                                   char why[512]);
 
 /** Reads the file again. \return true when the key is another now. */
 bool token_reload(struct token *token);

@@ -33,6 +33,12 @@ static const char usage[] =
     "timeout)\n"
     "  --compression C    auto, zstd, gzip or none (auto)\n"
     "  --state-dir DIR    where positions are remembered (beside the logs)\n"
+    "  --ca-file FILE     PEM certificates to trust instead of the system's\n"
+    "  --client-cert FILE, --client-key FILE\n"
+    "                     PEM, for a backend that asks for a certificate\n"
+    "  --proxy URL        http://host:port; none = not even the environment's\n"
+    "  --allow-insecure-http\n"
+    "                     send the key over http:// to a public address all the same\n"
     "  -q, --quiet        say nothing but errors\n"
     "  --json             one JSON object with the result on stdout\n"
     "  -h, --help\n"
@@ -89,23 +95,44 @@ static int take_key(struct arguments *out, char *arg)
     return -1;
 }
 
+/* Where the text of an option goes; NULL for those that are no text. */
+static const char **text_of(int c, struct gpufl_upload_options *o)
+{
+    switch (c) {
+    case 'u':
+        return &o->backend_url;
+    case 'p':
+        return &o->api_path;
+    case 's':
+        return &o->session_id;
+    case 'd':
+        return &o->state_dir;
+    case 'C':
+        return &o->ca_file;
+    case 'E':
+        return &o->client_cert;
+    case 'K':
+        return &o->client_key;
+    case 'P':
+        return &o->proxy;
+    default:
+        return NULL;
+    }
+}
+
 /* One option. \return -1 to go on, else the exit code. */
 static int take_option(int c, char *arg, struct arguments *out)
 {
     struct gpufl_upload_options *o = &out->options;
+    const char **text = text_of(c, o);
     int seconds;
-    switch (c) {
-    case 'u':
-        o->backend_url = arg;
+    if (text) {
+        *text = arg;
         return -1;
+    }
+    switch (c) {
     case 'k':
         return take_key(out, arg);
-    case 'p':
-        o->api_path = arg;
-        return -1;
-    case 's':
-        o->session_id = arg;
-        return -1;
     case 'l':
         out->latest = true;
         return -1;
@@ -130,8 +157,8 @@ static int take_option(int c, char *arg, struct arguments *out)
         return parse_compression(arg, &o->compression)
                    ? -1
                    : bad("--compression", "give auto, zstd, gzip or none");
-    case 'd':
-        o->state_dir = arg;
+    case 'I':
+        o->allow_insecure_http = true;
         return -1;
     case 'q':
         out->quiet = true;
@@ -140,6 +167,7 @@ static int take_option(int c, char *arg, struct arguments *out)
         out->json = true;
         return -1;
     case 'a':
+    case 'J': /* of the existing client, which starts a JVM; none is needed here */
         return -1;
     case 'h':
         fputs(usage, stdout);
@@ -165,6 +193,12 @@ static int parse(int argc, char **argv, struct arguments *out)
         {"retries", required_argument, NULL, 'r'},
         {"compression", required_argument, NULL, 'c'},
         {"state-dir", required_argument, NULL, 'd'},
+        {"ca-file", required_argument, NULL, 'C'},
+        {"client-cert", required_argument, NULL, 'E'},
+        {"client-key", required_argument, NULL, 'K'},
+        {"proxy", required_argument, NULL, 'P'},
+        {"allow-insecure-http", no_argument, NULL, 'I'},
+        {"agent-jar", required_argument, NULL, 'J'},
         {"quiet", no_argument, NULL, 'q'},
         {"json", no_argument, NULL, 'j'},
         {"help", no_argument, NULL, 'h'},

@@ -45,6 +45,7 @@ for group in "$@"; do
         uploader
         want g++ command -v g++
         want python3 command -v python3
+        want openssl command -v openssl
         want python3-jsonschema jsonschema
         want libcmocka-dev module cmocka
         want libmicrohttpd-dev module libmicrohttpd
@@ -53,7 +54,6 @@ for group in "$@"; do
         ;;
     bench)
         want libssl-dev module libssl
-        want openssl command -v openssl
         ;;
     lint)
         want clang-format command -v clang-format

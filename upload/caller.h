@@ -13,6 +13,9 @@ struct caller {
     char *user_agent;
     char *hostname;
     char *ca_file;
+    char *client_cert;
+    char *client_key;
+    char *proxy; /**< "" = none, not even the environment's */
 };
 
 /** Checks and copies; caller_fini releases it in any case. \return GPUFL_OK;

@@ -165,6 +165,11 @@ static void visit_dir(void *arg, const char *name)
         } else {
             root->only_sessions = false; /* no memory */
         }
+    } else if (status == GPUFL_ERR_USAGE) {
+        struct session *session = found(root, path);
+        if (session) {
+            session_cannot_be_read(session, status);
+        }
     } else if (status != GPUFL_ERR_NOT_FOUND) {
         keep_present(root, path);
     } else if (!visit->group[0] && !group_is_a_root(root, name)) {

@@ -11,4 +11,18 @@
 GPUFL_MUST gpufl_status endpoint_prefix(const char *backend_url, const char *api_path,
                                         char out[512], char why[256]);
 
+/** Who could read along on the way there, as far as the address tells. */
+enum endpoint_exposure {
+    ENDPOINT_ENCRYPTED, /**< https */
+    ENDPOINT_LOOPBACK,  /**< nobody: it stays on this host */
+    ENDPOINT_PRIVATE,   /**< others of the same network: private and link-local addresses
+                             (RFC 1918, 3927, 4193, 4291, 6598), names without a dot, and
+                             below .svc, .cluster.local, .internal, .local, .lan,
+                             .home.arpa */
+    ENDPOINT_PUBLIC,    /**< anybody */
+};
+
+/** \p prefix as endpoint_prefix made it. Names are not looked up. */
+enum endpoint_exposure endpoint_exposure(const char *prefix);
+
 #endif

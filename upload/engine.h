@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include <gpufl/status.h>
 
@@ -77,9 +78,11 @@ struct engine_config {
     bool skip_on_quota; /**< treat 402 as the JVM agent does: drop the range, counted */
     bool settle_only;   /**< send what is there; do not report sessions as complete */
     bool salvage;       /**< publish what crashed 1.3 writers left in `.tmp` */
-    bool in_job;        /**< a writer may live in this very process: mind its locks */
-    bool memory_state;  /**< no journal on disk: at least once */
-    const char *state_dir;              /**< NULL = chosen, see root.h */
+    bool one_owner;     /**< only session directories of `owner` are read */
+    uid_t owner;
+    bool in_job;           /**< a writer may live in this very process: mind its locks */
+    bool memory_state;     /**< no journal on disk: at least once */
+    const char *state_dir; /**< NULL = chosen, see root.h */
     const struct java_cursor *imported; /**< where another agent stood; NULL = nowhere */
     const char *program;                /**< told to whoever finds the root busy */
     /** Tells whether a session is to be uploaded, asked once a session; NULL = all. */

@@ -320,6 +320,7 @@ void session_look(struct session *session, uint64_t now_ms);
 bool session_is_over(const struct root *root, const char *path);
 gpufl_status session_inspect(const struct root *root, const char *path, const char *id,
                              bool known_live, struct look *out);
+void session_cannot_be_read(struct session *session, gpufl_status why);
 void session_apply(struct session *session, const struct look *look, uint64_t now_ms);
 
 /* next_wait.c */

@@ -10,6 +10,8 @@
 #include "upload/request_headers.h"
 
 #define REPLY_CAP 65536u
+/* Certificates that were replaced on disk are trusted this much later, at most. */
+#define CA_CACHE_S 60L
 /* Half of libcurl's own, ten times: no slower. */
 #define UPLOAD_BUFFER_BYTES 32768L
 /* A reply beyond this is cut off: the server is not what it should be. */
@@ -100,18 +102,31 @@ static void set_body(struct slot *slot)
     curl_easy_setopt(slot->easy, CURLOPT_READDATA, slot);
 }
 
-static void set_limits(const struct transport_http_config *limits,
-                       const struct caller *caller, CURL *easy)
+static void set_trust(const struct caller *caller, CURL *easy)
+{
+    curl_easy_setopt(easy, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
+    curl_easy_setopt(easy, CURLOPT_CA_CACHE_TIMEOUT, CA_CACHE_S);
+    if (caller->ca_file) {
+        curl_easy_setopt(easy, CURLOPT_CAINFO, caller->ca_file);
+    }
+    if (caller->client_cert) {
+        curl_easy_setopt(easy, CURLOPT_SSLCERT, caller->client_cert);
+        curl_easy_setopt(easy, CURLOPT_SSLKEY,
+                         caller->client_key ? caller->client_key : caller->client_cert);
+    }
+    if (caller->proxy) {
+        curl_easy_setopt(easy, CURLOPT_PROXY, caller->proxy);
+    }
+    curl_easy_setopt(easy, CURLOPT_HTTPPROXYTUNNEL, 1L);
+}
+
+static void set_limits(const struct transport_http_config *limits, CURL *easy)
 {
     long low_s = (long)(limits->read_timeout_ms + 999) / 1000;
     curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
     curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
     curl_easy_setopt(easy, CURLOPT_HEADEROPT, (long)CURLHEADER_SEPARATE);
-    if (caller->ca_file) {
-        curl_easy_setopt(easy, CURLOPT_CAINFO, caller->ca_file);
-    }
-    curl_easy_setopt(easy, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
     curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
     curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
     curl_easy_setopt(easy, CURLOPT_UPLOAD_BUFFERSIZE, UPLOAD_BUFFER_BYTES);
@@ -141,7 +156,8 @@ bool http_slot_prepare(struct slot *slot, const struct transport_http_config *li
         return false;
     }
     curl_easy_reset(slot->easy);
-    set_limits(limits, caller, slot->easy);
+    set_limits(limits, slot->easy);
+    set_trust(caller, slot->easy);
     curl_easy_setopt(slot->easy, CURLOPT_URL, url);
     curl_easy_setopt(slot->easy, CURLOPT_USERAGENT, caller->user_agent);
     curl_easy_setopt(slot->easy, CURLOPT_HTTPHEADER, slot->headers);
@@ -157,6 +173,9 @@ bool http_slot_prepare(struct slot *slot, const struct transport_http_config *li
 
 void http_slot_release(struct slot *slot)
 {
+    for (struct curl_slist *line = slot->headers; line; line = line->next) {
+        explicit_bzero(line->data, strlen(line->data)); /* one holds the token */
+    }
     curl_slist_free_all(slot->headers);
     slot->headers = NULL;
     slot->busy = slot->finished = false;
@@ -194,7 +213,24 @@ static enum transport_failure failure_of(CURLcode result)
     }
 }
 
-void http_slot_reply(struct slot *slot, struct transport_reply *out)
+/* Whose certificate, and against what: that is what a person needs to mend it. */
+static void say_error(const struct slot *slot, const struct caller *caller,
+                      struct transport_reply *out)
+{
+    const char *error = slot->error[0] ? slot->error : curl_easy_strerror(slot->result);
+    const char *host = strstr(caller->prefix, "://") + 3;
+    char text[2 * CURL_ERROR_SIZE];
+    int n = snprintf(text, sizeof text, "%s", error);
+    if (out->failure == TRANSPORT_TLS) {
+        snprintf(text + n, sizeof text - (size_t)n, " (of %.*s; trusted is %.100s)",
+                 (int)strcspn(host, "/"), host,
+                 caller->ca_file ? caller->ca_file : "what the system trusts");
+    }
+    reply_excerpt(text, strlen(text), out->error, sizeof out->error);
+}
+
+void http_slot_reply(struct slot *slot, const struct caller *caller,
+                     struct transport_reply *out)
 {
     long status = 0;
     curl_off_t retry_s = 0;
@@ -216,9 +252,7 @@ void http_slot_reply(struct slot *slot, struct transport_reply *out)
     } else {
         out->maybe_received = may_have_arrived(slot);
         out->failure = failure_of(slot->result);
-        const char *error =
-            slot->error[0] ? slot->error : curl_easy_strerror(slot->result);
-        reply_excerpt(error, strlen(error), out->error, sizeof out->error);
+        say_error(slot, caller, out);
     }
     out->server_time_s = slot->server_time_s;
     out->web_page = slot->headers_seen.web_page;

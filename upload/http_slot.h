@@ -32,7 +32,8 @@ bool http_slot_prepare(struct slot *slot, const struct transport_http_config *li
                        const struct caller *caller);
 
 /** After the request is over. What \p out points to lasts until the slot's next one. */
-void http_slot_reply(struct slot *slot, struct transport_reply *out);
+void http_slot_reply(struct slot *slot, const struct caller *caller,
+                     struct transport_reply *out);
 
 /** The slot is free again; its handle, with its connection, and its buffer stay. */
 void http_slot_release(struct slot *slot);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A look at a session's directory, and what follows from what it finds. */
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "upload/engine_internal.h"
 
@@ -127,12 +129,32 @@ bool session_is_over(const struct root *root, const char *path)
     return probe_writer(root, path, NULL) == WRITER_GONE;
 }
 
+/* One that is gone is found to be so by the scan. */
+static bool owner_ok(const struct root *root, const char *path)
+{
+    const struct engine_config *config = &root->engine->config;
+    struct stat st;
+    return !config->one_owner || fstatat(root->fd, path, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+           st.st_uid == config->owner;
+}
+
+void session_cannot_be_read(struct session *session, gpufl_status why)
+{
+    session->looked = true;
+    session_hold(session, why == GPUFL_ERR_USAGE
+                              ? "its directory is another user's, see --require-owner-uid"
+                              : "its directory cannot be read");
+}
+
 /* The lock first, the directory after it: what a writer that is gone has written is all
  * in that listing. */
 gpufl_status session_inspect(const struct root *root, const char *path, const char *id,
                              bool known_live, struct look *out)
 {
     const struct sys *sys = root->engine->config.sys;
+    if (!owner_ok(root, path)) {
+        return GPUFL_ERR_USAGE;
+    }
     out->writer = probe_writer(root, path, NULL);
     gpufl_status status = known_live && out->writer != WRITER_UNKNOWN
                               ? scan_session_again(sys, root->fd, path, &out->scan)
@@ -255,6 +277,6 @@ void session_look(struct session *session, uint64_t now_ms)
         session->absent = true;
         session->root->list_soon = true;
     } else {
-        session_hold(session, "its directory cannot be read");
+        session_cannot_be_read(session, status);
     }
 }

@@ -83,7 +83,7 @@ static bool http_next(void *self, struct transport_reply *reply)
     for (size_t i = 0; i < TRANSPORT_SLOTS; i++) {
         struct slot *slot = &http->slot[i];
         if (slot->busy && slot->finished) {
-            http_slot_reply(slot, reply);
+            http_slot_reply(slot, &http->caller, reply);
             http_slot_release(
                 slot); /* the reply's buffer stays with the slot until its next use */
             return true;
@@ -157,6 +157,11 @@ gpufl_status transport_http_open(const struct transport_http_config *config,
                               .wakeup = http_wakeup,
                               .self = http};
     return GPUFL_OK;
+}
+
+enum endpoint_exposure transport_http_exposure(const struct transport *transport)
+{
+    return endpoint_exposure(((struct http *)transport->self)->caller.prefix);
 }
 
 void transport_http_set_token(struct transport *transport, const char *token)

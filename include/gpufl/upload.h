@@ -66,15 +66,24 @@ struct gpufl_upload_options {
     void *progress_arg;
     gpufl_upload_diagnostic_fn diagnostic; /**< NULL = only the result's warnings */
     void *diagnostic_arg;
-    bool leave_unpublished; /**< do not publish what a crashed 1.3 writer left in `.tmp`;
-                                 by default it is, as the existing client does */
+    bool leave_unpublished;  /**< do not publish what a crashed 1.3 writer left in `.tmp`;
+                                  by default it is, as the existing client does */
+    const char *ca_file;     /**< PEM certificates to trust; "" = those of SSL_CERT_FILE,
+                                  else the system's */
+    const char *client_cert; /**< PEM, shown to a server that asks for one; "" = none */
+    const char *client_key;  /**< its private key, PEM; "" = in client_cert too */
+    const char *proxy;       /**< http://host:port; "none" = none; "" = for https what the
+                                  environment says (HTTPS_PROXY, NO_PROXY), for http none */
+    bool allow_insecure_http; /**< send the key over http to a public address; without it
+                                   that is GPUFL_ERR_USAGE */
 };
 
 /** Initialiser with every default. */
 #define GPUFL_UPLOAD_OPTIONS_DEFAULT                                                     \
     {                                                                                    \
         sizeof(struct gpufl_upload_options), "", "", "", "", 300000, 10000, 30000, 5,    \
-            "", false, false, GPUFL_COMPRESSION_AUTO, "", NULL, NULL, NULL, NULL, false  \
+            "", false, false, GPUFL_COMPRESSION_AUTO, "", NULL, NULL, NULL, NULL, false, \
+            "", "", "", "", false                                                        \
     }
 
 /** Fills \p options with the defaults. */

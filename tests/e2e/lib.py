@@ -101,7 +101,8 @@ class Place:
 
 
 def environment(more):
-    env = {k: v for k, v in os.environ.items() if not k.startswith("GPUFL_")}
+    env = {k: v for k, v in os.environ.items()
+           if not k.startswith("GPUFL_") and not k.lower().endswith("_proxy") and k != "SSL_CERT_FILE"}
     env["XDG_STATE_HOME"] = "/nonexistent"
     env.update(more or {})
     return env

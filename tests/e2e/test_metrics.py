@@ -125,9 +125,9 @@ def _moves(place, name, url, *args, prepare=None, **more):
     logs = place.path / name.replace("{", "-").strip("}")
     logs.mkdir(mode=0o700)
     session = lib.job(place, 0.1, logs=logs)
-    agent = Watched(place, url, "--read-timeout=300ms", "--drain-timeout=100ms", *args, folder=logs, **more)
     if prepare:
-        prepare(agent, session)
+        prepare(session)
+    agent = Watched(place, url, "--read-timeout=300ms", "--drain-timeout=100ms", *args, folder=logs, **more)
     until(lambda: _faults(agent), f"{name} moves")
     equal(set(_faults(agent)), {name}, name)
     check(re.search(r"^(<\d>)?(warn|error) ", agent.log(), re.M), f"{name}: {agent.log()}")
@@ -147,7 +147,7 @@ def what_cannot_be_reached_moves_its_own_counter(place):
     lib.job(place, 0.1)
     with socket.create_server(("127.0.0.1", 0)) as s:
         closed = f"http://127.0.0.1:{s.getsockname()[1]}"
-    for url in (closed, "http://no-such-host.invalid", "https://127.0.0.1:1"):
+    for url in (closed, "https://no-such-host.invalid", "https://127.0.0.1:1"):
         agent = Watched(place, url, "--drain-timeout=100ms")
         until(lambda a=agent: a.figure("requests_total{none}") > 0, "a request without an answer")
         check("origin.failing" in agent.log(), agent.log())
@@ -186,7 +186,7 @@ def what_is_lost_or_refused_on_disk_moves_its_own_counter(place):
     def refuse(_, request):
         return 503 if request.is_batch else None
 
-    def link(_, session):
+    def link(session):
         (session / "device.99.log").symlink_to("/etc/passwd")
 
     backend = lib.Backend(place, "--api-key", lib.KEY)
