@@ -17,6 +17,7 @@
 
 #include "agent/token.h"
 #include "schema/address.h"
+#include "schema/layout.h"
 #include "upload/state_dir.h"
 
 #ifndef SYS_landlock_create_ruleset
@@ -114,6 +115,24 @@ static void allow_neighbours(const struct confinement *c, const char *file)
     free(real);
 }
 
+/* The lock of the directory above is looked at, and who holds it; nothing else there. */
+static void allow_parent(const struct confinement *c, const char *root)
+{
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/..", root);
+    allow(c, path, FS_READ_DIR);
+    snprintf(path, sizeof path, "%s/../" LAYOUT_STATE_DIR, root);
+    allow(c, path, FS_READ);
+}
+
+/* Then the engine makes it there, and what is below the root is allowed anyway. */
+static bool may_lie_in(int root)
+{
+    struct stat st;
+    return fstat(root, &st) == 0 && st.st_uid == geteuid() && !(st.st_mode & 022) &&
+           faccessat(root, ".", W_OK, AT_EACCESS) == 0;
+}
+
 /* As the engine will choose it. */
 static void allow_state(const struct confinement *c, const char *state_dir,
                         const char *root)
@@ -121,10 +140,16 @@ static void allow_state(const struct confinement *c, const char *state_dir,
     char name[STATE_NAME_MAX];
     char why[512];
     int dir;
+    const char *systemd = getenv("STATE_DIRECTORY");
+    bool named = (state_dir && *state_dir) || (systemd && *systemd);
     int fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     char *path = realpath(root, NULL);
+    if (path) {
+        allow_parent(c, path);
+    }
     if (fd >= 0 && path &&
-        state_dir_open(state_dir, fd, path, true, &dir, name, why) == GPUFL_OK) {
+        state_dir_open(state_dir, fd, path, named || !may_lie_in(fd), &dir, name, why) ==
+            GPUFL_OK) {
         allow_fd(c, dir, FS_WRITE);
         close(dir);
     }
@@ -205,7 +230,8 @@ static void allow_own_files(const struct confinement *c, const struct options *o
     const char *credentials = getenv("CREDENTIALS_DIRECTORY");
     const char *trusted = getenv("SSL_CERT_FILE");
     const char *const file[] = {o->token_file, o->ca_file,     o->client_cert,
-                                o->client_key, o->cursor_file, trusted};
+                                o->client_key, o->cursor_file, o->config_file,
+                                trusted};
     for (size_t i = 0; i < sizeof file / sizeof file[0]; i++) {
         if (file[i] && *file[i]) {
             allow_neighbours(c, file[i]);

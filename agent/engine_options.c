@@ -18,12 +18,16 @@ uint64_t engine_options_gather_ms(const struct options *o)
     return ms < GATHER_MIN_MS ? GATHER_MIN_MS : ms > GATHER_MAX_MS ? GATHER_MAX_MS : ms;
 }
 
+uint64_t engine_options_flush_ms(const struct options *o)
+{
+    uint64_t gather_ms = engine_options_gather_ms(o);
+    return o->flush_interval_ms > gather_ms ? o->flush_interval_ms - gather_ms : 0;
+}
+
 void engine_options(const struct options *o, struct engine_config *config)
 {
     engine_config_default(config);
-    uint64_t gather_ms = engine_options_gather_ms(o);
-    config->flush_interval_ms =
-        o->flush_interval_ms > gather_ms ? o->flush_interval_ms - gather_ms : 0;
+    config->flush_interval_ms = engine_options_flush_ms(o);
     config->settled_sync_ms = SETTLED_SYNC_MS;
     config->max_requests_per_second = (unsigned)o->max_requests_per_second;
     config->compression = (enum engine_compression)o->compression;

@@ -16,6 +16,9 @@ void engine_options(const struct options *o, struct engine_config *config);
  * engine's for the rest. */
 uint64_t engine_options_gather_ms(const struct options *o);
 
+/** The engine's part of the flush interval. */
+uint64_t engine_options_flush_ms(const struct options *o);
+
 /** Reads the existing agent's positions, if --cursor-file names any.
  *  \return GPUFL_OK with *out, the caller's or NULL; else one sentence in \p why. */
 gpufl_status engine_options_cursor(const struct options *o, const struct log *log,

@@ -203,6 +203,13 @@ void log_sink_init(struct log_sink *sink, enum log_sink_format format)
     pthread_mutex_init(&sink->lock, NULL);
 }
 
+void log_sink_set_format(struct log_sink *sink, enum log_sink_format format)
+{
+    pthread_mutex_lock(&sink->lock);
+    sink->format = format;
+    pthread_mutex_unlock(&sink->lock);
+}
+
 void log_sink_write(void *arg, enum log_level level, const char *line)
 {
     struct log_sink *sink = arg;

@@ -31,6 +31,8 @@ struct log_sink {
 
 void log_sink_init(struct log_sink *sink, enum log_sink_format format);
 
+void log_sink_set_format(struct log_sink *sink, enum log_sink_format format);
+
 /** The `write` of a struct log whose `arg` is the sink. From any thread. */
 void log_sink_write(void *sink, enum log_level level, const char *line);
 

@@ -9,10 +9,13 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "agent/engine_options.h"
 #include "agent/loop_internal.h"
+#include "agent/reload.h"
 
 #define POLL_RESCAN_MS   1000u
 #define DRAIN_CHECK_MS   1000u
+#define STOP_SPARE_MS    5000u /* for the last syncs, after the drain */
 #define MISSING_CHECK_MS 500u
 
 /* ---- running ---- */
@@ -80,19 +83,52 @@ static void look_for_missing(struct loop *loop, uint64_t now_ms)
     free(list);
 }
 
+static void reload(struct loop *loop)
+{
+    char kept[512];
+    char why[512];
+    if (reload_options(loop->argc, loop->argv, loop->options, kept, why) != GPUFL_OK) {
+        log_error(&loop->log, "agent.not_reloaded",
+                  "reason=\"%s\" note=\"everything stays as it was\"", why);
+        return;
+    }
+    loop->log.level = (enum log_level)loop->options->log_level;
+    log_sink_set_format(&loop->sink, (enum log_sink_format)loop->options->log_format);
+    engine_set_pace(loop->engine, engine_options_flush_ms(loop->options),
+                    (unsigned)loop->options->max_requests_per_second);
+    loop->next_check_ms = 0; /* the token's file is read now */
+    if (kept[0]) {
+        log_warn(&loop->log, "agent.reloaded", "needs_restart=\"%s\"", kept);
+    } else {
+        log_info(&loop->log, "agent.reloaded", "needs_restart=none");
+    }
+}
+
+static void drain(struct loop *loop, unsigned signal, uint64_t now_ms)
+{
+    char text[96];
+    uint64_t timeout_ms = loop->options->drain_timeout_ms;
+    log_info(&loop->log, "agent.draining", "signal=%u timeout_ms=%llu", signal,
+             (unsigned long long)timeout_ms);
+    snprintf(text, sizeof text, "STOPPING=1\nEXTEND_TIMEOUT_USEC=%llu",
+             (unsigned long long)(timeout_ms + STOP_SPARE_MS) * 1000);
+    notify_send(&loop->notify, text);
+    loop->draining = true;
+    loop->drain_deadline_ms = now_ms + timeout_ms;
+    engine_flush(loop->engine);
+}
+
 static void on_signal(struct loop *loop, uint64_t now_ms)
 {
     struct signalfd_siginfo info;
     while (read(loop->signal_fd, &info, sizeof info) == (ssize_t)sizeof info) {
-        if (loop->draining) {
+        if (info.ssi_signo == SIGHUP) {
+            reload(loop);
+        } else if (loop->draining) {
             loop->stop_now = true;
-            continue;
+        } else {
+            drain(loop, info.ssi_signo, now_ms);
         }
-        log_info(&loop->log, "agent.draining", "signal=%u timeout_ms=%llu",
-                 info.ssi_signo, (unsigned long long)loop->options->drain_timeout_ms);
-        loop->draining = true;
-        loop->drain_deadline_ms = now_ms + loop->options->drain_timeout_ms;
-        engine_flush(loop->engine);
     }
 }
 
@@ -155,8 +191,9 @@ static void run(struct loop *loop)
         follow_watch(loop);
         on_signal(loop, sys_real.now_ms()); /* before the turn: it looks once more */
         uint64_t wait_ms = engine_turn(loop->engine);
-        loop_tell_listener(loop);
         uint64_t now_ms = sys_real.now_ms();
+        loop_tell_listener(loop);
+        loop_tell_systemd(loop, now_ms);
         if (finished(loop, now_ms)) {
             return;
         }
@@ -170,6 +207,9 @@ static void run(struct loop *loop)
         if (loop->missing) {
             wait_ms = shorter(wait_ms, loop->missing_check_ms, now_ms);
         }
+        if (loop->notify.watchdog_ms) {
+            wait_ms = shorter(wait_ms, loop->notify.watchdog_at_ms, now_ms);
+        }
         loop->transport.poll(loop->transport.self, wait_ms, loop->signal_fd);
     }
 }
@@ -180,25 +220,24 @@ static int fail(const char *why)
     return 1;
 }
 
-int loop_run(const struct options *options, bool have_inotify)
+int loop_run(struct options *options, int argc, char **argv, const sigset_t *signals,
+             bool have_inotify)
 {
-    struct loop loop = {.options = options, .signal_fd = -1};
+    struct loop loop = {.options = options, .argc = argc, .argv = argv};
     char why[512] = "";
     int rc = 0;
-    sigset_t stop;
     log_sink_init(&loop.sink, (enum log_sink_format)options->log_format);
     loop.log = (struct log){.level = (enum log_level)options->log_level,
                             .write = log_sink_write,
                             .arg = &loop.sink};
-    sigemptyset(&stop);
-    sigaddset(&stop, SIGTERM);
-    sigaddset(&stop, SIGINT);
-    loop.signal_fd = signalfd(-1, &stop, SFD_NONBLOCK | SFD_CLOEXEC);
+    loop.signal_fd = signalfd(-1, signals, SFD_NONBLOCK | SFD_CLOEXEC);
+    notify_open(&loop.notify);
     gpufl_status status = loop_open(&loop, have_inotify, why);
     if (status == GPUFL_OK) {
         log_info(&loop.log, "agent.started",
                  "version=%s host=%s watch=%s landlock=\"%s\"", GPUFL_VERSION,
                  options->host, loop.watch ? "inotify" : "poll", loop.confined);
+        notify_send(&loop.notify, "READY=1");
         run(&loop);
         log_sink_flush(&loop.sink);
         loop_say_what_is_left(&loop);

@@ -3,12 +3,15 @@
 #ifndef GPUFL_AGENT_LOOP_H
 #define GPUFL_AGENT_LOOP_H
 
+#include <signal.h>
 #include <stdbool.h>
 
 #include "agent/options.h"
 
-/** Runs until a signal, or until drained where that is asked for. SIGTERM and SIGINT must
- * be blocked. \p have_inotify: watch_init succeeded. \return the exit code. */
-int loop_run(const struct options *options, bool have_inotify);
+/** Runs until a signal, or until drained where that is asked for. \p signals, of which
+ * SIGHUP reads \p argv again into \p options, must be blocked. \p have_inotify:
+ * watch_init succeeded. \return the exit code. */
+int loop_run(struct options *options, int argc, char **argv, const sigset_t *signals,
+             bool have_inotify);
 
 #endif

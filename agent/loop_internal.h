@@ -5,6 +5,7 @@
 
 #include "agent/listen.h"
 #include "agent/log_sink.h"
+#include "agent/notify.h"
 #include "agent/options.h"
 #include "agent/sync_thread.h"
 #include "agent/token.h"
@@ -13,7 +14,10 @@
 #include "upload/transport_http.h"
 
 struct loop {
-    const struct options *options;
+    struct options *options;
+    int argc; /**< for SIGHUP */
+    char **argv;
+    struct notify notify;
     struct log_sink sink;
     struct log log;
     struct transport transport;
@@ -46,6 +50,7 @@ void loop_close(struct loop *loop);
 
 /* loop_tell.c */
 void loop_tell_listener(struct loop *loop);
+void loop_tell_systemd(struct loop *loop, uint64_t now_ms);
 void loop_say_what_is_left(const struct loop *loop);
 
 #endif

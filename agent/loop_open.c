@@ -182,6 +182,7 @@ gpufl_status loop_open(struct loop *loop, bool have_inotify, char why[512])
 void loop_close(struct loop *loop)
 {
     listener_close(loop->listener);
+    notify_close(&loop->notify);
     watch_close(loop->watch);
     engine_close(loop->engine);
     sync_thread_close(loop->syncs);

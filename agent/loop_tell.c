@@ -4,6 +4,9 @@
 
 #include "agent/loop_internal.h"
 #include "agent/metrics.h"
+#include "upload/backlog.h"
+
+#define STATUS_MS 10000u
 
 static void say_why_not_ready(const struct loop *loop, char *out, size_t size)
 {
@@ -33,6 +36,36 @@ void loop_tell_listener(struct loop *loop)
     metrics_write(loop->engine, &agent, figures->metrics, sizeof figures->metrics);
     say_why_not_ready(loop, figures->not_ready, sizeof figures->not_ready);
     listener_tell(loop->listener);
+}
+
+static void make_status(const struct loop *loop, char *out, size_t size)
+{
+    struct backlog b;
+    char not_ready[300];
+    engine_backlog(loop->engine, &b);
+    say_why_not_ready(loop, not_ready, sizeof not_ready);
+    snprintf(out, size,
+             "%u sessions live, %u to send, %u blocked; %.1f MiB wait, %.0f s%s%.150s",
+             b.live, b.ended + b.shelved, b.blocked, (double)b.bytes / (1 << 20),
+             b.oldest_s, not_ready[0] ? "; " : "", not_ready);
+}
+
+void loop_tell_systemd(struct loop *loop, uint64_t now_ms)
+{
+    struct notify *n = &loop->notify;
+    char status[sizeof n->status];
+    if (n->fd < 0) {
+        return;
+    }
+    if (n->watchdog_ms && now_ms >= n->watchdog_at_ms) {
+        n->watchdog_at_ms = now_ms + n->watchdog_ms;
+        notify_send(n, "WATCHDOG=1");
+    }
+    if (now_ms >= n->status_at_ms || loop->draining) {
+        n->status_at_ms = now_ms + STATUS_MS;
+        make_status(loop, status, sizeof status);
+        notify_status(n, status);
+    }
 }
 
 void loop_say_what_is_left(const struct loop *loop)

@@ -61,12 +61,13 @@ int main(int argc, char **argv)
     bool have_inotify = watch_init(); /* first: it needs a low descriptor */
     struct options options;
     char why[512];
-    sigset_t stop;
+    sigset_t signals;
     int rc = 0;
-    sigemptyset(&stop);
-    sigaddset(&stop, SIGTERM);
-    sigaddset(&stop, SIGINT);
-    sigprocmask(SIG_BLOCK, &stop,
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGHUP);
+    sigprocmask(SIG_BLOCK, &signals,
                 NULL); /* all threads inherit it; the loop reads an fd */
     signal(SIGPIPE, SIG_IGN);
     if (options_read(argc, argv, &options, why) != GPUFL_OK) {
@@ -78,7 +79,7 @@ int main(int argc, char **argv)
         puts("gpufl-agent " GPUFL_VERSION " (wire v1)");
     } else {
         rc = check(&options);
-        rc = rc ? rc : loop_run(&options, have_inotify);
+        rc = rc ? rc : loop_run(&options, argc, argv, &signals, have_inotify);
     }
     options_fini(&options);
     return rc;

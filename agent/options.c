@@ -176,7 +176,8 @@ gpufl_status options_read(int argc, char **argv, struct options *out, char why[5
     gpufl_status status = set_defaults(out, why);
     for (int i = 1; status == GPUFL_OK && i < argc; i++) {
         if (is_config(argv[i])) {
-            status = config_read(config_value(argc, argv, i), out, why);
+            out->config_file = config_value(argc, argv, i);
+            status = config_read(out->config_file, out, why);
         }
     }
     if (status == GPUFL_OK) {

@@ -59,7 +59,8 @@ struct options {
     bool exit_if_empty;
     bool ignore_preexisting;
     bool retain_acked_payloads;
-    bool token_flag; /**< the token was given on the command line */
+    const char *config_file; /**< of --config, borrowed from argv; NULL = none */
+    bool token_flag;         /**< the token was given on the command line */
     bool help;
     bool version;
 };

@@ -299,6 +299,8 @@ static enum made read_problem(struct stream *st, gpufl_status status)
             stream_hold(st, "a file is missing before the newest one");
         }
         st->drained = st->file > st->highest;
+        /* Renamed, as the next look will find; or deleted. */
+        st->missing = st->drained && stream_seen_bytes(st) > st->offset;
     } else if (status == GPUFL_ERR_FORMAT) {
         stream_hold(st, "a file is shorter than what was sent of it");
     } else {

@@ -193,7 +193,7 @@ static uint64_t unsettled_files(const struct session *s)
     uint64_t files = 0;
     for (unsigned i = 0; i < s->streams; i++) {
         const struct stream *st = s->stream[i];
-        bool waits = !st->drained || st->offer;
+        bool waits = !st->drained || st->offer || st->missing;
         files += !waits ? 0 : st->highest > st->file ? st->highest - st->file + 1 : 1;
     }
     return files;

@@ -283,6 +283,13 @@ enum engine_hold engine_holding(const struct engine *engine)
     return engine->origin.hold;
 }
 
+void engine_set_pace(struct engine *engine, uint64_t flush_interval_ms,
+                     unsigned max_requests_per_second)
+{
+    engine->config.flush_interval_ms = flush_interval_ms;
+    bucket_init(&engine->bucket, max_requests_per_second, engine->config.sys->now_ms());
+}
+
 const struct counters *engine_counters(const struct engine *engine)
 {
     return &engine->counters;

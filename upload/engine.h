@@ -134,6 +134,10 @@ void engine_rescan(struct engine *engine);
  * for a backoff is tried at once. */
 void engine_flush(struct engine *engine);
 
+/** Another flush interval and request budget, from now on. */
+void engine_set_pace(struct engine *engine, uint64_t flush_interval_ms,
+                     unsigned max_requests_per_second);
+
 /** Forgets that the origin waits for a person: its cause may be mended. */
 void engine_retry_now(struct engine *engine);
 

@@ -65,6 +65,7 @@ struct stream {
     bool all_read : 1; /**< all that `seen` stands for was read */
     bool at_end : 1;   /**< the offer took all that its file had */
     bool more : 1;     /**< something happened since it was made */
+    bool missing : 1;  /**< its file had more when last looked at, and is not there */
     bool parked : 1;   /**< its next line, or its last, is the channel's shutdown */
 };
 
@@ -316,6 +317,7 @@ void session_say_hold(struct session *session, const char *channel, const char *
 void session_hold(struct session *session, const char *reason);
 
 /* look.c */
+uint64_t stream_seen_bytes(const struct stream *stream);
 void session_look(struct session *session, uint64_t now_ms);
 bool session_is_over(const struct root *root, const char *path);
 gpufl_status session_inspect(const struct root *root, const char *path, const char *id,

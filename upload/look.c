@@ -7,6 +7,8 @@
 
 #include "upload/engine_internal.h"
 
+#define SEEN_BYTES_SHIFT 9
+
 /* Is something of this channel not settled yet? */
 static bool pending(const struct session *session, const struct stream *st,
                     const struct scan_channel *seen)
@@ -51,8 +53,13 @@ static uint64_t seen_of(const struct session *session, const struct scan_channel
         return (uint64_t)seen->highest << 33 | (uint64_t)seen->payloads << 2 |
                (unsigned)session->unpublished << 1 | (unsigned)session->writer_gone;
     }
-    return seen->active_bytes << 9 | seen->highest << 2 |
+    return seen->active_bytes << SEEN_BYTES_SHIFT | seen->highest << 2 |
            (unsigned)seen->has_active << 1 | (unsigned)seen->has_active_gz;
+}
+
+uint64_t stream_seen_bytes(const struct stream *st)
+{
+    return st->session->layout == SESSION_LIVE ? st->seen >> SEEN_BYTES_SHIFT : 0;
 }
 
 static void look_at_channel(struct session *session, const struct scan_channel *seen,
@@ -70,7 +77,7 @@ static void look_at_channel(struct session *session, const struct scan_channel *
         st->kind = session->layout == SESSION_WINDOWS ? STREAM_VERBATIM : STREAM_BATCHED;
         import_position(st);
     }
-    st->held = false; /* looked at anew: the reason may be gone */
+    st->held = st->missing = false; /* looked at anew: the reason may be gone */
     st->highest = seen->highest;
     st->lowest = seen->lowest;
     uint64_t before = st->seen;
@@ -226,6 +233,11 @@ static void look_at_channels(struct session *session, const struct scan *scan,
     }
     if (session->seen_bytes != seen_before || !session->last_growth_ms) {
         session->last_growth_ms = now_ms;
+    }
+    for (unsigned i = 0; i < session->streams; i++) {
+        if (session->stream[i]->missing && session->writer_gone) {
+            stream_hold(session->stream[i], "a file went before all of it was sent");
+        }
     }
     session->overdue = false;
     session->quiet_until_ms = waits_for_flush(session, now_ms)

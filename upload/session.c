@@ -215,7 +215,8 @@ bool session_idle(const struct session *session)
 bool session_settled(const struct session *session)
 {
     for (unsigned i = 0; i < session->streams; i++) {
-        if (!session->stream[i]->drained || session->stream[i]->offer) {
+        const struct stream *st = session->stream[i];
+        if (!st->drained || st->offer || st->missing) {
             return false;
         }
     }

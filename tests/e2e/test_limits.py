@@ -13,6 +13,7 @@ import time
 
 import lib
 from lib import check, equal, until
+import sink
 from writers import Live, Shifting
 
 MANY, BACKLOG_GIB = (5000, 10) if lib.FULL else (400, 1)
@@ -145,6 +146,20 @@ def files_that_go_or_shrink_while_they_are_read_are_said(place):
     want = b"".join(bytes(cut.written["device"]).splitlines(True)[:-1])  # its shutdown waits
     until(lambda: backend.export(cut.id, "device") == want, "its other channels go on")
     check(not backend.complete(cut.id), "it is not complete")
+
+
+def a_file_that_went_alone_keeps_its_session_incomplete(place):
+    """The active file of one channel is deleted before it was sent; the directory stays."""
+    session = lib.job(place, 0.2)
+    with sink.Sink(lambda _, r: 503 if r.is_batch and r.channel == "device" else None, declare=True) as s:
+        agent = lib.agent(place, s.url, "--flush-interval=0", "--rescan-interval=100ms")
+        until(lambda: len({r.channel for r in s.batches() if r.status == 200}) >= 2, "the other channels are sent")
+        (session / "device.log").unlink()
+        until(lambda: "session.held" in agent.log.read_text(), "it is said", 40)
+        s.answer = None
+        agent.terminate()
+        equal(agent.wait(20 * lib.SLOW), 0, "exit code")
+        check(not any(r.path.endswith("session-complete") for r in s.requests), "it is not complete")
 
 
 def a_journal_forgets_sessions_that_are_gone(place):
