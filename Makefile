@@ -7,6 +7,11 @@ prefix  ?= /usr/local
 bindir  ?= $(prefix)/bin
 libdir  ?= $(prefix)/lib
 incdir  ?= $(prefix)/include
+datadir ?= $(prefix)/share
+mandir  ?= $(datadir)/man
+bashdir ?= $(datadir)/bash-completion/completions
+zshdir  ?= $(datadir)/zsh/vendor-completions
+fishdir ?= $(datadir)/fish/vendor_completions.d
 SAN     ?= # address,undefined | thread
 COVERAGE ?= # COVERAGE=1 counts the lines that run
 V       ?= # V=1 shows the commands
@@ -27,6 +32,7 @@ CFLAGS ?= -O2 -g
 OUR_CPPFLAGS = -D_GNU_SOURCE -DGPUFL_VERSION='"$(VERSION)"' -I. -Iinclude
 OUR_CFLAGS = -std=c11 -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla \
              -Wformat=2 -fPIC -fvisibility=hidden -pthread $(if $(WERROR),-Werror) \
+             -fdebug-prefix-map=$(CURDIR)=. \
              $(if $(strip $(SAN)),-fsanitize=$(strip $(SAN)) -fno-omit-frame-pointer \
              -fno-sanitize-recover=all) \
              $(if $(strip $(COVERAGE)),--coverage -fprofile-update=atomic)
@@ -78,7 +84,7 @@ collector: ## build the collector alone: a C compiler is enough
 .DEFAULT_GOAL := all
 .PHONY: all agent collector deps demo check check-build check-run check-all lint lint-run layers \
         symbols fuzz fuzz-run bench format install uninstall clean help \
-        coverage check-e2e check-valgrind soak check-page screenshots check-gpu test-fresh FORCE
+        coverage check-e2e check-valgrind soak check-page screenshots check-gpu test-fresh deb FORCE
 
 # ---- rules -------------------------------------------------------------------------------------
 Q   := $(if $(strip $(V)),,@)
@@ -270,8 +276,13 @@ symbols: $(B)/libgpufl.so $(B)/libgpufl-upload.so
 $(B)/%.pc: packaging/%.pc.in $(B)/.flags
 	$(Q)sed 's|@prefix@|$(prefix)|;s|@libdir@|$(libdir)|;s|@incdir@|$(incdir)|;s|@version@|$(VERSION)|' \
 	  $< > $@
-install: all $(B)/gpufl.pc $(B)/gpufl-upload.pc ## honours DESTDIR and prefix
-	$(INSTALL) -d $(addprefix $(DESTDIR),$(bindir) $(libdir)/pkgconfig $(incdir)/gpufl)
+MAN := $(wildcard packaging/man/*)
+COMPLETIONS := $(B)/completions/.made
+$(COMPLETIONS): packaging/completions.py $(PROGRAMS)
+	$(Q)python3 $< $(B) $(@D) && touch $@
+install: all $(B)/gpufl.pc $(B)/gpufl-upload.pc $(COMPLETIONS) ## honours DESTDIR and prefix
+	$(INSTALL) -d $(addprefix $(DESTDIR),$(bindir) $(libdir)/pkgconfig $(incdir)/gpufl \
+	  $(addprefix $(mandir)/man,1 3 8) $(bashdir) $(zshdir) $(fishdir))
 	$(INSTALL) -m755 $(PROGRAMS) $(DESTDIR)$(bindir)
 	$(INSTALL) -m644 $(filter %.a,$(LIBRARIES)) $(DESTDIR)$(libdir)
 	for l in libgpufl libgpufl-upload; do \
@@ -279,11 +290,32 @@ install: all $(B)/gpufl.pc $(B)/gpufl-upload.pc ## honours DESTDIR and prefix
 	  ln -sf $$l.so.0 $(DESTDIR)$(libdir)/$$l.so || exit 1; done
 	$(INSTALL) -m644 $(wildcard include/gpufl/*.h include/gpufl/*.hpp) $(DESTDIR)$(incdir)/gpufl
 	$(INSTALL) -m644 $(B)/gpufl.pc $(B)/gpufl-upload.pc $(DESTDIR)$(libdir)/pkgconfig
+	for m in $(MAN); do sed 's/@version@/$(VERSION)/' $$m \
+	  >$(DESTDIR)$(mandir)/man$${m##*.}/$${m##*/} || exit 1; done
+	for p in $(notdir $(PROGRAMS)); do \
+	  $(INSTALL) -m644 $(B)/completions/$$p.bash $(DESTDIR)$(bashdir)/$$p && \
+	  $(INSTALL) -m644 $(B)/completions/$$p.zsh $(DESTDIR)$(zshdir)/_$$p && \
+	  $(INSTALL) -m644 $(B)/completions/$$p.fish $(DESTDIR)$(fishdir) || exit 1; done
 uninstall: ## removes what install puts there
 	rm -f $(addprefix $(DESTDIR)$(bindir)/,$(notdir $(PROGRAMS)))
 	rm -f $(foreach l,libgpufl libgpufl-upload,$(addprefix $(DESTDIR)$(libdir)/$(l),.so .so.0 .a))
 	rm -f $(addprefix $(DESTDIR)$(libdir)/pkgconfig/,gpufl.pc gpufl-upload.pc)
+	rm -f $(foreach m,$(MAN),$(DESTDIR)$(mandir)/man$(subst .,,$(suffix $(m)))/$(notdir $(m)))
+	rm -f $(foreach p,$(notdir $(PROGRAMS)),$(DESTDIR)$(bashdir)/$(p) $(DESTDIR)$(zshdir)/_$(p) \
+	  $(DESTDIR)$(fishdir)/$(p).fish)
 	rm -rf $(DESTDIR)$(incdir)/gpufl
+
+# ---- packages -------------------------------------------------------------------------------------------
+# From what is committed, in a folder of its own: a package is what its version says.
+deb: ## Debian packages of the last commit in build/deb/
+	@packaging/deps.sh build deb
+	$(Q)rm -rf build/deb && mkdir -p build/deb/gpufl
+	$(Q)git archive HEAD | tar -x -C build/deb/gpufl
+	$(Q)cd build/deb/gpufl && cp -r packaging/debian debian && \
+	  for f in packaging/systemd/gpufl-agent.*; do cp $$f debian/; done
+	$(Q)cd build/deb/gpufl && SOURCE_DATE_EPOCH=$$(git -C $(CURDIR) log -1 --format=%ct) \
+	  dpkg-buildpackage -us -uc -b $(JOBS)
+	@ls -l build/deb/*.deb
 
 clean: ## remove build/
 	rm -rf build

@@ -28,7 +28,7 @@ const struct option_row option_rows[] = {
     {"token", "GPUFL_HTTP_TOKEN", "publisher.authToken", KIND_TEXT, FIELD(token), NULL,
      NULL, "API key; better --token-file, which no process list shows"},
     {"token-file", "GPUFL_HTTP_TOKEN_FILE", "publisher.tokenFile", KIND_TEXT,
-     FIELD(token_file), NULL, NULL, "file with the API key; read again after a 401"},
+     FIELD(token_file), NULL, NULL, "file with the API key; read again when it changes"},
     {"ca-file", "GPUFL_AGENT_CA_FILE", "publisher.caFile", KIND_TEXT, FIELD(ca_file),
      NULL, NULL, "PEM certificates to trust instead of the system's"},
     {"client-cert", "GPUFL_AGENT_CLIENT_CERT", "publisher.clientCert", KIND_TEXT,

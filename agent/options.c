@@ -191,15 +191,24 @@ gpufl_status options_read(int argc, char **argv, struct options *out, char why[5
 
 /* ---- for people ---- */
 
-void options_visit(void (*visit)(void *arg, const char *flag, const char *env,
-                                 const char *help),
-                   void *arg)
+#define HELP_COLUMNS 88u
+#define HELP_INDENT  6u
+
+static void print_wrapped(FILE *out, const char *help, const char *fallback)
 {
-    for (size_t i = 0; i < option_rows_count; i++) {
-        if (option_rows[i].kind != KIND_REFUSED) {
-            visit(arg, option_rows[i].flag, option_rows[i].env, option_rows[i].help);
-        }
+    char text[512];
+    size_t column = 0;
+    snprintf(text, sizeof text, "%s%s%s%s", help, fallback ? " (default " : "",
+             fallback ? fallback : "", fallback ? ")" : "");
+    for (const char *word = text; *word; word += strspn(word, " ")) {
+        size_t len = strcspn(word, " ");
+        bool wraps = column == 0 || column + 1 + len > HELP_COLUMNS;
+        fprintf(out, "%s%*s%.*s", wraps && column ? "\n" : "",
+                wraps ? (int)HELP_INDENT : 1, "", (int)len, word);
+        column = (wraps ? HELP_INDENT : column + 1) + len;
+        word += len;
     }
+    fputc('\n', out);
 }
 
 void options_help(FILE *out)
@@ -213,17 +222,13 @@ void options_help(FILE *out)
         if (row->kind == KIND_REFUSED) {
             continue;
         }
-        fprintf(out, "  --%s%s%s\n      %s", row->flag,
-                row->kind == KIND_SWITCH ? "" : "=",
+        fprintf(out, "  --%s%s%s\n", row->flag, row->kind == KIND_SWITCH ? "" : "=",
                 row->kind == KIND_SWITCH ? ""
                 : row->choices           ? row->choices
-                                         : "VALUE",
-                row->help);
-        if (row->fallback) {
-            fprintf(out, " (default %s)", row->fallback);
-        }
-        fprintf(out, "%s%s\n", row->env ? "\n      environment: " : "",
-                row->env ? row->env : "");
+                                         : "VALUE");
+        print_wrapped(out, row->help, row->fallback);
+        fprintf(out, "%s%s%s", row->env ? "      environment: " : "",
+                row->env ? row->env : "", row->env ? "\n" : "");
     }
     fputs(
         "\nDurations: 250ms, 30s, 5m, 1h. SIGTERM drains and exits 0; a second one exits "

@@ -73,11 +73,6 @@ GPUFL_MUST gpufl_status options_read(int argc, char **argv, struct options *out,
 /** Prints the help text. */
 void options_help(FILE *out);
 
-/** Calls \p visit for each option that is not refused: for man page and completions. */
-void options_visit(void (*visit)(void *arg, const char *flag, const char *env,
-                                 const char *help),
-                   void *arg);
-
 /** Sets the option whose key in the JSON file is \p json. Internal to config.c.
  *  \return GPUFL_OK, GPUFL_ERR_NOT_FOUND, GPUFL_ERR_USAGE. */
 GPUFL_MUST gpufl_status options_set_json(struct options *out, const char *json,

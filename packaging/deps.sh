@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Finds what the build lacks and installs it by apt, as root or by sudo, without questions.
-# Usage: packaging/deps.sh collector|agent|build|bench|lint|fuzz|page…
+# Usage: packaging/deps.sh collector|agent|build|bench|lint|fuzz|deb|page…
 set -eu
 
 need=""
@@ -46,6 +46,7 @@ for group in "$@"; do
         want g++ command -v g++
         want python3 command -v python3
         want openssl command -v openssl
+        want groff-base command -v groff
         want python3-jsonschema jsonschema
         want libcmocka-dev module cmocka
         want libmicrohttpd-dev module libmicrohttpd
@@ -63,13 +64,19 @@ for group in "$@"; do
     fuzz)
         want clang command -v clang
         ;;
+    deb)
+        want debhelper command -v dh
+        want dpkg-dev command -v dpkg-buildpackage
+        want lintian command -v lintian
+        want systemd command -v systemd-analyze
+        ;;
     page)
         want chromium command -v chromium
         want chromium-driver command -v chromedriver
         want fonts-dejavu-core test -e /usr/share/fonts/truetype/dejavu/DejaVuSans.ttf
         ;;
     *)
-        echo "deps: no group \"$group\"; groups are collector, agent, build, bench, lint, fuzz, page" >&2
+        echo "deps: no group \"$group\"; groups are collector, agent, build, bench, lint, fuzz, deb, page" >&2
         exit 2
         ;;
     esac
