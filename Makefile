@@ -84,7 +84,7 @@ collector: ## build the collector alone: a C compiler is enough
 .DEFAULT_GOAL := all
 .PHONY: all agent collector deps demo check check-build check-run check-all lint lint-run layers \
         symbols fuzz fuzz-run bench format install uninstall clean help \
-        coverage check-e2e check-valgrind soak check-page screenshots check-gpu test-fresh deb FORCE
+        coverage check-e2e check-valgrind soak check-page screenshots check-gpu test-fresh deb image-rootfs FORCE
 
 # ---- rules -------------------------------------------------------------------------------------
 Q   := $(if $(strip $(V)),,@)
@@ -306,6 +306,8 @@ uninstall: ## removes what install puts there
 	rm -rf $(DESTDIR)$(incdir)/gpufl
 
 # ---- packages -------------------------------------------------------------------------------------------
+image-rootfs: $(B)/gpufl-agent ## the root of the image in build/image/: the agent, its libraries, certificates
+	@packaging/image-rootfs.sh $(B) build/image
 # From what is committed, in a folder of its own: a package is what its version says.
 deb: ## Debian packages of the last commit in build/deb/
 	@packaging/deps.sh build deb
