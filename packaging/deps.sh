@@ -11,9 +11,9 @@ want() { # want PACKAGE TEST…: remembers PACKAGE when TEST fails
     "$@" >/dev/null 2>&1 || need="$need $package"
 }
 module() { pkg-config --exists "$1"; }
-jsonschema() { # the tests take the Python that has it
+python_module() { # the tests take the Python that has it
     for python in python3 /usr/bin/python3; do
-        "$python" -c 'import jsonschema' && return
+        "$python" -c "import $1" && return
     done
     return 1
 }
@@ -47,7 +47,8 @@ for group in "$@"; do
         want python3 command -v python3
         want openssl command -v openssl
         want groff-base command -v groff
-        want python3-jsonschema jsonschema
+        want python3-jsonschema python_module jsonschema
+        want python3-yaml python_module yaml
         want libcmocka-dev module cmocka
         want libmicrohttpd-dev module libmicrohttpd
         want libsqlite3-dev module sqlite3

@@ -63,6 +63,7 @@ int main(int argc, char **argv)
     struct options options;
     char said[512];
     char path[4096];
+    setvbuf(stdout, NULL, _IOLBF, 0); /* a child has nothing of it to write */
     if (argc < 5) {
         return 2;
     }

@@ -1,14 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The schemas of schema/records/, as a check of lines."""
-import importlib.util
 import json
-import os
 import pathlib
-import sys
 
-if importlib.util.find_spec("jsonschema") is None and os.access("/usr/bin/python3", os.X_OK) and \
-        sys.executable != "/usr/bin/python3":
-    os.execv("/usr/bin/python3", ["/usr/bin/python3", *sys.argv])  # where apt puts its modules
+import python
+
+python.needs("jsonschema")
 import jsonschema  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent / "schema"

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The image, the manifests and the unit: what they name exists, and the agent runs by them."""
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+import python
+
+python.needs("yaml")
+import yaml  # noqa: E402
+
+import lib  # noqa: E402
+from lib import check, equal, until  # noqa: E402
+import tls  # noqa: E402
+
+PACKAGING = lib.ROOT / "packaging"
+IMAGE_MAX_BYTES = 25 << 20
+
+
+def _options(place):
+    """{flag: is it a switch}, {variables}"""
+    text = place.run("gpufl-agent", "--help").stdout
+    flags = {m[1]: not m[2] for m in re.finditer(r"^  --([a-z-]+)(=)?", text, re.M)}
+    return flags, set(re.findall(r"environment: (\w+)", text))
+
+
+def an_image_holds_the_agent_and_what_it_needs(place):
+    """Its root, entered as its user, without /proc, /dev or any other file, uploads over TLS."""
+    if os.geteuid() != 0 or lib.SANITIZER:
+        return  # chroot takes root; a sanitizer's runtime is no part of the image
+    root = place.path / "root"
+    subprocess.run([PACKAGING / "image-rootfs.sh", lib.BUILD, root], check=True, capture_output=True)
+    size = sum(f.lstat().st_size for f in root.rglob("*") if f.is_file())
+    check(size < IMAGE_MAX_BYTES, f"{size} bytes")
+    bundle = root / "etc/ssl/certs/ca-certificates.crt"
+    check(bundle.stat().st_size > 100_000, "certificates")
+    equal([f for f in root.rglob("*") if f.is_file() and os.access(f, os.X_OK) and f.parent.name == "bin"],
+          [root / "usr/bin/gpufl-agent"], "programs")
+    os.chmod(place.path, 0o755)
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    ours = tls.Authority(place)
+    shutil.copy(ours.cert, bundle)
+    (root / "etc/hosts").write_text("127.0.0.1 localhost\n")  # as whatever runs images writes it
+    session = lib.job(place, 0.2, logs=root / "var/log/gpufl")
+    with tls.Front(backend, ours.issue("good")) as front:
+        environment = {"GPUFL_SOURCE_FOLDER": "/var/log/gpufl", "GPUFL_HTTP_HOST": front.url,
+                       "GPUFL_HTTP_TOKEN": lib.KEY, "GPUFL_AGENT_STATE_DIR": "/var/lib/gpufl-agent"}
+        done = subprocess.run([shutil.which("chroot"), "--userspec=65532:65532", root, "/usr/bin/gpufl-agent",
+                               "--exit-when-drained"], env=environment, capture_output=True, text=True,
+                              timeout=60 * lib.SLOW, check=False)
+        equal(done.returncode, 0, done.stderr)
+    lib.same(backend, session)
+    again = subprocess.run([PACKAGING / "image-rootfs.sh", lib.BUILD, place.path], capture_output=True, text=True,
+                           check=False)
+    check(again.returncode == 1 and "no root of ours" in again.stderr, "another directory is not overwritten")
+
+
+def the_dockerfile_names_what_there_is(place):
+    flags, variables = _options(place)
+    text = (PACKAGING / "Dockerfile").read_text()
+    equal(set(re.findall(r"\b(GPUFL_\w+)=", text)) - variables, set(), "variables")
+    check("USER 65532:65532" in text and text.rstrip().endswith('ENTRYPOINT ["/usr/bin/gpufl-agent"]'), "its end")
+    script = (PACKAGING / "image-rootfs.sh").read_text()
+    for path in ("/var/log/gpufl", "/var/lib/gpufl-agent", "65532"):
+        check(path in text and path in script, path)
+
+
+def _pods(name):
+    for document in yaml.safe_load_all((PACKAGING / "kubernetes" / name).read_text()):
+        if "template" in document.get("spec", {}):
+            yield document, document["spec"]["template"]["spec"]
+
+
+def manifests_run_the_agent_as_it_can_be_run(place):
+    flags, _ = _options(place)
+    found = {}
+    for name, kind in (("job.yaml", "Job"), ("daemonset.yaml", "DaemonSet")):
+        (document, pod), = _pods(name)
+        equal(document["kind"], kind, name)
+        equal(document["apiVersion"], {"Job": "batch/v1", "DaemonSet": "apps/v1"}[kind], name)
+        equal(pod["automountServiceAccountToken"], False, "no token of the cluster")
+        agent, = [c for c in pod.get("initContainers", []) + pod["containers"] if c["name"] == "gpufl-agent"]
+        given = dict(a.removeprefix("--").split("=", 1) for a in agent["args"])
+        equal(set(given) - set(flags), set(), "flags")
+        security = agent["securityContext"]
+        equal((security["readOnlyRootFilesystem"], security["allowPrivilegeEscalation"], security["capabilities"]),
+              (True, False, {"drop": ["ALL"]}), "security")
+        check(pod["securityContext"]["runAsNonRoot"] and pod["securityContext"]["runAsUser"] > 0, "its user")
+        mounts = {m["mountPath"]: m for m in agent["volumeMounts"]}
+        check(not any("subPath" in m for m in mounts.values()), "a subPath is not updated")
+        equal({m["name"] for m in mounts.values()} - {v["name"] for v in pod["volumes"]}, set(), "volumes")
+        for flag in ("folder", "state-dir", "token-file"):
+            check(any(given[flag].startswith(path) for path in mounts), f"{flag} is mounted")
+        port = agent["ports"][0]["containerPort"]
+        check(given["listen"].endswith(f":{port}"), "the port")
+        probes = {k: v["httpGet"]["path"] for k, v in agent.items() if k.endswith("Probe")}
+        equal(probes["livenessProbe"], "/healthz", "a restart does not mend a backend")
+        check(set(probes.values()) <= {"/healthz", "/readyz"}, f"{probes}")
+        found[name] = (agent, given, pod)
+    agent, _, pod = found["job.yaml"]
+    check(agent in pod["initContainers"] and agent["restartPolicy"] == "Always", "a native sidecar")
+    check(pod["terminationGracePeriodSeconds"] > 25, "time to drain")
+    shutil.rmtree(place.logs)  # each runs with those flags here
+    for name, (_, given, _) in found.items():
+        work = place.path / name
+        (work / "logs").mkdir(parents=True, mode=0o700)
+        (work / "token").write_text(lib.KEY)
+        backend = lib.Backend(place, "--api-key", lib.KEY)
+        given |= {"folder": work / "logs", "state-dir": work / "state", "token-file": work / "token",
+                  "host": backend.url, "listen": "127.0.0.1:0"}
+        session = lib.job(place, 0.1, logs=work / "logs")
+        process = place.start("gpufl-agent", *(f"--{k}={v}" for k, v in given.items()))
+        until(lambda b=backend, s=session: b.complete(s.name), name)
+        process.terminate()
+        equal(process.wait(20 * lib.SLOW), 0, name)
+        backend.kill()
+
+
+def the_unit_names_what_there_is(place):
+    _, variables = _options(place)
+    text = (PACKAGING / "systemd/gpufl-agent.service").read_text()
+    settings = (PACKAGING / "systemd/agent.env").read_text()
+    used = set(re.findall(r"\b(GPUFL_\w+)=", settings))
+    check(used and used <= variables, f"{used}")
+    for line in ("Type=notify", "WatchdogSec=", "LoadCredential=token:/etc/gpufl/token", "StateDirectory=",
+                 "ConditionFileNotEmpty=/etc/gpufl/token", "StartLimitIntervalSec=0", "DynamicUser=yes"):
+        check(line in text, line)
+    folder = re.search(r"GPUFL_SOURCE_FOLDER=(\S+)", settings)[1]
+    check(f"d {folder} " in (PACKAGING / "systemd/gpufl-agent.tmpfiles").read_text(), "the folder is made")
+    check(f"ReadWritePaths=-{folder}" in text, "and may be written")
+
+
+def versions_agree(place):
+    version = re.search(r"^VERSION := (\S+)", (lib.ROOT / "Makefile").read_text(), re.M)[1]
+    check(version in place.run("gpufl-agent", "--version").stdout, "the agent")
+    check((PACKAGING / "debian/changelog").read_text().startswith(f"gpufl ({version}-"), "the changelog")
+    equal((lib.ROOT / "NEWS").read_text().split()[0], version, "NEWS")
+    for name in ("job.yaml", "daemonset.yaml"):
+        check(f"image: gpufl-agent:{version}\n" in (PACKAGING / "kubernetes" / name).read_text(), name)
+
+
+if __name__ == "__main__":
+    sys.exit(lib.main(sys.modules[__name__]))
