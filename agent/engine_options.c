@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "upload/transport_http.h"
@@ -74,17 +75,33 @@ gpufl_status engine_options_cursor(const struct options *o, const struct log *lo
     return status;
 }
 
+/* The existing agent keeps a path in --host: it stands before /api/<version>. */
+static void split_host(const char *url, char host[512], char path[512],
+                       const char *version)
+{
+    const char *scheme = strstr(url, "://");
+    const char *after = scheme ? scheme + 3 : url;
+    size_t len = (size_t)(after - url) + strcspn(after, "/");
+    size_t path_len = strlen(url + len);
+    while (path_len > 0 && url[len + path_len - 1] == '/') {
+        path_len--;
+    }
+    snprintf(host, 512, "%.*s", (int)len, url);
+    snprintf(path, 512, "%.*s/api/%.100s", (int)path_len, url + len, version);
+}
+
 gpufl_status engine_options_transport(const struct options *o, const char *token,
                                       struct transport *out, char why[256])
 {
     char hostname[128] = "";
-    char path[256];
+    char path[512];
+    char host[512];
     if (gethostname(hostname, sizeof hostname - 1) < 0 || !layout_name_ok(hostname)) {
         hostname[0] = '\0';
     }
-    snprintf(path, sizeof path, "/api/%.200s", o->api_version);
+    split_host(o->host ? o->host : "", host, path, o->api_version);
     struct transport_http_config config = {
-        .backend_url = o->host,
+        .backend_url = host,
         .api_path = o->api_path ? o->api_path : path,
         .token = token,
         .user_agent = "gpufl-agent/" GPUFL_VERSION,

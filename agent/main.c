@@ -19,6 +19,13 @@ static int check(const struct options *o)
               stderr);
         return 1;
     }
+    if (o->kafka && !o->type) {
+        fprintf(stderr,
+                "gpufl-agent: --%s: Kafka is not built in; send to an HTTP backend "
+                "(--type=http, then settings of Kafka are left alone)\n",
+                o->kafka);
+        return 1;
+    }
     if (o->type && strcmp(o->type, "http") != 0) {
         fprintf(stderr,
                 "gpufl-agent: --type=%s is not built in; use --type=http with a backend "

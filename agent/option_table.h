@@ -13,6 +13,9 @@ enum option_kind {
     KIND_SWITCH,   /* on unless "false" or "0" */
     KIND_CHOICE,
     KIND_REFUSED,
+    KIND_KAFKA,   /* of a publisher that is not there; its name is kept */
+    KIND_IGNORED, /* of something that is off; refused together with what switches it on
+                   */
 };
 
 struct option_row {

@@ -55,6 +55,11 @@ static gpufl_status set(struct options *o, const struct option_row *row,
     case KIND_CHOICE:
         ok = option_parse_choice(value, row->choices, (int *)field);
         break;
+    case KIND_KAFKA:
+        *(const char **)field = row->flag;
+        break;
+    case KIND_IGNORED:
+        break;
     case KIND_REFUSED: /* the value that asks for nothing is fine */
         ok = row->fallback &&
              (strcasecmp(value, row->fallback) == 0 || strcmp(value, "0") == 0);
@@ -135,7 +140,7 @@ static gpufl_status set_flag(struct options *o, int argc, char **argv, int *at,
     if (!value && *at + 1 < argc && strncmp(argv[*at + 1], "--", 2) != 0) {
         value = argv[++*at];
     }
-    if (!value && row->kind != KIND_REFUSED) {
+    if (!value && row->kind < KIND_REFUSED) {
         snprintf(why, 512, "--%s needs a value; see gpufl-agent --help", row->flag);
         return GPUFL_ERR_USAGE;
     }
@@ -219,7 +224,7 @@ void options_help(FILE *out)
           out);
     for (size_t i = 0; i < option_rows_count; i++) {
         const struct option_row *row = &option_rows[i];
-        if (row->kind == KIND_REFUSED) {
+        if (row->kind >= KIND_REFUSED) {
             continue;
         }
         fprintf(out, "  --%s%s%s\n", row->flag, row->kind == KIND_SWITCH ? "" : "=",

@@ -60,7 +60,8 @@ struct options {
     bool ignore_preexisting;
     bool retain_acked_payloads;
     const char *config_file; /**< of --config, borrowed from argv; NULL = none */
-    bool token_flag;         /**< the token was given on the command line */
+    const char *kafka; /**< the first setting of Kafka that was given, NULL = none */
+    bool token_flag;   /**< the token was given on the command line */
     bool help;
     bool version;
 };

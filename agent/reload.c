@@ -18,6 +18,8 @@ static size_t size_of(enum option_kind kind)
         return sizeof(bool);
     case KIND_TEXT:
     case KIND_REFUSED:
+    case KIND_KAFKA:
+    case KIND_IGNORED:
         break;
     }
     return 0;
@@ -62,7 +64,7 @@ gpufl_status reload_options(int argc, char **argv, struct options *options,
         const struct option_row *row = &option_rows[i];
         char *now = (char *)options + row->at;
         const char *then = (const char *)&fresh + row->at;
-        if (row->kind == KIND_REFUSED || !differs(row, now, then)) {
+        if (row->kind >= KIND_REFUSED || !differs(row, now, then)) {
             continue;
         }
         if (reloads(row->flag)) {

@@ -100,6 +100,8 @@ static struct layout_name parse_dotted(const char *name)
         out.kind = LAYOUT_IS_LOCK;
     } else if (strcmp(name, LAYOUT_TMP_DIR) == 0) {
         out.kind = LAYOUT_IS_TMP;
+    } else if (strcmp(name, LAYOUT_UPLOADED) == 0) {
+        out.kind = LAYOUT_IS_UPLOADED;
     } else if (strncmp(name, LOSS_PREFIX, sizeof LOSS_PREFIX - 1) == 0) {
         out.kind = LAYOUT_LOSS;
     } else if (strncmp(name, SIDECAR_PREFIX, sizeof SIDECAR_PREFIX - 1) == 0 &&

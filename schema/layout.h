@@ -34,6 +34,7 @@ enum layout_kind {
     LAYOUT_IS_MANIFEST,
     LAYOUT_IS_LOCK,
     LAYOUT_IS_TMP,
+    LAYOUT_IS_UPLOADED, /**< an agent reported the session as complete */
 };
 
 /** One classified name. */

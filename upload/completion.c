@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tells the backend that a session is complete. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
 #include "upload/engine_internal.h"
 
 #define COMPLETE_BASE_MS 1000u
@@ -40,17 +44,33 @@ void session_complete_step(struct session *session, uint64_t now_ms)
     }
 }
 
-static void done(struct session *session)
+/* So that the existing agent leaves it alone, should it come back. Where the directory is
+ * only ours to read it cannot be told. */
+static void leave_mark(const struct session *session)
+{
+    char path[FACTS_PATH_MAX + LAYOUT_PATH_MAX];
+    const struct root *root = session->root;
+    snprintf(path, sizeof path, "%s/" LAYOUT_UPLOADED, session->path);
+    int fd = root->engine->config.sys->open_beneath(root->fd, path,
+                                                    O_WRONLY | O_CREAT | O_EXCL, 0644);
+    if (fd >= 0) {
+        close(fd);
+    }
+}
+
+bool session_done(struct session *session)
 {
     struct root *root = session->root;
     if (!fact_append_session(root->journal, FACT_DONE, session->path)) {
         session->complete_at_ms = root->engine->config.sys->now_ms() + JOURNAL_RETRY_MS;
-        return;
+        return false;
     }
+    leave_mark(session);
     session_set_state(session, SESSION_DONE);
     root->cursor_stale = true;
     root->change_stamp++;
     log_info(root->engine->config.log, "session.complete", "session=%s", session->id);
+    return true;
 }
 
 void session_on_complete_reply(struct session *session,
@@ -68,10 +88,10 @@ void session_on_complete_reply(struct session *session,
         session->complete_at_ms = now_ms;
     } else if (status >= 200 && status <= 299) {
         origin_ok(engine);
-        done(session);
+        session_done(session);
     } else if (status == 404 || status == 405 || status == 409 || status == 501) {
         /* An origin without this endpoint, or one that had closed the session itself. */
-        done(session);
+        session_done(session);
     } else if (status == 401 || status == 403) {
         origin_hold(engine, status, "check the key", now_ms);
         session->complete_at_ms = now_ms;

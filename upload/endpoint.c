@@ -38,9 +38,10 @@ gpufl_status endpoint_prefix(const char *backend_url, const char *api_path, char
                  url);
         return GPUFL_ERR_USAGE;
     }
-    if (!url_text_ok(url) || !url_text_ok(path) || memchr(host, '@', host_len)) {
+    if (!url_text_ok(url) || !url_text_ok(path) || strpbrk(path, "?#") ||
+        memchr(host, '@', host_len)) {
         snprintf(why, 256,
-                 "backend url or path holds a blank, a quote or a user name; give "
+                 "backend url or path holds a blank, a quote, a ? or a user name; give "
                  "scheme://host[:port] and the key apart");
         return GPUFL_ERR_USAGE;
     }

@@ -330,6 +330,8 @@ uint64_t engine_next_wait(struct engine *engine, uint64_t now_ms);
 
 /* completion.c */
 void session_set_state(struct session *session, enum session_state state);
+/** It is complete at the backend. \return false when the journal does not take it now. */
+bool session_done(struct session *session);
 void session_complete_step(struct session *session, uint64_t now_ms);
 void session_on_complete_reply(struct session *session,
                                const struct transport_reply *reply, uint64_t now_ms);

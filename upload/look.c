@@ -245,6 +245,14 @@ static void look_at_channels(struct session *session, const struct scan *scan,
                                   : 0;
 }
 
+/* The existing agent marks what it has reported as complete. Of the windows layout alone
+ * it reads all there is; of one that we began our own journal knows better. */
+static bool settled_by_another(const struct session *session, const struct look *look)
+{
+    return look->scan.has_uploaded && look->scan.layout == SESSION_WINDOWS &&
+           session->streams == 0 && !session->root->engine->config.force;
+}
+
 void session_apply(struct session *session, const struct look *look, uint64_t now_ms)
 {
     bool was_held = session_any_held(session);
@@ -252,6 +260,9 @@ void session_apply(struct session *session, const struct look *look, uint64_t no
         return;
     }
     session->looked_at_ms = now_ms;
+    if (settled_by_another(session, look) && session_done(session)) {
+        return;
+    }
     check_writer(session, look->writer);
     check_layout(session, &look->scan);
     look_at_channels(session, &look->scan, now_ms);

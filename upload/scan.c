@@ -60,6 +60,12 @@ static gpufl_status note_payload(struct scan *scan, int dir, const char *file,
     return GPUFL_OK;
 }
 
+static bool is_file(int dir, const char *file)
+{
+    struct stat st;
+    return fstatat(dir, file, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode);
+}
+
 struct marks {
     bool manifest;
     bool sidecar;
@@ -89,6 +95,9 @@ static gpufl_status note_name(struct scan *scan, int dir, const char *file,
         break;
     case LAYOUT_IS_TMP:
         scan->has_tmp = true;
+        break;
+    case LAYOUT_IS_UPLOADED:
+        scan->has_uploaded = is_file(dir, file);
         break;
     case LAYOUT_IS_MANIFEST:
         marks->manifest = true;

@@ -38,6 +38,7 @@ struct scan {
     unsigned channels;
     bool has_lock;
     bool has_tmp;      /**< a v1.3 writer's unpublished data */
+    bool has_uploaded; /**< another agent, or we, reported it as complete */
     bool has_loss;     /**< a loss marker: the session is never complete */
     bool has_manifest; /**< a valid one */
     struct manifest manifest;

@@ -272,7 +272,7 @@ def what_is_not_built_is_refused_with_the_way_out(place):
     folder = f"--folder={place.logs}"
     for args, word in (((folder, host, "--type=kafka"), "http"),
                        ((folder, host, "--brokers=a:9092"), "Kafka"),
-                       ((folder, host, "--archiver-bucket=b"), "archiver"),
+                       ((folder, host, "--archiver-endpoint=https://s3"), "archiver"),
                        ((folder, host, "--upload-mode=legacy"), "stream"),
                        ((folder, host, "--url=http://x"), "--host"),
                        ((folder, host, "--prune-failed"), "deleted"),
