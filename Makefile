@@ -84,7 +84,7 @@ collector: ## build the collector alone: a C compiler is enough
 .DEFAULT_GOAL := all
 .PHONY: all agent collector deps demo check check-build check-run check-all lint lint-run layers \
         symbols fuzz fuzz-run bench format install uninstall clean help \
-        coverage check-e2e check-valgrind soak check-page screenshots check-gpu test-fresh deb image-rootfs FORCE
+        coverage check-e2e check-valgrind soak check-page screenshots check-gpu test-fresh deb image-rootfs check-packages FORCE
 
 # ---- rules -------------------------------------------------------------------------------------
 Q   := $(if $(strip $(V)),,@)
@@ -226,6 +226,9 @@ $(B)/tests/gpu/load: tests/gpu/load.cu
 
 test-fresh: ## the two commands of the README in a fresh Debian root (needs root, debootstrap)
 	@tests/fresh-root.sh
+
+check-packages: ## the packages: reproducible, lintian, installed and run by systemd in a fresh root (root; 5 min)
+	@tests/packages.sh
 
 # ---- fuzzing, benchmarks ---------------------------------------------------------------------------
 FUZZ_LIBS = $(UPLOAD_LIBS) $(BACKEND_LIBS)

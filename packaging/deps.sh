@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Finds what the build lacks and installs it by apt, as root or by sudo, without questions.
-# Usage: packaging/deps.sh collector|agent|build|bench|lint|fuzz|deb|page…
+# Usage: packaging/deps.sh collector|agent|build|bench|lint|fuzz|deb|nspawn|page…
 set -eu
 
 need=""
@@ -71,13 +71,17 @@ for group in "$@"; do
         want lintian command -v lintian
         want systemd command -v systemd-analyze
         ;;
+    nspawn)
+        want debootstrap command -v debootstrap
+        want systemd-container command -v systemd-nspawn
+        ;;
     page)
         want chromium command -v chromium
         want chromium-driver command -v chromedriver
         want fonts-dejavu-core test -e /usr/share/fonts/truetype/dejavu/DejaVuSans.ttf
         ;;
     *)
-        echo "deps: no group \"$group\"; groups are collector, agent, build, bench, lint, fuzz, deb, page" >&2
+        echo "deps: no group \"$group\"; groups are collector, agent, build, bench, lint, fuzz, deb, nspawn, page" >&2
         exit 2
         ;;
     esac

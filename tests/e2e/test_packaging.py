@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The image, the manifests and the unit: what they name exists, and the agent runs by them."""
+import json
 import os
 import re
 import shutil
@@ -13,6 +14,8 @@ import yaml  # noqa: E402
 
 import lib  # noqa: E402
 from lib import check, equal, until  # noqa: E402
+import sink  # noqa: E402
+from test_metrics import Watched  # noqa: E402
 import tls  # noqa: E402
 
 PACKAGING = lib.ROOT / "packaging"
@@ -130,6 +133,65 @@ def the_unit_names_what_there_is(place):
     folder = re.search(r"GPUFL_SOURCE_FOLDER=(\S+)", settings)[1]
     check(f"d {folder} " in (PACKAGING / "systemd/gpufl-agent.tmpfiles").read_text(), "the folder is made")
     check(f"ReadWritePaths=-{folder}" in text, "and may be written")
+
+
+def _real_figures(place):
+    """{name: the labels that it has} of an agent that has seen each kind of trouble."""
+    def answer(_, request):
+        return {"device": 400, "scope": 503}.get(request.channel) if request.is_batch else None
+
+    with sink.Sink(answer, declare=True) as s:
+        lib.job(place, 0.1)
+        agent = Watched(place, s.url, "--drain-timeout=10ms")
+        until(lambda: agent.figure("quarantined_total{http_400}") and agent.figure("lines_sent_total{system}"),
+              "it has seen it")
+        text = agent.ask("/metrics")[1]
+        agent.stop()
+    names = {}
+    for name, label in re.findall(r"^(\w+)(?:\{(\w+)=)?", text, re.M):
+        names.setdefault(name, set()).update({label} - {""})
+    return {name: labels | {"instance", "job"} for name, labels in names.items()}
+
+
+def _check_expression(expression, figures):
+    used = re.findall(r"((?:gpufl_agent|process)_\w+)(?:\{([^}]*)\})?", expression)
+    check(used, expression)
+    for name, labels in used:
+        check(name in figures, f"{expression}: there is no {name}")
+        unknown = set(re.findall(r"(\w+)(?:=~|!=|=)", labels)) - figures[name]
+        equal(unknown, set(), f"{expression}: labels of {name}")
+
+
+def alerts_and_dashboard_ask_for_figures_that_are_there(place):
+    figures = _real_figures(place)
+    rules = yaml.safe_load((PACKAGING / "prometheus/alerts.yml").read_text())["groups"][0]["rules"]
+    for rule in rules:
+        _check_expression(rule["expr"], figures)
+        check(rule["annotations"]["summary"] and rule["labels"]["severity"] in ("warning", "critical"), rule["alert"])
+    board = json.loads((PACKAGING / "grafana/gpufl-agent.json").read_text())
+    for panel in board["panels"]:
+        for target in panel["targets"]:
+            _check_expression(target["expr"], figures)
+            grouped = re.search(r" by \((\w+)\)", target["expr"])
+            name = re.search(r"(gpufl_agent|process)_\w+", target["expr"])[0]
+            check(not grouped or grouped[1] in figures[name], target["expr"])
+    table = (lib.ROOT / "docs/operations.md").read_text()
+    documented = dict(re.findall(r"`((?:gpufl_agent|process)_\w+)(?:\{(\w+)\})?`", table))
+    equal(set(documented), set(figures), "documented figures")
+    for name, label in documented.items():
+        equal({label} - {""}, figures[name] - {"instance", "job"}, name)
+
+
+def each_event_of_the_log_is_explained(place):
+    events = set()
+    for folder in ("agent", "upload"):
+        for source in (lib.ROOT / folder).glob("*.c"):
+            calls = re.findall(r"log_(?:error|warn|info|debug|line)\((.*?)\);", source.read_text(), re.S)
+            events |= {m[1] for call in calls if (m := re.search(r'"([a-z]+\.[a-z_]+)"', call))}
+    events |= {"log.dropped"}
+    check(len(events) > 40, f"{events}")
+    documented = set(re.findall(r"`([a-z]+\.[a-z_]+)`", (lib.ROOT / "docs/operations.md").read_text()))
+    equal(documented - {"alerts.yml"}, events, "events")
 
 
 def versions_agree(place):

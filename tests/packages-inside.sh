@@ -1,0 +1,109 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Inside the booted root of packages.sh: the README's section, TLS, a session, wrong certificates.
+set -eu
+cd /gpufl
+fail() { echo "packages: $*" >&2; journalctl -u gpufl-agent --no-pager | tail -20 >&2; exit 1; }
+until_true() { # until_true TEXT COMMAND…: within 30 s
+    text=$1
+    shift
+    for _ in $(seq 300); do
+        "$@" >/dev/null 2>&1 && return
+        sleep 0.1
+    done
+    fail "never happened: $text"
+}
+ip link set lo up 2>/dev/null || true
+echo "127.0.0.1 localhost gpufl.example.com other.example.com" >>/etc/hosts
+
+# ---- a backend behind a TLS proxy --------------------------------------------------------------------
+mkdir -p /tls && cd /tls
+openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=ours -keyout ca.key -out ca.pem 2>/dev/null
+issue() { # issue NAME HOST DAYS
+    openssl req -newkey rsa:2048 -nodes -subj "/CN=$2" -keyout "$1.key" -out "$1.csr" 2>/dev/null
+    echo "subjectAltName=DNS:$2" >"$1.ext"
+    openssl x509 -req -in "$1.csr" -CA ca.pem -CAkey ca.key -CAcreateserial -days "$3" -extfile "$1.ext" -out "$1.crt" 2>/dev/null
+}
+issue good gpufl.example.com 1
+issue elsewhere other.example.com 1
+issue expired gpufl.example.com -1
+echo gpfl_packaged_key >/gpufl/key
+present() { # present NAME: nginx serves that certificate
+    cat >/etc/nginx/nginx.conf <<EOF
+events {}
+http {
+    client_max_body_size 40m;
+    server {
+        listen 443 ssl;
+        ssl_certificate /tls/$1.crt;
+        ssl_certificate_key /tls/$1.key;
+        location / { proxy_pass http://127.0.0.1:8765; proxy_request_buffering off; proxy_buffering off; }
+    }
+}
+EOF
+    nginx -s reload 2>/dev/null || nginx
+}
+cd /gpufl
+GPUFL_BACKEND_API_KEY=gpfl_packaged_key gpufl-backend --db /tmp/backend.db >/tmp/backend.log 2>&1 &
+present good
+cp /tls/ca.pem /usr/local/share/ca-certificates/ours.crt
+update-ca-certificates >/dev/null 2>&1
+
+# ---- the README's section, word for word (the packages are installed) ----------------------------------
+systemctl start gpufl-agent 2>/dev/null || true
+systemctl is-active -q gpufl-agent && fail "it runs without a key"
+sed -n '/^## As a service/,/^Jobs of all users/p' README.md | sed -n '/^```sh/,/^```/p' | grep -v '^```' |
+    grep -v '^make deb\|^apt install' >/tmp/section.sh
+[ "$(wc -l </tmp/section.sh)" = 3 ] || fail "the section has other commands now"
+sh -eux /tmp/section.sh
+systemctl is-active -q gpufl-agent || fail "it does not run"
+systemctl show gpufl-agent -p StatusText
+
+# ---- sessions of two users ---------------------------------------------------------------------------------
+useradd -m somebody
+key=$(cat key)
+complete() { gpufl_get "$1" | grep -q '"complete":true'; }
+gpufl_get() {
+    perl -MIO::Socket::INET -e 'my ($p, $k) = @ARGV; my $s = IO::Socket::INET->new("127.0.0.1:8765") or exit 1;
+        print $s "GET $p HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer $k\r\nConnection: close\r\n\r\n"; print <$s>;' \
+        "/api/v1/sessions/$1" "$key"
+}
+for user in root somebody; do
+    session=$(su "$user" -s /bin/sh -c '/gpufl/demo-job /var/log/gpufl 1')
+    until_true "the session of $user is complete" complete "$session"
+    echo "== a session of $user went over TLS: $session"
+done
+[ "$(stat -c %U /var/log/gpufl/*/device.log | sort -u | tr '\n' ' ')" = "root somebody " ] || fail "users"
+
+# ---- wrong certificates -----------------------------------------------------------------------------------------
+for wrong in expired elsewhere; do
+    present "$wrong"
+    since=$(date '+%Y-%m-%d %H:%M:%S')
+    systemctl restart gpufl-agent
+    session=$(/gpufl/demo-job /var/log/gpufl 0.3)
+    until_true "$wrong is said" sh -c "journalctl -u gpufl-agent --since '$since' | grep -q 'gpufl.example.com'"
+    journalctl -u gpufl-agent --since "$since" -o cat | grep -m1 'reason=' | sed 's/^/== /'
+    gpufl_get "$session" | grep -q '"complete"' && fail "$wrong was trusted"
+    present good
+    until_true "after $wrong it goes on" complete "$session"
+done
+rm /usr/local/share/ca-certificates/ours.crt && update-ca-certificates --fresh >/dev/null 2>&1
+since=$(date '+%Y-%m-%d %H:%M:%S')
+systemctl restart gpufl-agent
+/gpufl/demo-job /var/log/gpufl 0.3 >/dev/null
+until_true "an unknown authority is said" sh -c "journalctl -u gpufl-agent --since '$since' | grep -q 'local issuer'"
+
+# ---- the key, and the rest ------------------------------------------------------------------------------------------
+pid=$(systemctl show gpufl-agent -p MainPID --value)
+for file in cmdline environ; do
+    ! tr '\0' '\n' <"/proc/$pid/$file" | grep -q gpfl_packaged || fail "the key is in $file"
+done
+! journalctl -u gpufl-agent | grep -q gpfl_packaged || fail "the key is in the journal"
+[ "$(stat -c %U "/proc/$pid")" != root ] || [ "$(grep ^Uid: "/proc/$pid/status" | cut -f2)" != 0 ] || fail "it runs as root"
+grep -q 'NoNewPrivs:.*1' "/proc/$pid/status" || fail "it may gain privileges"
+systemctl reload gpufl-agent
+until_true "it reloads" sh -c "journalctl -u gpufl-agent | grep -q agent.reloaded"
+systemctl stop gpufl-agent
+[ "$(systemctl show gpufl-agent -p Result --value)" = success ] || fail "it does not stop well"
+man -w gpufl-agent >/dev/null 2>&1 || [ -e /usr/share/man/man8/gpufl-agent.8.gz ] || fail "no manual"
+echo "== all of it"
