@@ -4,6 +4,7 @@
 set -eu
 cd /gpufl
 fail() { echo "packages: $*" >&2; journalctl -u gpufl-agent --no-pager | tail -20 >&2; exit 1; }
+restart() { systemctl restart gpufl-agent || fail "it does not start again"; }
 until_true() { # until_true TEXT COMMAND…: within 30 s
     text=$1
     shift
@@ -79,7 +80,7 @@ done
 for wrong in expired elsewhere; do
     present "$wrong"
     since=$(date '+%Y-%m-%d %H:%M:%S')
-    systemctl restart gpufl-agent
+    restart
     session=$(/gpufl/demo-job /var/log/gpufl 0.3)
     until_true "$wrong is said" sh -c "journalctl -u gpufl-agent --since '$since' | grep -q 'gpufl.example.com'"
     journalctl -u gpufl-agent --since "$since" -o cat | grep -m1 'reason=' | sed 's/^/== /'
@@ -89,7 +90,7 @@ for wrong in expired elsewhere; do
 done
 rm /usr/local/share/ca-certificates/ours.crt && update-ca-certificates --fresh >/dev/null 2>&1
 since=$(date '+%Y-%m-%d %H:%M:%S')
-systemctl restart gpufl-agent
+restart
 /gpufl/demo-job /var/log/gpufl 0.3 >/dev/null
 until_true "an unknown authority is said" sh -c "journalctl -u gpufl-agent --since '$since' | grep -q 'local issuer'"
 
@@ -101,7 +102,7 @@ done
 ! journalctl -u gpufl-agent | grep -q gpfl_packaged || fail "the key is in the journal"
 [ "$(stat -c %U "/proc/$pid")" != root ] || [ "$(grep ^Uid: "/proc/$pid/status" | cut -f2)" != 0 ] || fail "it runs as root"
 grep -q 'NoNewPrivs:.*1' "/proc/$pid/status" || fail "it may gain privileges"
-systemctl reload gpufl-agent
+systemctl reload gpufl-agent || fail "it does not reload"
 until_true "it reloads" sh -c "journalctl -u gpufl-agent | grep -q agent.reloaded"
 systemctl stop gpufl-agent
 [ "$(systemctl show gpufl-agent -p Result --value)" = success ] || fail "it does not stop well"
