@@ -13,6 +13,8 @@ static const struct {
 } verbs[] = {
     {"upload", verb_upload, "send the sessions of a directory to a backend, now"},
     {"status", verb_status, "show what of a directory is sent and what waits"},
+    {"quarantine", verb_quarantine,
+     "what the backend refused: look, offer again, give up"},
     {"monitor", verb_monitor, "record host and GPU figures until interrupted"},
     {"info", verb_info, "show the GPUs"},
     {"version", verb_version, "print the version"},
@@ -23,7 +25,7 @@ static void help(FILE *out)
 {
     fputs("Usage: gpufl VERB [arguments]; gpufl VERB --help tells more\n\n", out);
     for (size_t i = 0; i < VERBS; i++) {
-        fprintf(out, "  %-8s %s\n", verbs[i].name, verbs[i].help);
+        fprintf(out, "  %-10s %s\n", verbs[i].name, verbs[i].help);
     }
 }
 

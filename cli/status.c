@@ -12,6 +12,7 @@
 #include "cli/json.h"
 #include "cli/verbs.h"
 #include "upload/liveness.h"
+#include "upload/quarantine.h"
 #include "upload/report.h"
 #include "upload/select.h"
 #include "upload/tail.h"
@@ -190,27 +191,24 @@ static void show_session(struct status *s, const struct selected *session, bool 
 static void show_quarantine(struct status *s)
 {
     s->all_sent = s->all_sent && s->report.quarantines == 0;
-    for (size_t i = 0; i < s->report.quarantines; i++) {
-        const struct fact_quarantine *q = &s->report.quarantine[i];
-        const char *path = "?";
-        const char *channel = "?";
-        for (size_t k = 0; k < s->report.streams; k++) {
-            if (s->report.stream[k].fact.stream == q->stream) {
-                path = s->report.stream[k].fact.path;
-                channel = s->report.stream[k].fact.channel;
-            }
-        }
+    struct quarantined r;
+    for (size_t i = 0; quarantine_in_report(&s->report, i, &r); i++) {
+        const struct fact_quarantine *q = &r.fact;
         if (s->json) {
-            printf("%s{\"path\":\"%s\",\"channel\":\"%s\",\"file\":%u,\"begin\":%" PRIu64
-                   ",\"end\":%" PRIu64 ",\"lines\":%u,\"status\":%d,\"reason\":",
-                   i ? "," : "", path, channel, q->file, q->begin, q->end, q->lines,
-                   q->status);
+            printf("%s{\"name\":\"%s\",\"path\":\"%s\",\"channel\":\"%s\",\"file\":%u,"
+                   "\"begin\":%" PRIu64 ",\"end\":%" PRIu64
+                   ",\"lines\":%u,\"status\":%d,\"reason\":",
+                   i ? "," : "", r.name, r.path, r.channel, q->file, q->begin, q->end,
+                   q->lines, q->status);
             json_print(q->reason);
             putchar('}');
         } else {
-            printf("quarantined: %s %s file %u bytes %" PRIu64 "-%" PRIu64 ": %s\n", path,
-                   channel, q->file, q->begin, q->end, q->reason);
+            printf("quarantined: %s %s %s file %u bytes %" PRIu64 "-%" PRIu64 ": %s\n",
+                   r.name, r.path, r.channel, q->file, q->begin, q->end, q->reason);
         }
+    }
+    if (s->report.quarantines && !s->json) {
+        puts("see gpufl quarantine --help");
     }
 }
 

@@ -382,6 +382,9 @@ void settle_reply(struct offer *offer, const struct transport_reply *reply,
                   uint64_t now_ms);
 bool settle_quarantine(struct stream *stream, const struct fact_quarantine *fact);
 
+/* quarantine.c */
+void quarantine_let_go(struct stream *stream, const struct fact_released *fact);
+
 /* postpone.c */
 void postpone_retry(struct offer *offer, const struct transport_reply *reply,
                     uint64_t now_ms);

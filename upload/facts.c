@@ -176,6 +176,27 @@ bool fact_read_quarantine(const struct journal_record *record, struct fact_quara
     return !b.bad;
 }
 
+uint64_t fact_append_released(struct journal *journal, const struct fact_released *f)
+{
+    struct out out;
+    struct bytes *b = out_begin(&out);
+    bytes_put_uint(b, f->stream, 4);
+    bytes_put_uint(b, f->file, 4);
+    bytes_put_uint(b, f->begin, 8);
+    bytes_put_uint(b, f->stored, 1);
+    return out_append(&out, journal, FACT_RELEASED);
+}
+
+bool fact_read_released(const struct journal_record *record, struct fact_released *f)
+{
+    struct bytes b = in_begin(record);
+    f->stream = (uint32_t)bytes_get_uint(&b, 4);
+    f->file = (uint32_t)bytes_get_uint(&b, 4);
+    f->begin = bytes_get_uint(&b, 8);
+    f->stored = (uint8_t)bytes_get_uint(&b, 1);
+    return !b.bad && f->stored <= 1;
+}
+
 uint64_t fact_append_session(struct journal *journal, enum fact_type type,
                              const char *path)
 {

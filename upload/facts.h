@@ -19,6 +19,7 @@ enum fact_type {
     FACT_QUARANTINE = 4, /**< a range that was refused for good */
     FACT_DONE = 5,       /**< the session is complete at the backend */
     FACT_FORGET = 6,     /**< its directory is gone */
+    FACT_RELEASED = 7, /**< a person let a range out of quarantine: stored, or given up */
 };
 
 enum stream_kind { STREAM_UNSET = 0, STREAM_BATCHED = 1, STREAM_VERBATIM = 2 };
@@ -88,6 +89,14 @@ struct fact_quarantine {
     char reason[201]; /**< first bytes of the answer, or the local reason */
 };
 
+/** Names a quarantined range. */
+struct fact_released {
+    uint32_t stream;
+    uint32_t file;
+    uint64_t begin;
+    uint8_t stored; /**< 1: the backend has it now; 0: it is given up */
+};
+
 /** For FACT_DONE and FACT_FORGET. */
 struct fact_session {
     char path[FACTS_PATH_MAX];
@@ -99,6 +108,7 @@ uint64_t fact_append_offer(struct journal *journal, const struct fact_offer *fac
 uint64_t fact_append_settled(struct journal *journal, const struct fact_settled *fact);
 uint64_t fact_append_quarantine(struct journal *journal,
                                 const struct fact_quarantine *fact);
+uint64_t fact_append_released(struct journal *journal, const struct fact_released *fact);
 uint64_t fact_append_session(struct journal *journal, enum fact_type type,
                              const char *path);
 
@@ -108,6 +118,7 @@ bool fact_read_offer(const struct journal_record *record, struct fact_offer *out
 bool fact_read_settled(const struct journal_record *record, struct fact_settled *out);
 bool fact_read_quarantine(const struct journal_record *record,
                           struct fact_quarantine *out);
+bool fact_read_released(const struct journal_record *record, struct fact_released *out);
 bool fact_read_session(const struct journal_record *record, struct fact_session *out);
 
 #endif

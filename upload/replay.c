@@ -156,6 +156,7 @@ void replay_record(void *arg, const struct journal_record *record)
 {
     struct replay *replay = arg;
     struct fact_offer offer;
+    struct fact_released released;
     struct stream *st;
     switch (record->type) {
     case FACT_STREAM:
@@ -171,6 +172,12 @@ void replay_record(void *arg, const struct journal_record *record)
         break;
     case FACT_QUARANTINE:
         replay_quarantine(replay, record);
+        break;
+    case FACT_RELEASED:
+        if (fact_read_released(record, &released) &&
+            (st = known(replay, released.stream))) {
+            quarantine_let_go(st, &released);
+        }
         break;
     case FACT_DONE:
     case FACT_FORGET:

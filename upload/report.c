@@ -88,6 +88,25 @@ static void on_quarantine(struct report *r, const struct journal_record *record)
     }
 }
 
+static void on_released(struct report *r, const struct journal_record *record)
+{
+    struct fact_released fact;
+    if (!fact_read_released(record, &fact)) {
+        return;
+    }
+    struct report_stream *s = find(r, fact.stream);
+    for (size_t i = 0; s && i < r->quarantines; i++) {
+        struct fact_quarantine *q = &r->quarantine[i];
+        if (q->stream == fact.stream && q->file == fact.file && q->begin == fact.begin) {
+            s->fact.refused_lines -=
+                q->lines < s->fact.refused_lines ? q->lines : s->fact.refused_lines;
+            s->fact.lines += fact.stored ? q->lines : 0;
+            memmove(q, q + 1, (--r->quarantines - i) * sizeof *q);
+            return;
+        }
+    }
+}
+
 static void on_session(struct report *r, const struct journal_record *record)
 {
     struct fact_session fact;
@@ -125,6 +144,9 @@ static void on_record(void *arg, const struct journal_record *record)
         break;
     case FACT_QUARANTINE:
         on_quarantine(arg, record);
+        break;
+    case FACT_RELEASED:
+        on_released(arg, record);
         break;
     case FACT_DONE:
     case FACT_FORGET:

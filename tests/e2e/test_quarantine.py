@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the backend refused for good: listed, shown, offered again, given up."""
+import json
+import sys
+
+from gateway import Gateway, PASS, answer, header
+import lib
+from lib import check, equal, until
+import sink
+
+LINES = [b'{"type":"x","session_id":"%s","n":%d}' % (b"44444444-4444-4444-8444-444444444444", n) for n in range(60)]
+LINES[-1] = LINES[-1].replace(b'"x"', b'"shutdown"')  # by which its end is known
+POISON = (17, 42)
+
+
+def _poisoned(place):
+    session = place.logs / "44444444-4444-4444-8444-444444444444"
+    session.mkdir()
+    lines = [x.replace(b'"x"', b'"poison"') if n in POISON else x for n, x in enumerate(LINES)]
+    (session / "scope.log").write_bytes(b"\n".join(lines) + b"\n")
+    return session, lines
+
+
+def _refuse(_, request):
+    return (400, "no 'poison'") if request.is_batch and b"poison" in request.raw() else None
+
+
+def _quarantine(place, what, *args, **more):
+    return place.run("gpufl", "quarantine", what, place.logs, *args, **more)
+
+
+def _list(place):
+    done = _quarantine(place, "list", "--json")
+    equal(done.returncode, 0, done.stderr)
+    return json.loads(done.stdout)
+
+
+def ranges_are_listed_and_shown_beside_a_running_agent(place):
+    _, lines = _poisoned(place)
+    equal(_quarantine(place, "list").returncode, 0, "before there is a journal")
+    with sink.Sink(_refuse, declare=True) as s:
+        agent = lib.agent(place, s.url)
+        until(lambda: len(_list(place)) == 2, "two are listed")
+        for item, n in zip(_list(place), POISON):
+            equal((item["channel"], item["lines"], item["status"]), ("scope", 1, 400), "what is told")
+            check("no 'poison'" in item["reason"], item["reason"])
+            shown = _quarantine(place, "show", item["name"])
+            equal((shown.returncode, shown.stdout), (0, lines[n].decode() + "\n"), "its line")
+            check(item["name"] in _quarantine(place, "list").stdout, "as text")
+            check(item["name"] in place.run("gpufl", "status", place.logs).stdout, "in the status")
+        for what in ("drop", "retry"):
+            done = _quarantine(place, what, "--all", "--backend-url", s.url)
+            equal(done.returncode, 2, what)
+            check("gpufl-agent" in done.stderr, done.stderr)
+        equal(len(_list(place)), 2, "nothing happened")
+        agent.terminate()
+        agent.wait(20 * lib.SLOW)
+
+
+def offered_again_they_keep_their_identity_and_the_session_is_complete(place):
+    session, lines = _poisoned(place)
+    with sink.Sink(_refuse, declare=True) as s:
+        equal(lib.upload(place, s.url).returncode, 1, "two are refused")
+        names = [item["name"] for item in _list(place)]
+        done = _quarantine(place, "retry", "--all", "--backend-url", s.url, "--api-key", lib.KEY)
+        equal((done.returncode, done.stderr.count("still refused: HTTP 400")), (1, 2), done.stderr)
+        equal([item["name"] for item in _list(place)], names, "they stay, under their names")
+        refused = {r.window_id: r.headers["X-GpuFlight-Window-Sequence"] for r in s.batches()
+                   if r.status == 400 and len(r.raw().splitlines()) == 1}
+        equal(len(refused), 2, "each is always the same")
+        s.answer = None
+        done = _quarantine(place, "retry", names[0], "--backend-url", s.url, "--api-key", lib.KEY)
+        equal((done.returncode, done.stdout.count("stored")), (0, 1), done.stderr)
+        equal([item["name"] for item in _list(place)], names[1:], "the other one stays")
+        equal(lib.upload(place, s.url).returncode, 1, "not complete yet")
+        done = _quarantine(place, "retry", "--all", env={"GPUFL_BACKEND_URL": s.url, "GPUFL_API_KEY": lib.KEY})
+        equal(done.returncode, 0, done.stderr)
+        again = {r.window_id: r.headers["X-GpuFlight-Window-Sequence"] for r in s.batches()
+                 if r.status == 200 and b"poison" in r.raw()}
+        equal(again, refused, "the same ids and numbers")
+        equal(lib.upload(place, s.url).returncode, 0, "all is there")
+        equal(sorted(s.lines), sorted(lines), "each line once")
+        check(any(r.path.endswith("session-complete") and r.session == session.name for r in s.requests), "complete")
+    equal(place.run("gpufl", "status", place.logs).returncode, 0, "status")
+
+
+def the_registry_of_the_backend_takes_them(place):
+    """Refused by what stands before it, then by nobody: the order of sequence is kept."""
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    session = lib.job(place, 0.1)
+    with Gateway(backend.url, lambda g, h, n: answer(400) if header(h, "X-GpuFlight-Window-Channel") == "device"
+                 else PASS) as g:
+        equal(lib.upload(place, g.url).returncode, 1, "the device's lines are refused")
+    check(0 < len(_list(place)) <= 8, f"{_list(place)}")
+    done = _quarantine(place, "retry", "--all", "--backend-url", backend.url, "--api-key", lib.KEY)
+    equal(done.returncode, 0, done.stderr)
+    equal(lib.upload(place, backend.url).returncode, 0, "and the rest")
+    for channel in lib.CHANNELS:
+        equal(sorted(backend.export(session.name, channel).splitlines()),
+              sorted(lib.on_disk(session, channel).splitlines()), channel)
+    check(backend.complete(session.name), "complete")
+
+
+def given_up_they_are_in_nobodys_way(place):
+    session, lines = _poisoned(place)
+    with sink.Sink(_refuse, declare=True) as s:
+        equal(lib.upload(place, s.url).returncode, 1, "two are refused")
+        before = len(s.batches())
+        done = _quarantine(place, "drop", "--all")
+        equal((done.returncode, done.stdout.count("given up")), (0, 2), done.stderr)
+        equal(_list(place), [], "none is left")
+        equal(lib.upload(place, s.url).returncode, 0, "the session is complete")
+        equal(len(s.batches()), before, "nothing was sent for it")
+        check(any(r.path.endswith("session-complete") and r.session == session.name for r in s.requests), "complete")
+        equal(len(s.lines), len(lines) - 2, "without them")
+
+
+def a_sealed_window_goes_again_byte_for_byte(place):
+    session = lib.copy_samples(place)[0]
+    payload = (session / "scope.1.log.gz").read_bytes()
+    with sink.Sink(lambda _, r: 422 if r.channel == "scope" and r.session == session.name else None) as s:
+        equal(lib.upload(place, s.url).returncode, 1, "refused")
+        item, = _list(place)
+        check("zcat" in _quarantine(place, "show", item["name"]).stderr, "a hint for its bytes")
+        s.answer = None
+        done = _quarantine(place, "retry", item["name"], "--backend-url", s.url, "--api-key", lib.KEY)
+        equal(done.returncode, 0, done.stderr)
+        equal(s.batches()[-1].body, payload, "its bytes")
+        equal(s.batches()[-1].headers["X-GpuFlight-Window-Id"],
+              json.loads((session / ".gpufl-window.scope.1.json").read_text())["window_id"], "its id")
+        equal(lib.upload(place, s.url).returncode, 0, "all is there")
+
+
+def what_is_gone_or_unknown_is_said(place):
+    session, _ = _poisoned(place)
+    with sink.Sink(_refuse, declare=True) as s:
+        lib.upload(place, s.url)
+        names = [item["name"] for item in _list(place)]
+        for what in ("show", "retry", "drop"):
+            done = _quarantine(place, what, "00000000", "--backend-url", s.url)
+            equal(done.returncode, 1, what)
+            check("no such range" in done.stderr, done.stderr)
+        (session / "scope.log").write_bytes(b"")
+        done = _quarantine(place, "show", names[0])
+        check(done.returncode == 1 and "cannot be read" in done.stderr, done.stderr)
+        done = _quarantine(place, "retry", names[0], "--backend-url", s.url)
+        check(done.returncode == 1 and "cannot be read" in done.stderr, done.stderr)
+    for args in (("list",), ("show", place.logs), ("other", place.logs), ("retry", place.logs, "--all")):
+        equal(place.run("gpufl", "quarantine", *args).returncode, 2, f"{args}")
+
+
+if __name__ == "__main__":
+    sys.exit(lib.main(sys.modules[__name__]))
