@@ -92,6 +92,20 @@ static void json_who(struct text *out, const struct record_context *context)
     text_printf(out, ",\"session_id\":\"%s\"", context->session_id);
 }
 
+static void json_pod(struct text *out, const struct pod *pod)
+{
+    if (!pod->name[0] && !pod->name_space[0] && !pod->node[0]) {
+        return; /* not in a pod, or it is not to be told */
+    }
+    text_puts(out, "\"kubernetes\":{\"pod\":");
+    text_json_string(out, pod->name);
+    text_puts(out, ",\"namespace\":");
+    text_json_string(out, pod->name_space);
+    text_puts(out, ",\"node\":");
+    text_json_string(out, pod->node);
+    text_puts(out, "},");
+}
+
 void record_job_start(struct text *out, const struct record_context *context,
                       const struct record_state *state, int64_t mono_ns)
 {
@@ -104,7 +118,9 @@ void record_job_start(struct text *out, const struct record_context *context,
     text_json_string(out, state->host->hostname);
     text_puts(out, ",\"ip_addr\":");
     text_json_string(out, state->host->ip_addr);
-    text_puts(out, ",\"host\":");
+    text_puts(out, ",");
+    json_pod(out, context->pod);
+    text_puts(out, "\"host\":");
     json_host(out, state->host_sample);
     text_puts(out, ",\"devices\":");
     json_devices(out, state);

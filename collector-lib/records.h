@@ -15,6 +15,7 @@ struct record_context {
     const char *session_id;
     const char *app;
     const char *log_path;
+    const struct pod *pod;
     int pid;
     int64_t anchor_ns; /* realtime minus monotonic */
 };

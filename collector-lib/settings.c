@@ -153,6 +153,12 @@ static gpufl_status copy_strings(const struct gpufl_init_options *o, struct sett
     return status;
 }
 
+static void env_text(const char *name, char *out, size_t size)
+{
+    const char *value = getenv(name);
+    snprintf(out, size, "%s", value ? value : "");
+}
+
 static void copy_values(const struct gpufl_init_options *o, struct settings *out)
 {
     out->sample_rate_ms = o->system_sample_rate_ms;
@@ -171,6 +177,9 @@ static void copy_values(const struct gpufl_init_options *o, struct settings *out
     out->rotate_bytes = SETTINGS_ROTATE_BYTES;
     out->max_spool_bytes = SETTINGS_MAX_SPOOL_BYTES;
     out->min_free_bytes = SETTINGS_MIN_FREE_BYTES;
+    env_text("GPUFL_POD_NAME", out->pod.name, sizeof out->pod.name);
+    env_text("GPUFL_POD_NAMESPACE", out->pod.name_space, sizeof out->pod.name_space);
+    env_text("GPUFL_NODE_NAME", out->pod.node, sizeof out->pod.node);
     env_number("GPUFL_LOG_ROTATE_BYTES", 1, 1ull << 40, &out->rotate_bytes);
     env_number("GPUFL_LOG_ROTATE_AFTER_MS", 0, 1ull << 40, &out->rotate_after_ms);
     env_number("GPUFL_LOG_MAX_SPOOL_BYTES", 0, 1ull << 50, &out->max_spool_bytes);

@@ -14,6 +14,13 @@
 #define SETTINGS_MAX_SPOOL_BYTES (4ull << 30)
 #define SETTINGS_MIN_FREE_BYTES  (512ull << 20)
 
+/** Where Kubernetes runs the job, as its downward API tells; "" = not said. */
+struct pod {
+    char name[254];      /* GPUFL_POD_NAME */
+    char name_space[64]; /* GPUFL_POD_NAMESPACE */
+    char node[254];      /* GPUFL_NODE_NAME */
+};
+
 struct settings {
     char app_name[256];
     char log_path[PATH_MAX];
@@ -30,6 +37,7 @@ struct settings {
     uint64_t rotate_after_ms; /* GPUFL_LOG_ROTATE_AFTER_MS, 0 = never */
     uint64_t max_spool_bytes; /* GPUFL_LOG_MAX_SPOOL_BYTES, 0 = no limit */
     uint64_t min_free_bytes;  /* GPUFL_LOG_MIN_FREE_BYTES, 0 = no limit */
+    struct pod pod;
 };
 
 /** True when GPUFL_DISABLED says so. */

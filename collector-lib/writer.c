@@ -313,6 +313,7 @@ gpufl_status writer_start(const struct settings *settings, const struct session_
         .session_id = w->dir.id,
         .app = w->settings.app_name,
         .log_path = w->settings.log_path,
+        .pod = &w->settings.pod,
         .pid = (int)getpid(),
         .anchor_ns = clock_anchor_ns(),
     };

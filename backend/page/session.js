@@ -90,6 +90,8 @@ function facts(session) {
   add('State', element('span', { class: kind }, text));
   add('Session', session.session_id);
   add('Host', name([session.hostname, start.ip_addr].filter(Boolean).join(', ')));
+  const { pod, namespace, node } = start.kubernetes || {};
+  if (pod) add('Pod', name(`${[namespace, pod].filter(Boolean).join('/')}${node ? ` on ${node}` : ''}`));
   const devices = inventory(start);
   for (const device of devices.length ? devices : ['none seen']) add('GPUs', name(device));
   if (start.host?.ram_total_mib) add('Memory', `${count(start.host.ram_total_mib)} MiB`);

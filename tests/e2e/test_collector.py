@@ -186,6 +186,16 @@ def host_rows_tell_the_control_group(place):
         check(row["cgroup_cpu_pct_x100"] >= -1 and row["cgroup_cpu_limit_pct_x100"] >= -1, f"{row}")
 
 
+def a_pod_is_recorded_once_a_session(place):
+    pod = {"GPUFL_POD_NAME": "train-0", "GPUFL_POD_NAMESPACE": "ml", "GPUFL_NODE_NAME": "node-7"}
+    _, session = play(place, "stats", env=pod)
+    for channel in ("device", "scope", "system"):
+        told = [r.get("kubernetes") for r in records(session, channel) if "kubernetes" in r]
+        equal(told, [{"pod": "train-0", "namespace": "ml", "node": "node-7"}], channel)
+    _, session = play(place, "stats")
+    check("kubernetes" not in (session / "system.log").read_text(), "elsewhere nothing is said")
+
+
 def without_a_driver_the_simulated_gpus_say_what_they_are(place):
     session = _with_nvml(place, FAKE_NVML_INIT="9")
     names = [(d["vendor"], d["name"]) for d in records(session, "system")[0]["devices"]]

@@ -105,6 +105,8 @@ def manifests_run_the_agent_as_it_can_be_run(place):
     agent, _, pod = found["job.yaml"]
     check(agent in pod["initContainers"] and agent["restartPolicy"] == "Always", "a native sidecar")
     check(pod["terminationGracePeriodSeconds"] > 25, "time to drain")
+    told = {e["name"] for e in pod["containers"][0]["env"] if "valueFrom" in e}
+    equal(told, {"GPUFL_POD_NAME", "GPUFL_POD_NAMESPACE", "GPUFL_NODE_NAME"}, "what the job is told of itself")
     shutil.rmtree(place.logs)  # each runs with those flags here
     for name, (_, given, _) in found.items():
         work = place.path / name

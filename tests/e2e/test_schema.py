@@ -88,7 +88,7 @@ def our_own_sessions_validate(place):
     for part, env in (("phases", nvidia), ("phases", collector.AMD), ("threads", {}),
                       ("phases", {"GPUFL_SIMULATED_GPUS": "2"}),
                       ("stats", {**nvidia, "FAKE_NVML_FAIL": "Power,Clock,Utilization,Energy,Ecc"}),
-                      ("stats", {"GPUFL_PROFILING_ENGINE": "Deep"})):
+                      ("stats", {"GPUFL_PROFILING_ENGINE": "Deep"}), ("stats", {"GPUFL_POD_NAME": "train-\"0\""})):
         done, session = collector.play(place, part, env=env)
         equal(done.returncode, 0, done.stderr)
         _validate(session, lines)

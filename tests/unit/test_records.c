@@ -11,7 +11,9 @@
 
 #define SECOND_NS 1000000000ll
 
+static const struct pod no_pod;
 static const struct record_context context = {
+    .pod = &no_pod,
     .session_id = "7d1e9c52-3a64-4f0b-9a2e-5c8b1f6d0e37",
     .app = "resnet \"50\"",
     .log_path = "logs",
