@@ -7,17 +7,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "cli/channel_state.h"
 #include "cli/json.h"
 #include "cli/verbs.h"
 #include "upload/liveness.h"
+#include "upload/progress.h"
 #include "upload/quarantine.h"
 #include "upload/report.h"
 #include "upload/select.h"
-#include "upload/tail.h"
-
-#define SHIFTING_CHUNK_BYTES 65536u
 
 static const char usage[] =
     "Usage: gpufl status DIR [--json] [--state-dir DIR]\n"
@@ -35,81 +35,23 @@ struct status {
     struct selection sessions;
     struct report report;
     bool all_sent;
+    unsigned notes;
+    bool unserved;
 };
 
-/* One channel, as told. */
-struct channel_state {
-    uint64_t settled_lines;
-    uint64_t refused_lines;
-    uint64_t waiting_bytes;
-    uint32_t waiting_files;
-    bool front_missing;
-};
-
-static const struct report_stream *stream_of(const struct status *s, const char *path,
-                                             const char *channel)
+static void print_time(int64_t at_s, bool json)
 {
-    for (size_t i = 0; i < s->report.streams; i++) {
-        const struct fact_stream *f = &s->report.stream[i].fact;
-        if (strcmp(f->path, path) == 0 && strcmp(f->channel, channel) == 0) {
-            return &s->report.stream[i];
-        }
-    }
-    return NULL;
-}
-
-/* Files of the 1.1 layout shift and may be compressed: the one that the journal means is
- * found by its head, and read to its end. */
-static void measure_shifting(const struct status *s, const char *path,
-                             const struct scan_channel *c, const struct fact_stream *at,
-                             struct channel_state *out)
-{
-    char chunk[SHIFTING_CHUNK_BYTES];
-    struct gz_cache cache = {0};
-    struct tail_chunk got = {0};
-    struct tail_where where = {.root = s->root,
-                               .path = path,
-                               .channel = c->name,
-                               .layout = SESSION_SHIFTING,
-                               .cache = &cache};
-    if (at) {
-        where.offset = at->offset;
-        where.head = at->head;
-    }
-    out->waiting_files = c->highest + (c->has_active || c->has_active_gz);
-    while (where.head && !got.at_end &&
-           tail_read(&sys_real, &where, chunk, sizeof chunk, &got) == GPUFL_OK) {
-        out->waiting_files = got.index; /* those after it */
-        out->waiting_bytes += got.len;
-        where.offset += got.len;
-        where.index = got.index;
-    }
-    gz_cache_close(&cache);
-}
-
-static struct channel_state state_of(const struct status *s, const char *path,
-                                     const struct scan *scan,
-                                     const struct scan_channel *c)
-{
-    struct channel_state out = {0};
-    const struct report_stream *known = stream_of(s, path, c->name);
-    uint32_t file = known ? known->fact.file : 1;
-    uint64_t offset = known ? known->fact.offset : 0;
-    if (known) {
-        out.settled_lines = known->fact.lines;
-        out.refused_lines = known->fact.refused_lines;
-        out.front_missing = known->fact.marks & MARK_GAP;
-    }
-    if (scan->layout == SESSION_SHIFTING) {
-        measure_shifting(s, path, c, known ? &known->fact : NULL, &out);
-    } else if (scan->layout == SESSION_WINDOWS) {
-        out.waiting_files = file <= c->highest ? c->highest - file + 1 : 0;
+    char text[40];
+    time_t at = (time_t)at_s;
+    struct tm tm;
+    if (json) {
+        gmtime_r(&at, &tm);
+        strftime(text, sizeof text, "\"%Y-%m-%dT%H:%M:%SZ\"", &tm);
     } else {
-        bool active = file > c->highest;
-        out.waiting_files = active ? 0 : c->highest - file + 1;
-        out.waiting_bytes = c->active_bytes - (active ? offset : 0);
+        localtime_r(&at, &tm);
+        strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &tm);
     }
-    return out;
+    fputs(text, stdout);
 }
 
 static const char *writer_of(const struct status *s, const struct selected *session,
@@ -137,11 +79,15 @@ static void show_channel(struct status *s, const struct scan_channel *c,
     if (s->json) {
         printf("%s{\"channel\":\"%s\",\"settled_lines\":%" PRIu64
                ",\"refused_lines\":%" PRIu64
-               ",\"waiting_files\":%u,\"waiting_bytes\":%" PRIu64
-               ",\"front_missing\":%s}",
+               ",\"waiting_files\":%u,\"waiting_bytes\":%" PRIu64 ",\"front_missing\":%s",
                first ? "" : ",", c->name, state->settled_lines, state->refused_lines,
                state->waiting_files, state->waiting_bytes,
                state->front_missing ? "true" : "false");
+        if (state->since_s) {
+            fputs(",\"waiting_since\":", stdout);
+            print_time(state->since_s, true);
+        }
+        putchar('}');
     } else {
         printf("  %-10s %12" PRIu64 " lines settled", c->name, state->settled_lines);
         if (state->waiting_files) {
@@ -149,6 +95,10 @@ static void show_channel(struct status *s, const struct scan_channel *c,
         }
         if (state->waiting_bytes) {
             printf(", %" PRIu64 " bytes wait", state->waiting_bytes);
+        }
+        if (state->since_s) {
+            fputs(", the first of ", stdout);
+            print_time(state->since_s, false);
         }
         if (state->refused_lines) {
             printf(", %" PRIu64 " lines refused", state->refused_lines);
@@ -180,12 +130,60 @@ static void show_session(struct status *s, const struct selected *session, bool 
                scan.has_loss ? ", lines were dropped while recording" : "");
     }
     for (unsigned i = 0; i < scan.channels; i++) {
-        struct channel_state state = state_of(s, session->path, &scan, &scan.channel[i]);
+        struct channel_state state =
+            channel_state(s->root, &s->report, session->path, &scan, &scan.channel[i]);
         show_channel(s, &scan.channel[i], &state, i == 0);
     }
     if (s->json) {
         fputs("]}", stdout);
     }
+}
+
+static void show_note(void *arg, const struct progress_note *note)
+{
+    struct status *s = arg;
+    s->all_sent = false;
+    if (s->json) {
+        fputs(s->notes++ ? "," : "", stdout);
+        if (note->since_s) {
+            fputs("{\"since\":", stdout);
+            print_time(note->since_s, true);
+        } else {
+            printf("{\"path\":\"%s\",\"channel\":\"%s\"", note->path, note->channel);
+        }
+        fputs(",\"reason\":", stdout);
+        json_print(note->text);
+        putchar('}');
+    } else if (note->since_s) {
+        printf("everything waits: %s, since ", note->text);
+        print_time(note->since_s, false);
+        putchar('\n');
+    } else {
+        printf("waits: %s %s: %s\n", note->path, note->channel, note->text);
+    }
+}
+
+/* Who works on it, and what stands in the way as that told last. */
+static void show_holder(struct status *s)
+{
+    char holder[128];
+    bool lives = progress_holder(&sys_real, s->root, holder, sizeof holder);
+    if (s->json) {
+        printf("\"served_by\":%s", lives ? "" : "null");
+        if (lives) {
+            json_print(holder);
+        }
+        fputs(",\"waits\":[", stdout);
+    } else if (lives) {
+        printf("served by %s\n", holder);
+    } else {
+        puts("served by nobody");
+        s->unserved = true;
+    }
+    if (lives) {
+        progress_notes(&sys_real, s->root, show_note, s);
+    }
+    fputs(s->json ? "]," : "", stdout);
 }
 
 static void show_quarantine(struct status *s)
@@ -230,16 +228,21 @@ static int show(struct status *s)
         return EXIT_BAD_USE;
     }
     if (s->json) {
-        printf("{\"journal\":%s,\"sessions\":[", status == GPUFL_OK ? "true" : "false");
+        printf("{\"journal\":%s,", status == GPUFL_OK ? "true" : "false");
     } else if (status != GPUFL_OK) {
         puts("no journal found: nothing was sent from here, or --state-dir is needed");
     }
+    show_holder(s);
+    fputs(s->json ? "\"sessions\":[" : "", stdout);
     for (size_t i = 0; i < s->sessions.count; i++) {
         show_session(s, &s->sessions.session[i], i == 0);
     }
     fputs(s->json ? "],\"quarantine\":[" : "", stdout);
     show_quarantine(s);
     fputs(s->json ? "]}\n" : "", stdout);
+    if (s->unserved && !s->all_sent) {
+        puts("start gpufl-agent, or run gpufl upload");
+    }
     return s->all_sent ? EXIT_ALL_DONE : EXIT_NOT_ALL;
 }
 

@@ -162,6 +162,7 @@ struct root {
     uint64_t rescan_at_ms;
     uint64_t progress_at_ms;
     uint64_t progress_ticket;
+    unsigned progress_stamp; /**< of the trouble that was told last */
     bool other_root_said;
     bool progress_off;     /**< it could not be written; said once */
     bool visited;          /**< the watcher was told of it */
@@ -219,6 +220,7 @@ struct origin {
     uint64_t reply_ms; /**< that answers take of late */
     enum engine_hold hold;
     int hold_status;
+    int64_t trouble_since_s; /**< wall clock; 0 = it answers as it should */
 };
 
 struct queue {
@@ -255,6 +257,8 @@ struct engine {
     struct engine_summary total;
     struct counters counters;
     bool skew_said;
+    unsigned
+        trouble_stamp; /**< raised when something begins or ends to stand in the way */
 };
 
 /* root.c */
@@ -400,6 +404,7 @@ bool origin_ready(const struct engine *engine, uint64_t now_ms);
 void origin_probe(struct engine *engine, uint64_t now_ms);
 void origin_on_probe(struct engine *engine, const struct transport_reply *reply,
                      uint64_t now_ms);
+void origin_trouble(struct engine *engine, bool is_there);
 void origin_ok(struct engine *engine);
 void origin_failed(struct engine *engine, uint64_t retry_after_ms, uint64_t now_ms);
 void origin_hold(struct engine *engine, int status, const char *reason, uint64_t now_ms);

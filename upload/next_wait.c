@@ -100,7 +100,9 @@ uint64_t engine_next_wait(struct engine *engine, uint64_t now_ms)
     for (unsigned i = 0; i < engine->roots; i++) {
         struct root *root = engine->root[i];
         earliest(&wait, root->list_soon ? 0 : root->rescan_at_ms, now_ms);
-        if (root->progress_ticket != journal_last(root->journal) && all_durable(root)) {
+        bool news = root->progress_ticket != journal_last(root->journal) ||
+                    root->progress_stamp != engine->trouble_stamp;
+        if (news && all_durable(root)) {
             earliest(&wait, root->progress_at_ms, now_ms);
         }
         if (root->lazy_until_ms) {

@@ -48,6 +48,15 @@ bool origin_ready(const struct engine *engine, uint64_t now_ms)
            now_ms >= engine->origin.not_before_ms;
 }
 
+void origin_trouble(struct engine *engine, bool is_there)
+{
+    struct origin *origin = &engine->origin;
+    if (is_there != (origin->trouble_since_s != 0)) {
+        origin->trouble_since_s = is_there ? engine->config.sys->wall_s() : 0;
+        engine->trouble_stamp++;
+    }
+}
+
 /* A success proves that the origin works: waiting ends for all but those that fail alone.
  */
 void origin_ok(struct engine *engine)
@@ -56,6 +65,7 @@ void origin_ok(struct engine *engine)
     if (origin->failures || origin->hold) {
         log_info(engine->config.log, "origin.ok", "after_failures=%u", origin->failures);
     }
+    origin_trouble(engine, false);
     origin->failures = 0;
     origin->not_before_ms = 0;
     origin->successes++;
@@ -67,6 +77,7 @@ void origin_failed(struct engine *engine, uint64_t retry_after_ms, uint64_t now_
 {
     struct origin *origin = &engine->origin;
     origin->failures++;
+    origin_trouble(engine, true);
     origin->not_before_ms =
         now_ms + backoff_ms(engine->config.sys, origin->failures, BACKOFF_BASE_MS,
                             BACKOFF_CAP_MS, retry_after_ms);
@@ -83,6 +94,7 @@ void origin_hold(struct engine *engine, int status, const char *reason, uint64_t
     }
     origin->hold = hold;
     origin->hold_status = status;
+    origin_trouble(engine, true);
     if (!origin->live_windows && !origin->zstd) {
         origin->state =
             ORIGIN_UNASKED; /* maybe that was not the backend that was asked */

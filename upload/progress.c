@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,6 +75,33 @@ static void add_open(struct text *text, const struct root *root)
     }
 }
 
+static void add_held(struct text *text, const struct session *s)
+{
+    if (s->held && s->hold_reason) {
+        add_line(text, "!held %s * %.120s\n", s->path, s->hold_reason);
+    }
+    for (unsigned i = 0; i < s->streams; i++) {
+        const struct stream *st = s->stream[i];
+        if (st->held && st->hold_reason) {
+            add_line(text, "!held %s %s %.120s\n", s->path, stream_channel(st),
+                     st->hold_reason);
+        }
+    }
+}
+
+/* What stands in the way, for people. */
+static void add_trouble(struct text *text, const struct root *root)
+{
+    const struct engine *engine = root->engine;
+    if (engine->origin.trouble_since_s) {
+        add_line(text, "!trouble %" PRId64 " %.300s\n", engine->origin.trouble_since_s,
+                 engine->total.last_problem);
+    }
+    for (const struct session *s = root->sessions; s; s = s->next) {
+        add_held(text, s);
+    }
+}
+
 struct complete {
     struct text *text;
     const struct root *root;
@@ -130,6 +158,7 @@ static void write_files(struct root *root)
         write_file(root, PROGRESS_COMPLETE, &complete);
     }
     add_header(&open, root);
+    add_trouble(&open, root);
     add_open(&open, root);
     write_file(root, PROGRESS_OPEN, &open);
 }
@@ -139,11 +168,14 @@ static void write_files(struct root *root)
 void progress_publish(struct root *root, uint64_t now_ms)
 {
     uint64_t last = journal_last(root->journal);
-    if (now_ms < root->progress_at_ms || root->progress_ticket == last ||
+    unsigned stamp = root->engine->trouble_stamp;
+    if (now_ms < root->progress_at_ms ||
+        (root->progress_ticket == last && root->progress_stamp == stamp) ||
         journal_durable(root->journal) < last || journal_broken(root->journal)) {
         return;
     }
     root->progress_ticket = last;
+    root->progress_stamp = stamp;
     root->progress_at_ms = now_ms + PROGRESS_INTERVAL_MS;
     if (!root->progress_off) {
         write_files(root);
@@ -259,19 +291,57 @@ void progress_import(struct root *root)
     }
 }
 
-void progress_holder(const struct sys *sys, int root_fd, char *out, size_t size)
+static bool parse_note(const char *line, struct progress_note *out)
+{
+    int end = 0;
+    *out = (struct progress_note){0};
+    if (sscanf(line, "!trouble %" SCNd64 " %n", &out->since_s, &end) == 1 && end) {
+        snprintf(out->text, sizeof out->text, "%s", line + end);
+        return true;
+    }
+    if (sscanf(line, "!held %257s %31s %n", out->path, out->channel, &end) == 2 && end) {
+        snprintf(out->text, sizeof out->text, "%s", line + end);
+        return true;
+    }
+    return false;
+}
+
+void progress_notes(const struct sys *sys, int root_fd,
+                    void (*visit)(void *arg, const struct progress_note *note), void *arg)
+{
+    struct progress_note note;
+    char *text;
+    char *rest;
+    size_t len;
+    if (file_read(sys, root_fd, LAYOUT_PROGRESS, PROGRESS_MAX_BYTES, &text, &len) !=
+        GPUFL_OK) {
+        return;
+    }
+    for (char *line = strtok_r(text, "\n", &rest); line;
+         line = strtok_r(NULL, "\n", &rest)) {
+        if (line[0] == '!' && parse_note(line, &note)) {
+            visit(arg, &note);
+        }
+    }
+    free(text);
+}
+
+bool progress_holder(const struct sys *sys, int root_fd, char *out, size_t size)
 {
     char *text;
     size_t len;
     int pid;
     char program[41];
+    bool lives = false;
     snprintf(out, size, "another process");
     if (file_read(sys, root_fd, LAYOUT_PROGRESS, PROGRESS_MAX_BYTES, &text, &len) !=
         GPUFL_OK) {
-        return;
+        return false;
     }
     if (sscanf(text, "gpufl-progress 1 pid=%d program=%40s", &pid, program) == 2) {
         snprintf(out, size, "%s (pid %d)", program, pid);
+        lives = pid > 0 && (kill(pid, 0) == 0 || errno == EPERM);
     }
     free(text);
+    return lives;
 }

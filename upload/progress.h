@@ -4,11 +4,14 @@
  * evidence when the journal was lost.
  *
  *     gpufl-progress 1 pid=<pid> program=<name>
+ *     !trouble <since, seconds of 1970> <what stands in the way of all>
+ *     !held <session path> <channel or *> <what stands in its way>
  *     <session path> <channel> <file> <offset> <sequence> <kind>
  */
 #ifndef GPUFL_UPLOAD_PROGRESS_H
 #define GPUFL_UPLOAD_PROGRESS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -34,8 +37,22 @@ void progress_publish(struct root *root, uint64_t now_ms);
 /** Takes positions for streams that the journal does not know. */
 void progress_import(struct root *root);
 
-/** Who holds the root, as far as the file tells, as words for a person. */
-void progress_holder(const struct sys *sys, int root_fd, char *out, size_t size);
+/** What stands in the way. */
+struct progress_note {
+    int64_t since_s; /**< of all: since then; 0 = of the session `path` */
+    char path[FACTS_PATH_MAX];
+    char channel[LAYOUT_CHANNEL_MAX + 1]; /**< "*" = all of them */
+    char text[320];
+};
+
+/** Visits what stood in the way when the file was written last; none without a file. */
+void progress_notes(const struct sys *sys, int root_fd,
+                    void (*visit)(void *arg, const struct progress_note *note),
+                    void *arg);
+
+/** Who holds the root, or held it last, as far as the file tells, as words for a person.
+ * \return whether a process with its number is there. */
+bool progress_holder(const struct sys *sys, int root_fd, char *out, size_t size);
 
 /** Calls \p visit for each line of \p text. Lines that cannot be read are skipped. */
 void progress_parse(const char *text, size_t len,

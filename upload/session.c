@@ -46,6 +46,7 @@ void session_say_hold(struct session *session, const char *channel, const char *
                   "session=%s channel=%s reason=\"%s\"", session->id, channel, reason);
         engine_problem(engine, "session %s, channel %s waits: %s", session->id, channel,
                        reason);
+        engine->trouble_stamp++;
     }
     *said = reason;
 }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """gpufl upload: what arrives, what is said, which exit code, under every kind of answer."""
 import collections
+import datetime
 import gzip
 import os
 import pty
@@ -10,7 +11,7 @@ import sys
 import time
 
 import lib
-from lib import check, equal
+from lib import check, equal, until
 import sink
 
 
@@ -334,6 +335,34 @@ def status_tells_what_waits(place):
     after = place.run("gpufl", "status", place.logs)
     equal(after.returncode, 0, f"nothing waits ({after.stdout})")
     check("complete at the backend" in after.stdout, after.stdout)
+
+
+def status_tells_for_what_and_since_when(place):
+    session = lib.job(place, 0.1)
+    nobody = place.run("gpufl", "status", place.logs)
+    check("served by nobody" in nobody.stdout and "gpufl upload" in nobody.stdout, nobody.stdout)
+    first = lib.json.loads((session / "scope.log").read_bytes().splitlines()[0])
+    with sink.Sink(key="another") as s:
+        agent = lib.agent(place, s.url, "--drain-timeout=100ms")
+        told = until(lambda: (lambda t: t if t["waits"] else None)(lib.json.loads(
+            place.run("gpufl", "status", place.logs, "--json").stdout)), "it says for what")
+        check(f"pid {agent.pid}" in told["served_by"], told["served_by"])
+        check("401" in told["waits"][0]["reason"] and "key" in told["waits"][0]["reason"], f"{told['waits']}")
+        for channel in told["sessions"][0]["channels"]:
+            since = datetime.datetime.fromisoformat(channel["waiting_since"].replace("Z", "+00:00")).timestamp()
+            check(abs(since - first["ts_ns"] / 1e9) < 2, f"{channel}")
+        text = place.run("gpufl", "status", place.logs).stdout
+        check("everything waits: the backend answered 401" in text and ", since 20" in text, text)
+        agent.terminate()
+        agent.wait(20 * lib.SLOW)
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    (session / "scope.1.log").write_bytes(b'{"type":"x","session_id":"%s"}\n' % session.name.encode())
+    os.rename(session / "scope.1.log", session / "scope.7.log")
+    agent = lib.agent(place, backend.url)
+    until(lambda: f"waits: {session.name} scope: " in place.run("gpufl", "status", place.logs).stdout,
+          "a session that is held")
+    agent.terminate()
+    agent.wait(20 * lib.SLOW)
 
 
 def other_tools_see_what_is_complete(place):

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/channel_state.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "upload/tail.h"
+
+#define SHIFTING_CHUNK_BYTES 65536u
+
+static const struct report_stream *stream_of(const struct report *report,
+                                             const char *path, const char *channel)
+{
+    for (size_t i = 0; i < report->streams; i++) {
+        const struct fact_stream *f = &report->stream[i].fact;
+        if (strcmp(f->path, path) == 0 && strcmp(f->channel, channel) == 0) {
+            return &report->stream[i];
+        }
+    }
+    return NULL;
+}
+
+/* Files of the 1.1 layout shift and may be compressed: the one that the journal means is
+ * found by its head, and read to its end. */
+static void measure_shifting(int root, const char *path, const struct scan_channel *c,
+                             const struct fact_stream *at, struct channel_state *out)
+{
+    char chunk[SHIFTING_CHUNK_BYTES];
+    struct gz_cache cache = {0};
+    struct tail_chunk got = {0};
+    struct tail_where where = {.root = root,
+                               .path = path,
+                               .channel = c->name,
+                               .layout = SESSION_SHIFTING,
+                               .cache = &cache};
+    if (at) {
+        where.offset = at->offset;
+        where.head = at->head;
+    }
+    out->waiting_files = c->highest + (c->has_active || c->has_active_gz);
+    while (where.head && !got.at_end &&
+           tail_read(&sys_real, &where, chunk, sizeof chunk, &got) == GPUFL_OK) {
+        out->waiting_files = got.index; /* those after it */
+        out->waiting_bytes += got.len;
+        where.offset += got.len;
+        where.index = got.index;
+    }
+    gz_cache_close(&cache);
+}
+
+/* The time that the first record tells which is not settled. */
+static int64_t time_of_records(const char *text, size_t len)
+{
+    static const char *const key[] = {"\"ts_ns\":", "\"base_time_ns\":"};
+    const char *first = NULL;
+    for (unsigned i = 0; i < 2; i++) {
+        const char *at = memmem(text, len, key[i], strlen(key[i]));
+        if (at && (!first || at < first)) {
+            first = at + strlen(key[i]);
+        }
+    }
+    return first ? strtoll(first, NULL, 10) / 1000000000 : 0;
+}
+
+static int64_t first_waiting_s(int root, const char *path, const struct scan *scan,
+                               const struct scan_channel *c, const struct fact_stream *at)
+{
+    char text[SHIFTING_CHUNK_BYTES + 1];
+    struct tail_chunk got = {0};
+    struct tail_where where = {.root = root,
+                               .path = path,
+                               .channel = c->name,
+                               .layout = scan->layout,
+                               .file = at ? at->file : 1,
+                               .offset = at ? at->offset : 0,
+                               .head = at ? at->head : 0};
+    struct stat st;
+    int fd;
+    bool gz;
+    if (scan->layout == SESSION_WINDOWS) {
+        if (tail_open_window(&sys_real, &where, &fd, &gz) != GPUFL_OK) {
+            return 0;
+        }
+        int64_t written_s = fstat(fd, &st) == 0 ? st.st_mtim.tv_sec : 0;
+        close(fd);
+        return written_s;
+    }
+    if (tail_read(&sys_real, &where, text, SHIFTING_CHUNK_BYTES, &got) != GPUFL_OK) {
+        return 0;
+    }
+    text[got.len] = '\0';
+    return time_of_records(text, got.len);
+}
+
+struct channel_state channel_state(int root, const struct report *report,
+                                   const char *path, const struct scan *scan,
+                                   const struct scan_channel *c)
+{
+    struct channel_state out = {0};
+    const struct report_stream *known = stream_of(report, path, c->name);
+    uint32_t file = known ? known->fact.file : 1;
+    uint64_t offset = known ? known->fact.offset : 0;
+    if (known) {
+        out.settled_lines = known->fact.lines;
+        out.refused_lines = known->fact.refused_lines;
+        out.front_missing = known->fact.marks & MARK_GAP;
+    }
+    if (scan->layout == SESSION_SHIFTING) {
+        measure_shifting(root, path, c, known ? &known->fact : NULL, &out);
+    } else if (scan->layout == SESSION_WINDOWS) {
+        out.waiting_files = file <= c->highest ? c->highest - file + 1 : 0;
+    } else {
+        bool active = file > c->highest;
+        out.waiting_files = active ? 0 : c->highest - file + 1;
+        out.waiting_bytes = c->active_bytes - (active ? offset : 0);
+    }
+    if (out.waiting_files || out.waiting_bytes) {
+        out.since_s = first_waiting_s(root, path, scan, c, known ? &known->fact : NULL);
+    }
+    return out;
+}

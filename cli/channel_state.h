@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How far one channel of a session is, from the journal and the files. */
+#ifndef GPUFL_CLI_CHANNEL_STATE_H
+#define GPUFL_CLI_CHANNEL_STATE_H
+
+#include "upload/report.h"
+#include "upload/scan.h"
+
+/** What of one channel is settled and what waits. */
+struct channel_state {
+    int64_t since_s; /**< time of the first record that waits; 0 = unknown */
+    uint64_t settled_lines;
+    uint64_t refused_lines;
+    uint64_t waiting_bytes;
+    uint32_t waiting_files;
+    bool front_missing;
+};
+
+/** Looks at the files of channel \p c of the session \p path below \p root. */
+struct channel_state channel_state(int root, const struct report *report,
+                                   const char *path, const struct scan *scan,
+                                   const struct scan_channel *c);
+
+#endif
