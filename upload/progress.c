@@ -186,6 +186,18 @@ void progress_publish(struct root *root, uint64_t now_ms)
     }
 }
 
+/* `[group/]id`. */
+static bool is_path(const char *text)
+{
+    char group[FACTS_PATH_MAX];
+    const char *slash = strchr(text, '/');
+    if (!slash) {
+        return layout_name_ok(text);
+    }
+    snprintf(group, sizeof group, "%.*s", (int)(slash - text), text);
+    return layout_name_ok(group) && layout_name_ok(slash + 1);
+}
+
 static bool parse_line(const char *line, struct progress_line *out)
 {
     char path[FACTS_PATH_MAX + 1];
@@ -198,15 +210,7 @@ static bool parse_line(const char *line, struct progress_line *out)
         out->file == 0 || out->kind > STREAM_VERBATIM) {
         return false;
     }
-    const char *slash = strchr(path, '/');
-    if (slash) {
-        path[slash - path] = '\0';
-        bool ok = layout_name_ok(path) && layout_name_ok(slash + 1);
-        path[slash - path] = '/';
-        if (!ok) {
-            return false;
-        }
-    } else if (!layout_name_ok(path)) {
+    if (!is_path(path)) {
         return false;
     }
     strcpy(out->path, path);
@@ -291,19 +295,21 @@ void progress_import(struct root *root)
     }
 }
 
-static bool parse_note(const char *line, struct progress_note *out)
+bool progress_parse_note(const char *line, struct progress_note *out)
 {
     int end = 0;
     *out = (struct progress_note){0};
-    if (sscanf(line, "!trouble %" SCNd64 " %n", &out->since_s, &end) == 1 && end) {
-        snprintf(out->text, sizeof out->text, "%s", line + end);
-        return true;
+    if (sscanf(line, "!trouble %" SCNd64 " %n", &out->since_s, &end) != 1 || !end) {
+        end = 0;
+        out->since_s = 0;
+        if (sscanf(line, "!held %257s %31s %n", out->path, out->channel, &end) != 2 ||
+            !end || !is_path(out->path) ||
+            (strcmp(out->channel, "*") != 0 && !layout_channel_ok(out->channel))) {
+            return false;
+        }
     }
-    if (sscanf(line, "!held %257s %31s %n", out->path, out->channel, &end) == 2 && end) {
-        snprintf(out->text, sizeof out->text, "%s", line + end);
-        return true;
-    }
-    return false;
+    reply_excerpt(line + end, strlen(line + end), out->text, sizeof out->text);
+    return out->since_s != 0 || out->path[0];
 }
 
 void progress_notes(const struct sys *sys, int root_fd,
@@ -319,7 +325,7 @@ void progress_notes(const struct sys *sys, int root_fd,
     }
     for (char *line = strtok_r(text, "\n", &rest); line;
          line = strtok_r(NULL, "\n", &rest)) {
-        if (line[0] == '!' && parse_note(line, &note)) {
+        if (line[0] == '!' && progress_parse_note(line, &note)) {
             visit(arg, &note);
         }
     }

@@ -45,6 +45,9 @@ struct progress_note {
     char text[320];
 };
 
+/** Reads one line of the file. \return false when it is another. */
+bool progress_parse_note(const char *line, struct progress_note *out);
+
 /** Visits what stood in the way when the file was written last; none without a file. */
 void progress_notes(const struct sys *sys, int root_fd,
                     void (*visit)(void *arg, const struct progress_note *note),

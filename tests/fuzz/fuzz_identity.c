@@ -20,6 +20,23 @@ static void check_line(void *arg, const struct progress_line *line)
     }
 }
 
+static void check_note(const char *text, size_t size)
+{
+    struct progress_note note;
+    char *line = strndup(text, size);
+    if (line && progress_parse_note(line, &note)) {
+        for (const char *c = note.text; *c; c++) {
+            if ((unsigned char)*c < 0x20 || *c == '"' || *c == '\\') {
+                __builtin_trap();
+            }
+        }
+        if (note.path[0] == '/' || strchr(note.path, '"')) {
+            __builtin_trap();
+        }
+    }
+    free(line);
+}
+
 static void check_cursor(const char *text, size_t size)
 {
     struct java_cursor *cursor;
@@ -58,6 +75,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         at += cut.bytes;
     }
     progress_parse(text, size, check_line, NULL);
+    check_note(text, size);
     char *name = strndup(text, size);
     if (name) {
         struct layout_name parsed = layout_parse(name);
