@@ -212,6 +212,7 @@ static void allow_system(const struct confinement *c)
                                        "/usr/share/zoneinfo",
                                        "/run/systemd/resolve",
                                        "/run/resolvconf",
+                                       "/run/NetworkManager",
                                        "/dev/urandom",
                                        "/proc/self",
                                        "/proc/sys/kernel/random",
@@ -222,6 +223,7 @@ static void allow_system(const struct confinement *c)
     if (geteuid() != 0) {
         allow(c, "/etc", FS_READ);
     }
+    allow_neighbours(c, "/etc/ssl/certs/ca-certificates.crt"); /* it may be a link */
     allow(c, "/dev/null", FS_READ_FILE | FS_WRITE_FILE);
 }
 

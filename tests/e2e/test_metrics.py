@@ -154,6 +154,22 @@ def what_cannot_be_reached_moves_its_own_counter(place):
         agent.stop()
 
 
+def a_backend_that_goes_moves_its_own_counter(place):
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    agent = Watched(place, backend.url, "--drain-timeout=100ms")
+    lib.job(place, 0.1)
+    until(lambda: agent.figure("sessions{complete}") == 1, "it is known")
+    equal(_faults(agent), {}, "nothing failed")
+    backend.kill()
+    session = lib.job(place, 0.1)
+    until(lambda: agent.figure("retries_total{connect}"), "batches are to be sent again")
+    equal(set(_faults(agent)), {"retries_total{connect}"}, "nothing else")
+    check(agent.figure("oldest_unsent_seconds") > 0 and agent.figure("backlog_bytes") > 0, "they wait")
+    backend.start()
+    until(lambda: backend.complete(session.name), "it comes back", 60)
+    agent.stop()
+
+
 def each_refusal_moves_its_own_counter(place):
     def refusing(status, body="{}"):
         return lambda _, request: (status, body) if request.is_batch and request.channel == "device" else None
