@@ -74,19 +74,27 @@ static void write_channels(struct text *t, const struct counters *c)
     }
 }
 
+/* One line a status, with \p zero for 0. */
+static void write_statuses(struct text *t, const struct counters_statuses *statuses,
+                           const char *name, const char *prefix, const char *zero)
+{
+    for (unsigned i = 0; i < statuses->used; i++) {
+        int status = statuses->at[i].status;
+        char value[32];
+        snprintf(value, sizeof value, "%s%d", prefix, status);
+        line(t, "gpufl_agent_%s=\"%s\"} %" PRIu64, name,
+             status == 0                       ? zero
+             : status == COUNTERS_OTHER_STATUS ? "other"
+                                               : value,
+             statuses->at[i].count);
+    }
+}
+
 static void write_requests(struct text *t, const struct counters *c)
 {
     about(t, "requests_total", "counter",
           "Requests by the answer's status; none = no answer came.");
-    for (unsigned i = 0; i < c->answers.used; i++) {
-        int status = c->answers.at[i].status;
-        char code[16] = "none";
-        if (status) {
-            snprintf(code, sizeof code, status < 0 ? "other" : "%d", status);
-        }
-        line(t, "gpufl_agent_requests_total{code=\"%s\"} %" PRIu64, code,
-             c->answers.at[i].count);
-    }
+    write_statuses(t, &c->answers, "requests_total{code", "", "none");
     static const char *const reason[TRANSPORT_FAILURES] = {
         [TRANSPORT_BROKEN] = "broken",   [TRANSPORT_NAME] = "name",
         [TRANSPORT_CONNECT] = "connect", [TRANSPORT_TLS] = "tls",
@@ -106,15 +114,7 @@ static void write_losses(struct text *t, const struct engine_summary *s,
 {
     about(t, "quarantined_total", "counter",
           "Ranges kept back for good, by the answer that did it; local = never sent.");
-    for (unsigned i = 0; i < c->quarantined.used; i++) {
-        int status = c->quarantined.at[i].status;
-        char reason[24] = "local";
-        if (status) {
-            snprintf(reason, sizeof reason, status < 0 ? "other" : "http_%d", status);
-        }
-        line(t, "gpufl_agent_quarantined_total{reason=\"%s\"} %" PRIu64, reason,
-             c->quarantined.at[i].count);
-    }
+    write_statuses(t, &c->quarantined, "quarantined_total{reason", "http_", "local");
     counter(t, "rejected_lines_total", s->lines_rejected,
             "Lines that the backend left out of a batch that it took.");
     counter(t, "refused_final_lines_total", s->lines_refused_final,
