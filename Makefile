@@ -238,7 +238,7 @@ FUZZED = $(SCHEMA) $(UPLOAD) $(BACKEND) agent/config.c agent/options.c agent/opt
 build/fuzz/%: tests/fuzz/%.c FORCE
 	@mkdir -p $(@D)
 	@printf '  FUZZ  %s\n' '$@'
-	$(Q)clang -g -O1 -fsanitize=fuzzer,address,undefined -std=c11 $(OUR_CPPFLAGS) -o $@ $< \
+	$(Q)clang -g -O1 -fsanitize=fuzzer,address,undefined -std=c11 -Werror $(OUR_CPPFLAGS) -o $@ $< \
 	  $(FUZZED) $(FUZZ_LIBS) -pthread
 fuzz: ## run each fuzzer for FUZZ_SECONDS over its corpus
 	@packaging/deps.sh build fuzz

@@ -20,7 +20,11 @@ static struct store *store;
 static void start(void)
 {
     char why[256];
-    struct http_config config = {.address = "127.0.0.1"};
+    struct address address;
+    struct http_config config = {.address = &address};
+    if (address_parse("127.0.0.1:0", &address)) {
+        abort();
+    }
     if (store_open(":memory:", &store, why) != GPUFL_OK) {
         abort();
     }
