@@ -110,7 +110,7 @@ static void allow_neighbours(const struct confinement *c, const char *file)
     allow(c, slash ? path : ".", FS_READ);
     if (real) {
         *strrchr(real, '/') = '\0';
-        allow(c, *real ? real : "/", FS_READ);
+        allow(c, *real ? real : file, FS_READ); /* in /: the file, not everything */
     }
     free(real);
 }
@@ -134,22 +134,23 @@ static bool may_lie_in(int root)
 }
 
 /* As the engine will choose it. */
-static void allow_state(const struct confinement *c, const char *state_dir,
+static void allow_state(const struct confinement *c, const struct options *o,
                         const char *root)
 {
     char name[STATE_NAME_MAX];
     char why[512];
     int dir;
     const char *systemd = getenv("STATE_DIRECTORY");
-    bool named = (state_dir && *state_dir) || (systemd && *systemd);
+    bool named = (o->state_dir && *o->state_dir) || (systemd && *systemd);
+    bool on_disk = o->state == 0;
     int fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     char *path = realpath(root, NULL);
     if (path) {
         allow_parent(c, path);
     }
     if (fd >= 0 && path &&
-        state_dir_open(state_dir, fd, path, named || !may_lie_in(fd), &dir, name, why) ==
-            GPUFL_OK) {
+        state_dir_open(o->state_dir, fd, path, on_disk && (named || !may_lie_in(fd)),
+                       &dir, name, why) == GPUFL_OK) {
         allow_fd(c, dir, FS_WRITE);
         close(dir);
     }
@@ -161,7 +162,7 @@ static void allow_state(const struct confinement *c, const char *state_dir,
  * the whole file system. */
 static bool allow_folder(const struct confinement *c, const struct options *o, char *path)
 {
-    allow_state(c, o->state_dir, path);
+    allow_state(c, o, path);
     while (!allow(c, path, FS_WRITE)) {
         char *slash = strrchr(path, '/');
         if (slash == path) {
@@ -337,15 +338,16 @@ static uint64_t scopes(void)
 
 gpufl_status confine(const struct options *o, char said[512])
 {
-    /* By version: 13, +REFER, +TRUNCATE, 3, +IOCTL_DEV kinds of access. */
-    static const unsigned kinds[] = {13, 13, 14, 15, 15, 16};
+    /* Kinds of access by version, from 2 on: 14, +TRUNCATE, 4, +IOCTL_DEV. */
+    static const unsigned kinds[] = {0, 0, 14, 15, 15, 16};
     if (o->landlock == CONFINE_OFF) {
         snprintf(said, 512, "off, as asked");
         return GPUFL_OK;
     }
     long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, ASK_FOR_VERSION);
-    if (abi < 1) {
-        return not_done(o, "the kernel has no Landlock (5.13, lsm=landlock)", said);
+    if (abi <
+        2) { /* the first one lets no file move between directories: --salvage does */
+        return not_done(o, "the kernel has no Landlock (5.19, lsm=landlock)", said);
     }
     struct confinement c = {.abi = (int)abi};
     c.fs = (UINT64_C(1) << kinds[abi < 5 ? abi : 5]) - 1;

@@ -222,6 +222,13 @@ def code_that_took_it_over_reaches_nothing_else(place):
     refused |= {"signal"} if version >= 6 else set()
     equal({what for what, yes in can.items() if yes == "no"}, refused, "what it cannot do")
     equal({can[what] for what in ("write-folder", "resolve", "trust", "connect-backend")}, {"yes"}, "what it must")
+    if os.geteuid() == 0:  # a key that lies in / opens nothing else there
+        key = pathlib.Path(f"/gpufl-e2e-{os.getpid()}")
+        try:
+            key.write_text(lib.KEY)
+            equal(_confined(place, f"--token-file={key}")[1]["read-file"], "no", "with a key in /")
+        finally:
+            key.unlink()
     said, can = _confined(place, "--landlock=off")
     check(said == "off, as asked" and can["read-file"] == "yes", f"{said} {can}")
 
