@@ -49,6 +49,7 @@ for group in "$@"; do
         want groff-base command -v groff
         want python3-jsonschema python_module jsonschema
         want python3-yaml python_module yaml
+        want python3-seccomp python_module seccomp
         want libcmocka-dev module cmocka
         want libmicrohttpd-dev module libmicrohttpd
         want libsqlite3-dev module sqlite3

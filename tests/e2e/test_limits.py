@@ -2,7 +2,6 @@
 """Few watches, few descriptors, little memory, a slow disk, files that go while they are read, and
 being stopped in every state."""
 import os
-import pathlib
 import resource
 import shutil
 import signal
@@ -64,12 +63,8 @@ def a_queue_that_overflows_loses_nothing(place):
     writer = Live(place.logs)
     agent = lib.agent(place, backend.url, "--rescan-interval=1h", "--log-level=debug")
     until(lambda: backend.export(writer.id, "scope"), "it follows")
-    most = int(pathlib.Path("/proc/sys/fs/inotify/max_queued_events").read_text())
     agent.send_signal(signal.SIGSTOP)
-    noise = writer.dir / "noise.log"
-    for n in range(most // 2 + 1000):  # each is two events, of kinds that do not fold
-        noise.touch()
-        noise.rename(writer.dir / f"noise.{n % 7 + 1}.log")
+    lib.flood(writer.dir)
     late = Live(place.logs)  # what the queue had no room for
     late.end()
     agent.send_signal(signal.SIGCONT)

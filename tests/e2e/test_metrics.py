@@ -5,6 +5,7 @@ import http.client
 import json
 import os
 import re
+import resource
 import shutil
 import signal
 import socket
@@ -16,6 +17,7 @@ from gateway import Gateway, answer
 import lib
 from lib import check, equal, until
 import sink
+import tls
 
 SAMPLE = re.compile(r'^([a-z_]+)(?:\{([a-z]+)="([^"\\]*)"\})? (\S+)$')
 
@@ -28,6 +30,7 @@ class Watched:
         line = until(lambda: [x for x in self.log().splitlines() if "agent.listening" in x], "it listens")
         self.port = int(re.search(r'port"?[=:](\d+)', line[0])[1])
         self.address = f"127.0.0.1:{self.port}"
+        until(lambda: self.ask("/metrics")[0] == 200, "its first look is over")
 
     def log(self):
         return self.process.log.read_text(errors="replace")
@@ -120,7 +123,7 @@ def _faults(agent):
     return {k.removeprefix("gpufl_agent_"): v for k, v in agent.figures().items() if FAULTS.search(k) and v}
 
 
-def _moves(place, name, url, *args, prepare=None, **more):
+def _moves(place, name, url, *args, prepare=None, after=None, **more):
     """Only that counter moves, and a line of the log says why."""
     logs = place.path / name.replace("{", "-").strip("}")
     logs.mkdir(mode=0o700)
@@ -128,6 +131,8 @@ def _moves(place, name, url, *args, prepare=None, **more):
     if prepare:
         prepare(session)
     agent = Watched(place, url, "--read-timeout=300ms", "--drain-timeout=100ms", *args, folder=logs, **more)
+    if after:
+        after(agent, session)
     until(lambda: _faults(agent), f"{name} moves")
     equal(set(_faults(agent)), {name}, name)
     check(re.search(r"^(<\d>)?(warn|error) ", agent.log(), re.M), f"{name}: {agent.log()}")
@@ -168,6 +173,22 @@ def a_backend_that_goes_moves_its_own_counter(place):
     backend.start()
     until(lambda: backend.complete(session.name), "it comes back", 60)
     agent.stop()
+
+
+def a_certificate_that_expires_moves_its_own_counter(place):
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    ours = tls.Authority(place)
+    with tls.Front(backend, ours.issue("good")) as front:
+        agent = Watched(place, front.url, f"--ca-file={ours.cert}", "--drain-timeout=100ms")
+        lib.job(place, 0.1)
+        until(lambda: agent.figure("sessions{complete}") == 1, "it is known")
+        front.present(*ours.issue("expired", expired=True))
+        backend.kill()  # and with it the connections that stand
+        backend.start()
+        lib.job(place, 0.1)
+        until(lambda: agent.figure("retries_total{tls}"), "batches are to be sent again")
+        equal(set(_faults(agent)) - {"retries_total{broken}"}, {"retries_total{tls}"}, "nothing else")
+        agent.stop()
 
 
 def each_refusal_moves_its_own_counter(place):
@@ -217,6 +238,37 @@ def what_is_lost_or_refused_on_disk_moves_its_own_counter(place):
         until(lambda: agent.figure("lost_windows_total") >= 3, "its files are counted")
         check("session.vanished" in agent.log(), agent.log())
         agent.stop()
+
+
+def a_line_that_no_batch_holds_moves_its_own_counter(place):
+    def lengthen(session):
+        with open(session / "device.log", "ab") as file:
+            file.write(b'{"type":"x","session_id":"%s","x":"' % session.name.encode() + b"x" * (9 << 20) + b'"}\n')
+
+    with sink.Sink(declare=True) as s:
+        _moves(place, "quarantined_total{local}", s.url, prepare=lengthen)
+
+
+def a_journal_that_cannot_be_written_moves_its_own_counter(place):
+    """No file may grow any more, as on a full disk."""
+    def fill(agent, session):
+        until(lambda: agent.figure("sessions{complete}") == 1, "it has a journal")
+        resource.prlimit(agent.process.pid, resource.RLIMIT_FSIZE, (4096, 4096))
+        until(lambda: lib.job(place, 0.02, logs=session.parent) and _faults(agent), "it needs more room")
+
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    _moves(place, "state_write_errors_total", backend.url, after=fill,
+           preexec_fn=lambda: signal.signal(signal.SIGXFSZ, signal.SIG_IGN))
+
+
+def events_that_the_kernel_drops_move_their_own_counter(place):
+    def flood(agent, session):
+        agent.process.send_signal(signal.SIGSTOP)
+        lib.flood(session.parent)
+        agent.process.send_signal(signal.SIGCONT)
+
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    _moves(place, "inotify_overflows_total", backend.url, after=flood)
 
 
 def a_backend_with_another_time_is_said_once(place):

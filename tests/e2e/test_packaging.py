@@ -1,15 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """The image, the manifests and the unit: what they name exists, and the agent runs by them."""
+import ctypes
+import errno
 import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 
 import python
 
 python.needs("yaml")
+python.needs("seccomp")
+import seccomp  # noqa: E402
 import yaml  # noqa: E402
 
 import lib  # noqa: E402
@@ -60,10 +65,76 @@ def an_image_holds_the_agent_and_what_it_needs(place):
     check(again.returncode == 1 and "no root of ours" in again.stderr, "another directory is not overwritten")
 
 
+# ---- the image's filter of system calls ----
+
+def _profile(default):
+    """The profile as a container's runtime loads it, with an action of ours for what it does not name."""
+    profile = json.loads((PACKAGING / "seccomp.json").read_text())
+    equal(profile["defaultAction"], "SCMP_ACT_ERRNO", "what it does not name")
+    loaded = seccomp.SyscallFilter(default(profile["defaultErrnoRet"]))
+    for rule in profile["syscalls"]:
+        equal(rule["action"], "SCMP_ACT_ALLOW", "a rule")
+        args = [seccomp.Arg(a["index"], getattr(seccomp, a["op"].removeprefix("SCMP_CMP_")), a["value"],
+                            a.get("valueTwo", 0)) for a in rule.get("args", [])]
+        for name in rule["names"]:
+            loaded.add_rule(seccomp.ALLOW, name, *args)
+    return loaded
+
+
+def the_agent_works_under_the_images_filter(place):
+    """A call that the profile does not name kills the agent here, where a container refuses it."""
+    if lib.MEASURES_ITSELF:
+        return  # their runtimes call more
+    loaded = _profile(lambda _: seccomp.KILL_PROCESS)
+    loaded.add_rule(seccomp.ERRNO(errno.ENOSYS), "clone3")  # the C library takes clone then
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    ours = tls.Authority(place)
+    token = place.path / "token"
+    token.write_text("old")
+    with tls.Front(backend, ours.issue("good")) as front:
+        agent = Watched(place, front.url, f"--ca-file={ours.cert}", f"--token-file={token}", "--landlock=auto",
+                        preexec_fn=loaded.load)
+        session = lib.job(place, 0.2)
+        until(lambda: "origin.hold" in agent.log(), "the old key is refused")
+        token.write_text(lib.KEY)
+        until(lambda: backend.complete(session.name), "uploaded")
+        shutil.rmtree(session)
+        agent.process.send_signal(signal.SIGHUP)
+        until(lambda: "agent.reloaded" in agent.log(), "reloaded")
+        done = place.run("gpufl-agent", "healthcheck", f"--listen={agent.address}", preexec_fn=loaded.load)
+        equal(done.returncode, 0, done.stderr)
+        agent.stop()
+    check("landlock" in agent.log(), agent.log())
+
+
+def the_filter_refuses_what_the_agent_never_does(place):
+    """Each as a system call, with arguments that the kernel takes without the filter."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    numbers = {name: seccomp.resolve_syscall(seccomp.Arch(), name) for name in
+               ("ptrace", "mount", "unshare", "bpf", "keyctl", "socket", "clone", "ioctl", "getpid")}
+    tries = {"ptrace": (0,), "mount": (0, 0, 0, 0, 0), "unshare": (0,), "bpf": (0, 0, 0), "keyctl": (0, -3, 0),
+             "socket": (17, 3, 0), "clone": (0x10000000, 0), "ioctl": (0, 0x5412, 0), "getpid": ()}
+    loaded = _profile(seccomp.ERRNO)
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        loaded.load()
+        for name, args in tries.items():
+            if libc.syscall(numbers[name], *args) < 0 and ctypes.get_errno() == errno.ENOSYS:
+                os.write(write, f"{name} ".encode())
+        os._exit(0)
+    os.close(write)
+    os.waitpid(child, 0)
+    with os.fdopen(read) as told:
+        equal(set(told.read().split()), set(tries) - {"getpid"}, "what is refused")
+
+
 def the_dockerfile_names_what_there_is(place):
     flags, variables = _options(place)
     text = (PACKAGING / "Dockerfile").read_text()
     equal(set(re.findall(r"\b(GPUFL_\w+)=", text)) - variables, set(), "variables")
+    for path in re.findall(r"packaging/[\w.-]+", text):
+        check((lib.ROOT / path).is_file(), path)
     check("USER 65532:65532" in text and text.rstrip().endswith('ENTRYPOINT ["/usr/bin/gpufl-agent"]'), "its end")
     script = (PACKAGING / "image-rootfs.sh").read_text()
     for path in ("/var/log/gpufl", "/var/lib/gpufl-agent", "65532"):

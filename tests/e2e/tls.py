@@ -56,8 +56,10 @@ def _pipe(a, b):
 
 
 def _join(a, b):
-    threading.Thread(target=_pipe, args=(a, b), daemon=True).start()
+    other = threading.Thread(target=_pipe, args=(a, b), daemon=True)
+    other.start()
     _pipe(b, a)
+    other.join()  # before they are closed: OpenSSL would go on with a number that is another file's by then
 
 
 class _Listener:
