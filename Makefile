@@ -52,6 +52,10 @@ UPLOAD    := $(wildcard upload/*.c upload/base/*.c)
 AGENT     := $(filter-out agent/main.c,$(wildcard agent/*.c))
 CLI       := $(filter-out cli/main.c,$(wildcard cli/*.c))
 BACKEND   := $(filter-out backend/main.c,$(wildcard backend/*.c))
+# The module that needs CUDA's headers is built where they are; without it Monitor runs.
+CUPTI     := $(wildcard collector-lib/cupti/*.c)
+CUPTI_INCLUDE := $(firstword $(patsubst %/cupti.h,%,$(wildcard $(foreach d,$(CUDA_HOME) \
+             /usr/local/cuda /usr,$(d)/include/cupti.h $(d)/extras/CUPTI/include/cupti.h))))
 FAKES      = $(B)/tests/fake/libnvidia-ml.so.1 $(B)/tests/fake/slow_sync.so
 SUPPORT   := $(wildcard tests/support/*.c)
 UNIT      := $(wildcard tests/unit/test_*.c) $(wildcard tests/prop/test_*.c)
@@ -66,7 +70,8 @@ EXAMPLES  := $(wildcard examples/*.c)
 obj = $(patsubst %.c,$(B)/%.o,$(1))
 
 PROGRAMS  := $(B)/gpufl-agent $(B)/gpufl $(B)/gpufl-backend
-LIBRARIES := $(B)/libgpufl.so $(B)/libgpufl.a $(B)/libgpufl-upload.so $(B)/libgpufl-upload.a
+MODULES   := $(if $(CUPTI_INCLUDE),$(B)/libgpufl-cupti.so)
+LIBRARIES := $(B)/libgpufl.so $(B)/libgpufl.a $(B)/libgpufl-upload.so $(B)/libgpufl-upload.a $(MODULES)
 UNIT_BINS    := $(UNIT:%.c=$(B)/%)
 HELPER_BINS  := $(HELPERS:%.c=$(B)/%)
 SOAK_BINS    := $(SOAKS:%.c=$(B)/%)
@@ -80,7 +85,7 @@ agent: ## build the agent alone
 	@$(MAKE) $(JOBS) $(B)/gpufl-agent
 collector: ## build the collector alone: a C compiler is enough
 	@packaging/deps.sh collector
-	@$(MAKE) $(JOBS) $(B)/libgpufl.so $(B)/libgpufl.a
+	@$(MAKE) $(JOBS) $(B)/libgpufl.so $(B)/libgpufl.a $(MODULES)
 .DEFAULT_GOAL := all
 .PHONY: all agent collector deps demo check check-build check-run check-all lint lint-run layers \
         symbols fuzz fuzz-run bench format install uninstall clean help \
@@ -106,6 +111,11 @@ $(B)/libgpufl.so: $(call obj,$(SCHEMA) $(COLLECTOR)) collector-lib/exports.map
 	$(Q)$(CC) $(ALL_FLAGS) $(LDFLAGS) -shared -Wl,-soname,libgpufl.so.0,-z,nodelete \
 	  -Wl,--version-script=collector-lib/exports.map -o $@ $(filter %.o,$^) -ldl -pthread
 	$(Q)ln -sf libgpufl.so $(B)/libgpufl.so.0
+
+$(call obj,$(CUPTI)): OUR_CPPFLAGS += -isystem $(CUPTI_INCLUDE)
+$(B)/libgpufl-cupti.so: $(call obj,$(CUPTI) collector-lib/thread.c)
+	$(call say,LINK)
+	$(Q)$(CC) $(ALL_FLAGS) $(LDFLAGS) -shared -Wl,-z,nodelete -o $@ $(filter %.o,$^) -ldl -pthread
 
 $(B)/libgpufl-upload.so: $(call obj,$(SCHEMA) $(UPLOAD)) upload/exports.map
 	$(call say,LINK)
@@ -219,6 +229,11 @@ check-gpu: ## device figures against nvidia-smi, and their cost; needs an NVIDIA
 $(B)/tests/gpu/sampled: $(B)/tests/gpu/sampled.o $(B)/libgpufl.a
 	$(call say,LINK)
 	$(Q)$(link) -ldl
+$(B)/tests/gpu/work: tests/gpu/work.cu $(B)/libgpufl.so
+	$(call say,NVCC)
+	@mkdir -p $(@D)
+	$(Q)nvcc -O2 -lineinfo -std=c++17 -arch=native -Iinclude -o $@ $< -L$(B) -lgpufl -lcupti -lcuda \
+	  -Xlinker -rpath,$(abspath $(B))
 $(B)/tests/gpu/load: tests/gpu/load.cu
 	$(call say,NVCC)
 	@mkdir -p $(@D)
@@ -271,7 +286,7 @@ lint-run: layers symbols
 	@echo "lint: clean"
 layers:
 	@python3 tests/layers.py
-symbols: $(B)/libgpufl.so $(B)/libgpufl-upload.so
+symbols: $(B)/libgpufl.so $(B)/libgpufl-upload.so $(MODULES)
 	$(Q)for l in $^; do bad=$$(nm -D --defined-only $$l | awk '$$2 != "A" {print $$3}' | grep -v '^gpufl_' \
 	  || true); test -z "$$bad" || { echo "symbols: $$l exports $$bad"; exit 1; }; done
 
@@ -328,6 +343,6 @@ help: ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1|\2/p' $(firstword $(MAKEFILE_LIST)) | \
 	  while IFS='|' read -r t h; do printf '  %-12s %s\n' "$$t" "$$h"; done
 
--include $(patsubst %.c,$(B)/%.d,$(SCHEMA) $(COLLECTOR) $(UPLOAD) $(AGENT) $(CLI) $(BACKEND) \
+-include $(patsubst %.c,$(B)/%.d,$(SCHEMA) $(COLLECTOR) $(CUPTI) $(UPLOAD) $(AGENT) $(CLI) $(BACKEND) \
   $(SUPPORT) $(UNIT) $(HELPERS) $(SOAKS) $(BENCHES) \
   $(wildcard tests/bench/*.c) $(EXAMPLES) agent/main.c cli/main.c backend/main.c)

@@ -3,54 +3,126 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "collector-lib/records.h"
+#include "collector-lib/record_parts.h"
+#include "collector-lib/tracing.h"
 
-static const char *const wire_engine[] = {
-    "nvidia.none",           "nvidia.trace",
-    "nvidia.pc_sampling",    "nvidia.sass_metrics",
-    "nvidia.range_profiler", "nvidia.pc_sampling_with_sass",
-    "nvidia.pm_sampling",    "nvidia.range_profiler_kernel_replay",
+struct feature {
+    const char *name;
+    bool requested;
+    const char *status;
+    const char *mode;
+    const char *reason;
+    const char *message;
 };
 
-static void feature(struct text *out, const char *name, bool requested,
-                    const char *status, const char *reason)
+static void write_feature(struct text *out, const struct feature *f)
 {
     text_printf(out,
-                "{\"feature\":\"%s\",\"requested\":%s,\"status\":\"%s\",\"mode\":\"\","
-                "\"reason_code\":\"%s\",\"message\":\"\"},",
-                name, requested ? "true" : "false", status, reason);
+                "{\"feature\":\"%s\",\"requested\":%s,\"status\":\"%s\",\"mode\":\"%s\","
+                "\"reason_code\":\"%s\",\"message\":",
+                f->name, f->requested ? "true" : "false", f->status, f->mode, f->reason);
+    text_json_string(out, f->message);
+    text_puts(out, "},");
 }
 
-/* What only an engine above Monitor could have collected. */
-static void not_run(struct text *out, const char *name, bool requested)
+/* A kind of record that a tracer collects when it is asked to. */
+static struct feature traced(const struct tracing *t, const char *name, bool requested,
+                             uint64_t records)
 {
-    feature(out, name, requested, requested ? "skipped" : "not_requested",
-            requested ? "engine_monitor" : "");
+    const char *mode = t->engine.runs == GPUFL_ENGINE_MONITOR ? "" : "cupti_activity";
+    struct feature f = {
+        .name = name, .requested = requested, .mode = "", .reason = "", .message = ""};
+    if (!requested) {
+        f.status = "not_requested";
+    } else if (!*mode) {
+        f.status = "skipped";
+        f.reason = "engine_monitor";
+        f.message = t->engine.why;
+    } else {
+        f.mode = mode;
+        f.status = records ? "collected" : "enabled_no_data";
+    }
+    return f;
+}
+
+static void write_kernels(struct text *out, const struct tracing *t, bool above)
+{
+    const struct tracer_status *s = &t->status;
+    struct feature f = traced(t, "kernel_events", above, t->log.kernels);
+    char reason[64];
+    char message[160];
+    uint64_t lost = s->dropped + s->incomplete + s->unknown;
+    if (above && lost && *f.mode) {
+        snprintf(reason, sizeof reason, "records_lost:%" PRIu64, lost);
+        snprintf(message, sizeof message,
+                 "%" PRIu64 " found no buffer, %" PRIu64
+                 " kernels had not ended, %" PRIu64 " could not be read",
+                 s->dropped, s->incomplete, s->unknown);
+        f.status = "partial";
+        f.reason = reason;
+        f.message = message;
+    }
+    write_feature(out, &f);
+}
+
+static void write_samples(struct text *out, const struct tracing *t, bool requested)
+{
+    const struct tracer_status *s = &t->status;
+    struct feature f = {.name = "pc_sampling",
+                        .requested = requested,
+                        .mode = "",
+                        .reason = "",
+                        .message = "",
+                        .status = "not_requested"};
+    char reason[64];
+    if (requested && t->engine.runs != GPUFL_ENGINE_PC_SAMPLING) {
+        f.status = "skipped";
+        f.reason = "engine_below";
+        f.message = t->engine.why;
+    } else if (requested) {
+        f.mode = "cupti_continuous";
+        f.status = s->samples ? "collected" : "enabled_no_data";
+        f.message = s->pc_sampling_why;
+    }
+    if (s->samples_dropped) {
+        snprintf(reason, sizeof reason, "samples_dropped:%" PRIu64, s->samples_dropped);
+        f.status = "partial";
+        f.reason = reason;
+    }
+    write_feature(out, &f);
 }
 
 void record_capabilities(struct text *out, const struct record_context *context,
-                         const struct settings *s, uint64_t dropped, int64_t mono_ns)
+                         const struct settings *s, const struct tracing *t,
+                         uint64_t dropped, int64_t mono_ns)
 {
     char reason[48] = "";
     bool above = s->engine != GPUFL_ENGINE_MONITOR;
     if (dropped) {
         snprintf(reason, sizeof reason, "ring_full:%" PRIu64, dropped);
     }
+    const struct feature feature[] = {
+        traced(t, "memcpy_activity", above, t->log.copies + t->log.sets),
+        traced(t, "sync_activity", s->synchronization, t->log.waits),
+        traced(t, "memory_activity", s->memory_tracking, t->log.memories),
+        traced(t, "graph_activity", s->cuda_graphs, t->log.graphs),
+        traced(t, "external_correlation", s->external_correlation, t->log.externals),
+        traced(t, "source_correlation", s->source_collection, t->log.files),
+        {"stack_traces", s->stack_trace, s->stack_trace ? "skipped" : "not_requested", "",
+         s->stack_trace ? "not_built" : "", ""},
+        {"scope_attribution", true, dropped ? "partial" : "collected", "", reason, ""},
+    };
+    record_begin(out, context, 1, "capture_capabilities");
     text_printf(out,
-                "{\"version\":1,\"type\":\"capture_capabilities\",\"session_id\":\"%s\","
-                "\"ts_ns\":%" PRId64 ",\"requested_engine\":\"%s\","
-                "\"selected_engine\":\"nvidia.none\",\"capabilities\":[",
-                context->session_id, mono_ns + context->anchor_ns,
-                wire_engine[s->engine]);
-    not_run(out, "kernel_events", above);
-    not_run(out, "memcpy_activity", above);
-    not_run(out, "sync_activity", s->synchronization);
-    not_run(out, "memory_activity", s->memory_tracking);
-    not_run(out, "graph_activity", s->cuda_graphs);
-    not_run(out, "external_correlation", s->external_correlation);
-    not_run(out, "source_correlation", s->source_collection);
-    not_run(out, "stack_traces", s->stack_trace);
-    feature(out, "scope_attribution", true, dropped ? "partial" : "collected", reason);
+                ",\"ts_ns\":%" PRId64 ",\"requested_engine\":\"%s\","
+                "\"selected_engine\":\"%s\",\"capabilities\":[",
+                mono_ns + context->anchor_ns, engine_wire_name(s->engine),
+                engine_wire_name(t->engine.runs));
+    write_kernels(out, t, above);
+    for (size_t i = 0; i < sizeof feature / sizeof feature[0]; i++) {
+        write_feature(out, &feature[i]);
+    }
+    write_samples(out, t, engine_samples(s->engine));
     out->len--; /* the last comma */
     text_puts(out, "]}\n");
 }

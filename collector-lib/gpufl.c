@@ -10,11 +10,14 @@
 #include <string.h>
 
 #include "collector-lib/clock.h"
+#include "collector-lib/engine.h"
 #include "collector-lib/names.h"
 #include "collector-lib/ring.h"
 #include "collector-lib/session_dir.h"
 #include "collector-lib/settings.h"
 #include "collector-lib/writer.h"
+
+#define SCOPE_DEPTH 64u /* deeper ones lend their kernels to the 64th */
 
 /* The collector of this process. What the hot path touches is never freed, so a scope
  * that races with gpufl_shutdown is harmless: its rows carry an old generation. */
@@ -34,6 +37,8 @@ static struct {
 
 static __thread struct ring *this_ring;
 static __thread uint16_t this_depth;
+/* Open scopes by depth: a kernel's launch belongs to the innermost one. */
+static __thread uint64_t this_scope[SCOPE_DEPTH];
 
 static void on_thread_end(void *ring)
 {
@@ -88,18 +93,23 @@ static bool hook_once(void)
     return process.hooked;
 }
 
+static void on_launch(uint32_t correlation);
+
 static gpufl_status start_locked(const struct settings *settings)
 {
+    struct engine engine;
     struct session_dir dir = {
         .rotate_bytes = settings->rotate_bytes,
         .rotate_after_ns = (int64_t)settings->rotate_after_ms * 1000000,
         .sync_each_write = settings->sync_each_write,
+        .with_sass = settings->source_collection && engine_samples(settings->engine),
     };
     gpufl_status status =
         hook_once() ? session_dir_open(&dir, settings->log_path) : GPUFL_ERR_NOMEM;
     if (status == GPUFL_OK) {
         process.last_generation = (uint16_t)(process.last_generation % UINT16_MAX + 1);
-        status = writer_start(settings, &dir, &process.rings, &process.names,
+        engine_start(&engine, settings, on_launch);
+        status = writer_start(settings, &engine, &dir, &process.rings, &process.names,
                               process.last_generation, &process.writer);
     }
     if (status == GPUFL_OK) {
@@ -260,6 +270,8 @@ struct gpufl_scope gpufl_scope_begin(const char *name)
     scope.instance = ((uint64_t)ring->id << RING_INSTANCE_SHIFT) | ++ring->next_instance;
     scope.name_id = id;
     scope.depth = this_depth++;
+    this_scope[scope.depth < SCOPE_DEPTH ? scope.depth : SCOPE_DEPTH - 1] =
+        scope.instance;
     scope.generation = generation;
     ring_push(ring, &(struct row){.mono_ns = clock_mono_ns(),
                                   .instance = scope.instance,
@@ -286,6 +298,30 @@ void gpufl_scope_end(struct gpufl_scope scope)
                                   .kind = ROW_SCOPE_END});
     ring->open--;
     this_depth = scope.depth;
+}
+
+/* From the driver's own call, on the thread that launches. */
+static void on_launch(uint32_t correlation)
+{
+    uint16_t generation = atomic_load_explicit(&process.generation, memory_order_acquire);
+    struct ring *ring = this_ring;
+    uint16_t depth = this_depth < SCOPE_DEPTH ? this_depth : SCOPE_DEPTH;
+    if (generation == 0 || !ring || ring->generation != generation) {
+        return;
+    }
+    if (depth == 0) {
+        return; /* in no scope */
+    }
+    if (!ring_has_room(ring, 1)) {
+        drop(ring);
+        return;
+    }
+    ring_push(ring, &(struct row){.mono_ns = clock_mono_ns(),
+                                  .instance = this_scope[depth - 1],
+                                  .name_id = correlation,
+                                  .depth = depth,
+                                  .generation = generation,
+                                  .kind = ROW_LAUNCH});
 }
 
 static void mark(const char *name, enum row_kind kind)

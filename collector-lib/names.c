@@ -6,6 +6,27 @@
 #include <stdlib.h>
 #include <string.h>
 
+struct names *names_new(void)
+{
+    struct names *names = calloc(1, sizeof *names);
+    if (names) {
+        pthread_mutex_init(&names->lock, NULL);
+    }
+    return names;
+}
+
+void names_free(struct names *names)
+{
+    if (!names) {
+        return;
+    }
+    for (uint32_t id = 1; id <= names->count; id++) {
+        free((char *)names->name[id]);
+    }
+    pthread_mutex_destroy(&names->lock);
+    free(names);
+}
+
 uint64_t names_hash(const char *name, size_t *len)
 {
     uint64_t hash = 0xcbf29ce484222325u;

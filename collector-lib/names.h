@@ -29,6 +29,11 @@ struct names {
         .lock = PTHREAD_MUTEX_INITIALIZER                                                \
     }
 
+/** An empty table of its own, NULL without memory. */
+struct names *names_new(void);
+/** With all its text. NULL is fine. */
+void names_free(struct names *names);
+
 /** 64-bit FNV-1a of \p name, and its length into \p len. */
 uint64_t names_hash(const char *name, size_t *len);
 

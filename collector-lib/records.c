@@ -6,6 +6,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "collector-lib/engine.h"
+#include "collector-lib/record_parts.h"
 #include "schema/records.h"
 
 /* The part of device figures that a clean 0 must stand for when there is none: flags. */
@@ -85,13 +87,6 @@ static void json_host(struct text *out, struct host_sample host)
                 host.ram_total_mib);
 }
 
-static void json_who(struct text *out, const struct record_context *context)
-{
-    text_printf(out, "\"pid\":%d,\"app\":", context->pid);
-    text_json_string(out, context->app);
-    text_printf(out, ",\"session_id\":\"%s\"", context->session_id);
-}
-
 static void json_pod(struct text *out, const struct pod *pod)
 {
     if (!pod->name[0] && !pod->name_space[0] && !pod->node[0]) {
@@ -107,10 +102,11 @@ static void json_pod(struct text *out, const struct pod *pod)
 }
 
 void record_job_start(struct text *out, const struct record_context *context,
-                      const struct record_state *state, int64_t mono_ns)
+                      const struct record_state *state,
+                      enum gpufl_profiling_engine engine, int64_t mono_ns)
 {
     text_puts(out, "{\"version\":1,\"type\":\"" RECORD_JOB_START "\",");
-    json_who(out, context);
+    record_who(out, context);
     text_puts(out, ",\"log_path\":");
     text_json_string(out, context->log_path);
     text_printf(out,
@@ -130,15 +126,16 @@ void record_job_start(struct text *out, const struct record_context *context,
     json_static(out, state, "NVIDIA");
     text_puts(out, ",\"rocm_static_devices\":");
     json_static(out, state, "AMD");
-    text_puts(out,
-              ",\"session_kind\":\"monitor\",\"profiling_engine\":\"nvidia.none\"}\n");
+    text_printf(out, ",\"session_kind\":\"%s\",\"profiling_engine\":\"%s\"}\n",
+                engine == GPUFL_ENGINE_MONITOR ? "monitor" : "trace",
+                engine_wire_name(engine));
 }
 
 void record_shutdown(struct text *out, const struct record_context *context,
                      int64_t mono_ns)
 {
     text_puts(out, "{\"type\":\"" RECORD_SHUTDOWN "\",");
-    json_who(out, context);
+    record_who(out, context);
     text_printf(out, ",\"ts_ns\":%" PRId64 "}\n", mono_ns + context->anchor_ns);
 }
 
@@ -148,7 +145,7 @@ void record_system_mark(struct text *out, const struct record_context *context,
 {
     text_printf(out, "{\"type\":\"%s\",",
                 start ? RECORD_SYSTEM_START : RECORD_SYSTEM_STOP);
-    json_who(out, context);
+    record_who(out, context);
     text_puts(out, ",\"name\":");
     text_json_string(out, name);
     text_printf(out, ",\"ts_ns\":%" PRId64 ",\"host\":", mono_ns + context->anchor_ns);
@@ -159,45 +156,27 @@ void record_system_mark(struct text *out, const struct record_context *context,
 }
 
 void record_dictionary(struct text *out, const struct record_context *context,
-                       const struct names *names, uint32_t from, uint32_t to)
+                       const struct dictionary_part *part, size_t parts)
 {
-    if (from >= to) {
-        return;
+    bool any = false;
+    for (size_t i = 0; i < parts; i++) {
+        if (part[i].from >= part[i].to) {
+            continue;
+        }
+        if (!any) {
+            record_begin(out, context, 1, RECORD_DICTIONARY);
+            any = true;
+        }
+        text_printf(out, ",\"%s\":{", part[i].key);
+        for (uint32_t id = part[i].from + 1; id <= part[i].to; id++) {
+            text_printf(out, "%s\"%u\":", id > part[i].from + 1 ? "," : "", id);
+            text_json_string(out, part[i].text[id]);
+        }
+        text_puts(out, "}");
     }
-    text_printf(out,
-                "{\"version\":1,\"type\":\"" RECORD_DICTIONARY
-                "\",\"session_id\":\"%s\",\"scope_name_dict\":{",
-                context->session_id);
-    for (uint32_t id = from + 1; id <= to; id++) {
-        text_printf(out, "%s\"%u\":", id > from + 1 ? "," : "", id);
-        text_json_string(out, names->name[id]);
+    if (any) {
+        text_puts(out, "}\n");
     }
-    text_puts(out, "}}\n");
-}
-
-static void begin_batch(struct text *out, const struct record_context *context,
-                        int version, const char *type)
-{
-    text_printf(out, "{\"version\":%d,\"type\":\"%s\",\"session_id\":\"%s\"", version,
-                type, context->session_id);
-}
-
-static void open_rows(struct text *out, const struct record_context *context,
-                      uint64_t batch_id, int64_t base_mono_ns, const char *columns)
-{
-    text_puts(out, ",\"batch_id\":");
-    text_u64(out, batch_id);
-    text_puts(out, ",\"base_time_ns\":");
-    text_i64(out, base_mono_ns + context->anchor_ns);
-    text_puts(out, ",\"columns\":");
-    text_puts(out, columns);
-    text_puts(out, ",\"rows\":[");
-}
-
-static void comma_i64(struct text *out, int64_t value)
-{
-    text_append(out, ",", 1);
-    text_i64(out, value);
 }
 
 static void scope_row(struct text *out, const struct record_context *context,
@@ -205,12 +184,12 @@ static void scope_row(struct text *out, const struct record_context *context,
 {
     text_append(out, "[", 1);
     text_i64(out, row->mono_ns - base_ns);
-    comma_i64(out, (int64_t)row->instance);
-    comma_i64(out, row->name_id);
+    record_comma(out, (int64_t)row->instance);
+    record_comma(out, row->name_id);
     text_puts(out, row->kind == ROW_SCOPE_BEGIN ? ",0" : ",1");
-    comma_i64(out, row->depth);
+    record_comma(out, row->depth);
     text_puts(out, ",0,0");
-    comma_i64(out, row->mono_ns + context->anchor_ns);
+    record_comma(out, row->mono_ns + context->anchor_ns);
     text_append(out, "]", 1);
 }
 
@@ -230,8 +209,8 @@ void record_scopes(struct text *out, const struct record_context *context,
         }
         if (in_batch++ == 0) {
             base_ns = row->mono_ns;
-            begin_batch(out, context, 3, RECORD_SCOPES);
-            open_rows(out, context, ++*batch_id, base_ns, RECORD_SCOPE_COLUMNS);
+            record_begin(out, context, 3, RECORD_SCOPES);
+            record_open_rows(out, context, ++*batch_id, base_ns, RECORD_SCOPE_COLUMNS);
         } else {
             text_append(out, ",", 1);
         }
@@ -250,34 +229,34 @@ static int64_t pcie_bps(const struct gpu_sample *s)
 
 static void comma_more(struct text *out, const struct gpu_sample *s)
 {
-    comma_i64(out, s->fan_pct);
-    comma_i64(out, s->temp_mem_c);
-    comma_i64(out, s->temp_junction_c);
-    comma_i64(out, s->voltage_mv);
-    comma_i64(out, s->energy_uj);
-    comma_i64(out, s->clock_mem_mhz);
-    comma_i64(out, pcie_bps(s));
-    comma_i64(out, s->ecc_corrected);
-    comma_i64(out, s->ecc_uncorrected);
+    record_comma(out, s->fan_pct);
+    record_comma(out, s->temp_mem_c);
+    record_comma(out, s->temp_junction_c);
+    record_comma(out, s->voltage_mv);
+    record_comma(out, s->energy_uj);
+    record_comma(out, s->clock_mem_mhz);
+    record_comma(out, pcie_bps(s));
+    record_comma(out, s->ecc_corrected);
+    record_comma(out, s->ecc_uncorrected);
 }
 
 void record_device_metrics(struct text *out, const struct record_context *context,
                            const struct metric_row *rows, size_t count, uint64_t batch_id)
 {
-    begin_batch(out, context, 1, RECORD_DEVICE_METRICS);
-    open_rows(out, context, batch_id, rows[0].mono_ns, RECORD_DEVICE_COLUMNS);
+    record_begin(out, context, 1, RECORD_DEVICE_METRICS);
+    record_open_rows(out, context, batch_id, rows[0].mono_ns, RECORD_DEVICE_COLUMNS);
     for (size_t i = 0; i < count; i++) {
         const struct gpu_sample *s = &rows[i].gpu;
         text_puts(out, i ? ",[" : "[");
         text_i64(out, rows[i].mono_ns - rows[0].mono_ns);
-        comma_i64(out, rows[i].device);
-        comma_i64(out, s->gpu_util_pct);
-        comma_i64(out, s->mem_util_pct);
-        comma_i64(out, s->temp_c);
-        comma_i64(out, s->power_mw);
-        comma_i64(out, s->used_mib);
-        comma_i64(out, s->total_mib);
-        comma_i64(out, s->clock_sm_mhz);
+        record_comma(out, rows[i].device);
+        record_comma(out, s->gpu_util_pct);
+        record_comma(out, s->mem_util_pct);
+        record_comma(out, s->temp_c);
+        record_comma(out, s->power_mw);
+        record_comma(out, s->used_mib);
+        record_comma(out, s->total_mib);
+        record_comma(out, s->clock_sm_mhz);
         comma_more(out, s);
         text_append(out, "]", 1);
     }
@@ -286,28 +265,28 @@ void record_device_metrics(struct text *out, const struct record_context *contex
 
 static void comma_cgroup(struct text *out, const struct cgroup_sample *s)
 {
-    comma_i64(out, s->cpu_pct_x100);
-    comma_i64(out, s->cpu_limit_pct_x100);
-    comma_i64(out, s->memory_used_mib);
-    comma_i64(out, s->memory_limit_mib);
+    record_comma(out, s->cpu_pct_x100);
+    record_comma(out, s->cpu_limit_pct_x100);
+    record_comma(out, s->memory_used_mib);
+    record_comma(out, s->memory_limit_mib);
 }
 
 void record_host_metrics(struct text *out, const struct record_context *context,
                          const struct host *host, const struct metric_row *rows,
                          size_t count, uint64_t batch_id)
 {
-    begin_batch(out, context, 1, RECORD_HOST_METRICS);
+    record_begin(out, context, 1, RECORD_HOST_METRICS);
     text_puts(out, ",\"hostname\":");
     text_json_string(out, host->hostname);
     text_puts(out, ",\"ip_addr\":");
     text_json_string(out, host->ip_addr);
-    open_rows(out, context, batch_id, rows[0].mono_ns, RECORD_HOST_COLUMNS);
+    record_open_rows(out, context, batch_id, rows[0].mono_ns, RECORD_HOST_COLUMNS);
     for (size_t i = 0; i < count; i++) {
         text_puts(out, i ? ",[" : "[");
         text_i64(out, rows[i].mono_ns - rows[0].mono_ns);
-        comma_i64(out, rows[i].host.cpu_pct_x100);
-        comma_i64(out, rows[i].host.ram_used_mib);
-        comma_i64(out, rows[i].host.ram_total_mib);
+        record_comma(out, rows[i].host.cpu_pct_x100);
+        record_comma(out, rows[i].host.ram_used_mib);
+        record_comma(out, rows[i].host.ram_total_mib);
         comma_cgroup(out, &rows[i].host.cgroup);
         text_append(out, "]", 1);
     }

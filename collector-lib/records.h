@@ -30,7 +30,8 @@ struct record_state {
 };
 
 void record_job_start(struct text *out, const struct record_context *context,
-                      const struct record_state *state, int64_t mono_ns);
+                      const struct record_state *state,
+                      enum gpufl_profiling_engine engine, int64_t mono_ns);
 void record_shutdown(struct text *out, const struct record_context *context,
                      int64_t mono_ns);
 
@@ -39,9 +40,16 @@ void record_system_mark(struct text *out, const struct record_context *context,
                         const struct record_state *state, bool start, const char *name,
                         int64_t mono_ns);
 
-/** Names with ids in (\p from, \p to]. */
+/** Texts with ids in (`from`, `to`] of one dictionary. */
+struct dictionary_part {
+    const char *key;         /**< `kernel_dict`… */
+    const char *const *text; /**< by id */
+    uint32_t from, to;
+};
+
+/** One line of the parts that hold something, in their order; nothing when none does. */
 void record_dictionary(struct text *out, const struct record_context *context,
-                       const struct names *names, uint32_t from, uint32_t to);
+                       const struct dictionary_part *part, size_t parts);
 
 /** The scope rows among \p rows, at most RECORD_MAX_ROWS a batch; \p batch_id counts on.
  */
@@ -63,9 +71,11 @@ void record_host_metrics(struct text *out, const struct record_context *context,
                          const struct host *host, const struct metric_row *rows,
                          size_t count, uint64_t batch_id);
 
+struct tracing;
+
 /** What was asked for and what was collected; \p dropped pairs did not fit a ring. */
 void record_capabilities(struct text *out, const struct record_context *context,
-                         const struct settings *settings, uint64_t dropped,
-                         int64_t mono_ns);
+                         const struct settings *settings, const struct tracing *tracing,
+                         uint64_t dropped, int64_t mono_ns);
 
 #endif

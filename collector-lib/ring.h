@@ -17,7 +17,14 @@
  *  counter, and exact in a double (JSON readers) for the first 2^17 threads. */
 #define RING_INSTANCE_SHIFT 36
 
-enum row_kind { ROW_SCOPE_BEGIN, ROW_SCOPE_END, ROW_SYSTEM_START, ROW_SYSTEM_STOP };
+enum row_kind {
+    ROW_SCOPE_BEGIN,
+    ROW_SCOPE_END,
+    ROW_SYSTEM_START,
+    ROW_SYSTEM_STOP,
+    ROW_LAUNCH /* of a kernel, in a scope: `instance` is the scope's, `name_id` the
+                  correlation id */
+};
 
 /** One event, one cache line. */
 struct row {

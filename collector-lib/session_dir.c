@@ -18,7 +18,7 @@
 
 const char *channel_name(enum channel channel)
 {
-    static const char *const name[CHANNEL_COUNT] = {"device", "scope", "system"};
+    static const char *const name[CHANNEL_COUNT] = {"device", "scope", "system", "sass"};
     return name[channel];
 }
 
@@ -116,13 +116,19 @@ static int open_active(struct session_dir *dir, enum channel channel)
     return 0;
 }
 
+bool session_dir_has(const struct session_dir *dir, enum channel channel)
+{
+    return channel != CHANNEL_SASS || dir->with_sass;
+}
+
 static int fill_directory(struct session_dir *dir)
 {
     if (write_manifest(dir) < 0 || take_lock(dir) < 0) {
         return -1;
     }
     for (int c = 0; c < CHANNEL_COUNT; c++) {
-        if (open_active(dir, (enum channel)c) < 0) {
+        if (session_dir_has(dir, (enum channel)c) &&
+            open_active(dir, (enum channel)c) < 0) {
             return -1;
         }
     }
@@ -132,6 +138,7 @@ static int fill_directory(struct session_dir *dir)
 gpufl_status session_dir_open(struct session_dir *dir, const char *log_path)
 {
     dir->dir_fd = dir->lock_fd = -1;
+    dir->opened_ns = clock_mono_ns();
     for (int c = 0; c < CHANNEL_COUNT; c++) {
         dir->file[c] = (struct channel_file){.fd = -1};
     }

@@ -10,7 +10,13 @@
 #include <gpufl/status.h>
 
 /** The channels that this collector writes. */
-enum channel { CHANNEL_DEVICE, CHANNEL_SCOPE, CHANNEL_SYSTEM, CHANNEL_COUNT };
+enum channel {
+    CHANNEL_DEVICE,
+    CHANNEL_SCOPE,
+    CHANNEL_SYSTEM,
+    CHANNEL_SASS,
+    CHANNEL_COUNT
+};
 
 /** Name of a channel on disk. */
 const char *channel_name(enum channel channel);
@@ -30,6 +36,8 @@ struct session_dir {
     uint64_t rotate_bytes;
     int64_t rotate_after_ns; /* 0 = by size alone */
     bool sync_each_write;
+    bool with_sass;      /* the channel of sources is there, too */
+    int64_t opened_ns;   /* monotonic */
     uint64_t lost_bytes; /* lines that no file took */
     struct channel_file file[CHANNEL_COUNT];
 };
@@ -38,6 +46,9 @@ struct session_dir {
  * locked, then renamed, so that a reader sees it whole or not at all. \return GPUFL_OK or
  * GPUFL_ERR_IO with errno. */
 gpufl_status session_dir_open(struct session_dir *dir, const char *log_path);
+
+/** True when the session has that channel. */
+bool session_dir_has(const struct session_dir *dir, enum channel channel);
 
 /** Appends whole lines with one write, rotating first when they would pass rotate_bytes.
  *  What cannot be written is counted in lost_bytes; a torn line is cut off again.

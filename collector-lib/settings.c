@@ -118,10 +118,6 @@ static void say_once(const struct gpufl_init_options *o)
               "nothing: call gpufl_upload_logs(), or run gpufl-agent\n",
               stderr);
     }
-    if (o->profiling_engine != GPUFL_ENGINE_MONITOR) {
-        fprintf(stderr, "[GPUFL] profiling engine %s is not built in yet: Monitor runs\n",
-                option_engine_name[o->profiling_engine]);
-    }
 }
 
 static gpufl_status copy_string(char *out, size_t size, const char *value,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One thread a session. It wakes every BEAT_MS, so that what was recorded more than 100
- * ms ago is in a file and survives the job's own kill -9; every BUSY_BEAT_MS when much is
- * recorded, so that the rings, which nothing on the scope's path wakes us for, have room.
+/* One thread a session. It wakes every WRITER_BEAT_MS, so that what was recorded more
+ * than 100 ms ago is in a file and survives the job's own kill -9; every
+ * WRITER_BUSY_BEAT_MS when much is recorded, so that the rings, which nothing on the
+ * scope's path wakes us for, have room.
  */
 #include "collector-lib/writer.h"
 
@@ -13,207 +14,10 @@
 #include <unistd.h>
 
 #include "collector-lib/clock.h"
-#include "collector-lib/records.h"
-#include "collector-lib/sampler.h"
-#include "collector-lib/spool.h"
-#include "collector-lib/summary.h"
 #include "collector-lib/thread.h"
+#include "collector-lib/writer_internal.h"
 
-#define BEAT_MS      40
-#define BUSY_BEAT_MS 5
-#define BUSY_ROWS    (RING_ROWS / 8) /* in one beat, of all threads */
-#define NS_PER_MS    1000000
-
-struct writer {
-    struct settings settings;
-    struct session_dir dir;
-    struct rings *rings;
-    struct names *names;
-    uint16_t generation;
-
-    pthread_t thread;
-    pthread_mutex_t lock; /* guards stopping, flush_asked, flush_done */
-    pthread_cond_t wake;
-    pthread_cond_t flushed;
-    bool stopping;
-    uint64_t flush_asked;
-    uint64_t flush_done;
-    /* Read by writer_stats from other threads. */
-    _Atomic uint64_t pairs;
-    _Atomic uint64_t samples;
-    _Atomic uint64_t bytes_written;
-    _Atomic uint64_t bytes_lost;
-
-    /* From here on: the thread's own. */
-    struct record_context context;
-    struct sampler sampler;
-    struct row_list rows;
-    struct text text;
-    uint32_t names_written;
-    uint64_t scope_batches;
-    uint64_t dropped_before;
-    int beat_ms;
-    struct summary summary;
-    struct spool spool;
-    int64_t open_regions; /* scopes and phases that keep the sampler on */
-    bool failure_said;
-};
-
-static int64_t wall_ns(const struct writer *w)
-{
-    return clock_mono_ns() + w->context.anchor_ns;
-}
-
-/* Also while recording is paused: the few lines that open and close a session. */
-static void put_always(struct writer *w, enum channel channel)
-{
-    if (w->text.failed) {
-        return; /* out of memory: the lines are lost, the session goes on */
-    }
-    if (session_dir_append(&w->dir, channel, w->text.data, w->text.len) != GPUFL_OK &&
-        !w->failure_said) {
-        w->failure_said = true;
-        fprintf(stderr,
-                "[GPUFL] cannot write %s/%s/%s.log: %s; lines are being lost, free some "
-                "space or check the directory\n",
-                w->settings.log_path, w->dir.id, channel_name(channel), strerror(errno));
-    }
-    spool_wrote(&w->spool, w->text.len);
-    atomic_store_explicit(&w->bytes_lost, w->dir.lost_bytes, memory_order_relaxed);
-    atomic_fetch_add_explicit(&w->bytes_written, w->text.len, memory_order_relaxed);
-}
-
-static void put(struct writer *w, enum channel channel)
-{
-    if (!w->spool.paused) {
-        put_always(w, channel);
-    } else if (w->text.len && !w->text.failed) {
-        spool_lost(&w->spool, w->text.data, w->text.len, wall_ns(w));
-        w->dir.lost_bytes += w->text.len;
-        atomic_store_explicit(&w->bytes_lost, w->dir.lost_bytes, memory_order_relaxed);
-    }
-}
-
-static void put_everywhere(struct writer *w)
-{
-    for (int c = 0; c < CHANNEL_COUNT; c++) {
-        put_always(w, (enum channel)c);
-    }
-}
-
-static void flush_metrics(struct writer *w)
-{
-    text_clear(&w->text);
-    sampler_write(&w->sampler, &w->context, &w->text);
-    put(w, CHANNEL_SYSTEM);
-}
-
-static void write_mark(struct writer *w, bool start, const char *name, int64_t mono_ns)
-{
-    flush_metrics(w); /* so that samples and marks stand in order */
-    struct record_state state = sampler_state(&w->sampler);
-    text_clear(&w->text);
-    record_system_mark(&w->text, &w->context, &state, start, name, mono_ns);
-    put(w, CHANNEL_SYSTEM);
-}
-
-static void follow_row(struct writer *w, const struct row *row)
-{
-    bool opens = row->kind == ROW_SCOPE_BEGIN || row->kind == ROW_SYSTEM_START;
-    if (opens) {
-        w->open_regions++;
-    } else if (w->open_regions > 0) {
-        w->open_regions--;
-    }
-    if (row->kind == ROW_SYSTEM_START || row->kind == ROW_SYSTEM_STOP) {
-        write_mark(w, row->kind == ROW_SYSTEM_START, w->names->name[row->name_id],
-                   row->mono_ns);
-    }
-}
-
-/* A name stands in a channel's dictionary before the first row that uses it. */
-static void write_names(struct writer *w)
-{
-    uint32_t known = atomic_load_explicit(&w->names->count, memory_order_acquire);
-    if (known > w->names_written && !w->spool.paused) {
-        text_clear(&w->text);
-        record_dictionary(&w->text, &w->context, w->names, w->names_written, known);
-        put_everywhere(w);
-        w->names_written = known;
-    }
-}
-
-static void drain(struct writer *w)
-{
-    size_t drained = 0;
-    bool more;
-    do {
-        more = rings_drain(w->rings, w->generation, &w->rows);
-        if (w->rows.count == 0) {
-            break;
-        }
-        write_names(w);
-        for (size_t i = 0; i < w->rows.count; i++) {
-            follow_row(w, &w->rows.row[i]);
-            summary_row(&w->summary, &w->rows.row[i]);
-        }
-        atomic_store_explicit(&w->pairs, w->summary.pairs, memory_order_relaxed);
-        text_clear(&w->text);
-        record_scopes(&w->text, &w->context, &w->rows, &w->scope_batches);
-        put(w, CHANNEL_SCOPE);
-        drained += w->rows.count;
-    } while (more);
-    if (drained >= BUSY_ROWS) {
-        w->beat_ms = BUSY_BEAT_MS;
-    } else if (w->beat_ms < BEAT_MS) {
-        w->beat_ms *= 2; /* not at once: a sleep cut short by a sample has few rows too */
-    }
-}
-
-static void sample_if_due(struct writer *w)
-{
-    bool active = w->settings.continuous || w->open_regions > 0;
-    sampler_step(&w->sampler, active, clock_mono_ns(), &w->summary);
-    atomic_store_explicit(&w->samples, w->summary.samples, memory_order_relaxed);
-    if (w->sampler.host_rows) {
-        flush_metrics(w);
-    }
-}
-
-static void open_session(struct writer *w)
-{
-    sampler_open(&w->sampler, &w->settings);
-    if (w->settings.debug) {
-        fprintf(stderr, "[GPUFL] session %s in %s, %u GPUs by %s\n", w->dir.id,
-                w->settings.log_path, w->sampler.gpu.count,
-                w->sampler.gpu.source ? w->sampler.gpu.source->name : "none");
-    }
-    struct record_state state = sampler_state(&w->sampler);
-    text_clear(&w->text);
-    record_job_start(&w->text, &w->context, &state, clock_mono_ns());
-    put_everywhere(w);
-    if (w->settings.continuous && w->settings.sample_rate_ms) {
-        write_mark(w, true, "sampling_start", clock_mono_ns());
-    }
-}
-
-static void close_session(struct writer *w)
-{
-    drain(w);
-    flush_metrics(w);
-    text_clear(&w->text);
-    record_capabilities(&w->text, &w->context, &w->settings,
-                        rings_dropped(w->rings) - w->dropped_before, clock_mono_ns());
-    put_everywhere(w);
-    if (w->settings.continuous && w->settings.sample_rate_ms) {
-        write_mark(w, false, "sampling_end", clock_mono_ns());
-    }
-    text_clear(&w->text);
-    record_shutdown(&w->text, &w->context, clock_mono_ns());
-    put_everywhere(w);
-    spool_write_marker(&w->spool);
-    w->summary.end_ns = clock_mono_ns();
-}
+#define NS_PER_MS 1000000
 
 /* Sleeps to the next beat or sample. Returns false when the session is to end. */
 static bool sleep_to_next(struct writer *w)
@@ -253,8 +57,9 @@ static void tell_flushed(struct writer *w, uint64_t asked)
 static void keep_house(struct writer *w)
 {
     session_dir_rotate_old(&w->dir, clock_mono_ns());
-    if (spool_check(&w->spool, clock_mono_ns(), wall_ns(w))) {
+    if (spool_check(&w->spool, clock_mono_ns(), writer_wall_ns(w))) {
         w->names_written = 0; /* readers may have lost names: all of them again */
+        trace_names_rewind(&w->tracing.log.names);
     }
 }
 
@@ -262,21 +67,24 @@ static void *run(void *arg)
 {
     struct writer *w = arg;
     w->summary.begin_ns = clock_mono_ns();
-    open_session(w);
+    writer_open_session(w);
     do {
         uint64_t asked = flush_asked(w); /* before the drain that serves it */
         keep_house(w);
-        drain(w);
-        sample_if_due(w);
+        tracing_fetch(&w->tracing, clock_mono_ns(), asked != w->flush_done, false);
+        writer_drain(w);
+        writer_write_trace(w);
+        writer_sample_if_due(w);
         tell_flushed(w, asked);
     } while (sleep_to_next(w));
-    close_session(w);
+    writer_close_session(w);
     tell_flushed(w, UINT64_MAX);
     return NULL;
 }
 
 static void writer_free(struct writer *w)
 {
+    tracing_close(&w->tracing);
     sampler_close(&w->sampler);
     session_dir_close(&w->dir);
     text_fini(&w->text);
@@ -288,15 +96,17 @@ static void writer_free(struct writer *w)
     free(w);
 }
 
-gpufl_status writer_start(const struct settings *settings, const struct session_dir *dir,
-                          struct rings *rings, struct names *names, uint16_t generation,
-                          struct writer **out)
+gpufl_status writer_start(const struct settings *settings, const struct engine *engine,
+                          const struct session_dir *dir, struct rings *rings,
+                          struct names *names, uint16_t generation, struct writer **out)
 {
     *out = NULL;
     struct writer *w = calloc(1, sizeof *w);
     if (!w) {
         struct session_dir copy = *dir;
+        struct engine stopped = *engine;
         session_dir_close(&copy);
+        engine_stop(&stopped);
         return GPUFL_ERR_NOMEM;
     }
     w->settings = *settings;
@@ -305,7 +115,7 @@ gpufl_status writer_start(const struct settings *settings, const struct session_
     w->names = names;
     w->generation = generation;
     w->dropped_before = rings_dropped(rings);
-    w->beat_ms = BUSY_BEAT_MS; /* a job may begin with a burst */
+    w->beat_ms = WRITER_BUSY_BEAT_MS; /* a job may begin with a burst */
     w->spool = (struct spool){.max_bytes = settings->max_spool_bytes,
                               .min_free_bytes = settings->min_free_bytes,
                               .dir_fd = w->dir.dir_fd};
@@ -317,6 +127,7 @@ gpufl_status writer_start(const struct settings *settings, const struct session_
         .pid = (int)getpid(),
         .anchor_ns = clock_anchor_ns(),
     };
+    tracing_open(&w->tracing, engine, &w->context, settings->source_collection);
     pthread_mutex_init(&w->lock, NULL);
     thread_condition_init(&w->wake);
     pthread_cond_init(&w->flushed, NULL);

@@ -5,6 +5,7 @@
 
 #include <gpufl/gpufl.h>
 
+#include "collector-lib/engine.h"
 #include "collector-lib/names.h"
 #include "collector-lib/ring.h"
 #include "collector-lib/session_dir.h"
@@ -13,10 +14,12 @@
 /** A running writer; opaque. */
 struct writer;
 
-/** Takes over \p dir and starts the thread, which blocks all signals. \p rings and \p
- * names are borrowed until writer_stop. \p generation marks the rows of this session.
- *  \return GPUFL_OK, GPUFL_ERR_NOMEM or GPUFL_ERR_IO; on failure \p dir is closed. */
+/** Takes over \p dir and \p engine and starts the thread, which blocks all signals. \p
+ * rings and \p names are borrowed until writer_stop. \p generation marks the rows of this
+ * session. \return GPUFL_OK, GPUFL_ERR_NOMEM or GPUFL_ERR_IO; on failure \p dir is closed
+ * and \p engine stopped. */
 GPUFL_MUST gpufl_status writer_start(const struct settings *settings,
+                                     const struct engine *engine,
                                      const struct session_dir *dir, struct rings *rings,
                                      struct names *names, uint16_t generation,
                                      struct writer **out);

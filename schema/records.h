@@ -12,6 +12,15 @@
 #define RECORD_HOST_METRICS   "host_metric_batch"
 #define RECORD_SYSTEM_START   "system_start"
 #define RECORD_SYSTEM_STOP    "system_stop"
+#define RECORD_KERNELS        "kernel_event_batch"
+#define RECORD_KERNEL_DETAIL  "kernel_detail"
+#define RECORD_COPIES         "memcpy_event_batch"
+#define RECORD_MEMSET         "memset_event"
+#define RECORD_WAITS          "synchronization_event_batch"
+#define RECORD_ALLOCATIONS    "memory_alloc_event_batch"
+#define RECORD_GRAPH_LAUNCH   "graph_launch_event"
+#define RECORD_SAMPLES        "profile_sample_batch"
+#define RECORD_SOURCE         "source_file_content"
 
 /** The bytes by which every reader of this ecosystem finds the end of a channel. */
 #define RECORD_SHUTDOWN_MARK "\"type\":\"shutdown\""
@@ -38,5 +47,33 @@
     "[\"dt_ns\",\"cpu_pct_x100\",\"ram_used_mib\",\"ram_total_mib\","                    \
     "\"cgroup_cpu_pct_x100\",\"cgroup_cpu_limit_pct_x100\",\"cgroup_mem_used_mib\","     \
     "\"cgroup_mem_limit_mib\"]"
+
+/* dyn_shared bytes; external_kind and external_id what a framework pushed for the launch.
+ * detail_corr_id: the kernel_detail of this name, configuration and scope; that of the
+ * row's own corr_id follows where has_details is 1. scope_instance_id: the innermost
+ * scope around the launch, 0 = none. */
+#define RECORD_KERNEL_COLUMNS                                                            \
+    "[\"dt_ns\",\"kernel_id\",\"stream_id\",\"duration_ns\",\"corr_id\","                \
+    "\"dyn_shared\",\"num_regs\",\"has_details\",\"external_kind\","                     \
+    "\"external_id\",\"device_id\",\"detail_corr_id\",\"scope_instance_id\"]"
+
+#define RECORD_COPY_COLUMNS                                                              \
+    "[\"dt_ns\",\"stream_id\",\"duration_ns\",\"bytes\",\"copy_kind\",\"corr_id\","      \
+    "\"device_id\"]"
+
+#define RECORD_WAIT_COLUMNS                                                              \
+    "[\"dt_ns\",\"duration_ns\",\"sync_type\",\"stream_id\",\"event_id\","               \
+    "\"context_id\",\"corr_id\",\"function_id\"]"
+
+#define RECORD_ALLOCATION_COLUMNS                                                        \
+    "[\"dt_ns\",\"duration_ns\",\"memory_op\",\"memory_kind\",\"address\",\"bytes\","    \
+    "\"device_id\",\"stream_id\",\"corr_id\"]"
+
+/* Samples of one instruction since the batch before, not of one launch: corr_id is 0.
+ * metric_id names the stall reason in metric_dict. */
+#define RECORD_SAMPLE_COLUMNS                                                            \
+    "[\"dt_ns\",\"corr_id\",\"device_id\",\"function_id\",\"pc_offset\","                \
+    "\"metric_id\",\"metric_value\",\"stall_reason\",\"sample_kind\","                   \
+    "\"scope_name_id\",\"source_file_id\",\"source_line\"]"
 
 #endif

@@ -32,7 +32,9 @@ ONLY = {
     "inotifytools/": ["agent/watch.c"],
     "microhttpd": ["backend/http_internal.h", "backend/http_changes.h"],
     "sqlite3": ["backend/store_internal.h"],
-    "dlfcn": ["collector-lib/source_nvml.c"],
+    "cupti": ["collector-lib/cupti/api.h"],
+    "dlfcn": ["collector-lib/source_nvml.c", "collector-lib/tracer_load.c", "collector-lib/demangle.c",
+              "collector-lib/cupti/api.c"],
 }
 
 

@@ -72,7 +72,12 @@ class Place:
 
     def _command(self, name, args):
         # Its words apart from the program's: it knows neither openat2 nor Landlock, and says so.
-        valgrind = [*VALGRIND, f"--log-file={self.path}/valgrind-%p.log"] if VALGRIND else []
+        valgrind = []
+        if VALGRIND:
+            words = self.path / "valgrind"
+            words.mkdir(exist_ok=True)
+            words.chmod(0o777)  # a program may run as another user
+            valgrind = [*VALGRIND, f"--log-file={words}/%p.log"]
         return [*valgrind, BUILD / name, *map(str, args)]
 
     def start(self, name, *args, env=None, **more):
@@ -100,7 +105,7 @@ class Place:
                 p.kill()
                 p.wait()
         if keep:
-            for log in sorted(self.path.glob("*.log")):
+            for log in sorted([*self.path.glob("*.log"), *self.path.glob("valgrind/*.log")]):
                 print(f"--- {log.name}\n{log.read_text(errors='replace')[-3000:]}")
         shutil.rmtree(self.path, ignore_errors=True)
 

@@ -7,7 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector-lib/records.h"
+#include "collector-lib/records_trace.h"
+#include "collector-lib/trace_log.h"
+#include "collector-lib/tracing.h"
 
 #define SECOND_NS 1000000000ll
 
@@ -109,7 +111,7 @@ static void lifecycle_records(void **unused)
 {
     (void)unused;
     struct text text = {0};
-    record_job_start(&text, &context, &state, 5 * SECOND_NS);
+    record_job_start(&text, &context, &state, GPUFL_ENGINE_MONITOR, 5 * SECOND_NS);
     is_golden("job_start", &text);
     record_shutdown(&text, &context, 9 * SECOND_NS);
     is_golden("shutdown", &text);
@@ -125,8 +127,15 @@ static void what_was_collected(void **unused)
     struct text text = {0};
     struct settings settings = {
         .engine = GPUFL_ENGINE_TRACE, .synchronization = true, .source_collection = true};
-    record_capabilities(&text, &context, &settings, 0, 8 * SECOND_NS);
-    record_capabilities(&text, &context, &settings, 17, 8 * SECOND_NS);
+    static struct tracing none = {.engine.why = "libcupti.so was not found"};
+    static struct tracing traced = {
+        .engine.runs = GPUFL_ENGINE_PC_SAMPLING,
+        .log = {.kernels = 5, .waits = 1},
+        .status = {.dropped = 3, .incomplete = 1, .samples = 70, .samples_dropped = 2}};
+    record_capabilities(&text, &context, &settings, &none, 0, 8 * SECOND_NS);
+    record_capabilities(&text, &context, &settings, &none, 17, 8 * SECOND_NS);
+    settings.engine = GPUFL_ENGINE_PC_SAMPLING;
+    record_capabilities(&text, &context, &settings, &traced, 0, 8 * SECOND_NS);
     is_golden("capture_capabilities", &text);
 }
 
@@ -134,13 +143,16 @@ static void names_of_scopes(void **unused)
 {
     (void)unused;
     struct text text = {0};
-    struct names *names = calloc(1, sizeof *names);
-    names->name[1] = "step";
-    names->name[2] = "\xc3\xa9poque \"1\"\\\n\x01\xff";
-    record_dictionary(&text, &context, names, 0, 2);
-    record_dictionary(&text, &context, names, 2, 2); /* nothing new: no line */
+    const char *name[3] = {NULL, "step", "\xc3\xa9poque \"1\"\\\n\x01\xff"};
+    const char *kernel[2] = {NULL, "void gemm<float>(float const*, int)"};
+    struct dictionary_part part[2] = {{"scope_name_dict", name, 0, 2},
+                                      {"kernel_dict", kernel, 1, 1}};
+    record_dictionary(&text, &context, part, 2);
+    part[0].from = 2;
+    record_dictionary(&text, &context, part, 2); /* nothing new: no line */
+    part[1].from = 0;
+    record_dictionary(&text, &context, part, 2);
     is_golden("dictionary_update", &text);
-    free(names);
 }
 
 static void rows_of_scopes(void **unused)
@@ -182,12 +194,140 @@ static void rows_of_metrics(void **unused)
     is_golden("host_metric_batch", &text);
 }
 
+/* ---- what a tracer tells ---- */
+
+static const struct trace_kernel gemm = {.start_ns = SECOND_NS,
+                                         .end_ns = SECOND_NS + 20480,
+                                         .symbol = "_Z4gemmIfEvPKT_i",
+                                         .correlation = 7001,
+                                         .device = 1,
+                                         .stream = 13,
+                                         .grid = {64, 2, 1},
+                                         .block = {128, 1, 1},
+                                         .registers = 96,
+                                         .static_shared_bytes = 512,
+                                         .dynamic_shared_bytes = 2048,
+                                         .local_thread_bytes = 16,
+                                         .local_total_bytes = 155713536,
+                                         .shared_executed_bytes = 65536,
+                                         .cache_executed = 3};
+static const struct trace_device h200 = {.id = 1,
+                                         .threads_per_warp = 32,
+                                         .warps_per_sm = 64,
+                                         .blocks_per_sm = 32,
+                                         .registers_per_sm = 65536,
+                                         .registers_per_block = 65536,
+                                         .shared_per_sm_bytes = 233472,
+                                         .compute_major = 9};
+
+/* The first launch in a scope, two like it in none: two details. */
+static void a_traced_session(void **unused)
+{
+    (void)unused;
+    struct trace_log log = {0};
+    assert_true(trace_log_init(&log, &context, false));
+    struct tracer_sink sink = trace_log_sink(&log);
+    const char *name[2] = {NULL, "step"};
+    struct names *names = names_new();
+    names->name[1] = name[1];
+    launches_row(&log.launches,
+                 &(struct row){.instance = 5, .name_id = 1, .kind = ROW_SCOPE_BEGIN},
+                 names);
+    launches_row(
+        &log.launches,
+        &(struct row){.instance = 5, .name_id = 7001, .depth = 1, .kind = ROW_LAUNCH},
+        names);
+    struct trace_kernel again = gemm, outside = gemm;
+    again.correlation = 7002; /* in no scope, so that its detail is another */
+    again.start_ns -= 512;
+    outside.correlation = 7003;
+    outside.external_kind = 3;
+    outside.external_id = UINT64_MAX;
+    sink.device(sink.arg, &h200);
+    sink.kernel(sink.arg, &gemm);
+    sink.kernel(sink.arg, &again);
+    sink.kernel(sink.arg, &outside);
+    trace_log_finish(&log);
+    char *detail =
+        strstr(log.device_lines.data, "{\"version\":1,\"type\":\"kernel_detail\"");
+    struct text batch = {0}, details = {0};
+    text_append(&batch, log.device_lines.data, (size_t)(detail - log.device_lines.data));
+    text_append(&details, detail,
+                log.device_lines.len - (size_t)(detail - log.device_lines.data));
+    is_golden("kernel_event_batch", &batch);
+    is_golden("kernel_detail", &details);
+    trace_log_fini(&log);
+    names->name[1] = NULL;
+    names_free(names);
+}
+
+static void the_rest_of_a_trace(void **unused)
+{
+    (void)unused;
+    static const char *const type[] = {
+        "memcpy_event_batch",       "memset_event",       "synchronization_event_batch",
+        "memory_alloc_event_batch", "graph_launch_event", "profile_sample_batch"};
+    for (unsigned i = 0; i < sizeof type / sizeof type[0]; i++) {
+        struct trace_log log = {0};
+        assert_true(trace_log_init(&log, &context, false));
+        struct tracer_sink s = trace_log_sink(&log);
+        switch (i) {
+        case 0:
+            s.copy(s.arg, &(struct trace_copy){SECOND_NS, SECOND_NS + 84000, 1 << 20, 902,
+                                               1, 7, 1});
+            break;
+        case 1:
+            s.set(s.arg,
+                  &(struct trace_set){SECOND_NS, SECOND_NS + 2000, 4096, 904, 1, 7});
+            break;
+        case 2:
+            s.wait(s.arg, &(struct trace_wait){SECOND_NS, 2 * SECOND_NS, 3, 905, 1, 7,
+                                               UINT32_MAX});
+            break;
+        case 3:
+            s.memory(s.arg, &(struct trace_memory){SECOND_NS, 1, 3, 139872450379776,
+                                                   1 << 26, 880, 1, 7});
+            break;
+        case 4:
+            s.graph(s.arg,
+                    &(struct trace_graph){SECOND_NS, SECOND_NS + 3000000, 930, 1, 7, 5});
+            break;
+        default:
+            s.sample(s.arg,
+                     &(struct trace_sample){SECOND_NS, gemm.symbol, "/src/gemm.cu", 44,
+                                            352, 1, 14, "long_scoreboard", 17});
+            break;
+        }
+        trace_log_finish(&log);
+        struct text *lines = log.device_lines.len ? &log.device_lines : &log.scope_lines;
+        struct text copy = {0};
+        text_append(&copy, lines->data, lines->len);
+        is_golden(type[i], &copy);
+        trace_log_fini(&log);
+    }
+}
+
+static void the_text_of_a_source_file(void **unused)
+{
+    (void)unused;
+    struct text text = {0};
+    static const char source[] =
+        "__global__ void k(float *x)\n{\n\n    x[0] = \"1\"[0];\n}";
+    record_source(&text, &context, 1, source, sizeof source - 1);
+    is_golden("source_file_content", &text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lifecycle_records), cmocka_unit_test(what_was_collected),
-        cmocka_unit_test(names_of_scopes),   cmocka_unit_test(rows_of_scopes),
+        cmocka_unit_test(lifecycle_records),
+        cmocka_unit_test(what_was_collected),
+        cmocka_unit_test(names_of_scopes),
+        cmocka_unit_test(rows_of_scopes),
         cmocka_unit_test(rows_of_metrics),
+        cmocka_unit_test(a_traced_session),
+        cmocka_unit_test(the_rest_of_a_trace),
+        cmocka_unit_test(the_text_of_a_source_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From CUPTI's records to what a tracer tells. */
+#ifndef GPUFL_CUPTI_DECODE_H
+#define GPUFL_CUPTI_DECODE_H
+
+#include "collector-lib/cupti/buffers.h"
+#include "collector-lib/tracer.h"
+
+/** Correlation ids that are remembered, by their low bits. */
+#define DECODE_EXTERNALS 65536u
+
+/** Zero-initialise. */
+struct decode {
+    bool external_correlation;
+    int64_t clock_offset_ns; /**< CLOCK_MONOTONIC minus the records' clock */
+    bool devices_told;
+    uint64_t records, unknown;
+    uint64_t ended;      /**< kernels whose records came */
+    uint64_t incomplete; /**< those among them that had not ended */
+    struct decode_external {
+        uint32_t correlation;
+        uint32_t kind;
+        uint64_t id;
+    } external[DECODE_EXTERNALS];
+};
+
+/** Hands the records of all buffers to \p sink, in order within a buffer. */
+void decode_buffers(struct decode *decode, const struct buffer *first,
+                    const struct tracer_sink *sink);
+
+#endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* PC sampling of one CUDA context: switched on with room for what the hardware collects,
+ * switched off. Not safe for several threads at once. */
+#ifndef GPUFL_CUPTI_PC_CONTEXT_H
+#define GPUFL_CUPTI_PC_CONTEXT_H
+
+#include "collector-lib/cupti/api.h"
+
+/** Most instructions of one fetch. */
+#define PC_CONTEXT_PCS 4096u
+
+/** What CUPTI fills: room for instructions, each with all reasons. */
+struct pc_room {
+    CUpti_PCSamplingData data;
+    CUpti_PCSamplingPCData *pc;
+    CUpti_PCSamplingStallReason *reason;
+};
+
+/** Zero = free. */
+struct pc_context {
+    CUcontext context;
+    uint32_t device;
+    size_t reasons;
+    uint32_t *reason_index;
+    char **reason_name;    /**< by its place, not by its index */
+    struct pc_room config; /**< CUPTI keeps it, and fills it at the end */
+    struct pc_room fetch;
+};
+
+/** Switches sampling on. False with one sentence in \p why; then \p pc is free. */
+bool pc_context_open(struct pc_context *pc, CUcontext context, char *why, size_t size);
+
+/** What has come since the last fetch into pc->fetch; more waits while
+ * fetch.data.remainingNumPcs is not 0. */
+CUptiResult pc_context_fetch(struct pc_context *pc);
+
+/** Switches sampling off; what the hardware still had is in pc->config. */
+void pc_context_disable(struct pc_context *pc);
+
+/** Frees all of it. */
+void pc_context_free(struct pc_context *pc);
+
+/** The name of a stall reason without its prefix; lives as long as the process. */
+const char *pc_context_reason(const struct pc_context *pc, uint32_t index);
+
+#endif

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The samples are fetched by a thread of its own: a fetch took 10 to 170 ms on an H200,
+ * too long for the thread that drains the rings, and launches wait for it, so there are
+ * few. It holds the contexts' lock meanwhile; the job's thread that destroys a context
+ * waits for that half a second at most. */
+#include "collector-lib/cupti/pc_sampling.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "collector-lib/cupti/lines.h"
+#include "collector-lib/cupti/pc_context.h"
+#include "collector-lib/thread.h"
+
+#define FETCH_MS        1000
+#define CONTEXTS_MAX    64u
+#define QUEUE_MAX       (1u << 20) /* rows that wait to be delivered */
+#define DESTROY_WAIT_MS 500
+#define NS_PER_MS       1000000ll
+#define NS_PER_S        1000000000ll
+
+static struct {
+    bool on; /* a session samples; guards nothing but is read first */
+    bool source;
+    pthread_t thread;
+    pthread_mutex_t lock; /* guards the contexts and the thread's end */
+    pthread_cond_t wake;
+    bool stopping;
+    struct pc_context context[CONTEXTS_MAX];
+    pthread_mutex_t results; /* guards all below; taken last and briefly */
+    struct trace_sample *queue;
+    size_t queued, queue_cap;
+    uint64_t samples, dropped;
+    char why[256];
+} pc = {.lock = PTHREAD_MUTEX_INITIALIZER, .results = PTHREAD_MUTEX_INITIALIZER};
+
+static struct timespec after_ms(clockid_t clock, int64_t ms)
+{
+    struct timespec at;
+    clock_gettime(clock, &at);
+    int64_t ns = at.tv_nsec + ms * NS_PER_MS;
+    return (struct timespec){.tv_sec = at.tv_sec + ns / NS_PER_S,
+                             .tv_nsec = ns % NS_PER_S};
+}
+
+static struct pc_context *find(CUcontext context)
+{
+    for (size_t i = 0; i < CONTEXTS_MAX; i++) {
+        if (pc.context[i].context == context) {
+            return &pc.context[i];
+        }
+    }
+    return NULL;
+}
+
+/* The first reason stays: later ones follow from it. */
+static void note_why(const char *why)
+{
+    pthread_mutex_lock(&pc.results);
+    if (!pc.why[0]) {
+        snprintf(pc.why, sizeof pc.why, "%s", why);
+    }
+    pthread_mutex_unlock(&pc.results);
+}
+
+static void open_context(CUcontext context)
+{
+    char why[sizeof pc.why];
+    struct pc_context *free_one = find(NULL);
+    if (free_one && !find(context) &&
+        !pc_context_open(free_one, context, why, sizeof why)) {
+        note_why(why);
+    }
+}
+
+/* ---- samples ---- */
+
+static struct trace_sample *queue_slot(void)
+{
+    if (pc.queued == pc.queue_cap) {
+        size_t cap = pc.queue_cap ? pc.queue_cap * 2 : 1024;
+        void *grown = cap <= QUEUE_MAX ? realloc(pc.queue, cap * sizeof *pc.queue) : NULL;
+        if (!grown) {
+            return NULL;
+        }
+        pc.queue = grown;
+        pc.queue_cap = cap;
+    }
+    return &pc.queue[pc.queued++];
+}
+
+static void queue_instruction(const struct pc_context *c,
+                              const CUpti_PCSamplingPCData *at, int64_t now_ns)
+{
+    struct source_line line = {0};
+    if (pc.source && at->functionName) {
+        lines_find(at->cubinCrc, at->functionName, at->pcOffset, &line);
+    }
+    pthread_mutex_lock(&pc.results);
+    for (size_t i = 0; i < at->stallReasonCount; i++) {
+        const CUpti_PCSamplingStallReason *r = &at->stallReason[i];
+        struct trace_sample *slot = r->samples ? queue_slot() : NULL;
+        if (!slot) {
+            pc.dropped += r->samples;
+            continue;
+        }
+        *slot = (struct trace_sample){
+            .at_ns = now_ns,
+            .symbol = at->functionName ? at->functionName : "(unknown)",
+            .file = line.file,
+            .line = line.number,
+            .pc_offset = at->pcOffset,
+            .device = c->device,
+            .stall = r->pcSamplingStallReasonIndex,
+            .stall_name = pc_context_reason(c, r->pcSamplingStallReasonIndex),
+            .samples = r->samples,
+        };
+        pc.samples += r->samples;
+    }
+    pthread_mutex_unlock(&pc.results);
+}
+
+static void queue_room(const struct pc_context *c, const struct pc_room *room)
+{
+    struct timespec now = after_ms(CLOCK_MONOTONIC, 0);
+    int64_t now_ns = now.tv_sec * NS_PER_S + now.tv_nsec;
+    for (size_t i = 0; i < room->data.totalNumPcs && i < PC_CONTEXT_PCS; i++) {
+        queue_instruction(c, &room->pc[i], now_ns);
+    }
+    pthread_mutex_lock(&pc.results);
+    pc.dropped += room->data.droppedSamples;
+    pthread_mutex_unlock(&pc.results);
+}
+
+static void fetch(struct pc_context *c)
+{
+    do {
+        CUptiResult result = pc_context_fetch(c);
+        if (result != CUPTI_SUCCESS && result != CUPTI_ERROR_OUT_OF_MEMORY) {
+            char why[sizeof pc.why];
+            snprintf(why, sizeof why,
+                     "CUPTI gives no samples: %s; the trace goes on without",
+                     cupti_api_error(result));
+            note_why(why);
+            return;
+        }
+        queue_room(c, &c->fetch);
+    } while (c->fetch.data.remainingNumPcs > 0);
+}
+
+static void close_context(struct pc_context *c)
+{
+    fetch(c);
+    pc_context_disable(c);
+    queue_room(c, &c->config);
+    pc_context_free(c);
+}
+
+static void *run(void *arg)
+{
+    (void)arg;
+    pthread_mutex_lock(&pc.lock);
+    while (!pc.stopping) {
+        struct timespec at = after_ms(CLOCK_MONOTONIC, FETCH_MS);
+        pthread_cond_timedwait(&pc.wake, &pc.lock, &at);
+        for (size_t i = 0; i < CONTEXTS_MAX && !pc.stopping; i++) {
+            if (pc.context[i].context) {
+                fetch(&pc.context[i]);
+            }
+        }
+    }
+    pthread_mutex_unlock(&pc.lock);
+    return NULL;
+}
+
+/* ---- from outside ---- */
+
+/* Contexts that were there before us: those that the runtime uses. */
+static void open_primary_contexts(void)
+{
+    CUresult (*count)(int *);
+    CUresult (*state)(CUdevice, unsigned *, int *);
+    CUresult (*retain)(CUcontext *, CUdevice);
+    CUresult (*release)(CUdevice);
+    void *symbol[] = {
+        cupti_driver_symbol("cuDeviceGetCount"),
+        cupti_driver_symbol("cuDevicePrimaryCtxGetState"),
+        cupti_driver_symbol("cuDevicePrimaryCtxRetain"),
+        cupti_driver_symbol("cuDevicePrimaryCtxRelease_v2"),
+    };
+    memcpy(&count, &symbol[0], sizeof count);
+    memcpy(&state, &symbol[1], sizeof state);
+    memcpy(&retain, &symbol[2], sizeof retain);
+    memcpy(&release, &symbol[3], sizeof release);
+    int devices = 0;
+    if (!count || !state || !retain || !release || count(&devices) != CUDA_SUCCESS) {
+        return;
+    }
+    for (CUdevice d = 0; d < devices; d++) {
+        unsigned flags;
+        int active = 0;
+        CUcontext context = NULL;
+        if (state(d, &flags, &active) == CUDA_SUCCESS && active &&
+            retain(&context, d) == CUDA_SUCCESS) {
+            open_context(context);
+            release(d);
+        }
+    }
+}
+
+static bool available(void)
+{
+    return cupti.PCSamplingEnable && cupti.PCSamplingDisable &&
+           cupti.PCSamplingSetConfigurationAttribute && cupti.PCSamplingGetData &&
+           cupti.PCSamplingGetNumStallReasons && cupti.PCSamplingGetStallReasons;
+}
+
+static void listen(CUpti_SubscriberHandle subscriber)
+{
+    static const CUpti_CallbackId id[] = {CUPTI_CBID_RESOURCE_CONTEXT_CREATED,
+                                          CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING,
+                                          CUPTI_CBID_RESOURCE_MODULE_LOADED};
+    for (size_t i = 0; i < sizeof id / sizeof id[0]; i++) {
+        cupti.EnableCallback(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE, id[i]);
+    }
+}
+
+void pc_sampling_start(const struct tracer_config *config,
+                       CUpti_SubscriberHandle subscriber)
+{
+    pthread_mutex_lock(&pc.lock);
+    pc.source = config->source;
+    pc.samples = pc.dropped = 0;
+    pc.queued = 0;
+    pc.why[0] = '\0';
+    pc.stopping = false;
+    if (!available()) {
+        note_why("libcupti has no PC sampling; use that of CUDA 12 or later");
+    } else {
+        thread_condition_init(&pc.wake);
+        pc.on = thread_start(&pc.thread, "gpufl-samples", run, NULL) == 0;
+    }
+    if (pc.on) {
+        listen(subscriber);
+        open_primary_contexts();
+    }
+    pthread_mutex_unlock(&pc.lock);
+}
+
+void pc_sampling_resource(CUpti_CallbackId id, const void *data)
+{
+    const CUpti_ResourceData *resource = data;
+    if (id == CUPTI_CBID_RESOURCE_MODULE_LOADED) {
+        const CUpti_ModuleResourceData *m = resource->resourceDescriptor;
+        if (pc.source) {
+            lines_add(m->pCubin, m->cubinSize);
+        }
+        return;
+    }
+    struct timespec until = after_ms(CLOCK_REALTIME, DESTROY_WAIT_MS);
+    if (!pc.on || pthread_mutex_timedlock(&pc.lock, &until) != 0) {
+        return; /* its last samples are lost, the job goes on */
+    }
+    struct pc_context *c = find(resource->context);
+    if (id == CUPTI_CBID_RESOURCE_CONTEXT_CREATED) {
+        open_context(resource->context);
+    } else if (c) {
+        close_context(c);
+    }
+    pthread_mutex_unlock(&pc.lock);
+}
+
+void pc_sampling_finish(void)
+{
+    if (!pc.on) {
+        return;
+    }
+    pthread_mutex_lock(&pc.lock);
+    pc.stopping = true;
+    pthread_cond_signal(&pc.wake);
+    pthread_mutex_unlock(&pc.lock);
+    pthread_join(pc.thread, NULL);
+    pthread_mutex_lock(&pc.lock);
+    for (size_t i = 0; i < CONTEXTS_MAX; i++) {
+        if (pc.context[i].context) {
+            close_context(&pc.context[i]);
+        }
+    }
+    pc.on = false;
+    pthread_cond_destroy(&pc.wake);
+    pthread_mutex_unlock(&pc.lock);
+}
+
+void pc_sampling_deliver(const struct tracer_sink *sink)
+{
+    pthread_mutex_lock(&pc.results);
+    struct trace_sample *queue = pc.queue;
+    size_t queued = pc.queued;
+    pc.queue = NULL;
+    pc.queued = pc.queue_cap = 0;
+    pthread_mutex_unlock(&pc.results);
+    for (size_t i = 0; i < queued; i++) {
+        sink->sample(sink->arg, &queue[i]);
+    }
+    free(queue);
+}
+
+void pc_sampling_status(struct tracer_status *out)
+{
+    pthread_mutex_lock(&pc.results);
+    out->samples = pc.samples;
+    out->samples_dropped = pc.dropped;
+    memcpy(out->pc_sampling_why, pc.why, sizeof pc.why);
+    pthread_mutex_unlock(&pc.results);
+}
+
+void pc_sampling_stop(void)
+{
+    pc_sampling_finish();
+    lines_forget();
+}

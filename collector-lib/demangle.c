@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The C++ runtime's own demangler, found at run time: whoever launches C++ kernels has
+ * it, and a C program is not made to link it. */
+#include "collector-lib/demangle.h"
+
+#include <dlfcn.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef char *(*demangler)(const char *, char *, size_t *, int *);
+
+static demangler find(void)
+{
+    static demangler found;
+    void *at = found ? NULL : dlsym(RTLD_DEFAULT, "__cxa_demangle");
+    if (!found && !at) {
+        void *library = dlopen("libstdc++.so.6", RTLD_NOW | RTLD_LOCAL);
+        at = library ? dlsym(library, "__cxa_demangle") : NULL;
+    }
+    if (at) {
+        memcpy(&found, &at, sizeof found);
+    }
+    return found;
+}
+
+char *demangle(const char *symbol)
+{
+    int status = -1;
+    demangler run = strncmp(symbol, "_Z", 2) == 0 ? find() : NULL;
+    char *text = run ? run(symbol, NULL, NULL, &status) : NULL;
+    if (text && status == 0) {
+        return text;
+    }
+    free(text);
+    return strdup(symbol);
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The ladder of engines: which one was asked for, which one runs, and why. */
+#ifndef GPUFL_COLLECTOR_ENGINE_H
+#define GPUFL_COLLECTOR_ENGINE_H
+
+#include "collector-lib/settings.h"
+#include "collector-lib/tracer.h"
+
+/** What runs. Zero is Monitor. */
+struct engine {
+    enum gpufl_profiling_engine asked;
+    enum gpufl_profiling_engine runs;
+    const struct tracer *tracer; /**< started; NULL below Trace */
+    char why[512];               /**< why less runs than was asked; "" = it does not */
+};
+
+/** Starts the highest rung of what \p settings ask for that works here, and says so in
+ * one sentence on stderr when it is not the one. \p launched is called by the job's
+ * threads as each launch begins. */
+void engine_start(struct engine *engine, const struct settings *settings,
+                  void (*launched)(uint32_t correlation));
+
+/** Ends what runs; harmless on Monitor. */
+void engine_stop(struct engine *engine);
+
+/** True when \p engine, as asked for, samples instructions. */
+bool engine_samples(enum gpufl_profiling_engine engine);
+
+/** As the wire spells it: `nvidia.trace`. */
+const char *engine_wire_name(enum gpufl_profiling_engine engine);
+
+#endif

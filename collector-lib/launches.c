@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector-lib/launches.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PATH_BYTES 1024
+
+struct launches_ring {
+    struct launch_scope at[LAUNCHES_DEPTH]; /* open scopes, by depth */
+};
+
+struct launches_slot {
+    uint32_t correlation;
+    struct launch_scope scope;
+};
+
+bool launches_init(struct launches *l)
+{
+    l->slot = calloc(LAUNCHES_SLOTS, sizeof *l->slot);
+    l->paths = names_new();
+    if (!l->slot || !l->paths) {
+        launches_fini(l);
+        return false;
+    }
+    return true;
+}
+
+void launches_fini(struct launches *l)
+{
+    free(l->slot);
+    free(l->ring);
+    names_free(l->paths);
+    memset(l, 0, sizeof *l);
+}
+
+static struct launches_ring *ring_of(struct launches *l, uint32_t id)
+{
+    if (id >= l->rings) {
+        size_t rings = (size_t)id * 2 + 8;
+        void *grown = realloc(l->ring, rings * sizeof *l->ring);
+        if (!grown) {
+            return NULL;
+        }
+        l->ring = grown;
+        memset(l->ring + l->rings, 0, (rings - l->rings) * sizeof *l->ring);
+        l->rings = rings;
+    }
+    return &l->ring[id];
+}
+
+static uint32_t path_below(struct launches *l, uint32_t parent, const char *name)
+{
+    char path[PATH_BYTES];
+    size_t len;
+    const char *stored;
+    snprintf(path, sizeof path, "%s%s%s", launches_path(l, parent), parent ? "|" : "",
+             name);
+    uint64_t hash = names_hash(path, &len);
+    return names_intern(l->paths, path, hash, len, &stored);
+}
+
+void launches_row(struct launches *l, const struct row *row, const struct names *names)
+{
+    bool begins = row->kind == ROW_SCOPE_BEGIN && row->depth < LAUNCHES_DEPTH;
+    bool launch = row->kind == ROW_LAUNCH && row->depth > 0;
+    struct launches_ring *ring = begins || launch ? ring_of(l, row->ring_id) : NULL;
+    if (!ring) {
+        return;
+    }
+    if (begins) {
+        uint32_t parent = row->depth ? ring->at[row->depth - 1].path_id : 0;
+        ring->at[row->depth].instance = row->instance;
+        ring->at[row->depth].path_id = path_below(l, parent, names->name[row->name_id]);
+        return;
+    }
+    size_t depth = row->depth <= LAUNCHES_DEPTH ? row->depth : LAUNCHES_DEPTH;
+    const struct launch_scope *scope = &ring->at[depth - 1];
+    l->slot[row->name_id % LAUNCHES_SLOTS] = (struct launches_slot){
+        .correlation = row->name_id,
+        .scope = {.instance = row->instance,
+                  .path_id = scope->instance == row->instance ? scope->path_id : 0}};
+}
+
+struct launch_scope launches_find(const struct launches *l, uint32_t correlation)
+{
+    const struct launches_slot *slot = &l->slot[correlation % LAUNCHES_SLOTS];
+    return slot->correlation == correlation ? slot->scope : (struct launch_scope){0};
+}
+
+const char *launches_path(const struct launches *l, uint32_t path_id)
+{
+    return path_id ? l->paths->name[path_id] : "";
+}

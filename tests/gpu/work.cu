@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Known work for the engines' tests on a GPU; prints what it did as one JSON object.
+ *
+ * work counted LOGS           launches, copies, sets and waits of known number in known scopes
+ * work late LOGS              as many before gpufl_init as after it
+ * work sudden LOGS how        what it launched is to be on disk: shutdown, exit, _exit, kill, reset
+ * work hot LOGS seconds       one kernel that takes nearly all the time, by one line of its source
+ * work steps LOGS n steps     40 kernels of n elements, so many times; LOGS - records nothing
+ * work bare KIND n steps      the same under CUPTI alone: none, trace, samples
+ * work many LOGS launches     so many launches, memory watched
+ * The engine comes from GPUFL_PROFILING_ENGINE. */
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <string>
+#include <unistd.h>
+#include <vector>
+
+#include <cuda.h>
+#include <cuda_runtime.h>
+#include <cupti.h>
+#include <cupti_pcsampling.h>
+
+#include <gpufl/gpufl.h>
+
+static float *buffer;
+static const size_t BUFFER_BYTES = 16u << 20;
+
+static double now_ms()
+{
+    timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * 1e3 + t.tv_nsec / 1e6;
+}
+
+template <int N> __global__ void variant(float *x, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        x[i] = x[i] * 1.0001f + N;
+}
+
+__global__ void wait_cycles(long long cycles)
+{
+    long long begin = clock64();
+    while (clock64() - begin < cycles) {
+    }
+}
+
+__global__ void hottest(float *x, int rounds)
+{
+    float a = x[threadIdx.x];
+    for (int i = 0; i < rounds; i++)
+        a = a * 1.000001f + 0.5f; /* HOT: the loop's body */
+    x[threadIdx.x] = a;
+}
+
+template <int N> struct All {
+    static void launch(float *x, int n)
+    {
+        variant<N><<<(n + 255) / 256, 256>>>(x, n);
+        All<N - 1>::launch(x, n);
+    }
+};
+template <> struct All<0> {
+    static void launch(float *, int) {}
+};
+
+static void begin(const char *logs)
+{
+    if (strcmp(logs, "-") == 0)
+        return;
+    struct gpufl_init_options o = GPUFL_INIT_OPTIONS_DEFAULT;
+    o.app_name = "work";
+    o.log_path = logs;
+    if (gpufl_init(&o) != GPUFL_OK)
+        exit(1);
+}
+
+static double steps(int n, int count)
+{
+    double at = now_ms();
+    for (int i = 0; i < count; i++)
+        All<40>::launch(buffer, n);
+    cudaDeviceSynchronize();
+    return now_ms() - at;
+}
+
+/* Medians of seven rounds after two to warm up. */
+static void print_steps(int n, int count)
+{
+    std::vector<double> ms;
+    for (int i = 0; i < 9; i++) {
+        double round = steps(n, count);
+        if (i > 1)
+            ms.push_back(round);
+    }
+    std::sort(ms.begin(), ms.end());
+    printf("{\"median_ms\":%.3f,\"min_ms\":%.3f,\"max_ms\":%.3f}\n", ms[3], ms[0], ms[6]);
+}
+
+/* ---- CUPTI alone: records are counted and thrown away ---- */
+
+static const size_t BARE_BYTES = 1u << 20;
+static long bare_records;
+
+static void CUPTIAPI bare_request(uint8_t **bytes, size_t *size, size_t *max)
+{
+    *bytes = (uint8_t *)aligned_alloc(8, BARE_BYTES);
+    *size = BARE_BYTES;
+    *max = 0;
+}
+
+static void CUPTIAPI bare_complete(CUcontext, uint32_t, uint8_t *bytes, size_t, size_t valid)
+{
+    CUpti_Activity *record = NULL;
+    while (cuptiActivityGetNextRecord(bytes, valid, &record) == CUPTI_SUCCESS)
+        bare_records++;
+    free(bytes);
+}
+
+static void bare_trace()
+{
+    cuptiActivityRegisterCallbacks(bare_request, bare_complete);
+    cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+}
+
+static void bare_samples()
+{
+    static const size_t PCS = 4096;
+    CUcontext context;
+    cuCtxGetCurrent(&context);
+    CUpti_PCSamplingEnableParams enable = {CUpti_PCSamplingEnableParamsSize, NULL, context};
+    cuptiPCSamplingEnable(&enable);
+    static size_t reasons;
+    CUpti_PCSamplingGetNumStallReasonsParams count = {CUpti_PCSamplingGetNumStallReasonsParamsSize, NULL, context,
+                                                      &reasons};
+    cuptiPCSamplingGetNumStallReasons(&count);
+    std::vector<uint32_t> index(reasons);
+    std::vector<char *> name(reasons);
+    for (auto &n : name)
+        n = (char *)calloc(1, CUPTI_STALL_REASON_STRING_SIZE);
+    CUpti_PCSamplingGetStallReasonsParams names = {CUpti_PCSamplingGetStallReasonsParamsSize, NULL, context, reasons,
+                                                   index.data(), name.data()};
+    cuptiPCSamplingGetStallReasons(&names);
+    static CUpti_PCSamplingData data;
+    data.size = sizeof data;
+    data.collectNumPcs = PCS;
+    data.pPcData = (CUpti_PCSamplingPCData *)calloc(PCS, sizeof *data.pPcData);
+    for (size_t i = 0; i < PCS; i++)
+        data.pPcData[i].stallReason = (CUpti_PCSamplingStallReason *)calloc(reasons, sizeof(CUpti_PCSamplingStallReason));
+    CUpti_PCSamplingConfigurationInfo info[6] = {};
+    info[0].attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_COLLECTION_MODE;
+    info[0].attributeData.collectionModeData.collectionMode = CUPTI_PC_SAMPLING_COLLECTION_MODE_CONTINUOUS;
+    info[1].attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_PERIOD;
+    info[1].attributeData.samplingPeriodData.samplingPeriod = 15;
+    info[2].attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SCRATCH_BUFFER_SIZE;
+    info[2].attributeData.scratchBufferSizeData.scratchBufferSize = 64 << 20;
+    info[3].attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_HARDWARE_BUFFER_SIZE;
+    info[3].attributeData.hardwareBufferSizeData.hardwareBufferSize = 256 << 20;
+    info[4].attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_STALL_REASON;
+    info[4].attributeData.stallReasonData.stallReasonCount = reasons;
+    info[4].attributeData.stallReasonData.pStallReasonIndex = index.data();
+    info[5].attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_DATA_BUFFER;
+    info[5].attributeData.samplingDataBufferData.samplingDataBuffer = &data;
+    CUpti_PCSamplingConfigurationInfoParams params = {CUpti_PCSamplingConfigurationInfoParamsSize, NULL, context, 6,
+                                                      info};
+    cuptiPCSamplingSetConfigurationAttribute(&params);
+}
+
+static int bare(const char *kind, int n, int count)
+{
+    if (strcmp(kind, "trace") == 0 || strcmp(kind, "both") == 0)
+        bare_trace();
+    if (strcmp(kind, "samples") == 0 || strcmp(kind, "both") == 0)
+        bare_samples();
+    print_steps(n, count);
+    return 0;
+}
+
+/* ---- known work ---- */
+
+static void scoped(const char *name, int launches)
+{
+    struct gpufl_scope s = gpufl_scope_begin(name);
+    for (int i = 0; i < launches; i++)
+        variant<7><<<4, 64>>>(buffer, 256);
+    gpufl_scope_end(s);
+}
+
+static int counted(const char *logs)
+{
+    begin(logs);
+    std::vector<char> host(1 << 20);
+    scoped("a", 3);
+    struct gpufl_scope b = gpufl_scope_begin("b");
+    for (int i = 0; i < 5; i++)
+        variant<8><<<4, 64>>>(buffer, 256);
+    scoped("c", 7);
+    gpufl_scope_end(b);
+    for (int i = 0; i < 11; i++) /* in no scope */
+        variant<9><<<dim3(2, 3, 4), dim3(32, 2, 2), 4096>>>(buffer, 256);
+    cudaMemcpy(buffer, host.data(), 1 << 20, cudaMemcpyHostToDevice);
+    cudaMemcpy(buffer, host.data(), 1 << 10, cudaMemcpyHostToDevice);
+    cudaMemcpy(buffer + 1024, buffer, 1 << 12, cudaMemcpyDeviceToDevice);
+    cudaMemcpy(host.data(), buffer, 1 << 11, cudaMemcpyDeviceToHost);
+    cudaMemset(buffer, 0, 4096);
+    cudaEvent_t from, to;
+    cudaEventCreate(&from);
+    cudaEventCreate(&to);
+    cudaEventRecord(from);
+    wait_cycles<<<1, 1>>>(200000000ll); /* about 100 ms */
+    cudaEventRecord(to);
+    cudaDeviceSynchronize();
+    float ms = 0;
+    cudaEventElapsedTime(&ms, from, to);
+    int blocks = 0;
+    cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, variant<9>, 128, 4096);
+    cudaFuncAttributes attributes;
+    cudaFuncGetAttributes(&attributes, variant<9>);
+    gpufl_shutdown();
+    printf("{\"a\":3,\"b\":5,\"c\":7,\"none\":12,\"wait_ms\":%.3f,\"max_blocks\":%d,\"registers\":%d}\n", ms, blocks,
+           attributes.numRegs);
+    return 0;
+}
+
+static int late(const char *logs)
+{
+    steps(1024, 25);
+    begin(logs);
+    double ms = steps(1024, 25);
+    gpufl_shutdown();
+    printf("{\"launches\":1000,\"ms\":%.3f}\n", ms);
+    return 0;
+}
+
+static int sudden(const char *logs, const char *how)
+{
+    begin(logs);
+    steps(1024, 25);
+    if (strcmp(how, "shutdown") == 0)
+        gpufl_shutdown();
+    else
+        usleep(400000); /* so that what is complete is written */
+    printf("{\"launches\":1000}\n");
+    fflush(stdout);
+    if (strcmp(how, "_exit") == 0)
+        _exit(7);
+    if (strcmp(how, "kill") == 0)
+        kill(getpid(), 9);
+    if (strcmp(how, "reset") == 0) {
+        cudaDeviceReset();
+        cudaMalloc(&buffer, BUFFER_BYTES);
+        steps(1024, 25);
+        gpufl_shutdown();
+    }
+    return 7;
+}
+
+static int hot(const char *logs, double seconds)
+{
+    begin(logs);
+    double end = now_ms() + seconds * 1e3;
+    while (now_ms() < end) {
+        for (int i = 0; i < 20; i++) {
+            hottest<<<264, 256>>>(buffer, 20000);
+            variant<3><<<4, 64>>>(buffer, 256);
+        }
+        cudaDeviceSynchronize();
+    }
+    gpufl_shutdown();
+    printf("{\"file\":\"%s\"}\n", __FILE__);
+    return 0;
+}
+
+static long resident_kib()
+{
+    char line[256];
+    long kib = 0;
+    FILE *f = fopen("/proc/self/status", "r");
+    while (fgets(line, sizeof line, f))
+        sscanf(line, "VmRSS: %ld", &kib);
+    fclose(f);
+    return kib;
+}
+
+static int many(const char *logs, long launches)
+{
+    begin(logs);
+    long first = 0, most = 0;
+    double at = now_ms();
+    for (long i = 0; i < launches; i++) {
+        variant<5><<<1, 32>>>(buffer, 32);
+        if (i % (launches / 100) == 0) {
+            long kib = resident_kib();
+            first = i == launches / 10 ? kib : first;
+            most = kib > most ? kib : most;
+        }
+    }
+    cudaDeviceSynchronize();
+    double ms = now_ms() - at;
+    gpufl_shutdown();
+    printf("{\"launches\":%ld,\"ms\":%.1f,\"rss_at_tenth_kib\":%ld,\"rss_most_kib\":%ld}\n", launches, ms, first, most);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    std::string what = argc > 1 ? argv[1] : "";
+    if (argc < 3 || cudaMalloc(&buffer, BUFFER_BYTES)) {
+        fprintf(stderr, "work: usage is at the top of its source; %s\n", cudaGetErrorString(cudaGetLastError()));
+        return 2;
+    }
+    if (what == "counted")
+        return counted(argv[2]);
+    if (what == "late")
+        return late(argv[2]);
+    if (what == "sudden")
+        return sudden(argv[2], argv[3]);
+    if (what == "hot")
+        return hot(argv[2], atof(argv[3]));
+    if (what == "bare")
+        return bare(argv[2], atoi(argv[3]), atoi(argv[4]));
+    if (what == "many")
+        return many(argv[2], atol(argv[3]));
+    begin(argv[2]);
+    print_steps(atoi(argv[3]), atoi(argv[4]));
+    gpufl_shutdown();
+    return 0;
+}
