@@ -56,7 +56,8 @@ BACKEND   := $(filter-out backend/main.c,$(wildcard backend/*.c))
 CUPTI     := $(wildcard collector-lib/cupti/*.c)
 CUPTI_INCLUDE := $(firstword $(patsubst %/cupti.h,%,$(wildcard $(foreach d,$(CUDA_HOME) \
              /usr/local/cuda /usr,$(d)/include/cupti.h $(d)/extras/CUPTI/include/cupti.h))))
-FAKES      = $(B)/tests/fake/libnvidia-ml.so.1 $(B)/tests/fake/slow_sync.so
+FAKES      = $(B)/tests/fake/libnvidia-ml.so.1 $(B)/tests/fake/slow_sync.so \
+             $(if $(CUPTI_INCLUDE),$(B)/tests/fake/libcupti.so.13)
 SUPPORT   := $(wildcard tests/support/*.c)
 UNIT      := $(wildcard tests/unit/test_*.c) $(wildcard tests/prop/test_*.c)
 HELPERS   := $(wildcard tests/e2e/*.c)
@@ -71,6 +72,7 @@ obj = $(patsubst %.c,$(B)/%.o,$(1))
 
 PROGRAMS  := $(B)/gpufl-agent $(B)/gpufl $(B)/gpufl-backend
 MODULES   := $(if $(CUPTI_INCLUDE),$(B)/libgpufl-cupti.so)
+MODULES   += $(B)/libgpufl-inject.so
 LIBRARIES := $(B)/libgpufl.so $(B)/libgpufl.a $(B)/libgpufl-upload.so $(B)/libgpufl-upload.a $(MODULES)
 UNIT_BINS    := $(UNIT:%.c=$(B)/%)
 HELPER_BINS  := $(HELPERS:%.c=$(B)/%)
@@ -117,6 +119,10 @@ $(B)/libgpufl-cupti.so: $(call obj,$(CUPTI) collector-lib/thread.c)
 	$(call say,LINK)
 	$(Q)$(CC) $(ALL_FLAGS) $(LDFLAGS) -shared -Wl,-z,nodelete -o $@ $(filter %.o,$^) -ldl -pthread
 
+$(B)/libgpufl-inject.so: $(call obj,collector-lib/inject/inject.c) $(B)/libgpufl.so
+	$(call say,LINK)
+	$(Q)$(CC) $(ALL_FLAGS) $(LDFLAGS) -shared -Wl,-z,nodelete,-rpath,'$$ORIGIN' -o $@ $(filter %.o,$^) -L$(B) -lgpufl
+
 $(B)/libgpufl-upload.so: $(call obj,$(SCHEMA) $(UPLOAD)) upload/exports.map
 	$(call say,LINK)
 	$(Q)$(CC) $(ALL_FLAGS) $(LDFLAGS) -shared -Wl,-soname,libgpufl-upload.so.0 \
@@ -148,10 +154,12 @@ $(UNIT_BINS) $(HELPER_BINS) $(SOAK_BINS) $(BENCH_BINS): %: %.o $(LINK_ALL)
 	$(Q)$(link) $(AGENT_LIBS) $(BACKEND_LIBS) $(TEST_LIBS) -ldl
 $(B)/tests/fake/libnvidia-ml.so.1: tests/fake/nvml.c
 $(B)/tests/fake/slow_sync.so: tests/fake/slow_sync.c
+$(B)/tests/fake/libcupti.so.13: tests/fake/cupti.c
+$(B)/tests/fake/libcupti.so.13: OUR_CPPFLAGS += -isystem $(CUPTI_INCLUDE)
 $(FAKES): $(B)/.flags
 	$(call say,LINK)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS) $(OUR_CPPFLAGS) -std=c11 -Wall -Wextra -fPIC -shared -o $@ $(filter %.c,$^)
+	$(Q)$(CC) $(CFLAGS) $(OUR_CPPFLAGS) -std=c11 -Wall -Wextra -fPIC -shared -pthread -o $@ $(filter %.c,$^)
 $(EXAMPLE_BINS): %: %.o $(B)/libgpufl.a $(B)/libgpufl-upload.a
 	$(call say,LINK)
 	$(Q)$(link) $(UPLOAD_LIBS) -ldl
@@ -287,7 +295,7 @@ lint-run: layers symbols
 layers:
 	@python3 tests/layers.py
 symbols: $(B)/libgpufl.so $(B)/libgpufl-upload.so $(MODULES)
-	$(Q)for l in $^; do bad=$$(nm -D --defined-only $$l | awk '$$2 != "A" {print $$3}' | grep -v '^gpufl_' \
+	$(Q)for l in $^; do bad=$$(nm -D --defined-only $$l | awk '$$2 != "A" {print $$3}' | grep -v '^gpufl_\|^InitializeInjection$$' \
 	  || true); test -z "$$bad" || { echo "symbols: $$l exports $$bad"; exit 1; }; done
 
 # ---- install: DESTDIR for packagers ---------------------------------------------------------------------
@@ -299,10 +307,11 @@ COMPLETIONS := $(B)/completions/.made
 $(COMPLETIONS): packaging/completions.py $(PROGRAMS)
 	$(Q)python3 $< $(B) $(@D) && touch $@
 install: all $(B)/gpufl.pc $(B)/gpufl-upload.pc $(COMPLETIONS) ## honours DESTDIR and prefix
-	$(INSTALL) -d $(addprefix $(DESTDIR),$(bindir) $(libdir)/pkgconfig $(incdir)/gpufl \
+	$(INSTALL) -d $(addprefix $(DESTDIR),$(bindir) $(libdir)/pkgconfig $(libdir)/gpufl $(incdir)/gpufl \
 	  $(addprefix $(mandir)/man,1 3 8) $(bashdir) $(zshdir) $(fishdir))
 	$(INSTALL) -m755 $(PROGRAMS) $(DESTDIR)$(bindir)
 	$(INSTALL) -m644 $(filter %.a,$(LIBRARIES)) $(DESTDIR)$(libdir)
+	$(INSTALL) -m755 $(MODULES) $(DESTDIR)$(libdir)/gpufl
 	for l in libgpufl libgpufl-upload; do \
 	  $(INSTALL) -m755 $(B)/$$l.so $(DESTDIR)$(libdir)/$$l.so.0 && \
 	  ln -sf $$l.so.0 $(DESTDIR)$(libdir)/$$l.so || exit 1; done
@@ -321,7 +330,7 @@ uninstall: ## removes what install puts there
 	rm -f $(foreach m,$(MAN),$(DESTDIR)$(mandir)/man$(subst .,,$(suffix $(m)))/$(notdir $(m)))
 	rm -f $(foreach p,$(notdir $(PROGRAMS)),$(DESTDIR)$(bashdir)/$(p) $(DESTDIR)$(zshdir)/_$(p) \
 	  $(DESTDIR)$(fishdir)/$(p).fish)
-	rm -rf $(DESTDIR)$(incdir)/gpufl
+	rm -rf $(DESTDIR)$(incdir)/gpufl $(DESTDIR)$(libdir)/gpufl
 
 # ---- packages -------------------------------------------------------------------------------------------
 image-rootfs: $(B)/gpufl-agent ## the root of the image in build/image/: the agent, its libraries, certificates
@@ -343,6 +352,6 @@ help: ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1|\2/p' $(firstword $(MAKEFILE_LIST)) | \
 	  while IFS='|' read -r t h; do printf '  %-12s %s\n' "$$t" "$$h"; done
 
--include $(patsubst %.c,$(B)/%.d,$(SCHEMA) $(COLLECTOR) $(CUPTI) $(UPLOAD) $(AGENT) $(CLI) $(BACKEND) \
+-include $(patsubst %.c,$(B)/%.d,$(SCHEMA) $(COLLECTOR) $(CUPTI) collector-lib/inject/inject.c $(UPLOAD) $(AGENT) $(CLI) $(BACKEND) \
   $(SUPPORT) $(UNIT) $(HELPERS) $(SOAKS) $(BENCHES) \
   $(wildcard tests/bench/*.c) $(EXAMPLES) agent/main.c cli/main.c backend/main.c)

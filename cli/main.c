@@ -16,6 +16,7 @@ static const struct {
     {"quarantine", verb_quarantine,
      "what the backend refused: look, offer again, give up"},
     {"monitor", verb_monitor, "record host and GPU figures until interrupted"},
+    {"trace", verb_trace, "run a command and record what it does on the GPU"},
     {"info", verb_info, "show the GPUs"},
     {"version", verb_version, "print the version"},
 };

@@ -7,13 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
-#include <sys/stat.h>
 #include <time.h>
 
 #include <gpufl/gpufl.h>
 #include <gpufl/upload.h>
 
+#include "cli/output.h"
 #include "cli/verbs.h"
 #include "schema/duration.h"
 
@@ -61,23 +60,6 @@ static int64_t now_ms(void)
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
-/* ~/.gpufl/monitor/<local time>_<8 hex>, as the existing launcher has it. */
-static bool default_output(char out[PATH_MAX])
-{
-    const char *home = getenv("HOME");
-    time_t now = time(NULL);
-    struct tm tm;
-    char stamp[32];
-    unsigned random = 0;
-    if (!home || !*home || getrandom(&random, sizeof random, 0) < 0) {
-        return false;
-    }
-    localtime_r(&now, &tm);
-    strftime(stamp, sizeof stamp, "%Y%m%d-%H%M%S", &tm);
-    return snprintf(out, PATH_MAX, "%s/.gpufl/monitor/%s_%08x", home, stamp, random) <
-           PATH_MAX;
 }
 
 static int take_interval(struct monitor *m, const char *text)
@@ -166,7 +148,7 @@ static int parse(int argc, char **argv, struct monitor *m)
                  "it needs --backend-url and --api-key, or GPUFL_BACKEND_URL and "
                  "GPUFL_API_KEY");
     }
-    if (rc < 0 && !*m->output && !default_output(m->output)) {
+    if (rc < 0 && !*m->output && !default_output("monitor", m->output)) {
         rc = bad("--output", "there is no home directory; name one");
     }
     return rc;

@@ -7,6 +7,7 @@ int verb_upload(int argc, char **argv);
 int verb_status(int argc, char **argv);
 int verb_quarantine(int argc, char **argv);
 int verb_monitor(int argc, char **argv);
+int verb_trace(int argc, char **argv);
 int verb_info(int argc, char **argv);
 int verb_version(int argc, char **argv);
 

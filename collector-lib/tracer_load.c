@@ -9,21 +9,23 @@
 
 #define MODULE "libgpufl-cupti.so"
 
-/* Beside the library or program that this code is part of, then where the loader looks:
- * who installs both into one folder needs no LD_LIBRARY_PATH. */
+/* In the folder of the library or program that this code is part of, or in gpufl/ below
+ * it, then where the loader looks: who installs both needs no LD_LIBRARY_PATH. */
 static void *open_module(char *why, size_t size)
 {
+    static const char *const place[] = {"", "gpufl/"};
     Dl_info self;
     char path[PATH_MAX];
-    if (dladdr((void *)tracer_load, &self) && strrchr(self.dli_fname, '/')) {
+    void *module = NULL;
+    bool known = dladdr((void *)tracer_load, &self) && strrchr(self.dli_fname, '/');
+    for (size_t i = 0; known && !module && i < sizeof place / sizeof place[0]; i++) {
         int folder = (int)(strrchr(self.dli_fname, '/') - self.dli_fname);
-        snprintf(path, sizeof path, "%.*s/" MODULE, folder, self.dli_fname);
-        void *module = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-        if (module) {
-            return module;
-        }
+        snprintf(path, sizeof path, "%.*s/%s" MODULE, folder, self.dli_fname, place[i]);
+        module = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     }
-    void *module = dlopen(MODULE, RTLD_NOW | RTLD_LOCAL);
+    if (!module) {
+        module = dlopen(MODULE, RTLD_NOW | RTLD_LOCAL);
+    }
     if (!module) {
         const char *reason = dlerror();
         snprintf(why, size,

@@ -29,13 +29,15 @@ static struct {
     struct decode decode;
 } activity;
 
-/* CONCURRENT_KERNEL and never KERNEL, which would serialise the job's kernels. */
+/* CONCURRENT_KERNEL and never KERNEL, which would serialise the job's kernels. An id that
+ * was pushed comes with the record of an API call, so those of the driver are asked for;
+ * to ask for those of launches alone (cuptiActivityEnableDriverApi) brought no ids on an
+ * H200 with CUPTI 13.0.1. */
 static const struct {
     CUpti_ActivityKind kind;
     size_t wanted; /* offset of a bool in the configuration */
 } kinds[] = {
 #define ALWAYS SIZE_MAX
-    {CUPTI_ACTIVITY_KIND_DEVICE, ALWAYS},
     {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, ALWAYS},
     {CUPTI_ACTIVITY_KIND_MEMCPY, ALWAYS},
     {CUPTI_ACTIVITY_KIND_MEMSET, ALWAYS},
@@ -45,6 +47,7 @@ static const struct {
     {CUPTI_ACTIVITY_KIND_GRAPH_TRACE, offsetof(struct tracer_config, graphs)},
     {CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION,
      offsetof(struct tracer_config, external_correlation)},
+    {CUPTI_ACTIVITY_KIND_DRIVER, offsetof(struct tracer_config, external_correlation)},
 };
 #define KINDS (sizeof kinds / sizeof kinds[0])
 

@@ -101,5 +101,5 @@ void *cupti_driver_symbol(const char *name)
     if (!driver) {
         driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
     }
-    return driver ? dlsym(driver, name) : NULL;
+    return dlsym(driver ? driver : RTLD_DEFAULT, name);
 }

@@ -32,7 +32,6 @@ typedef CUpti_ActivitySynchronization cupti_synchronization;
 /* What older versions lack, or only some engines need. */
 #define CUPTI_OPTIONAL(X)                                                                \
     X(ActivityRegisterTimestampCallback)                                                 \
-    X(ActivityEnableDriverApi)                                                           \
     X(GetDeviceId)                                                                       \
     X(PCSamplingEnable)                                                                  \
     X(PCSamplingDisable)                                                                 \

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector-lib/cupti/decode.h"
 
+#include <string.h>
+
 #include "collector-lib/cupti/api.h"
 
 static int64_t at(const struct decode *d, uint64_t timestamp)
@@ -8,20 +10,36 @@ static int64_t at(const struct decode *d, uint64_t timestamp)
     return (int64_t)timestamp + d->clock_offset_ns;
 }
 
-static void give_device(const struct tracer_sink *sink, const CUpti_ActivityDevice5 *r)
+/* From the driver: CUPTI 13.0.1 on an H200 gave no record of a device whose context was
+ * there before. */
+static void give_device(const struct tracer_sink *sink, uint32_t device)
 {
-    sink->device(sink->arg,
-                 &(struct trace_device){
-                     .id = r->id,
-                     .threads_per_warp = r->numThreadsPerWarp,
-                     .warps_per_sm = r->maxWarpsPerMultiprocessor,
-                     .blocks_per_sm = r->maxBlocksPerMultiprocessor,
-                     .registers_per_sm = r->maxRegistersPerMultiprocessor,
-                     .registers_per_block = r->maxRegistersPerBlock,
-                     .shared_per_sm_bytes = r->maxSharedMemoryPerMultiprocessor,
-                     .compute_major = r->computeCapabilityMajor,
-                     .compute_minor = r->computeCapabilityMinor,
-                 });
+    CUresult (*attribute)(int *, CUdevice_attribute, CUdevice);
+    struct trace_device told = {.id = device};
+    const struct {
+        CUdevice_attribute attribute;
+        uint32_t *value;
+    } wanted[] = {
+        {CU_DEVICE_ATTRIBUTE_WARP_SIZE, &told.threads_per_warp},
+        {CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, &told.warps_per_sm},
+        {CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR, &told.blocks_per_sm},
+        {CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR, &told.registers_per_sm},
+        {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR,
+         &told.shared_per_sm_bytes},
+        {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, &told.compute_major},
+    };
+    void *at = cupti_driver_symbol("cuDeviceGetAttribute");
+    memcpy(&attribute, &at, sizeof attribute);
+    for (size_t i = 0; at && i < sizeof wanted / sizeof wanted[0]; i++) {
+        int value = 0;
+        if (attribute(&value, wanted[i].attribute, (CUdevice)device) == CUDA_SUCCESS) {
+            *wanted[i].value = (uint32_t)value;
+        }
+    }
+    if (told.threads_per_warp) { /* it was counted in threads */
+        told.warps_per_sm /= told.threads_per_warp;
+        sink->device(sink->arg, &told);
+    }
 }
 
 static void give_kernel(struct decode *d, const struct tracer_sink *sink,
@@ -31,6 +49,10 @@ static void give_kernel(struct decode *d, const struct tracer_sink *sink,
     if (k->end == 0 || k->start == 0) {
         d->incomplete++;
         return;
+    }
+    if (k->deviceId < DECODE_DEVICES && !d->device_told[k->deviceId]) {
+        d->device_told[k->deviceId] = true;
+        give_device(sink, k->deviceId);
     }
     const struct decode_external *e = &d->external[k->correlationId % DECODE_EXTERNALS];
     bool known = e->kind && e->correlation == k->correlationId;
@@ -141,12 +163,11 @@ static void give(struct decode *d, const struct tracer_sink *sink,
         give_graph(d, sink, r);
         break;
     default:
-        break; /* seen ahead, or an API call that carried an id */
+        break; /* an id, seen ahead, or the API call that carried it */
     }
 }
 
-/* What kernels refer to may lie in a buffer behind theirs: devices, and the ids that were
- * pushed on the thread that launched. */
+/* An id lies in the buffer of the thread that launched, its kernel in another. */
 static void note_external(struct decode *d, const CUpti_ActivityExternalCorrelation *e)
 {
     d->external[e->correlationId % DECODE_EXTERNALS] =
@@ -155,16 +176,12 @@ static void note_external(struct decode *d, const CUpti_ActivityExternalCorrelat
                                  .id = e->externalId};
 }
 
-static void look_ahead(struct decode *d, const struct buffer *b,
-                       const struct tracer_sink *sink)
+static void look_ahead(struct decode *d, const struct buffer *b)
 {
     CUpti_Activity *record = NULL;
     while (cupti.ActivityGetNextRecord(b->bytes, b->valid, &record) == CUPTI_SUCCESS) {
         if (record->kind == CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION) {
             note_external(d, (const void *)record);
-        } else if (record->kind == CUPTI_ACTIVITY_KIND_DEVICE) {
-            give_device(sink, (const void *)record);
-            d->devices_told = true;
         }
     }
 }
@@ -183,9 +200,8 @@ static void walk(struct decode *d, const struct buffer *b, const struct tracer_s
 void decode_buffers(struct decode *d, const struct buffer *first,
                     const struct tracer_sink *sink)
 {
-    bool ahead = d->external_correlation || !d->devices_told;
-    for (const struct buffer *b = first; b && ahead; b = b->next) {
-        look_ahead(d, b, sink);
+    for (const struct buffer *b = first; b && d->external_correlation; b = b->next) {
+        look_ahead(d, b);
     }
     for (const struct buffer *b = first; b; b = b->next) {
         walk(d, b, sink);

@@ -8,12 +8,13 @@
 
 /** Correlation ids that are remembered, by their low bits. */
 #define DECODE_EXTERNALS 65536u
+#define DECODE_DEVICES   64u
 
 /** Zero-initialise. */
 struct decode {
     bool external_correlation;
     int64_t clock_offset_ns; /**< CLOCK_MONOTONIC minus the records' clock */
-    bool devices_told;
+    bool device_told[DECODE_DEVICES];
     uint64_t records, unknown;
     uint64_t ended;      /**< kernels whose records came */
     uint64_t incomplete; /**< those among them that had not ended */

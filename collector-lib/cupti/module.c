@@ -26,6 +26,8 @@ static const CUpti_CallbackId launch[] = {
     CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch_ptsz,
 };
 
+#define LAUNCHES (sizeof launch / sizeof launch[0])
+
 static void on_launch(CUpti_CallbackId id, const CUpti_CallbackData *data)
 {
     bool graph = id == CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch ||
@@ -69,7 +71,7 @@ static bool subscribe(char *why, size_t size)
 
 static void enable_launches(void)
 {
-    for (size_t i = 0; i < sizeof launch / sizeof launch[0]; i++) {
+    for (size_t i = 0; i < LAUNCHES; i++) {
         cupti.EnableCallback(1, module.subscriber, CUPTI_CB_DOMAIN_DRIVER_API, launch[i]);
     }
 }

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A job on the GPU behind the fake libcupti. Usage: gpu_job LOG_DIR PART; prints the
+ * session id first. Options come from the environment. */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <gpufl/gpufl.h>
+
+#include "tests/fake/cupti.h"
+
+#define THREADS        8
+#define EACH           2000
+#define FLOOD_LAUNCHES 500000
+
+static struct {
+    __typeof__(fake_init) *init;
+    __typeof__(fake_launch) *launch;
+    __typeof__(fake_launch_that_never_ends) *launch_endless;
+    __typeof__(fake_others) *others;
+    __typeof__(fake_context) *context;
+    int (*push)(int kind, uint64_t id);
+    int (*pop)(int kind, uint64_t *id);
+} gpu;
+
+static void find(const char *name, void *into)
+{
+    void *at = dlsym(RTLD_DEFAULT, name);
+    if (!at) {
+        fprintf(stderr, "gpu_job: no %s\n", name);
+        exit(4);
+    }
+    memcpy(into, &at, sizeof at);
+}
+
+static void open_gpu(void)
+{
+    if (!dlopen("libcupti.so.13", RTLD_NOW | RTLD_GLOBAL)) {
+        fprintf(stderr, "gpu_job: %s\n", dlerror());
+        exit(4);
+    }
+    find("fake_init", &gpu.init);
+    find("fake_launch", &gpu.launch);
+    find("fake_launch_that_never_ends", &gpu.launch_endless);
+    find("fake_others", &gpu.others);
+    find("fake_context", &gpu.context);
+    find("cuptiActivityPushExternalCorrelationId", &gpu.push);
+    find("cuptiActivityPopExternalCorrelationId", &gpu.pop);
+}
+
+static void begin(const char *logs)
+{
+    struct gpufl_init_options options = GPUFL_INIT_OPTIONS_DEFAULT;
+    char id[40];
+    options.log_path = logs;
+    if (gpufl_init(&options) != GPUFL_OK) {
+        exit(3);
+    }
+    gpufl_session_id(id);
+    puts(id);
+    fflush(stdout);
+}
+
+static void launch(const char *symbol, int times)
+{
+    for (int i = 0; i < times; i++) {
+        gpu.launch(symbol, 4);
+    }
+}
+
+/* 3 in a, 5 in b, 7 in b/c, 2 with a pushed id, 11 in none. */
+static void counted(void)
+{
+    uint64_t id;
+    GFL_SCOPE("a")
+    {
+        launch("_Z5firstPf", 3);
+    }
+    GFL_SCOPE("b")
+    {
+        launch("_Z6secondPf", 5);
+        GFL_SCOPE("c")
+        {
+            launch("_Z6secondPf", 7);
+        }
+    }
+    gpu.push(3, 99);
+    launch("_Z5firstPf", 2);
+    gpu.pop(3, &id);
+    launch("plain_c", 11);
+    gpu.others(4096);
+}
+
+static void *in_scopes(void *arg)
+{
+    (void)arg;
+    for (int i = 0; i < EACH; i++) {
+        GFL_SCOPE("step")
+        {
+            gpu.launch("_Z5firstPf", 4);
+        }
+    }
+    return NULL;
+}
+
+static void threads(void)
+{
+    pthread_t thread[THREADS];
+    for (int i = 0; i < THREADS; i++) {
+        pthread_create(&thread[i], NULL, in_scopes, NULL);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(thread[i], NULL);
+    }
+}
+
+/* A child that records, too. */
+static void forked(const char *logs)
+{
+    pid_t child = fork();
+    if (child == 0) {
+        begin(logs);
+        gpufl_shutdown();
+        exit(0);
+    }
+    int status = 1;
+    waitpid(child, &status, 0);
+    if (status != 0) {
+        exit(5);
+    }
+    launch("_Z5firstPf", 1);
+}
+
+static void sampled(const char *logs)
+{
+    struct timespec rest = {.tv_sec = 1, .tv_nsec = 300000000};
+    gpu.context(1, logs);
+    launch("_Z3hotPf", 4);
+    nanosleep(&rest, NULL); /* one fetch */
+    gpu.context(0, NULL);
+    launch("_Z3hotPf", 1);
+}
+
+/* Knows nothing of us: `injected [exit|_exit|kill|wait|children]`. */
+static int injected(const char *part, const char *how)
+{
+    (void)part;
+    if (strcmp(how, "children") == 0) {
+        for (int i = 0; i < 3; i++) {
+            if (fork() == 0) {
+                execl("/proc/self/exe", "gpu_job", "-", "injected", "exit", (char *)NULL);
+            }
+        }
+        while (wait(NULL) > 0) {
+        }
+        return 7;
+    }
+    gpu.init();
+    launch("_Z5firstPf", 20);
+    puts("launched");
+    fflush(stdout);
+    if (strcmp(how, "wait") == 0) {
+        pause();
+    }
+    if (strcmp(how, "_exit") == 0) {
+        _exit(7);
+    }
+    if (strcmp(how, "kill") == 0) {
+        raise(SIGKILL);
+    }
+    return 7;
+}
+
+int main(int argc, char **argv)
+{
+    const char *part = argc > 2 ? argv[2] : "";
+    open_gpu();
+    if (strncmp(part, "injected", 8) == 0) {
+        return injected(part, argc > 3 ? argv[3] : "");
+    }
+    begin(argv[1]);
+    if (strcmp(part, "counted") == 0) {
+        counted();
+    } else if (strcmp(part, "threads") == 0) {
+        threads();
+    } else if (strcmp(part, "flood") == 0) {
+        launch("_Z5firstPf", FLOOD_LAUNCHES);
+    } else if (strcmp(part, "endless") == 0) {
+        launch("_Z5firstPf", 2);
+        gpu.launch_endless("_Z5firstPf");
+    } else if (strcmp(part, "forked") == 0) {
+        forked(argv[1]);
+    } else if (strcmp(part, "sampled") == 0) {
+        sampled(argv[1]);
+    } else if (strcmp(part, "twice") == 0) {
+        counted();
+        gpufl_shutdown();
+        begin(argv[1]);
+        counted();
+    } else {
+        return 2;
+    }
+    gpufl_shutdown();
+    gpufl_shutdown();
+    return 7;
+}

@@ -1,0 +1,344 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The engines above Monitor, on the GPU behind a fake libcupti: what they record, and that no
+fault of theirs is the job's."""
+import collections
+import json
+import re
+import signal
+import sys
+import types
+
+import lib
+from lib import check, equal, until
+import test_collector as collector
+
+FAKE = lib.BUILD / "tests/fake"
+MODULE = lib.BUILD / "libgpufl-cupti.so"
+KINDS = {"driver": 4, "kernel": 10, "memcpy": 1, "memset": 2, "synchronization": 38, "memory": 49,
+         "graph": 52, "external": 39}
+KERNEL_SERIALISING = 3
+PRIVILEGES, MULTIPLE, UNKNOWN = 35, 39, 999
+
+
+def _run(place, part, engine="Trace", expected=7, **env):
+    """(session's directory or None, what was said on stderr, calls that switched something)"""
+    if lib.SANITIZER and "address" in lib.SANITIZER[0]:
+        env.setdefault("ASAN_OPTIONS", "detect_leaks=0")  # the fake keeps what it was given
+    calls = place.path / f"calls-{len(list(place.path.iterdir()))}"
+    done = place.run("tests/e2e/gpu_job", place.logs, part,
+                     env={"LD_LIBRARY_PATH": f"{FAKE}:{lib.BUILD}", "GPUFL_PROFILING_ENGINE": engine,
+                          "FAKE_CUPTI_CALLS": str(calls), **env})
+    equal(done.returncode, expected, f"{part}: {done.stderr}")
+    sessions = [place.logs / line for line in done.stdout.split()]
+    return sessions, done.stderr, calls.read_text().splitlines() if calls.exists() else []
+
+
+def _options(place, **fields):
+    path = place.path / "gpufl.json"
+    path.write_text(json.dumps(fields))
+    return {"GPUFL_CONFIG_FILE": str(path)}
+
+
+def _kernels(session):
+    """Rows of kernels as dicts, with their name."""
+    names = {}
+    for record in collector.records(session, "device"):
+        names.update(record.get("kernel_dict", {}))
+        if record["type"] == "kernel_event_batch":
+            for row in record["rows"]:
+                found = dict(zip(record["columns"], row))
+                found["start_ns"] = record["base_time_ns"] + found["dt_ns"]
+                yield {**found, "name": names[str(found["kernel_id"])]}
+
+
+def _capabilities(session):
+    record, = (r for r in collector.records(session, "device") if r["type"] == "capture_capabilities")
+    return record["selected_engine"], {c["feature"]: c for c in record["capabilities"]}
+
+
+def _whole(session):
+    """A session that opens and closes, in each channel."""
+    for channel in session.glob("*.log"):
+        records = collector.records(session, channel.stem)
+        equal((records[0]["type"], records[-1]["type"]), ("job_start", "shutdown"), channel.name)
+    return collector.records(session, "device")[0]
+
+
+def every_launch_is_recorded_once_and_in_its_scope(place):
+    (session,), said, calls = _run(place, "counted")
+    equal(said, "", "nothing to say")
+    start = _whole(session)
+    equal((start["session_kind"], start["profiling_engine"]), ("trace", "nvidia.trace"), "the session")
+    kernels = list(_kernels(session))
+    equal(len({k["corr_id"] for k in kernels}), 28, "each once")
+    equal(collections.Counter(k["name"] for k in kernels),
+          {"first(float*)": 5, "second(float*)": 12, "plain_c": 11}, "names")
+    scopes = {}
+    for record in collector.records(session, "scope"):
+        scopes.update({v: k for k, v in record.get("scope_name_dict", {}).items()})
+    instance = {}
+    for row in collector.rows(session, "scope", "scope_event_batch"):
+        if row["event_type"] == 0:
+            instance[row["scope_instance_id"]] = next(n for n, i in scopes.items() if int(i) == row["name_id"])
+    equal(collections.Counter(instance.get(k["scope_instance_id"]) for k in kernels),
+          {"a": 3, "b": 5, "c": 7, None: 13}, "by scope")
+    details = [r for r in collector.records(session, "device") if r["type"] == "kernel_detail"]
+    by_id = {d["corr_id"]: d for d in details}
+    equal(len(details), 5, "one a name, configuration and scope")
+    for k in kernels:
+        check(k["has_details"] == (k["corr_id"] in by_id), "has_details")
+        check(k["detail_corr_id"] in by_id, "each row has a detail")
+        check(k["start_ns"] >= start["ts_ns"], "after the session's start")
+    equal({by_id[k["detail_corr_id"]]["user_scope"] for k in kernels}, {"a", "b", "b|c", "global"}, "paths")
+    equal((details[0]["grid"], details[0]["occupancy"], details[0]["max_active_blocks"]), ("(4,1,1)", 1.0, 16),
+          "a detail")
+    equal(collections.Counter((k["external_kind"], k["external_id"]) for k in kernels), {(0, 0): 26, (3, 99): 2},
+          "ids that were pushed")
+    order = [c for c in calls if c.split()[0] in ("register", "timestamp", "enable", "subscribe")]
+    check(order.index("timestamp 0") < order.index("register 0") < order.index(f"enable {KINDS['kernel']}"),
+          f"{order}")
+    check(f"enable {KERNEL_SERIALISING}" not in calls, "kernels are never serialised")
+
+
+def what_else_happens_is_recorded_when_it_is_asked_for(place):
+    every = {"memcpy_event_batch": "device", "memset_event": "device", "synchronization_event_batch": "scope",
+             "memory_alloc_event_batch": "scope", "graph_launch_event": "scope"}
+    for env, missing in (
+            ({}, {"memory_alloc_event_batch", "graph_launch_event"}),
+            (_options(place, enable_memory_tracking=True, enable_cuda_graphs_tracking=True,
+                      enable_synchronization=False), {"synchronization_event_batch"})):
+        (session,), _, _ = _run(place, "counted", **env)
+        there = {t for t, c in every.items() if any(r["type"] == t for r in collector.records(session, c))}
+        equal(there, set(every) - missing, f"{env}")
+    copy, = collector.rows(session, "device", "memcpy_event_batch")
+    equal((copy["bytes"], copy["copy_kind"], copy["duration_ns"]), (4096, 1, 500), "a copy")
+
+
+def threads_launch_side_by_side(place):
+    (session,), _, _ = _run(place, "threads")
+    kernels = list(_kernels(session))
+    equal(len({k["corr_id"] for k in kernels}), 16000, "each once")
+    equal(len({k["scope_instance_id"] for k in kernels} - {0}), 16000, "each in a scope of its own")
+
+
+def a_flood_is_recorded_or_counted(place):
+    (session,), _, _ = _run(place, "flood", **_options(place, enable_external_correlation=False))
+    seen = len({k["corr_id"] for k in _kernels(session)})
+    kernels = _capabilities(session)[1]["kernel_events"]
+    lost = int(kernels["reason_code"].partition("records_lost:")[2] or 0)
+    equal(seen + lost, 500000, "rows and what is counted as lost")
+    equal(kernels["status"], "partial" if lost else "collected", "it is said")
+    print(f"   500,000 launches without pause: {lost} found no buffer; "
+          f"{(session / 'device.log').stat().st_size / max(seen, 1):.0f} bytes each")
+    _whole(session)
+
+
+def what_has_not_ended_is_counted(place):
+    (session,), _, _ = _run(place, "endless")
+    equal(len(list(_kernels(session))), 2, "rows")
+    kernels = _capabilities(session)[1]["kernel_events"]
+    equal((kernels["status"], kernels["reason_code"]), ("partial", "records_lost:1"), "the third")
+
+
+def a_record_that_cannot_be_read_costs_its_buffer_alone(place):
+    (session,), _, _ = _run(place, "counted", FAKE_CUPTI_BAD="9")
+    kernels = _capabilities(session)[1]["kernel_events"]
+    equal((kernels["status"], kernels["reason_code"]), ("partial", "records_lost:1"), "it is counted")
+    check(0 < len(list(_kernels(session))) < 28, "what came before is there")
+    _whole(session)
+
+
+def the_clock_is_ours_without_the_callback(place):
+    (session,), _, _ = _run(place, "counted", FAKE_CUPTI_FAIL=f"ActivityRegisterTimestampCallback={UNKNOWN}")
+    start = _whole(session)["ts_ns"]
+    for k in _kernels(session):
+        check(0 <= k["start_ns"] - start < 60e9 * lib.SLOW, f"{k['start_ns'] - start} ns after the start")
+
+
+def no_fault_of_cupti_is_the_jobs(place):
+    """Each call fails once: the job ends as it would have, the session is whole, one sentence says why."""
+    monitor = ("Subscribe", "ActivityRegisterCallbacks", f"ActivityEnable{KINDS['kernel']}", "GetVersion")
+    trace = ("ActivityFlushAll", "ActivityGetNumDroppedRecords", "EnableCallback", "GetTimestamp",
+             *(f"ActivityEnable{k}" for n, k in KINDS.items() if n != "kernel"))
+    for name in monitor + trace:
+        (session,), said, _ = _run(place, "counted", FAKE_CUPTI_FAIL=f"{name}={UNKNOWN}")
+        engine, _ = _capabilities(session)
+        _whole(session)
+        equal(engine, "nvidia.none" if name in monitor else "nvidia.trace", name)
+        equal(said.count("\n"), int(name in monitor), f"{name}: {said}")
+        equal(bool(re.search(r"^\[GPUFL\] profiling engine Trace does not run: .*; Monitor runs$", said, re.M)),
+              name in monitor, said)
+    for name, code, word in (("Subscribe", MULTIPLE, "another profiler"),
+                             (f"ActivityEnable{KINDS['kernel']}", PRIVILEGES, "NVreg_RestrictProfilingToAdminUsers")):
+        said = _run(place, "counted", FAKE_CUPTI_FAIL=f"{name}={code}")[1]
+        check(word in said, said)
+    said = _run(place, "counted", FAKE_CUPTI_VERSION="17")[1]
+    check("too old" in said and "CUDA 12" in said, said)
+
+
+def without_the_module_or_the_library_monitor_runs(place):
+    for paths, word in ((f"{FAKE}", "libgpufl-cupti.so"), (f"{lib.BUILD}", "libcupti.so")):
+        if word == "libcupti.so" and not MODULE.exists():
+            continue
+        done = place.run("examples/demo-job", place.logs, "0.1",
+                         env={"LD_LIBRARY_PATH": paths, "GPUFL_PROFILING_ENGINE": "Trace",
+                              "CUDA_HOME": "/nonexistent"})
+        equal(done.returncode, 0, done.stderr)
+        session = place.logs / done.stdout.strip()
+        equal(_capabilities(session)[0], "nvidia.none", "what runs")
+        check(done.stderr.count("\n") == 1 and "Monitor runs" in done.stderr, done.stderr)
+        _whole(session)
+
+
+def engines_that_are_not_built_run_a_lower_one(place):
+    for engine, runs in (("SassMetrics", "Trace"), ("RangeProfiler", "Trace"), ("Deep", "PcSampling")):
+        (session,), said, _ = _run(place, "counted", engine)
+        equal(said, f"[GPUFL] profiling engine {engine} does not run: it is not built in yet; {runs} runs\n", engine)
+        equal(_capabilities(session)[0], {"Trace": "nvidia.trace", "PcSampling": "nvidia.pc_sampling"}[runs], engine)
+        equal(len(list(_kernels(session))), 28, "kernels")
+
+
+# ---- samples ----
+
+def _samples(session):
+    functions, reasons, files = {}, {}, {}
+    for record in collector.records(session, "scope"):
+        functions.update(record.get("function_dict", {}))
+        reasons.update(record.get("metric_dict", {}))
+        files.update(record.get("source_file_dict", {}))
+        if record["type"] == "profile_sample_batch":
+            for row in record["rows"]:
+                s = dict(zip(record["columns"], row))
+                yield (functions[str(s["function_id"])], reasons[str(s["metric_id"])],
+                       files.get(str(s["source_file_id"])), s["source_line"], s["metric_value"])
+
+
+def samples_carry_function_reason_and_line(place):
+    (place.logs / "hot.cu").write_text("// line 1\n__global__ void hot(float *);\n")
+    (session,), said, calls = _run(place, "sampled", "PcSampling")
+    equal(said, "", "nothing to say")
+    samples = list(_samples(session))
+    equal({s[:3] for s in samples},
+          {(f"hot(float*)@{place.logs}/hot.cu", r, f"{place.logs}/hot.cu") for r in ("long_scoreboard", "selected")},
+          "whose")
+    lines = collections.Counter()
+    for s in samples:
+        lines[s[3]] += s[4]
+    equal(set(lines), {40, 41, 42}, "lines")
+    check(lines[40] * 3 == lines[42] and lines[41] * 3 == lines[42] * 2, f"{lines}")
+    fetches = sum(lines.values()) / 120
+    check(fetches == int(fetches) and fetches >= 4, f"{fetches}: two fetches, one at the end, one in the buffer")
+    text, = (r for r in collector.records(session, "sass") if r["type"] == "source_file_content")
+    equal(text["lines"], ["// line 1", "__global__ void hot(float *);"], "the source's text")
+    equal(len(list(_kernels(session))), 5, "kernels beside them")
+    check(calls.index(f"enable {KINDS['kernel']}") < calls.index("sample 1"), "the only order that CUPTI takes")
+    check("mode 1" in calls, f"continuous, not serialised: {calls}")
+    equal(calls.count("sample 1"), calls.count("sample 0"), "on and off")
+    equal(_capabilities(session)[1]["pc_sampling"]["status"], "collected", "it is said")
+    _whole(session)
+
+
+def sources_stay_where_they_are_when_not_asked_for(place):
+    (place.logs / "hot.cu").write_text("secret\n")
+    (session,), _, _ = _run(place, "sampled", "PcSampling", **_options(place, enable_source_collection=False))
+    check(not (session / "sass.log").exists(), "no channel of sources")
+    equal({s[2:4] for s in _samples(session)}, {(None, 0)}, "no file, no line")
+
+
+def where_samples_cannot_be_taken_the_trace_goes_on(place):
+    for name, code, word in (("PCSamplingEnable", PRIVILEGES, "NVreg_RestrictProfilingToAdminUsers"),
+                             ("PCSamplingSetConfigurationAttribute", UNKNOWN, "settings"),
+                             ("PCSamplingGetStallReasons", UNKNOWN, "settings"),
+                             ("PCSamplingGetData", UNKNOWN, "no samples")):
+        (session,), said, _ = _run(place, "sampled", "PcSampling", FAKE_CUPTI_FAIL=f"{name}={code}")
+        check(said.count("\n") == 1 and word in said, f"{name}: {said}")
+        equal(len(list(_kernels(session))), 5, f"{name}: kernels")
+        check(word in _capabilities(session)[1]["pc_sampling"]["message"], name)
+        _whole(session)
+
+
+# ---- the job's own ways ----
+
+def a_session_after_a_session_is_traced_too(place):
+    sessions, said, calls = _run(place, "twice")
+    equal(said, "", "nothing to say")
+    for session in sessions:
+        equal(len(list(_kernels(session))), 28, "kernels")
+    equal((calls.count("register 0"), calls.count("subscribe 0"), calls.count("unsubscribe 0")), (1, 2, 2), "calls")
+
+
+def a_forked_child_records_without_cuda(place):
+    if lib.SANITIZER and "thread" in lib.SANITIZER[0]:
+        return  # the sanitizer refuses threads after a fork
+    sessions, said, _ = _run(place, "forked")
+    check("does not outlive a fork" in said and said.count("\n") == 1, said)
+    engines = sorted(_capabilities(s)[0] for s in sessions)
+    equal(engines, ["nvidia.none", "nvidia.trace"], "child and parent")
+    for session in sessions:
+        _whole(session)
+
+
+# ---- gpufl trace ----
+
+def _trace(place, *args, timeout=60, **env):
+    return place.run("gpufl", "trace", *args, timeout=timeout,
+                     env={"LD_LIBRARY_PATH": f"{FAKE}:{lib.BUILD}", "ASAN_OPTIONS": "detect_leaks=0", **env})
+
+
+def a_program_that_knows_nothing_is_recorded(place):
+    """Its output and exit code are its own; each process that uses CUDA is a session."""
+    job = lib.BUILD / "tests/e2e/gpu_job"
+    for how, code, sessions in (("exit", 7, 1), ("_exit", 7, 1), ("kill", 128 + 9, 1), ("children", 7, 3)):
+        out = place.path / how
+        done = _trace(place, "-o", out, "--name", "unknown", "--", job, "-", "injected", how)
+        equal(done.returncode, code, f"{how}: {done.stderr}")
+        equal(done.stdout, "launched\n" * sessions, "what it prints")
+        equal(done.stderr, f"gpufl trace: {sessions} session{'s' * (sessions > 1)} in {out}\n", "what we say")
+        found = [d for d in out.iterdir() if not d.name.startswith(".")]
+        equal(len(found), sessions, "sessions")
+        if how in ("exit", "children"):
+            for session in found:
+                start = _whole(session)
+                equal((start["app"], start["profiling_engine"]), ("unknown", "nvidia.trace"), "its start")
+                equal(len(list(_kernels(session))), 20, "kernels")
+                check(list(collector.rows(session, "system", "host_metric_batch")), "figures of the host")
+
+
+def a_trace_is_uploaded_when_it_has_ended(place):
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    out = place.path / "out"
+    done = _trace(place, "-qo", out, "--engine=PcSampling", "--upload", f"--backend-url={backend.url}",
+                  lib.BUILD / "tests/e2e/gpu_job", "-", "injected", GPUFL_API_KEY=lib.KEY)
+    equal((done.returncode, done.stderr), (7, ""), "quiet")
+    session, = (d for d in out.iterdir() if not d.name.startswith("."))
+    check(backend.complete(session.name), "it is complete there")
+    lib.same(backend, session)
+
+
+def a_signal_reaches_the_program(place):
+    for number in (signal.SIGINT, signal.SIGTERM):
+        out = place.path / str(int(number))
+        process = place.start("gpufl", "trace", "-o", out, lib.BUILD / "tests/e2e/gpu_job", "-", "injected", "wait",
+                              env={"LD_LIBRARY_PATH": f"{FAKE}:{lib.BUILD}"})
+        until(lambda p=process: "launched" in p.log.read_text(), "it runs")
+        process.send_signal(number)
+        equal(process.wait(20 * lib.SLOW), 128 + number, "exit code")
+        check("1 session in" in process.log.read_text(), process.log.read_text())
+
+
+def what_cannot_be_traced_is_said(place):
+    for args, code, word in ((("true",), 0, "no process used CUDA"), (("/no/such/program",), 127, "No such file"),
+                             (("/etc/passwd",), 126, "Permission denied"), ((), 2, "no command"),
+                             (("--engine=Deep", "true"), 2, "Trace or PcSampling"),
+                             (("--interval=1s", "true"), 2, "milliseconds"), (("--what", "true"), 2, "--help")):
+        done = _trace(place, "-o", place.path / "out", *args)
+        equal(done.returncode, code, f"{args}: {done.stderr}")
+        check(word in done.stderr, f"{args}: {done.stderr}")
+
+
+if __name__ == "__main__":
+    here = sys.modules[__name__]
+    if not MODULE.exists():
+        print("   the module is built where CUDA's headers are: only what happens without it is tested")
+        here = types.SimpleNamespace(without=without_the_module_or_the_library_monitor_runs)
+    sys.exit(lib.main(here))

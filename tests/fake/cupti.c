@@ -1,0 +1,622 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A libcupti.so.13 for tests, and the GPU behind it: fake_launch() and its like do what a
+ * CUDA call would, with CUPTI's callbacks and records. Buffers come back from a thread of
+ * its own, as CUPTI's do.
+ *
+ * FAKE_CUPTI_FAIL=name=n   that call (without "cupti") answers n
+ * FAKE_CUPTI_VERSION=n     cuptiGetVersion says n
+ * FAKE_CUPTI_BAD=n         the nth record has a kind that cannot be read
+ * FAKE_CUPTI_CALLS=path    the calls that switch something, a line each */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <cupti.h>
+#include <cupti_pcsampling.h>
+
+#include "tests/fake/cupti.h"
+
+#define EXPORT    __attribute__((visibility("default")))
+#define KINDS_MAX 128
+#define IDS_MAX   1024
+#define STACK_MAX 8
+#define REASONS   2
+#define PCS       3
+
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    bool kind[KINDS_MAX];
+    bool driver_id[IDS_MAX];
+    bool resource_id[IDS_MAX];
+    CUpti_CallbackFunc callback;
+    void *callback_arg;
+    CUpti_BuffersCallbackRequestFunc request;
+    CUpti_BuffersCallbackCompleteFunc complete;
+    CUpti_TimestampCallbackFunc clock;
+    uint32_t correlation;
+    uint64_t records;
+    uint8_t *buffer; /* the one that is filled */
+    size_t size, used;
+    size_t dropped;
+    struct full {
+        uint8_t *bytes;
+        size_t size, used;
+        struct full *next;
+    } * first, **last;
+    unsigned out; /* completed by us, not yet handed over */
+    bool thread_runs;
+    CUcontext sampled;
+    CUpti_PCSamplingData *config;
+    uint64_t fetches;
+} fake = {.lock = PTHREAD_MUTEX_INITIALIZER,
+          .changed = PTHREAD_COND_INITIALIZER,
+          .last = &fake.first};
+
+static __thread struct {
+    CUpti_ExternalCorrelationKind kind;
+    uint64_t id;
+} pushed[STACK_MAX];
+static __thread int pushed_count;
+
+/* ---- what was asked of it ---- */
+
+static CUptiResult answer(const char *name)
+{
+    const char *fail = getenv("FAKE_CUPTI_FAIL");
+    size_t len = strlen(name);
+    if (fail && strncmp(fail, name, len) == 0 && fail[len] == '=') {
+        return (CUptiResult)atoi(fail + len + 1);
+    }
+    return CUPTI_SUCCESS;
+}
+
+static void note(const char *what, long value)
+{
+    const char *path = getenv("FAKE_CUPTI_CALLS");
+    FILE *file = path ? fopen(path, "a") : NULL;
+    if (file) {
+        fprintf(file, "%s %ld\n", what, value);
+        fclose(file);
+    }
+}
+
+static uint64_t now(void)
+{
+    struct timespec t;
+    if (fake.clock) {
+        return fake.clock();
+    }
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* ---- records ---- */
+
+static size_t size_of(CUpti_ActivityKind kind)
+{
+    switch (kind) {
+    case CUPTI_ACTIVITY_KIND_DRIVER:
+        return sizeof(CUpti_ActivityAPI);
+    case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
+        return sizeof(CUpti_ActivityKernel10);
+    case CUPTI_ACTIVITY_KIND_MEMCPY:
+        return sizeof(CUpti_ActivityMemcpy6);
+    case CUPTI_ACTIVITY_KIND_MEMSET:
+        return sizeof(CUpti_ActivityMemset4);
+    case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION:
+        return sizeof(CUpti_ActivitySynchronization2);
+    case CUPTI_ACTIVITY_KIND_MEMORY2:
+        return sizeof(CUpti_ActivityMemory4);
+    case CUPTI_ACTIVITY_KIND_GRAPH_TRACE:
+        return sizeof(CUpti_ActivityGraphTrace2);
+    case CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION:
+        return sizeof(CUpti_ActivityExternalCorrelation);
+    default:
+        return 0;
+    }
+}
+
+static void *hand_over(void *arg)
+{
+    (void)arg;
+    pthread_mutex_lock(&fake.lock);
+    for (;;) {
+        while (!fake.first) {
+            pthread_cond_wait(&fake.changed, &fake.lock);
+        }
+        struct full *full = fake.first;
+        fake.first = full->next;
+        if (!fake.first) {
+            fake.last = &fake.first;
+        }
+        pthread_mutex_unlock(&fake.lock);
+        fake.complete(NULL, 0, full->bytes, full->size, full->used);
+        free(full);
+        pthread_mutex_lock(&fake.lock);
+        fake.out--;
+        pthread_cond_broadcast(&fake.changed);
+    }
+    return NULL;
+}
+
+/* With the lock held. */
+static void end_buffer(void)
+{
+    struct full *full = malloc(sizeof *full);
+    *full = (struct full){.bytes = fake.buffer, .size = fake.size, .used = fake.used};
+    *fake.last = full;
+    fake.last = &full->next;
+    fake.out++;
+    fake.buffer = NULL;
+    pthread_cond_broadcast(&fake.changed);
+}
+
+static void append(const void *record)
+{
+    CUpti_Activity head;
+    memcpy(&head, record, sizeof head);
+    size_t size = size_of(head.kind);
+    const char *bad = getenv("FAKE_CUPTI_BAD");
+    pthread_mutex_lock(&fake.lock);
+    bool wanted = fake.kind[head.kind];
+    if (wanted && fake.buffer && fake.used + size > fake.size) {
+        end_buffer();
+    }
+    if (wanted && !fake.buffer) {
+        size_t most;
+        fake.request(&fake.buffer, &fake.size, &most);
+        fake.used = 0;
+    }
+    if (wanted && !fake.buffer) {
+        fake.dropped++;
+    } else if (wanted) {
+        memcpy(fake.buffer + fake.used, record, size);
+        if (bad && ++fake.records == (uint64_t)atol(bad)) {
+            head.kind = CUPTI_ACTIVITY_KIND_FORCE_INT;
+            memcpy(fake.buffer + fake.used, &head, sizeof head);
+        }
+        fake.used += size;
+    }
+    pthread_mutex_unlock(&fake.lock);
+}
+
+/* ---- the activity API ---- */
+
+EXPORT CUptiResult cuptiGetVersion(uint32_t *version)
+{
+    const char *text = getenv("FAKE_CUPTI_VERSION");
+    *version = text ? (uint32_t)atoi(text) : CUPTI_API_VERSION;
+    return answer("GetVersion");
+}
+
+EXPORT CUptiResult cuptiGetResultString(CUptiResult result, const char **text)
+{
+    static __thread char name[32];
+    snprintf(name, sizeof name, "FAKE_ERROR_%d", (int)result);
+    *text = name;
+    return CUPTI_SUCCESS;
+}
+
+EXPORT CUptiResult cuptiGetTimestamp(uint64_t *timestamp)
+{
+    *timestamp = now();
+    return answer("GetTimestamp");
+}
+
+EXPORT CUptiResult
+cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallbackFunc clock)
+{
+    note("timestamp", 0);
+    CUptiResult result = answer("ActivityRegisterTimestampCallback");
+    fake.clock = result == CUPTI_SUCCESS ? clock : NULL;
+    return result;
+}
+
+EXPORT CUptiResult cuptiActivityRegisterCallbacks(
+    CUpti_BuffersCallbackRequestFunc request, CUpti_BuffersCallbackCompleteFunc complete)
+{
+    note("register", 0);
+    CUptiResult result = answer("ActivityRegisterCallbacks");
+    if (result == CUPTI_SUCCESS) {
+        pthread_t thread;
+        fake.request = request;
+        fake.complete = complete;
+        fake.thread_runs =
+            fake.thread_runs || pthread_create(&thread, NULL, hand_over, NULL) == 0;
+    }
+    return result;
+}
+
+EXPORT CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind)
+{
+    char name[40];
+    snprintf(name, sizeof name, "ActivityEnable%d", (int)kind);
+    note("enable", kind);
+    if (fake.sampled && kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) {
+        return CUPTI_ERROR_NOT_COMPATIBLE; /* as the real one */
+    }
+    CUptiResult result = answer(name);
+    pthread_mutex_lock(&fake.lock);
+    fake.kind[kind] = result == CUPTI_SUCCESS;
+    pthread_mutex_unlock(&fake.lock);
+    return result;
+}
+
+EXPORT CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute,
+                                     CUdevice device)
+{
+    (void)device;
+    *value = attribute == CU_DEVICE_ATTRIBUTE_WARP_SIZE                          ? 32
+             : attribute == CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR   ? 2048
+             : attribute == CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR    ? 32
+             : attribute == CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR ? 65536
+             : attribute == CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR
+                 ? 233472
+             : attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR ? 9
+                                                                         : 0;
+    return CUDA_SUCCESS;
+}
+
+EXPORT CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind)
+{
+    note("disable", kind);
+    pthread_mutex_lock(&fake.lock);
+    fake.kind[kind] = false;
+    pthread_mutex_unlock(&fake.lock);
+    return CUPTI_SUCCESS;
+}
+
+EXPORT CUptiResult cuptiActivityFlushAll(uint32_t flag)
+{
+    (void)flag;
+    CUptiResult result = answer("ActivityFlushAll");
+    pthread_mutex_lock(&fake.lock);
+    if (fake.buffer && fake.used && result == CUPTI_SUCCESS) {
+        end_buffer();
+    }
+    while (fake.out) {
+        pthread_cond_wait(&fake.changed, &fake.lock);
+    }
+    pthread_mutex_unlock(&fake.lock);
+    return result;
+}
+
+EXPORT CUptiResult cuptiActivityGetNumDroppedRecords(CUcontext context, uint32_t stream,
+                                                     size_t *dropped)
+{
+    (void)context;
+    (void)stream;
+    pthread_mutex_lock(&fake.lock);
+    *dropped = fake.dropped;
+    fake.dropped = 0;
+    pthread_mutex_unlock(&fake.lock);
+    return answer("ActivityGetNumDroppedRecords");
+}
+
+EXPORT CUptiResult cuptiActivityGetNextRecord(uint8_t *buffer, size_t valid,
+                                              CUpti_Activity **record)
+{
+    uint8_t *at = buffer;
+    if (*record) {
+        size_t size = size_of((*record)->kind);
+        if (!size) {
+            return CUPTI_ERROR_INVALID_KIND;
+        }
+        at = (uint8_t *)*record + size;
+    }
+    if (at >= buffer + valid) {
+        return CUPTI_ERROR_MAX_LIMIT_REACHED;
+    }
+    *record = (CUpti_Activity *)(void *)at;
+    return size_of((*record)->kind) ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_KIND;
+}
+
+/* ---- callbacks ---- */
+
+EXPORT CUptiResult cuptiSubscribe(CUpti_SubscriberHandle *subscriber,
+                                  CUpti_CallbackFunc callback, void *arg)
+{
+    note("subscribe", 0);
+    CUptiResult result = fake.callback ? CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED
+                                       : answer("Subscribe");
+    if (result == CUPTI_SUCCESS) {
+        fake.callback = callback;
+        fake.callback_arg = arg;
+        *subscriber = (CUpti_SubscriberHandle)&fake;
+    }
+    return result;
+}
+
+EXPORT CUptiResult cuptiUnsubscribe(CUpti_SubscriberHandle subscriber)
+{
+    (void)subscriber;
+    note("unsubscribe", 0);
+    fake.callback = NULL;
+    memset(fake.driver_id, 0, sizeof fake.driver_id);
+    memset(fake.resource_id, 0, sizeof fake.resource_id);
+    return CUPTI_SUCCESS;
+}
+
+EXPORT CUptiResult cuptiEnableCallback(uint32_t enable, CUpti_SubscriberHandle subscriber,
+                                       CUpti_CallbackDomain domain, CUpti_CallbackId id)
+{
+    (void)subscriber;
+    bool *ids = domain == CUPTI_CB_DOMAIN_RESOURCE ? fake.resource_id : fake.driver_id;
+    ids[id % IDS_MAX] = enable != 0;
+    return answer("EnableCallback");
+}
+
+EXPORT CUptiResult
+cuptiActivityPushExternalCorrelationId(CUpti_ExternalCorrelationKind kind, uint64_t id)
+{
+    if (pushed_count == STACK_MAX) {
+        return CUPTI_ERROR_OUT_OF_MEMORY;
+    }
+    pushed[pushed_count].kind = kind;
+    pushed[pushed_count++].id = id;
+    return CUPTI_SUCCESS;
+}
+
+EXPORT CUptiResult
+cuptiActivityPopExternalCorrelationId(CUpti_ExternalCorrelationKind kind, uint64_t *id)
+{
+    if (pushed_count == 0 || pushed[pushed_count - 1].kind != kind) {
+        return CUPTI_ERROR_QUEUE_EMPTY;
+    }
+    *id = pushed[--pushed_count].id;
+    return CUPTI_SUCCESS;
+}
+
+/* ---- PC sampling ---- */
+
+EXPORT CUptiResult cuptiGetDeviceId(CUcontext context, uint32_t *device)
+{
+    (void)context;
+    *device = 0;
+    return CUPTI_SUCCESS;
+}
+
+EXPORT CUptiResult cuptiPCSamplingEnable(CUpti_PCSamplingEnableParams *params)
+{
+    note("sample", 1);
+    CUptiResult result = answer("PCSamplingEnable");
+    fake.sampled = result == CUPTI_SUCCESS ? params->ctx : NULL;
+    return result;
+}
+
+EXPORT CUptiResult
+cuptiPCSamplingGetNumStallReasons(CUpti_PCSamplingGetNumStallReasonsParams *params)
+{
+    *params->numStallReasons = REASONS;
+    return answer("PCSamplingGetNumStallReasons");
+}
+
+EXPORT CUptiResult
+cuptiPCSamplingGetStallReasons(CUpti_PCSamplingGetStallReasonsParams *params)
+{
+    static const char *const name[REASONS] = {
+        "smsp__pcsamp_warps_issue_stalled_long_scoreboard",
+        "smsp__pcsamp_warps_issue_stalled_selected"};
+    for (uint32_t i = 0; i < REASONS; i++) {
+        params->stallReasonIndex[i] = 14 + 14 * i;
+        snprintf(params->stallReasons[i], CUPTI_STALL_REASON_STRING_SIZE, "%s", name[i]);
+    }
+    return answer("PCSamplingGetStallReasons");
+}
+
+EXPORT CUptiResult
+cuptiPCSamplingSetConfigurationAttribute(CUpti_PCSamplingConfigurationInfoParams *params)
+{
+    for (size_t i = 0; i < params->numAttributes; i++) {
+        const CUpti_PCSamplingConfigurationInfo *info =
+            &params->pPCSamplingConfigurationInfo[i];
+        if (info->attributeType ==
+            CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_COLLECTION_MODE) {
+            note("mode", info->attributeData.collectionModeData.collectionMode);
+        } else if (info->attributeType ==
+                   CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_DATA_BUFFER) {
+            fake.config = info->attributeData.samplingDataBufferData.samplingDataBuffer;
+        }
+    }
+    return answer("PCSamplingSetConfigurationAttribute");
+}
+
+/* Each fetch: three instructions of one function, 10, 20 and 30 samples of each reason.
+ */
+static void fill(CUpti_PCSamplingData *data)
+{
+    for (uint32_t i = 0; i < PCS; i++) {
+        data->pPcData[i].cubinCrc = 1;
+        data->pPcData[i].pcOffset = 16 * i;
+        data->pPcData[i].functionName = "_Z3hotPf";
+        data->pPcData[i].stallReasonCount = REASONS;
+        for (uint32_t r = 0; r < REASONS; r++) {
+            data->pPcData[i].stallReason[r].pcSamplingStallReasonIndex = 14 + 14 * r;
+            data->pPcData[i].stallReason[r].samples = 10 * (i + 1);
+        }
+    }
+    data->totalNumPcs = PCS;
+    data->totalSamples = 120;
+    data->droppedSamples = 0;
+}
+
+EXPORT CUptiResult cuptiPCSamplingGetData(CUpti_PCSamplingGetDataParams *params)
+{
+    CUpti_PCSamplingData *data = params->pcSamplingData;
+    CUptiResult result = answer("PCSamplingGetData");
+    if (result == CUPTI_SUCCESS) {
+        fill(data);
+        data->remainingNumPcs = fake.fetches++ == 0 ? 1 : 0; /* the first is not all */
+    }
+    return result;
+}
+
+EXPORT CUptiResult cuptiPCSamplingDisable(CUpti_PCSamplingDisableParams *params)
+{
+    (void)params;
+    note("sample", 0);
+    fake.sampled = NULL;
+    if (fake.config) {
+        fill(fake.config);
+    }
+    return answer("PCSamplingDisable");
+}
+
+EXPORT CUptiResult cuptiGetCubinCrc(CUpti_GetCubinCrcParams *params)
+{
+    params->cubinCrc = 1;
+    return CUPTI_SUCCESS;
+}
+
+EXPORT CUptiResult
+cuptiGetSassToSourceCorrelation(CUpti_GetSassToSourceCorrelationParams *params)
+{
+    params->lineNumber = 40 + (uint32_t)params->pcOffset / 16;
+    params->fileName = strdup("hot.cu");
+    params->dirName = strdup((const char *)params->cubin); /* the module's bytes */
+    return CUPTI_SUCCESS;
+}
+
+/* ---- the GPU ---- */
+
+static uint32_t call_driver(CUpti_CallbackId id, CUpti_ApiCallbackSite site,
+                            uint32_t correlation, CUresult *result)
+{
+    CUpti_CallbackData data = {.callbackSite = site,
+                               .functionName = "cuLaunchKernel",
+                               .correlationId = correlation,
+                               .functionReturnValue =
+                                   site == CUPTI_API_EXIT ? result : NULL};
+    CUpti_CallbackFunc callback = fake.callback;
+    if (callback && fake.driver_id[id]) {
+        callback(fake.callback_arg, CUPTI_CB_DOMAIN_DRIVER_API, id, &data);
+    }
+    return correlation;
+}
+
+static uint32_t next_correlation(void)
+{
+    return __atomic_add_fetch(&fake.correlation, 1, __ATOMIC_RELAXED);
+}
+
+/* As cuInit does. */
+EXPORT void fake_init(void)
+{
+    const char *path = getenv("CUDA_INJECTION64_PATH");
+    void *injected = path ? dlopen(path, RTLD_NOW) : NULL;
+    void *at = injected ? dlsym(injected, "InitializeInjection") : NULL;
+    int (*initialize)(void);
+    if (at) {
+        memcpy(&initialize, &at, sizeof initialize);
+        initialize();
+    }
+}
+
+EXPORT void fake_launch(const char *symbol, int grid)
+{
+    CUresult result = CUDA_SUCCESS;
+    uint32_t id = call_driver(CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, CUPTI_API_ENTER,
+                              next_correlation(), &result);
+    uint64_t begin = now();
+    bool api = fake.kind[CUPTI_ACTIVITY_KIND_DRIVER];
+    if (api) {
+        append(&(CUpti_ActivityAPI){.kind = CUPTI_ACTIVITY_KIND_DRIVER,
+                                    .correlationId = id});
+    }
+    for (int i = 0; api && i < pushed_count; i++) { /* as the real one: not without */
+        append(&(CUpti_ActivityExternalCorrelation){
+            .kind = CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION,
+            .externalKind = pushed[i].kind,
+            .externalId = pushed[i].id,
+            .correlationId = id});
+    }
+    append(&(CUpti_ActivityKernel10){.kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
+                                     .registersPerThread = 32,
+                                     .start = begin,
+                                     .end = begin + 1000,
+                                     .streamId = 7,
+                                     .gridX = grid,
+                                     .gridY = 1,
+                                     .gridZ = 1,
+                                     .blockX = 128,
+                                     .blockY = 1,
+                                     .blockZ = 1,
+                                     .correlationId = id,
+                                     .name = symbol});
+    call_driver(CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, CUPTI_API_EXIT, id, &result);
+}
+
+EXPORT void fake_launch_that_never_ends(const char *symbol)
+{
+    append(&(CUpti_ActivityKernel10){.kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
+                                     .start = now(),
+                                     .correlationId = next_correlation(),
+                                     .name = symbol});
+}
+
+EXPORT void fake_others(uint64_t bytes)
+{
+    uint64_t at = now();
+    append(&(CUpti_ActivityMemcpy6){.kind = CUPTI_ACTIVITY_KIND_MEMCPY,
+                                    .copyKind = CUPTI_ACTIVITY_MEMCPY_KIND_HTOD,
+                                    .bytes = bytes,
+                                    .start = at,
+                                    .end = at + 500,
+                                    .streamId = 7,
+                                    .correlationId = next_correlation()});
+    append(&(CUpti_ActivityMemset4){.kind = CUPTI_ACTIVITY_KIND_MEMSET,
+                                    .bytes = bytes,
+                                    .start = at,
+                                    .end = at + 500,
+                                    .streamId = 7,
+                                    .correlationId = next_correlation()});
+    append(&(CUpti_ActivitySynchronization2){
+        .kind = CUPTI_ACTIVITY_KIND_SYNCHRONIZATION,
+        .type = CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE,
+        .start = at,
+        .end = at + 100000000,
+        .correlationId = next_correlation(),
+        .streamId = 7});
+    append(&(CUpti_ActivityMemory4){.kind = CUPTI_ACTIVITY_KIND_MEMORY2,
+                                    .memoryOperationType =
+                                        CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_ALLOCATION,
+                                    .memoryKind = CUPTI_ACTIVITY_MEMORY_KIND_DEVICE,
+                                    .address = 4096,
+                                    .bytes = bytes,
+                                    .timestamp = at,
+                                    .correlationId = next_correlation()});
+    append(&(CUpti_ActivityGraphTrace2){.kind = CUPTI_ACTIVITY_KIND_GRAPH_TRACE,
+                                        .start = at,
+                                        .end = at + 3000,
+                                        .graphId = 5,
+                                        .streamId = 7,
+                                        .correlationId = next_correlation()});
+}
+
+static void tell_resource(CUpti_CallbackId id, CUcontext context, void *descriptor)
+{
+    CUpti_ResourceData data = {.context = context, .resourceDescriptor = descriptor};
+    CUpti_CallbackFunc callback = fake.callback;
+    if (callback && fake.resource_id[id]) {
+        callback(fake.callback_arg, CUPTI_CB_DOMAIN_RESOURCE, id, &data);
+    }
+}
+
+EXPORT void fake_context(int there, const char *folder)
+{
+    static char bytes[4096];
+    CUcontext context = (CUcontext)(void *)&fake;
+    if (!there) {
+        tell_resource(CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING, context, NULL);
+        return;
+    }
+    snprintf(bytes, sizeof bytes, "%s", folder);
+    CUpti_ModuleResourceData module = {.cubinSize = sizeof bytes, .pCubin = bytes};
+    tell_resource(CUPTI_CBID_RESOURCE_CONTEXT_CREATED, context, NULL);
+    tell_resource(CUPTI_CBID_RESOURCE_MODULE_LOADED, context, &module);
+}

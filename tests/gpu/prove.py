@@ -1,0 +1,302 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the engines cost and whether they tell the truth, on a real GPU. Prints each figure and check,
+writes all of it as JSON. Needs an NVIDIA GPU, nvcc, CUPTI; for the second part PyTorch.
+Usage: prove.py BUILD_DIR RESULTS.json [PART…]; the parts are truth, pipeline, steps,
+torch, many, sanitizer. The programs of the pipeline are in PROGRAMS, else in BUILD_DIR."""
+import collections
+import datetime
+import gzip
+import json
+import os
+import pathlib
+import platform
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+
+BUILD = pathlib.Path(sys.argv[1]).resolve()
+OUT = pathlib.Path(sys.argv[2])
+PARTS = sys.argv[3:] or ["truth", "pipeline", "steps", "torch", "many", "sanitizer"]
+HERE = pathlib.Path(__file__).resolve().parent
+WORK = BUILD / "tests/gpu/work"
+ROUNDS = int(os.environ.get("ROUNDS", "10"))
+MANY = int(os.environ.get("MANY", "10000000"))
+results = {"checks": []}
+
+
+def check(ok, what):
+    results["checks"].append({"what": what, "ok": bool(ok)})
+    print(("  ok    " if ok else "  FAIL  ") + what, flush=True)
+
+
+def near(a, b, share, what):
+    check(abs(a - b) <= share * max(abs(a), abs(b)), f"{what}: {a} and {b}, within {share:.0%}")
+
+
+def work(*args, engine="Monitor", expected=0, config=None, before=()):
+    env = {**os.environ, "GPUFL_PROFILING_ENGINE": engine}
+    if config:
+        env["GPUFL_CONFIG_FILE"] = str(config)
+    done = subprocess.run([*before, WORK, *map(str, args)], env=env, capture_output=True, text=True, check=False,
+                          timeout=300)
+    if done.returncode != expected:
+        check(False, f"work {args}: exit {done.returncode}, {done.stderr[-500:]}")
+    lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
+    return json.loads(lines[-1]) if lines else {}, done.stderr
+
+
+def lines(logs, channel):
+    for session in pathlib.Path(logs).iterdir():
+        numbered = sorted(session.glob(f"{channel}.*.log"), key=lambda p: int(p.name.split(".")[1]))
+        for path in [*numbered, session / f"{channel}.log"]:
+            with open(path) as file:
+                for line in file:
+                    yield json.loads(line)
+
+
+def rows(logs, channel, kind):
+    for r in lines(logs, channel):
+        if r["type"] == kind:
+            for row in r["rows"]:
+                yield dict(zip(r["columns"], row), base=r["base_time_ns"])
+
+
+def names(logs, channel, dictionary):
+    found = {}
+    for r in lines(logs, channel):
+        found.update(r.get(dictionary, {}))
+    return found
+
+
+class Logs:
+    def __enter__(self):
+        self.path = pathlib.Path(tempfile.mkdtemp(prefix="gpufl-gpu-"))
+        return self.path
+
+    def __exit__(self, *_):
+        shutil.rmtree(self.path)
+
+
+# ---- is it true ----
+
+def truth():
+    for engine in ("Trace", "PcSampling"):
+        with Logs() as logs:
+            did, said = work("counted", logs, engine=engine)
+            kernels = list(rows(logs, "device", "kernel_event_batch"))
+            scopes = names(logs, "scope", "scope_name_dict")
+            instance = {r["scope_instance_id"]: scopes[str(r["name_id"])]
+                        for r in rows(logs, "scope", "scope_event_batch") if r["event_type"] == 0}
+            by_scope = collections.Counter(instance.get(k["scope_instance_id"], "none") for k in kernels)
+            check(by_scope == {k: did[k] for k in ("a", "b", "c", "none")}, f"{engine}: kernels by scope {dict(by_scope)}")
+            check(len({k["corr_id"] for k in kernels}) == len(kernels), f"{engine}: each kernel once")
+            copies = sorted((c["copy_kind"], c["bytes"]) for c in rows(logs, "device", "memcpy_event_batch"))
+            check(copies == [(1, 1 << 10), (1, 1 << 20), (2, 1 << 11), (8, 1 << 12)], f"{engine}: copies {copies}")
+            sets = [r["bytes"] for r in lines(logs, "device") if r["type"] == "memset_event"]
+            check(sets == [4096], f"{engine}: sets {sets}")
+            kernel_names = names(logs, "device", "kernel_dict")
+            long_one, = (k for k in kernels if "wait_cycles" in kernel_names[str(k["kernel_id"])])
+            near(long_one["duration_ns"] / 1e6, did["wait_ms"], 0.02, f"{engine}: a kernel's ms against CUDA's events")
+            wait = max(r["duration_ns"] for r in rows(logs, "scope", "synchronization_event_batch"))
+            near(wait / 1e6, did["wait_ms"], 0.05, f"{engine}: the host's wait for it")
+            start = next(lines(logs, "device"))["ts_ns"]
+            check(all(k["base"] + k["dt_ns"] >= start for k in kernels), f"{engine}: no kernel before the session")
+            detail = {r["corr_id"]: r for r in lines(logs, "device") if r["type"] == "kernel_detail"}
+            nine = next(k for k in kernels if "variant<9>" in kernel_names[str(k["kernel_id"])])
+            d = detail[nine["detail_corr_id"]]
+            check((d["grid"], d["block"], nine["dyn_shared"]) == ("(2,3,4)", "(32,2,2)", 4096), f"{engine}: its grid")
+            check(d["max_active_blocks"] == did["max_blocks"],
+                  f"{engine}: blocks a multiprocessor {d['max_active_blocks']}, CUDA says {did['max_blocks']}")
+            pushed = [(k["external_kind"], k["external_id"]) for k in kernels if k["external_kind"]]
+            check(pushed == [(3, 77)] * 2, f"{engine}: kernels with an id that was pushed {pushed}")
+            check(not said, f"{engine}: nothing to say {said}")
+    with Logs() as logs:
+        did, _ = work("late", logs, engine="Trace")
+        n = len(list(rows(logs, "device", "kernel_event_batch")))
+        check(n == did["launches"], f"begun late: {n} of {did['launches']} launches after gpufl_init")
+    for how, code, launches in (("shutdown", 7, 1000), ("exit", 7, 1000), ("_exit", 7, 1000), ("kill", -9, 1000),
+                                ("reset", 7, 2000)):
+        for engine in ("Trace", "PcSampling"):
+            with Logs() as logs:
+                work("sudden", logs, how, engine=engine, expected=code)
+                n = len(list(rows(logs, "device", "kernel_event_batch")))
+                check(n == launches, f"{engine}, {how}: {n} of {launches} launches on disk, exit code {code}")
+    hot()
+
+
+def hot():
+    with Logs() as logs:
+        did, _ = work("hot", logs, 3, engine="PcSampling")
+        functions = names(logs, "scope", "function_dict")
+        by_function, by_line = collections.Counter(), collections.Counter()
+        for s in rows(logs, "scope", "profile_sample_batch"):
+            by_function[functions[str(s["function_id"])].split("(")[0]] += s["metric_value"]
+            by_line[s["source_line"]] += s["metric_value"]
+        source = (HERE / "work.cu").read_text().splitlines()
+        hottest = next(i for i, line in enumerate(source, 1) if "HOT" in line)
+        check(by_function.most_common(1)[0][0] == "hottest", f"hottest function {by_function.most_common(2)}")
+        check(by_line.most_common(1)[0][0] in (hottest, hottest - 1),
+              f"hottest line {by_line.most_common(2)}, the loop is {hottest - 1} and {hottest}")
+        texts = [r["lines"] for r in lines(logs, "sass") if r["type"] == "source_file_content"]
+        check(texts == [source], f"the source's text, {len(texts)} times; built from {did['file']}")
+        results["hot_samples"] = sum(by_function.values())
+
+
+def pipeline():
+    """A program that knows nothing of us, traced, shipped while it runs, stored, exported: the same bytes."""
+    programs = pathlib.Path(os.environ.get("PROGRAMS", BUILD)).resolve()
+    env = {**os.environ, "GPUFL_HTTP_TOKEN": "key",
+           "LD_LIBRARY_PATH": f"{programs}:{os.environ.get('LD_LIBRARY_PATH', '')}"}
+    with Logs() as place:
+        logs, said = place / "logs", open(place / "said", "wb")
+        logs.mkdir(mode=0o700)
+        backend = subprocess.Popen([programs / "gpufl-backend", "--listen", "127.0.0.1:0", "--db", place / "db",
+                                    "--api-key", "key"], stdout=said, stderr=said, env=env)
+        url = until(lambda: re.search(r"http://[0-9.:]+", (place / "said").read_text()))[0]
+        agent = subprocess.Popen([programs / "gpufl-agent", f"--folder={logs}", f"--host={url}"], stdout=said,
+                                 stderr=said, env=env)
+        done = subprocess.run([programs / "gpufl", "trace", "-q", "-o", logs, "--engine=PcSampling", "--", WORK, "bare",
+                               "none", "1024", "25"], env=env, capture_output=True, text=True, check=False)
+        check(done.returncode == 0 and not done.stderr, f"gpufl trace: exit {done.returncode} {done.stderr[-300:]}")
+        session, = (d for d in logs.iterdir() if not d.name.startswith("."))
+
+        def get(path):
+            request = urllib.request.Request(f"{url}/api/v1/sessions/{session.name}{path}",
+                                             headers={"Authorization": "Bearer key"})
+            with urllib.request.urlopen(request, timeout=10) as reply:
+                return reply.read()
+        complete = until(lambda: json.loads(get(""))["complete"])
+        same = {c: get(f"/export?channel={c}") == (session / f"{c}.log").read_bytes()
+                for c in ("device", "scope", "system", "sass")}
+        kernels = sum(len(r["rows"]) for r in lines(logs, "device") if r["type"] == "kernel_event_batch")
+        check(complete and all(same.values()), f"traced, shipped, stored: export equals the files {same}")
+        check(kernels == 9000, f"{kernels} of 9000 launches of a program that knows nothing of us")
+        for process in (agent, backend):
+            process.terminate()
+            process.wait()
+
+
+def until(condition):
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        try:
+            if value := condition():
+                return value
+        except urllib.error.HTTPError:
+            pass
+        time.sleep(0.02)
+    raise TimeoutError
+
+
+# ---- what does it cost ----
+
+def steps():
+    config = pathlib.Path(tempfile.mkdtemp()) / "gpufl.json"
+    config.write_text('{"system_sample_rate_ms":100,"continuous_system_sampling":true}')
+    variants = {"none": ("bare", "none"), "Monitor": ("steps", "Monitor"), "bare trace": ("bare", "trace"),
+                "Trace": ("steps", "Trace"), "bare samples": ("bare", "samples"), "bare both": ("bare", "both"),
+                "PcSampling": ("steps", "PcSampling")}
+    for size, n in (("short", 1024), ("long", 4 << 20)):
+        ms = {name: [] for name in variants}
+        for _ in range(ROUNDS):
+            for name, (what, kind) in variants.items():
+                with Logs() as logs:
+                    if what == "bare":
+                        ms[name].append(work("bare", kind, n, 100)[0]["median_ms"])
+                    else:
+                        ms[name].append(work("steps", logs, n, 100, engine=kind, config=config)[0]["median_ms"])
+        table = {name: {"median_ms": round(statistics.median(v), 2), "min_ms": min(v), "max_ms": max(v)}
+                 for name, v in ms.items()}
+        results[f"steps_{size}"] = table
+        for name, v in table.items():
+            print(f"   {size} {name:12} {v['median_ms']:.2f} ms ({v['min_ms']:.2f} to {v['max_ms']:.2f}), "
+                  f"{v['median_ms'] / table['none']['median_ms']:.2f} × none", flush=True)
+        for ours, floor, most in (("Trace", "bare trace", 1.15), ("PcSampling", "bare samples", 1.15),
+                                  ("PcSampling", "bare both", 1.15), ("Monitor", "none", 1.03)):
+            ratio = table[ours]["median_ms"] / table[floor]["median_ms"]
+            check(ratio <= most, f"{size}: {ours} {ratio:.3f} × {floor}, {most} allowed")
+
+
+def torch():
+    def run(engine, *args):
+        with Logs() as logs:
+            env = dict(os.environ)
+            if engine:
+                env |= {"CUDA_INJECTION64_PATH": str(BUILD / "libgpufl-inject.so"), "GPUFL_TRACE_LOG_PATH": str(logs),
+                        "GPUFL_TRACE_INTERVAL_MS": "100", "GPUFL_PROFILING_ENGINE": engine}
+            done = subprocess.run([sys.executable, HERE / "step.py", *args], env=env, capture_output=True, text=True,
+                                  check=False, timeout=300)
+            if done.returncode or "[GPUFL]" in done.stderr:
+                check(False, f"step.py under {engine}: {done.stderr[-800:]}")
+                return {}, []
+            kernels = []
+            if engine and engine != "Monitor":
+                kernels = [k["duration_ns"] for k in rows(logs, "device", "kernel_event_batch")]
+            return json.loads(done.stdout.splitlines()[-1]), kernels
+    ms = {e: [] for e in ("none", "Monitor", "Trace", "PcSampling")}
+    for _ in range(min(ROUNDS, 3)):
+        for engine in ms:
+            ms[engine].append(run("" if engine == "none" else engine, "90")[0].get("median_ms", 0))
+    table = {e: {"median_ms": round(statistics.median(v), 3), "min_ms": min(v), "max_ms": max(v)} for e, v in ms.items()}
+    results["torch"] = table
+    for engine, most in (("Monitor", 1.01), ("Trace", 1.05), ("PcSampling", 1.08)):
+        ratio = table[engine]["median_ms"] / table["none"]["median_ms"]
+        check(ratio <= most, f"PyTorch step: {engine} {ratio:.3f} × none ({table[engine]['median_ms']} ms), {most} allowed")
+    theirs, _ = run("", "20", "--profile")
+    _, ours = run("Trace", "20")
+    near(len(ours), theirs["kernels"], 0.01, "PyTorch: kernels, ours and its profiler's")
+    near(sum(ours) / 1e3, theirs["kernel_us"], 0.01, "PyTorch: their time in µs")
+
+
+def many():
+    with Logs() as logs:
+        did, said = work("many", logs, MANY, engine="Trace")
+        session, = logs.iterdir()
+        size = sum(f.stat().st_size for f in session.glob("device*.log"))
+        seen = 0
+        for r in lines(logs, "device"):
+            if r["type"] == "kernel_event_batch":
+                seen += len(r["rows"])
+            elif r["type"] == "capture_capabilities":
+                kernels = next(c for c in r["capabilities"] if c["feature"] == "kernel_events")
+        lost = int(kernels["reason_code"].partition(":")[2] or 0)
+        with open(next(iter(sorted(session.glob("device.*.log"))), session / "device.log"), "rb") as f:
+            part = f.read(8 << 20)
+        wire = len(gzip.compress(part, 6)) / len(part) * size / MANY
+        results["many"] = {**did, "rows": seen, "lost": lost, "bytes_on_disk": size / MANY, "bytes_on_wire": wire,
+                           "writer_ns": did["writer_cpu_ms"] * 1e6 / MANY}
+        check(seen + lost == MANY, f"{MANY} launches: {seen} rows, {lost} counted as lost; {said}")
+        check(size / MANY <= 80, f"{size / MANY:.1f} bytes a launch on disk, about {wire:.1f} in gzip, "
+                                 f"{did['writer_cpu_ms'] * 1e6 / MANY:.0f} ns of our thread")
+        check(did["rss_most_kib"] - did["rss_at_tenth_kib"] < 32 << 10,
+              f"memory {did['rss_at_tenth_kib']} KiB after a tenth, {did['rss_most_kib']} at most")
+
+
+def sanitizer():
+    with Logs() as logs:
+        for engine in ("Trace", "PcSampling"):
+            _, said = work("counted", logs, engine=engine, before=("compute-sanitizer", "--error-exitcode", "9"))
+            print("   " + said.strip())
+
+
+def machine():
+    smi = subprocess.run(["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"], capture_output=True,
+                         text=True, check=True).stdout.strip().splitlines()[0]
+    return {"gpu": smi.split(", ")[0], "driver": smi.split(", ")[1], "kernel": platform.release(),
+            "cores": os.cpu_count(), "date": datetime.date.today().isoformat()}
+
+
+results["machine"] = machine()
+for part in PARTS:
+    print(f"== {part}", flush=True)
+    globals()[part]()
+    OUT.write_text(json.dumps(results, indent=1) + "\n")
+bad = sum(not c["ok"] for c in results["checks"])
+print(f"{len(results['checks']) - bad} ok, {bad} failed")
+sys.exit(bad > 0)
