@@ -91,7 +91,7 @@ collector: ## build the collector alone: a C compiler is enough
 .DEFAULT_GOAL := all
 .PHONY: all agent collector deps demo check check-build check-run check-all lint lint-run layers \
         symbols fuzz fuzz-run bench format install uninstall clean help \
-        coverage check-e2e check-valgrind soak check-page screenshots check-gpu test-fresh deb image-rootfs check-packages FORCE
+        coverage check-e2e check-valgrind soak check-page screenshots check-gpu prove-gpu test-fresh deb image-rootfs check-packages FORCE
 
 # ---- rules -------------------------------------------------------------------------------------
 Q   := $(if $(strip $(V)),,@)
@@ -234,6 +234,10 @@ check-gpu: ## device figures against nvidia-smi, and their cost; needs an NVIDIA
 	@$(MAKE) $(JOBS) $(B)/tests/gpu/sampled $(B)/tests/gpu/load
 	@python3 tests/gpu/test_nvml.py $(B)
 	@python3 tests/gpu/cost.py $(B)
+prove-gpu: ## what the engines cost and whether they tell the truth, into tests/gpu/RESULTS.md (8 min; GPU, PyTorch)
+	@packaging/deps.sh collector
+	@$(MAKE) $(JOBS) collector $(B)/tests/gpu/work
+	@python3 tests/gpu/prove.py $(B) tests/gpu/results.json; rc=$$?; python3 tests/gpu/results.py; exit $$rc
 $(B)/tests/gpu/sampled: $(B)/tests/gpu/sampled.o $(B)/libgpufl.a
 	$(call say,LINK)
 	$(Q)$(link) -ldl

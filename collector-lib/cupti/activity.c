@@ -30,9 +30,10 @@ static struct {
 } activity;
 
 /* CONCURRENT_KERNEL and never KERNEL, which would serialise the job's kernels. An id that
- * was pushed comes with the record of an API call, so those of the driver are asked for;
- * to ask for those of launches alone (cuptiActivityEnableDriverApi) brought no ids on an
- * H200 with CUPTI 13.0.1. */
+ * was pushed comes with the record of an API call, so those of the runtime are asked for.
+ * On an H200 with CUPTI 13.0.1 the driver's calls carry other correlation ids than the
+ * kernels that the runtime launched, and to ask for launches alone
+ * (cuptiActivityEnableRuntimeApi) brought no ids at all. */
 static const struct {
     CUpti_ActivityKind kind;
     size_t wanted; /* offset of a bool in the configuration */
@@ -47,7 +48,7 @@ static const struct {
     {CUPTI_ACTIVITY_KIND_GRAPH_TRACE, offsetof(struct tracer_config, graphs)},
     {CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION,
      offsetof(struct tracer_config, external_correlation)},
-    {CUPTI_ACTIVITY_KIND_DRIVER, offsetof(struct tracer_config, external_correlation)},
+    {CUPTI_ACTIVITY_KIND_RUNTIME, offsetof(struct tracer_config, external_correlation)},
 };
 #define KINDS (sizeof kinds / sizeof kinds[0])
 

@@ -34,12 +34,22 @@ enum gpufl_backend_kind {
     GPUFL_BACKEND_NONE = 3    /**< no GPU library is opened */
 };
 
-/** How deep to look. Monitor is what is built; a higher one is recorded as requested, one
- *  sentence is said, and Monitor runs. */
+/** How deep to look; each stands on the one below. Trace and PcSampling need an NVIDIA
+ * GPU, libgpufl-cupti.so beside libgpufl.so and CUDA 12 or later's libcupti. What cannot
+ * run, or is not built yet (from SASS_METRICS on), is recorded as requested, one sentence
+ * on stderr says why, and the next lower one runs: the job goes on in every case. They
+ * may begin before or after CUDA does.
+ *
+ *  Trace holds a kernel's launch to its scope by CUPTI's correlation ids, times
+ * everything on the clock of the scopes, and keeps at most 64 MiB of records that wait;
+ * what found no room is counted in `capture_capabilities`. PcSampling notes where the
+ * warps of all kernels stand each 2^15 cycles: samples belong to instructions, not to
+ * single launches. One profiler at a time has CUPTI: under Nsight, compute-sanitizer or
+ * PyTorch's profiler, Monitor runs. */
 enum gpufl_profiling_engine {
-    GPUFL_ENGINE_MONITOR = 0, /**< device and host figures, scopes; no CUPTI */
-    GPUFL_ENGINE_TRACE = 1,
-    GPUFL_ENGINE_PC_SAMPLING = 2,
+    GPUFL_ENGINE_MONITOR = 0,     /**< device and host figures, scopes; no CUPTI */
+    GPUFL_ENGINE_TRACE = 1,       /**< kernels, copies, sets, waits of the host */
+    GPUFL_ENGINE_PC_SAMPLING = 2, /**< stall reasons by function, instruction and line */
     GPUFL_ENGINE_SASS_METRICS = 3,
     GPUFL_ENGINE_RANGE_PROFILER = 4,
     GPUFL_ENGINE_DEEP = 5,

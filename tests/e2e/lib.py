@@ -21,6 +21,7 @@ import urllib.request
 BUILD = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else "build/release").resolve()
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 SAMPLES = ROOT / "tests/samples/v13-windows"
+TRACED = ROOT / "tests/samples/live-traced"  # ours, of an H200: Trace, PcSampling, and a kernel that is hot
 KEY = "gpfl_marker_key"
 CHANNELS = ("device", "scope", "system", "sass")
 SANITIZER = [] if BUILD.name in ("release", "coverage") else [
@@ -176,10 +177,12 @@ def watches(pid):
     return sum(info.count("inotify wd:") for info in proc(pid, "fdinfo/*"))
 
 
-def flood(directory):
-    """More events than inotify's queue holds; whoever watches is stopped."""
+def flood(process, directory):
+    """While the process stands still, more events in a directory that it watches than inotify's queue holds."""
     most = int(pathlib.Path("/proc/sys/fs/inotify/max_queued_events").read_text())
     noise = directory / "noise.log"
+    process.send_signal(signal.SIGSTOP)
+    until(lambda: all("State:\tT" in text for text in proc(process.pid, "task/*/status")), "each thread stands still")
     for n in range(most // 2 + 1000):  # each is two events, of kinds that do not fold
         noise.touch()
         noise.rename(directory / f"noise.{n % 7 + 1}.log")

@@ -63,8 +63,7 @@ def a_queue_that_overflows_loses_nothing(place):
     writer = Live(place.logs)
     agent = lib.agent(place, backend.url, "--rescan-interval=1h", "--log-level=debug")
     until(lambda: backend.export(writer.id, "scope"), "it follows")
-    agent.send_signal(signal.SIGSTOP)
-    lib.flood(writer.dir)
+    lib.flood(agent, writer.dir)
     late = Live(place.logs)  # what the queue had no room for
     late.end()
     agent.send_signal(signal.SIGCONT)

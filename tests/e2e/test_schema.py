@@ -82,6 +82,16 @@ def _validate(session, lines):
             check(not wrong, f"{channel}, line {number}: {wrong}")
 
 
+def traced_sessions_of_a_real_gpu_validate(place):
+    if lib.SANITIZER:
+        return  # none of our code runs in this
+    lines = schemas.Lines()
+    for session in lib.TRACED.iterdir():
+        _validate(session, lines)
+    equal({"kernel_event_batch", "kernel_detail", "memcpy_event_batch", "memset_event", "profile_sample_batch",
+           "source_file_content", "synchronization_event_batch"} - set(lines.seen), set(), "what is in them")
+
+
 def our_own_sessions_validate(place):
     lines = schemas.Lines()
     nvidia = {"LD_LIBRARY_PATH": str(lib.BUILD / "tests/fake")}

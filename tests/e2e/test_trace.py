@@ -4,6 +4,7 @@ fault of theirs is the job's."""
 import collections
 import json
 import re
+import shutil
 import signal
 import sys
 import types
@@ -14,7 +15,7 @@ import test_collector as collector
 
 FAKE = lib.BUILD / "tests/fake"
 MODULE = lib.BUILD / "libgpufl-cupti.so"
-KINDS = {"driver": 4, "kernel": 10, "memcpy": 1, "memset": 2, "synchronization": 38, "memory": 49,
+KINDS = {"runtime": 5, "kernel": 10, "memcpy": 1, "memset": 2, "synchronization": 38, "memory": 49,
          "graph": 52, "external": 39}
 KERNEL_SERIALISING = 3
 PRIVILEGES, MULTIPLE, UNKNOWN = 35, 39, 999
@@ -278,6 +279,20 @@ def a_forked_child_records_without_cuda(place):
         _whole(session)
 
 
+def sessions_of_a_real_gpu_are_shipped(place):
+    """Recorded on an H200; stored line by line, and their kernels are what was launched."""
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    shutil.copytree(lib.TRACED, place.logs, dirs_exist_ok=True)
+    equal(lib.upload(place, backend.url).returncode, 0, "upload")
+    for session in place.logs.glob("[!.]*"):
+        check(backend.complete(session.name), session.name)
+        lib.same(backend, session)
+        names = collections.Counter(k["name"] for k in _kernels(session))
+        counted = {"void variant<7>(float*, int)": 10, "void variant<8>(float*, int)": 5,
+                   "void variant<9>(float*, int)": 9, "void variant<10>(float*, int)": 2, "wait_cycles(long long)": 1}
+        check(names == counted or set(names) == {"hottest(float*, int)", "void variant<3>(float*, int)"}, f"{names}")
+
+
 # ---- gpufl trace ----
 
 def _trace(place, *args, timeout=60, **env):
@@ -340,5 +355,6 @@ if __name__ == "__main__":
     here = sys.modules[__name__]
     if not MODULE.exists():
         print("   the module is built where CUDA's headers are: only what happens without it is tested")
-        here = types.SimpleNamespace(without=without_the_module_or_the_library_monitor_runs)
+        here = types.SimpleNamespace(without=without_the_module_or_the_library_monitor_runs,
+                                     recorded=sessions_of_a_real_gpu_are_shipped)
     sys.exit(lib.main(here))

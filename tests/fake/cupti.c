@@ -100,7 +100,7 @@ static uint64_t now(void)
 static size_t size_of(CUpti_ActivityKind kind)
 {
     switch (kind) {
-    case CUPTI_ACTIVITY_KIND_DRIVER:
+    case CUPTI_ACTIVITY_KIND_RUNTIME:
         return sizeof(CUpti_ActivityAPI);
     case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
         return sizeof(CUpti_ActivityKernel10);
@@ -523,9 +523,9 @@ EXPORT void fake_launch(const char *symbol, int grid)
     uint32_t id = call_driver(CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, CUPTI_API_ENTER,
                               next_correlation(), &result);
     uint64_t begin = now();
-    bool api = fake.kind[CUPTI_ACTIVITY_KIND_DRIVER];
+    bool api = fake.kind[CUPTI_ACTIVITY_KIND_RUNTIME];
     if (api) {
-        append(&(CUpti_ActivityAPI){.kind = CUPTI_ACTIVITY_KIND_DRIVER,
+        append(&(CUpti_ActivityAPI){.kind = CUPTI_ACTIVITY_KIND_RUNTIME,
                                     .correlationId = id});
     }
     for (int i = 0; api && i < pushed_count; i++) { /* as the real one: not without */

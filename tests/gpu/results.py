@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""RESULTS.md from results.json, beside it. Usage: results.py"""
+import json
+import pathlib
+
+HERE = pathlib.Path(__file__).resolve().parent
+r = json.loads((HERE / "results.json").read_text())
+m = r["machine"]
+out = [f"""# The engines on a real GPU
+
+{m['gpu']}, driver {m['driver']}, Linux {m['kernel']}, {m['cores']} cores, {m['date']}. Made by `make prove-gpu`
+(`prove.py`) and `results.py`; absolute times move by tens of percent from run to run, so the variants take turns, and what
+counts is the ratio within one run.
+"""]
+
+
+def table(title, values, unit, floors):
+    out.append(f"## {title}\n\n| | median {unit} | least | most | × none | × its floor |\n|---|---|---|---|---|---|")
+    none = values["none"]["median_ms"]
+    for name, v in values.items():
+        floor = floors.get(name)
+        ratio = f"{v['median_ms'] / values[floor]['median_ms']:.3f} × {floor}" if floor else ""
+        out.append(f"| {name} | {v['median_ms']:.2f} | {v['min_ms']:.2f} | {v['max_ms']:.2f} | "
+                   f"{v['median_ms'] / none:.3f} | {ratio} |")
+    out.append("")
+
+
+FLOORS = {"Monitor": "none", "Trace": "bare trace", "PcSampling": "bare both"}
+table("40 kernels, 100 times, 1 Ki elements (4,000 launches of about 1 µs)", r["steps_short"], "ms", FLOORS)
+table("The same with 4 Mi elements (about 12 µs each)", r["steps_long"], "ms", FLOORS)
+out.append("""`bare` is CUPTI alone in the same program, records counted and thrown away: kernel records, continuous samples that
+nobody fetches, or both. PcSampling stands on Trace, so its floor is both; beside samples alone it is """
+           f"{r['steps_short']['PcSampling']['median_ms'] / r['steps_short']['bare samples']['median_ms']:.2f} × "
+           f"(short) and {r['steps_long']['PcSampling']['median_ms'] / r['steps_long']['bare samples']['median_ms']:.2f} × "
+           "(long).\nOurs records host and device figures at 100 ms meanwhile, and takes ids that frameworks push.\n")
+table("A training step of PyTorch (6 layers of a transformer, 1,024 wide, 64 × 512 tokens, fp16)", r["torch"], "ms", {})
+many = r["many"]
+out.append(f"""## {many['launches']:,} launches in a row
+
+{many['rows']:,} rows, {many['lost']:,} counted as lost; {many['bytes_on_disk']:.1f} bytes a launch on disk, about
+{many['bytes_on_wire']:.1f} in gzip; {many['writer_ns']:.0f} ns of our thread a launch; resident memory
+{many['rss_at_tenth_kib'] / 1024:.0f} MiB after a tenth, {many['rss_most_kib'] / 1024:.0f} MiB at most.
+
+## Checks
+""")
+out += [f"- {'holds' if c['ok'] else '**fails**'}: {c['what']}" for c in r["checks"]]
+(HERE / "RESULTS.md").write_text("\n".join(out) + "\n")
