@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define OPEN_MIN 256u
+#define OPEN_MIN    256u
+#define TOP_KERNELS 20u
 
 struct summary_open {
     uint64_t instance; /* 0 = free */
@@ -85,42 +86,45 @@ static void release(struct summary *s, struct summary_open *slot)
     s->opens--;
 }
 
-/* ---- scopes by name ---- */
+/* ---- times by name ---- */
 
-/* Names have small ids: the array is indexed by them until the report sorts it. */
-static struct summary_scope *scope_of(struct summary *s, uint32_t name_id)
+static struct summary_time *time_of(struct summary_times *times, uint32_t name_id)
 {
-    if (name_id >= s->scopes) {
-        size_t count = s->scopes ? s->scopes * 2 : 16;
+    if (name_id >= times->count) {
+        size_t count = times->count ? times->count * 2 : 16;
         count = count > name_id ? count : (size_t)name_id + 1;
-        struct summary_scope *more = realloc(s->scope, count * sizeof *more);
+        struct summary_time *more = realloc(times->at, count * sizeof *more);
         if (!more) {
             return NULL;
         }
-        memset(more + s->scopes, 0, (count - s->scopes) * sizeof *more);
-        s->scope = more;
-        s->scopes = count;
+        memset(more + times->count, 0, (count - times->count) * sizeof *more);
+        times->at = more;
+        times->count = count;
     }
-    return &s->scope[name_id];
+    return &times->at[name_id];
+}
+
+/* Without memory a new name is not in the report. */
+static void add_time(struct summary_times *times, uint32_t name_id, int64_t ns)
+{
+    struct summary_time *t = time_of(times, name_id);
+    if (t) {
+        t->name_id = name_id;
+        t->min_ns = t->count && t->min_ns < ns ? t->min_ns : ns;
+        t->count++;
+        t->total_ns += ns;
+        t->max_ns = ns > t->max_ns ? ns : t->max_ns;
+    }
 }
 
 static void end(struct summary *s, const struct row *row)
 {
     struct summary_open *slot = s->open_cap ? find(s, row->instance) : NULL;
-    struct summary_scope *scope =
-        slot && slot->instance ? scope_of(s, row->name_id) : NULL;
     s->pairs++;
-    if (!slot || !slot->instance) {
-        return;
-    }
-    int64_t ns = row->mono_ns - slot->begin_ns;
-    release(s, slot);
-    if (scope) {
-        scope->name_id = row->name_id;
-        scope->min_ns = scope->count && scope->min_ns < ns ? scope->min_ns : ns;
-        scope->count++;
-        scope->total_ns += ns;
-        scope->max_ns = ns > scope->max_ns ? ns : scope->max_ns;
+    if (slot && slot->instance) {
+        int64_t ns = row->mono_ns - slot->begin_ns;
+        release(s, slot);
+        add_time(&s->scope, row->name_id, ns);
     }
 }
 
@@ -131,6 +135,11 @@ void summary_row(struct summary *s, const struct row *row)
     } else if (row->kind == ROW_SCOPE_END) {
         end(s, row);
     }
+}
+
+void summary_kernel(struct summary *s, uint32_t kernel_id, int64_t duration_ns)
+{
+    add_time(&s->kernel, kernel_id, duration_ns);
 }
 
 /* ---- figures ---- */
@@ -157,8 +166,8 @@ void summary_gpu(struct summary *s, unsigned at, const struct gpu_sample *sample
 
 static int by_total(const void *left, const void *right)
 {
-    const struct summary_scope *a = left;
-    const struct summary_scope *b = right;
+    const struct summary_time *a = left;
+    const struct summary_time *b = right;
     if (!a->count || !b->count) { /* unused ids last */
         return (a->count == 0) - (b->count == 0);
     }
@@ -170,22 +179,23 @@ static double mean(const struct summary_figure *figure)
     return figure->count ? (double)figure->sum / (double)figure->count : 0;
 }
 
-static void render_scopes(struct summary *s, const struct names *names, struct text *out)
+/* At most \p most of them, the longest first. */
+static void render_times(struct summary_times *times, const char *title, size_t most,
+                         const struct names *names, struct text *out)
 {
-    if (s->scopes) {
-        qsort(s->scope, s->scopes, sizeof *s->scope, by_total);
+    if (times->count) {
+        qsort(times->at, times->count, sizeof *times->at, by_total);
     }
-    if (s->scopes && s->scope[0].count) {
-        text_printf(out, "\nScopes by time (ms)\n%12s %12s %10s %10s %10s  %s\n", "total",
-                    "calls", "mean", "min", "max", "name");
+    if (times->count && times->at[0].count) {
+        text_printf(out, "\n%s by time (ms)\n%12s %12s %10s %10s %10s  %s\n", title,
+                    "total", "calls", "mean", "min", "max", "name");
     }
-    for (size_t i = 0; i < s->scopes && s->scope[i].count; i++) {
-        const struct summary_scope *scope = &s->scope[i];
+    for (size_t i = 0; i < times->count && i < most && times->at[i].count; i++) {
+        const struct summary_time *t = &times->at[i];
         text_printf(out, "%12.3f %12" PRIu64 " %10.3f %10.3f %10.3f  %s\n",
-                    (double)scope->total_ns / 1e6, scope->count,
-                    (double)scope->total_ns / 1e6 / (double)scope->count,
-                    (double)scope->min_ns / 1e6, (double)scope->max_ns / 1e6,
-                    names->name[scope->name_id]);
+                    (double)t->total_ns / 1e6, t->count,
+                    (double)t->total_ns / 1e6 / (double)t->count, (double)t->min_ns / 1e6,
+                    (double)t->max_ns / 1e6, t->name_id ? names->name[t->name_id] : "?");
     }
 }
 
@@ -214,14 +224,18 @@ static void render_devices(const struct summary *s, const struct gpu_info *info,
 }
 
 void summary_render(struct summary *s, const char *app, const char *session_id,
-                    const struct names *names, const struct gpu_info *info,
-                    uint64_t dropped, uint64_t lost_bytes, struct text *out)
+                    const struct names *names, const struct names *kernels,
+                    const struct gpu_info *info, uint64_t dropped, uint64_t lost_bytes,
+                    struct text *out)
 {
     text_printf(out, "gpufl report\n  app          %s\n  session      %s\n", app,
                 session_id);
     text_printf(out, "  duration     %.3f s\n  scopes       %" PRIu64 "\n",
                 (double)(s->end_ns - s->begin_ns) / 1e9, s->pairs);
-    render_scopes(s, names, out);
+    render_times(&s->scope, "Scopes", SIZE_MAX, names, out);
+    if (kernels) {
+        render_times(&s->kernel, "Kernels", TOP_KERNELS, kernels, out);
+    }
     render_devices(s, info, out);
     if (s->cpu_pct_x100.count) {
         text_puts(out, "\nHost\n");
@@ -234,7 +248,8 @@ void summary_render(struct summary *s, const char *app, const char *session_id,
 
 void summary_fini(struct summary *s)
 {
-    free(s->scope);
+    free(s->scope.at);
+    free(s->kernel.at);
     free(s->open);
     memset(s, 0, sizeof *s);
 }

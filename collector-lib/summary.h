@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a session comes to: scopes by time, figures of devices and host, losses. Fed by
- * the writer thread alone. */
+/* What a session comes to: scopes and kernels by time, figures of devices and host,
+ * losses. Fed by the writer thread alone. */
 #ifndef GPUFL_COLLECTOR_SUMMARY_H
 #define GPUFL_COLLECTOR_SUMMARY_H
 
@@ -20,10 +20,17 @@ struct summary_figure {
     int64_t max;
 };
 
-struct summary_scope {
+/** Times of one name. */
+struct summary_time {
     uint32_t name_id;
     uint64_t count;
     int64_t total_ns, min_ns, max_ns;
+};
+
+/** By name id, until the report sorts it. */
+struct summary_times {
+    struct summary_time *at;
+    size_t count;
 };
 
 struct summary_device {
@@ -35,8 +42,7 @@ struct summary {
     int64_t begin_ns, end_ns; /* monotonic */
     uint64_t pairs;
     uint64_t samples;
-    struct summary_scope *scope; /* by name id */
-    size_t scopes;
+    struct summary_times scope, kernel;
     struct summary_open *open; /* scopes that have begun, by instance */
     size_t opens, open_cap;
     struct summary_figure cpu_pct_x100, ram_mib;
@@ -45,13 +51,16 @@ struct summary {
 };
 
 void summary_row(struct summary *summary, const struct row *row);
+void summary_kernel(struct summary *summary, uint32_t kernel_id, int64_t duration_ns);
 void summary_host(struct summary *summary, const struct host_sample *sample);
 void summary_gpu(struct summary *summary, unsigned at, const struct gpu_sample *sample);
 
-/** The report as plain text. \p info has summary->devices entries. */
+/** The report as plain text. \p info has summary->devices entries; \p kernels are the
+ * kernels' names, NULL when none were traced. */
 void summary_render(struct summary *summary, const char *app, const char *session_id,
-                    const struct names *names, const struct gpu_info *info,
-                    uint64_t dropped, uint64_t lost_bytes, struct text *out);
+                    const struct names *names, const struct names *kernels,
+                    const struct gpu_info *info, uint64_t dropped, uint64_t lost_bytes,
+                    struct text *out);
 
 void summary_fini(struct summary *summary);
 

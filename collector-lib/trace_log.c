@@ -26,9 +26,10 @@ struct trace_config {
 };
 
 bool trace_log_init(struct trace_log *log, const struct record_context *context,
-                    bool source)
+                    struct summary *summary, bool source)
 {
     log->context = context;
+    log->summary = summary;
     log->source = source;
     log->config = calloc(CONFIGS_SLOTS, sizeof *log->config);
     if (!log->config || !launches_init(&log->launches) ||
@@ -196,6 +197,7 @@ static void on_kernel(void *arg, const struct trace_kernel *k)
     struct text *row = next_row(log, &log->kernel, k->start_ns, end_kernels);
     refs.detail_correlation = detail_of(log, k, refs.kernel_id, scope.path_id);
     row_kernel(row, log->kernel.base_ns, k, refs);
+    summary_kernel(log->summary, refs.kernel_id, k->end_ns - k->start_ns);
     log->kernels++;
     log->externals += k->external_kind != 0;
 }

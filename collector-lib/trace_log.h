@@ -6,6 +6,7 @@
 
 #include "collector-lib/launches.h"
 #include "collector-lib/records.h"
+#include "collector-lib/summary.h"
 #include "collector-lib/trace_names.h"
 #include "collector-lib/tracer.h"
 
@@ -21,6 +22,7 @@ struct trace_batch {
 
 struct trace_log {
     const struct record_context *context;
+    struct summary *summary;
     bool source; /* texts of source files */
     struct launches launches;
     struct trace_names names;
@@ -37,9 +39,10 @@ struct trace_log {
     struct text names_lines, device_lines, scope_lines, sass_lines;
 };
 
-/** False without memory. Release with trace_log_fini. */
+/** Kernels are added to \p summary, too. False without memory. Release with
+ * trace_log_fini. */
 bool trace_log_init(struct trace_log *log, const struct record_context *context,
-                    bool source);
+                    struct summary *summary, bool source);
 void trace_log_fini(struct trace_log *log);
 
 /** Where a tracer delivers. */

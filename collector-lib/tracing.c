@@ -7,10 +7,11 @@
 #define NS_PER_MS 1000000
 
 void tracing_open(struct tracing *t, const struct engine *engine,
-                  const struct record_context *context, bool source)
+                  const struct record_context *context, struct summary *summary,
+                  bool source)
 {
     t->engine = *engine;
-    if (t->engine.tracer && !trace_log_init(&t->log, context, source)) {
+    if (t->engine.tracer && !trace_log_init(&t->log, context, summary, source)) {
         engine_stop(&t->engine);
         t->engine.runs = GPUFL_ENGINE_MONITOR;
         snprintf(t->engine.why, sizeof t->engine.why, "out of memory");

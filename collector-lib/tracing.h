@@ -21,7 +21,8 @@ struct tracing {
 
 /** Takes \p engine over. */
 void tracing_open(struct tracing *tracing, const struct engine *engine,
-                  const struct record_context *context, bool source);
+                  const struct record_context *context, struct summary *summary,
+                  bool source);
 
 /** Fetches what is complete, if it is time or \p now_or_never; with \p last, all. Before
  * the rings are drained: a launch's row is in its ring before its kernel can end. */

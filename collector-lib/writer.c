@@ -127,7 +127,8 @@ gpufl_status writer_start(const struct settings *settings, const struct engine *
         .pid = (int)getpid(),
         .anchor_ns = clock_anchor_ns(),
     };
-    tracing_open(&w->tracing, engine, &w->context, settings->source_collection);
+    tracing_open(&w->tracing, engine, &w->context, &w->summary,
+                 settings->source_collection);
     pthread_mutex_init(&w->lock, NULL);
     thread_condition_init(&w->wake);
     pthread_cond_init(&w->flushed, NULL);
@@ -145,7 +146,8 @@ static char *render_report(struct writer *w, const struct gpufl_stats *stats)
 {
     struct text text = {0};
     summary_render(&w->summary, w->settings.app_name, w->dir.id, w->names,
-                   w->sampler.info, stats->scopes_dropped, stats->bytes_lost, &text);
+                   w->tracing.log.names.kernels, w->sampler.info, stats->scopes_dropped,
+                   stats->bytes_lost, &text);
     text_append(&text, "", 1);
     if (text.failed) {
         text_fini(&text);

@@ -8,7 +8,6 @@
 #include "collector-lib/cupti/activity.h"
 
 #include <stdatomic.h>
-#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -90,16 +89,6 @@ static bool wanted(size_t i)
     return flag;
 }
 
-static bool refused(char *why, size_t size, const char *what, CUptiResult result)
-{
-    snprintf(why, size, "CUPTI refuses %s: %s%s", what, cupti_api_error(result),
-             result == CUPTI_ERROR_INSUFFICIENT_PRIVILEGES
-                 ? "; let users profile (NVreg_RestrictProfilingToAdminUsers=0), or run "
-                   "as root"
-                 : "");
-    return false;
-}
-
 /* Once a process: who registers later takes the buffers over, and we would be deaf. */
 static bool register_callbacks(char *why, size_t size)
 {
@@ -111,7 +100,7 @@ static bool register_callbacks(char *why, size_t size)
         cupti.ActivityRegisterTimestampCallback(on_timestamp) == CUPTI_SUCCESS;
     CUptiResult result = cupti.ActivityRegisterCallbacks(on_requested, on_completed);
     activity.registered = result == CUPTI_SUCCESS;
-    return activity.registered || refused(why, size, "its callbacks", result);
+    return activity.registered || cupti_api_refused(why, size, "its callbacks", result);
 }
 
 bool activity_start(const struct tracer_config *config, char *why, size_t size)
@@ -131,7 +120,7 @@ bool activity_start(const struct tracer_config *config, char *why, size_t size)
         bool needed = kinds[i].kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
         if (result != CUPTI_SUCCESS && needed) {
             activity_stop();
-            return refused(why, size, "kernel records", result);
+            return cupti_api_refused(why, size, "kernel records", result);
         }
     }
     return true;

@@ -95,6 +95,16 @@ const char *cupti_api_error(CUptiResult result)
     return text;
 }
 
+bool cupti_api_refused(char *why, size_t size, const char *what, CUptiResult result)
+{
+    snprintf(why, size, "CUPTI refuses %s: %s%s", what, cupti_api_error(result),
+             result == CUPTI_ERROR_INSUFFICIENT_PRIVILEGES
+                 ? "; let users profile (NVreg_RestrictProfilingToAdminUsers=0), or run "
+                   "as root"
+                 : "");
+    return false;
+}
+
 void *cupti_driver_symbol(const char *name)
 {
     static void *driver;

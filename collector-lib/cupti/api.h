@@ -57,6 +57,9 @@ bool cupti_api_load(char *why, size_t size);
 /** CUPTI's own name of \p result. */
 const char *cupti_api_error(CUptiResult result);
 
+/** Always false, with one sentence in \p why: CUPTI refuses \p what. */
+bool cupti_api_refused(char *why, size_t size, const char *what, CUptiResult result);
+
 /** A function of the CUDA driver, NULL when there is none. */
 void *cupti_driver_symbol(const char *name);
 

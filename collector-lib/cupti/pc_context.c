@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector-lib/cupti/pc_context.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,16 +9,6 @@
 #define HARDWARE_BYTES (256u << 20) /* of the device */
 #define REASONS_MAX    256u
 #define STALL_PREFIX   "smsp__pcsamp_warps_issue_stalled_"
-
-static bool refused(char *why, size_t size, const char *what, CUptiResult result)
-{
-    snprintf(why, size, "%s: %s; %s", what, cupti_api_error(result),
-             result == CUPTI_ERROR_INSUFFICIENT_PRIVILEGES
-                 ? "let users profile (NVreg_RestrictProfilingToAdminUsers=0), or run as "
-                   "root"
-                 : "the trace goes on without");
-    return false;
-}
 
 /* ---- room ---- */
 
@@ -167,7 +156,7 @@ bool pc_context_open(struct pc_context *pc, CUcontext context, char *why, size_t
                                            .ctx = context};
     CUptiResult result = cupti.PCSamplingEnable(&params);
     if (result != CUPTI_SUCCESS) {
-        return refused(why, size, "CUPTI refuses PC sampling", result);
+        return cupti_api_refused(why, size, "PC sampling", result);
     }
     pc->context = context;
     if (cupti.GetDeviceId) {
@@ -180,7 +169,7 @@ bool pc_context_open(struct pc_context *pc, CUcontext context, char *why, size_t
     if (result != CUPTI_SUCCESS) {
         pc_context_disable(pc);
         pc_context_free(pc);
-        return refused(why, size, "CUPTI refuses the sampling's settings", result);
+        return cupti_api_refused(why, size, "the sampling's settings", result);
     }
     return true;
 }

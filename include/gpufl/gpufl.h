@@ -159,9 +159,10 @@ struct gpufl_stats {
 /** Fills \p stats. \return GPUFL_OK, or GPUFL_ERR_NOT_FOUND when there was no session. */
 GPUFL_API gpufl_status gpufl_get_stats(struct gpufl_stats *stats);
 
-/** Writes a plain text summary of the session that ended last: duration, scopes by time,
- *  device and host figures, losses. \p path NULL or "" = standard output.
- *  \return GPUFL_OK, GPUFL_ERR_NOT_FOUND without an ended session, GPUFL_ERR_IO. */
+/** Writes a plain text summary of the session that ended last: duration, scopes and
+ * (traced) kernels by time, device and host figures, losses. \p path NULL or "" =
+ * standard output. \return GPUFL_OK, GPUFL_ERR_NOT_FOUND without an ended session,
+ * GPUFL_ERR_IO. */
 GPUFL_API gpufl_status gpufl_generate_report(const char *path);
 
 /** A running scope; all zero when it is not recorded. Pass it on as it is. */

@@ -220,12 +220,14 @@ static const struct trace_device h200 = {.id = 1,
                                          .shared_per_sm_bytes = 233472,
                                          .compute_major = 9};
 
+static struct summary summary;
+
 /* The first launch in a scope, two like it in none: two details. */
 static void a_traced_session(void **unused)
 {
     (void)unused;
     struct trace_log log = {0};
-    assert_true(trace_log_init(&log, &context, false));
+    assert_true(trace_log_init(&log, &context, &summary, false));
     struct tracer_sink sink = trace_log_sink(&log);
     const char *name[2] = {NULL, "step"};
     struct names *names = names_new();
@@ -269,7 +271,7 @@ static void the_rest_of_a_trace(void **unused)
         "memory_alloc_event_batch", "graph_launch_event", "profile_sample_batch"};
     for (unsigned i = 0; i < sizeof type / sizeof type[0]; i++) {
         struct trace_log log = {0};
-        assert_true(trace_log_init(&log, &context, false));
+        assert_true(trace_log_init(&log, &context, &summary, false));
         struct tracer_sink s = trace_log_sink(&log);
         switch (i) {
         case 0:
@@ -315,6 +317,7 @@ static void the_text_of_a_source_file(void **unused)
         "__global__ void k(float *x)\n{\n\n    x[0] = \"1\"[0];\n}";
     record_source(&text, &context, 1, source, sizeof source - 1);
     is_golden("source_file_content", &text);
+    summary_fini(&summary);
 }
 
 int main(void)

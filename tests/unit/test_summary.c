@@ -32,9 +32,9 @@ static void pairs_are_matched_in_any_order(void **state)
     assert_int_equal(s.opens, 0);
     uint64_t count = 0;
     int64_t total = 0;
-    for (size_t i = 0; i < s.scopes; i++) {
-        count += s.scope[i].count;
-        total += s.scope[i].total_ns;
+    for (size_t i = 0; i < s.scope.count; i++) {
+        count += s.scope.at[i].count;
+        total += s.scope.at[i].total_ns;
     }
     assert_int_equal(count, N);
     assert_int_equal(total, (int64_t)N * (N + 1) / 2);
@@ -56,6 +56,7 @@ static void the_report_orders_by_time_and_admits_what_is_missing(void **state)
     (void)state;
     struct summary s = {.end_ns = 2500000000};
     struct names *names = calloc(1, sizeof *names);
+    struct names *kernels = calloc(1, sizeof *kernels);
     struct gpu_info info = {.name = "Test GPU"};
     struct gpu_sample sample;
     struct text text = {0};
@@ -67,15 +68,23 @@ static void the_report_orders_by_time_and_admits_what_is_missing(void **state)
     row(&s, ROW_SCOPE_END, 1, 1, 1000000);
     row(&s, ROW_SCOPE_BEGIN, 2, 2, 0);
     row(&s, ROW_SCOPE_END, 2, 2, 9000000);
+    kernels->name[1] = "gemm";
+    kernels->name[2] = "copy";
+    summary_kernel(&s, 1, 3000000);
+    summary_kernel(&s, 2, 2000000);
+    summary_kernel(&s, 2, 2000000);
     summary_gpu(&s, 0, &sample);
-    summary_render(&s, "app", "id", names, &info, 3, 4, &text);
+    summary_render(&s, "app", "id", names, kernels, &info, 3, 4, &text);
     text_append(&text, "", 1);
     assert_non_null(strstr(text.data, "2.500 s"));
     assert_true(strstr(text.data, "long") < strstr(text.data, "short"));
+    assert_non_null(strstr(text.data, "4.000            2      2.000      2.000"));
+    assert_true(strstr(text.data, "copy") < strstr(text.data, "gemm"));
     assert_non_null(strstr(text.data, "power        not available"));
     assert_non_null(strstr(text.data, "scopes       3"));
     text_fini(&text);
     summary_fini(&s);
+    free(kernels);
     free(names);
 }
 
