@@ -56,8 +56,10 @@ BACKEND   := $(filter-out backend/main.c,$(wildcard backend/*.c))
 CUPTI     := $(wildcard collector-lib/cupti/*.c)
 CUPTI_INCLUDE := $(firstword $(patsubst %/cupti.h,%,$(wildcard $(foreach d,$(CUDA_HOME) \
              /usr/local/cuda /usr,$(d)/include/cupti.h $(d)/extras/CUPTI/include/cupti.h))))
+CUPTI_FAKES = $(addprefix $(B)/tests/fake/,libcupti.so.13 without-flush/libcupti.so.13 \
+             without-samples/libcupti.so.13)
 FAKES      = $(B)/tests/fake/libnvidia-ml.so.1 $(B)/tests/fake/slow_sync.so \
-             $(if $(CUPTI_INCLUDE),$(B)/tests/fake/libcupti.so.13)
+             $(if $(CUPTI_INCLUDE),$(CUPTI_FAKES))
 SUPPORT   := $(wildcard tests/support/*.c)
 UNIT      := $(wildcard tests/unit/test_*.c) $(wildcard tests/prop/test_*.c)
 HELPERS   := $(wildcard tests/e2e/*.c)
@@ -154,8 +156,10 @@ $(UNIT_BINS) $(HELPER_BINS) $(SOAK_BINS) $(BENCH_BINS): %: %.o $(LINK_ALL)
 	$(Q)$(link) $(AGENT_LIBS) $(BACKEND_LIBS) $(TEST_LIBS) -ldl
 $(B)/tests/fake/libnvidia-ml.so.1: tests/fake/nvml.c
 $(B)/tests/fake/slow_sync.so: tests/fake/slow_sync.c
-$(B)/tests/fake/libcupti.so.13: tests/fake/cupti.c
-$(B)/tests/fake/libcupti.so.13: OUR_CPPFLAGS += -isystem $(CUPTI_INCLUDE)
+$(CUPTI_FAKES): tests/fake/cupti.c tests/fake/cupti.h
+$(CUPTI_FAKES): OUR_CPPFLAGS += -isystem $(CUPTI_INCLUDE)
+$(B)/tests/fake/without-flush/libcupti.so.13: OUR_CPPFLAGS += -DcuptiActivityFlushAll=renamed
+$(B)/tests/fake/without-samples/libcupti.so.13: OUR_CPPFLAGS += -DcuptiPCSamplingGetData=renamed
 $(FAKES): $(B)/.flags
 	$(call say,LINK)
 	@mkdir -p $(@D)

@@ -58,6 +58,20 @@ void trace_log_fini(struct trace_log *log)
     memset(log, 0, sizeof *log);
 }
 
+static void forget_configs(struct trace_log *log)
+{
+    if (log->config) {
+        memset(log->config, 0, CONFIGS_SLOTS * sizeof *log->config);
+    }
+    log->configs = 0;
+}
+
+void trace_log_rewind(struct trace_log *log)
+{
+    trace_names_rewind(&log->names);
+    forget_configs(log);
+}
+
 /* ---- batches ---- */
 
 static void end_batch(struct trace_log *log, struct trace_batch *b, const char *type,
@@ -151,8 +165,7 @@ static struct trace_config *config_slot(struct trace_log *log,
         hash = (hash ^ word[i]) * 0x100000001b3u;
     }
     if (log->configs >= CONFIGS_MAX) {
-        memset(log->config, 0, CONFIGS_SLOTS * sizeof *log->config);
-        log->configs = 0;
+        forget_configs(log);
     }
     size_t at = (size_t)(hash ^ (hash >> 32)) % CONFIGS_SLOTS;
     while (log->config[at].correlation &&

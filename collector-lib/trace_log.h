@@ -45,6 +45,9 @@ bool trace_log_init(struct trace_log *log, const struct record_context *context,
                     struct summary *summary, bool source);
 void trace_log_fini(struct trace_log *log);
 
+/** A reader may have lost what was said so far: names and details are said again. */
+void trace_log_rewind(struct trace_log *log);
+
 /** Where a tracer delivers. */
 struct tracer_sink trace_log_sink(struct trace_log *log);
 

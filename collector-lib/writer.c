@@ -59,7 +59,7 @@ static void keep_house(struct writer *w)
     session_dir_rotate_old(&w->dir, clock_mono_ns());
     if (spool_check(&w->spool, clock_mono_ns(), writer_wall_ns(w))) {
         w->names_written = 0; /* readers may have lost names: all of them again */
-        trace_names_rewind(&w->tracing.log.names);
+        trace_log_rewind(&w->tracing.log);
     }
 }
 

@@ -23,8 +23,8 @@
 #define NS_PER_S        1000000000ll
 
 static struct {
-    bool on; /* a session samples; guards nothing but is read first */
-    bool source;
+    _Atomic bool on; /* a session samples; read by the job's threads */
+    _Atomic bool source;
     pthread_t thread;
     pthread_mutex_t lock; /* guards the contexts and the thread's end */
     pthread_cond_t wake;

@@ -21,13 +21,13 @@ KERNEL_SERIALISING = 3
 PRIVILEGES, MULTIPLE, UNKNOWN = 35, 39, 999
 
 
-def _run(place, part, engine="Trace", expected=7, **env):
+def _run(place, part, engine="Trace", expected=7, library=FAKE, **env):
     """(session's directory or None, what was said on stderr, calls that switched something)"""
     if lib.SANITIZER and "address" in lib.SANITIZER[0]:
         env.setdefault("ASAN_OPTIONS", "detect_leaks=0")  # the fake keeps what it was given
     calls = place.path / f"calls-{len(list(place.path.iterdir()))}"
     done = place.run("tests/e2e/gpu_job", place.logs, part,
-                     env={"LD_LIBRARY_PATH": f"{FAKE}:{lib.BUILD}", "GPUFL_PROFILING_ENGINE": engine,
+                     env={"LD_LIBRARY_PATH": f"{library}:{lib.BUILD}", "GPUFL_PROFILING_ENGINE": engine,
                           "FAKE_CUPTI_CALLS": str(calls), **env})
     equal(done.returncode, expected, f"{part}: {done.stderr}")
     sessions = [place.logs / line for line in done.stdout.split()]
@@ -175,6 +175,16 @@ def no_fault_of_cupti_is_the_jobs(place):
         check(word in said, said)
     said = _run(place, "counted", FAKE_CUPTI_VERSION="17")[1]
     check("too old" in said and "CUDA 12" in said, said)
+
+
+def a_library_that_lacks_a_function_is_named(place):
+    (session,), said, _ = _run(place, "counted", library=FAKE / "without-flush")
+    equal(said.count("\n"), 1, said)
+    check("lacks cuptiActivityFlushAll" in said and "Monitor runs" in said, said)
+    equal(_capabilities(session)[0], "nvidia.none", "what runs")
+    (session,), said, _ = _run(place, "sampled", "PcSampling", library=FAKE / "without-samples")
+    check("has no PC sampling" in said and "Trace runs" in said and said.count("\n") == 1, said)
+    equal((_capabilities(session)[0], len(list(_kernels(session)))), ("nvidia.trace", 5), "what runs")
 
 
 def without_the_module_or_the_library_monitor_runs(place):

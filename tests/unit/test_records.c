@@ -222,6 +222,12 @@ static const struct trace_device h200 = {.id = 1,
 
 static struct summary summary;
 
+static char *find_detail(const struct text *lines)
+{
+    static const char begin[] = "{\"version\":1,\"type\":\"kernel_detail\"";
+    return memmem(lines->data, lines->len, begin, sizeof begin - 1);
+}
+
 /* The first launch in a scope, two like it in none: two details. */
 static void a_traced_session(void **unused)
 {
@@ -250,12 +256,20 @@ static void a_traced_session(void **unused)
     sink.kernel(sink.arg, &again);
     sink.kernel(sink.arg, &outside);
     trace_log_finish(&log);
-    char *detail =
-        strstr(log.device_lines.data, "{\"version\":1,\"type\":\"kernel_detail\"");
+    char *detail = find_detail(&log.device_lines);
     struct text batch = {0}, details = {0};
     text_append(&batch, log.device_lines.data, (size_t)(detail - log.device_lines.data));
     text_append(&details, detail,
                 log.device_lines.len - (size_t)(detail - log.device_lines.data));
+    text_clear(&log.device_lines);
+    sink.kernel(sink.arg, &outside);
+    trace_log_finish(&log);
+    assert_null(find_detail(&log.device_lines)); /* it was said */
+    text_clear(&log.device_lines);
+    trace_log_rewind(&log);
+    sink.kernel(sink.arg, &outside);
+    trace_log_finish(&log);
+    assert_non_null(find_detail(&log.device_lines)); /* and lost */
     is_golden("kernel_event_batch", &batch);
     is_golden("kernel_detail", &details);
     trace_log_fini(&log);
