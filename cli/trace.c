@@ -55,8 +55,6 @@ struct trace {
     bool quiet;
 };
 
-static pid_t command; /* that runs; for the handler */
-
 static int bad(const char *what, const char *way_out)
 {
     fprintf(stderr, "gpufl trace: %s: %s\n", what, way_out);
@@ -177,52 +175,51 @@ static void set_variables(const struct trace *t, const char *inject)
     setenv("GPUFL_PROFILING_ENGINE", t->engine, 1);
 }
 
-/* The terminal tells the command itself; what was sent to us alone goes on to it. */
-static void pass_on(int signal, siginfo_t *info, void *context)
+static void become(char **argv, const sigset_t *mask)
 {
-    (void)context;
-    int saved = errno;
-    if (info->si_code <= 0 && command > 0) {
-        kill(command, signal);
-    }
-    errno = saved;
+    sigprocmask(SIG_SETMASK, mask, NULL);
+    signal(SIGPIPE, SIG_DFL);
+    execvp(argv[0], argv);
+    int reason = errno;
+    fprintf(stderr, "gpufl trace: %s: %s\n", argv[0], strerror(reason));
+    _exit(reason == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_RUN);
 }
 
-static void watch_signals(void (*handler)(int, siginfo_t *, void *))
+/* Until \p command ends. The terminal tells the command itself; what was sent to us alone
+ * goes on to it. \return its status. */
+static int attend(pid_t command, const sigset_t *signals)
 {
-    static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
-    struct sigaction action = {.sa_flags = SA_RESTART};
-    sigemptyset(&action.sa_mask);
-    if (handler) {
-        action.sa_flags |= SA_SIGINFO;
-        action.sa_sigaction = handler;
-    } else {
-        action.sa_handler = SIG_DFL;
+    int status = 0;
+    while (waitpid(command, &status, WNOHANG) != command) {
+        siginfo_t info;
+        int signal = sigwaitinfo(signals, &info);
+        if (signal > 0 && signal != SIGCHLD && info.si_code <= 0) {
+            kill(command, signal);
+        }
     }
-    for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
-        sigaction(signals[i], &action, NULL);
-    }
+    return status;
 }
 
 static int run(char **argv)
 {
-    int status = 0;
-    watch_signals(pass_on);
-    command = fork();
+    static const int watched[] = {SIGINT,  SIGTERM, SIGHUP, SIGQUIT,
+                                  SIGUSR1, SIGUSR2, SIGCHLD};
+    sigset_t signals, before;
+    sigemptyset(&signals);
+    for (size_t i = 0; i < sizeof watched / sizeof watched[0]; i++) {
+        sigaddset(&signals, watched[i]);
+    }
+    signal(SIGCHLD, SIG_DFL); /* who started us may have it ignored */
+    sigprocmask(SIG_BLOCK, &signals, &before);
+    pid_t command = fork();
     if (command == 0) {
-        watch_signals(NULL);
-        signal(SIGPIPE, SIG_DFL);
-        execvp(argv[0], argv);
-        int reason = errno;
-        fprintf(stderr, "gpufl trace: %s: %s\n", argv[0], strerror(reason));
-        _exit(reason == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_RUN);
+        become(argv, &before);
     }
     if (command < 0) {
         fprintf(stderr, "gpufl trace: %s: %s\n", argv[0], strerror(errno));
         return EXIT_NOT_RUN;
     }
-    while (waitpid(command, &status, 0) < 0 && errno == EINTR) {
-    }
+    int status = attend(command, &signals);
     return WIFSIGNALED(status) ? EXIT_BY_SIGNAL + WTERMSIG(status) : WEXITSTATUS(status);
 }
 

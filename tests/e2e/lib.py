@@ -181,6 +181,7 @@ def flood(process, directory):
     """While the process stands still, more events in a directory that it watches than inotify's queue holds."""
     most = int(pathlib.Path("/proc/sys/fs/inotify/max_queued_events").read_text())
     noise = directory / "noise.log"
+    until(lambda: watches(process.pid) > 0, "it watches")
     process.send_signal(signal.SIGSTOP)
     until(lambda: all("State:\tT" in text for text in proc(process.pid, "task/*/status")), "each thread stands still")
     for n in range(most // 2 + 1000):  # each is two events, of kinds that do not fold

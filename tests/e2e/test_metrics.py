@@ -263,6 +263,7 @@ def a_journal_that_cannot_be_written_moves_its_own_counter(place):
 
 def events_that_the_kernel_drops_move_their_own_counter(place):
     def flood(agent, session):
+        until(lambda: agent.figure("sessions{complete}") == 1, "the session's own watch is gone")
         lib.flood(agent.process, session.parent)
         agent.process.send_signal(signal.SIGCONT)
 
