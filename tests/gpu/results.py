@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""RESULTS.md from results.json, beside it. Usage: results.py"""
+"""RESULTS.md from results.json and remarks.md, beside it. Usage: results.py"""
 import json
 import pathlib
 
@@ -44,4 +44,5 @@ out.append(f"""## {many['launches']:,} launches in a row
 ## Checks
 """)
 out += [f"- {'holds' if c['ok'] else '**fails**'}: {c['what']}" for c in r["checks"]]
+out.append("\n" + (HERE / "remarks.md").read_text().rstrip())
 (HERE / "RESULTS.md").write_text("\n".join(out) + "\n")
