@@ -279,8 +279,8 @@ def a_session_after_a_session_is_traced_too(place):
 
 
 def a_forked_child_records_without_cuda(place):
-    if lib.SANITIZER and "thread" in lib.SANITIZER[0]:
-        return  # the sanitizer refuses threads after a fork
+    if lib.SANITIZER:
+        return  # no thread after a fork with the one; the other's allocator may be locked for ever in a child
     sessions, said, _ = _run(place, "forked")
     check("does not outlive a fork" in said and said.count("\n") == 1, said)
     engines = sorted(_capabilities(s)[0] for s in sessions)
