@@ -117,7 +117,7 @@ $(B)/libgpufl.so: $(call obj,$(SCHEMA) $(COLLECTOR)) collector-lib/exports.map
 	$(Q)ln -sf libgpufl.so $(B)/libgpufl.so.0
 
 $(call obj,$(CUPTI)): OUR_CPPFLAGS += -isystem $(CUPTI_INCLUDE)
-$(B)/libgpufl-cupti.so: $(call obj,$(CUPTI) collector-lib/thread.c)
+$(B)/libgpufl-cupti.so: $(call obj,$(CUPTI) collector-lib/clock.c collector-lib/thread.c)
 	$(call say,LINK)
 	$(Q)$(CC) $(ALL_FLAGS) $(LDFLAGS) -shared -Wl,-z,nodelete -o $@ $(filter %.o,$^) -ldl -pthread
 
@@ -265,7 +265,7 @@ check-packages: ## the packages: reproducible, lintian, installed and run by sys
 FUZZ_LIBS = $(UPLOAD_LIBS) $(BACKEND_LIBS)
 FUZZED = $(SCHEMA) $(UPLOAD) $(BACKEND) agent/config.c agent/options.c agent/option_table.c agent/option_value.c \
           agent/listen_request.c agent/log_sink.c \
-          collector-lib/flat_json.c
+          collector-lib/flat_json.c collector-lib/elf_symbols.c
 build/fuzz/%: tests/fuzz/%.c FORCE
 	@mkdir -p $(@D)
 	@printf '  FUZZ  %s\n' '$@'

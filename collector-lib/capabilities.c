@@ -45,6 +45,19 @@ static struct feature traced(const struct tracing *t, const char *name, bool req
     return f;
 }
 
+static struct feature stacks(const struct tracing *t, bool requested, char *reason,
+                             size_t size)
+{
+    struct feature f = traced(t, "stack_traces", requested, t->log.stacks);
+    uint64_t overflowed = stacks_overflowed();
+    if (*f.mode && overflowed) {
+        snprintf(reason, size, "no_room:%" PRIu64, overflowed);
+        f.status = "partial";
+        f.reason = reason;
+    }
+    return f;
+}
+
 static void write_kernels(struct text *out, const struct tracing *t, bool above)
 {
     const struct tracer_status *s = &t->status;
@@ -97,6 +110,7 @@ void record_capabilities(struct text *out, const struct record_context *context,
                          uint64_t dropped, int64_t mono_ns)
 {
     char reason[48] = "";
+    char overflowed[48];
     bool above = s->engine != GPUFL_ENGINE_MONITOR;
     if (dropped) {
         snprintf(reason, sizeof reason, "ring_full:%" PRIu64, dropped);
@@ -108,8 +122,7 @@ void record_capabilities(struct text *out, const struct record_context *context,
         traced(t, "graph_activity", s->cuda_graphs, t->log.graphs),
         traced(t, "external_correlation", s->external_correlation, t->log.externals),
         traced(t, "source_correlation", s->source_collection, t->log.files),
-        {"stack_traces", s->stack_trace, s->stack_trace ? "skipped" : "not_requested", "",
-         s->stack_trace ? "not_built" : "", ""},
+        stacks(t, s->stack_trace, overflowed, sizeof overflowed),
         {"scope_attribution", true, dropped ? "partial" : "collected", "", reason, ""},
     };
     record_begin(out, context, 1, "capture_capabilities");

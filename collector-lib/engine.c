@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "collector-lib/stacks.h"
+
 #define BUFFER_BYTES (1u << 20)
 #define BUFFERS_MAX  64u
 
@@ -34,7 +36,7 @@ bool engine_samples(enum gpufl_profiling_engine engine)
 }
 
 static struct tracer_config config_of(const struct settings *s, bool pc_sampling,
-                                      void (*launched)(uint32_t))
+                                      void (*called)(uint32_t, bool))
 {
     return (struct tracer_config){.pc_sampling = pc_sampling,
                                   .synchronization = s->synchronization,
@@ -42,18 +44,22 @@ static struct tracer_config config_of(const struct settings *s, bool pc_sampling
                                   .graphs = s->cuda_graphs,
                                   .external_correlation = s->external_correlation,
                                   .source = s->source_collection,
+                                  .stacks = s->stack_trace,
                                   .buffer_bytes = BUFFER_BYTES,
                                   .buffers_max = BUFFERS_MAX,
-                                  .launched = launched};
+                                  .called = called};
 }
 
 /* Trace and what stands on it; Monitor when that does not start. */
 static void start_tracer(struct engine *e, const struct settings *settings,
-                         void (*launched)(uint32_t))
+                         void (*called)(uint32_t, bool))
 {
     const struct tracer *tracer = tracer_load(e->why, sizeof e->why);
+    if (settings->stack_trace) {
+        stacks_prepare();
+    }
     struct tracer_config config =
-        config_of(settings, e->runs == GPUFL_ENGINE_PC_SAMPLING, launched);
+        config_of(settings, e->runs == GPUFL_ENGINE_PC_SAMPLING, called);
     if (!tracer || !tracer->start(&config, e->why, sizeof e->why)) {
         e->runs = GPUFL_ENGINE_MONITOR;
         return;
@@ -68,7 +74,7 @@ static void start_tracer(struct engine *e, const struct settings *settings,
 }
 
 void engine_start(struct engine *e, const struct settings *settings,
-                  void (*launched)(uint32_t))
+                  void (*called)(uint32_t, bool))
 {
     memset(e, 0, sizeof *e);
     e->asked = settings->engine;
@@ -84,7 +90,7 @@ void engine_start(struct engine *e, const struct settings *settings,
         snprintf(e->why, sizeof e->why, "the backend None opens no GPU library");
         e->runs = GPUFL_ENGINE_MONITOR;
     } else if (e->runs != GPUFL_ENGINE_MONITOR) {
-        start_tracer(e, settings, launched);
+        start_tracer(e, settings, called);
     }
     if (e->why[0]) {
         fprintf(stderr, "[GPUFL] profiling engine %s does not run: %s; %s runs\n",

@@ -57,6 +57,7 @@ static void in_child(void)
     pthread_mutex_init(&process.lock, NULL);
     pthread_mutex_init(&process.rings.lock, NULL);
     pthread_mutex_init(&process.names.lock, NULL);
+    stacks_after_fork();
     process.rings.first = NULL;
     this_ring = NULL;
     pthread_setspecific(process.thread_end, NULL);
@@ -93,7 +94,7 @@ static bool hook_once(void)
     return process.hooked;
 }
 
-static void on_launch(uint32_t correlation);
+static void on_call(uint32_t correlation, bool with_stack);
 
 static gpufl_status start_locked(const struct settings *settings)
 {
@@ -108,7 +109,7 @@ static gpufl_status start_locked(const struct settings *settings)
         hook_once() ? session_dir_open(&dir, settings->log_path) : GPUFL_ERR_NOMEM;
     if (status == GPUFL_OK) {
         process.last_generation = (uint16_t)(process.last_generation % UINT16_MAX + 1);
-        engine_start(&engine, settings, on_launch);
+        engine_start(&engine, settings, on_call);
         status = writer_start(settings, &engine, &dir, &process.rings, &process.names,
                               process.last_generation, &process.writer);
     }
@@ -300,28 +301,28 @@ void gpufl_scope_end(struct gpufl_scope scope)
     this_depth = scope.depth;
 }
 
-/* From the driver's own call, on the thread that launches. */
-static void on_launch(uint32_t correlation)
+/* From CUDA's own call, on the thread that makes it. */
+static void on_call(uint32_t correlation, bool with_stack)
 {
     uint16_t generation = atomic_load_explicit(&process.generation, memory_order_acquire);
-    struct ring *ring = this_ring;
+    bool wanted = generation != 0 && (with_stack || this_depth > 0);
+    struct ring *ring = wanted ? current_ring(generation) : NULL;
     uint16_t depth = this_depth < SCOPE_DEPTH ? this_depth : SCOPE_DEPTH;
-    if (generation == 0 || !ring || ring->generation != generation) {
+    if (!ring || ring->last_call == correlation || (depth == 0 && !with_stack)) {
         return;
-    }
-    if (depth == 0) {
-        return; /* in no scope */
     }
     if (!ring_has_room(ring, 1)) {
         drop(ring);
         return;
     }
+    ring->last_call = correlation;
     ring_push(ring, &(struct row){.mono_ns = clock_mono_ns(),
-                                  .instance = this_scope[depth - 1],
+                                  .instance = depth ? this_scope[depth - 1] : 0,
                                   .name_id = correlation,
+                                  .stack_id = with_stack ? stacks_here(ring->stack) : 0,
                                   .depth = depth,
                                   .generation = generation,
-                                  .kind = ROW_LAUNCH});
+                                  .kind = ROW_CALL});
 }
 
 static void mark(const char *name, enum row_kind kind)

@@ -13,7 +13,7 @@ struct launches_ring {
 
 struct launches_slot {
     uint32_t correlation;
-    struct launch_scope scope;
+    struct launch launch;
 };
 
 bool launches_init(struct launches *l)
@@ -64,8 +64,8 @@ static uint32_t path_below(struct launches *l, uint32_t parent, const char *name
 void launches_row(struct launches *l, const struct row *row, const struct names *names)
 {
     bool begins = row->kind == ROW_SCOPE_BEGIN && row->depth < LAUNCHES_DEPTH;
-    bool launch = row->kind == ROW_LAUNCH && row->depth > 0;
-    struct launches_ring *ring = begins || launch ? ring_of(l, row->ring_id) : NULL;
+    bool call = row->kind == ROW_CALL;
+    struct launches_ring *ring = begins || call ? ring_of(l, row->ring_id) : NULL;
     if (!ring) {
         return;
     }
@@ -75,18 +75,21 @@ void launches_row(struct launches *l, const struct row *row, const struct names 
         ring->at[row->depth].path_id = path_below(l, parent, names->name[row->name_id]);
         return;
     }
+    struct launches_slot slot = {.correlation = row->name_id,
+                                 .launch = {.scope.instance = row->instance,
+                                            .stack_id = row->stack_id,
+                                            .depth = row->depth}};
     size_t depth = row->depth <= LAUNCHES_DEPTH ? row->depth : LAUNCHES_DEPTH;
-    const struct launch_scope *scope = &ring->at[depth - 1];
-    l->slot[row->name_id % LAUNCHES_SLOTS] = (struct launches_slot){
-        .correlation = row->name_id,
-        .scope = {.instance = row->instance,
-                  .path_id = scope->instance == row->instance ? scope->path_id : 0}};
+    if (depth > 0 && ring->at[depth - 1].instance == row->instance) {
+        slot.launch.scope.path_id = ring->at[depth - 1].path_id;
+    }
+    l->slot[row->name_id % LAUNCHES_SLOTS] = slot;
 }
 
-struct launch_scope launches_find(const struct launches *l, uint32_t correlation)
+struct launch launches_find(const struct launches *l, uint32_t correlation)
 {
     const struct launches_slot *slot = &l->slot[correlation % LAUNCHES_SLOTS];
-    return slot->correlation == correlation ? slot->scope : (struct launch_scope){0};
+    return slot->correlation == correlation ? slot->launch : (struct launch){0};
 }
 
 const char *launches_path(const struct launches *l, uint32_t path_id)

@@ -1,20 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which scope a kernel was launched in: the job's thread notes correlation id and scope
- * in its ring, the device's record of the kernel carries the same id. */
+/* Where in the job a kernel, copy, set or wait was asked for: the job's thread notes
+ * correlation id, scope and stack in its ring, the device's record carries the same id.
+ */
 #ifndef GPUFL_COLLECTOR_LAUNCHES_H
 #define GPUFL_COLLECTOR_LAUNCHES_H
 
 #include "collector-lib/names.h"
 #include "collector-lib/ring.h"
 
-/** Launches that are remembered, by the low bits of their ids: a kernel may end this many
- * launches later and still find its scope. */
+/** Calls that are remembered, by the low bits of their ids: a kernel may end this many
+ * calls later and still find its scope. */
 #define LAUNCHES_SLOTS (1u << 18)
 #define LAUNCHES_DEPTH 64u
 
 struct launch_scope {
     uint64_t instance; /**< 0 = none */
     uint32_t path_id;  /**< in `paths`, 0 = none */
+};
+
+struct launch {
+    struct launch_scope scope;
+    uint32_t stack_id; /**< 0 = none */
+    uint16_t depth;    /**< of scopes */
 };
 
 struct launches {
@@ -28,12 +35,12 @@ struct launches {
 bool launches_init(struct launches *launches);
 void launches_fini(struct launches *launches);
 
-/** Follows scopes and launches, in the order of their thread. */
+/** Follows scopes and calls, in the order of their thread. */
 void launches_row(struct launches *launches, const struct row *row,
                   const struct names *names);
 
-/** The scope of the launch \p correlation. */
-struct launch_scope launches_find(const struct launches *launches, uint32_t correlation);
+/** Of the call \p correlation; zeros when it is not known. */
+struct launch launches_find(const struct launches *launches, uint32_t correlation);
 
 /** The text of a path; "" for 0. */
 const char *launches_path(const struct launches *launches, uint32_t path_id);

@@ -155,12 +155,24 @@ void record_system_mark(struct text *out, const struct record_context *context,
     text_puts(out, "}\n");
 }
 
+/* The next id behind \p id that has a text; 0 = no more. */
+static uint32_t next_text(const struct dictionary_part *part, uint32_t id)
+{
+    while (id < part->to) {
+        if (part->text[++id]) {
+            return id;
+        }
+    }
+    return 0;
+}
+
 void record_dictionary(struct text *out, const struct record_context *context,
                        const struct dictionary_part *part, size_t parts)
 {
     bool any = false;
     for (size_t i = 0; i < parts; i++) {
-        if (part[i].from >= part[i].to) {
+        uint32_t id = next_text(&part[i], part[i].from);
+        if (!id) {
             continue;
         }
         if (!any) {
@@ -168,8 +180,8 @@ void record_dictionary(struct text *out, const struct record_context *context,
             any = true;
         }
         text_printf(out, ",\"%s\":{", part[i].key);
-        for (uint32_t id = part[i].from + 1; id <= part[i].to; id++) {
-            text_printf(out, "%s\"%u\":", id > part[i].from + 1 ? "," : "", id);
+        for (const char *before = ""; id; id = next_text(&part[i], id), before = ",") {
+            text_printf(out, "%s\"%u\":", before, id);
             text_json_string(out, part[i].text[id]);
         }
         text_puts(out, "}");

@@ -44,7 +44,8 @@ void row_kernel(struct text *out, int64_t base_ns, const struct trace_kernel *k,
     last(out);
 }
 
-void row_copy(struct text *out, int64_t base_ns, const struct trace_copy *c)
+void row_copy(struct text *out, int64_t base_ns, const struct trace_copy *c,
+              uint64_t scope_instance)
 {
     first(out, c->start_ns - base_ns);
     comma_u64(out, c->stream);
@@ -53,10 +54,12 @@ void row_copy(struct text *out, int64_t base_ns, const struct trace_copy *c)
     comma_u64(out, c->kind);
     comma_u64(out, c->correlation);
     comma_u64(out, c->device);
+    comma_u64(out, scope_instance);
     last(out);
 }
 
-void row_wait(struct text *out, int64_t base_ns, const struct trace_wait *w)
+void row_wait(struct text *out, int64_t base_ns, const struct trace_wait *w,
+              uint32_t function_id)
 {
     first(out, w->start_ns - base_ns);
     record_comma(out, w->end_ns - w->start_ns);
@@ -65,14 +68,14 @@ void row_wait(struct text *out, int64_t base_ns, const struct trace_wait *w)
     comma_u64(out, w->event);
     comma_u64(out, w->context);
     comma_u64(out, w->correlation);
-    text_puts(out, ",0");
+    comma_u64(out, function_id);
     last(out);
 }
 
 void row_allocation(struct text *out, int64_t base_ns, const struct trace_memory *m)
 {
     first(out, m->at_ns - base_ns);
-    text_puts(out, ",0");
+    comma_u64(out, m->duration_ns);
     comma_u64(out, m->operation);
     comma_u64(out, m->kind);
     comma_u64(out, m->address);
@@ -102,7 +105,7 @@ void row_sample(struct text *out, int64_t base_ns, const struct trace_sample *s,
 
 void record_kernel_detail(struct text *out, const struct record_context *context,
                           const struct trace_kernel *k, const struct occupancy *o,
-                          const char *user_scope)
+                          const char *user_scope, const char *stack)
 {
     record_begin(out, context, 1, RECORD_KERNEL_DETAIL);
     text_printf(out, ",\"pid\":%d,\"app\":", context->pid);
@@ -126,22 +129,27 @@ void record_kernel_detail(struct text *out, const struct record_context *context
                 k->local_total_bytes, k->local_thread_bytes, k->cache_requested,
                 k->cache_executed, k->shared_executed_bytes);
     text_json_string(out, *user_scope ? user_scope : "global");
-    text_puts(out, ",\"stack_trace\":\"\"}\n");
+    text_puts(out, ",\"stack_trace\":");
+    text_json_string(out, stack);
+    text_puts(out, "}\n");
 }
 
 void record_memset(struct text *out, const struct record_context *context,
-                   const struct trace_set *s)
+                   const struct trace_set *s, const char *user_scope,
+                   unsigned scope_depth)
 {
     text_puts(out, "{\"type\":\"" RECORD_MEMSET "\",");
     record_who(out, context);
     text_printf(out,
                 ",\"name\":\"memset\",\"platform\":\"cuda\",\"device_id\":\"%" PRIu32
-                "\",\"stream_id\":\"%" PRIu32
-                "\",\"stack_trace\":\"\",\"user_scope\":\"\",\"scope_depth\":0"
-                ",\"start_ns\":%" PRId64 ",\"end_ns\":%" PRId64
+                "\",\"stream_id\":\"%" PRIu32 "\",\"stack_trace\":\"\",\"user_scope\":",
+                s->device, s->stream);
+    text_json_string(out, user_scope);
+    text_printf(out,
+                ",\"scope_depth\":%u,\"start_ns\":%" PRId64 ",\"end_ns\":%" PRId64
                 ",\"api_start_ns\":0,\"api_exit_ns\":0,\"corr_id\":%" PRIu32
                 ",\"bytes\":%" PRIu64 "}\n",
-                s->device, s->stream, s->start_ns + context->anchor_ns,
+                scope_depth, s->start_ns + context->anchor_ns,
                 s->end_ns + context->anchor_ns, s->correlation, s->bytes);
 }
 

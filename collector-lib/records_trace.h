@@ -17,8 +17,11 @@ struct kernel_refs {
 /* Rows, as the columns of schema/records.h; \p base_ns is the time of the batch. */
 void row_kernel(struct text *out, int64_t base_ns, const struct trace_kernel *kernel,
                 struct kernel_refs refs);
-void row_copy(struct text *out, int64_t base_ns, const struct trace_copy *copy);
-void row_wait(struct text *out, int64_t base_ns, const struct trace_wait *wait);
+void row_copy(struct text *out, int64_t base_ns, const struct trace_copy *copy,
+              uint64_t scope_instance);
+/** \p function_id: of its stack, 0 = none. */
+void row_wait(struct text *out, int64_t base_ns, const struct trace_wait *wait,
+              uint32_t function_id);
 void row_allocation(struct text *out, int64_t base_ns, const struct trace_memory *memory);
 void row_sample(struct text *out, int64_t base_ns, const struct trace_sample *sample,
                 uint32_t function_id, uint32_t metric_id, uint32_t file_id);
@@ -26,9 +29,11 @@ void row_sample(struct text *out, int64_t base_ns, const struct trace_sample *sa
 /* Records, a line each. */
 void record_kernel_detail(struct text *out, const struct record_context *context,
                           const struct trace_kernel *kernel,
-                          const struct occupancy *occupancy, const char *user_scope);
+                          const struct occupancy *occupancy, const char *user_scope,
+                          const char *stack);
 void record_memset(struct text *out, const struct record_context *context,
-                   const struct trace_set *set);
+                   const struct trace_set *set, const char *user_scope,
+                   unsigned scope_depth);
 void record_graph_launch(struct text *out, const struct record_context *context,
                          const struct trace_graph *graph);
 /** The lines of a source file; \p bytes need not end in a newline. */

@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "collector-lib/stacks.h"
+
 /** Rows a thread can be ahead of the writer; 512 KiB. */
 #define RING_ROWS        8192u
 #define RING_CACHE_SLOTS 128u
@@ -22,8 +24,8 @@ enum row_kind {
     ROW_SCOPE_END,
     ROW_SYSTEM_START,
     ROW_SYSTEM_STOP,
-    ROW_LAUNCH /* of a kernel, in a scope: `instance` is the scope's, `name_id` the
-                  correlation id */
+    ROW_CALL /* for the device: `instance` is the scope's, 0 = in none, `name_id` the
+                correlation id */
 };
 
 /** One event, one cache line. */
@@ -36,6 +38,7 @@ struct row {
     uint16_t depth;
     uint16_t generation; /* which session it belongs to */
     uint8_t kind;
+    uint32_t stack_id; /* of a call, 0 = none */
 };
 
 struct ring_cached_name {
@@ -57,6 +60,8 @@ struct ring {
     struct ring *next;
     _Alignas(64) _Atomic uint64_t tail; /* rows consumed */
     struct ring_cached_name cache[RING_CACHE_SLOTS];
+    struct stacks_cached stack[STACKS_CACHE_SLOTS];
+    uint32_t last_call; /* correlation id: one call may be told twice */
     struct row row[RING_ROWS];
 };
 

@@ -18,7 +18,7 @@
 /* What a kernel_detail says that a row does not. */
 struct trace_config {
     struct {
-        uint32_t kernel_id, device, path_id, registers;
+        uint32_t kernel_id, device, path_id, stack_id, registers;
         uint32_t static_shared, dynamic_shared;
         int32_t grid[3], block[3];
     } key;
@@ -52,6 +52,9 @@ void trace_log_fini(struct trace_log *log)
     text_fini(&log->device_lines);
     text_fini(&log->scope_lines);
     text_fini(&log->sass_lines);
+    text_fini(&log->stack);
+    stack_names_fini(&log->stack_names);
+    free(log->stack_function);
     launches_fini(&log->launches);
     trace_names_fini(&log->names);
     free(log->config);
@@ -64,6 +67,11 @@ static void forget_configs(struct trace_log *log)
         memset(log->config, 0, CONFIGS_SLOTS * sizeof *log->config);
     }
     log->configs = 0;
+}
+
+void trace_log_learn(struct trace_log *log)
+{
+    stack_names_learn(&log->stack_names);
 }
 
 void trace_log_rewind(struct trace_log *log)
@@ -135,6 +143,33 @@ static struct text *next_row(struct trace_log *log, struct trace_batch *b, int64
     return &b->rows;
 }
 
+/* ---- stacks ---- */
+
+/* "" for none; until the next call. */
+static const char *stack_text(struct trace_log *log, uint32_t stack_id)
+{
+    text_clear(&log->stack);
+    stack_names_text(&log->stack_names, stack_id, &log->stack);
+    text_append(&log->stack, "", 1);
+    return log->stack.failed ? "" : log->stack.data;
+}
+
+/* Its id in the dictionary of functions; 0 for none. */
+static uint32_t stack_function(struct trace_log *log, uint32_t stack_id)
+{
+    if (stack_id && !log->stack_function) {
+        log->stack_function = calloc(STACKS_MAX + 1, sizeof *log->stack_function);
+    }
+    if (!stack_id || !log->stack_function) {
+        return 0;
+    }
+    uint32_t *id = &log->stack_function[stack_id];
+    if (!*id) {
+        *id = trace_names_stack(&log->names, stack_text(log, stack_id));
+    }
+    return *id;
+}
+
 /* ---- kernels ---- */
 
 static const struct trace_device *device_of(const struct trace_log *log, uint32_t id)
@@ -178,12 +213,13 @@ static struct trace_config *config_slot(struct trace_log *log,
 /* The correlation id of the launch whose detail describes \p k; writes that of a new one
  * behind the batch. */
 static uint32_t detail_of(struct trace_log *log, const struct trace_kernel *k,
-                          uint32_t kernel_id, uint32_t path_id)
+                          uint32_t kernel_id, const struct launch *launch)
 {
     struct trace_config wanted = {
         .key = {.kernel_id = kernel_id,
                 .device = k->device,
-                .path_id = path_id,
+                .path_id = launch->scope.path_id,
+                .stack_id = launch->stack_id,
                 .registers = k->registers,
                 .static_shared = k->static_shared_bytes,
                 .dynamic_shared = k->dynamic_shared_bytes,
@@ -196,7 +232,8 @@ static uint32_t detail_of(struct trace_log *log, const struct trace_kernel *k,
         *config = wanted;
         log->configs++;
         record_kernel_detail(&log->kernel.behind, log->context, k, &o,
-                             launches_path(&log->launches, path_id));
+                             launches_path(&log->launches, launch->scope.path_id),
+                             stack_text(log, launch->stack_id));
     }
     return config->correlation;
 }
@@ -204,15 +241,16 @@ static uint32_t detail_of(struct trace_log *log, const struct trace_kernel *k,
 static void on_kernel(void *arg, const struct trace_kernel *k)
 {
     struct trace_log *log = arg;
-    struct launch_scope scope = launches_find(&log->launches, k->correlation);
+    struct launch launch = launches_find(&log->launches, k->correlation);
     struct kernel_refs refs = {.kernel_id = trace_names_kernel(&log->names, k->symbol),
-                               .scope_instance = scope.instance};
+                               .scope_instance = launch.scope.instance};
     struct text *row = next_row(log, &log->kernel, k->start_ns, end_kernels);
-    refs.detail_correlation = detail_of(log, k, refs.kernel_id, scope.path_id);
+    refs.detail_correlation = detail_of(log, k, refs.kernel_id, &launch);
     row_kernel(row, log->kernel.base_ns, k, refs);
     summary_kernel(log->summary, refs.kernel_id, k->end_ns - k->start_ns);
     log->kernels++;
     log->externals += k->external_kind != 0;
+    log->stacks += launch.stack_id != 0;
 }
 
 /* ---- the rest ---- */
@@ -221,22 +259,27 @@ static void on_copy(void *arg, const struct trace_copy *c)
 {
     struct trace_log *log = arg;
     struct text *row = next_row(log, &log->copy, c->start_ns, end_copies);
-    row_copy(row, log->copy.base_ns, c);
+    row_copy(row, log->copy.base_ns, c,
+             launches_find(&log->launches, c->correlation).scope.instance);
     log->copies++;
 }
 
 static void on_set(void *arg, const struct trace_set *s)
 {
     struct trace_log *log = arg;
-    record_memset(&log->device_lines, log->context, s);
+    struct launch launch = launches_find(&log->launches, s->correlation);
+    record_memset(&log->device_lines, log->context, s,
+                  launches_path(&log->launches, launch.scope.path_id), launch.depth);
     log->sets++;
 }
 
 static void on_wait(void *arg, const struct trace_wait *w)
 {
     struct trace_log *log = arg;
+    uint32_t stack = launches_find(&log->launches, w->correlation).stack_id;
     struct text *row = next_row(log, &log->wait, w->start_ns, end_waits);
-    row_wait(row, log->wait.base_ns, w);
+    row_wait(row, log->wait.base_ns, w, stack_function(log, stack));
+    log->stacks += stack != 0;
     log->waits++;
 }
 

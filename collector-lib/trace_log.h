@@ -6,6 +6,7 @@
 
 #include "collector-lib/launches.h"
 #include "collector-lib/records.h"
+#include "collector-lib/stack_names.h"
 #include "collector-lib/summary.h"
 #include "collector-lib/trace_names.h"
 #include "collector-lib/tracer.h"
@@ -26,6 +27,9 @@ struct trace_log {
     bool source; /* texts of source files */
     struct launches launches;
     struct trace_names names;
+    struct stack_names stack_names;
+    uint32_t *stack_function;    /* ids on the wire, by stack id; NULL until needed */
+    struct text stack;           /* of one call */
     struct trace_config *config; /* configurations that have a detail */
     size_t configs;
     struct trace_device device[TRACE_LOG_DEVICES];
@@ -33,6 +37,7 @@ struct trace_log {
     struct trace_batch kernel, copy, wait, memory, sample;
     uint64_t kernels, copies, sets, waits, memories, graphs, samples;
     uint64_t externals; /* kernels with an id that a framework pushed */
+    uint64_t stacks;    /* kernels and waits with one */
     uint64_t files;     /* whose text was written */
     uint32_t files_sent;
     /* Lines ready to be written, in this order: names go into every channel. */
@@ -44,6 +49,9 @@ struct trace_log {
 bool trace_log_init(struct trace_log *log, const struct record_context *context,
                     struct summary *summary, bool source);
 void trace_log_fini(struct trace_log *log);
+
+/** Names the stacks of what is delivered next. */
+void trace_log_learn(struct trace_log *log);
 
 /** A reader may have lost what was said so far: names and details are said again. */
 void trace_log_rewind(struct trace_log *log);

@@ -17,6 +17,8 @@ bool trace_names_init(struct trace_names *n)
         trace_names_fini(n);
         return false;
     }
+    free(demangle("_Z1fv")); /* looks the demangler up on the caller's thread: later the
+                                loader may be locked by who waits for us */
     return true;
 }
 
@@ -91,24 +93,32 @@ uint32_t trace_names_kernel(struct trace_names *n, const char *symbol)
     return n->symbol[id].kernel_id;
 }
 
-static uint32_t add_function(struct trace_names *n, const char *symbol, const char *file)
+/* Takes \p text, NULL without memory. */
+static uint32_t add_function(struct trace_names *n, char *text, const char *symbol)
 {
     size_t symbols = n->function_cap; /* the two arrays grow as one */
-    char *demangled = demangle(symbol);
-    char *text = NULL;
-    if (!demangled ||
+    if (!text ||
         !reach((void **)&n->function_symbol, &symbols, n->functions + 1,
                sizeof *n->function_symbol) ||
         !reach((void **)&n->function, &n->function_cap, n->functions + 1,
-               sizeof *n->function) ||
-        asprintf(&text, "%s@%s", demangled, file ? file : "") < 0) {
-        free(demangled);
+               sizeof *n->function)) {
+        free(text);
         return 0;
     }
-    free(demangled);
     n->function[++n->functions] = text;
     n->function_symbol[n->functions] = symbol;
     return n->functions;
+}
+
+static char *function_text(const char *symbol, const char *file)
+{
+    char *demangled = demangle(symbol);
+    char *text = NULL;
+    if (demangled && asprintf(&text, "%s@%s", demangled, file ? file : "") < 0) {
+        text = NULL;
+    }
+    free(demangled);
+    return text;
 }
 
 uint32_t trace_names_function(struct trace_names *n, const char *symbol, const char *file)
@@ -118,9 +128,15 @@ uint32_t trace_names_function(struct trace_names *n, const char *symbol, const c
         return 0;
     }
     if (!n->symbol[id].function_id) {
-        n->symbol[id].function_id = add_function(n, n->symbols->name[id], file);
+        const char *stored = n->symbols->name[id];
+        n->symbol[id].function_id = add_function(n, function_text(stored, file), stored);
     }
     return n->symbol[id].function_id;
+}
+
+uint32_t trace_names_stack(struct trace_names *n, const char *stack)
+{
+    return add_function(n, strdup(stack), NULL);
 }
 
 uint32_t trace_names_metric(struct trace_names *n, const char *metric)

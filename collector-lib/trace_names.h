@@ -21,8 +21,8 @@ struct trace_names {
     } * symbol;
     size_t symbol_cap;
     /* By function id. */
-    const char **function; /* `demangled@file`, ours */
-    const char **function_symbol;
+    const char **function;        /* `demangled@file`, or a call stack; ours */
+    const char **function_symbol; /* NULL of a stack */
     uint32_t functions;
     size_t function_cap;
     uint32_t kernels_written, functions_written, metrics_written, files_written;
@@ -41,6 +41,8 @@ void trace_names_fini(struct trace_names *names);
 uint32_t trace_names_kernel(struct trace_names *names, const char *symbol);
 uint32_t trace_names_function(struct trace_names *names, const char *symbol,
                               const char *file);
+/** Of a call stack, a new one each time. */
+uint32_t trace_names_stack(struct trace_names *names, const char *stack);
 uint32_t trace_names_metric(struct trace_names *names, const char *metric);
 uint32_t trace_names_file(struct trace_names *names, const char *file);
 

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TRACER_ABI    1u
+#define TRACER_ABI    2u
 #define TRACER_SYMBOL "gpufl_tracer"
 
 struct tracer_config {
@@ -22,10 +22,12 @@ struct tracer_config {
     bool graphs;          /**< one record a graph's launch, in place of its kernels */
     bool external_correlation; /**< ids that a framework pushed */
     bool source;               /**< lines of samples */
+    bool stacks;               /**< `called` also for waits, and asked for stacks */
     size_t buffer_bytes;       /**< of one buffer of records */
     unsigned buffers_max;      /**< beyond them records are dropped, and counted */
-    /** A launch begins on the calling thread, which is the job's: be quick. */
-    void (*launched)(uint32_t correlation);
+    /** A launch, copy or set begins on the calling thread, which is the job's: be quick.
+     * May come twice for one id. */
+    void (*called)(uint32_t correlation, bool with_stack);
 };
 
 struct trace_kernel {
@@ -64,8 +66,9 @@ struct trace_wait {
 
 struct trace_memory {
     int64_t at_ns;
-    uint8_t operation; /**< 1 allocation, 2 release */
-    uint8_t kind;      /**< as CUPTI counts: 2 pinned, 3 device, 5 managed… */
+    uint32_t duration_ns; /**< of the call; 0 = not known */
+    uint8_t operation;    /**< 1 allocation, 2 release */
+    uint8_t kind;         /**< as CUPTI counts: 2 pinned, 3 device, 5 managed… */
     uint64_t address, bytes;
     uint32_t correlation, device, stream;
 };

@@ -52,6 +52,7 @@ bool tracing_deliver(struct tracing *t)
     }
     struct tracer_sink sink = trace_log_sink(&t->log);
     t->fetched = false;
+    trace_log_learn(&t->log);
     t->engine.tracer->deliver(&sink);
     t->engine.tracer->status(&t->status);
     say_why_not_sampled(t);

@@ -79,7 +79,7 @@ static void follow_row(struct writer *w, const struct row *row)
     bool opens = row->kind == ROW_SCOPE_BEGIN || row->kind == ROW_SYSTEM_START;
     if (opens) {
         w->open_regions++;
-    } else if (w->open_regions > 0) {
+    } else if (row->kind != ROW_CALL && w->open_regions > 0) {
         w->open_regions--;
     }
     if (row->kind == ROW_SYSTEM_START || row->kind == ROW_SYSTEM_STOP) {

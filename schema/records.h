@@ -49,8 +49,8 @@
     "\"cgroup_mem_limit_mib\"]"
 
 /* dyn_shared bytes; external_kind and external_id what a framework pushed for the launch.
- * detail_corr_id: the kernel_detail of this name, configuration and scope; that of the
- * row's own corr_id follows where has_details is 1. scope_instance_id: the innermost
+ * detail_corr_id: the kernel_detail of this name, configuration, scope and stack; that of
+ * the row's own corr_id follows where has_details is 1. scope_instance_id: the innermost
  * scope around the launch, 0 = none. */
 #define RECORD_KERNEL_COLUMNS                                                            \
     "[\"dt_ns\",\"kernel_id\",\"stream_id\",\"duration_ns\",\"corr_id\","                \
@@ -59,12 +59,14 @@
 
 #define RECORD_COPY_COLUMNS                                                              \
     "[\"dt_ns\",\"stream_id\",\"duration_ns\",\"bytes\",\"copy_kind\",\"corr_id\","      \
-    "\"device_id\"]"
+    "\"device_id\",\"scope_instance_id\"]"
 
+/* function_id: the call stack in function_dict, 0 = none. */
 #define RECORD_WAIT_COLUMNS                                                              \
     "[\"dt_ns\",\"duration_ns\",\"sync_type\",\"stream_id\",\"event_id\","               \
     "\"context_id\",\"corr_id\",\"function_id\"]"
 
+/* duration_ns: of the call on its thread, 0 = not known. */
 #define RECORD_ALLOCATION_COLUMNS                                                        \
     "[\"dt_ns\",\"duration_ns\",\"memory_op\",\"memory_kind\",\"address\",\"bytes\","    \
     "\"device_id\",\"stream_id\",\"corr_id\"]"

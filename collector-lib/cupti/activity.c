@@ -11,6 +11,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "collector-lib/clock.h"
 #include "collector-lib/cupti/api.h"
 #include "collector-lib/cupti/buffers.h"
 #include "collector-lib/cupti/decode.h"
@@ -51,16 +52,9 @@ static const struct {
 };
 #define KINDS (sizeof kinds / sizeof kinds[0])
 
-static uint64_t mono_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 static uint64_t CUPTIAPI on_timestamp(void)
 {
-    return mono_ns();
+    return (uint64_t)clock_mono_ns();
 }
 
 static void CUPTIAPI on_requested(uint8_t **buffer, size_t *size, size_t *max_records)
@@ -151,9 +145,10 @@ void activity_expect(void)
 static void follow_clock(void)
 {
     uint64_t theirs;
-    uint64_t before = mono_ns();
+    uint64_t before = (uint64_t)clock_mono_ns();
     if (!activity.own_clock && cupti.GetTimestamp(&theirs) == CUPTI_SUCCESS) {
-        activity.decode.clock_offset_ns = (int64_t)((before + mono_ns()) / 2 - theirs);
+        activity.decode.clock_offset_ns =
+            (int64_t)((before + (uint64_t)clock_mono_ns()) / 2 - theirs);
     }
 }
 

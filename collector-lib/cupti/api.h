@@ -22,6 +22,7 @@ typedef CUpti_ActivitySynchronization cupti_synchronization;
     X(Subscribe)                                                                         \
     X(Unsubscribe)                                                                       \
     X(EnableCallback)                                                                    \
+    X(GetCallbackName)                                                                   \
     X(ActivityEnable)                                                                    \
     X(ActivityDisable)                                                                   \
     X(ActivityRegisterCallbacks)                                                         \

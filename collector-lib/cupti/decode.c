@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "collector-lib/cupti/api.h"
+#include "collector-lib/cupti/calls.h"
 
 static int64_t at(const struct decode *d, uint64_t timestamp)
 {
@@ -116,15 +117,16 @@ static void give_wait(struct decode *d, const struct tracer_sink *sink,
 static void give_memory(struct decode *d, const struct tracer_sink *sink,
                         const CUpti_ActivityMemory4 *m)
 {
-    sink->memory(sink->arg,
-                 &(struct trace_memory){.at_ns = at(d, m->timestamp),
-                                        .operation = (uint8_t)m->memoryOperationType,
-                                        .kind = (uint8_t)m->memoryKind,
-                                        .address = m->address,
-                                        .bytes = m->bytes,
-                                        .correlation = m->correlationId,
-                                        .device = m->deviceId,
-                                        .stream = m->streamId});
+    sink->memory(sink->arg, &(struct trace_memory){
+                                .at_ns = at(d, m->timestamp),
+                                .duration_ns = calls_duration_ns(m->correlationId),
+                                .operation = (uint8_t)m->memoryOperationType,
+                                .kind = (uint8_t)m->memoryKind,
+                                .address = m->address,
+                                .bytes = m->bytes,
+                                .correlation = m->correlationId,
+                                .device = m->deviceId,
+                                .stream = m->streamId});
 }
 
 static void give_graph(struct decode *d, const struct tracer_sink *sink,

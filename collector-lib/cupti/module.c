@@ -6,6 +6,7 @@
 
 #include "collector-lib/cupti/activity.h"
 #include "collector-lib/cupti/api.h"
+#include "collector-lib/cupti/calls.h"
 #include "collector-lib/cupti/pc_sampling.h"
 
 static struct {
@@ -13,39 +14,12 @@ static struct {
     CUpti_SubscriberHandle subscriber;
 } module;
 
-/* Where kernels are launched. The runtime's calls come through these, too, and carry the
- * correlation id of the kernel's record. */
-static const CUpti_CallbackId launch[] = {
-    CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel,
-    CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel_ptsz,
-    CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx,
-    CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx_ptsz,
-    CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel,
-    CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel_ptsz,
-    CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch,
-    CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch_ptsz,
-};
-
-#define LAUNCHES (sizeof launch / sizeof launch[0])
-
-static void on_launch(CUpti_CallbackId id, const CUpti_CallbackData *data)
-{
-    bool graph = id == CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch ||
-                 id == CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch_ptsz;
-    if (data->callbackSite == CUPTI_API_ENTER) {
-        module.config.launched(data->correlationId);
-    } else if (!graph && data->functionReturnValue &&
-               *(const CUresult *)data->functionReturnValue == CUDA_SUCCESS) {
-        activity_expect();
-    }
-}
-
 static void CUPTIAPI on_callback(void *arg, CUpti_CallbackDomain domain,
                                  CUpti_CallbackId id, const void *data)
 {
     (void)arg;
-    if (domain == CUPTI_CB_DOMAIN_DRIVER_API) {
-        on_launch(id, data);
+    if (domain == CUPTI_CB_DOMAIN_DRIVER_API || domain == CUPTI_CB_DOMAIN_RUNTIME_API) {
+        calls_on(domain, id, data);
     } else if (domain == CUPTI_CB_DOMAIN_RESOURCE) {
         pc_sampling_resource(id, data);
     }
@@ -67,13 +41,6 @@ static bool subscribe(char *why, size_t size)
                  cupti_api_error(result));
     }
     return false;
-}
-
-static void enable_launches(void)
-{
-    for (size_t i = 0; i < LAUNCHES; i++) {
-        cupti.EnableCallback(1, module.subscriber, CUPTI_CB_DOMAIN_DRIVER_API, launch[i]);
-    }
 }
 
 static void stop(void)
@@ -100,7 +67,7 @@ static bool start(const struct tracer_config *config, char *why, size_t size)
         cupti.Unsubscribe(module.subscriber);
         return false;
     }
-    enable_launches();
+    calls_enable(&module.config, module.subscriber);
     if (config->pc_sampling) {
         pc_sampling_start(config, module.subscriber);
     }

@@ -76,11 +76,13 @@ struct gpufl_init_options {
     const char *api_path;    /**< likewise. GPUFL_API_PATH */
     bool remote_upload;      /**< deprecated: one line on stderr, no upload.
                                 GPUFL_REMOTE_UPLOAD */
-    bool enable_stack_trace;
+    bool enable_stack_trace; /**< the job's call stack at each launch (`stack_trace` of
+                                  kernel_detail) and wait (`function_id`), by names of
+                                  functions; some 1 us a launch */
     bool enable_source_collection;    /**< default true */
     bool enable_external_correlation; /**< default true */
     bool enable_synchronization;      /**< default true */
-    bool enable_memory_tracking;
+    bool enable_memory_tracking;      /**< allocations: bytes, address, duration */
     bool enable_cuda_graphs_tracking;
     int system_sample_rate_ms;       /**< ms between samples; 0 (default) = none */
     int kernel_sample_rate_ms;       /**< deprecated, without effect */

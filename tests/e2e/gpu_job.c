@@ -67,7 +67,12 @@ static void begin(const char *logs)
     fflush(stdout);
 }
 
-static void launch(const char *symbol, int times)
+/* Functions that a stack names. */
+#define A_FRAME __attribute__((noinline, noclone)) static
+#define STAYS_FRAME                                                                      \
+    __asm__ volatile("" ::: "memory") /* the call before is not its last */
+
+A_FRAME void launch(const char *symbol, int times)
 {
     for (int i = 0; i < times; i++) {
         gpu.launch(symbol, 4);
@@ -95,6 +100,40 @@ static void counted(void)
     gpu.pop(3, &id);
     launch("plain_c", 11);
     gpu.others(4096);
+}
+
+A_FRAME void train_step(void)
+{
+    launch("_Z5firstPf", 3);
+    gpu.others(4096);
+    STAYS_FRAME;
+}
+
+A_FRAME void eval_step(void)
+{
+    launch("_Z5firstPf", 2);
+    STAYS_FRAME;
+}
+
+A_FRAME void called(void)
+{
+    GFL_SCOPE("io")
+    {
+        train_step();
+    }
+    eval_step();
+    STAYS_FRAME;
+}
+
+/* Long enough for samples that only an open scope asks for. */
+static void sampled_in_a_scope(void)
+{
+    struct timespec rest = {.tv_nsec = 200000000};
+    GFL_SCOPE("a")
+    {
+        launch("_Z5firstPf", 5);
+        nanosleep(&rest, NULL);
+    }
 }
 
 static void *in_scopes(void *arg)
@@ -187,6 +226,10 @@ int main(int argc, char **argv)
     begin(argv[1]);
     if (strcmp(part, "counted") == 0) {
         counted();
+    } else if (strcmp(part, "called") == 0) {
+        called();
+    } else if (strcmp(part, "metered") == 0) {
+        sampled_in_a_scope();
     } else if (strcmp(part, "threads") == 0) {
         threads();
     } else if (strcmp(part, "flood") == 0) {

@@ -115,6 +115,57 @@ def what_else_happens_is_recorded_when_it_is_asked_for(place):
     equal((copy["bytes"], copy["copy_kind"], copy["duration_ns"]), (4096, 1, 500), "a copy")
 
 
+def _functions(session):
+    names, symbols = {}, {}
+    for record in collector.records(session, "scope"):
+        names.update(record.get("function_dict", {}))
+        symbols.update(record.get("func_symbol_dict", {}))
+    return names, symbols
+
+
+def stacks_name_who_launched_and_who_waited(place):
+    (session,), said, _ = _run(place, "called", **_options(place, enable_stack_trace=True))
+    equal(said, "", "nothing to say")
+    details = {r["corr_id"]: r for r in collector.records(session, "device") if r["type"] == "kernel_detail"}
+    launched = collections.Counter()
+    for kernel in _kernels(session):
+        frames = details[kernel["detail_corr_id"]]["stack_trace"].split("|")
+        check(frames[0] in ("launch", "train_step", "eval_step"), f"from the caller of CUDA outwards: {frames}")
+        check(frames.index("main") > frames.index("called"), f"{frames}")
+        launched[next(f for f in frames if f.endswith("_step"))] += 1
+    equal(launched, {"train_step": 3, "eval_step": 2}, "kernels by the function that launched them")
+    equal(len(details), 2, "one a stack")
+    wait, = collector.rows(session, "scope", "synchronization_event_batch")
+    names, symbols = _functions(session)
+    check(names[str(wait["function_id"])].startswith("train_step|called|main|"), f"{names}")
+    equal(symbols, {}, "a stack has no symbol")
+    equal(_capabilities(session)[1]["stack_traces"]["status"], "collected", "and it is said")
+
+
+def without_stacks_there_are_none(place):
+    (session,), _, _ = _run(place, "called")
+    equal({r["stack_trace"] for r in collector.records(session, "device") if "stack_trace" in r}, {""}, "no stack")
+    equal([w["function_id"] for w in collector.rows(session, "scope", "synchronization_event_batch")], [0], "of a wait")
+    equal(_functions(session), ({}, {}), "no names")
+    equal(_capabilities(session)[1]["stack_traces"]["status"], "not_requested", "and it is said")
+
+
+def copies_and_sets_have_their_scope_and_allocations_their_time(place):
+    (session,), _, _ = _run(place, "called", **_options(place, enable_memory_tracking=True))
+    begin = next(r for r in collector.rows(session, "scope", "scope_event_batch") if r["event_type"] == 0)
+    copy, = collector.rows(session, "device", "memcpy_event_batch")
+    equal(copy["scope_instance_id"], begin["scope_instance_id"], "the copy's scope")
+    memset, = (r for r in collector.records(session, "device") if r["type"] == "memset_event")
+    equal((memset["user_scope"], memset["scope_depth"]), ("io", 1), "the set's scope")
+    allocation, = collector.rows(session, "scope", "memory_alloc_event_batch")
+    check(1e6 <= allocation["duration_ns"] < 1e9, f"the call took 1 ms: {allocation}")
+
+
+def launches_do_not_end_what_a_scope_asked_for(place):
+    (session,), _, _ = _run(place, "metered", **_options(place, system_sample_rate_ms=10))
+    check(len(list(collector.rows(session, "system", "host_metric_batch"))) >= 10, "samples while the scope is open")
+
+
 def threads_launch_side_by_side(place):
     (session,), _, _ = _run(place, "threads")
     kernels = list(_kernels(session))

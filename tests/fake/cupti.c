@@ -32,6 +32,7 @@ static struct {
     pthread_cond_t changed;
     bool kind[KINDS_MAX];
     bool driver_id[IDS_MAX];
+    bool runtime_id[IDS_MAX];
     bool resource_id[IDS_MAX];
     CUpti_CallbackFunc callback;
     void *callback_arg;
@@ -338,6 +339,7 @@ EXPORT CUptiResult cuptiUnsubscribe(CUpti_SubscriberHandle subscriber)
     note("unsubscribe", 0);
     fake.callback = NULL;
     memset(fake.driver_id, 0, sizeof fake.driver_id);
+    memset(fake.runtime_id, 0, sizeof fake.runtime_id);
     memset(fake.resource_id, 0, sizeof fake.resource_id);
     return CUPTI_SUCCESS;
 }
@@ -346,9 +348,44 @@ EXPORT CUptiResult cuptiEnableCallback(uint32_t enable, CUpti_SubscriberHandle s
                                        CUpti_CallbackDomain domain, CUpti_CallbackId id)
 {
     (void)subscriber;
-    bool *ids = domain == CUPTI_CB_DOMAIN_RESOURCE ? fake.resource_id : fake.driver_id;
+    bool *ids = domain == CUPTI_CB_DOMAIN_RESOURCE     ? fake.resource_id
+                : domain == CUPTI_CB_DOMAIN_DRIVER_API ? fake.driver_id
+                                                       : fake.runtime_id;
     ids[id % IDS_MAX] = enable != 0;
     return answer("EnableCallback");
+}
+
+EXPORT CUptiResult cuptiGetCallbackName(CUpti_CallbackDomain domain, CUpti_CallbackId id,
+                                        const char **name)
+{
+    static const struct {
+        CUpti_CallbackDomain domain;
+        CUpti_CallbackId id;
+        const char *name;
+    } known[] = {
+        {CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel,
+         "cuLaunchKernel"},
+        {CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch,
+         "cuGraphLaunch"},
+        {CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuMemcpyHtoD_v2,
+         "cuMemcpyHtoD_v2"},
+        {CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaMemcpy_v3020,
+         "cudaMemcpy_v3020"},
+        {CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaMemset_v3020,
+         "cudaMemset_v3020"},
+        {CUPTI_CB_DOMAIN_RUNTIME_API,
+         CUPTI_RUNTIME_TRACE_CBID_cudaStreamSynchronize_v3020,
+         "cudaStreamSynchronize_v3020"},
+        {CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaMalloc_v3020,
+         "cudaMalloc_v3020"},
+    };
+    CUptiResult result =
+        id < IDS_MAX ? answer("GetCallbackName") : CUPTI_ERROR_INVALID_PARAMETER;
+    *name = result == CUPTI_SUCCESS ? "cuOther" : NULL;
+    for (size_t i = 0; *name && i < sizeof known / sizeof known[0]; i++) {
+        *name = known[i].domain == domain && known[i].id == id ? known[i].name : *name;
+    }
+    return result;
 }
 
 EXPORT CUptiResult
@@ -484,24 +521,52 @@ cuptiGetSassToSourceCorrelation(CUpti_GetSassToSourceCorrelationParams *params)
 
 /* ---- the GPU ---- */
 
-static uint32_t call_driver(CUpti_CallbackId id, CUpti_ApiCallbackSite site,
-                            uint32_t correlation, CUresult *result)
-{
-    CUpti_CallbackData data = {.callbackSite = site,
-                               .functionName = "cuLaunchKernel",
-                               .correlationId = correlation,
-                               .functionReturnValue =
-                                   site == CUPTI_API_EXIT ? result : NULL};
-    CUpti_CallbackFunc callback = fake.callback;
-    if (callback && fake.driver_id[id]) {
-        callback(fake.callback_arg, CUPTI_CB_DOMAIN_DRIVER_API, id, &data);
-    }
-    return correlation;
-}
-
 static uint32_t next_correlation(void)
 {
     return __atomic_add_fetch(&fake.correlation, 1, __ATOMIC_RELAXED);
+}
+
+struct call {
+    CUpti_CallbackDomain domain;
+    CUpti_CallbackId id;
+    uint32_t correlation;
+    uint64_t word;
+};
+
+static void tell_call(struct call *call, CUpti_ApiCallbackSite site)
+{
+    CUresult result = CUDA_SUCCESS;
+    bool driver = call->domain == CUPTI_CB_DOMAIN_DRIVER_API;
+    CUpti_CallbackData data = {.callbackSite = site,
+                               .correlationId = call->correlation,
+                               .correlationData = &call->word,
+                               .functionReturnValue =
+                                   site == CUPTI_API_EXIT ? &result : NULL};
+    CUpti_CallbackFunc callback = fake.callback;
+    if (callback && (driver ? fake.driver_id : fake.runtime_id)[call->id]) {
+        callback(fake.callback_arg, call->domain, call->id, &data);
+    }
+}
+
+static struct call begin_call(CUpti_CallbackDomain domain, CUpti_CallbackId id,
+                              uint32_t correlation)
+{
+    struct call call = {.domain = domain, .id = id, .correlation = correlation};
+    tell_call(&call, CUPTI_API_ENTER);
+    return call;
+}
+
+static void end_call(struct call call)
+{
+    tell_call(&call, CUPTI_API_EXIT);
+}
+
+/* A call of the runtime that does nothing else; its id. */
+static uint32_t runtime_call(CUpti_CallbackId id)
+{
+    struct call call = begin_call(CUPTI_CB_DOMAIN_RUNTIME_API, id, next_correlation());
+    end_call(call);
+    return call.correlation;
 }
 
 /* As cuInit does. */
@@ -519,9 +584,10 @@ EXPORT void fake_init(void)
 
 EXPORT void fake_launch(const char *symbol, int grid)
 {
-    CUresult result = CUDA_SUCCESS;
-    uint32_t id = call_driver(CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, CUPTI_API_ENTER,
-                              next_correlation(), &result);
+    struct call call =
+        begin_call(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel,
+                   next_correlation());
+    uint32_t id = call.correlation;
     uint64_t begin = now();
     bool api = fake.kind[CUPTI_ACTIVITY_KIND_RUNTIME];
     if (api) {
@@ -548,7 +614,7 @@ EXPORT void fake_launch(const char *symbol, int grid)
                                      .blockZ = 1,
                                      .correlationId = id,
                                      .name = symbol});
-    call_driver(CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, CUPTI_API_EXIT, id, &result);
+    end_call(call);
 }
 
 EXPORT void fake_launch_that_never_ends(const char *symbol)
@@ -559,28 +625,67 @@ EXPORT void fake_launch_that_never_ends(const char *symbol)
                                      .name = symbol});
 }
 
-EXPORT void fake_others(uint64_t bytes)
+/* The runtime's call and the driver's within it, under one id. */
+static uint32_t copy_call(void)
 {
-    uint64_t at = now();
+    struct call outer =
+        begin_call(CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaMemcpy_v3020,
+                   next_correlation());
+    end_call(begin_call(CUPTI_CB_DOMAIN_DRIVER_API,
+                        CUPTI_DRIVER_TRACE_CBID_cuMemcpyHtoD_v2, outer.correlation));
+    end_call(outer);
+    return outer.correlation;
+}
+
+static uint32_t allocation_call(void)
+{
+    struct timespec ms = {.tv_nsec = 1000000};
+    struct call call =
+        begin_call(CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaMalloc_v3020,
+                   next_correlation());
+    nanosleep(&ms, NULL);
+    end_call(call);
+    return call.correlation;
+}
+
+static uint32_t graph_call(void)
+{
+    struct call call =
+        begin_call(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch,
+                   next_correlation());
+    end_call(call);
+    return call.correlation;
+}
+
+static void copy_and_set(uint64_t bytes, uint64_t at)
+{
     append(&(CUpti_ActivityMemcpy6){.kind = CUPTI_ACTIVITY_KIND_MEMCPY,
                                     .copyKind = CUPTI_ACTIVITY_MEMCPY_KIND_HTOD,
                                     .bytes = bytes,
                                     .start = at,
                                     .end = at + 500,
                                     .streamId = 7,
-                                    .correlationId = next_correlation()});
-    append(&(CUpti_ActivityMemset4){.kind = CUPTI_ACTIVITY_KIND_MEMSET,
-                                    .bytes = bytes,
-                                    .start = at,
-                                    .end = at + 500,
-                                    .streamId = 7,
-                                    .correlationId = next_correlation()});
+                                    .correlationId = copy_call()});
+    append(&(CUpti_ActivityMemset4){
+        .kind = CUPTI_ACTIVITY_KIND_MEMSET,
+        .bytes = bytes,
+        .start = at,
+        .end = at + 500,
+        .streamId = 7,
+        .correlationId = runtime_call(CUPTI_RUNTIME_TRACE_CBID_cudaMemset_v3020)});
+}
+
+EXPORT void fake_others(uint64_t bytes)
+{
+    uint64_t at = now();
+    copy_and_set(bytes, at);
     append(&(CUpti_ActivitySynchronization2){
         .kind = CUPTI_ACTIVITY_KIND_SYNCHRONIZATION,
         .type = CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE,
         .start = at,
         .end = at + 100000000,
-        .correlationId = next_correlation(),
+        .correlationId =
+            runtime_call(CUPTI_RUNTIME_TRACE_CBID_cudaStreamSynchronize_v3020),
         .streamId = 7});
     append(&(CUpti_ActivityMemory4){.kind = CUPTI_ACTIVITY_KIND_MEMORY2,
                                     .memoryOperationType =
@@ -589,13 +694,13 @@ EXPORT void fake_others(uint64_t bytes)
                                     .address = 4096,
                                     .bytes = bytes,
                                     .timestamp = at,
-                                    .correlationId = next_correlation()});
+                                    .correlationId = allocation_call()});
     append(&(CUpti_ActivityGraphTrace2){.kind = CUPTI_ACTIVITY_KIND_GRAPH_TRACE,
                                         .start = at,
                                         .end = at + 3000,
                                         .graphId = 5,
                                         .streamId = 7,
-                                        .correlationId = next_correlation()});
+                                        .correlationId = graph_call()});
 }
 
 static void tell_resource(CUpti_CallbackId id, CUcontext context, void *descriptor)

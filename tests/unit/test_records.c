@@ -243,7 +243,7 @@ static void a_traced_session(void **unused)
                  names);
     launches_row(
         &log.launches,
-        &(struct row){.instance = 5, .name_id = 7001, .depth = 1, .kind = ROW_LAUNCH},
+        &(struct row){.instance = 5, .name_id = 7001, .depth = 1, .kind = ROW_CALL},
         names);
     struct trace_kernel again = gemm, outside = gemm;
     again.correlation = 7002; /* in no scope, so that its detail is another */
@@ -301,8 +301,8 @@ static void the_rest_of_a_trace(void **unused)
                                                UINT32_MAX});
             break;
         case 3:
-            s.memory(s.arg, &(struct trace_memory){SECOND_NS, 1, 3, 139872450379776,
-                                                   1 << 26, 880, 1, 7});
+            s.memory(s.arg, &(struct trace_memory){SECOND_NS, 51200, 1, 3,
+                                                   139872450379776, 1 << 26, 880, 1, 7});
             break;
         case 4:
             s.graph(s.arg,

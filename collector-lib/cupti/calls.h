@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The calls of CUDA that are listened to, on the thread that makes them. */
+#ifndef GPUFL_COLLECTOR_CUPTI_CALLS_H
+#define GPUFL_COLLECTOR_CUPTI_CALLS_H
+
+#include "collector-lib/cupti/api.h"
+#include "collector-lib/tracer.h"
+
+/** Calls that are in flight or whose record is not yet read, by the low bits of their
+ * correlation ids. */
+#define CALLS_TIMED (1u << 16)
+
+/** Switches the callbacks on: launches, copies and sets always, waits for their stacks,
+ * allocations for their durations. */
+void calls_enable(const struct tracer_config *config, CUpti_SubscriberHandle subscriber);
+
+/** A call of the runtime or the driver begins or ends. */
+void calls_on(CUpti_CallbackDomain domain, CUpti_CallbackId id,
+              const CUpti_CallbackData *data);
+
+/** How long the allocation or release \p correlation held its thread; 0 = not known, or
+ * not yet. Saturates at 4.29 s. */
+uint32_t calls_duration_ns(uint32_t correlation);
+
+#endif
