@@ -264,6 +264,8 @@ def a_place():
 def main(module):
     """Runs every function of the module whose parameter is `place`."""
     failed = 0
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # a shell's background: the programs would ignore it, too
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     for name, test in list(vars(module).items()):
         if name.startswith("_") or not inspect.isfunction(test) or test.__module__ != "__main__":
             continue
