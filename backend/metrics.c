@@ -27,6 +27,13 @@ const struct metric metrics[] = {
     {"cgroup_cpu_limit_pct_x100", "%", 1e-2, true},
     {"cgroup_mem_used_mib", "MiB", 1, true},
     {"cgroup_mem_limit_mib", "MiB", 1, true},
+    /* Their place is their id in the store: new ones come last. */
+    {"throttle_reasons", "bits", 1, false},
+    {"own_used_mib", "MiB", 1, false},
+    {"own_gpu_util", "%", 1, false},
+    {"nvlink_rx_bytes", "GB", 1e-9, false},
+    {"nvlink_tx_bytes", "GB", 1e-9, false},
+    {"xid_count", "errors", 1, false},
 };
 const unsigned metrics_count = sizeof metrics / sizeof *metrics;
 

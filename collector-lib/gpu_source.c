@@ -19,7 +19,7 @@ static bool wanted(const struct gpu_source *source, enum gpufl_backend_kind kind
     return kind == GPUFL_BACKEND_AUTO || source->kind == kind;
 }
 
-struct gpu gpu_open(enum gpufl_backend_kind kind, int simulated)
+struct gpu gpu_open(enum gpufl_backend_kind kind, const struct gpu_wish *wish)
 {
     struct gpu gpu = {0};
     if (kind == GPUFL_BACKEND_NONE) {
@@ -29,7 +29,7 @@ struct gpu gpu_open(enum gpufl_backend_kind kind, int simulated)
         if (!wanted(sources[i], kind)) {
             continue;
         }
-        gpu.handle = sources[i]->open(simulated);
+        gpu.handle = sources[i]->open(wish);
         if (gpu.handle) {
             gpu.source = sources[i];
             gpu.count = gpu.source->count(gpu.handle);

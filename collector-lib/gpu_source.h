@@ -25,6 +25,7 @@ struct gpu_info {
     int compute_minor;
     int multi_processors; /**< 0 = not known, likewise warp_size */
     int warp_size;
+    int parent; /**< the device that this one is a part of (MIG); -1 = a whole one */
 };
 
 /** One sample of one device. */
@@ -37,6 +38,16 @@ struct gpu_sample {
     int64_t energy_uj;                      /**< since the driver was loaded */
     int64_t pcie_rx_bps, pcie_tx_bps;       /**< bytes a second */
     int64_t ecc_corrected, ecc_uncorrected; /**< since the driver was loaded */
+    /* Details: */
+    int64_t throttle_reasons;                 /**< bits as NVML's clocks event reasons */
+    int64_t own_used_mib, own_util_pct;       /**< of this process */
+    int64_t nvlink_rx_bytes, nvlink_tx_bytes; /**< of all links, counted by the driver */
+    int64_t xid_count, last_xid;              /**< since the session began */
+};
+
+struct gpu_wish {
+    int simulated; /**< made-up GPUs */
+    bool details;  /**< MIG devices, and the figures above */
 };
 
 /** An opened source; made by a gpu_source's open, used by the writer thread alone. */
@@ -45,9 +56,8 @@ struct gpu_handle;
 struct gpu_source {
     const char *name;
     enum gpufl_backend_kind kind;
-    /** NULL when the vendor's driver does not answer. \p simulated is the number of
-     * made-up GPUs asked for. */
-    struct gpu_handle *(*open)(int simulated);
+    /** NULL when the vendor's driver does not answer. */
+    struct gpu_handle *(*open)(const struct gpu_wish *wish);
     unsigned (*count)(const struct gpu_handle *handle);
     void (*info)(struct gpu_handle *handle, unsigned at, struct gpu_info *out);
     void (*sample)(struct gpu_handle *handle, unsigned at, struct gpu_sample *out);
@@ -66,7 +76,7 @@ struct gpu {
 };
 
 /** Opens the first source of \p kind that answers. */
-struct gpu gpu_open(enum gpufl_backend_kind kind, int simulated);
+struct gpu gpu_open(enum gpufl_backend_kind kind, const struct gpu_wish *wish);
 void gpu_close(struct gpu *gpu);
 
 #endif

@@ -53,6 +53,7 @@ static const struct field fields[] = {
     FIELD(pm_sampling_scope_only, NULL, KIND_BOOL),
     FIELD(deep_window_only, NULL, KIND_BOOL),
     FIELD(simulated_gpus, "GPUFL_SIMULATED_GPUS", KIND_INT),
+    FIELD(device_details, "GPUFL_DEVICE_DETAILS", KIND_BOOL),
 };
 #define FIELDS (sizeof fields / sizeof fields[0])
 

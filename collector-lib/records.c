@@ -252,11 +252,25 @@ static void comma_more(struct text *out, const struct gpu_sample *s)
     record_comma(out, s->ecc_uncorrected);
 }
 
+static void comma_details(struct text *out, const struct gpu_sample *s)
+{
+    record_comma(out, s->throttle_reasons);
+    record_comma(out, s->own_used_mib);
+    record_comma(out, s->own_util_pct);
+    record_comma(out, s->nvlink_rx_bytes);
+    record_comma(out, s->nvlink_tx_bytes);
+    record_comma(out, s->xid_count);
+    record_comma(out, s->last_xid);
+}
+
 void record_device_metrics(struct text *out, const struct record_context *context,
-                           const struct metric_row *rows, size_t count, uint64_t batch_id)
+                           const struct metric_row *rows, size_t count, uint64_t batch_id,
+                           bool details)
 {
     record_begin(out, context, 1, RECORD_DEVICE_METRICS);
-    record_open_rows(out, context, batch_id, rows[0].mono_ns, RECORD_DEVICE_COLUMNS);
+    record_open_rows(out, context, batch_id, rows[0].mono_ns,
+                     details ? "[" RECORD_DEVICE_COLUMNS "," RECORD_DETAIL_COLUMNS "]"
+                             : "[" RECORD_DEVICE_COLUMNS "]");
     for (size_t i = 0; i < count; i++) {
         const struct gpu_sample *s = &rows[i].gpu;
         text_puts(out, i ? ",[" : "[");
@@ -270,6 +284,10 @@ void record_device_metrics(struct text *out, const struct record_context *contex
         record_comma(out, s->total_mib);
         record_comma(out, s->clock_sm_mhz);
         comma_more(out, s);
+        if (details) {
+            comma_details(out, s);
+            record_comma(out, rows[i].parent);
+        }
         text_append(out, "]", 1);
     }
     text_puts(out, "]}\n");

@@ -59,14 +59,15 @@ void record_scopes(struct text *out, const struct record_context *context,
 /** One sample taken at \p mono_ns. */
 struct metric_row {
     int64_t mono_ns;
-    unsigned device; /* unused by host rows */
+    unsigned device; /* unused by host rows, as is parent */
+    int parent;
     struct gpu_sample gpu;
     struct host_sample host;
 };
 
 void record_device_metrics(struct text *out, const struct record_context *context,
-                           const struct metric_row *rows, size_t count,
-                           uint64_t batch_id);
+                           const struct metric_row *rows, size_t count, uint64_t batch_id,
+                           bool details);
 void record_host_metrics(struct text *out, const struct record_context *context,
                          const struct host *host, const struct metric_row *rows,
                          size_t count, uint64_t batch_id);

@@ -12,7 +12,10 @@ void sampler_open(struct sampler *s, const struct settings *settings)
 {
     s->rate_ms = settings->sample_rate_ms;
     host_open(&s->host);
-    s->gpu = gpu_open(settings->backend, settings->simulated_gpus);
+    s->details = settings->device_details;
+    s->gpu = gpu_open(settings->backend,
+                      &(struct gpu_wish){.simulated = settings->simulated_gpus,
+                                         .details = settings->device_details});
     s->info = calloc(s->gpu.count + 1, sizeof *s->info);
     s->sample = calloc(s->gpu.count + 1, sizeof *s->sample);
     if (!s->info || !s->sample) {
@@ -57,8 +60,10 @@ static void take(struct sampler *s, int64_t now_ns, struct summary *summary)
     }
     read_devices(s);
     for (unsigned i = 0; i < s->gpu.count; i++) {
-        s->device_row[s->device_rows++] =
-            (struct metric_row){.mono_ns = now_ns, .device = i, .gpu = s->sample[i]};
+        s->device_row[s->device_rows++] = (struct metric_row){.mono_ns = now_ns,
+                                                              .device = i,
+                                                              .parent = s->info[i].parent,
+                                                              .gpu = s->sample[i]};
         summary_gpu(summary, i, &s->sample[i]);
     }
     struct host_sample host = host_read(&s->host, now_ns);
@@ -89,7 +94,7 @@ void sampler_write(struct sampler *s, const struct record_context *context,
 {
     if (s->device_rows) {
         record_device_metrics(out, context, s->device_row, s->device_rows,
-                              ++s->device_batches);
+                              ++s->device_batches, s->details);
     }
     if (s->host_rows) {
         record_host_metrics(out, context, &s->host, s->host_row, s->host_rows,

@@ -18,6 +18,7 @@
 /** The writer thread's own. Zero-initialise, then sampler_open. */
 struct sampler {
     int rate_ms; /* 0 = never */
+    bool details;
     struct host host;
     struct gpu gpu;
     struct gpu_info *info;

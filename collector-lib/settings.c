@@ -170,6 +170,7 @@ static void copy_values(const struct gpufl_init_options *o, struct settings *out
     out->sync_each_write = o->flush_logs_always;
     out->debug = o->enable_debug_output;
     out->simulated_gpus = o->simulated_gpus;
+    out->device_details = o->device_details;
     out->rotate_bytes = SETTINGS_ROTATE_BYTES;
     out->max_spool_bytes = SETTINGS_MAX_SPOOL_BYTES;
     out->min_free_bytes = SETTINGS_MIN_FREE_BYTES;

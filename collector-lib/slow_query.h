@@ -8,8 +8,19 @@
 
 #include "collector-lib/gpu_source.h"
 
-/** Figures of one question. */
-#define SLOW_FIGURES 3
+/** Figures of one question; the last ones are details. */
+enum slow_figure {
+    SLOW_PCIE_RX,
+    SLOW_PCIE_TX,
+    SLOW_ENERGY,
+    SLOW_OWN_USED,
+    SLOW_OWN_UTIL,
+    SLOW_NVLINK_RX,
+    SLOW_NVLINK_TX,
+    SLOW_XID_COUNT,
+    SLOW_LAST_XID,
+    SLOW_FIGURES
+};
 
 struct slow_query;
 

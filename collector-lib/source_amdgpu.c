@@ -138,9 +138,9 @@ static void close_amdgpu(struct gpu_handle *handle)
     free(handle);
 }
 
-static struct gpu_handle *open_amdgpu(int simulated)
+static struct gpu_handle *open_amdgpu(const struct gpu_wish *wish)
 {
-    (void)simulated;
+    (void)wish;
     struct gpu_handle *handle = calloc(1, sizeof *handle);
     if (!handle) {
         return NULL;
@@ -163,8 +163,10 @@ static void info_amdgpu(struct gpu_handle *handle, unsigned at, struct gpu_info 
     const struct amdgpu_device *d = &handle->device[at];
     unsigned domain;
     unsigned location;
-    *out = (struct gpu_info){
-        .vendor = "AMD", .multi_processors = d->compute_units, .warp_size = d->wave_size};
+    *out = (struct gpu_info){.vendor = "AMD",
+                             .parent = -1,
+                             .multi_processors = d->compute_units,
+                             .warp_size = d->wave_size};
     if (d->gfx_version > 0) { /* major in decimal, minor and stepping in hex */
         out->compute_major = d->gfx_version / 10000;
         out->compute_minor = d->gfx_version / 100 % 100;

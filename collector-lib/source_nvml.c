@@ -1,125 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NVIDIA devices by libnvidia-ml.so.1, opened at run time.
- *
- * The declarations are our own, after the NVML API reference (nvml.h is not needed to
- * build); the soname's ABI is stable. A call that fails, or that an older driver lacks,
- * leaves the figure at GPU_NOT_AVAILABLE. NVML has no voltage.
+/* NVIDIA devices by NVML. A call that fails, or that an older driver lacks, leaves the
+ * figure at GPU_NOT_AVAILABLE. NVML has no voltage.
  *
  * Measured on an H200, driver 580: most calls take 10 µs, but the PCIe throughput query
  * blocks for 21 ms a direction and the energy counter spins for 3.2 ms, which at 20 ms a
  * sample was 17 % of a core. So those two have a thread and a slow beat of their own. */
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "collector-lib/gpu_source.h"
+#include "collector-lib/nvml_api.h"
+#include "collector-lib/nvml_details.h"
 #include "collector-lib/slow_query.h"
-
-typedef struct nvml_device *nvml_device; /* opaque pointer of the driver */
-
-enum { NVML_SUCCESS = 0, NVML_TEMPERATURE_GPU = 0 };
-enum { NVML_CLOCK_GRAPHICS = 0, NVML_CLOCK_SM = 1, NVML_CLOCK_MEM = 2 };
-enum { NVML_PCIE_TX = 0, NVML_PCIE_RX = 1 };
-enum { NVML_ECC_CORRECTED = 0, NVML_ECC_UNCORRECTED = 1, NVML_ECC_VOLATILE = 0 };
-enum { NVML_DEVICE_MEMORY = 2, NVML_VALUE_UINT = 1, NVML_FIELD_MEMORY_TEMP = 82 };
-#define NVML_REASON_SW_POWER_CAP 0x4ull
-#define NVML_REASON_SW_THERMAL   0x20ull
-
-struct nvml_memory {
-    unsigned long long total, free, used;
-};
-struct nvml_utilization {
-    unsigned gpu, memory;
-};
-struct nvml_pci {
-    char legacy_id[16];
-    unsigned domain, bus, device, device_id, subsystem_id;
-    char id[32];
-};
-struct nvml_field {
-    unsigned id, scope;
-    long long timestamp_us, latency_us;
-    int type, status;
-    union {
-        unsigned u;
-        double widest;
-    } value;
-};
-
-struct nvml {
-    int (*init)(void);
-    int (*shutdown)(void);
-    int (*count)(unsigned *);
-    int (*by_index)(unsigned, nvml_device *);
-    int (*name)(nvml_device, char *, unsigned);
-    int (*uuid)(nvml_device, char *, unsigned);
-    int (*pci)(nvml_device, struct nvml_pci *);
-    int (*capability)(nvml_device, int *, int *);
-    int (*memory)(nvml_device, struct nvml_memory *);
-    int (*utilization)(nvml_device, struct nvml_utilization *);
-    int (*temperature)(nvml_device, int, unsigned *);
-    int (*power)(nvml_device, unsigned *);
-    int (*clock)(nvml_device, int, unsigned *);
-    int (*reasons)(nvml_device, unsigned long long *);
-    int (*fan)(nvml_device, unsigned, unsigned *);
-    int (*fields)(nvml_device, int, struct nvml_field *);
-    int (*energy)(nvml_device, unsigned long long *);
-    int (*ecc)(nvml_device, int, int, int, unsigned long long *);
-    int (*pcie)(nvml_device, int, unsigned *);
-};
 
 struct gpu_handle {
     void *library;
     struct nvml api;
     unsigned count;
     nvml_device device[GPU_MAX];
+    int parent[GPU_MAX];          /* of a MIG device; -1 of a whole one */
+    struct nvml_details *details; /* NULL when they are not wanted */
     struct slow_query *slow;
 };
 
-static const struct {
-    const char *name;
-    const char *fallback; /* name in older drivers */
-    size_t slot;
-    bool required;
-} symbols[] = {
-    {"nvmlInit_v2", NULL, offsetof(struct nvml, init), true},
-    {"nvmlShutdown", NULL, offsetof(struct nvml, shutdown), true},
-    {"nvmlDeviceGetCount_v2", NULL, offsetof(struct nvml, count), true},
-    {"nvmlDeviceGetHandleByIndex_v2", NULL, offsetof(struct nvml, by_index), true},
-    {"nvmlDeviceGetName", NULL, offsetof(struct nvml, name), true},
-    {"nvmlDeviceGetUUID", NULL, offsetof(struct nvml, uuid), true},
-    {"nvmlDeviceGetPciInfo_v3", NULL, offsetof(struct nvml, pci), false},
-    {"nvmlDeviceGetCudaComputeCapability", NULL, offsetof(struct nvml, capability),
-     false},
-    {"nvmlDeviceGetMemoryInfo", NULL, offsetof(struct nvml, memory), false},
-    {"nvmlDeviceGetUtilizationRates", NULL, offsetof(struct nvml, utilization), false},
-    {"nvmlDeviceGetTemperature", NULL, offsetof(struct nvml, temperature), false},
-    {"nvmlDeviceGetPowerUsage", NULL, offsetof(struct nvml, power), false},
-    {"nvmlDeviceGetClockInfo", NULL, offsetof(struct nvml, clock), false},
-    {"nvmlDeviceGetCurrentClocksEventReasons",
-     "nvmlDeviceGetCurrentClocksThrottleReasons", offsetof(struct nvml, reasons), false},
-    {"nvmlDeviceGetFanSpeed_v2", NULL, offsetof(struct nvml, fan), false},
-    {"nvmlDeviceGetFieldValues", NULL, offsetof(struct nvml, fields), false},
-    {"nvmlDeviceGetTotalEnergyConsumption", NULL, offsetof(struct nvml, energy), false},
-    {"nvmlDeviceGetMemoryErrorCounter", NULL, offsetof(struct nvml, ecc), false},
-    {"nvmlDeviceGetPcieThroughput", NULL, offsetof(struct nvml, pcie), false},
-};
-
-static bool load_symbols(void *library, struct nvml *api)
+static void add_device(struct gpu_handle *handle, nvml_device device, int parent)
 {
-    for (size_t i = 0; i < sizeof symbols / sizeof symbols[0]; i++) {
-        void *at = dlsym(library, symbols[i].name);
-        if (!at && symbols[i].fallback) {
-            at = dlsym(library, symbols[i].fallback);
-        }
-        if (!at && symbols[i].required) {
-            return false;
-        }
-        /* POSIX lets a pointer from dlsym stand for a function. */
-        memcpy((char *)api + symbols[i].slot, &at, sizeof at);
+    if (handle->count < GPU_MAX) {
+        handle->parent[handle->count] = parent;
+        handle->device[handle->count++] = device;
     }
-    return true;
 }
 
 static void find_devices(struct gpu_handle *handle)
@@ -128,10 +38,32 @@ static void find_devices(struct gpu_handle *handle)
     if (handle->api.count(&count) != NVML_SUCCESS) {
         return;
     }
-    for (unsigned i = 0; i < count && handle->count < GPU_MAX; i++) {
+    for (unsigned i = 0; i < count; i++) {
         nvml_device device;
         if (handle->api.by_index(i, &device) == NVML_SUCCESS) {
-            handle->device[handle->count++] = device;
+            add_device(handle, device, -1);
+        }
+    }
+}
+
+/* The parts of those that are divided, behind all whole ones, whose numbers so stay. */
+static void find_mig_devices(struct gpu_handle *handle)
+{
+    const struct nvml *api = &handle->api;
+    unsigned whole = handle->count;
+    for (unsigned i = 0;
+         i < whole && api->mig_mode && api->mig_count && api->mig_by_index; i++) {
+        unsigned mode = 0, pending, most = 0;
+        if (api->mig_mode(handle->device[i], &mode, &pending) != NVML_SUCCESS ||
+            mode != NVML_MIG_ENABLED ||
+            api->mig_count(handle->device[i], &most) != NVML_SUCCESS) {
+            continue;
+        }
+        for (unsigned part = 0; part < most; part++) {
+            nvml_device device;
+            if (api->mig_by_index(handle->device[i], part, &device) == NVML_SUCCESS) {
+                add_device(handle, device, (int)i);
+            }
         }
     }
 }
@@ -143,8 +75,6 @@ static int64_t read_pcie(const struct nvml *api, nvml_device device, int directi
     return api->pcie(device, direction, &kib) == NVML_SUCCESS ? (int64_t)kib * 1024
                                                               : GPU_NOT_AVAILABLE;
 }
-
-enum { SLOW_PCIE_RX, SLOW_PCIE_TX, SLOW_ENERGY };
 
 static void ask_slow(void *arg, unsigned at, int64_t out[SLOW_FIGURES])
 {
@@ -159,35 +89,37 @@ static void ask_slow(void *arg, unsigned at, int64_t out[SLOW_FIGURES])
         out[SLOW_PCIE_RX] = read_pcie(api, device, NVML_PCIE_RX);
         out[SLOW_PCIE_TX] = read_pcie(api, device, NVML_PCIE_TX);
     }
+    nvml_details_ask(handle->details, at, out);
 }
 
 static void close_nvml(struct gpu_handle *handle)
 {
     slow_query_close(handle->slow);
+    nvml_details_close(handle->details);
     handle->api.shutdown();
-    dlclose(handle->library);
+    nvml_unload(handle->library);
     free(handle);
 }
 
-static struct gpu_handle *open_nvml(int simulated)
+static struct gpu_handle *open_nvml(const struct gpu_wish *wish)
 {
-    (void)simulated;
     struct gpu_handle *handle = calloc(1, sizeof *handle);
     if (!handle) {
         return NULL;
     }
-    handle->library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
-    if (!handle->library) {
-        free(handle);
-        return NULL;
-    }
-    if (!load_symbols(handle->library, &handle->api) ||
-        handle->api.init() != NVML_SUCCESS) {
-        dlclose(handle->library);
+    handle->library = nvml_load(&handle->api);
+    if (!handle->library || handle->api.init() != NVML_SUCCESS) {
+        if (handle->library) {
+            nvml_unload(handle->library);
+        }
         free(handle);
         return NULL;
     }
     find_devices(handle);
+    if (wish->details) {
+        find_mig_devices(handle);
+        handle->details = nvml_details_open(&handle->api, handle->device, handle->count);
+    }
     if (handle->count == 0) {
         close_nvml(handle);
         return NULL;
@@ -208,7 +140,7 @@ static void info_nvml(struct gpu_handle *handle, unsigned at, struct gpu_info *o
     const struct nvml *api = &handle->api;
     nvml_device device = handle->device[at];
     struct nvml_pci pci;
-    *out = (struct gpu_info){.vendor = "NVIDIA"};
+    *out = (struct gpu_info){.vendor = "NVIDIA", .parent = handle->parent[at]};
     if (api->name(device, out->name, sizeof out->name) != NVML_SUCCESS) {
         snprintf(out->name, sizeof out->name, "NVIDIA GPU %u", at);
     }
@@ -250,7 +182,7 @@ static int64_t read_ecc(const struct nvml *api, nvml_device device, int kind)
                : GPU_NOT_AVAILABLE;
 }
 
-/* Columns 9 to 17 of the wire. */
+/* Columns from 9 of the wire. */
 static void sample_more(struct gpu_handle *handle, unsigned at, struct gpu_sample *out)
 {
     const struct nvml *api = &handle->api;
@@ -268,6 +200,12 @@ static void sample_more(struct gpu_handle *handle, unsigned at, struct gpu_sampl
     out->pcie_rx_bps = slow[SLOW_PCIE_RX];
     out->pcie_tx_bps = slow[SLOW_PCIE_TX];
     out->energy_uj = slow[SLOW_ENERGY];
+    out->own_used_mib = slow[SLOW_OWN_USED];
+    out->own_util_pct = slow[SLOW_OWN_UTIL];
+    out->nvlink_rx_bytes = slow[SLOW_NVLINK_RX];
+    out->nvlink_tx_bytes = slow[SLOW_NVLINK_TX];
+    out->xid_count = slow[SLOW_XID_COUNT];
+    out->last_xid = slow[SLOW_LAST_XID];
 }
 
 static void sample_nvml(struct gpu_handle *handle, unsigned at, struct gpu_sample *out)
@@ -299,6 +237,7 @@ static void sample_nvml(struct gpu_handle *handle, unsigned at, struct gpu_sampl
     out->clock_sm_mhz = read_clock(api, device, NVML_CLOCK_SM);
     out->clock_mem_mhz = read_clock(api, device, NVML_CLOCK_MEM);
     if (api->reasons && api->reasons(device, &reasons) == NVML_SUCCESS) {
+        out->throttle_reasons = (int64_t)reasons;
         out->throttle_power = (reasons & NVML_REASON_SW_POWER_CAP) != 0;
         out->throttle_thermal = (reasons & NVML_REASON_SW_THERMAL) != 0;
     }

@@ -13,14 +13,15 @@ struct gpu_handle {
     unsigned tick[SIMULATED_MAX];
 };
 
-static struct gpu_handle *open_simulated(int simulated)
+static struct gpu_handle *open_simulated(const struct gpu_wish *wish)
 {
-    if (simulated <= 0) {
+    if (wish->simulated <= 0) {
         return NULL;
     }
     struct gpu_handle *handle = calloc(1, sizeof *handle);
     if (handle) {
-        handle->count = simulated < SIMULATED_MAX ? (unsigned)simulated : SIMULATED_MAX;
+        handle->count =
+            wish->simulated < SIMULATED_MAX ? (unsigned)wish->simulated : SIMULATED_MAX;
     }
     return handle;
 }
@@ -33,7 +34,7 @@ static unsigned count_simulated(const struct gpu_handle *handle)
 static void info_simulated(struct gpu_handle *handle, unsigned at, struct gpu_info *out)
 {
     (void)handle;
-    *out = (struct gpu_info){.vendor = "SIMULATED", .pci_bus = (int)at + 1};
+    *out = (struct gpu_info){.vendor = "SIMULATED", .pci_bus = (int)at + 1, .parent = -1};
     snprintf(out->name, sizeof out->name, "Simulated GPU %u", at);
     snprintf(out->uuid, sizeof out->uuid, "SIMULATED-00000000-0000-0000-0000-%012u", at);
 }
@@ -69,6 +70,13 @@ static void sample_simulated(struct gpu_handle *handle, unsigned at,
         .pcie_tx_bps = GPU_NOT_AVAILABLE,
         .ecc_corrected = GPU_NOT_AVAILABLE,
         .ecc_uncorrected = GPU_NOT_AVAILABLE,
+        .throttle_reasons = GPU_NOT_AVAILABLE,
+        .own_used_mib = GPU_NOT_AVAILABLE,
+        .own_util_pct = GPU_NOT_AVAILABLE,
+        .nvlink_rx_bytes = GPU_NOT_AVAILABLE,
+        .nvlink_tx_bytes = GPU_NOT_AVAILABLE,
+        .xid_count = GPU_NOT_AVAILABLE,
+        .last_xid = GPU_NOT_AVAILABLE,
     };
 }
 

@@ -43,7 +43,7 @@ void text_clear(struct text *text)
 
 void text_append(struct text *text, const char *bytes, size_t len)
 {
-    if (reserve(text, len)) {
+    if (len && reserve(text, len)) {
         memcpy(text->data + text->len, bytes, len);
         text->len += len;
     }

@@ -36,10 +36,18 @@
  * energy_uj µJ and ecc_* since the driver was loaded; pcie_bw_bps bytes a second, both
  * directions. */
 #define RECORD_DEVICE_COLUMNS                                                            \
-    "[\"dt_ns\",\"device_id\",\"gpu_util\",\"mem_util\",\"temp_c\",\"power_mw\","        \
+    "\"dt_ns\",\"device_id\",\"gpu_util\",\"mem_util\",\"temp_c\",\"power_mw\","         \
     "\"used_mib\",\"total_mib\",\"clock_sm\",\"fan_speed_pct\",\"temp_mem_c\","          \
     "\"temp_junction_c\",\"voltage_mv\",\"energy_uj\",\"clock_mem\",\"pcie_bw_bps\","    \
-    "\"ecc_corrected\",\"ecc_uncorrected\"]"
+    "\"ecc_corrected\",\"ecc_uncorrected\""
+
+/* Behind them where details were asked for. throttle_reasons: bits as NVML's clocks event
+ * reasons. own_*: of the recording process. nvlink_*: bytes of all links since the driver
+ * was loaded. xid_count, last_xid: since the session began, -1 = none yet.
+ * parent_device_id: of a MIG device the one that it is a part of, else -1. */
+#define RECORD_DETAIL_COLUMNS                                                            \
+    "\"throttle_reasons\",\"own_used_mib\",\"own_gpu_util\",\"nvlink_rx_bytes\","        \
+    "\"nvlink_tx_bytes\",\"xid_count\",\"last_xid\",\"parent_device_id\""
 
 /* cpu_pct_x100: percent of all cores × 100. cgroup_*: of the job's control group, -1
  * where there is none or no limit; CPU in percent of one core × 100. */

@@ -33,7 +33,7 @@ ONLY = {
     "microhttpd": ["backend/http_internal.h", "backend/http_changes.h"],
     "sqlite3": ["backend/store_internal.h"],
     "cupti": ["collector-lib/cupti/api.h"],
-    "dlfcn": ["collector-lib/source_nvml.c", "collector-lib/tracer_load.c", "collector-lib/demangle.c",
+    "dlfcn": ["collector-lib/nvml_api.c", "collector-lib/tracer_load.c", "collector-lib/demangle.c",
               "collector-lib/cupti/api.c"],
 }
 

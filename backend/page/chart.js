@@ -14,6 +14,8 @@ const titles = {
   ecc_uncorrected: 'ECC uncorrected', cpu_pct_x100: 'Host CPU', ram_used_mib: 'Host memory used',
   cgroup_cpu_pct_x100: 'Job CPU', cgroup_cpu_limit_pct_x100: 'Job CPU limit',
   cgroup_mem_used_mib: 'Job memory used', cgroup_mem_limit_mib: 'Job memory limit',
+  throttle_reasons: 'Throttle reasons', own_used_mib: 'Memory of the process', own_gpu_util: 'Utilisation by the process',
+  nvlink_rx_bytes: 'NVLink received', nvlink_tx_bytes: 'NVLink sent', xid_count: 'Xid errors',
 };
 const colours = ['#2a7de1', '#e1702a', '#1f9d55', '#a343c9', '#c9a227', '#d6336c', '#12a5a5', '#7a7f87'];
 

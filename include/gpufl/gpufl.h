@@ -102,8 +102,12 @@ struct gpufl_init_options {
     const char *pm_sampling_metrics; /**< names, separated by commas */
     bool pm_sampling_scope_only;     /**< default true */
     bool deep_window_only;
-    int simulated_gpus; /**< 0 to 16 made-up GPUs, vendor "SIMULATED", when no real one
-                             answers; for demos and tests. Also GPUFL_SIMULATED_GPUS */
+    int simulated_gpus;  /**< 0 to 16 made-up GPUs, vendor "SIMULATED", when no real one
+                              answers; for demos and tests. Also GPUFL_SIMULATED_GPUS */
+    bool device_details; /**< more columns of NVIDIA devices: throttle reasons, this
+                              process's memory and utilisation, NVLink, Xid errors; MIG
+                              devices as devices. Off, as older servers know fewer
+                              columns. Also GPUFL_DEVICE_DETAILS */
 };
 
 /** Initialiser with every default. */
@@ -112,7 +116,7 @@ struct gpufl_init_options {
         sizeof(struct gpufl_init_options), "gpufl", "", "", "", "", false, false, true,  \
             true, true, false, false, 0, 0, false, GPUFL_BACKEND_AUTO,                   \
             GPUFL_ENGINE_MONITOR, "", false, false, true, 100, 4096, "overview", "",     \
-            true, false, 0                                                               \
+            true, false, 0, false                                                        \
     }
 
 /** Fills \p options with the defaults. */

@@ -126,6 +126,49 @@ def a_slow_driver_query_does_not_bend_the_beat(place):
     check(len(times) * lib.SLOW >= 8, f"{len(times)} samples in 200 ms")
 
 
+def eight_devices_keep_a_beat_of_100_ms(place):
+    """For all of them the slow queries take 320 ms."""
+    session = lib.job(place, 2, env={"LD_LIBRARY_PATH": str(lib.BUILD / "tests/fake"), "FAKE_NVML_DEVICES": "8",
+                                     "GPUFL_DEVICE_DETAILS": "1"})
+    beats = collections.defaultdict(set)
+    for row in rows(session, "system", "device_metric_batch"):
+        beats[row["base"] + row["dt_ns"]].add(row["device_id"])
+    equal({frozenset(devices) for devices in beats.values()}, {frozenset(range(8))}, "all of them, each time")
+    check(len(beats) * lib.SLOW >= 15, f"{len(beats)} samples in 2 s")
+
+
+DETAILS = ("throttle_reasons", "own_used_mib", "own_gpu_util", "nvlink_rx_bytes", "nvlink_tx_bytes", "xid_count",
+           "last_xid", "parent_device_id")
+
+
+def details_come_when_they_are_asked_for(place):
+    session = _with_nvml(place, GPUFL_DEVICE_DETAILS="1", FAKE_NVML_MIG="1", FAKE_NVML_XID="79")
+    last = {row["device_id"]: tuple(row[name] for name in DETAILS)
+            for row in rows(session, "system", "device_metric_batch")}
+    known = os.readlink("/proc/self/ns/pid") == "pid:[4026531836]"  # elsewhere the driver counts other pids
+    own = [300, 55] if known else [-1, -1]
+    none = [0, -1] if known else [-1, -1]
+    sent, received = ((1 << 32) + 138) * 1024, ((1 << 32) + 139) * 1024
+    equal(last, {0: (4, *own, received, sent, 0, -1, -1), 1: (4, *none, received, sent, 1, 79, -1),
+                 2: (4, *none, received, sent, 0, -1, 1), 3: (4, *none, received, sent, 0, -1, 1)},
+          "two devices, and the parts of the second")
+    equal(len(records(session, "system")[0]["devices"]), 4, "in the inventory, too")
+
+
+def without_details_the_columns_are_those_that_every_server_knows(place):
+    session = _with_nvml(place, FAKE_NVML_MIG="1")
+    for row in rows(session, "system", "device_metric_batch"):
+        check(not set(DETAILS) & set(row) and row["device_id"] < 2, f"{row}")
+
+
+def details_that_the_driver_does_not_tell_are_not_0(place):
+    session = _with_nvml(place, GPUFL_DEVICE_DETAILS="1", FAKE_NVML_FAIL="Processes,Utilization,Field,Register")
+    for row in rows(session, "system", "device_metric_batch"):
+        equal([row[name] for name in DETAILS], [4, -1, -1, -1, -1, -1, -1, -1], "not told")
+    session = _with_nvml(place, GPUFL_DEVICE_DETAILS="1", FAKE_NVML_FAIL="EventSet")
+    equal({row["xid_count"] for row in rows(session, "system", "device_metric_batch")}, {-1}, "no events")
+
+
 def what_a_device_does_not_offer_is_not_0(place):
     session = _with_nvml(place, FAKE_NVML_FAIL="Power,Clock,Utilization,Fan,Field,Energy,Ecc,Pcie")
     for row in rows(session, "system", "device_metric_batch"):

@@ -110,10 +110,12 @@ def our_own_sessions_validate(place):
 def columns_in_code_and_contract_agree(place):
     """schema/records.h and the schemas name the same columns."""
     code = (lib.ROOT / "schema/records.h").read_text()
-    for name, kind in (("SCOPE", "scope_event_batch"), ("DEVICE", "device_metric_batch"),
-                       ("HOST", "host_metric_batch")):
-        macro = re.search(rf"RECORD_{name}_COLUMNS(.*?)\n\n", code, re.S).group(1)
-        columns = re.findall(r'\\"(\w+)\\"', macro)
+    for names, kind in ((["SCOPE"], "scope_event_batch"), (["DEVICE", "DETAIL"], "device_metric_batch"),
+                        (["HOST"], "host_metric_batch"), (["KERNEL"], "kernel_event_batch"),
+                        (["COPY"], "memcpy_event_batch"), (["WAIT"], "synchronization_event_batch"),
+                        (["ALLOCATION"], "memory_alloc_event_batch"), (["SAMPLE"], "profile_sample_batch")):
+        macros = [re.search(rf"RECORD_{name}_COLUMNS(.*?)\n\n", code, re.S).group(1) for name in names]
+        columns = re.findall(r'\\"(\w+)\\"', "".join(macros))
         schema = schemas.load()[kind]
         equal(columns, schema["oneOf"][0]["properties"]["columns"]["const"], f"{kind}: newest columns")
         equal(columns, [c["title"] for c in schema["properties"]["rows"]["items"]["prefixItems"]],

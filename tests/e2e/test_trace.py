@@ -356,9 +356,11 @@ def sessions_of_a_real_gpu_are_shipped(place):
 
 # ---- gpufl trace ----
 
+ENVIRONMENT = {"LD_LIBRARY_PATH": f"{FAKE}:{lib.BUILD}", "ASAN_OPTIONS": "detect_leaks=0"}
+
+
 def _trace(place, *args, timeout=60, **env):
-    return place.run("gpufl", "trace", *args, timeout=timeout,
-                     env={"LD_LIBRARY_PATH": f"{FAKE}:{lib.BUILD}", "ASAN_OPTIONS": "detect_leaks=0", **env})
+    return place.run("gpufl", "trace", *args, timeout=timeout, env={**ENVIRONMENT, **env})
 
 
 def a_program_that_knows_nothing_is_recorded(place):
@@ -395,7 +397,7 @@ def a_signal_reaches_the_program(place):
     for number in (signal.SIGINT, signal.SIGTERM):
         out = place.path / str(int(number))
         process = place.start("gpufl", "trace", "-o", out, lib.BUILD / "tests/e2e/gpu_job", "-", "injected", "wait",
-                              env={"LD_LIBRARY_PATH": f"{FAKE}:{lib.BUILD}"})
+                              env=ENVIRONMENT)
         until(lambda p=process: "launched" in p.log.read_text(), "it runs")
         process.send_signal(number)
         equal(process.wait(20 * lib.SLOW), 128 + number, "exit code")

@@ -1,15 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A libnvidia-ml.so.1 for tests: two devices with known figures. FAKE_NVML_INIT=n makes
- * nvmlInit answer n; FAKE_NVML_FAIL=name makes that call fail with "not supported". */
+/* A libnvidia-ml.so.1 for tests: devices with known figures.
+ *
+ * FAKE_NVML_INIT=n      nvmlInit answers n
+ * FAKE_NVML_FAIL=name   that call fails with "not supported"
+ * FAKE_NVML_DEVICES=n   so many, 2 if not set, 8 at most; the last one is divided in two
+ *                       parts where FAKE_NVML_MIG is set
+ * FAKE_NVML_XID=n       device 1 tells of this error once */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #define EXPORT  __attribute__((visibility("default")))
-#define DEVICES 2
+#define DEVICES 8
+#define PARTS   2
 
-enum { SUCCESS = 0, NOT_SUPPORTED = 3 };
+enum { SUCCESS = 0, NOT_SUPPORTED = 3, NOT_FOUND = 6, TIMEOUT = 10 };
 
 struct memory {
     unsigned long long total, free, used;
@@ -29,7 +36,29 @@ struct pci {
     char id[32];
 };
 
-static int device[DEVICES];
+struct process {
+    unsigned pid;
+    unsigned long long used_bytes;
+    unsigned gpu_instance, compute_instance;
+};
+struct process_use {
+    unsigned pid;
+    unsigned long long timestamp_us;
+    unsigned sm, memory, encoder, decoder;
+};
+struct event {
+    void *device;
+    unsigned long long type, data;
+    unsigned gpu_instance, compute_instance;
+};
+
+static int device[DEVICES + PARTS];
+
+static unsigned devices(void)
+{
+    const char *wanted = getenv("FAKE_NVML_DEVICES");
+    return wanted ? (unsigned)atoi(wanted) : 2;
+}
 
 static int fails(const char *name)
 {
@@ -58,7 +87,7 @@ int nvmlShutdown(void)
 EXPORT int nvmlDeviceGetCount_v2(unsigned *count);
 int nvmlDeviceGetCount_v2(unsigned *count)
 {
-    *count = DEVICES;
+    *count = devices();
     return fails("Count");
 }
 
@@ -170,9 +199,12 @@ EXPORT int nvmlDeviceGetFieldValues(void *handle, int count, struct field *field
 int nvmlDeviceGetFieldValues(void *handle, int count, struct field *field)
 {
     (void)handle;
-    field->type = 1;
-    field->value = 48;
-    field->status = count == 1 && field->id == 82 ? SUCCESS : NOT_SUPPORTED;
+    int link = field->id == 138 || field->id == 139; /* sent, received: KiB, 64 bits */
+    field->type = link ? 3 : 1;
+    field->value = link ? (1ull << 32) + field->id : 48;
+    field->status = count == 1 && (field->id == 82 || (link && field->scope == ~0u))
+                        ? SUCCESS
+                        : NOT_SUPPORTED;
     return fails("Field");
 }
 
@@ -194,5 +226,87 @@ int nvmlDeviceGetCurrentClocksThrottleReasons(void *handle, unsigned long long *
 {
     (void)handle;
     *value = 0x4;
+    return SUCCESS;
+}
+
+EXPORT int nvmlDeviceGetComputeRunningProcesses_v3(void *handle, unsigned *count,
+                                                   struct process *process);
+int nvmlDeviceGetComputeRunningProcesses_v3(void *handle, unsigned *count,
+                                            struct process *process)
+{
+    process[0] = (struct process){.pid = 1, .used_bytes = 5ull << 30};
+    process[1] = (struct process){.pid = (unsigned)getpid(), .used_bytes = 300ull << 20};
+    *count = at(handle) == 0 ? 2 : 1; /* the job is on the first one alone */
+    return fails("Processes");
+}
+
+EXPORT int nvmlDeviceGetProcessUtilization(void *handle, struct process_use *use,
+                                           unsigned *count, unsigned long long since);
+int nvmlDeviceGetProcessUtilization(void *handle, struct process_use *use,
+                                    unsigned *count, unsigned long long since)
+{
+    unsigned own = (unsigned)getpid();
+    use[0] = (struct process_use){.pid = own, .timestamp_us = since + 1, .sm = 20};
+    use[1] = (struct process_use){.pid = 1, .timestamp_us = since + 3, .sm = 90};
+    use[2] = (struct process_use){.pid = own, .timestamp_us = since + 2, .sm = 55};
+    *count = 3;
+    return at(handle) == 0 ? fails("Utilization") : NOT_FOUND;
+}
+
+EXPORT int nvmlDeviceGetMigMode(void *handle, unsigned *current, unsigned *pending);
+int nvmlDeviceGetMigMode(void *handle, unsigned *current, unsigned *pending)
+{
+    *current = *pending = getenv("FAKE_NVML_MIG") && at(handle) == devices() - 1;
+    return SUCCESS;
+}
+
+EXPORT int nvmlDeviceGetMaxMigDeviceCount(void *handle, unsigned *count);
+int nvmlDeviceGetMaxMigDeviceCount(void *handle, unsigned *count)
+{
+    (void)handle;
+    *count = 7;
+    return SUCCESS;
+}
+
+EXPORT int nvmlDeviceGetMigDeviceHandleByIndex(void *handle, unsigned index, void **part);
+int nvmlDeviceGetMigDeviceHandleByIndex(void *handle, unsigned index, void **part)
+{
+    (void)handle;
+    *part = &device[DEVICES + index % PARTS];
+    return index < PARTS ? SUCCESS : NOT_FOUND;
+}
+
+static void *listened;
+
+EXPORT int nvmlEventSetCreate(void **set);
+int nvmlEventSetCreate(void **set)
+{
+    *set = &listened;
+    return fails("EventSet");
+}
+
+EXPORT int nvmlEventSetFree(void *set);
+int nvmlEventSetFree(void *set)
+{
+    return set == &listened ? SUCCESS : NOT_FOUND;
+}
+
+EXPORT int nvmlDeviceRegisterEvents(void *handle, unsigned long long types, void *set);
+int nvmlDeviceRegisterEvents(void *handle, unsigned long long types, void *set)
+{
+    listened = at(handle) == 1 ? handle : listened;
+    return types == 8 && set == &listened ? fails("Register") : NOT_SUPPORTED;
+}
+
+EXPORT int nvmlEventSetWait_v2(void *set, struct event *event, unsigned timeout_ms);
+int nvmlEventSetWait_v2(void *set, struct event *event, unsigned timeout_ms)
+{
+    static int told;
+    const char *xid = getenv("FAKE_NVML_XID");
+    if (set != &listened || !xid || told++ || timeout_ms > 0) {
+        return TIMEOUT;
+    }
+    *event = (struct event){
+        .device = listened, .type = 8, .data = (unsigned long long)atoi(xid)};
     return SUCCESS;
 }

@@ -63,7 +63,8 @@ static const struct gpu_sample sample[2] = {
      .pcie_tx_bps = 2048,
      .ecc_corrected = 3,
      .ecc_uncorrected = 0},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1,
+     -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
 };
 
 static const struct host host = {.hostname = "node-3", .ip_addr = "10.1.4.27"};
@@ -188,7 +189,17 @@ static void rows_of_metrics(void **unused)
         {.mono_ns = 2 * SECOND_NS, .device = 0, .gpu = sample[0], .host = host_sample},
     };
     row[1].host.cgroup = (struct cgroup_sample){-1, -1, -1, -1};
-    record_device_metrics(&text, &context, row, 3, 7);
+    record_device_metrics(&text, &context, row, 3, 7, false);
+    row[1].parent = -1;
+    row[2].parent = 1;
+    row[2].gpu.throttle_reasons = 0x24;
+    row[2].gpu.own_used_mib = 512;
+    row[2].gpu.own_util_pct = 61;
+    row[2].gpu.nvlink_rx_bytes = 1ll << 40;
+    row[2].gpu.nvlink_tx_bytes = 1ll << 41;
+    row[2].gpu.xid_count = 1;
+    row[2].gpu.last_xid = 79;
+    record_device_metrics(&text, &context, row + 1, 2, 8, true);
     is_golden("device_metric_batch", &text);
     record_host_metrics(&text, &context, &host, row, 3, 7);
     is_golden("host_metric_batch", &text);
