@@ -107,7 +107,7 @@ int verb_info(int argc, char **argv)
             return EXIT_BAD_USE;
         }
     }
-    struct gpu gpu = gpu_open(GPUFL_BACKEND_AUTO, 0);
+    struct gpu gpu = gpu_open(GPUFL_BACKEND_AUTO, &(struct gpu_wish){0});
     if (gpu.count > 0 && only >= (long)gpu.count) {
         fprintf(stderr, "gpufl info: no device %ld; there are %u\n", only, gpu.count);
         gpu_close(&gpu);

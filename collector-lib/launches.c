@@ -8,12 +8,10 @@
 #define PATH_BYTES 1024
 
 struct launches_ring {
-    struct launch_scope at[LAUNCHES_DEPTH]; /* open scopes, by depth */
-};
-
-struct launches_slot {
-    uint32_t correlation;
-    struct launch launch;
+    struct {
+        uint64_t instance;
+        uint32_t path_id;
+    } at[LAUNCHES_DEPTH]; /* open scopes, by depth */
 };
 
 bool launches_init(struct launches *l)
@@ -75,21 +73,21 @@ void launches_row(struct launches *l, const struct row *row, const struct names 
         ring->at[row->depth].path_id = path_below(l, parent, names->name[row->name_id]);
         return;
     }
-    struct launches_slot slot = {.correlation = row->name_id,
-                                 .launch = {.scope.instance = row->instance,
-                                            .stack_id = row->stack_id,
-                                            .depth = row->depth}};
+    struct launch launch = {.instance = row->instance,
+                            .stack_id = row->stack_id,
+                            .correlation = row->name_id,
+                            .depth = row->depth};
     size_t depth = row->depth <= LAUNCHES_DEPTH ? row->depth : LAUNCHES_DEPTH;
     if (depth > 0 && ring->at[depth - 1].instance == row->instance) {
-        slot.launch.scope.path_id = ring->at[depth - 1].path_id;
+        launch.path_id = ring->at[depth - 1].path_id;
     }
-    l->slot[row->name_id % LAUNCHES_SLOTS] = slot;
+    l->slot[row->name_id % LAUNCHES_SLOTS] = launch;
 }
 
 struct launch launches_find(const struct launches *l, uint32_t correlation)
 {
-    const struct launches_slot *slot = &l->slot[correlation % LAUNCHES_SLOTS];
-    return slot->correlation == correlation ? slot->launch : (struct launch){0};
+    const struct launch *slot = &l->slot[correlation % LAUNCHES_SLOTS];
+    return slot->correlation == correlation ? *slot : (struct launch){0};
 }
 
 const char *launches_path(const struct launches *l, uint32_t path_id)

@@ -13,21 +13,18 @@
 #define LAUNCHES_SLOTS (1u << 18)
 #define LAUNCHES_DEPTH 64u
 
-struct launch_scope {
-    uint64_t instance; /**< 0 = none */
-    uint32_t path_id;  /**< in `paths`, 0 = none */
-};
-
 struct launch {
-    struct launch_scope scope;
+    uint64_t instance; /**< of the scope, 0 = none */
+    uint32_t path_id;  /**< of the scope in `paths`, 0 = none */
     uint32_t stack_id; /**< 0 = none */
-    uint16_t depth;    /**< of scopes */
+    uint32_t correlation;
+    uint16_t depth; /**< of scopes */
 };
 
 struct launches {
     struct launches_ring *ring; /* by ring id */
     size_t rings;
-    struct launches_slot *slot;
+    struct launch *slot;
     struct names *paths; /* `outer|inner` */
 };
 

@@ -218,7 +218,7 @@ static uint32_t detail_of(struct trace_log *log, const struct trace_kernel *k,
     struct trace_config wanted = {
         .key = {.kernel_id = kernel_id,
                 .device = k->device,
-                .path_id = launch->scope.path_id,
+                .path_id = launch->path_id,
                 .stack_id = launch->stack_id,
                 .registers = k->registers,
                 .static_shared = k->static_shared_bytes,
@@ -232,7 +232,7 @@ static uint32_t detail_of(struct trace_log *log, const struct trace_kernel *k,
         *config = wanted;
         log->configs++;
         record_kernel_detail(&log->kernel.behind, log->context, k, &o,
-                             launches_path(&log->launches, launch->scope.path_id),
+                             launches_path(&log->launches, launch->path_id),
                              stack_text(log, launch->stack_id));
     }
     return config->correlation;
@@ -243,7 +243,7 @@ static void on_kernel(void *arg, const struct trace_kernel *k)
     struct trace_log *log = arg;
     struct launch launch = launches_find(&log->launches, k->correlation);
     struct kernel_refs refs = {.kernel_id = trace_names_kernel(&log->names, k->symbol),
-                               .scope_instance = launch.scope.instance};
+                               .scope_instance = launch.instance};
     struct text *row = next_row(log, &log->kernel, k->start_ns, end_kernels);
     refs.detail_correlation = detail_of(log, k, refs.kernel_id, &launch);
     row_kernel(row, log->kernel.base_ns, k, refs);
@@ -260,7 +260,7 @@ static void on_copy(void *arg, const struct trace_copy *c)
     struct trace_log *log = arg;
     struct text *row = next_row(log, &log->copy, c->start_ns, end_copies);
     row_copy(row, log->copy.base_ns, c,
-             launches_find(&log->launches, c->correlation).scope.instance);
+             launches_find(&log->launches, c->correlation).instance);
     log->copies++;
 }
 
@@ -269,7 +269,7 @@ static void on_set(void *arg, const struct trace_set *s)
     struct trace_log *log = arg;
     struct launch launch = launches_find(&log->launches, s->correlation);
     record_memset(&log->device_lines, log->context, s,
-                  launches_path(&log->launches, launch.scope.path_id), launch.depth);
+                  launches_path(&log->launches, launch.path_id), launch.depth);
     log->sets++;
 }
 

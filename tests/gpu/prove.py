@@ -2,7 +2,7 @@
 """What the engines cost and whether they tell the truth, on a real GPU. Prints each figure and check,
 writes all of it as JSON. Needs an NVIDIA GPU, nvcc, CUPTI; for the second part PyTorch.
 Usage: prove.py BUILD_DIR RESULTS.json [PART…]; the parts are truth, pipeline, steps,
-torch, many, sanitizer. The programs of the pipeline are in PROGRAMS, else in BUILD_DIR."""
+torch, many, sanitizer, details. The programs of the pipeline are in PROGRAMS, else in BUILD_DIR."""
 import collections
 import datetime
 import gzip
@@ -22,7 +22,7 @@ import urllib.request
 
 BUILD = pathlib.Path(sys.argv[1]).resolve()
 OUT = pathlib.Path(sys.argv[2])
-PARTS = sys.argv[3:] or ["truth", "pipeline", "steps", "torch", "many", "sanitizer"]
+PARTS = sys.argv[3:] or ["truth", "pipeline", "steps", "torch", "many", "sanitizer", "details"]
 HERE = pathlib.Path(__file__).resolve().parent
 WORK = BUILD / "tests/gpu/work"
 ROUNDS = int(os.environ.get("ROUNDS", "10"))
@@ -121,13 +121,59 @@ def truth():
         n = len(list(rows(logs, "device", "kernel_event_batch")))
         check(n == did["launches"], f"begun late: {n} of {did['launches']} launches after gpufl_init")
     for how, code, launches in (("shutdown", 7, 1000), ("exit", 7, 1000), ("_exit", 7, 1000), ("kill", -9, 1000),
-                                ("reset", 7, 2000)):
+                                ("reset", 7, 2000), ("throw", 7, 2000), ("context", 7, 1000)):
         for engine in ("Trace", "PcSampling"):
             with Logs() as logs:
                 work("sudden", logs, how, engine=engine, expected=code)
                 n = len(list(rows(logs, "device", "kernel_event_batch")))
                 check(n == launches, f"{engine}, {how}: {n} of {launches} launches on disk, exit code {code}")
+    called()
     hot()
+
+
+def called():
+    """Stacks, scopes of copies and sets, allocations, graphs, and streams side by side."""
+    with Logs() as logs:
+        config = logs.parent / f"{logs.name}.json"
+        config.write_text('{"enable_stack_trace":true,"enable_memory_tracking":true}')
+        did, said = work("called", logs, engine="Trace", config=config)
+        detail = {r["corr_id"]: r for r in lines(logs, "device") if r["type"] == "kernel_detail"}
+        kernel_names = names(logs, "device", "kernel_dict")
+        kernels = list(rows(logs, "device", "kernel_event_batch"))
+        by_function = collections.Counter()
+        for k in kernels:
+            if "variant<11>" in kernel_names[str(k["kernel_id"])]:
+                frames = detail[k["detail_corr_id"]]["stack_trace"].split("|")
+                by_function[next((f for f in frames if "_step" in f), "?").split("(")[0]] += 1
+        check(by_function == {"train_step": 3, "eval_step": 2}, f"launches by the function that a stack names {dict(by_function)}")
+        print("   a stack: " + detail[kernels[0]["detail_corr_id"]]["stack_trace"])
+        functions = names(logs, "scope", "function_dict")
+        waits = collections.Counter(f.split("(")[0] for w in rows(logs, "scope", "synchronization_event_batch")
+                                    for f in functions.get(str(w["function_id"]), "?").split("|") if "_step" in f)
+        check(waits == {"train_step": 1, "eval_step": 1}, f"waits by function {dict(waits)}")
+        io, = (r["scope_instance_id"] for r in rows(logs, "scope", "scope_event_batch") if r["event_type"] == 0)
+        copies = [(c["bytes"], c["scope_instance_id"] == io) for c in rows(logs, "device", "memcpy_event_batch")]
+        check(copies == [(1 << 20, True), (1 << 10, False)], f"copies by scope {copies}")
+        sets = [(r["user_scope"], r["scope_depth"]) for r in lines(logs, "device") if r["type"] == "memset_event"]
+        check(sets == [("io", 1)], f"a set's scope {sets}")
+        memory = list(rows(logs, "scope", "memory_alloc_event_batch"))
+        ours = [m for m in memory if m["bytes"] in (1 << 20, 1 << 16)]
+        check(len(ours) == 4 * did["pairs"], f"{len(ours)} of {4 * did['pairs']} allocations and releases")
+        timed = [m["duration_ns"] for m in ours if m["duration_ns"]]
+        check(len(timed) == len(ours), f"{len(timed)} of them with a duration, {min(timed, default=0)} to {max(timed, default=0)} ns")
+        waited = sorted((k["base"] + k["dt_ns"], k["duration_ns"], k["stream_id"]) for k in kernels
+                        if "wait_cycles" in kernel_names[str(k["kernel_id"])])
+        (a, a_ns, a_stream), (b, _, b_stream) = waited[:2]
+        check(b < a + a_ns and a_stream != b_stream, "two streams' kernels overlap")
+        nodes = sum("variant<12>" in kernel_names[str(k["kernel_id"])] for k in kernels)
+        check(nodes == did["graphs"] * did["nodes"], f"{nodes} kernels of graphs")
+        check(not said, f"nothing to say {said}")
+        config.write_text('{"enable_cuda_graphs_tracking":true}')
+    with Logs() as logs:
+        work("called", logs, engine="Trace", config=config)
+        n = sum(r["type"] == "graph_launch_event" for r in lines(logs, "scope"))
+        check(n == did["graphs"], f"{n} of {did['graphs']} launches of graphs")
+        config.unlink()
 
 
 def hot():
@@ -227,32 +273,33 @@ def steps():
 
 
 def torch():
-    def run(engine, *args):
-        with Logs() as logs:
-            env = dict(os.environ)
-            if engine:
-                env |= {"CUDA_INJECTION64_PATH": str(BUILD / "libgpufl-inject.so"), "GPUFL_TRACE_LOG_PATH": str(logs),
-                        "GPUFL_TRACE_INTERVAL_MS": "100", "GPUFL_PROFILING_ENGINE": engine}
-            done = subprocess.run([sys.executable, HERE / "step.py", *args], env=env, capture_output=True, text=True,
-                                  check=False, timeout=300)
-            if done.returncode or "[GPUFL]" in done.stderr:
-                check(False, f"step.py under {engine}: {done.stderr[-800:]}")
-                return {}, []
-            kernels = []
-            if engine and engine != "Monitor":
-                kernels = [k["duration_ns"] for k in rows(logs, "device", "kernel_event_batch")]
-            return json.loads(done.stdout.splitlines()[-1]), kernels
-    ms = {e: [] for e in ("none", "Monitor", "Trace", "PcSampling")}
-    for _ in range(min(ROUNDS, 3)):
-        for engine in ms:
-            ms[engine].append(run("" if engine == "none" else engine, "90")[0].get("median_ms", 0))
-    table = {e: {"median_ms": round(statistics.median(v), 3), "min_ms": min(v), "max_ms": max(v)} for e, v in ms.items()}
-    results["torch"] = table
-    for engine, most in (("Monitor", 1.01), ("Trace", 1.05), ("PcSampling", 1.08)):
-        ratio = table[engine]["median_ms"] / table["none"]["median_ms"]
-        check(ratio <= most, f"PyTorch step: {engine} {ratio:.3f} × none ({table[engine]['median_ms']} ms), {most} allowed")
-    theirs, _ = run("", "20", "--profile")
-    _, ours = run("Trace", "20")
+    def step(*args, **env):
+        done = subprocess.run([sys.executable, HERE / "step.py", *map(str, args)], env={**os.environ, **env},
+                              capture_output=True, text=True, check=False, timeout=550)
+        if done.returncode or "[GPUFL]" in done.stderr:
+            check(False, f"step.py {args}: {done.stderr[-800:]}")
+        return json.loads(done.stdout.splitlines()[-1])
+
+    with Logs() as place:
+        (place / "none").write_text("")
+        samples = '{"system_sample_rate_ms":100,"continuous_system_sampling":true,"log_path":"%s"' % (place / "logs")
+        (place / "ours").write_text(samples + "}")
+        (place / "without").write_text(samples + ',"enable_external_correlation":false}')
+        variants = {"none": "=none", "Monitor": f"{place}/ours=Monitor", "Trace": f"{place}/ours=Trace",
+                    "Trace without ids": f"{place}/without=Trace", "PcSampling": f"{place}/ours=PcSampling"}
+        for size, steps_each in (("busy", 20), ("bound", 60)):
+            ms = step(size, steps_each, "--turns", ROUNDS, *variants.values(), LIBGPUFL=str(BUILD / "libgpufl.so"))
+            table = {"untouched": ms["untouched"], **{name: ms[key] for name, key in variants.items()}}
+            results[f"torch_{size}"] = table
+            least = min(table["untouched"]["median_ms"], table["none"]["median_ms"])
+            for engine, most in (("Monitor", 1.01), ("Trace", 1.05), ("PcSampling", 1.08)):
+                ratio = table[engine]["median_ms"] / least
+                check(ratio <= most, f"PyTorch step, {size}: {engine} {ratio:.3f} × none ({least} ms), {most} allowed")
+    theirs = step("busy", 20, "--profile")
+    with Logs() as logs:
+        step("busy", 20, CUDA_INJECTION64_PATH=str(BUILD / "libgpufl-inject.so"), GPUFL_TRACE_LOG_PATH=str(logs),
+             GPUFL_PROFILING_ENGINE="Trace")
+        ours = [k["duration_ns"] for k in rows(logs, "device", "kernel_event_batch")]
     near(len(ours), theirs["kernels"], 0.01, "PyTorch: kernels, ours and its profiler's")
     near(sum(ours) / 1e3, theirs["kernel_us"], 0.01, "PyTorch: their time in µs")
 
@@ -286,6 +333,19 @@ def sanitizer():
         for engine in ("Trace", "PcSampling"):
             _, said = work("counted", logs, engine=engine, before=("compute-sanitizer", "--error-exitcode", "9"))
             print("   " + said.strip())
+
+
+def details():
+    """Columns that are asked for, against nvidia-smi; Monitor alone."""
+    with Logs() as logs:
+        config = logs.parent / f"{logs.name}.json"
+        config.write_text('{"system_sample_rate_ms":100,"continuous_system_sampling":true,"device_details":true}')
+        work("hot", logs, 3, engine="Monitor", config=config)
+        config.unlink()
+        last = {r["device_id"]: r for r in rows(logs, "system", "device_metric_batch")}
+        print("   details: " + json.dumps({k: last[0][k] for k in list(last[0])[-9:-1]}))
+        check(last[0]["throttle_reasons"] >= 0, "reasons are told")
+        check(last[0]["xid_count"] == 0, "no error, and listened for")
 
 
 def machine():

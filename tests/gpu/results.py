@@ -33,7 +33,11 @@ nobody fetches, or both. PcSampling stands on Trace, so its floor is both; besid
            f"{r['steps_short']['PcSampling']['median_ms'] / r['steps_short']['bare samples']['median_ms']:.2f} × "
            f"(short) and {r['steps_long']['PcSampling']['median_ms'] / r['steps_long']['bare samples']['median_ms']:.2f} × "
            "(long).\nOurs records host and device figures at 100 ms meanwhile, and takes ids that frameworks push.\n")
-table("A training step of PyTorch (6 layers of a transformer, 1,024 wide, 64 × 512 tokens, fp16)", r["torch"], "ms", {})
+for key, what in (("torch", "1,024 wide, 64 × 512 tokens, fp16"),
+                  ("torch_busy", "1,024 wide, 64 × 512 tokens, fp16; the engines took turns in one process"),
+                  ("torch_bound", "512 wide, 16 × 256 tokens, fp16: bound by launches; turns in one process")):
+    if key in r:
+        table(f"A training step of PyTorch (6 layers of a transformer, {what})", r[key], "ms", {})
 many = r["many"]
 out.append(f"""## {many['launches']:,} launches in a row
 

@@ -1,35 +1,71 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Training steps of a small transformer in fp16; prints one JSON object.
-Usage: step.py STEPS [--profile]: with it PyTorch's own profiler counts kernels and their time."""
+"""Training steps of a transformer in fp16; prints one JSON object.
+Usage: step.py SIZE STEPS [--profile | --turns N CONFIG=ENGINE…]
+SIZE: busy (the GPU is), or bound (by launches). --profile: PyTorch's own profiler counts kernels and their
+time. --turns: the engines take turns within this process, N times STEPS each, by the library in LIBGPUFL,
+which is loaded after as many steps without it; CONFIG is a path for GPUFL_CONFIG_FILE or "", ENGINE may be
+none."""
+import ctypes
 import json
+import os
+import statistics
 import sys
 import time
 
 import torch
 
-STEPS = int(sys.argv[1])
+WIDTH, HEADS, BATCH, LENGTH = {"busy": (1024, 16, 64, 512), "bound": (512, 8, 16, 256)}[sys.argv[1]]
+STEPS = int(sys.argv[2])
+SETTLE = 5  # steps after a change that do not count
 torch.manual_seed(0)
 
 
+class Training:
+    def __init__(self):
+        layer = torch.nn.TransformerEncoderLayer(d_model=WIDTH, nhead=HEADS, dim_feedforward=4 * WIDTH, batch_first=True)
+        self.model = torch.nn.TransformerEncoder(layer, num_layers=6).cuda()
+        self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=1e-4)
+        self.x = torch.randn(BATCH, LENGTH, WIDTH, device="cuda")
+
+    def run(self, steps):
+        times = []
+        for _ in range(steps):
+            begin = time.perf_counter()
+            with torch.autocast("cuda", dtype=torch.float16):
+                loss = self.model(self.x).float().pow(2).mean()
+            self.optimizer.zero_grad()
+            loss.backward()
+            self.optimizer.step()
+            torch.cuda.synchronize()
+            times.append((time.perf_counter() - begin) * 1e3)
+        return times
+
+
 def train(steps):
-    layer = torch.nn.TransformerEncoderLayer(d_model=1024, nhead=16, dim_feedforward=4096, batch_first=True)
-    model = torch.nn.TransformerEncoder(layer, num_layers=6).cuda()
-    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
-    x = torch.randn(64, 512, 1024, device="cuda")
-    times = []
-    for _ in range(steps):
-        begin = time.perf_counter()
-        with torch.autocast("cuda", dtype=torch.float16):
-            loss = model(x).float().pow(2).mean()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        torch.cuda.synchronize()
-        times.append((time.perf_counter() - begin) * 1e3)
-    return times
+    return Training().run(steps)
 
 
-if "--profile" in sys.argv:
+def take_turns(turns, variants):
+    training = Training()
+    training.run(30)
+    ms = {"untouched": training.run(turns * STEPS), **{v: [] for v in variants}}
+    library = ctypes.CDLL(os.environ["LIBGPUFL"])
+    for _ in range(turns):
+        for variant in variants:
+            os.environ["GPUFL_CONFIG_FILE"], _, os.environ["GPUFL_PROFILING_ENGINE"] = variant.rpartition("=")
+            if not variant.endswith("none"):
+                library.gpufl_init(None)
+            training.run(SETTLE)
+            ms[variant] += training.run(STEPS)
+            library.gpufl_shutdown()
+    return {v: {"median_ms": round(statistics.median(t), 3), "min_ms": round(min(t), 3),
+                "max_ms": round(statistics.quantiles(t, n=20)[-1], 3)} for v, t in ms.items()}
+
+
+if "--turns" in sys.argv:
+    at = sys.argv.index("--turns")
+    print(json.dumps(take_turns(int(sys.argv[at + 1]), sys.argv[at + 2:])))
+elif "--profile" in sys.argv:
     torch.cuda.init()
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profiler:
         train(STEPS)

@@ -2,8 +2,10 @@
 /* Known work for the engines' tests on a GPU; prints what it did as one JSON object.
  *
  * work counted LOGS           launches, copies, sets and waits of known number in known scopes
+ * work called LOGS            launches and waits of functions that a stack names, copies and sets in a scope,
+ *                             allocations, a graph, two streams at once
  * work late LOGS              as many before gpufl_init as after it
- * work sudden LOGS how        what it launched is to be on disk: shutdown, exit, _exit, kill, reset
+ * work sudden LOGS how        what it launched is to be on disk: shutdown, exit, _exit, kill, reset, throw, context
  * work hot LOGS seconds       one kernel that takes nearly all the time, by one line of its source
  * work steps LOGS n steps     40 kernels of n elements, so many times; LOGS - records nothing
  * work bare KIND n steps      the same under CUPTI alone: none, trace, samples
@@ -233,6 +235,79 @@ static int counted(const char *logs)
     return 0;
 }
 
+/* Functions that a stack names. */
+__attribute__((noinline)) static void train_step()
+{
+    for (int i = 0; i < 3; i++)
+        variant<11><<<4, 64>>>(buffer, 256);
+    cudaDeviceSynchronize();
+}
+
+__attribute__((noinline)) static void eval_step()
+{
+    for (int i = 0; i < 2; i++)
+        variant<11><<<4, 64>>>(buffer, 256);
+    cudaStreamSynchronize(0);
+}
+
+static void allocations(int pairs)
+{
+    for (int i = 0; i < pairs; i++) {
+        void *p = NULL;
+        cudaMalloc(&p, 1 << 20);
+        cudaFree(p);
+        cudaMallocAsync(&p, 1 << 16, 0);
+        cudaFreeAsync(p, 0);
+    }
+    cudaDeviceSynchronize();
+}
+
+static void graphs(int launches)
+{
+    cudaStream_t s;
+    cudaGraph_t graph;
+    cudaGraphExec_t exec;
+    cudaStreamCreate(&s);
+    cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal);
+    for (int i = 0; i < 4; i++)
+        variant<12><<<4, 64, 0, s>>>(buffer, 256);
+    cudaStreamEndCapture(s, &graph);
+    cudaGraphInstantiate(&exec, graph, 0);
+    for (int i = 0; i < launches; i++)
+        cudaGraphLaunch(exec, s);
+    cudaStreamSynchronize(s);
+}
+
+/* A kernel on each at the same time. */
+static void two_streams()
+{
+    cudaStream_t s[2];
+    for (auto &stream : s) {
+        cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
+        wait_cycles<<<1, 1, 0, stream>>>(20000000ll); /* about 10 ms */
+    }
+    cudaDeviceSynchronize();
+}
+
+static int called(const char *logs)
+{
+    begin(logs);
+    std::vector<char> host(1 << 20);
+    struct gpufl_scope io = gpufl_scope_begin("io");
+    train_step();
+    cudaMemcpy(buffer, host.data(), 1 << 20, cudaMemcpyHostToDevice);
+    cudaMemset(buffer, 0, 4096);
+    gpufl_scope_end(io);
+    eval_step();
+    cudaMemcpy(host.data(), buffer, 1 << 10, cudaMemcpyDeviceToHost);
+    allocations(10);
+    graphs(100);
+    two_streams();
+    gpufl_shutdown();
+    printf("{\"pairs\":10,\"graphs\":100,\"nodes\":4}\n");
+    return 0;
+}
+
 static int late(const char *logs)
 {
     steps(1024, 25);
@@ -257,6 +332,22 @@ static int sudden(const char *logs, const char *how)
         _exit(7);
     if (strcmp(how, "kill") == 0)
         kill(getpid(), 9);
+    if (strcmp(how, "throw") == 0) {
+        try {
+            struct gpufl_scope s = gpufl_scope_begin("never ended");
+            (void)s;
+            throw std::string("as a framework may");
+        } catch (const std::string &) {
+            steps(1024, 25);
+            gpufl_shutdown();
+        }
+    }
+    if (strcmp(how, "context") == 0) {
+        CUcontext context;
+        cuDevicePrimaryCtxRetain(&context, 0);
+        cuDevicePrimaryCtxReset(0);
+        gpufl_shutdown();
+    }
     if (strcmp(how, "reset") == 0) {
         cudaDeviceReset();
         cudaMalloc(&buffer, BUFFER_BYTES);
@@ -346,6 +437,8 @@ int main(int argc, char **argv)
     }
     if (what == "counted")
         return counted(argv[2]);
+    if (what == "called")
+        return called(argv[2]);
     if (what == "late")
         return late(argv[2]);
     if (what == "sudden")
