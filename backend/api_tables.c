@@ -58,6 +58,47 @@ int api_kernels(struct store *store, int64_t session, const struct api_part *par
     return 200;
 }
 
+/* ---- where kernels were launched ---- */
+
+static void launch(void *arg, const struct store_tally *row)
+{
+    struct rendering *r = arg;
+    const struct tally *t = &row->tally;
+    answer_printf(r->answer, "%s{\"from\":", comma(r));
+    answer_json(r->answer, row->name);
+    answer_printf(r->answer,
+                  ",\"calls\":%" PRIu64 ",\"total_ns\":%" PRId64 ",\"max_ns\":%" PRId64
+                  ",\"share\":%.6f}",
+                  t->count, t->total, t->max,
+                  r->total > 0 ? (double)t->total / r->total : 0.0);
+}
+
+int api_launches(struct store *store, int64_t session, const char *by,
+                 const struct api_part *part, struct answer *answer)
+{
+    bool stack = strcmp(by, "stack") == 0;
+    struct store_tally_sum sum;
+    struct store_tally_query query = {TALLY_LAUNCH,
+                                      stack ? NAMES_LAUNCH_STACK : NAMES_LAUNCH_SCOPE,
+                                      part->limit, part->offset};
+    if (!stack && strcmp(by, "scope") != 0) {
+        answer_printf(
+            answer, "{\"error\":\"bad_request\",\"message\":\"by is scope or stack\"}\n");
+        return 400;
+    }
+    if (store_tally_sum(store, session, TALLY_LAUNCH, &sum) != GPUFL_OK) {
+        return 500;
+    }
+    struct rendering r = {.answer = answer, .total = (double)sum.total};
+    answer_printf(answer, "{\"calls\":%" PRIu64 ",\"total_ns\":%" PRId64 ",\"rows\":[",
+                  sum.count, sum.total);
+    if (store_tallies_by_name(store, session, &query, launch, &r) != GPUFL_OK) {
+        return 500;
+    }
+    answer_printf(answer, "]}\n");
+    return 200;
+}
+
 /* ---- memory ---- */
 
 static const char *named(const char *const *names, size_t count, int64_t at)

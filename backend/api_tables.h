@@ -21,6 +21,11 @@ struct api_part {
 int api_kernels(struct store *store, int64_t session, const struct api_part *part,
                 struct answer *answer);
 
+/** GPU time by where it was asked for, \p by "scope" or "stack", the longest first;
+ * another \p by is 400. */
+int api_launches(struct store *store, int64_t session, const char *by,
+                 const struct api_part *part, struct answer *answer);
+
 /** Copies by direction, sets, synchronisation, allocations. */
 int api_memory(struct store *store, int64_t session, struct answer *answer);
 

@@ -86,7 +86,10 @@ static bool add_sums(struct digest *d, const struct sums *sums)
 static bool add_kernels(struct digest *d)
 {
     static const struct sums sums = {TALLY_KERNEL, "kernel_id", "", "duration_ns", ""};
-    return add_sums(d, &sums);
+    static const struct sums launches = {TALLY_LAUNCH, "detail_corr_id", "",
+                                         "duration_ns", ""};
+    bool shared = rows_column(&d->rows, launches.a) >= 0;
+    return add_sums(d, &sums) && (!shared || add_sums(d, &launches));
 }
 
 static bool add_copies(struct digest *d)
@@ -267,6 +270,7 @@ bool digest_line(struct digest *d, const char *type, const char *line, size_t le
         {"profile_sample_batch", add_samples, NULL},
         {"dictionary_update", NULL, digest_names},
         {"memset_event", NULL, digest_set},
+        {"kernel_detail", NULL, digest_detail},
         {"source_file_content", NULL, digest_source},
         {"job_start", NULL, digest_start},
         {"capture_capabilities", NULL, digest_capabilities},

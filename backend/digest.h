@@ -23,7 +23,9 @@ enum digest_dictionary {
     NAMES_FUNCTION = 3,
     NAMES_METRIC = 4,
     NAMES_SOURCE_FILE = 5,
-    NAMES_SOURCE_TEXT = 6, /**< no dictionary: a source file's lines, by the same id */
+    NAMES_SOURCE_TEXT = 6,  /**< no dictionary: a source file's lines, by the same id */
+    NAMES_LAUNCH_SCOPE = 7, /**< user_scope of a kernel_detail, by its corr_id */
+    NAMES_LAUNCH_STACK = 8, /**< its stack_trace, likewise */
 };
 
 struct digest_name {

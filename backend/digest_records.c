@@ -132,6 +132,34 @@ bool digest_source(struct digest *d, const char *line, size_t len)
     return ok;
 }
 
+static bool add_text_of(struct digest *d, enum digest_dictionary dictionary, int64_t id,
+                        struct json_object *root, const char *key)
+{
+    struct json_object *value;
+    if (!json_object_object_get_ex(root, key, &value) ||
+        !json_object_is_type(value, json_type_string) ||
+        json_object_get_string_len(value) == 0) {
+        return true;
+    }
+    return add_name(d, dictionary, id,
+                    strndup(json_object_get_string(value), NAME_BYTES_MAX));
+}
+
+/* Of older writers there is one a launch, which is too many to be kept. */
+bool digest_detail(struct digest *d, const char *line, size_t len)
+{
+    static const char shared[] = "\"per_launch\":false";
+    if (!memmem(line, len, shared, sizeof shared - 1)) {
+        return true;
+    }
+    struct json_object *root = parse(line, len);
+    int64_t id = number(root, "corr_id");
+    bool ok = add_text_of(d, NAMES_LAUNCH_SCOPE, id, root, "user_scope") &&
+              add_text_of(d, NAMES_LAUNCH_STACK, id, root, "stack_trace");
+    json_object_put(root);
+    return ok;
+}
+
 bool digest_set(struct digest *d, const char *line, size_t len)
 {
     struct json_object *root = parse(line, len);

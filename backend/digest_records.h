@@ -8,6 +8,7 @@
 /* Each takes one line in. \return false without memory. */
 bool digest_names(struct digest *digest, const char *line, size_t len);
 bool digest_source(struct digest *digest, const char *line, size_t len);
+bool digest_detail(struct digest *digest, const char *line, size_t len);
 bool digest_set(struct digest *digest, const char *line, size_t len);
 bool digest_start(struct digest *digest, const char *line, size_t len);
 bool digest_shutdown(struct digest *digest, const char *line, size_t len);

@@ -102,6 +102,14 @@ static int on_kernels(struct store *store, struct MHD_Connection *c, int64_t id,
     return api_kernels(store, id, &part, answer);
 }
 
+static int on_launches(struct store *store, struct MHD_Connection *c, int64_t id,
+                       struct answer *answer)
+{
+    struct api_part part = part_of(c);
+    const char *by = MHD_lookup_connection_value(c, MHD_GET_ARGUMENT_KIND, "by");
+    return api_launches(store, id, by ? by : "scope", &part, answer);
+}
+
 static int on_memory(struct store *store, struct MHD_Connection *c, int64_t id,
                      struct answer *answer)
 {
@@ -152,7 +160,7 @@ static const struct {
 } session_parts[] = {{"kernels", on_kernels},   {"memory", on_memory},
                      {"hotspots", on_hotspots}, {"hotlines", on_hotlines},
                      {"metrics", on_metrics},   {"scopes", on_scopes},
-                     {"delivery", on_delivery}};
+                     {"delivery", on_delivery}, {"launches", on_launches}};
 
 static enum MHD_Result on_session_part(struct http_server *server,
                                        struct MHD_Connection *c, const char *session,

@@ -98,6 +98,16 @@ static gpufl_status ended(sqlite3_stmt *s, int rc)
     return rc == SQLITE_DONE ? GPUFL_OK : GPUFL_ERR_IO;
 }
 
+static void bind_query(sqlite3_stmt *s, int64_t session,
+                       const struct store_tally_query *query)
+{
+    sqlite3_bind_int64(s, 1, session);
+    sqlite3_bind_int(s, 2, query->kind);
+    sqlite3_bind_int(s, 3, query->names);
+    sqlite3_bind_int64(s, 4, query->limit);
+    sqlite3_bind_int64(s, 5, query->offset);
+}
+
 gpufl_status store_tallies(struct store *store, int64_t session,
                            const struct store_tally_query *query,
                            void (*visit)(void *arg, const struct store_tally *tally),
@@ -105,11 +115,7 @@ gpufl_status store_tallies(struct store *store, int64_t session,
 {
     sqlite3_stmt *s = store_use(store, S_TALLIES);
     int rc;
-    sqlite3_bind_int64(s, 1, session);
-    sqlite3_bind_int(s, 2, query->kind);
-    sqlite3_bind_int(s, 3, query->names);
-    sqlite3_bind_int64(s, 4, query->limit);
-    sqlite3_bind_int64(s, 5, query->offset);
+    bind_query(s, session, query);
     while ((rc = sqlite3_step(s)) == SQLITE_ROW) {
         const unsigned char *name = sqlite3_column_text(s, 8);
         struct store_tally row = {.tally = {.key = {.a = sqlite3_column_int64(s, 0),
@@ -121,6 +127,26 @@ gpufl_status store_tallies(struct store *store, int64_t session,
                                             .min = sqlite3_column_int64(s, 5),
                                             .max = sqlite3_column_int64(s, 6),
                                             .bytes = sqlite3_column_int64(s, 7)},
+                                  .name = name ? (const char *)name : ""};
+        visit(arg, &row);
+    }
+    return ended(s, rc);
+}
+
+gpufl_status store_tallies_by_name(
+    struct store *store, int64_t session, const struct store_tally_query *query,
+    void (*visit)(void *arg, const struct store_tally *tally), void *arg)
+{
+    sqlite3_stmt *s = store_use(store, S_TALLIES_BY_NAME);
+    int rc;
+    bind_query(s, session, query);
+    while ((rc = sqlite3_step(s)) == SQLITE_ROW) {
+        const unsigned char *name = sqlite3_column_text(s, 4);
+        struct store_tally row = {.tally = {.key.kind = query->kind,
+                                            .count = (uint64_t)sqlite3_column_int64(s, 0),
+                                            .total = sqlite3_column_int64(s, 1),
+                                            .min = sqlite3_column_int64(s, 2),
+                                            .max = sqlite3_column_int64(s, 3)},
                                   .name = name ? (const char *)name : ""};
         visit(arg, &row);
     }

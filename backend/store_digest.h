@@ -30,6 +30,11 @@ GPUFL_MUST gpufl_status
 store_tallies(struct store *store, int64_t session, const struct store_tally_query *query,
               void (*visit)(void *arg, const struct store_tally *tally), void *arg);
 
+/** The same, summed over all keys of one name; \p tally has no key. */
+GPUFL_MUST gpufl_status store_tallies_by_name(
+    struct store *store, int64_t session, const struct store_tally_query *query,
+    void (*visit)(void *arg, const struct store_tally *tally), void *arg);
+
 /** Over all sums of a kind. */
 GPUFL_MUST gpufl_status store_tally_sum(struct store *store, int64_t session,
                                         enum tally_kind kind,

@@ -41,6 +41,7 @@ enum statement {
     S_TEXT,
     S_TALLIES,
     S_TALLY_SUM,
+    S_TALLIES_BY_NAME,
     S_TABLES,
     S_SERIES,
     S_NAME_OF,

@@ -125,6 +125,11 @@ static const char *const sql[S_COUNT] = {
                   " ORDER BY total DESC, a, b, c LIMIT ?4 OFFSET ?5",
     [S_TALLY_SUM] = "SELECT count(*), ifnull(sum(count), 0), ifnull(sum(total), 0)"
                     " FROM tally WHERE session = ?1 AND kind = ?2",
+    [S_TALLIES_BY_NAME] =
+        "SELECT sum(count), sum(total), min(min), max(max), text FROM tally"
+        " LEFT JOIN name ON name.session = ?1 AND dictionary = ?3 AND name.id = a"
+        " WHERE tally.session = ?1 AND kind = ?2 GROUP BY text"
+        " ORDER BY sum(total) DESC, text LIMIT ?4 OFFSET ?5",
     [S_TABLES] = "SELECT device, first_ns, last_ns, rows, metrics, data FROM series"
                  " WHERE session = ?1 AND kind = ?2 AND last_ns >= ?3 AND first_ns <= ?4"
                  " ORDER BY device, first_ns, id",

@@ -17,6 +17,7 @@ enum tally_kind {
     TALLY_SAMPLE = 6, /**< a = function_dict id, b = pc_offset, c = metric_dict id of the
                            stall reason; value = samples */
     TALLY_LINE = 7,   /**< a = source_file_dict id, b = line; value = samples */
+    TALLY_LAUNCH = 8, /**< a = corr_id of the kernel_detail; value = ns */
 };
 
 struct tally_key {

@@ -58,6 +58,22 @@ static struct feature stacks(const struct tracing *t, bool requested, char *reas
     return f;
 }
 
+static struct feature scopes(const struct tracing *t, uint64_t dropped, char *reason,
+                             size_t size)
+{
+    struct feature f = {"scope_attribution", true, "collected", "", "", ""};
+    if (t->status.silent) {
+        f.status = "partial";
+        f.reason = "no_callbacks";
+        f.message = "CUPTI refused the callbacks of launches: kernels have no scope";
+    } else if (dropped) {
+        snprintf(reason, size, "ring_full:%" PRIu64, dropped);
+        f.status = "partial";
+        f.reason = reason;
+    }
+    return f;
+}
+
 static void write_kernels(struct text *out, const struct tracing *t, bool above)
 {
     const struct tracer_status *s = &t->status;
@@ -112,9 +128,6 @@ void record_capabilities(struct text *out, const struct record_context *context,
     char reason[48] = "";
     char overflowed[48];
     bool above = s->engine != GPUFL_ENGINE_MONITOR;
-    if (dropped) {
-        snprintf(reason, sizeof reason, "ring_full:%" PRIu64, dropped);
-    }
     const struct feature feature[] = {
         traced(t, "memcpy_activity", above, t->log.copies + t->log.sets),
         traced(t, "sync_activity", s->synchronization, t->log.waits),
@@ -123,7 +136,7 @@ void record_capabilities(struct text *out, const struct record_context *context,
         traced(t, "external_correlation", s->external_correlation, t->log.externals),
         traced(t, "source_correlation", s->source_collection, t->log.files),
         stacks(t, s->stack_trace, overflowed, sizeof overflowed),
-        {"scope_attribution", true, dropped ? "partial" : "collected", "", reason, ""},
+        scopes(t, dropped, reason, sizeof reason),
     };
     record_begin(out, context, 1, "capture_capabilities");
     text_printf(out,

@@ -131,7 +131,7 @@ void record_kernel_detail(struct text *out, const struct record_context *context
     text_json_string(out, *user_scope ? user_scope : "global");
     text_puts(out, ",\"stack_trace\":");
     text_json_string(out, stack);
-    text_puts(out, "}\n");
+    text_puts(out, ",\"per_launch\":false}\n");
 }
 
 void record_memset(struct text *out, const struct record_context *context,

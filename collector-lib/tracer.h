@@ -119,6 +119,7 @@ struct tracer_status {
     uint64_t unknown;          /**< records that could not be read */
     uint64_t samples;          /**< of instructions */
     uint64_t samples_dropped;  /**< by the hardware */
+    bool silent;               /**< `called` is not, as the library refused */
     char pc_sampling_why[256]; /**< why it does not run; "" = it does, or was not asked */
 };
 

@@ -25,6 +25,13 @@ const kernelColumns = [
   { title: 'Largest', number: true, cell: r => duration(r.max_ns) },
   { title: 'Share', cell: r => bar(r.share) },
 ];
+const launchColumns = title => [
+  { title, class: 'name', cell: r => name(r.from.replaceAll('|', ' | ') || 'unknown') },
+  { title: 'Launches', number: true, cell: r => count(r.calls) },
+  { title: 'Total', number: true, cell: r => duration(r.total_ns) },
+  { title: 'Largest', number: true, cell: r => duration(r.max_ns) },
+  { title: 'Share', cell: r => bar(r.share) },
+];
 const copyColumns = [
   { title: 'Copies', cell: r => r.direction },
   { title: 'Count', number: true, cell: r => count(r.count) },
@@ -134,6 +141,8 @@ export function sessionView(root, id) {
   const axis = new Axis(range => Promise.all([lane, ...charts.values()].map(part => part.load(range))));
   const lane = new Lane(id, axis);
   const kernels = section('Kernels', kernelColumns);
+  const byScope = section('GPU time by scope', launchColumns('Scope'));
+  const byStack = section('GPU time by caller', launchColumns('Caller'));
   const copies = section('Copies', copyColumns);
   const syncs = section('Synchronisation', syncColumns);
   const allocations = section('Allocations', allocationColumns);
@@ -153,6 +162,11 @@ export function sessionView(root, id) {
   async function loadTables() {
     const [memory, samples, hot, delivery] = await Promise.all(['memory', 'hotspots', 'hotlines', 'delivery']
       .map(part => get(`sessions/${id}/${part}`)));
+    const [scopes, stacks] = await Promise.all(['scope', 'stack']
+      .map(by => get(`sessions/${id}/launches`, { by, limit: PAGE })));
+    for (const [part, { rows }] of [[byScope, scopes], [byStack, stacks]]) {
+      part.show(rows.some(r => r.from && r.from !== 'global') ? rows : []); // one row of nothing tells nothing
+    }
     copies.show([...memory.copies, ...memory.sets]);
     syncs.show(memory.synchronisation);
     allocations.show(memory.allocations);
@@ -176,7 +190,7 @@ export function sessionView(root, id) {
   }
 
   axis.node.append(lane.node, grid);
-  root.replaceChildren(top, axis.node, kernels.node, hotspots.node, lines.node, copies.node, syncs.node,
+  root.replaceChildren(top, axis.node, kernels.node, byScope.node, byStack.node, hotspots.node, lines.node, copies.node, syncs.node,
     allocations.node, channels.node, latency.node);
   return { title: id, load, changed: changed => changed === null || changed === id ? load() : null };
 }

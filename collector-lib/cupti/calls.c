@@ -45,6 +45,7 @@ static const struct {
 
 static struct {
     const struct tracer_config *config;
+    unsigned launches;                               /* callbacks that are on */
     unsigned char driver[IDS_MAX], runtime[IDS_MAX]; /* enum call, by id */
     /* Correlation id above, duration below: one word, so that the thread that calls and
      * the one that reads need no lock. */
@@ -77,8 +78,9 @@ static void enable_domain(CUpti_SubscriberHandle subscriber, CUpti_CallbackDomai
             return; /* the ids have no holes */
         }
         call[id] = (unsigned char)call_named(name);
-        if (wanted((enum call)call[id])) {
-            cupti.EnableCallback(1, subscriber, domain, id);
+        if (wanted((enum call)call[id]) &&
+            cupti.EnableCallback(1, subscriber, domain, id) == CUPTI_SUCCESS) {
+            calls.launches += call[id] == LAUNCH;
         }
     }
 }
@@ -86,6 +88,7 @@ static void enable_domain(CUpti_SubscriberHandle subscriber, CUpti_CallbackDomai
 void calls_enable(const struct tracer_config *config, CUpti_SubscriberHandle subscriber)
 {
     calls.config = config;
+    calls.launches = 0;
     enable_domain(subscriber, CUPTI_CB_DOMAIN_DRIVER_API, calls.driver);
     enable_domain(subscriber, CUPTI_CB_DOMAIN_RUNTIME_API, calls.runtime);
 }
@@ -105,6 +108,11 @@ static void time_call(const CUpti_CallbackData *data)
         (uint64_t)data->correlationId << 32 | (ns < UINT32_MAX ? ns : UINT32_MAX);
     atomic_store_explicit(&calls.timed[data->correlationId % CALLS_TIMED], word,
                           memory_order_relaxed);
+}
+
+bool calls_told(void)
+{
+    return calls.launches > 0;
 }
 
 static void launched(const CUpti_CallbackData *data)

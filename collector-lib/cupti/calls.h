@@ -14,6 +14,9 @@
  * allocations for their durations. */
 void calls_enable(const struct tracer_config *config, CUpti_SubscriberHandle subscriber);
 
+/** Whether launches are told of at all. */
+bool calls_told(void);
+
 /** A call of the runtime or the driver begins or ends. */
 void calls_on(CUpti_CallbackDomain domain, CUpti_CallbackId id,
               const CUpti_CallbackData *data);

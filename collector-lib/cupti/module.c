@@ -92,6 +92,7 @@ static void status(struct tracer_status *out)
 {
     memset(out, 0, sizeof *out);
     activity_status(out);
+    out->silent = !calls_told();
     pc_sampling_status(out);
 }
 

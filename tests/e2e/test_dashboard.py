@@ -4,6 +4,7 @@ import collections
 import gzip
 import http.client
 import json
+import shutil
 import sys
 import urllib.parse
 import uuid
@@ -86,6 +87,45 @@ def kernels_are_those_of_the_files(place):
         parts = [row for offset in range(0, 1000, 7)
                  for row in _get(backend, session.name, "kernels", limit=7, offset=offset)["rows"]]
         equal(parts, shown["rows"], "page by page")
+
+
+def _launches(backend):
+    """In bodies of their own, the detail after the rows that name it and the other way round."""
+    def rows(*rows):
+        return {"version": 1, "type": "kernel_event_batch", "session_id": SESSION, "batch_id": 1, "base_time_ns": 0,
+                "columns": ["dt_ns", "kernel_id", "duration_ns", "detail_corr_id"], "rows": rows}
+
+    def detail(number, scope, stack, **more):
+        return {"version": 1, "type": "kernel_detail", "session_id": SESSION, "corr_id": number, "user_scope": scope,
+                "stack_trace": stack, **more}
+    for record in (rows([0, 1, 5, 1], [1, 1, 6, 2], [2, 1, 7, 1]), detail(1, "a", "f|main", per_launch=False),
+                   detail(3, "a", "g|main", per_launch=False), rows([3, 2, 100, 3], [4, 2, 1, 4]),
+                   detail(2, "a|b", "f|main", per_launch=False), detail(4, "one a launch", "h")):
+        line = json.dumps(record, separators=(",", ":")).encode() + b"\n"
+        equal(post(backend, line)[0], 200, "stored")
+
+
+def launches_are_summed_by_scope_and_by_stack(place):
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    _launches(backend)
+    shown = _get(backend, SESSION, "launches")
+    equal(shown, {"calls": 5, "total_ns": 119, "rows": [
+        {"from": "a", "calls": 3, "total_ns": 112, "max_ns": 100, "share": 0.941176},
+        {"from": "a|b", "calls": 1, "total_ns": 6, "max_ns": 6, "share": 0.05042},
+        {"from": "", "calls": 1, "total_ns": 1, "max_ns": 1, "share": 0.008403}]}, "by scope")
+    equal([(r["from"], r["calls"]) for r in _get(backend, SESSION, "launches", by="stack")["rows"]],
+          [("g|main", 1), ("f|main", 3), ("", 1)], "by stack")
+    equal(len(_get(backend, SESSION, "launches", limit=1, offset=1)["rows"]), 1, "page by page")
+
+
+def launches_of_a_real_gpu_add_up(place):
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    shutil.copytree(lib.TRACED, place.logs, dirs_exist_ok=True)
+    equal(lib.upload(place, backend.url).returncode, 0, "upload")
+    for session in place.logs.glob("[!.]*"):
+        durations = [row["duration_ns"] for _, row in _rows(session, "device", "kernel_event_batch")]
+        shown = _get(backend, session.name, "launches")
+        equal((shown["calls"], shown["total_ns"]), (len(durations), sum(durations)), "all of them")
 
 
 def memory_is_that_of_the_files(place):

@@ -117,7 +117,7 @@ def _batch(kind, columns, rows):
 def _shown(client):
     """What is made of a session's rows."""
     body = b"".join((
-        _batch("kernel_event_batch", ["dt_ns", "kernel_id", "duration_ns"], [[0, 1, 5]]),
+        _batch("kernel_event_batch", ["dt_ns", "kernel_id", "duration_ns", "detail_corr_id"], [[0, 1, 5, 9]]),
         _batch("memcpy_event_batch", ["dt_ns", "duration_ns", "bytes", "copy_kind"], [[0, 5, 9, 1]]),
         _batch("synchronization_event_batch", ["dt_ns", "duration_ns", "sync_type"], [[0, 5, 3]]),
         _batch("memory_alloc_event_batch", ["dt_ns", "memory_op", "memory_kind", "bytes"],
@@ -132,7 +132,7 @@ def _shown(client):
                          "bytes": 8}, separators=(",", ":")).encode() + b"\n"
     equal(client.ask("post", "/events/stream", body + memset, X_GpuFlight_Session_Id=SESSION)[0], 200,
           "rows")
-    for part in ("kernels", "memory", "hotspots", "hotlines", "metrics", "scopes", "delivery"):
+    for part in ("kernels", "launches", "memory", "hotspots", "hotlines", "metrics", "scopes", "delivery"):
         path = "/sessions/{session_id}/" + part
         status, data = client.ask("get", path, query="?limit=1&points=10")
         equal(status, 200, part)
@@ -140,6 +140,7 @@ def _shown(client):
         equal(client.ask("get", path, session_id="other")[0], 404, part)
         equal(client.ask("get", path, key="other")[0], 401, part)
     equal(client.ask("get", "/sessions/{session_id}/metrics", query="?metric=x")[0], 400, "no metric")
+    equal(client.ask("get", "/sessions/{session_id}/launches", query="?by=x")[0], 400, "neither")
     for record in ("job_start", "capture_capabilities"):
         line = json.dumps({"type": record, "session_id": SESSION, "app": "a"}, separators=(",", ":"))
         client.ask("post", "/events/stream", line.encode() + b"\n", X_GpuFlight_Session_Id=SESSION)

@@ -210,13 +210,15 @@ def the_clock_is_ours_without_the_callback(place):
 def no_fault_of_cupti_is_the_jobs(place):
     """Each call fails once: the job ends as it would have, the session is whole, one sentence says why."""
     monitor = ("Subscribe", "ActivityRegisterCallbacks", f"ActivityEnable{KINDS['kernel']}", "GetVersion")
-    trace = ("ActivityFlushAll", "ActivityGetNumDroppedRecords", "EnableCallback", "GetTimestamp",
+    trace = ("ActivityFlushAll", "ActivityGetNumDroppedRecords", "EnableCallback", "GetCallbackName", "GetTimestamp",
              *(f"ActivityEnable{k}" for n, k in KINDS.items() if n != "kernel"))
     for name in monitor + trace:
         (session,), said, _ = _run(place, "counted", FAKE_CUPTI_FAIL=f"{name}={UNKNOWN}")
-        engine, _ = _capabilities(session)
+        engine, capabilities = _capabilities(session)
         _whole(session)
         equal(engine, "nvidia.none" if name in monitor else "nvidia.trace", name)
+        equal(capabilities["scope_attribution"]["reason_code"], "no_callbacks" if "Callback" in name and engine !=
+              "nvidia.none" else "", name)
         equal(said.count("\n"), int(name in monitor), f"{name}: {said}")
         equal(bool(re.search(r"^\[GPUFL\] profiling engine Trace does not run: .*; Monitor runs$", said, re.M)),
               name in monitor, said)

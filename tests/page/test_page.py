@@ -15,7 +15,7 @@ import lib  # noqa: E402
 from browser import Browser  # noqa: E402
 from lib import check, equal, until  # noqa: E402
 from test_backend import SESSION, line, post  # noqa: E402
-from test_dashboard import BASE, COPIES, SOURCE, _line, _metrics, _names, _records, _rows, _sampled_lines  # noqa: E402
+from test_dashboard import BASE, COPIES, SOURCE, _launches, _line, _metrics, _names, _records, _rows, _sampled_lines  # noqa: E402
 
 SCRIPTS_MAX_BYTES = 300 << 10
 HOSTILE = ["<img src=x onerror=\"document.title='taken'\">", "\"'&</td></table><script>alert(1)</script>",
@@ -309,6 +309,16 @@ def hot_lines_stand_beside_their_source(place):
         equal(rows, [("/src/k.cu:2", "9", SOURCE[1]), ("/src/k.cu:3", "7", SOURCE[2]),
                      ("/src/k.cu:99", "1", "not in the session"), ("/src/other.cu:9", "1", "not in the session")],
               "lines")
+
+
+def launches_are_shown_by_scope_and_by_caller(place):
+    with _Page(place) as page:
+        _launches(page.backend)
+        page.open(f"#/s/{SESSION}")
+        page.see("GPU time by scope")
+        equal([row[:2] for row in page.table("Scope")], [["a", "3"], ["a | b", "1"], ["unknown", "1"]], "scopes")
+        equal([row[:2] for row in page.table("Caller")], [["g | main", "1"], ["f | main", "3"], ["unknown", "1"]],
+              "callers")
 
 
 def _contrast(page, selector):
