@@ -266,13 +266,17 @@ FUZZ_LIBS = $(UPLOAD_LIBS) $(BACKEND_LIBS)
 FUZZED = $(SCHEMA) $(UPLOAD) $(BACKEND) agent/config.c agent/options.c agent/option_table.c agent/option_value.c \
           agent/listen_request.c agent/log_sink.c \
           collector-lib/flat_json.c collector-lib/elf_symbols.c
-build/fuzz/%: tests/fuzz/%.c FORCE
+FUZZ_CC = clang -g -O1 -fsanitize=fuzzer$(1),address,undefined -std=c11 -Werror $(OUR_CPPFLAGS)
+build/fuzz/%.o: %.c
 	@mkdir -p $(@D)
+	@printf '  CC    %s\n' '$@'
+	$(Q)$(call FUZZ_CC,-no-link) -MMD -MP -c -o $@ $<
+build/fuzz/fuzz_%: build/fuzz/tests/fuzz/fuzz_%.o $(FUZZED:%.c=build/fuzz/%.o)
 	@printf '  FUZZ  %s\n' '$@'
-	$(Q)clang -g -O1 -fsanitize=fuzzer,address,undefined -std=c11 -Werror $(OUR_CPPFLAGS) -o $@ $< \
-	  $(FUZZED) $(FUZZ_LIBS) -pthread
+	$(Q)$(call FUZZ_CC) -o $@ $^ $(FUZZ_LIBS) -pthread
 fuzz: ## run each fuzzer for FUZZ_SECONDS over its corpus
 	@packaging/deps.sh build fuzz
+	@$(MAKE) $(JOBS) $(FUZZ_BINS)
 	@$(MAKE) fuzz-run
 fuzz-run: $(FUZZ_BINS)
 	$(Q)for f in $(FUZZ_BINS); do name=$${f##*/fuzz_}; new=build/fuzz/new-$$name; \
@@ -360,6 +364,7 @@ help: ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1|\2/p' $(firstword $(MAKEFILE_LIST)) | \
 	  while IFS='|' read -r t h; do printf '  %-12s %s\n' "$$t" "$$h"; done
 
+-include $(patsubst %.c,build/fuzz/%.d,$(FUZZED) $(FUZZERS))
 -include $(patsubst %.c,$(B)/%.d,$(SCHEMA) $(COLLECTOR) $(CUPTI) collector-lib/inject/inject.c $(UPLOAD) $(AGENT) $(CLI) $(BACKEND) \
   $(SUPPORT) $(UNIT) $(HELPERS) $(SOAKS) $(BENCHES) \
   $(wildcard tests/bench/*.c) $(EXAMPLES) agent/main.c cli/main.c backend/main.c)
