@@ -116,17 +116,15 @@ static struct gpu_handle *open_nvml(const struct gpu_wish *wish)
         return NULL;
     }
     find_devices(handle);
-    if (wish->details) {
-        find_mig_devices(handle);
-        handle->details = nvml_details_open(&handle->api, handle->device, handle->count);
-    }
     if (handle->count == 0) {
         close_nvml(handle);
         return NULL;
     }
-    if (handle->api.pcie || handle->api.energy) {
-        handle->slow = slow_query_open(handle->count, ask_slow, handle);
+    if (wish->details) {
+        find_mig_devices(handle);
+        handle->details = nvml_details_open(&handle->api, handle->device, handle->count);
     }
+    handle->slow = slow_query_open(handle->count, ask_slow, handle);
     return handle;
 }
 
