@@ -240,7 +240,7 @@ check-gpu: ## device figures against nvidia-smi, and their cost; needs an NVIDIA
 	@python3 tests/gpu/cost.py $(B)
 prove-gpu: ## what the engines cost and whether they tell the truth, into tests/gpu/RESULTS.md (8 min; GPU, PyTorch)
 	@packaging/deps.sh collector
-	@$(MAKE) $(JOBS) collector $(B)/tests/gpu/work
+	@$(MAKE) $(JOBS) collector $(B)/tests/gpu/work $(B)/tests/gpu/libbare.so
 	@python3 tests/gpu/prove.py $(B) tests/gpu/results.json; rc=$$?; python3 tests/gpu/results.py; exit $$rc
 $(B)/tests/gpu/sampled: $(B)/tests/gpu/sampled.o $(B)/libgpufl.a
 	$(call say,LINK)
@@ -250,6 +250,11 @@ $(B)/tests/gpu/work: tests/gpu/work.cu $(B)/libgpufl.so
 	@mkdir -p $(@D)
 	$(Q)nvcc -O2 -lineinfo -std=c++17 -arch=native -Iinclude -o $@ $< -L$(B) -lgpufl -lcupti -lcuda \
 	  -Xlinker -rpath,$(abspath $(B))
+$(B)/tests/gpu/libbare.so: tests/gpu/bare.c
+	$(call say,LINK)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_FLAGS) -isystem $(CUPTI_INCLUDE) -shared -fPIC -o $@ $< \
+	  -L$(CUPTI_INCLUDE:%/include=%)/lib64 -lcupti
 $(B)/tests/gpu/load: tests/gpu/load.cu
 	$(call say,NVCC)
 	@mkdir -p $(@D)

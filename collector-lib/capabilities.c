@@ -6,6 +6,8 @@
 #include "collector-lib/record_parts.h"
 #include "collector-lib/tracing.h"
 
+#define NO_CALLBACKS "no_callbacks"
+
 struct feature {
     const char *name;
     bool requested;
@@ -45,10 +47,26 @@ static struct feature traced(const struct tracing *t, const char *name, bool req
     return f;
 }
 
+/* What comes from within CUDA's calls. */
+static struct feature heard(const struct tracing *t, const char *name, bool requested,
+                            uint64_t records)
+{
+    struct feature f = traced(t, name, requested, records);
+    if (*f.mode) {
+        f.mode = "cupti_callbacks";
+    }
+    if (*f.mode && t->status.silent) {
+        f.status = "partial";
+        f.reason = NO_CALLBACKS;
+        f.message = "CUPTI refused its callbacks";
+    }
+    return f;
+}
+
 static struct feature stacks(const struct tracing *t, bool requested, char *reason,
                              size_t size)
 {
-    struct feature f = traced(t, "stack_traces", requested, t->log.stacks);
+    struct feature f = heard(t, "stack_traces", requested, t->log.stacks);
     uint64_t overflowed = stacks_overflowed();
     if (*f.mode && overflowed) {
         snprintf(reason, size, "no_room:%" PRIu64, overflowed);
@@ -64,8 +82,8 @@ static struct feature scopes(const struct tracing *t, uint64_t dropped, char *re
     struct feature f = {"scope_attribution", true, "collected", "", "", ""};
     if (t->status.silent) {
         f.status = "partial";
-        f.reason = "no_callbacks";
-        f.message = "CUPTI refused the callbacks of launches: kernels have no scope";
+        f.reason = NO_CALLBACKS;
+        f.message = "CUPTI refused its callbacks: kernels have no scope";
     } else if (dropped) {
         snprintf(reason, size, "ring_full:%" PRIu64, dropped);
         f.status = "partial";
@@ -130,10 +148,10 @@ void record_capabilities(struct text *out, const struct record_context *context,
     bool above = s->engine != GPUFL_ENGINE_MONITOR;
     const struct feature feature[] = {
         traced(t, "memcpy_activity", above, t->log.copies + t->log.sets),
-        traced(t, "sync_activity", s->synchronization, t->log.waits),
+        heard(t, "sync_activity", s->synchronization, t->log.waits),
         traced(t, "memory_activity", s->memory_tracking, t->log.memories),
         traced(t, "graph_activity", s->cuda_graphs, t->log.graphs),
-        traced(t, "external_correlation", s->external_correlation, t->log.externals),
+        heard(t, "external_correlation", s->external_correlation, t->log.externals),
         traced(t, "source_correlation", s->source_collection, t->log.files),
         stacks(t, s->stack_trace, overflowed, sizeof overflowed),
         scopes(t, dropped, reason, sizeof reason),

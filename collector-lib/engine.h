@@ -15,10 +15,9 @@ struct engine {
 };
 
 /** Starts the highest rung of what \p settings ask for that works here, and says so in
- * one sentence on stderr when it is not the one. \p called is called by the job's
- * threads as each launch begins. */
+ * one sentence on stderr when it is not the one. \p listener outlives the engine. */
 void engine_start(struct engine *engine, const struct settings *settings,
-                  void (*called)(uint32_t correlation, bool with_stack));
+                  const struct tracer_listener *listener);
 
 /** Ends what runs; harmless on Monitor. */
 void engine_stop(struct engine *engine);

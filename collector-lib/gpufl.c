@@ -98,7 +98,7 @@ static bool hook_once(void)
     return process.hooked;
 }
 
-static void on_call(uint32_t correlation, bool with_stack);
+static const struct tracer_listener listener;
 
 static gpufl_status start_locked(const struct settings *settings)
 {
@@ -113,7 +113,7 @@ static gpufl_status start_locked(const struct settings *settings)
         hook_once() ? session_dir_open(&dir, settings->log_path) : GPUFL_ERR_NOMEM;
     if (status == GPUFL_OK) {
         process.last_generation = (uint16_t)(process.last_generation % UINT16_MAX + 1);
-        engine_start(&engine, settings, on_call);
+        engine_start(&engine, settings, &listener);
         status = writer_start(settings, &engine, &dir, &process.rings, &process.names,
                               process.last_generation, &process.writer);
     }
@@ -306,28 +306,57 @@ void gpufl_scope_end(struct gpufl_scope scope)
 }
 
 /* From CUDA's own call, on the thread that makes it. */
-static void on_call(uint32_t correlation, bool with_stack)
+static void on_call(const struct trace_call *call)
 {
     uint16_t generation = atomic_load_explicit(&process.generation, memory_order_acquire);
-    bool wanted = generation != 0 && (with_stack || this_depth > 0);
+    bool tagged = call->with_stack || call->external_kind;
+    bool wanted = generation != 0 && (tagged || this_depth > 0);
     struct ring *ring = wanted ? current_ring(generation) : NULL;
     uint16_t depth = this_depth < SCOPE_DEPTH ? this_depth : SCOPE_DEPTH;
-    if (!ring || ring->last_call == correlation || (depth == 0 && !with_stack)) {
+    if (!ring || (depth == 0 && !tagged)) {
         return;
     }
     if (!ring_has_room(ring, 1)) {
         drop(ring);
         return;
     }
-    ring->last_call = correlation;
-    ring_push(ring, &(struct row){.mono_ns = clock_mono_ns(),
-                                  .instance = depth ? this_scope[depth - 1] : 0,
-                                  .name_id = correlation,
-                                  .stack_id = with_stack ? stacks_here(ring->stack) : 0,
-                                  .depth = depth,
-                                  .generation = generation,
-                                  .kind = ROW_CALL});
+    ring_push(ring,
+              &(struct row){.mono_ns = clock_mono_ns(),
+                            .instance = depth ? this_scope[depth - 1] : 0,
+                            .name_id = call->correlation,
+                            .stack_id = call->with_stack ? stacks_here(ring->stack) : 0,
+                            .type = call->external_kind,
+                            .value = call->external_id,
+                            .depth = depth,
+                            .generation = generation,
+                            .kind = ROW_CALL});
 }
+
+static void on_wait(const struct trace_wait *w)
+{
+    uint16_t generation = atomic_load_explicit(&process.generation, memory_order_acquire);
+    struct ring *ring = generation ? current_ring(generation) : NULL;
+    if (!ring) {
+        return;
+    }
+    if (!ring_has_room(ring, 1)) {
+        drop(ring);
+        return;
+    }
+    ring_push(ring,
+              &(struct row){.mono_ns = w->end_ns,
+                            .name_id = w->correlation,
+                            .stack_id = w->with_stack ? stacks_here(ring->stack) : 0,
+                            .type = w->type,
+                            .value = (uint64_t)(w->end_ns - w->start_ns),
+                            .context = w->context,
+                            .stream = w->stream,
+                            .event = w->event,
+                            .generation = generation,
+                            .kind = ROW_WAIT});
+}
+
+static const struct tracer_listener listener = {.called = on_call, .waited = on_wait};
 
 static void mark(const char *name, enum row_kind kind)
 {

@@ -76,6 +76,8 @@ void launches_row(struct launches *l, const struct row *row, const struct names 
     struct launch launch = {.instance = row->instance,
                             .stack_id = row->stack_id,
                             .correlation = row->name_id,
+                            .external_kind = row->type,
+                            .external_id = row->value,
                             .depth = row->depth};
     size_t depth = row->depth <= LAUNCHES_DEPTH ? row->depth : LAUNCHES_DEPTH;
     if (depth > 0 && ring->at[depth - 1].instance == row->instance) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where in the job a kernel, copy, set or wait was asked for: the job's thread notes
- * correlation id, scope and stack in its ring, the device's record carries the same id.
- */
+/* Where in the job a kernel, copy or set was asked for: the job's thread notes
+ * correlation id, scope, stack and pushed id in its ring, the device's record carries the
+ * same id. */
 #ifndef GPUFL_COLLECTOR_LAUNCHES_H
 #define GPUFL_COLLECTOR_LAUNCHES_H
 
@@ -18,7 +18,9 @@ struct launch {
     uint32_t path_id;  /**< of the scope in `paths`, 0 = none */
     uint32_t stack_id; /**< 0 = none */
     uint32_t correlation;
-    uint16_t depth; /**< of scopes */
+    uint16_t depth;        /**< of scopes */
+    uint8_t external_kind; /**< of the id that a framework pushed; 0 = none */
+    uint64_t external_id;
 };
 
 struct launches {

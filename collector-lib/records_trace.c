@@ -36,8 +36,8 @@ void row_kernel(struct text *out, int64_t base_ns, const struct trace_kernel *k,
     comma_u64(out, k->dynamic_shared_bytes);
     comma_u64(out, k->registers);
     text_puts(out, refs.detail_correlation == k->correlation ? ",1" : ",0");
-    comma_u64(out, k->external_kind);
-    comma_u64(out, k->external_id);
+    comma_u64(out, refs.external_kind);
+    comma_u64(out, refs.external_id);
     comma_u64(out, k->device);
     comma_u64(out, refs.detail_correlation);
     comma_u64(out, refs.scope_instance);

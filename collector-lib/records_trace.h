@@ -12,6 +12,8 @@ struct kernel_refs {
     uint32_t kernel_id;
     uint32_t detail_correlation; /**< its own: a detail follows */
     uint64_t scope_instance;
+    uint32_t external_kind; /**< of the id that a framework pushed; 0 = none */
+    uint64_t external_id;
 };
 
 /* Rows, as the columns of schema/records.h; \p base_ns is the time of the batch. */

@@ -24,22 +24,27 @@ enum row_kind {
     ROW_SCOPE_END,
     ROW_SYSTEM_START,
     ROW_SYSTEM_STOP,
-    ROW_CALL /* for the device: `instance` is the scope's, 0 = in none, `name_id` the
-                correlation id */
+    ROW_CALL, /* for the device: `instance` is the scope's, 0 = in none */
+    ROW_WAIT  /* of this thread for the device; `mono_ns` is its end */
 };
 
 /** One event, one cache line. */
 struct row {
     _Alignas(64) int64_t mono_ns;
     uint64_t instance;
-    uint64_t order; /* position in its ring: breaks ties of equal times */
-    uint32_t name_id;
+    uint64_t order;   /* position in its ring: breaks ties of equal times */
+    uint32_t name_id; /* of a call or wait: the correlation id */
     uint32_t ring_id;
     uint16_t depth;
     uint16_t generation; /* which session it belongs to */
     uint8_t kind;
-    uint32_t stack_id; /* of a call, 0 = none */
+    uint8_t type;      /* of a wait; of a call: the kind of `value`, 0 = none */
+    uint32_t stack_id; /* of a call or wait, 0 = none */
+    uint32_t context;  /* of a wait, as the two below */
+    uint64_t value;    /* ns of a wait; id that a framework pushed before a call */
+    uint32_t stream, event;
 };
+_Static_assert(sizeof(struct row) == 64, "a cache line");
 
 struct ring_cached_name {
     uint64_t hash;
@@ -61,7 +66,6 @@ struct ring {
     _Alignas(64) _Atomic uint64_t tail; /* rows consumed */
     struct ring_cached_name cache[RING_CACHE_SLOTS];
     struct stacks_cached stack[STACKS_CACHE_SLOTS];
-    uint32_t last_call; /* correlation id: one call may be told twice */
     struct row row[RING_ROWS];
 };
 

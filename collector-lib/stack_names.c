@@ -123,7 +123,8 @@ static const char *file_name(const struct module *m)
     return m->path[0] == '\0' ? "program" : slash ? slash + 1 : m->path;
 }
 
-static bool is_machine(const struct module *m)
+/* A runtime that is linked into the program names its inner functions so. */
+static bool is_machine(const struct module *m, const struct elf_query *q)
 {
     static const char *const begins[] = {"libgpufl", "libcupti", "libcuda.so",
                                          "libcudart", "libnvidia"};
@@ -132,7 +133,7 @@ static bool is_machine(const struct module *m)
             return true;
         }
     }
-    return false;
+    return q->name && strncmp(q->name, "libcudart_static_", 17) == 0;
 }
 
 /* A `|` would end the frame. */
@@ -168,7 +169,7 @@ static void name_module(const struct unnamed *u, const struct module *m)
     }
     for (size_t i = 0; query && i < count; i++) {
         u->frame[first + i]->name = readable(m, &query[i]);
-        u->frame[first + i]->machine = is_machine(m);
+        u->frame[first + i]->machine = is_machine(m, &query[i]);
         free(query[i].name);
     }
     if (fd >= 0) {

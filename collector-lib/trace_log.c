@@ -243,13 +243,15 @@ static void on_kernel(void *arg, const struct trace_kernel *k)
     struct trace_log *log = arg;
     struct launch launch = launches_find(&log->launches, k->correlation);
     struct kernel_refs refs = {.kernel_id = trace_names_kernel(&log->names, k->symbol),
-                               .scope_instance = launch.instance};
+                               .scope_instance = launch.instance,
+                               .external_kind = launch.external_kind,
+                               .external_id = launch.external_id};
     struct text *row = next_row(log, &log->kernel, k->start_ns, end_kernels);
     refs.detail_correlation = detail_of(log, k, refs.kernel_id, &launch);
     row_kernel(row, log->kernel.base_ns, k, refs);
     summary_kernel(log->summary, refs.kernel_id, k->end_ns - k->start_ns);
     log->kernels++;
-    log->externals += k->external_kind != 0;
+    log->externals += launch.external_kind != 0;
     log->stacks += launch.stack_id != 0;
 }
 
@@ -273,14 +275,32 @@ static void on_set(void *arg, const struct trace_set *s)
     log->sets++;
 }
 
-static void on_wait(void *arg, const struct trace_wait *w)
+static void note_wait(struct trace_log *log, const struct row *row)
 {
-    struct trace_log *log = arg;
-    uint32_t stack = launches_find(&log->launches, w->correlation).stack_id;
-    struct text *row = next_row(log, &log->wait, w->start_ns, end_waits);
-    row_wait(row, log->wait.base_ns, w, stack_function(log, stack));
-    log->stacks += stack != 0;
+    struct trace_wait wait = {.start_ns = row->mono_ns - (int64_t)row->value,
+                              .end_ns = row->mono_ns,
+                              .type = row->type,
+                              .correlation = row->name_id,
+                              .context = row->context,
+                              .stream = row->stream,
+                              .event = row->event};
+    if (row->stack_id) {
+        trace_log_learn(log);
+        log->stacks++;
+    }
+    struct text *out = next_row(log, &log->wait, wait.start_ns, end_waits);
+    row_wait(out, log->wait.base_ns, &wait, stack_function(log, row->stack_id));
     log->waits++;
+}
+
+void trace_log_row(struct trace_log *log, const struct row *row,
+                   const struct names *names)
+{
+    if (row->kind == ROW_WAIT) {
+        note_wait(log, row);
+    } else {
+        launches_row(&log->launches, row, names);
+    }
 }
 
 static void on_memory(void *arg, const struct trace_memory *m)
@@ -316,7 +336,6 @@ struct tracer_sink trace_log_sink(struct trace_log *log)
                                 .kernel = on_kernel,
                                 .copy = on_copy,
                                 .set = on_set,
-                                .wait = on_wait,
                                 .memory = on_memory,
                                 .graph = on_graph,
                                 .sample = on_sample};

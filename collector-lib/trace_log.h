@@ -56,6 +56,10 @@ void trace_log_learn(struct trace_log *log);
 /** A reader may have lost what was said so far: names and details are said again. */
 void trace_log_rewind(struct trace_log *log);
 
+/** Follows a row of the job's threads: scopes, calls, waits. */
+void trace_log_row(struct trace_log *log, const struct row *row,
+                   const struct names *names);
+
 /** Where a tracer delivers. */
 struct tracer_sink trace_log_sink(struct trace_log *log);
 

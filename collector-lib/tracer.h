@@ -12,8 +12,32 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TRACER_ABI    2u
+#define TRACER_ABI    3u
 #define TRACER_SYMBOL "gpufl_tracer"
+
+/** A launch, copy or set begins. */
+struct trace_call {
+    uint32_t correlation;
+    bool with_stack;
+    uint8_t external_kind; /**< of the id that a framework pushed; 0 = none */
+    uint64_t external_id;
+};
+
+/** A wait has ended. */
+struct trace_wait {
+    int64_t start_ns, end_ns;
+    uint8_t type; /**< 1 event, 2 stream waits for event, 3 stream, 4 context */
+    bool with_stack;
+    uint32_t correlation, context;
+    uint32_t stream, event; /**< UINT32_MAX = does not apply */
+};
+
+/** What is told from within CUDA's calls, on the thread of the job that makes them: be
+ * quick. */
+struct tracer_listener {
+    void (*called)(const struct trace_call *call);
+    void (*waited)(const struct trace_wait *wait);
+};
 
 struct tracer_config {
     bool pc_sampling;     /**< also, where it can */
@@ -22,12 +46,10 @@ struct tracer_config {
     bool graphs;          /**< one record a graph's launch, in place of its kernels */
     bool external_correlation; /**< ids that a framework pushed */
     bool source;               /**< lines of samples */
-    bool stacks;               /**< `called` also for waits, and asked for stacks */
+    bool stacks;               /**< of launches and waits */
     size_t buffer_bytes;       /**< of one buffer of records */
     unsigned buffers_max;      /**< beyond them records are dropped, and counted */
-    /** A launch, copy or set begins on the calling thread, which is the job's: be quick.
-     * May come twice for one id. */
-    void (*called)(uint32_t correlation, bool with_stack);
+    const struct tracer_listener *listener; /**< outlives the tracer */
 };
 
 struct trace_kernel {
@@ -41,8 +63,6 @@ struct trace_kernel {
     uint64_t local_total_bytes;
     uint32_t shared_executed_bytes;
     uint8_t cache_requested, cache_executed;
-    uint32_t external_kind; /**< 0 = none */
-    uint64_t external_id;
 };
 
 struct trace_copy {
@@ -56,12 +76,6 @@ struct trace_set {
     int64_t start_ns, end_ns;
     uint64_t bytes;
     uint32_t correlation, device, stream;
-};
-
-struct trace_wait {
-    int64_t start_ns, end_ns;
-    uint32_t type; /**< 1 event, 2 stream waits for event, 3 stream, 4 context */
-    uint32_t correlation, context, stream, event;
 };
 
 struct trace_memory {
@@ -105,7 +119,6 @@ struct tracer_sink {
     void (*kernel)(void *arg, const struct trace_kernel *kernel);
     void (*copy)(void *arg, const struct trace_copy *copy);
     void (*set)(void *arg, const struct trace_set *set);
-    void (*wait)(void *arg, const struct trace_wait *wait);
     void (*memory)(void *arg, const struct trace_memory *memory);
     void (*graph)(void *arg, const struct trace_graph *graph);
     void (*sample)(void *arg, const struct trace_sample *sample);
@@ -119,7 +132,7 @@ struct tracer_status {
     uint64_t unknown;          /**< records that could not be read */
     uint64_t samples;          /**< of instructions */
     uint64_t samples_dropped;  /**< by the hardware */
-    bool silent;               /**< `called` is not, as the library refused */
+    bool silent;               /**< the listener hears nothing: the library refused */
     char pc_sampling_why[256]; /**< why it does not run; "" = it does, or was not asked */
 };
 

@@ -41,7 +41,7 @@ void tracing_fetch(struct tracing *t, int64_t now_ns, bool now_or_never, bool la
 void tracing_row(struct tracing *t, const struct row *row, const struct names *names)
 {
     if (t->engine.tracer) {
-        launches_row(&t->log.launches, row, names);
+        trace_log_row(&t->log, row, names);
     }
 }
 

@@ -6,7 +6,8 @@
 #include "collector-lib/engine.h"
 #include "collector-lib/trace_log.h"
 
-/** Records are fetched this often: each fetch stops launching threads for 0.2 to 2 ms. */
+/** Records are fetched this often. A fetch takes our thread 0.3 to 0.9 ms and stops no
+ * thread that launches: at one each 2 ms, launches took as long as without (H200). */
 #define TRACING_BEAT_MS 100
 
 /** Zero is "nothing is traced"; then each function returns at once. */

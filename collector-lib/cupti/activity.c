@@ -3,8 +3,7 @@
  * callbacks that do so only move pointers. Records are decoded by the collector's thread.
  *
  * Measured on an H200 with CUPTI 13.0.1: a flush takes 0.2 ms, 1 to 2 ms while a thread
- * launches without pause; buffers of 32 KiB to 4 MiB cost the launching thread the same,
- * and a flush returns what is complete of a buffer of any size. */
+ * launches without pause, and returns what is complete of a buffer of any size. */
 #include "collector-lib/cupti/activity.h"
 
 #include <stdatomic.h>
@@ -29,11 +28,12 @@ static struct {
     struct decode decode;
 } activity;
 
-/* CONCURRENT_KERNEL and never KERNEL, which would serialise the job's kernels. An id that
- * was pushed comes with the record of an API call, so those of the runtime are asked for.
- * On an H200 with CUPTI 13.0.1 the driver's calls carry other correlation ids than the
- * kernels that the runtime launched, and to ask for launches alone
- * (cuptiActivityEnableRuntimeApi) brought no ids at all. */
+/* CONCURRENT_KERNEL and never KERNEL, which would serialise the job's kernels. Neither
+ * SYNCHRONIZATION nor RUNTIME: on an H200 with CUPTI 13.0.1 either makes every call of
+ * CUDA's runtime slower (cudaGetDevice from 29 to 200 ns, cudaEventQuery from 140 to
+ * 430), even after the end of tracing, and a step of PyTorch makes thousands. Waits and
+ * the ids that frameworks push come from callbacks instead (calls.c), which leave other
+ * calls as they are. */
 static const struct {
     CUpti_ActivityKind kind;
     size_t wanted; /* offset of a bool in the configuration */
@@ -42,13 +42,8 @@ static const struct {
     {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, ALWAYS},
     {CUPTI_ACTIVITY_KIND_MEMCPY, ALWAYS},
     {CUPTI_ACTIVITY_KIND_MEMSET, ALWAYS},
-    {CUPTI_ACTIVITY_KIND_SYNCHRONIZATION,
-     offsetof(struct tracer_config, synchronization)},
     {CUPTI_ACTIVITY_KIND_MEMORY2, offsetof(struct tracer_config, memory)},
     {CUPTI_ACTIVITY_KIND_GRAPH_TRACE, offsetof(struct tracer_config, graphs)},
-    {CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION,
-     offsetof(struct tracer_config, external_correlation)},
-    {CUPTI_ACTIVITY_KIND_RUNTIME, offsetof(struct tracer_config, external_correlation)},
 };
 #define KINDS (sizeof kinds / sizeof kinds[0])
 
@@ -104,7 +99,6 @@ bool activity_start(const struct tracer_config *config, char *why, size_t size)
     atomic_store_explicit(&activity.launched, 0, memory_order_relaxed);
     activity.dropped = 0;
     memset(&activity.decode, 0, sizeof activity.decode);
-    activity.decode.external_correlation = config->external_correlation;
     if (!register_callbacks(why, size)) {
         return false;
     }

@@ -13,7 +13,6 @@
 /* Kernel records as CUDA 12 has them: later versions append. */
 typedef CUpti_ActivityKernel9 cupti_kernel;
 typedef CUpti_ActivityMemcpy5 cupti_memcpy;
-typedef CUpti_ActivitySynchronization cupti_synchronization;
 
 #define CUPTI_REQUIRED(X)                                                                \
     X(GetVersion)                                                                        \
@@ -33,6 +32,9 @@ typedef CUpti_ActivitySynchronization cupti_synchronization;
 /* What older versions lack, or only some engines need. */
 #define CUPTI_OPTIONAL(X)                                                                \
     X(ActivityRegisterTimestampCallback)                                                 \
+    X(ActivityPushExternalCorrelationId)                                                 \
+    X(ActivityPopExternalCorrelationId)                                                  \
+    X(GetStreamIdEx)                                                                     \
     X(GetDeviceId)                                                                       \
     X(PCSamplingEnable)                                                                  \
     X(PCSamplingDisable)                                                                 \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The calls of CUDA that are listened to, on the thread that makes them. */
+/* The calls of CUDA's driver that are listened to, on the thread that makes them. */
 #ifndef GPUFL_COLLECTOR_CUPTI_CALLS_H
 #define GPUFL_COLLECTOR_CUPTI_CALLS_H
 
@@ -10,16 +10,15 @@
  * correlation ids. */
 #define CALLS_TIMED (1u << 16)
 
-/** Switches the callbacks on: launches, copies and sets always, waits for their stacks,
- * allocations for their durations. */
+/** Switches the callbacks on: launches, copies and sets always, waits and allocations
+ * where \p config asks for them. */
 void calls_enable(const struct tracer_config *config, CUpti_SubscriberHandle subscriber);
 
 /** Whether launches are told of at all. */
 bool calls_told(void);
 
-/** A call of the runtime or the driver begins or ends. */
-void calls_on(CUpti_CallbackDomain domain, CUpti_CallbackId id,
-              const CUpti_CallbackData *data);
+/** A call begins or ends. */
+void calls_on(CUpti_CallbackId id, const CUpti_CallbackData *data);
 
 /** How long the allocation or release \p correlation held its thread; 0 = not known, or
  * not yet. Saturates at 4.29 s. */

@@ -55,8 +55,6 @@ static void give_kernel(struct decode *d, const struct tracer_sink *sink,
         d->device_told[k->deviceId] = true;
         give_device(sink, k->deviceId);
     }
-    const struct decode_external *e = &d->external[k->correlationId % DECODE_EXTERNALS];
-    bool known = e->kind && e->correlation == k->correlationId;
     sink->kernel(sink->arg, &(struct trace_kernel){
                                 .start_ns = at(d, k->start),
                                 .end_ns = at(d, k->end),
@@ -74,8 +72,6 @@ static void give_kernel(struct decode *d, const struct tracer_sink *sink,
                                 .shared_executed_bytes = k->sharedMemoryExecuted,
                                 .cache_requested = k->cacheConfig.config.requested,
                                 .cache_executed = k->cacheConfig.config.executed,
-                                .external_kind = known ? e->kind : 0,
-                                .external_id = known ? e->id : 0,
                             });
 }
 
@@ -100,18 +96,6 @@ static void give_set(struct decode *d, const struct tracer_sink *sink,
                                              .correlation = m->correlationId,
                                              .device = m->deviceId,
                                              .stream = m->streamId});
-}
-
-static void give_wait(struct decode *d, const struct tracer_sink *sink,
-                      const cupti_synchronization *s)
-{
-    sink->wait(sink->arg, &(struct trace_wait){.start_ns = at(d, s->start),
-                                               .end_ns = at(d, s->end),
-                                               .type = (uint32_t)s->type,
-                                               .correlation = s->correlationId,
-                                               .context = s->contextId,
-                                               .stream = s->streamId,
-                                               .event = s->cudaEventId});
 }
 
 static void give_memory(struct decode *d, const struct tracer_sink *sink,
@@ -155,9 +139,6 @@ static void give(struct decode *d, const struct tracer_sink *sink,
     case CUPTI_ACTIVITY_KIND_MEMSET:
         give_set(d, sink, r);
         break;
-    case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION:
-        give_wait(d, sink, r);
-        break;
     case CUPTI_ACTIVITY_KIND_MEMORY2:
         give_memory(d, sink, r);
         break;
@@ -165,26 +146,7 @@ static void give(struct decode *d, const struct tracer_sink *sink,
         give_graph(d, sink, r);
         break;
     default:
-        break; /* an id, seen ahead, or the API call that carried it */
-    }
-}
-
-/* An id lies in the buffer of the thread that launched, its kernel in another. */
-static void note_external(struct decode *d, const CUpti_ActivityExternalCorrelation *e)
-{
-    d->external[e->correlationId % DECODE_EXTERNALS] =
-        (struct decode_external){.correlation = e->correlationId,
-                                 .kind = (uint32_t)e->externalKind,
-                                 .id = e->externalId};
-}
-
-static void look_ahead(struct decode *d, const struct buffer *b)
-{
-    CUpti_Activity *record = NULL;
-    while (cupti.ActivityGetNextRecord(b->bytes, b->valid, &record) == CUPTI_SUCCESS) {
-        if (record->kind == CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION) {
-            note_external(d, (const void *)record);
-        }
+        break;
     }
 }
 
@@ -202,9 +164,6 @@ static void walk(struct decode *d, const struct buffer *b, const struct tracer_s
 void decode_buffers(struct decode *d, const struct buffer *first,
                     const struct tracer_sink *sink)
 {
-    for (const struct buffer *b = first; b && d->external_correlation; b = b->next) {
-        look_ahead(d, b);
-    }
     for (const struct buffer *b = first; b; b = b->next) {
         walk(d, b, sink);
     }

@@ -6,23 +6,15 @@
 #include "collector-lib/cupti/buffers.h"
 #include "collector-lib/tracer.h"
 
-/** Correlation ids that are remembered, by their low bits. */
-#define DECODE_EXTERNALS 65536u
-#define DECODE_DEVICES   64u
+#define DECODE_DEVICES 64u
 
 /** Zero-initialise. */
 struct decode {
-    bool external_correlation;
     int64_t clock_offset_ns; /**< CLOCK_MONOTONIC minus the records' clock */
     bool device_told[DECODE_DEVICES];
     uint64_t records, unknown;
     uint64_t ended;      /**< kernels whose records came */
     uint64_t incomplete; /**< those among them that had not ended */
-    struct decode_external {
-        uint32_t correlation;
-        uint32_t kind;
-        uint64_t id;
-    } external[DECODE_EXTERNALS];
 };
 
 /** Hands the records of all buffers to \p sink, in order within a buffer. */

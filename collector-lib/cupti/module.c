@@ -18,8 +18,8 @@ static void CUPTIAPI on_callback(void *arg, CUpti_CallbackDomain domain,
                                  CUpti_CallbackId id, const void *data)
 {
     (void)arg;
-    if (domain == CUPTI_CB_DOMAIN_DRIVER_API || domain == CUPTI_CB_DOMAIN_RUNTIME_API) {
-        calls_on(domain, id, data);
+    if (domain == CUPTI_CB_DOMAIN_DRIVER_API) {
+        calls_on(id, data);
     } else if (domain == CUPTI_CB_DOMAIN_RESOURCE) {
         pc_sampling_resource(id, data);
     }

@@ -80,8 +80,12 @@ struct gpufl_init_options {
                                   kernel_detail) and wait (`function_id`), by names of
                                   functions; some 1 us a launch */
     bool enable_source_collection;    /**< default true */
-    bool enable_external_correlation; /**< default true */
-    bool enable_synchronization;      /**< default true */
+    bool enable_external_correlation; /**< ids that cuptiActivityPushExternalCorrelationId
+                                           put on a kernel's launch; a thread that made
+                                           1,024 launches without is asked at each 16th.
+                                           Default true */
+    bool enable_synchronization;      /**< waits of the host for an event, a stream, the
+                                           context; queries are none. Default true */
     bool enable_memory_tracking;      /**< allocations: bytes, address, duration */
     bool enable_cuda_graphs_tracking;
     int system_sample_rate_ms;       /**< ms between samples; 0 (default) = none */

@@ -24,6 +24,7 @@ static struct {
     __typeof__(fake_launch) *launch;
     __typeof__(fake_launch_that_never_ends) *launch_endless;
     __typeof__(fake_others) *others;
+    __typeof__(fake_waits) *waits;
     __typeof__(fake_context) *context;
     int (*push)(int kind, uint64_t id);
     int (*pop)(int kind, uint64_t *id);
@@ -49,6 +50,7 @@ static void open_gpu(void)
     find("fake_launch", &gpu.launch);
     find("fake_launch_that_never_ends", &gpu.launch_endless);
     find("fake_others", &gpu.others);
+    find("fake_waits", &gpu.waits);
     find("fake_context", &gpu.context);
     find("cuptiActivityPushExternalCorrelationId", &gpu.push);
     find("cuptiActivityPopExternalCorrelationId", &gpu.pop);
@@ -123,6 +125,25 @@ A_FRAME void called(void)
     }
     eval_step();
     STAYS_FRAME;
+}
+
+/* Ids of two kinds, one within the other, and one after a long time without. */
+static void pushed(void)
+{
+    uint64_t id;
+    gpu.push(1, 5);
+    launch("_Z5firstPf", 1);
+    gpu.push(4, 6);
+    launch("_Z5firstPf", 2);
+    gpu.pop(4, &id);
+    launch("_Z5firstPf", 3);
+    gpu.pop(1, &id);
+    launch("_Z5firstPf", 3000);
+    gpu.push(3, 8);
+    launch("_Z5firstPf", 100);
+    if (gpu.pop(3, &id) != 0 || id != 8 || gpu.pop(3, &id) == 0) {
+        exit(6); /* it is not as this program left it */
+    }
 }
 
 /* Long enough for samples that only an open scope asks for. */
@@ -228,6 +249,10 @@ int main(int argc, char **argv)
         counted();
     } else if (strcmp(part, "called") == 0) {
         called();
+    } else if (strcmp(part, "pushed") == 0) {
+        pushed();
+    } else if (strcmp(part, "waits") == 0) {
+        gpu.waits();
     } else if (strcmp(part, "metered") == 0) {
         sampled_in_a_scope();
     } else if (strcmp(part, "threads") == 0) {

@@ -15,8 +15,8 @@ import test_collector as collector
 
 FAKE = lib.BUILD / "tests/fake"
 MODULE = lib.BUILD / "libgpufl-cupti.so"
-KINDS = {"runtime": 5, "kernel": 10, "memcpy": 1, "memset": 2, "synchronization": 38, "memory": 49,
-         "graph": 52, "external": 39}
+KINDS = {"kernel": 10, "memcpy": 1, "memset": 2, "memory": 49, "graph": 52}
+SLOW_KINDS = {"driver": 4, "runtime": 5, "synchronization": 38}
 KERNEL_SERIALISING = 3
 PRIVILEGES, MULTIPLE, UNKNOWN = 35, 39, 999
 
@@ -99,6 +99,7 @@ def every_launch_is_recorded_once_and_in_its_scope(place):
     check(order.index("timestamp 0") < order.index("register 0") < order.index(f"enable {KINDS['kernel']}"),
           f"{order}")
     check(f"enable {KERNEL_SERIALISING}" not in calls, "kernels are never serialised")
+    equal(set(calls) & {f"enable {k}" for k in SLOW_KINDS.values()}, set(), "what slows every call of CUDA")
 
 
 def what_else_happens_is_recorded_when_it_is_asked_for(place):
@@ -113,6 +114,31 @@ def what_else_happens_is_recorded_when_it_is_asked_for(place):
         equal(there, set(every) - missing, f"{env}")
     copy, = collector.rows(session, "device", "memcpy_event_batch")
     equal((copy["bytes"], copy["copy_kind"], copy["duration_ns"]), (4096, 1, 500), "a copy")
+
+
+def waits_say_what_was_waited_for_and_how_long(place):
+    (session,), _, _ = _run(place, "waits")
+    none = 2**32 - 1
+    rows = list(collector.rows(session, "scope", "synchronization_event_batch"))
+    equal([(w["sync_type"], w["stream_id"], w["event_id"]) for w in rows],
+          [(1, none, 0x31), (2, 20, 0x31), (3, 7, none), (3, 14, none), (3, 14, none), (4, none, none)], "each once")
+    equal({w["context_id"] for w in rows}, {1}, "contexts")
+    equal(len({w["corr_id"] for w in rows}), 6, "ids")
+    check(all(2e6 <= w["duration_ns"] < 1e9 for w in rows if w["sync_type"] != 2), f"as long as the calls: {rows}")
+    begins = [w["base"] + w["dt_ns"] for w in rows]
+    check(all(a + w["duration_ns"] <= b for a, b, w in zip(begins, begins[1:], rows)), f"one after the other: {rows}")
+    (session,), said, _ = _run(place, "waits", FAKE_CUPTI_FAIL=f"GetStreamIdEx={UNKNOWN}")
+    equal({w["stream_id"] for w in collector.rows(session, "scope", "synchronization_event_batch")}, {none}, said)
+
+
+def ids_are_taken_and_left_as_they_were(place):
+    (session,), _, _ = _run(place, "pushed")
+    ids = collections.Counter((k["external_kind"], k["external_id"]) for k in _kernels(session))
+    late = ids.pop((3, 8))
+    check(100 - 15 <= late <= 100, f"after a long time without, at most 15 launches miss theirs: {late}")
+    equal(ids, {(1, 5): 4, (4, 6): 2, (0, 0): 3100 - late}, "ids")
+    (session,), _, _ = _run(place, "pushed", **_options(place, enable_external_correlation=False))
+    equal({(k["external_kind"], k["external_id"]) for k in _kernels(session)}, {(0, 0)}, "not asked for")
 
 
 def _functions(session):
@@ -218,8 +244,9 @@ def no_fault_of_cupti_is_the_jobs(place):
         engine, capabilities = _capabilities(session)
         _whole(session)
         equal(engine, "nvidia.none" if name in monitor else "nvidia.trace", name)
-        equal(capabilities["scope_attribution"]["reason_code"], "no_callbacks" if "Callback" in name and engine !=
-              "nvidia.none" else "", name)
+        deaf = "Callback" in name and engine != "nvidia.none"
+        for feature in ("scope_attribution", "sync_activity", "external_correlation"):
+            equal(capabilities[feature]["reason_code"] == "no_callbacks", deaf, f"{name}: {feature}")
         equal(said.count("\n"), int(name in monitor), f"{name}: {said}")
         equal(bool(re.search(r"^\[GPUFL\] profiling engine Trace does not run: .*; Monitor runs$", said, re.M)),
               name in monitor, said)

@@ -101,22 +101,16 @@ static uint64_t now(void)
 static size_t size_of(CUpti_ActivityKind kind)
 {
     switch (kind) {
-    case CUPTI_ACTIVITY_KIND_RUNTIME:
-        return sizeof(CUpti_ActivityAPI);
     case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
         return sizeof(CUpti_ActivityKernel10);
     case CUPTI_ACTIVITY_KIND_MEMCPY:
         return sizeof(CUpti_ActivityMemcpy6);
     case CUPTI_ACTIVITY_KIND_MEMSET:
         return sizeof(CUpti_ActivityMemset4);
-    case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION:
-        return sizeof(CUpti_ActivitySynchronization2);
     case CUPTI_ACTIVITY_KIND_MEMORY2:
         return sizeof(CUpti_ActivityMemory4);
     case CUPTI_ACTIVITY_KIND_GRAPH_TRACE:
         return sizeof(CUpti_ActivityGraphTrace2);
-    case CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION:
-        return sizeof(CUpti_ActivityExternalCorrelation);
     default:
         return 0;
     }
@@ -369,15 +363,25 @@ EXPORT CUptiResult cuptiGetCallbackName(CUpti_CallbackDomain domain, CUpti_Callb
          "cuGraphLaunch"},
         {CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuMemcpyHtoD_v2,
          "cuMemcpyHtoD_v2"},
+        {CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuMemsetD8_v2,
+         "cuMemsetD8_v2"},
+        {CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuMemAlloc_v2,
+         "cuMemAlloc_v2"},
+        {CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuEventSynchronize,
+         "cuEventSynchronize"},
+        {CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuStreamWaitEvent,
+         "cuStreamWaitEvent"},
+        {CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuStreamSynchronize,
+         "cuStreamSynchronize"},
+        {CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuStreamSynchronize_ptsz,
+         "cuStreamSynchronize_ptsz"},
+        {CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize_v2,
+         "cuCtxSynchronize_v2"},
         {CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaMemcpy_v3020,
          "cudaMemcpy_v3020"},
-        {CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaMemset_v3020,
-         "cudaMemset_v3020"},
         {CUPTI_CB_DOMAIN_RUNTIME_API,
          CUPTI_RUNTIME_TRACE_CBID_cudaStreamSynchronize_v3020,
          "cudaStreamSynchronize_v3020"},
-        {CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaMalloc_v3020,
-         "cudaMalloc_v3020"},
     };
     CUptiResult result =
         id < IDS_MAX ? answer("GetCallbackName") : CUPTI_ERROR_INVALID_PARAMETER;
@@ -407,6 +411,16 @@ cuptiActivityPopExternalCorrelationId(CUpti_ExternalCorrelationKind kind, uint64
     }
     *id = pushed[--pushed_count].id;
     return CUPTI_SUCCESS;
+}
+
+/* The legacy default stream is 7, a thread's own 14, as on a real GPU; others are what
+ * their handle says. */
+EXPORT CUptiResult cuptiGetStreamIdEx(CUcontext context, CUstream stream,
+                                      uint8_t per_thread, uint32_t *id)
+{
+    (void)context;
+    *id = stream ? (uint32_t)(uintptr_t)stream : per_thread ? 14 : 7;
+    return answer("GetStreamIdEx");
 }
 
 /* ---- PC sampling ---- */
@@ -530,6 +544,7 @@ struct call {
     CUpti_CallbackDomain domain;
     CUpti_CallbackId id;
     uint32_t correlation;
+    const void *params;
     uint64_t word;
 };
 
@@ -539,7 +554,9 @@ static void tell_call(struct call *call, CUpti_ApiCallbackSite site)
     bool driver = call->domain == CUPTI_CB_DOMAIN_DRIVER_API;
     CUpti_CallbackData data = {.callbackSite = site,
                                .correlationId = call->correlation,
+                               .contextUid = 1,
                                .correlationData = &call->word,
+                               .functionParams = call->params,
                                .functionReturnValue =
                                    site == CUPTI_API_EXIT ? &result : NULL};
     CUpti_CallbackFunc callback = fake.callback;
@@ -561,10 +578,21 @@ static void end_call(struct call call)
     tell_call(&call, CUPTI_API_EXIT);
 }
 
-/* A call of the runtime that does nothing else; its id. */
-static uint32_t runtime_call(CUpti_CallbackId id)
+static void rest_ms(long ms)
 {
-    struct call call = begin_call(CUPTI_CB_DOMAIN_RUNTIME_API, id, next_correlation());
+    struct timespec rest = {.tv_nsec = ms * 1000000};
+    nanosleep(&rest, NULL);
+}
+
+/* A call of the driver that takes \p ms and does nothing else; its id. */
+static uint32_t driver_call(CUpti_CallbackId id, const void *params, long ms)
+{
+    struct call call = {.domain = CUPTI_CB_DOMAIN_DRIVER_API,
+                        .id = id,
+                        .correlation = next_correlation(),
+                        .params = params};
+    tell_call(&call, CUPTI_API_ENTER);
+    rest_ms(ms);
     end_call(call);
     return call.correlation;
 }
@@ -589,18 +617,6 @@ EXPORT void fake_launch(const char *symbol, int grid)
                    next_correlation());
     uint32_t id = call.correlation;
     uint64_t begin = now();
-    bool api = fake.kind[CUPTI_ACTIVITY_KIND_RUNTIME];
-    if (api) {
-        append(&(CUpti_ActivityAPI){.kind = CUPTI_ACTIVITY_KIND_RUNTIME,
-                                    .correlationId = id});
-    }
-    for (int i = 0; api && i < pushed_count; i++) { /* as the real one: not without */
-        append(&(CUpti_ActivityExternalCorrelation){
-            .kind = CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION,
-            .externalKind = pushed[i].kind,
-            .externalId = pushed[i].id,
-            .correlationId = id});
-    }
     append(&(CUpti_ActivityKernel10){.kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
                                      .registersPerThread = 32,
                                      .start = begin,
@@ -637,26 +653,6 @@ static uint32_t copy_call(void)
     return outer.correlation;
 }
 
-static uint32_t allocation_call(void)
-{
-    struct timespec ms = {.tv_nsec = 1000000};
-    struct call call =
-        begin_call(CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaMalloc_v3020,
-                   next_correlation());
-    nanosleep(&ms, NULL);
-    end_call(call);
-    return call.correlation;
-}
-
-static uint32_t graph_call(void)
-{
-    struct call call =
-        begin_call(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch,
-                   next_correlation());
-    end_call(call);
-    return call.correlation;
-}
-
 static void copy_and_set(uint64_t bytes, uint64_t at)
 {
     append(&(CUpti_ActivityMemcpy6){.kind = CUPTI_ACTIVITY_KIND_MEMCPY,
@@ -672,35 +668,48 @@ static void copy_and_set(uint64_t bytes, uint64_t at)
         .start = at,
         .end = at + 500,
         .streamId = 7,
-        .correlationId = runtime_call(CUPTI_RUNTIME_TRACE_CBID_cudaMemset_v3020)});
+        .correlationId = driver_call(CUPTI_DRIVER_TRACE_CBID_cuMemsetD8_v2, NULL, 0)});
 }
 
 EXPORT void fake_others(uint64_t bytes)
 {
     uint64_t at = now();
+    cuStreamSynchronize_params stream = {NULL};
     copy_and_set(bytes, at);
-    append(&(CUpti_ActivitySynchronization2){
-        .kind = CUPTI_ACTIVITY_KIND_SYNCHRONIZATION,
-        .type = CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE,
+    driver_call(CUPTI_DRIVER_TRACE_CBID_cuStreamSynchronize, &stream, 2);
+    append(&(CUpti_ActivityMemory4){
+        .kind = CUPTI_ACTIVITY_KIND_MEMORY2,
+        .memoryOperationType = CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_ALLOCATION,
+        .memoryKind = CUPTI_ACTIVITY_MEMORY_KIND_DEVICE,
+        .address = 4096,
+        .bytes = bytes,
+        .timestamp = at,
+        .correlationId = driver_call(CUPTI_DRIVER_TRACE_CBID_cuMemAlloc_v2, NULL, 1)});
+    append(&(CUpti_ActivityGraphTrace2){
+        .kind = CUPTI_ACTIVITY_KIND_GRAPH_TRACE,
         .start = at,
-        .end = at + 100000000,
-        .correlationId =
-            runtime_call(CUPTI_RUNTIME_TRACE_CBID_cudaStreamSynchronize_v3020),
-        .streamId = 7});
-    append(&(CUpti_ActivityMemory4){.kind = CUPTI_ACTIVITY_KIND_MEMORY2,
-                                    .memoryOperationType =
-                                        CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_ALLOCATION,
-                                    .memoryKind = CUPTI_ACTIVITY_MEMORY_KIND_DEVICE,
-                                    .address = 4096,
-                                    .bytes = bytes,
-                                    .timestamp = at,
-                                    .correlationId = allocation_call()});
-    append(&(CUpti_ActivityGraphTrace2){.kind = CUPTI_ACTIVITY_KIND_GRAPH_TRACE,
-                                        .start = at,
-                                        .end = at + 3000,
-                                        .graphId = 5,
-                                        .streamId = 7,
-                                        .correlationId = graph_call()});
+        .end = at + 3000,
+        .graphId = 5,
+        .streamId = 7,
+        .correlationId = driver_call(CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch, NULL, 0)});
+}
+
+/* The runtime's call around the driver's, under one id, as far as the real one goes. */
+EXPORT void fake_waits(void)
+{
+    cuStreamWaitEvent_params both = {.hStream = (CUstream)20, .hEvent = (CUevent)0x310};
+    cuEventSynchronize_params event = {(CUevent)0x310};
+    cuStreamSynchronize_params none = {NULL}, own = {CU_STREAM_PER_THREAD};
+    struct call outer = begin_call(CUPTI_CB_DOMAIN_RUNTIME_API,
+                                   CUPTI_RUNTIME_TRACE_CBID_cudaStreamSynchronize_v3020,
+                                   next_correlation());
+    driver_call(CUPTI_DRIVER_TRACE_CBID_cuEventSynchronize, &event, 2);
+    end_call(outer);
+    driver_call(CUPTI_DRIVER_TRACE_CBID_cuStreamWaitEvent, &both, 0);
+    driver_call(CUPTI_DRIVER_TRACE_CBID_cuStreamSynchronize, &none, 2);
+    driver_call(CUPTI_DRIVER_TRACE_CBID_cuStreamSynchronize, &own, 2);
+    driver_call(CUPTI_DRIVER_TRACE_CBID_cuStreamSynchronize_ptsz, &none, 2);
+    driver_call(CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize_v2, NULL, 2);
 }
 
 static void tell_resource(CUpti_CallbackId id, CUcontext context, void *descriptor)

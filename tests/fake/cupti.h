@@ -14,8 +14,12 @@ void fake_launch(const char *symbol, int grid);
 /** One that has begun and does not end. */
 void fake_launch_that_never_ends(const char *symbol);
 
-/** One record of each other kind; a wait of 100 ms. */
+/** One of each other kind: a copy, a set, a wait of 2 ms, an allocation, a graph. */
 void fake_others(uint64_t bytes);
+
+/** Waits: for event 0x310, of stream 20 for it, then for the default stream, the thread's
+ * own by its handle, the same by the call's variant, and for the context. */
+void fake_waits(void);
 
 /** A context comes, with a module whose sources lie in \p folder; or it goes. */
 void fake_context(int there, const char *folder);

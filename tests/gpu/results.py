@@ -9,35 +9,36 @@ m = r["machine"]
 out = [f"""# The engines on a real GPU
 
 {m['gpu']}, driver {m['driver']}, Linux {m['kernel']}, {m['cores']} cores, {m['date']}. Made by `make prove-gpu`
-(`prove.py`) and `results.py`; absolute times move by tens of percent from run to run, so the variants take turns, and what
-counts is the ratio within one run.
+(`prove.py`) and `results.py`. The processor is shared: times move by tens of percent within seconds, so the variants take
+turns, and the ratios are medians of those within one round.
 """]
 
 
-def table(title, values, unit, floors):
-    out.append(f"## {title}\n\n| | median {unit} | least | most | × none | × its floor |\n|---|---|---|---|---|---|")
-    none = values["none"]["median_ms"]
+def table(title, values, floors):
+    """Ratios are medians of those within one round."""
+    out.append(f"## {title}\n\n| | median ms | least | most | × none | × its floor |\n|---|---|---|---|---|---|")
     for name, v in values.items():
         floor = floors.get(name)
-        ratio = f"{v['median_ms'] / values[floor]['median_ms']:.3f} × {floor}" if floor else ""
+        to_none = v["of_none"] if "of_none" in v else v["of"]["none"]
+        to_floor = f"{v['of'][floor]:.3f} × {floor}" if floor else ""
         out.append(f"| {name} | {v['median_ms']:.2f} | {v['min_ms']:.2f} | {v['max_ms']:.2f} | "
-                   f"{v['median_ms'] / none:.3f} | {ratio} |")
+                   f"{to_none:.3f} | {to_floor} |")
     out.append("")
 
 
 FLOORS = {"Monitor": "none", "Trace": "bare trace", "PcSampling": "bare both"}
-table("40 kernels, 100 times, 1 Ki elements (4,000 launches of about 1 µs)", r["steps_short"], "ms", FLOORS)
-table("The same with 4 Mi elements (about 12 µs each)", r["steps_long"], "ms", FLOORS)
+table("40 kernels, 100 times, 1 Ki elements (4,000 launches of about 1 µs)", r["steps_short"], FLOORS)
+table("The same with 4 Mi elements (about 12 µs each)", r["steps_long"], FLOORS)
 out.append("""`bare` is CUPTI alone in the same program, records counted and thrown away: kernel records, continuous samples that
 nobody fetches, or both. PcSampling stands on Trace, so its floor is both; beside samples alone it is """
-           f"{r['steps_short']['PcSampling']['median_ms'] / r['steps_short']['bare samples']['median_ms']:.2f} × "
-           f"(short) and {r['steps_long']['PcSampling']['median_ms'] / r['steps_long']['bare samples']['median_ms']:.2f} × "
-           "(long).\nOurs records host and device figures at 100 ms meanwhile, and takes ids that frameworks push.\n")
-for key, what in (("torch", "1,024 wide, 64 × 512 tokens, fp16"),
-                  ("torch_busy", "1,024 wide, 64 × 512 tokens, fp16; the engines took turns in one process"),
-                  ("torch_bound", "512 wide, 16 × 256 tokens, fp16: bound by launches; turns in one process")):
-    if key in r:
-        table(f"A training step of PyTorch (6 layers of a transformer, {what})", r[key], "ms", {})
+           f"{r['steps_short']['PcSampling']['of']['bare samples']:.2f} × (short) and "
+           f"{r['steps_long']['PcSampling']['of']['bare samples']:.2f} × (long).\nOurs records host and device figures at 100 ms meanwhile, and takes ids that frameworks push.\n")
+for key, what in (("torch_busy", "1,024 wide, 64 × 512 tokens, fp16: the GPU is busy"),
+                  ("torch_bound", "512 wide, 16 × 256 tokens, fp16: bound by launches")):
+    table(f"A training step of PyTorch (6 layers of a transformer, {what})", r[key], {})
+out.append("""The engines took turns in one process; `untouched` is before libgpufl was loaded, `none` between engines, `bare
+trace` at the end, CUPTI's kernel records alone.
+""")
 many = r["many"]
 out.append(f"""## {many['launches']:,} launches in a row
 

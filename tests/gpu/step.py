@@ -3,8 +3,10 @@
 Usage: step.py SIZE STEPS [--profile | --turns N CONFIG=ENGINE…]
 SIZE: busy (the GPU is), or bound (by launches). --profile: PyTorch's own profiler counts kernels and their
 time. --turns: the engines take turns within this process, N times STEPS each, by the library in LIBGPUFL,
-which is loaded after as many steps without it; CONFIG is a path for GPUFL_CONFIG_FILE or "", ENGINE may be
-none."""
+which is loaded after as many steps without it; at the end come as many under CUPTI's kernel records alone, by
+LIBBARE. CONFIG is a path for GPUFL_CONFIG_FILE or "", ENGINE may be none and is then the first: a processor
+that others share moves by tens of percent from second to second, so what counts is the ratio within a turn
+(`of_none`, the median)."""
 import ctypes
 import json
 import os
@@ -28,6 +30,7 @@ class Training:
         self.x = torch.randn(BATCH, LENGTH, WIDTH, device="cuda")
 
     def run(self, steps):
+        """ms of each step"""
         times = []
         for _ in range(steps):
             begin = time.perf_counter()
@@ -46,9 +49,10 @@ def train(steps):
 
 
 def take_turns(turns, variants):
+    torch.autograd.set_multithreading_enabled(False)  # two threads on two cores move twice
     training = Training()
     training.run(30)
-    ms = {"untouched": training.run(turns * STEPS), **{v: [] for v in variants}}
+    ms = {"untouched": [training.run(turns * STEPS)], **{v: [] for v in variants}}
     library = ctypes.CDLL(os.environ["LIBGPUFL"])
     for _ in range(turns):
         for variant in variants:
@@ -56,10 +60,24 @@ def take_turns(turns, variants):
             if not variant.endswith("none"):
                 library.gpufl_init(None)
             training.run(SETTLE)
-            ms[variant] += training.run(STEPS)
+            ms[variant].append(training.run(STEPS))
             library.gpufl_shutdown()
-    return {v: {"median_ms": round(statistics.median(t), 3), "min_ms": round(min(t), 3),
-                "max_ms": round(statistics.quantiles(t, n=20)[-1], 3)} for v, t in ms.items()}
+    if ctypes.CDLL(os.environ["LIBBARE"]).bare_start() != 0:
+        sys.exit("CUPTI does not start")
+    training.run(SETTLE)
+    ms["bare trace"] = [training.run(turns * STEPS)]
+    return {v: told(t, ms[variants[0]]) for v, t in ms.items()}
+
+
+def told(turns, none):
+    """Of lists of ms, one a turn."""
+    every = sum(turns, [])
+    if len(turns) == len(none):
+        of_none = statistics.median(statistics.median(a) / statistics.median(b) for a, b in zip(turns, none))
+    else:
+        of_none = statistics.median(every) / statistics.median(sum(none, []))
+    return {"median_ms": round(statistics.median(every), 3), "min_ms": round(min(every), 3),
+            "max_ms": round(statistics.quantiles(every, n=20)[-1], 3), "of_none": round(of_none, 4)}
 
 
 if "--turns" in sys.argv:
@@ -74,5 +92,5 @@ elif "--profile" in sys.argv:
                and not e.name.startswith(("Memcpy", "Memset"))]
     print(json.dumps({"kernels": len(kernels), "kernel_us": sum(e.device_time for e in kernels)}))
 else:
-    times = sorted(train(STEPS)[STEPS // 3:])
-    print(json.dumps({"median_ms": times[len(times) // 2], "min_ms": times[0]}))
+    times = [train(STEPS)[STEPS // 3:]]
+    print(json.dumps(told(times, times)))

@@ -260,8 +260,10 @@ static void a_traced_session(void **unused)
     again.correlation = 7002; /* in no scope, so that its detail is another */
     again.start_ns -= 512;
     outside.correlation = 7003;
-    outside.external_kind = 3;
-    outside.external_id = UINT64_MAX;
+    launches_row(
+        &log.launches,
+        &(struct row){.name_id = 7003, .type = 3, .value = UINT64_MAX, .kind = ROW_CALL},
+        names);
     sink.device(sink.arg, &h200);
     sink.kernel(sink.arg, &gemm);
     sink.kernel(sink.arg, &again);
@@ -308,8 +310,16 @@ static void the_rest_of_a_trace(void **unused)
                   &(struct trace_set){SECOND_NS, SECOND_NS + 2000, 4096, 904, 1, 7});
             break;
         case 2:
-            s.wait(s.arg, &(struct trace_wait){SECOND_NS, 2 * SECOND_NS, 3, 905, 1, 7,
-                                               UINT32_MAX});
+            trace_log_row(&log,
+                          &(struct row){.mono_ns = 2 * SECOND_NS,
+                                        .value = SECOND_NS,
+                                        .type = 3,
+                                        .name_id = 905,
+                                        .context = 1,
+                                        .stream = 7,
+                                        .event = UINT32_MAX,
+                                        .kind = ROW_WAIT},
+                          NULL);
             break;
         case 3:
             s.memory(s.arg, &(struct trace_memory){SECOND_NS, 51200, 1, 3,
