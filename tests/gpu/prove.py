@@ -304,6 +304,10 @@ def torch():
         step("busy", 20, CUDA_INJECTION64_PATH=str(BUILD / "libgpufl-inject.so"), GPUFL_TRACE_LOG_PATH=str(logs),
              GPUFL_PROFILING_ENGINE="Trace")
         ours = [k["duration_ns"] for k in rows(logs, "device", "kernel_event_batch")]
+        sessions = len(list(logs.glob("[!.]*")))
+        check(sessions == 1, f"PyTorch by injection: {sessions} sessions")
+        if not ours:
+            print("   what is there instead: " + json.dumps([r for r in lines(logs, "device")][:3])[:4000])
     near(len(ours), theirs["kernels"], 0.01, "PyTorch: kernels, ours and its profiler's")
     near(sum(ours) / 1e3, theirs["kernel_us"], 0.01, "PyTorch: their time in µs")
 
