@@ -108,6 +108,12 @@ static void write_kernels(struct text *out, const struct tracing *t, bool above)
         f.status = "partial";
         f.reason = reason;
         f.message = message;
+    } else if (above && s->unrecorded && *f.mode) {
+        snprintf(reason, sizeof reason, "launches_without_record:%" PRIu64,
+                 s->unrecorded);
+        f.reason = reason;
+        f.message = "they had not ended, were captured into a graph, or another "
+                    "profiler took CUPTI's buffers meanwhile";
     }
     write_feature(out, &f);
 }

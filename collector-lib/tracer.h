@@ -130,6 +130,8 @@ struct tracer_status {
     uint64_t dropped;          /**< records for which there was no buffer */
     uint64_t incomplete;       /**< kernels that had not ended at the end */
     uint64_t unknown;          /**< records that could not be read */
+    uint64_t unrecorded;       /**< launches that gave no record, so far */
+    const char *refused;       /**< why the library gives no records; NULL = it does */
     uint64_t samples;          /**< of instructions */
     uint64_t samples_dropped;  /**< by the hardware */
     bool silent;               /**< the listener hears nothing: the library refused */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector-lib/tracing.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -60,16 +61,25 @@ bool tracing_deliver(struct tracing *t)
     return true;
 }
 
-void tracing_end(struct tracing *t)
+/* Who registers with CUPTI after us gets our records, too. */
+static void say_that_none_came(const struct tracing *t)
 {
-    if (t->engine.tracer) {
-        t->engine.tracer->status(&t->status);
-        engine_stop(&t->engine);
+    if (t->status.unrecorded && !t->log.kernels) {
+        fprintf(stderr,
+                "[GPUFL] no kernel is recorded: CUPTI gave no record of %" PRIu64
+                " launches%s%s; if another profiler has taken its buffers (PyTorch's, "
+                "JAX's), run without it\n",
+                t->status.unrecorded, t->status.refused ? ": " : "",
+                t->status.refused ? t->status.refused : "");
     }
 }
 
 void tracing_close(struct tracing *t)
 {
-    tracing_end(t);
+    if (t->engine.tracer) {
+        t->engine.tracer->status(&t->status);
+        say_that_none_came(t);
+        engine_stop(&t->engine);
+    }
     trace_log_fini(&t->log);
 }

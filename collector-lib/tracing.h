@@ -37,8 +37,6 @@ void tracing_row(struct tracing *tracing, const struct row *row,
  *  \return false when there is nothing to write. */
 bool tracing_deliver(struct tracing *tracing);
 
-/** Ends the engine; the log stays until tracing_close. */
-void tracing_end(struct tracing *tracing);
 void tracing_close(struct tracing *tracing);
 
 #endif

@@ -25,6 +25,7 @@ static struct {
     struct buffer *taken;
     _Atomic uint64_t launched;
     uint64_t dropped;
+    CUptiResult flushed; /* the last flush's result */
     struct decode decode;
 } activity;
 
@@ -98,6 +99,7 @@ bool activity_start(const struct tracer_config *config, char *why, size_t size)
     buffers_configure(config->buffer_bytes, config->buffers_max);
     atomic_store_explicit(&activity.launched, 0, memory_order_relaxed);
     activity.dropped = 0;
+    activity.flushed = CUPTI_SUCCESS;
     memset(&activity.decode, 0, sizeof activity.decode);
     if (!register_callbacks(why, size)) {
         return false;
@@ -169,6 +171,11 @@ static struct buffer *take(void)
     return *end = buffers_take();
 }
 
+static void flush(uint32_t flag)
+{
+    activity.flushed = cupti.ActivityFlushAll(flag);
+}
+
 /* What was launched just before the end has a moment to end. */
 static void wait_for_kernels(void)
 {
@@ -177,10 +184,10 @@ static void wait_for_kernels(void)
     for (int ms = 0; ms < LAST_WAIT_MS && ended < launched; ms += LAST_STEP_MS) {
         struct timespec step = {.tv_nsec = LAST_STEP_MS * 1000000};
         nanosleep(&step, NULL);
-        cupti.ActivityFlushAll(0);
+        flush(0);
         ended += kernels_in(take());
     }
-    cupti.ActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+    flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
     take();
 }
 
@@ -188,7 +195,7 @@ void activity_collect(bool last)
 {
     size_t dropped = 0;
     follow_clock();
-    cupti.ActivityFlushAll(0);
+    flush(0);
     take();
     if (last) {
         wait_for_kernels();
@@ -210,6 +217,11 @@ void activity_deliver(const struct tracer_sink *sink)
 
 void activity_status(struct tracer_status *out)
 {
+    uint64_t launched = atomic_load_explicit(&activity.launched, memory_order_relaxed);
+    uint64_t ended = activity.decode.ended;
+    out->unrecorded = launched > ended ? launched - ended : 0;
+    out->refused =
+        activity.flushed == CUPTI_SUCCESS ? NULL : cupti_api_error(activity.flushed);
     out->records = activity.decode.records;
     out->dropped = activity.dropped;
     out->incomplete = activity.decode.incomplete;

@@ -26,6 +26,8 @@ static struct {
     __typeof__(fake_others) *others;
     __typeof__(fake_waits) *waits;
     __typeof__(fake_context) *context;
+    int (*listen)(void (*request)(uint8_t **, size_t *, size_t *),
+                  void (*complete)(void *, uint32_t, uint8_t *, size_t, size_t));
     int (*push)(int kind, uint64_t id);
     int (*pop)(int kind, uint64_t *id);
 } gpu;
@@ -52,6 +54,7 @@ static void open_gpu(void)
     find("fake_others", &gpu.others);
     find("fake_waits", &gpu.waits);
     find("fake_context", &gpu.context);
+    find("cuptiActivityRegisterCallbacks", &gpu.listen);
     find("cuptiActivityPushExternalCorrelationId", &gpu.push);
     find("cuptiActivityPopExternalCorrelationId", &gpu.pop);
 }
@@ -155,6 +158,29 @@ static void sampled_in_a_scope(void)
         launch("_Z5firstPf", 5);
         nanosleep(&rest, NULL);
     }
+}
+
+static void their_request(uint8_t **buffer, size_t *size, size_t *records)
+{
+    static uint8_t theirs[65536];
+    *buffer = theirs;
+    *size = sizeof theirs;
+    *records = 0;
+}
+
+static void their_complete(void *context, uint32_t stream, uint8_t *buffer, size_t size,
+                           size_t valid)
+{
+    (void)context, (void)stream, (void)buffer, (void)size, (void)valid;
+}
+
+/* \p before are ours; then another profiler takes CUPTI's buffers over. */
+static void taken(int before)
+{
+    launch("_Z5firstPf", before);
+    gpufl_flush();
+    gpu.listen(their_request, their_complete);
+    launch("_Z5firstPf", 20);
 }
 
 static void *in_scopes(void *arg)
@@ -266,6 +292,10 @@ int main(int argc, char **argv)
         forked(argv[1]);
     } else if (strcmp(part, "sampled") == 0) {
         sampled(argv[1]);
+    } else if (strcmp(part, "taken") == 0) {
+        taken(0);
+    } else if (strcmp(part, "taken late") == 0) {
+        taken(5);
     } else if (strcmp(part, "twice") == 0) {
         counted();
         gpufl_shutdown();

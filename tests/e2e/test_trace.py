@@ -219,6 +219,17 @@ def what_has_not_ended_is_counted(place):
     equal((kernels["status"], kernels["reason_code"]), ("partial", "records_lost:1"), "the third")
 
 
+def another_profiler_that_takes_the_buffers_is_noticed(place):
+    for part, kernels, status in (("taken", 0, "enabled_no_data"), ("taken late", 5, "collected")):
+        (session,), said, _ = _run(place, part)
+        equal(len(list(_kernels(session))), kernels, part)
+        told = _capabilities(session)[1]["kernel_events"]
+        equal((told["status"], told["reason_code"]), (status, "launches_without_record:20"), part)
+        check("another profiler" in told["message"], told["message"])
+        equal(said.count("no record of 20 launches; if another profiler"), int(kernels == 0), said)
+        _whole(session)
+
+
 def a_record_that_cannot_be_read_costs_its_buffer_alone(place):
     (session,), _, _ = _run(place, "counted", FAKE_CUPTI_BAD="9")
     kernels = _capabilities(session)[1]["kernel_events"]
@@ -247,6 +258,9 @@ def no_fault_of_cupti_is_the_jobs(place):
         deaf = "Callback" in name and engine != "nvidia.none"
         for feature in ("scope_attribution", "sync_activity", "external_correlation"):
             equal(capabilities[feature]["reason_code"] == "no_callbacks", deaf, f"{name}: {feature}")
+        if name == "ActivityFlushAll":
+            equal(said.count(f"no record of 28 launches: FAKE_ERROR_{UNKNOWN}; if another profiler"), 1, said)
+            continue
         equal(said.count("\n"), int(name in monitor), f"{name}: {said}")
         equal(bool(re.search(r"^\[GPUFL\] profiling engine Trace does not run: .*; Monitor runs$", said, re.M)),
               name in monitor, said)
