@@ -51,6 +51,7 @@ static const struct {
 
 static struct {
     const struct tracer_config *config;
+    int64_t since_ns;
     unsigned launches;            /* callbacks that are on */
     unsigned char known[IDS_MAX]; /* enum call by id, and PER_THREAD */
     /* Correlation id above, duration below: one word, so that the thread that calls and
@@ -86,6 +87,7 @@ void calls_enable(const struct tracer_config *config, CUpti_SubscriberHandle sub
     const CUpti_CallbackDomain domain = CUPTI_CB_DOMAIN_DRIVER_API;
     const char *name;
     calls.config = config;
+    calls.since_ns = clock_mono_ns();
     calls.launches = 0;
     for (CUpti_CallbackId id = 1; id < IDS_MAX; id++) {
         if (cupti.GetCallbackName(domain, id, &name) != CUPTI_SUCCESS || !name) {
@@ -219,18 +221,22 @@ static void time_allocation(const CUpti_CallbackData *data, int64_t begin_ns)
                           memory_order_relaxed);
 }
 
-/* CUPTI keeps one word for us from the begin of a call to its end. */
+/* CUPTI keeps one word for us from the begin of a call to its end. A call that began
+ * before we listened has none of ours in it. */
 static void timed(enum call call, CUpti_CallbackId id, const CUpti_CallbackData *data)
 {
     if (!data->correlationData) {
         return;
     }
+    int64_t begin_ns = (int64_t)*data->correlationData;
     if (data->callbackSite == CUPTI_API_ENTER) {
         *data->correlationData = (uint64_t)clock_mono_ns();
+    } else if (begin_ns < calls.since_ns) {
+        return;
     } else if (call == MEMORY) {
-        time_allocation(data, (int64_t)*data->correlationData);
+        time_allocation(data, begin_ns);
     } else {
-        waited(id, data, (int64_t)*data->correlationData);
+        waited(id, data, begin_ns);
     }
 }
 

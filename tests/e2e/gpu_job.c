@@ -25,6 +25,7 @@ static struct {
     __typeof__(fake_launch_that_never_ends) *launch_endless;
     __typeof__(fake_others) *others;
     __typeof__(fake_waits) *waits;
+    __typeof__(fake_ends) *ends;
     __typeof__(fake_context) *context;
     int (*listen)(void (*request)(uint8_t **, size_t *, size_t *),
                   void (*complete)(void *, uint32_t, uint8_t *, size_t, size_t));
@@ -53,6 +54,7 @@ static void open_gpu(void)
     find("fake_launch_that_never_ends", &gpu.launch_endless);
     find("fake_others", &gpu.others);
     find("fake_waits", &gpu.waits);
+    find("fake_ends", &gpu.ends);
     find("fake_context", &gpu.context);
     find("cuptiActivityRegisterCallbacks", &gpu.listen);
     find("cuptiActivityPushExternalCorrelationId", &gpu.push);
@@ -279,6 +281,8 @@ int main(int argc, char **argv)
         pushed();
     } else if (strcmp(part, "waits") == 0) {
         gpu.waits();
+    } else if (strcmp(part, "ends") == 0) {
+        gpu.ends();
     } else if (strcmp(part, "metered") == 0) {
         sampled_in_a_scope();
     } else if (strcmp(part, "threads") == 0) {

@@ -131,6 +131,13 @@ def waits_say_what_was_waited_for_and_how_long(place):
     equal({w["stream_id"] for w in collector.rows(session, "scope", "synchronization_event_batch")}, {none}, said)
 
 
+def a_call_that_began_before_the_session_has_no_time(place):
+    (session,), _, _ = _run(place, "ends", **_options(place, enable_memory_tracking=True))
+    equal(list(collector.rows(session, "scope", "synchronization_event_batch")), [], "no wait")
+    allocation, = collector.rows(session, "scope", "memory_alloc_event_batch")
+    equal(allocation["duration_ns"], 0, "not known")
+
+
 def ids_are_taken_and_left_as_they_were(place):
     (session,), _, _ = _run(place, "pushed")
     ids = collections.Counter((k["external_kind"], k["external_id"]) for k in _kernels(session))

@@ -712,6 +712,26 @@ EXPORT void fake_waits(void)
     driver_call(CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize_v2, NULL, 2);
 }
 
+/* Of a wait and an allocation that began before anyone listened, their ends. */
+EXPORT void fake_ends(void)
+{
+    cuStreamSynchronize_params stream = {NULL};
+    end_call((struct call){.domain = CUPTI_CB_DOMAIN_DRIVER_API,
+                           .id = CUPTI_DRIVER_TRACE_CBID_cuStreamSynchronize,
+                           .correlation = next_correlation(),
+                           .params = &stream});
+    uint32_t id = next_correlation();
+    end_call((struct call){.domain = CUPTI_CB_DOMAIN_DRIVER_API,
+                           .id = CUPTI_DRIVER_TRACE_CBID_cuMemAlloc_v2,
+                           .correlation = id});
+    append(&(CUpti_ActivityMemory4){.kind = CUPTI_ACTIVITY_KIND_MEMORY2,
+                                    .memoryOperationType =
+                                        CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_ALLOCATION,
+                                    .bytes = 1,
+                                    .timestamp = now(),
+                                    .correlationId = id});
+}
+
 static void tell_resource(CUpti_CallbackId id, CUcontext context, void *descriptor)
 {
     CUpti_ResourceData data = {.context = context, .resourceDescriptor = descriptor};

@@ -21,6 +21,10 @@ void fake_others(uint64_t bytes);
  * own by its handle, the same by the call's variant, and for the context. */
 void fake_waits(void);
 
+/** The end of a wait and of an allocation of one byte that began before anyone listened.
+ */
+void fake_ends(void);
+
 /** A context comes, with a module whose sources lie in \p folder; or it goes. */
 void fake_context(int there, const char *folder);
 
