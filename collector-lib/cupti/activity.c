@@ -13,6 +13,7 @@
 #include "collector-lib/clock.h"
 #include "collector-lib/cupti/api.h"
 #include "collector-lib/cupti/buffers.h"
+#include "collector-lib/cupti/calls.h"
 #include "collector-lib/cupti/decode.h"
 
 #define LAST_WAIT_MS 1000
@@ -191,9 +192,19 @@ static void wait_for_kernels(void)
     take();
 }
 
+/* As long as the job has asked for nothing, CUPTI is left alone: cuInit, which loads us
+ * where we are injected, may still be at work on another thread. */
+static bool anything_to_collect(void)
+{
+    return calls_heard() || !calls_told() || buffers_out() > 0;
+}
+
 void activity_collect(bool last)
 {
     size_t dropped = 0;
+    if (!last && !anything_to_collect()) {
+        return;
+    }
     follow_clock();
     flush(0);
     take();

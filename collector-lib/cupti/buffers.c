@@ -15,7 +15,6 @@ static struct {
     pthread_mutex_t lock;
     size_t bytes;
     unsigned max, made, out;
-    uint64_t refused;
     struct buffer *free;
     struct buffer *first, **last; /* completed */
 } pool = {.lock = PTHREAD_MUTEX_INITIALIZER, .last = &pool.first};
@@ -33,7 +32,6 @@ void buffers_configure(size_t bytes, unsigned max)
     }
     pool.bytes = bytes;
     pool.max = max;
-    pool.refused = 0;
     pthread_mutex_unlock(&pool.lock);
 }
 
@@ -56,7 +54,6 @@ uint8_t *buffers_request(size_t *size)
     } else if (pool.made < pool.max) {
         b = make();
     }
-    pool.refused += !b;
     pool.out += b != NULL;
     *size = b ? pool.bytes : 0;
     pthread_mutex_unlock(&pool.lock);
@@ -91,14 +88,6 @@ void buffers_release(struct buffer *b)
     pool.free = b;
     pool.out--;
     pthread_mutex_unlock(&pool.lock);
-}
-
-uint64_t buffers_refused(void)
-{
-    pthread_mutex_lock(&pool.lock);
-    uint64_t refused = pool.refused;
-    pthread_mutex_unlock(&pool.lock);
-    return refused;
 }
 
 unsigned buffers_out(void)

@@ -30,9 +30,6 @@ struct buffer *buffers_take(void);
 /** Back into the pool. */
 void buffers_release(struct buffer *buffer);
 
-/** Requests that went without. */
-uint64_t buffers_refused(void);
-
 /** Buffers that CUPTI has, or that wait. */
 unsigned buffers_out(void);
 

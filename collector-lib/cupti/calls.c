@@ -52,6 +52,7 @@ static const struct {
 static struct {
     const struct tracer_config *config;
     int64_t since_ns;
+    _Atomic bool heard;
     unsigned launches;            /* callbacks that are on */
     unsigned char known[IDS_MAX]; /* enum call by id, and PER_THREAD */
     /* Correlation id above, duration below: one word, so that the thread that calls and
@@ -89,6 +90,7 @@ void calls_enable(const struct tracer_config *config, CUpti_SubscriberHandle sub
     calls.config = config;
     calls.since_ns = clock_mono_ns();
     calls.launches = 0;
+    atomic_store_explicit(&calls.heard, false, memory_order_relaxed);
     for (CUpti_CallbackId id = 1; id < IDS_MAX; id++) {
         if (cupti.GetCallbackName(domain, id, &name) != CUPTI_SUCCESS || !name) {
             return; /* the ids have no holes */
@@ -104,6 +106,11 @@ void calls_enable(const struct tracer_config *config, CUpti_SubscriberHandle sub
 bool calls_told(void)
 {
     return calls.launches > 0;
+}
+
+bool calls_heard(void)
+{
+    return atomic_load_explicit(&calls.heard, memory_order_relaxed);
 }
 
 /* ---- ids that a framework pushed ---- */
@@ -243,6 +250,9 @@ static void timed(enum call call, CUpti_CallbackId id, const CUpti_CallbackData 
 void calls_on(CUpti_CallbackId id, const CUpti_CallbackData *data)
 {
     enum call call = call_of(id);
+    if (!calls_heard()) { /* written once: threads share the line */
+        atomic_store_explicit(&calls.heard, true, memory_order_relaxed);
+    }
     if (call >= MEMORY) {
         timed(call, id, data);
     } else if (call != NONE && data->callbackSite == CUPTI_API_ENTER) {

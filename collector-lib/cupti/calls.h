@@ -17,6 +17,9 @@ void calls_enable(const struct tracer_config *config, CUpti_SubscriberHandle sub
 /** Whether launches are told of at all. */
 bool calls_told(void);
 
+/** Whether there was any call since calls_enable. */
+bool calls_heard(void);
+
 /** A call begins or ends. */
 void calls_on(CUpti_CallbackId id, const CUpti_CallbackData *data);
 

@@ -194,6 +194,13 @@ def copies_and_sets_have_their_scope_and_allocations_their_time(place):
     check(1e6 <= allocation["duration_ns"] < 1e9, f"the call took 1 ms: {allocation}")
 
 
+def cupti_is_left_alone_until_the_job_asks_for_something(place):
+    """Where we are injected, cuInit may still be at work. Who hears nothing has to ask."""
+    (session,), _, _ = _run(place, "idle")
+    equal(len(list(_kernels(session))), 1, "the launch")
+    _run(place, "idle", expected=8, FAKE_CUPTI_FAIL=f"EnableCallback={UNKNOWN}")
+
+
 def launches_do_not_end_what_a_scope_asked_for(place):
     (session,), _, _ = _run(place, "metered", **_options(place, system_sample_rate_ms=10))
     times = [row["base"] + row["dt_ns"] for row in collector.rows(session, "system", "host_metric_batch")]

@@ -268,7 +268,7 @@ EXPORT CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind)
 
 EXPORT CUptiResult cuptiActivityFlushAll(uint32_t flag)
 {
-    (void)flag;
+    note("flush", flag);
     CUptiResult result = answer("ActivityFlushAll");
     pthread_mutex_lock(&fake.lock);
     if (fake.buffer && fake.used && result == CUPTI_SUCCESS) {
