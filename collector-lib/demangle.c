@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector-lib/fork_guard.h"
+
 typedef char *(*demangler)(const char *, char *, size_t *, int *);
 
 static demangler find(void)
@@ -15,7 +17,9 @@ static demangler find(void)
     static demangler found;
     void *at = found ? NULL : dlsym(RTLD_DEFAULT, "__cxa_demangle");
     if (!found && !at) {
+        fork_guard_enter();
         void *library = dlopen("libstdc++.so.6", RTLD_NOW | RTLD_LOCAL);
+        fork_guard_leave();
         at = library ? dlsym(library, "__cxa_demangle") : NULL;
     }
     if (at) {

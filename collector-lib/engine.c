@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "collector-lib/fork_guard.h"
 #include "collector-lib/stacks.h"
 
 /* CUPTI clears a buffer on the thread that needs it next: one launch in some 5,000 waits
@@ -94,7 +95,9 @@ void engine_start(struct engine *e, const struct settings *settings,
         snprintf(e->why, sizeof e->why, "the backend None opens no GPU library");
         e->runs = GPUFL_ENGINE_MONITOR;
     } else if (e->runs != GPUFL_ENGINE_MONITOR) {
+        fork_guard_enter();
         start_tracer(e, settings, listener);
+        fork_guard_leave();
     }
     if (e->why[0]) {
         fprintf(stderr, "[GPUFL] profiling engine %s does not run: %s; %s runs\n",

@@ -11,6 +11,7 @@
 
 #include "collector-lib/clock.h"
 #include "collector-lib/engine.h"
+#include "collector-lib/fork_guard.h"
 #include "collector-lib/names.h"
 #include "collector-lib/ring.h"
 #include "collector-lib/session_dir.h"
@@ -61,6 +62,7 @@ static void in_child(void)
     pthread_mutex_init(&process.lock, NULL);
     pthread_mutex_init(&process.rings.lock, NULL);
     pthread_mutex_init(&process.names.lock, NULL);
+    fork_guard_in_child();
     stacks_after_fork();
     process.rings.first = NULL;
     this_ring = NULL;
@@ -92,8 +94,9 @@ static void stop_locked(void)
 static bool hook_once(void)
 {
     if (!process.hooked) {
-        process.hooked = pthread_key_create(&process.thread_end, on_thread_end) == 0 &&
-                         pthread_atfork(NULL, NULL, in_child) == 0;
+        process.hooked =
+            pthread_key_create(&process.thread_end, on_thread_end) == 0 &&
+            pthread_atfork(fork_guard_before, fork_guard_in_parent, in_child) == 0;
     }
     return process.hooked;
 }

@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "collector-lib/fork_guard.h"
+
 static const struct {
     const char *name;
     const char *fallback; /* name in older drivers */
@@ -64,9 +66,11 @@ static bool load_symbols(void *library, struct nvml *api)
 
 void *nvml_load(struct nvml *api)
 {
+    fork_guard_enter();
     void *library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+    fork_guard_leave();
     if (library && !load_symbols(library, api)) {
-        dlclose(library);
+        nvml_unload(library);
         return NULL;
     }
     return library;
@@ -74,5 +78,7 @@ void *nvml_load(struct nvml *api)
 
 void nvml_unload(void *library)
 {
+    fork_guard_enter();
     dlclose(library);
+    fork_guard_leave();
 }

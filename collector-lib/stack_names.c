@@ -10,6 +10,7 @@
 
 #include "collector-lib/demangle.h"
 #include "collector-lib/elf_symbols.h"
+#include "collector-lib/fork_guard.h"
 #include "collector-lib/stacks.h"
 
 #define SLOTS (STACK_NAMES_MAX * 2)
@@ -194,7 +195,9 @@ void stack_names_learn(struct stack_names *f)
     if (unnamed.count) {
         struct modules modules = {.unnamed = &unnamed};
         qsort(unnamed.frame, unnamed.count, sizeof *unnamed.frame, by_address);
+        fork_guard_enter();
         dl_iterate_phdr(note_module, &modules);
+        fork_guard_leave();
         for (size_t i = 0; i < modules.count; i++) {
             name_module(&unnamed, &modules.module[i]);
         }

@@ -12,7 +12,8 @@
  * Every function may be called from any thread, before gpufl_init and after
  * gpufl_shutdown (then it does nothing). None of them ends the program, touches a signal
  * handler or opens a connection. After fork() the child records nothing until it calls
- * gpufl_init itself. */
+ * gpufl_init itself; a fork while a library is loaded for us waits for that, 1 s at most.
+ */
 #ifndef GPUFL_H
 #define GPUFL_H
 

@@ -151,6 +151,27 @@ static int play_fork(const char *logs, struct gpufl_init_options options, bool a
     return status;
 }
 
+/* Forks as soon as a library is being loaded: 0 when the child finds it loaded. */
+static int play_fork_loading(const char *logs, struct gpufl_init_options options,
+                             const char *begun, const char *done)
+{
+    int status = 1;
+    start(logs, options);
+    while (access(begun, F_OK) != 0) {
+        nap_ms(1);
+    }
+    pid_t pid = fork();
+    if (pid == 0) {
+        /* By exec: what the writer's thread held is no leak of this child. */
+        const char *answer = access(done, F_OK) == 0 ? "true" : "false";
+        execlp(answer, answer, (char *)NULL);
+        _exit(9);
+    }
+    waitpid(pid, &status, 0);
+    gpufl_shutdown();
+    return WEXITSTATUS(status);
+}
+
 /* Dies by SIGKILL 150 ms after its last scope. */
 static int play_kill(const char *logs, struct gpufl_init_options options)
 {
@@ -279,6 +300,9 @@ int main(int argc, char **argv)
     }
     if (strcmp(part, "fork-quiet") == 0) {
         return play_fork(argv[1], options, false);
+    }
+    if (strcmp(part, "fork-loading") == 0 && argc > 4) {
+        return play_fork_loading(argv[1], options, argv[3], argv[4]);
     }
     if (strcmp(part, "kill") == 0) {
         return play_kill(argv[1], options);

@@ -300,6 +300,14 @@ def a_forked_child_can_record_its_own_session(place):
     equal(paired(others[0]), {"child's own": 1}, "the child's scopes")
 
 
+def a_fork_does_not_cut_our_loading_in_two(place):
+    """The child's own dlopen would hang: the loader's locks stay as they were at the fork."""
+    slow = place.path / "nvml"
+    done, _ = play(place, "fork-loading", f"{slow}.begun", f"{slow}.done",
+                   env={"LD_LIBRARY_PATH": str(lib.BUILD / "tests/fake"), "FAKE_NVML_SLOW": str(slow)})
+    equal((done.returncode, done.stderr), (0, ""), "the library was loaded when the child came")
+
+
 def what_is_older_than_100_ms_survives_kill_9(place):
     done, session = play(place, "kill")
     equal(done.returncode, -signal.SIGKILL, "exit code")

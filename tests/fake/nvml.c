@@ -5,7 +5,9 @@
  * FAKE_NVML_FAIL=name   that call fails with "not supported"
  * FAKE_NVML_DEVICES=n   so many, 2 if not set, 8 at most; the last one is divided in two
  *                       parts where FAKE_NVML_MIG is set
- * FAKE_NVML_XID=n       device 1 tells of this error once */
+ * FAKE_NVML_XID=n       device 1 tells of this error once
+ * FAKE_NVML_SLOW=path   it takes 200 ms to load; path.begun, then path.done say how far
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,6 +71,27 @@ static int fails(const char *name)
 static unsigned at(const void *handle)
 {
     return (unsigned)((const int *)handle - device);
+}
+
+static void say(const char *path, const char *how)
+{
+    char name[4096];
+    snprintf(name, sizeof name, "%s.%s", path, how);
+    FILE *file = fopen(name, "w");
+    if (file) {
+        fclose(file);
+    }
+}
+
+__attribute__((constructor)) static void load_slowly(void)
+{
+    const char *path = getenv("FAKE_NVML_SLOW");
+    struct timespec t = {.tv_nsec = 200000000};
+    if (path) {
+        say(path, "begun");
+        nanosleep(&t, NULL);
+        say(path, "done");
+    }
 }
 
 EXPORT int nvmlInit_v2(void);
