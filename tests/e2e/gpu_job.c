@@ -182,7 +182,7 @@ static void idle(void)
 /* Long enough for samples that only an open scope asks for. */
 static void sampled_in_a_scope(void)
 {
-    struct timespec rest = {.tv_nsec = 200000000};
+    struct timespec rest = {.tv_nsec = 600000000};
     GFL_SCOPE("a")
     {
         launch("_Z5firstPf", 5);
