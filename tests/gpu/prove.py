@@ -300,14 +300,19 @@ def torch():
                 ratio = table[engine]["of_none"]
                 check(ratio <= most, f"PyTorch step, {size}: {engine} {ratio:.3f} × none, {most} allowed")
     theirs = step("busy", 20, "--profile")
+    for _ in range(3):  # by chance it had none, once
+        injected(step, theirs)
+
+
+def injected(step, theirs):
     with Logs() as logs:
         step("busy", 20, CUDA_INJECTION64_PATH=str(BUILD / "libgpufl-inject.so"), GPUFL_TRACE_LOG_PATH=str(logs),
              GPUFL_PROFILING_ENGINE="Trace")
         ours = [k["duration_ns"] for k in rows(logs, "device", "kernel_event_batch")]
         sessions = len(list(logs.glob("[!.]*")))
-        check(sessions == 1, f"PyTorch by injection: {sessions} sessions")
         if not ours:
             print("   what is there instead: " + json.dumps([r for r in lines(logs, "device")][:3])[:4000])
+    check(sessions == 1, f"PyTorch by injection: {sessions} sessions")
     near(len(ours), theirs["kernels"], 0.01, "PyTorch: kernels, ours and its profiler's")
     near(sum(ours) / 1e3, theirs["kernel_us"], 0.01, "PyTorch: their time in µs")
 
