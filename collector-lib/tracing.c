@@ -64,7 +64,7 @@ bool tracing_deliver(struct tracing *t)
 /* Who registers with CUPTI after us gets our records, too. */
 static void say_that_none_came(const struct tracing *t)
 {
-    if (t->status.unrecorded && !t->log.kernels) {
+    if (t->status.unrecorded && !t->status.records) {
         fprintf(stderr,
                 "[GPUFL] no kernel is recorded: CUPTI gave no record of %" PRIu64
                 " launches%s%s; if another profiler has taken its buffers (PyTorch's, "
