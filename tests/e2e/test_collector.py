@@ -89,7 +89,7 @@ def a_session_has_manifest_lock_and_three_channels(place):
 
 
 def _with_nvml(place, **env):
-    return lib.job(place, 0.5, env={"LD_LIBRARY_PATH": str(lib.BUILD / "tests/fake"), **env})
+    return lib.job(place, 2 if lib.VALGRIND else 0.5, env={"LD_LIBRARY_PATH": str(lib.BUILD / "tests/fake"), **env})
 
 
 def nvml_figures_stand_in_their_columns(place):
@@ -311,7 +311,8 @@ def a_fork_does_not_cut_our_loading_in_two(place):
 def what_is_older_than_100_ms_survives_kill_9(place):
     done, session = play(place, "kill")
     equal(done.returncode, -signal.SIGKILL, "exit code")
-    equal(paired(session)["work"], 50, "scopes")
+    if not lib.VALGRIND:  # at its pace 100 ms are not enough
+        equal(paired(session)["work"], 50, "scopes")
     check(unlocked(session), "the lock frees itself")
 
 
