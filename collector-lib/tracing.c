@@ -61,7 +61,7 @@ bool tracing_deliver(struct tracing *t)
     return true;
 }
 
-/* Who registers with CUPTI after us gets our records, too. */
+/* Who registers with CUPTI after us gets our records in our place. */
 static void say_that_none_came(const struct tracing *t)
 {
     if (t->status.unrecorded && !t->status.records) {

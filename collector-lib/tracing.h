@@ -37,6 +37,7 @@ void tracing_row(struct tracing *tracing, const struct row *row,
  *  \return false when there is nothing to write. */
 bool tracing_deliver(struct tracing *tracing);
 
+/** Ends the engine; says so where it gave nothing. */
 void tracing_close(struct tracing *tracing);
 
 #endif

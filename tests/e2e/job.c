@@ -172,8 +172,8 @@ static int play_fork_loading(const char *logs, struct gpufl_init_options options
     return WEXITSTATUS(status);
 }
 
-/* Dies by SIGKILL 150 ms after its last scope. */
-static int play_kill(const char *logs, struct gpufl_init_options options)
+/* Dies by SIGKILL \p ms after its last scope. */
+static int play_kill(const char *logs, struct gpufl_init_options options, long ms)
 {
     start(logs, options);
     for (int i = 0; i < 50; i++) {
@@ -181,7 +181,7 @@ static int play_kill(const char *logs, struct gpufl_init_options options)
         {
         }
     }
-    nap_ms(150);
+    nap_ms(ms);
     kill(getpid(), SIGKILL);
     return 0;
 }
@@ -304,8 +304,8 @@ int main(int argc, char **argv)
     if (strcmp(part, "fork-loading") == 0 && argc > 4) {
         return play_fork_loading(argv[1], options, argv[3], argv[4]);
     }
-    if (strcmp(part, "kill") == 0) {
-        return play_kill(argv[1], options);
+    if (strcmp(part, "kill") == 0 && argc > 3) {
+        return play_kill(argv[1], options, atol(argv[3]));
     }
     if (strcmp(part, "stream") == 0) {
         return play_stream(argv[1], options);

@@ -117,6 +117,9 @@ def the_configuration_file_stands_below_environment_and_code(place):
     lib.until(lambda: lib.on_disk(session, "system").count(b'"host_metric_batch"') > 3, "file: rate 20")
     job.communicate(b"")
     check('unknown key "later"' in job.log.read_text(), job.log.read_text())
+    times = [row["base"] + row["dt_ns"] for row in collector.rows(session, "system", "host_metric_batch")]
+    gap = min(b - a for a, b in zip(times, times[1:]))
+    check(gap < 100e6 * lib.SLOW, f"file: rate 20, no two samples nearer than {gap} ns")
     equal(_capabilities(session)["requested_engine"], "nvidia.none", "environment beats file")
     equal(collector.records(session, "device")[0]["app"], "by code", "code beats file")
     status = {c["feature"]: c["requested"] for c in _capabilities(session)["capabilities"]}
