@@ -99,7 +99,11 @@ static void write_kernels(struct text *out, const struct tracing *t, bool above)
     char reason[64];
     char message[160];
     uint64_t lost = s->dropped + s->incomplete + s->unknown;
-    if (above && lost && *f.mode) {
+    if (above && s->lost && *f.mode) {
+        f.status = "partial";
+        f.reason = "cupti_failed";
+        f.message = s->pc_sampling_why;
+    } else if (above && lost && *f.mode) {
         snprintf(reason, sizeof reason, "records_lost:%" PRIu64, lost);
         snprintf(message, sizeof message,
                  "%" PRIu64 " found no buffer, %" PRIu64

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TRACER_ABI    3u
+#define TRACER_ABI    4u
 #define TRACER_SYMBOL "gpufl_tracer"
 
 /** A launch, copy or set begins. */
@@ -135,6 +135,7 @@ struct tracer_status {
     uint64_t samples;          /**< of instructions */
     uint64_t samples_dropped;  /**< by the hardware */
     bool silent;               /**< the listener hears nothing: the library refused */
+    bool lost;                 /**< the library failed, no record comes any more */
     char pc_sampling_why[256]; /**< why it does not run; "" = it does, or was not asked */
 };
 

@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 #include <limits.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,6 +62,12 @@ static bool find_symbols(void *library, char *why, size_t size)
 bool cupti_api_load(char *why, size_t size)
 {
     static bool loaded;
+    if (cupti_api_lost()) {
+        snprintf(why, size,
+                 "CUPTI failed in an earlier session of this process and is of no use to "
+                 "it any more; start the process anew");
+        return false;
+    }
     if (loaded) {
         return true;
     }
@@ -103,6 +110,18 @@ bool cupti_api_refused(char *why, size_t size, const char *what, CUptiResult res
                    "as root"
                  : "");
     return false;
+}
+
+static _Atomic bool lost;
+
+void cupti_api_lose(void)
+{
+    atomic_store(&lost, true);
+}
+
+bool cupti_api_lost(void)
+{
+    return atomic_load(&lost);
 }
 
 void *cupti_driver_symbol(const char *name)

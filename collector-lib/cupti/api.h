@@ -63,6 +63,11 @@ const char *cupti_api_error(CUptiResult result);
 /** Always false, with one sentence in \p why: CUPTI refuses \p what. */
 bool cupti_api_refused(char *why, size_t size, const char *what, CUptiResult result);
 
+/** From now on nothing of CUPTI may be called in this process: it has failed in a way
+ * after which its calls crash. Any thread. */
+void cupti_api_lose(void);
+bool cupti_api_lost(void);
+
 /** A function of the CUDA driver, NULL when there is none. */
 void *cupti_driver_symbol(const char *name);
 

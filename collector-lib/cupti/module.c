@@ -18,6 +18,9 @@ static void CUPTIAPI on_callback(void *arg, CUpti_CallbackDomain domain,
                                  CUpti_CallbackId id, const void *data)
 {
     (void)arg;
+    if (cupti_api_lost()) {
+        return;
+    }
     if (domain == CUPTI_CB_DOMAIN_DRIVER_API) {
         calls_on(id, data);
     } else if (domain == CUPTI_CB_DOMAIN_RESOURCE) {
@@ -47,7 +50,18 @@ static void stop(void)
 {
     pc_sampling_stop();
     activity_stop();
-    cupti.Unsubscribe(module.subscriber);
+    if (!cupti_api_lost()) {
+        cupti.Unsubscribe(module.subscriber);
+    }
+}
+
+static bool lost_at_once(char *why, size_t size)
+{
+    struct tracer_status failed;
+    pc_sampling_status(&failed);
+    snprintf(why, size, "%s", failed.pc_sampling_why);
+    stop();
+    return false;
 }
 
 /* Kernel records come first: with PC sampling on, CUPTI refuses to switch them on. */
@@ -71,7 +85,7 @@ static bool start(const struct tracer_config *config, char *why, size_t size)
     if (config->pc_sampling) {
         pc_sampling_start(config, module.subscriber);
     }
-    return true;
+    return !cupti_api_lost() || lost_at_once(why, size);
 }
 
 static void deliver(const struct tracer_sink *sink)
@@ -93,7 +107,10 @@ static void status(struct tracer_status *out)
     memset(out, 0, sizeof *out);
     activity_status(out);
     out->silent = !calls_told();
-    pc_sampling_status(out);
+    out->lost = cupti_api_lost();
+    if (module.config.pc_sampling) {
+        pc_sampling_status(out);
+    }
 }
 
 __attribute__((visibility("default"))) const struct tracer *gpufl_tracer(void);

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector-lib/cupti/pc_context.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "collector-lib/cupti/gpu_claim.h"
 
 #define PERIOD_LOG2    15           /* cycles between samples of an SM, 2^n */
 #define SCRATCH_BYTES  (64u << 20)  /* of the host */
@@ -38,6 +41,10 @@ static bool room_make(struct pc_room *room, size_t reasons)
 
 void pc_context_free(struct pc_context *pc)
 {
+    if (cupti_api_lost()) {
+        memset(pc, 0, sizeof *pc);
+        return;
+    }
     for (size_t i = 0; pc->reason_name && i < pc->reasons; i++) {
         free(pc->reason_name[i]);
     }
@@ -143,25 +150,39 @@ static CUptiResult configure(struct pc_context *pc)
                : CUPTI_ERROR_OUT_OF_MEMORY;
 }
 
-void pc_context_disable(struct pc_context *pc)
+/* CUPTI 13.0.1 on an H200: after it has failed to switch the sampling off, a call of
+ * cuptiActivityDisable ends the process by SIGSEGV, or kernel records are refused until
+ * the process ends. */
+CUptiResult pc_context_disable(struct pc_context *pc)
 {
     CUpti_PCSamplingDisableParams params = {.size = CUpti_PCSamplingDisableParamsSize,
                                             .ctx = pc->context};
-    cupti.PCSamplingDisable(&params);
+    CUptiResult result = cupti.PCSamplingDisable(&params);
+    if (result != CUPTI_SUCCESS) {
+        cupti_api_lose();
+    }
+    return result;
 }
 
 bool pc_context_open(struct pc_context *pc, CUcontext context, char *why, size_t size)
 {
     CUpti_PCSamplingEnableParams params = {.size = CUpti_PCSamplingEnableParamsSize,
                                            .ctx = context};
+    uint32_t device = 0;
+    if (cupti.GetDeviceId && cupti.GetDeviceId(context, &device) == CUPTI_SUCCESS &&
+        !gpu_claim(device)) {
+        snprintf(why, size,
+                 "another process samples GPU %u, which serves one at a time; sample in "
+                 "one of them",
+                 (unsigned)device);
+        return false;
+    }
     CUptiResult result = cupti.PCSamplingEnable(&params);
     if (result != CUPTI_SUCCESS) {
         return cupti_api_refused(why, size, "PC sampling", result);
     }
     pc->context = context;
-    if (cupti.GetDeviceId) {
-        cupti.GetDeviceId(context, &pc->device);
-    }
+    pc->device = device;
     result = read_reasons(pc);
     if (result == CUPTI_SUCCESS) {
         result = configure(pc);

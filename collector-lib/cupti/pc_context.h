@@ -34,10 +34,11 @@ bool pc_context_open(struct pc_context *pc, CUcontext context, char *why, size_t
  * fetch.data.remainingNumPcs is not 0. */
 CUptiResult pc_context_fetch(struct pc_context *pc);
 
-/** Switches sampling off; what the hardware still had is in pc->config. */
-void pc_context_disable(struct pc_context *pc);
+/** Switches sampling off; what the hardware still had is in pc->config. Where CUPTI fails
+ * to, it is lost (cupti_api_lost). */
+CUptiResult pc_context_disable(struct pc_context *pc);
 
-/** Frees all of it. */
+/** Frees all of it, but for what a lost CUPTI may still write to. */
 void pc_context_free(struct pc_context *pc);
 
 /** The name of a stall reason without its prefix; lives as long as the process. */

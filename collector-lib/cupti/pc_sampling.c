@@ -11,6 +11,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "collector-lib/cupti/gpu_claim.h"
 #include "collector-lib/cupti/lines.h"
 #include "collector-lib/cupti/pc_context.h"
 #include "collector-lib/thread.h"
@@ -61,7 +62,10 @@ static void note_why(const char *why)
 {
     pthread_mutex_lock(&pc.results);
     if (!pc.why[0]) {
-        snprintf(pc.why, sizeof pc.why, "%s", why);
+        snprintf(pc.why, sizeof pc.why, "%s%s", why,
+                 cupti_api_lost() ? "; CUPTI has failed for the rest of this process: "
+                                    "start it anew, and let one at a time sample a GPU"
+                                  : "");
     }
     pthread_mutex_unlock(&pc.results);
 }
@@ -70,7 +74,7 @@ static void open_context(CUcontext context)
 {
     char why[sizeof pc.why];
     struct pc_context *free_one = find(NULL);
-    if (free_one && !find(context) &&
+    if (free_one && !find(context) && !cupti_api_lost() &&
         !pc_context_open(free_one, context, why, sizeof why)) {
         note_why(why);
     }
@@ -135,28 +139,55 @@ static void queue_room(const struct pc_context *c, const struct pc_room *room)
     pthread_mutex_unlock(&pc.results);
 }
 
-static void fetch(struct pc_context *c)
+static CUptiResult fetch(struct pc_context *c)
 {
+    CUptiResult result;
     do {
-        CUptiResult result = pc_context_fetch(c);
+        result = pc_context_fetch(c);
         if (result != CUPTI_SUCCESS && result != CUPTI_ERROR_OUT_OF_MEMORY) {
-            char why[sizeof pc.why];
-            snprintf(why, sizeof why,
-                     "CUPTI gives no samples: %s; the trace goes on without",
-                     cupti_api_error(result));
-            note_why(why);
-            return;
+            return result;
         }
         queue_room(c, &c->fetch);
     } while (c->fetch.data.remainingNumPcs > 0);
+    return CUPTI_SUCCESS;
 }
 
+static void note_failed(CUptiResult result)
+{
+    char why[sizeof pc.why];
+    snprintf(why, sizeof why, "CUPTI gives no samples: %s%s", cupti_api_error(result),
+             cupti_api_lost() ? "" : "; the trace goes on without");
+    note_why(why);
+}
+
+static void end_context(struct pc_context *c, CUptiResult fetched)
+{
+    CUptiResult ended = pc_context_disable(c);
+    if (ended == CUPTI_SUCCESS) {
+        queue_room(c, &c->config);
+    }
+    if (fetched != CUPTI_SUCCESS || ended != CUPTI_SUCCESS) {
+        note_failed(fetched != CUPTI_SUCCESS ? fetched : ended);
+    }
+    pc_context_free(c);
+}
+
+/* Once CUPTI is lost the other contexts' are, too. */
 static void close_context(struct pc_context *c)
 {
-    fetch(c);
-    pc_context_disable(c);
-    queue_room(c, &c->config);
-    pc_context_free(c);
+    if (cupti_api_lost()) {
+        pc_context_free(c);
+    } else {
+        end_context(c, fetch(c));
+    }
+}
+
+static void fetch_or_end(struct pc_context *c)
+{
+    CUptiResult result = cupti_api_lost() ? CUPTI_SUCCESS : fetch(c);
+    if (result != CUPTI_SUCCESS) {
+        end_context(c, result);
+    }
 }
 
 static void *run(void *arg)
@@ -168,7 +199,7 @@ static void *run(void *arg)
         pthread_cond_timedwait(&pc.wake, &pc.lock, &at);
         for (size_t i = 0; i < CONTEXTS_MAX && !pc.stopping; i++) {
             if (pc.context[i].context) {
-                fetch(&pc.context[i]);
+                fetch_or_end(&pc.context[i]);
             }
         }
     }
@@ -289,6 +320,7 @@ void pc_sampling_finish(void)
             close_context(&pc.context[i]);
         }
     }
+    gpu_claim_drop_all();
     pc.on = false;
     pthread_cond_destroy(&pc.wake);
     pthread_mutex_unlock(&pc.lock);

@@ -263,6 +263,25 @@ static void sampled(const char *logs)
     launch("_Z3hotPf", 1);
 }
 
+/* A child that stays is there until it is killed. */
+static void holds_the_gpu(const char *logs, bool child_stays)
+{
+    gpu.context(1, logs);
+    pid_t child = child_stays ? fork() : 0;
+    if (child_stays && child == 0) {
+        pause();
+    } else if (child_stays) {
+        gpufl_shutdown();
+    }
+    printf("%d\n", (int)child);
+    fflush(stdout);
+    getchar();
+    if (child > 0) {
+        kill(child, SIGKILL);
+        waitpid(child, NULL, 0);
+    }
+}
+
 /* Knows nothing of us: `injected [exit|_exit|kill|wait|children]`. */
 static int injected(const char *part, const char *how)
 {
@@ -326,6 +345,16 @@ int main(int argc, char **argv)
         forked(argv[1]);
     } else if (strcmp(part, "sampled") == 0) {
         sampled(argv[1]);
+    } else if (strcmp(part, "sampled, then traced") == 0) {
+        sampled(argv[1]);
+        gpufl_shutdown();
+        setenv("GPUFL_PROFILING_ENGINE", "Trace", 1);
+        begin(argv[1]);
+        launch("_Z3hotPf", 3);
+    } else if (strcmp(part, "holds the GPU") == 0) {
+        holds_the_gpu(argv[1], false);
+    } else if (strcmp(part, "held the GPU") == 0) {
+        holds_the_gpu(argv[1], true);
     } else if (strcmp(part, "taken") == 0) {
         taken(0);
     } else if (strcmp(part, "taken late") == 0) {

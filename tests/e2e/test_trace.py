@@ -3,9 +3,11 @@
 fault of theirs is the job's."""
 import collections
 import json
+import os
 import re
 import shutil
 import signal
+import subprocess
 import sys
 import types
 
@@ -374,6 +376,56 @@ def where_samples_cannot_be_taken_the_trace_goes_on(place):
         equal(len(list(_kernels(session))), 5, f"{name}: kernels")
         check(word in _capabilities(session)[1]["pc_sampling"]["message"], name)
         _whole(session)
+    (_, traced), said, _ = _run(place, "sampled, then traced", "PcSampling", FAKE_CUPTI_FAIL="PCSamplingEnable=999")
+    equal(said.count("\n"), 1, f"a session after it that asks for no samples: {said}")
+    equal(_capabilities(traced)[0], "nvidia.trace", "it is traced")
+
+
+def when_cupti_cannot_end_the_sampling_it_is_left_alone(place):
+    """As when another profiler samples the GPU: the next call of the real one ends the process."""
+    for fail in ("PCSamplingGetData=999,PCSamplingDisable=999", "PCSamplingDisable=999",
+                 "PCSamplingSetConfigurationAttribute=999,PCSamplingDisable=999"):
+        (first, second), said, _ = _run(place, "sampled, then traced", "PcSampling", FAKE_CUPTI_FAIL=fail)
+        lines = said.splitlines()
+        equal(len(lines), 2, f"{fail}: {said}")
+        check("FAKE_ERROR_999" in lines[0] and "for the rest of this process: start it anew" in lines[0], said)
+        check("start the process anew" in lines[1], said)
+        equal(_capabilities(first)[1]["kernel_events"]["reason_code"], "cupti_failed", f"{fail}: it is said")
+        equal(_capabilities(second)[0], "nvidia.none", f"{fail}: what runs then")
+        _whole(first), _whole(second)
+    (first, second), said, _ = _run(place, "sampled, then traced", "PcSampling", FAKE_CUPTI_FAIL=fail,
+                                    FAKE_CUPTI_ACTIVE="1")
+    check("start it anew" in said.splitlines()[0] and said.count("Monitor runs") == 2, f"at once: {said}")
+    equal([_capabilities(s)[0] for s in (first, second)], ["nvidia.none"] * 2, "at once: what runs then")
+
+
+def a_context_that_is_there_already_is_sampled(place):
+    (session,), said, _ = _run(place, "counted", "PcSampling", FAKE_CUPTI_ACTIVE="1")
+    equal((said, {s[0] for s in _samples(session)}), ("", {"hot(float*)@"}), "samples")
+
+
+def one_process_at_a_time_samples_a_gpu(place):
+    def second():
+        (session,), said, _ = _run(place, "sampled", "PcSampling", FAKE_CUPTI_GPU=str(os.getpid()))
+        return session, said, _capabilities(session)[1]["pc_sampling"]
+
+    for part in ("holds the GPU", "held the GPU"):
+        first = place.start("tests/e2e/gpu_job", place.logs, part, stdin=subprocess.PIPE,
+                            env={"LD_LIBRARY_PATH": f"{FAKE}:{lib.BUILD}", "GPUFL_PROFILING_ENGINE": "PcSampling",
+                                 "FAKE_CUPTI_GPU": str(os.getpid()), "ASAN_OPTIONS": "detect_leaks=0"})
+        until(lambda p=first: p.log.read_text().count("\n") == 2, "it has the GPU")
+        if part == "holds the GPU":
+            session, said, samples = second()
+            check("another process samples GPU 0" in said and said.count("\n") == 1, said)
+            check(samples["status"] == "enabled_no_data" and "another process" in samples["message"], f"{samples}")
+            equal(len(list(_kernels(session))), 5, "kernels all the same")
+            first.kill()
+            first.wait()
+        session, said, samples = second()
+        equal((said, samples["status"]), ("", "collected"), f"after one that {part}")
+        if part == "held the GPU":
+            first.communicate(b"\n")
+            equal(first.returncode, 7, "a child of it was there all the time")
 
 
 # ---- the job's own ways ----

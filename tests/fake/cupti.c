@@ -3,10 +3,15 @@
  * CUDA call would, with CUPTI's callbacks and records. Buffers come back from a thread of
  * its own, as CUPTI's do.
  *
- * FAKE_CUPTI_FAIL=name=n   that call (without "cupti") answers n
+ * FAKE_CUPTI_FAIL=name=n   that call (without "cupti") answers n; several by commas
  * FAKE_CUPTI_VERSION=n     cuptiGetVersion says n
  * FAKE_CUPTI_BAD=n         the nth record has a kind that cannot be read
- * FAKE_CUPTI_CALLS=path    the calls that switch something, a line each */
+ * FAKE_CUPTI_CALLS=path    the calls that switch something, a line each
+ * FAKE_CUPTI_ACTIVE=1      a context is there from the start
+ * FAKE_CUPTI_GPU=n         which GPU it is; else each process has its own
+ *
+ * After PC sampling could not be switched off every call ends the process, as one of the
+ * real one's does. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -14,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <cupti.h>
 #include <cupti_pcsampling.h>
@@ -53,6 +59,7 @@ static struct {
     bool thread_runs;
     CUcontext sampled;
     CUpti_PCSamplingData *config;
+    bool wrecked;
     uint64_t fetches;
 } fake = {.lock = PTHREAD_MUTEX_INITIALIZER,
           .changed = PTHREAD_COND_INITIALIZER,
@@ -68,10 +75,16 @@ static __thread int pushed_count;
 
 static CUptiResult answer(const char *name)
 {
-    const char *fail = getenv("FAKE_CUPTI_FAIL");
+    if (fake.wrecked) {
+        fprintf(stderr, "fake libcupti: %s after it has failed\n", name);
+        abort();
+    }
     size_t len = strlen(name);
-    if (fail && strncmp(fail, name, len) == 0 && fail[len] == '=') {
-        return (CUptiResult)atoi(fail + len + 1);
+    for (const char *fail = getenv("FAKE_CUPTI_FAIL"); fail; fail = strchr(fail, ',')) {
+        fail += *fail == ',';
+        if (strncmp(fail, name, len) == 0 && fail[len] == '=') {
+            return (CUptiResult)atoi(fail + len + 1);
+        }
     }
     return CUPTI_SUCCESS;
 }
@@ -257,13 +270,50 @@ EXPORT CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute,
     return CUDA_SUCCESS;
 }
 
+EXPORT CUresult cuDeviceGetCount(int *count)
+{
+    *count = 1;
+    return CUDA_SUCCESS;
+}
+
+EXPORT CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned *flags, int *active)
+{
+    (void)device;
+    *flags = 0;
+    *active = getenv("FAKE_CUPTI_ACTIVE") != NULL;
+    return CUDA_SUCCESS;
+}
+
+EXPORT CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
+{
+    (void)device;
+    *context = (CUcontext)(void *)&fake;
+    return CUDA_SUCCESS;
+}
+
+EXPORT CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device)
+{
+    (void)device;
+    return CUDA_SUCCESS;
+}
+
+EXPORT CUresult cuDeviceGetUuid_v2(CUuuid *uuid, CUdevice device)
+{
+    const char *gpu = getenv("FAKE_CUPTI_GPU");
+    memset(uuid, 0, sizeof *uuid);
+    snprintf(uuid->bytes, sizeof uuid->bytes, "%d %s %d", (int)device,
+             gpu ? "gpu" : "pid", gpu ? atoi(gpu) : (int)getpid());
+    return CUDA_SUCCESS;
+}
+
 EXPORT CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind)
 {
     note("disable", kind);
+    CUptiResult result = answer("ActivityDisable");
     pthread_mutex_lock(&fake.lock);
     fake.kind[kind] = false;
     pthread_mutex_unlock(&fake.lock);
-    return CUPTI_SUCCESS;
+    return result;
 }
 
 EXPORT CUptiResult cuptiActivityFlushAll(uint32_t flag)
@@ -331,11 +381,12 @@ EXPORT CUptiResult cuptiUnsubscribe(CUpti_SubscriberHandle subscriber)
 {
     (void)subscriber;
     note("unsubscribe", 0);
+    CUptiResult result = answer("Unsubscribe");
     fake.callback = NULL;
     memset(fake.driver_id, 0, sizeof fake.driver_id);
     memset(fake.runtime_id, 0, sizeof fake.runtime_id);
     memset(fake.resource_id, 0, sizeof fake.resource_id);
-    return CUPTI_SUCCESS;
+    return result;
 }
 
 EXPORT CUptiResult cuptiEnableCallback(uint32_t enable, CUpti_SubscriberHandle subscriber,
@@ -511,11 +562,15 @@ EXPORT CUptiResult cuptiPCSamplingDisable(CUpti_PCSamplingDisableParams *params)
 {
     (void)params;
     note("sample", 0);
-    fake.sampled = NULL;
+    CUptiResult result = answer("PCSamplingDisable");
+    if (result == CUPTI_SUCCESS) {
+        fake.sampled = NULL;
+    }
     if (fake.config) {
         fill(fake.config);
     }
-    return answer("PCSamplingDisable");
+    fake.wrecked = result != CUPTI_SUCCESS;
+    return result;
 }
 
 EXPORT CUptiResult cuptiGetCubinCrc(CUpti_GetCubinCrcParams *params)

@@ -121,14 +121,16 @@ def truth():
         n = len(list(rows(logs, "device", "kernel_event_batch")))
         check(n == did["launches"], f"begun late: {n} of {did['launches']} launches after gpufl_init")
     for how, code, launches in (("shutdown", 7, 1000), ("exit", 7, 1000), ("_exit", 7, 1000), ("kill", -9, 1000),
-                                ("reset", 7, 2000), ("throw", 7, 2000), ("context", 7, 1000)):
+                                ("reset", 7, 2000), ("throw", 7, 2000), ("context", 7, 1000), ("fault", 7, 1000)):
         for engine in ("Trace", "PcSampling"):
             with Logs() as logs:
                 work("sudden", logs, how, engine=engine, expected=code)
                 n = len(list(rows(logs, "device", "kernel_event_batch")))
-                check(n == launches, f"{engine}, {how}: {n} of {launches} launches on disk, exit code {code}")
+                check(n in (launches, launches + (how == "fault")),
+                      f"{engine}, {how}: {n} of {launches} launches on disk, exit code {code}")
     called()
     hot()
+    side_by_side()
 
 
 def called():
@@ -192,6 +194,21 @@ def hot():
         texts = [r["lines"] for r in lines(logs, "sass") if r["type"] == "source_file_content"]
         check(texts == [source], f"the source's text, {len(texts)} times; built from {did['file']}")
         results["hot_samples"] = sum(by_function.values())
+
+
+def side_by_side():
+    """Two processes that would sample one GPU: the hardware serves one, the other is told."""
+    with Logs() as place:
+        jobs = [subprocess.Popen([WORK, "steps", place / str(i), str(4 << 20), "300"], stdout=subprocess.DEVNULL,
+                                 stderr=subprocess.PIPE, env={**os.environ, "GPUFL_PROFILING_ENGINE": "PcSampling"})
+                for i in range(2)]
+        said = [job.communicate()[1].decode() for job in jobs]
+        kernels = [len(list(rows(place / str(i), "device", "kernel_event_batch"))) for i in range(2)]
+        samples = [len(list(rows(place / str(i), "scope", "profile_sample_batch"))) for i in range(2)]
+        check([job.returncode for job in jobs] == [0, 0], "two at once: both end well")
+        check(kernels == [108000] * 2, f"two at once: kernels {kernels}")
+        check(sorted(map(bool, samples)) == [False, True], f"two at once: one has samples {samples}")
+        check(sum("another process samples" in s for s in said) == 1, "two at once: the other says so")
 
 
 def pipeline():
@@ -280,7 +297,7 @@ def torch():
         done = subprocess.run([sys.executable, HERE / "step.py", *map(str, args)], env={**os.environ, **env},
                               capture_output=True, text=True, check=False, timeout=550)
         if done.returncode or "[GPUFL]" in done.stderr:
-            check(False, f"step.py {args}: {done.stderr[-800:]}")
+            check(False, f"step.py {args}: exit {done.returncode}, {done.stderr[:2000]}")
         return json.loads(done.stdout.splitlines()[-1])
 
     with Logs() as place:

@@ -5,7 +5,8 @@
  * work called LOGS            launches and waits of functions that a stack names, copies and sets in a scope,
  *                             allocations, a graph, two streams at once
  * work late LOGS              as many before gpufl_init as after it
- * work sudden LOGS how        what it launched is to be on disk: shutdown, exit, _exit, kill, reset, throw, context
+ * work sudden LOGS how        what it launched is to be on disk: shutdown, exit, _exit, kill, reset, throw, context,
+ *                             fault (of a kernel)
  * work hot LOGS seconds       one kernel that takes nearly all the time, by one line of its source
  * work steps LOGS n steps     40 kernels of n elements, so many times; LOGS - records nothing
  * work bare KIND n steps      the same under CUPTI alone: none, trace, samples
@@ -44,6 +45,11 @@ template <int N> __global__ void variant(float *x, int n)
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n)
         x[i] = x[i] * 1.0001f + N;
+}
+
+__global__ void fault(float *nowhere)
+{
+    *nowhere = 1;
 }
 
 __global__ void wait_cycles(long long cycles)
@@ -357,6 +363,10 @@ static int sudden(const char *logs, const char *how)
         cuDevicePrimaryCtxRetain(&context, 0);
         cuDevicePrimaryCtxReset(0);
         gpufl_shutdown();
+    }
+    if (strcmp(how, "fault") == 0) { /* CUDA serves this process no more */
+        fault<<<1, 1>>>((float *)8);
+        return cudaDeviceSynchronize() == cudaErrorIllegalAddress ? 7 : 8;
     }
     if (strcmp(how, "reset") == 0) {
         cudaDeviceReset();
