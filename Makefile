@@ -19,8 +19,13 @@ WERROR  ?= # WERROR=1 makes warnings errors
 INSTALL ?= install
 PKG_CONFIG ?= pkg-config
 FUZZ_SECONDS ?= 30
-JOBS := $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc 2>/dev/null || echo 2))
+JOBS = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc 2>/dev/null || echo 2))
 
+# Goals that call make again would build the same files side by side: a library was once
+# linked while another make was writing what it needs.
+ifneq ($(and $(word 2,$(MAKECMDGOALS)),$(filter-out all check-build build/%,$(MAKECMDGOALS))),)
+.NOTPARALLEL:
+endif
 .DELETE_ON_ERROR:
 .SUFFIXES:
 MAKEFLAGS += --no-builtin-rules --no-print-directory
@@ -123,7 +128,7 @@ $(B)/libgpufl-cupti.so: $(call obj,$(CUPTI) collector-lib/clock.c collector-lib/
 
 $(B)/libgpufl-inject.so: $(call obj,collector-lib/inject/inject.c) $(B)/libgpufl.so
 	$(call say,LINK)
-	$(Q)$(CC) $(ALL_FLAGS) $(LDFLAGS) -shared -Wl,-z,nodelete,-rpath,'$$ORIGIN' -o $@ $(filter %.o,$^) -L$(B) -lgpufl
+	$(Q)$(CC) $(ALL_FLAGS) $(LDFLAGS) -shared -Wl,-z,nodelete,-rpath,'$$ORIGIN' -o $@ $(filter %.o %.so,$^)
 
 $(B)/libgpufl-upload.so: $(call obj,$(SCHEMA) $(UPLOAD)) upload/exports.map
 	$(call say,LINK)
@@ -240,7 +245,7 @@ check-gpu: ## device figures against nvidia-smi, and their cost; needs an NVIDIA
 	@python3 tests/gpu/cost.py $(B)
 prove-gpu: ## what the engines cost and whether they tell the truth, into tests/gpu/RESULTS.md (8 min; GPU, PyTorch)
 	@packaging/deps.sh collector
-	@$(MAKE) $(JOBS) collector $(B)/tests/gpu/work $(B)/tests/gpu/libbare.so
+	@$(MAKE) $(JOBS) $(B)/libgpufl.so $(MODULES) $(B)/tests/gpu/work $(B)/tests/gpu/libbare.so
 	@python3 tests/gpu/prove.py $(B) tests/gpu/results.json; rc=$$?; python3 tests/gpu/results.py; exit $$rc
 $(B)/tests/gpu/sampled: $(B)/tests/gpu/sampled.o $(B)/libgpufl.a
 	$(call say,LINK)
