@@ -202,10 +202,6 @@ static bool anything_to_collect(void)
 void activity_collect(bool last)
 {
     size_t dropped = 0;
-    if (cupti_api_lost()) {
-        take();
-        return;
-    }
     if (!last && !anything_to_collect()) {
         return;
     }
@@ -234,8 +230,7 @@ void activity_status(struct tracer_status *out)
 {
     uint64_t launched = atomic_load_explicit(&activity.launched, memory_order_relaxed);
     uint64_t ended = activity.decode.ended;
-    bool counts = launched > ended && !cupti_api_lost();
-    out->unrecorded = counts ? launched - ended : 0;
+    out->unrecorded = launched > ended ? launched - ended : 0;
     out->refused =
         activity.flushed == CUPTI_SUCCESS ? NULL : cupti_api_error(activity.flushed);
     out->records = activity.decode.records;

@@ -59,13 +59,27 @@ static bool find_symbols(void *library, char *why, size_t size)
     return true;
 }
 
+static _Atomic CUptiResult lost; /* by what */
+
+void cupti_api_lose(CUptiResult result)
+{
+    atomic_store(&lost, result);
+}
+
+bool cupti_api_lost(void)
+{
+    return atomic_load(&lost) != CUPTI_SUCCESS;
+}
+
 bool cupti_api_load(char *why, size_t size)
 {
     static bool loaded;
     if (cupti_api_lost()) {
         snprintf(why, size,
-                 "CUPTI failed in an earlier session of this process and is of no use to "
-                 "it any more; start the process anew");
+                 "CUPTI could not end PC sampling in an earlier session of this process "
+                 "(%s) and serves it no more; start the process anew, and let one at a "
+                 "time sample a GPU",
+                 cupti_api_error(atomic_load(&lost)));
         return false;
     }
     if (loaded) {
@@ -110,18 +124,6 @@ bool cupti_api_refused(char *why, size_t size, const char *what, CUptiResult res
                    "as root"
                  : "");
     return false;
-}
-
-static _Atomic bool lost;
-
-void cupti_api_lose(void)
-{
-    atomic_store(&lost, true);
-}
-
-bool cupti_api_lost(void)
-{
-    return atomic_load(&lost);
 }
 
 void *cupti_driver_symbol(const char *name)

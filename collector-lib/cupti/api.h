@@ -63,9 +63,10 @@ const char *cupti_api_error(CUptiResult result);
 /** Always false, with one sentence in \p why: CUPTI refuses \p what. */
 bool cupti_api_refused(char *why, size_t size, const char *what, CUptiResult result);
 
-/** From now on nothing of CUPTI may be called in this process: it has failed in a way
- * after which its calls crash. Any thread. */
-void cupti_api_lose(void);
+/** From now on nothing of CUPTI may be switched on or off in this process: it has failed
+ * to end PC sampling, by \p result, and a call that switches may end the process. What it
+ * collects can still be fetched. Any thread. */
+void cupti_api_lose(CUptiResult result);
 bool cupti_api_lost(void);
 
 /** A function of the CUDA driver, NULL when there is none. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The tracing module for NVIDIA: libgpufl-cupti.so. */
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,6 +11,7 @@
 #include "collector-lib/cupti/pc_sampling.h"
 
 static struct {
+    _Atomic bool on; /* callbacks come where CUPTI could not be told to end them */
     struct tracer_config config;
     CUpti_SubscriberHandle subscriber;
 } module;
@@ -18,7 +20,7 @@ static void CUPTIAPI on_callback(void *arg, CUpti_CallbackDomain domain,
                                  CUpti_CallbackId id, const void *data)
 {
     (void)arg;
-    if (cupti_api_lost()) {
+    if (!atomic_load_explicit(&module.on, memory_order_acquire)) {
         return;
     }
     if (domain == CUPTI_CB_DOMAIN_DRIVER_API) {
@@ -50,18 +52,10 @@ static void stop(void)
 {
     pc_sampling_stop();
     activity_stop();
+    atomic_store_explicit(&module.on, false, memory_order_release);
     if (!cupti_api_lost()) {
         cupti.Unsubscribe(module.subscriber);
     }
-}
-
-static bool lost_at_once(char *why, size_t size)
-{
-    struct tracer_status failed;
-    pc_sampling_status(&failed);
-    snprintf(why, size, "%s", failed.pc_sampling_why);
-    stop();
-    return false;
 }
 
 /* Kernel records come first: with PC sampling on, CUPTI refuses to switch them on. */
@@ -81,11 +75,12 @@ static bool start(const struct tracer_config *config, char *why, size_t size)
         cupti.Unsubscribe(module.subscriber);
         return false;
     }
+    atomic_store_explicit(&module.on, true, memory_order_release);
     calls_enable(&module.config, module.subscriber);
     if (config->pc_sampling) {
         pc_sampling_start(config, module.subscriber);
     }
-    return !cupti_api_lost() || lost_at_once(why, size);
+    return true;
 }
 
 static void deliver(const struct tracer_sink *sink)

@@ -159,7 +159,7 @@ CUptiResult pc_context_disable(struct pc_context *pc)
                                             .ctx = pc->context};
     CUptiResult result = cupti.PCSamplingDisable(&params);
     if (result != CUPTI_SUCCESS) {
-        cupti_api_lose();
+        cupti_api_lose(result);
     }
     return result;
 }

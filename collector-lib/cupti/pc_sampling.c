@@ -62,10 +62,7 @@ static void note_why(const char *why)
 {
     pthread_mutex_lock(&pc.results);
     if (!pc.why[0]) {
-        snprintf(pc.why, sizeof pc.why, "%s%s", why,
-                 cupti_api_lost() ? "; CUPTI has failed for the rest of this process: "
-                                    "start it anew, and let one at a time sample a GPU"
-                                  : "");
+        snprintf(pc.why, sizeof pc.why, "%s", why);
     }
     pthread_mutex_unlock(&pc.results);
 }
@@ -139,55 +136,43 @@ static void queue_room(const struct pc_context *c, const struct pc_room *room)
     pthread_mutex_unlock(&pc.results);
 }
 
-static CUptiResult fetch(struct pc_context *c)
+/* CUPTI_ERROR_OUT_OF_MEMORY says that the hardware's buffer was full, and may bring
+ * samples all the same: as long as there are some. */
+static void fetch(struct pc_context *c)
 {
-    CUptiResult result;
+    const CUpti_PCSamplingData *data = &c->fetch.data;
     do {
-        result = pc_context_fetch(c);
+        c->fetch.data.totalNumPcs = 0;
+        CUptiResult result = pc_context_fetch(c);
         if (result != CUPTI_SUCCESS && result != CUPTI_ERROR_OUT_OF_MEMORY) {
-            return result;
+            char why[sizeof pc.why];
+            snprintf(why, sizeof why,
+                     "CUPTI gives no samples: %s; the trace goes on without",
+                     cupti_api_error(result));
+            note_why(why);
+            return;
         }
         queue_room(c, &c->fetch);
-    } while (c->fetch.data.remainingNumPcs > 0);
-    return CUPTI_SUCCESS;
+    } while (data->totalNumPcs > 0 && data->remainingNumPcs > 0);
 }
 
-static void note_failed(CUptiResult result)
-{
-    char why[sizeof pc.why];
-    snprintf(why, sizeof why, "CUPTI gives no samples: %s%s", cupti_api_error(result),
-             cupti_api_lost() ? "" : "; the trace goes on without");
-    note_why(why);
-}
-
-static void end_context(struct pc_context *c, CUptiResult fetched)
-{
-    CUptiResult ended = pc_context_disable(c);
-    if (ended == CUPTI_SUCCESS) {
-        queue_room(c, &c->config);
-    }
-    if (fetched != CUPTI_SUCCESS || ended != CUPTI_SUCCESS) {
-        note_failed(fetched != CUPTI_SUCCESS ? fetched : ended);
-    }
-    pc_context_free(c);
-}
-
-/* Once CUPTI is lost the other contexts' are, too. */
+/* Once CUPTI is lost the other contexts' samples are, too. */
 static void close_context(struct pc_context *c)
 {
     if (cupti_api_lost()) {
         pc_context_free(c);
+        return;
+    }
+    fetch(c);
+    CUptiResult ended = pc_context_disable(c);
+    if (ended == CUPTI_SUCCESS) {
+        queue_room(c, &c->config);
     } else {
-        end_context(c, fetch(c));
+        char why[sizeof pc.why];
+        cupti_api_refused(why, sizeof why, "the end of PC sampling", ended);
+        note_why(why);
     }
-}
-
-static void fetch_or_end(struct pc_context *c)
-{
-    CUptiResult result = cupti_api_lost() ? CUPTI_SUCCESS : fetch(c);
-    if (result != CUPTI_SUCCESS) {
-        end_context(c, result);
-    }
+    pc_context_free(c);
 }
 
 static void *run(void *arg)
@@ -199,7 +184,7 @@ static void *run(void *arg)
         pthread_cond_timedwait(&pc.wake, &pc.lock, &at);
         for (size_t i = 0; i < CONTEXTS_MAX && !pc.stopping; i++) {
             if (pc.context[i].context) {
-                fetch_or_end(&pc.context[i]);
+                fetch(&pc.context[i]);
             }
         }
     }

@@ -45,8 +45,9 @@ enum gpufl_backend_kind {
  * everything on the clock of the scopes, and keeps at most 64 MiB of records that wait;
  * what found no room is counted in `capture_capabilities`. PcSampling notes where the
  * warps of all kernels stand each 2^15 cycles: samples belong to instructions, not to
- * single launches. One profiler at a time has CUPTI: under Nsight, compute-sanitizer or
- * PyTorch's profiler, Monitor runs. */
+ * single launches, and a GPU gives them to one process at a time: others of ours trace.
+ * One profiler at a time has CUPTI: under Nsight, compute-sanitizer or PyTorch's
+ * profiler, Monitor runs. */
 enum gpufl_profiling_engine {
     GPUFL_ENGINE_MONITOR = 0,     /**< device and host figures, scopes; no CUPTI */
     GPUFL_ENGINE_TRACE = 1,       /**< kernels, copies, sets, waits of the host */

@@ -10,8 +10,8 @@
  * FAKE_CUPTI_ACTIVE=1      a context is there from the start
  * FAKE_CUPTI_GPU=n         which GPU it is; else each process has its own
  *
- * After PC sampling could not be switched off every call ends the process, as one of the
- * real one's does. */
+ * After PC sampling could not be switched off what switches anything else ends the
+ * process, as a call of the real one does. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -75,10 +75,6 @@ static __thread int pushed_count;
 
 static CUptiResult answer(const char *name)
 {
-    if (fake.wrecked) {
-        fprintf(stderr, "fake libcupti: %s after it has failed\n", name);
-        abort();
-    }
     size_t len = strlen(name);
     for (const char *fail = getenv("FAKE_CUPTI_FAIL"); fail; fail = strchr(fail, ',')) {
         fail += *fail == ',';
@@ -87,6 +83,16 @@ static CUptiResult answer(const char *name)
         }
     }
     return CUPTI_SUCCESS;
+}
+
+/* Of a call that switches something. */
+static CUptiResult switched(const char *name)
+{
+    if (fake.wrecked) {
+        fprintf(stderr, "fake libcupti: %s after it has failed\n", name);
+        abort();
+    }
+    return answer(name);
 }
 
 static void note(const char *what, long value)
@@ -248,7 +254,7 @@ EXPORT CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind)
     if (fake.sampled && kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) {
         return CUPTI_ERROR_NOT_COMPATIBLE; /* as the real one */
     }
-    CUptiResult result = answer(name);
+    CUptiResult result = switched(name);
     pthread_mutex_lock(&fake.lock);
     fake.kind[kind] = result == CUPTI_SUCCESS;
     pthread_mutex_unlock(&fake.lock);
@@ -309,7 +315,7 @@ EXPORT CUresult cuDeviceGetUuid_v2(CUuuid *uuid, CUdevice device)
 EXPORT CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind)
 {
     note("disable", kind);
-    CUptiResult result = answer("ActivityDisable");
+    CUptiResult result = switched("ActivityDisable");
     pthread_mutex_lock(&fake.lock);
     fake.kind[kind] = false;
     pthread_mutex_unlock(&fake.lock);
@@ -368,7 +374,7 @@ EXPORT CUptiResult cuptiSubscribe(CUpti_SubscriberHandle *subscriber,
 {
     note("subscribe", 0);
     CUptiResult result = fake.callback ? CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED
-                                       : answer("Subscribe");
+                                       : switched("Subscribe");
     if (result == CUPTI_SUCCESS) {
         fake.callback = callback;
         fake.callback_arg = arg;
@@ -381,7 +387,7 @@ EXPORT CUptiResult cuptiUnsubscribe(CUpti_SubscriberHandle subscriber)
 {
     (void)subscriber;
     note("unsubscribe", 0);
-    CUptiResult result = answer("Unsubscribe");
+    CUptiResult result = switched("Unsubscribe");
     fake.callback = NULL;
     memset(fake.driver_id, 0, sizeof fake.driver_id);
     memset(fake.runtime_id, 0, sizeof fake.runtime_id);
@@ -397,7 +403,7 @@ EXPORT CUptiResult cuptiEnableCallback(uint32_t enable, CUpti_SubscriberHandle s
                 : domain == CUPTI_CB_DOMAIN_DRIVER_API ? fake.driver_id
                                                        : fake.runtime_id;
     ids[id % IDS_MAX] = enable != 0;
-    return answer("EnableCallback");
+    return switched("EnableCallback");
 }
 
 EXPORT CUptiResult cuptiGetCallbackName(CUpti_CallbackDomain domain, CUpti_CallbackId id,
@@ -486,7 +492,7 @@ EXPORT CUptiResult cuptiGetDeviceId(CUcontext context, uint32_t *device)
 EXPORT CUptiResult cuptiPCSamplingEnable(CUpti_PCSamplingEnableParams *params)
 {
     note("sample", 1);
-    CUptiResult result = answer("PCSamplingEnable");
+    CUptiResult result = switched("PCSamplingEnable");
     fake.sampled = result == CUPTI_SUCCESS ? params->ctx : NULL;
     return result;
 }
@@ -554,6 +560,8 @@ EXPORT CUptiResult cuptiPCSamplingGetData(CUpti_PCSamplingGetDataParams *params)
     if (result == CUPTI_SUCCESS) {
         fill(data);
         data->remainingNumPcs = fake.fetches++ == 0 ? 1 : 0; /* the first is not all */
+    } else if (result == CUPTI_ERROR_OUT_OF_MEMORY) {
+        data->remainingNumPcs = 1;
     }
     return result;
 }
@@ -562,7 +570,7 @@ EXPORT CUptiResult cuptiPCSamplingDisable(CUpti_PCSamplingDisableParams *params)
 {
     (void)params;
     note("sample", 0);
-    CUptiResult result = answer("PCSamplingDisable");
+    CUptiResult result = switched("PCSamplingDisable");
     if (result == CUPTI_SUCCESS) {
         fake.sampled = NULL;
     }
