@@ -21,7 +21,7 @@ import urllib.request
 BUILD = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else "build/release").resolve()
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 SAMPLES = ROOT / "tests/samples/v13-windows"
-TRACED = ROOT / "tests/samples/live-traced"  # ours, of an H200: Trace, PcSampling, and a kernel that is hot
+TRACED = ROOT / "tests/samples/live-traced"  # ours, of an H200: see tests/gpu/record.py
 KEY = "gpfl_marker_key"
 CHANNELS = ("device", "scope", "system", "sass")
 SANITIZER = [] if BUILD.name in ("release", "coverage") else [

@@ -122,10 +122,15 @@ def launches_of_a_real_gpu_add_up(place):
     backend = lib.Backend(place, "--api-key", lib.KEY)
     shutil.copytree(lib.TRACED, place.logs, dirs_exist_ok=True)
     equal(lib.upload(place, backend.url).returncode, 0, "upload")
+    stacks = []
     for session in place.logs.glob("[!.]*"):
         durations = [row["duration_ns"] for _, row in _rows(session, "device", "kernel_event_batch")]
         shown = _get(backend, session.name, "launches")
         equal((shown["calls"], shown["total_ns"]), (len(durations), sum(durations)), "all of them")
+        if "train_step" in (session / "device.log").read_text():
+            stacks += [(r["from"], r["calls"]) for r in _get(backend, session.name, "launches", by="stack")["rows"]]
+    equal([sum(calls for stack, calls in stacks if step in stack.split("|")) for step in ("train_step()", "eval_step()")],
+          [3, 2], "by the functions that launched")
 
 
 def memory_is_that_of_the_files(place):

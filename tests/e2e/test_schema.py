@@ -89,7 +89,7 @@ def traced_sessions_of_a_real_gpu_validate(place):
     for session in lib.TRACED.iterdir():
         _validate(session, lines)
     equal({"kernel_event_batch", "kernel_detail", "memcpy_event_batch", "memset_event", "profile_sample_batch",
-           "source_file_content", "synchronization_event_batch"} - set(lines.seen), set(), "what is in them")
+           "source_file_content", "synchronization_event_batch", "memory_alloc_event_batch"} - set(lines.seen), set(), "what is in them")
 
 
 def our_own_sessions_validate(place):
