@@ -298,6 +298,7 @@ def torch():
                               capture_output=True, text=True, check=False, timeout=550)
         if done.returncode or "[GPUFL]" in done.stderr:
             check(False, f"step.py {args}: exit {done.returncode}, {done.stderr[:2000]}")
+            return None  # an engine that did not run has no figures
         return json.loads(done.stdout.splitlines()[-1])
 
     with Logs() as place:
@@ -310,6 +311,8 @@ def torch():
         for size, steps_each, turns in (("busy", 20, ROUNDS), ("bound", 40, 2 * ROUNDS)):
             ms = step(size, steps_each, "--turns", turns, *variants.values(), LIBGPUFL=str(BUILD / "libgpufl.so"),
                       LIBBARE=str(BUILD / "tests/gpu/libbare.so"))
+            if not ms:
+                continue
             table = {"untouched": ms["untouched"], **{name: ms[key] for name, key in variants.items()},
                      "bare trace": ms["bare trace"]}
             results[f"torch_{size}"] = table
@@ -323,15 +326,27 @@ def torch():
 
 def injected(step, theirs):
     with Logs() as logs:
-        step("busy", 20, CUDA_INJECTION64_PATH=str(BUILD / "libgpufl-inject.so"), GPUFL_TRACE_LOG_PATH=str(logs),
-             GPUFL_PROFILING_ENGINE="Trace")
+        env = {"CUDA_INJECTION64_PATH": str(BUILD / "libgpufl-inject.so"), "GPUFL_TRACE_LOG_PATH": str(logs),
+               "GPUFL_PROFILING_ENGINE": "Trace"}
+        step("busy", 20, **env)
         ours = [k["duration_ns"] for k in rows(logs, "device", "kernel_event_batch")]
         sessions = len(list(logs.glob("[!.]*")))
-        if not ours:
+        if not sessions:
+            print("   what the loader says:\n" + loaded(env))
+        elif not ours:
             print("   what is there instead: " + json.dumps([r for r in lines(logs, "device")][:3])[:4000])
     check(sessions == 1, f"PyTorch by injection: {sessions} sessions")
     near(len(ours), theirs["kernels"], 0.01, "PyTorch: kernels, ours and its profiler's")
     near(sum(ours) / 1e3, theirs["kernel_us"], 0.01, "PyTorch: their time in µs")
+
+
+def loaded(env):
+    """What the loader does with our library, and what it needs."""
+    done = subprocess.run([sys.executable, HERE / "step.py", "busy", "1"], env={**os.environ, **env, "LD_DEBUG": "files,libs"},
+                          capture_output=True, text=True, errors="replace", check=False, timeout=550)
+    needs = subprocess.run(["readelf", "-d", BUILD / "libgpufl-inject.so"], capture_output=True, text=True, check=False)
+    told = [line for line in done.stderr.splitlines() if "gpufl" in line]
+    return "\n".join(told[:40]) + "\n" + needs.stdout
 
 
 def many():
