@@ -41,10 +41,6 @@ static bool room_make(struct pc_room *room, size_t reasons)
 
 void pc_context_free(struct pc_context *pc)
 {
-    if (cupti_api_lost()) {
-        memset(pc, 0, sizeof *pc);
-        return;
-    }
     for (size_t i = 0; pc->reason_name && i < pc->reasons; i++) {
         free(pc->reason_name[i]);
     }
@@ -188,8 +184,9 @@ bool pc_context_open(struct pc_context *pc, CUcontext context, char *why, size_t
         result = configure(pc);
     }
     if (result != CUPTI_SUCCESS) {
-        pc_context_disable(pc);
-        pc_context_free(pc);
+        if (pc_context_disable(pc) == CUPTI_SUCCESS) {
+            pc_context_free(pc);
+        }
         return cupti_api_refused(why, size, "the sampling's settings", result);
     }
     return true;

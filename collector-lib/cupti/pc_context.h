@@ -27,7 +27,8 @@ struct pc_context {
     struct pc_room fetch;
 };
 
-/** Switches sampling on. False with one sentence in \p why; then \p pc is free. */
+/** Switches sampling on. False with one sentence in \p why; then \p pc is free, unless
+ * CUPTI is lost. */
 bool pc_context_open(struct pc_context *pc, CUcontext context, char *why, size_t size);
 
 /** What has come since the last fetch into pc->fetch; more waits while
@@ -35,10 +36,10 @@ bool pc_context_open(struct pc_context *pc, CUcontext context, char *why, size_t
 CUptiResult pc_context_fetch(struct pc_context *pc);
 
 /** Switches sampling off; what the hardware still had is in pc->config. Where CUPTI fails
- * to, it is lost (cupti_api_lost). */
+ * to, it is lost (cupti_api_lost), and \p pc must stay: it may still write there. */
 CUptiResult pc_context_disable(struct pc_context *pc);
 
-/** Frees all of it, but for what a lost CUPTI may still write to. */
+/** Frees all of it. */
 void pc_context_free(struct pc_context *pc);
 
 /** The name of a stall reason without its prefix; lives as long as the process. */

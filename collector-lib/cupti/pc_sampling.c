@@ -156,23 +156,22 @@ static void fetch(struct pc_context *c)
     } while (data->totalNumPcs > 0 && data->remainingNumPcs > 0);
 }
 
-/* Once CUPTI is lost the other contexts' samples are, too. */
+/* Once CUPTI is lost the other contexts' samples are, too, and all stay as they are. */
 static void close_context(struct pc_context *c)
 {
     if (cupti_api_lost()) {
-        pc_context_free(c);
         return;
     }
     fetch(c);
     CUptiResult ended = pc_context_disable(c);
     if (ended == CUPTI_SUCCESS) {
         queue_room(c, &c->config);
+        pc_context_free(c);
     } else {
         char why[sizeof pc.why];
         cupti_api_refused(why, sizeof why, "the end of PC sampling", ended);
         note_why(why);
     }
-    pc_context_free(c);
 }
 
 static void *run(void *arg)
@@ -183,7 +182,7 @@ static void *run(void *arg)
         struct timespec at = after_ms(CLOCK_MONOTONIC, FETCH_MS);
         pthread_cond_timedwait(&pc.wake, &pc.lock, &at);
         for (size_t i = 0; i < CONTEXTS_MAX && !pc.stopping; i++) {
-            if (pc.context[i].context) {
+            if (pc.context[i].context && !cupti_api_lost()) {
                 fetch(&pc.context[i]);
             }
         }

@@ -239,6 +239,7 @@ static void threads(void)
 /* A child that records, too. */
 static void forked(const char *logs)
 {
+    gpufl_flush(); /* what its thread has in hand as it begins is lost to a child */
     pid_t child = fork();
     if (child == 0) {
         begin(logs);
