@@ -135,7 +135,7 @@ struct tracer_status {
     uint64_t samples;          /**< of instructions */
     uint64_t samples_dropped;  /**< by the hardware */
     bool silent;               /**< the listener hears nothing: the library refused */
-    bool lost;                 /**< the library failed, no record comes any more */
+    bool lost;                 /**< the library failed: records may be missing */
     char pc_sampling_why[256]; /**< why it does not run; "" = it does, or was not asked */
 };
 

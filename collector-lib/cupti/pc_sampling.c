@@ -304,7 +304,9 @@ void pc_sampling_finish(void)
             close_context(&pc.context[i]);
         }
     }
-    gpu_claim_drop_all();
+    if (!cupti_api_lost()) { /* else it samples on */
+        gpu_claim_drop_all();
+    }
     pc.on = false;
     pthread_cond_destroy(&pc.wake);
     pthread_mutex_unlock(&pc.lock);

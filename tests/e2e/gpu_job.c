@@ -349,6 +349,7 @@ int main(int argc, char **argv)
     } else if (strcmp(part, "sampled, then traced") == 0) {
         sampled(argv[1]);
         gpufl_shutdown();
+        getchar(); /* the end of the input, or the test's word */
         setenv("GPUFL_PROFILING_ENGINE", "Trace", 1);
         begin(argv[1]);
         launch("_Z3hotPf", 3);

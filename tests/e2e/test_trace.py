@@ -28,7 +28,7 @@ def _run(place, part, engine="Trace", expected=7, library=FAKE, **env):
     if lib.SANITIZER and "address" in lib.SANITIZER[0]:
         env.setdefault("ASAN_OPTIONS", "detect_leaks=0")  # the fake keeps what it was given
     calls = place.path / f"calls-{len(list(place.path.iterdir()))}"
-    done = place.run("tests/e2e/gpu_job", place.logs, part,
+    done = place.run("tests/e2e/gpu_job", place.logs, part, stdin=subprocess.DEVNULL,
                      env={"LD_LIBRARY_PATH": f"{library}:{lib.BUILD}", "GPUFL_PROFILING_ENGINE": engine,
                           "FAKE_CUPTI_CALLS": str(calls), **env})
     equal(done.returncode, expected, f"{part}: {done.stderr}")
@@ -402,6 +402,18 @@ def when_cupti_cannot_end_the_sampling_it_is_left_alone(place):
     sessions, said, _ = _run(place, "sampled, then traced", "PcSampling", FAKE_CUPTI_FAIL=fail, FAKE_CUPTI_ACTIVE="1")
     check("settings" in said.splitlines()[0] and "; Trace runs" in said.splitlines()[0], f"at once: {said}")
     equal([_capabilities(s)[0] for s in sessions], ["nvidia.trace", "nvidia.none"], "at once: what runs")
+
+
+def a_process_that_cannot_end_its_sampling_keeps_the_gpu(place):
+    env = {"LD_LIBRARY_PATH": f"{FAKE}:{lib.BUILD}", "GPUFL_PROFILING_ENGINE": "PcSampling",
+           "FAKE_CUPTI_GPU": str(os.getpid()), "ASAN_OPTIONS": "detect_leaks=0"}
+    first = place.start("tests/e2e/gpu_job", place.logs, "sampled, then traced", stdin=subprocess.PIPE,
+                        env={**env, "FAKE_CUPTI_FAIL": "PCSamplingDisable=999"})
+    until(lambda: "the end of PC sampling" in first.log.read_text(), "its first session has ended")
+    _, said, _ = _run(place, "sampled", "PcSampling", FAKE_CUPTI_GPU=str(os.getpid()))
+    check("another process samples GPU 0" in said, said)
+    first.communicate(b"\n")
+    equal(first.returncode, 7, "it ends well")
 
 
 def a_context_that_is_there_already_is_sampled(place):
