@@ -404,11 +404,14 @@ def when_cupti_cannot_end_the_sampling_it_is_left_alone(place):
     equal([_capabilities(s)[0] for s in sessions], ["nvidia.trace", "nvidia.none"], "at once: what runs")
 
 
+def _sampling(**env):
+    """For a job that samples the GPU of this run of the tests, side by side with others."""
+    return {**ENVIRONMENT, "GPUFL_PROFILING_ENGINE": "PcSampling", "FAKE_CUPTI_GPU": str(os.getpid()), **env}
+
+
 def a_process_that_cannot_end_its_sampling_keeps_the_gpu(place):
-    env = {"LD_LIBRARY_PATH": f"{FAKE}:{lib.BUILD}", "GPUFL_PROFILING_ENGINE": "PcSampling",
-           "FAKE_CUPTI_GPU": str(os.getpid()), "ASAN_OPTIONS": "detect_leaks=0"}
     first = place.start("tests/e2e/gpu_job", place.logs, "sampled, then traced", stdin=subprocess.PIPE,
-                        env={**env, "FAKE_CUPTI_FAIL": "PCSamplingDisable=999"})
+                        env=_sampling(FAKE_CUPTI_FAIL="PCSamplingDisable=999"))
     until(lambda: "the end of PC sampling" in first.log.read_text(), "its first session has ended")
     _, said, _ = _run(place, "sampled", "PcSampling", FAKE_CUPTI_GPU=str(os.getpid()))
     check("another process samples GPU 0" in said, said)
@@ -428,8 +431,7 @@ def one_process_at_a_time_samples_a_gpu(place):
 
     for part in ("holds the GPU", "held the GPU"):
         first = place.start("tests/e2e/gpu_job", place.logs, part, stdin=subprocess.PIPE,
-                            env={"LD_LIBRARY_PATH": f"{FAKE}:{lib.BUILD}", "GPUFL_PROFILING_ENGINE": "PcSampling",
-                                 "FAKE_CUPTI_GPU": str(os.getpid()), "ASAN_OPTIONS": "detect_leaks=0"})
+                            env=_sampling())
         until(lambda p=first: p.log.read_text().count("\n") == 2, "it has the GPU")
         if part == "holds the GPU":
             session, said, samples = second()
