@@ -133,7 +133,7 @@ struct tracer_status {
     uint64_t unrecorded;       /**< launches that gave no record, so far */
     const char *refused;       /**< why the library gives no records; NULL = it does */
     uint64_t samples;          /**< of instructions */
-    uint64_t samples_dropped;  /**< by the hardware */
+    uint64_t samples_dropped;  /**< at least */
     bool silent;               /**< the listener hears nothing: the library refused */
     bool lost;                 /**< the library failed: records may be missing */
     char pc_sampling_why[256]; /**< why it does not run; "" = it does, or was not asked */

@@ -25,8 +25,8 @@ static void say_why_not_sampled(struct tracing *t)
     if (t->status.pc_sampling_why[0] && !t->said &&
         t->engine.runs == GPUFL_ENGINE_PC_SAMPLING) {
         t->said = true;
-        fprintf(stderr, "[GPUFL] PC sampling does not run: %s\n",
-                t->status.pc_sampling_why);
+        fprintf(stderr, "[GPUFL] PC sampling%s: %s\n",
+                t->status.samples ? "" : " does not run", t->status.pc_sampling_why);
     }
 }
 

@@ -6,8 +6,11 @@
 
 #include "collector-lib/cupti/api.h"
 
-/** Most instructions of one fetch. */
-#define PC_CONTEXT_PCS 4096u
+/** Most instructions of one fetch, and of what CUPTI still had as sampling ended: it
+ * decodes ten times a second, and there is no fetch after the end. A small transformer of
+ * PyTorch had 7,000 to 10,000 then (H200, CUPTI 13.0.1). */
+#define PC_CONTEXT_PCS      4096u
+#define PC_CONTEXT_LAST_PCS 65536u
 
 /** What CUPTI fills: room for instructions, each with all reasons. */
 struct pc_room {
@@ -35,8 +38,10 @@ bool pc_context_open(struct pc_context *pc, CUcontext context, char *why, size_t
  * fetch.data.remainingNumPcs is not 0. */
 CUptiResult pc_context_fetch(struct pc_context *pc);
 
-/** Switches sampling off; what the hardware still had is in pc->config. Where CUPTI fails
- * to, it is lost (cupti_api_lost), and \p pc must stay: it may still write there. */
+/** Switches sampling off; what the hardware still had is in pc->config, but for
+ * config.data.remainingNumPcs instructions that found no room. Where CUPTI fails to, it
+ * is lost (cupti_api_lost), and \p pc must stay: it may still write there. What it had
+ * decoded by then can still be fetched. */
 CUptiResult pc_context_disable(struct pc_context *pc);
 
 /** Frees all of it. */

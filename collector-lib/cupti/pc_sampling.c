@@ -124,21 +124,26 @@ static void queue_instruction(const struct pc_context *c,
     pthread_mutex_unlock(&pc.results);
 }
 
+static void count_dropped(uint64_t samples)
+{
+    pthread_mutex_lock(&pc.results);
+    pc.dropped += samples;
+    pthread_mutex_unlock(&pc.results);
+}
+
 static void queue_room(const struct pc_context *c, const struct pc_room *room)
 {
     struct timespec now = after_ms(CLOCK_MONOTONIC, 0);
     int64_t now_ns = now.tv_sec * NS_PER_S + now.tv_nsec;
-    for (size_t i = 0; i < room->data.totalNumPcs && i < PC_CONTEXT_PCS; i++) {
+    for (size_t i = 0; i < room->data.totalNumPcs && i < room->data.collectNumPcs; i++) {
         queue_instruction(c, &room->pc[i], now_ns);
     }
-    pthread_mutex_lock(&pc.results);
-    pc.dropped += room->data.droppedSamples;
-    pthread_mutex_unlock(&pc.results);
+    count_dropped(room->data.droppedSamples);
 }
 
 /* CUPTI_ERROR_OUT_OF_MEMORY says that the hardware's buffer was full, and may bring
- * samples all the same: as long as there are some. */
-static void fetch(struct pc_context *c)
+ * samples all the same: as long as there are some. False where CUPTI gives none. */
+static bool fetch(struct pc_context *c)
 {
     const CUpti_PCSamplingData *data = &c->fetch.data;
     do {
@@ -150,28 +155,38 @@ static void fetch(struct pc_context *c)
                      "CUPTI gives no samples: %s; the trace goes on without",
                      cupti_api_error(result));
             note_why(why);
-            return;
+            return false;
         }
         queue_room(c, &c->fetch);
     } while (data->totalNumPcs > 0 && data->remainingNumPcs > 0);
+    return true;
 }
 
-/* Once CUPTI is lost the other contexts' samples are, too, and all stay as they are. */
+/* Once CUPTI is lost the other contexts' samples are, too, and all stay as they are.
+ * Where only the end failed, what was decoded for it is still there to be fetched. */
 static void close_context(struct pc_context *c)
 {
     if (cupti_api_lost()) {
         return;
     }
-    fetch(c);
+    bool fetched = fetch(c);
     CUptiResult ended = pc_context_disable(c);
     if (ended == CUPTI_SUCCESS) {
         queue_room(c, &c->config);
+        count_dropped(c->config.data.remainingNumPcs); /* one sample each, at least */
         pc_context_free(c);
-    } else {
-        char why[sizeof pc.why];
-        cupti_api_refused(why, sizeof why, "the end of PC sampling", ended);
-        note_why(why);
+        return;
     }
+    if (fetched) {
+        fetch(c);
+    }
+    char why[sizeof pc.why];
+    snprintf(
+        why, sizeof why,
+        "CUPTI does not end it: %s; what it gave is recorded, later sessions of this "
+        "process run Monitor",
+        cupti_api_error(ended));
+    note_why(why);
 }
 
 static void *run(void *arg)

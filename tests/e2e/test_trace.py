@@ -387,6 +387,22 @@ def a_full_buffer_of_the_hardware_ends_nothing(place):
     _whole(session)
 
 
+def what_is_decoded_as_the_sampling_ends_is_kept(place):
+    """CUPTI decodes ten times a second, and gives what is left in one piece, if it ends well."""
+    for late, env in ((20000, {}), (20000, {"FAKE_CUPTI_FAIL": "PCSamplingDisable=1"}), (70000, {})):
+        (session,), said, _ = _run(place, "sampled", "PcSampling", FAKE_CUPTI_LATE=str(late), **env)
+        kept = sum(s[4] for s in _samples(session) if s[0].startswith("late"))
+        pc_sampling = _capabilities(session)[1]["pc_sampling"]
+        if late == 20000:
+            equal(kept, 2 * late, f"{env}: two reasons each")
+            equal(pc_sampling["status"], "collected", f"{env}: it is said")
+        else:
+            check(0 < kept < 2 * late and pc_sampling["reason_code"] == f"samples_dropped:{late - kept // 2}",
+                  f"{kept} of {late} instructions: {pc_sampling}")
+        equal("[GPUFL] PC sampling: CUPTI does not end it: FAKE_ERROR_1; what it gave is recorded" in said, bool(env), said)
+        _whole(session)
+
+
 def when_cupti_cannot_end_the_sampling_it_is_left_alone(place):
     """As when another profiler samples the GPU: what switches anything else may end the process."""
     for fail in ("PCSamplingGetData=999,PCSamplingDisable=999", "PCSamplingDisable=999",
@@ -412,7 +428,7 @@ def _sampling(**env):
 def a_process_that_cannot_end_its_sampling_keeps_the_gpu(place):
     first = place.start("tests/e2e/gpu_job", place.logs, "sampled, then traced", stdin=subprocess.PIPE,
                         env=_sampling(FAKE_CUPTI_FAIL="PCSamplingDisable=999"))
-    until(lambda: "the end of PC sampling" in first.log.read_text(), "its first session has ended")
+    until(lambda: "does not end it" in first.log.read_text(), "its first session has ended")
     _, said, _ = _run(place, "sampled", "PcSampling", FAKE_CUPTI_GPU=str(os.getpid()))
     check("another process samples GPU 0" in said, said)
     first.communicate(b"\n")

@@ -9,6 +9,7 @@
  * FAKE_CUPTI_CALLS=path    the calls that switch something, a line each
  * FAKE_CUPTI_ACTIVE=1      a context is there from the start
  * FAKE_CUPTI_GPU=n         which GPU it is; else each process has its own
+ * FAKE_CUPTI_LATE=n        so many instructions are only decoded as sampling ends
  *
  * After PC sampling could not be switched off what switches anything else ends the
  * process, as a call of the real one does. */
@@ -60,6 +61,7 @@ static struct {
     CUcontext sampled;
     CUpti_PCSamplingData *config;
     bool wrecked;
+    uint32_t late; /* instructions that are decoded as sampling ends */
     uint64_t fetches;
 } fake = {.lock = PTHREAD_MUTEX_INITIALIZER,
           .changed = PTHREAD_COND_INITIALIZER,
@@ -534,21 +536,37 @@ cuptiPCSamplingSetConfigurationAttribute(CUpti_PCSamplingConfigurationInfoParams
     return answer("PCSamplingSetConfigurationAttribute");
 }
 
+static void add_instruction(CUpti_PCSamplingData *data, char *function, uint32_t at,
+                            uint32_t samples)
+{
+    CUpti_PCSamplingPCData *pc = &data->pPcData[data->totalNumPcs++];
+    pc->cubinCrc = 1;
+    pc->pcOffset = 16 * at;
+    pc->functionName = function;
+    pc->stallReasonCount = REASONS;
+    for (uint32_t r = 0; r < REASONS; r++) {
+        pc->stallReason[r].pcSamplingStallReasonIndex = 14 + 14 * r;
+        pc->stallReason[r].samples = samples;
+    }
+}
+
+/* As many as there is room for; one sample of each reason. */
+static void fill_late(CUpti_PCSamplingData *data)
+{
+    for (; fake.late > 0 && data->totalNumPcs < data->collectNumPcs; fake.late--) {
+        add_instruction(data, "_Z4latePf", fake.late, 1);
+    }
+    data->remainingNumPcs = fake.late;
+}
+
 /* Each fetch: three instructions of one function, 10, 20 and 30 samples of each reason.
  */
 static void fill(CUpti_PCSamplingData *data)
 {
+    data->totalNumPcs = 0;
     for (uint32_t i = 0; i < PCS; i++) {
-        data->pPcData[i].cubinCrc = 1;
-        data->pPcData[i].pcOffset = 16 * i;
-        data->pPcData[i].functionName = "_Z3hotPf";
-        data->pPcData[i].stallReasonCount = REASONS;
-        for (uint32_t r = 0; r < REASONS; r++) {
-            data->pPcData[i].stallReason[r].pcSamplingStallReasonIndex = 14 + 14 * r;
-            data->pPcData[i].stallReason[r].samples = 10 * (i + 1);
-        }
+        add_instruction(data, "_Z3hotPf", i, 10 * (i + 1));
     }
-    data->totalNumPcs = PCS;
     data->totalSamples = 120;
     data->droppedSamples = 0;
 }
@@ -557,7 +575,10 @@ EXPORT CUptiResult cuptiPCSamplingGetData(CUpti_PCSamplingGetDataParams *params)
 {
     CUpti_PCSamplingData *data = params->pcSamplingData;
     CUptiResult result = answer("PCSamplingGetData");
-    if (result == CUPTI_SUCCESS) {
+    if (result == CUPTI_SUCCESS && fake.wrecked) {
+        data->totalNumPcs = 0;
+        fill_late(data);
+    } else if (result == CUPTI_SUCCESS) {
         fill(data);
         data->remainingNumPcs = fake.fetches++ == 0 ? 1 : 0; /* the first is not all */
     } else if (result == CUPTI_ERROR_OUT_OF_MEMORY) {
@@ -571,13 +592,16 @@ EXPORT CUptiResult cuptiPCSamplingDisable(CUpti_PCSamplingDisableParams *params)
     (void)params;
     note("sample", 0);
     CUptiResult result = switched("PCSamplingDisable");
-    if (result == CUPTI_SUCCESS) {
+    const char *late = getenv("FAKE_CUPTI_LATE");
+    fake.late = late ? (uint32_t)atoi(late) : 0;
+    fake.wrecked = result != CUPTI_SUCCESS;
+    if (!fake.wrecked && fake.config) {
+        fill(fake.config);
+        fill_late(fake.config);
+    }
+    if (!fake.wrecked) {
         fake.sampled = NULL;
     }
-    if (fake.config) {
-        fill(fake.config);
-    }
-    fake.wrecked = result != CUPTI_SUCCESS;
     return result;
 }
 

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Training steps of a transformer in fp16; prints one JSON object.
-Usage: step.py SIZE STEPS [--profile | --turns N CONFIG=ENGINE…]
+Usage: step.py SIZE STEPS [--profile | --sessions N | --turns N CONFIG=ENGINE…]
 SIZE: busy (the GPU is), or bound (by launches). --profile: PyTorch's own profiler counts kernels and their
-time. --turns: the engines take turns within this process, N times STEPS each, by the library in LIBGPUFL,
-which is loaded after as many steps without it; at the end come as many under CUPTI's kernel records alone, by
-LIBBARE. CONFIG is a path for GPUFL_CONFIG_FILE or "", ENGINE may be none and is then the first: a processor
-that others share moves by tens of percent from second to second, so what counts is the ratio within a turn
-(`of_none`, the median)."""
+time. --sessions: the library in LIBGPUFL records N sessions of STEPS each. --turns: the engines take turns
+within this process, N times STEPS each, by the library in LIBGPUFL, which is loaded after as many steps without
+it; at the end come as many under CUPTI's kernel records alone, by LIBBARE. CONFIG is a path for
+GPUFL_CONFIG_FILE or "", ENGINE may be none and is then the first: a processor that others share moves by tens of
+percent from second to second, so what counts is the ratio within a turn (`of_none`, the median)."""
 import ctypes
 import json
 import os
@@ -80,7 +80,21 @@ def told(turns, none):
             "max_ms": round(statistics.quantiles(every, n=20)[-1], 3), "of_none": round(of_none, 4)}
 
 
-if "--turns" in sys.argv:
+def record_sessions(sessions):
+    training = Training()
+    training.run(30)
+    library = ctypes.CDLL(os.environ["LIBGPUFL"])
+    for _ in range(sessions):
+        library.gpufl_init(None)
+        training.run(STEPS)
+        library.gpufl_shutdown()
+        training.run(SETTLE)
+    return sessions
+
+
+if "--sessions" in sys.argv:
+    print(json.dumps(record_sessions(int(sys.argv[-1]))))
+elif "--turns" in sys.argv:
     at = sys.argv.index("--turns")
     print(json.dumps(take_turns(int(sys.argv[at + 1]), sys.argv[at + 2:])))
 elif "--profile" in sys.argv:
