@@ -243,7 +243,7 @@ check-gpu: ## device figures against nvidia-smi, and their cost; needs an NVIDIA
 	@$(MAKE) $(JOBS) $(B)/tests/gpu/sampled $(B)/tests/gpu/load
 	@python3 tests/gpu/test_nvml.py $(B)
 	@python3 tests/gpu/cost.py $(B)
-prove-gpu: ## what the engines cost and whether they tell the truth, into tests/gpu/RESULTS.md (8 min; GPU, PyTorch)
+prove-gpu: ## what the engines cost and whether they tell the truth, into tests/gpu/RESULTS.md (15 min; GPU, PyTorch)
 	@packaging/deps.sh collector
 	@$(MAKE) $(JOBS) $(B)/libgpufl.so $(MODULES) $(B)/tests/gpu/work $(B)/tests/gpu/libbare.so
 	@python3 tests/gpu/prove.py $(B) tests/gpu/results.json; rc=$$?; python3 tests/gpu/results.py; exit $$rc
@@ -255,11 +255,11 @@ $(B)/tests/gpu/work: tests/gpu/work.cu $(B)/libgpufl.so
 	@mkdir -p $(@D)
 	$(Q)nvcc -O2 -lineinfo -std=c++17 -arch=native -Iinclude -o $@ $< -L$(B) -lgpufl -lcupti -lcuda \
 	  -Xlinker -rpath,$(abspath $(B))
-$(B)/tests/gpu/libbare.so: tests/gpu/bare.c
+$(B)/tests/gpu/libbare.so: tests/gpu/bare.c tests/gpu/bare_samples.c
 	$(call say,LINK)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_FLAGS) -isystem $(CUPTI_INCLUDE) -shared -fPIC -o $@ $< \
-	  -L$(CUPTI_INCLUDE:%/include=%)/lib64 -lcupti
+	$(Q)$(CC) $(ALL_FLAGS) -isystem $(CUPTI_INCLUDE) -shared -fPIC -o $@ $^ \
+	  $(addprefix -L$(CUPTI_INCLUDE:%/include=%)/lib64,/ /stubs) -lcupti -lcuda
 $(B)/tests/gpu/load: tests/gpu/load.cu
 	$(call say,NVCC)
 	@mkdir -p $(@D)

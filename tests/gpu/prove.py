@@ -2,7 +2,7 @@
 """What the engines cost and whether they tell the truth, on a real GPU. Prints each figure and check,
 writes all of it as JSON. Needs an NVIDIA GPU, nvcc, CUPTI; for the second part PyTorch.
 Usage: prove.py BUILD_DIR RESULTS.json [PART…]; the parts are truth, pipeline, steps,
-torch, many, sanitizer, details. The programs of the pipeline are in PROGRAMS, else in BUILD_DIR."""
+torch, ends, many, sanitizer, details. The programs of the pipeline are in PROGRAMS, else in BUILD_DIR."""
 import collections
 import datetime
 import gzip
@@ -22,7 +22,7 @@ import urllib.request
 
 BUILD = pathlib.Path(sys.argv[1]).resolve()
 OUT = pathlib.Path(sys.argv[2])
-PARTS = sys.argv[3:] or ["truth", "pipeline", "steps", "torch", "many", "sanitizer", "details"]
+PARTS = sys.argv[3:] or ["truth", "pipeline", "steps", "torch", "ends", "many", "sanitizer", "details"]
 HERE = pathlib.Path(__file__).resolve().parent
 WORK = BUILD / "tests/gpu/work"
 ROUNDS = int(os.environ.get("ROUNDS", "10"))
@@ -292,20 +292,20 @@ def steps():
             check(ratio <= most, f"{size}: {ours} {ratio:.3f} × {floor}, {most} allowed")
 
 
-def torch():
-    def step(*args, **env):
-        done = subprocess.run([sys.executable, HERE / "step.py", *map(str, args)], env={**os.environ, **env},
-                              capture_output=True, text=True, check=False, timeout=550)
-        if done.returncode or "[GPUFL]" in done.stderr:
-            check(False, f"step.py {args}: exit {done.returncode}, {done.stderr[:2000]}")
-            return None  # an engine that did not run has no figures
-        return json.loads(done.stdout.splitlines()[-1])
+def step(*args, **env):
+    done = subprocess.run([sys.executable, HERE / "step.py", *map(str, args)], env={**os.environ, **env},
+                          capture_output=True, text=True, check=False, timeout=550)
+    if done.returncode or "[GPUFL]" in done.stderr:
+        check(False, f"step.py {args}: exit {done.returncode}, {done.stderr[:2000]}")
+        return None  # an engine that did not run has no figures
+    return json.loads(done.stdout.splitlines()[-1])
 
+
+def torch():
     theirs = step("busy", 20, "--profile")
     for _ in range(3):  # in some runs it had none, and in others always
-        injected(step, theirs)
-    sampled_for_long(step)
-    sampled_often(step)
+        injected(theirs)
+    sampled_for_long()
     with Logs() as place:
         (place / "none").write_text("")
         samples = '{"system_sample_rate_ms":100,"continuous_system_sampling":true,"log_path":"%s"' % (place / "logs")
@@ -324,7 +324,9 @@ def torch():
             for engine, most in (("Monitor", 1.01), ("Trace", 1.05), ("PcSampling", 1.08)):
                 ratio = table[engine]["of_none"]
                 check(ratio <= most, f"PyTorch step, {size}: {engine} {ratio:.3f} × none, {most} allowed")
-def injected(step, theirs):
+
+
+def injected(theirs):
     with Logs() as logs:
         env = {"CUDA_INJECTION64_PATH": str(BUILD / "libgpufl-inject.so"), "GPUFL_TRACE_LOG_PATH": str(logs),
                "GPUFL_PROFILING_ENGINE": "Trace"}
@@ -340,8 +342,14 @@ def injected(step, theirs):
     near(sum(ours) / 1e3, theirs["kernel_us"], 0.01, "PyTorch: their time in µs")
 
 
-def sampled_often(step):
-    """Sampling ends without an error, and with all that it had. On some machines CUPTI fails at one end in 25."""
+def ends():
+    """Sampling ends without an error, and with all that it had. On some machines CUPTI fails at one end in 25, so
+    before ours comes CUPTI alone, each time in a process of its own."""
+    for name, how in (("plain", 0), ("with kernel records", 1), ("on another thread", 9), ("behind a beat", 3),
+                      ("stopped before", 5)):
+        told = step("bound", 25, "--ends", how, 60, LIBBARE=str(BUILD / "tests/gpu/libbare.so"))
+        print(f"   CUPTI alone, {name}: {told}", flush=True)
+        results.setdefault("ends", {})[name] = told
     with Logs() as place:
         (place / "config").write_text('{"log_path":"%s"}' % (place / "logs"))
         step("bound", 25, "--sessions", 60, LIBGPUFL=str(BUILD / "libgpufl.so"),
@@ -353,7 +361,7 @@ def sampled_often(step):
                                 f"{[c['message'] for c in said if c['message']][:2]}")
 
 
-def sampled_for_long(step):
+def sampled_for_long():
     """Samples are fetched each second, here while launches come without pause."""
     for _ in range(2):
         with Logs() as logs:

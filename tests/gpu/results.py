@@ -40,6 +40,12 @@ for key, what in (("torch_busy", "1,024 wide, 64 × 512 tokens, fp16: the GPU is
 out.append("""The engines took turns in one process; `untouched` is before libgpufl was loaded, `none` between engines, `bare
 trace` at the end, CUPTI's kernel records alone.
 """)
+if "ends" in r:
+    out.append("## PC sampling begun and ended 60 times in a PyTorch process, by CUPTI alone\n\n| | ended | then |\n|---|---|---|")
+    for name, told in r["ends"].items():
+        failed = [f"{what} answered {told[what]}" for what in ("begin", "end") if told and what in told]
+        out.append(f"| {name} | {told['ends'] if told else 'not told'} | {', '.join(failed)} |")
+    out.append("")
 many = r["many"]
 out.append(f"""## {many['launches']:,} launches in a row
 

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Training steps of a transformer in fp16; prints one JSON object.
-Usage: step.py SIZE STEPS [--profile | --sessions N | --turns N CONFIG=ENGINE…]
+Usage: step.py SIZE STEPS [--profile | --sessions N | --ends HOW N | --turns N CONFIG=ENGINE…]
 SIZE: busy (the GPU is), or bound (by launches). --profile: PyTorch's own profiler counts kernels and their
-time. --sessions: the library in LIBGPUFL records N sessions of STEPS each. --turns: the engines take turns
-within this process, N times STEPS each, by the library in LIBGPUFL, which is loaded after as many steps without
-it; at the end come as many under CUPTI's kernel records alone, by LIBBARE. CONFIG is a path for
+time. --sessions: the library in LIBGPUFL records N sessions of STEPS each. --ends: CUPTI alone samples as
+often, by LIBBARE; HOW are the flags of bare_samples.c, and 8 for an end on another thread. --turns: the engines
+take turns within this process, N times STEPS each, by the library in LIBGPUFL, which is loaded after as many
+steps without it; at the end come as many under CUPTI's kernel records alone, by LIBBARE. CONFIG is a path for
 GPUFL_CONFIG_FILE or "", ENGINE may be none and is then the first: a processor that others share moves by tens of
 percent from second to second, so what counts is the ratio within a turn (`of_none`, the median)."""
 import ctypes
@@ -12,6 +13,7 @@ import json
 import os
 import statistics
 import sys
+import threading
 import time
 
 import torch
@@ -92,7 +94,35 @@ def record_sessions(sessions):
     return sessions
 
 
-if "--sessions" in sys.argv:
+def on_another_thread(function, argument):
+    results = []
+    thread = threading.Thread(target=lambda: results.append(function(argument)))
+    thread.start()
+    thread.join()
+    return results[0]
+
+
+def end_often(how, ends):
+    """How often sampling began and ended, and what CUPTI answered to the last begin or end."""
+    training = Training()
+    training.run(30)
+    bare = ctypes.CDLL(os.environ["LIBBARE"])
+    for i in range(ends):
+        answer = bare.bare_samples_begin(how & 7)
+        if answer:
+            return {"ends": i, "begin": answer}
+        training.run(STEPS)
+        answer = on_another_thread(bare.bare_samples_end, how) if how & 8 else bare.bare_samples_end(how)
+        if answer:
+            return {"ends": i, "end": answer}
+        training.run(SETTLE)
+    return {"ends": ends}
+
+
+if "--ends" in sys.argv:
+    print(json.dumps(end_often(int(sys.argv[-2]), int(sys.argv[-1]))), flush=True)
+    os._exit(0)  # what CUPTI left is not to be judged here
+elif "--sessions" in sys.argv:
     print(json.dumps(record_sessions(int(sys.argv[-1]))))
 elif "--turns" in sys.argv:
     at = sys.argv.index("--turns")
