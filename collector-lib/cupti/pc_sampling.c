@@ -162,7 +162,7 @@ static bool fetch(struct pc_context *c)
     return true;
 }
 
-/* Once CUPTI is lost the other contexts' samples are, too, and all stay as they are.
+/* Once CUPTI is lost the other contexts' last samples are, too, and all stay as they are.
  * Where only the end failed, what was decoded for it is still there to be fetched. */
 static void close_context(struct pc_context *c)
 {
@@ -189,6 +189,15 @@ static void close_context(struct pc_context *c)
     note_why(why);
 }
 
+static void fetch_all(void)
+{
+    for (size_t i = 0; i < CONTEXTS_MAX; i++) {
+        if (pc.context[i].context && !cupti_api_lost()) {
+            fetch(&pc.context[i]);
+        }
+    }
+}
+
 static void *run(void *arg)
 {
     (void)arg;
@@ -196,10 +205,8 @@ static void *run(void *arg)
     while (!pc.stopping) {
         struct timespec at = after_ms(CLOCK_MONOTONIC, FETCH_MS);
         pthread_cond_timedwait(&pc.wake, &pc.lock, &at);
-        for (size_t i = 0; i < CONTEXTS_MAX && !pc.stopping; i++) {
-            if (pc.context[i].context && !cupti_api_lost()) {
-                fetch(&pc.context[i]);
-            }
+        if (!pc.stopping) {
+            fetch_all();
         }
     }
     pthread_mutex_unlock(&pc.lock);
@@ -314,6 +321,7 @@ void pc_sampling_finish(void)
     pthread_mutex_unlock(&pc.lock);
     pthread_join(pc.thread, NULL);
     pthread_mutex_lock(&pc.lock);
+    fetch_all(); /* before the end of one can fail */
     for (size_t i = 0; i < CONTEXTS_MAX; i++) {
         if (pc.context[i].context) {
             close_context(&pc.context[i]);

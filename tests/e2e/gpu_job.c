@@ -257,7 +257,7 @@ static void forked(const char *logs)
 static void sampled(const char *logs)
 {
     struct timespec rest = {.tv_sec = 1, .tv_nsec = 300000000};
-    gpu.context(1, logs);
+    gpu.context(0, logs);
     launch("_Z3hotPf", 4);
     nanosleep(&rest, NULL); /* one fetch */
     gpu.context(0, NULL);
@@ -267,7 +267,7 @@ static void sampled(const char *logs)
 /* A child that stays is there until it is killed. */
 static void holds_the_gpu(const char *logs, bool child_stays)
 {
-    gpu.context(1, logs);
+    gpu.context(0, logs);
     pid_t child = child_stays ? fork() : 0;
     if (child_stays && child == 0) {
         pause();
@@ -346,6 +346,10 @@ int main(int argc, char **argv)
         forked(argv[1]);
     } else if (strcmp(part, "sampled") == 0) {
         sampled(argv[1]);
+    } else if (strcmp(part, "two GPUs") == 0) {
+        gpu.context(0, argv[1]);
+        gpu.context(1, argv[1]);
+        launch("_Z3hotPf", 4);
     } else if (strcmp(part, "sampled, then traced") == 0) {
         sampled(argv[1]);
         gpufl_shutdown();

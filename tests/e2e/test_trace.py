@@ -322,6 +322,7 @@ def engines_that_are_not_built_run_a_lower_one(place):
 # ---- samples ----
 
 def _samples(session):
+    """function, reason, file, line, samples, GPU"""
     functions, reasons, files = {}, {}, {}
     for record in collector.records(session, "scope"):
         functions.update(record.get("function_dict", {}))
@@ -331,7 +332,7 @@ def _samples(session):
             for row in record["rows"]:
                 s = dict(zip(record["columns"], row))
                 yield (functions[str(s["function_id"])], reasons[str(s["metric_id"])],
-                       files.get(str(s["source_file_id"])), s["source_line"], s["metric_value"])
+                       files.get(str(s["source_file_id"])), s["source_line"], s["metric_value"], s["device_id"])
 
 
 def samples_carry_function_reason_and_line(place):
@@ -438,6 +439,12 @@ def a_process_that_cannot_end_its_sampling_keeps_the_gpu(place):
 def a_context_that_is_there_already_is_sampled(place):
     (session,), said, _ = _run(place, "counted", "PcSampling", FAKE_CUPTI_ACTIVE="1")
     equal((said, {s[0] for s in _samples(session)}), ("", {"hot(float*)@"}), "samples")
+
+
+def two_gpus_of_a_process_are_sampled(place):
+    for fail, sentences in (("", 0), ("PCSamplingDisable=1", 1)):
+        (session,), said, _ = _run(place, "two GPUs", "PcSampling", FAKE_CUPTI_FAIL=fail)
+        equal(({s[5] for s in _samples(session)}, said.count("\n")), ({0, 1}, sentences), f"whose, {fail}: {said}")
 
 
 def one_process_at_a_time_samples_a_gpu(place):

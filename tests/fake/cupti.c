@@ -33,6 +33,7 @@
 #define STACK_MAX 8
 #define REASONS   2
 #define PCS       3
+#define GPUS      2
 
 static struct {
     pthread_mutex_t lock;
@@ -58,7 +59,7 @@ static struct {
     } * first, **last;
     unsigned out; /* completed by us, not yet handed over */
     bool thread_runs;
-    CUcontext sampled;
+    bool sampled[GPUS];
     CUpti_PCSamplingData *config;
     bool wrecked;
     uint32_t late; /* instructions that are decoded as sampling ends */
@@ -66,6 +67,18 @@ static struct {
 } fake = {.lock = PTHREAD_MUTEX_INITIALIZER,
           .changed = PTHREAD_COND_INITIALIZER,
           .last = &fake.first};
+
+static char gpus[GPUS]; /* a context each, known by its address */
+
+static CUcontext context_of(int gpu)
+{
+    return (CUcontext)(void *)&gpus[gpu];
+}
+
+static uint32_t gpu_of(CUcontext context)
+{
+    return (uint32_t)((char *)(void *)context - gpus);
+}
 
 static __thread struct {
     CUpti_ExternalCorrelationKind kind;
@@ -253,7 +266,8 @@ EXPORT CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind)
     char name[40];
     snprintf(name, sizeof name, "ActivityEnable%d", (int)kind);
     note("enable", kind);
-    if (fake.sampled && kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) {
+    if ((fake.sampled[0] || fake.sampled[1]) &&
+        kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) {
         return CUPTI_ERROR_NOT_COMPATIBLE; /* as the real one */
     }
     CUptiResult result = switched(name);
@@ -294,8 +308,7 @@ EXPORT CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned *flags, int
 
 EXPORT CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
 {
-    (void)device;
-    *context = (CUcontext)(void *)&fake;
+    *context = context_of(device);
     return CUDA_SUCCESS;
 }
 
@@ -486,8 +499,7 @@ EXPORT CUptiResult cuptiGetStreamIdEx(CUcontext context, CUstream stream,
 
 EXPORT CUptiResult cuptiGetDeviceId(CUcontext context, uint32_t *device)
 {
-    (void)context;
-    *device = 0;
+    *device = gpu_of(context);
     return CUPTI_SUCCESS;
 }
 
@@ -495,7 +507,7 @@ EXPORT CUptiResult cuptiPCSamplingEnable(CUpti_PCSamplingEnableParams *params)
 {
     note("sample", 1);
     CUptiResult result = switched("PCSamplingEnable");
-    fake.sampled = result == CUPTI_SUCCESS ? params->ctx : NULL;
+    fake.sampled[gpu_of(params->ctx)] = result == CUPTI_SUCCESS;
     return result;
 }
 
@@ -589,7 +601,6 @@ EXPORT CUptiResult cuptiPCSamplingGetData(CUpti_PCSamplingGetDataParams *params)
 
 EXPORT CUptiResult cuptiPCSamplingDisable(CUpti_PCSamplingDisableParams *params)
 {
-    (void)params;
     note("sample", 0);
     CUptiResult result = switched("PCSamplingDisable");
     const char *late = getenv("FAKE_CUPTI_LATE");
@@ -600,7 +611,7 @@ EXPORT CUptiResult cuptiPCSamplingDisable(CUpti_PCSamplingDisableParams *params)
         fill_late(fake.config);
     }
     if (!fake.wrecked) {
-        fake.sampled = NULL;
+        fake.sampled[gpu_of(params->ctx)] = false;
     }
     return result;
 }
@@ -828,11 +839,11 @@ static void tell_resource(CUpti_CallbackId id, CUcontext context, void *descript
     }
 }
 
-EXPORT void fake_context(int there, const char *folder)
+EXPORT void fake_context(int gpu, const char *folder)
 {
     static char bytes[4096];
-    CUcontext context = (CUcontext)(void *)&fake;
-    if (!there) {
+    CUcontext context = context_of(gpu);
+    if (!folder) {
         tell_resource(CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING, context, NULL);
         return;
     }

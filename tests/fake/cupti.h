@@ -25,7 +25,8 @@ void fake_waits(void);
  */
 void fake_ends(void);
 
-/** A context comes, with a module whose sources lie in \p folder; or it goes. */
-void fake_context(int there, const char *folder);
+/** A context of \p gpu, 0 or 1, comes, with a module whose sources lie in \p folder; or,
+ * without a folder, it goes. */
+void fake_context(int gpu, const char *folder);
 
 #endif
