@@ -15,9 +15,11 @@
 #define STEP_MS 2
 
 /* How it begins and ends. */
-#define WITH_RECORDS 1u /* kernel records are on beneath it */
-#define AFTER_DECODE 2u /* it ends just behind a beat of CUPTI's own */
-#define STOPPED      4u /* by cuptiPCSamplingStart and Stop */
+#define WITH_RECORDS 1u  /* kernel records are on beneath it */
+#define AFTER_DECODE 2u  /* it ends just behind a beat of CUPTI's own */
+#define STOPPED      4u  /* by cuptiPCSamplingStart and Stop */
+#define UNFETCHED    8u  /* without a fetch before */
+#define ASLEEP       16u /* CUPTI's own beat is too slow to come */
 
 #define ATTRIBUTE(name) CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_##name
 
@@ -93,6 +95,9 @@ static CUptiResult configure(unsigned how)
         {.attributeType = ATTRIBUTE(ENABLE_START_STOP_CONTROL),
          .attributeData.enableStartStopControlData.enableStartStopControl =
              (how & STOPPED) != 0},
+        {.attributeType = ATTRIBUTE(WORKER_THREAD_PERIODIC_SLEEP_SPAN),
+         .attributeData.workerThreadPeriodicSleepSpanData.workerThreadPeriodicSleepSpan =
+             how & ASLEEP ? 20000 : 100},
         {.attributeType = ATTRIBUTE(SAMPLING_DATA_BUFFER),
          .attributeData.samplingDataBufferData.samplingDataBuffer = &bare.last},
     };
@@ -164,7 +169,7 @@ int bare_samples_end(unsigned how)
     CUpti_PCSamplingDisableParams disable = {.size = CUpti_PCSamplingDisableParamsSize,
                                              .ctx = bare.context};
     CUptiResult result = how & STOPPED ? cuptiPCSamplingStop(&stop) : CUPTI_SUCCESS;
-    if (result == CUPTI_SUCCESS) {
+    if (result == CUPTI_SUCCESS && !(how & UNFETCHED)) {
         result = fetch(&found);
     }
     if (result == CUPTI_SUCCESS && how & AFTER_DECODE) {

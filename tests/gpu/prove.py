@@ -345,8 +345,8 @@ def injected(theirs):
 def ends():
     """Sampling ends without an error, and with all that it had. On some machines CUPTI fails at one end in 25, so
     before ours comes CUPTI alone, each time in a process of its own."""
-    for name, how in (("plain", 0), ("with kernel records", 1), ("on another thread", 9), ("behind a beat", 3),
-                      ("stopped before", 5)):
+    for name, how in (("plain", 0), ("with kernel records", 1), ("on another thread", 33), ("behind a beat", 3),
+                      ("stopped before", 5), ("without a fetch before", 9), ("without a beat", 17)):
         told = step("bound", 25, "--ends", how, 60, LIBBARE=str(BUILD / "tests/gpu/libbare.so"))
         print(f"   CUPTI alone, {name}: {told}", flush=True)
         results.setdefault("ends", {})[name] = told

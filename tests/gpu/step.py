@@ -3,7 +3,7 @@
 Usage: step.py SIZE STEPS [--profile | --sessions N | --ends HOW N | --turns N CONFIG=ENGINE…]
 SIZE: busy (the GPU is), or bound (by launches). --profile: PyTorch's own profiler counts kernels and their
 time. --sessions: the library in LIBGPUFL records N sessions of STEPS each. --ends: CUPTI alone samples as
-often, by LIBBARE; HOW are the flags of bare_samples.c, and 8 for an end on another thread. --turns: the engines
+often, by LIBBARE; HOW are the flags of bare_samples.c, and 32 for an end on another thread. --turns: the engines
 take turns within this process, N times STEPS each, by the library in LIBGPUFL, which is loaded after as many
 steps without it; at the end come as many under CUPTI's kernel records alone, by LIBBARE. CONFIG is a path for
 GPUFL_CONFIG_FILE or "", ENGINE may be none and is then the first: a processor that others share moves by tens of
@@ -108,11 +108,11 @@ def end_often(how, ends):
     training.run(30)
     bare = ctypes.CDLL(os.environ["LIBBARE"])
     for i in range(ends):
-        answer = bare.bare_samples_begin(how & 7)
+        answer = bare.bare_samples_begin(how)
         if answer:
             return {"ends": i, "begin": answer}
         training.run(STEPS)
-        answer = on_another_thread(bare.bare_samples_end, how) if how & 8 else bare.bare_samples_end(how)
+        answer = on_another_thread(bare.bare_samples_end, how) if how & 32 else bare.bare_samples_end(how)
         if answer:
             return {"ends": i, "end": answer}
         training.run(SETTLE)
