@@ -306,6 +306,10 @@ def torch():
     for _ in range(3):  # in some runs it had none, and in others always
         injected(theirs)
     sampled_for_long()
+    turns_of_engines()
+
+
+def turns_of_engines():
     with Logs() as place:
         (place / "none").write_text("")
         samples = '{"system_sample_rate_ms":100,"continuous_system_sampling":true,"log_path":"%s"' % (place / "logs")
@@ -314,16 +318,20 @@ def torch():
         variants = {"none": "=none", "Monitor": f"{place}/ours=Monitor", "Trace": f"{place}/ours=Trace",
                     "Trace without ids": f"{place}/without=Trace", "PcSampling": f"{place}/ours=PcSampling"}
         for size, steps_each, turns in (("busy", 20, ROUNDS), ("bound", 40, 2 * ROUNDS)):
-            ms = step(size, steps_each, "--turns", turns, *variants.values(), LIBGPUFL=str(BUILD / "libgpufl.so"),
-                      LIBBARE=str(BUILD / "tests/gpu/libbare.so"))
-            if not ms:
-                continue
-            table = {"untouched": ms["untouched"], **{name: ms[key] for name, key in variants.items()},
-                     "bare trace": ms["bare trace"]}
+            table = {}
+            for none, engines in (("none", ("Monitor", "Trace", "Trace without ids")),
+                                  ("none beside PcSampling", ("PcSampling",))):  # by itself: it may fail, see ends()
+                keys = {none: variants["none"], **{e: variants[e] for e in engines}}
+                ms = step(size, steps_each, "--turns", turns, *keys.values(), LIBGPUFL=str(BUILD / "libgpufl.so"),
+                          LIBBARE=str(BUILD / "tests/gpu/libbare.so"))
+                table.update({e: ms[key] for e, key in keys.items()} if ms else {})
+                if ms and none == "none":
+                    table.update({e: ms[e] for e in ("untouched", "bare trace")})
             results[f"torch_{size}"] = table
             for engine, most in (("Monitor", 1.01), ("Trace", 1.05), ("PcSampling", 1.08)):
-                ratio = table[engine]["of_none"]
-                check(ratio <= most, f"PyTorch step, {size}: {engine} {ratio:.3f} × none, {most} allowed")
+                if engine in table:
+                    ratio = table[engine]["of_none"]
+                    check(ratio <= most, f"PyTorch step, {size}: {engine} {ratio:.3f} × none, {most} allowed")
 
 
 def injected(theirs):

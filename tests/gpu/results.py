@@ -35,7 +35,7 @@ nobody fetches, or both. PcSampling stands on Trace, so its floor is both; besid
            f"{r['steps_long']['PcSampling']['of']['bare samples']:.2f} × (long).\nOurs records host and device figures at 100 ms meanwhile, and takes ids that frameworks push.\n")
 for key, what in (("torch_busy", "1,024 wide, 64 × 512 tokens, fp16: the GPU is busy"),
                   ("torch_bound", "512 wide, 16 × 256 tokens, fp16: bound by launches")):
-    if key in r:
+    if r.get(key):
         table(f"A training step of PyTorch (6 layers of a transformer, {what})", r[key], {})
 out.append("""The engines took turns in one process; `untouched` is before libgpufl was loaded, `none` between engines, `bare
 trace` at the end, CUPTI's kernel records alone.
