@@ -250,11 +250,11 @@ prove-gpu: ## what the engines cost and whether they tell the truth, into tests/
 $(B)/tests/gpu/sampled: $(B)/tests/gpu/sampled.o $(B)/libgpufl.a
 	$(call say,LINK)
 	$(Q)$(link) -ldl
-$(B)/tests/gpu/work: tests/gpu/work.cu $(B)/libgpufl.so
+$(B)/tests/gpu/work: tests/gpu/work.cu $(B)/libgpufl.so $(B)/tests/gpu/libbare.so
 	$(call say,NVCC)
 	@mkdir -p $(@D)
-	$(Q)nvcc -O2 -lineinfo -std=c++17 -arch=native -Iinclude -o $@ $< -L$(B) -lgpufl -lcupti -lcuda \
-	  -Xlinker -rpath,$(abspath $(B))
+	$(Q)nvcc -O2 -lineinfo -std=c++17 -arch=native -Iinclude -o $@ $< -L$(B) -lgpufl \
+	  -L$(@D) -lbare -lcupti -lcuda -Xlinker -rpath,$(abspath $(B)):$(abspath $(@D))
 $(B)/tests/gpu/libbare.so: tests/gpu/bare.c tests/gpu/bare_samples.c
 	$(call say,LINK)
 	@mkdir -p $(@D)

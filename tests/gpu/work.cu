@@ -26,7 +26,6 @@
 #include <cuda.h>
 #include <cuda_runtime.h>
 #include <cupti.h>
-#include <cupti_pcsampling.h>
 
 #include <gpufl/gpufl.h>
 
@@ -115,6 +114,7 @@ static void print_steps(int n, int count)
 
 static const size_t BARE_BYTES = 1u << 20;
 static long bare_records;
+extern "C" int bare_samples_begin(unsigned how); /* bare_samples.c */
 
 static void CUPTIAPI bare_request(uint8_t **bytes, size_t *size, size_t *max)
 {
@@ -137,55 +137,12 @@ static void bare_trace()
     cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
 }
 
-static void bare_samples()
-{
-    static const size_t PCS = 4096;
-    CUcontext context;
-    cuCtxGetCurrent(&context);
-    CUpti_PCSamplingEnableParams enable = {CUpti_PCSamplingEnableParamsSize, NULL, context};
-    cuptiPCSamplingEnable(&enable);
-    static size_t reasons;
-    CUpti_PCSamplingGetNumStallReasonsParams count = {CUpti_PCSamplingGetNumStallReasonsParamsSize, NULL, context,
-                                                      &reasons};
-    cuptiPCSamplingGetNumStallReasons(&count);
-    std::vector<uint32_t> index(reasons);
-    std::vector<char *> name(reasons);
-    for (auto &n : name)
-        n = (char *)calloc(1, CUPTI_STALL_REASON_STRING_SIZE);
-    CUpti_PCSamplingGetStallReasonsParams names = {CUpti_PCSamplingGetStallReasonsParamsSize, NULL, context, reasons,
-                                                   index.data(), name.data()};
-    cuptiPCSamplingGetStallReasons(&names);
-    static CUpti_PCSamplingData data;
-    data.size = sizeof data;
-    data.collectNumPcs = PCS;
-    data.pPcData = (CUpti_PCSamplingPCData *)calloc(PCS, sizeof *data.pPcData);
-    for (size_t i = 0; i < PCS; i++)
-        data.pPcData[i].stallReason = (CUpti_PCSamplingStallReason *)calloc(reasons, sizeof(CUpti_PCSamplingStallReason));
-    CUpti_PCSamplingConfigurationInfo info[6] = {};
-    info[0].attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_COLLECTION_MODE;
-    info[0].attributeData.collectionModeData.collectionMode = CUPTI_PC_SAMPLING_COLLECTION_MODE_CONTINUOUS;
-    info[1].attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_PERIOD;
-    info[1].attributeData.samplingPeriodData.samplingPeriod = 15;
-    info[2].attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SCRATCH_BUFFER_SIZE;
-    info[2].attributeData.scratchBufferSizeData.scratchBufferSize = 64 << 20;
-    info[3].attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_HARDWARE_BUFFER_SIZE;
-    info[3].attributeData.hardwareBufferSizeData.hardwareBufferSize = 256 << 20;
-    info[4].attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_STALL_REASON;
-    info[4].attributeData.stallReasonData.stallReasonCount = reasons;
-    info[4].attributeData.stallReasonData.pStallReasonIndex = index.data();
-    info[5].attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_DATA_BUFFER;
-    info[5].attributeData.samplingDataBufferData.samplingDataBuffer = &data;
-    CUpti_PCSamplingConfigurationInfoParams params = {CUpti_PCSamplingConfigurationInfoParamsSize, NULL, context, 6,
-                                                      info};
-    cuptiPCSamplingSetConfigurationAttribute(&params);
-}
-
 static int bare(const char *kind, int n, int count)
 {
     if (strcmp(kind, "trace") == 0 || strcmp(kind, "both") == 0)
         bare_trace();
     if (strcmp(kind, "samples") == 0 || strcmp(kind, "both") == 0)
-        bare_samples();
+        bare_samples_begin(0);
     print_steps(n, count);
     return 0;
 }
