@@ -243,7 +243,7 @@ check-gpu: ## device figures against nvidia-smi, and their cost; needs an NVIDIA
 	@$(MAKE) $(JOBS) $(B)/tests/gpu/sampled $(B)/tests/gpu/load
 	@python3 tests/gpu/test_nvml.py $(B)
 	@python3 tests/gpu/cost.py $(B)
-prove-gpu: ## what the engines cost and whether they tell the truth, into tests/gpu/RESULTS.md (15 min; GPU, PyTorch)
+prove-gpu: ## what the engines cost and whether they tell the truth, into tests/gpu/RESULTS.md (10 min and more; GPU, PyTorch)
 	@packaging/deps.sh collector
 	@$(MAKE) $(JOBS) $(B)/libgpufl.so $(MODULES) $(B)/tests/gpu/work $(B)/tests/gpu/libbare.so
 	@python3 tests/gpu/prove.py $(B) tests/gpu/results.json; rc=$$?; python3 tests/gpu/results.py; exit $$rc

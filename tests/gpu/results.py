@@ -37,7 +37,7 @@ for key, what in (("torch_busy", "1,024 wide, 64 × 512 tokens, fp16: the GPU is
                   ("torch_bound", "512 wide, 16 × 256 tokens, fp16: bound by launches")):
     if r.get(key):
         table(f"A training step of PyTorch (6 layers of a transformer, {what})", r[key], {})
-out.append("""The engines took turns in one process; `untouched` is before libgpufl was loaded, `none` between engines, `bare
+out.append("""The engines took turns within a process; `untouched` is before libgpufl was loaded, `none` between engines, `bare
 trace` at the end, CUPTI's kernel records alone.
 """)
 if "ends" in r:

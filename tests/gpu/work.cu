@@ -141,8 +141,10 @@ static int bare(const char *kind, int n, int count)
 {
     if (strcmp(kind, "trace") == 0 || strcmp(kind, "both") == 0)
         bare_trace();
-    if (strcmp(kind, "samples") == 0 || strcmp(kind, "both") == 0)
-        bare_samples_begin(0);
+    if ((strcmp(kind, "samples") == 0 || strcmp(kind, "both") == 0) && bare_samples_begin(0) != 0) {
+        fprintf(stderr, "CUPTI does not sample\n");
+        return 1;
+    }
     print_steps(n, count);
     return 0;
 }
