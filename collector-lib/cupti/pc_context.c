@@ -151,7 +151,7 @@ static CUptiResult configure(struct pc_context *pc)
  * cuptiActivityDisable ends the process by SIGSEGV, or kernel records are refused until
  * the process ends. It fails where another process samples the GPU (UNKNOWN), and on some
  * machines at about one end in 25, without a cause that is known (INVALID_PARAMETER; not
- * once in 590 ends on three others). */
+ * once in 920 ends on nine others). */
 CUptiResult pc_context_disable(struct pc_context *pc)
 {
     CUpti_PCSamplingDisableParams params = {.size = CUpti_PCSamplingDisableParamsSize,

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the engines cost and whether they tell the truth, on a real GPU. Prints each figure and check,
-writes all of it as JSON. Needs an NVIDIA GPU, nvcc, CUPTI; for the second part PyTorch.
-Usage: prove.py BUILD_DIR RESULTS.json [PART…]; the parts are truth, pipeline, steps,
-torch, ends, many, sanitizer, details. The programs of the pipeline are in PROGRAMS, else in BUILD_DIR."""
+writes all of it as JSON. Needs an NVIDIA GPU, nvcc, CUPTI; for torch, ends and gpus PyTorch, for jax JAX.
+Usage: prove.py BUILD_DIR RESULTS.json [PART…]; the parts are truth, pipeline, steps, torch, jax, gpus, many,
+sanitizer, details, and only where it is named ends (8 min). The programs of the pipeline are in PROGRAMS, else in
+BUILD_DIR."""
 import collections
 import datetime
 import gzip
+import importlib.util
 import json
 import os
 import pathlib
@@ -22,7 +24,7 @@ import urllib.request
 
 BUILD = pathlib.Path(sys.argv[1]).resolve()
 OUT = pathlib.Path(sys.argv[2])
-PARTS = sys.argv[3:] or ["truth", "pipeline", "steps", "torch", "ends", "many", "sanitizer", "details"]
+PARTS = sys.argv[3:] or ["truth", "pipeline", "steps", "torch", "jax", "gpus", "many", "sanitizer", "details"]
 HERE = pathlib.Path(__file__).resolve().parent
 WORK = BUILD / "tests/gpu/work"
 ROUNDS = int(os.environ.get("ROUNDS", "10"))
@@ -292,13 +294,22 @@ def steps():
             check(ratio <= most, f"{size}: {ours} {ratio:.3f} × {floor}, {most} allowed")
 
 
-def step(*args, **env):
-    done = subprocess.run([sys.executable, HERE / "step.py", *map(str, args)], env={**os.environ, **env},
+def script(name, *args, **env):
+    done = subprocess.run([sys.executable, HERE / name, *map(str, args)], env={**os.environ, **env},
                           capture_output=True, text=True, check=False, timeout=550)
     if done.returncode or "[GPUFL]" in done.stderr:
-        check(False, f"step.py {args}: exit {done.returncode}, {done.stderr[:2000]}")
+        check(False, f"{name} {args}: exit {done.returncode}, {done.stderr[:2000]}")
         return None  # an engine that did not run has no figures
     return json.loads(done.stdout.splitlines()[-1])
+
+
+def step(*args, **env):
+    return script("step.py", *args, **env)
+
+
+def by_injection(logs, engine):
+    return {"CUDA_INJECTION64_PATH": str(BUILD / "libgpufl-inject.so"), "GPUFL_TRACE_LOG_PATH": str(logs),
+            "GPUFL_PROFILING_ENGINE": engine}
 
 
 def torch():
@@ -336,8 +347,7 @@ def turns_of_engines():
 
 def injected(theirs):
     with Logs() as logs:
-        env = {"CUDA_INJECTION64_PATH": str(BUILD / "libgpufl-inject.so"), "GPUFL_TRACE_LOG_PATH": str(logs),
-               "GPUFL_PROFILING_ENGINE": "Trace"}
+        env = by_injection(logs, "Trace")
         step("busy", 20, **env)
         ours = [k["duration_ns"] for k in rows(logs, "device", "kernel_event_batch")]
         sessions = len(list(logs.glob("[!.]*")))
@@ -350,12 +360,23 @@ def injected(theirs):
     near(sum(ours) / 1e3, theirs["kernel_us"], 0.01, "PyTorch: their time in µs")
 
 
+def cupti_alone(how):
+    with Logs() as place:
+        config, said = place / "config", place / "said"
+        config.write_text(f"+ 100wef global\n$ {said}\nForceFlush\nFormat $sevc$time ${{name:0}} $text\n")
+        told = step("bound", 25, "--ends", how, 60, LIBBARE=str(BUILD / "tests/gpu/libbare.so"),
+                    NVLOG_CONFIG_FILE=str(config))  # what fails is told in CUPTI's own words
+        if said.exists():
+            print(said.read_text(errors="replace")[-4000:])
+        return told
+
+
 def ends():
     """Sampling ends without an error, and with all that it had. On some machines CUPTI fails at one end in 25, so
     before ours comes CUPTI alone, each time in a process of its own."""
     for name, how in (("plain", 0), ("with kernel records", 1), ("on another thread", 33), ("behind a beat", 3),
                       ("stopped before", 5), ("without a fetch before", 9), ("without a beat", 17)):
-        told = step("bound", 25, "--ends", how, 60, LIBBARE=str(BUILD / "tests/gpu/libbare.so"))
+        told = cupti_alone(how)
         print(f"   CUPTI alone, {name}: {told}", flush=True)
         results.setdefault("ends", {})[name] = told
     with Logs() as place:
@@ -373,11 +394,49 @@ def sampled_for_long():
     """Samples are fetched each second, here while launches come without pause."""
     for _ in range(2):
         with Logs() as logs:
-            step("bound", 500, CUDA_INJECTION64_PATH=str(BUILD / "libgpufl-inject.so"), GPUFL_TRACE_LOG_PATH=str(logs),
-                 GPUFL_PROFILING_ENGINE="PcSampling")
+            step("bound", 500, **by_injection(logs, "PcSampling"))
             kernels = len(list(rows(logs, "device", "kernel_event_batch")))
             samples = len(list(rows(logs, "scope", "profile_sample_batch")))
             check(kernels > 100000 and samples > 0, f"PyTorch sampled for seconds: {kernels} kernels, {samples} samples")
+
+
+def jax():
+    if not importlib.util.find_spec("jax"):
+        print("   skipped: takes JAX")
+        return
+    theirs = script("jax_step.py", 500, "--profile")
+    for engine in ("Trace", "PcSampling"):
+        with Logs() as logs:
+            script("jax_step.py", 500, **by_injection(logs, engine))
+            kernels = len(list(rows(logs, "device", "kernel_event_batch")))
+            samples = len(list(rows(logs, "scope", "profile_sample_batch")))
+            check(kernels > theirs["kernels"] and bool(samples) == (engine == "PcSampling"),
+                  f"JAX by injection, {engine}: {kernels} kernels with those of compiling, {samples} samples")
+        with Logs() as place:
+            (place / "config").write_text('{"log_path":"%s"}' % (place / "logs"))
+            script("jax_step.py", 500, "--session", LIBGPUFL=str(BUILD / "libgpufl.so"), GPUFL_PROFILING_ENGINE=engine,
+                   GPUFL_CONFIG_FILE=str(place / "config"))
+            ours = [k["duration_ns"] for k in rows(place / "logs", "device", "kernel_event_batch")]
+            near(len(ours), theirs["kernels"], 0.01, f"JAX, {engine}: kernels, ours and its profiler's")
+            near(sum(ours) / 1e3, theirs["kernel_us"], 0.1, f"JAX, {engine}: their time in µs, of two runs")
+
+
+def gpus():
+    """Several GPUs, each sampled: of one process, and of a process each that NCCL joins."""
+    for how in ("together", "apart"):
+        with Logs() as logs:
+            told = script("gpus.py", how, 200, **by_injection(logs, "PcSampling"))
+            if not told or told["gpus"] < 2:
+                print("   skipped: takes two GPUs")
+                return
+            count = told["gpus"]
+            kernels = collections.Counter(k["device_id"] for k in rows(logs, "device", "kernel_event_batch"))
+            samples = collections.Counter(s["device_id"] for s in rows(logs, "scope", "profile_sample_batch"))
+            check(len(kernels) == count and min(kernels.values()) > 0.99 * max(kernels.values()),
+                  f"{count} GPUs {how}: kernels of each {dict(kernels)}")
+            check(len(samples) == count, f"{count} GPUs {how}: samples of each {dict(samples)}")
+            sessions = [s.name for s in logs.glob("[!.]*") if "kernel_event_batch" in (s / "device.log").read_text()]
+            check(len(sessions) == (1 if how == "together" else count), f"{count} GPUs {how}: {len(sessions)} sessions")
 
 
 def loaded(env):
