@@ -118,12 +118,13 @@ def nvml_figures_stand_in_their_columns(place):
 
 
 def a_slow_driver_query_does_not_bend_the_beat(place):
-    """Each PCIe query of the driver takes 20 ms: 80 ms for two GPUs, at a period of 20 ms."""
-    done, session = play(place, "phases", env={"LD_LIBRARY_PATH": str(lib.BUILD / "tests/fake")})
+    """Each PCIe query of the driver takes 20 ms: 320 ms for eight GPUs, at a period of 20 ms for 200 ms."""
+    done, session = play(place, "phases", env={"LD_LIBRARY_PATH": str(lib.BUILD / "tests/fake"),
+                                               "FAKE_NVML_DEVICES": "8"})
     equal(done.returncode, 0, "exit code")
     times = [row["base"] + row["dt_ns"] for row in rows(session, "system", "device_metric_batch")
              if row["device_id"] == 0]
-    check(len(times) * lib.SLOW >= 8, f"{len(times)} samples in 200 ms")
+    check(len(times) * lib.SLOW >= 5, f"{len(times)} samples in 200 ms; behind the queries 4 at most")
 
 
 def eight_devices_keep_a_beat_of_100_ms(place):
