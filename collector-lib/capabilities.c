@@ -76,6 +76,19 @@ static struct feature stacks(const struct tracing *t, bool requested, char *reas
     return f;
 }
 
+static struct feature sources(const struct tracing *t, bool requested, char *reason,
+                              size_t size)
+{
+    struct feature f = traced(t, "source_correlation", requested, t->log.files);
+    if (*f.mode && t->status.modules_dropped) {
+        snprintf(reason, size, "no_room:%" PRIu64, t->status.modules_dropped);
+        f.status = "partial";
+        f.reason = reason;
+        f.message = "modules whose line tables found no room";
+    }
+    return f;
+}
+
 static struct feature scopes(const struct tracing *t, uint64_t dropped, char *reason,
                              size_t size)
 {
@@ -154,7 +167,7 @@ void record_capabilities(struct text *out, const struct record_context *context,
                          uint64_t dropped, int64_t mono_ns)
 {
     char reason[48] = "";
-    char overflowed[48];
+    char overflowed[48], crowded[48];
     bool above = s->engine != GPUFL_ENGINE_MONITOR;
     const struct feature feature[] = {
         traced(t, "memcpy_activity", above, t->log.copies + t->log.sets),
@@ -162,7 +175,7 @@ void record_capabilities(struct text *out, const struct record_context *context,
         traced(t, "memory_activity", s->memory_tracking, t->log.memories),
         traced(t, "graph_activity", s->cuda_graphs, t->log.graphs),
         heard(t, "external_correlation", s->external_correlation, t->log.externals),
-        traced(t, "source_correlation", s->source_collection, t->log.files),
+        sources(t, s->source_collection, crowded, sizeof crowded),
         stacks(t, s->stack_trace, overflowed, sizeof overflowed),
         scopes(t, dropped, reason, sizeof reason),
     };

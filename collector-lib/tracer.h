@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TRACER_ABI    4u
+#define TRACER_ABI    5u
 #define TRACER_SYMBOL "gpufl_tracer"
 
 /** A launch, copy or set begins. */
@@ -134,6 +134,7 @@ struct tracer_status {
     const char *refused;       /**< why the library gives no records; NULL = it does */
     uint64_t samples;          /**< of instructions */
     uint64_t samples_dropped;  /**< at least */
+    uint64_t modules_dropped;  /**< of the job, whose line tables found no room */
     bool silent;               /**< the listener hears nothing: the library refused */
     bool lost;                 /**< the library failed: records may be missing */
     char pc_sampling_why[256]; /**< why it does not run; "" = it does, or was not asked */

@@ -22,6 +22,7 @@ static struct {
         size_t size;
     } cubin[CUBINS_MAX];
     size_t cubins, cubin_bytes;
+    uint64_t dropped;
     char *file[FILES_MAX];
     size_t files;
     struct cached {
@@ -32,25 +33,60 @@ static struct {
     } * cache;
 } lines = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
+/* Its place, or lines.cubins. */
+static size_t find_cubin(uint64_t crc)
+{
+    size_t i = 0;
+    while (i < lines.cubins && lines.cubin[i].crc != crc) {
+        i++;
+    }
+    return i;
+}
+
+static void keep_cubin(uint64_t crc, const char *cubin, size_t size)
+{
+    bool room = lines.cubins < CUBINS_MAX && size <= CUBINS_MAX_BYTES - lines.cubin_bytes;
+    char *copy = room ? malloc(size) : NULL;
+    if (!copy) {
+        lines.dropped++;
+        return;
+    }
+    memcpy(copy, cubin, size);
+    lines.cubin[lines.cubins].crc = crc;
+    lines.cubin[lines.cubins].bytes = copy;
+    lines.cubin[lines.cubins++].size = size;
+    lines.cubin_bytes += size;
+}
+
+/* The sections are .debug_line and .nv_debug_line_sass. Libraries mostly have none. */
+static bool has_lines(const char *cubin, size_t size)
+{
+    static const char section[] = "debug_line";
+    return cubin && memmem(cubin, size, section, sizeof section - 1);
+}
+
+/* Each context loads its own, of the same bytes. */
 void lines_add(const char *cubin, size_t size)
 {
     CUpti_GetCubinCrcParams params = {
         .size = CUpti_GetCubinCrcParamsSize, .cubinSize = size, .cubin = cubin};
-    if (!cubin || !size || !cupti.GetCubinCrc ||
+    if (!has_lines(cubin, size) || !cupti.GetCubinCrc ||
         cupti.GetCubinCrc(&params) != CUPTI_SUCCESS) {
         return;
     }
     pthread_mutex_lock(&lines.lock);
-    bool room = lines.cubins < CUBINS_MAX && size <= CUBINS_MAX_BYTES - lines.cubin_bytes;
-    char *copy = room ? malloc(size) : NULL;
-    if (copy) {
-        memcpy(copy, cubin, size);
-        lines.cubin[lines.cubins].crc = params.cubinCrc;
-        lines.cubin[lines.cubins].bytes = copy;
-        lines.cubin[lines.cubins++].size = size;
-        lines.cubin_bytes += size;
+    if (find_cubin(params.cubinCrc) == lines.cubins) {
+        keep_cubin(params.cubinCrc, cubin, size);
     }
     pthread_mutex_unlock(&lines.lock);
+}
+
+uint64_t lines_dropped(void)
+{
+    pthread_mutex_lock(&lines.lock);
+    uint64_t dropped = lines.dropped;
+    pthread_mutex_unlock(&lines.lock);
+    return dropped;
 }
 
 static const char *keep_file(const char *dir, const char *name)
@@ -73,10 +109,7 @@ static const char *keep_file(const char *dir, const char *name)
 static struct source_line look_up(uint64_t crc, const char *function, uint64_t pc_offset)
 {
     struct source_line line = {0};
-    size_t i = 0;
-    while (i < lines.cubins && lines.cubin[i].crc != crc) {
-        i++;
-    }
+    size_t i = find_cubin(crc);
     if (i == lines.cubins || !cupti.GetSassToSourceCorrelation) {
         return line;
     }
@@ -133,6 +166,7 @@ void lines_forget(void)
     }
     free(lines.cache);
     lines.cubins = lines.cubin_bytes = lines.files = 0;
+    lines.dropped = 0;
     lines.cache = NULL;
     pthread_mutex_unlock(&lines.lock);
 }

@@ -12,8 +12,12 @@ struct source_line {
     uint32_t number;
 };
 
-/** Keeps a copy of a module, up to a bound of all; later ones have no lines. */
+/** Keeps a copy of a module that has a line table, up to a bound of all; later ones have
+ * no lines. */
 void lines_add(const char *cubin, size_t size);
+
+/** Modules that found no room since lines_forget. */
+uint64_t lines_dropped(void);
 
 /** Where the instruction \p pc_offset of \p function in the module \p crc comes from.
  * \return false when the module has no line table, or is not known. */

@@ -354,6 +354,7 @@ void pc_sampling_status(struct tracer_status *out)
     pthread_mutex_lock(&pc.results);
     out->samples = pc.samples;
     out->samples_dropped = pc.dropped;
+    out->modules_dropped = lines_dropped();
     memcpy(out->pc_sampling_why, pc.why, sizeof pc.why);
     pthread_mutex_unlock(&pc.results);
 }

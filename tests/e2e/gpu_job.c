@@ -264,6 +264,21 @@ static void sampled(const char *logs)
     launch("_Z3hotPf", 1);
 }
 
+/* One again and again, as where each context loads it, 5,000 others, some of which have a
+ * line table, then the kernel's. */
+static void modules(const char *logs, int with_lines)
+{
+    char folder[4096];
+    for (int i = 0; i < 5000; i++) {
+        snprintf(folder, sizeof folder, "%s/%d", i < with_lines ? logs : "none", i);
+        gpu.context(0, logs);
+        gpu.context(0, folder);
+    }
+    snprintf(folder, sizeof folder, "%s/kernel", logs);
+    gpu.context(0, folder);
+    launch("_Z3hotPf", 1);
+}
+
 /* A child that stays is there until it is killed. */
 static void holds_the_gpu(const char *logs, bool child_stays)
 {
@@ -346,6 +361,10 @@ int main(int argc, char **argv)
         forked(argv[1]);
     } else if (strcmp(part, "sampled") == 0) {
         sampled(argv[1]);
+    } else if (strcmp(part, "modules") == 0) {
+        modules(argv[1], 0);
+    } else if (strcmp(part, "too many modules") == 0) {
+        modules(argv[1], 4096);
     } else if (strcmp(part, "two GPUs") == 0) {
         gpu.context(0, argv[1]);
         gpu.context(1, argv[1]);

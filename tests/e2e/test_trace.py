@@ -360,6 +360,13 @@ def samples_carry_function_reason_and_line(place):
     _whole(session)
 
 
+def modules_take_room_once_and_for_their_lines(place):
+    for part, file, reason in (("modules", f"{place.logs}/kernel/hot.cu", ""), ("too many modules", None, "no_room:2")):
+        (session,), _, _ = _run(place, part, "PcSampling")
+        equal({s[2] for s in _samples(session)}, {file}, f"the last module's lines: {part}")
+        equal(_capabilities(session)[1]["source_correlation"]["reason_code"], reason, f"what is said: {part}")
+
+
 def sources_stay_where_they_are_when_not_asked_for(place):
     (place.logs / "hot.cu").write_text("secret\n")
     (session,), _, _ = _run(place, "sampled", "PcSampling", **_options(place, enable_source_collection=False))

@@ -35,6 +35,8 @@
 #define PCS       3
 #define GPUS      2
 
+#define LINE_TABLE ".debug_line"
+
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t changed;
@@ -60,6 +62,7 @@ static struct {
     unsigned out; /* completed by us, not yet handed over */
     bool thread_runs;
     bool sampled[GPUS];
+    uint64_t crc; /* of the module that the kernels are of: the last */
     CUpti_PCSamplingData *config;
     bool wrecked;
     uint32_t late; /* instructions that are decoded as sampling ends */
@@ -552,7 +555,7 @@ static void add_instruction(CUpti_PCSamplingData *data, char *function, uint32_t
                             uint32_t samples)
 {
     CUpti_PCSamplingPCData *pc = &data->pPcData[data->totalNumPcs++];
-    pc->cubinCrc = 1;
+    pc->cubinCrc = fake.crc;
     pc->pcOffset = 16 * at;
     pc->functionName = function;
     pc->stallReasonCount = REASONS;
@@ -616,9 +619,18 @@ EXPORT CUptiResult cuptiPCSamplingDisable(CUpti_PCSamplingDisableParams *params)
     return result;
 }
 
+static uint64_t crc_of(const void *cubin)
+{
+    uint64_t crc = 5381;
+    for (const char *at = cubin; *at; at++) {
+        crc = crc * 33 + (unsigned char)*at;
+    }
+    return crc;
+}
+
 EXPORT CUptiResult cuptiGetCubinCrc(CUpti_GetCubinCrcParams *params)
 {
-    params->cubinCrc = 1;
+    params->cubinCrc = crc_of(params->cubin);
     return CUPTI_SUCCESS;
 }
 
@@ -847,7 +859,9 @@ EXPORT void fake_context(int gpu, const char *folder)
         tell_resource(CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING, context, NULL);
         return;
     }
-    snprintf(bytes, sizeof bytes, "%s", folder);
+    memset(bytes, 0, sizeof bytes);
+    snprintf(bytes, sizeof bytes, "%s%c%s", folder, 0, *folder == '/' ? LINE_TABLE : "");
+    fake.crc = crc_of(bytes);
     CUpti_ModuleResourceData module = {.cubinSize = sizeof bytes, .pCubin = bytes};
     tell_resource(CUPTI_CBID_RESOURCE_CONTEXT_CREATED, context, NULL);
     tell_resource(CUPTI_CBID_RESOURCE_MODULE_LOADED, context, &module);
