@@ -81,7 +81,10 @@ struct gpufl_init_options {
     bool enable_stack_trace; /**< the job's call stack at each launch (`stack_trace` of
                                   kernel_detail) and wait (`function_id`), by names of
                                   functions; some 1 us a launch */
-    bool enable_source_collection;    /**< default true */
+    bool enable_source_collection;    /**< PcSampling: the source line of each sample, and
+                                           the text of these files; of modules compiled with
+                                           -lineinfo and loaded after gpufl_init. Default
+                                           true */
     bool enable_external_correlation; /**< ids that cuptiActivityPushExternalCorrelationId
                                            put on a kernel's launch; a thread that made
                                            1,024 launches without is asked at each 16th.
@@ -89,11 +92,12 @@ struct gpufl_init_options {
     bool enable_synchronization;      /**< waits of the host for an event, a stream, the
                                            context; queries are none. Default true */
     bool enable_memory_tracking;      /**< allocations: bytes, address, duration */
-    bool enable_cuda_graphs_tracking;
-    int system_sample_rate_ms;       /**< ms between samples; 0 (default) = none */
-    int kernel_sample_rate_ms;       /**< deprecated, without effect */
-    bool continuous_system_sampling; /**< true: from init to shutdown; false: only inside
-                                          scopes and gpufl_system_start/stop */
+    bool enable_cuda_graphs_tracking; /**< one record a graph's launch, in place of its
+                                           kernels */
+    int system_sample_rate_ms;        /**< ms between samples; 0 (default) = none */
+    int kernel_sample_rate_ms;        /**< deprecated, without effect */
+    bool continuous_system_sampling;  /**< true: from init to shutdown; false: only inside
+                                           scopes and gpufl_system_start/stop */
     enum gpufl_backend_kind backend;
     enum gpufl_profiling_engine profiling_engine; /**< GPUFL_PROFILING_ENGINE, by name */
     const char *config_file;  /**< JSON object with these field names as keys.
