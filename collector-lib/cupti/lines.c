@@ -29,7 +29,8 @@ static struct {
         uint64_t crc, pc_offset;
         const char *function;
         struct source_line line;
-        bool used;
+        bool known;    /* its module */
+        size_t cubins; /* else as many as were there: it may have come since */
     } * cache;
 } lines = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -106,17 +107,16 @@ static const char *keep_file(const char *dir, const char *name)
     return copy;
 }
 
-static struct source_line look_up(uint64_t crc, const char *function, uint64_t pc_offset)
+static struct source_line look_up(size_t cubin, const char *function, uint64_t pc_offset)
 {
     struct source_line line = {0};
-    size_t i = find_cubin(crc);
-    if (i == lines.cubins || !cupti.GetSassToSourceCorrelation) {
+    if (cubin == lines.cubins || !cupti.GetSassToSourceCorrelation) {
         return line;
     }
     CUpti_GetSassToSourceCorrelationParams params = {
         .size = CUpti_GetSassToSourceCorrelationParamsSize,
-        .cubin = lines.cubin[i].bytes,
-        .cubinSize = lines.cubin[i].size,
+        .cubin = lines.cubin[cubin].bytes,
+        .cubinSize = lines.cubin[cubin].size,
         .functionName = function,
         .pcOffset = pc_offset};
     if (cupti.GetSassToSourceCorrelation(&params) == CUPTI_SUCCESS && params.fileName) {
@@ -138,17 +138,19 @@ bool lines_find(uint64_t crc, const char *function, uint64_t pc_offset,
     uint64_t hash = (crc ^ pc_offset * 0x9e3779b97f4a7c15u ^ (uintptr_t)function) *
                     0x9e3779b97f4a7c15u;
     struct cached *c = lines.cache ? &lines.cache[(hash >> 32) % CACHE_SLOTS] : NULL;
-    if (c && c->used && c->crc == crc && c->pc_offset == pc_offset &&
-        c->function == function) {
+    if (c && c->crc == crc && c->pc_offset == pc_offset && c->function == function &&
+        (c->known || c->cubins == lines.cubins)) {
         *out = c->line;
     } else {
-        *out = look_up(crc, function, pc_offset);
+        size_t cubin = find_cubin(crc);
+        *out = look_up(cubin, function, pc_offset);
         if (c) {
             *c = (struct cached){.crc = crc,
                                  .pc_offset = pc_offset,
                                  .function = function,
                                  .line = *out,
-                                 .used = true};
+                                 .known = cubin < lines.cubins,
+                                 .cubins = lines.cubins};
         }
     }
     pthread_mutex_unlock(&lines.lock);

@@ -254,18 +254,18 @@ static void forked(const char *logs)
     launch("_Z5firstPf", 1);
 }
 
-static void sampled(const char *logs)
+static void sampled(const char *logs, const char *at_first)
 {
     struct timespec rest = {.tv_sec = 1, .tv_nsec = 300000000};
-    gpu.context(0, logs);
+    gpu.context(0, at_first);
     launch("_Z3hotPf", 4);
     nanosleep(&rest, NULL); /* one fetch */
+    gpu.context(0, logs);
     gpu.context(0, NULL);
     launch("_Z3hotPf", 1);
 }
 
-/* One again and again, as where each context loads it, 5,000 others, some of which have a
- * line table, then the kernel's. */
+/* One of many contexts, 5,000 others, some of which have a line table, the kernel's. */
 static void modules(const char *logs, int with_lines)
 {
     char folder[4096];
@@ -360,7 +360,9 @@ int main(int argc, char **argv)
     } else if (strcmp(part, "forked") == 0) {
         forked(argv[1]);
     } else if (strcmp(part, "sampled") == 0) {
-        sampled(argv[1]);
+        sampled(argv[1], argv[1]);
+    } else if (strcmp(part, "known late") == 0) {
+        sampled(argv[1], strrchr(argv[1], '/') + 1);
     } else if (strcmp(part, "modules") == 0) {
         modules(argv[1], 0);
     } else if (strcmp(part, "too many modules") == 0) {
@@ -370,7 +372,7 @@ int main(int argc, char **argv)
         gpu.context(1, argv[1]);
         launch("_Z3hotPf", 4);
     } else if (strcmp(part, "sampled, then traced") == 0) {
-        sampled(argv[1]);
+        sampled(argv[1], argv[1]);
         gpufl_shutdown();
         getchar(); /* the end of the input, or the test's word */
         setenv("GPUFL_PROFILING_ENGINE", "Trace", 1);

@@ -360,6 +360,11 @@ def samples_carry_function_reason_and_line(place):
     _whole(session)
 
 
+def a_module_that_is_told_late_has_lines_from_then_on(place):
+    (session,), _, _ = _run(place, "known late", "PcSampling")
+    check(f"{place.logs}/hot.cu" in {s[2] for s in _samples(session)}, "the later samples' file")
+
+
 def modules_take_room_once_and_for_their_lines(place):
     for part, file, reason in (("modules", f"{place.logs}/kernel/hot.cu", ""), ("too many modules", None, "no_room:2")):
         (session,), _, _ = _run(place, part, "PcSampling")

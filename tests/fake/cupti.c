@@ -619,10 +619,12 @@ EXPORT CUptiResult cuptiPCSamplingDisable(CUpti_PCSamplingDisableParams *params)
     return result;
 }
 
-static uint64_t crc_of(const void *cubin)
+/* Of the folder's last name. */
+static uint64_t crc_of(const char *folder)
 {
     uint64_t crc = 5381;
-    for (const char *at = cubin; *at; at++) {
+    const char *name = strrchr(folder, '/');
+    for (const char *at = name ? name + 1 : folder; *at; at++) {
         crc = crc * 33 + (unsigned char)*at;
     }
     return crc;

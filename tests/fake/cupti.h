@@ -26,7 +26,8 @@ void fake_waits(void);
 void fake_ends(void);
 
 /** A context of \p gpu, 0 or 1, comes, with a module whose sources lie in \p folder, and
- * which has a line table where that is a full path; or, without a folder, it goes. */
+ * which has a line table where that is a full path, and the same number where its last
+ * name is the same; or, without a folder, it goes. */
 void fake_context(int gpu, const char *folder);
 
 #endif
