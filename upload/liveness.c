@@ -7,7 +7,6 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -24,7 +23,9 @@ bool liveness_is_open_here(int dir, const char *lock_path)
     }
     DIR *fds = opendir("/proc/self/fd");
     for (struct dirent *entry; fds && !found && (entry = readdir(fds));) {
-        found = entry->d_name[0] != '.' && fstat(atoi(entry->d_name), &st) == 0 &&
+        /* By name: another thread may close or open that number meanwhile. */
+        found = entry->d_name[0] != '.' &&
+                fstatat(dirfd(fds), entry->d_name, &st, 0) == 0 &&
                 st.st_dev == lock.st_dev && st.st_ino == lock.st_ino;
     }
     if (fds) {

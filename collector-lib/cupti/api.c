@@ -128,9 +128,11 @@ bool cupti_api_refused(char *why, size_t size, const char *what, CUptiResult res
 
 void *cupti_driver_symbol(const char *name)
 {
-    static void *driver;
-    if (!driver) {
-        driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+    static _Atomic(void *) driver;
+    void *at = atomic_load(&driver);
+    if (!at) {
+        at = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+        atomic_store(&driver, at);
     }
-    return dlsym(driver ? driver : RTLD_DEFAULT, name);
+    return dlsym(at ? at : RTLD_DEFAULT, name);
 }
