@@ -4,6 +4,7 @@
 #include "collector-lib/demangle.h"
 
 #include <dlfcn.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,18 +15,20 @@ typedef char *(*demangler)(const char *, char *, size_t *, int *);
 
 static demangler find(void)
 {
-    static demangler found;
-    void *at = found ? NULL : dlsym(RTLD_DEFAULT, "__cxa_demangle");
-    if (!found && !at) {
+    static _Atomic demangler found; /* two of our threads may look at once */
+    demangler known = atomic_load(&found);
+    void *at = known ? NULL : dlsym(RTLD_DEFAULT, "__cxa_demangle");
+    if (!known && !at) {
         fork_guard_enter();
         void *library = dlopen("libstdc++.so.6", RTLD_NOW | RTLD_LOCAL);
         fork_guard_leave();
         at = library ? dlsym(library, "__cxa_demangle") : NULL;
     }
     if (at) {
-        memcpy(&found, &at, sizeof found);
+        memcpy(&known, &at, sizeof known);
+        atomic_store(&found, known);
     }
-    return found;
+    return known;
 }
 
 char *demangle(const char *symbol)
