@@ -63,15 +63,22 @@ static struct feature heard(const struct tracing *t, const char *name, bool requ
     return f;
 }
 
+/* So many are missing; \p reason must stay until the feature is written. */
+static void missing(struct feature *f, char *reason, size_t size, const char *why,
+                    uint64_t count)
+{
+    snprintf(reason, size, "%s:%" PRIu64, why, count);
+    f->status = "partial";
+    f->reason = reason;
+}
+
 static struct feature stacks(const struct tracing *t, bool requested, char *reason,
                              size_t size)
 {
     struct feature f = heard(t, "stack_traces", requested, t->log.stacks);
     uint64_t overflowed = stacks_overflowed();
     if (*f.mode && overflowed) {
-        snprintf(reason, size, "no_room:%" PRIu64, overflowed);
-        f.status = "partial";
-        f.reason = reason;
+        missing(&f, reason, size, "no_room", overflowed);
     }
     return f;
 }
@@ -81,9 +88,7 @@ static struct feature sources(const struct tracing *t, bool requested, char *rea
 {
     struct feature f = traced(t, "source_correlation", requested, t->log.files);
     if (*f.mode && t->status.modules_dropped) {
-        snprintf(reason, size, "no_room:%" PRIu64, t->status.modules_dropped);
-        f.status = "partial";
-        f.reason = reason;
+        missing(&f, reason, size, "no_room", t->status.modules_dropped);
         f.message = "modules whose line tables found no room";
     }
     return f;
@@ -98,9 +103,7 @@ static struct feature scopes(const struct tracing *t, uint64_t dropped, char *re
         f.reason = NO_CALLBACKS;
         f.message = "CUPTI refused its callbacks: kernels have no scope";
     } else if (dropped) {
-        snprintf(reason, size, "ring_full:%" PRIu64, dropped);
-        f.status = "partial";
-        f.reason = reason;
+        missing(&f, reason, size, "ring_full", dropped);
     }
     return f;
 }
@@ -117,13 +120,11 @@ static void write_kernels(struct text *out, const struct tracing *t, bool above)
         f.reason = "cupti_failed";
         f.message = s->pc_sampling_why;
     } else if (above && lost && *f.mode) {
-        snprintf(reason, sizeof reason, "records_lost:%" PRIu64, lost);
+        missing(&f, reason, sizeof reason, "records_lost", lost);
         snprintf(message, sizeof message,
                  "%" PRIu64 " found no buffer, %" PRIu64
                  " kernels had not ended, %" PRIu64 " could not be read",
                  s->dropped, s->incomplete, s->unknown);
-        f.status = "partial";
-        f.reason = reason;
         f.message = message;
     } else if (above && s->unrecorded && *f.mode) {
         snprintf(reason, sizeof reason, "launches_without_record:%" PRIu64,
@@ -155,9 +156,7 @@ static void write_samples(struct text *out, const struct tracing *t, bool reques
         f.message = s->pc_sampling_why;
     }
     if (s->samples_dropped) {
-        snprintf(reason, sizeof reason, "samples_dropped:%" PRIu64, s->samples_dropped);
-        f.status = "partial";
-        f.reason = reason;
+        missing(&f, reason, sizeof reason, "samples_dropped", s->samples_dropped);
     }
     write_feature(out, &f);
 }

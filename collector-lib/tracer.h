@@ -134,7 +134,7 @@ struct tracer_status {
     const char *refused;       /**< why the library gives no records; NULL = it does */
     uint64_t samples;          /**< of instructions */
     uint64_t samples_dropped;  /**< at least */
-    uint64_t modules_dropped;  /**< of the job, whose line tables found no room */
+    uint64_t modules_dropped;  /**< whose line tables found no room, at each load */
     bool silent;               /**< the listener hears nothing: the library refused */
     bool lost;                 /**< the library failed: records may be missing */
     char pc_sampling_why[256]; /**< why it does not run; "" = it does, or was not asked */

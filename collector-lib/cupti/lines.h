@@ -16,7 +16,7 @@ struct source_line {
  * no lines. */
 void lines_add(const char *cubin, size_t size);
 
-/** Modules that found no room since lines_forget. */
+/** Modules that found no room since lines_forget, again for each context. */
 uint64_t lines_dropped(void);
 
 /** Where the instruction \p pc_offset of \p function in the module \p crc comes from.
