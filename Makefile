@@ -51,9 +51,11 @@ TEST_LIBS    := $(call libs_of,cmocka)
 BENCH_LIBS    = $(call libs_of,libzstd libssl) -lcrypto
 
 # ---- what is built: the lists are the architecture --------------------------------------------
+BASE      := $(wildcard base/*.c)
 SCHEMA    := $(wildcard schema/*.c)
-COLLECTOR := $(wildcard collector-lib/*.c)
-UPLOAD    := $(wildcard upload/*.c upload/base/*.c)
+COLLECTOR := $(filter-out collector-lib/cupti/% collector-lib/inject/%, \
+             $(wildcard collector-lib/*.c collector-lib/*/*.c))
+UPLOAD    := $(wildcard upload/*.c upload/*/*.c)
 AGENT     := $(filter-out agent/main.c,$(wildcard agent/*.c))
 CLI       := $(filter-out cli/main.c,$(wildcard cli/*.c))
 BACKEND   := $(filter-out backend/main.c,$(wildcard backend/*.c))
@@ -115,7 +117,7 @@ $(B)/%.o: %.c $(B)/.flags
 	$(Q)$(CC) $(ALL_FLAGS) -MMD -MP -c -o $@ $<
 
 # nodelete: its writer thread and the threads' destructors outlive a dlclose
-$(B)/libgpufl.so: $(call obj,$(SCHEMA) $(COLLECTOR)) collector-lib/exports.map
+$(B)/libgpufl.so: $(call obj,$(BASE) $(SCHEMA) $(COLLECTOR)) collector-lib/exports.map
 	$(call say,LINK)
 	$(Q)$(CC) $(ALL_FLAGS) $(LDFLAGS) -shared -Wl,-soname,libgpufl.so.0,-z,nodelete \
 	  -Wl,--version-script=collector-lib/exports.map -o $@ $(filter %.o,$^) -ldl -pthread
@@ -130,32 +132,32 @@ $(B)/libgpufl-inject.so: $(call obj,collector-lib/inject/inject.c) $(B)/libgpufl
 	$(call say,LINK)
 	$(Q)$(CC) $(ALL_FLAGS) $(LDFLAGS) -shared -Wl,-z,nodelete,-rpath,'$$ORIGIN' -o $@ $(filter %.o %.so,$^)
 
-$(B)/libgpufl-upload.so: $(call obj,$(SCHEMA) $(UPLOAD)) upload/exports.map
+$(B)/libgpufl-upload.so: $(call obj,$(BASE) $(SCHEMA) $(UPLOAD)) upload/exports.map
 	$(call say,LINK)
 	$(Q)$(CC) $(ALL_FLAGS) $(LDFLAGS) -shared -Wl,-soname,libgpufl-upload.so.0 \
 	  -Wl,--version-script=upload/exports.map -o $@ $(filter %.o,$^) $(UPLOAD_LIBS)
 	$(Q)ln -sf libgpufl-upload.so $(B)/libgpufl-upload.so.0
 
-$(B)/libgpufl.a: $(call obj,$(SCHEMA) $(COLLECTOR))
-$(B)/libgpufl-upload.a: $(call obj,$(SCHEMA) $(UPLOAD))
+$(B)/libgpufl.a: $(call obj,$(BASE) $(SCHEMA) $(COLLECTOR))
+$(B)/libgpufl-upload.a: $(call obj,$(BASE) $(SCHEMA) $(UPLOAD))
 $(B)/%.a:
 	$(call say,AR)
 	$(Q)rm -f $@; $(AR) rcs $@ $^
 
 link = $(CC) $(ALL_FLAGS) $(LDFLAGS) -o $@ $(filter %.o %.a,$^)
-$(B)/gpufl-agent: $(call obj,$(SCHEMA) $(UPLOAD) $(AGENT) agent/main.c)
+$(B)/gpufl-agent: $(call obj,$(BASE) $(SCHEMA) $(UPLOAD) $(AGENT) agent/main.c)
 	$(call say,LINK)
 	$(Q)$(link) $(AGENT_LIBS)
-$(B)/gpufl: $(call obj,$(SCHEMA) $(COLLECTOR) $(UPLOAD) $(CLI) cli/main.c)
+$(B)/gpufl: $(call obj,$(BASE) $(SCHEMA) $(COLLECTOR) $(UPLOAD) $(CLI) cli/main.c)
 	$(call say,LINK)
 	$(Q)$(link) $(UPLOAD_LIBS) -ldl
 $(B)/backend/page.o: $(wildcard backend/page/*)
-$(B)/gpufl-backend: $(call obj,$(SCHEMA) $(BACKEND) backend/main.c)
+$(B)/gpufl-backend: $(call obj,$(BASE) $(SCHEMA) $(BACKEND) backend/main.c)
 	$(call say,LINK)
 	$(Q)$(link) $(BACKEND_LIBS)
 
 # every test links all objects but the mains: no archive juggling
-LINK_ALL = $(call obj,$(SCHEMA) $(COLLECTOR) $(UPLOAD) $(AGENT) $(CLI) $(BACKEND) $(SUPPORT))
+LINK_ALL = $(call obj,$(BASE) $(SCHEMA) $(COLLECTOR) $(UPLOAD) $(AGENT) $(CLI) $(BACKEND) $(SUPPORT))
 $(UNIT_BINS) $(HELPER_BINS) $(SOAK_BINS) $(BENCH_BINS): %: %.o $(LINK_ALL)
 	$(call say,LINK)
 	$(Q)$(link) $(AGENT_LIBS) $(BACKEND_LIBS) $(TEST_LIBS) -ldl
@@ -273,7 +275,7 @@ check-packages: ## the packages: reproducible, lintian, installed and run by sys
 
 # ---- fuzzing, benchmarks ---------------------------------------------------------------------------
 FUZZ_LIBS = $(UPLOAD_LIBS) $(BACKEND_LIBS)
-FUZZED = $(SCHEMA) $(UPLOAD) $(BACKEND) agent/config.c agent/options.c agent/option_table.c agent/option_value.c \
+FUZZED = $(BASE) $(SCHEMA) $(UPLOAD) $(BACKEND) agent/config.c agent/options.c agent/option_table.c agent/option_value.c \
           agent/listen_request.c agent/log_sink.c \
           collector-lib/flat_json.c collector-lib/elf_symbols.c
 FUZZ_CC = clang -g -O1 -fsanitize=fuzzer$(1),address,undefined -std=c11 -Werror $(OUR_CPPFLAGS)
@@ -311,11 +313,12 @@ lint: ## style, static analysis, arrows, exported symbols
 lint-run: layers symbols
 	$(Q)clang-format --dry-run -Werror $(C_FILES)
 	$(Q)cppcheck --quiet --error-exitcode=1 --enable=warning,portability --inline-suppr -j2 \
-	  --suppress=missingIncludeSystem --std=c11 $(OUR_CPPFLAGS) $(SCHEMA) $(COLLECTOR) \
+	  --suppress=missingIncludeSystem --std=c11 $(OUR_CPPFLAGS) $(BASE) $(SCHEMA) $(COLLECTOR) \
 	  $(UPLOAD) agent cli backend
 	@echo "lint: clean"
-layers:
+layers: $(call obj,$(BASE) $(SCHEMA) $(COLLECTOR) $(CUPTI) $(UPLOAD) $(AGENT) $(CLI) $(BACKEND))
 	@python3 tests/layers.py
+	@python3 tests/house_rules.py $(B)
 symbols: $(B)/libgpufl.so $(B)/libgpufl-upload.so $(MODULES)
 	$(Q)for l in $^; do bad=$$(nm -D --defined-only $$l | awk '$$2 != "A" {print $$3}' | grep -v '^gpufl_\|^InitializeInjection$$' \
 	  || true); test -z "$$bad" || { echo "symbols: $$l exports $$bad"; exit 1; }; done
@@ -375,6 +378,6 @@ help: ## this list
 	  while IFS='|' read -r t h; do printf '  %-12s %s\n' "$$t" "$$h"; done
 
 -include $(patsubst %.c,build/fuzz/%.d,$(FUZZED) $(FUZZERS))
--include $(patsubst %.c,$(B)/%.d,$(SCHEMA) $(COLLECTOR) $(CUPTI) collector-lib/inject/inject.c $(UPLOAD) $(AGENT) $(CLI) $(BACKEND) \
+-include $(patsubst %.c,$(B)/%.d,$(BASE) $(SCHEMA) $(COLLECTOR) $(CUPTI) collector-lib/inject/inject.c $(UPLOAD) $(AGENT) $(CLI) $(BACKEND) \
   $(SUPPORT) $(UNIT) $(HELPERS) $(SOAKS) $(BENCHES) \
   $(wildcard tests/bench/*.c) $(EXAMPLES) agent/main.c cli/main.c backend/main.c)

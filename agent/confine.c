@@ -16,9 +16,9 @@
 #include <unistd.h>
 
 #include "agent/token.h"
-#include "schema/address.h"
+#include "base/address.h"
 #include "schema/layout.h"
-#include "upload/state_dir.h"
+#include "upload/journal/state_dir.h"
 
 #ifndef SYS_landlock_create_ruleset
 #define SYS_landlock_create_ruleset 444

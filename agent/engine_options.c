@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "upload/transport_http.h"
+#include "upload/http/transport_http.h"
 
 #define REQUEST_TOTAL_MS 300000u
 #define SETTLED_SYNC_MS  1000u

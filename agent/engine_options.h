@@ -4,9 +4,9 @@
 #define GPUFL_AGENT_ENGINE_OPTIONS_H
 
 #include "agent/options.h"
-#include "upload/engine.h"
-#include "upload/java_cursor.h"
-#include "upload/transport.h"
+#include "upload/engine/engine.h"
+#include "upload/http/transport.h"
+#include "upload/source/java_cursor.h"
 
 /** Fills \p config from the defaults and \p o; log, transport and syncer are the
  * caller's. */

@@ -7,8 +7,8 @@
 
 #include <gpufl/status.h>
 
-#include "upload/engine.h"
-#include "upload/select.h"
+#include "upload/engine/engine.h"
+#include "upload/source/select.h"
 
 /** Reads `device,scope,…`; blanks and empty parts are skipped.
  *  \return GPUFL_OK or GPUFL_ERR_USAGE with one sentence in \p why. */

@@ -9,7 +9,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#include "schema/address.h"
+#include "base/address.h"
 
 #define WAIT_S 3
 

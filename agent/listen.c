@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "agent/listen_request.h"
-#include "upload/base/sys.h"
+#include "base/sys.h"
 
 #define CLIENTS_MAX   8u
 #define REQUEST_MAX   2048u

@@ -12,7 +12,7 @@
 
 #include <gpufl/status.h>
 
-#include "schema/address.h"
+#include "base/address.h"
 
 /** Bytes of one answer at most. */
 #define LISTEN_TEXT_MAX 32768u

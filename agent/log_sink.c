@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "upload/base/sys.h"
+#include "base/sys.h"
 
 static int64_t wall_ms(void)
 {

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "upload/base/log.h"
+#include "base/log.h"
 
 #define LOG_SINK_EVENTS_MAX 64u
 #define LOG_SINK_BURST      20u /* lines of one event in a window */

@@ -10,8 +10,8 @@
 #include "agent/sync_thread.h"
 #include "agent/token.h"
 #include "agent/watch.h"
-#include "upload/select.h"
-#include "upload/transport_http.h"
+#include "upload/http/transport_http.h"
+#include "upload/source/select.h"
 
 struct loop {
     struct options *options;

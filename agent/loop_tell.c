@@ -4,7 +4,7 @@
 
 #include "agent/loop_internal.h"
 #include "agent/metrics.h"
-#include "upload/backlog.h"
+#include "upload/engine/backlog.h"
 
 #define STATUS_MS 10000u
 
@@ -46,7 +46,7 @@ static void make_status(const struct loop *loop, char *out, size_t size)
     say_why_not_ready(loop, not_ready, sizeof not_ready);
     snprintf(out, size,
              "%u sessions live, %u to send, %u blocked; %.1f MiB wait, %.0f s%s%.150s",
-             b.live, b.ended + b.shelved, b.blocked, (double)b.bytes / (1 << 20),
+             b.live, b.ended + b.parked_session, b.blocked, (double)b.bytes / (1 << 20),
              b.oldest_s, not_ready[0] ? "; " : "", not_ready);
 }
 

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "agent/process.h"
-#include "upload/backlog.h"
-#include "upload/counters.h"
+#include "upload/engine/backlog.h"
+#include "upload/engine/counters.h"
 
 struct text {
     char *out;
@@ -148,7 +148,7 @@ static void write_backlog(struct text *t, const struct engine *engine)
         "comes, blocked = never complete without help, complete.");
     line(t, "gpufl_agent_sessions{state=\"live\"} %u", b.live);
     line(t, "gpufl_agent_sessions{state=\"ended\"} %u", b.ended);
-    line(t, "gpufl_agent_sessions{state=\"waiting\"} %u", b.shelved);
+    line(t, "gpufl_agent_sessions{state=\"waiting\"} %u", b.parked_session);
     line(t, "gpufl_agent_sessions{state=\"blocked\"} %u", b.blocked);
     line(t, "gpufl_agent_sessions{state=\"complete\"} %u", b.complete);
 }

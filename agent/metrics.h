@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "upload/engine.h"
+#include "upload/engine/engine.h"
 
 /** What the engine does not know. */
 struct metrics_agent {

@@ -10,7 +10,7 @@
 #include "agent/config.h"
 #include "agent/option_table.h"
 #include "agent/option_value.h"
-#include "schema/duration.h"
+#include "base/duration.h"
 
 /* ---- one value ---- */
 

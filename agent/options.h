@@ -10,8 +10,8 @@
 
 #include <gpufl/status.h>
 
-#include "upload/base/log.h"
-#include "upload/engine.h"
+#include "base/log.h"
+#include "upload/engine/engine.h"
 
 enum watch_mode { WATCH_AUTO, WATCH_INOTIFY, WATCH_POLL };
 

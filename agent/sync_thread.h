@@ -6,7 +6,7 @@
 
 #include <gpufl/status.h>
 
-#include "upload/syncer.h"
+#include "upload/journal/syncer.h"
 
 struct sync_thread;
 

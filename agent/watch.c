@@ -15,8 +15,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/hash.h"
 #include "schema/layout.h"
-#include "upload/base/hash.h"
 
 #define SESSION_EVENTS                                                                   \
     (IN_MODIFY | IN_CLOSE_WRITE | IN_CREATE | IN_MOVED_TO | IN_MOVED_FROM |              \
@@ -33,7 +33,7 @@ struct place {
     int wd;
     unsigned root;
     bool done;
-    uint64_t hint_round;   /* the round in which it got a hint … */
+    uint64_t wakeup_round; /* the round in which it got a hint … */
     size_t hint;           /* … and which */
     const char *root_path; /* the engine's */
     char session[];        /* below it; "" for the root itself */
@@ -87,7 +87,7 @@ static void add_hint(struct watch *w, struct place *p, unsigned root, const char
 {
     pthread_mutex_lock(&w->lock);
     struct hints *half = &w->half[w->round & 1];
-    if (p && p->hint_round == w->round) {
+    if (p && p->wakeup_round == w->round) {
         join_hint(&half->hint[p->hint], what, file);
     } else if (half->count < HINTS_MAX) {
         struct watch_hint *hint = &half->hint[half->count];
@@ -96,7 +96,7 @@ static void add_hint(struct watch *w, struct place *p, unsigned root, const char
         snprintf(hint->file, sizeof hint->file, "%s", file);
         snprintf(hint->session, sizeof hint->session, "%s", session);
         if (p) {
-            p->hint_round = w->round;
+            p->wakeup_round = w->round;
             p->hint = half->count;
         }
         half->count++;

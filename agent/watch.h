@@ -9,9 +9,9 @@
 
 #include <gpufl/status.h>
 
+#include "base/log.h"
 #include "schema/layout.h"
-#include "upload/base/log.h"
-#include "upload/facts.h"
+#include "upload/journal/journal_records.h"
 
 enum watch_what {
     HINT_GREW,      /**< its files grew, and nothing else happened */
@@ -24,7 +24,7 @@ struct watch_hint {
     unsigned root;
     enum watch_what what;
     char file[LAYOUT_NAME_MAX + 1]; /**< HINT_GREW: the one that did, "" = several did */
-    char session[FACTS_PATH_MAX];   /**< "" = somewhere in the root */
+    char session[JOURNAL_PATH_MAX]; /**< "" = somewhere in the root */
 };
 
 struct watch;

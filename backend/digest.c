@@ -7,27 +7,17 @@
 #include "backend/digest_records.h"
 #include "backend/metrics.h"
 #include "backend/wrap.h"
+#include "base/array.h"
 
 #define DEVICES_MAX 64u
 
 /* ---- what is kept ---- */
 
-void *digest_grown(void *array, size_t count, size_t *cap, size_t size)
-{
-    if (count < *cap) {
-        return array;
-    }
-    size_t more = *cap ? 2 * *cap : 16;
-    void *to = realloc(array, more * size);
-    *cap = to ? more : *cap;
-    return to;
-}
-
 static struct digest_table *add_table(struct digest *d, enum digest_table_kind kind,
                                       int64_t device)
 {
     struct digest_table *table =
-        digest_grown(d->table, d->tables, &d->table_cap, sizeof *table);
+        array_grown(d->table, d->tables, &d->table_cap, sizeof *table);
     if (!table) {
         return NULL;
     }

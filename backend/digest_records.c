@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "backend/wrap.h"
+#include "base/array.h"
 
 #define JSON_DEPTH       16
 #define NAME_BYTES_MAX   65536u
@@ -49,8 +50,7 @@ static void copy_text(struct json_object *root, const char *key, char *out, size
 static bool add_name(struct digest *d, enum digest_dictionary dictionary, int64_t id,
                      char *text)
 {
-    struct digest_name *name =
-        digest_grown(d->name, d->names, &d->name_cap, sizeof *name);
+    struct digest_name *name = array_grown(d->name, d->names, &d->name_cap, sizeof *name);
     d->name = name ? name : d->name;
     if (!name || !text) {
         free(text);

@@ -14,7 +14,4 @@ bool digest_start(struct digest *digest, const char *line, size_t len);
 bool digest_shutdown(struct digest *digest, const char *line, size_t len);
 bool digest_capabilities(struct digest *digest, const char *line, size_t len);
 
-/** Room for one more in an array; NULL without memory, the array stays. */
-void *digest_grown(void *array, size_t count, size_t *cap, size_t size);
-
 #endif

@@ -9,7 +9,7 @@
 
 #include "backend/retention.h"
 #include "backend/store.h"
-#include "schema/address.h"
+#include "base/address.h"
 
 struct http_server;
 

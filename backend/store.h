@@ -122,7 +122,8 @@ GPUFL_MUST gpufl_status store_channels(struct store *store, int64_t session,
                                                      const struct store_channel *channel),
                                        void *arg);
 
-/** The bodies of a channel in sequence order, as a malloc'd array of ids, the caller's.
+/** The bodies of a channel in sequence order, as a malloc'd array of ids, the
+ * caller's.
  */
 GPUFL_MUST gpufl_status store_bodies(struct store *store, int64_t session,
                                      const char *channel, int64_t **ids, size_t *count);

@@ -6,17 +6,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "upload/tail.h"
+#include "upload/source/tail.h"
 
 #define SHIFTING_CHUNK_BYTES 65536u
 
-static const struct report_stream *stream_of(const struct report *report,
-                                             const char *path, const char *channel)
+static const struct journal_read_stream *stream_of(const struct journal_read *journal,
+                                                   const char *path, const char *channel)
 {
-    for (size_t i = 0; i < report->streams; i++) {
-        const struct fact_stream *f = &report->stream[i].fact;
+    for (size_t i = 0; i < journal->streams; i++) {
+        const struct record_stream *f = &journal->stream[i].record;
         if (strcmp(f->path, path) == 0 && strcmp(f->channel, channel) == 0) {
-            return &report->stream[i];
+            return &journal->stream[i];
         }
     }
     return NULL;
@@ -25,7 +25,7 @@ static const struct report_stream *stream_of(const struct report *report,
 /* Files of the 1.1 layout shift and may be compressed: the one that the journal means is
  * found by its head, and read to its end. */
 static void measure_shifting(int root, const char *path, const struct scan_channel *c,
-                             const struct fact_stream *at, struct channel_state *out)
+                             const struct record_stream *at, struct channel_state *out)
 {
     char chunk[SHIFTING_CHUNK_BYTES];
     struct gz_cache cache = {0};
@@ -65,7 +65,8 @@ static int64_t time_of_records(const char *text, size_t len)
 }
 
 static int64_t first_waiting_s(int root, const char *path, const struct scan *scan,
-                               const struct scan_channel *c, const struct fact_stream *at)
+                               const struct scan_channel *c,
+                               const struct record_stream *at)
 {
     char text[SHIFTING_CHUNK_BYTES + 1];
     struct tail_chunk got = {0};
@@ -94,21 +95,21 @@ static int64_t first_waiting_s(int root, const char *path, const struct scan *sc
     return time_of_records(text, got.len);
 }
 
-struct channel_state channel_state(int root, const struct report *report,
+struct channel_state channel_state(int root, const struct journal_read *journal,
                                    const char *path, const struct scan *scan,
                                    const struct scan_channel *c)
 {
     struct channel_state out = {0};
-    const struct report_stream *known = stream_of(report, path, c->name);
-    uint32_t file = known ? known->fact.file : 1;
-    uint64_t offset = known ? known->fact.offset : 0;
+    const struct journal_read_stream *known = stream_of(journal, path, c->name);
+    uint32_t file = known ? known->record.file : 1;
+    uint64_t offset = known ? known->record.offset : 0;
     if (known) {
-        out.settled_lines = known->fact.lines;
-        out.refused_lines = known->fact.refused_lines;
-        out.front_missing = known->fact.marks & MARK_GAP;
+        out.settled_lines = known->record.lines;
+        out.refused_lines = known->record.refused_lines;
+        out.front_missing = known->record.marks & MARK_GAP;
     }
     if (scan->layout == SESSION_SHIFTING) {
-        measure_shifting(root, path, c, known ? &known->fact : NULL, &out);
+        measure_shifting(root, path, c, known ? &known->record : NULL, &out);
     } else if (scan->layout == SESSION_WINDOWS) {
         out.waiting_files = file <= c->highest ? c->highest - file + 1 : 0;
     } else {
@@ -117,7 +118,7 @@ struct channel_state channel_state(int root, const struct report *report,
         out.waiting_bytes = c->active_bytes - (active ? offset : 0);
     }
     if (out.waiting_files || out.waiting_bytes) {
-        out.since_s = first_waiting_s(root, path, scan, c, known ? &known->fact : NULL);
+        out.since_s = first_waiting_s(root, path, scan, c, known ? &known->record : NULL);
     }
     return out;
 }

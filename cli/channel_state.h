@@ -3,8 +3,8 @@
 #ifndef GPUFL_CLI_CHANNEL_STATE_H
 #define GPUFL_CLI_CHANNEL_STATE_H
 
-#include "upload/report.h"
-#include "upload/scan.h"
+#include "upload/journal/journal_read.h"
+#include "upload/source/scan.h"
 
 /** What of one channel is settled and what waits. */
 struct channel_state {
@@ -17,7 +17,7 @@ struct channel_state {
 };
 
 /** Looks at the files of channel \p c of the session \p path below \p root. */
-struct channel_state channel_state(int root, const struct report *report,
+struct channel_state channel_state(int root, const struct journal_read *journal,
                                    const char *path, const struct scan *scan,
                                    const struct scan_channel *c);
 

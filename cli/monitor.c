@@ -12,9 +12,9 @@
 #include <gpufl/gpufl.h>
 #include <gpufl/upload.h>
 
+#include "base/duration.h"
 #include "cli/output.h"
 #include "cli/verbs.h"
-#include "schema/duration.h"
 
 #define UPLOAD_EVERY_MS 5000
 #define LAST_UPLOAD_MS  60000

@@ -11,9 +11,9 @@
 
 #include "cli/json.h"
 #include "cli/verbs.h"
-#include "upload/quarantine.h"
-#include "upload/reply.h"
-#include "upload/transport_http.h"
+#include "upload/engine/quarantine.h"
+#include "upload/http/reply.h"
+#include "upload/http/transport_http.h"
 
 static const char usage[] =
     "Usage: gpufl quarantine list DIR [--json]\n"
@@ -73,7 +73,7 @@ static bool is_named(const struct arguments *a, const struct quarantined *range)
 static void print_range(const struct arguments *a, const struct quarantined *r,
                         bool first)
 {
-    const struct fact_quarantine *f = &r->fact;
+    const struct record_quarantine *f = &r->record;
     if (!a->json) {
         printf("%s  %s %s file %u bytes %" PRIu64 "-%" PRIu64 ", %u lines: %s\n", r->name,
                r->path, r->channel, f->file, f->begin, f->end, f->lines, f->reason);
@@ -112,7 +112,7 @@ static int print_bytes(int root, const struct quarantined *r)
 
 static int look(const struct arguments *a, bool bytes)
 {
-    struct report report;
+    struct journal_read journal;
     struct quarantined range;
     char *path = realpath(a->dir, NULL);
     int root = open(a->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -121,7 +121,8 @@ static int look(const struct arguments *a, bool bytes)
         free(path);
         return fail(EXIT_BAD_USE, strerror(errno));
     }
-    gpufl_status status = report_read(&sys_real, a->state_dir, root, path, &report);
+    gpufl_status status =
+        journal_read_open(&sys_real, a->state_dir, root, path, &journal);
     free(path);
     if (status != GPUFL_OK) {
         close(root);
@@ -132,7 +133,7 @@ static int look(const struct arguments *a, bool bytes)
                     "needed");
     }
     fputs(a->json ? "[" : "", stdout);
-    for (size_t i = 0; quarantine_in_report(&report, i, &range); i++) {
+    for (size_t i = 0; quarantine_in_journal(&journal, i, &range); i++) {
         if (!bytes) {
             print_range(a, &range, i == 0);
         } else if (is_named(a, &range)) {
@@ -140,7 +141,7 @@ static int look(const struct arguments *a, bool bytes)
         }
     }
     fputs(a->json ? "]\n" : "", stdout);
-    report_fini(&report);
+    journal_read_fini(&journal);
     close(root);
     return bytes && rc == EXIT_NOT_ALL
                ? fail(rc, "no such range; see gpufl quarantine list")
@@ -166,7 +167,7 @@ static gpufl_status open_engine(const struct arguments *a, struct engine **out,
     engine_config_default(&config);
     config.log = &quiet;
     config.wanted = nothing;
-    config.settle_only = true;
+    config.ack_only = true;
     config.state_dir = a->state_dir;
     config.program = "gpufl quarantine";
     gpufl_status status = engine_open(&config, out);

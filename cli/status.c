@@ -13,11 +13,11 @@
 #include "cli/channel_state.h"
 #include "cli/json.h"
 #include "cli/verbs.h"
-#include "upload/liveness.h"
-#include "upload/progress.h"
-#include "upload/quarantine.h"
-#include "upload/report.h"
-#include "upload/select.h"
+#include "upload/engine/progress.h"
+#include "upload/engine/quarantine.h"
+#include "upload/journal/journal_read.h"
+#include "upload/source/liveness.h"
+#include "upload/source/select.h"
 
 static const char usage[] =
     "Usage: gpufl status DIR [--json] [--state-dir DIR]\n"
@@ -33,7 +33,7 @@ struct status {
     bool json;
     int root;
     struct selection sessions;
-    struct report report;
+    struct journal_read journal;
     bool all_sent;
     unsigned notes;
     bool unserved;
@@ -57,7 +57,7 @@ static void print_time(int64_t at_s, bool json)
 static const char *writer_of(const struct status *s, const struct selected *session,
                              const struct scan *scan)
 {
-    char lock[FACTS_PATH_MAX + LAYOUT_PATH_MAX];
+    char lock[JOURNAL_PATH_MAX + LAYOUT_PATH_MAX];
     snprintf(lock, sizeof lock, "%s/%s", session->path, LAYOUT_LOCK);
     switch (liveness_probe(&sys_real, s->root, lock,
                            scan->has_manifest ? &scan->manifest : NULL)) {
@@ -116,7 +116,7 @@ static void show_session(struct status *s, const struct selected *session, bool 
     if (scan_session(&sys_real, s->root, session->path, session->id, &scan) != GPUFL_OK) {
         return;
     }
-    bool done = report_is_done(&s->report, session->path);
+    bool done = journal_read_is_done(&s->journal, session->path);
     const char *writer = writer_of(s, session, &scan);
     if (s->json) {
         printf(
@@ -131,7 +131,7 @@ static void show_session(struct status *s, const struct selected *session, bool 
     }
     for (unsigned i = 0; i < scan.channels; i++) {
         struct channel_state state =
-            channel_state(s->root, &s->report, session->path, &scan, &scan.channel[i]);
+            channel_state(s->root, &s->journal, session->path, &scan, &scan.channel[i]);
         show_channel(s, &scan.channel[i], &state, i == 0);
     }
     if (s->json) {
@@ -188,10 +188,10 @@ static void show_holder(struct status *s)
 
 static void show_quarantine(struct status *s)
 {
-    s->all_sent = s->all_sent && s->report.quarantines == 0;
+    s->all_sent = s->all_sent && s->journal.quarantines == 0;
     struct quarantined r;
-    for (size_t i = 0; quarantine_in_report(&s->report, i, &r); i++) {
-        const struct fact_quarantine *q = &r.fact;
+    for (size_t i = 0; quarantine_in_journal(&s->journal, i, &r); i++) {
+        const struct record_quarantine *q = &r.record;
         if (s->json) {
             printf("%s{\"name\":\"%s\",\"path\":\"%s\",\"channel\":\"%s\",\"file\":%u,"
                    "\"begin\":%" PRIu64 ",\"end\":%" PRIu64
@@ -205,7 +205,7 @@ static void show_quarantine(struct status *s)
                    r.name, r.path, r.channel, q->file, q->begin, q->end, q->reason);
         }
     }
-    if (s->report.quarantines && !s->json) {
+    if (s->journal.quarantines && !s->json) {
         puts("see gpufl quarantine --help");
     }
 }
@@ -220,7 +220,8 @@ static int show(struct status *s)
         free(path);
         return EXIT_BAD_USE;
     }
-    gpufl_status status = report_read(&sys_real, s->state_dir, s->root, path, &s->report);
+    gpufl_status status =
+        journal_read_open(&sys_real, s->state_dir, s->root, path, &s->journal);
     free(path);
     if (status != GPUFL_OK && status != GPUFL_ERR_NOT_FOUND) {
         fprintf(stderr, "gpufl status: the journal of %s: %s\n", s->dir,
@@ -269,7 +270,7 @@ int verb_status(int argc, char **argv)
     }
     s.dir = argv[optind];
     int rc = show(&s);
-    report_fini(&s.report);
+    journal_read_fini(&s.journal);
     select_free(&s.sessions);
     if (s.root >= 0) {
         close(s.root);

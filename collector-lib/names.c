@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
+
 struct names *names_new(void)
 {
     struct names *names = calloc(1, sizeof *names);
@@ -29,10 +31,10 @@ void names_free(struct names *names)
 
 uint64_t names_hash(const char *name, size_t *len)
 {
-    uint64_t hash = 0xcbf29ce484222325u;
+    uint64_t hash = HASH64_BASIS;
     size_t i = 0;
     for (; name[i]; i++) {
-        hash = (hash ^ (unsigned char)name[i]) * 0x100000001b3u;
+        hash = hash64_word(hash, (unsigned char)name[i]);
     }
     *len = i;
     return hash;

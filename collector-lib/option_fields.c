@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "schema/truth.h"
+#include "base/parse_bool.h"
 
 enum kind { KIND_TEXT, KIND_INT, KIND_BOOL, KIND_BACKEND, KIND_ENGINE };
 
@@ -141,7 +141,7 @@ static const char *set_text(struct gpufl_init_options *into, const struct field 
         *(const char **)slot(into, field) = text;
         return NULL;
     case KIND_BOOL:
-        *(bool *)slot(into, field) = truth_of(text);
+        *(bool *)slot(into, field) = parse_bool(text);
         return NULL;
     case KIND_INT:
         if (!parse_int(text, &number)) {

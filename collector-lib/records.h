@@ -3,12 +3,12 @@
 #ifndef GPUFL_COLLECTOR_RECORDS_H
 #define GPUFL_COLLECTOR_RECORDS_H
 
+#include "base/text.h"
 #include "collector-lib/gpu_source.h"
 #include "collector-lib/host.h"
 #include "collector-lib/names.h"
 #include "collector-lib/ring.h"
 #include "collector-lib/settings.h"
-#include "collector-lib/text.h"
 
 /** What every record of a session says about it. */
 struct record_context {

@@ -9,15 +9,15 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/parse_bool.h"
 #include "collector-lib/option_fields.h"
-#include "schema/truth.h"
 
 #define SAMPLE_RATE_MAX_MS 86400000
 #define CONFIG_MAX_BYTES   65536u
 
 bool settings_disabled_by_env(void)
 {
-    return truth_of(getenv("GPUFL_DISABLED"));
+    return parse_bool(getenv("GPUFL_DISABLED"));
 }
 
 const char *settings_engine_name(enum gpufl_profiling_engine engine)

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "collector-lib/text.h"
+#include "base/text.h"
 
 /** Return addresses that get a name. */
 #define STACK_NAMES_MAX 65536u
@@ -35,7 +35,8 @@ void stack_names_fini(struct stack_names *names);
  * for all of them. */
 void stack_names_learn(struct stack_names *names);
 
-/** Appends the stack \p id as `caller|its caller|…`, from the caller of CUDA outwards. */
+/** Appends the stack \p id as `caller|its caller|…`, from the caller of
+ * CUDA outwards. */
 void stack_names_text(const struct stack_names *names, uint32_t id, struct text *out);
 
 #endif

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
+
 #define SLOTS (STACKS_MAX * 2)
 
 static struct {
@@ -30,9 +32,9 @@ void stacks_after_fork(void)
 
 static uint64_t hash_of(void *const *pc, size_t frames)
 {
-    uint64_t hash = 0xcbf29ce484222325u;
+    uint64_t hash = HASH64_BASIS;
     for (size_t i = 0; i < frames; i++) {
-        hash = (hash ^ (uintptr_t)pc[i]) * 0x100000001b3u;
+        hash = hash64_word(hash, (uintptr_t)pc[i]);
         hash ^= hash >> 29; /* the low bits of addresses alone would not reach the top */
     }
     return hash;

@@ -7,11 +7,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/text.h"
 #include "collector-lib/gpu_source.h"
 #include "collector-lib/host.h"
 #include "collector-lib/names.h"
 #include "collector-lib/ring.h"
-#include "collector-lib/text.h"
 
 /** Mean and maximum of a figure; values below 0 (not available) are left out. */
 struct summary_figure {

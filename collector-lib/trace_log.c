@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/hash.h"
 #include "collector-lib/record_parts.h"
 #include "collector-lib/records_trace.h"
 #include "schema/records.h"
@@ -194,10 +195,10 @@ static void on_device(void *arg, const struct trace_device *device)
 static struct trace_config *config_slot(struct trace_log *log,
                                         const struct trace_config *wanted)
 {
-    uint64_t hash = 0xcbf29ce484222325u;
+    uint64_t hash = HASH64_BASIS;
     const uint32_t *word = (const uint32_t *)&wanted->key;
     for (size_t i = 0; i < sizeof wanted->key / sizeof *word; i++) {
-        hash = (hash ^ word[i]) * 0x100000001b3u;
+        hash = hash64_word(hash, word[i]);
     }
     if (log->configs >= CONFIGS_MAX) {
         forget_configs(log);

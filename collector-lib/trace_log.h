@@ -63,8 +63,8 @@ void trace_log_row(struct trace_log *log, const struct row *row,
 /** Where a tracer delivers. */
 struct tracer_sink trace_log_sink(struct trace_log *log);
 
-/** Ends the batches and puts the new names in front; the lines are the caller's to write
- * and to clear. */
+/** Ends the batches and puts the new names in front; the lines are the caller's to
+ * write and to clear. */
 void trace_log_finish(struct trace_log *log);
 
 #endif

@@ -17,8 +17,8 @@ bool trace_names_init(struct trace_names *n)
         trace_names_fini(n);
         return false;
     }
-    free(demangle("_Z1fv")); /* looks the demangler up on the caller's thread: later the
-                                loader may be locked by who waits for us */
+    free(demangle("_Z1fv")); /* looks the demangler up on the caller's thread: later
+                                the loader may be locked by who waits for us */
     return true;
 }
 

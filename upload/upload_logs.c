@@ -9,10 +9,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "schema/truth.h"
-#include "upload/engine.h"
-#include "upload/select.h"
-#include "upload/transport_http.h"
+#include "base/parse_bool.h"
+#include "upload/engine/engine.h"
+#include "upload/http/transport_http.h"
+#include "upload/source/select.h"
 #include "upload/upload_options.h"
 #include "upload/wait_holder.h"
 
@@ -40,7 +40,7 @@ struct upload {
 
 static bool disabled(void)
 {
-    return truth_of(getenv("GPUFL_DISABLED")) ||
+    return parse_bool(getenv("GPUFL_DISABLED")) ||
            (gpufl_is_disabled && gpufl_is_disabled());
 }
 

@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "upload/base/file.h"
-#include "upload/progress.h"
+#include "base/file.h"
+#include "upload/engine/progress.h"
 
 #define LOOK_EVERY_MS 100
 
@@ -32,7 +32,7 @@ static uint64_t sealed_size(const struct sys *sys, int root, const char *path,
                             const struct scan_channel *channel)
 {
     char name[LAYOUT_PATH_MAX];
-    char full[FACTS_PATH_MAX + LAYOUT_PATH_MAX];
+    char full[JOURNAL_PATH_MAX + LAYOUT_PATH_MAX];
     struct stat st = {0};
     layout_numbered(name, channel->name, channel->highest, false);
     snprintf(full, sizeof full, "%s/%s", path, name);

@@ -7,7 +7,7 @@
 
 #include <gpufl/status.h>
 
-#include "upload/select.h"
+#include "upload/source/select.h"
 
 /** Waits until the progress file of \p root covers what the sessions of \p selection hold
  *  now, or \p deadline_ms (on sys->now_ms). Sleeps on the calling thread.

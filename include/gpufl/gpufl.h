@@ -67,8 +67,8 @@ enum gpufl_profiling_engine {
  *  capture and engine fields are accepted and recorded (`capture_capabilities` at the
  *  session's end); they take effect from GPUFL_ENGINE_TRACE up. */
 struct gpufl_init_options {
-    size_t
-        struct_size; /**< set by the initialiser; tells which fields the caller knows */
+    size_t struct_size;   /**< set by the initialiser; tells which fields the caller
+                             knows */
     const char *app_name; /**< shown by dashboards; default "gpufl" */
     const char
         *log_path; /**< directory of the sessions; "" = app_name in the current one */

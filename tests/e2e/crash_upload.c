@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "upload/engine.h"
-#include "upload/transport_http.h"
+#include "upload/engine/engine.h"
+#include "upload/http/transport_http.h"
 
 static long points;
 static long kill_at;

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "agent/config.h"
-#include "schema/duration.h"
-#include "upload/endpoint.h"
+#include "base/duration.h"
+#include "upload/http/endpoint.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

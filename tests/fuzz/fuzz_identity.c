@@ -6,11 +6,11 @@
 #include <string.h>
 
 #include "schema/layout.h"
-#include "upload/identity.h"
-#include "upload/java_cursor.h"
-#include "upload/ndjson.h"
-#include "upload/progress.h"
-#include "upload/shifting.h"
+#include "upload/engine/progress.h"
+#include "upload/source/identity.h"
+#include "upload/source/java_cursor.h"
+#include "upload/source/ndjson.h"
+#include "upload/source/shifting.h"
 
 static void check_line(void *arg, const struct progress_line *line)
 {

@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A journal file of any bytes: every record that is replayed is read as every fact. */
+/* A journal file of any bytes: every record that is replayed is read as every record. */
 #include <stddef.h>
 #include <stdint.h>
 
-#include "upload/facts.h"
-#include "upload/journal_format.h"
+#include "upload/journal/journal_format.h"
+#include "upload/journal/journal_records.h"
 
 static void read_all(void *arg, const struct journal_record *record)
 {
     union {
-        struct fact_stream stream;
-        struct fact_offer offer;
-        struct fact_settled settled;
-        struct fact_quarantine quarantine;
-        struct fact_session session;
+        struct record_stream stream;
+        struct record_offer offer;
+        struct record_settled settled;
+        struct record_quarantine quarantine;
+        struct record_session session;
     } out;
     (void)arg;
-    (void)fact_read_stream(record, &out.stream);
-    (void)fact_read_offer(record, &out.offer);
-    (void)fact_read_settled(record, &out.settled);
-    (void)fact_read_quarantine(record, &out.quarantine);
-    (void)fact_read_session(record, &out.session);
+    (void)record_parse_stream(record, &out.stream);
+    (void)record_parse_offer(record, &out.offer);
+    (void)record_parse_settled(record, &out.settled);
+    (void)record_parse_quarantine(record, &out.quarantine);
+    (void)record_parse_session(record, &out.session);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

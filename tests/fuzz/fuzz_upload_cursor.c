@@ -9,9 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "upload/base/file.h"
-#include "upload/engine_internal.h"
-#include "upload/identity.h"
+#include "base/file.h"
+#include "upload/engine/engine_internal.h"
+#include "upload/source/identity.h"
 
 static struct engine engine;
 static struct root root = {.engine = &engine};

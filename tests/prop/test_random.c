@@ -226,7 +226,7 @@ static void compare_live(struct rig *rig)
     compare_all(rig);
 }
 
-static void settle_and_compare(struct rig *rig)
+static void ack_and_compare(struct rig *rig)
 {
     disk_faults(0);
     rig->silent = false;
@@ -280,7 +280,7 @@ static void one_round(uint64_t seed)
     for (int i = 0; i < STEPS; i++) {
         one_step(&rig);
     }
-    settle_and_compare(&rig);
+    ack_and_compare(&rig);
     for (int i = 0; i < SESSIONS; i++) {
         for (int c = 0; c < 3; c++) {
             free(model[i].written[c]);

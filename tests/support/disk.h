@@ -5,7 +5,7 @@
 #ifndef GPUFL_TESTS_DISK_H
 #define GPUFL_TESTS_DISK_H
 
-#include "upload/base/sys.h"
+#include "base/sys.h"
 
 /** What a crash leaves. */
 enum disk_loss {

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "upload/engine.h"
+#include "upload/engine/engine.h"
 
 #define RIG_REQUESTS_MAX 4096
 

@@ -5,7 +5,7 @@
 #ifndef GPUFL_TESTS_TELLER_H
 #define GPUFL_TESTS_TELLER_H
 
-#include "upload/engine.h"
+#include "upload/engine/engine.h"
 
 #define TELLER_SESSIONS 8
 

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "upload/backoff.h"
+#include "upload/engine/backoff.h"
 
 static uint64_t random_value;
 static void fixed_random(void *out, size_t len)

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "backend/decode.h"
-#include "upload/encode.h"
+#include "upload/http/encode.h"
 
 static void round_trip(enum codec codec, size_t len)
 {

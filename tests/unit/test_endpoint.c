@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "upload/endpoint.h"
+#include "upload/http/endpoint.h"
 
 static void urls_and_paths_join_to_one_prefix(void **state)
 {

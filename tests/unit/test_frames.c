@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "tests/support/pick.h"
-#include "upload/frames.h"
+#include "upload/engine/frames.h"
 
 #define SLOTS 80
 #define CAP   (1u << 20)

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "upload/base/uuid.h"
-#include "upload/identity.h"
+#include "base/uuid.h"
+#include "upload/source/identity.h"
 
 #define SID "2a50f868-d207-481f-acea-b3c3fe398b6f"
 #define GOOD                                                                             \

@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "tests/support/dirs.h"
-#include "upload/facts.h"
-#include "upload/journal_format.h"
+#include "upload/journal/journal_format.h"
+#include "upload/journal/journal_records.h"
 
 struct seen {
     uint32_t type[64];
@@ -81,7 +81,7 @@ static unsigned char *records(struct place *p, int count, size_t *len)
     for (int i = 0; i < count; i++) {
         char text[24];
         snprintf(text, sizeof text, "record %d", i);
-        assert_true(journal_append(journal, FACT_DONE, text, strlen(text)) > 0);
+        assert_true(journal_append(journal, JOURNAL_DONE, text, strlen(text)) > 0);
     }
     journal_pump(journal);
     assert_int_equal(journal_durable(journal), journal_last(journal));
@@ -275,15 +275,15 @@ static void after_a_failed_sync_nothing_counts_until_it_is_written_anew(void **s
     struct journal *journal = open_journal(&p, &seen);
     assert_int_equal(journal_rewrite(journal), GPUFL_OK);
     sync_error = EIO;
-    uint64_t ticket = journal_append(journal, FACT_DONE, "x", 1);
+    uint64_t ticket = journal_append(journal, JOURNAL_DONE, "x", 1);
     journal_pump(journal);
     assert_true(journal_broken(journal));
     assert_true(journal_durable(journal) < ticket);
-    assert_int_equal(journal_append(journal, FACT_DONE, "y", 1), 0);
+    assert_int_equal(journal_append(journal, JOURNAL_DONE, "y", 1), 0);
     sync_error = 0;
     assert_int_equal(journal_rewrite(journal), GPUFL_OK);
     assert_false(journal_broken(journal));
-    assert_true(journal_append(journal, FACT_DONE, "z", 1) > ticket);
+    assert_true(journal_append(journal, JOURNAL_DONE, "z", 1) > ticket);
     journal_close(journal);
     close_place(&p);
 }
@@ -312,7 +312,7 @@ static void end_sync(void *self, struct sync_job *job)
 static void one_record(void *arg)
 {
     struct journal **journal = arg;
-    assert_true(journal_append(*journal, FACT_DONE, "state", 5) > 0);
+    assert_true(journal_append(*journal, JOURNAL_DONE, "state", 5) > 0);
 }
 
 /* What a process that starts now would read. */
@@ -344,12 +344,12 @@ static void writing_it_anew_waits_for_no_sync(void **state)
     assert_int_equal(journal_rewrite(journal), GPUFL_OK);
     uint64_t before = 0;
     for (int i = 0; i < 10; i++) {
-        before = journal_append(journal, FACT_DONE, "x", 1);
+        before = journal_append(journal, JOURNAL_DONE, "x", 1);
     }
     journal_pump(journal); /* most of it is history: begins, and returns */
     assert_non_null(disk.job);
     assert_true(journal_durable(journal) < before);
-    uint64_t during = journal_append(journal, FACT_DONE, "during", 6);
+    uint64_t during = journal_append(journal, JOURNAL_DONE, "during", 6);
     assert_true(during > before);
     journal_pump(journal);
     static const char *const old[] = {"state", "x", "x", "x", "x", "x",
@@ -381,7 +381,7 @@ static void keep_last(void *arg, const struct journal_record *record)
     last_record.payload = last_payload;
 }
 
-static void same_offer(const struct fact_offer *a, const struct fact_offer *b)
+static void same_offer(const struct record_offer *a, const struct record_offer *b)
 {
     assert_int_equal(a->stream, b->stream);
     assert_int_equal(a->sequence, b->sequence);
@@ -398,56 +398,56 @@ static void same_offer(const struct fact_offer *a, const struct fact_offer *b)
     assert_true(a->whole_end == b->whole_end && a->whole_lines == b->whole_lines);
 }
 
-static void facts_are_read_back_as_written(void **state)
+static void records_are_read_back_as_written(void **state)
 {
     (void)state;
     struct place p;
     struct journal *journal;
-    struct fact_offer offer = {.stream = 7,
-                               .sequence = 9,
-                               .file = 3,
-                               .begin = 1ull << 40,
-                               .end = (1ull << 40) + 5,
-                               .lines = 2,
-                               .codec = 2,
-                               .level = 1,
-                               .parameter_set = 1,
-                               .library = 10504,
-                               .unterminated = 1,
-                               .encoding_changed = 1,
-                               .head = 1ull << 63 | 5,
-                               .whole_end = 1ull << 41,
-                               .whole_lines = 8};
-    struct fact_quarantine q = {.stream = 7, .status = -1, .reason = "why", .end = 4};
-    struct fact_offer offer_back;
-    struct fact_quarantine q_back;
+    struct record_offer offer = {.stream = 7,
+                                 .sequence = 9,
+                                 .file = 3,
+                                 .begin = 1ull << 40,
+                                 .end = (1ull << 40) + 5,
+                                 .lines = 2,
+                                 .codec = 2,
+                                 .level = 1,
+                                 .parameter_set = 1,
+                                 .library = 10504,
+                                 .unterminated = 1,
+                                 .encoding_changed = 1,
+                                 .head = 1ull << 63 | 5,
+                                 .whole_end = 1ull << 41,
+                                 .whole_lines = 8};
+    struct record_quarantine q = {.stream = 7, .status = -1, .reason = "why", .end = 4};
+    struct record_offer offer_back;
+    struct record_quarantine q_back;
     open_place(&p);
     for (int round = 0; round < 2; round++) {
         assert_int_equal(journal_open(&p.config, keep_last, NULL, &journal), GPUFL_OK);
         if (round == 1) {
-            assert_true(fact_read_offer(&last_record, &offer_back));
+            assert_true(record_parse_offer(&last_record, &offer_back));
             same_offer(&offer, &offer_back);
             last_record.len -= 8 + 4; /* as it was written before wholes were */
-            assert_true(fact_read_offer(&last_record, &offer_back));
+            assert_true(record_parse_offer(&last_record, &offer_back));
             assert_true(offer_back.head == offer.head && offer_back.whole_end == 0);
             last_record.len -= 8; /* and before heads were */
-            assert_true(fact_read_offer(&last_record, &offer_back));
+            assert_true(record_parse_offer(&last_record, &offer_back));
             assert_true(offer_back.head == 0 && offer_back.encoding_changed == 1);
         }
         assert_int_equal(journal_rewrite(journal), GPUFL_OK);
-        assert_true(fact_append_offer(journal, &offer) > 0);
+        assert_true(record_append_offer(journal, &offer) > 0);
         journal_close(journal);
     }
     assert_int_equal(journal_open(&p.config, keep_last, NULL, &journal), GPUFL_OK);
     assert_int_equal(journal_rewrite(journal), GPUFL_OK);
-    assert_true(fact_append_quarantine(journal, &q) > 0);
+    assert_true(record_append_quarantine(journal, &q) > 0);
     journal_close(journal);
     assert_int_equal(journal_open(&p.config, keep_last, NULL, &journal), GPUFL_OK);
-    assert_true(fact_read_quarantine(&last_record, &q_back));
+    assert_true(record_parse_quarantine(&last_record, &q_back));
     assert_int_equal(q_back.status, -1);
     assert_string_equal(q_back.reason, "why");
     last_record.len -= 1; /* a record that is too short is no record */
-    assert_false(fact_read_quarantine(&last_record, &q_back));
+    assert_false(record_parse_quarantine(&last_record, &q_back));
     journal_close(journal);
     close_place(&p);
 }
@@ -463,7 +463,7 @@ int main(void)
         cmocka_unit_test(a_newer_format_is_refused_and_left_alone),
         cmocka_unit_test(after_a_failed_sync_nothing_counts_until_it_is_written_anew),
         cmocka_unit_test(writing_it_anew_waits_for_no_sync),
-        cmocka_unit_test(facts_are_read_back_as_written),
+        cmocka_unit_test(records_are_read_back_as_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

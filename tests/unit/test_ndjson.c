@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "upload/ndjson.h"
+#include "upload/source/ndjson.h"
 
 #define SHUTDOWN "{\"type\":\"shutdown\",\"pid\":1}\n"
 

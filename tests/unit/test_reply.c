@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "upload/reply.h"
+#include "upload/http/reply.h"
 
 static struct reply_batch batch(const char *body)
 {

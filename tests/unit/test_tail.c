@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "tests/support/dirs.h"
-#include "upload/liveness.h"
-#include "upload/scan.h"
-#include "upload/tail.h"
+#include "upload/source/liveness.h"
+#include "upload/source/scan.h"
+#include "upload/source/tail.h"
 
 #define ID "11111111-1111-4111-8111-111111111111"
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector-lib/text.h"
+#include "base/text.h"
 
 static void expect(struct text *text, const char *want)
 {

@@ -2,7 +2,7 @@
 /* Every status has one meaning. */
 #include "tests/support/check.h"
 
-#include "upload/verdict.h"
+#include "upload/http/verdict.h"
 
 static enum verdict of(int status)
 {

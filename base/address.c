@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/address.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool set_sock(struct address *a)
+{
+    struct sockaddr_in in = {.sin_family = AF_INET, .sin_port = htons(a->port)};
+    struct sockaddr_in6 in6 = {.sin6_family = AF_INET6, .sin6_port = htons(a->port)};
+    if (inet_pton(AF_INET, a->host, &in.sin_addr) == 1) {
+        a->sock_len = sizeof in;
+        memcpy(&a->sock, &in, sizeof in);
+    } else if (inet_pton(AF_INET6, a->host, &in6.sin6_addr) == 1) {
+        a->sock_len = sizeof in6;
+        memcpy(&a->sock, &in6, sizeof in6);
+    }
+    return a->sock_len > 0;
+}
+
+const char *address_parse(const char *text, struct address *out)
+{
+    const char *colon = strrchr(text, ':');
+    const char *host = text;
+    size_t len = colon ? (size_t)(colon - text) : 0;
+    char *end = NULL;
+    memset(out, 0, sizeof *out);
+    if (len > 2 && host[0] == '[' && host[len - 1] == ']') {
+        host++;
+        len -= 2;
+    }
+    bool digits = colon && colon[1] >= '0' && colon[1] <= '9';
+    unsigned long port = digits ? strtoul(colon + 1, &end, 10) : 0;
+    if (!digits || *end || port > UINT16_MAX || len == 0 || len >= sizeof out->host) {
+        return "give ADDRESS:PORT, for example 127.0.0.1:8765";
+    }
+    memcpy(out->host, host, len);
+    out->port = (uint16_t)port;
+    return set_sock(out) ? NULL : "give a numeric IP address, for example 127.0.0.1:8765";
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where to listen, as people write it. */
+#ifndef GPUFL_BASE_ADDRESS_H
+#define GPUFL_BASE_ADDRESS_H
+
+#include <stdint.h>
+#include <sys/socket.h>
+
+/** `ADDRESS:PORT` with a numeric address of either family, IPv6 in brackets. */
+struct address {
+    char host[64]; /**< without brackets */
+    uint16_t port; /**< 0 = any free one */
+    struct sockaddr_storage sock;
+    socklen_t sock_len;
+};
+
+/** \return NULL, or what to write instead. */
+const char *address_parse(const char *text, struct address *out);
+
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Arrays that grow by doubling. */
+#include "base/array.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+
+#define FIRST_CAP 16u
+
+void *array_grown(void *array, size_t count, size_t *cap, size_t size)
+{
+    if (count < *cap) {
+        return array;
+    }
+    size_t more = *cap ? 2 * *cap : FIRST_CAP;
+    if (more < *cap || more > SIZE_MAX / size) {
+        return NULL;
+    }
+    void *grown = realloc(array, more * size);
+    *cap = grown ? more : *cap;
+    return grown;
+}

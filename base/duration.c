@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One way to write a time or a count on a command line. */
+#include "base/duration.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool duration_parse_count(const char *text, uint64_t *out, const char **end)
+{
+    char *stop;
+    if (*text < '0' || *text > '9') {
+        return false;
+    }
+    errno = 0;
+    *out = strtoull(text, &stop, 10);
+    *end = stop;
+    return errno == 0 && *out <= UINT32_MAX;
+}
+
+bool duration_parse(const char *text, uint64_t *out_ms)
+{
+    static const struct {
+        const char *unit;
+        uint64_t ms;
+    } unit[] = {{"", 1000}, {"ms", 1}, {"s", 1000}, {"m", 60000}, {"h", 3600000}};
+    const char *end;
+    uint64_t number;
+    if (!duration_parse_count(text, &number, &end)) {
+        return false;
+    }
+    for (size_t i = 0; i < sizeof unit / sizeof unit[0]; i++) {
+        if (strcmp(end, unit[i].unit) == 0) {
+            *out_ms = number * unit[i].ms;
+            return true;
+        }
+    }
+    return false;
+}

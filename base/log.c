@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Formats log lines; text from outside cannot break a line. */
+#include "base/log.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const level_name[] = {"error", "warn", "info", "debug"};
+
+void log_line(const struct log *log, enum log_level level, const char *event,
+              const char *format, ...)
+{
+    if (!log || !log->write || level > log->level) {
+        return;
+    }
+    char line[1024];
+    int used = snprintf(line, sizeof line, "%s %s ", level_name[level], event);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(line + used, sizeof line - (size_t)used, format, args);
+    va_end(args);
+    for (char *c = line; *c; c++) {
+        if ((unsigned char)*c < 0x20 || *c == 0x7f) {
+            *c = '?';
+        }
+    }
+    log->write(log->arg, level, line);
+}
+
+void log_to_stderr(void *arg, enum log_level level, const char *line)
+{
+    static const char *const priority[] = {"<3>", "<4>", "<6>", "<7>"};
+    (void)arg;
+    fprintf(stderr, "%s%s\n", getenv("JOURNAL_STREAM") ? priority[level] : "", line);
+}

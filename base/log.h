@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One line a log event: `level event key=value …`. */
+#ifndef GPUFL_BASE_LOG_H
+#define GPUFL_BASE_LOG_H
+
+enum log_level {
+    LOG_AT_ERROR, /**< a person must act */
+    LOG_AT_WARN,  /**< degraded, we go on */
+    LOG_AT_INFO,  /**< a change of state */
+    LOG_AT_DEBUG  /**< every batch */
+};
+
+/** Where lines go. \p write gets the finished line without a newline. */
+struct log {
+    enum log_level level; /**< lines above it are not made */
+    void (*write)(void *arg, enum log_level level, const char *line);
+    void *arg;
+};
+
+__attribute__((format(printf, 4, 5))) void log_line(const struct log *log,
+                                                    enum log_level level,
+                                                    const char *event, const char *format,
+                                                    ...);
+
+#define log_error(log, event, ...) log_line(log, LOG_AT_ERROR, event, __VA_ARGS__)
+#define log_warn(log, event, ...)  log_line(log, LOG_AT_WARN, event, __VA_ARGS__)
+#define log_info(log, event, ...)  log_line(log, LOG_AT_INFO, event, __VA_ARGS__)
+#define log_debug(log, event, ...) log_line(log, LOG_AT_DEBUG, event, __VA_ARGS__)
+
+/** Writes to stderr; under systemd (JOURNAL_STREAM set) with a `<N>` priority prefix. */
+void log_to_stderr(void *arg, enum log_level level, const char *line);
+
+#endif

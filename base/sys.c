@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The real kernel behind the seam. */
+#include "base/sys.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+static uint64_t real_now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_BOOTTIME, &t);
+    return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+static int64_t real_wall_s(void)
+{
+    return (int64_t)time(NULL);
+}
+
+static void real_random(void *out, size_t len)
+{
+    unsigned char *at = out;
+    while (len > 0) {
+        ssize_t n = getrandom(at, len, 0);
+        if (n < 0 && errno != EINTR) {
+            abort(); /* getrandom without flags fails only before Linux 3.17 */
+        }
+        if (n > 0) {
+            at += n;
+            len -= (size_t)n;
+        }
+    }
+}
+
+/* For kernels before 5.6: walk the components, following no symlink. */
+static int open_by_walk(int dir, const char *path, int flags, mode_t mode)
+{
+    char part[256];
+    int at = fcntl(dir, F_DUPFD_CLOEXEC, 0);
+    while (at >= 0) {
+        size_t len = strcspn(path, "/");
+        if (len == 0 || len >= sizeof part ||
+            strncmp(path, "..", len < 2 ? 2 : len) == 0) {
+            close(at);
+            errno = EXDEV;
+            return -1;
+        }
+        memcpy(part, path, len);
+        part[len] = '\0';
+        bool last = path[len] == '\0';
+        int next = openat(at, part,
+                          last ? flags | O_NOFOLLOW | O_CLOEXEC
+                               : O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC,
+                          mode);
+        int saved = errno;
+        close(at);
+        errno = saved;
+        if (last) {
+            return next;
+        }
+        at = next;
+        path += len + 1;
+    }
+    return -1;
+}
+
+static int real_open_beneath(int dir, const char *path, int flags, mode_t mode)
+{
+    struct open_how how = {
+        .flags = (uint64_t)flags | O_CLOEXEC,
+        .mode = (flags & O_CREAT) ? mode : 0,
+        .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
+    };
+    long fd = syscall(SYS_openat2, dir, path, &how, sizeof how);
+    if (fd < 0 && (errno == ENOSYS || errno == EPERM)) {
+        return open_by_walk(dir, path, flags, mode);
+    }
+    return (int)fd;
+}
+
+const struct sys sys_real = {
+    .now_ms = real_now_ms,
+    .wall_s = real_wall_s,
+    .random = real_random,
+    .open_beneath = real_open_beneath,
+    .pread = pread,
+    .pwrite = pwrite,
+    .fdatasync = fdatasync,
+    .fsync = fsync,
+    .renameat = renameat,
+    .unlinkat = unlinkat,
+};

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The seam to the kernel: clock, randomness and the calls that touch state on disk. Tests
+ * replace single members to inject faults and to own time. */
+#ifndef GPUFL_BASE_SYS_H
+#define GPUFL_BASE_SYS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct sys {
+    /** Milliseconds that never jump and that count suspended time (CLOCK_BOOTTIME). */
+    uint64_t (*now_ms)(void);
+    /** Seconds since 1970, for what people read; never for waiting. */
+    int64_t (*wall_s)(void);
+    /** Fills \p out from getrandom(2). */
+    void (*random)(void *out, size_t len);
+    /** openat2(2) beneath \p dir: no symlink, no `..`, no mount trick; O_CLOEXEC is
+     * added. */
+    int (*open_beneath)(int dir, const char *path, int flags, mode_t mode);
+    ssize_t (*pread)(int fd, void *buf, size_t len, off_t at);
+    ssize_t (*pwrite)(int fd, const void *buf, size_t len, off_t at);
+    int (*fdatasync)(int fd);
+    int (*fsync)(int fd);
+    int (*renameat)(int from_dir, const char *from, int to_dir, const char *to);
+    int (*unlinkat)(int dir, const char *path, int flags);
+};
+
+/** The real thing. */
+extern const struct sys sys_real;
+
+#endif

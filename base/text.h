@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A growable buffer that lines of compact JSON are written into. */
+#ifndef GPUFL_BASE_TEXT_H
+#define GPUFL_BASE_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/** Zero-initialise; release with text_fini. After a failed allocation `failed` stays true
+ * and further appends do nothing, so one check at the end is enough. */
+struct text {
+    char *data;
+    size_t len;
+    size_t cap;
+    bool failed;
+};
+
+void text_fini(struct text *text);
+
+/** Empties the buffer and forgets a failure; keeps the memory. */
+void text_clear(struct text *text);
+
+void text_append(struct text *text, const char *bytes, size_t len);
+void text_puts(struct text *text, const char *string);
+void text_u64(struct text *text, uint64_t value);
+void text_i64(struct text *text, int64_t value);
+
+/** printf into the buffer, for the records that are written rarely. */
+__attribute__((format(printf, 2, 3))) void text_printf(struct text *text,
+                                                       const char *format, ...);
+
+/** \p string as a quoted JSON string, escaped as schema/README.md says; bytes that are
+ * not valid UTF-8 become U+FFFD, so that every line parses. */
+void text_json_string(struct text *text, const char *string);
+
+/** The same for \p len bytes, of which none ends the string. */
+void text_json_bytes(struct text *text, const char *bytes, size_t len);
+
+/** \p string as it is, but for bytes that are not valid UTF-8: they become U+FFFD. */
+void text_utf8(struct text *text, const char *string);
+
+#endif

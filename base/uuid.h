@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Window ids: 16 random bytes, written as a version 4 UUID (RFC 4122). */
+#ifndef GPUFL_BASE_UUID_H
+#define GPUFL_BASE_UUID_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/sys.h"
+
+#define UUID_TEXT 37 /* 36 characters and NUL */
+
+void uuid_make(const struct sys *sys, unsigned char out[16]);
+void uuid_format(const unsigned char id[16], char out[UUID_TEXT]);
+
+/** Reads the 36-character form. */
+bool uuid_parse(const char *text, unsigned char out[16]);
+
+#endif

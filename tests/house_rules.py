@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The rules of docs/contributing.md that a machine can hold: sizes, opening sentences, calls
+that are banned, names that are unique, mutable globals that are listed, columns spelled once."""
+import collections
+import re
+import statistics
+import subprocess
+import sys
+
+from layers import BELOW
+from source_tree import ROOT, code_only, definitions, files
+
+FILE_LINES, FUNCTION_LINES = 400, 60
+FILE_MEDIAN, FUNCTION_MEDIAN = 150, 12
+FOLDER_FILES = 30
+BANNED = re.compile(r"\b(strcpy|strcat|strncpy|strncat|sprintf|vsprintf|atoi|atol|atof|strtok|"
+                    r"gets|alloca)\(")
+BANNER = re.compile(r"^\s*/\*\s*[-=*]{3,}|^\s*//\s*[-=]{3,}", re.M)
+# Each program's own entry.
+SHARED_NAMES = {"main"}
+
+
+def opening(name, text):
+    if "SPDX-License-Identifier: Apache-2.0" not in text[:200]:
+        yield f"{name} has no SPDX line"
+    if not re.match(r"(#!.*\n)?/\* SPDX[^\n]*\n/\* [A-Z`<.]", text):
+        yield f"{name} has no opening sentence"
+
+
+def sizes(name, path):
+    lines = len(path.read_text().splitlines())
+    if lines > FILE_LINES:
+        yield f"{name} has {lines} lines, {FILE_LINES} at most"
+    for function in definitions(path):
+        if function.lines > FUNCTION_LINES:
+            yield f"{name}:{function.line}: {function.name} has {function.lines} lines, " \
+                  f"{FUNCTION_LINES} at most"
+
+
+def calls(name, path):
+    for number, line in enumerate(code_only(path).text.split("\n"), 1):
+        for call in BANNED.findall(line):
+            yield f"{name}:{number}: {call} is banned: use memcpy or snprintf with a size"
+    for match in BANNER.finditer(path.read_text()):
+        number = path.read_text()[:match.start()].count("\n") + 1
+        yield f"{name}:{number}: a banner; a file that needs one wants to be two"
+
+
+def medians(sources):
+    functions = [f.lines for _, path in sources for f in definitions(path)]
+    lengths = [len(path.read_text().splitlines()) for _, path in sources]
+    if statistics.median(functions) > FUNCTION_MEDIAN:
+        yield f"functions: median {statistics.median(functions)}, {FUNCTION_MEDIAN} at most"
+    if statistics.median(lengths) > FILE_MEDIAN:
+        yield f"files: median {statistics.median(lengths)}, {FILE_MEDIAN} at most"
+    folders = collections.Counter(name.rsplit("/", 1)[0] for name, _ in sources)
+    for folder, count in sorted(folders.items()):
+        if count > FOLDER_FILES:
+            yield f"{folder}/ has {count} .c files, {FOLDER_FILES} at most"
+
+
+def names(sources):
+    homes = collections.defaultdict(list)
+    for name, path in sources:
+        for function in definitions(path):
+            homes[function.name].append(f"{name}:{function.line}")
+    for function, places in sorted(homes.items()):
+        if len(places) > 1 and function not in SHARED_NAMES:
+            yield f"{places[0]}: {function} is defined {len(places)} times: {' '.join(places)}"
+
+
+def same_files(sources):
+    homes = collections.defaultdict(list)
+    for name, _ in sources:
+        homes[name.rsplit("/", 1)[1]].append(name)
+    for base, places in sorted(homes.items()):
+        if len(places) > 1 and base != "main.c":
+            yield f"{places[0]} has the name of {' and '.join(places[1:])}"
+
+
+def mutable_globals(sources, build):
+    """Objects in .data and .bss against the list in docs/contributing.md."""
+    listed = set(re.findall(r"^\| `([\w/.-]+:\w+)`", (ROOT / "docs/contributing.md").read_text(), re.M))
+    found = set()
+    for name, _ in sources:
+        obj = ROOT / build / (name[:-2] + ".o")
+        if not obj.exists():
+            continue
+        table = subprocess.run(["objdump", "-t", str(obj)], capture_output=True, text=True,
+                               check=True).stdout
+        for symbol in re.findall(r" O \.(?:data(?!\.rel\.ro)|bss|tdata|tbss)\S*\s+\S+\s+(?:\.hidden )?(\S+)$",
+                                 table, re.M):
+            found.add(f"{name}:{symbol.split('.')[0]}")
+    for entry in sorted(found - listed):
+        yield f"{entry.replace(':', ': ')}: a mutable global that docs/contributing.md does not list"
+    for entry in sorted(listed - found):
+        yield f"docs/contributing.md lists {entry}, which is not there"
+
+
+def respelled(sources):
+    """A column of schema/ that another file spells as text."""
+    schema = "\n".join(p.read_text() for _, p in files("*.h", ["schema"]))
+    columns = set(re.findall(r"\bX\((\w+)", schema)) - {"dt_ns"}
+    for name, path in sources:
+        if name.startswith(("collector-lib/", "backend/")):
+            for number, line in enumerate(path.read_text().split("\n"), 1):
+                for word in re.findall(r'"(?:\\")?(\w+)(?:\\")?"', line):
+                    if word in columns and "_" in word:
+                        yield f"{name}:{number}: respells the column {word} of schema/"
+
+
+def main():
+    build, *only = sys.argv[1:] or ["build/release"]
+    sources = [(n, p) for n, p in files("*.c", BELOW) if not n.startswith("examples/")]
+    bad = []
+    for name, path in files("*.[ch]", BELOW):
+        bad += opening(name, path.read_text())
+        bad += calls(name, path)
+        bad += sizes(name, path) if name.endswith(".c") else []
+    bad += [line for name, path in files("*.[ch]", ["tests"])
+            if "SPDX-License-Identifier: Apache-2.0" not in path.read_text()[:200]
+            for line in [f"{name} has no SPDX line"]]
+    bad += medians(sources)
+    bad += names(sources)
+    bad += same_files([f for f in files("*.[ch]", BELOW) if not f[0].startswith("include/")])
+    bad += mutable_globals(sources, build)
+    bad += respelled(sources)
+    bad = [line for line in bad if not only or line.startswith(tuple(only))]
+    print("\n".join(bad) if bad else "house rules: clean")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

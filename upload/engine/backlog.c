@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "upload/engine/backlog.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "upload/engine/engine_internal.h"
+
+#define LOOKS_MAX 4096u
+
+struct measure {
+    struct backlog *out;
+    int64_t wall_s;
+    uint64_t now_ms;
+    unsigned looks;
+};
+
+static bool file_stat(struct measure *m, int dir, const char *name, struct stat *st)
+{
+    if (m->looks >= LOOKS_MAX) {
+        return false;
+    }
+    m->looks++;
+    return fstatat(dir, name, st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st->st_mode);
+}
+
+static bool numbered_stat(struct measure *m, int dir, const char *channel,
+                          uint32_t number, struct stat *st)
+{
+    char name[LAYOUT_PATH_MAX];
+    layout_numbered(name, channel, number, false);
+    if (file_stat(m, dir, name, st)) {
+        return true;
+    }
+    layout_numbered(name, channel, number, true);
+    return file_stat(m, dir, name, st);
+}
+
+static void add_file(struct measure *m, const struct stat *st, uint64_t settled)
+{
+    uint64_t size = (uint64_t)st->st_size;
+    if (size > settled) {
+        m->out->bytes += size - settled;
+        m->out->files++;
+    }
+}
+
+static void note_age(struct measure *m, double age_s)
+{
+    m->out->oldest_s = age_s > m->out->oldest_s ? age_s : m->out->oldest_s;
+}
+
+/* A sealed file is older than its last write; of one that is being written only the time
+ * is known since when something of it waits. */
+static void measure_stream(struct measure *m, int dir, const struct stream *st)
+{
+    const char *channel = stream_channel(st);
+    bool shifting = st->session->layout == SESSION_SHIFTING; /* 1 is the newest there */
+    uint32_t first = shifting ? 1 : st->file;
+    uint32_t last = shifting ? st->index : st->highest;
+    bool sealed_front = false;
+    char name[LAYOUT_PATH_MAX];
+    struct stat about;
+    for (uint32_t n = first; n && n <= last && m->looks < LOOKS_MAX; n++) {
+        bool front = n == (shifting ? last : first);
+        if (!numbered_stat(m, dir, channel, n, &about)) {
+            continue;
+        }
+        add_file(m, &about, front ? st->offset : 0);
+        if (front) {
+            sealed_front = true;
+            note_age(m, (double)(m->wall_s - about.st_mtim.tv_sec));
+        }
+    }
+    layout_active(name, channel, false);
+    if (st->session->layout != SESSION_WINDOWS && file_stat(m, dir, name, &about)) {
+        add_file(m, &about, sealed_front ? 0 : st->offset);
+    }
+    if (!sealed_front) {
+        note_age(m, (double)(m->now_ms - st->waits_since_ms) / 1e3);
+    }
+}
+
+static void measure_session(struct measure *m, const struct session *s)
+{
+    int dir = -1;
+    for (unsigned i = 0; i < s->streams; i++) {
+        const struct stream *st = s->stream[i];
+        if (st->drained && !st->offer) {
+            continue;
+        }
+        if (dir < 0) {
+            dir = s->root->engine->config.sys->open_beneath(s->root->fd, s->path,
+                                                            O_PATH | O_DIRECTORY, 0);
+        }
+        if (dir < 0) {
+            return; /* gone: the next listing says so */
+        }
+        measure_stream(m, dir, st);
+    }
+    if (dir >= 0) {
+        close(dir);
+    }
+}
+
+static void count(struct backlog *out, const struct session *s)
+{
+    unsigned *which = s->state == SESSION_DONE ? &out->complete
+                      : session_blocked(s)     ? &out->blocked
+                      : s->writer_gone         ? &out->ended
+                                               : &out->live;
+    ++*which;
+}
+
+void engine_backlog(const struct engine *engine, struct backlog *out)
+{
+    const struct sys *sys = engine->config.sys;
+    struct measure m = {.out = out, .wall_s = sys->wall_s(), .now_ms = sys->now_ms()};
+    *out = (struct backlog){0};
+    for (unsigned i = 0; i < engine->roots; i++) {
+        const struct root *root = engine->root[i];
+        out->complete += root->parked.complete;
+        out->parked_session += root->parked.waiting_count;
+        for (const struct session *s = root->sessions; s; s = s->next) {
+            if (!s->wanted || (!s->looked && s->state != SESSION_DONE)) {
+                continue;
+            }
+            count(out, s);
+            if (s->state != SESSION_DONE) {
+                measure_session(&m, s);
+            }
+        }
+    }
+}

@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Closes batches: reads lines at a stream's position, cuts, encodes. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "schema/protocol.h"
+#include "upload/engine/engine_internal.h"
+#include "upload/source/ndjson.h"
+
+/* Raised when equal input and level would give other bytes than before. */
+#define PARAMETER_SET 1u
+
+struct tail_where stream_where(const struct stream *st)
+{
+    const struct root *root = st->session->root;
+    return (struct tail_where){
+        .root = root->fd,
+        .path = st->session->path,
+        .channel = root->channel_name[st->channel],
+        .layout = (enum session_layout)st->session->layout,
+        .sealed_only = st->file <= st->highest,
+        .file = st->file,
+        .offset = st->offset,
+        .head = st->head,
+        .index = st->index,
+        .cache = &st->session->root->engine->gz,
+    };
+}
+
+enum codec engine_codec(const struct engine *engine)
+{
+    switch (engine->config.compression) {
+    case COMPRESS_NONE:
+        return CODEC_NONE;
+    case COMPRESS_GZIP:
+        return CODEC_GZIP;
+    case COMPRESS_ZSTD:
+        return engine->origin.no_zstd_ever ? CODEC_GZIP : CODEC_ZSTD;
+    case COMPRESS_AUTO:
+        break;
+    }
+    return engine->origin.zstd && !engine->origin.no_zstd_ever ? CODEC_ZSTD : CODEC_GZIP;
+}
+
+gpufl_status batch_encode(struct offer *offer, size_t raw_len)
+{
+    struct engine *engine = offer->stream->session->root->engine;
+    const void *encoded;
+    size_t len;
+    offer_drop_frame(engine, offer);
+    gpufl_status status = encoder_encode(engine->encoder, (enum codec)offer->record.codec,
+                                         engine->raw, raw_len, &encoded, &len);
+    if (status != GPUFL_OK) {
+        return status;
+    }
+    offer->frame = frames_take(engine->frames, len);
+    if (!offer->frame) {
+        return GPUFL_ERR_NOMEM;
+    }
+    memcpy(offer->frame, encoded, len);
+    offer->frame_len = len;
+    offer->crc32 = encode_crc32(0, offer->frame, len);
+    engine->frame_bytes += len;
+    return GPUFL_OK;
+}
+
+static bool grow_raw(struct engine *engine, size_t cap)
+{
+    if (engine->raw_cap >= cap) {
+        return true;
+    }
+    char *raw = realloc(engine->raw, cap + 1); /* one more for an added newline */
+    if (!raw) {
+        return false;
+    }
+    engine->raw = raw;
+    engine->raw_cap = cap;
+    return true;
+}
+
+/* A long line needed a large buffer; the next batch gets the small one back. */
+static void shrink_raw(struct engine *engine)
+{
+    size_t cap = engine->config.max_batch_bytes;
+    char *raw = engine->raw_cap > cap ? realloc(engine->raw, cap + 1) : NULL;
+    if (raw) {
+        engine->raw = raw;
+        engine->raw_cap = cap;
+    }
+}
+
+gpufl_status batch_reread(struct offer *offer, size_t *raw_len)
+{
+    struct engine *engine = offer->stream->session->root->engine;
+    struct tail_where where = stream_where(offer->stream);
+    struct tail_chunk chunk;
+    size_t want = (size_t)(offer->record.end - offer->record.begin);
+    where.file = offer->record.file; /* may be ahead of the settled one */
+    where.sealed_only = offer->record.file <= offer->stream->highest;
+    where.offset = offer->record.begin;
+    where.head = offer->record.head;
+    if (want > PROTOCOL_MAX_LINE_BYTES || !grow_raw(engine, want)) {
+        return GPUFL_ERR_NOMEM;
+    }
+    gpufl_status status =
+        tail_read(engine->config.sys, &where, engine->raw, want, &chunk);
+    if (status != GPUFL_OK || chunk.len != want) {
+        return status == GPUFL_OK ? GPUFL_ERR_FORMAT : status;
+    }
+    if (offer->record.unterminated) {
+        engine->raw[want++] = '\n';
+    }
+    *raw_len = want;
+    return GPUFL_OK;
+}
+
+/* All other channels are at their own shutdown, or behind it, or the writer is gone and
+ * they are empty: then nothing earlier than this stream's shutdown line is left anywhere.
+ * A writer that nobody can probe and that died between two of these lines is not waited
+ * for for ever. */
+bool stream_others_done(const struct stream *st, uint64_t now_ms)
+{
+    const struct session *session = st->session;
+    if (session->writer_unknown && session_silent(session, now_ms)) {
+        return true;
+    }
+    for (unsigned i = 0; i < session->streams; i++) {
+        const struct stream *o = session->stream[i];
+        bool empty = o->drained && !o->offer;
+        bool at_end = (o->at_shutdown && (!o->offer || o->offer->is_shutdown)) ||
+                      (empty && (session->writer_gone || stream_ends_in_shutdown(o)));
+        if (o != st && !at_end) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The last stream to reach its shutdown lets the others go, which were parked before
+ * theirs. */
+static void release_parked(const struct stream *st, uint64_t now_ms)
+{
+    for (unsigned i = 0; i < st->session->streams; i++) {
+        struct stream *o = st->session->stream[i];
+        if (o != st && o->at_shutdown && !o->offer) {
+            stream_enqueue(o, true, now_ms);
+        }
+    }
+}
+
+static enum made offer_range(struct stream *st, const struct ndjson_cut *cut,
+                             bool unterminated)
+{
+    struct engine *engine = st->session->root->engine;
+    struct offer *offer = offer_new(st);
+    if (!offer) {
+        return MADE_NOTHING;
+    }
+    enum codec codec = engine_codec(engine);
+    offer->is_shutdown = cut->shutdown_first;
+    offer->record.file = st->file;
+    offer->record.head = st->head;
+    offer->record.begin = st->offset;
+    offer->record.end = st->offset + cut->bytes;
+    offer->record.lines = cut->lines;
+    offer->record.codec = (uint8_t)codec;
+    offer->record.level = codec == CODEC_ZSTD ? (uint8_t)engine->config.zstd_level : 6;
+    offer->record.parameter_set = PARAMETER_SET;
+    offer->record.library = encode_library_version(codec);
+    offer->record.unterminated = unterminated;
+    size_t raw_len = cut->bytes;
+    if (unterminated) {
+        engine->raw[raw_len++] = '\n';
+    }
+    if (batch_encode(offer, raw_len) != GPUFL_OK || !offer_journal(offer)) {
+        offer_free(engine, offer);
+        return MADE_NOTHING;
+    }
+    return MADE_OFFER;
+}
+
+static enum made quarantine_range(struct stream *st, uint64_t end, uint32_t lines,
+                                  const char *reason)
+{
+    struct record_quarantine record = {
+        .stream = st->id,
+        .sequence = st->sequence,
+        .file = st->file,
+        .begin = st->offset,
+        .end = end,
+        .lines = lines,
+    };
+    strncat(record.reason, reason, sizeof record.reason - 1);
+    return ack_quarantine(st, &record) ? MADE_STEP : MADE_NOTHING;
+}
+
+/* The end of a file that will not grow, without a newline: half a record from a crash, or
+ * a whole one whose newline is missing. */
+static enum made torn_end(struct stream *st, size_t len)
+{
+    const char *raw = st->session->root->engine->raw;
+    if (identity_is_json_object(raw, len)) {
+        struct ndjson_cut cut = {
+            .bytes = len, .lines = 1, .shutdown_first = ndjson_is_shutdown(raw, len)};
+        return offer_range(st, &cut, true);
+    }
+    return quarantine_range(st, st->offset + len, 1, "torn line at the end of the file");
+}
+
+/* No newline within a batch's size: one long line. Tries with a large buffer, and beyond
+ * that looks for its end only to step over it. */
+static enum made long_line(struct stream *st, bool final)
+{
+    struct engine *engine = st->session->root->engine;
+    struct tail_where where = stream_where(st);
+    struct tail_chunk chunk;
+    if (!grow_raw(engine, PROTOCOL_MAX_LINE_BYTES) ||
+        tail_read(engine->config.sys, &where, engine->raw, engine->raw_cap, &chunk) !=
+            GPUFL_OK) {
+        return MADE_NOTHING;
+    }
+    struct ndjson_cut cut = ndjson_cut(
+        engine->raw, chunk.len, (struct ndjson_limits){.max_bytes = 1, .max_lines = 1});
+    if (cut.lines) {
+        return offer_range(st, &cut, false);
+    }
+    if (chunk.at_end) {
+        return final ? torn_end(st, chunk.len) : MADE_NOTHING;
+    }
+    const char *newline = NULL;
+    while (!newline && !chunk.at_end) {
+        where.offset += chunk.len;
+        if (tail_read(engine->config.sys, &where, engine->raw, engine->raw_cap, &chunk) !=
+            GPUFL_OK) {
+            return MADE_NOTHING;
+        }
+        newline = memchr(engine->raw, '\n', chunk.len);
+    }
+    if (!newline && !final) {
+        return MADE_NOTHING; /* still being written */
+    }
+    uint64_t end =
+        where.offset + (newline ? (uint64_t)(newline - engine->raw) + 1 : chunk.len);
+    return quarantine_range(st, end, 1, "line longer than 8 MiB");
+}
+
+static enum made nothing_whole(struct stream *st, const struct tail_chunk *chunk)
+{
+    const struct session *session = st->session;
+    bool final = chunk->sealed || session->writer_gone;
+    if (chunk->len == 0) {
+        if (chunk->sealed && session->layout == SESSION_LIVE) {
+            st->file++; /* this file is wholly behind us */
+            st->offset = 0;
+            return MADE_STEP;
+        }
+        if (chunk->index > 0 && session->layout == SESSION_SHIFTING) {
+            return stream_next_shifted(st);
+        }
+        st->drained = true;
+        return MADE_NOTHING;
+    }
+    if (!chunk->at_end) {
+        enum made made = long_line(st, final);
+        shrink_raw(session->root->engine);
+        return made;
+    }
+    return final ? torn_end(st, chunk->len) : MADE_NOTHING;
+}
+
+/* Its first files are gone: delivered and deleted by somebody whose journal is not ours,
+ * or lost. What is there is sent; the session is not reported complete. */
+static bool begins_later(struct stream *st)
+{
+    const struct session *session = st->session;
+    struct engine *engine = session->root->engine;
+    if (session->layout != SESSION_LIVE || st->id || st->file >= st->lowest) {
+        return false;
+    }
+    st->file = st->lowest;
+    st->gap = true;
+    engine_problem(engine,
+                   "session %s, channel %s begins at file %u: the earlier ones are gone",
+                   session->id, session->root->channel_name[st->channel], st->file);
+    return true;
+}
+
+static enum made read_problem(struct stream *st, gpufl_status status)
+{
+    struct session *session = st->session;
+    if (status == GPUFL_ERR_NOT_FOUND) {
+        if (begins_later(st)) {
+            return MADE_STEP;
+        }
+        if (session->layout == SESSION_SHIFTING) {
+            return stream_dropped_file(st);
+        }
+        if (session->layout == SESSION_LIVE && st->file <= st->highest) {
+            stream_hold(st, "a file is missing before the newest one");
+        }
+        st->drained = st->file > st->highest;
+        /* Renamed, as the next look will find; or deleted. */
+        st->missing = st->drained && stream_seen_bytes(st) > st->offset;
+    } else if (status == GPUFL_ERR_FORMAT) {
+        stream_hold(st, "a file is shorter than what was sent of it");
+    } else {
+        stream_hold(st, "a file cannot be read");
+    }
+    return MADE_NOTHING;
+}
+
+enum made batch_make(struct stream *st)
+{
+    struct engine *engine = st->session->root->engine;
+    struct tail_chunk chunk;
+    if (!stream_knows_file(st)) {
+        return MADE_NOTHING;
+    }
+    struct tail_where where = stream_where(st);
+    struct ndjson_limits limits = {.max_bytes = engine->config.max_batch_bytes,
+                                   .max_lines = engine->config.max_batch_lines};
+    gpufl_status status = tail_read(engine->config.sys, &where, engine->raw,
+                                    engine->config.max_batch_bytes, &chunk);
+    if (status != GPUFL_OK) {
+        return read_problem(st, status);
+    }
+    st->index = (uint8_t)chunk.index;
+    if (st->offset >= st->split_end) {
+        st->split_lines = 0;
+    } else if (st->split_lines && st->split_lines < limits.max_lines) {
+        limits.max_lines = st->split_lines;
+    }
+    struct ndjson_cut cut = ndjson_cut(engine->raw, chunk.len, limits);
+    if (cut.lines == 0) {
+        return nothing_whole(st, &chunk);
+    }
+    st->at_end = chunk.at_end && !chunk.sealed && cut.bytes == chunk.len;
+    st->more = false;
+    if (cut.shutdown_first) {
+        bool first_time = !st->at_shutdown;
+        st->at_shutdown = true;
+        uint64_t now_ms = engine->config.sys->now_ms();
+        if (!stream_others_done(st, now_ms)) {
+            if (st->session->writer_unknown) {
+                stream_enqueue(st, true, st->session->last_growth_ms + SILENCE_MS);
+            }
+            return MADE_NOTHING;
+        }
+        if (first_time) {
+            release_parked(st, now_ms);
+        }
+    }
+    return offer_range(st, &cut, false);
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Deletes delivered files: sealed, wholly acknowledged as stored, and the journal that
+ * says so is on disk. By name in an opened directory; never recursively. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "upload/engine/engine_internal.h"
+
+static bool is_quarantined(const struct root *root, const struct stream *st,
+                           uint32_t file)
+{
+    for (size_t i = 0; i < root->quarantines; i++) {
+        if (root->quarantine[i].stream == st->id && root->quarantine[i].file == file) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* `.gpufl-window-ack.<channel>.<N>` holds the window's id: by it the existing agent knows
+ * why the payload is gone. \return false when the payload must stay. */
+static bool leave_ack(const struct sys *sys, int dir, const struct session *session,
+                      const char *channel, uint32_t number)
+{
+    char name[LAYOUT_PATH_MAX];
+    char line[UUID_TEXT + 1];
+    char *text;
+    size_t len;
+    struct sidecar sidecar;
+    layout_sidecar(name, channel, number);
+    if (file_read(sys, dir, name, IDENTITY_MAX_BYTES, &text, &len) != GPUFL_OK) {
+        return false;
+    }
+    gpufl_status status =
+        sidecar_parse(text, len, session->id, channel, number, &sidecar);
+    free(text);
+    if (status != GPUFL_OK) {
+        return false;
+    }
+    uuid_format(sidecar.window_id, line);
+    strcat(line, "\n");
+    layout_ack(name, channel, number);
+    int fd = sys->open_beneath(dir, name, O_WRONLY | O_CREAT | O_EXCL, 0644);
+    if (fd < 0) {
+        return errno == EEXIST;
+    }
+    bool whole =
+        file_pwrite_all(sys, fd, line, strlen(line), 0) == 0 && sys->fsync(fd) == 0;
+    close(fd);
+    return whole;
+}
+
+static void delete_one(struct stream *st, int dir, uint32_t number)
+{
+    const struct session *session = st->session;
+    const struct engine *engine = session->root->engine;
+    const struct sys *sys = engine->config.sys;
+    const char *channel = session->root->channel_name[st->channel];
+    char name[LAYOUT_PATH_MAX];
+    bool window = st->kind == STREAM_VERBATIM;
+    if (window && !leave_ack(sys, dir, session, channel, number)) {
+        return;
+    }
+    layout_numbered(name, channel, number, window);
+    if (sys->unlinkat(dir, name, 0) == 0) {
+        log_debug(engine->config.log, "cleanup.deleted", "session=%s file=%s",
+                  session->id, name);
+    }
+}
+
+static bool deletes(const struct stream *st)
+{
+    switch (st->session->root->engine->config.delete_acked) {
+    case DELETE_NEVER:
+        return false;
+    case DELETE_WINDOWS:
+        return st->kind == STREAM_VERBATIM && !st->keep;
+    case DELETE_ALL:
+        break;
+    }
+    return !st->keep &&
+           (st->kind == STREAM_VERBATIM || st->session->layout == SESSION_LIVE);
+}
+
+/* Files before the one that the journal on disk names: a restart never looks for them. Of
+ * a live channel the newest sealed file stays: it tells which number the active one has,
+ * also to a reader without our journal. */
+static uint32_t delete_before(const struct stream *st)
+{
+    if (journal_durable(st->session->root->journal) < st->journal_file_ticket) {
+        return 0; /* the next look, or the completion, comes back to it */
+    }
+    return st->kind == STREAM_BATCHED && st->highest < st->journal_file
+               ? st->highest
+               : st->journal_file;
+}
+
+void cleanup_session(struct session *session)
+{
+    struct root *root = session->root;
+    const struct sys *sys = root->engine->config.sys;
+    int dir = -1;
+    if (journal_broken(root->journal)) {
+        return;
+    }
+    for (unsigned i = 0; i < session->streams; i++) {
+        struct stream *st = session->stream[i];
+        uint32_t end = delete_before(st);
+        if (!st->lowest || st->lowest >= end || !deletes(st)) {
+            continue;
+        }
+        if (dir < 0) {
+            dir = sys->open_beneath(root->fd, session->path, O_RDONLY | O_DIRECTORY, 0);
+        }
+        for (; dir >= 0 && st->lowest < end; st->lowest++) {
+            if (!is_quarantined(root, st, st->lowest)) {
+                delete_one(st, dir, st->lowest);
+            }
+        }
+    }
+    if (dir >= 0) {
+        close(dir);
+    }
+}
+
+/* The files before the settled one may go, as soon as that is on disk. */
+void cleanup_soon(const struct stream *st)
+{
+    const struct engine *engine = st->session->root->engine;
+    session_mark(st->session);
+    if (deletes(st)) {
+        journal_want(st->session->root->journal);
+        session_mark_later(st->session, engine->config.sys->now_ms());
+    }
+}

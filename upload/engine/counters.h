@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the engine has done since it began, broken down as it is exported. Bounded:
+ * statuses and channels that do not fit count under the last place. */
+#ifndef GPUFL_UPLOAD_ENGINE_COUNTERS_H
+#define GPUFL_UPLOAD_ENGINE_COUNTERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "schema/layout.h"
+#include "upload/http/transport.h"
+
+#define COUNTERS_STATUSES_MAX  32u
+#define COUNTERS_CHANNELS_MAX  16u
+#define COUNTERS_OTHER_STATUS  (-1)
+#define COUNTERS_OTHER_CHANNEL "other"
+
+/** How often each status occurred, in the order in which they first did. */
+struct counters_statuses {
+    struct {
+        int status;
+        uint64_t count;
+    } at[COUNTERS_STATUSES_MAX];
+    unsigned used;
+};
+
+/** What of a channel is acknowledged. */
+struct counters_channel {
+    char name[LAYOUT_CHANNEL_MAX + 1];
+    uint64_t lines;
+    uint64_t batches;
+    uint64_t windows;
+};
+
+struct counters {
+    struct counters_statuses answers;     /**< to all requests; 0 = none came */
+    struct counters_statuses quarantined; /**< ranges; 0 = for a local reason */
+    uint64_t retries[TRANSPORT_FAILURES]; /**< of batches, by the kind of failure */
+    uint64_t lost_windows;  /**< files deleted before they were sent, at least */
+    uint64_t refused_names; /**< links, devices: nothing of them is read */
+    struct counters_channel channel[COUNTERS_CHANNELS_MAX];
+    unsigned channels;
+    uint64_t last_success_ms; /**< on the engine's clock; 0 = never */
+    int64_t clock_skew_s;     /**< the backend's clock minus ours, at its last answer */
+    bool clock_skew_known;
+};
+
+void counters_note_status(struct counters_statuses *statuses, int status);
+
+/** The place of a channel; never NULL. */
+struct counters_channel *counters_channel(struct counters *counters, const char *name);
+
+#endif

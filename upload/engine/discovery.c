@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which sessions lie under a root: found, kept while they cannot be looked into,
+ * forgotten when they are gone. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "upload/engine/engine_internal.h"
+
+#define QUIET_LISTINGS 6u
+#define GONE_LISTINGS  8640u /* a day of them, at the usual interval */
+#define OPEN_ENOUGH    64u
+#define NAMES_A_STEP   1024u
+#define LOOKS_A_STEP   32u
+
+/* Does somebody serve that directory? Its uploader holds an exclusive lock on it. */
+bool root_is_served(int dir)
+{
+    bool served = flock(dir, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK;
+    if (!served) {
+        flock(dir, LOCK_UN);
+    }
+    return served;
+}
+
+static struct session *found(struct root *root, const char *path)
+{
+    struct session *session = root_session(root, path, true);
+    if (session) {
+        root->change_stamp += !session->watched;
+        session->listed = root->listing_number;
+        session->present = true;
+        session->absent = session->gone = false;
+    }
+    return session;
+}
+
+/* What cannot be looked into just now is there all the same: nothing of it is forgotten.
+ */
+static void keep_present(struct root *root, const char *path)
+{
+    size_t len = strlen(path);
+    for (struct session *s = root->sessions; s; s = s->next) {
+        if (strncmp(s->path, path, len) == 0 && (s->path[len] == '/' || !s->path[len])) {
+            s->listed = root->listing_number;
+            session_mark(s);
+        }
+    }
+    parked_keep(root, path);
+}
+
+/* A group directory may be the root of another uploader, now or until now: what was sent
+ * of it stands in that one's journal. */
+static bool group_is_a_root(struct root *root, const char *name)
+{
+    const struct sys *sys = root->engine->config.sys;
+    int dir = sys->open_beneath(root->fd, name, O_RDONLY | O_DIRECTORY, 0);
+    bool other =
+        dir >= 0 && (root_is_served(dir) ||
+                     faccessat(dir, LAYOUT_STATE_DIR, F_OK, AT_SYMLINK_NOFOLLOW) == 0);
+    if (dir >= 0) {
+        close(dir);
+    }
+    if (other && !root->other_root_said) {
+        root->other_root_said = true;
+        log_warn(
+            root->engine->config.log, "scan.other_root",
+            "root=%s dir=%s note=\"it has an uploader, or the journal of one, of its "
+            "own: serve it by that\"",
+            root->path, name);
+    }
+    if (other) {
+        keep_present(root, name);
+    }
+    return other;
+}
+
+struct visit {
+    struct root *root;
+    const char *group; /* "" at the top */
+    uint64_t now_ms;
+};
+
+static void visit_dir(void *arg, const char *name);
+
+static void visit_group(const struct visit *outer, const char *name)
+{
+    struct root *root = outer->root;
+    struct visit inner = {.root = root, .group = name, .now_ms = outer->now_ms};
+    gpufl_status status =
+        scan_subdirs(root->engine->config.sys, root->fd, name, visit_dir, &inner);
+    if (status == GPUFL_ERR_IO) {
+        log_warn(root->engine->config.log, "scan.skipped", "root=%s dir=%s", root->path,
+                 name);
+        keep_present(root, name);
+    }
+}
+
+/* What is watched says when it changes, what is settled and left does not change: both
+ * are looked at seldom, in case an event was lost. */
+static bool look_is_due(const struct session *session, uint64_t now_ms)
+{
+    bool over = session->writer_gone && session_settled(session);
+    if (session->root->looks_at_all || session->salvaging || session_any_held(session) ||
+        !(over || session_tells(session))) {
+        return true;
+    }
+    return now_ms - session->looked_at_ms >=
+           QUIET_LISTINGS * session->root->engine->config.rescan_interval_ms;
+}
+
+/* It has ended, and what is known already is enough to send for now. */
+static bool waits_for_its_turn(const struct root *root, const char *path, const char *id)
+{
+    const struct engine_config *config = &root->engine->config;
+    return !root->engine->wants_more && root->by_path.count >= OPEN_ENOUGH &&
+           (!config->wanted || config->wanted(config->wanted_arg, id)) &&
+           session_is_over(root, path);
+}
+
+static void visit_dir(void *arg, const char *name)
+{
+    const struct visit *visit = arg;
+    struct root *root = visit->root;
+    char below[JOURNAL_PATH_MAX];
+    struct look look;
+    const char *path = name;
+    if (visit->group[0]) {
+        snprintf(below, sizeof below, "%s/%s", visit->group, name);
+        path = below;
+    }
+    struct parked_session *parked_session = parked_find(root, path);
+    if (parked_session) {
+        parked_seen(root, parked_session);
+        return;
+    }
+    struct session *old = root_session(root, path, false);
+    if (old && old->state == SESSION_DONE) {
+        old->listed = root->listing_number;
+        old->present = true;
+        return;
+    }
+    if (old && old->present && !old->absent) {
+        old->listed = root->listing_number;
+        if (look_is_due(old, visit->now_ms)) {
+            session_mark(old);
+        }
+        return;
+    }
+    root->looked_into++;
+    if (!old && waits_for_its_turn(root, path, name) && parked_wait(root, path)) {
+        return;
+    }
+    gpufl_status status = session_inspect(root, path, name, false, &look);
+    root->only_sessions = root->only_sessions && status == GPUFL_OK;
+    if (status == GPUFL_OK) {
+        struct session *session = found(root, path);
+        if (session) {
+            session_apply(session, &look, visit->now_ms);
+        } else {
+            root->only_sessions = false; /* no memory */
+        }
+    } else if (status == GPUFL_ERR_USAGE) {
+        struct session *session = found(root, path);
+        if (session) {
+            session_cannot_be_read(session, status);
+        }
+    } else if (status != GPUFL_ERR_NOT_FOUND) {
+        keep_present(root, path);
+    } else if (!visit->group[0] && !group_is_a_root(root, name)) {
+        visit_group(visit, name); /* a multi-pass run */
+    }
+}
+
+static bool any_in_flight(const struct session *session)
+{
+    for (unsigned i = 0; i < session->streams; i++) {
+        const struct offer *offer = session->stream[i]->offer;
+        if (offer && offer->state == OFFER_IN_FLIGHT) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static uint64_t unsettled_files(const struct session *s)
+{
+    uint64_t files = 0;
+    for (unsigned i = 0; i < s->streams; i++) {
+        const struct stream *st = s->stream[i];
+        bool waits = !st->drained || st->offer || st->missing;
+        files += !waits ? 0 : st->highest > st->file ? st->highest - st->file + 1 : 1;
+    }
+    return files;
+}
+
+static void forget(struct session *s)
+{
+    struct root *root = s->root;
+    bool lost = s->state != SESSION_DONE && !session_settled(s);
+    if (any_in_flight(s) ||
+        !record_append_session(root->journal, JOURNAL_FORGET, s->path)) {
+        return; /* its answer still points here; or the journal is broken: next time */
+    }
+    if (lost) {
+        root_say_vanished(root, s->path);
+        root->engine->counters.lost_windows += unsettled_files(s);
+    }
+    for (unsigned i = 0; i < s->streams; i++) {
+        if (s->stream[i]->offer) {
+            offer_free(root->engine, s->stream[i]->offer);
+        }
+        s->stream[i]->id = 0;
+        s->stream[i]->drained = true;
+    }
+    root->change_stamp++;
+    s->gone = true;
+    s->held = true; /* nothing is read of it; should it come back, it goes on */
+    s->looked = false;
+}
+
+/* What was not there for so long does not come back with a mount. */
+bool root_absent_for_long(const struct root *root, uint32_t listed)
+{
+    return root->listing_number - listed > GONE_LISTINGS;
+}
+
+/* A directory that is gone takes its state along; unsent lines in it are lost, and said.
+ */
+static void forget_absent(struct root *root)
+{
+    for (struct session *s = root->sessions, *next; s; s = next) {
+        next = s->next;
+        s->present = s->listed == root->listing_number;
+        if (s->state == SESSION_DONE && session_idle(s)) {
+            parked_complete(s);
+        } else if (!s->present && !s->gone && s->streams > 0) {
+            forget(s);
+        } else if (!s->present && session_idle(s) &&
+                   (s->streams == 0 || root_absent_for_long(root, s->listed))) {
+            root_drop_session(s);
+        }
+    }
+    parked_forget_absent(root);
+}
+
+/* ---- listing ---- */
+
+static void say_failed(const struct root *root, int error)
+{
+    log_error(root->engine->config.log, "scan.failed", "root=%s reason=\"%s\"",
+              root->path, strerror(error));
+}
+
+bool root_listing_waits(const struct root *root)
+{
+    return root->listing || root->list_soon || root->rescan_at_ms == 0;
+}
+
+/* A watcher tells what comes and goes, and the time of the root's last change says the
+ * same. Each sixth time it is listed nevertheless: an event can be lost, and that time is
+ * coarse. */
+static bool is_as_listed(struct root *root)
+{
+    struct stat st = {0};
+    bool same = fstat(root->fd, &st) == 0 && st.st_mtim.tv_sec == root->changed.tv_sec &&
+                st.st_mtim.tv_nsec == root->changed.tv_nsec;
+    root->changed = st.st_mtim;
+    root->same_changes = same ? root->same_changes + 1 : 0;
+    return root->visited && !root->engine->polling && root->only_sessions &&
+           root->same_changes % QUIET_LISTINGS != 0;
+}
+
+static void mark_due(struct root *root, uint64_t now_ms)
+{
+    for (struct session *s = root->sessions; s; s = s->next) {
+        if (s->present && look_is_due(s, now_ms)) {
+            session_mark(s);
+        }
+    }
+}
+
+/* Begins a listing when it is time, or something came or went. */
+void root_list_due(struct root *root, uint64_t now_ms)
+{
+    bool due = now_ms >= root->rescan_at_ms;
+    if (root->listing || !(due || root->list_soon)) {
+        return;
+    }
+    root->looks_at_all = root->look_at_all && due;
+    root->look_at_all = root->look_at_all && !due;
+    if (due) {
+        root->rescan_at_ms = now_ms + root->engine->config.rescan_interval_ms;
+    }
+    if (due && is_as_listed(root) && !root->list_soon && !root->looks_at_all) {
+        mark_due(root, now_ms);
+        return;
+    }
+    root->list_soon = false;
+    root->listing = malloc(sizeof *root->listing);
+    if (root->listing && listing_open(root->listing, root->engine->config.sys, root->fd,
+                                      ".") != GPUFL_OK) {
+        say_failed(root, errno);
+        free(root->listing);
+        root->listing = NULL;
+    }
+    root->only_sessions = root->listing != NULL;
+    root->listing_number++;
+}
+
+static void end_listing(struct root *root)
+{
+    if (root->listing->error) {
+        say_failed(root, root->listing->error);
+        root->only_sessions = false;
+    } else {
+        forget_absent(root);
+    }
+    listing_close(root->listing);
+    free(root->listing);
+    root->listing = NULL;
+}
+
+/* A few directories at a time: what they hold can go out before the rest was seen. */
+void root_list_step(struct root *root, uint64_t now_ms)
+{
+    struct visit visit = {.root = root, .group = "", .now_ms = now_ms};
+    unsigned names = 0;
+    root->looked_into = 0;
+    while (root->listing && names++ < NAMES_A_STEP && root->looked_into < LOOKS_A_STEP) {
+        const char *name = listing_next_dir(root->listing);
+        if (name) {
+            visit_dir(&visit, name);
+        } else {
+            end_listing(root);
+        }
+    }
+}
+
+/* Something happened in a directory, which may be new, or gone. */
+void root_touch(struct root *root, const char *path, uint64_t now_ms)
+{
+    struct visit visit = {.root = root, .group = "", .now_ms = now_ms};
+    struct parked_session *parked_session = parked_find(root, path);
+    if (parked_session && parked_session->complete) {
+        return; /* whatever it is, it changes nothing */
+    }
+    struct session *session = parked_session ? parked_open(root, parked_session)
+                                             : root_session(root, path, false);
+    if (session && session->present && !session->absent) {
+        session_mark(session);
+        /* Once more: files are closed just before a lock is given up. */
+        session_mark_later(session, now_ms);
+    } else if (strchr(path, '/')) {
+        root->list_soon = true;
+    } else {
+        visit_dir(&visit, path);
+    }
+}

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One turn: take replies, look, offer, send. */
+#include "upload/engine/engine.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "schema/protocol.h"
+#include "upload/engine/engine_internal.h"
+#include "upload/engine/progress.h"
+
+#define FLUSH_INTERVAL_MS   500u
+#define REQUESTS_PER_SECOND 50u
+#define RESCAN_INTERVAL_MS  10000u
+#define JOURNAL_BYTES       (512u << 10)
+#define ZSTD_LEVEL          1
+#define GZIP_LEVEL          6
+#define LOOKS_AT_ONCE       32u
+#define CLOCK_SKEW_MAX_S    60
+
+void engine_config_default(struct engine_config *config)
+{
+    *config = (struct engine_config){
+        .sys = &sys_real,
+        .syncer = syncer_inline(&sys_real),
+        .flush_interval_ms = FLUSH_INTERVAL_MS,
+        .max_requests_per_second = REQUESTS_PER_SECOND,
+        .max_batch_bytes = PROTOCOL_MAX_BATCH_BYTES,
+        .max_batch_lines = PROTOCOL_MAX_LINES,
+        .zstd_level = ZSTD_LEVEL,
+        .rescan_interval_ms = RESCAN_INTERVAL_MS,
+        .journal_bytes = JOURNAL_BYTES,
+        .program = "gpufl",
+    };
+}
+
+gpufl_status engine_open(const struct engine_config *config, struct engine **out)
+{
+    *out = NULL;
+    struct engine *engine = calloc(1, sizeof *engine);
+    if (!engine) {
+        return GPUFL_ERR_NOMEM;
+    }
+    engine->config = *config;
+    engine->encoder = encoder_open(config->zstd_level, GZIP_LEVEL);
+    engine->frames = frames_open(2 * FRAME_BYTES_IN_FLIGHT);
+    engine->raw = malloc(config->max_batch_bytes + 1);
+    engine->raw_cap = config->max_batch_bytes;
+    engine->live.last = &engine->live.first;
+    engine->backlog.last = &engine->backlog.first;
+    bucket_init(&engine->bucket, config->max_requests_per_second, config->sys->now_ms());
+    if (!engine->encoder || !engine->frames || !engine->raw) {
+        engine_close(engine);
+        return GPUFL_ERR_NOMEM;
+    }
+    *out = engine;
+    return GPUFL_OK;
+}
+
+gpufl_status engine_add_root(struct engine *engine, const char *path,
+                             const struct engine_channels *channels, char why[512])
+{
+    if (engine->roots == ENGINE_ROOTS_MAX) {
+        snprintf(why, 512, "more than %u directories; start a second agent",
+                 ENGINE_ROOTS_MAX);
+        return GPUFL_ERR_USAGE;
+    }
+    struct root *root;
+    gpufl_status status = root_open(engine, path, channels, &root, why);
+    if (status == GPUFL_OK) {
+        engine->root[engine->roots++] = root;
+        engine->total.streams_done_before += root->parked.complete_streams;
+    }
+    return status;
+}
+
+static void make_due(struct queue *queue)
+{
+    for (struct stream *st = queue->first; st; st = st->next) {
+        st->due_ms = 0;
+    }
+}
+
+void engine_flush(struct engine *engine)
+{
+    engine->config.flush_interval_ms = engine->config.settled_sync_ms = 0;
+    for (unsigned i = 0; i < engine->roots; i++) {
+        journal_want(engine->root[i]->journal);
+    }
+    make_due(&engine->live);
+    make_due(&engine->backlog);
+    for (struct session *s = engine->later; s; s = s->next_later) {
+        s->later_at_ms = 0;
+    }
+    engine->origin.not_before_ms = 0;
+    for (struct offer *o = engine->offers; o; o = o->next) {
+        o->retry_at_ms = 0;
+    }
+    engine_rescan(engine);
+}
+
+/* ---- a turn ---- */
+
+static bool is_offer(const struct engine *engine, const void *tag)
+{
+    for (const struct offer *o = engine->offers; o; o = o->next) {
+        if (o == tag) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What is recorded here would lie beside what others recorded at another time. Once. */
+static void warn_of_skew(struct engine *engine)
+{
+    int64_t skew_s = engine->counters.clock_skew_s;
+    if ((skew_s > CLOCK_SKEW_MAX_S || skew_s < -CLOCK_SKEW_MAX_S) && !engine->skew_said) {
+        engine->skew_said = true;
+        log_warn(engine->config.log, "origin.clock_skew",
+                 "seconds=%lld note=\"the backend's clock minus ours: set one of them; "
+                 "times are sent as they were recorded\"",
+                 (long long)skew_s);
+    }
+}
+
+static void count_reply(struct engine *engine, const struct transport_reply *reply)
+{
+    struct counters *counters = &engine->counters;
+    counters_note_status(&counters->answers, reply->status);
+    if (reply->server_time_s) {
+        counters->clock_skew_s = reply->server_time_s - engine->config.sys->wall_s();
+        counters->clock_skew_known = true;
+        warn_of_skew(engine);
+    }
+}
+
+static bool take_replies(struct engine *engine, uint64_t now_ms)
+{
+    struct transport_reply reply;
+    bool any = false;
+    while (engine->config.transport.next(engine->config.transport.self, &reply)) {
+        any = true;
+        engine->origin.in_flight--;
+        engine->origin.reply_ms = (3 * engine->origin.reply_ms + reply.took_ms) / 4;
+        count_reply(engine, &reply);
+        if (reply.tag == &engine->origin) {
+            origin_on_probe(engine, &reply, now_ms);
+        } else if (is_offer(engine, reply.tag)) {
+            ack_reply(reply.tag, &reply, now_ms);
+        } else {
+            session_on_complete_reply(reply.tag, &reply, now_ms);
+        }
+    }
+    return any;
+}
+
+static void collect_syncs(struct engine *engine)
+{
+    for (unsigned i = 0; i < engine->roots; i++) {
+        journal_collect(engine->root[i]->journal);
+    }
+}
+
+/* What nobody waits for goes to the disk in company, but not much later. */
+static void sync_lazy(struct root *root, uint64_t now_ms)
+{
+    const struct engine *engine = root->engine;
+    if (!journal_is_lazy(root->journal)) {
+        root->lazy_until_ms = 0;
+        return;
+    }
+    if (!root->lazy_until_ms) {
+        root->lazy_until_ms = now_ms + engine->config.settled_sync_ms;
+    }
+    if (engine->completing || now_ms >= root->lazy_until_ms) {
+        journal_want(root->journal);
+        root->lazy_until_ms = 0;
+    }
+}
+
+/* What this turn has appended goes to the disk; a journal that broke is written anew. */
+static void pump_journals(struct engine *engine, uint64_t now_ms)
+{
+    for (unsigned i = 0; i < engine->roots; i++) {
+        struct root *root = engine->root[i];
+        sync_lazy(root, now_ms);
+        journal_pump(root->journal);
+        if (journal_broken(root->journal) && now_ms >= root->journal_retry_ms) {
+            root->journal_retry_ms = now_ms + JOURNAL_RETRY_MS;
+            journal_mend(root->journal);
+        }
+    }
+}
+
+static void list_roots(struct engine *engine, uint64_t now_ms)
+{
+    for (unsigned i = 0; i < engine->roots; i++) {
+        root_list_step(engine->root[i], now_ms);
+    }
+}
+
+static bool any_listing(const struct engine *engine)
+{
+    for (unsigned i = 0; i < engine->roots; i++) {
+        if (engine->root[i]->listing) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Their flush interval is over: what they hold goes now. */
+static void wake_later(struct engine *engine, uint64_t now_ms)
+{
+    while (engine->later && engine->later->later_at_ms <= now_ms) {
+        struct session *session = engine->later;
+        engine->later = session->next_later;
+        session->later = false;
+        session->overdue = true;
+        session_mark(session);
+    }
+}
+
+static void look_at_dirty(struct engine *engine, uint64_t now_ms)
+{
+    for (unsigned i = 0; engine->dirty && i < LOOKS_AT_ONCE; i++) {
+        struct session *session = engine->dirty;
+        engine->dirty = session->next_dirty;
+        session->dirty = false;
+        session_look(session, now_ms);
+    }
+}
+
+static void complete_sessions(struct engine *engine, uint64_t now_ms)
+{
+    for (struct session **link = &engine->completing; *link;) {
+        struct session *session = *link;
+        if (session->state == SESSION_COMPLETING) {
+            session_complete_step(session, now_ms);
+            link = &session->next_completing;
+        } else {
+            *link = session->next_completing;
+            session->in_completing = false;
+            engine->completing_count--;
+            if (session->state == SESSION_DONE && session_idle(session)) {
+                parked_complete(session); /* else after a listing */
+            }
+        }
+    }
+}
+
+uint64_t engine_turn(struct engine *engine)
+{
+    uint64_t now_ms = engine->config.sys->now_ms();
+    bool again;
+    for (unsigned i = 0; i < engine->roots; i++) {
+        root_list_due(engine->root[i], now_ms);
+    }
+    do {
+        again = take_replies(engine, now_ms);
+        collect_syncs(engine);
+        list_roots(engine, now_ms);
+        again = parked_open_some(engine) || again;
+        wake_later(engine, now_ms);
+        look_at_dirty(engine, now_ms);
+        origin_probe(engine, now_ms);
+        offers_make(engine, now_ms);
+        pump_journals(engine, now_ms); /* inline syncs are done now */
+        offers_send(engine, now_ms);
+        complete_sessions(engine, now_ms);
+        again = again || engine->dirty || any_listing(engine);
+    } while (again);
+    for (unsigned i = 0; i < engine->roots; i++) {
+        progress_publish(engine->root[i], now_ms);
+    }
+    return engine_next_wait(engine, now_ms);
+}
+
+enum engine_hold engine_holding(const struct engine *engine)
+{
+    return engine->origin.hold;
+}
+
+void engine_set_pace(struct engine *engine, uint64_t flush_interval_ms,
+                     unsigned max_requests_per_second)
+{
+    engine->config.flush_interval_ms = flush_interval_ms;
+    bucket_init(&engine->bucket, max_requests_per_second, engine->config.sys->now_ms());
+}
+
+const struct counters *engine_counters(const struct engine *engine)
+{
+    return &engine->counters;
+}
+
+void engine_retry_now(struct engine *engine)
+{
+    engine->origin.not_before_ms = 0;
+}
+
+void engine_close(struct engine *engine)
+{
+    if (!engine) {
+        return;
+    }
+    for (unsigned i = 0; i < engine->roots; i++) {
+        struct root *root = engine->root[i];
+        journal_want(root->journal);
+        journal_pump(root->journal);
+        root->progress_at_ms = 0;
+        progress_publish(root, engine->config.sys->now_ms());
+        root_close(root);
+    }
+    gz_cache_close(&engine->gz);
+    encoder_close(engine->encoder);
+    frames_close(engine->frames);
+    free(engine->raw);
+    free(engine);
+}

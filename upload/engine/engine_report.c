@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the engine tells about itself. */
+#include "upload/engine/engine.h"
+
+#include "upload/engine/engine_internal.h"
+
+static bool stream_settled(const struct stream *st)
+{
+    return st->drained && !st->offer;
+}
+
+static bool session_finished(const struct session *session)
+{
+    const struct engine *engine = session->root->engine;
+    if (session->state == SESSION_DONE || !session->present) {
+        return true;
+    }
+    if (session->salvaging) {
+        return false;
+    }
+    for (unsigned i = 0; i < session->streams; i++) {
+        if (!stream_settled(session->stream[i])) {
+            return session_any_held(session);
+        }
+    }
+    return engine->config.ack_only || session_blocked(session) || !session->writer_gone;
+}
+
+/* Offers of what is held go nowhere in this run. */
+static unsigned sendable_offers(const struct engine *engine)
+{
+    unsigned count = 0;
+    for (const struct offer *o = engine->offers; o; o = o->next) {
+        count += o->state == OFFER_IN_FLIGHT || !stream_held(o->stream);
+    }
+    return count;
+}
+
+bool engine_drained(const struct engine *engine)
+{
+    if (engine->dirty || engine->later || sendable_offers(engine) > 0) {
+        return false;
+    }
+    for (unsigned i = 0; i < engine->roots; i++) {
+        struct root *root = engine->root[i];
+        if (root_listing_waits(root) || root->parked.waiting) {
+            return false;
+        }
+        if (journal_durable(root->journal) < journal_last(root->journal)) {
+            return false;
+        }
+        for (const struct session *s = root->sessions; s; s = s->next) {
+            if (s->wanted && !session_finished(s)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+static void count_session(const struct session *s, struct engine_summary *out)
+{
+    if (!s->wanted || (!s->looked && s->state != SESSION_DONE)) {
+        return;
+    }
+    out->sessions++;
+    out->sessions_done += s->state == SESSION_DONE;
+    out->sessions_live += s->state != SESSION_DONE && !s->writer_gone;
+    out->sessions_blocked += s->state != SESSION_DONE && session_blocked(s);
+    for (unsigned i = 0; i < s->streams && s->state != SESSION_DONE; i++) {
+        const struct stream *st = s->stream[i];
+        out->streams_pending += !stream_settled(st);
+        unsigned failures = st->offer ? st->offer->failures_alone : 0;
+        out->streams_stuck += failures > 0;
+        if (failures > out->stuck_failures) {
+            out->stuck_failures = failures;
+        }
+    }
+}
+
+void engine_summary(const struct engine *engine, struct engine_summary *out)
+{
+    *out = engine->total;
+    out->sessions = 0;
+    for (unsigned i = 0; i < engine->roots; i++) {
+        const struct root *root = engine->root[i];
+        out->ranges_quarantined += root->quarantines;
+        out->state_write_errors += journal_breaks(root->journal);
+        out->sessions += root->parked.complete;
+        out->sessions_done += root->parked.complete;
+        out->streams_pending += root->parked.waiting_count; /* one each, at least */
+        for (const struct session *s = root->sessions; s; s = s->next) {
+            count_session(s, out);
+        }
+        if (journal_broken(root->journal)) {
+            out->hold = HOLD_JOURNAL;
+        }
+    }
+    out->failures_in_row = engine->origin.failures;
+    out->ever_answered = engine->origin.answered;
+    if (engine->origin.hold) {
+        out->hold = engine->origin.hold;
+        out->hold_status = engine->origin.hold_status;
+    } else if (out->hold == HOLD_NONE && engine->total.hold_status == 402 &&
+               out->streams_pending) {
+        out->hold = HOLD_QUOTA;
+    }
+}

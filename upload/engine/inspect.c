@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A look at a session's directory, and what follows from what it finds. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "upload/engine/engine_internal.h"
+
+#define SEEN_BYTES_SHIFT 9
+
+/* Is something of this channel not settled yet? */
+static bool pending(const struct session *session, const struct stream *st,
+                    const struct scan_channel *seen)
+{
+    switch ((enum session_layout)session->layout) {
+    case SESSION_WINDOWS: /* a sidecar is there before its payload */
+        return st->file <= seen->highest && !st->all_read;
+    case SESSION_SHIFTING: /* only reading tells how much */
+        return !st->all_read;
+    case SESSION_LIVE:
+        /* Smaller than what was sent of it is a change, too: reading tells which. */
+        return st->file <= seen->highest ||
+               (seen->has_active && seen->active_bytes != st->offset);
+    }
+    return true;
+}
+
+static uint64_t behind_bytes(const struct stream *st, const struct scan_channel *seen)
+{
+    bool sealed = st->session->layout == SESSION_SHIFTING ? st->index > 0
+                                                          : st->file <= seen->highest;
+    if (sealed) {
+        return UINT64_MAX; /* never live data */
+    }
+    return seen->active_bytes > st->offset ? seen->active_bytes - st->offset : 0;
+}
+
+static bool followed(const struct root *root, const char *channel)
+{
+    for (unsigned i = 0; i < root->channels.count; i++) {
+        if (strcmp(root->channels.name[i], channel) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* As a number: another one as soon as there may be something new to read. */
+static uint64_t seen_of(const struct session *session, const struct scan_channel *seen)
+{
+    if (session->layout == SESSION_WINDOWS) {
+        return (uint64_t)seen->highest << 33 | (uint64_t)seen->payloads << 2 |
+               (unsigned)session->unpublished << 1 | (unsigned)session->writer_gone;
+    }
+    return seen->active_bytes << SEEN_BYTES_SHIFT | seen->highest << 2 |
+           (unsigned)seen->has_active << 1 | (unsigned)seen->has_active_gz;
+}
+
+uint64_t stream_seen_bytes(const struct stream *st)
+{
+    return st->session->layout == SESSION_LIVE ? st->seen >> SEEN_BYTES_SHIFT : 0;
+}
+
+static void look_at_channel(struct session *session, const struct scan_channel *seen,
+                            uint64_t now_ms)
+{
+    struct engine *engine = session->root->engine;
+    if (!followed(session->root, seen->name)) {
+        return;
+    }
+    struct stream *st = session_stream(session, seen->name);
+    if (!st) {
+        return; /* no memory: the next look */
+    }
+    if (st->kind == STREAM_UNSET) {
+        st->kind = session->layout == SESSION_WINDOWS ? STREAM_VERBATIM : STREAM_BATCHED;
+        import_position(st);
+    }
+    st->held = st->missing = false; /* looked at anew: the reason may be gone */
+    st->highest = seen->highest;
+    st->lowest = seen->lowest;
+    uint64_t before = st->seen;
+    st->seen = seen_of(session, seen);
+    st->all_read = st->all_read && st->seen == before;
+    session->seen_bytes += seen->active_bytes + seen->highest + seen->payloads;
+    if (!pending(session, st, seen)) {
+        st->drained = !st->offer;
+        return;
+    }
+    st->more = true;
+    if (st->offer || (st->at_shutdown && !stream_others_done(st, now_ms))) {
+        return;
+    }
+    bool backlog =
+        behind_bytes(st, seen) >= engine->config.max_batch_bytes || session->writer_gone;
+    if (backlog || (session->overdue && !st->queued)) {
+        stream_enqueue(st, !backlog, now_ms);
+    } else {
+        stream_enqueue(st, true, engine_next_flush(engine, now_ms));
+    }
+}
+
+/* Nothing can be probed: every channel ends in shutdown, or all has been silent for long.
+ */
+static bool ended_by_evidence(const struct session *session, uint64_t now_ms)
+{
+    uint64_t orphan_ms = session->root->engine->config.orphan_timeout_ms;
+    if (session->layout == SESSION_WINDOWS && session_silent(session, now_ms)) {
+        return true; /* its writer removes `.tmp` at its end */
+    }
+    if (orphan_ms && now_ms - session->last_growth_ms >= orphan_ms) {
+        return true;
+    }
+    for (unsigned i = 0; i < session->streams; i++) {
+        if (!stream_ends_in_shutdown(session->stream[i])) {
+            return false;
+        }
+    }
+    return session->streams > 0;
+}
+
+static enum liveness probe_writer(const struct root *root, const char *path,
+                                  const struct manifest *manifest)
+{
+    char lock[JOURNAL_PATH_MAX + LAYOUT_PATH_MAX];
+    snprintf(lock, sizeof lock, "%s/%s", path, LAYOUT_LOCK);
+    bool here = root->engine->config.in_job && liveness_is_open_here(root->fd, lock);
+    return here ? WRITER_LIVE
+                : liveness_probe(root->engine->config.sys, root->fd, lock, manifest);
+}
+
+/* By its lock alone, which nobody holds: it is a session, and its writer is gone. */
+bool session_is_over(const struct root *root, const char *path)
+{
+    return probe_writer(root, path, NULL) == WRITER_GONE;
+}
+
+/* One that is gone is found to be so by the scan. */
+static bool owner_ok(const struct root *root, const char *path)
+{
+    const struct engine_config *config = &root->engine->config;
+    struct stat st;
+    return !config->one_owner || fstatat(root->fd, path, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+           st.st_uid == config->owner;
+}
+
+void session_cannot_be_read(struct session *session, gpufl_status why)
+{
+    session->looked = true;
+    session_hold(session, why == GPUFL_ERR_USAGE
+                              ? "its directory is another user's, see --require-owner-uid"
+                              : "its directory cannot be read");
+}
+
+/* The lock first, the directory after it: what a writer that is gone has written is all
+ * in that listing. */
+gpufl_status session_inspect(const struct root *root, const char *path, const char *id,
+                             bool known_live, struct look *out)
+{
+    const struct sys *sys = root->engine->config.sys;
+    if (!owner_ok(root, path)) {
+        return GPUFL_ERR_USAGE;
+    }
+    out->writer = probe_writer(root, path, NULL);
+    gpufl_status status = known_live && out->writer != WRITER_UNKNOWN
+                              ? scan_session_again(sys, root->fd, path, &out->scan)
+                              : scan_session(sys, root->fd, path, id, &out->scan);
+    if (status == GPUFL_OK && out->writer == WRITER_UNKNOWN && out->scan.has_manifest) {
+        out->writer = probe_writer(root, path, &out->scan.manifest);
+    }
+    if (status == GPUFL_OK && out->scan.layout == SESSION_SHIFTING) {
+        out->writer = WRITER_UNKNOWN; /* its writer takes no lock: others plant one */
+    }
+    return status;
+}
+
+static void check_writer(struct session *session, enum liveness writer)
+{
+    session->root->change_stamp += session->writer_gone != (writer == WRITER_GONE);
+    session->writer_gone = writer == WRITER_GONE;
+    session->writer_unknown = writer == WRITER_UNKNOWN;
+}
+
+static void check_layout(struct session *session, const struct scan *scan)
+{
+    struct engine *engine = session->root->engine;
+    bool changed = session->looked && session->layout != scan->layout;
+    session->held = false; /* looked at anew: the reason may be gone */
+    session->layout = (uint8_t)scan->layout;
+    session->loss = scan->has_loss;
+    if (scan->refused != session->refused) {
+        if (scan->refused > session->refused) {
+            engine->counters.refused_names += scan->refused - session->refused;
+        }
+        log_warn(
+            engine->config.log, "session.refused",
+            "session=%s names=%u note=\"links, devices or too many channels: nothing of "
+            "them is read\"",
+            session->id, scan->refused);
+        session->refused = scan->refused;
+    }
+    session->root->change_stamp += !session->looked; /* now it may be watched */
+    session->looked = true;
+    if (changed && session->streams && session->stream[0]->id) {
+        session_hold(session, "its layout changed while it was being read");
+    }
+    session->unpublished =
+        scan->layout == SESSION_WINDOWS && scan->has_tmp && session->writer_gone;
+    const char *left = session->unpublished ? session_salvage(session) : NULL;
+    if (left) {
+        session_say_hold(session, "*", left, &session->salvage_reason);
+    }
+}
+
+static bool waits_for_flush(const struct session *session, uint64_t now_ms)
+{
+    for (unsigned i = 0; i < session->streams; i++) {
+        if (session->stream[i]->queued && session->stream[i]->due_ms > now_ms) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void look_at_channels(struct session *session, const struct scan *scan,
+                             uint64_t now_ms)
+{
+    uint64_t seen_before = session->seen_bytes;
+    session->seen_bytes = 0;
+    for (unsigned i = 0; i < scan->channels; i++) {
+        look_at_channel(session, &scan->channel[i], now_ms);
+    }
+    if (session->seen_bytes != seen_before || !session->last_growth_ms) {
+        session->last_growth_ms = now_ms;
+    }
+    for (unsigned i = 0; i < session->streams; i++) {
+        if (session->stream[i]->missing && session->writer_gone) {
+            stream_hold(session->stream[i], "a file went before all of it was sent");
+        }
+    }
+    session->overdue = false;
+    session->quiet_until_ms = waits_for_flush(session, now_ms)
+                                  ? engine_next_flush(session->root->engine, now_ms)
+                                  : 0;
+}
+
+/* The existing agent marks what it has reported as complete. Of the windows layout alone
+ * it reads all there is; of one that we began our own journal knows better. */
+static bool settled_by_another(const struct session *session, const struct look *look)
+{
+    return look->scan.has_uploaded && look->scan.layout == SESSION_WINDOWS &&
+           session->streams == 0 && !session->root->engine->config.force;
+}
+
+void session_apply(struct session *session, const struct look *look, uint64_t now_ms)
+{
+    bool was_held = session_any_held(session);
+    if (session->state == SESSION_DONE || !session->wanted) {
+        return;
+    }
+    session->looked_at_ms = now_ms;
+    if (settled_by_another(session, look) && session_done(session)) {
+        return;
+    }
+    check_writer(session, look->writer);
+    check_layout(session, &look->scan);
+    look_at_channels(session, &look->scan, now_ms);
+    if (!was_held && !session->held) {
+        session->hold_reason = NULL;
+    }
+    cleanup_session(session);
+    if (!session_settled(session)) {
+        session_set_state(session, SESSION_OPEN);
+        return;
+    }
+    if (session->writer_unknown && !look->scan.has_tmp &&
+        ended_by_evidence(session, now_ms)) {
+        session->writer_gone = true;
+    }
+    if (session->writer_gone && !session_blocked(session) &&
+        !session->root->engine->config.ack_only && session->state == SESSION_OPEN) {
+        session_set_state(session, SESSION_COMPLETING);
+        session->complete_at_ms = now_ms;
+    }
+}
+
+void session_look(struct session *session, uint64_t now_ms)
+{
+    struct look look;
+    if (session->state == SESSION_DONE || !session->wanted || session->gone) {
+        return;
+    }
+    bool known_live = session->looked && session->layout == SESSION_LIVE;
+    gpufl_status status =
+        session_inspect(session->root, session->path, session->id, known_live, &look);
+    if (status == GPUFL_OK) {
+        session_apply(session, &look, now_ms);
+    } else if (status == GPUFL_ERR_NOT_FOUND) {
+        session->absent = true;
+        session->root->list_soon = true;
+    } else {
+        session_cannot_be_read(session, status);
+    }
+}

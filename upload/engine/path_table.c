@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "upload/engine/path_table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+
+#define BUCKETS_AT_FIRST 64u
+
+static struct path_node **bucket_of(const struct path_table *table, const char *path)
+{
+    return &table->bucket[hash_text(0, path) & (table->buckets - 1)];
+}
+
+struct path_node *path_table_find(const struct path_table *table, const char *path)
+{
+    struct path_node *node = table->buckets ? *bucket_of(table, path) : NULL;
+    while (node && strcmp(node->path, path) != 0) {
+        node = node->next;
+    }
+    return node;
+}
+
+static void put(struct path_table *table, struct path_node *node)
+{
+    struct path_node **bucket = bucket_of(table, node->path);
+    node->next = *bucket;
+    *bucket = node;
+}
+
+/* Twice as many chains, once there are as many nodes; without memory they get longer. */
+static bool grow(struct path_table *table)
+{
+    struct path_table more = {.buckets =
+                                  table->buckets ? 2 * table->buckets : BUCKETS_AT_FIRST,
+                              .count = table->count};
+    if (table->count < table->buckets) {
+        return true;
+    }
+    more.bucket = calloc(more.buckets, sizeof(struct path_node *));
+    if (!more.bucket) {
+        return table->buckets > 0;
+    }
+    for (unsigned i = 0; i < table->buckets; i++) {
+        for (struct path_node *node = table->bucket[i], *next; node; node = next) {
+            next = node->next;
+            put(&more, node);
+        }
+    }
+    free(table->bucket);
+    *table = more;
+    return true;
+}
+
+bool path_table_add(struct path_table *table, struct path_node *node)
+{
+    if (!grow(table)) {
+        return false;
+    }
+    put(table, node);
+    table->count++;
+    return true;
+}
+
+void path_table_remove(struct path_table *table, struct path_node *node)
+{
+    struct path_node **link = table->buckets ? bucket_of(table, node->path) : NULL;
+    while (link && *link && *link != node) {
+        link = &(*link)->next;
+    }
+    if (link && *link) {
+        *link = node->next;
+        table->count--;
+    }
+}
+
+void path_table_each(struct path_table *table,
+                     void (*visit)(void *arg, struct path_node *node), void *arg)
+{
+    for (unsigned i = 0; i < table->buckets; i++) {
+        for (struct path_node *node = table->bucket[i], *next; node; node = next) {
+            next = node->next;
+            visit(arg, node);
+        }
+    }
+}
+
+void path_table_close(struct path_table *table)
+{
+    free(table->bucket);
+    *table = (struct path_table){0};
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* When a session's unpublished windows are published. */
+#include "upload/engine/engine_internal.h"
+#include "upload/source/salvage.h"
+
+/* One step a look, so that nothing else waits for a large one. \return why something
+ * stays in `.tmp`, or NULL while it goes on. */
+const char *session_salvage(struct session *session)
+{
+    struct root *root = session->root;
+    const struct engine_config *config = &root->engine->config;
+    const struct salvage_place place = {.sys = config->sys,
+                                        .log = config->log,
+                                        .root = root->fd,
+                                        .path = session->path,
+                                        .id = session->id};
+    session->salvaging = false;
+    if (!config->salvage) {
+        return "its writer died with unpublished windows in .tmp: gpufl upload, or the "
+               "agent with --salvage, publishes them";
+    }
+    if (session->salvage_over) {
+        return session->salvage_reason;
+    }
+    switch (salvage_step(&place)) {
+    case SALVAGE_DONE:
+    case SALVAGE_STEP:
+        session->salvaging = true;
+        root->list_soon = true; /* the next turn looks again */
+        return NULL;
+    case SALVAGE_LEFT:
+        session->salvage_over = true;
+        return "windows in .tmp are damaged or stand against published ones: look at "
+               "them, then move or delete them";
+    case SALVAGE_BUSY:
+        return "another process publishes the windows in its .tmp";
+    case SALVAGE_FAILED:
+        break;
+    }
+    return "the windows in its .tmp cannot be published: run gpufl upload as the job's "
+           "user, and see that the disk has room";
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A stream of the shifting layout: which file it is in, and on to the next. Its file
+ * numbers count from the oldest that was found, and never shift. */
+#include "upload/engine/engine_internal.h"
+#include "upload/source/shifting.h"
+
+/* \return true when the stream knows by its head which file of the shifting layout it
+ * reads. */
+bool stream_knows_file(struct stream *st)
+{
+    struct tail_where where = stream_where(st);
+    struct shifting_place place;
+    if (st->session->layout != SESSION_SHIFTING || st->head) {
+        return true;
+    }
+    switch (shifting_first(st->session->root->engine->config.sys, &where, st->highest,
+                           &place)) {
+    case GPUFL_OK:
+        st->head = place.head;
+        st->index = (uint8_t)place.index;
+        return true;
+    case GPUFL_ERR_NOT_FOUND:
+        st->drained = true; /* nothing whole is there yet */
+        return false;
+    default:
+        stream_hold(st, "a rotated file cannot be read");
+        return false;
+    }
+}
+
+/* This file of the shifting layout is wholly behind us: on to the next newer one, once it
+ * can be told from the others. */
+enum made stream_next_shifted(struct stream *st)
+{
+    struct tail_where where = stream_where(st);
+    struct shifting_place next;
+    gpufl_status status =
+        shifting_next(st->session->root->engine->config.sys, &where, &next);
+    if (status == GPUFL_OK) {
+        st->file++;
+        st->offset = 0;
+        st->head = next.head;
+        st->index = (uint8_t)next.index;
+        return MADE_STEP;
+    }
+    if (status == GPUFL_ERR_NOT_FOUND) {
+        st->drained = true;
+    } else {
+        stream_hold(st, "a rotated file cannot be read");
+    }
+    return MADE_NOTHING;
+}
+
+/* The shifting layout's file is gone: its writer keeps a hundred, and was faster than we.
+ */
+enum made stream_dropped_file(struct stream *st)
+{
+    struct root *root = st->session->root;
+    struct tail_where where = stream_where(st);
+    if (!shifting_overflows(root->engine->config.sys, &where)) {
+        stream_hold(st, "the file that was being read is gone");
+        return MADE_NOTHING;
+    }
+    st->file++;
+    st->offset = 0;
+    st->head = 0;
+    st->gap = true;
+    struct record_stream record = stream_record(st);
+    if (st->id && !record_append_stream(root->journal, &record)) {
+        return MADE_NOTHING;
+    }
+    engine_problem(
+        root->engine,
+        "session %s, channel %s: its writer deleted files before they were sent",
+        st->session->id, root->channel_name[st->channel]);
+    return MADE_STEP;
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `.gpufl-upload-cursor.json`: tells other tools of this ecosystem which sessions are at
+ * the backend. Format: schema/README.md, "Upload cursor". */
+#include <inttypes.h>
+#include <json-c/json.h>
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/crc32c.h"
+#include "base/file.h"
+#include "upload/engine/engine_internal.h"
+
+#define CURSOR_MAX_BYTES (16u << 20)
+#define CURSOR_DEPTH     8
+#define ENTRY_BYTES      (LAYOUT_NAME_MAX + 96)
+#define NOTHING          "{\"schema_version\":2,\"uploaded_files\":[],\"completed_sessions\":{}}"
+
+/* The file's text while entries are added. */
+struct cursor {
+    char *text;
+    size_t len;
+    size_t cap;
+    char when[32];
+    struct json_object *completed; /**< what it names already; NULL = `in_cursor` says */
+    bool grouped;                  /**< two sessions may have one name */
+};
+
+static struct json_object *member(struct json_object *cursor, const char *key,
+                                  enum json_type type)
+{
+    struct json_object *value;
+    if (!json_object_object_get_ex(cursor, key, &value) ||
+        !json_object_is_type(value, type)) {
+        value =
+            type == json_type_array ? json_object_new_array() : json_object_new_object();
+        json_object_object_add(cursor, key, value);
+    }
+    return value;
+}
+
+/* Others write here, too: their words stay, with `completed_sessions` at the end. */
+static void take_over(struct cursor *cursor, const char *theirs, size_t len)
+{
+    struct json_tokener *tokener = json_tokener_new_ex(CURSOR_DEPTH);
+    struct json_object *tree =
+        tokener ? json_tokener_parse_ex(tokener, theirs, (int)len) : NULL;
+    if (tokener) {
+        json_tokener_free(tokener);
+    }
+    if (!json_object_is_type(tree, json_type_object)) {
+        json_object_put(tree);
+        tree = json_object_new_object();
+    }
+    json_object_object_add(tree, "schema_version", json_object_new_int(2));
+    member(tree, "uploaded_files", json_type_array);
+    cursor->completed =
+        json_object_get(member(tree, "completed_sessions", json_type_object));
+    json_object_object_del(tree, "completed_sessions");
+    json_object_object_add(tree, "completed_sessions",
+                           json_object_get(cursor->completed));
+    cursor->text = strdup(json_object_to_json_string_ext(tree, JSON_C_TO_STRING_PLAIN));
+    json_object_put(tree);
+}
+
+static void load(const struct root *root, struct cursor *cursor)
+{
+    char *text;
+    size_t len;
+    if (file_read(root->engine->config.sys, root->fd, LAYOUT_UPLOAD_CURSOR,
+                  CURSOR_MAX_BYTES, &text, &len) != GPUFL_OK) {
+        text = NULL;
+        len = 0;
+    }
+    if (text && len > 0 && len == root->cursor_bytes &&
+        crc32c(0, text, len) == root->cursor_crc32c) {
+        cursor->text = text; /* as we wrote it */
+        cursor->len = cursor->cap = len;
+        return;
+    }
+    take_over(cursor, text ? text : NOTHING, text ? len : strlen(NOTHING));
+    free(text);
+    cursor->len = cursor->cap = cursor->text ? strlen(cursor->text) : 0;
+}
+
+static bool names(const struct cursor *cursor, const char *id)
+{
+    char key[LAYOUT_NAME_MAX + 8];
+    int len = snprintf(key, sizeof key, "\"%s\":{", id);
+    return (cursor->completed &&
+            json_object_object_get_ex(cursor->completed, id, NULL)) ||
+           (cursor->grouped && memmem(cursor->text, cursor->len, key, (size_t)len));
+}
+
+/* In front of the two braces that end the text. A session's name needs no escapes. */
+static bool add(struct cursor *cursor, const char *id, uint64_t lines)
+{
+    if (names(cursor, id)) {
+        return true;
+    }
+    if (cursor->cap - cursor->len < ENTRY_BYTES) {
+        size_t cap = cursor->cap + cursor->cap / 4 + 8 * ENTRY_BYTES;
+        char *more = realloc(cursor->text, cap);
+        if (!more) {
+            return false;
+        }
+        cursor->text = more;
+        cursor->cap = cap;
+    }
+    cursor->len -= 2;
+    bool first = cursor->text[cursor->len - 1] == '{';
+    cursor->len +=
+        (size_t)snprintf(cursor->text + cursor->len, ENTRY_BYTES,
+                         "%s\"%s\":{\"completed_at\":\"%s\",\"events\":%" PRIu64 "}}}",
+                         first ? "" : ",", id, cursor->when, lines);
+    return true;
+}
+
+static void add_parked(void *arg, struct parked_session *s)
+{
+    const char *slash = strrchr(s->node.path, '/');
+    uint64_t lines = 0;
+    for (unsigned i = 0; i < s->streams; i++) {
+        lines += s->stream[i].lines;
+    }
+    struct cursor *cursor = arg;
+    if (!s->in_cursor || cursor->completed) {
+        s->in_cursor = add(cursor, slash ? slash + 1 : s->node.path, lines);
+    }
+}
+
+static void add_done(struct cursor *cursor, struct root *root)
+{
+    for (struct session *s = root->sessions; s; s = s->next) {
+        uint64_t lines = 0;
+        for (unsigned i = 0; i < s->streams; i++) {
+            lines += s->stream[i]->lines;
+        }
+        if (s->state == SESSION_DONE && (!s->in_cursor || cursor->completed)) {
+            s->in_cursor = add(cursor, s->id, lines);
+        }
+    }
+}
+
+void upload_cursor_write(struct root *root)
+{
+    const struct sys *sys = root->engine->config.sys;
+    struct cursor cursor = {.grouped = root->grouped};
+    time_t now = (time_t)sys->wall_s();
+    struct tm tm;
+    gmtime_r(&now, &tm);
+    strftime(cursor.when, sizeof cursor.when, "%Y-%m-%dT%H:%M:%SZ", &tm);
+    load(root, &cursor);
+    if (!cursor.text) {
+        return; /* no memory */
+    }
+    parked_each_complete(root, add_parked, &cursor);
+    add_done(&cursor, root);
+    root->cursor_bytes = cursor.len;
+    root->cursor_crc32c = crc32c(0, cursor.text, cursor.len);
+    if (file_replace(sys, root->fd, LAYOUT_UPLOAD_CURSOR, cursor.text, cursor.len,
+                     false) != GPUFL_OK) {
+        log_info(root->engine->config.log, "cursor.off",
+                 "root=%s note=\"other tools will not see what is uploaded\"",
+                 root->path);
+    }
+    free(cursor.text);
+    if (cursor.completed) {
+        json_object_put(cursor.completed);
+        malloc_trim(0); /* a tree of thousands of sessions leaves holes of megabytes */
+    }
+}

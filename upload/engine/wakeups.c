@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the engine is told of changes, and what it asks to be told. */
+#include "upload/engine/engine.h"
+
+#include "upload/engine/engine_internal.h"
+
+void engine_touch(struct engine *engine, unsigned root, const char *session_path)
+{
+    if (root < engine->roots && session_path[0]) {
+        root_touch(engine->root[root], session_path, engine->config.sys->now_ms());
+    } else if (root < engine->roots) {
+        engine->root[root]->list_soon = true;
+    }
+}
+
+static struct session *session_at(const struct engine *engine, unsigned root,
+                                  const char *path)
+{
+    return root < engine->roots ? root_session(engine->root[root], path, false) : NULL;
+}
+
+void engine_grew(struct engine *engine, unsigned root, const char *session_path,
+                 const char *file)
+{
+    struct session *session = session_at(engine, root, session_path);
+    uint64_t now_ms = engine->config.sys->now_ms();
+    if (session && session_grew(session, file, now_ms)) {
+        return;
+    }
+    if (session && session->quiet_until_ms > now_ms) {
+        session_mark_later(session, now_ms);
+    } else {
+        engine_touch(engine, root, session_path);
+    }
+}
+
+void engine_unwatched(struct engine *engine, unsigned root, const char *session_path)
+{
+    struct session *session = session_at(engine, root, session_path);
+    if (session && session->watched) {
+        session->watched = false;
+        session->root->change_stamp++;
+    }
+    engine_touch(engine, root, session_path);
+}
+
+void engine_rescan(struct engine *engine)
+{
+    for (unsigned i = 0; i < engine->roots; i++) {
+        engine->root[i]->look_at_all = true;
+        engine->root[i]->rescan_at_ms = 0;
+    }
+}
+
+void engine_poll(struct engine *engine, uint64_t interval_ms)
+{
+    if (!engine->polling) {
+        engine->polling = true;
+        engine->config.rescan_interval_ms = interval_ms;
+        engine_rescan(engine);
+    }
+}
+
+void engine_visit_changed(struct engine *engine,
+                          void (*visit)(void *arg, unsigned root, const char *root_path,
+                                        const char *session_path, bool done),
+                          void *arg)
+{
+    for (unsigned i = 0; i < engine->roots; i++) {
+        struct root *root = engine->root[i];
+        if (!root->visited) {
+            root->visited = true;
+            visit(arg, i, root->path, "", false);
+        }
+        /* New sessions are put in front of the list, done ones are rare: in between
+         * nothing changes, and nothing is walked. */
+        if (root->visit_stamp == root->change_stamp) {
+            continue;
+        }
+        root->visit_stamp = root->change_stamp;
+        for (struct session *s = root->sessions; s; s = s->next) {
+            if (!s->looked && !s->watched) {
+                continue; /* most of a large backlog has ended, as the first look tells */
+            }
+            /* One whose writer is gone grows no more: the next scan is soon enough. */
+            bool done = s->state == SESSION_DONE || !s->present || s->writer_gone;
+            if (s->watched == done) {
+                s->watched = !done;
+                visit(arg, i, root->path, s->path, done);
+            }
+        }
+    }
+}

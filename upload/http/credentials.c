@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "upload/http/credentials.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "upload/http/endpoint.h"
+#include "upload/http/request_headers.h"
+
+/* An empty text is none. */
+static bool copy(const char *text, char **out)
+{
+    *out = text && *text ? strdup(text) : NULL;
+    return *out || !text || !*text;
+}
+
+static void wipe_token(struct credentials *credentials)
+{
+    if (credentials->token) {
+        explicit_bzero(credentials->token, strlen(credentials->token));
+    }
+    free(credentials->token);
+    credentials->token = NULL;
+}
+
+static gpufl_status check_readable(const char *what, const char *file, char why[256])
+{
+    if (file && *file && access(file, R_OK) < 0) {
+        snprintf(why, 256, "cannot read the %s in %.160s: %s", what, file,
+                 strerror(errno));
+        return GPUFL_ERR_USAGE;
+    }
+    return GPUFL_OK;
+}
+
+/* No proxy for http unless one is named: it would see the token. */
+static bool copy_proxy(struct credentials *credentials, const char *proxy)
+{
+    bool none = proxy && strcmp(proxy, "none") == 0;
+    bool plain = strncmp(credentials->prefix, "http://", 7) == 0;
+    if (none || (plain && (!proxy || !*proxy))) {
+        credentials->proxy = strdup("");
+        return credentials->proxy != NULL;
+    }
+    return copy(proxy, &credentials->proxy);
+}
+
+static gpufl_status check_exposure(const struct transport_http_config *config,
+                                   const char *prefix, char why[256])
+{
+    if (config->token && *config->token && !config->allow_insecure_http &&
+        endpoint_exposure(prefix) == ENDPOINT_PUBLIC) {
+        snprintf(why, 256,
+                 "the API key would go unencrypted to %.100s, where anybody could read "
+                 "it: use https://, or --allow-insecure-http if that is meant",
+                 prefix);
+        return GPUFL_ERR_USAGE;
+    }
+    return GPUFL_OK;
+}
+
+gpufl_status credentials_init(struct credentials *credentials,
+                              const struct transport_http_config *config, char why[256])
+{
+    const char *ca_file =
+        config->ca_file && *config->ca_file ? config->ca_file : getenv("SSL_CERT_FILE");
+    memset(credentials, 0, sizeof *credentials);
+    if (config->token && !request_headers_value_ok(config->token)) {
+        snprintf(why, 256,
+                 "the key holds a control character; check where it comes from");
+        return GPUFL_ERR_USAGE;
+    }
+    gpufl_status status =
+        endpoint_prefix(config->backend_url, config->api_path, credentials->prefix, why);
+    status =
+        status == GPUFL_OK ? check_exposure(config, credentials->prefix, why) : status;
+    status = status == GPUFL_OK ? check_readable("certificates", ca_file, why) : status;
+    status = status == GPUFL_OK
+                 ? check_readable("client certificate", config->client_cert, why)
+                 : status;
+    status = status == GPUFL_OK ? check_readable("client key", config->client_key, why)
+                                : status;
+    if (status == GPUFL_OK && (!copy(config->token, &credentials->token) ||
+                               !copy(config->user_agent, &credentials->user_agent) ||
+                               !copy(config->hostname, &credentials->hostname) ||
+                               !copy(ca_file, &credentials->ca_file) ||
+                               !copy(config->client_cert, &credentials->client_cert) ||
+                               !copy(config->client_key, &credentials->client_key) ||
+                               !copy_proxy(credentials, config->proxy))) {
+        snprintf(why, 256, "out of memory");
+        return GPUFL_ERR_NOMEM;
+    }
+    return status;
+}
+
+void credentials_set_token(struct credentials *credentials, const char *token)
+{
+    wipe_token(credentials);
+    if (request_headers_value_ok(token)) {
+        copy(token,
+             &credentials->token); /* without memory there is none, as after a bad one */
+    }
+}
+
+void credentials_fini(struct credentials *credentials)
+{
+    wipe_token(credentials);
+    free(credentials->user_agent);
+    free(credentials->hostname);
+    free(credentials->ca_file);
+    free(credentials->client_cert);
+    free(credentials->client_key);
+    free(credentials->proxy);
+}

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "upload/http/http_slot.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "schema/protocol.h"
+#include "upload/http/request_headers.h"
+
+#define REPLY_CAP 65536u
+/* Certificates that were replaced on disk are trusted this much later, at most. */
+#define CA_CACHE_S 60L
+/* Half of libcurl's own, ten times: no slower. */
+#define UPLOAD_BUFFER_BYTES 32768L
+/* A reply beyond this is cut off: the server is not what it should be. */
+#define REPLY_ABORT (1u << 20)
+
+/* ---- callbacks of libcurl ------------------------------------------------------------
+ */
+
+static size_t on_reply(char *data, size_t size, size_t count, void *arg)
+{
+    struct slot *slot = arg;
+    size_t len = size * count;
+    size_t room = REPLY_CAP - slot->reply_len;
+    size_t keep = len < room ? len : room;
+    memcpy(slot->reply + slot->reply_len, data, keep);
+    slot->reply_len += keep;
+    slot->reply_seen += len;
+    return slot->reply_seen > REPLY_ABORT ? 0 : len;
+}
+
+static size_t on_header(char *data, size_t size, size_t count, void *arg)
+{
+    struct slot *slot = arg;
+    char date[REPLY_DATE_BYTES];
+    reply_read_header(data, size * count, &slot->headers_seen);
+    if (reply_read_date(data, size * count, date)) {
+        time_t when = curl_getdate(date, NULL);
+        slot->server_time_s = when > 0 ? when : 0;
+    }
+    return size * count;
+}
+
+static size_t on_read(char *buf, size_t size, size_t count, void *arg)
+{
+    struct slot *slot = arg;
+    const struct transport_request *r = &slot->request;
+    size_t want = size * count;
+    size_t left = r->body_len - slot->sent;
+    want = want < left ? want : left;
+    ssize_t n = (ssize_t)want;
+    if (r->body) {
+        memcpy(buf, (const char *)r->body + slot->sent, want);
+    } else {
+        n = pread(r->fd, buf, want, (off_t)slot->sent);
+    }
+    if (n < 0 || (n == 0 && want > 0)) {
+        return CURL_READFUNC_ABORT; /* the file shrank: never send a short body */
+    }
+    slot->sent += (size_t)n;
+    *slot->sent_bytes += (uint64_t)n;
+    return (size_t)n;
+}
+
+/* ---- requests ------------------------------------------------------------------------
+ */
+
+static bool set_headers(const struct credentials *credentials, struct slot *slot)
+{
+    struct request_headers lines;
+    if (!request_headers_make(&slot->request, credentials->token, credentials->hostname,
+                              &lines)) {
+        return false;
+    }
+    for (unsigned i = 0; i < lines.count; i++) {
+        struct curl_slist *more = curl_slist_append(slot->headers, lines.line[i]);
+        if (!more) {
+            return false;
+        }
+        slot->headers = more;
+    }
+    explicit_bzero(&lines, sizeof lines);
+    return true;
+}
+
+static void set_body(struct slot *slot)
+{
+    const struct transport_request *r = &slot->request;
+    if (r->kind == TRANSPORT_PROBE) {
+        curl_easy_setopt(slot->easy, CURLOPT_HTTPGET, 1L);
+        return;
+    }
+    curl_easy_setopt(slot->easy, CURLOPT_POST, 1L);
+    curl_easy_setopt(slot->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)r->body_len);
+    /* By callback, and without a way to go back: on a connection that turns out dead
+     * libcurl would send the body a second time by itself, and we would never know that
+     * the first one may have arrived. */
+    curl_easy_setopt(slot->easy, CURLOPT_POSTFIELDS, NULL);
+    curl_easy_setopt(slot->easy, CURLOPT_READFUNCTION, on_read);
+    curl_easy_setopt(slot->easy, CURLOPT_READDATA, slot);
+}
+
+static void set_trust(const struct credentials *credentials, CURL *easy)
+{
+    curl_easy_setopt(easy, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
+    curl_easy_setopt(easy, CURLOPT_CA_CACHE_TIMEOUT, CA_CACHE_S);
+    if (credentials->ca_file) {
+        curl_easy_setopt(easy, CURLOPT_CAINFO, credentials->ca_file);
+    }
+    if (credentials->client_cert) {
+        curl_easy_setopt(easy, CURLOPT_SSLCERT, credentials->client_cert);
+        curl_easy_setopt(easy, CURLOPT_SSLKEY,
+                         credentials->client_key ? credentials->client_key
+                                                 : credentials->client_cert);
+    }
+    if (credentials->proxy) {
+        curl_easy_setopt(easy, CURLOPT_PROXY, credentials->proxy);
+    }
+    curl_easy_setopt(easy, CURLOPT_HTTPPROXYTUNNEL, 1L);
+}
+
+static void set_limits(const struct transport_http_config *limits, CURL *easy)
+{
+    long low_s = (long)(limits->read_timeout_ms + 999) / 1000;
+    curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
+    curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+    curl_easy_setopt(easy, CURLOPT_HEADEROPT, (long)CURLHEADER_SEPARATE);
+    curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+    curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
+    curl_easy_setopt(easy, CURLOPT_UPLOAD_BUFFERSIZE, UPLOAD_BUFFER_BYTES);
+    curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
+    curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)limits->connect_timeout_ms);
+    curl_easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
+    curl_easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, low_s > 0 ? low_s : 1L);
+    curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)limits->total_timeout_ms);
+}
+
+static const char *suffix(enum transport_kind kind)
+{
+    static const char *const path[] = {PROTOCOL_VERSION, PROTOCOL_STREAM,
+                                       PROTOCOL_SESSION_COMPLETE};
+    return path[kind];
+}
+
+bool http_slot_prepare(struct slot *slot, const struct transport_http_config *limits,
+                       const struct credentials *credentials)
+{
+    char url[640];
+    snprintf(url, sizeof url, "%s%s", credentials->prefix, suffix(slot->request.kind));
+    if (!slot->reply) {
+        slot->reply = malloc(REPLY_CAP);
+    }
+    if (!slot->reply || !set_headers(credentials, slot)) {
+        return false;
+    }
+    curl_easy_reset(slot->easy);
+    set_limits(limits, slot->easy);
+    set_trust(credentials, slot->easy);
+    curl_easy_setopt(slot->easy, CURLOPT_URL, url);
+    curl_easy_setopt(slot->easy, CURLOPT_USERAGENT, credentials->user_agent);
+    curl_easy_setopt(slot->easy, CURLOPT_HTTPHEADER, slot->headers);
+    curl_easy_setopt(slot->easy, CURLOPT_WRITEFUNCTION, on_reply);
+    curl_easy_setopt(slot->easy, CURLOPT_WRITEDATA, slot);
+    curl_easy_setopt(slot->easy, CURLOPT_HEADERFUNCTION, on_header);
+    curl_easy_setopt(slot->easy, CURLOPT_HEADERDATA, slot);
+    curl_easy_setopt(slot->easy, CURLOPT_ERRORBUFFER, slot->error);
+    curl_easy_setopt(slot->easy, CURLOPT_PRIVATE, slot);
+    set_body(slot);
+    return true;
+}
+
+void http_slot_release(struct slot *slot)
+{
+    for (struct curl_slist *line = slot->headers; line; line = line->next) {
+        explicit_bzero(line->data, strlen(line->data)); /* one holds the token */
+    }
+    curl_slist_free_all(slot->headers);
+    slot->headers = NULL;
+    slot->busy = slot->finished = false;
+}
+
+/* Without a connection, or before libcurl had the whole body, nothing can be stored. */
+static bool may_have_arrived(const struct slot *slot)
+{
+    return slot->request.kind != TRANSPORT_PROBE &&
+           slot->sent >= slot->request.body_len &&
+           slot->result != CURLE_COULDNT_CONNECT &&
+           slot->result != CURLE_COULDNT_RESOLVE_HOST;
+}
+
+static enum transport_failure failure_of(CURLcode result)
+{
+    switch (result) {
+    case CURLE_COULDNT_RESOLVE_HOST:
+    case CURLE_COULDNT_RESOLVE_PROXY:
+        return TRANSPORT_NAME;
+    case CURLE_COULDNT_CONNECT:
+        return TRANSPORT_CONNECT;
+    case CURLE_OPERATION_TIMEDOUT:
+        return TRANSPORT_TIMEOUT;
+    case CURLE_SSL_CONNECT_ERROR:
+    case CURLE_SSL_CERTPROBLEM:
+    case CURLE_SSL_CIPHER:
+    case CURLE_PEER_FAILED_VERIFICATION:
+    case CURLE_SSL_CACERT_BADFILE:
+    case CURLE_SSL_ISSUER_ERROR:
+    case CURLE_SSL_INVALIDCERTSTATUS:
+        return TRANSPORT_TLS;
+    default:
+        return TRANSPORT_BROKEN;
+    }
+}
+
+/* Whose certificate, and against what: that is what a person needs to mend it. */
+static void say_error(const struct slot *slot, const struct credentials *credentials,
+                      struct transport_reply *out)
+{
+    const char *error = slot->error[0] ? slot->error : curl_easy_strerror(slot->result);
+    const char *host = strstr(credentials->prefix, "://") + 3;
+    char text[2 * CURL_ERROR_SIZE];
+    int n = snprintf(text, sizeof text, "%s", error);
+    if (out->failure == TRANSPORT_TLS) {
+        snprintf(text + n, sizeof text - (size_t)n, " (of %.*s; trusted is %.100s)",
+                 (int)strcspn(host, "/"), host,
+                 credentials->ca_file ? credentials->ca_file : "what the system trusts");
+    }
+    reply_excerpt(text, strlen(text), out->error, sizeof out->error);
+}
+
+void http_slot_reply(struct slot *slot, const struct credentials *credentials,
+                     struct transport_reply *out)
+{
+    long status = 0;
+    curl_off_t retry_s = 0;
+    curl_off_t took_us = 0;
+    memset(out, 0, sizeof *out);
+    out->tag = slot->request.tag;
+    curl_easy_getinfo(slot->easy, CURLINFO_RESPONSE_CODE, &status);
+    curl_easy_getinfo(slot->easy, CURLINFO_RETRY_AFTER, &retry_s);
+    curl_easy_getinfo(slot->easy, CURLINFO_TOTAL_TIME_T, &took_us);
+    out->took_ms = (uint64_t)took_us / 1000;
+    /* A refusal may come before the whole body went out (413, say): it counts. A success
+     * counts only when it arrived whole. */
+    bool answered =
+        status >= 200 && (slot->result == CURLE_OK ||
+                          (status >= 300 && slot->result != CURLE_OPERATION_TIMEDOUT));
+    if (answered) {
+        out->status = (int)status;
+        out->retry_after_ms = retry_s > 0 ? (uint64_t)retry_s * 1000 : 0;
+    } else {
+        out->maybe_received = may_have_arrived(slot);
+        out->failure = failure_of(slot->result);
+        say_error(slot, credentials, out);
+    }
+    out->server_time_s = slot->server_time_s;
+    out->web_page = slot->headers_seen.web_page;
+    out->accept_encoding = slot->headers_seen.accept_encoding;
+    out->accepts_zstd = slot->headers_seen.accepts_zstd;
+    out->body = slot->reply;
+    out->body_len = slot->reply_len;
+}

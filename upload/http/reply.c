@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Parses replies with a bounded depth. */
+#include "upload/http/reply.h"
+
+#include <json-c/json.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "schema/protocol.h"
+
+#define MAX_DEPTH 16
+
+static struct json_object *parse(const char *body, size_t len)
+{
+    struct json_tokener *tokener =
+        len <= INT32_MAX ? json_tokener_new_ex(MAX_DEPTH) : NULL;
+    if (!tokener) {
+        return NULL;
+    }
+    struct json_object *root = json_tokener_parse_ex(tokener, body, (int)len);
+    json_tokener_free(tokener);
+    if (root && !json_object_is_type(root, json_type_object)) {
+        json_object_put(root);
+        root = NULL;
+    }
+    return root;
+}
+
+static bool get_bool(struct json_object *root, const char *key)
+{
+    struct json_object *value;
+    return json_object_object_get_ex(root, key, &value) &&
+           json_object_is_type(value, json_type_boolean) &&
+           json_object_get_boolean(value);
+}
+
+static int64_t get_count(struct json_object *root, const char *key, int64_t missing)
+{
+    struct json_object *value;
+    if (!json_object_object_get_ex(root, key, &value) ||
+        !json_object_is_type(value, json_type_int)) {
+        return missing;
+    }
+    int64_t number = json_object_get_int64(value);
+    return number >= 0 ? number : missing;
+}
+
+static bool array_has(struct json_object *root, const char *key, const char *word)
+{
+    struct json_object *array;
+    if (!json_object_object_get_ex(root, key, &array) ||
+        !json_object_is_type(array, json_type_array)) {
+        return false;
+    }
+    for (size_t i = 0; i < json_object_array_length(array); i++) {
+        struct json_object *item = json_object_array_get_idx(array, i);
+        if (json_object_is_type(item, json_type_string) &&
+            strcmp(json_object_get_string(item), word) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The conflict's name may stand in JSON or in plain text. */
+static bool mentions(const char *body, size_t len, const char *word)
+{
+    return memmem(body, len, word, strlen(word)) != NULL;
+}
+
+void reply_read_batch(const char *body, size_t len, struct reply_batch *out)
+{
+    *out = (struct reply_batch){.accepted = -1};
+    out->identity_conflict = mentions(body, len, PROTOCOL_IDENTITY_CONFLICT);
+    out->sequence_conflict = mentions(body, len, PROTOCOL_SEQUENCE_CONFLICT);
+    struct json_object *root = parse(body, len);
+    struct json_object *spool;
+    if (!root) {
+        return;
+    }
+    out->acknowledged = get_bool(root, "window_acknowledged");
+    out->accepted = get_count(root, "accepted", -1);
+    out->rejected = get_count(root, "rejected", 0);
+    if (json_object_object_get_ex(root, "spool_id", &spool) &&
+        json_object_is_type(spool, json_type_string)) {
+        snprintf(out->spool_id, sizeof out->spool_id, "%s",
+                 json_object_get_string(spool));
+    }
+    json_object_put(root);
+}
+
+void reply_read_version(const char *body, size_t len, struct reply_version *out)
+{
+    struct json_object *versions;
+    *out = (struct reply_version){.supported = true};
+    struct json_object *root = parse(body, len);
+    if (!root) {
+        return;
+    }
+    if (json_object_object_get_ex(root, "supported", &versions)) {
+        out->supported = array_has(root, "supported", PROTOCOL_WIRE_VERSION);
+    }
+    out->zstd = array_has(root, "encodings", "zstd");
+    out->live_windows = get_bool(root, "live_windows");
+    out->registry = get_bool(root, "window_registry");
+    json_object_put(root);
+}
+
+static bool is_header(const char *line, size_t len, const char *name)
+{
+    size_t name_len = strlen(name);
+    return len >= name_len && strncasecmp(line, name, name_len) == 0;
+}
+
+void reply_read_header(const char *line, size_t len, struct reply_headers *out)
+{
+    static const char html[] = "text/html";
+    if (is_header(line, len, "accept-encoding:")) {
+        out->accept_encoding = true;
+        out->accepts_zstd = mentions(line, len, "zstd");
+    } else if (is_header(line, len, "content-type:")) {
+        size_t at = sizeof "content-type:" - 1;
+        while (at < len && (line[at] == ' ' || line[at] == '\t')) {
+            at++;
+        }
+        out->web_page = is_header(line + at, len - at, html);
+    }
+}
+
+bool reply_read_date(const char *line, size_t len, char out[REPLY_DATE_BYTES])
+{
+    static const char name[] = "date:";
+    if (!is_header(line, len, name) || len - (sizeof name - 1) >= REPLY_DATE_BYTES) {
+        return false;
+    }
+    snprintf(out, REPLY_DATE_BYTES, "%.*s", (int)(len - (sizeof name - 1)),
+             line + sizeof name - 1);
+    return true;
+}
+
+void reply_excerpt(const char *text, size_t len, char *out, size_t size)
+{
+    size_t n = len < size - 1 ? len : size - 1;
+    for (size_t i = 0; i < n; i++) {
+        unsigned char c = (unsigned char)text[i];
+        out[i] = c == '"' || c == '\\' ? '\'' : c < 0x20 || c >= 0x7f ? '?' : (char)c;
+    }
+    out[n] = '\0';
+}

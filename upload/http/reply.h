@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reads the JSON bodies of server replies; all of them are optional and untrusted. */
+#ifndef GPUFL_UPLOAD_HTTP_REPLY_H
+#define GPUFL_UPLOAD_HTTP_REPLY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/** What a reply to a batch says. */
+struct reply_batch {
+    bool acknowledged; /**< "window_acknowledged":true */
+    int64_t accepted;  /**< -1 = not said */
+    int64_t rejected;  /**< 0 = not said */
+    bool identity_conflict;
+    bool sequence_conflict;
+    char spool_id[64]; /**< "" = none */
+};
+
+/** What the origin declares at info/version. */
+struct reply_version {
+    bool supported; /**< names wire version 1, or says nothing of versions */
+    bool zstd;
+    bool live_windows; /**< accepts window identity on batches */
+    bool registry;     /**< keeps window ids: repeats are stored once */
+};
+
+/** Never fails: what cannot be read stays at "not said". */
+void reply_read_batch(const char *body, size_t len, struct reply_batch *out);
+void reply_read_version(const char *body, size_t len, struct reply_version *out);
+
+/** The first bytes of what a server said, as plain text for a sentence or a log line:
+ * neither quotes nor anything that a terminal would obey. */
+void reply_excerpt(const char *text, size_t len, char *out, size_t size);
+
+/** What a reply's headers tell. */
+struct reply_headers {
+    bool accept_encoding; /**< there was an Accept-Encoding (RFC 7694) … */
+    bool accepts_zstd;    /**< … that names zstd */
+    bool web_page;        /**< the content is text/html */
+};
+
+/** Takes one header line, as it came, into \p out, which was zeroed before the first. */
+void reply_read_header(const char *line, size_t len, struct reply_headers *out);
+
+/** Room for the value of a Date header. */
+#define REPLY_DATE_BYTES 64u
+
+/** The value of a Date header line. \return false when it is another header. */
+bool reply_read_date(const char *line, size_t len, char out[REPLY_DATE_BYTES]);
+
+#endif

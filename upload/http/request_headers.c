@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Writes the headers that schema/README.md lists. */
+#include "upload/http/request_headers.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "schema/protocol.h"
+
+__attribute__((format(printf, 2, 3))) static bool add(struct request_headers *out,
+                                                      const char *format, ...)
+{
+    va_list args;
+    if (out->count == REQUEST_HEADERS_MAX) {
+        return false;
+    }
+    va_start(args, format);
+    int n = vsnprintf(out->line[out->count], REQUEST_HEADER_BYTES, format, args);
+    va_end(args);
+    if (n < 0 || (unsigned)n >= REQUEST_HEADER_BYTES) {
+        return false;
+    }
+    out->count++;
+    return true;
+}
+
+static bool add_identity(struct request_headers *out, const struct transport_request *r)
+{
+    if (!r->window_id) {
+        return true;
+    }
+    bool ok = add(out, PROTOCOL_H_IDEMPOTENCY ": %s", r->window_id);
+    if (r->window_headers) {
+        ok = ok && add(out, PROTOCOL_H_WINDOW_ID ": %s", r->window_id) &&
+             add(out, PROTOCOL_H_WINDOW_CHANNEL ": %s", r->channel) &&
+             add(out, PROTOCOL_H_WINDOW_SEQUENCE ": %u", r->sequence) &&
+             add(out, PROTOCOL_H_WINDOW_CRC32 ": %u", r->crc32);
+    }
+    return ok;
+}
+
+/* "Expect:" with nothing behind it: else a body of 1 MiB waits a second for a 100 that
+ * many servers never send. */
+bool request_headers_make(const struct transport_request *r, const char *token,
+                          const char *hostname, struct request_headers *out)
+{
+    out->count = 0;
+    bool ok = add(out, "Expect:") && add(out, PROTOCOL_H_CLIENT ": %s", GPUFL_VERSION) &&
+              add(out, PROTOCOL_H_WIRE ": %s", PROTOCOL_WIRE_VERSION);
+    if (token) {
+        ok = ok && add(out, "Authorization: Bearer %s", token);
+    }
+    if (r->session) {
+        ok = ok && add(out, PROTOCOL_H_SESSION ": %s", r->session);
+    }
+    if (r->kind == TRANSPORT_BATCH) {
+        ok = ok && add(out, "Content-Type: application/x-ndjson");
+        ok = ok && (!hostname || add(out, PROTOCOL_H_HOSTNAME ": %s", hostname));
+    }
+    if (r->encoding) {
+        ok = ok && add(out, "Content-Encoding: %s", r->encoding);
+    }
+    return ok && add_identity(out, r);
+}
+
+bool request_headers_value_ok(const char *text)
+{
+    for (const char *c = text; *c; c++) {
+        if ((unsigned char)*c < 0x20 || *c == 0x7f) {
+            return false;
+        }
+    }
+    return true;
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The seam to the network. The engine hands over requests and later takes replies; it
+ * never touches a socket. */
+#ifndef GPUFL_UPLOAD_HTTP_TRANSPORT_H
+#define GPUFL_UPLOAD_HTTP_TRANSPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <gpufl/status.h>
+
+/** Requests that can be under way at once. */
+#define TRANSPORT_SLOTS 10u
+
+enum transport_kind {
+    TRANSPORT_PROBE,    /**< GET info/version */
+    TRANSPORT_BATCH,    /**< POST events/stream */
+    TRANSPORT_COMPLETE, /**< POST events/session-complete */
+};
+
+/** A request. Everything it points to is borrowed until its reply has been taken. */
+struct transport_request {
+    enum transport_kind kind;
+    const char *session;   /**< BATCH, COMPLETE */
+    const char *encoding;  /**< Content-Encoding, NULL = none */
+    const char *window_id; /**< Idempotency-Key; NULL = none */
+    bool window_headers;   /**< send the X-GpuFlight-Window-* headers too */
+    const char *channel;
+    uint32_t sequence;
+    uint32_t crc32;
+    const void *body; /**< or NULL: then body_len bytes of fd from 0 */
+    int fd;
+    size_t body_len;
+    void *tag; /**< comes back with the reply */
+};
+
+/** Why a request is to be made again. */
+enum transport_failure {
+    TRANSPORT_BROKEN, /**< no whole answer: reset, closed, garbage */
+    TRANSPORT_NAME,   /**< the host's or the proxy's name does not resolve */
+    TRANSPORT_CONNECT,
+    TRANSPORT_TLS,
+    TRANSPORT_TIMEOUT,
+    TRANSPORT_BUSY,   /**< an answer: 408, 425, 429 */
+    TRANSPORT_SERVER, /**< an answer: 5xx */
+    TRANSPORT_FAILURES,
+};
+
+struct transport_reply {
+    void *tag;
+    int status;          /**< HTTP status, 0 = no answer */
+    bool maybe_received; /**< no answer, but the server may have got the whole body */
+    enum transport_failure failure; /**< for status 0: of what kind */
+    int64_t server_time_s;          /**< its Date header; 0 = none */
+    uint64_t retry_after_ms;        /**< 0 = not said */
+    uint64_t took_ms;               /**< from its start to its end */
+    bool accept_encoding; /**< the reply had an Accept-Encoding header (RFC 7694) … */
+    bool accepts_zstd;    /**< … that names zstd */
+    bool web_page;        /**< its content is text/html */
+    const char *body;     /**< at most 64 KiB; borrowed until the next call of next() */
+    size_t body_len;
+    char error[256]; /**< for status 0: what happened, without any secret */
+};
+
+/** A transport; used by one thread, but for wakeup. */
+struct transport {
+    /** Starts a request. \return GPUFL_OK; GPUFL_BUSY when all slots are taken. */
+    gpufl_status (*submit)(void *self, const struct transport_request *request);
+    /** Takes a finished one. \return false when there is none. */
+    bool (*next)(void *self, struct transport_reply *reply);
+    /** Waits until something happens, \p extra_fd (or -1) is readable, or the time is
+     * over. \p extra_fd stands for signals. */
+    void (*poll)(void *self, uint64_t timeout_ms, int extra_fd);
+    /** Ends a poll under way; from any thread. */
+    void (*wakeup)(void *self);
+    void *self;
+};
+
+#endif

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* libcurl's multi interface: some easy handles, reused with their connections. */
+#include "upload/http/transport_http.h"
+
+#include <curl/curl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "upload/http/credentials.h"
+#include "upload/http/http_slot.h"
+
+/* A frame that did not compress: 1 MiB, and its end. */
+#define CALLS_AT_ONCE 34u
+
+struct http {
+    CURLM *multi;
+    struct transport_http_config config; /* its numbers */
+    struct credentials credentials;
+    struct slot slot[TRANSPORT_SLOTS];
+    uint64_t sent_bytes; /* of all bodies ever */
+};
+
+static gpufl_status http_submit(void *self, const struct transport_request *request)
+{
+    struct http *http = self;
+    struct slot *slot = http->slot;
+    while (slot < http->slot + TRANSPORT_SLOTS && slot->busy) {
+        slot++;
+    }
+    if (slot == http->slot + TRANSPORT_SLOTS) {
+        return GPUFL_BUSY;
+    }
+    slot->sent_bytes = &http->sent_bytes;
+    slot->request = *request;
+    slot->sent = slot->reply_len = slot->reply_seen = 0;
+    slot->headers_seen = (struct reply_headers){0};
+    slot->server_time_s = 0;
+    slot->error[0] = '\0';
+    slot->busy = true;
+    if ((!slot->easy && !(slot->easy = curl_easy_init())) ||
+        !http_slot_prepare(slot, &http->config, &http->credentials) ||
+        curl_multi_add_handle(http->multi, slot->easy) != CURLM_OK) {
+        http_slot_release(slot);
+        return GPUFL_ERR_NOMEM;
+    }
+    return GPUFL_OK;
+}
+
+/* ---- replies -------------------------------------------------------------------------
+ */
+
+static void collect(struct http *http)
+{
+    int running;
+    int left;
+    uint64_t before;
+    unsigned calls = 0;
+    /* Each call takes one buffer of a body; who asks goes to compress the next frame
+     * meanwhile, so it takes all that the sockets do. A large window goes in parts. */
+    do {
+        before = http->sent_bytes;
+        curl_multi_perform(http->multi, &running);
+    } while (http->sent_bytes != before && ++calls < CALLS_AT_ONCE);
+    for (CURLMsg *m; (m = curl_multi_info_read(http->multi, &left));) {
+        struct slot *slot;
+        CURLcode result = m->data.result;
+        if (m->msg != CURLMSG_DONE ||
+            curl_easy_getinfo(m->easy_handle, CURLINFO_PRIVATE, &slot) != CURLE_OK) {
+            continue;
+        }
+        curl_multi_remove_handle(http->multi, slot->easy);
+        slot->result = result;
+        slot->finished = true;
+    }
+}
+
+static bool http_next(void *self, struct transport_reply *reply)
+{
+    struct http *http = self;
+    collect(http);
+    for (size_t i = 0; i < TRANSPORT_SLOTS; i++) {
+        struct slot *slot = &http->slot[i];
+        if (slot->busy && slot->finished) {
+            http_slot_reply(slot, &http->credentials, reply);
+            http_slot_release(
+                slot); /* the reply's buffer stays with the slot until its next use */
+            return true;
+        }
+    }
+    return false;
+}
+
+static void http_poll(void *self, uint64_t timeout_ms, int extra_fd)
+{
+    struct http *http = self;
+    struct curl_waitfd extra = {.fd = extra_fd, .events = CURL_WAIT_POLLIN};
+    int ms = timeout_ms > INT_MAX ? INT_MAX : (int)timeout_ms;
+    int ready;
+    curl_multi_poll(http->multi, &extra, extra_fd >= 0 ? 1 : 0, ms, &ready);
+}
+
+static void http_wakeup(void *self)
+{
+    curl_multi_wakeup(((struct http *)self)->multi);
+}
+
+/* ---- life ----------------------------------------------------------------------------
+ */
+
+static void free_http(struct http *http)
+{
+    for (size_t i = 0; i < TRANSPORT_SLOTS; i++) {
+        struct slot *slot = &http->slot[i];
+        if (slot->easy) {
+            curl_multi_remove_handle(http->multi, slot->easy);
+            curl_easy_cleanup(slot->easy);
+        }
+        curl_slist_free_all(slot->headers);
+        free(slot->reply);
+    }
+    curl_multi_cleanup(http->multi);
+    credentials_fini(&http->credentials);
+    free(http);
+}
+
+gpufl_status transport_http_open(const struct transport_http_config *config,
+                                 struct transport *out, char why[256])
+{
+    memset(out, 0, sizeof *out);
+    /* Never cleaned up: other code in this process may use libcurl too. */
+    if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) {
+        snprintf(why, 256, "libcurl cannot start");
+        return GPUFL_ERR_NOMEM;
+    }
+    struct http *http = calloc(1, sizeof *http);
+    if (!http) {
+        snprintf(why, 256, "out of memory");
+        return GPUFL_ERR_NOMEM;
+    }
+    http->config = *config;
+    http->multi = curl_multi_init();
+    gpufl_status status = credentials_init(&http->credentials, config, why);
+    if (status == GPUFL_OK && !http->multi) {
+        snprintf(why, 256, "out of memory");
+        status = GPUFL_ERR_NOMEM;
+    }
+    if (status != GPUFL_OK) {
+        free_http(http);
+        return status;
+    }
+    curl_multi_setopt(http->multi, CURLMOPT_MAXCONNECTS, (long)TRANSPORT_SLOTS);
+    *out = (struct transport){.submit = http_submit,
+                              .next = http_next,
+                              .poll = http_poll,
+                              .wakeup = http_wakeup,
+                              .self = http};
+    return GPUFL_OK;
+}
+
+enum endpoint_exposure transport_http_exposure(const struct transport *transport)
+{
+    return endpoint_exposure(((struct http *)transport->self)->credentials.prefix);
+}
+
+void transport_http_set_token(struct transport *transport, const char *token)
+{
+    credentials_set_token(&((struct http *)transport->self)->credentials, token);
+}
+
+void transport_http_close(struct transport *transport)
+{
+    if (transport->self) {
+        free_http(transport->self);
+    }
+    memset(transport, 0, sizeof *transport);
+}

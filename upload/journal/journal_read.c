@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Replays a journal into a table without an engine. */
+#include "upload/journal/journal_read.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "upload/journal/journal_format.h"
+#include "upload/journal/state_dir.h"
+
+#define JOURNAL_MAX_BYTES (1u << 30)
+
+static struct journal_read_stream *find(struct journal_read *r, uint32_t id)
+{
+    for (size_t i = 0; i < r->streams; i++) {
+        if (r->stream[i].record.stream == id) {
+            return &r->stream[i];
+        }
+    }
+    return NULL;
+}
+
+/* Grows an array by one; NULL without memory, then the record is left out. */
+static void *add_one(void *array, size_t count, size_t size)
+{
+    return realloc(array, (count + 1) * size);
+}
+
+static void on_stream(struct journal_read *r, const struct journal_record *raw)
+{
+    struct record_stream record;
+    if (!record_parse_stream(raw, &record)) {
+        return;
+    }
+    struct journal_read_stream *known = find(r, record.stream);
+    struct journal_read_stream *more =
+        known ? NULL : add_one(r->stream, r->streams, sizeof *more);
+    if (more) {
+        r->stream = more;
+        known = &more[r->streams++];
+    }
+    if (known) {
+        *known = (struct journal_read_stream){.record = record};
+    }
+}
+
+static void on_settled(struct journal_read *r, const struct journal_record *raw)
+{
+    struct record_settled record;
+    struct journal_read_stream *s =
+        record_parse_settled(raw, &record) ? find(r, record.stream) : NULL;
+    if (!s) {
+        return;
+    }
+    s->record.file = record.file;
+    s->record.offset = record.end;
+    s->record.head = record.head;
+    s->offered = false;
+    if (record.how == SETTLED_ACKED || record.how == SETTLED_UNPROVEN) {
+        s->record.lines += record.lines;
+    } else {
+        s->record.refused_lines += record.lines;
+    }
+}
+
+static void on_offer(struct journal_read *r, const struct journal_record *raw)
+{
+    struct record_offer record;
+    struct journal_read_stream *s =
+        record_parse_offer(raw, &record) ? find(r, record.stream) : NULL;
+    if (s) {
+        s->offered = true;
+    }
+}
+
+static void on_quarantine(struct journal_read *r, const struct journal_record *raw)
+{
+    struct record_quarantine record;
+    struct record_quarantine *more =
+        record_parse_quarantine(raw, &record)
+            ? add_one(r->quarantine, r->quarantines, sizeof *more)
+            : NULL;
+    if (more) {
+        r->quarantine = more;
+        r->quarantine[r->quarantines++] = record;
+    }
+}
+
+static void on_released(struct journal_read *r, const struct journal_record *raw)
+{
+    struct record_released record;
+    if (!record_parse_released(raw, &record)) {
+        return;
+    }
+    struct journal_read_stream *s = find(r, record.stream);
+    for (size_t i = 0; s && i < r->quarantines; i++) {
+        struct record_quarantine *q = &r->quarantine[i];
+        if (q->stream == record.stream && q->file == record.file &&
+            q->begin == record.begin) {
+            s->record.refused_lines -=
+                q->lines < s->record.refused_lines ? q->lines : s->record.refused_lines;
+            s->record.lines += record.stored ? q->lines : 0;
+            memmove(q, q + 1, (--r->quarantines - i) * sizeof *q);
+            return;
+        }
+    }
+}
+
+static void on_session(struct journal_read *r, const struct journal_record *raw)
+{
+    struct record_session record;
+    if (!record_parse_session(raw, &record)) {
+        return;
+    }
+    if (raw->type == JOURNAL_DONE) {
+        char(*more)[JOURNAL_PATH_MAX] = add_one(r->done, r->dones, sizeof *more);
+        if (more) {
+            r->done = more;
+            strcpy(r->done[r->dones++], record.path);
+        }
+        return;
+    }
+    for (size_t i = 0; i < r->streams;) {
+        if (strcmp(r->stream[i].record.path, record.path) == 0) {
+            r->stream[i] = r->stream[--r->streams];
+        } else {
+            i++;
+        }
+    }
+}
+
+static void on_record(void *arg, const struct journal_record *raw)
+{
+    switch (raw->type) {
+    case JOURNAL_STREAM:
+        on_stream(arg, raw);
+        break;
+    case JOURNAL_OFFER:
+        on_offer(arg, raw);
+        break;
+    case JOURNAL_SETTLED:
+        on_settled(arg, raw);
+        break;
+    case JOURNAL_QUARANTINE:
+        on_quarantine(arg, raw);
+        break;
+    case JOURNAL_RELEASED:
+        on_released(arg, raw);
+        break;
+    case JOURNAL_DONE:
+    case JOURNAL_FORGET:
+        on_session(arg, raw);
+        break;
+    default:
+        break;
+    }
+}
+
+gpufl_status journal_read_open(const struct sys *sys, const char *state_dir, int root_fd,
+                               const char *root_path, struct journal_read *out)
+{
+    char name[STATE_NAME_MAX];
+    char why[512];
+    char *data = NULL;
+    size_t len = 0;
+    int dir;
+    memset(out, 0, sizeof *out);
+    gpufl_status status =
+        state_dir_open(state_dir, root_fd, root_path, false, &dir, name, why);
+    if (status != GPUFL_OK) {
+        return GPUFL_ERR_NOT_FOUND;
+    }
+    status = file_read(sys, dir, name, JOURNAL_MAX_BYTES, &data, &len);
+    close(dir);
+    if (status == GPUFL_OK) {
+        size_t end;
+        uint64_t last;
+        status = journal_parse((const unsigned char *)data, len, on_record, out, &end,
+                               &last, &out->damaged);
+    }
+    free(data);
+    if (status != GPUFL_OK) {
+        journal_read_fini(out);
+    }
+    return status;
+}
+
+bool journal_read_is_done(const struct journal_read *journal, const char *path)
+{
+    for (size_t i = 0; i < journal->dones; i++) {
+        if (strcmp(journal->done[i], path) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void journal_read_fini(struct journal_read *journal)
+{
+    free(journal->stream);
+    free(journal->quarantine);
+    free(journal->done);
+    memset(journal, 0, sizeof *journal);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a root's journal says, for people and scripts; reads only. */
+#ifndef GPUFL_UPLOAD_JOURNAL_JOURNAL_READ_H
+#define GPUFL_UPLOAD_JOURNAL_JOURNAL_READ_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <gpufl/status.h>
+
+#include "base/sys.h"
+#include "upload/journal/journal_records.h"
+
+/** One channel of one session. */
+struct journal_read_stream {
+    struct record_stream record; /**< position, counters */
+    bool offered;                /**< a batch was out when the journal was written */
+};
+
+struct journal_read {
+    struct journal_read_stream *stream;
+    size_t streams;
+    struct record_quarantine *quarantine;
+    size_t quarantines;
+    char (*done)[JOURNAL_PATH_MAX]; /**< paths of sessions that are complete */
+    size_t dones;
+    bool damaged;
+};
+
+/** Reads the journal of \p root_path (descriptor \p root_fd) from where an uploader with
+ *  \p state_dir (NULL = default) keeps it.
+ *  \return GPUFL_OK; GPUFL_ERR_NOT_FOUND without a journal; GPUFL_ERR_FORMAT,
+ * GPUFL_ERR_IO. */
+GPUFL_MUST gpufl_status journal_read_open(const struct sys *sys, const char *state_dir,
+                                          int root_fd, const char *root_path,
+                                          struct journal_read *out);
+
+/** True when the session \p path is complete. */
+bool journal_read_is_done(const struct journal_read *journal, const char *path);
+
+void journal_read_fini(struct journal_read *journal);
+
+#endif

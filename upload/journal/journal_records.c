@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Fields in order, little-endian; a reader ignores bytes behind the fields it knows, and
+ * a field that was added later is 0 where it is missing. */
+#include "upload/journal/journal_records.h"
+
+#include "base/bytes.h"
+
+struct out {
+    unsigned char data[JOURNAL_MAX_PAYLOAD];
+    struct bytes b;
+};
+
+static struct bytes *out_begin(struct out *out)
+{
+    out->b = (struct bytes){.at = out->data, .left = sizeof out->data};
+    return &out->b;
+}
+
+static uint64_t out_append(struct out *out, struct journal *journal,
+                           enum record_type type)
+{
+    size_t len = (size_t)(out->b.at - out->data);
+    if (out->b.bad) {
+        return 0;
+    }
+    /* A range that is stored may be offered again: nobody waits until that is on disk. */
+    return type == JOURNAL_SETTLED ? journal_append_lazily(journal, type, out->data, len)
+                                   : journal_append(journal, type, out->data, len);
+}
+
+static struct bytes in_begin(const struct journal_record *record)
+{
+    return (struct bytes){.at = (unsigned char *)(uintptr_t)record->payload,
+                          .left = record->len};
+}
+
+static uint64_t get_later(struct bytes *b, unsigned size)
+{
+    return b->left >= size ? bytes_get_uint(b, size) : 0;
+}
+
+uint64_t record_append_stream(struct journal *journal, const struct record_stream *f)
+{
+    struct out out;
+    struct bytes *b = out_begin(&out);
+    bytes_put_uint(b, f->stream, 4);
+    bytes_put_uint(b, f->kind, 1);
+    bytes_put_uint(b, f->file, 4);
+    bytes_put_uint(b, f->offset, 8);
+    bytes_put_uint(b, f->sequence, 4);
+    bytes_put_uint(b, f->lines, 8);
+    bytes_put_uint(b, f->refused_lines, 8);
+    bytes_put_uint(b, f->marks, 1);
+    bytes_put_string(b, f->path);
+    bytes_put_string(b, f->channel);
+    bytes_put_uint(b, f->head, 8);
+    return out_append(&out, journal, JOURNAL_STREAM);
+}
+
+bool record_parse_stream(const struct journal_record *record, struct record_stream *f)
+{
+    struct bytes b = in_begin(record);
+    f->stream = (uint32_t)bytes_get_uint(&b, 4);
+    f->kind = (uint8_t)bytes_get_uint(&b, 1);
+    f->file = (uint32_t)bytes_get_uint(&b, 4);
+    f->offset = bytes_get_uint(&b, 8);
+    f->sequence = (uint32_t)bytes_get_uint(&b, 4);
+    f->lines = bytes_get_uint(&b, 8);
+    f->refused_lines = bytes_get_uint(&b, 8);
+    f->marks = (uint8_t)bytes_get_uint(&b, 1);
+    bytes_get_string(&b, f->path, sizeof f->path);
+    bytes_get_string(&b, f->channel, sizeof f->channel);
+    f->head = get_later(&b, 8);
+    return !b.bad && f->kind <= STREAM_VERBATIM && layout_channel_ok(f->channel);
+}
+
+uint64_t record_append_offer(struct journal *journal, const struct record_offer *f)
+{
+    struct out out;
+    struct bytes *b = out_begin(&out);
+    bytes_put_uint(b, f->stream, 4);
+    bytes_put_uint(b, f->sequence, 4);
+    bytes_put(b, f->id, sizeof f->id);
+    bytes_put_uint(b, f->file, 4);
+    bytes_put_uint(b, f->begin, 8);
+    bytes_put_uint(b, f->end, 8);
+    bytes_put_uint(b, f->lines, 4);
+    bytes_put_uint(b, f->codec, 1);
+    bytes_put_uint(b, f->level, 1);
+    bytes_put_uint(b, f->parameter_set, 2);
+    bytes_put_uint(b, f->library, 4);
+    bytes_put_uint(b, f->unterminated, 1);
+    bytes_put_uint(b, f->encoding_changed, 1);
+    bytes_put_uint(b, f->head, 8);
+    bytes_put_uint(b, f->whole_end, 8);
+    bytes_put_uint(b, f->whole_lines, 4);
+    return out_append(&out, journal, JOURNAL_OFFER);
+}
+
+bool record_parse_offer(const struct journal_record *record, struct record_offer *f)
+{
+    struct bytes b = in_begin(record);
+    f->stream = (uint32_t)bytes_get_uint(&b, 4);
+    f->sequence = (uint32_t)bytes_get_uint(&b, 4);
+    bytes_get(&b, f->id, sizeof f->id);
+    f->file = (uint32_t)bytes_get_uint(&b, 4);
+    f->begin = bytes_get_uint(&b, 8);
+    f->end = bytes_get_uint(&b, 8);
+    f->lines = (uint32_t)bytes_get_uint(&b, 4);
+    f->codec = (uint8_t)bytes_get_uint(&b, 1);
+    f->level = (uint8_t)bytes_get_uint(&b, 1);
+    f->parameter_set = (uint16_t)bytes_get_uint(&b, 2);
+    f->library = (uint32_t)bytes_get_uint(&b, 4);
+    f->unterminated = (uint8_t)bytes_get_uint(&b, 1);
+    f->encoding_changed = (uint8_t)bytes_get_uint(&b, 1);
+    f->head = get_later(&b, 8);
+    f->whole_end = get_later(&b, 8);
+    f->whole_lines = (uint32_t)get_later(&b, 4);
+    return !b.bad && f->begin <= f->end && (!f->whole_end || f->whole_end >= f->end);
+}
+
+uint64_t record_append_settled(struct journal *journal, const struct record_settled *f)
+{
+    struct out out;
+    struct bytes *b = out_begin(&out);
+    bytes_put_uint(b, f->stream, 4);
+    bytes_put_uint(b, f->sequence, 4);
+    bytes_put_uint(b, f->file, 4);
+    bytes_put_uint(b, f->end, 8);
+    bytes_put_uint(b, f->lines, 4);
+    bytes_put_uint(b, f->how, 1);
+    bytes_put_uint(b, f->head, 8);
+    return out_append(&out, journal, JOURNAL_SETTLED);
+}
+
+bool record_parse_settled(const struct journal_record *record, struct record_settled *f)
+{
+    struct bytes b = in_begin(record);
+    f->stream = (uint32_t)bytes_get_uint(&b, 4);
+    f->sequence = (uint32_t)bytes_get_uint(&b, 4);
+    f->file = (uint32_t)bytes_get_uint(&b, 4);
+    f->end = bytes_get_uint(&b, 8);
+    f->lines = (uint32_t)bytes_get_uint(&b, 4);
+    f->how = (uint8_t)bytes_get_uint(&b, 1);
+    f->head = get_later(&b, 8);
+    return !b.bad && f->how <= SETTLED_UNPROVEN;
+}
+
+uint64_t record_append_quarantine(struct journal *journal,
+                                  const struct record_quarantine *f)
+{
+    struct out out;
+    struct bytes *b = out_begin(&out);
+    bytes_put_uint(b, f->stream, 4);
+    bytes_put_uint(b, f->sequence, 4);
+    bytes_put(b, f->id, sizeof f->id);
+    bytes_put_uint(b, f->file, 4);
+    bytes_put_uint(b, f->begin, 8);
+    bytes_put_uint(b, f->end, 8);
+    bytes_put_uint(b, f->lines, 4);
+    bytes_put_uint(b, (uint32_t)f->status, 4);
+    bytes_put_string(b, f->reason);
+    return out_append(&out, journal, JOURNAL_QUARANTINE);
+}
+
+bool record_parse_quarantine(const struct journal_record *record,
+                             struct record_quarantine *f)
+{
+    struct bytes b = in_begin(record);
+    f->stream = (uint32_t)bytes_get_uint(&b, 4);
+    f->sequence = (uint32_t)bytes_get_uint(&b, 4);
+    bytes_get(&b, f->id, sizeof f->id);
+    f->file = (uint32_t)bytes_get_uint(&b, 4);
+    f->begin = bytes_get_uint(&b, 8);
+    f->end = bytes_get_uint(&b, 8);
+    f->lines = (uint32_t)bytes_get_uint(&b, 4);
+    f->status = (int32_t)bytes_get_uint(&b, 4);
+    bytes_get_string(&b, f->reason, sizeof f->reason);
+    return !b.bad;
+}
+
+uint64_t record_append_released(struct journal *journal, const struct record_released *f)
+{
+    struct out out;
+    struct bytes *b = out_begin(&out);
+    bytes_put_uint(b, f->stream, 4);
+    bytes_put_uint(b, f->file, 4);
+    bytes_put_uint(b, f->begin, 8);
+    bytes_put_uint(b, f->stored, 1);
+    return out_append(&out, journal, JOURNAL_RELEASED);
+}
+
+bool record_parse_released(const struct journal_record *record, struct record_released *f)
+{
+    struct bytes b = in_begin(record);
+    f->stream = (uint32_t)bytes_get_uint(&b, 4);
+    f->file = (uint32_t)bytes_get_uint(&b, 4);
+    f->begin = bytes_get_uint(&b, 8);
+    f->stored = (uint8_t)bytes_get_uint(&b, 1);
+    return !b.bad && f->stored <= 1;
+}
+
+uint64_t record_append_session(struct journal *journal, enum record_type type,
+                               const char *path)
+{
+    struct out out;
+    bytes_put_string(out_begin(&out), path);
+    return out_append(&out, journal, type);
+}
+
+bool record_parse_session(const struct journal_record *record, struct record_session *f)
+{
+    struct bytes b = in_begin(record);
+    bytes_get_string(&b, f->path, sizeof f->path);
+    return !b.bad;
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The journal's record types, as bytes and back. */
+#ifndef GPUFL_UPLOAD_JOURNAL_JOURNAL_RECORDS_H
+#define GPUFL_UPLOAD_JOURNAL_JOURNAL_RECORDS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "schema/layout.h"
+#include "upload/journal/journal.h"
+
+/** Room for a session's path beneath its root: `[group/]id`, NUL included. */
+#define JOURNAL_PATH_MAX (2 * (LAYOUT_NAME_MAX + 1))
+
+enum record_type {
+    JOURNAL_STREAM = 1,  /**< a stream gets its number, kind and starting position */
+    JOURNAL_OFFER = 2,   /**< a range has an identity; replaces the stream's open offer */
+    JOURNAL_SETTLED = 3, /**< the range is behind us, one way or another */
+    JOURNAL_QUARANTINE = 4, /**< a range that was refused for good */
+    JOURNAL_DONE = 5,       /**< the session is complete at the backend */
+    JOURNAL_FORGET = 6,     /**< its directory is gone */
+    JOURNAL_RELEASED =
+        7, /**< a person let a range out of quarantine: stored, or given up */
+};
+
+enum stream_kind { STREAM_UNSET = 0, STREAM_BATCHED = 1, STREAM_VERBATIM = 2 };
+
+/** How a range was settled. */
+enum settled_how {
+    SETTLED_ACKED = 0,
+    SETTLED_QUARANTINED = 1,
+    SETTLED_REFUSED_FINAL = 2,
+    SETTLED_UNPROVEN = 3, /**< acknowledged, but not as stored: files are kept */
+};
+
+enum { MARK_KEEP = 1 /* its files are never deleted */, MARK_GAP = 2 /* begins late */ };
+
+struct record_stream {
+    uint32_t stream;
+    uint8_t kind;
+    uint32_t file;
+    uint64_t offset;
+    uint32_t sequence; /**< last one used */
+    uint64_t lines;    /**< settled so far */
+    uint64_t refused_lines;
+    uint8_t marks; /**< MARK_KEEP | MARK_GAP */
+    uint64_t head; /**< of file, shifting layout; else 0 */
+    char path[JOURNAL_PATH_MAX];
+    char channel[LAYOUT_CHANNEL_MAX + 1];
+};
+
+struct record_offer {
+    uint32_t stream;
+    uint32_t sequence;
+    unsigned char id[16];
+    uint32_t file;
+    uint64_t begin, end; /**< bytes of the file */
+    uint32_t lines;
+    uint8_t codec;
+    uint8_t level;
+    uint16_t parameter_set; /**< raised when equal input would give other bytes */
+    uint32_t library;       /**< version number of the codec's library */
+    uint8_t unterminated;   /**< 1: the file's last line had no newline, one is added */
+    uint8_t encoding_changed;
+    uint64_t head; /**< of file, shifting layout; else 0 */
+    /** The batch that this is the first part of may be stored: its end and lines; 0 = no.
+     * The backend's word that the sequence is taken then means that batch. */
+    uint64_t whole_end;
+    uint32_t whole_lines;
+};
+
+struct record_settled {
+    uint32_t stream;
+    uint32_t sequence;
+    uint32_t file;
+    uint64_t end;
+    uint32_t lines;
+    uint8_t how;
+    uint64_t head; /**< of file, shifting layout; else 0 */
+};
+
+struct record_quarantine {
+    uint32_t stream;
+    uint32_t sequence;
+    unsigned char id[16];
+    uint32_t file;
+    uint64_t begin, end;
+    uint32_t lines;
+    int32_t status;   /**< HTTP status; 0 = never sent (a local reason) */
+    char reason[201]; /**< first bytes of the answer, or the local reason */
+};
+
+/** Names a quarantined range. */
+struct record_released {
+    uint32_t stream;
+    uint32_t file;
+    uint64_t begin;
+    uint8_t stored; /**< 1: the backend has it now; 0: it is given up */
+};
+
+/** For JOURNAL_DONE and JOURNAL_FORGET. */
+struct record_session {
+    char path[JOURNAL_PATH_MAX];
+};
+
+/* Each appends one record. \return the ticket, 0 on failure. */
+uint64_t record_append_stream(struct journal *journal,
+                              const struct record_stream *record);
+uint64_t record_append_offer(struct journal *journal, const struct record_offer *record);
+uint64_t record_append_settled(struct journal *journal,
+                               const struct record_settled *record);
+uint64_t record_append_quarantine(struct journal *journal,
+                                  const struct record_quarantine *record);
+uint64_t record_append_released(struct journal *journal,
+                                const struct record_released *record);
+uint64_t record_append_session(struct journal *journal, enum record_type type,
+                               const char *path);
+
+/* Each reads one record. \return false when it is not what it says. */
+bool record_parse_stream(const struct journal_record *record, struct record_stream *out);
+bool record_parse_offer(const struct journal_record *record, struct record_offer *out);
+bool record_parse_settled(const struct journal_record *record,
+                          struct record_settled *out);
+bool record_parse_quarantine(const struct journal_record *record,
+                             struct record_quarantine *out);
+bool record_parse_released(const struct journal_record *record,
+                           struct record_released *out);
+bool record_parse_session(const struct journal_record *record,
+                          struct record_session *out);
+
+#endif

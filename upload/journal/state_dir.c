@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Finds a place for state that nobody else can write to. */
+#include "upload/journal/state_dir.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/hash.h"
+#include "schema/layout.h"
+
+static int open_dir(const char *path)
+{
+    return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+/* mkdir -p with mode 0700 for what is made. */
+static int make_dirs(const char *path)
+{
+    char copy[PATH_MAX];
+    if (strlen(path) >= sizeof copy) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    strcpy(copy, path);
+    for (char *slash = copy + 1; (slash = strchr(slash, '/')); slash++) {
+        *slash = '\0';
+        if (mkdir(copy, 0700) < 0 && errno != EEXIST) {
+            return -1;
+        }
+        *slash = '/';
+    }
+    return mkdir(copy, 0700) < 0 && errno != EEXIST ? -1 : 0;
+}
+
+/* Ours alone: another user who can write here could make us forget or repeat. */
+static bool is_private(int fd)
+{
+    struct stat st;
+    return fstat(fd, &st) == 0 && st.st_uid == geteuid() && !(st.st_mode & 022);
+}
+
+static int open_beside_logs(int root_fd, bool create)
+{
+    if (!is_private(root_fd)) {
+        errno = EPERM;
+        return -1;
+    }
+    if (create && mkdirat(root_fd, LAYOUT_STATE_DIR, 0755) < 0 && errno != EEXIST) {
+        return -1;
+    }
+    int fd = openat(root_fd, LAYOUT_STATE_DIR,
+                    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd >= 0 &&
+        (!is_private(fd) || (create && faccessat(fd, ".", W_OK, AT_EACCESS) < 0))) {
+        close(fd);
+        errno = EPERM;
+        return -1;
+    }
+    return fd;
+}
+
+static int open_named(const char *path, bool create)
+{
+    if (create && make_dirs(path) < 0) {
+        return -1;
+    }
+    int fd = open_dir(path);
+    if (fd >= 0 && create && faccessat(fd, ".", W_OK, AT_EACCESS) < 0) {
+        int saved = errno;
+        close(fd);
+        errno = saved;
+        return -1;
+    }
+    return fd;
+}
+
+/* $XDG_STATE_HOME/gpufl or ~/.local/state/gpufl; "" without a home. */
+static void home_state(char out[PATH_MAX])
+{
+    const char *xdg = getenv("XDG_STATE_HOME");
+    const char *home = getenv("HOME");
+    out[0] = '\0';
+    if (xdg && *xdg == '/') {
+        snprintf(out, PATH_MAX, "%s/gpufl", xdg);
+    } else if (home && *home == '/') {
+        snprintf(out, PATH_MAX, "%s/.local/state/gpufl", home);
+    }
+}
+
+gpufl_status state_dir_open(const char *wanted, int root_fd, const char *root_path,
+                            bool create, int *fd, char name[STATE_NAME_MAX],
+                            char why[512])
+{
+    char home[PATH_MAX];
+    const char *systemd = getenv("STATE_DIRECTORY");
+    const char *named = wanted && *wanted ? wanted : systemd && *systemd ? systemd : NULL;
+    snprintf(
+        name, STATE_NAME_MAX, "%016llx.journal",
+        (unsigned long long)hash64_bytes(HASH64_BASIS, root_path, strlen(root_path)));
+    why[0] = '\0';
+    if (named) {
+        *fd = open_named(named, create);
+    } else {
+        *fd = open_beside_logs(root_fd, create);
+        if (*fd >= 0) {
+            snprintf(name, STATE_NAME_MAX, "journal");
+            return GPUFL_OK;
+        }
+        home_state(home);
+        named = home;
+        *fd = home[0] ? open_named(home, create) : -1;
+    }
+    if (*fd >= 0) {
+        return GPUFL_OK;
+    }
+    snprintf(why, 512,
+             "no place for the journal of %.200s: %.150s: %s; give a writable directory "
+             "with --state-dir",
+             root_path, named[0] ? named : "no home directory", strerror(errno));
+    return errno == ENOENT ? GPUFL_ERR_NOT_FOUND : GPUFL_ERR_IO;
+}

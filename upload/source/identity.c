@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Parses sidecars and manifests; all of it comes from outside. */
+#include "upload/source/identity.h"
+
+#include <json-c/json.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/uuid.h"
+#include "schema/records.h"
+
+#define MAX_DEPTH 16
+
+/* A single JSON object with nothing but blanks behind it; NULL otherwise. */
+static struct json_object *parse_object(const char *text, size_t len, int depth)
+{
+    if (len > INT32_MAX) {
+        return NULL;
+    }
+    struct json_tokener *tokener = json_tokener_new_ex(depth);
+    if (!tokener) {
+        return NULL;
+    }
+    json_tokener_set_flags(tokener,
+                           JSON_TOKENER_STRICT | JSON_TOKENER_ALLOW_TRAILING_CHARS);
+    struct json_object *root = json_tokener_parse_ex(tokener, text, (int)len);
+    size_t end = json_tokener_get_parse_end(tokener);
+    json_tokener_free(tokener);
+    while (end < len && strchr(" \t\r\n", text[end]) && text[end]) {
+        end++;
+    }
+    if (root && (!json_object_is_type(root, json_type_object) || end != len)) {
+        json_object_put(root);
+        return NULL;
+    }
+    return root;
+}
+
+static const char *get_string(struct json_object *root, const char *key)
+{
+    struct json_object *value;
+    if (!json_object_object_get_ex(root, key, &value) ||
+        !json_object_is_type(value, json_type_string)) {
+        return "";
+    }
+    return json_object_get_string(value);
+}
+
+/* An integer in [0, max]; -1 otherwise. */
+static int64_t get_int(struct json_object *root, const char *key, int64_t max)
+{
+    struct json_object *value;
+    if (!json_object_object_get_ex(root, key, &value) ||
+        !json_object_is_type(value, json_type_int)) {
+        return -1;
+    }
+    int64_t number = json_object_get_int64(value);
+    return number >= 0 && number <= max ? number : -1;
+}
+
+gpufl_status sidecar_parse(const char *text, size_t len, const char *session,
+                           const char *channel, uint32_t number, struct sidecar *out)
+{
+    gpufl_status status = GPUFL_ERR_FORMAT;
+    struct json_object *root = parse_object(text, len, MAX_DEPTH);
+    if (!root) {
+        return status;
+    }
+    const char *file = get_string(root, "payload_file");
+    struct layout_name name = layout_parse(file);
+    int64_t bytes = get_int(root, "payload_bytes", INT64_MAX);
+    int64_t crc = get_int(root, "payload_crc32", UINT32_MAX);
+    memset(out, 0, sizeof *out);
+    if (get_int(root, "schema_version", 1) == 1 &&
+        strcmp(get_string(root, "type"), "transport_window") == 0 &&
+        uuid_parse(get_string(root, "window_id"), out->window_id) &&
+        strcmp(get_string(root, "session_id"), session) == 0 &&
+        strcmp(get_string(root, "channel"), channel) == 0 &&
+        get_int(root, "window_sequence", UINT32_MAX) == number &&
+        name.kind == LAYOUT_NUMBERED && name.number == number &&
+        strcmp(name.channel, channel) == 0 && bytes >= 0 && crc >= 0) {
+        out->sequence = number;
+        strcpy(out->payload_file, file); /* layout_parse bounded its length */
+        out->payload_bytes = (uint64_t)bytes;
+        out->payload_crc32 = (uint32_t)crc;
+        status = GPUFL_OK;
+    }
+    json_object_put(root);
+    return status;
+}
+
+gpufl_status manifest_parse(const char *text, size_t len, const char *session,
+                            struct manifest *out)
+{
+    gpufl_status status = GPUFL_ERR_FORMAT;
+    struct json_object *root = parse_object(text, len, MAX_DEPTH);
+    if (!root) {
+        return status;
+    }
+    const char *boot_id = get_string(root, "boot_id");
+    memset(out, 0, sizeof *out);
+    out->pid = get_int(root, "pid", INT32_MAX);
+    if (get_int(root, "schema_version", 1) == 1 &&
+        strcmp(get_string(root, "layout"), "live") == 0 &&
+        strcmp(get_string(root, "session_id"), session) == 0 &&
+        strlen(boot_id) < sizeof out->boot_id) {
+        strcpy(out->boot_id, boot_id);
+        status = GPUFL_OK;
+    }
+    json_object_put(root);
+    return status;
+}
+
+bool identity_is_json_object(const char *text, size_t len)
+{
+    struct json_object *root = parse_object(text, len, 64);
+    json_object_put(root);
+    return root != NULL;
+}
+
+bool identity_job_start_ns(const char *text, size_t len, int64_t *ts_ns)
+{
+    static const char mark[] = "\"type\":\"" RECORD_JOB_START "\"";
+    static const char key[] = "\"ts_ns\":";
+    const char *at = memmem(text, len, mark, sizeof mark - 1);
+    if (!at) {
+        return false;
+    }
+    const char *end = memchr(at, '\n', len - (size_t)(at - text));
+    size_t rest = (end ? (size_t)(end - at) : len - (size_t)(at - text));
+    const char *value = memmem(at, rest, key, sizeof key - 1);
+    if (!value) {
+        return false;
+    }
+    int64_t number = 0;
+    for (value += sizeof key - 1; value < at + rest && *value >= '0' && *value <= '9';
+         value++) {
+        if (number > (INT64_MAX - 9) / 10) {
+            return false;
+        }
+        number = number * 10 + (*value - '0');
+    }
+    *ts_ns = number;
+    return true;
+}

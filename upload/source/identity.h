@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a directory says about itself: window sidecars and the session manifest. */
+#ifndef GPUFL_UPLOAD_SOURCE_IDENTITY_H
+#define GPUFL_UPLOAD_SOURCE_IDENTITY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <gpufl/status.h>
+
+#include "schema/layout.h"
+
+/** Largest manifest or sidecar that is read. */
+#define IDENTITY_MAX_BYTES 65536u
+
+/** `.gpufl-window.<channel>.<N>.json`. */
+struct sidecar {
+    unsigned char window_id[16];
+    uint32_t sequence;
+    char payload_file[LAYOUT_PATH_MAX];
+    uint64_t payload_bytes;
+    uint32_t payload_crc32; /**< of the file's bytes as they lie on disk */
+};
+
+/** `.gpufl-session.json` of a live session. */
+struct manifest {
+    int64_t pid;
+    char boot_id[40];
+};
+
+/** Reads a sidecar of \p session, \p channel, \p number from \p text; every field that
+ * names something must name just that. \return GPUFL_OK or GPUFL_ERR_FORMAT. */
+GPUFL_MUST gpufl_status sidecar_parse(const char *text, size_t len, const char *session,
+                                      const char *channel, uint32_t number,
+                                      struct sidecar *out);
+
+/** Reads a manifest of \p session. \return GPUFL_OK or GPUFL_ERR_FORMAT. */
+GPUFL_MUST gpufl_status manifest_parse(const char *text, size_t len, const char *session,
+                                       struct manifest *out);
+
+/** True when \p text is one whole JSON object. */
+bool identity_is_json_object(const char *text, size_t len);
+
+/** The first `job_start`'s `ts_ns` among the lines of \p text, by byte search as all
+ * tools of this ecosystem do it. \return false when there is none. */
+bool identity_job_start_ns(const char *text, size_t len, int64_t *ts_ns);
+
+#endif

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "upload/source/java_cursor.h"
+
+#include <json-c/json.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "schema/layout.h"
+
+#define CURSOR_MAX_BYTES (64u << 20)
+#define CURSOR_DEPTH     8
+
+struct java_cursor {
+    struct json_object *root;
+    struct json_object *streams; /* borrowed of root */
+};
+
+gpufl_status java_cursor_parse(const char *text, size_t len, struct java_cursor **out)
+{
+    struct json_tokener *tokener = json_tokener_new_ex(CURSOR_DEPTH);
+    struct java_cursor *cursor = calloc(1, sizeof *cursor);
+    *out = NULL;
+    if (!tokener || !cursor || len > INT32_MAX) {
+        json_tokener_free(tokener);
+        free(cursor);
+        return GPUFL_ERR_NOMEM;
+    }
+    cursor->root = json_tokener_parse_ex(tokener, text, (int)len);
+    json_tokener_free(tokener);
+    if (!json_object_object_get_ex(cursor->root, "streams", &cursor->streams) ||
+        !json_object_is_type(cursor->streams, json_type_object)) {
+        java_cursor_close(cursor);
+        return GPUFL_ERR_FORMAT;
+    }
+    *out = cursor;
+    return GPUFL_OK;
+}
+
+gpufl_status java_cursor_open(const char *path, struct java_cursor **out)
+{
+    char *text;
+    size_t len;
+    *out = NULL;
+    /* The name is the user's own word, so links in it are followed. */
+    FILE *file = fopen(path, "re");
+    if (!file) {
+        return access(path, F_OK) < 0 ? GPUFL_ERR_NOT_FOUND : GPUFL_ERR_IO;
+    }
+    text = malloc(CURSOR_MAX_BYTES);
+    len = text ? fread(text, 1, CURSOR_MAX_BYTES, file) : 0;
+    gpufl_status status = !text                     ? GPUFL_ERR_NOMEM
+                          : ferror(file)            ? GPUFL_ERR_IO
+                          : len == CURSOR_MAX_BYTES ? GPUFL_ERR_FORMAT
+                                                    : java_cursor_parse(text, len, out);
+    fclose(file);
+    free(text);
+    return status;
+}
+
+/* An integer in [0, max]; false otherwise. */
+static bool get_number(struct json_object *entry, const char *key, int64_t max,
+                       int64_t *out)
+{
+    struct json_object *value;
+    if (!json_object_object_get_ex(entry, key, &value) ||
+        !json_object_is_type(value, json_type_int)) {
+        return false;
+    }
+    *out = json_object_get_int64(value);
+    return *out >= 0 && *out <= max;
+}
+
+bool java_cursor_find(const struct java_cursor *cursor, const char *session,
+                      const char *channel, struct java_position *out)
+{
+    char key[LAYOUT_NAME_MAX + LAYOUT_CHANNEL_MAX + 2];
+    struct json_object *entry;
+    int64_t file;
+    int64_t offset;
+    int64_t head = 0;
+    if (!cursor) {
+        return false;
+    }
+    snprintf(key, sizeof key, "%s.%s", session, channel);
+    if (!json_object_object_get_ex(cursor->streams, key, &entry) ||
+        !json_object_is_type(entry, json_type_object) ||
+        !get_number(entry, "fileIndex", 999999999, &file) ||
+        !get_number(entry, "offset", INT64_MAX, &offset)) {
+        return false;
+    }
+    if (!get_number(entry, "headSig", UINT32_MAX, &head)) {
+        head = 0;
+    }
+    *out = (struct java_position){.file_index = (uint32_t)file,
+                                  .offset = (uint64_t)offset,
+                                  .head_crc = (uint32_t)head};
+    return true;
+}
+
+void java_cursor_close(struct java_cursor *cursor)
+{
+    if (cursor) {
+        json_object_put(cursor->root);
+        free(cursor);
+    }
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Cuts a buffer of lines into the next batch. */
+#ifndef GPUFL_UPLOAD_SOURCE_NDJSON_H
+#define GPUFL_UPLOAD_SOURCE_NDJSON_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/** Bounds of a batch. A first line that alone is longer still makes a batch of its own.
+ */
+struct ndjson_limits {
+    size_t max_bytes;
+    uint32_t max_lines;
+};
+
+/** The cut. */
+struct ndjson_cut {
+    size_t bytes; /**< whole lines, newlines included; 0 when there is none */
+    uint32_t lines;
+    bool shutdown_first; /**< the batch is the channel's `shutdown` line, alone */
+    bool shutdown_next;  /**< the line after the batch is a `shutdown` line */
+};
+
+/** Cuts the longest batch from the front of \p data. A `shutdown` line always stands
+ * alone, so that it can be held back until all other channels are done. */
+struct ndjson_cut ndjson_cut(const char *data, size_t len, struct ndjson_limits limits);
+
+/** True when \p line (without newline) is a shutdown record. */
+bool ndjson_is_shutdown(const char *line, size_t len);
+
+#endif

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Single windows of a salvage. The order of syncs is that of a careful writer: the
+ * payload, its sidecar, the name. */
+#include "upload/source/salvage_window.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/uuid.h"
+#include "upload/http/encode.h"
+#include "upload/source/gz_file.h"
+#include "upload/source/identity.h"
+
+gpufl_status salvage_check(const struct salvage_place *place, int dir, const char *name)
+{
+    int fd = file_open(place->sys, dir, name);
+    if (fd < 0) {
+        return errno == ENOENT ? GPUFL_ERR_NOT_FOUND : GPUFL_ERR_IO;
+    }
+    gpufl_status status = gz_file_check(place->sys, fd);
+    close(fd);
+    return status;
+}
+
+enum salvage_result salvage_compress(const struct salvage_place *place,
+                                     const struct salvage_dirs *dirs, const char *channel,
+                                     uint32_t number)
+{
+    const struct sys *sys = place->sys;
+    char raw[LAYOUT_PATH_MAX];
+    char gz[LAYOUT_PATH_MAX];
+    char part[LAYOUT_PATH_MAX + 8];
+    layout_numbered(raw, channel, number, false);
+    layout_numbered(gz, channel, number, true);
+    snprintf(part, sizeof part, "%s.part", gz);
+    int from = file_open(sys, dirs->tmp, raw);
+    int to = from < 0
+                 ? -1
+                 : sys->open_beneath(dirs->tmp, part, O_RDWR | O_CREAT | O_TRUNC, 0644);
+    bool good = to >= 0 && gz_file_write(sys, from, to) == GPUFL_OK &&
+                sys->renameat(dirs->tmp, part, dirs->tmp, gz) == 0 &&
+                sys->fsync(dirs->tmp) == 0;
+    if (from >= 0) {
+        close(from);
+    }
+    if (to >= 0) {
+        close(to);
+    }
+    return good ? SALVAGE_STEP : SALVAGE_FAILED;
+}
+
+static bool write_sidecar(const struct salvage_place *place, int session,
+                          const char *channel, uint32_t number, uint64_t bytes,
+                          uint32_t crc)
+{
+    char name[LAYOUT_PATH_MAX];
+    char payload[LAYOUT_PATH_MAX];
+    char line[1024];
+    char id_text[UUID_TEXT];
+    unsigned char id[16];
+    uuid_make(place->sys, id);
+    uuid_format(id, id_text);
+    layout_sidecar(name, channel, number);
+    layout_numbered(payload, channel, number, true);
+    int len = snprintf(
+        line, sizeof line,
+        "{\"schema_version\":1,\"type\":\"transport_window\",\"window_id\":\"%s\","
+        "\"session_id\":\"%s\",\"channel\":\"%s\",\"window_sequence\":%" PRIu32
+        ",\"opened_mono_ms\":-1,\"closed_mono_ms\":-1,\"created_wall_ms\":%" PRId64
+        ",\"payload_file\":\"%s\",\"payload_bytes\":%" PRIu64
+        ",\"payload_crc32\":%" PRIu32 "}\n",
+        id_text, place->id, channel, number, place->sys->wall_s() * 1000, payload, bytes,
+        crc);
+    return file_replace(place->sys, session, name, line, (size_t)len, true) == GPUFL_OK;
+}
+
+/* The sidecar that is there must tell of these bytes; where there is none it is made. */
+static enum salvage_result ensure_sidecar(const struct salvage_place *place, int session,
+                                          const char *channel, uint32_t number, int fd)
+{
+    char name[LAYOUT_PATH_MAX];
+    char *text;
+    size_t len;
+    struct sidecar sidecar;
+    uint64_t bytes;
+    uint32_t crc;
+    if (place->sys->fsync(fd) < 0 ||
+        encode_measure(place->sys, fd, &bytes, &crc) != GPUFL_OK) {
+        return SALVAGE_FAILED;
+    }
+    layout_sidecar(name, channel, number);
+    gpufl_status status =
+        file_read(place->sys, session, name, IDENTITY_MAX_BYTES, &text, &len);
+    if (status == GPUFL_ERR_NOT_FOUND) {
+        return write_sidecar(place, session, channel, number, bytes, crc)
+                   ? SALVAGE_STEP
+                   : SALVAGE_FAILED;
+    }
+    if (status != GPUFL_OK) {
+        return SALVAGE_LEFT;
+    }
+    status = sidecar_parse(text, len, place->id, channel, number, &sidecar);
+    free(text);
+    bool same = status == GPUFL_OK && sidecar.payload_bytes == bytes &&
+                sidecar.payload_crc32 == crc;
+    return same ? SALVAGE_STEP : SALVAGE_LEFT;
+}
+
+/* Its place is taken: by the same lines, or by others. */
+static enum salvage_result ack_copy(const struct salvage_place *place,
+                                    const struct salvage_dirs *dirs, const char *name,
+                                    int staged, int published)
+{
+    bool same = false;
+    if (gz_file_check(place->sys, published) != GPUFL_OK ||
+        gz_file_compare(staged, published, &same) != GPUFL_OK || !same) {
+        return SALVAGE_LEFT;
+    }
+    return place->sys->unlinkat(dirs->tmp, name, 0) == 0 ? SALVAGE_STEP : SALVAGE_FAILED;
+}
+
+static enum salvage_result move(const struct salvage_place *place,
+                                const struct salvage_dirs *dirs, const char *name)
+{
+    const struct sys *sys = place->sys;
+    bool good = sys->renameat(dirs->tmp, name, dirs->session, name) == 0 &&
+                sys->fsync(dirs->session) == 0;
+    return good ? SALVAGE_STEP : SALVAGE_FAILED;
+}
+
+enum salvage_result salvage_publish(const struct salvage_place *place,
+                                    const struct salvage_dirs *dirs, const char *channel,
+                                    uint32_t number)
+{
+    char name[LAYOUT_PATH_MAX];
+    enum salvage_result result = SALVAGE_FAILED;
+    layout_numbered(name, channel, number, true);
+    int staged = file_open(place->sys, dirs->tmp, name);
+    int published = staged < 0 ? -1 : file_open(place->sys, dirs->session, name);
+    if (published >= 0) {
+        result = ack_copy(place, dirs, name, staged, published);
+        close(published);
+    } else if (staged >= 0 && errno == ENOENT) {
+        result = ensure_sidecar(place, dirs->session, channel, number, staged);
+        if (result == SALVAGE_STEP) {
+            result = move(place, dirs, name);
+        }
+    } else if (staged >= 0) {
+        result = SALVAGE_LEFT; /* something that is no file has its name */
+    }
+    if (staged >= 0) {
+        close(staged);
+    }
+    return result;
+}
+
+bool salvage_mark_loss(const struct salvage_place *place, const struct salvage_dirs *dirs,
+                       const char *channel, uint32_t number, const char *reason)
+{
+    char name[LAYOUT_PATH_MAX];
+    char line[256];
+    layout_loss(name, channel, number);
+    int len =
+        snprintf(line, sizeof line,
+                 "{\"schema_version\":1,\"type\":\"transport_window_loss\","
+                 "\"channel\":\"%s\",\"window_index\":%" PRIu32 ",\"reason\":\"%s\"}\n",
+                 channel, number, reason);
+    return file_replace(place->sys, dirs->session, name, line, (size_t)len, true) ==
+           GPUFL_OK;
+}

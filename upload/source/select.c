@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lists sessions and finds the newest by its first record. */
+#include "upload/source/select.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "upload/source/shifting.h"
+#include "upload/source/tail.h"
+
+/* job_start is the first line; eight GPUs take about 6 KiB. */
+#define HEAD_BYTES 65536u
+
+/* The first bytes of the channel's oldest file. */
+static size_t read_head(const struct sys *sys, const struct tail_where *where,
+                        uint32_t highest, char *buf)
+{
+    struct tail_where at = *where;
+    struct tail_chunk chunk = {0};
+    struct shifting_place place;
+    bool gz;
+    int fd;
+    if (at.layout == SESSION_SHIFTING) {
+        if (shifting_first(sys, &at, highest, &place) != GPUFL_OK) {
+            return 0;
+        }
+        at.head = place.head;
+        at.index = place.index;
+    }
+    if (at.layout != SESSION_WINDOWS) {
+        return tail_read(sys, &at, buf, HEAD_BYTES, &chunk) == GPUFL_OK ? chunk.len : 0;
+    }
+    if (tail_open_window(sys, &at, &fd, &gz) != GPUFL_OK) {
+        return 0;
+    }
+    struct gz_cache once = {0};
+    size_t len = 0;
+    gpufl_status status = gz_cache_read(&once, fd, 0, buf, HEAD_BYTES, &len);
+    gz_cache_close(&once);
+    close(fd);
+    return status == GPUFL_OK ? len : 0;
+}
+
+static int64_t start_of(const struct sys *sys, int root, const char *path,
+                        const struct scan *scan)
+{
+    char *buf = malloc(HEAD_BYTES);
+    int64_t start_ns = 0;
+    for (unsigned i = 0; buf && i < scan->channels && start_ns == 0; i++) {
+        const struct scan_channel *channel = &scan->channel[i];
+        struct tail_where where = {.root = root,
+                                   .path = path,
+                                   .channel = channel->name,
+                                   .layout = scan->layout,
+                                   .file = channel->lowest ? channel->lowest : 1};
+        size_t len = read_head(sys, &where, channel->highest, buf);
+        if (!identity_job_start_ns(buf, len, &start_ns)) {
+            start_ns = 0;
+        }
+    }
+    free(buf);
+    return start_ns;
+}
+
+static uint64_t size_of(const struct sys *sys, int root, const char *path,
+                        const struct scan *scan)
+{
+    uint64_t bytes = 0;
+    for (unsigned i = 0; i < scan->channels; i++) {
+        const struct scan_channel *channel = &scan->channel[i];
+        struct tail_where where = {.root = root,
+                                   .path = path,
+                                   .channel = channel->name,
+                                   .layout = SESSION_WINDOWS};
+        bytes += channel->active_bytes;
+        for (uint32_t n = channel->lowest; n && n <= channel->highest; n++) {
+            int fd;
+            bool gz;
+            struct stat st;
+            where.file = n;
+            if (tail_open_window(sys, &where, &fd, &gz) == GPUFL_OK) {
+                bytes += fstat(fd, &st) == 0 ? (uint64_t)st.st_size : 0;
+                close(fd);
+            }
+        }
+    }
+    return bytes;
+}
+
+struct selecting {
+    const struct sys *sys;
+    int root;
+    const char *group;
+    struct selection *out;
+    gpufl_status status;
+};
+
+static void add(struct selecting *l, const char *path, const struct scan *scan)
+{
+    struct selected *more = realloc(l->out->session, (l->out->count + 1) * sizeof *more);
+    if (!more) {
+        l->status = GPUFL_ERR_NOMEM;
+        return;
+    }
+    l->out->session = more;
+    struct selected *s = &more[l->out->count++];
+    strcpy(s->path, path);
+    s->start_ns = start_of(l->sys, l->root, path, scan);
+    s->bytes = size_of(l->sys, l->root, path, scan);
+}
+
+static void visit(void *arg, const char *name)
+{
+    struct selecting *l = arg;
+    char path[JOURNAL_PATH_MAX];
+    struct scan scan;
+    snprintf(path, sizeof path, "%s%s%s", l->group, l->group[0] ? "/" : "", name);
+    gpufl_status status = scan_session(l->sys, l->root, path, name, &scan);
+    if (status == GPUFL_OK) {
+        add(l, path, &scan);
+    } else if (status == GPUFL_ERR_NOT_FOUND && !l->group[0]) {
+        struct selecting inner = *l;
+        inner.group = name;
+        if (scan_subdirs(l->sys, l->root, name, visit, &inner) == GPUFL_OK) {
+            l->status = inner.status;
+        }
+    }
+}
+
+static int by_start(const void *left, const void *right)
+{
+    const struct selected *a = left;
+    const struct selected *b = right;
+    if (a->start_ns != b->start_ns) {
+        return a->start_ns < b->start_ns ? -1 : 1;
+    }
+    return strcmp(a->path, b->path);
+}
+
+static void set_ids(struct selection *selection)
+{
+    for (size_t i = 0; i < selection->count; i++) {
+        struct selected *s = &selection->session[i];
+        const char *slash = strrchr(s->path, '/');
+        s->id = slash ? slash + 1 : s->path;
+    }
+}
+
+gpufl_status select_list(const struct sys *sys, int root, struct selection *out)
+{
+    *out = (struct selection){0};
+    struct selecting listing = {.sys = sys, .root = root, .group = "", .out = out};
+    gpufl_status status = scan_subdirs(sys, root, ".", visit, &listing);
+    if (status == GPUFL_OK) {
+        status = listing.status;
+    }
+    if (status != GPUFL_OK) {
+        select_free(out);
+        return status;
+    }
+    if (out->count > 1) {
+        qsort(out->session, out->count, sizeof *out->session, by_start);
+    }
+    set_ids(out);
+    return GPUFL_OK;
+}
+
+gpufl_status select_one(struct selection *selection, const char *id)
+{
+    for (size_t i = selection->count; i-- > 0;) {
+        if (!*id || strcmp(selection->session[i].id, id) == 0) {
+            selection->session[0] = selection->session[i];
+            selection->count = 1;
+            set_ids(selection);
+            return GPUFL_OK;
+        }
+    }
+    return GPUFL_ERR_NOT_FOUND;
+}
+
+bool select_has(const struct selection *selection, const char *id)
+{
+    for (size_t i = 0; i < selection->count; i++) {
+        if (strcmp(selection->session[i].id, id) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+gpufl_status select_join(struct selection *into, struct selection *from)
+{
+    struct selected *more =
+        realloc(into->session, (into->count + from->count) * sizeof *more);
+    gpufl_status status = more ? GPUFL_OK : GPUFL_ERR_NOMEM;
+    if (more) {
+        memcpy(more + into->count, from->session, from->count * sizeof *more);
+        into->session = more;
+        into->count += from->count;
+        set_ids(into);
+    }
+    select_free(from);
+    return status;
+}
+
+void select_free(struct selection *selection)
+{
+    free(selection->session);
+    *selection = (struct selection){0};
+}

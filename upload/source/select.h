@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which sessions an explicit upload means. */
+#ifndef GPUFL_UPLOAD_SOURCE_SELECT_H
+#define GPUFL_UPLOAD_SOURCE_SELECT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <gpufl/status.h>
+
+#include "base/sys.h"
+#include "upload/journal/journal_records.h"
+#include "upload/source/scan.h"
+
+/** A session of a root. */
+struct selected {
+    char path[JOURNAL_PATH_MAX];
+    const char *id;   /**< within path */
+    int64_t start_ns; /**< of its job_start, 0 = unknown */
+    uint64_t bytes;   /**< of its payload files, as they lie on disk */
+};
+
+struct selection {
+    struct selected *session;
+    size_t count;
+};
+
+/** Lists the sessions beneath \p root, grouping directories included, ordered by start
+ * and id. \return GPUFL_OK, GPUFL_ERR_IO, GPUFL_ERR_NOMEM. */
+GPUFL_MUST gpufl_status select_list(const struct sys *sys, int root,
+                                    struct selection *out);
+
+/** Keeps only session \p id, or, with \p id "", only the newest.
+ *  \return GPUFL_OK or GPUFL_ERR_NOT_FOUND. */
+GPUFL_MUST gpufl_status select_one(struct selection *selection, const char *id);
+
+/** True when \p id is among them. */
+bool select_has(const struct selection *selection, const char *id);
+
+/** Moves the sessions of \p from into \p into; \p from is empty then.
+ *  \return GPUFL_OK or GPUFL_ERR_NOMEM. */
+GPUFL_MUST gpufl_status select_join(struct selection *into, struct selection *from);
+
+void select_free(struct selection *selection);
+
+#endif

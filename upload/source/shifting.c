@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Every look is checked against a rotation in between: what was read is taken only if the
+ * file that it was found by still stands where it stood. */
+#include "upload/source/shifting.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/hash.h"
+#include "schema/records.h"
+#include "upload/http/encode.h"
+
+#define DROPPED_BEYOND 100u
+#define TRIES          16
+#define PATH_BYTES     (3 * LAYOUT_PATH_MAX + 8)
+
+uint64_t shifting_head(const char *data, size_t len)
+{
+    size_t most = len < SHIFTING_HEAD_BYTES ? len : SHIFTING_HEAD_BYTES;
+    const char *newline = memchr(data, '\n', most);
+    if (!newline && len < SHIFTING_HEAD_BYTES) {
+        return 0;
+    }
+    size_t n = newline ? (size_t)(newline - data) + 1 : most;
+    uint64_t hash = hash64_bytes(HASH64_BASIS, data, n);
+    return hash ? hash : 1;
+}
+
+/* The plain name first: while the writer compresses, that one is whole.
+ * \return -1 with errno ENOENT when neither is there, or not as a regular file. */
+static int open_index(const struct sys *sys, const struct tail_where *w, uint32_t index,
+                      bool *gz)
+{
+    char name[LAYOUT_PATH_MAX];
+    char path[PATH_BYTES];
+    for (int i = 0; i < 2; i++) {
+        *gz = i == 1;
+        if (index) {
+            layout_numbered(name, w->channel, index, *gz);
+        } else {
+            layout_active(name, w->channel, *gz);
+        }
+        snprintf(path, sizeof path, "%s/%s", w->path, name);
+        int fd = file_open(sys, w->root, path);
+        if (fd >= 0 || (errno != ENOENT && errno != ELOOP)) {
+            return fd;
+        }
+    }
+    errno = ENOENT;
+    return -1;
+}
+
+static ssize_t read_head(const struct sys *sys, int fd, bool gz,
+                         char data[SHIFTING_HEAD_BYTES])
+{
+    if (!gz) {
+        return file_pread_full(sys, fd, data, SHIFTING_HEAD_BYTES, 0);
+    }
+    struct gz_cache once = {0};
+    size_t len;
+    gpufl_status status = gz_cache_read(&once, fd, 0, data, SHIFTING_HEAD_BYTES, &len);
+    gz_cache_close(&once);
+    return status == GPUFL_OK ? (ssize_t)len : -1;
+}
+
+static uint64_t head_of(const struct sys *sys, int fd, bool gz)
+{
+    char data[SHIFTING_HEAD_BYTES];
+    ssize_t n = read_head(sys, fd, gz, data);
+    return n > 0 ? shifting_head(data, (size_t)n) : 0;
+}
+
+static bool stands_at(const struct sys *sys, const struct tail_where *w, uint32_t index,
+                      uint64_t head)
+{
+    bool gz;
+    int fd = open_index(sys, w, index, &gz);
+    bool same = fd >= 0 && head_of(sys, fd, gz) == head;
+    if (fd >= 0) {
+        close(fd);
+    }
+    return same;
+}
+
+static bool is_there(const struct sys *sys, const struct tail_where *w, uint32_t index)
+{
+    bool gz;
+    int fd = open_index(sys, w, index, &gz);
+    if (fd >= 0) {
+        close(fd);
+    }
+    return fd >= 0;
+}
+
+gpufl_status shifting_open(const struct sys *sys, const struct tail_where *w, int *fd,
+                           bool *gz, uint32_t *index)
+{
+    for (int pass = 0; pass < 2; pass++) {
+        for (uint32_t i = pass ? 0 : w->index; i <= SHIFTING_INDEX_MAX; i++) {
+            *fd = open_index(sys, w, i, gz);
+            if (*fd < 0 && errno != ENOENT) {
+                return GPUFL_ERR_IO;
+            }
+            if (*fd >= 0 && head_of(sys, *fd, *gz) == w->head) {
+                *index = i;
+                return lseek(*fd, 0, SEEK_SET) == 0 ? GPUFL_OK : GPUFL_ERR_IO;
+            }
+            if (*fd >= 0) {
+                close(*fd);
+            }
+        }
+    }
+    return GPUFL_ERR_NOT_FOUND;
+}
+
+/* Takes the file at \p index, whatever it is. */
+static gpufl_status take(const struct sys *sys, const struct tail_where *w,
+                         uint32_t index, struct shifting_place *out)
+{
+    static const char mark[] = "\"type\":\"" RECORD_JOB_START "\"";
+    char data[SHIFTING_HEAD_BYTES];
+    bool gz;
+    int fd = open_index(sys, w, index, &gz);
+    if (fd < 0) {
+        return errno == ENOENT ? GPUFL_ERR_NOT_FOUND : GPUFL_ERR_IO;
+    }
+    ssize_t n = read_head(sys, fd, gz, data);
+    close(fd);
+    *out = (struct shifting_place){.index = index};
+    if (n > 0) {
+        out->head = shifting_head(data, (size_t)n);
+        out->begins = memmem(data, (size_t)n, mark, sizeof mark - 1) != NULL;
+    }
+    if (out->head) {
+        return GPUFL_OK;
+    }
+    return index ? GPUFL_ERR_FORMAT : GPUFL_ERR_NOT_FOUND;
+}
+
+/* In the middle of a rotation a number is free for a moment, and the file below it may
+ * move up just when we look below that. Going up, a file that moves up is never missed.
+ */
+static bool any_between(const struct sys *sys, const struct tail_where *w, uint32_t below,
+                        uint32_t above)
+{
+    for (uint32_t i = below + 1; i < above; i++) {
+        if (is_there(sys, w, i)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The highest number that is in use, 0 when there is none. Going up, as above. */
+static uint32_t find_highest(const struct sys *sys, const struct tail_where *w)
+{
+    uint32_t highest = 0;
+    for (uint32_t i = 1; i <= SHIFTING_INDEX_MAX; i++) {
+        highest = is_there(sys, w, i) ? i : highest;
+    }
+    return highest;
+}
+
+gpufl_status shifting_first(const struct sys *sys, const struct tail_where *w,
+                            uint32_t highest, struct shifting_place *out)
+{
+    for (int i = 0; i < TRIES; i++) {
+        gpufl_status status = take(sys, w, highest, out);
+        if (status == GPUFL_OK && out->begins) {
+            return GPUFL_OK; /* the channel's first line: nothing is older */
+        }
+        if (status != GPUFL_ERR_NOT_FOUND || highest == 0) {
+            if (!any_between(sys, w, highest, SHIFTING_INDEX_MAX + 1)) {
+                return status;
+            }
+        }
+        highest = find_highest(sys, w);
+    }
+    return GPUFL_ERR_NOT_FOUND; /* it rotates faster than we look: the next look finds it
+                                 */
+}
+
+/* The file with the next lower number than \p at: the next one in time. */
+static gpufl_status take_below(const struct sys *sys, const struct tail_where *w,
+                               uint32_t at, struct shifting_place *out, uint32_t *taken)
+{
+    gpufl_status status = GPUFL_ERR_NOT_FOUND;
+    *taken = at;
+    while (*taken > 0 && status == GPUFL_ERR_NOT_FOUND) {
+        status = take(sys, w, --*taken, out);
+    }
+    return status;
+}
+
+gpufl_status shifting_next(const struct sys *sys, const struct tail_where *w,
+                           struct shifting_place *out)
+{
+    for (int i = 0; i < TRIES; i++) {
+        bool gz;
+        int fd;
+        uint32_t at;
+        uint32_t taken;
+        gpufl_status status = shifting_open(sys, w, &fd, &gz, &at);
+        if (status != GPUFL_OK) {
+            return status;
+        }
+        close(fd);
+        status = take_below(sys, w, at, out, &taken);
+        if (!any_between(sys, w, taken, at) && stands_at(sys, w, at, w->head)) {
+            return status;
+        }
+    }
+    return GPUFL_ERR_NOT_FOUND; /* it rotates faster than we look: the next look finds it
+                                 */
+}
+
+gpufl_status shifting_by_crc(const struct sys *sys, const struct tail_where *w,
+                             uint32_t crc, struct shifting_place *out)
+{
+    char data[SHIFTING_HEAD_BYTES];
+    if (!crc) {
+        return take(sys, w, w->index, out);
+    }
+    for (uint32_t i = w->index; i <= SHIFTING_INDEX_MAX; i++) {
+        bool gz;
+        int fd = open_index(sys, w, i, &gz);
+        if (fd < 0) {
+            continue;
+        }
+        ssize_t n = read_head(sys, fd, gz, data);
+        close(fd);
+        uint32_t found = n > 0 ? encode_crc32(0, data, (size_t)n) : 0;
+        if (n > 0 && (found ? found : 1) == crc) { /* the other agent notes 1 for 0 */
+            *out = (struct shifting_place){.index = i,
+                                           .head = shifting_head(data, (size_t)n)};
+            return out->head ? GPUFL_OK : GPUFL_ERR_FORMAT;
+        }
+    }
+    return GPUFL_ERR_NOT_FOUND;
+}
+
+bool shifting_overflows(const struct sys *sys, const struct tail_where *w)
+{
+    return is_there(sys, w, DROPPED_BEYOND);
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Files of the 1.1 layout, whose names shift under the reader: `<ch>.log` is the active
+ * one, `<ch>.1.log` the newest rotated one, the highest number the oldest; each may be
+ * compressed and then ends in `.gz`. With every rotation all numbers rise by one, the one
+ * beyond 100 is deleted. So a file is known by its head, never by its name, and its
+ * number can only have risen since it was last seen. A directory that never rotated is
+ * the same with the active file alone.
+ *
+ * A writer that died in the middle of a rotation leaves a number free: that is no loss.
+ */
+#ifndef GPUFL_UPLOAD_SOURCE_SHIFTING_H
+#define GPUFL_UPLOAD_SOURCE_SHIFTING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <gpufl/status.h>
+
+#include "base/sys.h"
+#include "upload/source/tail.h"
+
+/** Bytes of a file that its head may have. */
+#define SHIFTING_HEAD_BYTES 512u
+/** Highest number that is looked for; writers delete beyond 100. */
+#define SHIFTING_INDEX_MAX 101u
+
+/** A file as it stands now. */
+struct shifting_place {
+    uint32_t index; /**< 0 = active, else its number */
+    uint64_t head;
+    bool begins; /**< its head has a job_start: it is the channel's first */
+};
+
+/** Hash (FNV-1a) of the first line, of its first 512 bytes at most. 0 = not known yet:
+ * the file has neither a whole line nor 512 bytes. */
+uint64_t shifting_head(const char *data, size_t len);
+
+/** Opens the file whose head is \p where->head, at \p where->index or beyond.
+ *  \return GPUFL_OK with *fd and where it stands; GPUFL_ERR_NOT_FOUND; GPUFL_ERR_IO. */
+GPUFL_MUST gpufl_status shifting_open(const struct sys *sys,
+                                      const struct tail_where *where, int *fd, bool *gz,
+                                      uint32_t *index);
+
+/** Finds the oldest file; \p highest is the highest number that a scan has just seen.
+ *  \return GPUFL_OK; GPUFL_ERR_NOT_FOUND when there is none, or only an active one
+ * without a head; GPUFL_ERR_FORMAT when a rotated one has none; GPUFL_ERR_IO. */
+GPUFL_MUST gpufl_status shifting_first(const struct sys *sys,
+                                       const struct tail_where *where, uint32_t highest,
+                                       struct shifting_place *out);
+
+/** Finds the next newer file than \p where->head. \return as shifting_first. */
+GPUFL_MUST gpufl_status shifting_next(const struct sys *sys,
+                                      const struct tail_where *where,
+                                      struct shifting_place *out);
+
+/** Finds the file of which the first 512 bytes have this CRC-32 (zlib's), at
+ *  \p where->index or beyond; with \p crc 0 the one at \p where->index. \return as
+ *  shifting_first. */
+GPUFL_MUST gpufl_status shifting_by_crc(const struct sys *sys,
+                                        const struct tail_where *where, uint32_t crc,
+                                        struct shifting_place *out);
+
+/** True when numbers reach so high that the writer deletes: a file that is gone was
+ * dropped by it. */
+bool shifting_overflows(const struct sys *sys, const struct tail_where *where);
+
+#endif

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reads a channel from a position on, across the seam of a rotation. */
+#ifndef GPUFL_UPLOAD_SOURCE_TAIL_H
+#define GPUFL_UPLOAD_SOURCE_TAIL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <gpufl/status.h>
+
+#include "base/sys.h"
+#include "upload/source/gz_cache.h"
+#include "upload/source/scan.h"
+
+/** Where to read. */
+struct tail_where {
+    int root;         /**< the watched root's descriptor */
+    const char *path; /**< the session's directory beneath it */
+    const char *channel;
+    enum session_layout layout;
+    bool sealed_only; /**< a later file is there: this one cannot be the active one */
+    uint32_t file;    /**< number of the file: sealed, or the active one */
+    uint64_t offset;  /**< uncompressed bytes into it */
+    /* Of the shifting layout: */
+    uint64_t head;          /**< by which the file is known, see shifting.h */
+    uint32_t index;         /**< its number when it was last seen, 0 = active */
+    struct gz_cache *cache; /**< NULL = none: a gzip file is read from its start */
+};
+
+/** What was read. */
+struct tail_chunk {
+    size_t len;     /**< bytes in the caller's buffer */
+    bool sealed;    /**< the file will never grow */
+    bool at_end;    /**< the buffer reaches the file's end as it was when read */
+    uint64_t size;  /**< bytes of the file (uncompressed; only with at_end for gzip) */
+    uint32_t index; /**< shifting layout: its number now */
+};
+
+/** Reads up to \p cap bytes at the position into \p buf.
+ *  \return GPUFL_OK (len may be 0); GPUFL_ERR_NOT_FOUND when there is no such file (yet);
+ *  GPUFL_ERR_FORMAT when the file is shorter than the offset or a gzip file is broken;
+ *  GPUFL_ERR_IO. */
+GPUFL_MUST gpufl_status tail_read(const struct sys *sys, const struct tail_where *where,
+                                  char *buf, size_t cap, struct tail_chunk *out);
+
+/** Opens the payload of v1.3 window \p number for reading into *fd; *gz tells its kind.
+ *  \return GPUFL_OK, GPUFL_ERR_NOT_FOUND or GPUFL_ERR_IO. */
+GPUFL_MUST gpufl_status tail_open_window(const struct sys *sys,
+                                         const struct tail_where *where, int *fd,
+                                         bool *gz);
+
+#endif
