@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The name that somebody may have meant. */
+#ifndef GPUFL_BASE_NEAREST_H
+#define GPUFL_BASE_NEAREST_H
+
+#include <stddef.h>
+
+/** The one of \p count names that is fewest edits away from \p word (insert, delete,
+ * replace or swap neighbours; case and `-` for `_` are free). Entries of \p name may be
+ * NULL. \return NULL when none is near: more than a third of the letters would change. */
+const char *nearest_name(const char *word, const char *const *name, size_t count);
+
+#endif

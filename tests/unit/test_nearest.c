@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is suggested for a misspelled flag, verb or key. */
+#include "tests/support/check.h"
+
+#include <string.h>
+
+#include "base/nearest.h"
+
+static const char *const names[] = {"backend-url", "api-key", "folder",
+                                    NULL,          "upload",  "flush-interval"};
+
+static void the_nearest_name_is_suggested(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *word, *want;
+    } row[] = {
+        {"backend-ulr", "backend-url"},
+        {"backend_url", "backend-url"},
+        {"apikey", "api-key"},
+        {"foldre", "folder"},
+        {"uplaod", "upload"},
+        {"Upload", "upload"},
+        {"flush-intervall", "flush-interval"},
+        {"xyz", NULL},
+        {"", NULL},
+        {"up", NULL},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+        const char *got = nearest_name(row[i].word, names, sizeof names / sizeof *names);
+        if (row[i].want) {
+            assert_non_null(got);
+            assert_string_equal(got, row[i].want);
+        } else {
+            assert_null(got);
+        }
+    }
+}
+
+static void a_long_word_is_near_nothing(void **state)
+{
+    (void)state;
+    char word[1000];
+    memset(word, 'a', sizeof word - 1);
+    word[sizeof word - 1] = '\0';
+    assert_null(nearest_name(word, names, sizeof names / sizeof *names));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_nearest_name_is_suggested),
+        cmocka_unit_test(a_long_word_is_near_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
