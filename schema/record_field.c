@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Walks the top-level members of a record, by bytes and without copies. */
+#include "schema/record_field.h"
+
+#include <string.h>
+
+/* Each step takes the place it begins at and returns the place behind what it stepped
+ * over; NULL when that is not there. NULL goes in as well, and comes out. */
+
+static const char *over_space(const char *at, const char *end)
+{
+    while (at && at < end && (*at == ' ' || *at == '\t' || *at == '\r' || *at == '\n')) {
+        at++;
+    }
+    return at;
+}
+
+static const char *over_mark(const char *at, const char *end, char mark)
+{
+    at = over_space(at, end);
+    return at && at < end && *at == mark ? at + 1 : NULL;
+}
+
+static const char *over_string(const char *at, const char *end, struct record_text *out)
+{
+    at = over_mark(at, end, '"');
+    out->at = at;
+    while (at && at < end) {
+        if (*at == '"') {
+            out->len = (size_t)(at - out->at);
+            return at + 1;
+        }
+        at += *at == '\\' && end - at > 1 ? 2 : 1;
+    }
+    return NULL;
+}
+
+/* An object or array, whose brackets are only counted. */
+static const char *over_nested(const char *at, const char *end)
+{
+    struct record_text inside;
+    size_t depth = 0;
+    while (at && at < end) {
+        if (*at == '"') {
+            at = over_string(at, end, &inside);
+            continue;
+        }
+        depth += *at == '{' || *at == '[';
+        if ((*at == '}' || *at == ']') && --depth == 0) {
+            return at + 1;
+        }
+        at++;
+    }
+    return NULL;
+}
+
+static const char *over_value(const char *at, const char *end)
+{
+    struct record_text inside;
+    at = over_space(at, end);
+    if (!at || at == end) {
+        return NULL;
+    }
+    if (*at == '"') {
+        return over_string(at, end, &inside);
+    }
+    if (*at == '{' || *at == '[') {
+        return over_nested(at, end);
+    }
+    while (at < end && *at != ',' && *at != '}' && *at != ']') {
+        at++;
+    }
+    return at;
+}
+
+/* The place of the value of \p key, or NULL. */
+static const char *value_of(const char *line, const char *end, const char *key)
+{
+    size_t key_len = strlen(key);
+    struct record_text name;
+    const char *at = over_mark(line, end, '{');
+    while (at) {
+        at = over_mark(over_string(at, end, &name), end, ':');
+        if (at && name.len == key_len && memcmp(name.at, key, key_len) == 0) {
+            return over_space(at, end);
+        }
+        at = over_mark(over_value(at, end), end, ',');
+    }
+    return NULL;
+}
+
+bool record_field_text(const char *line, size_t len, const char *key,
+                       struct record_text *out)
+{
+    const char *end = line + len;
+    return over_string(value_of(line, end, key), end, out) != NULL;
+}
+
+bool record_field_is(const char *line, size_t len, const char *key, const char *value)
+{
+    struct record_text text;
+    size_t value_len = strlen(value);
+    return record_field_text(line, len, key, &text) && text.len == value_len &&
+           memcmp(text.at, value, value_len) == 0;
+}
+
+bool record_field_int64(const char *line, size_t len, const char *key, int64_t *out)
+{
+    const char *end = line + len;
+    const char *begin = value_of(line, end, key);
+    const char *at = begin;
+    int64_t number = 0;
+    for (; at && at < end && *at >= '0' && *at <= '9'; at++) {
+        if (number > (INT64_MAX - 9) / 10) {
+            return false;
+        }
+        number = number * 10 + (*at - '0');
+    }
+    *out = number;
+    return at && at > begin && at < end && memchr(",} \t\r\n", *at, 6);
+}
