@@ -22,9 +22,6 @@
 #define RECORD_SAMPLES        "profile_sample_batch"
 #define RECORD_SOURCE         "source_file_content"
 
-/** The bytes by which every reader of this ecosystem finds the end of a channel. */
-#define RECORD_SHUTDOWN_MARK "\"type\":\"shutdown\""
-
 /** Most rows of one batch. */
 #define RECORD_MAX_ROWS 2048u
 

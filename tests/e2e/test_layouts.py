@@ -34,6 +34,25 @@ def a_finished_11_session_is_sent_in_order(place):
     equal((again.returncode, again.result["events_uploaded"]), (0, 0), "the second run")
 
 
+def records_written_with_spaces_end_a_session_too(place):
+    """As json.dumps writes them by default, and many a Python program with it."""
+    class Spaced(Shifting):
+        separators = (", ", ": ")
+    writer = Spaced(place.logs)
+    for _ in range(3):
+        for channel in writer.channels:
+            writer.line(channel)
+        writer.rotate("scope")
+    writer.end()
+    with sink.Sink() as s:
+        done = lib.upload(place, s.url)
+        equal(done.returncode, 0, done.stderr)
+        equal((done.result["sessions"], done.result["sessions_complete"]), (1, 1), "complete")
+        equal(sorted(s.lines), sorted(b"".join(writer.written.values()).splitlines()), "all lines")
+        equal([json.loads(line)["type"] for line in s.lines[-3:]], ["shutdown"] * 3,
+              "the end of each channel waits for the others")
+
+
 def a_live_11_session_is_followed_over_kills_of_the_agent(place):
     """The writer rotates at will; the agent is killed and stopped in between."""
     backend = lib.Backend(place, "--api-key", lib.KEY)

@@ -14,10 +14,12 @@ KEPT = 100
 class Writer:
     """Lines, and what the backend must hold of them in the end."""
 
+    separators = (",", ":")
+
     def line(self, channel, kind="x", **more):
         written = self.written.setdefault(channel, bytearray())
         record = {"type": kind, "session_id": self.id, "channel": channel, "n": len(written), **more}
-        self.raw(channel, json.dumps(record, separators=(",", ":")).encode() + b"\n")
+        self.raw(channel, json.dumps(record, separators=self.separators).encode() + b"\n")
 
     def raw(self, channel, data):
         with open(self.active(channel), "ab") as file:

@@ -97,7 +97,7 @@ static void a_manifest_names_its_own_session(void **state)
                      GPUFL_ERR_FORMAT);
 }
 
-static void job_start_is_found_by_bytes(void **state)
+static void job_start_is_found_whatever_its_spacing(void **state)
 {
     (void)state;
     static const char text[] =
@@ -106,6 +106,9 @@ static void job_start_is_found_by_bytes(void **state)
     int64_t ts = 0;
     assert_true(identity_job_start_ns(text, sizeof text - 1, &ts));
     assert_int_equal(ts, 1786200000123456789);
+    static const char spaced[] = "{\"type\": \"job_start\", \"ts_ns\": 7, \"pid\": 1}\n";
+    assert_true(identity_job_start_ns(spaced, sizeof spaced - 1, &ts));
+    assert_int_equal(ts, 7);
     assert_false(identity_job_start_ns("{}", 2, &ts));
     assert_false(
         identity_job_start_ns("{\"type\":\"job_start\"}\n{\"ts_ns\":5}", 33, &ts));
@@ -118,7 +121,7 @@ int main(void)
         cmocka_unit_test(what_does_not_fit_is_refused),
         cmocka_unit_test(deep_nesting_is_refused),
         cmocka_unit_test(a_manifest_names_its_own_session),
-        cmocka_unit_test(job_start_is_found_by_bytes),
+        cmocka_unit_test(job_start_is_found_whatever_its_spacing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -47,6 +47,19 @@ static void cuts(void **state)
          1,
          false,
          false},
+        {"{\"type\": \"shutdown\", \"pid\": 1}\n", {100, 10}, 31, 1, true, false},
+        {"{ \"version\" : 1, \"type\" :\t\"shutdown\" }\n",
+         {100, 10},
+         39,
+         1,
+         true,
+         false},
+        {"{\"x\":{\"type\":\"shutdown\"},\"type\":\"x\"}\n",
+         {100, 10},
+         37,
+         1,
+         false,
+         false},
         {"{\"x\":\"\\\"type\\\":\\\"shutdown\\\"\"}\n", {100, 10}, 30, 1, false, false},
     };
     for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
@@ -68,11 +81,27 @@ static void a_mark_far_inside_a_line_is_no_shutdown(void **state)
     assert_false(ndjson_is_shutdown(line, sizeof line));
 }
 
+static void the_first_line_of_a_type_is_found(void **state)
+{
+    (void)state;
+    static const char text[] = "no json\n{\"type\":\"x\"}\n{\"type\": \"y\", \"n\": 1}\n"
+                               "{\"type\":\"y\",\"n\":2}\n{\"type\":\"cut\",\"n";
+    struct record_text line;
+    assert_true(ndjson_find_type(text, sizeof text - 1, "y", &line));
+    assert_ptr_equal(line.at, strstr(text, "{\"type\": \"y\""));
+    assert_int_equal(line.len, strlen("{\"type\": \"y\", \"n\": 1}"));
+    assert_true(ndjson_find_type(text, sizeof text - 1, "cut", &line));
+    assert_ptr_equal(line.at + line.len, text + sizeof text - 1);
+    assert_false(ndjson_find_type(text, sizeof text - 1, "z", &line));
+    assert_false(ndjson_find_type(text, 0, "y", &line));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cuts),
         cmocka_unit_test(a_mark_far_inside_a_line_is_no_shutdown),
+        cmocka_unit_test(the_first_line_of_a_type_is_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,6 +8,7 @@
 
 #include "base/uuid.h"
 #include "schema/records.h"
+#include "upload/source/ndjson.h"
 
 #define MAX_DEPTH 16
 
@@ -120,26 +121,7 @@ bool identity_is_json_object(const char *text, size_t len)
 
 bool identity_job_start_ns(const char *text, size_t len, int64_t *ts_ns)
 {
-    static const char mark[] = "\"type\":\"" RECORD_JOB_START "\"";
-    static const char key[] = "\"ts_ns\":";
-    const char *at = memmem(text, len, mark, sizeof mark - 1);
-    if (!at) {
-        return false;
-    }
-    const char *end = memchr(at, '\n', len - (size_t)(at - text));
-    size_t rest = (end ? (size_t)(end - at) : len - (size_t)(at - text));
-    const char *value = memmem(at, rest, key, sizeof key - 1);
-    if (!value) {
-        return false;
-    }
-    int64_t number = 0;
-    for (value += sizeof key - 1; value < at + rest && *value >= '0' && *value <= '9';
-         value++) {
-        if (number > (INT64_MAX - 9) / 10) {
-            return false;
-        }
-        number = number * 10 + (*value - '0');
-    }
-    *ts_ns = number;
-    return true;
+    struct record_text line;
+    return ndjson_find_type(text, len, RECORD_JOB_START, &line) &&
+           record_field_int64(line.at, line.len, "ts_ns", ts_ns);
 }

@@ -42,8 +42,8 @@ GPUFL_MUST gpufl_status manifest_parse(const char *text, size_t len, const char 
 /** True when \p text is one whole JSON object. */
 bool identity_is_json_object(const char *text, size_t len);
 
-/** The first `job_start`'s `ts_ns` among the lines of \p text, by byte search as all
- * tools of this ecosystem do it. \return false when there is none. */
+/** The `ts_ns` of the first `job_start` among the lines of \p text, the last of which may
+ * be cut. \return false when there is none. */
 bool identity_job_start_ns(const char *text, size_t len, int64_t *ts_ns);
 
 #endif

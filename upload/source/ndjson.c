@@ -1,22 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds line ends; reads nothing of a line but the mark of a shutdown record. */
+/* Cuts lines at their ends; of a line only its type is read. */
 #include "upload/source/ndjson.h"
 
 #include <string.h>
 
 #include "schema/records.h"
 
-/* A shutdown record names its type within its first bytes: `{"type":"shutdown"`, with or
- * without a version in front. Quotes inside strings are escaped, so no text can fake it.
- */
-#define MARK_WITHIN  64u
-#define SHUTDOWN_MAX 4096u
+#define SHUTDOWN_MAX_BYTES 4096u
 
-/* What nearly every line is: told by its first bytes, without a search. */
+/* What nearly every line is: told by its first bytes, without a walk over its members. */
 static bool names_another_type(const char *line, size_t len)
 {
     static const char start[] = "{\"version\":1,\"type\":\"";
-    static const char shutdown[] = "shutdown\"";
+    static const char shutdown[] = RECORD_SHUTDOWN "\"";
     size_t digit = sizeof "{\"version\":" - 1;
     size_t type = sizeof start - 1;
     return len >= type + sizeof shutdown && memcmp(line, start, digit) == 0 &&
@@ -26,14 +22,22 @@ static bool names_another_type(const char *line, size_t len)
 
 bool ndjson_is_shutdown(const char *line, size_t len)
 {
-    if (len > SHUTDOWN_MAX) {
-        return false;
+    return len <= SHUTDOWN_MAX_BYTES && !names_another_type(line, len) &&
+           record_field_is(line, len, "type", RECORD_SHUTDOWN);
+}
+
+bool ndjson_find_type(const char *text, size_t len, const char *type,
+                      struct record_text *line)
+{
+    for (size_t at = 0; at < len; at += line->len + 1) {
+        const char *end = memchr(text + at, '\n', len - at);
+        line->at = text + at;
+        line->len = end ? (size_t)(end - line->at) : len - at;
+        if (record_field_is(line->at, line->len, "type", type)) {
+            return true;
+        }
     }
-    if (names_another_type(line, len)) {
-        return false;
-    }
-    size_t window = len < MARK_WITHIN ? len : MARK_WITHIN;
-    return memmem(line, window, RECORD_SHUTDOWN_MARK, sizeof RECORD_SHUTDOWN_MARK - 1);
+    return false;
 }
 
 struct ndjson_cut ndjson_cut(const char *data, size_t len, struct ndjson_limits limits)

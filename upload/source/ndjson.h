@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cuts a buffer of lines into the next batch. */
+/* Cuts a buffer of lines into batches, and finds the records that begin and end one. */
 #ifndef GPUFL_UPLOAD_SOURCE_NDJSON_H
 #define GPUFL_UPLOAD_SOURCE_NDJSON_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "schema/record_field.h"
 
 /** Bounds of a batch. A first line that alone is longer still makes a batch of its own.
  */
@@ -28,5 +30,10 @@ struct ndjson_cut ndjson_cut(const char *data, size_t len, struct ndjson_limits 
 
 /** True when \p line (without newline) is a shutdown record. */
 bool ndjson_is_shutdown(const char *line, size_t len);
+
+/** Finds the first line of \p text whose type is \p type; the last line may be cut.
+ *  \p line is borrowed of \p text, without its newline. */
+bool ndjson_find_type(const char *text, size_t len, const char *type,
+                      struct record_text *line);
 
 #endif

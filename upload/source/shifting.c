@@ -12,6 +12,7 @@
 #include "base/hash.h"
 #include "schema/records.h"
 #include "upload/http/encode.h"
+#include "upload/source/ndjson.h"
 
 #define DROPPED_BEYOND 100u
 #define TRIES          16
@@ -120,7 +121,7 @@ gpufl_status shifting_open(const struct sys *sys, const struct tail_where *w, in
 static gpufl_status take(const struct sys *sys, const struct tail_where *w,
                          uint32_t index, struct shifting_place *out)
 {
-    static const char mark[] = "\"type\":\"" RECORD_JOB_START "\"";
+    struct record_text line;
     char data[SHIFTING_HEAD_BYTES];
     bool gz;
     int fd = open_index(sys, w, index, &gz);
@@ -132,7 +133,7 @@ static gpufl_status take(const struct sys *sys, const struct tail_where *w,
     *out = (struct shifting_place){.index = index};
     if (n > 0) {
         out->head = shifting_head(data, (size_t)n);
-        out->begins = memmem(data, (size_t)n, mark, sizeof mark - 1) != NULL;
+        out->begins = ndjson_find_type(data, (size_t)n, RECORD_JOB_START, &line);
     }
     if (out->head) {
         return GPUFL_OK;
