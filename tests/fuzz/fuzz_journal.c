@@ -26,15 +26,13 @@ static void read_all(void *arg, const struct journal_record *record)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    size_t end;
-    uint64_t last;
-    bool damaged;
+    struct journal_parsed parsed;
     struct journal_record record = {.payload = data, .len = size};
     read_all(NULL, &record);
-    if (journal_parse(data, size, read_all, NULL, &end, &last, &damaged) != GPUFL_OK) {
+    if (journal_format_parse(data, size, read_all, NULL, &parsed) != GPUFL_OK) {
         return 0;
     }
-    if (end > size) {
+    if (parsed.end > size) {
         __builtin_trap();
     }
     return 0;

@@ -116,12 +116,11 @@ static void records_come_back_in_order(void **state)
 static size_t parse(const unsigned char *data, size_t len, struct seen *seen,
                     bool *damaged)
 {
-    size_t end;
-    uint64_t last;
+    struct journal_parsed parsed;
     memset(seen, 0, sizeof *seen);
-    return journal_parse(data, len, see, seen, &end, &last, damaged) == GPUFL_OK
-               ? seen->count
-               : 99;
+    gpufl_status status = journal_format_parse(data, len, see, seen, &parsed);
+    *damaged = parsed.damaged;
+    return status == GPUFL_OK ? seen->count : 99;
 }
 
 static void a_torn_tail_is_cut_at_every_byte(void **state)
@@ -183,9 +182,7 @@ static void a_zeroed_page_costs_its_own_records(void **state)
     enum { PAGE = 4096, RECORDS = 500, A_PAGE = PAGE / 40 + 2 };
     struct place p;
     size_t len;
-    size_t end;
-    uint64_t last;
-    bool damaged;
+    struct journal_parsed parsed;
     open_place(&p);
     unsigned char *data = records(&p, RECORDS, &len);
     for (size_t at = PAGE; at + PAGE <= len && at < RECORDS * 40; at += PAGE) {
@@ -193,17 +190,16 @@ static void a_zeroed_page_costs_its_own_records(void **state)
         int found = 0;
         memcpy(page, data + at, PAGE);
         memset(data + at, 0, PAGE);
-        assert_int_equal(
-            journal_parse(data, len, count_one, &found, &end, &last, &damaged), GPUFL_OK);
+        assert_int_equal(journal_format_parse(data, len, count_one, &found, &parsed),
+                         GPUFL_OK);
         assert_in_range(found, RECORDS - A_PAGE, RECORDS - 1);
-        assert_true(damaged || at + PAGE > RECORDS * 40);
+        assert_true(parsed.damaged || at + PAGE > RECORDS * 40);
         memcpy(data + at, page, PAGE);
     }
     memset(data, 0,
            PAGE); /* without its head it is none: what it held comes from elsewhere */
-    assert_int_equal(
-        journal_parse(data, len, count_one, &(int){0}, &end, &last, &damaged),
-        GPUFL_ERR_FORMAT);
+    assert_int_equal(journal_format_parse(data, len, count_one, &(int){0}, &parsed),
+                     GPUFL_ERR_FORMAT);
     free(data);
     close_place(&p);
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The journal's file: appended in place, synced in groups, rewritten whole now and then.
- */
+/* Appends records, syncs them in groups and rewrites the file when most of it is old. */
 #include "upload/journal/journal.h"
 
 #include <errno.h>
@@ -8,16 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/bytes.h"
-#include "base/crc32c.h"
-#include "base/file.h"
 #include "upload/journal/journal_file.h"
-#include "upload/journal/journal_format.h"
-
-#define MAX_FILE_BYTES (1u << 30)
+#include "upload/journal/journal_load.h"
 
 /* What the sync under way is for. */
 enum sync_step {
@@ -34,76 +27,20 @@ struct journal {
     struct journal_file file;
     struct journal_file old; /* still the valid one while the new one is being synced */
     uint32_t generation;
-    uint64_t after_rewrite;
-    uint64_t last; /* last number given out */
+    uint64_t after_rewrite; /* bytes of the file when it was last written anew */
+    uint64_t last;          /* last number given out */
     uint64_t durable;
     uint64_t wanted;  /* somebody waits until this one is durable */
     uint64_t syncing; /* what the sync under way makes durable */
     enum sync_step step;
     struct sync_job job;
-    uint64_t breaks; /* how often it did */
+    uint64_t breaks; /* how often it broke */
     bool broken;
     bool mending; /* it was broken and is being written anew */
-    bool damaged;
-    bool is_new;
+    struct journal_loaded loaded;
 };
 
-/* Damage above the tail: the bad file is kept for a person to look at. */
-static void keep_aside(struct journal *j, const char *data, size_t len)
-{
-    char name[300];
-    snprintf(name, sizeof name, "%s.corrupt-%llu", j->name,
-             (unsigned long long)j->config.sys->now_ms());
-    gpufl_status status =
-        file_replace(j->config.sys, j->config.dir, name, data, len, false);
-    log_error(j->config.log, "journal.damaged",
-              "root=%s kept=%s status=\"%s\" note=\"some lines may be sent twice\"",
-              j->root, name, gpufl_status_text(status));
-}
-
-static gpufl_status load(struct journal *j, journal_replay_fn replay, void *arg)
-{
-    char *data;
-    size_t len;
-    size_t end;
-    gpufl_status status =
-        file_read(j->config.sys, j->config.dir, j->name, MAX_FILE_BYTES, &data, &len);
-    if (status == GPUFL_ERR_NOT_FOUND) {
-        j->is_new = true;
-        return GPUFL_OK;
-    }
-    if (status != GPUFL_OK) {
-        return status;
-    }
-    const unsigned char *bytes = (const unsigned char *)data;
-    status = journal_parse(bytes, len, replay, arg, &end, &j->last, &j->damaged);
-    if (status == GPUFL_OK) {
-        struct bytes b = {.at = (unsigned char *)data + 12, .left = 8};
-        j->generation = (uint32_t)bytes_get_uint(&b, 4);
-        size_t root_len = (size_t)bytes_get_uint(&b, 4);
-        if (root_len != strlen(j->root) ||
-            memcmp(data + JOURNAL_HEADER_BYTES, j->root, root_len) != 0) {
-            /* The directory was moved: its journal moved along and stays right. */
-            log_info(j->config.log, "journal.moved", "root=%s was=%.*s", j->root,
-                     (int)root_len, data + JOURNAL_HEADER_BYTES);
-        }
-    } else if (len >= 12 && memcmp(data, JOURNAL_FILE_MAGIC, 8) == 0 && data[8] > 1) {
-        log_error(j->config.log, "journal.newer",
-                  "root=%s note=\"written by a newer gpufl; upgrade this one\"", j->root);
-    } else {
-        j->damaged = true;
-        status = GPUFL_OK;
-    }
-    if (j->damaged) {
-        keep_aside(j, data, len);
-    }
-    free(data);
-    return status;
-}
-
-/* ---- writing ---------------------------------------------------------------------- */
-
-static void break_it(struct journal *j, const char *what, int error)
+static void journal_break(struct journal *j, const char *what, int error)
 {
     if (!j->broken && !j->mending) {
         j->breaks++;
@@ -122,15 +59,16 @@ uint64_t journal_append_lazily(struct journal *j, uint32_t type, const void *pay
     if (j->broken || len > JOURNAL_MAX_PAYLOAD) {
         return 0;
     }
-    size_t record_len = journal_put_record(record, j->last + 1, type, payload, len);
+    size_t record_len =
+        journal_format_put_record(record, j->last + 1, type, payload, len);
     if (journal_file_append(j->config.sys, &j->file, record, record_len) < 0) {
-        break_it(j, "write", errno);
+        journal_break(j, "write", errno);
         return 0;
     }
     if (j->step == SYNC_NEW_FILE &&
         journal_file_append(j->config.sys, &j->old, record, record_len) < 0) {
-        journal_file_close(
-            &j->old); /* a process that dies now has not settled what it settles */
+        /* A process that starts now repeats what this record settles. */
+        journal_file_close(&j->old);
     }
     if (j->file.fd < 0) {
         j->durable = j->last + 1;
@@ -157,8 +95,6 @@ bool journal_is_lazy(const struct journal *j)
     return j->step == SYNC_NONE && j->durable < j->last && j->durable >= j->wanted;
 }
 
-/* ---- syncing and writing anew ------------------------------------------------------ */
-
 static void name_of_new(const struct journal *j, char name[300])
 {
     snprintf(name, 300, "%s.new", j->name);
@@ -174,22 +110,22 @@ static void start_sync(struct journal *j, enum sync_step step, int fd)
     j->config.syncer.start(j->config.syncer.self, &j->job);
 }
 
-/* The old file stays the journal; the next try begins anew. */
+/* The old file stays the journal; the next attempt starts from scratch. */
 static void abandon_new(struct journal *j, const char *what, int error)
 {
-    break_it(j, what, error);
+    journal_break(j, what, error);
     journal_file_close(&j->file);
     j->file = j->old;
     j->old.fd = -1;
 }
 
-/* The new file is on disk whole: it takes the place of the old one. */
-static void put_in_place(struct journal *j)
+/* The new file is on disk as a whole and replaces the old one. */
+static void replace_old(struct journal *j)
 {
     char temp[300];
     name_of_new(j, temp);
     if (j->broken) {
-        abandon_new(j, "write", 0); /* a record did not fit in; said when that was */
+        abandon_new(j, "write", 0); /* a record did not fit in: logged at that time */
     } else if (j->config.sys->renameat(j->config.dir, temp, j->config.dir, j->name) < 0) {
         abandon_new(j, "rename", errno);
     } else {
@@ -206,7 +142,7 @@ static void say_mended(struct journal *j)
     }
 }
 
-/* The sync under way, if it is over. \return false when there is none or it is not. */
+/* Takes the result of the sync under way. \return false while there is none. */
 static bool take_sync(struct journal *j)
 {
     enum sync_step step = j->step;
@@ -218,9 +154,9 @@ static bool take_sync(struct journal *j)
     if (j->job.error && step == SYNC_NEW_FILE) {
         abandon_new(j, "sync", j->job.error);
     } else if (j->job.error) {
-        break_it(j, "sync", j->job.error);
+        journal_break(j, "sync", j->job.error);
     } else if (step == SYNC_NEW_FILE) {
-        put_in_place(j);
+        replace_old(j);
     } else {
         j->durable = j->syncing;
     }
@@ -230,8 +166,8 @@ static bool take_sync(struct journal *j)
     return true;
 }
 
-/* From here on records go into the new file and, as the old one is what a process that
- * starts now would read, into that one too. */
+/* From here on records go into the new file and into the old one too, which is what a
+ * process that starts now would read. */
 static void begin_rewrite(struct journal *j)
 {
     char temp[300];
@@ -240,8 +176,8 @@ static void begin_rewrite(struct journal *j)
     j->mending = j->mending || j->broken;
     j->broken = false;
     if (j->mending) {
-        journal_file_close(
-            &j->file); /* records behind a hole would be read as if there was none */
+        /* Records behind a hole would be read as if there was none. */
+        journal_file_close(&j->file);
     }
     j->old = j->file;
     j->file = (struct journal_file){.fd = -1};
@@ -254,7 +190,7 @@ static void begin_rewrite(struct journal *j)
     }
     j->file.fd = j->config.sys->open_beneath(j->config.dir, temp,
                                              O_RDWR | O_CREAT | O_TRUNC, 0600);
-    size_t len = journal_put_start(start, j->generation, j->root);
+    size_t len = journal_format_put_start(start, j->generation, j->root);
     if (j->file.fd < 0 || journal_file_append(j->config.sys, &j->file, start, len) < 0) {
         abandon_new(j, "open", errno);
         return;
@@ -322,8 +258,6 @@ gpufl_status journal_rewrite(struct journal *j)
     return j->broken ? GPUFL_ERR_IO : GPUFL_OK;
 }
 
-/* ---- life -------------------------------------------------------------------------- */
-
 gpufl_status journal_open(const struct journal_config *config, journal_replay_fn replay,
                           void *arg, struct journal **out)
 {
@@ -340,14 +274,21 @@ gpufl_status journal_open(const struct journal_config *config, journal_replay_fn
     if (!j->name || !j->root) {
         status = GPUFL_ERR_NOMEM;
     } else if (config->dir >= 0) {
-        status = load(j, replay, arg);
+        struct journal_place place = {.sys = config->sys,
+                                      .log = config->log,
+                                      .dir = config->dir,
+                                      .name = j->name,
+                                      .root = j->root};
+        status = journal_load(&place, replay, arg, &j->loaded);
     } else {
-        j->is_new = true;
+        j->loaded.is_new = true;
     }
     if (status != GPUFL_OK) {
         journal_close(j);
         return status;
     }
+    j->generation = j->loaded.generation;
+    j->last = j->loaded.last;
     j->broken = true; /* until the first rewrite */
     *out = j;
     return GPUFL_OK;
@@ -368,12 +309,12 @@ void journal_close(struct journal *j)
 
 bool journal_was_damaged(const struct journal *j)
 {
-    return j->damaged;
+    return j->loaded.damaged;
 }
 
 bool journal_is_new(const struct journal *j)
 {
-    return j->is_new;
+    return j->loaded.is_new;
 }
 
 uint64_t journal_durable(const struct journal *j)

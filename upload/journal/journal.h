@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The append-only journal: what was offered and what is settled, surviving any crash.
- *
- * File: a header (magic, version, generation, root), then records, each behind a 24-byte
- * frame (magic, payload length, number, CRC-32C, type), padded to 8 bytes; zeros to the
- * end are free space. Numbers rise by one. All integers are little-endian. A crash leaves
- * at most a torn tail, which is cut; damage further up is stepped over by looking for the
- * next frame, and reported. docs/architecture.md lists the record types. */
+/* The append-only journal: records of what was offered and what is settled, which survive
+ * any crash. It is appended to in place, synced in groups and now and then rewritten. */
 #ifndef GPUFL_UPLOAD_JOURNAL_JOURNAL_H
 #define GPUFL_UPLOAD_JOURNAL_JOURNAL_H
 
@@ -17,10 +12,8 @@
 
 #include "base/log.h"
 #include "base/sys.h"
+#include "upload/journal/journal_format.h"
 #include "upload/journal/syncer.h"
-
-#define JOURNAL_FORMAT_VERSION 1u
-#define JOURNAL_MAX_PAYLOAD    4096u
 
 /** An open journal; opaque. */
 struct journal;
@@ -29,73 +22,65 @@ struct journal_config {
     const struct sys *sys;
     struct syncer syncer;
     const struct log *log;
-    int dir; /**< directory of the file; borrowed until journal_close; -1 keeps the
-                  journal in memory: nothing survives the process */
+    int dir; /**< directory of the file, borrowed until journal_close; -1 keeps the
+                  journal in memory, where nothing survives the process */
     const char *name;         /**< file name in it; copied */
     const char *root;         /**< the watched root it belongs to; copied */
     uint64_t rewrite_bytes;   /**< a journal larger than this, and than four times its
-                                   state, is written anew */
+                                   state, is rewritten */
     void (*state)(void *arg); /**< appends the whole state by journal_append */
     void *arg;                /**< for `state` */
 };
 
-/** One record as replayed. */
-struct journal_record {
-    uint32_t type;
-    const unsigned char *payload; /**< valid during the callback */
-    size_t len;
-};
-
-typedef void (*journal_replay_fn)(void *arg, const struct journal_record *record);
-
 /** Opens the journal and replays its records in order; a missing file is an empty one.
  * The caller then calls journal_rewrite before anything is appended. \return
- * GPUFL_OK; GPUFL_ERR_FORMAT for a newer format version or another root's journal
- * (nothing is touched); GPUFL_ERR_IO; GPUFL_ERR_NOMEM. */
+ * GPUFL_OK; GPUFL_ERR_FORMAT when a newer version wrote it (nothing is touched);
+ * GPUFL_ERR_IO; GPUFL_ERR_NOMEM. */
 GPUFL_MUST gpufl_status journal_open(const struct journal_config *config,
                                      journal_replay_fn replay, void *arg,
                                      struct journal **out);
 
-/** True when records in the middle were damaged: this once, repeats are possible. */
+/** True when records in the middle were damaged: some lines may be sent twice. */
 bool journal_was_damaged(const struct journal *journal);
 
 /** True when there was no journal before. */
 bool journal_is_new(const struct journal *journal);
 
-/** Writes the whole state anew and waits until that is on disk: temporary file, sync,
- * rename, sync of the directory. \return GPUFL_OK or GPUFL_ERR_IO; after a failure the
- * journal is broken. */
+/** Writes the whole state to a new file and waits until it is on disk: temporary file,
+ * sync, rename, sync of the directory. \return GPUFL_OK or GPUFL_ERR_IO; after a failure
+ * the journal is broken. */
 GPUFL_MUST gpufl_status journal_rewrite(struct journal *journal);
 
-/** Begins to write a broken journal anew; journal_pump goes on with it. Until that is on
- * disk, nothing new becomes durable. Does nothing while a sync is under way. */
+/** Starts to rewrite a broken journal; journal_pump continues it. Until the new file is
+ * on disk nothing becomes durable. Does nothing while a sync is under way. */
 void journal_mend(struct journal *journal);
 
 /** Appends a record. \return its ticket, or 0: then the journal is broken. */
 uint64_t journal_append(struct journal *journal, uint32_t type, const void *payload,
                         size_t len);
 
-/** The same for one that nobody waits for: it goes to the disk with the next that is
- * waited for, or after journal_want. */
+/** The same for a record that nobody waits for: it reaches the disk with the next record
+ * that is waited for, or after journal_want. */
 uint64_t journal_append_lazily(struct journal *journal, uint32_t type,
                                const void *payload, size_t len);
 
-/** All that was appended is waited for. */
+/** Asks for all that was appended to reach the disk. */
 void journal_want(struct journal *journal);
 
-/** True when there are records that are on no way to the disk. */
+/** True when there are records that no sync is under way or planned for. */
 bool journal_is_lazy(const struct journal *journal);
 
 /** Notices a finished sync. Never waits for a disk. */
 void journal_collect(struct journal *journal);
 
-/** Notices a finished sync and starts what comes next: the sync of records that wait, or
- * the journal written anew when most of it is history. Never waits for a disk unless the
- * syncer does. Call it when what a turn has to append is appended: one sync is for all.
+/** Notices a finished sync and starts what comes next: a sync of the records that are
+ * waited for, or a rewrite when most of the file is history. Never waits for a disk
+ * unless the syncer does. Call it after all appends of a turn, so that one sync serves
+ * them all.
  */
 void journal_pump(struct journal *journal);
 
-/** The ticket up to which everything is on disk. */
+/** The ticket up to which every record is on disk. */
 uint64_t journal_durable(const struct journal *journal);
 
 /** The last ticket given out. */
@@ -104,7 +89,7 @@ uint64_t journal_last(const struct journal *journal);
 /** True after a failed write or sync: nothing new may be sent. journal_mend heals it. */
 bool journal_broken(const struct journal *journal);
 
-/** How often it could not be written any more, each time until it was mended. */
+/** How often it became broken. */
 uint64_t journal_breaks(const struct journal *journal);
 
 /** Closes it; waits for syncs under way. NULL is fine. */

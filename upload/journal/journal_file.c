@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Appends in place. */
+/* Appends to the journal's file and reserves space ahead. */
 #include "upload/journal/journal_file.h"
 
 #include <errno.h>

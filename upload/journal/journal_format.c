@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Makes and reads a journal's bytes; opens nothing. */
+/* Makes and reads the bytes of a journal file; opens nothing. */
 #include "upload/journal/journal_format.h"
 
 #include <string.h>
@@ -28,8 +28,8 @@ static uint32_t frame_crc(const struct journal_frame *f, const unsigned char *pa
     return crc32c(crc32c(0, head, sizeof head), payload, f->len);
 }
 
-size_t journal_put_record(unsigned char *out, uint64_t number, uint32_t type,
-                          const void *payload, size_t len)
+size_t journal_format_put_record(unsigned char *out, uint64_t number, uint32_t type,
+                                 const void *payload, size_t len)
 {
     struct journal_frame f = {.len = (uint32_t)len, .type = type, .number = number};
     size_t padded = padded_to_8(len);
@@ -44,7 +44,7 @@ size_t journal_put_record(unsigned char *out, uint64_t number, uint32_t type,
     return JOURNAL_FRAME_BYTES + padded;
 }
 
-size_t journal_put_start(unsigned char *out, uint32_t generation, const char *root)
+size_t journal_format_put_start(unsigned char *out, uint32_t generation, const char *root)
 {
     size_t root_len = strlen(root);
     if (root_len > JOURNAL_ROOT_MAX) {
@@ -95,54 +95,60 @@ static bool resynchronise(const unsigned char *data, size_t len, size_t *at,
     return false;
 }
 
-static gpufl_status parse_header(const unsigned char *data, size_t len, size_t *end)
+static gpufl_status parse_header(const unsigned char *data, size_t len,
+                                 struct journal_parsed *out)
 {
+    *out = (struct journal_parsed){0};
     if (len < JOURNAL_HEADER_BYTES || memcmp(data, JOURNAL_FILE_MAGIC, 8) != 0) {
         return GPUFL_ERR_FORMAT;
     }
     struct bytes b = {.at = (unsigned char *)(uintptr_t)data + 8,
                       .left = JOURNAL_HEADER_BYTES - 8};
     uint32_t version = (uint32_t)bytes_get_uint(&b, 4);
-    bytes_get_uint(&b, 4);
-    uint32_t root_len = (uint32_t)bytes_get_uint(&b, 4);
+    out->generation = (uint32_t)bytes_get_uint(&b, 4);
+    out->root = (const char *)data + JOURNAL_HEADER_BYTES;
+    out->root_len = (size_t)bytes_get_uint(&b, 4);
     uint32_t crc = (uint32_t)bytes_get_uint(&b, 4);
-    if (version > JOURNAL_FORMAT_VERSION || root_len > JOURNAL_ROOT_MAX ||
-        padded_to_8(root_len) > len - JOURNAL_HEADER_BYTES ||
-        crc32c(crc32c(0, data, JOURNAL_HEADER_BYTES - 4), data + JOURNAL_HEADER_BYTES,
-               root_len) != crc) {
+    if (version > JOURNAL_FORMAT_VERSION || out->root_len > JOURNAL_ROOT_MAX ||
+        padded_to_8(out->root_len) > len - JOURNAL_HEADER_BYTES ||
+        crc32c(crc32c(0, data, JOURNAL_HEADER_BYTES - 4), out->root, out->root_len) !=
+            crc) {
         return GPUFL_ERR_FORMAT;
     }
-    *end = JOURNAL_HEADER_BYTES + padded_to_8(root_len);
+    out->end = JOURNAL_HEADER_BYTES + padded_to_8(out->root_len);
     return GPUFL_OK;
 }
 
-gpufl_status journal_parse(const unsigned char *data, size_t len,
-                           journal_replay_fn replay, void *arg, size_t *end,
-                           uint64_t *last_number, bool *damaged)
+gpufl_status journal_format_parse(const unsigned char *data, size_t len,
+                                  journal_replay_fn replay, void *arg,
+                                  struct journal_parsed *out)
 {
-    size_t at;
     struct journal_frame f;
-    *end = 0;
-    *last_number = 0;
-    *damaged = false;
-    gpufl_status status = parse_header(data, len, &at);
+    gpufl_status status = parse_header(data, len, out);
     if (status != GPUFL_OK) {
         return status;
     }
-    for (;;) {
-        if (!read_frame(data + at, len - at, &f) || f.number <= *last_number) {
-            if (!resynchronise(data, len, &at, *last_number)) {
+    for (size_t at = out->end;;) {
+        if (!read_frame(data + at, len - at, &f) || f.number <= out->last) {
+            if (!resynchronise(data, len, &at, out->last)) {
                 break;
             }
-            *damaged = true;
+            out->damaged = true;
             continue;
         }
         struct journal_record record = {
             .type = f.type, .payload = data + at + JOURNAL_FRAME_BYTES, .len = f.len};
         replay(arg, &record);
-        *last_number = f.number;
+        out->last = f.number;
         at += JOURNAL_FRAME_BYTES + padded_to_8(f.len);
-        *end = at;
+        out->end = at;
     }
     return GPUFL_OK;
+}
+
+bool journal_format_is_newer(const unsigned char *data, size_t len)
+{
+    struct bytes b = {.at = (unsigned char *)(uintptr_t)data + 8, .left = 4};
+    return len >= 12 && memcmp(data, JOURNAL_FILE_MAGIC, 8) == 0 &&
+           bytes_get_uint(&b, 4) > JOURNAL_FORMAT_VERSION;
 }

@@ -1,34 +1,70 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The bytes of a journal: header, frames, resynchronisation. journal.h describes them. */
+/* The bytes of a journal file.
+ *
+ * A header (magic, version, generation, root) is followed by records, each behind a
+ * 24-byte frame (magic, payload length, number, CRC-32C, type) and padded to 8 bytes;
+ * zeros up to the end are free space. Numbers rise by one. All integers are
+ * little-endian. A crash leaves at most a torn tail, which is cut off; damage further up
+ * is skipped by looking for the next frame, and reported. journal_records.h lists the
+ * record types. */
 #ifndef GPUFL_UPLOAD_JOURNAL_JOURNAL_FORMAT_H
 #define GPUFL_UPLOAD_JOURNAL_JOURNAL_FORMAT_H
 
-#include "upload/journal/journal.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <gpufl/status.h>
+
+#define JOURNAL_FORMAT_VERSION 1u
+#define JOURNAL_MAX_PAYLOAD    4096u
 
 #define JOURNAL_FILE_MAGIC  "GPUFLJ\r\n"
 #define JOURNAL_FRAME_MAGIC 0x314a5247u /* "GRJ1" */
 #define JOURNAL_FRAME_BYTES 24u
-#define JOURNAL_HEADER_BYTES                                                             \
-    24u /* magic 8, version 4, generation 4, root length 4, CRC 4 */
-#define JOURNAL_ROOT_MAX 4096u
+/* magic 8, version 4, generation 4, root length 4, CRC 4 */
+#define JOURNAL_HEADER_BYTES 24u
+#define JOURNAL_ROOT_MAX     4096u
 
 #define JOURNAL_RECORD_MAX (JOURNAL_FRAME_BYTES + JOURNAL_MAX_PAYLOAD)
 #define JOURNAL_START_MAX  (JOURNAL_HEADER_BYTES + JOURNAL_ROOT_MAX + 8)
 
+/** One record as replayed. */
+struct journal_record {
+    uint32_t type;
+    const unsigned char *payload; /**< valid during the callback */
+    size_t len;
+};
+
+typedef void (*journal_replay_fn)(void *arg, const struct journal_record *record);
+
 /** Makes the start of a file in \p out, JOURNAL_START_MAX bytes. \return its length; 0
  * when the root's name is too long. */
-size_t journal_put_start(unsigned char *out, uint32_t generation, const char *root);
+size_t journal_format_put_start(unsigned char *out, uint32_t generation,
+                                const char *root);
 
 /** Makes a record in \p out, JOURNAL_RECORD_MAX bytes; \p len at most
  * JOURNAL_MAX_PAYLOAD. \return its length. */
-size_t journal_put_record(unsigned char *out, uint64_t number, uint32_t type,
-                          const void *payload, size_t len);
+size_t journal_format_put_record(unsigned char *out, uint64_t number, uint32_t type,
+                                 const void *payload, size_t len);
 
-/** Replays \p data, a whole journal file, without opening anything: for status and
- * fuzzing. \return as journal_open. \p end gets the offset behind the last good record.
- */
-GPUFL_MUST gpufl_status journal_parse(const unsigned char *data, size_t len,
-                                      journal_replay_fn replay, void *arg, size_t *end,
-                                      uint64_t *last_number, bool *damaged);
+/** What a whole file holds, besides its records. */
+struct journal_parsed {
+    uint32_t generation;
+    const char *root; /**< of the file's bytes, without a NUL */
+    size_t root_len;
+    uint64_t last; /**< number of the last record, 0 = none */
+    size_t end;    /**< offset behind the last good record */
+    bool damaged;  /**< records in the middle could not be read */
+};
+
+/** Replays \p data, a whole journal file; for opening one, for status and for fuzzing.
+ *  \return GPUFL_OK; GPUFL_ERR_FORMAT when its header cannot be read. */
+GPUFL_MUST gpufl_status journal_format_parse(const unsigned char *data, size_t len,
+                                             journal_replay_fn replay, void *arg,
+                                             struct journal_parsed *out);
+
+/** True when \p data, which could not be parsed, was written by a newer version. */
+bool journal_format_is_newer(const unsigned char *data, size_t len);
 
 #endif

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Replays a journal into a table without an engine. */
+/* Replays a journal into tables, without an engine. */
 #include "upload/journal/journal_read.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/file.h"
 #include "upload/journal/journal_format.h"
 #include "upload/journal/state_dir.h"
 
 #define JOURNAL_MAX_BYTES (1u << 30)
 
-static struct journal_read_stream *find(struct journal_read *r, uint32_t id)
+static struct journal_read_stream *find_stream(struct journal_read *r, uint32_t id)
 {
     for (size_t i = 0; i < r->streams; i++) {
         if (r->stream[i].record.stream == id) {
@@ -22,21 +23,24 @@ static struct journal_read_stream *find(struct journal_read *r, uint32_t id)
     return NULL;
 }
 
-/* Grows an array by one; NULL without memory, then the record is left out. */
-static void *add_one(void *array, size_t count, size_t size)
+/* Room for one more element; NULL without memory: then the whole reading fails. */
+static void *read_grown(struct journal_read *r, void *array, size_t count, size_t *cap,
+                        size_t size)
 {
-    return realloc(array, (count + 1) * size);
+    void *grown = array_grown(array, count, cap, size);
+    r->no_memory = r->no_memory || !grown;
+    return grown;
 }
 
-static void on_stream(struct journal_read *r, const struct journal_record *raw)
+static void read_stream(struct journal_read *r, const struct journal_record *raw)
 {
     struct record_stream record;
     if (!record_parse_stream(raw, &record)) {
         return;
     }
-    struct journal_read_stream *known = find(r, record.stream);
+    struct journal_read_stream *known = find_stream(r, record.stream);
     struct journal_read_stream *more =
-        known ? NULL : add_one(r->stream, r->streams, sizeof *more);
+        known ? NULL : read_grown(r, r->stream, r->streams, &r->stream_cap, sizeof *more);
     if (more) {
         r->stream = more;
         known = &more[r->streams++];
@@ -46,11 +50,11 @@ static void on_stream(struct journal_read *r, const struct journal_record *raw)
     }
 }
 
-static void on_settled(struct journal_read *r, const struct journal_record *raw)
+static void read_settled(struct journal_read *r, const struct journal_record *raw)
 {
     struct record_settled record;
     struct journal_read_stream *s =
-        record_parse_settled(raw, &record) ? find(r, record.stream) : NULL;
+        record_parse_settled(raw, &record) ? find_stream(r, record.stream) : NULL;
     if (!s) {
         return;
     }
@@ -65,36 +69,36 @@ static void on_settled(struct journal_read *r, const struct journal_record *raw)
     }
 }
 
-static void on_offer(struct journal_read *r, const struct journal_record *raw)
+static void read_offer(struct journal_read *r, const struct journal_record *raw)
 {
     struct record_offer record;
     struct journal_read_stream *s =
-        record_parse_offer(raw, &record) ? find(r, record.stream) : NULL;
+        record_parse_offer(raw, &record) ? find_stream(r, record.stream) : NULL;
     if (s) {
         s->offered = true;
     }
 }
 
-static void on_quarantine(struct journal_read *r, const struct journal_record *raw)
+static void read_quarantine(struct journal_read *r, const struct journal_record *raw)
 {
     struct record_quarantine record;
-    struct record_quarantine *more =
-        record_parse_quarantine(raw, &record)
-            ? add_one(r->quarantine, r->quarantines, sizeof *more)
-            : NULL;
+    struct record_quarantine *more = record_parse_quarantine(raw, &record)
+                                         ? read_grown(r, r->quarantine, r->quarantines,
+                                                      &r->quarantine_cap, sizeof *more)
+                                         : NULL;
     if (more) {
         r->quarantine = more;
         r->quarantine[r->quarantines++] = record;
     }
 }
 
-static void on_released(struct journal_read *r, const struct journal_record *raw)
+static void read_released(struct journal_read *r, const struct journal_record *raw)
 {
     struct record_released record;
     if (!record_parse_released(raw, &record)) {
         return;
     }
-    struct journal_read_stream *s = find(r, record.stream);
+    struct journal_read_stream *s = find_stream(r, record.stream);
     for (size_t i = 0; s && i < r->quarantines; i++) {
         struct record_quarantine *q = &r->quarantine[i];
         if (q->stream == record.stream && q->file == record.file &&
@@ -108,17 +112,18 @@ static void on_released(struct journal_read *r, const struct journal_record *raw
     }
 }
 
-static void on_session(struct journal_read *r, const struct journal_record *raw)
+static void read_session(struct journal_read *r, const struct journal_record *raw)
 {
     struct record_session record;
     if (!record_parse_session(raw, &record)) {
         return;
     }
     if (raw->type == JOURNAL_DONE) {
-        char(*more)[JOURNAL_PATH_MAX] = add_one(r->done, r->dones, sizeof *more);
+        char(*more)[JOURNAL_PATH_MAX] =
+            read_grown(r, r->done, r->dones, &r->done_cap, sizeof *more);
         if (more) {
             r->done = more;
-            strcpy(r->done[r->dones++], record.path);
+            memcpy(more[r->dones++], record.path, sizeof record.path);
         }
         return;
     }
@@ -131,27 +136,27 @@ static void on_session(struct journal_read *r, const struct journal_record *raw)
     }
 }
 
-static void on_record(void *arg, const struct journal_record *raw)
+static void read_record(void *arg, const struct journal_record *raw)
 {
     switch (raw->type) {
     case JOURNAL_STREAM:
-        on_stream(arg, raw);
+        read_stream(arg, raw);
         break;
     case JOURNAL_OFFER:
-        on_offer(arg, raw);
+        read_offer(arg, raw);
         break;
     case JOURNAL_SETTLED:
-        on_settled(arg, raw);
+        read_settled(arg, raw);
         break;
     case JOURNAL_QUARANTINE:
-        on_quarantine(arg, raw);
+        read_quarantine(arg, raw);
         break;
     case JOURNAL_RELEASED:
-        on_released(arg, raw);
+        read_released(arg, raw);
         break;
     case JOURNAL_DONE:
     case JOURNAL_FORGET:
-        on_session(arg, raw);
+        read_session(arg, raw);
         break;
     default:
         break;
@@ -175,10 +180,11 @@ gpufl_status journal_read_open(const struct sys *sys, const char *state_dir, int
     status = file_read(sys, dir, name, JOURNAL_MAX_BYTES, &data, &len);
     close(dir);
     if (status == GPUFL_OK) {
-        size_t end;
-        uint64_t last;
-        status = journal_parse((const unsigned char *)data, len, on_record, out, &end,
-                               &last, &out->damaged);
+        struct journal_parsed parsed;
+        status = journal_format_parse((const unsigned char *)data, len, read_record, out,
+                                      &parsed);
+        out->damaged = parsed.damaged;
+        status = status == GPUFL_OK && out->no_memory ? GPUFL_ERR_NOMEM : status;
     }
     free(data);
     if (status != GPUFL_OK) {

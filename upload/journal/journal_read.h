@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a root's journal says, for people and scripts; reads only. */
+/* What the journal of a root says, for status and quarantine; reads only. */
 #ifndef GPUFL_UPLOAD_JOURNAL_JOURNAL_READ_H
 #define GPUFL_UPLOAD_JOURNAL_JOURNAL_READ_H
 
@@ -15,23 +15,27 @@
 /** One channel of one session. */
 struct journal_read_stream {
     struct record_stream record; /**< position, counters */
-    bool offered;                /**< a batch was out when the journal was written */
+    bool offered; /**< a batch was on its way when the journal was written */
 };
 
 struct journal_read {
     struct journal_read_stream *stream;
     size_t streams;
+    size_t stream_cap;
     struct record_quarantine *quarantine;
     size_t quarantines;
+    size_t quarantine_cap;
     char (*done)[JOURNAL_PATH_MAX]; /**< paths of sessions that are complete */
     size_t dones;
-    bool damaged;
+    size_t done_cap;
+    bool damaged;   /**< records in its middle could not be read */
+    bool no_memory; /**< used while it is read */
 };
 
 /** Reads the journal of \p root_path (descriptor \p root_fd) from where an uploader with
  *  \p state_dir (NULL = default) keeps it.
- *  \return GPUFL_OK; GPUFL_ERR_NOT_FOUND without a journal; GPUFL_ERR_FORMAT,
- * GPUFL_ERR_IO. */
+ *  \return GPUFL_OK; GPUFL_ERR_NOT_FOUND without a journal; GPUFL_ERR_FORMAT;
+ *  GPUFL_ERR_IO; GPUFL_ERR_NOMEM. */
 GPUFL_MUST gpufl_status journal_read_open(const struct sys *sys, const char *state_dir,
                                           int root_fd, const char *root_path,
                                           struct journal_read *out);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fields in order, little-endian; a reader ignores bytes behind the fields it knows, and
- * a field that was added later is 0 where it is missing. */
+/* Writes and reads records field by field, little-endian. A reader ignores bytes behind
+ * the fields that it knows; a field that was added later is 0 where it is missing. */
 #include "upload/journal/journal_records.h"
 
 #include "base/bytes.h"

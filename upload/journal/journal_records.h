@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The journal's record types, as bytes and back. */
+/* The journal's record types, written and read. */
 #ifndef GPUFL_UPLOAD_JOURNAL_JOURNAL_RECORDS_H
 #define GPUFL_UPLOAD_JOURNAL_JOURNAL_RECORDS_H
 
@@ -15,12 +15,12 @@
 enum record_type {
     JOURNAL_STREAM = 1,  /**< a stream gets its number, kind and starting position */
     JOURNAL_OFFER = 2,   /**< a range has an identity; replaces the stream's open offer */
-    JOURNAL_SETTLED = 3, /**< the range is behind us, one way or another */
+    JOURNAL_SETTLED = 3, /**< the range is done with: acknowledged or refused */
     JOURNAL_QUARANTINE = 4, /**< a range that was refused for good */
     JOURNAL_DONE = 5,       /**< the session is complete at the backend */
     JOURNAL_FORGET = 6,     /**< its directory is gone */
-    JOURNAL_RELEASED =
-        7, /**< a person let a range out of quarantine: stored, or given up */
+    /** a person let a range out of quarantine: it is stored, or given up */
+    JOURNAL_RELEASED = 7,
 };
 
 enum stream_kind { STREAM_UNSET = 0, STREAM_BATCHED = 1, STREAM_VERBATIM = 2 };
@@ -33,7 +33,7 @@ enum settled_how {
     SETTLED_UNPROVEN = 3, /**< acknowledged, but not as stored: files are kept */
 };
 
-enum { MARK_KEEP = 1 /* its files are never deleted */, MARK_GAP = 2 /* begins late */ };
+enum { MARK_KEEP = 1 /* never delete its files */, MARK_GAP = 2 /* begins late */ };
 
 struct record_stream {
     uint32_t stream;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds a place for state that nobody else can write to. */
+/* Finds a directory for state that nobody else can write to. */
 #include "upload/journal/state_dir.h"
 
 #include <errno.h>
@@ -20,15 +20,16 @@ static int open_dir(const char *path)
     return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* mkdir -p with mode 0700 for what is made. */
+/* Like `mkdir -p -m 0700`. */
 static int make_dirs(const char *path)
 {
     char copy[PATH_MAX];
-    if (strlen(path) >= sizeof copy) {
+    size_t len = strlen(path);
+    if (len >= sizeof copy) {
         errno = ENAMETOOLONG;
         return -1;
     }
-    strcpy(copy, path);
+    memcpy(copy, path, len + 1);
     for (char *slash = copy + 1; (slash = strchr(slash, '/')); slash++) {
         *slash = '\0';
         if (mkdir(copy, 0700) < 0 && errno != EEXIST) {
@@ -39,7 +40,7 @@ static int make_dirs(const char *path)
     return mkdir(copy, 0700) < 0 && errno != EEXIST ? -1 : 0;
 }
 
-/* Ours alone: another user who can write here could make us forget or repeat. */
+/* Another user who can write here could make us lose or repeat lines. */
 static bool is_private(int fd)
 {
     struct stat st;
@@ -121,8 +122,7 @@ gpufl_status state_dir_open(const char *wanted, int root_fd, const char *root_pa
         return GPUFL_OK;
     }
     snprintf(why, 512,
-             "no place for the journal of %.200s: %.150s: %s; give a writable directory "
-             "with --state-dir",
+             "no state directory for %.200s: %.150s: %s (choose a writable one)",
              root_path, named[0] ? named : "no home directory", strerror(errno));
     return errno == ENOENT ? GPUFL_ERR_NOT_FOUND : GPUFL_ERR_IO;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where a root's journal lies. */
+/* Chooses the directory in which the journal of a root lies. */
 #ifndef GPUFL_UPLOAD_JOURNAL_STATE_DIR_H
 #define GPUFL_UPLOAD_JOURNAL_STATE_DIR_H
 
@@ -11,13 +11,12 @@
 #define STATE_NAME_MAX 64
 
 /** Chooses and, with \p create, makes the directory for the journal of \p root_path,
- * whose descriptor is \p root_fd: \p wanted if given, else $STATE_DIRECTORY (systemd),
- * else
- *  `<root>/.gpufl-agent` if it and the root are ours and nobody else can write them, else
- *  $XDG_STATE_HOME/gpufl, else ~/.local/state/gpufl. *fd is the caller's; \p name
- * gets the journal's file name, which holds a hash of the root where several roots share
- * a place. \return GPUFL_OK; GPUFL_ERR_IO or GPUFL_ERR_NOT_FOUND with one sentence in \p
- * why. */
+ * whose descriptor is \p root_fd. In this order: \p wanted if given; $STATE_DIRECTORY
+ * (systemd); `<root>/.gpufl-agent` if it and the root are ours and nobody else can write
+ * to them; $XDG_STATE_HOME/gpufl; ~/.local/state/gpufl. *fd is the caller's; \p name gets
+ * the journal's file name, which holds a hash of the root where several roots share a
+ * directory. \return GPUFL_OK; GPUFL_ERR_IO or GPUFL_ERR_NOT_FOUND with one sentence in
+ * \p why. */
 GPUFL_MUST gpufl_status state_dir_open(const char *wanted, int root_fd,
                                        const char *root_path, bool create, int *fd,
                                        char name[STATE_NAME_MAX], char why[512]);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The inline syncer. */
+/* Syncs on the calling thread. */
 #include "upload/journal/syncer.h"
 
 #include <errno.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The seam to syncs: inline for a one-shot upload, a thread of its own in the agent.
- */
+/* Who calls fsync: the caller itself in a one-shot upload, a thread in the agent. */
 #ifndef GPUFL_UPLOAD_JOURNAL_SYNCER_H
 #define GPUFL_UPLOAD_JOURNAL_SYNCER_H
 
@@ -29,7 +28,7 @@ struct syncer {
 /** Does the sync that \p job asks for. \return 0 or errno. */
 int sync_now(const struct sys *sys, const struct sync_job *job);
 
-/** A syncer that syncs at once. \p sys is borrowed. */
+/** A syncer that syncs on the calling thread. \p sys is borrowed. */
 struct syncer syncer_inline(const struct sys *sys);
 
 #endif
