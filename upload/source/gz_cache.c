@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads gzip files through a few open handles, the least recently used replaced first. */
 #include "upload/source/gz_cache.h"
 
 #include <fcntl.h>
@@ -6,7 +7,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-static void drop(struct gz_cache *cache, unsigned at)
+static void close_slot(struct gz_cache *cache, unsigned at)
 {
     if (cache->slot[at].file) {
         gzclose_r(cache->slot[at].file);
@@ -24,8 +25,8 @@ static gzFile open_copy(int fd)
     return file;
 }
 
-/* The slot that has this file open, or the one used longest ago, for this file. */
-static int slot_of(struct gz_cache *cache, int fd)
+/* The slot that has this file open, else the least recently used one, opened for it. */
+static int gz_slot_of(struct gz_cache *cache, int fd)
 {
     struct stat st;
     unsigned oldest = 0;
@@ -41,7 +42,7 @@ static int slot_of(struct gz_cache *cache, int fd)
             oldest = i;
         }
     }
-    drop(cache, oldest);
+    close_slot(cache, oldest);
     cache->slot[oldest].file = open_copy(fd);
     cache->slot[oldest].device = st.st_dev;
     cache->slot[oldest].inode = st.st_ino;
@@ -51,7 +52,7 @@ static int slot_of(struct gz_cache *cache, int fd)
 gpufl_status gz_cache_read(struct gz_cache *cache, int fd, uint64_t offset, char *buf,
                            size_t cap, size_t *len)
 {
-    int at = slot_of(cache, fd);
+    int at = gz_slot_of(cache, fd);
     *len = 0;
     if (at < 0) {
         return GPUFL_ERR_IO;
@@ -62,7 +63,7 @@ gpufl_status gz_cache_read(struct gz_cache *cache, int fd, uint64_t offset, char
                 ? gzread(file, buf, (unsigned)cap)
                 : -1;
     if (n < 0) {
-        drop(cache, (unsigned)at);
+        close_slot(cache, (unsigned)at);
         return GPUFL_ERR_FORMAT;
     }
     *len = (size_t)n;
@@ -72,6 +73,6 @@ gpufl_status gz_cache_read(struct gz_cache *cache, int fd, uint64_t offset, char
 void gz_cache_close(struct gz_cache *cache)
 {
     for (unsigned i = 0; i < GZ_CACHE_SLOTS; i++) {
-        drop(cache, i);
+        close_slot(cache, i);
     }
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Gzip files kept open at the place where the last read ended, so that reading one in
- * batches decompresses it once, not once a batch. */
+/* Keeps gzip files open where the last read ended, so that reading one in batches
+ * decompresses it once and not once per batch. */
 #ifndef GPUFL_UPLOAD_SOURCE_GZ_CACHE_H
 #define GPUFL_UPLOAD_SOURCE_GZ_CACHE_H
 
@@ -14,20 +14,20 @@
 
 struct gzFile_s;
 
-/** Zero-initialise; end with gz_cache_close. About 64 KiB and a descriptor a used slot.
+/** Zero-initialise; end with gz_cache_close. A used slot costs 64 KiB and a descriptor.
  */
 struct gz_cache {
     struct {
         struct gzFile_s *file; /**< of zlib; NULL = free */
         dev_t device;
-        ino_t inode; /**< cannot be used anew while we hold the file open */
+        ino_t inode; /**< not reused while the file is open */
         uint64_t used;
     } slot[GZ_CACHE_SLOTS];
     uint64_t clock;
 };
 
 /** Reads up to \p cap bytes at the uncompressed \p offset of \p fd, which stays the
- *  caller's, into \p buf. A file that is no gzip is read as it is. \return GPUFL_OK
+ *  caller's, into \p buf. A file that is not gzip is read as it is. \return GPUFL_OK
  * with *len (0 at or beyond the end), GPUFL_ERR_FORMAT when the file is broken,
  * GPUFL_ERR_IO.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whole gzip files. */
+/* Checks, compares and writes whole gzip files, in chunks. */
 #include "upload/source/gz_file.h"
 
 #include <string.h>
@@ -9,9 +9,9 @@
 #include "upload/source/gz_cache.h"
 
 #define CHUNK_BYTES 32768u
-#define GZIP_WINDOW (15 + 16) /* zlib's way to say: 32 KiB window, gzip framing */
+#define GZIP_WINDOW (15 + 16) /* for zlib: a 32 KiB window and gzip framing */
 
-/* One chunk of input. \return false when the data is damaged. */
+/* Decodes one chunk of input. \return false when it is damaged. */
 static bool decode_chunk(z_stream *z, bool *at_end)
 {
     unsigned char out[CHUNK_BYTES];
@@ -79,7 +79,7 @@ gpufl_status gz_file_compare(int left_fd, int right_fd, bool *same)
     return status;
 }
 
-/* Compresses what z has as input, to the end of the member when \p flush says so. */
+/* Compresses the input of \p z; with Z_FINISH, ends the member. */
 static bool write_chunk(const struct sys *sys, z_stream *z, int flush, int fd, off_t *at)
 {
     unsigned char out[CHUNK_BYTES];

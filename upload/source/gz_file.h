@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whole gzip files: is one sound, are two the same, make one. In chunks, so memory does
- * not follow their size. */
+/* Whole gzip files: checks one, compares two, writes one. Memory does not grow with their
+ * size. */
 #ifndef GPUFL_UPLOAD_SOURCE_GZ_FILE_H
 #define GPUFL_UPLOAD_SOURCE_GZ_FILE_H
 

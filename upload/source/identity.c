@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parses sidecars and manifests; all of it comes from outside. */
+/* Parses sidecars and manifests, none of which is trusted. */
 #include "upload/source/identity.h"
 
 #include <json-c/json.h>
@@ -13,7 +13,7 @@
 #define MAX_DEPTH 16
 
 /* A single JSON object with nothing but blanks behind it; NULL otherwise. */
-static struct json_object *parse_object(const char *text, size_t len, int depth)
+static struct json_object *identity_parse_object(const char *text, size_t len, int depth)
 {
     if (len > INT32_MAX) {
         return NULL;
@@ -37,7 +37,7 @@ static struct json_object *parse_object(const char *text, size_t len, int depth)
     return root;
 }
 
-static const char *get_string(struct json_object *root, const char *key)
+static const char *identity_get_string(struct json_object *root, const char *key)
 {
     struct json_object *value;
     if (!json_object_object_get_ex(root, key, &value) ||
@@ -48,7 +48,7 @@ static const char *get_string(struct json_object *root, const char *key)
 }
 
 /* An integer in [0, max]; -1 otherwise. */
-static int64_t get_int(struct json_object *root, const char *key, int64_t max)
+static int64_t identity_get_int(struct json_object *root, const char *key, int64_t max)
 {
     struct json_object *value;
     if (!json_object_object_get_ex(root, key, &value) ||
@@ -63,25 +63,25 @@ gpufl_status sidecar_parse(const char *text, size_t len, const char *session,
                            const char *channel, uint32_t number, struct sidecar *out)
 {
     gpufl_status status = GPUFL_ERR_FORMAT;
-    struct json_object *root = parse_object(text, len, MAX_DEPTH);
+    struct json_object *root = identity_parse_object(text, len, MAX_DEPTH);
     if (!root) {
         return status;
     }
-    const char *file = get_string(root, "payload_file");
+    const char *file = identity_get_string(root, "payload_file");
     struct layout_name name = layout_parse(file);
-    int64_t bytes = get_int(root, "payload_bytes", INT64_MAX);
-    int64_t crc = get_int(root, "payload_crc32", UINT32_MAX);
+    int64_t bytes = identity_get_int(root, "payload_bytes", INT64_MAX);
+    int64_t crc = identity_get_int(root, "payload_crc32", UINT32_MAX);
     memset(out, 0, sizeof *out);
-    if (get_int(root, "schema_version", 1) == 1 &&
-        strcmp(get_string(root, "type"), "transport_window") == 0 &&
-        uuid_parse(get_string(root, "window_id"), out->window_id) &&
-        strcmp(get_string(root, "session_id"), session) == 0 &&
-        strcmp(get_string(root, "channel"), channel) == 0 &&
-        get_int(root, "window_sequence", UINT32_MAX) == number &&
+    if (identity_get_int(root, "schema_version", 1) == 1 &&
+        strcmp(identity_get_string(root, "type"), "transport_window") == 0 &&
+        uuid_parse(identity_get_string(root, "window_id"), out->window_id) &&
+        strcmp(identity_get_string(root, "session_id"), session) == 0 &&
+        strcmp(identity_get_string(root, "channel"), channel) == 0 &&
+        identity_get_int(root, "window_sequence", UINT32_MAX) == number &&
         name.kind == LAYOUT_NUMBERED && name.number == number &&
         strcmp(name.channel, channel) == 0 && bytes >= 0 && crc >= 0) {
         out->sequence = number;
-        strcpy(out->payload_file, file); /* layout_parse bounded its length */
+        memcpy(out->payload_file, file, strlen(file) + 1); /* layout_parse bounds it */
         out->payload_bytes = (uint64_t)bytes;
         out->payload_crc32 = (uint32_t)crc;
         status = GPUFL_OK;
@@ -94,18 +94,18 @@ gpufl_status manifest_parse(const char *text, size_t len, const char *session,
                             struct manifest *out)
 {
     gpufl_status status = GPUFL_ERR_FORMAT;
-    struct json_object *root = parse_object(text, len, MAX_DEPTH);
+    struct json_object *root = identity_parse_object(text, len, MAX_DEPTH);
     if (!root) {
         return status;
     }
-    const char *boot_id = get_string(root, "boot_id");
+    const char *boot_id = identity_get_string(root, "boot_id");
     memset(out, 0, sizeof *out);
-    out->pid = get_int(root, "pid", INT32_MAX);
-    if (get_int(root, "schema_version", 1) == 1 &&
-        strcmp(get_string(root, "layout"), "live") == 0 &&
-        strcmp(get_string(root, "session_id"), session) == 0 &&
+    out->pid = identity_get_int(root, "pid", INT32_MAX);
+    if (identity_get_int(root, "schema_version", 1) == 1 &&
+        strcmp(identity_get_string(root, "layout"), "live") == 0 &&
+        strcmp(identity_get_string(root, "session_id"), session) == 0 &&
         strlen(boot_id) < sizeof out->boot_id) {
-        strcpy(out->boot_id, boot_id);
+        memcpy(out->boot_id, boot_id, strlen(boot_id) + 1);
         status = GPUFL_OK;
     }
     json_object_put(root);
@@ -114,7 +114,7 @@ gpufl_status manifest_parse(const char *text, size_t len, const char *session,
 
 bool identity_is_json_object(const char *text, size_t len)
 {
-    struct json_object *root = parse_object(text, len, 64);
+    struct json_object *root = identity_parse_object(text, len, 64);
     json_object_put(root);
     return root != NULL;
 }

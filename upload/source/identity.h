@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a directory says about itself: window sidecars and the session manifest. */
+/* Reads what a session directory says about itself: window sidecars and the manifest. */
 #ifndef GPUFL_UPLOAD_SOURCE_IDENTITY_H
 #define GPUFL_UPLOAD_SOURCE_IDENTITY_H
 
@@ -29,8 +29,8 @@ struct manifest {
     char boot_id[40];
 };
 
-/** Reads a sidecar of \p session, \p channel, \p number from \p text; every field that
- * names something must name just that. \return GPUFL_OK or GPUFL_ERR_FORMAT. */
+/** Reads the sidecar of window \p number of \p channel of \p session from \p text; its
+ * fields must name just these. \return GPUFL_OK or GPUFL_ERR_FORMAT. */
 GPUFL_MUST gpufl_status sidecar_parse(const char *text, size_t len, const char *session,
                                       const char *channel, uint32_t number,
                                       struct sidecar *out);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Parses the cursor file of the JVM agent. */
 #include "upload/source/java_cursor.h"
 
 #include <json-c/json.h>
@@ -42,7 +43,7 @@ gpufl_status java_cursor_open(const char *path, struct java_cursor **out)
     char *text;
     size_t len;
     *out = NULL;
-    /* The name is the user's own word, so links in it are followed. */
+    /* The user named this file, so links are followed. */
     FILE *file = fopen(path, "re");
     if (!file) {
         return access(path, F_OK) < 0 ? GPUFL_ERR_NOT_FOUND : GPUFL_ERR_IO;

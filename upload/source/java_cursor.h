@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `cursor.json` of the existing JVM agent: how far it came, a stream an entry. Read once,
- * when it is replaced by this one, so that nothing is sent again.
+/* `cursor.json` of the existing JVM agent: its position in each stream. Read once, when
+ * this agent replaces it, so that nothing is sent again.
  *
  *     {"streams":{"<session>.<channel>":{"fileIndex":4,"offset":0,"headSig":0,…}}} */
 #ifndef GPUFL_UPLOAD_SOURCE_JAVA_CURSOR_H
@@ -14,7 +14,7 @@
 
 struct java_cursor;
 
-/** Where it stood in one channel. */
+/** Its position in one channel. */
 struct java_position {
     uint32_t file_index; /**< windows: the next one to send; 1.1: 0 active, N rotated */
     uint64_t offset;     /**< uncompressed bytes sent of that file */
@@ -26,11 +26,11 @@ struct java_position {
  *  GPUFL_ERR_NOMEM. */
 GPUFL_MUST gpufl_status java_cursor_open(const char *path, struct java_cursor **out);
 
-/** The same of a text. */
+/** The same for \p text. */
 GPUFL_MUST gpufl_status java_cursor_parse(const char *text, size_t len,
                                           struct java_cursor **out);
 
-/** \return false when it has no sound entry for this stream. NULL is allowed. */
+/** \return false when there is no valid entry for this stream; \p cursor may be NULL. */
 bool java_cursor_find(const struct java_cursor *cursor, const char *session,
                       const char *channel, struct java_position *out);
 

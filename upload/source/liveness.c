@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Probes a lock by asking the kernel who holds it. */
+/* Asks the kernel who holds a lock, without taking it. */
 #include "upload/source/liveness.h"
 
 #include <dirent.h>
@@ -73,7 +73,7 @@ enum liveness liveness_probe(const struct sys *sys, int dir, const char *lock_pa
     if (!same_boot(manifest->boot_id)) {
         return WRITER_UNKNOWN;
     }
-    /* The pid may belong to another pid namespace: only a living one is evidence. */
+    /* The pid may be of another pid namespace: only that it exists is evidence. */
     return kill((pid_t)manifest->pid, 0) == 0 || errno == EPERM ? WRITER_LIVE
                                                                 : WRITER_UNKNOWN;
 }

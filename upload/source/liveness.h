@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Is the process that writes a session directory still there? */
+/* Tells whether the process that writes a session directory is still alive. */
 #ifndef GPUFL_UPLOAD_SOURCE_LIVENESS_H
 #define GPUFL_UPLOAD_SOURCE_LIVENESS_H
 
@@ -7,20 +7,19 @@
 #include "upload/source/identity.h"
 
 enum liveness {
-    WRITER_LIVE, /**< holds its lock, or its pid lives on this boot */
+    WRITER_LIVE, /**< holds its lock, or its pid exists on this boot */
     WRITER_GONE,
     WRITER_UNKNOWN, /**< no lock file, no permission, another machine */
 };
 
 /** Probes the lock file beneath \p dir (`<session>/.gpufl-session.lock`) without ever
- * taking it, then, where that tells nothing, the pid of \p manifest (NULL when there is
- * none). */
+ * taking it; where that is inconclusive, the pid of \p manifest (NULL = none). */
 enum liveness liveness_probe(const struct sys *sys, int dir, const char *lock_path,
                              const struct manifest *manifest);
 
-/** True when this process has `<dir>/<lock_path>` open: then its writer is in this
- * process, and the file must not be probed. A POSIX lock goes with the first descriptor
- * of its file that its process closes. Looks at every descriptor of the process. */
+/** True when this process has `<dir>/<lock_path>` open: then the writer is in this
+ * process, and the file must not be probed, because a process loses its POSIX locks on a
+ * file when it closes any descriptor of it. Checks every descriptor of the process. */
 bool liveness_is_open_here(int dir, const char *lock_path);
 
 #endif

@@ -9,8 +9,7 @@
 
 #include "schema/record_field.h"
 
-/** Bounds of a batch. A first line that alone is longer still makes a batch of its own.
- */
+/** Bounds of a batch. A single line that exceeds them still makes a batch. */
 struct ndjson_limits {
     size_t max_bytes;
     uint32_t max_lines;
@@ -24,8 +23,8 @@ struct ndjson_cut {
     bool shutdown_next;  /**< the line after the batch is a `shutdown` line */
 };
 
-/** Cuts the longest batch from the front of \p data. A `shutdown` line always stands
- * alone, so that it can be held back until all other channels are done. */
+/** Cuts the longest batch from the front of \p data. A `shutdown` line is a batch of its
+ * own, so that it can be held back until all other channels are done. */
 struct ndjson_cut ndjson_cut(const char *data, size_t len, struct ndjson_limits limits);
 
 /** True when \p line (without newline) is a shutdown record. */

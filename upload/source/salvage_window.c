@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Single windows of a salvage. The order of syncs is that of a careful writer: the
- * payload, its sidecar, the name. */
+/* Checks, compresses and publishes single windows. Syncs in the order of a careful
+ * writer: the payload, its sidecar, the name. */
 #include "upload/source/salvage_window.h"
 
 #include <errno.h>
@@ -80,7 +80,7 @@ static bool write_sidecar(const struct salvage_place *place, int session,
     return file_replace(place->sys, session, name, line, (size_t)len, true) == GPUFL_OK;
 }
 
-/* The sidecar that is there must tell of these bytes; where there is none it is made. */
+/* An existing sidecar must describe these bytes; a missing one is written. */
 static enum salvage_result ensure_sidecar(const struct salvage_place *place, int session,
                                           const char *channel, uint32_t number, int fd)
 {
@@ -112,10 +112,10 @@ static enum salvage_result ensure_sidecar(const struct salvage_place *place, int
     return same ? SALVAGE_STEP : SALVAGE_LEFT;
 }
 
-/* Its place is taken: by the same lines, or by others. */
-static enum salvage_result ack_copy(const struct salvage_place *place,
-                                    const struct salvage_dirs *dirs, const char *name,
-                                    int staged, int published)
+/* The window is published already: deletes the copy if it holds the same lines. */
+static enum salvage_result delete_copy(const struct salvage_place *place,
+                                       const struct salvage_dirs *dirs, const char *name,
+                                       int staged, int published)
 {
     bool same = false;
     if (gz_file_check(place->sys, published) != GPUFL_OK ||
@@ -125,8 +125,8 @@ static enum salvage_result ack_copy(const struct salvage_place *place,
     return place->sys->unlinkat(dirs->tmp, name, 0) == 0 ? SALVAGE_STEP : SALVAGE_FAILED;
 }
 
-static enum salvage_result move(const struct salvage_place *place,
-                                const struct salvage_dirs *dirs, const char *name)
+static enum salvage_result move_window(const struct salvage_place *place,
+                                       const struct salvage_dirs *dirs, const char *name)
 {
     const struct sys *sys = place->sys;
     bool good = sys->renameat(dirs->tmp, name, dirs->session, name) == 0 &&
@@ -144,15 +144,15 @@ enum salvage_result salvage_publish(const struct salvage_place *place,
     int staged = file_open(place->sys, dirs->tmp, name);
     int published = staged < 0 ? -1 : file_open(place->sys, dirs->session, name);
     if (published >= 0) {
-        result = ack_copy(place, dirs, name, staged, published);
+        result = delete_copy(place, dirs, name, staged, published);
         close(published);
     } else if (staged >= 0 && errno == ENOENT) {
         result = ensure_sidecar(place, dirs->session, channel, number, staged);
         if (result == SALVAGE_STEP) {
-            result = move(place, dirs, name);
+            result = move_window(place, dirs, name);
         }
     } else if (staged >= 0) {
-        result = SALVAGE_LEFT; /* something that is no file has its name */
+        result = SALVAGE_LEFT; /* the name belongs to something else than a file */
     }
     if (staged >= 0) {
         close(staged);

@@ -4,10 +4,29 @@
 #define GPUFL_UPLOAD_SOURCE_SALVAGE_WINDOW_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include <gpufl/status.h>
 
-#include "upload/source/salvage.h"
+#include "base/log.h"
+#include "base/sys.h"
+
+enum salvage_result {
+    SALVAGE_DONE,   /**< `.tmp` is gone: everything in it is published */
+    SALVAGE_STEP,   /**< one file is a step further: call again */
+    SALVAGE_LEFT,   /**< something in `.tmp` needs a person; the rest is published */
+    SALVAGE_BUSY,   /**< another process holds the session's lock */
+    SALVAGE_FAILED, /**< the directory cannot be written, or the disk failed */
+};
+
+/** The session directory that is salvaged. */
+struct salvage_place {
+    const struct sys *sys;
+    const struct log *log;
+    int root;         /**< directory of the root */
+    const char *path; /**< of the session, below the root */
+    const char *id;
+};
 
 /** Descriptors of a session directory and of its `.tmp`. */
 struct salvage_dirs {
@@ -19,13 +38,14 @@ struct salvage_dirs {
 GPUFL_MUST gpufl_status salvage_check(const struct salvage_place *place, int dir,
                                       const char *name);
 
-/** Makes `.tmp/<channel>.<number>.log.gz` of the raw window beside it; both stay. */
+/** Compresses a raw window to `.tmp/<channel>.<number>.log.gz`; keeps both. */
 enum salvage_result salvage_compress(const struct salvage_place *place,
                                      const struct salvage_dirs *dirs, const char *channel,
                                      uint32_t number);
 
-/** Moves a sound `.tmp/<channel>.<number>.log.gz` to its place, its sidecar first. If
- * that place is taken by the same lines the copy goes; by other lines: SALVAGE_LEFT. */
+/** Moves a sound `.tmp/<channel>.<number>.log.gz` into the session directory, after its
+ * sidecar. If a file of that name with the same lines is there already, the copy is
+ * deleted; if its lines differ: SALVAGE_LEFT. */
 enum salvage_result salvage_publish(const struct salvage_place *place,
                                     const struct salvage_dirs *dirs, const char *channel,
                                     uint32_t number);

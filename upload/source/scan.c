@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lists a session directory. Everything in it is hostile: names are classified, types
- * checked, nothing is followed. */
+/* Inspects a session directory. Its contents are not trusted: names are classified, types
+ * are checked, links are not followed. */
 #include "upload/source/scan.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -13,7 +12,7 @@
 
 #include "base/file.h"
 
-static struct scan_channel *channel_of(struct scan *scan, const char *name)
+static struct scan_channel *scan_channel_of(struct scan *scan, const char *name)
 {
     for (unsigned i = 0; i < scan->channels; i++) {
         if (strcmp(scan->channel[i].name, name) == 0) {
@@ -34,11 +33,12 @@ static gpufl_status note_payload(struct scan *scan, int dir, const char *file,
 {
     struct stat st;
     if (fstatat(dir, file, &st, AT_SYMLINK_NOFOLLOW) < 0) {
-        /* Gone between the listing and now: the next look settles it. */
+        /* Gone since it was listed: the next scan will tell. */
         return errno == ENOENT ? GPUFL_OK : GPUFL_ERR_IO;
     }
-    struct scan_channel *channel =
-        S_ISREG(st.st_mode) && st.st_nlink <= 1 ? channel_of(scan, name->channel) : NULL;
+    struct scan_channel *channel = S_ISREG(st.st_mode) && st.st_nlink <= 1
+                                       ? scan_channel_of(scan, name->channel)
+                                       : NULL;
     if (!channel) {
         scan->refused++;
         return GPUFL_OK;
@@ -71,8 +71,8 @@ struct marks {
     bool sidecar;
 };
 
-static gpufl_status note_name(struct scan *scan, int dir, const char *file,
-                              struct marks *marks)
+static gpufl_status scan_note_name(struct scan *scan, int dir, const char *file,
+                                   struct marks *marks)
 {
     struct layout_name name = layout_parse(file);
     switch (name.kind) {
@@ -80,7 +80,7 @@ static gpufl_status note_name(struct scan *scan, int dir, const char *file,
     case LAYOUT_NUMBERED:
         return note_payload(scan, dir, file, &name);
     case LAYOUT_SIDECAR: {
-        struct scan_channel *channel = channel_of(scan, name.channel);
+        struct scan_channel *channel = scan_channel_of(scan, name.channel);
         marks->sidecar = true;
         if (channel && name.number > channel->highest) {
             channel->highest = name.number;
@@ -108,8 +108,7 @@ static gpufl_status note_name(struct scan *scan, int dir, const char *file,
     return GPUFL_OK;
 }
 
-/* One that cannot be read just now must not turn the session into one of another layout.
- */
+/* A manifest that cannot be read just now must not change the session's layout. */
 static gpufl_status read_manifest(const struct sys *sys, int dir, const char *id,
                                   struct scan *scan)
 {
@@ -126,7 +125,7 @@ static gpufl_status read_manifest(const struct sys *sys, int dir, const char *id
 }
 
 /* A lock file alone proves nothing: other tools plant one in v1.1 directories. */
-static enum session_layout judge(const struct scan *scan, bool sidecar)
+static enum session_layout scan_layout_of(const struct scan *scan, bool sidecar)
 {
     if (scan->has_manifest) {
         return SESSION_LIVE;
@@ -137,52 +136,43 @@ static enum session_layout judge(const struct scan *scan, bool sidecar)
     return SESSION_SHIFTING;
 }
 
-/* ---- listing ---- */
-
-gpufl_status listing_open(struct listing *listing, const struct sys *sys, int root,
-                          const char *path)
+/* \p id NULL: the manifest is not read. */
+static gpufl_status scan_files(const struct sys *sys, int root, const char *path,
+                               const char *id, struct scan *out)
 {
-    listing->at = listing->len = 0;
-    listing->error = 0;
-    listing->fd = sys->open_beneath(root, path, O_RDONLY | O_DIRECTORY, 0);
-    if (listing->fd >= 0) {
-        return GPUFL_OK;
+    struct marks marks = {0};
+    struct listing listing;
+    memset(out, 0, sizeof *out);
+    gpufl_status status = listing_open(&listing, sys, root, path);
+    if (status != GPUFL_OK) {
+        return status;
     }
-    return errno == ENOENT || errno == ENOTDIR ? GPUFL_ERR_NOT_FOUND : GPUFL_ERR_IO;
+    for (const struct dirent64 *entry;
+         status == GPUFL_OK && (entry = listing_next(&listing));) {
+        status = scan_note_name(out, listing.fd, entry->d_name, &marks);
+    }
+    out->has_manifest = marks.manifest;
+    if (status == GPUFL_OK && !listing.error && marks.manifest && id) {
+        status = read_manifest(sys, listing.fd, id, out);
+    }
+    listing_close(&listing);
+    if (status != GPUFL_OK || listing.error) {
+        return GPUFL_ERR_IO; /* files that were not listed would count as deleted */
+    }
+    out->layout = scan_layout_of(out, marks.sidecar);
+    return out->channels || out->has_tmp ? GPUFL_OK : GPUFL_ERR_NOT_FOUND;
 }
 
-static const struct dirent64 *next_entry(struct listing *listing)
+gpufl_status scan_session(const struct sys *sys, int root, const char *path,
+                          const char *id, struct scan *out)
 {
-    if (listing->at == listing->len) {
-        ssize_t n = getdents64(listing->fd, listing->buffer, sizeof listing->buffer);
-        listing->error = n < 0 ? errno : 0;
-        listing->at = 0;
-        listing->len = n > 0 ? (size_t)n : 0;
-        if (n <= 0) {
-            return NULL;
-        }
-    }
-    const struct dirent64 *entry =
-        (const struct dirent64 *)(void *)(listing->buffer + listing->at);
-    listing->at += entry->d_reclen;
-    return entry;
+    return scan_files(sys, root, path, id, out);
 }
 
-const char *listing_next_dir(struct listing *listing)
+gpufl_status scan_session_again(const struct sys *sys, int root, const char *path,
+                                struct scan *out)
 {
-    for (const struct dirent64 *entry; (entry = next_entry(listing));) {
-        bool maybe_dir = entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN;
-        if (maybe_dir && layout_name_ok(entry->d_name)) {
-            return entry->d_name;
-        }
-    }
-    return NULL;
-}
-
-void listing_close(struct listing *listing)
-{
-    close(listing->fd);
-    listing->fd = -1;
+    return scan_files(sys, root, path, NULL, out);
 }
 
 gpufl_status scan_subdirs(const struct sys *sys, int root, const char *path,
@@ -198,45 +188,4 @@ gpufl_status scan_subdirs(const struct sys *sys, int root, const char *path,
     }
     listing_close(&listing);
     return listing.error ? GPUFL_ERR_IO : GPUFL_OK;
-}
-
-/* ---- a session ---- */
-
-/* \p id NULL: the manifest is not read. */
-static gpufl_status scan_files(const struct sys *sys, int root, const char *path,
-                               const char *id, struct scan *out)
-{
-    struct marks marks = {0};
-    struct listing listing;
-    memset(out, 0, sizeof *out);
-    gpufl_status status = listing_open(&listing, sys, root, path);
-    if (status != GPUFL_OK) {
-        return status;
-    }
-    for (const struct dirent64 *entry;
-         status == GPUFL_OK && (entry = next_entry(&listing));) {
-        status = note_name(out, listing.fd, entry->d_name, &marks);
-    }
-    out->has_manifest = marks.manifest;
-    if (status == GPUFL_OK && !listing.error && marks.manifest && id) {
-        status = read_manifest(sys, listing.fd, id, out);
-    }
-    listing_close(&listing);
-    if (status != GPUFL_OK || listing.error) {
-        return GPUFL_ERR_IO; /* what a broken listing did not name would count as gone */
-    }
-    out->layout = judge(out, marks.sidecar);
-    return out->channels || out->has_tmp ? GPUFL_OK : GPUFL_ERR_NOT_FOUND;
-}
-
-gpufl_status scan_session(const struct sys *sys, int root, const char *path,
-                          const char *id, struct scan *out)
-{
-    return scan_files(sys, root, path, id, out);
-}
-
-gpufl_status scan_session_again(const struct sys *sys, int root, const char *path,
-                                struct scan *out)
-{
-    return scan_files(sys, root, path, NULL, out);
 }

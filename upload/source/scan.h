@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One look at a session directory: which layout, which files. */
+/* Which files a session directory holds, and in which layout. */
 #ifndef GPUFL_UPLOAD_SOURCE_SCAN_H
 #define GPUFL_UPLOAD_SOURCE_SCAN_H
 
@@ -11,6 +11,7 @@
 #include "base/sys.h"
 #include "schema/layout.h"
 #include "upload/source/identity.h"
+#include "upload/source/listing.h"
 
 /** Channels of one session that are followed. */
 #define SCAN_CHANNELS_MAX 8u
@@ -38,42 +39,23 @@ struct scan {
     unsigned channels;
     bool has_lock;
     bool has_tmp;      /**< a v1.3 writer's unpublished data */
-    bool has_uploaded; /**< another agent, or we, reported it as complete */
+    bool has_uploaded; /**< some agent reported it as complete */
     bool has_loss;     /**< a loss marker: the session is never complete */
     bool has_manifest; /**< a valid one */
     struct manifest manifest;
-    unsigned refused; /**< names that looked like ours but are links or no files, or
-                         too many channels */
+    unsigned refused; /**< payload names that are links or not files, or belong to one
+                           channel too many */
 };
 
-/** Looks at `<root>/<path>`, a session whose id is \p id.
+/** Inspects `<root>/<path>`, a session whose id is \p id.
  *  \return GPUFL_OK; GPUFL_ERR_NOT_FOUND when it holds no session file; GPUFL_ERR_IO. */
 GPUFL_MUST gpufl_status scan_session(const struct sys *sys, int root, const char *path,
                                      const char *id, struct scan *out);
 
-/** The same for one whose manifest was found valid before: that it is there is enough,
- * and out->manifest stays empty. */
+/** The same for a session whose manifest was found valid before: that the file exists is
+ * enough, and out->manifest stays empty. */
 GPUFL_MUST gpufl_status scan_session_again(const struct sys *sys, int root,
                                            const char *path, struct scan *out);
-
-/** A directory that is being listed, bit by bit. readdir(3) with its handle would cost
- * three calls and 32 KiB more at each look at a session. */
-struct listing {
-    int fd;
-    int error; /**< errno of what broke it off */
-    size_t at;
-    size_t len;
-    _Alignas(8) char buffer[16384];
-};
-
-/** Begins to list `<root>/<path>` ("." = the root itself). \return GPUFL_OK, then
- * listing_close is called; GPUFL_ERR_NOT_FOUND; GPUFL_ERR_IO. */
-GPUFL_MUST gpufl_status listing_open(struct listing *listing, const struct sys *sys,
-                                     int root, const char *path);
-/** The next subdirectory whose name can be a session id, in no order; NULL at the end, or
- * when the listing broke off: what it did not name then may be there all the same. */
-const char *listing_next_dir(struct listing *listing);
-void listing_close(struct listing *listing);
 
 /** Calls \p visit for each subdirectory of `<root>/<path>`.
  *  \return GPUFL_OK; GPUFL_ERR_NOT_FOUND; GPUFL_ERR_IO. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lists sessions and finds the newest by its first record. */
+/* Lists the sessions of a root and orders them by the time of their first record. */
 #include "upload/source/select.h"
 
 #include <stdio.h>
@@ -8,15 +8,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "upload/source/shifting.h"
 #include "upload/source/tail.h"
 
-/* job_start is the first line; eight GPUs take about 6 KiB. */
+/* job_start is the first line and takes about 6 KiB with eight GPUs. */
 #define HEAD_BYTES 65536u
 
 /* The first bytes of the channel's oldest file. */
-static size_t read_head(const struct sys *sys, const struct tail_where *where,
-                        uint32_t highest, char *buf)
+static size_t read_oldest(const struct sys *sys, const struct tail_where *where,
+                          uint32_t highest, char *buf)
 {
     struct tail_where at = *where;
     struct tail_chunk chunk = {0};
@@ -44,8 +45,8 @@ static size_t read_head(const struct sys *sys, const struct tail_where *where,
     return status == GPUFL_OK ? len : 0;
 }
 
-static int64_t start_of(const struct sys *sys, int root, const char *path,
-                        const struct scan *scan)
+static int64_t session_start_of(const struct sys *sys, int root, const char *path,
+                                const struct scan *scan)
 {
     char *buf = malloc(HEAD_BYTES);
     int64_t start_ns = 0;
@@ -56,7 +57,7 @@ static int64_t start_of(const struct sys *sys, int root, const char *path,
                                    .channel = channel->name,
                                    .layout = scan->layout,
                                    .file = channel->lowest ? channel->lowest : 1};
-        size_t len = read_head(sys, &where, channel->highest, buf);
+        size_t len = read_oldest(sys, &where, channel->highest, buf);
         if (!identity_job_start_ns(buf, len, &start_ns)) {
             start_ns = 0;
         }
@@ -65,8 +66,8 @@ static int64_t start_of(const struct sys *sys, int root, const char *path,
     return start_ns;
 }
 
-static uint64_t size_of(const struct sys *sys, int root, const char *path,
-                        const struct scan *scan)
+static uint64_t session_bytes_of(const struct sys *sys, int root, const char *path,
+                                 const struct scan *scan)
 {
     uint64_t bytes = 0;
     for (unsigned i = 0; i < scan->channels; i++) {
@@ -98,21 +99,23 @@ struct selecting {
     gpufl_status status;
 };
 
-static void add(struct selecting *l, const char *path, const struct scan *scan)
+static void add_selected(struct selecting *l, const char *path, const struct scan *scan)
 {
-    struct selected *more = realloc(l->out->session, (l->out->count + 1) * sizeof *more);
+    struct selection *out = l->out;
+    struct selected *more =
+        array_grown(out->session, out->count, &out->cap, sizeof *more);
     if (!more) {
         l->status = GPUFL_ERR_NOMEM;
         return;
     }
-    l->out->session = more;
-    struct selected *s = &more[l->out->count++];
-    strcpy(s->path, path);
-    s->start_ns = start_of(l->sys, l->root, path, scan);
-    s->bytes = size_of(l->sys, l->root, path, scan);
+    out->session = more;
+    struct selected *s = &more[out->count++];
+    snprintf(s->path, sizeof s->path, "%s", path);
+    s->start_ns = session_start_of(l->sys, l->root, path, scan);
+    s->bytes = session_bytes_of(l->sys, l->root, path, scan);
 }
 
-static void visit(void *arg, const char *name)
+static void visit_session(void *arg, const char *name)
 {
     struct selecting *l = arg;
     char path[JOURNAL_PATH_MAX];
@@ -120,17 +123,17 @@ static void visit(void *arg, const char *name)
     snprintf(path, sizeof path, "%s%s%s", l->group, l->group[0] ? "/" : "", name);
     gpufl_status status = scan_session(l->sys, l->root, path, name, &scan);
     if (status == GPUFL_OK) {
-        add(l, path, &scan);
+        add_selected(l, path, &scan);
     } else if (status == GPUFL_ERR_NOT_FOUND && !l->group[0]) {
         struct selecting inner = *l;
         inner.group = name;
-        if (scan_subdirs(l->sys, l->root, name, visit, &inner) == GPUFL_OK) {
+        if (scan_subdirs(l->sys, l->root, name, visit_session, &inner) == GPUFL_OK) {
             l->status = inner.status;
         }
     }
 }
 
-static int by_start(const void *left, const void *right)
+static int by_start_and_path(const void *left, const void *right)
 {
     const struct selected *a = left;
     const struct selected *b = right;
@@ -153,7 +156,7 @@ gpufl_status select_list(const struct sys *sys, int root, struct selection *out)
 {
     *out = (struct selection){0};
     struct selecting listing = {.sys = sys, .root = root, .group = "", .out = out};
-    gpufl_status status = scan_subdirs(sys, root, ".", visit, &listing);
+    gpufl_status status = scan_subdirs(sys, root, ".", visit_session, &listing);
     if (status == GPUFL_OK) {
         status = listing.status;
     }
@@ -162,7 +165,7 @@ gpufl_status select_list(const struct sys *sys, int root, struct selection *out)
         return status;
     }
     if (out->count > 1) {
-        qsort(out->session, out->count, sizeof *out->session, by_start);
+        qsort(out->session, out->count, sizeof *out->session, by_start_and_path);
     }
     set_ids(out);
     return GPUFL_OK;
@@ -200,6 +203,7 @@ gpufl_status select_join(struct selection *into, struct selection *from)
         memcpy(more + into->count, from->session, from->count * sizeof *more);
         into->session = more;
         into->count += from->count;
+        into->cap = into->count;
         set_ids(into);
     }
     select_free(from);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which sessions an explicit upload means. */
+/* Selects the sessions of an explicit upload. */
 #ifndef GPUFL_UPLOAD_SOURCE_SELECT_H
 #define GPUFL_UPLOAD_SOURCE_SELECT_H
 
@@ -18,16 +18,17 @@ struct selected {
     char path[JOURNAL_PATH_MAX];
     const char *id;   /**< within path */
     int64_t start_ns; /**< of its job_start, 0 = unknown */
-    uint64_t bytes;   /**< of its payload files, as they lie on disk */
+    uint64_t bytes;   /**< of its payload files on disk */
 };
 
 struct selection {
     struct selected *session;
     size_t count;
+    size_t cap;
 };
 
-/** Lists the sessions beneath \p root, grouping directories included, ordered by start
- * and id. \return GPUFL_OK, GPUFL_ERR_IO, GPUFL_ERR_NOMEM. */
+/** Lists the sessions beneath \p root, those in grouping directories too, ordered by
+ * start and path. \return GPUFL_OK, GPUFL_ERR_IO, GPUFL_ERR_NOMEM. */
 GPUFL_MUST gpufl_status select_list(const struct sys *sys, int root,
                                     struct selection *out);
 
@@ -35,7 +36,7 @@ GPUFL_MUST gpufl_status select_list(const struct sys *sys, int root,
  *  \return GPUFL_OK or GPUFL_ERR_NOT_FOUND. */
 GPUFL_MUST gpufl_status select_one(struct selection *selection, const char *id);
 
-/** True when \p id is among them. */
+/** True when \p id is selected. */
 bool select_has(const struct selection *selection, const char *id);
 
 /** Moves the sessions of \p from into \p into; \p from is empty then.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every look is checked against a rotation in between: what was read is taken only if the
- * file that it was found by still stands where it stood. */
+/* Finds files by their heads while a writer renames them. What was read counts only if no
+ * rotation came in between, so each result is checked before it is used. */
 #include "upload/source/shifting.h"
 
 #include <errno.h>
@@ -30,7 +30,7 @@ uint64_t shifting_head(const char *data, size_t len)
     return hash ? hash : 1;
 }
 
-/* The plain name first: while the writer compresses, that one is whole.
+/* Tries the plain name first: while the writer compresses, that file is complete.
  * \return -1 with errno ENOENT when neither is there, or not as a regular file. */
 static int open_index(const struct sys *sys, const struct tail_where *w, uint32_t index,
                       bool *gz)
@@ -74,8 +74,8 @@ static uint64_t head_of(const struct sys *sys, int fd, bool gz)
     return n > 0 ? shifting_head(data, (size_t)n) : 0;
 }
 
-static bool stands_at(const struct sys *sys, const struct tail_where *w, uint32_t index,
-                      uint64_t head)
+static bool is_still_at(const struct sys *sys, const struct tail_where *w, uint32_t index,
+                        uint64_t head)
 {
     bool gz;
     int fd = open_index(sys, w, index, &gz);
@@ -86,7 +86,8 @@ static bool stands_at(const struct sys *sys, const struct tail_where *w, uint32_
     return same;
 }
 
-static bool is_there(const struct sys *sys, const struct tail_where *w, uint32_t index)
+static bool index_exists(const struct sys *sys, const struct tail_where *w,
+                         uint32_t index)
 {
     bool gz;
     int fd = open_index(sys, w, index, &gz);
@@ -117,9 +118,9 @@ gpufl_status shifting_open(const struct sys *sys, const struct tail_where *w, in
     return GPUFL_ERR_NOT_FOUND;
 }
 
-/* Takes the file at \p index, whatever it is. */
-static gpufl_status take(const struct sys *sys, const struct tail_where *w,
-                         uint32_t index, struct shifting_place *out)
+/* The file at \p index, whichever it is. */
+static gpufl_status place_at(const struct sys *sys, const struct tail_where *w,
+                             uint32_t index, struct shifting_place *out)
 {
     struct record_text line;
     char data[SHIFTING_HEAD_BYTES];
@@ -141,26 +142,25 @@ static gpufl_status take(const struct sys *sys, const struct tail_where *w,
     return index ? GPUFL_ERR_FORMAT : GPUFL_ERR_NOT_FOUND;
 }
 
-/* In the middle of a rotation a number is free for a moment, and the file below it may
- * move up just when we look below that. Going up, a file that moves up is never missed.
- */
-static bool any_between(const struct sys *sys, const struct tail_where *w, uint32_t below,
-                        uint32_t above)
+/* During a rotation a number is free for a moment, and the file below may move up while
+ * we check the numbers. Counting up, a file that moves up is never missed. */
+static bool exists_between(const struct sys *sys, const struct tail_where *w,
+                           uint32_t below, uint32_t above)
 {
     for (uint32_t i = below + 1; i < above; i++) {
-        if (is_there(sys, w, i)) {
+        if (index_exists(sys, w, i)) {
             return true;
         }
     }
     return false;
 }
 
-/* The highest number that is in use, 0 when there is none. Going up, as above. */
-static uint32_t find_highest(const struct sys *sys, const struct tail_where *w)
+/* The highest number in use, 0 when there is none. Counts up, as above. */
+static uint32_t highest_index(const struct sys *sys, const struct tail_where *w)
 {
     uint32_t highest = 0;
     for (uint32_t i = 1; i <= SHIFTING_INDEX_MAX; i++) {
-        highest = is_there(sys, w, i) ? i : highest;
+        highest = index_exists(sys, w, i) ? i : highest;
     }
     return highest;
 }
@@ -169,29 +169,29 @@ gpufl_status shifting_first(const struct sys *sys, const struct tail_where *w,
                             uint32_t highest, struct shifting_place *out)
 {
     for (int i = 0; i < TRIES; i++) {
-        gpufl_status status = take(sys, w, highest, out);
+        gpufl_status status = place_at(sys, w, highest, out);
         if (status == GPUFL_OK && out->begins) {
             return GPUFL_OK; /* the channel's first line: nothing is older */
         }
         if (status != GPUFL_ERR_NOT_FOUND || highest == 0) {
-            if (!any_between(sys, w, highest, SHIFTING_INDEX_MAX + 1)) {
+            if (!exists_between(sys, w, highest, SHIFTING_INDEX_MAX + 1)) {
                 return status;
             }
         }
-        highest = find_highest(sys, w);
+        highest = highest_index(sys, w);
     }
-    return GPUFL_ERR_NOT_FOUND; /* it rotates faster than we look: the next look finds it
-                                 */
+    /* The writer rotates faster than we read: a later call finds it. */
+    return GPUFL_ERR_NOT_FOUND;
 }
 
 /* The file with the next lower number than \p at: the next one in time. */
-static gpufl_status take_below(const struct sys *sys, const struct tail_where *w,
-                               uint32_t at, struct shifting_place *out, uint32_t *taken)
+static gpufl_status place_below(const struct sys *sys, const struct tail_where *w,
+                                uint32_t at, struct shifting_place *out, uint32_t *taken)
 {
     gpufl_status status = GPUFL_ERR_NOT_FOUND;
     *taken = at;
     while (*taken > 0 && status == GPUFL_ERR_NOT_FOUND) {
-        status = take(sys, w, --*taken, out);
+        status = place_at(sys, w, --*taken, out);
     }
     return status;
 }
@@ -209,13 +209,13 @@ gpufl_status shifting_next(const struct sys *sys, const struct tail_where *w,
             return status;
         }
         close(fd);
-        status = take_below(sys, w, at, out, &taken);
-        if (!any_between(sys, w, taken, at) && stands_at(sys, w, at, w->head)) {
+        status = place_below(sys, w, at, out, &taken);
+        if (!exists_between(sys, w, taken, at) && is_still_at(sys, w, at, w->head)) {
             return status;
         }
     }
-    return GPUFL_ERR_NOT_FOUND; /* it rotates faster than we look: the next look finds it
-                                 */
+    /* The writer rotates faster than we read: a later call finds it. */
+    return GPUFL_ERR_NOT_FOUND;
 }
 
 gpufl_status shifting_by_crc(const struct sys *sys, const struct tail_where *w,
@@ -223,7 +223,7 @@ gpufl_status shifting_by_crc(const struct sys *sys, const struct tail_where *w,
 {
     char data[SHIFTING_HEAD_BYTES];
     if (!crc) {
-        return take(sys, w, w->index, out);
+        return place_at(sys, w, w->index, out);
     }
     for (uint32_t i = w->index; i <= SHIFTING_INDEX_MAX; i++) {
         bool gz;
@@ -234,7 +234,7 @@ gpufl_status shifting_by_crc(const struct sys *sys, const struct tail_where *w,
         ssize_t n = read_head(sys, fd, gz, data);
         close(fd);
         uint32_t found = n > 0 ? encode_crc32(0, data, (size_t)n) : 0;
-        if (n > 0 && (found ? found : 1) == crc) { /* the other agent notes 1 for 0 */
+        if (n > 0 && (found ? found : 1) == crc) { /* the other agent writes 1 for 0 */
             *out = (struct shifting_place){.index = i,
                                            .head = shifting_head(data, (size_t)n)};
             return out->head ? GPUFL_OK : GPUFL_ERR_FORMAT;
@@ -245,5 +245,5 @@ gpufl_status shifting_by_crc(const struct sys *sys, const struct tail_where *w,
 
 bool shifting_overflows(const struct sys *sys, const struct tail_where *w)
 {
-    return is_there(sys, w, DROPPED_BEYOND);
+    return index_exists(sys, w, DROPPED_BEYOND);
 }

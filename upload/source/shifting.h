@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files of the 1.1 layout, whose names shift under the reader: `<ch>.log` is the active
- * one, `<ch>.1.log` the newest rotated one, the highest number the oldest; each may be
- * compressed and then ends in `.gz`. With every rotation all numbers rise by one, the one
- * beyond 100 is deleted. So a file is known by its head, never by its name, and its
- * number can only have risen since it was last seen. A directory that never rotated is
- * the same with the active file alone.
+/* Finds files of the 1.1 layout, whose names shift: `<ch>.log` is the active file,
+ * `<ch>.1.log` the newest rotated one, the highest number the oldest; each may be
+ * compressed and then ends in `.gz`. Each rotation raises all numbers by one and deletes
+ * the file beyond 100. So a file is identified by its head, never by its name, and its
+ * number can only have risen since it was last seen. A directory that never rotated holds
+ * the active file alone.
  *
- * A writer that died in the middle of a rotation leaves a number free: that is no loss.
- */
+ * A writer that died during a rotation leaves a number free: nothing is lost. */
 #ifndef GPUFL_UPLOAD_SOURCE_SHIFTING_H
 #define GPUFL_UPLOAD_SOURCE_SHIFTING_H
 
@@ -18,18 +17,18 @@
 #include <gpufl/status.h>
 
 #include "base/sys.h"
-#include "upload/source/tail.h"
+#include "upload/source/tail_where.h"
 
-/** Bytes of a file that its head may have. */
+/** Longest head of a file, in bytes. */
 #define SHIFTING_HEAD_BYTES 512u
-/** Highest number that is looked for; writers delete beyond 100. */
+/** Highest number that is tried; writers delete beyond 100. */
 #define SHIFTING_INDEX_MAX 101u
 
-/** A file as it stands now. */
+/** A file and its present number. */
 struct shifting_place {
     uint32_t index; /**< 0 = active, else its number */
     uint64_t head;
-    bool begins; /**< its head has a job_start: it is the channel's first */
+    bool begins; /**< its head has a job_start: it is the first of its channel */
 };
 
 /** Hash (FNV-1a) of the first line, of its first 512 bytes at most. 0 = not known yet:
@@ -37,7 +36,7 @@ struct shifting_place {
 uint64_t shifting_head(const char *data, size_t len);
 
 /** Opens the file whose head is \p where->head, at \p where->index or beyond.
- *  \return GPUFL_OK with *fd and where it stands; GPUFL_ERR_NOT_FOUND; GPUFL_ERR_IO. */
+ *  \return GPUFL_OK with *fd and *index; GPUFL_ERR_NOT_FOUND; GPUFL_ERR_IO. */
 GPUFL_MUST gpufl_status shifting_open(const struct sys *sys,
                                       const struct tail_where *where, int *fd, bool *gz,
                                       uint32_t *index);
@@ -61,8 +60,7 @@ GPUFL_MUST gpufl_status shifting_by_crc(const struct sys *sys,
                                         const struct tail_where *where, uint32_t crc,
                                         struct shifting_place *out);
 
-/** True when numbers reach so high that the writer deletes: a file that is gone was
- * dropped by it. */
+/** True when the numbers are so high that the writer deletes files. */
 bool shifting_overflows(const struct sys *sys, const struct tail_where *where);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opens the file a position means, even while the writer renames it, and reads it. */
+/* Opens the file that a position names, even while the writer renames it, and reads it.
+ */
 #include "upload/source/tail.h"
 
 #include <errno.h>
@@ -20,8 +21,8 @@ static int open_name(const struct sys *sys, const struct tail_where *w, const ch
     return file_open(sys, w->root, path);
 }
 
-/* The active file is file N as long as `<ch>.N.log` does not exist: whatever we opened as
- * the active one, where that name exists by now, it is the file. */
+/* The active file is number N until `<ch>.N.log` exists. If it exists by now, what was
+ * opened as the active file may be a later one: the numbered file is right. */
 static int open_live(const struct sys *sys, const struct tail_where *w, bool *sealed)
 {
     char active[LAYOUT_PATH_MAX];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads a channel from a position on, across the seam of a rotation. */
+/* Reads a channel from a position on, across rotations. */
 #ifndef GPUFL_UPLOAD_SOURCE_TAIL_H
 #define GPUFL_UPLOAD_SOURCE_TAIL_H
 
@@ -10,23 +10,7 @@
 #include <gpufl/status.h>
 
 #include "base/sys.h"
-#include "upload/source/gz_cache.h"
-#include "upload/source/scan.h"
-
-/** Where to read. */
-struct tail_where {
-    int root;         /**< the watched root's descriptor */
-    const char *path; /**< the session's directory beneath it */
-    const char *channel;
-    enum session_layout layout;
-    bool sealed_only; /**< a later file is there: this one cannot be the active one */
-    uint32_t file;    /**< number of the file: sealed, or the active one */
-    uint64_t offset;  /**< uncompressed bytes into it */
-    /* Of the shifting layout: */
-    uint64_t head;          /**< by which the file is known, see shifting.h */
-    uint32_t index;         /**< its number when it was last seen, 0 = active */
-    struct gz_cache *cache; /**< NULL = none: a gzip file is read from its start */
-};
+#include "upload/source/tail_where.h"
 
 /** What was read. */
 struct tail_chunk {

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lists a directory by getdents64(2). */
+#include "upload/source/listing.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <unistd.h>
+
+#include "schema/layout.h"
+
+gpufl_status listing_open(struct listing *listing, const struct sys *sys, int root,
+                          const char *path)
+{
+    listing->at = listing->len = 0;
+    listing->error = 0;
+    listing->fd = sys->open_beneath(root, path, O_RDONLY | O_DIRECTORY, 0);
+    if (listing->fd >= 0) {
+        return GPUFL_OK;
+    }
+    return errno == ENOENT || errno == ENOTDIR ? GPUFL_ERR_NOT_FOUND : GPUFL_ERR_IO;
+}
+
+const struct dirent64 *listing_next(struct listing *listing)
+{
+    if (listing->at == listing->len) {
+        ssize_t n = getdents64(listing->fd, listing->buffer, sizeof listing->buffer);
+        listing->error = n < 0 ? errno : 0;
+        listing->at = 0;
+        listing->len = n > 0 ? (size_t)n : 0;
+        if (n <= 0) {
+            return NULL;
+        }
+    }
+    const struct dirent64 *entry =
+        (const struct dirent64 *)(void *)(listing->buffer + listing->at);
+    listing->at += entry->d_reclen;
+    return entry;
+}
+
+const char *listing_next_dir(struct listing *listing)
+{
+    for (const struct dirent64 *entry; (entry = listing_next(listing));) {
+        bool maybe_dir = entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN;
+        if (maybe_dir && layout_name_ok(entry->d_name)) {
+            return entry->d_name;
+        }
+    }
+    return NULL;
+}
+
+void listing_close(struct listing *listing)
+{
+    close(listing->fd);
+    listing->fd = -1;
+}

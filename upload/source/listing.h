@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lists a directory in pieces, without allocating. */
+#ifndef GPUFL_UPLOAD_SOURCE_LISTING_H
+#define GPUFL_UPLOAD_SOURCE_LISTING_H
+
+#include <dirent.h>
+#include <stddef.h>
+
+#include <gpufl/status.h>
+
+#include "base/sys.h"
+
+/** A directory that is being listed. readdir(3) would cost three more system calls and
+ * 32 KiB each time a session is inspected. */
+struct listing {
+    int fd;
+    int error; /**< errno of a failed read, 0 = none */
+    size_t at;
+    size_t len;
+    _Alignas(8) char buffer[16384];
+};
+
+/** Begins to list `<root>/<path>` ("." = the root itself).
+ *  \return GPUFL_OK, then the caller calls listing_close; GPUFL_ERR_NOT_FOUND;
+ *  GPUFL_ERR_IO. */
+GPUFL_MUST gpufl_status listing_open(struct listing *listing, const struct sys *sys,
+                                     int root, const char *path);
+
+/** The next entry of any kind; NULL at the end or after an error. */
+const struct dirent64 *listing_next(struct listing *listing);
+
+/** The next subdirectory whose name can be a session id, in no order; NULL at the end or
+ * after an error: then what was not named may exist all the same. */
+const char *listing_next_dir(struct listing *listing);
+
+void listing_close(struct listing *listing);
+
+#endif
