@@ -124,9 +124,9 @@ static gpufl_status open_watch(struct loop *loop, bool have_inotify, char why[51
 
 static void warn_of_exposure(const struct loop *loop)
 {
-    enum endpoint_exposure exposure = transport_http_exposure(&loop->transport);
+    enum exposure exposure = transport_http_exposure(&loop->transport);
     if (token_value(&loop->token)[0] &&
-        (exposure == ENDPOINT_PRIVATE || exposure == ENDPOINT_PUBLIC)) {
+        (exposure == EXPOSURE_PRIVATE || exposure == EXPOSURE_PUBLIC)) {
         log_warn(&loop->log, "host.unencrypted",
                  "host=%s note=\"the API key goes over plain http: whoever is on the way "
                  "can read it\"",

@@ -62,7 +62,7 @@ def certificates_decide_and_say_why(place):
             equal(_sessions(backend), [], f"{word}: what was stored")
     with tls.Front(backend, good) as front:
         done = lib.upload(place, front.url, "--retries", "1")
-        check(done.returncode == 2 and "what the system trusts" in done.result["message"], done.result["message"])
+        check(done.returncode == 2 and "the system's certificates" in done.result["message"], done.result["message"])
         done = lib.upload(place, front.url, env={"SSL_CERT_FILE": str(ours.cert)})
         equal(done.returncode, 0, done.stderr)
     lib.same(backend, session)

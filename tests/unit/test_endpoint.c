@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "upload/http/endpoint.h"
+#include "upload/http/exposure.h"
 
 static void urls_and_paths_join_to_one_prefix(void **state)
 {
@@ -51,48 +52,48 @@ static void who_could_read_along_is_told_by_the_address(void **state)
     (void)state;
     static const struct {
         const char *url;
-        enum endpoint_exposure want;
+        enum exposure want;
     } row[] = {
-        {"https://example.com", ENDPOINT_ENCRYPTED},
-        {"http://127.0.0.1:8765", ENDPOINT_LOOPBACK},
-        {"http://127.255.0.9", ENDPOINT_LOOPBACK},
-        {"http://localhost:1", ENDPOINT_LOOPBACK},
-        {"http://LOCALHOST.", ENDPOINT_LOOPBACK},
-        {"http://a.localhost", ENDPOINT_LOOPBACK},
-        {"http://[::1]:80", ENDPOINT_LOOPBACK},
-        {"http://[::ffff:127.0.0.1]", ENDPOINT_LOOPBACK},
-        {"http://10.1.2.3", ENDPOINT_PRIVATE},
-        {"http://172.16.0.1", ENDPOINT_PRIVATE},
-        {"http://172.31.255.255", ENDPOINT_PRIVATE},
-        {"http://192.168.7.7:80", ENDPOINT_PRIVATE},
-        {"http://169.254.169.254", ENDPOINT_PRIVATE},
-        {"http://100.64.0.1", ENDPOINT_PRIVATE},
-        {"http://[fd00::1]", ENDPOINT_PRIVATE},
-        {"http://[fe80::1%eth0]", ENDPOINT_PRIVATE},
-        {"http://backend:8080", ENDPOINT_PRIVATE},
-        {"http://gpufl.monitoring.svc", ENDPOINT_PRIVATE},
-        {"http://gpufl.monitoring.svc.cluster.local:80", ENDPOINT_PRIVATE},
-        {"http://node7.lan", ENDPOINT_PRIVATE},
-        {"example.com", ENDPOINT_PUBLIC},
-        {"http://172.32.0.1", ENDPOINT_PUBLIC},
-        {"http://11.0.0.1", ENDPOINT_PUBLIC},
-        {"http://8.8.8.8", ENDPOINT_PUBLIC},
-        {"http://[2001:db8::1]", ENDPOINT_PUBLIC},
-        {"http://[::ffff:8.8.8.8]", ENDPOINT_PUBLIC},
-        {"http://2130706433", ENDPOINT_PUBLIC},
-        {"http://0x7f000001", ENDPOINT_PUBLIC},
-        {"http://127.1", ENDPOINT_PUBLIC},
-        {"http://127.0.0.1.example.com", ENDPOINT_PUBLIC},
-        {"http://10.0.0.1.evil.org", ENDPOINT_PUBLIC},
-        {"http://evil-svc", ENDPOINT_PRIVATE},
-        {"http://svc.example.com", ENDPOINT_PUBLIC},
+        {"https://example.com", EXPOSURE_ENCRYPTED},
+        {"http://127.0.0.1:8765", EXPOSURE_LOOPBACK},
+        {"http://127.255.0.9", EXPOSURE_LOOPBACK},
+        {"http://localhost:1", EXPOSURE_LOOPBACK},
+        {"http://LOCALHOST.", EXPOSURE_LOOPBACK},
+        {"http://a.localhost", EXPOSURE_LOOPBACK},
+        {"http://[::1]:80", EXPOSURE_LOOPBACK},
+        {"http://[::ffff:127.0.0.1]", EXPOSURE_LOOPBACK},
+        {"http://10.1.2.3", EXPOSURE_PRIVATE},
+        {"http://172.16.0.1", EXPOSURE_PRIVATE},
+        {"http://172.31.255.255", EXPOSURE_PRIVATE},
+        {"http://192.168.7.7:80", EXPOSURE_PRIVATE},
+        {"http://169.254.169.254", EXPOSURE_PRIVATE},
+        {"http://100.64.0.1", EXPOSURE_PRIVATE},
+        {"http://[fd00::1]", EXPOSURE_PRIVATE},
+        {"http://[fe80::1%eth0]", EXPOSURE_PRIVATE},
+        {"http://backend:8080", EXPOSURE_PRIVATE},
+        {"http://gpufl.monitoring.svc", EXPOSURE_PRIVATE},
+        {"http://gpufl.monitoring.svc.cluster.local:80", EXPOSURE_PRIVATE},
+        {"http://node7.lan", EXPOSURE_PRIVATE},
+        {"example.com", EXPOSURE_PUBLIC},
+        {"http://172.32.0.1", EXPOSURE_PUBLIC},
+        {"http://11.0.0.1", EXPOSURE_PUBLIC},
+        {"http://8.8.8.8", EXPOSURE_PUBLIC},
+        {"http://[2001:db8::1]", EXPOSURE_PUBLIC},
+        {"http://[::ffff:8.8.8.8]", EXPOSURE_PUBLIC},
+        {"http://2130706433", EXPOSURE_PUBLIC},
+        {"http://0x7f000001", EXPOSURE_PUBLIC},
+        {"http://127.1", EXPOSURE_PUBLIC},
+        {"http://127.0.0.1.example.com", EXPOSURE_PUBLIC},
+        {"http://10.0.0.1.evil.org", EXPOSURE_PUBLIC},
+        {"http://evil-svc", EXPOSURE_PRIVATE},
+        {"http://svc.example.com", EXPOSURE_PUBLIC},
     };
     for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
         char prefix[512];
         char why[256];
         assert_int_equal(endpoint_prefix(row[i].url, "", prefix, why), GPUFL_OK);
-        if (endpoint_exposure(prefix) != row[i].want) {
-            fail_msg("%s: %d", row[i].url, (int)endpoint_exposure(prefix));
+        if (exposure_of(prefix) != row[i].want) {
+            fail_msg("%s: %d", row[i].url, (int)exposure_of(prefix));
         }
     }
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Checks and copies what a transport needs to identify itself and its server. */
 #include "upload/http/credentials.h"
 
 #include <errno.h>
@@ -8,10 +9,11 @@
 #include <unistd.h>
 
 #include "upload/http/endpoint.h"
+#include "upload/http/exposure.h"
 #include "upload/http/request_headers.h"
 
-/* An empty text is none. */
-static bool copy(const char *text, char **out)
+/* An empty text counts as none. */
+static bool copy_optional(const char *text, char **out)
 {
     *out = text && *text ? strdup(text) : NULL;
     return *out || !text || !*text;
@@ -36,7 +38,7 @@ static gpufl_status check_readable(const char *what, const char *file, char why[
     return GPUFL_OK;
 }
 
-/* No proxy for http unless one is named: it would see the token. */
+/* No proxy for http unless it was asked for: it would see the token. */
 static bool copy_proxy(struct credentials *credentials, const char *proxy)
 {
     bool none = proxy && strcmp(proxy, "none") == 0;
@@ -45,14 +47,14 @@ static bool copy_proxy(struct credentials *credentials, const char *proxy)
         credentials->proxy = strdup("");
         return credentials->proxy != NULL;
     }
-    return copy(proxy, &credentials->proxy);
+    return copy_optional(proxy, &credentials->proxy);
 }
 
 static gpufl_status check_exposure(const struct transport_http_config *config,
                                    const char *prefix, char why[256])
 {
     if (config->token && *config->token && !config->allow_insecure_http &&
-        endpoint_exposure(prefix) == ENDPOINT_PUBLIC) {
+        exposure_of(prefix) == EXPOSURE_PUBLIC) {
         snprintf(why, 256,
                  "the API key would go unencrypted to %.100s, where anybody could read "
                  "it: use https://, or --allow-insecure-http if that is meant",
@@ -83,13 +85,14 @@ gpufl_status credentials_init(struct credentials *credentials,
                  : status;
     status = status == GPUFL_OK ? check_readable("client key", config->client_key, why)
                                 : status;
-    if (status == GPUFL_OK && (!copy(config->token, &credentials->token) ||
-                               !copy(config->user_agent, &credentials->user_agent) ||
-                               !copy(config->hostname, &credentials->hostname) ||
-                               !copy(ca_file, &credentials->ca_file) ||
-                               !copy(config->client_cert, &credentials->client_cert) ||
-                               !copy(config->client_key, &credentials->client_key) ||
-                               !copy_proxy(credentials, config->proxy))) {
+    if (status == GPUFL_OK &&
+        (!copy_optional(config->token, &credentials->token) ||
+         !copy_optional(config->user_agent, &credentials->user_agent) ||
+         !copy_optional(config->hostname, &credentials->hostname) ||
+         !copy_optional(ca_file, &credentials->ca_file) ||
+         !copy_optional(config->client_cert, &credentials->client_cert) ||
+         !copy_optional(config->client_key, &credentials->client_key) ||
+         !copy_proxy(credentials, config->proxy))) {
         snprintf(why, 256, "out of memory");
         return GPUFL_ERR_NOMEM;
     }
@@ -100,8 +103,8 @@ void credentials_set_token(struct credentials *credentials, const char *token)
 {
     wipe_token(credentials);
     if (request_headers_value_ok(token)) {
-        copy(token,
-             &credentials->token); /* without memory there is none, as after a bad one */
+        /* Without memory there is no token, as after a bad one. */
+        copy_optional(token, &credentials->token);
     }
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The only file that includes zstd. One context each, one output buffer, reused. */
+/* Compresses with one zstd and one gzip context and one output buffer, all reused. */
 #include "upload/http/encode.h"
 
 #include <stdbool.h>
@@ -40,7 +40,7 @@ struct encoder *encoder_open(int zstd_level, int gzip_level)
         encoder_close(e);
         return NULL;
     }
-    if (zstd_level > 16) { /* below, no level's window is larger than the cap */
+    if (zstd_level > 16) { /* no lower level's window exceeds the cap */
         ZSTD_CCtx_setParameter(e->zstd, ZSTD_c_windowLog, HTTP_WINDOW_LOG_MAX);
     }
     return e;
@@ -59,7 +59,7 @@ void encoder_close(struct encoder *e)
     free(e);
 }
 
-static bool reserve(struct encoder *e, size_t need)
+static bool encoder_reserve(struct encoder *e, size_t need)
 {
     if (e->cap >= need) {
         return true;
@@ -70,10 +70,10 @@ static bool reserve(struct encoder *e, size_t need)
     return e->buffer != NULL;
 }
 
-static gpufl_status encode_zstd(struct encoder *e, const void *raw, size_t len,
-                                size_t *out_len)
+static gpufl_status encoder_zstd(struct encoder *e, const void *raw, size_t len,
+                                 size_t *out_len)
 {
-    if (!reserve(e, ZSTD_compressBound(len))) {
+    if (!encoder_reserve(e, ZSTD_compressBound(len))) {
         return GPUFL_ERR_NOMEM;
     }
     *out_len = ZSTD_compress2(e->zstd, e->buffer, e->cap, raw, len);
@@ -81,8 +81,8 @@ static gpufl_status encode_zstd(struct encoder *e, const void *raw, size_t len,
 }
 
 /* deflate writes a gzip header with mtime 0 when none is set (windowBits + 16). */
-static gpufl_status encode_gzip(struct encoder *e, const void *raw, size_t len,
-                                size_t *out_len)
+static gpufl_status encoder_gzip(struct encoder *e, const void *raw, size_t len,
+                                 size_t *out_len)
 {
     if (!e->gzip_ready) {
         if (deflateInit2(&e->gzip, e->gzip_level, Z_DEFLATED, 15 + 16, 8,
@@ -92,7 +92,7 @@ static gpufl_status encode_gzip(struct encoder *e, const void *raw, size_t len,
         e->gzip_ready = true;
     }
     deflateReset(&e->gzip);
-    if (!reserve(e, deflateBound(&e->gzip, len))) {
+    if (!encoder_reserve(e, deflateBound(&e->gzip, len))) {
         return GPUFL_ERR_NOMEM;
     }
     e->gzip.next_in = (Bytef *)(uintptr_t)raw;
@@ -116,10 +116,10 @@ gpufl_status encoder_encode(struct encoder *e, enum codec codec, const void *raw
         return GPUFL_ERR_FORMAT;
     }
     if (codec == CODEC_ZSTD) {
-        status = encode_zstd(e, raw, len, out_len);
+        status = encoder_zstd(e, raw, len, out_len);
         *out = e->buffer;
     } else if (codec == CODEC_GZIP) {
-        status = encode_gzip(e, raw, len, out_len);
+        status = encoder_gzip(e, raw, len, out_len);
         *out = e->buffer;
     }
     return status;

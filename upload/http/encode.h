@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Turns raw lines into the body of a POST. Equal input and parameters give equal bytes.
- */
+/* Compresses raw lines to the body of a POST. Equal input and parameters give equal
+ * bytes. */
 #ifndef GPUFL_UPLOAD_HTTP_ENCODE_H
 #define GPUFL_UPLOAD_HTTP_ENCODE_H
 

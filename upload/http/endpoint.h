@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where requests go: the prefix of all endpoints. */
+/* Joins backend URL and API path to the prefix of all endpoints. */
 #ifndef GPUFL_UPLOAD_HTTP_ENDPOINT_H
 #define GPUFL_UPLOAD_HTTP_ENDPOINT_H
 
@@ -10,19 +10,5 @@
  *  \return GPUFL_OK or GPUFL_ERR_USAGE with one sentence in \p why. */
 GPUFL_MUST gpufl_status endpoint_prefix(const char *backend_url, const char *api_path,
                                         char out[512], char why[256]);
-
-/** Who could read along on the way there, as far as the address tells. */
-enum endpoint_exposure {
-    ENDPOINT_ENCRYPTED, /**< https */
-    ENDPOINT_LOOPBACK,  /**< nobody: it stays on this host */
-    ENDPOINT_PRIVATE,   /**< others of the same network: private and link-local addresses
-                             (RFC 1918, 3927, 4193, 4291, 6598), names without a dot, and
-                             below .svc, .cluster.local, .internal, .local, .lan,
-                             .home.arpa */
-    ENDPOINT_PUBLIC,    /**< anybody */
-};
-
-/** \p prefix as endpoint_prefix made it. Names are not looked up. */
-enum endpoint_exposure endpoint_exposure(const char *prefix);
 
 #endif

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Sets up requests for libcurl, feeds it their bodies and reads the replies. */
 #include "upload/http/http_slot.h"
 
 #include <stdio.h>
@@ -10,19 +11,16 @@
 #include "upload/http/request_headers.h"
 
 #define REPLY_CAP 65536u
-/* Certificates that were replaced on disk are trusted this much later, at most. */
+/* How long certificates that were replaced on disk stay in use. */
 #define CA_CACHE_S 60L
-/* Half of libcurl's own, ten times: no slower. */
+/* Half of libcurl's default, for ten handles: measured no slower. */
 #define UPLOAD_BUFFER_BYTES 32768L
-/* A reply beyond this is cut off: the server is not what it should be. */
+/* A longer reply is aborted: this is not our backend. */
 #define REPLY_ABORT (1u << 20)
-
-/* ---- callbacks of libcurl ------------------------------------------------------------
- */
 
 static size_t on_reply(char *data, size_t size, size_t count, void *arg)
 {
-    struct slot *slot = arg;
+    struct http_slot *slot = arg;
     size_t len = size * count;
     size_t room = REPLY_CAP - slot->reply_len;
     size_t keep = len < room ? len : room;
@@ -34,7 +32,7 @@ static size_t on_reply(char *data, size_t size, size_t count, void *arg)
 
 static size_t on_header(char *data, size_t size, size_t count, void *arg)
 {
-    struct slot *slot = arg;
+    struct http_slot *slot = arg;
     char date[REPLY_DATE_BYTES];
     reply_read_header(data, size * count, &slot->headers_seen);
     if (reply_read_date(data, size * count, date)) {
@@ -46,7 +44,7 @@ static size_t on_header(char *data, size_t size, size_t count, void *arg)
 
 static size_t on_read(char *buf, size_t size, size_t count, void *arg)
 {
-    struct slot *slot = arg;
+    struct http_slot *slot = arg;
     const struct transport_request *r = &slot->request;
     size_t want = size * count;
     size_t left = r->body_len - slot->sent;
@@ -58,17 +56,14 @@ static size_t on_read(char *buf, size_t size, size_t count, void *arg)
         n = pread(r->fd, buf, want, (off_t)slot->sent);
     }
     if (n < 0 || (n == 0 && want > 0)) {
-        return CURL_READFUNC_ABORT; /* the file shrank: never send a short body */
+        return CURL_READFUNC_ABORT; /* the file shrank: do not send a short body */
     }
     slot->sent += (size_t)n;
     *slot->sent_bytes += (uint64_t)n;
     return (size_t)n;
 }
 
-/* ---- requests ------------------------------------------------------------------------
- */
-
-static bool set_headers(const struct credentials *credentials, struct slot *slot)
+static bool set_headers(const struct credentials *credentials, struct http_slot *slot)
 {
     struct request_headers lines;
     if (!request_headers_make(&slot->request, credentials->token, credentials->hostname,
@@ -86,7 +81,7 @@ static bool set_headers(const struct credentials *credentials, struct slot *slot
     return true;
 }
 
-static void set_body(struct slot *slot)
+static void set_body(struct http_slot *slot)
 {
     const struct transport_request *r = &slot->request;
     if (r->kind == TRANSPORT_PROBE) {
@@ -95,9 +90,9 @@ static void set_body(struct slot *slot)
     }
     curl_easy_setopt(slot->easy, CURLOPT_POST, 1L);
     curl_easy_setopt(slot->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)r->body_len);
-    /* By callback, and without a way to go back: on a connection that turns out dead
-     * libcurl would send the body a second time by itself, and we would never know that
-     * the first one may have arrived. */
+    /* By a callback that cannot rewind: on a connection that turns out dead libcurl would
+     * otherwise send the body again by itself, and hide that the first one may have
+     * arrived. */
     curl_easy_setopt(slot->easy, CURLOPT_POSTFIELDS, NULL);
     curl_easy_setopt(slot->easy, CURLOPT_READFUNCTION, on_read);
     curl_easy_setopt(slot->easy, CURLOPT_READDATA, slot);
@@ -146,7 +141,7 @@ static const char *suffix(enum transport_kind kind)
     return path[kind];
 }
 
-bool http_slot_prepare(struct slot *slot, const struct transport_http_config *limits,
+bool http_slot_prepare(struct http_slot *slot, const struct transport_http_config *limits,
                        const struct credentials *credentials)
 {
     char url[640];
@@ -173,7 +168,7 @@ bool http_slot_prepare(struct slot *slot, const struct transport_http_config *li
     return true;
 }
 
-void http_slot_release(struct slot *slot)
+void http_slot_release(struct http_slot *slot)
 {
     for (struct curl_slist *line = slot->headers; line; line = line->next) {
         explicit_bzero(line->data, strlen(line->data)); /* one holds the token */
@@ -183,8 +178,8 @@ void http_slot_release(struct slot *slot)
     slot->busy = slot->finished = false;
 }
 
-/* Without a connection, or before libcurl had the whole body, nothing can be stored. */
-static bool may_have_arrived(const struct slot *slot)
+/* The server cannot have stored a body that libcurl never had to the end. */
+static bool may_have_arrived(const struct http_slot *slot)
 {
     return slot->request.kind != TRANSPORT_PROBE &&
            slot->sent >= slot->request.body_len &&
@@ -215,8 +210,8 @@ static enum transport_failure failure_of(CURLcode result)
     }
 }
 
-/* Whose certificate, and against what: that is what a person needs to mend it. */
-static void say_error(const struct slot *slot, const struct credentials *credentials,
+/* Names the certificate and what it was checked against: a person needs both. */
+static void say_error(const struct http_slot *slot, const struct credentials *credentials,
                       struct transport_reply *out)
 {
     const char *error = slot->error[0] ? slot->error : curl_easy_strerror(slot->result);
@@ -224,14 +219,16 @@ static void say_error(const struct slot *slot, const struct credentials *credent
     char text[2 * CURL_ERROR_SIZE];
     int n = snprintf(text, sizeof text, "%s", error);
     if (out->failure == TRANSPORT_TLS) {
-        snprintf(text + n, sizeof text - (size_t)n, " (of %.*s; trusted is %.100s)",
+        snprintf(text + n, sizeof text - (size_t)n,
+                 " (certificate of %.*s, checked against %.100s)",
                  (int)strcspn(host, "/"), host,
-                 credentials->ca_file ? credentials->ca_file : "what the system trusts");
+                 credentials->ca_file ? credentials->ca_file
+                                      : "the system's certificates");
     }
     reply_excerpt(text, strlen(text), out->error, sizeof out->error);
 }
 
-void http_slot_reply(struct slot *slot, const struct credentials *credentials,
+void http_slot_reply(struct http_slot *slot, const struct credentials *credentials,
                      struct transport_reply *out)
 {
     long status = 0;

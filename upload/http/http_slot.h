@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One request over libcurl's easy interface: from its lines to its reply. */
+/* One HTTP request over libcurl's easy interface, from its headers to its reply. */
 #ifndef GPUFL_UPLOAD_HTTP_HTTP_SLOT_H
 #define GPUFL_UPLOAD_HTTP_HTTP_SLOT_H
 
 #include <curl/curl.h>
 
 #include "upload/http/credentials.h"
+#include "upload/http/http_config.h"
 #include "upload/http/reply.h"
 #include "upload/http/transport.h"
-#include "upload/http/transport_http.h"
 
-struct slot {
-    uint64_t *sent_bytes; /**< of all bodies ever: the transport's */
+struct http_slot {
+    uint64_t *sent_bytes; /**< of all bodies of the transport */
     CURL *easy;
     bool busy;
     bool finished;
@@ -27,15 +27,15 @@ struct slot {
     char error[CURL_ERROR_SIZE];
 };
 
-/** Sets the easy handle up for slot->request. \return false without memory. */
-bool http_slot_prepare(struct slot *slot, const struct transport_http_config *limits,
+/** Prepares the easy handle for slot->request. \return false without memory. */
+bool http_slot_prepare(struct http_slot *slot, const struct transport_http_config *limits,
                        const struct credentials *credentials);
 
-/** After the request is over. What \p out points to lasts until the slot's next one. */
-void http_slot_reply(struct slot *slot, const struct credentials *credentials,
+/** Describes the finished request. \p out is valid until the slot's next request. */
+void http_slot_reply(struct http_slot *slot, const struct credentials *credentials,
                      struct transport_reply *out);
 
-/** The slot is free again; its handle, with its connection, and its buffer stay. */
-void http_slot_release(struct slot *slot);
+/** Frees the slot for another request; keeps its handle, connection and buffer. */
+void http_slot_release(struct http_slot *slot);
 
 #endif

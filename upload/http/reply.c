@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parses replies with a bounded depth. */
+/* Parses replies, which are not trusted, to a bounded depth. */
 #include "upload/http/reply.h"
 
 #include <json-c/json.h>
@@ -11,7 +11,7 @@
 
 #define MAX_DEPTH 16
 
-static struct json_object *parse(const char *body, size_t len)
+static struct json_object *reply_parse(const char *body, size_t len)
 {
     struct json_tokener *tokener =
         len <= INT32_MAX ? json_tokener_new_ex(MAX_DEPTH) : NULL;
@@ -27,7 +27,7 @@ static struct json_object *parse(const char *body, size_t len)
     return root;
 }
 
-static bool get_bool(struct json_object *root, const char *key)
+static bool reply_get_bool(struct json_object *root, const char *key)
 {
     struct json_object *value;
     return json_object_object_get_ex(root, key, &value) &&
@@ -35,7 +35,7 @@ static bool get_bool(struct json_object *root, const char *key)
            json_object_get_boolean(value);
 }
 
-static int64_t get_count(struct json_object *root, const char *key, int64_t missing)
+static int64_t reply_get_count(struct json_object *root, const char *key, int64_t missing)
 {
     struct json_object *value;
     if (!json_object_object_get_ex(root, key, &value) ||
@@ -63,7 +63,7 @@ static bool array_has(struct json_object *root, const char *key, const char *wor
     return false;
 }
 
-/* The conflict's name may stand in JSON or in plain text. */
+/* The name of a conflict may come in JSON or as plain text. */
 static bool mentions(const char *body, size_t len, const char *word)
 {
     return memmem(body, len, word, strlen(word)) != NULL;
@@ -74,14 +74,14 @@ void reply_read_batch(const char *body, size_t len, struct reply_batch *out)
     *out = (struct reply_batch){.accepted = -1};
     out->identity_conflict = mentions(body, len, PROTOCOL_IDENTITY_CONFLICT);
     out->sequence_conflict = mentions(body, len, PROTOCOL_SEQUENCE_CONFLICT);
-    struct json_object *root = parse(body, len);
+    struct json_object *root = reply_parse(body, len);
     struct json_object *spool;
     if (!root) {
         return;
     }
-    out->acknowledged = get_bool(root, "window_acknowledged");
-    out->accepted = get_count(root, "accepted", -1);
-    out->rejected = get_count(root, "rejected", 0);
+    out->acknowledged = reply_get_bool(root, "window_acknowledged");
+    out->accepted = reply_get_count(root, "accepted", -1);
+    out->rejected = reply_get_count(root, "rejected", 0);
     if (json_object_object_get_ex(root, "spool_id", &spool) &&
         json_object_is_type(spool, json_type_string)) {
         snprintf(out->spool_id, sizeof out->spool_id, "%s",
@@ -94,7 +94,7 @@ void reply_read_version(const char *body, size_t len, struct reply_version *out)
 {
     struct json_object *versions;
     *out = (struct reply_version){.supported = true};
-    struct json_object *root = parse(body, len);
+    struct json_object *root = reply_parse(body, len);
     if (!root) {
         return;
     }
@@ -102,8 +102,8 @@ void reply_read_version(const char *body, size_t len, struct reply_version *out)
         out->supported = array_has(root, "supported", PROTOCOL_WIRE_VERSION);
     }
     out->zstd = array_has(root, "encodings", "zstd");
-    out->live_windows = get_bool(root, "live_windows");
-    out->registry = get_bool(root, "window_registry");
+    out->live_windows = reply_get_bool(root, "live_windows");
+    out->registry = reply_get_bool(root, "window_registry");
     json_object_put(root);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads the JSON bodies of server replies; all of them are optional and untrusted. */
+/* Reads replies of the backend: JSON bodies and headers, all optional and untrusted. */
 #ifndef GPUFL_UPLOAD_HTTP_REPLY_H
 #define GPUFL_UPLOAD_HTTP_REPLY_H
 
@@ -29,8 +29,8 @@ struct reply_version {
 void reply_read_batch(const char *body, size_t len, struct reply_batch *out);
 void reply_read_version(const char *body, size_t len, struct reply_version *out);
 
-/** The first bytes of what a server said, as plain text for a sentence or a log line:
- * neither quotes nor anything that a terminal would obey. */
+/** The first bytes of \p text, which a server sent, for a sentence or a log line: without
+ * quotes and without anything that a terminal interprets. */
 void reply_excerpt(const char *text, size_t len, char *out, size_t size);
 
 /** What a reply's headers tell. */
@@ -40,7 +40,7 @@ struct reply_headers {
     bool web_page;        /**< the content is text/html */
 };
 
-/** Takes one header line, as it came, into \p out, which was zeroed before the first. */
+/** Reads one header line into \p out, which was zeroed before the first. */
 void reply_read_header(const char *line, size_t len, struct reply_headers *out);
 
 /** Room for the value of a Date header. */

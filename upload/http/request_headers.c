@@ -7,8 +7,8 @@
 
 #include "schema/protocol.h"
 
-__attribute__((format(printf, 2, 3))) static bool add(struct request_headers *out,
-                                                      const char *format, ...)
+__attribute__((format(printf, 2, 3))) static bool
+request_add_header(struct request_headers *out, const char *format, ...)
 {
     va_list args;
     if (out->count == REQUEST_HEADERS_MAX) {
@@ -29,36 +29,38 @@ static bool add_identity(struct request_headers *out, const struct transport_req
     if (!r->window_id) {
         return true;
     }
-    bool ok = add(out, PROTOCOL_H_IDEMPOTENCY ": %s", r->window_id);
+    bool ok = request_add_header(out, PROTOCOL_H_IDEMPOTENCY ": %s", r->window_id);
     if (r->window_headers) {
-        ok = ok && add(out, PROTOCOL_H_WINDOW_ID ": %s", r->window_id) &&
-             add(out, PROTOCOL_H_WINDOW_CHANNEL ": %s", r->channel) &&
-             add(out, PROTOCOL_H_WINDOW_SEQUENCE ": %u", r->sequence) &&
-             add(out, PROTOCOL_H_WINDOW_CRC32 ": %u", r->crc32);
+        ok = ok && request_add_header(out, PROTOCOL_H_WINDOW_ID ": %s", r->window_id) &&
+             request_add_header(out, PROTOCOL_H_WINDOW_CHANNEL ": %s", r->channel) &&
+             request_add_header(out, PROTOCOL_H_WINDOW_SEQUENCE ": %u", r->sequence) &&
+             request_add_header(out, PROTOCOL_H_WINDOW_CRC32 ": %u", r->crc32);
     }
     return ok;
 }
 
-/* "Expect:" with nothing behind it: else a body of 1 MiB waits a second for a 100 that
- * many servers never send. */
+/* An empty "Expect:", or libcurl waits a second before it sends a body of 1 MiB, for a
+ * 100 that many servers never send. */
 bool request_headers_make(const struct transport_request *r, const char *token,
                           const char *hostname, struct request_headers *out)
 {
     out->count = 0;
-    bool ok = add(out, "Expect:") && add(out, PROTOCOL_H_CLIENT ": %s", GPUFL_VERSION) &&
-              add(out, PROTOCOL_H_WIRE ": %s", PROTOCOL_WIRE_VERSION);
+    bool ok = request_add_header(out, "Expect:") &&
+              request_add_header(out, PROTOCOL_H_CLIENT ": %s", GPUFL_VERSION) &&
+              request_add_header(out, PROTOCOL_H_WIRE ": %s", PROTOCOL_WIRE_VERSION);
     if (token) {
-        ok = ok && add(out, "Authorization: Bearer %s", token);
+        ok = ok && request_add_header(out, "Authorization: Bearer %s", token);
     }
     if (r->session) {
-        ok = ok && add(out, PROTOCOL_H_SESSION ": %s", r->session);
+        ok = ok && request_add_header(out, PROTOCOL_H_SESSION ": %s", r->session);
     }
     if (r->kind == TRANSPORT_BATCH) {
-        ok = ok && add(out, "Content-Type: application/x-ndjson");
-        ok = ok && (!hostname || add(out, PROTOCOL_H_HOSTNAME ": %s", hostname));
+        ok = ok && request_add_header(out, "Content-Type: application/x-ndjson");
+        ok = ok &&
+             (!hostname || request_add_header(out, PROTOCOL_H_HOSTNAME ": %s", hostname));
     }
     if (r->encoding) {
-        ok = ok && add(out, "Content-Encoding: %s", r->encoding);
+        ok = ok && request_add_header(out, "Content-Encoding: %s", r->encoding);
     }
     return ok && add_identity(out, r);
 }

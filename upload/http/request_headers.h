@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The header lines of a request, as text. */
+/* Makes the header lines of a request. */
 #ifndef GPUFL_UPLOAD_HTTP_REQUEST_HEADERS_H
 #define GPUFL_UPLOAD_HTTP_REQUEST_HEADERS_H
 
@@ -20,7 +20,7 @@ struct request_headers {
 bool request_headers_make(const struct transport_request *request, const char *token,
                           const char *hostname, struct request_headers *out);
 
-/** True when \p text holds no control character: nothing can add a header of its own. */
+/** True when \p text holds no control character and so cannot add another header. */
 bool request_headers_value_ok(const char *text);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The seam to the network. The engine hands over requests and later takes replies; it
+/* The interface to the network: the engine submits requests and later takes replies, and
  * never touches a socket. */
 #ifndef GPUFL_UPLOAD_HTTP_TRANSPORT_H
 #define GPUFL_UPLOAD_HTTP_TRANSPORT_H
@@ -35,7 +35,7 @@ struct transport_request {
     void *tag; /**< comes back with the reply */
 };
 
-/** Why a request is to be made again. */
+/** Why a request has to be repeated. */
 enum transport_failure {
     TRANSPORT_BROKEN, /**< no whole answer: reset, closed, garbage */
     TRANSPORT_NAME,   /**< the host's or the proxy's name does not resolve */
@@ -67,10 +67,10 @@ struct transport_reply {
 struct transport {
     /** Starts a request. \return GPUFL_OK; GPUFL_BUSY when all slots are taken. */
     gpufl_status (*submit)(void *self, const struct transport_request *request);
-    /** Takes a finished one. \return false when there is none. */
+    /** Takes the reply of a finished request. \return false when there is none. */
     bool (*next)(void *self, struct transport_reply *reply);
-    /** Waits until something happens, \p extra_fd (or -1) is readable, or the time is
-     * over. \p extra_fd stands for signals. */
+    /** Waits until a transfer makes progress, \p extra_fd (for signals; or -1) is
+     * readable, or the time is over. */
     void (*poll)(void *self, uint64_t timeout_ms, int extra_fd);
     /** Ends a poll under way; from any thread. */
     void (*wakeup)(void *self);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libcurl's multi interface: some easy handles, reused with their connections. */
+/* Runs requests by libcurl's multi interface on handles that keep their connections. */
 #include "upload/http/transport_http.h"
 
 #include <curl/curl.h>
@@ -11,21 +11,21 @@
 #include "upload/http/credentials.h"
 #include "upload/http/http_slot.h"
 
-/* A frame that did not compress: 1 MiB, and its end. */
+/* Enough for an incompressible frame of 1 MiB and its end. */
 #define CALLS_AT_ONCE 34u
 
-struct http {
+struct transport_http {
     CURLM *multi;
     struct transport_http_config config; /* its numbers */
     struct credentials credentials;
-    struct slot slot[TRANSPORT_SLOTS];
+    struct http_slot slot[TRANSPORT_SLOTS];
     uint64_t sent_bytes; /* of all bodies ever */
 };
 
 static gpufl_status http_submit(void *self, const struct transport_request *request)
 {
-    struct http *http = self;
-    struct slot *slot = http->slot;
+    struct transport_http *http = self;
+    struct http_slot *slot = http->slot;
     while (slot < http->slot + TRANSPORT_SLOTS && slot->busy) {
         slot++;
     }
@@ -48,23 +48,20 @@ static gpufl_status http_submit(void *self, const struct transport_request *requ
     return GPUFL_OK;
 }
 
-/* ---- replies -------------------------------------------------------------------------
- */
-
-static void collect(struct http *http)
+static void collect_finished(struct transport_http *http)
 {
     int running;
     int left;
     uint64_t before;
     unsigned calls = 0;
-    /* Each call takes one buffer of a body; who asks goes to compress the next frame
-     * meanwhile, so it takes all that the sockets do. A large window goes in parts. */
+    /* Each call sends one buffer of a body. The caller compresses the next frame after
+     * this, so send all that the sockets take; a large window goes in parts. */
     do {
         before = http->sent_bytes;
         curl_multi_perform(http->multi, &running);
     } while (http->sent_bytes != before && ++calls < CALLS_AT_ONCE);
     for (CURLMsg *m; (m = curl_multi_info_read(http->multi, &left));) {
-        struct slot *slot;
+        struct http_slot *slot;
         CURLcode result = m->data.result;
         if (m->msg != CURLMSG_DONE ||
             curl_easy_getinfo(m->easy_handle, CURLINFO_PRIVATE, &slot) != CURLE_OK) {
@@ -78,14 +75,13 @@ static void collect(struct http *http)
 
 static bool http_next(void *self, struct transport_reply *reply)
 {
-    struct http *http = self;
-    collect(http);
+    struct transport_http *http = self;
+    collect_finished(http);
     for (size_t i = 0; i < TRANSPORT_SLOTS; i++) {
-        struct slot *slot = &http->slot[i];
+        struct http_slot *slot = &http->slot[i];
         if (slot->busy && slot->finished) {
             http_slot_reply(slot, &http->credentials, reply);
-            http_slot_release(
-                slot); /* the reply's buffer stays with the slot until its next use */
+            http_slot_release(slot); /* keeps the buffer that the reply points to */
             return true;
         }
     }
@@ -94,7 +90,7 @@ static bool http_next(void *self, struct transport_reply *reply)
 
 static void http_poll(void *self, uint64_t timeout_ms, int extra_fd)
 {
-    struct http *http = self;
+    struct transport_http *http = self;
     struct curl_waitfd extra = {.fd = extra_fd, .events = CURL_WAIT_POLLIN};
     int ms = timeout_ms > INT_MAX ? INT_MAX : (int)timeout_ms;
     int ready;
@@ -103,16 +99,13 @@ static void http_poll(void *self, uint64_t timeout_ms, int extra_fd)
 
 static void http_wakeup(void *self)
 {
-    curl_multi_wakeup(((struct http *)self)->multi);
+    curl_multi_wakeup(((struct transport_http *)self)->multi);
 }
 
-/* ---- life ----------------------------------------------------------------------------
- */
-
-static void free_http(struct http *http)
+static void transport_http_free(struct transport_http *http)
 {
     for (size_t i = 0; i < TRANSPORT_SLOTS; i++) {
-        struct slot *slot = &http->slot[i];
+        struct http_slot *slot = &http->slot[i];
         if (slot->easy) {
             curl_multi_remove_handle(http->multi, slot->easy);
             curl_easy_cleanup(slot->easy);
@@ -134,7 +127,7 @@ gpufl_status transport_http_open(const struct transport_http_config *config,
         snprintf(why, 256, "libcurl cannot start");
         return GPUFL_ERR_NOMEM;
     }
-    struct http *http = calloc(1, sizeof *http);
+    struct transport_http *http = calloc(1, sizeof *http);
     if (!http) {
         snprintf(why, 256, "out of memory");
         return GPUFL_ERR_NOMEM;
@@ -147,7 +140,7 @@ gpufl_status transport_http_open(const struct transport_http_config *config,
         status = GPUFL_ERR_NOMEM;
     }
     if (status != GPUFL_OK) {
-        free_http(http);
+        transport_http_free(http);
         return status;
     }
     curl_multi_setopt(http->multi, CURLMOPT_MAXCONNECTS, (long)TRANSPORT_SLOTS);
@@ -159,20 +152,21 @@ gpufl_status transport_http_open(const struct transport_http_config *config,
     return GPUFL_OK;
 }
 
-enum endpoint_exposure transport_http_exposure(const struct transport *transport)
+enum exposure transport_http_exposure(const struct transport *transport)
 {
-    return endpoint_exposure(((struct http *)transport->self)->credentials.prefix);
+    return exposure_of(((struct transport_http *)transport->self)->credentials.prefix);
 }
 
 void transport_http_set_token(struct transport *transport, const char *token)
 {
-    credentials_set_token(&((struct http *)transport->self)->credentials, token);
+    credentials_set_token(&((struct transport_http *)transport->self)->credentials,
+                          token);
 }
 
 void transport_http_close(struct transport *transport)
 {
     if (transport->self) {
-        free_http(transport->self);
+        transport_http_free(transport->self);
     }
     memset(transport, 0, sizeof *transport);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of answers. */
+/* Maps each HTTP status, with what is known about the batch, to a verdict. */
 #include "upload/http/verdict.h"
 
 static enum verdict conflict(const struct verdict_case *c)

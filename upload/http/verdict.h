@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an answer to a batch means: a pure table, docs/architecture.md prints it. */
+/* What an answer to a batch means: the table in docs/architecture.md. */
 #ifndef GPUFL_UPLOAD_HTTP_VERDICT_H
 #define GPUFL_UPLOAD_HTTP_VERDICT_H
 
@@ -9,8 +9,8 @@ enum verdict {
     VERDICT_ACKED,         /**< stored: the position advances */
     VERDICT_RETRY,         /**< not now: the same offer again, later */
     VERDICT_HOLD_ORIGIN,   /**< a person must act on the server or the key */
-    VERDICT_HOLD_SESSION,  /**< the workspace's limit: this session waits */
-    VERDICT_SPLIT,         /**< too much or a bad line in it: offer half of it */
+    VERDICT_HOLD_SESSION,  /**< a limit of the workspace: this session waits */
+    VERDICT_SPLIT,         /**< too large, or with a bad line: offer half of it */
     VERDICT_QUARANTINE,    /**< this range is refused for good: keep it listed, go on */
     VERDICT_REFUSED_FINAL, /**< the session was closed before: not stored, go on */
     VERDICT_PLAIN_CODEC,   /**< 415: offer it again as gzip */
