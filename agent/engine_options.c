@@ -90,6 +90,26 @@ static void split_host(const char *url, char host[512], char path[512],
     snprintf(path, 512, "%.*s/api/%.100s", (int)path_len, url + len, version);
 }
 
+/* The agent's names for the options of a transport. */
+static const char *agent_option_of(const char *field)
+{
+    static const char *const option[][2] = {
+        {"backend_url", "--host"},
+        {"api_key", "--token"},
+        {"api_path", "--api-path"},
+        {"ca_file", "--ca-file"},
+        {"client_cert", "--client-cert"},
+        {"client_key", "--client-key"},
+        {"allow_insecure_http", "--allow-insecure-http"},
+    };
+    for (size_t i = 0; i < sizeof option / sizeof option[0]; i++) {
+        if (strcmp(option[i][0], field) == 0) {
+            return option[i][1];
+        }
+    }
+    return field;
+}
+
 gpufl_status engine_options_transport(const struct options *o, const char *token,
                                       struct transport *out, char why[256])
 {
@@ -114,6 +134,7 @@ gpufl_status engine_options_transport(const struct options *o, const char *token
         .connect_timeout_ms = (o->connect_timeout_s ? o->connect_timeout_s : 10) * 1000,
         .read_timeout_ms = o->read_timeout_ms,
         .total_timeout_ms = REQUEST_TOTAL_MS,
+        .option_name = agent_option_of,
     };
     return transport_http_open(&config, out, why);
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Parses numeric socket addresses. */
 #include "base/address.h"
 
 #include <arpa/inet.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where to listen, as people write it. */
+/* Socket addresses as people write them: ADDRESS:PORT. */
 #ifndef GPUFL_BASE_ADDRESS_H
 #define GPUFL_BASE_ADDRESS_H
 

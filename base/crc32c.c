@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CRC-32C four bits at a time: records are short, a big table would only cost cache. */
+/* Computes CRC-32C four bits at a time: for short records a larger table only costs
+ * cache. */
 #include "base/crc32c.h"
 
 /* table[n] = n run through the reflected polynomial 0x82f63b78 for four bits. */

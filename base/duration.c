@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One way to write a time or a count on a command line. */
+/* Parses durations and counts. */
 #include "base/duration.h"
 
 #include <errno.h>

@@ -6,10 +6,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/** A decimal number up to 2^32-1; *end is behind it. */
+/** Parses a decimal number up to 2^32-1; *end points behind it. */
 bool duration_parse_count(const char *text, uint64_t *out, const char **end);
 
-/** `250ms`, `30s`, `5m`, `1h`; a bare number is seconds. */
+/** Parses `250ms`, `30s`, `5m`, `1h`; a bare number means seconds. */
 bool duration_parse(const char *text, uint64_t *out_ms);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads and replaces small files; completes short reads and writes. */
+/* Opens, reads and replaces files that others may tamper with. */
 #include "base/file.h"
 
 #include <errno.h>

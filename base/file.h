@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Small files read and written whole. */
+/* Reads and replaces small files as a whole; completes short reads and writes. */
 #ifndef GPUFL_BASE_FILE_H
 #define GPUFL_BASE_FILE_H
 
@@ -10,9 +10,9 @@
 
 #include "base/sys.h"
 
-/** Opens \p path beneath \p dir for reading: a regular file with one name, or nothing,
- * never blocking. A second name (a hard link) may be that of a file elsewhere.
- *  \return the descriptor, or -1 with errno (ELOOP for anything else). */
+/** Opens \p path beneath \p dir for reading, never blocking, and only if it is a regular
+ * file with one name: a second hard link may belong to a file elsewhere.
+ *  \return the descriptor, or -1 with errno (ELOOP for anything but such a file). */
 int file_open(const struct sys *sys, int dir, const char *path);
 
 /** Reads a file of at most \p cap bytes. *out is malloc'd, NUL-terminated, the

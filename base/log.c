@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Formats log lines; text from outside cannot break a line. */
+/* Formats log lines; no control character gets into one. */
 #include "base/log.h"
 
 #include <stdarg.h>

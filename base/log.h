@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One line a log event: `level event key=value …`. */
+/* Log events, one line each: `level event key=value …`. */
 #ifndef GPUFL_BASE_LOG_H
 #define GPUFL_BASE_LOG_H
 
 enum log_level {
     LOG_AT_ERROR, /**< a person must act */
-    LOG_AT_WARN,  /**< degraded, we go on */
+    LOG_AT_WARN,  /**< degraded, but work goes on */
     LOG_AT_INFO,  /**< a change of state */
     LOG_AT_DEBUG  /**< every batch */
 };
 
-/** Where lines go. \p write gets the finished line without a newline. */
+/** Where lines go. `write` gets each line without a newline. */
 struct log {
-    enum log_level level; /**< lines above it are not made */
+    enum log_level level; /**< lines above this level are dropped */
     void (*write)(void *arg, enum log_level level, const char *line);
     void *arg;
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Optimal string alignment: Levenshtein's distance, where swapped neighbours are one
- * edit. */
+/* Compares words by optimal string alignment: Levenshtein's distance in which swapped
+ * neighbours are one edit. */
 #include "base/nearest.h"
 
 #include <ctype.h>

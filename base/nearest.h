@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The name that somebody may have meant. */
+/* Suggests the name that a misspelled word may mean. */
 #ifndef GPUFL_BASE_NEAREST_H
 #define GPUFL_BASE_NEAREST_H
 

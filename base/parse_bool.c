@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The words that mean "on". */
+/* Knows the words that mean "on". */
 #include "base/parse_bool.h"
 
 #include <ctype.h>

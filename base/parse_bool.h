@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How a switch in the environment is read: one rule for all parts. */
+/* Reads switches in the environment: one rule for all parts. */
 #ifndef GPUFL_BASE_PARSE_BOOL_H
 #define GPUFL_BASE_PARSE_BOOL_H
 

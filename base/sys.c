@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The real kernel behind the seam. */
+/* The system calls of the running kernel. */
 #include "base/sys.h"
 
 #include <errno.h>
@@ -41,7 +41,7 @@ static void real_random(void *out, size_t len)
     }
 }
 
-/* For kernels before 5.6: walk the components, following no symlink. */
+/* For kernels before 5.6: walks the components and follows no symlink. */
 static int open_by_walk(int dir, const char *path, int flags, mode_t mode)
 {
     char part[256];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The seam to the kernel: clock, randomness and the calls that touch state on disk. Tests
- * replace single members to inject faults and to own time. */
+/* The interface to the kernel: clock, randomness and the calls that change state on disk.
+ * Tests replace single members to inject faults and to control time. */
 #ifndef GPUFL_BASE_SYS_H
 #define GPUFL_BASE_SYS_H
 
@@ -9,9 +9,9 @@
 #include <sys/types.h>
 
 struct sys {
-    /** Milliseconds that never jump and that count suspended time (CLOCK_BOOTTIME). */
+    /** Milliseconds that never jump and include suspended time (CLOCK_BOOTTIME). */
     uint64_t (*now_ms)(void);
-    /** Seconds since 1970, for what people read; never for waiting. */
+    /** Seconds since 1970, to show; never to wait. */
     int64_t (*wall_s)(void);
     /** Fills \p out from getrandom(2). */
     void (*random)(void *out, size_t len);
@@ -26,7 +26,7 @@ struct sys {
     int (*unlinkat)(int dir, const char *path, int flags);
 };
 
-/** The real thing. */
+/** The real calls. */
 extern const struct sys sys_real;
 
 #endif

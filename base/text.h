@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A growable buffer that lines of compact JSON are written into. */
+/* A growable text buffer that escapes JSON. */
 #ifndef GPUFL_BASE_TEXT_H
 #define GPUFL_BASE_TEXT_H
 
@@ -26,7 +26,7 @@ void text_puts(struct text *text, const char *string);
 void text_u64(struct text *text, uint64_t value);
 void text_i64(struct text *text, int64_t value);
 
-/** printf into the buffer, for the records that are written rarely. */
+/** printf into the buffer: slower, for what is written rarely. */
 __attribute__((format(printf, 2, 3))) void text_printf(struct text *text,
                                                        const char *format, ...);
 
@@ -34,10 +34,10 @@ __attribute__((format(printf, 2, 3))) void text_printf(struct text *text,
  * not valid UTF-8 become U+FFFD, so that every line parses. */
 void text_json_string(struct text *text, const char *string);
 
-/** The same for \p len bytes, of which none ends the string. */
+/** The same for \p len bytes, NUL included. */
 void text_json_bytes(struct text *text, const char *bytes, size_t len);
 
-/** \p string as it is, but for bytes that are not valid UTF-8: they become U+FFFD. */
+/** \p string unchanged, but bytes that are not valid UTF-8 become U+FFFD. */
 void text_utf8(struct text *text, const char *string);
 
 #endif

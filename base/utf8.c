@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which bytes are well-formed UTF-8. */
+/* Recognises well-formed UTF-8. */
 #include "base/utf8.h"
 
 size_t utf8_length(const char *s, size_t left)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Window ids: 16 random bytes, written as a version 4 UUID (RFC 4122). */
+/* Window ids: random UUIDs of version 4 (RFC 4122). */
 #ifndef GPUFL_BASE_UUID_H
 #define GPUFL_BASE_UUID_H
 

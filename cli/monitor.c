@@ -14,6 +14,7 @@
 
 #include "base/duration.h"
 #include "cli/output.h"
+#include "cli/upload_flags.h"
 #include "cli/verbs.h"
 
 #define UPLOAD_EVERY_MS 5000
@@ -209,6 +210,7 @@ int verb_monitor(int argc, char **argv)
     sigprocmask(SIG_BLOCK, &stop, NULL);
     m.record.log_path = m.output;
     m.upload.log_path = m.output;
+    m.upload.option_name = upload_flag_of;
     if (gpufl_init(&m.record) != GPUFL_OK) {
         return EXIT_NO_SESSION; /* the collector has said why */
     }

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cli/json.h"
+#include "cli/upload_flags.h"
 #include "cli/verbs.h"
 #include "upload/engine/quarantine.h"
 #include "upload/http/reply.h"
@@ -306,6 +307,7 @@ int verb_quarantine(int argc, char **argv)
                                    .token = getenv("GPUFL_API_KEY"),
                                    .api_path = getenv("GPUFL_API_PATH"),
                                    .user_agent = "gpufl/" GPUFL_VERSION,
+                                   .option_name = upload_flag_of,
                                    .connect_timeout_ms = 10000,
                                    .read_timeout_ms = 30000,
                                    .total_timeout_ms = 300000}};

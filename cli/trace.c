@@ -15,6 +15,7 @@
 #include <gpufl/upload.h>
 
 #include "cli/output.h"
+#include "cli/upload_flags.h"
 #include "cli/verbs.h"
 
 #define INJECT          "libgpufl-inject.so"
@@ -240,6 +241,7 @@ static void send_all(struct trace *t)
 {
     struct gpufl_upload_result result = GPUFL_UPLOAD_RESULT_INIT;
     t->upload.log_path = t->output;
+    t->upload.option_name = upload_flag_of;
     if (gpufl_upload_logs(&t->upload, &result) != GPUFL_OK) {
         fprintf(stderr, "gpufl trace: %s; later: gpufl upload %s\n", result.message,
                 t->output);

@@ -11,6 +11,7 @@
 #include <gpufl/upload.h>
 
 #include "cli/json.h"
+#include "cli/upload_flags.h"
 #include "cli/verbs.h"
 
 #define BAR_WIDTH 30
@@ -289,6 +290,7 @@ int verb_upload(int argc, char **argv)
     }
     bool bar = !arguments.quiet && isatty(STDERR_FILENO);
     arguments.options.progress = bar ? draw_bar : NULL;
+    arguments.options.option_name = upload_flag_of;
     arguments.options.diagnostic = say_warning;
     arguments.options.diagnostic_arg = &arguments;
     gpufl_status status = gpufl_upload_logs(&arguments.options, &result);

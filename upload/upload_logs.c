@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gpufl_upload_logs(): the engine driven inline, within a budget. */
+/* Runs the engine on the calling thread, within a budget: gpufl_upload_logs(). */
 #include <gpufl/upload.h>
 
+#include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,13 +14,14 @@
 #include "upload/http/transport_http.h"
 #include "upload/source/select.h"
 #include "upload/upload_options.h"
+#include "upload/upload_result.h"
 #include "upload/wait_holder.h"
 
 #define PROGRESS_EVERY_MS 250u
 #define CHECK_EVERY_MS    50u
 #define NO_RESCAN_MS      (24u * 3600u * 1000u)
 
-/* In libgpufl, if this process has it: then switching that off silences us too. */
+/* Of libgpufl, if the process has it: switching that off switches uploads off, too. */
 __attribute__((weak)) bool gpufl_is_disabled(void);
 
 /* One call. */
@@ -38,46 +39,26 @@ struct upload {
     uint64_t bytes_total;
 };
 
-static bool disabled(void)
+static bool is_disabled(void)
 {
     return parse_bool(getenv("GPUFL_DISABLED")) ||
            (gpufl_is_disabled && gpufl_is_disabled());
 }
 
-__attribute__((format(printf, 3, 4))) static gpufl_status
-say(struct upload *u, gpufl_status status, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    vsnprintf(u->result->message, sizeof u->result->message, format, args);
-    va_end(args);
-    return status;
-}
-
-/* ---- what the engine asks for and tells ---- */
-
-static bool wanted(void *arg, const char *session_id)
+static bool is_selected(void *arg, const char *session_id)
 {
     return select_has(&((struct upload *)arg)->selection, session_id);
 }
 
 static void on_spooled(void *arg, const char *spool_id)
 {
-    struct gpufl_upload_result *r = ((struct upload *)arg)->result;
-    if (r->spool_id_count < GPUFL_UPLOAD_SPOOL_IDS_MAX) {
-        snprintf(r->spool_ids[r->spool_id_count], sizeof r->spool_ids[0], "%s", spool_id);
-    }
-    r->spool_id_count++;
+    upload_result_add_spool(((struct upload *)arg)->result, spool_id);
 }
 
 static void on_log(void *arg, enum log_level level, const char *line)
 {
     struct upload *u = arg;
-    struct gpufl_upload_result *r = u->result;
-    if (r->warning_count < GPUFL_UPLOAD_WARNINGS_MAX) {
-        snprintf(r->warnings[r->warning_count], sizeof r->warnings[0], "%s", line);
-    }
-    r->warning_count++;
+    upload_result_warn(u->result, line);
     if (u->options.diagnostic) {
         u->options.diagnostic(u->options.diagnostic_arg, level == LOG_AT_ERROR ? 0 : 1,
                               line);
@@ -104,22 +85,23 @@ static void tell_progress(struct upload *u, bool last)
     u->options.progress(u->options.progress_arg, &progress);
 }
 
-/* ---- running ---- */
-
 static gpufl_status open_root(struct upload *u)
 {
     const char *path = u->options.log_path;
     char stripped[4096];
     size_t len = strlen(path);
     u->root = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int error = errno;
     if (u->root < 0 && len > 4 && len < sizeof stripped &&
         strcmp(path + len - 4, ".log") == 0) {
         snprintf(stripped, sizeof stripped, "%.*s", (int)len - 4, path);
         u->root = open(stripped, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     }
     if (u->root < 0) {
-        return say(u, GPUFL_ERR_NOT_FOUND,
-                   "cannot open the directory %.300s; check log_path", path);
+        return upload_result_say(
+            u->result, GPUFL_ERR_NOT_FOUND,
+            "%s: '%.300s': %s (expected the directory that holds the sessions)",
+            upload_options_name(&u->options, "log_path"), path, strerror(error));
     }
     return GPUFL_OK;
 }
@@ -129,14 +111,18 @@ static gpufl_status choose_sessions(struct upload *u)
     const struct gpufl_upload_options *o = &u->options;
     gpufl_status status = select_list(&sys_real, u->root, &u->selection);
     if (status != GPUFL_OK) {
-        return say(u, status, "cannot list %.300s: %s", o->log_path,
-                   gpufl_status_text(status));
+        return upload_result_say(u->result, status, "%s: '%.300s': %s",
+                                 upload_options_name(o, "log_path"), o->log_path,
+                                 status == GPUFL_ERR_IO ? strerror(errno)
+                                                        : gpufl_status_text(status));
     }
     if (!o->all_sessions && (u->selection.count > 0 || *o->session_id)) {
         status = select_one(&u->selection, o->session_id);
     }
     if (status != GPUFL_OK) {
-        return say(u, status, "no session %.128s in %.300s", o->session_id, o->log_path);
+        return upload_result_say(
+            u->result, status, "%s: '%.128s': no such session in %.250s",
+            upload_options_name(o, "session_id"), o->session_id, o->log_path);
     }
     for (size_t i = 0; i < u->selection.count; i++) {
         u->bytes_total += u->selection.session[i].bytes;
@@ -167,26 +153,31 @@ static gpufl_status open_transport(struct upload *u)
         .connect_timeout_ms = (uint64_t)o->connect_timeout_ms,
         .read_timeout_ms = (uint64_t)o->read_timeout_ms,
         .total_timeout_ms = (uint64_t)o->total_timeout_ms,
+        .option_name = o->option_name,
     };
     gpufl_status status = transport_http_open(&config, &u->transport, why);
-    return status == GPUFL_OK ? status : say(u, status, "%s", why);
+    return status == GPUFL_OK ? status : upload_result_say(u->result, status, "%s", why);
 }
 
 static gpufl_status wait_for_other(struct upload *u, const char *who)
 {
     if (u->options.force) {
-        return say(u, GPUFL_BUSY, "%s; force needs it to be stopped first", who);
+        return upload_result_say(u->result, GPUFL_BUSY,
+                                 "%s (%s needs it to be stopped first)", who,
+                                 upload_options_name(&u->options, "force"));
     }
     gpufl_status status =
         wait_for_holder(&sys_real, u->root, &u->selection, u->deadline_ms);
     if (status == GPUFL_OK) {
-        return say(u, status, "sent by the uploader that serves this directory");
+        return upload_result_say(u->result, status,
+                                 "sent by the uploader that serves this directory");
     }
-    return say(u, status, "%s%s", who,
-               status == GPUFL_BUSY ? "" : "; it was not done within the time limit");
+    return upload_result_say(
+        u->result, status, "%s%s", who,
+        status == GPUFL_BUSY ? "" : " (it did not finish within the time limit)");
 }
 
-static gpufl_status open_engine(struct upload *u, char why[512])
+static gpufl_status open_upload_engine(struct upload *u, char why[512])
 {
     static const enum engine_compression codec[] = {COMPRESS_AUTO, COMPRESS_ZSTD,
                                                     COMPRESS_GZIP, COMPRESS_NONE};
@@ -203,7 +194,7 @@ static gpufl_status open_engine(struct upload *u, char why[512])
     config.rescan_interval_ms = NO_RESCAN_MS;
     config.state_dir = *o->state_dir ? o->state_dir : NULL;
     config.program = "gpufl-upload";
-    config.wanted = wanted;
+    config.wanted = is_selected;
     config.wanted_arg = u;
     config.force = o->force;
     config.in_job = true;
@@ -220,7 +211,7 @@ static gpufl_status open_engine(struct upload *u, char why[512])
     return engine_add_root(u->engine, path, &channels, why);
 }
 
-/* True when going on makes no sense: a person must act, or nobody answers. */
+/* True when it makes no sense to continue: a person must act, or nobody answers. */
 static bool give_up(const struct upload *u, const struct engine_summary *s)
 {
     unsigned most = (unsigned)u->options.max_retries;
@@ -229,7 +220,7 @@ static bool give_up(const struct upload *u, const struct engine_summary *s)
             s->stuck_failures > most);
 }
 
-static void run(struct upload *u)
+static void upload_until_done(struct upload *u)
 {
     struct engine_summary summary;
     uint64_t check_ms = 0;
@@ -240,7 +231,7 @@ static void run(struct upload *u)
         if (engine_drained(u->engine) || now_ms >= u->deadline_ms) {
             break;
         }
-        if (now_ms >= check_ms) { /* it walks all sessions: not at every turn */
+        if (now_ms >= check_ms) { /* not at every turn: it visits all sessions */
             check_ms = now_ms + CHECK_EVERY_MS;
             engine_summary(u->engine, &summary);
             if (give_up(u, &summary)) {
@@ -255,68 +246,22 @@ static void run(struct upload *u)
     tell_progress(u, true);
 }
 
-/* ---- the result ---- */
-
-static void copy_summary(struct upload *u, const struct engine_summary *s)
+static gpufl_status upload_selected(struct upload *u)
 {
-    struct gpufl_upload_result *r = u->result;
-    r->files_processed = (size_t)s->files_acked;
-    r->files_skipped_by_cursor = (size_t)s->streams_done_before;
-    r->events_uploaded = s->lines_acked;
-    r->bytes_uploaded = s->file_bytes_acked;
-    r->sessions_complete = s->sessions_done;
-    r->sessions_live = s->sessions_live;
-    r->lines_rejected = s->lines_rejected;
-    r->lines_refused = s->lines_refused_final;
-    r->ranges_quarantined = s->ranges_quarantined;
-    r->http_status = s->hold_status;
-}
-
-static gpufl_status judge(struct upload *u, bool drained)
-{
-    struct engine_summary s;
-    engine_summary(u->engine, &s);
-    copy_summary(u, &s);
-    const char *why = s.last_problem;
-    if (s.hold == HOLD_AUTH) {
-        return say(u, GPUFL_ERR_AUTH, "%s", why);
-    }
-    if (!drained && !s.ever_answered) {
-        return say(u, GPUFL_ERR_CONTACT,
-                   "no contact with %.200s: %s; nothing is lost, run "
-                   "it again",
-                   u->options.backend_url, why);
-    }
-    if (!drained) {
-        return say(u, GPUFL_PARTIAL,
-                   "not all could be sent: %s; nothing is lost, run it "
-                   "again",
-                   why[0] ? why : "the time limit was reached");
-    }
-    if (s.sessions_blocked || s.lines_rejected || s.lines_refused_final) {
-        return say(u, GPUFL_PARTIAL, "sent, but not all was taken: %s",
-                   why[0] ? why : "see gpufl status");
-    }
-    if (s.lines_acked == 0 && s.windows_acked == 0) {
-        return say(u, GPUFL_OK, "nothing to send");
-    }
-    return say(u, GPUFL_OK, "all sent");
-}
-
-static gpufl_status upload(struct upload *u)
-{
+    struct engine_summary summary;
     char why[512];
     gpufl_status status = upload_options_check(&u->options, why);
     if (status != GPUFL_OK) {
-        return say(u, status, "%s", why);
+        return upload_result_say(u->result, status, "%s", why);
     }
     status = open_root(u);
     if (status == GPUFL_OK) {
         status = choose_sessions(u);
     }
     if (status == GPUFL_OK && u->selection.count == 0) {
-        return say(u, GPUFL_OK, "nothing to send: no session in %.300s",
-                   u->options.log_path);
+        return upload_result_say(u->result, GPUFL_OK,
+                                 "nothing to send: no session in %.300s",
+                                 u->options.log_path);
     }
     if (status == GPUFL_OK) {
         status = open_transport(u);
@@ -324,15 +269,17 @@ static gpufl_status upload(struct upload *u)
     if (status != GPUFL_OK) {
         return status;
     }
-    status = open_engine(u, why);
+    status = open_upload_engine(u, why);
     if (status == GPUFL_BUSY) {
         return wait_for_other(u, why);
     }
     if (status != GPUFL_OK) {
-        return say(u, status, "%s", why);
+        return upload_result_say(u->result, status, "%s", why);
     }
-    run(u);
-    return judge(u, engine_drained(u->engine));
+    upload_until_done(u);
+    engine_summary(u->engine, &summary);
+    return upload_result_judge(u->result, &summary, engine_drained(u->engine),
+                               u->options.backend_url);
 }
 
 gpufl_status gpufl_upload_logs(const struct gpufl_upload_options *options,
@@ -347,11 +294,11 @@ gpufl_status gpufl_upload_logs(const struct gpufl_upload_options *options,
         u.start_ms +
         (uint64_t)(u.options.total_timeout_ms > 0 ? u.options.total_timeout_ms : 1);
     u.log = (struct log){.level = LOG_AT_WARN, .write = on_log, .arg = &u};
-    if (disabled()) {
-        on_log(&u, LOG_AT_WARN, "gpufl is switched off; nothing is uploaded");
-        say(&u, status, "gpufl is switched off; nothing is uploaded");
+    if (is_disabled()) {
+        on_log(&u, LOG_AT_WARN, "gpufl is switched off: nothing is uploaded");
+        upload_result_say(u.result, status, "gpufl is switched off: nothing is uploaded");
     } else {
-        status = upload(&u);
+        status = upload_selected(&u);
     }
     engine_close(u.engine);
     transport_http_close(&u.transport);
@@ -361,11 +308,6 @@ gpufl_status gpufl_upload_logs(const struct gpufl_upload_options *options,
     }
     full.success = status == GPUFL_OK;
     full.elapsed_ms = (int64_t)(sys_real.now_ms() - u.start_ms);
-    if (result && result->struct_size >= sizeof(size_t)) {
-        size_t known =
-            result->struct_size < sizeof full ? result->struct_size : sizeof full;
-        full.struct_size = result->struct_size;
-        memcpy(result, &full, known);
-    }
+    upload_result_copy(&full, result);
     return status;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Code beats environment beats default. */
+/* Fills in and checks the options of an upload: code, then environment, then default. */
 #include "upload/upload_options.h"
 
 #include <stdio.h>
@@ -39,33 +39,59 @@ void upload_options_resolve(const struct gpufl_upload_options *given,
     out->state_dir = or_empty(out->state_dir);
 }
 
-static gpufl_status refuse(char why[512], const char *text)
+const char *upload_options_name(const struct gpufl_upload_options *options,
+                                const char *field)
 {
-    snprintf(why, 512, "%s", text);
+    return options->option_name ? options->option_name(field) : field;
+}
+
+static gpufl_status refuse_option(const struct gpufl_upload_options *o, const char *field,
+                                  const char *reason, char why[512])
+{
+    snprintf(why, 512, "%s: %s", upload_options_name(o, field), reason);
     return GPUFL_ERR_USAGE;
+}
+
+static gpufl_status check_numbers(const struct gpufl_upload_options *o, char why[512])
+{
+    const struct {
+        const char *field;
+        int value;
+        int min;
+    } row[] = {
+        {"total_timeout_ms", o->total_timeout_ms, 1},
+        {"connect_timeout_ms", o->connect_timeout_ms, 1},
+        {"read_timeout_ms", o->read_timeout_ms, 1},
+        {"max_retries", o->max_retries, 0},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+        if (row[i].value < row[i].min) {
+            snprintf(why, 512, "%s: %d: too small (expected %d or more)",
+                     upload_options_name(o, row[i].field), row[i].value, row[i].min);
+            return GPUFL_ERR_USAGE;
+        }
+    }
+    return GPUFL_OK;
 }
 
 gpufl_status upload_options_check(const struct gpufl_upload_options *o, char why[512])
 {
     if (!*o->log_path) {
-        return refuse(why,
-                      "log_path is missing: give the directory that holds the sessions");
+        return refuse_option(o, "log_path",
+                             "missing (name the directory that holds the sessions)", why);
     }
     if (!*o->backend_url) {
-        return refuse(why, "backend_url (GPUFL_BACKEND_URL) is missing: set it in the "
-                           "options, by flag or in the environment");
+        return refuse_option(o, "backend_url", "missing (set it or GPUFL_BACKEND_URL)",
+                             why);
     }
     if (!*o->api_key) {
-        return refuse(why,
-                      "api_key (GPUFL_API_KEY) is missing: set it in the options, by "
-                      "flag or in the environment");
+        return refuse_option(o, "api_key", "missing (set it or GPUFL_API_KEY)", why);
     }
     if (*o->session_id && o->all_sessions) {
-        return refuse(why, "session_id and all_sessions exclude each other: give one");
+        snprintf(why, 512, "%s: '%.128s': conflicts with %s (set only one)",
+                 upload_options_name(o, "session_id"), o->session_id,
+                 upload_options_name(o, "all_sessions"));
+        return GPUFL_ERR_USAGE;
     }
-    if (o->total_timeout_ms <= 0 || o->connect_timeout_ms <= 0 ||
-        o->read_timeout_ms <= 0 || o->max_retries < 0) {
-        return refuse(why, "timeouts must be above 0 ms and max_retries not below 0");
-    }
-    return GPUFL_OK;
+    return check_numbers(o, why);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Compares the holder's progress with the directory as it was at the call. */
+/* Compares the progress of another uploader with the directory as it was at the call. */
 #include "upload/wait_holder.h"
 
 #include <poll.h>
@@ -12,9 +12,9 @@
 #include "base/file.h"
 #include "upload/engine/progress.h"
 
-#define LOOK_EVERY_MS 100
+#define CHECK_PROGRESS_EVERY_MS 100
 
-/* What must be settled of one channel. */
+/* What must be settled in one channel. */
 struct target {
     const char *path;
     char channel[LAYOUT_CHANNEL_MAX + 1];
@@ -51,7 +51,7 @@ static struct target target_of(const struct sys *sys, int root, const char *path
                                const struct scan_channel *channel)
 {
     struct target t = {.path = path, .file = 1};
-    strcpy(t.channel, channel->name);
+    memcpy(t.channel, channel->name, sizeof t.channel);
     if (layout == SESSION_WINDOWS) {
         t.file = channel->highest + 1;
     } else if (channel->active_bytes > 0 || channel->highest == 0) {
@@ -64,8 +64,9 @@ static struct target target_of(const struct sys *sys, int root, const char *path
     return t;
 }
 
-static gpufl_status collect(const struct sys *sys, int root,
-                            const struct selection *selection, struct targets *out)
+static gpufl_status collect_targets(const struct sys *sys, int root,
+                                    const struct selection *selection,
+                                    struct targets *out)
 {
     out->target = calloc(selection->count * SCAN_CHANNELS_MAX + 1, sizeof *out->target);
     if (!out->target) {
@@ -79,7 +80,7 @@ static gpufl_status collect(const struct sys *sys, int root,
         }
         for (unsigned c = 0; c < scan.channels; c++) {
             if (scan.layout == SESSION_SHIFTING && scan.channel[c].highest) {
-                return GPUFL_BUSY; /* its numbers shift: nobody can say what is settled */
+                return GPUFL_BUSY; /* its numbers shift: progress cannot be compared */
             }
             out->target[out->count++] =
                 target_of(sys, root, s->path, scan.layout, &scan.channel[c]);
@@ -88,7 +89,7 @@ static gpufl_status collect(const struct sys *sys, int root,
     return GPUFL_OK;
 }
 
-static void see(void *arg, const struct progress_line *line)
+static void note_progress(void *arg, const struct progress_line *line)
 {
     struct targets *targets = arg;
     for (size_t i = 0; i < targets->count; i++) {
@@ -115,16 +116,16 @@ gpufl_status wait_for_holder(const struct sys *sys, int root,
                              const struct selection *selection, uint64_t deadline_ms)
 {
     struct targets targets = {0};
-    gpufl_status status = collect(sys, root, selection, &targets);
+    gpufl_status status = collect_targets(sys, root, selection, &targets);
     while (status == GPUFL_OK) {
-        if (progress_read(sys, root, see, &targets) != GPUFL_OK) {
+        if (progress_read(sys, root, note_progress, &targets) != GPUFL_OK) {
             status = GPUFL_BUSY;
         } else if (all_reached(&targets)) {
             break;
         } else if (sys->now_ms() >= deadline_ms) {
             status = GPUFL_PARTIAL;
         } else {
-            poll(NULL, 0, LOOK_EVERY_MS);
+            poll(NULL, 0, CHECK_PROGRESS_EVERY_MS);
         }
     }
     free(targets.target);

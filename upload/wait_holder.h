@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Waits until another uploader has settled what is there now. */
+/* Waits for the uploader that holds a directory to settle what is in it now. */
 #ifndef GPUFL_UPLOAD_WAIT_HOLDER_H
 #define GPUFL_UPLOAD_WAIT_HOLDER_H
 
@@ -10,8 +10,8 @@
 #include "upload/source/select.h"
 
 /** Waits until the progress file of \p root covers what the sessions of \p selection hold
- *  now, or \p deadline_ms (on sys->now_ms). Sleeps on the calling thread.
- *  \return GPUFL_OK; GPUFL_BUSY when there is no progress file to read; GPUFL_PARTIAL
+ * now, or until \p deadline_ms (on sys->now_ms). Sleeps on the calling thread.
+ *  \return GPUFL_OK; GPUFL_BUSY when there is no progress to compare with; GPUFL_PARTIAL
  * when the time is over. */
 GPUFL_MUST gpufl_status wait_for_holder(const struct sys *sys, int root,
                                         const struct selection *selection,

@@ -76,6 +76,10 @@ struct gpufl_upload_options {
                                   environment says (HTTPS_PROXY, NO_PROXY), for http none */
     bool allow_insecure_http; /**< send the key over http to a public address; without it
                                    that is GPUFL_ERR_USAGE */
+    /** What messages call an option: gets the name of its field, returns the name that
+     * the user knows it by, `--backend-url` for example. NULL = the names of the fields.
+     */
+    const char *(*option_name)(const char *field);
 };
 
 /** Initialiser with every default. */
@@ -83,7 +87,7 @@ struct gpufl_upload_options {
     {                                                                                    \
         sizeof(struct gpufl_upload_options), "", "", "", "", 300000, 10000, 30000, 5,    \
             "", false, false, GPUFL_COMPRESSION_AUTO, "", NULL, NULL, NULL, NULL, false, \
-            "", "", "", "", false                                                        \
+            "", "", "", "", false, NULL                                                  \
     }
 
 /** Fills \p options with the defaults. */

@@ -277,11 +277,11 @@ def switched_off_it_opens_no_socket(place):
 
 def wrong_use_exits_2_with_a_sentence(place):
     for args, word in ((("upload",), "directory"),
-                       (("upload", place.logs), "backend_url"),
+                       (("upload", place.logs), "--backend-url: missing"),
                        (("upload", place.logs, "--backend-url", "ftp://x", "--api-key", "k"),
                         ""),
                        (("upload", place.logs / "none", "--backend-url", "http://127.0.0.1:9",
-                         "--api-key", "k"), "log_path"),
+                         "--api-key", "k"), "none': No such file or directory"),
                        (("upload", place.logs, "--timeout", "soon"), "timeout"),
                        (("sing",), "sing"), ((), "VERB")):
         if word == "":

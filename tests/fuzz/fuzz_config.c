@@ -23,7 +23,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     options_fini(&options);
     char *text = strndup((const char *)data, size);
     if (text) {
-        if (endpoint_prefix(text, text, prefix, why) == GPUFL_OK &&
+        struct transport_http_config config = {.backend_url = text, .api_path = text};
+        if (endpoint_prefix(&config, prefix, why) == GPUFL_OK &&
             strpbrk(prefix, "\r\n ")) {
             __builtin_trap();
         }

@@ -20,7 +20,9 @@ static void urls_and_paths_join_to_one_prefix(void **state)
     for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
         char out[512];
         char why[256];
-        assert_int_equal(endpoint_prefix(row[i][0], row[i][1], out, why), GPUFL_OK);
+        struct transport_http_config config = {.backend_url = row[i][0],
+                                               .api_path = row[i][1]};
+        assert_int_equal(endpoint_prefix(&config, out, why), GPUFL_OK);
         assert_string_equal(out, row[i][2]);
     }
 }
@@ -42,8 +44,40 @@ static void bad_urls_are_refused_with_a_sentence(void **state)
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         char out[512];
         char why[256] = "";
-        assert_int_equal(endpoint_prefix(bad[i], "", out, why), GPUFL_ERR_USAGE);
+        struct transport_http_config config = {.backend_url = bad[i], .api_path = ""};
+        assert_int_equal(endpoint_prefix(&config, out, why), GPUFL_ERR_USAGE);
         assert_true(strlen(why) > 20);
+        assert_ptr_equal(strstr(why, "backend_url: "), why);
+        assert_null(strstr(why, "u:p"));
+    }
+}
+
+static const char *as_flag(const char *field)
+{
+    return strcmp(field, "backend_url") == 0 ? "--host" : "--path";
+}
+
+static void an_error_names_the_option_as_the_user_knows_it(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *url, *path, *why;
+    } row[] = {
+        {"ftp://h", "",
+         "--host: 'ftp://h': not an http or https address (expected "
+         "scheme://host[:port])"},
+        {"http://h/x", "", "--host: 'http://h/x': contains a path (give it as --path)"},
+        {"http://h", "/a?b",
+         "--path: '/a?b': contains a blank, a quote, '?' or '#' (expected a path such as "
+         "/api/v1)"},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+        char out[512];
+        char why[256] = "";
+        struct transport_http_config config = {
+            .backend_url = row[i].url, .api_path = row[i].path, .option_name = as_flag};
+        assert_int_equal(endpoint_prefix(&config, out, why), GPUFL_ERR_USAGE);
+        assert_string_equal(why, row[i].why);
     }
 }
 
@@ -91,7 +125,8 @@ static void who_could_read_along_is_told_by_the_address(void **state)
     for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
         char prefix[512];
         char why[256];
-        assert_int_equal(endpoint_prefix(row[i].url, "", prefix, why), GPUFL_OK);
+        struct transport_http_config config = {.backend_url = row[i].url};
+        assert_int_equal(endpoint_prefix(&config, prefix, why), GPUFL_OK);
         if (exposure_of(prefix) != row[i].want) {
             fail_msg("%s: %d", row[i].url, (int)exposure_of(prefix));
         }
@@ -103,6 +138,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(urls_and_paths_join_to_one_prefix),
         cmocka_unit_test(bad_urls_are_refused_with_a_sentence),
+        cmocka_unit_test(an_error_names_the_option_as_the_user_knows_it),
         cmocka_unit_test(who_could_read_along_is_told_by_the_address),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -28,14 +28,30 @@ static void wipe_token(struct credentials *credentials)
     credentials->token = NULL;
 }
 
-static gpufl_status check_readable(const char *what, const char *file, char why[256])
+static gpufl_status check_readable(const char *name, const char *file, char why[256])
 {
     if (file && *file && access(file, R_OK) < 0) {
-        snprintf(why, 256, "cannot read the %s in %.160s: %s", what, file,
-                 strerror(errno));
+        snprintf(why, 256, "%s: '%.160s': %s", name, file, strerror(errno));
         return GPUFL_ERR_USAGE;
     }
     return GPUFL_OK;
+}
+
+static gpufl_status check_files(const struct transport_http_config *config,
+                                const char *ca_file, char why[256])
+{
+    const char *ca_name = ca_file == config->ca_file ? http_config_name(config, "ca_file")
+                                                     : "SSL_CERT_FILE";
+    gpufl_status status = check_readable(ca_name, ca_file, why);
+    if (status == GPUFL_OK) {
+        status = check_readable(http_config_name(config, "client_cert"),
+                                config->client_cert, why);
+    }
+    if (status == GPUFL_OK) {
+        status = check_readable(http_config_name(config, "client_key"),
+                                config->client_key, why);
+    }
+    return status;
 }
 
 /* No proxy for http unless it was asked for: it would see the token. */
@@ -55,10 +71,12 @@ static gpufl_status check_exposure(const struct transport_http_config *config,
 {
     if (config->token && *config->token && !config->allow_insecure_http &&
         exposure_of(prefix) == EXPOSURE_PUBLIC) {
-        snprintf(why, 256,
-                 "the API key would go unencrypted to %.100s, where anybody could read "
-                 "it: use https://, or --allow-insecure-http if that is meant",
-                 prefix);
+        snprintf(
+            why, 256,
+            "%s: '%.80s': the API key would travel unencrypted over a public network "
+            "(use https:// or %s)",
+            http_config_name(config, "backend_url"), prefix,
+            http_config_name(config, "allow_insecure_http"));
         return GPUFL_ERR_USAGE;
     }
     return GPUFL_OK;
@@ -71,20 +89,14 @@ gpufl_status credentials_init(struct credentials *credentials,
         config->ca_file && *config->ca_file ? config->ca_file : getenv("SSL_CERT_FILE");
     memset(credentials, 0, sizeof *credentials);
     if (config->token && !request_headers_value_ok(config->token)) {
-        snprintf(why, 256,
-                 "the key holds a control character; check where it comes from");
+        snprintf(why, 256, "%s: contains a control character",
+                 http_config_name(config, "api_key"));
         return GPUFL_ERR_USAGE;
     }
-    gpufl_status status =
-        endpoint_prefix(config->backend_url, config->api_path, credentials->prefix, why);
+    gpufl_status status = endpoint_prefix(config, credentials->prefix, why);
     status =
         status == GPUFL_OK ? check_exposure(config, credentials->prefix, why) : status;
-    status = status == GPUFL_OK ? check_readable("certificates", ca_file, why) : status;
-    status = status == GPUFL_OK
-                 ? check_readable("client certificate", config->client_cert, why)
-                 : status;
-    status = status == GPUFL_OK ? check_readable("client key", config->client_key, why)
-                                : status;
+    status = status == GPUFL_OK ? check_files(config, ca_file, why) : status;
     if (status == GPUFL_OK &&
         (!copy_optional(config->token, &credentials->token) ||
          !copy_optional(config->user_agent, &credentials->user_agent) ||

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Joins backend url and api path, refusing what would send the key elsewhere. */
+/* Joins backend URL and API path; refuses what could send the key elsewhere. */
 #include "upload/http/endpoint.h"
 
 #include <stdbool.h>
@@ -19,50 +19,72 @@ static bool url_text_ok(const char *text)
     return true;
 }
 
-gpufl_status endpoint_prefix(const char *backend_url, const char *api_path, char out[512],
+/* \p url is known to have a host. */
+static gpufl_status check_url(const struct transport_http_config *config, const char *url,
+                              const char *path, char why[256])
+{
+    const char *host = strstr(url, "://") ? strstr(url, "://") + 3 : url;
+    size_t host_len = strcspn(host, "/?#");
+    size_t slashes = strspn(host + host_len, "/");
+    const char *url_name = http_config_name(config, "backend_url");
+    const char *path_name = http_config_name(config, "api_path");
+    /* The URL is not shown: it may hold a password. */
+    if (!url_text_ok(url) || memchr(host, '@', host_len)) {
+        snprintf(why, 256,
+                 "%s: contains a blank, a quote or a user name (expected "
+                 "scheme://host[:port])",
+                 url_name);
+        return GPUFL_ERR_USAGE;
+    }
+    if (!url_text_ok(path) || strpbrk(path, "?#")) {
+        snprintf(why, 256,
+                 "%s: '%.100s': contains a blank, a quote, '?' or '#' (expected a path "
+                 "such as %s)",
+                 path_name, path, PROTOCOL_DEFAULT_API_PATH);
+        return GPUFL_ERR_USAGE;
+    }
+    if (host[host_len + slashes]) {
+        snprintf(why, 256, "%s: '%.100s': contains a path (give it as %s)", url_name, url,
+                 path_name);
+        return GPUFL_ERR_USAGE;
+    }
+    return GPUFL_OK;
+}
+
+gpufl_status endpoint_prefix(const struct transport_http_config *config, char out[512],
                              char why[256])
 {
-    const char *url = backend_url ? backend_url : "";
-    const char *path = api_path ? api_path : "";
+    const char *url = config->backend_url ? config->backend_url : "";
+    const char *path = config->api_path ? config->api_path : "";
     bool secure = strncasecmp(url, "https://", 8) == 0;
     bool plain = strncasecmp(url, "http://", 7) == 0;
     const char *host = secure ? url + 8 : plain ? url + 7 : url;
     size_t host_len = strcspn(host, "/?#");
-    size_t rest = strspn(host + host_len, "/");
     if (host_len == 0 || (!secure && !plain && strstr(url, "://"))) {
         snprintf(why, 256,
-                 "backend url \"%.100s\" is no http or https address; give "
-                 "scheme://host[:port]",
-                 url);
+                 "%s: '%.100s': not an http or https address (expected "
+                 "scheme://host[:port])",
+                 http_config_name(config, "backend_url"), url);
         return GPUFL_ERR_USAGE;
     }
-    if (!url_text_ok(url) || !url_text_ok(path) || strpbrk(path, "?#") ||
-        memchr(host, '@', host_len)) {
-        snprintf(why, 256,
-                 "backend url or path holds a blank, a quote, a ? or a user name; give "
-                 "scheme://host[:port] and the key apart");
-        return GPUFL_ERR_USAGE;
+    gpufl_status status = check_url(config, url, path, why);
+    if (status != GPUFL_OK) {
+        return status;
     }
-    if (host[host_len + rest]) {
-        snprintf(why, 256,
-                 "backend url \"%.100s\" has a path; give the host only, and the "
-                 "path as api path",
-                 url);
-        return GPUFL_ERR_USAGE;
-    }
-    while (*path == '/') {
-        path++;
-    }
+    path += strspn(path, "/");
     size_t path_len = strlen(path);
     while (path_len > 0 && path[path_len - 1] == '/') {
         path_len--;
     }
-    int n = path_len ? snprintf(out, 512, "%s%.*s/%.*s", secure ? "https://" : "http://",
-                                (int)host_len, host, (int)path_len, path)
-                     : snprintf(out, 512, "%s%.*s%s", secure ? "https://" : "http://",
-                                (int)host_len, host, PROTOCOL_DEFAULT_API_PATH);
+    const char *scheme = secure ? "https://" : "http://";
+    int n = path_len ? snprintf(out, 512, "%s%.*s/%.*s", scheme, (int)host_len, host,
+                                (int)path_len, path)
+                     : snprintf(out, 512, "%s%.*s%s", scheme, (int)host_len, host,
+                                PROTOCOL_DEFAULT_API_PATH);
     if (n >= 512) {
-        snprintf(why, 256, "backend url and path are longer than 511 bytes");
+        snprintf(why, 256, "%s and %s: longer than 511 bytes together",
+                 http_config_name(config, "backend_url"),
+                 http_config_name(config, "api_path"));
         return GPUFL_ERR_USAGE;
     }
     return GPUFL_OK;

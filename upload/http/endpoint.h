@@ -5,10 +5,12 @@
 
 #include <gpufl/status.h>
 
-/** Joins \p backend_url and \p api_path to the prefix of all endpoints, for example
- *  `http://127.0.0.1:8765` and `` to `http://127.0.0.1:8765/api/v1`.
+#include "upload/http/http_config.h"
+
+/** Joins the backend URL and the API path of \p config, for example
+ * `http://127.0.0.1:8765` and `` to `http://127.0.0.1:8765/api/v1`.
  *  \return GPUFL_OK or GPUFL_ERR_USAGE with one sentence in \p why. */
-GPUFL_MUST gpufl_status endpoint_prefix(const char *backend_url, const char *api_path,
+GPUFL_MUST gpufl_status endpoint_prefix(const struct transport_http_config *config,
                                         char out[512], char why[256]);
 
 #endif

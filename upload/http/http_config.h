@@ -25,6 +25,12 @@ struct transport_http_config {
     uint64_t connect_timeout_ms;
     uint64_t read_timeout_ms;  /**< without a byte sent or received */
     uint64_t total_timeout_ms; /**< of one request */
+    /** What errors call an option, as in gpufl_upload_options; NULL = its field there. */
+    const char *(*option_name)(const char *field);
 };
+
+/** The name of the option \p field that the user knows. */
+const char *http_config_name(const struct transport_http_config *config,
+                             const char *field);
 
 #endif

@@ -124,7 +124,7 @@ gpufl_status transport_http_open(const struct transport_http_config *config,
     memset(out, 0, sizeof *out);
     /* Never cleaned up: other code in this process may use libcurl too. */
     if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) {
-        snprintf(why, 256, "libcurl cannot start");
+        snprintf(why, 256, "libcurl: initialisation failed");
         return GPUFL_ERR_NOMEM;
     }
     struct transport_http *http = calloc(1, sizeof *http);

@@ -187,5 +187,6 @@ gpufl_status scan_subdirs(const struct sys *sys, int root, const char *path,
         visit(arg, name);
     }
     listing_close(&listing);
+    errno = listing.error;
     return listing.error ? GPUFL_ERR_IO : GPUFL_OK;
 }

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Fills in the result of an upload: figures, warnings and the closing sentence. */
+#include "upload/upload_result.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+gpufl_status upload_result_say(struct gpufl_upload_result *result, gpufl_status status,
+                               const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(result->message, sizeof result->message, format, args);
+    va_end(args);
+    return status;
+}
+
+void upload_result_warn(struct gpufl_upload_result *r, const char *line)
+{
+    if (r->warning_count < GPUFL_UPLOAD_WARNINGS_MAX) {
+        snprintf(r->warnings[r->warning_count], sizeof r->warnings[0], "%s", line);
+    }
+    r->warning_count++;
+}
+
+void upload_result_add_spool(struct gpufl_upload_result *r, const char *spool_id)
+{
+    if (r->spool_id_count < GPUFL_UPLOAD_SPOOL_IDS_MAX) {
+        snprintf(r->spool_ids[r->spool_id_count], sizeof r->spool_ids[0], "%s", spool_id);
+    }
+    r->spool_id_count++;
+}
+
+static void copy_summary(struct gpufl_upload_result *r, const struct engine_summary *s)
+{
+    r->files_processed = (size_t)s->files_acked;
+    r->files_skipped_by_cursor = (size_t)s->streams_done_before;
+    r->events_uploaded = s->lines_acked;
+    r->bytes_uploaded = s->file_bytes_acked;
+    r->sessions_complete = s->sessions_done;
+    r->sessions_live = s->sessions_live;
+    r->lines_rejected = s->lines_rejected;
+    r->lines_refused = s->lines_refused_final;
+    r->ranges_quarantined = s->ranges_quarantined;
+    r->http_status = s->hold_status;
+}
+
+gpufl_status upload_result_judge(struct gpufl_upload_result *r,
+                                 const struct engine_summary *s, bool drained,
+                                 const char *backend_url)
+{
+    const char *problem = s->last_problem;
+    copy_summary(r, s);
+    if (s->hold == HOLD_AUTH) {
+        return upload_result_say(r, GPUFL_ERR_AUTH, "%s", problem);
+    }
+    if (!drained && !s->ever_answered) {
+        return upload_result_say(
+            r, GPUFL_ERR_CONTACT,
+            "no contact with %.200s: %s (nothing is lost; run it again)", backend_url,
+            problem);
+    }
+    if (!drained) {
+        return upload_result_say(
+            r, GPUFL_PARTIAL,
+            "not everything was sent: %s (nothing is lost; run it again)",
+            problem[0] ? problem : "the time limit was reached");
+    }
+    if (s->sessions_blocked || s->lines_rejected || s->lines_refused_final) {
+        return upload_result_say(
+            r, GPUFL_PARTIAL, "everything was sent, but not everything was accepted: %s",
+            problem[0] ? problem : "see gpufl status");
+    }
+    if (s->lines_acked == 0 && s->windows_acked == 0) {
+        return upload_result_say(r, GPUFL_OK, "nothing to send");
+    }
+    return upload_result_say(r, GPUFL_OK, "all sent");
+}
+
+void upload_result_copy(const struct gpufl_upload_result *full,
+                        struct gpufl_upload_result *result)
+{
+    if (result && result->struct_size >= sizeof(size_t)) {
+        size_t given = result->struct_size;
+        memcpy(result, full, given < sizeof *full ? given : sizeof *full);
+        result->struct_size = given;
+    }
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Fills in the result of an upload: figures, warnings and the closing sentence. */
+#ifndef GPUFL_UPLOAD_UPLOAD_RESULT_H
+#define GPUFL_UPLOAD_UPLOAD_RESULT_H
+
+#include <stdbool.h>
+
+#include <gpufl/upload.h>
+
+#include "upload/engine/engine.h"
+
+/** Sets the message. \return \p status. */
+__attribute__((format(printf, 3, 4))) gpufl_status
+upload_result_say(struct gpufl_upload_result *result, gpufl_status status,
+                  const char *format, ...);
+
+/** Counts a warning and keeps it while there is room. */
+void upload_result_warn(struct gpufl_upload_result *result, const char *line);
+
+/** Counts a spool id that the backend gave and keeps it while there is room. */
+void upload_result_add_spool(struct gpufl_upload_result *result, const char *spool_id);
+
+/** Copies the figures of \p summary and says how the upload ended. \p drained: nothing
+ * was left to do. \return what gpufl_upload_logs returns. */
+gpufl_status upload_result_judge(struct gpufl_upload_result *result,
+                                 const struct engine_summary *summary, bool drained,
+                                 const char *backend_url);
+
+/** Copies \p full to \p result, as far as its struct_size reaches; NULL is fine. */
+void upload_result_copy(const struct gpufl_upload_result *full,
+                        struct gpufl_upload_result *result);
+
+#endif
