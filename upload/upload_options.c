@@ -78,7 +78,8 @@ gpufl_status upload_options_check(const struct gpufl_upload_options *o, char why
 {
     if (!*o->log_path) {
         return refuse_option(o, "log_path",
-                             "missing (name the directory that holds the sessions)", why);
+                             "missing (expected the directory that holds the sessions)",
+                             why);
     }
     if (!*o->backend_url) {
         return refuse_option(o, "backend_url", "missing (set it or GPUFL_BACKEND_URL)",

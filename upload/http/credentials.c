@@ -75,7 +75,7 @@ static gpufl_status check_exposure(const struct transport_http_config *config,
             why, 256,
             "%s: '%.80s': the API key would travel unencrypted over a public network "
             "(use https:// or %s)",
-            http_config_name(config, "backend_url"), prefix,
+            http_config_name(config, "backend_url"), config->backend_url,
             http_config_name(config, "allow_insecure_http"));
         return GPUFL_ERR_USAGE;
     }

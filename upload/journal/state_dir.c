@@ -122,7 +122,7 @@ gpufl_status state_dir_open(const char *wanted, int root_fd, const char *root_pa
         return GPUFL_OK;
     }
     snprintf(why, 512,
-             "no state directory for %.200s: %.150s: %s (choose a writable one)",
-             root_path, named[0] ? named : "no home directory", strerror(errno));
+             "state directory: '%.150s': %s (the journal of %.200s needs a writable one)",
+             named[0] ? named : "none", strerror(errno), root_path);
     return errno == ENOENT ? GPUFL_ERR_NOT_FOUND : GPUFL_ERR_IO;
 }

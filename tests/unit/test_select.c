@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which sessions of a root an upload takes, and in which order. */
+#include "tests/support/check.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tests/support/dirs.h"
+#include "upload/source/select.h"
+
+static int add_session(const char *root, const char *path, const char *first_line)
+{
+    char dir[512];
+    snprintf(dir, sizeof dir, "%s/%s", root, path);
+    if (mkdir(dir, 0755) < 0) {
+        return -1;
+    }
+    dirs_append(dir, "device.log", first_line);
+    return 0;
+}
+
+/* Started in the order b, group/d, a; c has no job_start. */
+static char *some_sessions(void)
+{
+    char *root = dirs_make();
+    char group[512];
+    snprintf(group, sizeof group, "%s/group", root);
+    assert_int_equal(mkdir(group, 0755), 0);
+    assert_int_equal(
+        add_session(root, "a", "{\"type\":\"job_start\",\"ts_ns\":30,\"n\":1}\n"), 0);
+    assert_int_equal(
+        add_session(root, "b", "{\"type\": \"job_start\", \"ts_ns\": 10}\n{}\n"), 0);
+    assert_int_equal(add_session(root, "c", "{\"type\":\"x\"}\n"), 0);
+    assert_int_equal(
+        add_session(root, "group/d", "{\"type\":\"job_start\",\"ts_ns\":20}\n"), 0);
+    return root;
+}
+
+static void list(const char *path, struct selection *out)
+{
+    int root = open(path, O_RDONLY | O_DIRECTORY);
+    assert_int_equal(select_list(&sys_real, root, out), GPUFL_OK);
+    close(root);
+}
+
+static void sessions_are_listed_by_their_start(void **state)
+{
+    (void)state;
+    static const char *const path[] = {"c", "b", "group/d", "a"};
+    static const char *const id[] = {"c", "b", "d", "a"};
+    char *root = some_sessions();
+    struct selection s;
+    list(root, &s);
+    assert_int_equal(s.count, 4);
+    for (size_t i = 0; i < 4; i++) {
+        assert_string_equal(s.session[i].path, path[i]);
+        assert_string_equal(s.session[i].id, id[i]);
+    }
+    assert_int_equal(s.session[1].start_ns, 10);
+    assert_int_equal(s.session[0].bytes, strlen("{\"type\":\"x\"}\n"));
+    select_free(&s);
+    dirs_remove(root);
+}
+
+static void one_is_selected_by_name_or_as_the_newest(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *id, *got; /* NULL = not found */
+    } row[] = {{"", "a"}, {"d", "d"}, {"c", "c"}, {"group", NULL}, {"none", NULL}};
+    char *root = some_sessions();
+    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+        struct selection s;
+        list(root, &s);
+        gpufl_status status = select_one(&s, row[i].id);
+        assert_int_equal(status, row[i].got ? GPUFL_OK : GPUFL_ERR_NOT_FOUND);
+        if (row[i].got) {
+            assert_int_equal(s.count, 1);
+            assert_string_equal(s.session[0].id, row[i].got);
+            assert_true(select_has(&s, row[i].got));
+            assert_false(select_has(&s, "b"));
+        }
+        select_free(&s);
+    }
+    dirs_remove(root);
+}
+
+static void joined_selections_keep_all_and_grow_on(void **state)
+{
+    (void)state;
+    char *root = some_sessions();
+    struct selection into;
+    list(root, &into);
+    for (int i = 0; i < 6; i++) {
+        struct selection from;
+        list(root, &from);
+        assert_int_equal(select_join(&into, &from), GPUFL_OK);
+        assert_int_equal(from.count, 0);
+        assert_null(from.session);
+    }
+    assert_int_equal(into.count, 28);
+    assert_string_equal(into.session[27].id, "a");
+    select_free(&into);
+    dirs_remove(root);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sessions_are_listed_by_their_start),
+        cmocka_unit_test(one_is_selected_by_name_or_as_the_newest),
+        cmocka_unit_test(joined_selections_keep_all_and_grow_on),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

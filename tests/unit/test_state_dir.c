@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where the journal of a root goes. */
+#include "tests/support/check.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tests/support/dirs.h"
+#include "upload/journal/state_dir.h"
+
+/* What is opened, as a path below \p base; "" = none. */
+static void open_state(const char *base, const char *wanted, bool create, char out[512],
+                       char name[STATE_NAME_MAX])
+{
+    char root_path[512];
+    char link[64];
+    char why[512];
+    int fd = -1;
+    out[0] = '\0';
+    snprintf(root_path, sizeof root_path, "%s/root", base);
+    int root = open(root_path, O_RDONLY | O_DIRECTORY);
+    gpufl_status status = state_dir_open(wanted, root, root_path, create, &fd, name, why);
+    assert_int_equal(status == GPUFL_OK, fd >= 0);
+    if (fd >= 0) {
+        snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+        ssize_t n = readlink(link, out, 511);
+        assert_true(n > 0);
+        out[n] = '\0';
+        assert_int_equal(strncmp(out, base, strlen(base)), 0);
+        memmove(out, out + strlen(base), strlen(out + strlen(base)) + 1);
+        close(fd);
+    } else {
+        assert_true(strstr(why, root_path) && strstr(why, "state directory: "));
+    }
+    close(root);
+}
+
+static void the_first_place_that_is_ours_is_taken(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *wanted, *systemd;
+        mode_t root_mode;
+        const char *xdg, *home;
+        const char *dir; /* below the test's own */
+        bool shared;     /* by several roots */
+    } row[] = {
+        {"/w/x", "/s", 0755, "/xdg", "/home", "/w/x", true},
+        {NULL, "/s", 0755, "/xdg", "/home", "/s", true},
+        {NULL, NULL, 0755, "/xdg", "/home", "/root/.gpufl-agent", false},
+        {NULL, NULL, 0777, "/xdg", "/home", "/xdg/gpufl", true},
+        {NULL, NULL, 0775, NULL, "/home", "/home/.local/state/gpufl", true},
+        {NULL, NULL, 0777, NULL, NULL, "", true},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+        char *base = dirs_make();
+        char path[512];
+        char got[512];
+        char name[STATE_NAME_MAX];
+        const char *value[] = {row[i].wanted, row[i].systemd, row[i].xdg, row[i].home};
+        static const char *const variable[] = {NULL, "STATE_DIRECTORY", "XDG_STATE_HOME",
+                                               "HOME"};
+        char full[4][512];
+        for (size_t k = 0; k < 4; k++) {
+            snprintf(full[k], sizeof full[k], "%s%s", base, value[k] ? value[k] : "");
+            if (k && value[k]) {
+                setenv(variable[k], full[k], 1);
+            } else if (k) {
+                unsetenv(variable[k]);
+            }
+        }
+        snprintf(path, sizeof path, "%s/root", base);
+        assert_int_equal(mkdir(path, 0755), 0);
+        assert_int_equal(chmod(path, row[i].root_mode), 0);
+        open_state(base, row[i].wanted ? full[0] : NULL, true, got, name);
+        assert_string_equal(got, row[i].dir);
+        assert_int_equal(strcmp(name, "journal") != 0, row[i].shared);
+        dirs_remove(base);
+    }
+}
+
+static void reading_makes_no_directory(void **state)
+{
+    (void)state;
+    char *base = dirs_make();
+    char path[512];
+    char got[512];
+    char name[STATE_NAME_MAX];
+    unsetenv("STATE_DIRECTORY");
+    unsetenv("XDG_STATE_HOME");
+    setenv("HOME", base, 1);
+    snprintf(path, sizeof path, "%s/root", base);
+    assert_int_equal(mkdir(path, 0755), 0);
+    open_state(base, NULL, false, got, name);
+    assert_string_equal(got, "");
+    assert_int_equal(rmdir(path), 0); /* still empty */
+    dirs_remove(base);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_first_place_that_is_ours_is_taken),
+        cmocka_unit_test(reading_makes_no_directory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* When another uploader's progress covers what is in a directory. */
+#include "tests/support/check.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tests/support/dirs.h"
+#include "upload/wait_holder.h"
+
+#define ID     "11111111-1111-4111-8111-111111111111"
+#define HEADER "gpufl-progress 1 pid=1 program=x\n"
+
+static uint64_t after_the_deadline(void)
+{
+    return 1000;
+}
+
+/* \p progress NULL: there is no file. */
+static gpufl_status wait_at(const char *path, const char *progress)
+{
+    char dir[512];
+    struct sys sys = sys_real;
+    struct selection selection;
+    int root = open(path, O_RDONLY | O_DIRECTORY);
+    snprintf(dir, sizeof dir, "%s/.gpufl-agent", path);
+    mkdir(dir, 0755);
+    if (progress) {
+        dirs_append(dir, "progress", progress);
+    }
+    sys.now_ms = after_the_deadline;
+    assert_int_equal(select_list(&sys, root, &selection), GPUFL_OK);
+    gpufl_status status = wait_for_holder(&sys, root, &selection, 10);
+    select_free(&selection);
+    close(root);
+    return status;
+}
+
+/* A sealed file, and an active one of 10 bytes. */
+static void what_is_settled_is_compared_channel_by_channel(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *progress;
+        gpufl_status status;
+    } row[] = {
+        {NULL, GPUFL_BUSY},
+        {HEADER, GPUFL_PARTIAL},
+        {HEADER ID " device 1 99 1 1\n", GPUFL_PARTIAL},
+        {HEADER ID " device 2 9 1 1\n", GPUFL_PARTIAL},
+        {HEADER ID " device 2 10 1 1\n", GPUFL_OK},
+        {HEADER ID " device 3 0 1 1\n", GPUFL_OK},
+        {HEADER ID " scope 9 9 1 1\n", GPUFL_PARTIAL},
+        {HEADER "other device 9 9 1 1\n", GPUFL_PARTIAL},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+        char *root = dirs_make();
+        struct live_session s;
+        live_open(&s, root, ID);
+        live_line(&s, "device", "x", 1);
+        live_rotate(&s, "device", 1);
+        dirs_append(s.dir, "device.log", "ten bytes\n");
+        gpufl_status status = wait_at(root, row[i].progress);
+        if (status != row[i].status) {
+            fail_msg("row %zu: %d", i, (int)status);
+        }
+        live_close(&s);
+        dirs_remove(root);
+    }
+}
+
+static void a_11_session_that_rotated_cannot_be_waited_for(void **state)
+{
+    (void)state;
+    char *root = dirs_make();
+    char dir[512];
+    snprintf(dir, sizeof dir, "%s/" ID, root);
+    assert_int_equal(mkdir(dir, 0755), 0);
+    dirs_append(dir, "device.log", "{}\n");
+    dirs_append(dir, "device.1.log", "{}\n");
+    assert_int_equal(wait_at(root, HEADER ID " device 9 9 1 1\n"), GPUFL_BUSY);
+    dirs_remove(root);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_settled_is_compared_channel_by_channel),
+        cmocka_unit_test(a_11_session_that_rotated_cannot_be_waited_for),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
