@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What status reads out of a journal. */
+#include "tests/support/check.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tests/support/dirs.h"
+#include "upload/journal/journal_read.h"
+
+#define STREAMS 40u /* more than an array begins with */
+
+static void no_record(void *arg, const struct journal_record *record)
+{
+    (void)arg;
+    (void)record;
+}
+
+static void append_streams(void *arg)
+{
+    struct journal *journal = *(struct journal **)arg;
+    for (uint32_t i = 0; i < STREAMS; i++) {
+        struct record_stream stream = {
+            .stream = i + 1, .kind = STREAM_BATCHED, .file = 1};
+        snprintf(stream.path, sizeof stream.path, "session%u", i);
+        snprintf(stream.channel, sizeof stream.channel, "device");
+        assert_true(record_append_stream(journal, &stream) > 0);
+    }
+}
+
+/* Two ranges of stream 1: one acknowledged, one quarantined and perhaps released. */
+static void append_history(struct journal *journal, bool release, bool stored)
+{
+    struct record_offer offer = {.stream = 1, .sequence = 1, .file = 1, .end = 100};
+    struct record_settled acked = {.stream = 1, .file = 1, .end = 100, .lines = 7};
+    struct record_settled refused = {
+        .stream = 1, .file = 2, .end = 50, .lines = 3, .how = SETTLED_QUARANTINED};
+    struct record_quarantine quarantine = {.stream = 1, .file = 2, .end = 50, .lines = 3};
+    struct record_released released = {.stream = 1, .file = 2, .stored = stored};
+    assert_true(record_append_offer(journal, &offer) > 0);
+    assert_true(record_append_settled(journal, &acked) > 0);
+    assert_true(record_append_settled(journal, &refused) > 0);
+    assert_true(record_append_quarantine(journal, &quarantine) > 0);
+    if (release) {
+        assert_true(record_append_released(journal, &released) > 0);
+    }
+    offer.stream = 2;
+    assert_true(record_append_offer(journal, &offer) > 0);
+    assert_true(record_append_session(journal, JOURNAL_DONE, "session3") > 0);
+    assert_true(record_append_session(journal, JOURNAL_FORGET, "session4") > 0);
+}
+
+static void write_journal(const char *dir, bool release, bool stored)
+{
+    struct journal *journal = NULL;
+    int fd = open(dir, O_RDONLY | O_DIRECTORY);
+    struct journal_config config = {.sys = &sys_real,
+                                    .syncer = syncer_inline(&sys_real),
+                                    .dir = fd,
+                                    .name = "journal",
+                                    .root = dir,
+                                    .rewrite_bytes = 1 << 20,
+                                    .state = append_streams,
+                                    .arg = &journal};
+    assert_int_equal(journal_open(&config, no_record, NULL, &journal), GPUFL_OK);
+    assert_int_equal(journal_rewrite(journal), GPUFL_OK);
+    append_history(journal, release, stored);
+    journal_want(journal);
+    journal_pump(journal);
+    journal_close(journal);
+    close(fd);
+}
+
+/* Reads it from where an uploader keeps it, beside the logs. */
+static gpufl_status read_journal(const char *root_path, struct journal_read *out)
+{
+    unsetenv("STATE_DIRECTORY");
+    int root = open(root_path, O_RDONLY | O_DIRECTORY);
+    gpufl_status status = journal_read_open(&sys_real, NULL, root, root_path, out);
+    close(root);
+    return status;
+}
+
+static void streams_sessions_and_quarantine_are_told(void **state)
+{
+    (void)state;
+    static const struct {
+        bool release, stored;
+        uint64_t lines, refused;
+        size_t quarantines;
+    } row[] = {{false, false, 7, 3, 1}, {true, false, 7, 0, 0}, {true, true, 10, 0, 0}};
+    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+        char *root = dirs_make();
+        char dir[512];
+        struct journal_read journal;
+        snprintf(dir, sizeof dir, "%s/.gpufl-agent", root);
+        assert_int_equal(mkdir(dir, 0755), 0);
+        write_journal(dir, row[i].release, row[i].stored);
+        assert_int_equal(read_journal(root, &journal), GPUFL_OK);
+        assert_int_equal(journal.streams, STREAMS - 1); /* one session is forgotten */
+        const struct journal_read_stream *first = &journal.stream[0];
+        assert_string_equal(first->record.path, "session0");
+        assert_int_equal(first->record.file, 2);
+        assert_int_equal(first->record.offset, 50);
+        assert_int_equal(first->record.lines, row[i].lines);
+        assert_int_equal(first->record.refused_lines, row[i].refused);
+        assert_false(first->offered);
+        assert_true(journal.stream[1].offered);
+        assert_int_equal(journal.quarantines, row[i].quarantines);
+        assert_true(journal_read_is_done(&journal, "session3"));
+        assert_false(journal_read_is_done(&journal, "session0"));
+        assert_false(journal.damaged);
+        journal_read_fini(&journal);
+        dirs_remove(root);
+    }
+}
+
+static void without_a_journal_nothing_is_found(void **state)
+{
+    (void)state;
+    char *root = dirs_make();
+    struct journal_read journal;
+    setenv("HOME", root, 1);
+    unsetenv("XDG_STATE_HOME");
+    assert_int_equal(read_journal(root, &journal), GPUFL_ERR_NOT_FOUND);
+    journal_read_fini(&journal);
+    dirs_remove(root);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(streams_sessions_and_quarantine_are_told),
+        cmocka_unit_test(without_a_journal_nothing_is_found),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
