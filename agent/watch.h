@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Notices changes by inotify. Events are hints only: whatever is missed, a scan finds. */
+/* Notices changes by inotify. Events are only hints: a scan finds what they miss. */
 #ifndef GPUFL_AGENT_WATCH_H
 #define GPUFL_AGENT_WATCH_H
 
@@ -9,23 +9,8 @@
 
 #include <gpufl/status.h>
 
+#include "agent/watch_hints.h"
 #include "base/log.h"
-#include "schema/layout.h"
-#include "upload/journal/journal_records.h"
-
-enum watch_what {
-    HINT_GREW,      /**< its files grew, and nothing else happened */
-    HINT_CHANGED,   /**< anything */
-    HINT_UNWATCHED, /**< the directory went, and the watch with it */
-};
-
-/** One hint. */
-struct watch_hint {
-    unsigned root;
-    enum watch_what what;
-    char file[LAYOUT_NAME_MAX + 1]; /**< HINT_GREW: the one that did, "" = several did */
-    char session[JOURNAL_PATH_MAX]; /**< "" = somewhere in the root */
-};
 
 struct watch;
 

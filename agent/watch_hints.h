@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Hints gathered by the watcher's thread and taken by the engine's: two halves that swap,
+ * so that neither waits for the other. */
+#ifndef GPUFL_AGENT_WATCH_HINTS_H
+#define GPUFL_AGENT_WATCH_HINTS_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "schema/layout.h"
+#include "upload/journal/journal_records.h"
+
+#define WATCH_HINTS_MAX 4096u
+
+enum watch_what {
+    HINT_GREW,      /**< its files grew, and nothing else happened */
+    HINT_CHANGED,   /**< anything */
+    HINT_UNWATCHED, /**< the directory went, and the watch with it */
+};
+
+/** One hint. */
+struct watch_hint {
+    unsigned root;
+    enum watch_what what;
+    char file[LAYOUT_NAME_MAX + 1]; /**< HINT_GREW: the one that did, "" = several did */
+    char session[JOURNAL_PATH_MAX]; /**< "" = somewhere in the root */
+};
+
+/** Something that happened; the strings are only read. */
+struct watch_news {
+    unsigned root;
+    enum watch_what what;
+    const char *file;
+    const char *session;
+};
+
+/** The hint that a directory got last; zero-initialise. */
+struct watch_mark {
+    uint64_t round;
+    size_t hint;
+};
+
+struct watch_half {
+    struct watch_hint hint[WATCH_HINTS_MAX];
+    size_t count;
+};
+
+struct watch_hints {
+    pthread_mutex_t lock; /* of what follows */
+    struct watch_half half[2];
+    uint64_t round; /* its last bit says which half is gathered in; 0 = no mark's */
+    _Atomic bool overflowed;
+};
+
+void watch_hints_init(struct watch_hints *hints);
+
+/** Adds \p news as a hint, or joins it to the one of this round that \p mark names. \p
+ * mark may be NULL. Without room it is dropped, and watch_hints_overflowed says so. */
+void watch_hints_add(struct watch_hints *hints, struct watch_mark *mark,
+                     const struct watch_news *news);
+
+/** Reports lost events at the next watch_hints_overflowed. */
+void watch_hints_set_overflowed(struct watch_hints *hints);
+
+/** Takes all hints: \p first is the first of them, valid until the next call.
+ *  \return how many there are. */
+size_t watch_hints_take(struct watch_hints *hints, const struct watch_hint **first);
+
+/** True, once, when hints or events were lost. */
+bool watch_hints_overflowed(struct watch_hints *hints);
+
+void watch_hints_fini(struct watch_hints *hints);
+
+#endif

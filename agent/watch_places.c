@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Two hash tables over the same places. */
+#include "agent/watch_places.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+
+struct watch_place *watch_place_make(unsigned root, const char *root_path,
+                                     const char *session)
+{
+    size_t len = strlen(session) + 1;
+    struct watch_place *p = malloc(sizeof *p + len);
+    if (p) {
+        *p = (struct watch_place){.wd = -1, .root = root, .root_path = root_path};
+        memcpy(p->session, session, len);
+    }
+    return p;
+}
+
+static struct watch_place **wd_bucket(struct watch_places *places, int wd)
+{
+    return &places->by_wd[(unsigned)wd % WATCH_BUCKETS];
+}
+
+struct watch_place *watch_places_by_wd(struct watch_places *places, int wd)
+{
+    struct watch_place *p = *wd_bucket(places, wd);
+    while (p && p->wd != wd) {
+        p = p->next_by_wd;
+    }
+    return p;
+}
+
+struct watch_place **watch_places_link(struct watch_places *places, unsigned root,
+                                       const char *session)
+{
+    struct watch_place **link =
+        &places->by_name[hash_text(root, session) % WATCH_BUCKETS];
+    while (*link && ((*link)->root != root || strcmp((*link)->session, session) != 0)) {
+        link = &(*link)->next;
+    }
+    return link;
+}
+
+void watch_places_insert(struct watch_places *places, struct watch_place *p)
+{
+    struct watch_place **name = watch_places_link(places, p->root, p->session);
+    struct watch_place **wd = wd_bucket(places, p->wd);
+    p->next = *name;
+    *name = p;
+    p->next_by_wd = *wd;
+    *wd = p;
+}
+
+void watch_places_remove(struct watch_places *places, struct watch_place **link)
+{
+    struct watch_place *p = *link;
+    struct watch_place **wd = wd_bucket(places, p->wd);
+    while (*wd != p) {
+        wd = &(*wd)->next_by_wd;
+    }
+    *wd = p->next_by_wd;
+    *link = p->next;
+    free(p);
+}
+
+void watch_place_list_free(struct watch_place *first)
+{
+    while (first) {
+        struct watch_place *p = first;
+        first = p->next;
+        free(p);
+    }
+}
+
+void watch_places_free(struct watch_places *places)
+{
+    for (size_t i = 0; i < WATCH_BUCKETS; i++) {
+        watch_place_list_free(places->by_name[i]);
+    }
+}

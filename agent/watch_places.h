@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The directories that are watched, found by name and by watch descriptor. */
+#ifndef GPUFL_AGENT_WATCH_PLACES_H
+#define GPUFL_AGENT_WATCH_PLACES_H
+
+#include <stdbool.h>
+
+#include "agent/watch_hints.h"
+
+#define WATCH_BUCKETS 1024u
+
+/** A directory; `wd` -1 = not watched yet. */
+struct watch_place {
+    struct watch_place *next; /**< in a list of wishes, then in by_name */
+    struct watch_place *next_by_wd;
+    int wd;
+    unsigned root;
+    bool done; /**< a wish to stop watching */
+    struct watch_mark mark;
+    const char *root_path; /**< borrowed */
+    char session[];        /**< below it; "" for the root itself */
+};
+
+/** Zero-initialise. */
+struct watch_places {
+    struct watch_place *by_name[WATCH_BUCKETS];
+    struct watch_place *by_wd[WATCH_BUCKETS];
+};
+
+/** \return a place of the caller's, NULL without memory. */
+struct watch_place *watch_place_make(unsigned root, const char *root_path,
+                                     const char *session);
+
+struct watch_place *watch_places_by_wd(struct watch_places *places, int wd);
+
+/** Where the place of that name hangs; *link is NULL when there is none. */
+struct watch_place **watch_places_link(struct watch_places *places, unsigned root,
+                                       const char *session);
+
+/** Takes over \p place, whose wd is set. */
+void watch_places_insert(struct watch_places *places, struct watch_place *place);
+
+/** Removes and frees the place at \p link. */
+void watch_places_remove(struct watch_places *places, struct watch_place **link);
+
+void watch_places_free(struct watch_places *places);
+
+/** Frees a list. */
+void watch_place_list_free(struct watch_place *first);
+
+#endif
