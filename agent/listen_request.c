@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads method and path; of the rest only that it ends. */
 #include "agent/listen_request.h"
 
 #include <string.h>
 
-static int is(const char *text, size_t len, const char *word)
+static int is_word(const char *text, size_t len, const char *word)
 {
     return len == strlen(word) && memcmp(text, word, len) == 0;
 }
@@ -24,9 +25,9 @@ enum listen_route listen_request(const char *text, size_t len)
         end++;
     }
     size_t path_len = (size_t)(end - path);
-    enum listen_route route = is(path, path_len, "/metrics")   ? LISTEN_METRICS
-                              : is(path, path_len, "/healthz") ? LISTEN_HEALTHZ
-                              : is(path, path_len, "/readyz")  ? LISTEN_READYZ
-                                                               : LISTEN_NOT_FOUND;
-    return is(text, method_len, "GET") ? route : LISTEN_NOT_GET;
+    enum listen_route route = is_word(path, path_len, "/metrics")   ? LISTEN_METRICS
+                              : is_word(path, path_len, "/healthz") ? LISTEN_HEALTHZ
+                              : is_word(path, path_len, "/readyz")  ? LISTEN_READYZ
+                                                                    : LISTEN_NOT_FOUND;
+    return is_word(text, method_len, "GET") ? route : LISTEN_NOT_GET;
 }

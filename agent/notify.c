@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Sends datagrams to the service manager. */
 #include "agent/notify.h"
 
 #include <stddef.h>
@@ -39,7 +40,7 @@ void notify_send(const struct notify *n, const char *text)
 {
     if (n->fd >= 0) {
         ssize_t sent = send(n->fd, text, strlen(text), MSG_NOSIGNAL);
-        (void)sent; /* systemd that does not listen is not our fault */
+        (void)sent; /* that systemd does not listen changes nothing for us */
     }
 }
 

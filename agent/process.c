@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads /proc/self and sets what protects the process. */
 #include "agent/process.h"
 
 #include <dirent.h>
@@ -38,7 +39,7 @@ void process_protect(void)
 {
     struct rlimit none = {0, 0};
     setrlimit(RLIMIT_CORE, &none);
-#ifndef __SANITIZE_ADDRESS__ /* its search for leaks attaches to the process */
+#ifndef __SANITIZE_ADDRESS__ /* the leak checker attaches to the process */
     prctl(PR_SET_DUMPABLE, 0L, 0L, 0L, 0L);
 #endif
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the kernel says of this process. */
+/* What the kernel knows of this process, and what it keeps others from reading. */
 #ifndef GPUFL_AGENT_PROCESS_H
 #define GPUFL_AGENT_PROCESS_H
 

@@ -18,7 +18,7 @@ struct sync_thread {
     bool stopping;
 };
 
-static struct sync_job *take(struct sync_thread *t)
+static struct sync_job *next_job(struct sync_thread *t)
 {
     pthread_mutex_lock(&t->lock);
     while (!t->first && !t->stopping) {
@@ -32,10 +32,10 @@ static struct sync_job *take(struct sync_thread *t)
     return job;
 }
 
-static void *run(void *arg)
+static void *sync_run(void *arg)
 {
     struct sync_thread *t = arg;
-    for (struct sync_job *job; (job = take(t));) {
+    for (struct sync_job *job; (job = next_job(t));) {
         job->error = sync_now(t->sys, job);
         /* Pairs with the journal's acquire; the job may be reused right after it. */
         atomic_store_explicit(&job->finished, true, memory_order_release);
@@ -47,7 +47,7 @@ static void *run(void *arg)
     return NULL;
 }
 
-static void start(void *self, struct sync_job *job)
+static void sync_start(void *self, struct sync_job *job)
 {
     struct sync_thread *t = self;
     pthread_mutex_lock(&t->lock);
@@ -62,7 +62,7 @@ static void start(void *self, struct sync_job *job)
     sched_yield();
 }
 
-static void finish(void *self, struct sync_job *job)
+static void sync_finish(void *self, struct sync_job *job)
 {
     struct sync_thread *t = self;
     pthread_mutex_lock(&t->lock);
@@ -86,7 +86,7 @@ gpufl_status sync_thread_open(const struct sys *sys, void (*wake)(void *arg), vo
     pthread_mutex_init(&t->lock, NULL);
     pthread_cond_init(&t->ready, NULL);
     pthread_cond_init(&t->done, NULL);
-    if (pthread_create(&t->thread, NULL, run, t) != 0) {
+    if (pthread_create(&t->thread, NULL, sync_run, t) != 0) {
         free(t);
         return GPUFL_ERR_NOMEM;
     }
@@ -96,7 +96,7 @@ gpufl_status sync_thread_open(const struct sys *sys, void (*wake)(void *arg), vo
 
 struct syncer sync_thread_syncer(struct sync_thread *t)
 {
-    return (struct syncer){.start = start, .finish = finish, .self = t};
+    return (struct syncer){.start = sync_start, .finish = sync_finish, .self = t};
 }
 
 void sync_thread_close(struct sync_thread *t)

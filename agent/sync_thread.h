@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fdatasync on a thread of its own, so that a slow disk stops neither sockets nor
- * signals. */
+/* A thread that syncs files, so that a slow disk holds up neither sockets nor signals. */
 #ifndef GPUFL_AGENT_SYNC_THREAD_H
 #define GPUFL_AGENT_SYNC_THREAD_H
 

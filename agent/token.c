@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static bool copy_trimmed(char out[TOKEN_MAX], const char *value)
+static bool copy_trimmed_token(char out[TOKEN_MAX], const char *value)
 {
     while (isspace((unsigned char)*value)) {
         value++;
@@ -27,7 +27,7 @@ static bool copy_trimmed(char out[TOKEN_MAX], const char *value)
     return true;
 }
 
-static int read_file(const char *file, char out[TOKEN_MAX])
+static int read_token_file(const char *file, char out[TOKEN_MAX])
 {
     char text[TOKEN_MAX];
     int fd = open(file, O_RDONLY | O_CLOEXEC);
@@ -38,14 +38,14 @@ static int read_file(const char *file, char out[TOKEN_MAX])
     }
     text[n > 0 ? n : 0] = '\0';
     if (n >= 0) {
-        copy_trimmed(out, text);
+        copy_trimmed_token(out, text);
     }
     explicit_bzero(text, sizeof text);
     errno = saved;
     return n < 0 ? -1 : 0;
 }
 
-static void choose_file(struct token *token, const char *value, const char *file)
+static void choose_token_file(struct token *token, const char *value, const char *file)
 {
     const char *credentials = getenv("CREDENTIALS_DIRECTORY");
     char path[sizeof token->file];
@@ -54,7 +54,7 @@ static void choose_file(struct token *token, const char *value, const char *file
     } else if ((!value || !*value) && credentials) {
         int n = snprintf(path, sizeof path, "%s/" TOKEN_CREDENTIAL, credentials);
         if (n > 0 && (size_t)n < sizeof path && access(path, R_OK) == 0) {
-            strcpy(token->file, path);
+            memcpy(token->file, path, (size_t)n + 1);
         }
     }
 }
@@ -63,15 +63,15 @@ gpufl_status token_open(struct token *token, char *value, const char *file, char
 {
     gpufl_status status = GPUFL_OK;
     memset(token, 0, sizeof *token);
-    choose_file(token, value, file);
+    choose_token_file(token, value, file);
     if (token->file[0]) {
-        if (read_file(token->file, token->value) < 0) {
+        if (read_token_file(token->file, token->value) < 0) {
             snprintf(why, 512, "cannot read the token file %.300s: %s", token->file,
                      strerror(errno));
             status = GPUFL_ERR_USAGE;
         }
-    } else if (value && !copy_trimmed(token->value, value)) {
-        snprintf(why, 512, "the token is longer than %d bytes", TOKEN_MAX - 1);
+    } else if (value && !copy_trimmed_token(token->value, value)) {
+        snprintf(why, 512, "the API key is too long (maximum %d bytes)", TOKEN_MAX - 1);
         status = GPUFL_ERR_USAGE;
     }
     if (value) {
@@ -83,8 +83,8 @@ gpufl_status token_open(struct token *token, char *value, const char *file, char
 bool token_reload(struct token *token)
 {
     char fresh[TOKEN_MAX] = "";
-    bool changed = token->file[0] && read_file(token->file, fresh) == 0 && fresh[0] &&
-                   strcmp(fresh, token->value) != 0;
+    bool changed = token->file[0] && read_token_file(token->file, fresh) == 0 &&
+                   fresh[0] && strcmp(fresh, token->value) != 0;
     if (changed) {
         memcpy(token->value, fresh, sizeof fresh);
     }
