@@ -56,7 +56,7 @@ SCHEMA    := $(wildcard schema/*.c)
 COLLECTOR := $(filter-out collector-lib/cupti/% collector-lib/inject/%, \
              $(wildcard collector-lib/*.c collector-lib/*/*.c))
 UPLOAD    := $(wildcard upload/*.c upload/*/*.c)
-AGENT     := $(filter-out agent/main.c,$(wildcard agent/*.c))
+AGENT     := $(filter-out agent/main.c,$(wildcard agent/*.c agent/*/*.c))
 CLI       := $(filter-out cli/main.c,$(wildcard cli/*.c))
 BACKEND   := $(filter-out backend/main.c,$(wildcard backend/*.c))
 # The module that needs CUDA's headers is built where they are; without it Monitor runs.
@@ -275,8 +275,8 @@ check-packages: ## the packages: reproducible, lintian, installed and run by sys
 
 # ---- fuzzing, benchmarks ---------------------------------------------------------------------------
 FUZZ_LIBS = $(UPLOAD_LIBS) $(BACKEND_LIBS)
-FUZZED = $(BASE) $(SCHEMA) $(UPLOAD) $(BACKEND) agent/config.c agent/options.c agent/option_table.c agent/option_value.c \
-          agent/listen_request.c agent/log_sink.c \
+FUZZED = $(BASE) $(SCHEMA) $(UPLOAD) $(BACKEND) $(wildcard agent/options/*.c) \
+          agent/listen_request.c agent/log_json.c \
           collector-lib/flat_json.c collector-lib/elf_symbols.c
 FUZZ_CC = clang -g -O1 -fsanitize=fuzzer$(1),address,undefined -std=c11 -Werror $(OUR_CPPFLAGS)
 build/fuzz/%.o: %.c

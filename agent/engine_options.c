@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Derives the configuration of the engine and of its transport. */
 #include "agent/engine_options.h"
 
 #include <stdio.h>
@@ -6,6 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agent/options/option_find.h"
+#include "agent/options/option_value.h"
+#include "schema/layout.h"
 #include "upload/http/transport_http.h"
 
 #define REQUEST_TOTAL_MS 300000u
@@ -25,34 +29,36 @@ uint64_t engine_options_flush_ms(const struct options *o)
     return o->flush_interval_ms > gather_ms ? o->flush_interval_ms - gather_ms : 0;
 }
 
+static enum engine_delete files_to_delete(const struct options *o)
+{
+    if (o->retain_acked_payloads || o->delete_acked == DELETE_ACKED_NEVER) {
+        return DELETE_NEVER;
+    }
+    return o->delete_acked == DELETE_ACKED_ALL ? DELETE_ALL : DELETE_WINDOWS;
+}
+
 void engine_options(const struct options *o, struct engine_config *config)
 {
     engine_config_default(config);
     config->flush_interval_ms = engine_options_flush_ms(o);
     config->settled_sync_ms = SETTLED_SYNC_MS;
     config->max_requests_per_second = (unsigned)o->max_requests_per_second;
-    config->compression = (enum engine_compression)o->compression;
-    config->identity = (enum engine_identity)o->live_identity;
+    config->compression = o->compression;
+    config->identity = o->live_identity;
     config->zstd_level = (int)o->zstd_level;
     config->orphan_timeout_ms = o->orphan_timeout_ms;
     config->rescan_interval_ms = o->rescan_interval_ms;
-    config->skip_on_quota = o->on_quota == 1;
-    config->delete_acked = o->retain_acked_payloads || o->delete_acked == 1 ? DELETE_NEVER
-                           : o->delete_acked == 2                           ? DELETE_ALL
-                                                  : DELETE_WINDOWS;
+    config->skip_on_quota = o->on_quota == QUOTA_SKIP;
+    config->delete_acked = files_to_delete(o);
     config->salvage = o->salvage;
     config->one_owner = o->require_owner_uid && *o->require_owner_uid;
     config->owner =
         config->one_owner ? (uid_t)strtoul(o->require_owner_uid, NULL, 10) : 0;
-    config->memory_state = o->state == 1;
+    config->memory_state = o->state == STATE_IN_MEMORY;
     config->state_dir = o->state_dir;
     config->program = "gpufl-agent";
-    if (o->stream_max_lines) {
-        config->max_batch_lines = (uint32_t)o->stream_max_lines;
-    }
-    if (o->stream_max_bytes) {
-        config->max_batch_bytes = (size_t)o->stream_max_bytes;
-    }
+    config->max_batch_lines = (uint32_t)o->stream_max_lines;
+    config->max_batch_bytes = (size_t)o->stream_max_bytes;
 }
 
 gpufl_status engine_options_cursor(const struct options *o, const struct log *log,
@@ -67,17 +73,18 @@ gpufl_status engine_options_cursor(const struct options *o, const struct log *lo
         log_info(log, "cursor.none", "file=%s", o->cursor_file);
         return GPUFL_OK;
     }
-    snprintf(
-        why, 512,
-        "--cursor-file=%.300s is no cursor of the existing agent (%s); repair it, or "
-        "leave the option out and everything is sent again",
-        o->cursor_file, gpufl_status_text(status));
+    char name[OPTION_NAME_MAX];
+    const struct option_row *row = option_of_field(offsetof(struct options, cursor_file));
+    snprintf(why, 512,
+             "%s: %.250s is not a cursor file of the existing agent: %s (repair it, or "
+             "leave it out to send everything again)",
+             option_name_used(o, row, name), o->cursor_file, gpufl_status_text(status));
     return status;
 }
 
 /* The existing agent keeps a path in --host: it stands before /api/<version>. */
-static void split_host(const char *url, char host[512], char path[512],
-                       const char *version)
+static void split_host_and_path(const char *url, char host[512], char path[512],
+                                const char *version)
 {
     const char *scheme = strstr(url, "://");
     const char *after = scheme ? scheme + 3 : url;
@@ -119,7 +126,7 @@ gpufl_status engine_options_transport(const struct options *o, const char *token
     if (gethostname(hostname, sizeof hostname - 1) < 0 || !layout_name_ok(hostname)) {
         hostname[0] = '\0';
     }
-    split_host(o->host ? o->host : "", host, path, o->api_version);
+    split_host_and_path(o->host ? o->host : "", host, path, o->api_version);
     struct transport_http_config config = {
         .backend_url = host,
         .api_path = o->api_path ? o->api_path : path,
@@ -131,7 +138,7 @@ gpufl_status engine_options_transport(const struct options *o, const char *token
         .client_key = o->client_key,
         .proxy = o->proxy,
         .allow_insecure_http = o->allow_insecure_http,
-        .connect_timeout_ms = (o->connect_timeout_s ? o->connect_timeout_s : 10) * 1000,
+        .connect_timeout_ms = o->connect_timeout_s * 1000,
         .read_timeout_ms = o->read_timeout_ms,
         .total_timeout_ms = REQUEST_TOTAL_MS,
         .option_name = agent_option_of,

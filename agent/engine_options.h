@@ -3,7 +3,7 @@
 #ifndef GPUFL_AGENT_ENGINE_OPTIONS_H
 #define GPUFL_AGENT_ENGINE_OPTIONS_H
 
-#include "agent/options.h"
+#include "agent/options/options.h"
 #include "upload/engine/engine.h"
 #include "upload/http/transport.h"
 #include "upload/source/java_cursor.h"

@@ -1,42 +1,47 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the options say about folders and channels. */
+/* Splits the lists and looks at what they name. */
 #include "agent/folders.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
-/* `a,b` into names; blanks and empty parts are skipped. */
-gpufl_status folders_read_channels(const char *list, struct engine_channels *out,
+#include "agent/options/option_find.h"
+#include "agent/options/option_value.h"
+
+gpufl_status folders_read_channels(const struct options *o, struct engine_channels *out,
                                    char why[512])
 {
-    char name[LAYOUT_CHANNEL_MAX + 2];
+    char option[OPTION_NAME_MAX];
+    const struct option_row *row = option_of_field(offsetof(struct options, log_types));
     memset(out, 0, sizeof *out);
-    for (const char *at = list; *at;) {
+    for (const char *at = o->log_types; *at;) {
         at += strspn(at, ", ");
         size_t len = strcspn(at, ", ");
         if (len == 0) {
             break;
         }
+        char name[LAYOUT_CHANNEL_MAX + 2];
         snprintf(name, sizeof name, "%.*s", (int)len, at);
-        if (!layout_channel_ok(name) || len > LAYOUT_CHANNEL_MAX ||
+        if (len > LAYOUT_CHANNEL_MAX || !layout_channel_ok(name) ||
             out->count == SCAN_CHANNELS_MAX) {
             snprintf(why, 512,
-                     "--log-types: \"%.100s\" has a name that is no channel, or "
-                     "more than %u of them",
-                     list, SCAN_CHANNELS_MAX);
+                     "%s: invalid value '%.100s' (expected up to %u channel names, "
+                     "separated by commas)",
+                     option_name_used(o, row, option), o->log_types, SCAN_CHANNELS_MAX);
             return GPUFL_ERR_USAGE;
         }
-        strcpy(out->name[out->count++], name);
+        memcpy(out->name[out->count++], name, len + 1);
         at += len;
     }
     return GPUFL_OK;
 }
 
-/* Network file systems tell nothing of what other machines write (statfs(2) magic
- * numbers). */
+/* On a network file system inotify does not report what other machines write. The numbers
+ * are those of statfs(2). */
 static bool is_remote(const char *path)
 {
     static const unsigned long magic[] = {0x6969,     0x517b,     0xff534d42, 0xfe534d42,
@@ -67,17 +72,21 @@ bool folders_any_remote(const char *list)
     return false;
 }
 
-gpufl_status folders_list(const char *path, struct selection *into)
+gpufl_status folders_list(const char *path, struct selection *into, char why[512])
 {
     struct selection found;
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    gpufl_status status =
-        fd >= 0 ? select_list(&sys_real, fd, &found) : GPUFL_ERR_NOT_FOUND;
-    if (fd >= 0) {
-        close(fd);
+    if (fd < 0) {
+        snprintf(why, 512, "cannot open %.300s: %s", path, strerror(errno));
+        return GPUFL_ERR_NOT_FOUND;
     }
+    gpufl_status status = select_list(&sys_real, fd, &found);
+    close(fd);
     if (status == GPUFL_OK && found.count) {
         status = select_join(into, &found);
+    }
+    if (status != GPUFL_OK) {
+        snprintf(why, 512, "cannot list %.300s: %s", path, gpufl_status_text(status));
     }
     return status;
 }

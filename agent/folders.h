@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Comma lists of folders and channels. */
+/* Comma-separated lists of folders and channels. */
 #ifndef GPUFL_AGENT_FOLDERS_H
 #define GPUFL_AGENT_FOLDERS_H
 
@@ -7,18 +7,20 @@
 
 #include <gpufl/status.h>
 
-#include "upload/engine/engine.h"
+#include "agent/options/options.h"
 #include "upload/source/select.h"
 
-/** Reads `device,scope,…`; blanks and empty parts are skipped.
- *  \return GPUFL_OK or GPUFL_ERR_USAGE with one sentence in \p why. */
-GPUFL_MUST gpufl_status folders_read_channels(const char *list,
+/** Reads --log-types, `device,scope,…`; blanks and empty parts are skipped.
+ *  \return GPUFL_OK or GPUFL_ERR_USAGE with `NAME: why` in \p why. */
+GPUFL_MUST gpufl_status folders_read_channels(const struct options *options,
                                               struct engine_channels *out, char why[512]);
 
 /** True when one of the folders lies on a network file system. \p list may be NULL. */
 bool folders_any_remote(const char *list);
 
-/** Adds the sessions that are in folder \p path to \p into. */
-gpufl_status folders_list(const char *path, struct selection *into);
+/** Adds the sessions in folder \p path to \p into.
+ *  \return GPUFL_OK, or an error with its reason in \p why. */
+GPUFL_MUST gpufl_status folders_list(const char *path, struct selection *into,
+                                     char why[512]);
 
 #endif

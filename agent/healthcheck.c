@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Sends one request to the agent of this host. */
 #include "agent/healthcheck.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,19 +10,72 @@
 #include <unistd.h>
 
 #include "base/address.h"
+#include "base/nearest.h"
 
-#define WAIT_S 3
+#define HEALTHCHECK_WAIT_S 3
 
 static const char usage[] =
     "Usage: gpufl-agent healthcheck [--ready] [--listen=ADDRESS:PORT]\n"
-    "Asks the agent that listens there (GPUFL_AGENT_LISTEN, " HEALTHCHECK_ADDRESS
-    ") for /healthz, with\n"
-    "--ready for /readyz, and prints what it says.\n"
-    "Exit: 0 healthy; 1 not, or nobody answers; 2 wrong use.\n";
+    "Ask the agent listening on this address (GPUFL_AGENT_LISTEN, "
+    "default\n" HEALTHCHECK_ADDRESS
+    ") for /healthz, with --ready for /readyz, and print its answer.\n"
+    "\n"
+    "Exit status: 0 healthy, 1 unhealthy or no answer, 2 invalid usage.\n";
 
-/* \return the answer's status, 0 = none. */
-static int ask(int fd, const struct address *address, const char *path, char *body,
-               size_t size)
+static bool refuse_argument(const char *arg, char why[512])
+{
+    static const char *const known[] = {"--listen", "--ready", "--help", "--version"};
+    char word[100];
+    snprintf(word, sizeof word, "%.*s", (int)strcspn(arg, "="), arg);
+    const char *near = nearest_name(word, known, sizeof known / sizeof known[0]);
+    snprintf(why, 512, "%s: unknown option (%s%s%s)", word,
+             near ? "did you mean " : "see gpufl-agent healthcheck --help",
+             near ? near : "", near ? "?" : "");
+    return false;
+}
+
+bool healthcheck_parse(int argc, char **argv, struct healthcheck_request *out,
+                       char why[512])
+{
+    const char *listen = getenv("GPUFL_AGENT_LISTEN");
+    *out = (struct healthcheck_request){
+        .listen = HEALTHCHECK_ADDRESS, .listen_name = "--listen", .path = "/healthz"};
+    if (listen && *listen) {
+        out->listen = listen;
+        out->listen_name = "GPUFL_AGENT_LISTEN";
+    }
+    for (int i = 1; i < argc; i++) {
+        const char *arg = argv[i];
+        if (strncmp(arg, "--listen=", 9) == 0) {
+            out->listen = arg[9] ? arg + 9 : HEALTHCHECK_ADDRESS;
+            out->listen_name = "--listen";
+        } else if (strcmp(arg, "--ready") == 0) {
+            out->path = "/readyz";
+        } else if (strcmp(arg, "--help") == 0 || strcmp(arg, "-h") == 0) {
+            out->help = true;
+        } else if (strcmp(arg, "--version") == 0 || strcmp(arg, "-V") == 0) {
+            out->version = true;
+        } else {
+            return refuse_argument(arg, why);
+        }
+    }
+    return true;
+}
+
+int healthcheck_reply(const char *reply, char *body, size_t size)
+{
+    const char *text = strstr(reply, "\r\n\r\n");
+    int status = 0;
+    if (sscanf(reply, "HTTP/1.%*d %d", &status) != 1 || !text) {
+        return 0;
+    }
+    snprintf(body, size, "%.*s", (int)strcspn(text + 4, "\r\n"), text + 4);
+    return status;
+}
+
+/* \return the answer's status, 0 = none; \p body then says why. */
+static int ask_agent(int fd, const struct address *address, const char *path, char *body,
+                     size_t size)
 {
     char request[128];
     char reply[2048] = "";
@@ -40,45 +93,39 @@ static int ask(int fd, const struct address *address, const char *path, char *bo
         len += (size_t)got;
     }
     reply[len] = '\0';
-    const char *text = strstr(reply, "\r\n\r\n");
-    int status = 0;
-    if (sscanf(reply, "HTTP/1.%*d %d", &status) != 1 || !text) {
-        snprintf(body, size, "%s port %u does not answer as gpufl-agent does",
-                 address->host, address->port);
-        return 0;
+    int status = healthcheck_reply(reply, body, size);
+    if (status == 0) {
+        snprintf(body, size, "%s port %u: not an answer of gpufl-agent", address->host,
+                 address->port);
     }
-    snprintf(body, size, "%.*s", (int)strcspn(text + 4, "\r\n"), text + 4);
     return status;
 }
 
 int healthcheck(int argc, char **argv)
 {
-    const char *listen = getenv("GPUFL_AGENT_LISTEN");
-    const char *path = "/healthz";
+    struct healthcheck_request request;
     struct address address;
     char body[600];
-    for (int i = 1; i < argc; i++) {
-        if (strncmp(argv[i], "--listen=", 9) == 0) {
-            listen = argv[i] + 9;
-        } else if (strcmp(argv[i], "--ready") == 0) {
-            path = "/readyz";
-        } else {
-            bool help = strcmp(argv[i], "--help") == 0;
-            fputs(usage, help ? stdout : stderr);
-            return help ? 0 : 2;
-        }
-    }
-    listen = listen && *listen ? listen : HEALTHCHECK_ADDRESS;
-    const char *way_out = address_parse(listen, &address);
-    if (way_out) {
-        fprintf(stderr, "gpufl-agent healthcheck: \"%.100s\": %s\n", listen, way_out);
+    char why[512];
+    if (!healthcheck_parse(argc, argv, &request, why)) {
+        fprintf(stderr, "gpufl-agent healthcheck: %s\n", why);
         return 2;
     }
-    struct timeval wait = {.tv_sec = WAIT_S};
+    if (request.help || request.version) {
+        fputs(request.help ? usage : "gpufl-agent " GPUFL_VERSION " (wire v1)\n", stdout);
+        return 0;
+    }
+    const char *way_out = address_parse(request.listen, &address);
+    if (way_out) {
+        fprintf(stderr, "gpufl-agent healthcheck: %s: invalid value '%.100s' (%s)\n",
+                request.listen_name, request.listen, way_out);
+        return 2;
+    }
+    struct timeval wait = {.tv_sec = HEALTHCHECK_WAIT_S};
     int fd = socket(address.sock.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof wait);
     setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof wait);
-    int status = ask(fd, &address, path, body, sizeof body);
+    int status = ask_agent(fd, &address, request.path, body, sizeof body);
     close(fd);
     fprintf(status == 200 ? stdout : stderr, "gpufl-agent healthcheck: %s\n", body);
     return status == 200 ? 0 : 1;

@@ -10,18 +10,18 @@
 #include <unistd.h>
 
 #include "agent/engine_options.h"
-#include "agent/loop_internal.h"
-#include "agent/reload.h"
+#include "agent/loop_folders.h"
+#include "agent/loop_open.h"
+#include "agent/loop_tell.h"
+#include "agent/options/reload.h"
+#include "agent/options/unread_env.h"
 
-#define POLL_RESCAN_MS   1000u
-#define DRAIN_CHECK_MS   1000u
-#define STOP_SPARE_MS    5000u /* for the last syncs, after the drain */
-#define MISSING_CHECK_MS 500u
+#define POLL_RESCAN_MS 1000u
+#define DRAIN_CHECK_MS 1000u
+#define STOP_SPARE_MS  5000u /* for the last syncs, after the drain */
 
-/* ---- running ---- */
-
-static void want(void *arg, unsigned root, const char *root_path, const char *session,
-                 bool done)
+static void watch_session(void *arg, unsigned root, const char *root_path,
+                          const char *session, bool done)
 {
     struct loop *loop = arg;
     watch_want(loop->watch, root, root_path, session, done);
@@ -54,46 +54,26 @@ static void follow_watch(struct loop *loop)
     if (watch_overflowed(loop->watch)) {
         loop->inotify_overflows++;
         log_warn(&loop->log, "watch.overflow",
-                 "note=\"events were lost; looking at "
-                 "everything\"");
+                 "note=\"inotify events were lost; scanning everything\"");
         engine_rescan(loop->engine);
     }
     if (watch_incomplete(loop->watch)) {
         engine_poll(loop->engine, POLL_RESCAN_MS);
     }
-    engine_visit_changed(loop->engine, want, loop);
+    engine_visit_changed(loop->engine, watch_session, loop);
 }
 
-static void look_for_missing(struct loop *loop, uint64_t now_ms)
-{
-    char *rest;
-    if (!loop->missing || now_ms < loop->missing_check_ms) {
-        return;
-    }
-    char *list = loop->missing;
-    loop->missing = NULL;
-    loop->missing_check_ms = now_ms + MISSING_CHECK_MS;
-    for (char *path = strtok_r(list, ",", &rest); path;
-         path = strtok_r(NULL, ",", &rest)) {
-        char why[512] = "";
-        if (loop_add_folders(loop, path, why) != GPUFL_OK) { /* said; the others go on */
-            log_error(&loop->log, "folder.refused", "reason=\"%s\"", why);
-        }
-    }
-    free(list);
-}
-
-static void reload(struct loop *loop)
+static void reload_settings(struct loop *loop)
 {
     char kept[512];
     char why[512];
     if (reload_options(loop->argc, loop->argv, loop->options, kept, why) != GPUFL_OK) {
         log_error(&loop->log, "agent.not_reloaded",
-                  "reason=\"%s\" note=\"everything stays as it was\"", why);
+                  "reason=\"%s\" note=\"no setting was changed\"", why);
         return;
     }
-    loop->log.level = (enum log_level)loop->options->log_level;
-    log_sink_set_format(&loop->sink, (enum log_sink_format)loop->options->log_format);
+    loop->log.level = loop->options->log_level;
+    log_sink_set_json(&loop->sink, loop->options->log_format == LOG_FORMAT_JSON);
     engine_set_pace(loop->engine, engine_options_flush_ms(loop->options),
                     (unsigned)loop->options->max_requests_per_second);
     loop->next_check_ms = 0; /* the token's file is read now */
@@ -104,7 +84,7 @@ static void reload(struct loop *loop)
     }
 }
 
-static void drain(struct loop *loop, unsigned signal, uint64_t now_ms)
+static void begin_drain(struct loop *loop, unsigned signal, uint64_t now_ms)
 {
     char text[96];
     uint64_t timeout_ms = loop->options->drain_timeout_ms;
@@ -123,16 +103,16 @@ static void on_signal(struct loop *loop, uint64_t now_ms)
     struct signalfd_siginfo info;
     while (read(loop->signal_fd, &info, sizeof info) == (ssize_t)sizeof info) {
         if (info.ssi_signo == SIGHUP) {
-            reload(loop);
+            reload_settings(loop);
         } else if (loop->draining) {
             loop->stop_now = true;
         } else {
-            drain(loop, info.ssi_signo, now_ms);
+            begin_drain(loop, info.ssi_signo, now_ms);
         }
     }
 }
 
-/* It may have been replaced on disk, before or after it was refused. */
+/* The file may have been replaced, before or after the backend refused the key. */
 static void refresh_token(struct loop *loop)
 {
     if (token_reload(&loop->token)) {
@@ -145,7 +125,7 @@ static void refresh_token(struct loop *loop)
 }
 
 /* True when the loop is to end. */
-static bool finished(struct loop *loop, uint64_t now_ms)
+static bool is_finished(struct loop *loop, uint64_t now_ms)
 {
     const struct options *o = loop->options;
     struct engine_summary summary;
@@ -183,18 +163,18 @@ static uint64_t shorter(uint64_t wait_ms, uint64_t until_ms, uint64_t now_ms)
     return wait_ms < left ? wait_ms : left;
 }
 
-static void run(struct loop *loop)
+static void run_loop(struct loop *loop)
 {
     loop->running = true;
     for (;;) {
-        look_for_missing(loop, sys_real.now_ms());
+        loop_find_missing_folders(loop, sys_real.now_ms());
         follow_watch(loop);
-        on_signal(loop, sys_real.now_ms()); /* before the turn: it looks once more */
+        on_signal(loop, sys_real.now_ms()); /* before the turn, which looks once more */
         uint64_t wait_ms = engine_turn(loop->engine);
         uint64_t now_ms = sys_real.now_ms();
         loop_tell_listener(loop);
         loop_tell_systemd(loop, now_ms);
-        if (finished(loop, now_ms)) {
+        if (is_finished(loop, now_ms)) {
             return;
         }
         if (loop->options->exit_when_drained ||
@@ -214,39 +194,35 @@ static void run(struct loop *loop)
     }
 }
 
-static int fail(const char *why)
-{
-    fprintf(stderr, "gpufl-agent: %s\n", why);
-    return 1;
-}
-
 int loop_run(struct options *options, int argc, char **argv, const sigset_t *signals,
              bool have_inotify)
 {
     struct loop loop = {.options = options, .argc = argc, .argv = argv};
     char why[512] = "";
     int rc = 0;
-    log_sink_init(&loop.sink, (enum log_sink_format)options->log_format);
-    loop.log = (struct log){.level = (enum log_level)options->log_level,
-                            .write = log_sink_write,
-                            .arg = &loop.sink};
+    log_sink_init(&loop.sink, options->log_format == LOG_FORMAT_JSON);
+    loop.log = (struct log){
+        .level = options->log_level, .write = log_sink_write, .arg = &loop.sink};
     loop.signal_fd = signalfd(-1, signals, SFD_NONBLOCK | SFD_CLOEXEC);
     notify_open(&loop.notify);
     gpufl_status status = loop_open(&loop, have_inotify, why);
     if (status == GPUFL_OK) {
+        unread_env_warn(&loop.log, environ);
         log_info(&loop.log, "agent.started",
                  "version=%s host=%s watch=%s landlock=\"%s\"", GPUFL_VERSION,
                  options->host, loop.watch ? "inotify" : "poll", loop.confined);
         notify_send(&loop.notify, "READY=1");
-        run(&loop);
+        run_loop(&loop);
         log_sink_flush(&loop.sink);
-        loop_say_what_is_left(&loop);
+        loop_log_end(&loop);
         if (!engine_drained(loop.engine) && loop.draining) {
-            _exit(0); /* time is over: a sync that hangs is not waited for */
+            _exit(0); /* out of time: do not wait for a sync that hangs */
         }
     } else {
-        rc = fail(why[0] ? why : gpufl_status_text(status));
+        fprintf(stderr, "gpufl-agent: %s\n", why[0] ? why : gpufl_status_text(status));
+        rc = 1;
     }
     loop_close(&loop);
+    log_sink_fini(&loop.sink);
     return rc;
 }

@@ -6,7 +6,7 @@
 #include <signal.h>
 #include <stdbool.h>
 
-#include "agent/options.h"
+#include "agent/options/options.h"
 
 /** Runs until a signal, or until drained where that is asked for. \p signals, of which
  * SIGHUP reads \p argv again into \p options, must be blocked. \p have_inotify:

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From the options to what the loop turns, and back. */
-#include <errno.h>
+#include "agent/loop_open.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,11 +11,12 @@
 #include "agent/confine.h"
 #include "agent/engine_options.h"
 #include "agent/folders.h"
-#include "agent/loop_internal.h"
+#include "agent/loop_folders.h"
+#include "agent/options/option_find.h"
 
 #define POLL_RESCAN_MS 1000u
 
-static void wake(void *arg)
+static void wake_loop(void *arg)
 {
     struct loop *loop = arg;
     loop->transport.wakeup(loop->transport.self);
@@ -25,7 +27,7 @@ static bool not_ignored(void *arg, const char *session_id)
     return !select_has(&((struct loop *)arg)->ignored, session_id);
 }
 
-static gpufl_status open_engine(struct loop *loop, char why[512])
+static gpufl_status open_loop_engine(struct loop *loop, char why[512])
 {
     const struct options *o = loop->options;
     struct engine_config config;
@@ -39,61 +41,15 @@ static gpufl_status open_engine(struct loop *loop, char why[512])
     }
     if (config.memory_state) {
         log_warn(&loop->log, "state.memory",
-                 "note=\"after a restart lines are sent twice\"");
+                 "note=\"no journal is kept: after a restart lines are sent twice\"");
     }
-    gpufl_status status = sync_thread_open(config.sys, wake, loop, &loop->syncs);
+    gpufl_status status = sync_thread_open(config.sys, wake_loop, loop, &loop->syncs);
     if (status == GPUFL_OK) {
         config.syncer = sync_thread_syncer(loop->syncs);
         status = engine_open(&config, &loop->engine);
     }
     if (status != GPUFL_OK) {
-        snprintf(why, 512, "out of memory");
-    }
-    return status;
-}
-
-/* A sidecar may start before the job's first run; a run with an end does not wait. */
-static gpufl_status add_missing(struct loop *loop, const char *path, char why[512])
-{
-    char *more = NULL;
-    if (loop->options->exit_when_drained ||
-        asprintf(&more, "%s%s,", loop->missing ? loop->missing : "", path) < 0) {
-        snprintf(why, 512, "cannot open the directory %.300s: it is not there", path);
-        return GPUFL_ERR_NOT_FOUND;
-    }
-    if (!loop->running) {
-        log_warn(&loop->log, "folder.missing", "folder=%s note=\"waiting for it\"", path);
-    }
-    free(loop->missing);
-    loop->missing = more;
-    return GPUFL_OK;
-}
-
-gpufl_status loop_add_folders(struct loop *loop, const char *list, char why[512])
-{
-    struct engine_channels channels;
-    char path[4096];
-    gpufl_status status = folders_read_channels(loop->options->log_types, &channels, why);
-    while (status == GPUFL_OK && list && *list) {
-        list += strspn(list, ",");
-        size_t len = strcspn(list, ",");
-        if (len == 0) {
-            break;
-        }
-        snprintf(path, sizeof path, "%.*s", (int)len, list);
-        list += len;
-        if (access(path, F_OK) < 0 && errno == ENOENT) {
-            status = add_missing(loop, path, why);
-            continue;
-        }
-        if (loop->options->ignore_preexisting && !loop->running) {
-            status = folders_list(path, &loop->ignored);
-        }
-        if (status == GPUFL_OK) {
-            status = engine_add_root(loop->engine, path, &channels, why);
-        } else {
-            snprintf(why, 512, "cannot list %.300s", path);
-        }
+        snprintf(why, 512, "cannot start the uploader: %s", gpufl_status_text(status));
     }
     return status;
 }
@@ -106,20 +62,25 @@ static gpufl_status open_watch(struct loop *loop, bool have_inotify, char why[51
     if (use && !have_inotify) {
         if (o->watch == WATCH_INOTIFY) {
             snprintf(why, 512,
-                     "--watch=inotify: the kernel gives no inotify instance; "
-                     "raise fs.inotify.max_user_instances or use --watch=auto");
+                     "--watch: inotify is not available (raise "
+                     "fs.inotify.max_user_instances or use --watch=auto)");
             return GPUFL_ERR_IO;
         }
         log_warn(&loop->log, "watch.poll",
-                 "note=\"no inotify instance; polling every "
-                 "second\"");
+                 "note=\"inotify is not available; polling every second\"");
         use = false;
     }
     if (!use) {
         engine_poll(loop->engine, POLL_RESCAN_MS);
         return GPUFL_OK;
     }
-    return watch_open(&loop->log, engine_options_gather_ms(o), wake, loop, &loop->watch);
+    return watch_open(&loop->log, engine_options_gather_ms(o), wake_loop, loop,
+                      &loop->watch);
+}
+
+static bool came_from_flag(const struct options *o, size_t at)
+{
+    return o->source[option_of_field(at) - option_rows] == SOURCE_FLAG;
 }
 
 static void warn_of_exposure(const struct loop *loop)
@@ -128,14 +89,14 @@ static void warn_of_exposure(const struct loop *loop)
     if (token_value(&loop->token)[0] &&
         (exposure == EXPOSURE_PRIVATE || exposure == EXPOSURE_PUBLIC)) {
         log_warn(&loop->log, "host.unencrypted",
-                 "host=%s note=\"the API key goes over plain http: whoever is on the way "
-                 "can read it\"",
+                 "host=%s note=\"the API key is sent over plain HTTP and can be read on "
+                 "the network\"",
                  loop->options->host);
     }
-    if (loop->options->token_flag) {
+    if (came_from_flag(loop->options, offsetof(struct options, token))) {
         log_warn(&loop->log, "token.on_command_line",
                  "note=\"it was visible to other users until now; use --token-file, a "
-                 "systemd credential named token, or GPUFL_HTTP_TOKEN\"");
+                 "systemd credential named token, or GPUFL_HTTP_TOKEN instead\"");
     }
 }
 
@@ -147,8 +108,14 @@ static gpufl_status open_listener(struct loop *loop, char why[512])
     if (!loop->options->listen || !*loop->options->listen) {
         return GPUFL_OK;
     }
-    gpufl_status status =
-        listener_open(loop->options->listen, wake, loop, &loop->listener, why);
+    struct address address;
+    const char *way_out = address_parse(loop->options->listen, &address);
+    if (way_out) {
+        snprintf(why, 512, "--listen: %s", way_out);
+        return GPUFL_ERR_USAGE;
+    }
+    struct listen_wake wake = {.call = wake_loop, .arg = loop};
+    gpufl_status status = listener_open(&address, wake, &loop->listener, why);
     if (status == GPUFL_OK) {
         log_info(&loop->log, "agent.listening", "port=%u", listener_port(loop->listener));
     }
@@ -172,7 +139,7 @@ gpufl_status loop_open(struct loop *loop, bool have_inotify, char why[512])
     status = status == GPUFL_OK
                  ? engine_options_cursor(o, &loop->log, &loop->imported, why)
                  : status;
-    status = status == GPUFL_OK ? open_engine(loop, why) : status;
+    status = status == GPUFL_OK ? open_loop_engine(loop, why) : status;
     status = status == GPUFL_OK ? loop_add_folders(loop, o->folder, why) : status;
     status = status == GPUFL_OK ? loop_add_folders(loop, o->folders, why) : status;
     status = status == GPUFL_OK ? open_watch(loop, have_inotify, why) : status;

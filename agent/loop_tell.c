@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the loop tells of itself. */
+/* Puts the state into words and figures. */
+#include "agent/loop_tell.h"
+
 #include <stdio.h>
 
-#include "agent/loop_internal.h"
 #include "agent/metrics.h"
 #include "upload/engine/backlog.h"
 
@@ -12,9 +13,9 @@ static void say_why_not_ready(const struct loop *loop, char *out, size_t size)
 {
     struct engine_summary s;
     engine_summary(loop->engine, &s);
-    const char *what = s.hold == HOLD_AUTH      ? "the API key is refused"
-                       : s.hold == HOLD_SERVER  ? "the backend's answer makes no sense"
-                       : s.hold == HOLD_QUOTA   ? "the workspace is at its limit"
+    const char *what = s.hold == HOLD_AUTH      ? "the backend refuses the API key"
+                       : s.hold == HOLD_SERVER  ? "the backend sends invalid answers"
+                       : s.hold == HOLD_QUOTA   ? "the workspace is full"
                        : s.hold == HOLD_JOURNAL ? "the state directory cannot be written"
                                                 : NULL;
     out[0] = '\0';
@@ -33,7 +34,7 @@ void loop_tell_listener(struct loop *loop)
                                   .inotify_overflows = loop->inotify_overflows,
                                   .watch_incomplete =
                                       loop->watch && watch_incomplete(loop->watch)};
-    metrics_write(loop->engine, &agent, figures->metrics, sizeof figures->metrics);
+    metrics_write(loop->engine, &agent, &figures->metrics);
     say_why_not_ready(loop, figures->not_ready, sizeof figures->not_ready);
     listener_tell(loop->listener);
 }
@@ -44,10 +45,11 @@ static void make_status(const struct loop *loop, char *out, size_t size)
     char not_ready[300];
     engine_backlog(loop->engine, &b);
     say_why_not_ready(loop, not_ready, sizeof not_ready);
-    snprintf(out, size,
-             "%u sessions live, %u to send, %u blocked; %.1f MiB wait, %.0f s%s%.150s",
-             b.live, b.ended + b.parked_session, b.blocked, (double)b.bytes / (1 << 20),
-             b.oldest_s, not_ready[0] ? "; " : "", not_ready);
+    snprintf(
+        out, size,
+        "%u sessions live, %u ended, %u blocked; backlog %.1f MiB, oldest %.0f s%s%.150s",
+        b.live, b.ended + b.parked_session, b.blocked, (double)b.bytes / (1 << 20),
+        b.oldest_s, not_ready[0] ? "; " : "", not_ready);
 }
 
 void loop_tell_systemd(struct loop *loop, uint64_t now_ms)
@@ -68,7 +70,7 @@ void loop_tell_systemd(struct loop *loop, uint64_t now_ms)
     }
 }
 
-void loop_say_what_is_left(const struct loop *loop)
+void loop_log_end(const struct loop *loop)
 {
     struct engine_summary s;
     engine_summary(loop->engine, &s);
@@ -76,5 +78,6 @@ void loop_say_what_is_left(const struct loop *loop)
              "sent_lines=%llu complete=%u unsent_channels=%u quarantined=%llu%s",
              (unsigned long long)s.lines_acked, s.sessions_done, s.streams_pending,
              (unsigned long long)s.ranges_quarantined,
-             s.streams_pending ? " note=\"the rest is sent after the next start\"" : "");
+             s.streams_pending ? " note=\"the rest will be sent after the next start\""
+                               : "");
 }

@@ -12,6 +12,8 @@
 #include <unistd.h>
 
 #include "agent/confine.h"
+#include "agent/options/option_sources.h"
+#include "agent/options/option_value.h"
 
 static void tell(const char *what, bool can)
 {
@@ -75,7 +77,7 @@ int main(int argc, char **argv)
     for (int i = 5; i < argc && count < 16; i++) {
         flags[count++] = argv[i];
     }
-    if (options_read(count, flags, &options, said) != GPUFL_OK ||
+    if (option_sources_read(count, flags, &options, said) != GPUFL_OK ||
         confine(&options, said) != GPUFL_OK) {
         fprintf(stderr, "%s\n", said);
         return 1;
@@ -96,6 +98,6 @@ int main(int argc, char **argv)
     tell("trust", can_open("/etc/ssl/certs", O_RDONLY | O_DIRECTORY));
     const char *port = strrchr(argv[2], ':');
     tell("connect-backend", can_connect((uint16_t)atoi(port + 1)));
-    options_fini(&options);
+    option_values_free(&options);
     return 0;
 }

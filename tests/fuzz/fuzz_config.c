@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/config.h"
+#include "agent/options/config.h"
+#include "agent/options/option_value.h"
 #include "base/duration.h"
 #include "upload/http/endpoint.h"
 
@@ -16,11 +17,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char why[512];
     char prefix[512];
     uint64_t ms;
-    if (config_parse((const char *)data, size, "file", &options, why) != GPUFL_OK &&
-        !why[0]) {
+    struct config_text file = {.path = "file", .text = (const char *)data, .len = size};
+    if (config_parse(&file, &options, why) != GPUFL_OK && !why[0]) {
         __builtin_trap(); /* a refusal without a sentence */
     }
-    options_fini(&options);
+    option_values_free(&options);
     char *text = strndup((const char *)data, size);
     if (text) {
         struct transport_http_config config = {.backend_url = text, .api_path = text};

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What loop.c, loop_open.c and loop_tell.c share. */
-#ifndef GPUFL_AGENT_LOOP_INTERNAL_H
-#define GPUFL_AGENT_LOOP_INTERNAL_H
+/* What the main loop holds, for the files that open, turn, describe and close it. */
+#ifndef GPUFL_AGENT_LOOP_STATE_H
+#define GPUFL_AGENT_LOOP_STATE_H
 
 #include "agent/listen.h"
 #include "agent/log_sink.h"
 #include "agent/notify.h"
-#include "agent/options.h"
+#include "agent/options/options.h"
 #include "agent/sync_thread.h"
 #include "agent/token.h"
 #include "agent/watch.h"
@@ -41,16 +41,5 @@ struct loop {
     uint64_t next_check_ms;
     unsigned drained_checks;
 };
-
-/* loop_open.c */
-GPUFL_MUST gpufl_status loop_open(struct loop *loop, bool have_inotify, char why[512]);
-GPUFL_MUST gpufl_status loop_add_folders(struct loop *loop, const char *list,
-                                         char why[512]);
-void loop_close(struct loop *loop);
-
-/* loop_tell.c */
-void loop_tell_listener(struct loop *loop);
-void loop_tell_systemd(struct loop *loop, uint64_t now_ms);
-void loop_say_what_is_left(const struct loop *loop);
 
 #endif

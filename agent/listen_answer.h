@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The answers of the agent's endpoint. */
+#ifndef GPUFL_AGENT_LISTEN_ANSWER_H
+#define GPUFL_AGENT_LISTEN_ANSWER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "agent/listen_request.h"
+#include "base/text.h"
+
+/** The loop counts as hanging after this long without a turn. */
+#define LISTEN_HANGS_MS 30000u
+
+/** What the loop tells. */
+struct listen_figures {
+    struct text metrics; /**< Prometheus text format */
+    char not_ready[512]; /**< why not, "" = ready */
+};
+
+/** What an answer depends on. */
+struct listen_state {
+    const struct listen_figures *figures;
+    bool told;          /**< the loop has filled in the figures at least once */
+    uint64_t silent_ms; /**< since the loop's last turn */
+};
+
+/** Writes the whole HTTP response for \p route to \p out. */
+void listen_answer(enum listen_route route, const struct listen_state *state,
+                   struct text *out);
+
+#endif

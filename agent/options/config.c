@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Walks the JSON file and hands each value to the option table. */
+#include "agent/options/config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <json-c/json.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/options/config_place.h"
+#include "agent/options/option_find.h"
+#include "agent/options/option_value.h"
+#include "base/nearest.h"
+#include "base/text.h"
+
+#define CONFIG_MAX_BYTES 65536u
+#define CONFIG_MAX_DEPTH 8
+#define CONFIG_NAME_MAX  128
+
+static const char *const groups[] = {"source", "sources", "publisher", "archiver",
+                                     "agent"};
+#define GROUPS (sizeof groups / sizeof groups[0])
+
+/* `FILE:LINE:COLUMN: what`. */
+static gpufl_status config_fail_at(const struct config_text *file, size_t offset,
+                                   const char *what, char why[512])
+{
+    unsigned line;
+    unsigned column;
+    config_place_line(file->text, file->len, offset, &line, &column);
+    snprintf(why, 512, "%.180s:%u:%u: %.300s", file->path, line, column, what);
+    return GPUFL_ERR_USAGE;
+}
+
+static gpufl_status config_fail(const struct config_text *file,
+                                const struct config_key *key, const char *what,
+                                char why[512])
+{
+    return config_fail_at(file, config_place_of(file->text, file->len, key), what, why);
+}
+
+static gpufl_status refuse_unknown(const struct config_text *file,
+                                   const struct config_key *key, const char *name,
+                                   char why[512])
+{
+    char what[300];
+    const char *group = key->element < 0 ? key->group : "source";
+    const char *near = key->key ? option_nearest_key(group, key->key)
+                                : nearest_name(name, groups, GROUPS);
+    near = near || key->key ? near : option_nearest_key(NULL, name);
+    snprintf(what, sizeof what, "%.100s: unknown key%s%s%s", name,
+             near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
+    return config_fail(file, key, what, why);
+}
+
+/* A list of strings as the flags take it: joined by commas. */
+static char *joined_elements(struct json_object *array)
+{
+    struct text list = {0};
+    for (size_t i = 0; i < json_object_array_length(array); i++) {
+        const char *element = json_object_get_string(json_object_array_get_idx(array, i));
+        text_printf(&list, "%s%s", i ? "," : "", element ? element : "");
+    }
+    text_append(&list, "", 1);
+    if (list.failed) {
+        text_fini(&list);
+    }
+    return list.data;
+}
+
+static gpufl_status set_value(struct options *out, const struct config_text *file,
+                              const struct config_key *key, struct json_object *value,
+                              char why[512])
+{
+    char name[CONFIG_NAME_MAX];
+    char detail[512];
+    snprintf(name, sizeof name, "%s.%s", key->element < 0 ? key->group : "source",
+             key->key);
+    const struct option_row *row = option_of_key(name);
+    if (!row) {
+        return refuse_unknown(file, key, name, why);
+    }
+    if (json_object_is_type(value, json_type_object) && option_is_built(row)) {
+        snprintf(detail, sizeof detail, "%s: expected a %s, found an object", name,
+                 row->kind == KIND_SWITCH ? "boolean" : "string");
+        return config_fail(file, key, detail, why);
+    }
+    char *list =
+        json_object_is_type(value, json_type_array) ? joined_elements(value) : NULL;
+    const char *text = list ? list : json_object_get_string(value);
+    struct option_setter by = {.source = SOURCE_FILE, .name = name};
+    gpufl_status status = option_set(out, row, by, text ? text : "", detail);
+    free(list);
+    return status == GPUFL_OK ? GPUFL_OK : config_fail(file, key, detail, why);
+}
+
+static gpufl_status read_group(struct options *out, const struct config_text *file,
+                               const struct config_key *group, struct json_object *object,
+                               char why[512])
+{
+    gpufl_status status = GPUFL_OK;
+    if (!json_object_is_type(object, json_type_object)) {
+        char detail[CONFIG_NAME_MAX];
+        snprintf(detail, sizeof detail, "%s: expected an object", group->group);
+        return config_fail(file, group, detail, why);
+    }
+    json_object_object_foreach(object, name, value)
+    {
+        struct config_key key = *group;
+        key.key = name;
+        if (status == GPUFL_OK) {
+            status = set_value(out, file, &key, value, why);
+        }
+    }
+    return status;
+}
+
+/* Several sources become one list of folders; their log types must agree. */
+static gpufl_status read_sources(struct options *out, const struct config_text *file,
+                                 struct json_object *array, char why[512])
+{
+    gpufl_status status = GPUFL_OK;
+    struct text folders = {0};
+    for (size_t i = 0; status == GPUFL_OK && i < json_object_array_length(array); i++) {
+        struct config_key group = {.group = "sources", .element = (int)i};
+        status = read_group(out, file, &group, json_object_array_get_idx(array, i), why);
+        if (status == GPUFL_OK && out->folder) {
+            text_printf(&folders, "%s%s", folders.len ? "," : "", out->folder);
+        }
+    }
+    text_append(&folders, "", 1);
+    if (status == GPUFL_OK && folders.failed) {
+        snprintf(why, 512, "%.180s: out of memory", file->path);
+        status = GPUFL_ERR_NOMEM;
+    }
+    if (status == GPUFL_OK) {
+        const struct option_row *row = option_of_field(offsetof(struct options, folders));
+        struct option_setter by = {.source = SOURCE_FILE, .name = "sources"};
+        status = option_set(out, row, by, folders.data, why);
+    }
+    text_fini(&folders);
+    free(out->folder);
+    out->folder = NULL;
+    return status;
+}
+
+static bool is_group(const char *name)
+{
+    for (size_t i = 0; i < GROUPS; i++) {
+        if (strcmp(groups[i], name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static gpufl_status read_root(struct options *out, const struct config_text *file,
+                              struct json_object *root, char why[512])
+{
+    gpufl_status status = GPUFL_OK;
+    json_object_object_foreach(root, name, value)
+    {
+        struct config_key key = {.group = name, .element = -1};
+        if (status != GPUFL_OK) {
+            break;
+        }
+        if (strcmp(name, "sources") != 0) {
+            status = is_group(name) ? read_group(out, file, &key, value, why)
+                                    : refuse_unknown(file, &key, name, why);
+        } else if (json_object_is_type(value, json_type_array)) {
+            status = read_sources(out, file, value, why);
+        } else {
+            status = config_fail(file, &key, "sources: expected an array", why);
+        }
+    }
+    return status;
+}
+
+gpufl_status config_parse(const struct config_text *file, struct options *out,
+                          char why[512])
+{
+    struct json_tokener *tokener = json_tokener_new_ex(CONFIG_MAX_DEPTH);
+    if (!tokener) {
+        snprintf(why, 512, "%.180s: out of memory", file->path);
+        return GPUFL_ERR_NOMEM;
+    }
+    struct json_object *root = json_tokener_parse_ex(tokener, file->text, (int)file->len);
+    enum json_tokener_error error = json_tokener_get_error(tokener);
+    size_t end = json_tokener_get_parse_end(tokener);
+    json_tokener_free(tokener);
+    if (error != json_tokener_success) {
+        return config_fail_at(file, end,
+                              error == json_tokener_continue
+                                  ? "unexpected end of file"
+                                  : json_tokener_error_desc(error),
+                              why);
+    }
+    gpufl_status status = json_object_is_type(root, json_type_object)
+                              ? read_root(out, file, root, why)
+                              : config_fail_at(file, 0, "expected a JSON object", why);
+    json_object_put(root);
+    return status;
+}
+
+gpufl_status config_read(const char *path, struct options *out, char why[512])
+{
+    char text[CONFIG_MAX_BYTES];
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd >= 0 ? read(fd, text, sizeof text) : -1;
+    int saved = errno;
+    if (fd >= 0) {
+        close(fd);
+    }
+    if (n < 0) {
+        snprintf(why, 512, "--config: cannot read %.300s: %s", path, strerror(saved));
+        return GPUFL_ERR_USAGE;
+    }
+    if ((size_t)n == sizeof text) {
+        snprintf(why, 512, "--config: %.300s is too large (maximum 64 KiB)", path);
+        return GPUFL_ERR_USAGE;
+    }
+    struct config_text file = {.path = path, .text = text, .len = (size_t)n};
+    return config_parse(&file, out, why);
+}

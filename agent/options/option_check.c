@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Required options, and those that only some values of others allow. */
+#include "agent/options/option_check.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "agent/options/option_find.h"
+#include "agent/options/option_value.h"
+#include "base/address.h"
+
+#define UID_DIGITS_MAX 10
+
+static bool is_empty(const char *text)
+{
+    return !text || !*text;
+}
+
+static gpufl_status check_required(const struct options *o, char why[512])
+{
+    if (is_empty(o->folder) && is_empty(o->folders)) {
+        snprintf(why, 512,
+                 "--folder: no directory to follow (give --folder=DIR or set "
+                 "GPUFL_SOURCE_FOLDER)");
+        return GPUFL_ERR_USAGE;
+    }
+    if (is_empty(o->host)) {
+        snprintf(why, 512,
+                 "--host: no backend (give --host=scheme://host[:port] or set "
+                 "GPUFL_HTTP_HOST)");
+        return GPUFL_ERR_USAGE;
+    }
+    return GPUFL_OK;
+}
+
+/* With --type=http, as in a file that serves both, settings of Kafka mean nothing. */
+static gpufl_status check_publisher(const struct options *o, char why[512])
+{
+    char name[OPTION_NAME_MAX];
+    const struct option_row *type = option_of_field(offsetof(struct options, type));
+    bool chosen = o->source[type - option_rows] != SOURCE_DEFAULT;
+    if (strcmp(o->type, "http") != 0) {
+        snprintf(why, 512,
+                 "%s: %.100s is not built in (use --type=http with a backend that has "
+                 "/events/stream)",
+                 option_name_used(o, type, name), o->type);
+        return GPUFL_ERR_USAGE;
+    }
+    for (size_t i = 0; !chosen && i < option_rows_count; i++) {
+        if (option_rows[i].kind == KIND_KAFKA && o->source[i] != SOURCE_DEFAULT) {
+            snprintf(why, 512, "%s: %s", option_name_used(o, &option_rows[i], name),
+                     option_rows[i].help);
+            return GPUFL_ERR_USAGE;
+        }
+    }
+    return GPUFL_OK;
+}
+
+static gpufl_status check_owner(const struct options *o, char why[512])
+{
+    char name[OPTION_NAME_MAX];
+    const struct option_row *row =
+        option_of_field(offsetof(struct options, require_owner_uid));
+    const char *uid = o->require_owner_uid ? o->require_owner_uid : "";
+    if (uid[strspn(uid, "0123456789")] || strlen(uid) > UID_DIGITS_MAX) {
+        snprintf(why, 512,
+                 "%s: invalid value '%.100s' (expected a numeric user ID; see id -u)",
+                 option_name_used(o, row, name), uid);
+        return GPUFL_ERR_USAGE;
+    }
+    return GPUFL_OK;
+}
+
+static gpufl_status check_listen(const struct options *o, char why[512])
+{
+    char name[OPTION_NAME_MAX];
+    struct address address;
+    const struct option_row *row = option_of_field(offsetof(struct options, listen));
+    const char *way_out = is_empty(o->listen) ? NULL : address_parse(o->listen, &address);
+    if (way_out) {
+        snprintf(why, 512, "%s: invalid value '%.100s' (%s)",
+                 option_name_used(o, row, name), o->listen, way_out);
+        return GPUFL_ERR_USAGE;
+    }
+    return GPUFL_OK;
+}
+
+gpufl_status option_check(const struct options *o, char why[512])
+{
+    gpufl_status status = check_required(o, why);
+    status = status == GPUFL_OK ? check_publisher(o, why) : status;
+    status = status == GPUFL_OK ? check_owner(o, why) : status;
+    return status == GPUFL_OK ? check_listen(o, why) : status;
+}
