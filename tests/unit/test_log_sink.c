@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The agent's log: text or JSON, and a flood of one kind is counted. */
+#include "tests/support/check.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "agent/log_sink.h"
+
+static uint64_t clock_ms;
+static struct text written;
+static unsigned lines;
+
+static uint64_t fake_now(void)
+{
+    return clock_ms;
+}
+
+static void keep(void *arg, enum log_level level, const char *line)
+{
+    (void)arg;
+    (void)level;
+    text_puts(&written, line);
+    text_puts(&written, "\n");
+    lines++;
+}
+
+static const char *all_written(void)
+{
+    text_append(&written, "", 1);
+    return written.data;
+}
+
+static void open_sink(struct log_sink *sink, bool json)
+{
+    log_sink_init(sink, json);
+    sink->now_ms = fake_now;
+    sink->emit = keep;
+    clock_ms = 1000000;
+    lines = 0;
+    text_clear(&written);
+}
+
+static int close_sink(void **state)
+{
+    log_sink_fini(*state);
+    return 0;
+}
+
+static void write_many(struct log_sink *sink, const char *line, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        log_sink_write(sink, LOG_AT_WARN, line);
+    }
+}
+
+static void text_is_written_as_it_is(void **state)
+{
+    struct log_sink *sink = *state;
+    open_sink(sink, false);
+    log_sink_write(sink, LOG_AT_INFO, "info a.b k=v");
+    assert_string_equal(all_written(), "info a.b k=v\n");
+}
+
+static void the_format_can_change_while_it_runs(void **state)
+{
+    struct log_sink *sink = *state;
+    open_sink(sink, true);
+    log_sink_write(sink, LOG_AT_INFO, "info a.b k=v");
+    assert_non_null(strstr(all_written(), "\"event\":\"a.b\",\"k\":\"v\"}\n"));
+    text_clear(&written);
+    log_sink_set_json(sink, false);
+    log_sink_write(sink, LOG_AT_INFO, "info a.b k=v");
+    assert_string_equal(all_written(), "info a.b k=v\n");
+}
+
+static void of_one_warning_twenty_are_written_in_ten_seconds(void **state)
+{
+    struct log_sink *sink = *state;
+    open_sink(sink, false);
+    write_many(sink, "warn a.b k=v", 25);
+    assert_int_equal(lines, 20);
+    log_sink_write(sink, LOG_AT_WARN, "warn a.c"); /* another has its own room */
+    assert_int_equal(lines, 21);
+    clock_ms += LOG_SINK_WINDOW_MS - 1;
+    log_sink_write(sink, LOG_AT_ERROR, "error a.b");
+    assert_int_equal(lines, 21);
+    text_clear(&written);
+    clock_ms += 1;
+    log_sink_write(sink, LOG_AT_WARN, "warn a.b");
+    assert_string_equal(all_written(), "warn log.dropped of=a.b lines=6\nwarn a.b\n");
+}
+
+static void what_is_no_warning_is_never_dropped(void **state)
+{
+    struct log_sink *sink = *state;
+    open_sink(sink, false);
+    for (unsigned i = 0; i < 50; i++) {
+        log_sink_write(sink, LOG_AT_INFO, "info a.b");
+    }
+    assert_int_equal(lines, 50);
+}
+
+static void what_was_dropped_is_told_at_the_end(void **state)
+{
+    struct log_sink *sink = *state;
+    open_sink(sink, false);
+    write_many(sink, "warn a.b", 23);
+    text_clear(&written);
+    log_sink_flush(sink);
+    log_sink_flush(sink);
+    assert_string_equal(all_written(), "warn log.dropped of=a.b lines=3\n");
+}
+
+static void with_more_events_than_places_all_are_written(void **state)
+{
+    struct log_sink *sink = *state;
+    char line[64];
+    open_sink(sink, false);
+    for (unsigned i = 0; i < LOG_SINK_EVENTS_MAX; i++) {
+        snprintf(line, sizeof line, "warn event.%u", i);
+        log_sink_write(sink, LOG_AT_WARN, line);
+    }
+    lines = 0;
+    write_many(sink, "warn one.more", 30);
+    assert_int_equal(lines, 30);
+}
+
+static void a_long_name_is_counted_by_its_beginning(void **state)
+{
+    struct log_sink *sink = *state;
+    char line[200] = "warn ";
+    open_sink(sink, false);
+    memset(line + 5, 'x', 100);
+    write_many(sink, line, 30);
+    assert_int_equal(lines, 20);
+    assert_int_equal(sink->events, 1);
+}
+
+#define SINK_TEST(name)                                                                  \
+    cmocka_unit_test_prestate_setup_teardown(name, NULL, close_sink, &sink)
+
+int main(void)
+{
+    static struct log_sink sink;
+    const struct CMUnitTest tests[] = {
+        SINK_TEST(text_is_written_as_it_is),
+        SINK_TEST(the_format_can_change_while_it_runs),
+        SINK_TEST(of_one_warning_twenty_are_written_in_ten_seconds),
+        SINK_TEST(what_is_no_warning_is_never_dropped),
+        SINK_TEST(what_was_dropped_is_told_at_the_end),
+        SINK_TEST(with_more_events_than_places_all_are_written),
+        SINK_TEST(a_long_name_is_counted_by_its_beginning),
+    };
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    text_fini(&written);
+    return failed;
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The API key: where it comes from, and that a replaced file is noticed. */
+#include "tests/support/check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/token.h"
+
+static char dir[64];
+static char file[128];
+
+static void write_key(const char *name, const char *key)
+{
+    char path[256];
+    char fresh[300];
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    snprintf(fresh, sizeof fresh, "%s.new", path);
+    FILE *f = fopen(fresh, "w");
+    assert_non_null(f);
+    fputs(key, f);
+    fclose(f);
+    assert_int_equal(rename(fresh, path), 0);
+}
+
+static int make_dir(void **state)
+{
+    (void)state;
+    unsetenv("CREDENTIALS_DIRECTORY");
+    snprintf(dir, sizeof dir, "/tmp/gpufl-token-XXXXXX");
+    assert_non_null(mkdtemp(dir));
+    snprintf(file, sizeof file, "%s/key", dir);
+    return 0;
+}
+
+static int remove_dir(void **state)
+{
+    char path[128];
+    (void)state;
+    unlink(file);
+    snprintf(path, sizeof path, "%s/" TOKEN_CREDENTIAL, dir);
+    unlink(path);
+    return rmdir(dir);
+}
+
+static void a_value_is_trimmed_and_wiped(void **state)
+{
+    (void)state;
+    struct token token;
+    char why[512];
+    char value[] = " \tkey\r\n";
+    assert_int_equal(token_open(&token, value, NULL, why), GPUFL_OK);
+    assert_string_equal(token_value(&token), "key");
+    assert_string_equal(value, "");
+    assert_false(token_reload(&token));
+    token_fini(&token);
+    assert_string_equal(token_value(&token), "");
+}
+
+static void a_file_beats_a_value_and_a_credential(void **state)
+{
+    (void)state;
+    struct token token;
+    char why[512];
+    char value[] = "by value";
+    write_key("key", "by file\n");
+    write_key(TOKEN_CREDENTIAL, "by credential");
+    setenv("CREDENTIALS_DIRECTORY", dir, 1);
+    assert_int_equal(token_open(&token, value, file, why), GPUFL_OK);
+    assert_string_equal(token_value(&token), "by file");
+    char again[] = "by value";
+    assert_int_equal(token_open(&token, again, NULL, why), GPUFL_OK);
+    assert_string_equal(token_value(&token), "by value");
+    assert_int_equal(token_open(&token, NULL, "", why), GPUFL_OK);
+    assert_string_equal(token_value(&token), "by credential");
+}
+
+static void without_any_there_is_none(void **state)
+{
+    (void)state;
+    struct token token;
+    char why[512];
+    assert_int_equal(token_open(&token, NULL, NULL, why), GPUFL_OK);
+    assert_string_equal(token_value(&token), "");
+    setenv("CREDENTIALS_DIRECTORY", dir, 1); /* where no such credential lies */
+    assert_int_equal(token_open(&token, NULL, NULL, why), GPUFL_OK);
+    assert_string_equal(token_value(&token), "");
+}
+
+static void a_replaced_file_is_noticed_once(void **state)
+{
+    (void)state;
+    struct token token;
+    char why[512];
+    write_key("key", "old");
+    assert_int_equal(token_open(&token, NULL, file, why), GPUFL_OK);
+    assert_false(token_reload(&token));
+    write_key("key", "old\n"); /* the same key */
+    assert_false(token_reload(&token));
+    write_key("key", "new");
+    assert_true(token_reload(&token));
+    assert_string_equal(token_value(&token), "new");
+    assert_false(token_reload(&token));
+    write_key("key", ""); /* half written */
+    assert_false(token_reload(&token));
+    assert_string_equal(token_value(&token), "new");
+    unlink(file);
+    assert_false(token_reload(&token));
+    assert_string_equal(token_value(&token), "new");
+}
+
+static void a_file_that_cannot_be_read_is_said(void **state)
+{
+    (void)state;
+    struct token token;
+    char why[512];
+    char want[600];
+    assert_int_equal(token_open(&token, NULL, file, why), GPUFL_ERR_USAGE);
+    snprintf(want, sizeof want,
+             "cannot read the token file %s: No such file or directory", file);
+    assert_string_equal(why, want);
+}
+
+static void a_value_that_is_too_long_is_refused(void **state)
+{
+    (void)state;
+    struct token token;
+    char why[512];
+    char value[TOKEN_MAX + 1];
+    memset(value, 'k', TOKEN_MAX);
+    value[TOKEN_MAX] = '\0';
+    assert_int_equal(token_open(&token, value, NULL, why), GPUFL_ERR_USAGE);
+    assert_string_equal(why, "the API key is too long (maximum 4095 bytes)");
+    memset(value, 'k', TOKEN_MAX - 1);
+    value[TOKEN_MAX - 1] = '\0';
+    assert_int_equal(token_open(&token, value, NULL, why), GPUFL_OK);
+    assert_int_equal(strlen(token_value(&token)), TOKEN_MAX - 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_value_is_trimmed_and_wiped, make_dir,
+                                        remove_dir),
+        cmocka_unit_test_setup_teardown(a_file_beats_a_value_and_a_credential, make_dir,
+                                        remove_dir),
+        cmocka_unit_test_setup_teardown(without_any_there_is_none, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(a_replaced_file_is_noticed_once, make_dir,
+                                        remove_dir),
+        cmocka_unit_test_setup_teardown(a_file_that_cannot_be_read_is_said, make_dir,
+                                        remove_dir),
+        cmocka_unit_test_setup_teardown(a_value_that_is_too_long_is_refused, make_dir,
+                                        remove_dir),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The tables of watched directories. */
+#include "tests/support/check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/watch_places.h"
+
+#define PLACES 3000 /* more than buckets */
+
+static void insert(struct watch_places *places, unsigned root, const char *session,
+                   int wd)
+{
+    struct watch_place *p = watch_place_make(root, "/root", session);
+    assert_non_null(p);
+    p->wd = wd;
+    watch_places_insert(places, p);
+}
+
+static void places_are_found_by_name_and_descriptor(void **state)
+{
+    (void)state;
+    struct watch_places *places = calloc(1, sizeof *places);
+    char name[32];
+    assert_non_null(places);
+    for (int i = 0; i < PLACES; i++) {
+        snprintf(name, sizeof name, "s%d", i);
+        insert(places, 0, name, i);
+    }
+    insert(places, 1, "s1", PLACES);
+    for (int i = 0; i < PLACES; i++) {
+        snprintf(name, sizeof name, "s%d", i);
+        struct watch_place *p = *watch_places_link(places, 0, name);
+        assert_non_null(p);
+        assert_string_equal(p->session, name);
+        assert_ptr_equal(watch_places_by_wd(places, i), p);
+    }
+    assert_int_equal((*watch_places_link(places, 1, "s1"))->wd, PLACES);
+    assert_null(*watch_places_link(places, 1, "s2"));
+    assert_null(watch_places_by_wd(places, PLACES + 1));
+    watch_places_free(places);
+    free(places);
+}
+
+static void a_removed_place_is_in_neither_table(void **state)
+{
+    (void)state;
+    struct watch_places *places = calloc(1, sizeof *places);
+    assert_non_null(places);
+    insert(places, 0, "a", 1);
+    insert(places, 0, "b", 1 + WATCH_BUCKETS); /* in the same bucket */
+    watch_places_remove(places, watch_places_link(places, 0, "a"));
+    assert_null(*watch_places_link(places, 0, "a"));
+    assert_null(watch_places_by_wd(places, 1));
+    assert_string_equal(watch_places_by_wd(places, 1 + WATCH_BUCKETS)->session, "b");
+    watch_places_free(places);
+    free(places);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(places_are_found_by_name_and_descriptor),
+        cmocka_unit_test(a_removed_place_is_in_neither_table),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
