@@ -11,9 +11,11 @@
 #include <stdint.h>
 
 #include "schema/layout.h"
-#include "upload/journal/journal_records.h"
 
 #define WATCH_HINTS_MAX 4096u
+
+/** Longest path of a session below its root: a group and the session. */
+#define WATCH_SESSION_MAX (2 * (LAYOUT_NAME_MAX + 1))
 
 enum watch_what {
     HINT_GREW,      /**< its files grew, and nothing else happened */
@@ -25,8 +27,8 @@ enum watch_what {
 struct watch_hint {
     unsigned root;
     enum watch_what what;
-    char file[LAYOUT_NAME_MAX + 1]; /**< HINT_GREW: the one that did, "" = several did */
-    char session[JOURNAL_PATH_MAX]; /**< "" = somewhere in the root */
+    char file[LAYOUT_NAME_MAX + 1];  /**< HINT_GREW: the one that did, "" = several did */
+    char session[WATCH_SESSION_MAX]; /**< "" = somewhere in the root */
 };
 
 /** Something that happened; the strings are only read. */

@@ -258,7 +258,7 @@ def alerts_and_dashboard_ask_for_figures_that_are_there(place):
 def each_event_of_the_log_is_explained(place):
     events = set()
     for folder in ("agent", "upload"):
-        for source in (lib.ROOT / folder).glob("*.c"):
+        for source in (lib.ROOT / folder).rglob("*.c"):
             calls = re.findall(r"log_(?:error|warn|info|debug|line)\((.*?)\);", source.read_text(), re.S)
             events |= {m[1] for call in calls if (m := re.search(r'"([a-z]+\.[a-z_]+)"', call))}
     events |= {"log.dropped"}
