@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rules for paths. What does not exist needs no rule. */
+/* Landlock rules for paths. What does not exist needs none. */
 #include "agent/confine_paths.h"
 
 #include <fcntl.h>
@@ -13,7 +13,8 @@
 #include "schema/layout.h"
 #include "upload/journal/state_dir.h"
 
-/* Kubernetes swaps a link beside a secret, others rename a new file over the old one. */
+/* Kubernetes replaces a link beside a secret, others rename a new file over the old one:
+ * allow the directory. */
 static void allow_neighbours(const struct landlock *rules, const char *file)
 {
     char path[PATH_MAX];
@@ -26,13 +27,14 @@ static void allow_neighbours(const struct landlock *rules, const char *file)
     landlock_allow_path(rules, slash ? path : ".", LANDLOCK_READ);
     if (real) {
         *strrchr(real, '/') = '\0';
-        landlock_allow_path(rules, *real ? real : file,
-                            LANDLOCK_READ); /* in /: the file, not everything */
+        /* Of a file in / allow the file, not everything. */
+        landlock_allow_path(rules, *real ? real : file, LANDLOCK_READ);
     }
     free(real);
 }
 
-/* The lock of the directory above is looked at, and who holds it; nothing else there. */
+/* The engine reads the lock of the directory above, to find another agent; nothing else
+ * there. */
 static void allow_parent(const struct landlock *rules, const char *root)
 {
     char path[PATH_MAX];
@@ -42,15 +44,15 @@ static void allow_parent(const struct landlock *rules, const char *root)
     landlock_allow_path(rules, path, LANDLOCK_READ);
 }
 
-/* Then the engine makes it there, and what is below the root is allowed anyway. */
-static bool may_lie_in(int root)
+/* True if the engine will keep its state below the root, which is allowed anyway. */
+static bool keeps_state_in(int root)
 {
     struct stat st;
     return fstat(root, &st) == 0 && st.st_uid == geteuid() && !(st.st_mode & 022) &&
            faccessat(root, ".", W_OK, AT_EACCESS) == 0;
 }
 
-/* As the engine will choose it. */
+/* Allows the state directory that the engine will choose. */
 static void allow_state(const struct landlock *rules, const struct options *o,
                         const char *root)
 {
@@ -66,7 +68,7 @@ static void allow_state(const struct landlock *rules, const struct options *o,
         allow_parent(rules, path);
     }
     if (fd >= 0 && path &&
-        state_dir_open(o->state_dir, fd, path, on_disk && (named || !may_lie_in(fd)),
+        state_dir_open(o->state_dir, fd, path, on_disk && (named || !keeps_state_in(fd)),
                        &dir, name, why) == GPUFL_OK) {
         landlock_allow_fd(rules, dir, LANDLOCK_WRITE);
         close(dir);
@@ -75,8 +77,8 @@ static void allow_state(const struct landlock *rules, const struct options *o,
     close(fd);
 }
 
-/* One that is not there yet is made below a directory that is. \return false when that is
- * the whole file system. */
+/* For a folder that does not exist yet, allows the nearest directory above it that does.
+ * \return false when that is /. */
 static bool allow_folder(const struct landlock *rules, const struct options *o,
                          char *path)
 {
@@ -114,8 +116,8 @@ bool confine_allow_folders(const struct landlock *rules, const struct options *o
            allow_folder_list(rules, o, o->folders);
 }
 
-/* What name lookups and TLS read. All of /etc where that holds no secrets for us: a
- * resolv.conf that is replaced is another file. */
+/* Name lookups and TLS read these. A resolv.conf that is replaced is another file, so all
+ * of /etc is allowed, unless we are root and could read secrets there. */
 void confine_allow_system(const struct landlock *rules)
 {
     static const char *const read[] = {"/usr/lib",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rules for ports. */
+/* Landlock rules for ports. */
 #include "agent/confine_ports.h"
 
 #include <stdlib.h>

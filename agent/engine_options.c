@@ -82,7 +82,7 @@ gpufl_status engine_options_cursor(const struct options *o, const struct log *lo
     return status;
 }
 
-/* The existing agent keeps a path in --host: it stands before /api/<version>. */
+/* As in the existing agent, a path in --host precedes /api/<version>. */
 static void split_host_and_path(const char *url, char host[512], char path[512],
                                 const char *version)
 {

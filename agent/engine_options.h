@@ -12,20 +12,21 @@
  * caller's. */
 void engine_options(const struct options *o, struct engine_config *config);
 
-/** How long the watcher gathers events: a fifth of the flush interval, which is the
- * engine's for the rest. */
+/** How long the watcher gathers events: a fifth of the flush interval, from 2 to 100 ms.
+ */
 uint64_t engine_options_gather_ms(const struct options *o);
 
-/** The engine's part of the flush interval. */
+/** The rest of the flush interval, which is the engine's. */
 uint64_t engine_options_flush_ms(const struct options *o);
 
-/** Reads the existing agent's positions, if --cursor-file names any.
- *  \return GPUFL_OK with *out, the caller's or NULL; else one sentence in \p why. */
+/** Reads the existing agent's positions from --cursor-file.
+ *  \return GPUFL_OK with *out, the caller's, or NULL if there is no such file; else an
+ * error with the reason in \p why. */
 gpufl_status engine_options_cursor(const struct options *o, const struct log *log,
                                    struct java_cursor **out, char why[512]);
 
 /** Opens the transport to --host with \p token; the caller closes it.
- *  \return GPUFL_OK; else one sentence in \p why. */
+ *  \return GPUFL_OK; else an error with the reason in \p why. */
 GPUFL_MUST gpufl_status engine_options_transport(const struct options *o,
                                                  const char *token, struct transport *out,
                                                  char why[256]);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Splits the lists and looks at what they name. */
+/* Splits the lists and examines the folders. */
 #include "agent/folders.h"
 
 #include <errno.h>

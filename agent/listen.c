@@ -20,12 +20,12 @@ struct listener {
     struct listen_wake wake;
     pthread_t thread;
     int socket;
-    int event; /* the loop has told, or it is the end */
+    int event; /* figures are ready, or the thread must end */
     struct listen_client client[LISTEN_CLIENTS_MAX];
     pthread_mutex_t lock; /* of what follows */
     bool stop;
     bool asked;
-    uint64_t told; /* times */
+    bool filled;
     uint64_t turned_ms;
     struct listen_figures figures;
 };
@@ -44,7 +44,7 @@ static void receive_from(struct listener *l, struct listen_client *c)
 /* With the lock held. */
 static void answer_client(struct listener *l, struct listen_client *c, uint64_t now_ms)
 {
-    struct listen_state state = {.figures = &l->figures, .told = l->told > 0};
+    struct listen_state state = {.figures = &l->figures, .filled = l->filled};
     state.silent_ms = now_ms > l->turned_ms ? now_ms - l->turned_ms : 0;
     listen_answer(c->route, &state, &c->out);
     if (c->out.failed) {
@@ -52,8 +52,7 @@ static void answer_client(struct listener *l, struct listen_client *c, uint64_t 
     }
 }
 
-/* Answers those that need not wait for the loop any more; drops those whose time is over.
- */
+/* Answers clients that need not wait for the loop, and drops those that took too long. */
 static void answer_clients(struct listener *l, uint64_t now_ms)
 {
     pthread_mutex_lock(&l->lock);
@@ -126,7 +125,7 @@ struct listen_figures *listener_turn(struct listener *l)
     pthread_mutex_lock(&l->lock);
     l->turned_ms = sys_real.now_ms();
     if (l->asked) {
-        return &l->figures; /* the lock is given back by listener_tell */
+        return &l->figures; /* listener_filled releases the lock */
     }
     pthread_mutex_unlock(&l->lock);
     return NULL;
@@ -136,13 +135,13 @@ static void wake_thread(struct listener *l)
 {
     uint64_t one = 1;
     ssize_t written = write(l->event, &one, sizeof one);
-    (void)written; /* a full counter wakes the thread, too */
+    (void)written; /* if the counter is full, the thread is awake anyway */
 }
 
-void listener_tell(struct listener *l)
+void listener_filled(struct listener *l)
 {
     l->asked = false;
-    l->told++;
+    l->filled = true;
     pthread_mutex_unlock(&l->lock);
     wake_thread(l);
 }

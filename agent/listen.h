@@ -20,18 +20,19 @@ struct listen_wake {
     void *arg;
 };
 
-/** Listens. On failure \p why holds the reason. */
+/** Binds the address and starts the thread.
+ *  \return GPUFL_OK, or an error with the reason in \p why. */
 GPUFL_MUST gpufl_status listener_open(const struct address *address,
                                       struct listen_wake wake, struct listener **out,
                                       char why[512]);
 
-/** The port that is listened on. */
+/** The port, also when the address left it to the kernel. */
 uint16_t listener_port(const struct listener *listener);
 
-/** To be called at each turn of the loop. \return where to put figures, then call
- * listener_tell; NULL when none are wanted. */
+/** Called at each turn of the loop. \return the figures to fill in before calling
+ * listener_filled, NULL when no client wants them. */
 struct listen_figures *listener_turn(struct listener *listener);
-void listener_tell(struct listener *listener);
+void listener_filled(struct listener *listener);
 
 /** Ends the thread; answers under way are cut. NULL is fine. */
 void listener_close(struct listener *listener);

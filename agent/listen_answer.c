@@ -37,7 +37,7 @@ static void respond_ready(struct text *out, const struct listen_state *state)
     char body[sizeof state->figures->not_ready + 2];
     if (state->silent_ms >= LISTEN_HANGS_MS) {
         respond_hanging(out, state->silent_ms);
-    } else if (!state->told) {
+    } else if (!state->filled) {
         respond_plain(out, "503 Service Unavailable", "not started yet\n");
     } else if (state->figures->not_ready[0]) {
         snprintf(body, sizeof body, "%s\n", state->figures->not_ready);
@@ -50,7 +50,7 @@ static void respond_ready(struct text *out, const struct listen_state *state)
 static void respond_metrics(struct text *out, const struct listen_state *state)
 {
     const struct text *metrics = &state->figures->metrics;
-    if (!state->told) {
+    if (!state->filled) {
         respond_plain(out, "503 Service Unavailable", "not started yet\n");
     } else if (metrics->failed) {
         respond_plain(out, "503 Service Unavailable", "out of memory\n");

@@ -12,7 +12,7 @@
 /** The loop counts as hanging after this long without a turn. */
 #define LISTEN_HANGS_MS 30000u
 
-/** What the loop tells. */
+/** What only the loop knows. */
 struct listen_figures {
     struct text metrics; /**< Prometheus text format */
     char not_ready[512]; /**< why not, "" = ready */
@@ -21,7 +21,7 @@ struct listen_figures {
 /** What an answer depends on. */
 struct listen_state {
     const struct listen_figures *figures;
-    bool told;          /**< the loop has filled in the figures at least once */
+    bool filled;        /**< the loop has filled in the figures at least once */
     uint64_t silent_ms; /**< since the loop's last turn */
 };
 

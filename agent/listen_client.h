@@ -12,7 +12,7 @@
 
 #define LISTEN_CLIENTS_MAX 8u
 #define LISTEN_REQUEST_MAX 2048u
-#define LISTEN_CLIENT_MS   5000u /* from its first byte to our last */
+#define LISTEN_CLIENT_MS   5000u /* from connecting to the last byte of the answer */
 #define LISTEN_ASKED_MS    1000u /* an answer waits this long for the loop */
 
 struct listen_client {
@@ -40,10 +40,10 @@ bool listen_client_needs_figures(const struct listen_client *client);
 /** Reads what has arrived and sets the route once the request is complete. */
 void listen_client_receive(struct listen_client *client);
 
-/** Sends what the socket takes; closes the connection behind the last byte. */
+/** Sends what the socket accepts; closes the connection after the last byte. */
 void listen_client_transmit(struct listen_client *client);
 
-/** Milliseconds until a client's time is over, -1 = there is none. */
+/** Milliseconds until the first client times out, -1 = there is none. */
 int listen_clients_timeout_ms(const struct listen_client client[LISTEN_CLIENTS_MAX],
                               uint64_t now_ms);
 

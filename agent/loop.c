@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Turns the engine, woken by inotify, the sync thread, sockets and signals. */
+/* The main loop: runs the engine when inotify, the sync thread, a socket or a signal
+ * wakes it, or when its time has come. */
 #include "agent/loop.h"
 
 #include <signal.h>
@@ -12,19 +13,19 @@
 #include "agent/engine_options.h"
 #include "agent/loop_folders.h"
 #include "agent/loop_open.h"
-#include "agent/loop_tell.h"
+#include "agent/loop_report.h"
 #include "agent/options/reload.h"
 #include "agent/options/unread_env.h"
 
 #define POLL_RESCAN_MS 1000u
 #define DRAIN_CHECK_MS 1000u
-#define STOP_SPARE_MS  5000u /* for the last syncs, after the drain */
+#define STOP_SPARE_MS  5000u /* for the last syncs after the drain */
 
 static void watch_session(void *arg, unsigned root, const char *root_path,
                           const char *session, bool done)
 {
     struct loop *loop = arg;
-    watch_want(loop->watch, root, root_path, session, done);
+    watch_request(loop->watch, root, root_path, session, done);
 }
 
 static void follow_hint(struct engine *engine, const struct watch_hint *hint)
@@ -76,7 +77,7 @@ static void reload_settings(struct loop *loop)
     log_sink_set_json(&loop->sink, loop->options->log_format == LOG_FORMAT_JSON);
     engine_set_pace(loop->engine, engine_options_flush_ms(loop->options),
                     (unsigned)loop->options->max_requests_per_second);
-    loop->next_check_ms = 0; /* the token's file is read now */
+    loop->next_check_ms = 0; /* read the token file now */
     if (kept[0]) {
         log_warn(&loop->log, "agent.reloaded", "needs_restart=\"%s\"", kept);
     } else {
@@ -124,7 +125,7 @@ static void refresh_token(struct loop *loop)
     }
 }
 
-/* True when the loop is to end. */
+/* True when the loop must end. */
 static bool is_finished(struct loop *loop, uint64_t now_ms)
 {
     const struct options *o = loop->options;
@@ -172,8 +173,8 @@ static void run_loop(struct loop *loop)
         on_signal(loop, sys_real.now_ms()); /* before the turn, which looks once more */
         uint64_t wait_ms = engine_turn(loop->engine);
         uint64_t now_ms = sys_real.now_ms();
-        loop_tell_listener(loop);
-        loop_tell_systemd(loop, now_ms);
+        loop_report_figures(loop);
+        loop_report_to_systemd(loop, now_ms);
         if (is_finished(loop, now_ms)) {
             return;
         }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The agent's life after its options are known. */
+/* Runs the agent once its options are known. */
 #ifndef GPUFL_AGENT_LOOP_H
 #define GPUFL_AGENT_LOOP_H
 
@@ -8,9 +8,9 @@
 
 #include "agent/options/options.h"
 
-/** Runs until a signal, or until drained where that is asked for. \p signals, of which
- * SIGHUP reads \p argv again into \p options, must be blocked. \p have_inotify:
- * watch_init succeeded. \return the exit code. */
+/** Runs until a signal, or with --exit-when-drained until all is sent. \p signals must be
+ * blocked; on SIGHUP \p argv is read again into \p options. \p have_inotify: watch_init
+ * succeeded. \return the exit code. */
 int loop_run(struct options *options, int argc, char **argv, const sigset_t *signals,
              bool have_inotify);
 

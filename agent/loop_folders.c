@@ -12,8 +12,8 @@
 
 #define MISSING_CHECK_MS 500u
 
-/* A sidecar may start before the job does. With --exit-when-drained nothing is waited
- * for. */
+/* A sidecar may start before the job does. A run with --exit-when-drained
+ * does not wait. */
 static gpufl_status add_missing(struct loop *loop, const char *path, char why[512])
 {
     char *more = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From the options to what the loop turns, and back. */
+/* Builds transport, engine, watcher and listener from the options, in that order. */
 #include "agent/loop_open.h"
 
 #include <stdio.h>

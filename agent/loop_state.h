@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the main loop holds, for the files that open, turn, describe and close it. */
+/* The state of the main loop, shared by the files that open, run, report and close it. */
 #ifndef GPUFL_AGENT_LOOP_STATE_H
 #define GPUFL_AGENT_LOOP_STATE_H
 
@@ -24,14 +24,14 @@ struct loop {
     struct sync_thread *syncs;
     struct watch *watch;
     struct engine *engine;
-    struct selection ignored; /**< sessions that were there before us */
+    struct selection ignored; /**< sessions that existed at startup */
     struct java_cursor *imported;
-    char *missing; /**< folders that were not there yet, comma-separated */
+    char *missing; /**< folders that do not exist yet, comma-separated */
     uint64_t missing_check_ms;
     struct token token;
-    struct listener *listener; /**< NULL = --listen was not given */
+    struct listener *listener; /**< NULL without --listen */
     double start_time_s;
-    char confined[512]; /**< how far the kernel confines us */
+    char confined[512]; /**< how far the kernel confines the agent */
     uint64_t inotify_overflows;
     int signal_fd;
     bool running;

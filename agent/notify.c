@@ -32,7 +32,7 @@ void notify_open(struct notify *n)
     }
     if (usec && (!pid || strtol(pid, NULL, 10) == getpid())) {
         n->watchdog_ms =
-            strtoull(usec, NULL, 10) / 1000 / 2; /* twice as often as it must */
+            strtoull(usec, NULL, 10) / 1000 / 2; /* twice as often as required */
     }
 }
 
@@ -40,7 +40,7 @@ void notify_send(const struct notify *n, const char *text)
 {
     if (n->fd >= 0) {
         ssize_t sent = send(n->fd, text, strlen(text), MSG_NOSIGNAL);
-        (void)sent; /* that systemd does not listen changes nothing for us */
+        (void)sent; /* it does not matter if systemd does not listen */
     }
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reports the state of the service to systemd, by datagrams to $NOTIFY_SOCKET:
- * https://www.freedesktop.org/software/systemd/man/latest/sd_notify.html. Without that
- * variable nothing happens. */
+ * https://www.freedesktop.org/software/systemd/man/latest/sd_notify.html. Does nothing
+ * if that variable is unset. */
 #ifndef GPUFL_AGENT_NOTIFY_H
 #define GPUFL_AGENT_NOTIFY_H
 
@@ -9,7 +9,7 @@
 
 struct notify {
     int fd;               /**< -1 = not run by systemd */
-    uint64_t watchdog_ms; /**< 0 = none; a sign of life is due this often */
+    uint64_t watchdog_ms; /**< 0 = none; interval of the keep-alive */
     uint64_t watchdog_at_ms;
     uint64_t status_at_ms;
     char status[256]; /**< what was sent last */
@@ -18,7 +18,7 @@ struct notify {
 /** Reads the environment; the socket stays connected. */
 void notify_open(struct notify *notify);
 
-/** One datagram of assignments, newline between them. Never blocks. */
+/** Sends one datagram of assignments, separated by newlines. Never blocks. */
 void notify_send(const struct notify *notify, const char *text);
 
 /** Sends STATUS=\p status unless it was sent last time. */

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the kernel knows of this process, and what it keeps others from reading. */
+/* Figures of this process, and its protection from other processes of the same user. */
 #ifndef GPUFL_AGENT_PROCESS_H
 #define GPUFL_AGENT_PROCESS_H
 
 #include <stdint.h>
 
-/** 0 where /proc is not there. */
+/** Resident memory and open descriptors; 0 without /proc. */
 uint64_t process_resident_bytes(void);
 unsigned process_open_fds(void);
 
-/** No core dump holds the API key, and no process of the same user may read it out of the
- * memory. */
+/** Forbids core dumps and ptrace, which would show the API key. */
 void process_protect(void);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One thread, one list of jobs. */
+/* One thread that works through one list of jobs. */
 #include "agent/sync_thread.h"
 
 #include <pthread.h>
@@ -37,7 +37,7 @@ static void *sync_run(void *arg)
     struct sync_thread *t = arg;
     for (struct sync_job *job; (job = next_job(t));) {
         job->error = sync_now(t->sys, job);
-        /* Pairs with the journal's acquire; the job may be reused right after it. */
+        /* Pairs with the journal's acquire; the job may be reused right after this. */
         atomic_store_explicit(&job->finished, true, memory_order_release);
         pthread_mutex_lock(&t->lock);
         pthread_cond_broadcast(&t->done);

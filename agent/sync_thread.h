@@ -13,10 +13,10 @@ struct sync_thread;
 GPUFL_MUST gpufl_status sync_thread_open(const struct sys *sys, void (*wake)(void *arg),
                                          void *arg, struct sync_thread **out);
 
-/** The seam to hand to the engine. */
+/** The interface that the engine is given. */
 struct syncer sync_thread_syncer(struct sync_thread *thread);
 
-/** Finishes what was started and ends the thread. NULL is fine. */
+/** Finishes the jobs under way and ends the thread. NULL is fine. */
 void sync_thread_close(struct sync_thread *thread);
 
 #endif

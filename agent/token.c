@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads the key; compares content, since Kubernetes swaps a symlink. */
+/* Reads the key. Compares content, since Kubernetes replaces a symlink. */
 #include "agent/token.h"
 
 #include <ctype.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The API key, from a value or from a file that may be replaced while we run. */
+/* The API key, from a value or from a file that may be replaced while the agent runs. */
 #ifndef GPUFL_AGENT_TOKEN_H
 #define GPUFL_AGENT_TOKEN_H
 
@@ -9,27 +9,27 @@
 
 #define TOKEN_MAX 4096
 
-/** The name of a systemd credential that is taken where nothing else is given. */
+/** The name of the systemd credential that is used if neither value nor file is given. */
 #define TOKEN_CREDENTIAL "token"
 
 struct token {
-    char file[512]; /**< "" = fixed */
+    char file[512]; /**< "" = the key came by value */
     char value[TOKEN_MAX];
 };
 
-/** \p file wins over \p value, which is wiped; both may be NULL: then it is the systemd
- * credential, if there is one ($CREDENTIALS_DIRECTORY).
- *  \return GPUFL_OK or GPUFL_ERR_USAGE with one sentence in \p why. */
+/** Reads the key: \p file beats \p value, which is wiped. Either may be NULL; without
+ * both it is the systemd credential ($CREDENTIALS_DIRECTORY), if there is one. \return
+ * GPUFL_OK or GPUFL_ERR_USAGE with the reason in \p why. */
 GPUFL_MUST gpufl_status token_open(struct token *token, char *value, const char *file,
                                    char why[512]);
 
-/** Reads the file again. \return true when the key is another now. */
+/** Reads the file again. \return true if the key has changed. */
 bool token_reload(struct token *token);
 
 /** The key, trimmed; "" = none. */
 const char *token_value(const struct token *token);
 
-/** Wipes it. */
+/** Wipes the key from memory. */
 void token_fini(struct token *token);
 
 #endif

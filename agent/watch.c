@@ -34,9 +34,9 @@ struct watch {
     _Atomic bool incomplete;
     struct watch_hints hints;
     struct watch_places places; /* the thread's own */
-    pthread_mutex_t lock;       /* of the wishes */
-    struct watch_place *asked;
-    struct watch_place **asked_last; /* where the next one goes, when there is one */
+    pthread_mutex_t lock;       /* of the requests */
+    struct watch_place *requests;
+    struct watch_place **requests_end; /* where to append, unless empty */
 };
 
 bool watch_init(void)
@@ -59,20 +59,21 @@ bool watch_incomplete(const struct watch *w)
     return atomic_load_explicit(&w->incomplete, memory_order_relaxed);
 }
 
-void watch_want(struct watch *w, unsigned root, const char *root_path,
-                const char *session, bool done)
+void watch_request(struct watch *w, unsigned root, const char *root_path,
+                   const char *session, bool done)
 {
     struct watch_place *p = watch_place_make(root, root_path, session);
     if (p) {
         p->done = done;
         pthread_mutex_lock(&w->lock);
-        *(w->asked ? w->asked_last : &w->asked) = p; /* in order: the last wish counts */
-        w->asked_last = &p->next;
+        *(w->requests ? w->requests_end : &w->requests) =
+            p; /* in order: the last one counts */
+        w->requests_end = &p->next;
         pthread_mutex_unlock(&w->lock);
     }
 }
 
-/* Of a directory that is not watched. */
+/* For a directory that is not watched. */
 static void hint_at(struct watch *w, unsigned root, const char *session)
 {
     struct watch_news news = {root, HINT_CHANGED, "", session};
@@ -100,7 +101,7 @@ static void warn_incomplete(struct watch *w, const char *path, int error)
 /* Takes over \p p. */
 static void add_place(struct watch *w, struct watch_place *p)
 {
-    /* Names are kept with the slash that the library adds to directories. */
+    /* The library keeps names of directories with a slash added. */
     char path[PATH_MAX + LAYOUT_NAME_MAX];
     bool root = p->session[0] == '\0';
     snprintf(path, sizeof path - 1, "%s%s%s", p->root_path, root ? "" : "/", p->session);
@@ -123,16 +124,16 @@ static void add_place(struct watch *w, struct watch_place *p)
     hint_of(w, p, HINT_CHANGED, ""); /* for what happened before it was watched */
 }
 
-static void serve_wishes(struct watch *w)
+static void serve_requests(struct watch *w)
 {
     bool added = false;
     pthread_mutex_lock(&w->lock);
-    struct watch_place *asked = w->asked;
-    w->asked = NULL;
+    struct watch_place *requests = w->requests;
+    w->requests = NULL;
     pthread_mutex_unlock(&w->lock);
-    while (asked) {
-        struct watch_place *p = asked;
-        asked = p->next;
+    while (requests) {
+        struct watch_place *p = requests;
+        requests = p->next;
         struct watch_place **known = watch_places_link(&w->places, p->root, p->session);
         if (!p->done && !*known) {
             add_place(w, p);
@@ -206,7 +207,7 @@ static void *watch_run(void *arg)
 {
     struct watch *w = arg;
     while (!atomic_load_explicit(&w->stopping, memory_order_relaxed)) {
-        serve_wishes(w);
+        serve_requests(w);
         const struct inotify_event *event = inotifytools_next_events(WAIT_S, 1);
         if (!event) {
             continue;
@@ -215,7 +216,7 @@ static void *watch_run(void *arg)
             on_event(w, event);
         }
         w->wake(w->arg);
-        /* Waking for each event would cost more than the events: gather some. */
+        /* Waking for each event would cost more than the events do: gather some. */
         if (w->nap_ms) {
             nap(w->nap_ms);
         }
@@ -253,7 +254,7 @@ void watch_close(struct watch *w)
     atomic_store_explicit(&w->stopping, true, memory_order_relaxed);
     pthread_join(w->thread, NULL);
     watch_places_free(&w->places);
-    watch_place_list_free(w->asked);
+    watch_place_list_free(w->requests);
     inotifytools_cleanup(); /* the watches go with the descriptor */
     watch_hints_fini(&w->hints);
     pthread_mutex_destroy(&w->lock);

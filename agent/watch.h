@@ -14,12 +14,12 @@
 
 struct watch;
 
-/** Prepares inotify; call first thing in main, while descriptors are low (the library
- * waits by select). \return false when the kernel gives no instance (errno says why). */
+/** Opens the inotify instance; call it first in main, while descriptors are low: the
+ * library waits in select(2). \return false when the kernel has none left. */
 bool watch_init(void);
 
-/** Starts the thread. \p wake is called from it when hints wait. \p nap_ms: pause between
- *  rounds of events. */
+/** Starts the thread. It calls \p wake when there are hints, and pauses \p nap_ms between
+ * rounds of events. */
 GPUFL_MUST gpufl_status watch_open(const struct log *log, uint64_t nap_ms,
                                    void (*wake)(void *arg), void *arg,
                                    struct watch **out);
@@ -27,20 +27,20 @@ GPUFL_MUST gpufl_status watch_open(const struct log *log, uint64_t nap_ms,
 /** Asks to watch `<root_path>/<session>` (session "" = the root itself), if it is not
  * watched yet; or, with \p done, to stop. Done on the watcher's thread; \p root_path is
  * borrowed until watch_close. */
-void watch_want(struct watch *watch, unsigned root, const char *root_path,
-                const char *session, bool done);
+void watch_request(struct watch *watch, unsigned root, const char *root_path,
+                   const char *session, bool done);
 
 /** Takes all hints: \p first is the first of them, valid until the next call.
  *  \return how many there are. */
 size_t watch_take(struct watch *watch, const struct watch_hint **first);
 
-/** True, once, when events were lost: look at everything. */
+/** True, once, when events were lost: scan everything. */
 bool watch_overflowed(struct watch *watch);
 
-/** True when some directory could not be watched: look at everything often. */
+/** True when some directory could not be watched: poll. */
 bool watch_incomplete(const struct watch *watch);
 
-/** Ends the thread, within a second. NULL is fine. */
+/** Ends the thread within a second. NULL is fine. */
 void watch_close(struct watch *watch);
 
 #endif

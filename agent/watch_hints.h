@@ -18,16 +18,16 @@
 #define WATCH_SESSION_MAX (2 * (LAYOUT_NAME_MAX + 1))
 
 enum watch_what {
-    HINT_GREW,      /**< its files grew, and nothing else happened */
+    HINT_GREW,      /**< its files grew and nothing else happened */
     HINT_CHANGED,   /**< anything */
-    HINT_UNWATCHED, /**< the directory went, and the watch with it */
+    HINT_UNWATCHED, /**< the directory was removed, and its watch with it */
 };
 
 /** One hint. */
 struct watch_hint {
     unsigned root;
     enum watch_what what;
-    char file[LAYOUT_NAME_MAX + 1];  /**< HINT_GREW: the one that did, "" = several did */
+    char file[LAYOUT_NAME_MAX + 1];  /**< HINT_GREW: which file, "" = several */
     char session[WATCH_SESSION_MAX]; /**< "" = somewhere in the root */
 };
 
@@ -53,7 +53,7 @@ struct watch_half {
 struct watch_hints {
     pthread_mutex_t lock; /* of what follows */
     struct watch_half half[2];
-    uint64_t round; /* its last bit says which half is gathered in; 0 = no mark's */
+    uint64_t round; /* its last bit is the half to add to; never 0 */
     _Atomic bool overflowed;
 };
 

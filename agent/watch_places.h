@@ -11,11 +11,11 @@
 
 /** A directory; `wd` -1 = not watched yet. */
 struct watch_place {
-    struct watch_place *next; /**< in a list of wishes, then in by_name */
+    struct watch_place *next; /**< in a list of requests, then in by_name */
     struct watch_place *next_by_wd;
     int wd;
     unsigned root;
-    bool done; /**< a wish to stop watching */
+    bool done; /**< a request to stop watching */
     struct watch_mark mark;
     const char *root_path; /**< borrowed */
     char session[];        /**< below it; "" for the root itself */
@@ -33,7 +33,7 @@ struct watch_place *watch_place_make(unsigned root, const char *root_path,
 
 struct watch_place *watch_places_by_wd(struct watch_places *places, int wd);
 
-/** Where the place of that name hangs; *link is NULL when there is none. */
+/** The link to the place of that name; it holds NULL when there is none. */
 struct watch_place **watch_places_link(struct watch_places *places, unsigned root,
                                        const char *session);
 

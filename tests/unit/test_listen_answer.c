@@ -33,7 +33,7 @@ static void each_state_has_its_answer(void **state)
     (void)state;
     static const struct {
         enum listen_route route;
-        bool told;
+        bool filled;
         uint64_t silent_ms;
         const char *not_ready, *status, *body;
     } row[] = {
@@ -57,7 +57,7 @@ static void each_state_has_its_answer(void **state)
     };
     text_puts(&figures.metrics, "a 1\n");
     for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
-        struct listen_state now = {&figures, row[i].told, row[i].silent_ms};
+        struct listen_state now = {&figures, row[i].filled, row[i].silent_ms};
         snprintf(figures.not_ready, sizeof figures.not_ready, "%s", row[i].not_ready);
         assert_answer(row[i].route, &now, row[i].status, row[i].body);
     }

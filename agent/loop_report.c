@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Puts the state into words and figures. */
-#include "agent/loop_tell.h"
+/* Puts the state of engine, watcher and process into figures and sentences. */
+#include "agent/loop_report.h"
 
 #include <stdio.h>
 
@@ -24,7 +24,7 @@ static void say_why_not_ready(const struct loop *loop, char *out, size_t size)
     }
 }
 
-void loop_tell_listener(struct loop *loop)
+void loop_report_figures(struct loop *loop)
 {
     struct listen_figures *figures = listener_turn(loop->listener);
     if (!figures) {
@@ -36,7 +36,7 @@ void loop_tell_listener(struct loop *loop)
                                       loop->watch && watch_incomplete(loop->watch)};
     metrics_write(loop->engine, &agent, &figures->metrics);
     say_why_not_ready(loop, figures->not_ready, sizeof figures->not_ready);
-    listener_tell(loop->listener);
+    listener_filled(loop->listener);
 }
 
 static void make_status(const struct loop *loop, char *out, size_t size)
@@ -52,7 +52,7 @@ static void make_status(const struct loop *loop, char *out, size_t size)
         b.oldest_s, not_ready[0] ? "; " : "", not_ready);
 }
 
-void loop_tell_systemd(struct loop *loop, uint64_t now_ms)
+void loop_report_to_systemd(struct loop *loop, uint64_t now_ms)
 {
     struct notify *n = &loop->notify;
     char status[sizeof n->status];

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reports the state of the agent to clients of the listener, to systemd and to the log.
+ */
+#ifndef GPUFL_AGENT_LOOP_REPORT_H
+#define GPUFL_AGENT_LOOP_REPORT_H
+
+#include "agent/loop_state.h"
+
+/** Fills in the figures if a client of the listener is waiting for them. */
+void loop_report_figures(struct loop *loop);
+
+/** Sends systemd the status line and, if it asks for one, the watchdog's keep-alive. */
+void loop_report_to_systemd(struct loop *loop, uint64_t now_ms);
+
+/** Logs at the end what was sent and what is left. */
+void loop_log_end(const struct loop *loop);
+
+#endif
