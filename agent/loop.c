@@ -17,7 +17,6 @@
 #include "agent/options/reload.h"
 #include "agent/options/unread_env.h"
 
-#define POLL_RESCAN_MS 1000u
 #define DRAIN_CHECK_MS 1000u
 #define STOP_SPARE_MS  5000u /* for the last syncs after the drain */
 
@@ -59,7 +58,7 @@ static void follow_watch(struct loop *loop)
         engine_rescan(loop->engine);
     }
     if (watch_incomplete(loop->watch)) {
-        engine_poll(loop->engine, POLL_RESCAN_MS);
+        engine_poll(loop->engine, LOOP_POLL_MS);
     }
     engine_visit_changed(loop->engine, watch_session, loop);
 }

@@ -14,8 +14,6 @@
 #include "agent/loop_folders.h"
 #include "agent/options/option_find.h"
 
-#define POLL_RESCAN_MS 1000u
-
 static void wake_loop(void *arg)
 {
     struct loop *loop = arg;
@@ -71,7 +69,7 @@ static gpufl_status open_watch(struct loop *loop, bool have_inotify, char why[51
         use = false;
     }
     if (!use) {
-        engine_poll(loop->engine, POLL_RESCAN_MS);
+        engine_poll(loop->engine, LOOP_POLL_MS);
         return GPUFL_OK;
     }
     return watch_open(&loop->log, engine_options_gather_ms(o), wake_loop, loop,

@@ -13,6 +13,9 @@
 #include "upload/http/transport_http.h"
 #include "upload/source/select.h"
 
+/** Interval of scans when directories cannot be watched. */
+#define LOOP_POLL_MS 1000u
+
 struct loop {
     struct options *options;
     int argc; /**< for SIGHUP */

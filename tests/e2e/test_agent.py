@@ -291,6 +291,22 @@ def what_is_not_built_is_refused_with_the_way_out(place):
         check(flag in done.stdout, f"help names {flag}")
 
 
+def help_and_version_have_short_forms(place):
+    for short, long in (("-h", "--help"), ("-V", "--version")):
+        for verb in ((), ("healthcheck",)):
+            done, same = (place.run("gpufl-agent", *verb, flag) for flag in (short, long))
+            equal((done.returncode, done.stdout), (0, same.stdout), f"{verb} {short}")
+
+
+def a_variable_that_nothing_reads_is_warned_of(place):
+    with sink.Sink() as s:
+        process = lib.agent(place, s.url, "--exit-when-drained", "--exit-if-empty",
+                            env={"GPUFL_AGENT_LOGLEVEL": "debug", "GPUFL_AGENT_SERVICE_HOST": "10.0.0.1"})
+        equal(process.wait(20 * lib.SLOW), 0, "exit code")
+    said = [line for line in process.log.read_text().splitlines() if "environment.unknown" in line]
+    check(len(said) == 1 and "GPUFL_AGENT_LOG_LEVEL" in said[0], f"{said}")
+
+
 def an_empty_directory_ends_a_one_shot_run_at_once(place):
     with sink.Sink() as s:
         process = lib.agent(place, s.url, "--exit-when-drained", "--exit-if-empty")
