@@ -5,6 +5,7 @@
 
 #include "collector-lib/record_parts.h"
 #include "collector-lib/tracing.h"
+#include "schema/records.h"
 
 #define NO_CALLBACKS "no_callbacks"
 
@@ -178,7 +179,7 @@ void record_capabilities(struct text *out, const struct record_context *context,
         stacks(t, s->stack_trace, overflowed, sizeof overflowed),
         scopes(t, dropped, reason, sizeof reason),
     };
-    record_begin(out, context, 1, "capture_capabilities");
+    record_begin(out, context, 1, RECORD_CAPABILITIES);
     text_printf(out,
                 ",\"ts_ns\":%" PRId64 ",\"requested_engine\":\"%s\","
                 "\"selected_engine\":\"%s\",\"capabilities\":[",

@@ -103,30 +103,32 @@ static void end_batch(struct trace_log *log, struct trace_batch *b, const char *
 
 static void end_kernels(struct trace_log *log)
 {
-    end_batch(log, &log->kernel, RECORD_KERNELS, RECORD_KERNEL_COLUMNS,
-              &log->device_lines);
+    end_batch(log, &log->kernel, RECORD_KERNELS,
+              RECORD_COLUMN_TEXT(RECORD_KERNEL_COLUMNS), &log->device_lines);
 }
 
 static void end_copies(struct trace_log *log)
 {
-    end_batch(log, &log->copy, RECORD_COPIES, RECORD_COPY_COLUMNS, &log->device_lines);
+    end_batch(log, &log->copy, RECORD_COPIES, RECORD_COLUMN_TEXT(RECORD_COPY_COLUMNS),
+              &log->device_lines);
 }
 
 static void end_waits(struct trace_log *log)
 {
-    end_batch(log, &log->wait, RECORD_WAITS, RECORD_WAIT_COLUMNS, &log->scope_lines);
+    end_batch(log, &log->wait, RECORD_WAITS, RECORD_COLUMN_TEXT(RECORD_WAIT_COLUMNS),
+              &log->scope_lines);
 }
 
 static void end_memory(struct trace_log *log)
 {
-    end_batch(log, &log->memory, RECORD_ALLOCATIONS, RECORD_ALLOCATION_COLUMNS,
-              &log->scope_lines);
+    end_batch(log, &log->memory, RECORD_ALLOCATIONS,
+              RECORD_COLUMN_TEXT(RECORD_ALLOCATION_COLUMNS), &log->scope_lines);
 }
 
 static void end_samples(struct trace_log *log)
 {
-    end_batch(log, &log->sample, RECORD_SAMPLES, RECORD_SAMPLE_COLUMNS,
-              &log->scope_lines);
+    end_batch(log, &log->sample, RECORD_SAMPLES,
+              RECORD_COLUMN_TEXT(RECORD_SAMPLE_COLUMNS), &log->scope_lines);
 }
 
 /* Room for one more row, \p end having closed a full batch. */

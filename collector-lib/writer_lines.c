@@ -6,6 +6,7 @@
 
 #include "collector-lib/clock.h"
 #include "collector-lib/writer_internal.h"
+#include "schema/records.h"
 
 #define BUSY_ROWS (RING_ROWS / 8) /* in one beat, of all threads */
 
@@ -95,7 +96,7 @@ static void write_names(struct writer *w)
     if (known > w->names_written && !w->spool.paused) {
         text_clear(&w->text);
         record_dictionary(&w->text, &w->context,
-                          &(struct dictionary_part){.key = "scope_name_dict",
+                          &(struct dictionary_part){.key = RECORD_SCOPE_NAME_DICT,
                                                     .text = w->names->name,
                                                     .from = w->names_written,
                                                     .to = known},
