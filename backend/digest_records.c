@@ -146,17 +146,21 @@ static bool add_text_of(struct digest *d, enum digest_dictionary dictionary, int
                     strndup(json_object_get_string(value), NAME_BYTES_MAX));
 }
 
-/* Of older writers there is one a launch, which is too many to be kept. */
+/* Older writers make one for each launch, which is too many to keep. */
 bool digest_detail(struct digest *d, const char *line, size_t len)
 {
-    static const char shared[] = "\"per_launch\":false";
-    if (!memmem(line, len, shared, sizeof shared - 1)) {
-        return true;
+    static const char key[] = "\"per_launch\"";
+    struct json_object *root =
+        memmem(line, len, key, sizeof key - 1) ? parse(line, len) : NULL;
+    struct json_object *per_launch;
+    bool ok = true;
+    if (json_object_object_get_ex(root, "per_launch", &per_launch) &&
+        json_object_is_type(per_launch, json_type_boolean) &&
+        !json_object_get_boolean(per_launch)) {
+        int64_t id = number(root, COLUMN(KERNEL, corr_id));
+        ok = add_text_of(d, NAMES_LAUNCH_SCOPE, id, root, "user_scope") &&
+             add_text_of(d, NAMES_LAUNCH_STACK, id, root, "stack_trace");
     }
-    struct json_object *root = parse(line, len);
-    int64_t id = number(root, COLUMN(KERNEL, corr_id));
-    bool ok = add_text_of(d, NAMES_LAUNCH_SCOPE, id, root, "user_scope") &&
-              add_text_of(d, NAMES_LAUNCH_STACK, id, root, "stack_trace");
     json_object_put(root);
     return ok;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every line is checked by bytes; only what is shown is parsed: digest.h. */
+/* Checks each line by its bytes; only what is shown is parsed: digest.h. */
 #include "backend/lines.h"
 
 #include <stdio.h>
@@ -7,26 +7,19 @@
 #include <string.h>
 
 #include "schema/channels.h"
+#include "schema/record_field.h"
 
-#define TYPE_WITHIN 64u
+#define TYPE_BYTES 64u
 
-/* The record's type, by the first `"type":"` near the line's start. */
-static bool type_of(const char *line, size_t len, char out[64])
+static bool copy_type(const char *line, size_t len, char out[TYPE_BYTES])
 {
-    static const char key[] = "\"type\":\"";
-    size_t window = len < TYPE_WITHIN ? len : TYPE_WITHIN;
-    const char *at = memmem(line, window, key, sizeof key - 1);
-    if (!at) {
+    struct record_text type;
+    if (!record_field_text(line, len, "type", &type) || type.len == 0 ||
+        type.len >= TYPE_BYTES) {
         return false;
     }
-    at += sizeof key - 1;
-    const char *end = memchr(at, '"', len - (size_t)(at - line));
-    size_t n = end ? (size_t)(end - at) : 0;
-    if (n == 0 || n >= 64) {
-        return false;
-    }
-    memcpy(out, at, n);
-    out[n] = '\0';
+    memcpy(out, type.at, type.len);
+    out[type.len] = '\0';
     return true;
 }
 
@@ -39,17 +32,18 @@ static void note_channel(struct lines *out, const char *type)
 }
 
 /* NULL when the line may be stored. */
-static const char *check(const char *line, size_t len, const char *mark, size_t mark_len,
-                         char type[64])
+static const char *fault_of(const char *line, size_t len, const char *session,
+                            char type[TYPE_BYTES])
 {
     if (line[0] != '{' || line[len - 1] != '}') {
         return "not a JSON object";
     }
-    if (!type_of(line, len, type)) {
+    if (!copy_type(line, len, type)) {
         return "no type";
     }
-    return memmem(line, len, mark, mark_len) ? NULL
-                                             : "session_id differs from the header";
+    return record_field_is(line, len, "session_id", session)
+               ? NULL
+               : "session_id differs from the header";
 }
 
 static void reject(struct lines *out, uint64_t line, const char *reason)
@@ -76,7 +70,7 @@ static bool start_copy(struct lines *out, const char *raw, size_t len, size_t up
     return true;
 }
 
-static void keep(struct lines *out, const char *line, size_t len)
+static void keep_line(struct lines *out, const char *line, size_t len)
 {
     if (out->kept) {
         memcpy(out->kept + out->kept_len, line, len);
@@ -87,10 +81,7 @@ static void keep(struct lines *out, const char *line, size_t len)
 
 bool lines_read(const char *raw, size_t len, const char *session, struct lines *out)
 {
-    char mark[LAYOUT_NAME_MAX + 32];
-    char type[64];
-    size_t mark_len =
-        (size_t)snprintf(mark, sizeof mark, "\"session_id\":\"%s\"", session);
+    char type[TYPE_BYTES];
     *out = (struct lines){0};
     uint64_t line_number = 0;
     for (size_t at = 0; at < len;) {
@@ -99,7 +90,7 @@ bool lines_read(const char *raw, size_t len, const char *session, struct lines *
         size_t line_len = newline ? (size_t)(newline - line) : len - at;
         size_t next = at + line_len + 1;
         const char *reason =
-            line_len ? check(line, line_len, mark, mark_len, type) : "empty line";
+            line_len ? fault_of(line, line_len, session, type) : "empty line";
         line_number++;
         if ((reason || !newline) && !start_copy(out, raw, len, at)) {
             return false;
@@ -108,7 +99,7 @@ bool lines_read(const char *raw, size_t len, const char *session, struct lines *
             reject(out, line_number, reason);
         } else {
             out->accepted++;
-            keep(out, line, line_len);
+            keep_line(out, line, line_len);
             note_channel(out, type);
             if (!digest_line(&out->digest, type, line, line_len)) {
                 return false;

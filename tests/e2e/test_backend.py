@@ -120,6 +120,23 @@ def bodies_without_identity_go_to_the_channel_of_their_records(place):
         equal(backend.export(SESSION, channel), line(n, kind=kind), channel)
 
 
+def records_written_with_spaces_are_stored_and_shown(place):
+    backend = _start(place)
+    records = [{"type": "job_start", "app": "spaced", "ts_ns": 5},
+               {"type": "dictionary_update", "kernel_dict": {"1": "gemm"}},
+               {"type": "kernel_event_batch", "base_time_ns": 7,
+                "columns": ["dt_ns", "kernel_id", "duration_ns"], "rows": [[0, 1, 90], [3, 1, 80]]},
+               {"version": 1, "type": "shutdown", "ts_ns": 9}]
+    body = b"".join(json.dumps({**record, "session_id": SESSION}).encode() + b"\n" for record in records)
+    status, answer = post(backend, body)
+    equal((status, answer["accepted"], answer["rejected"]), (200, 4, 0), "answer")
+    equal(backend.export(SESSION, "device"), body, "stored as it came")
+    session = json.loads(backend.get(f"/api/v1/sessions/{SESSION}"))
+    equal((session["app"], session["start_ns"], session["shutdown_ns"]), ("spaced", 5, 9), "session")
+    row, = json.loads(backend.get(f"/api/v1/sessions/{SESSION}/kernels"))["rows"]
+    equal((row["name"], row["calls"], row["total_ns"]), ("gemm", 2, 170), "kernels")
+
+
 def export_follows_the_sequence(place):
     backend = _start(place)
     for n in (3, 1, 2):

@@ -70,6 +70,124 @@ static void what_is_stored_is_digested(void **state)
     lines_fini(&l);
 }
 
+/* The same lines as json.dumps writes them by default, with a space behind each comma and
+ * colon; \p out has room for twice the bytes. */
+static void space_out(const char *compact, char *out)
+{
+    bool quoted = false;
+    for (const char *c = compact; *c; c++) {
+        quoted ^= *c == '"';
+        *out++ = *c;
+        if (!quoted && (*c == ',' || *c == ':')) {
+            *out++ = ' ';
+        }
+    }
+    *out = '\0';
+}
+
+static void assert_same_digest(const struct digest *a, const struct digest *b)
+{
+    assert_memory_equal(&a->session, &b->session, sizeof a->session);
+    assert_int_equal(a->tallies.used, b->tallies.used);
+    assert_int_equal(a->names, b->names);
+    for (size_t i = 0; i < a->names; i++) {
+        assert_int_equal(a->name[i].dictionary, b->name[i].dictionary);
+        assert_int_equal(a->name[i].id, b->name[i].id);
+        assert_string_equal(a->name[i].text, b->name[i].text);
+    }
+    assert_int_equal(a->tables, b->tables);
+    for (size_t i = 0; i < a->tables; i++) {
+        assert_int_equal(a->table[i].packed.len, b->table[i].packed.len);
+        assert_memory_equal(a->table[i].packed.data, b->table[i].packed.data,
+                            a->table[i].packed.len);
+    }
+    assert_string_equal(a->text[TEXT_START], b->text[TEXT_START]);
+    assert_true(a->newest_ns == b->newest_ns && a->metrics == b->metrics);
+}
+
+static void spaces_in_a_line_change_nothing(void **state)
+{
+    (void)state;
+    static const char compact[] = L("job_start", ",\"app\":\"a\",\"ts_ns\":5")
+        L("dictionary_update", ",\"kernel_dict\":{\"1\":\"gemm\"}")
+            L("kernel_event_batch",
+              ",\"base_time_ns\":7,\"columns\":[\"dt_ns\",\"kernel_id\",\"duration_ns\","
+              "\"detail_corr_id\"],\"rows\":[[0,1,90,4],[3,1,80,4]]")
+                L("kernel_detail",
+                  ",\"corr_id\":4,\"user_scope\":\"step\",\"per_launch\":"
+                  "false")
+                    L("device_metric_batch", ",\"base_time_ns\":7,\"columns\":[\"dt_ns\","
+                                             "\"device_id\",\"gpu_util\"],"
+                                             "\"rows\":[[0,0,10],[5,1,20]]")
+                        L("memset_event", ",\"start_ns\":1,\"end_ns\":4,\"bytes\":8")
+                            L("source_file_content",
+                              ",\"source_file_id\":2,\"lines\":[\"a\",\"b\"]")
+                                L("shutdown", ",\"ts_ns\":9");
+    static char spaced[2 * sizeof compact];
+    space_out(compact, spaced);
+    struct lines a = read_all(compact);
+    struct lines b = read_all(spaced);
+    assert_int_equal(a.accepted, 8);
+    assert_int_equal(b.accepted, 8);
+    assert_null(b.kept); /* stored as it came */
+    assert_string_equal(b.channel, "device");
+    assert_same_digest(&a.digest, &b.digest);
+    lines_fini(&a);
+    lines_fini(&b);
+}
+
+static void a_record_lies_in_the_channel_of_its_type(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *line, *channel;
+    } row[] = {
+        {L("job_start", ""), ""},
+        {L("segment_start", ""), ""},
+        {L("kernel_perf_metric_event", ""), "device"},
+        {L("pm_sample_batch", ""), "scope"},
+        {L("host_metric_batch", ""), "system"},
+        {L("ptx_disassembly", ""), "sass"},
+        {L("shutdown", "") L("system_stop", "") L("memset_event", ""), "system"},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        struct lines l = read_all(row[i].line);
+        assert_string_equal(l.channel, row[i].channel);
+        lines_fini(&l);
+    }
+}
+
+static void a_line_is_refused_for_what_is_wrong_with_it(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *line, *reason;
+    } row[] = {
+        {"\n", "empty line"},
+        {"text\n", "not a JSON object"},
+        {"[1]\n", "not a JSON object"},
+        {"{\"type\":\"x\",\"session_id\":\"s\"\n", "not a JSON object"},
+        {"{}\n", "no type"},
+        {"{\"type\":1,\"session_id\":\"s\"}\n", "no type"},
+        {"{\"type\":\"\",\"session_id\":\"s\"}\n", "no type"},
+        {"{\"type\":\"0123456789012345678901234567890123456789012345678901234567890123\","
+         "\"session_id\":\"s\"}\n",
+         "no type"},
+        {"{\"type\":\"x\"}\n", "session_id differs from the header"},
+        {"{\"type\":\"x\",\"session_id\":\"ss\"}\n",
+         "session_id differs from the header"},
+        {"{\"type\":\"x\",\"deep\":{\"session_id\":\"s\"}}\n",
+         "session_id differs from the header"},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        struct lines l = read_all(row[i].line);
+        assert_int_equal(l.rejected, 1);
+        assert_int_equal(l.accepted, 0);
+        assert_string_equal(l.error[0].reason, row[i].reason);
+        lines_fini(&l);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -77,6 +195,9 @@ int main(void)
         cmocka_unit_test(bad_lines_are_left_out_and_named),
         cmocka_unit_test(a_missing_last_newline_is_added),
         cmocka_unit_test(what_is_stored_is_digested),
+        cmocka_unit_test(spaces_in_a_line_change_nothing),
+        cmocka_unit_test(a_record_lies_in_the_channel_of_its_type),
+        cmocka_unit_test(a_line_is_refused_for_what_is_wrong_with_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
