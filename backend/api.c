@@ -8,49 +8,49 @@
 
 struct rendering {
     struct store *store;
-    struct answer *answer;
+    struct text *answer;
     unsigned count;
     int64_t id;
 };
 
-static void session_fields(struct answer *a, const struct store_session *s)
+static void session_fields(struct text *a, const struct store_session *s)
 {
-    answer_printf(a, "\"session_id\":\"%s\",\"app\":", s->session);
-    answer_json(a, s->app);
-    answer_printf(a, ",\"hostname\":");
-    answer_json(a, s->hostname);
-    answer_printf(a, ",\"session_kind\":");
-    answer_json(a, s->kind);
-    answer_printf(a, ",\"gpus\":");
-    answer_json(a, s->gpus);
-    answer_printf(a,
-                  ",\"start_ns\":%" PRId64 ",\"shutdown_ns\":%" PRId64
-                  ",\"first_seen_ms\":%" PRId64 ",\"last_seen_ms\":%" PRId64
-                  ",\"complete\":%s,\"lines\":%" PRIu64 ",\"raw_bytes\":%" PRIu64
-                  ",\"stored_bytes\":%" PRIu64 ",\"rejected\":%" PRIu64
-                  ",\"duplicates\":%" PRIu64 ",\"missing\":%" PRIu64,
-                  s->start_ns, s->shutdown_ns, s->first_seen_ms, s->last_seen_ms,
-                  s->complete ? "true" : "false", s->lines, s->raw_bytes, s->stored_bytes,
-                  s->rejected, s->duplicates, s->missing);
+    text_printf(a, "\"session_id\":\"%s\",\"app\":", s->session);
+    text_json_string(a, s->app);
+    text_printf(a, ",\"hostname\":");
+    text_json_string(a, s->hostname);
+    text_printf(a, ",\"session_kind\":");
+    text_json_string(a, s->kind);
+    text_printf(a, ",\"gpus\":");
+    text_json_string(a, s->gpus);
+    text_printf(a,
+                ",\"start_ns\":%" PRId64 ",\"shutdown_ns\":%" PRId64
+                ",\"first_seen_ms\":%" PRId64 ",\"last_seen_ms\":%" PRId64
+                ",\"complete\":%s,\"lines\":%" PRIu64 ",\"raw_bytes\":%" PRIu64
+                ",\"stored_bytes\":%" PRIu64 ",\"rejected\":%" PRIu64
+                ",\"duplicates\":%" PRIu64 ",\"missing\":%" PRIu64,
+                s->start_ns, s->shutdown_ns, s->first_seen_ms, s->last_seen_ms,
+                s->complete ? "true" : "false", s->lines, s->raw_bytes, s->stored_bytes,
+                s->rejected, s->duplicates, s->missing);
 }
 
 static void listed(void *arg, const struct store_session *s)
 {
     struct rendering *r = arg;
-    answer_printf(r->answer, "%s{", r->count++ ? "," : "");
+    text_printf(r->answer, "%s{", r->count++ ? "," : "");
     session_fields(r->answer, s);
-    answer_printf(r->answer, "}");
+    text_printf(r->answer, "}");
 }
 
 int api_sessions(struct store *store, unsigned limit, unsigned offset,
-                 struct answer *answer)
+                 struct text *answer)
 {
     struct rendering r = {.store = store, .answer = answer};
-    answer_printf(answer, "{\"sessions\":[");
+    text_printf(answer, "{\"sessions\":[");
     if (store_sessions(store, NULL, limit, offset, listed, &r) != GPUFL_OK) {
         return 500;
     }
-    answer_printf(answer, "]}\n");
+    text_printf(answer, "]}\n");
     return 200;
 }
 
@@ -59,36 +59,35 @@ static void one(void *arg, const struct store_session *s)
     struct rendering *r = arg;
     r->count++;
     r->id = s->id;
-    answer_printf(r->answer, "{");
+    text_printf(r->answer, "{");
     session_fields(r->answer, s);
-    answer_printf(r->answer, ",\"channels\":[");
+    text_printf(r->answer, ",\"channels\":[");
 }
 
 static void channel(void *arg, const struct store_channel *c)
 {
     struct rendering *r = arg;
-    answer_printf(r->answer,
-                  "%s{\"channel\":\"%s\",\"lines\":%" PRIu64 ",\"raw_bytes\":%" PRIu64
-                  ",\"bodies\":%" PRIu64 ",\"first_sequence\":%u,\"last_sequence\":%u}",
-                  r->count++ ? "," : "", c->name, c->lines, c->raw_bytes, c->bodies,
-                  c->first_sequence, c->last_sequence);
+    text_printf(r->answer,
+                "%s{\"channel\":\"%s\",\"lines\":%" PRIu64 ",\"raw_bytes\":%" PRIu64
+                ",\"bodies\":%" PRIu64 ",\"first_sequence\":%u,\"last_sequence\":%u}",
+                r->count++ ? "," : "", c->name, c->lines, c->raw_bytes, c->bodies,
+                c->first_sequence, c->last_sequence);
 }
 
-int api_session(struct store *store, const char *session, struct answer *answer)
+int api_session(struct store *store, const char *session, struct text *answer)
 {
     struct rendering r = {.store = store, .answer = answer};
     if (store_sessions(store, session, 1, 0, one, &r) != GPUFL_OK) {
         return 500;
     }
     if (r.count == 0) {
-        answer_printf(answer,
-                      "{\"error\":\"not_found\",\"message\":\"no such session\"}");
+        text_printf(answer, "{\"error\":\"not_found\",\"message\":\"no such session\"}");
         return 404;
     }
     r.count = 0;
     if (store_channels(store, r.id, channel, &r) != GPUFL_OK) {
         return 500;
     }
-    answer_printf(answer, "],");
+    text_printf(answer, "],");
     return api_about(store, r.id, answer);
 }

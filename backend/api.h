@@ -3,14 +3,14 @@
 #ifndef GPUFL_BACKEND_API_H
 #define GPUFL_BACKEND_API_H
 
-#include "backend/answer.h"
 #include "backend/store.h"
+#include "base/text.h"
 
 /** GET sessions. \return the HTTP status. */
 int api_sessions(struct store *store, unsigned limit, unsigned offset,
-                 struct answer *answer);
+                 struct text *answer);
 
 /** GET sessions/{id}. \return the HTTP status. */
-int api_session(struct store *store, const char *session, struct answer *answer);
+int api_session(struct store *store, const char *session, struct text *answer);
 
 #endif

@@ -3,15 +3,15 @@
 #ifndef GPUFL_BACKEND_API_ABOUT_H
 #define GPUFL_BACKEND_API_ABOUT_H
 
-#include "backend/answer.h"
 #include "backend/store.h"
+#include "base/text.h"
 
 /* Each writes into \p answer. \return the HTTP status. */
 
 /** The end of a session's object: its time axis, metrics, job_start, capabilities. */
-int api_about(struct store *store, int64_t session, struct answer *answer);
+int api_about(struct store *store, int64_t session, struct text *answer);
 
 /** Channels with the gaps in their sequences, and how long lines took to be stored. */
-int api_delivery(struct store *store, int64_t session, struct answer *answer);
+int api_delivery(struct store *store, int64_t session, struct text *answer);
 
 #endif

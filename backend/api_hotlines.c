@@ -11,7 +11,7 @@
 struct hotlines {
     struct store *store;
     int64_t session;
-    struct answer *answer;
+    struct text *answer;
     unsigned count;
     double total;
     int64_t file; /* whose text is in `text`; 0 = none */
@@ -39,23 +39,22 @@ static void hotline(void *arg, const struct store_tally *row)
         h->file = t->key.a;
     }
     char *line = line_of(h->text, t->key.b);
-    answer_printf(h->answer, "%s{\"file\":", h->count++ ? "," : "");
-    answer_json(h->answer, row->name);
-    answer_printf(h->answer,
-                  ",\"line\":%" PRId64 ",\"samples\":%" PRId64
-                  ",\"share\":%.6f,\"text\":",
-                  t->key.b, t->total, h->total > 0 ? (double)t->total / h->total : 0.0);
+    text_printf(h->answer, "%s{\"file\":", h->count++ ? "," : "");
+    text_json_string(h->answer, row->name);
+    text_printf(h->answer,
+                ",\"line\":%" PRId64 ",\"samples\":%" PRId64 ",\"share\":%.6f,\"text\":",
+                t->key.b, t->total, h->total > 0 ? (double)t->total / h->total : 0.0);
     if (line) {
-        answer_json(h->answer, line);
+        text_json_string(h->answer, line);
     } else {
-        answer_printf(h->answer, "null");
+        text_printf(h->answer, "null");
     }
-    answer_printf(h->answer, "}");
+    text_printf(h->answer, "}");
     free(line);
 }
 
 int api_hotlines(struct store *store, int64_t session, const struct api_part *part,
-                 struct answer *answer)
+                 struct text *answer)
 {
     struct store_tally_sum sum;
     struct store_tally_query query = {TALLY_LINE, NAMES_SOURCE_FILE, part->limit,
@@ -65,10 +64,10 @@ int api_hotlines(struct store *store, int64_t session, const struct api_part *pa
     }
     struct hotlines h = {
         .store = store, .session = session, .answer = answer, .total = (double)sum.total};
-    answer_printf(answer, "{\"lines\":%" PRIu64 ",\"samples\":%" PRId64 ",\"rows\":[",
-                  sum.keys, sum.total);
+    text_printf(answer, "{\"lines\":%" PRIu64 ",\"samples\":%" PRId64 ",\"rows\":[",
+                sum.keys, sum.total);
     gpufl_status status = store_tallies(store, session, &query, hotline, &h);
-    answer_printf(answer, "]}\n");
+    text_printf(answer, "]}\n");
     free(h.text);
     return status == GPUFL_OK ? 200 : 500;
 }

@@ -4,21 +4,21 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "backend/metrics.h"
+#include "backend/metric_columns.h"
 #include "backend/store_digest.h"
 #include "backend/wrap.h"
 
 #define NAMES_MAX 4096u
 
-static void print_axis(struct answer *answer, const struct series_axis *axis)
+static void print_axis(struct text *answer, const struct series_axis *axis)
 {
-    answer_printf(answer,
-                  "\"from_ns\":%" PRId64 ",\"to_ns\":%" PRId64 ",\"slice_ns\":%" PRId64,
-                  axis->from_ns, axis->to_ns, axis->slice_ns);
+    text_printf(answer,
+                "\"from_ns\":%" PRId64 ",\"to_ns\":%" PRId64 ",\"slice_ns\":%" PRId64,
+                axis->from_ns, axis->to_ns, axis->slice_ns);
 }
 
 struct metric_answer {
-    struct answer *answer;
+    struct text *answer;
     bool any;
     int64_t device;
 };
@@ -28,40 +28,40 @@ static void point(void *arg, const struct series_point *p)
     struct metric_answer *m = arg;
     bool other = !m->any || p->device != m->device;
     if (other) {
-        answer_printf(m->answer, "%s{\"device\":%" PRId64 ",\"points\":[",
-                      m->any ? "]}," : "", p->device);
+        text_printf(m->answer, "%s{\"device\":%" PRId64 ",\"points\":[",
+                    m->any ? "]}," : "", p->device);
     }
-    answer_printf(m->answer, "%s[%" PRId64 ",%.10g,%.10g]", other ? "" : ",", p->dt_ns,
-                  p->min, p->max);
+    text_printf(m->answer, "%s[%" PRId64 ",%.10g,%.10g]", other ? "" : ",", p->dt_ns,
+                p->min, p->max);
     m->any = true;
     m->device = p->device;
 }
 
 int api_metrics(struct store *store, int64_t session, const char *metric,
-                const struct series_span *span, struct answer *answer)
+                const struct series_span *span, struct text *answer)
 {
     struct metric_answer m = {.answer = answer};
     struct series_axis axis;
-    int number = metric_of(metric);
+    int number = metric_column_of(metric);
     if (number < 0) {
-        answer_printf(answer,
-                      "{\"error\":\"bad_request\",\"message\":\"no such metric\"}\n");
+        text_printf(answer,
+                    "{\"error\":\"bad_request\",\"message\":\"no such metric\"}\n");
         return 400;
     }
     if (series_axis(store, session, span, &axis) != GPUFL_OK) {
         return 500;
     }
-    answer_printf(answer, "{\"metric\":\"%s\",\"unit\":\"%s\",", metrics[number].name,
-                  metrics[number].unit);
+    text_printf(answer, "{\"metric\":\"%s\",\"unit\":\"%s\",", metrics[number].name,
+                metrics[number].unit);
     print_axis(answer, &axis);
-    answer_printf(answer, ",\"series\":[");
+    text_printf(answer, ",\"series\":[");
     gpufl_status status = series_metric(store, session, number, &axis, point, &m);
-    answer_printf(answer, "%s]}\n", m.any ? "]}" : "");
+    text_printf(answer, "%s]}\n", m.any ? "]}" : "");
     return status == GPUFL_OK ? 200 : 500;
 }
 
 struct scope_answer {
-    struct answer *answer;
+    struct text *answer;
     const struct series_axis *axis;
     unsigned count;
     unsigned names;
@@ -84,18 +84,17 @@ static void scope(void *arg, const struct series_scope *scope)
     struct scope_answer *s = arg;
     int64_t begin_ns = wrap_sub(scope->begin_ns, s->axis->from_ns);
     note_name(s, scope->name);
-    answer_printf(s->answer, "%s[%" PRId64 ",%" PRId64 ",%" PRId64 ",",
-                  s->count++ ? "," : "", scope->name, scope->depth, begin_ns);
+    text_printf(s->answer, "%s[%" PRId64 ",%" PRId64 ",%" PRId64 ",",
+                s->count++ ? "," : "", scope->name, scope->depth, begin_ns);
     if (scope->end_ns == INT64_MAX) {
-        answer_printf(s->answer, "null]");
+        text_printf(s->answer, "null]");
     } else {
-        answer_printf(s->answer, "%" PRId64 "]",
-                      wrap_sub(scope->end_ns, s->axis->from_ns));
+        text_printf(s->answer, "%" PRId64 "]", wrap_sub(scope->end_ns, s->axis->from_ns));
     }
 }
 
 int api_scopes(struct store *store, int64_t session, const struct series_span *span,
-               struct answer *answer)
+               struct text *answer)
 {
     struct series_axis axis;
     struct scope_answer *s = calloc(1, sizeof *s);
@@ -105,18 +104,18 @@ int api_scopes(struct store *store, int64_t session, const struct series_span *s
     }
     s->answer = answer;
     s->axis = &axis;
-    answer_printf(answer, "{");
+    text_printf(answer, "{");
     print_axis(answer, &axis);
-    answer_printf(answer, ",\"scopes\":[");
+    text_printf(answer, ",\"scopes\":[");
     gpufl_status status = series_scopes(store, session, &axis, scope, s);
-    answer_printf(answer, "],\"names\":{");
+    text_printf(answer, "],\"names\":{");
     for (unsigned i = 0; i < s->names; i++) {
         char *name = store_name(store, session, NAMES_SCOPE, s->name[i]);
-        answer_printf(answer, "%s\"%" PRId64 "\":", i ? "," : "", s->name[i]);
-        answer_json(answer, name ? name : "");
+        text_printf(answer, "%s\"%" PRId64 "\":", i ? "," : "", s->name[i]);
+        text_json_string(answer, name ? name : "");
         free(name);
     }
-    answer_printf(answer, "}}\n");
+    text_printf(answer, "}}\n");
     free(s);
     return status == GPUFL_OK ? 200 : 500;
 }

@@ -4,17 +4,17 @@
 #ifndef GPUFL_BACKEND_API_SERIES_H
 #define GPUFL_BACKEND_API_SERIES_H
 
-#include "backend/answer.h"
 #include "backend/series.h"
+#include "base/text.h"
 
 /* Each writes into \p answer. \return the HTTP status. */
 
 /** One metric: a series for each device. */
 int api_metrics(struct store *store, int64_t session, const char *metric,
-                const struct series_span *span, struct answer *answer);
+                const struct series_span *span, struct text *answer);
 
 /** Scopes, and the names that they use. */
 int api_scopes(struct store *store, int64_t session, const struct series_span *span,
-               struct answer *answer);
+               struct text *answer);
 
 #endif

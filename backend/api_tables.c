@@ -11,7 +11,7 @@
 #define FUNCTIONS_MAX 4096u
 
 struct rendering {
-    struct answer *answer;
+    struct text *answer;
     unsigned count;
     double total; /**< of all rows, for shares */
 };
@@ -27,18 +27,17 @@ static void kernel(void *arg, const struct store_tally *row)
 {
     struct rendering *r = arg;
     const struct tally *t = &row->tally;
-    answer_printf(r->answer, "%s{\"kernel_id\":%" PRId64 ",\"name\":", comma(r),
-                  t->key.a);
-    answer_json(r->answer, row->name);
-    answer_printf(r->answer,
-                  ",\"calls\":%" PRIu64 ",\"total_ns\":%" PRId64 ",\"mean_ns\":%" PRId64
-                  ",\"min_ns\":%" PRId64 ",\"max_ns\":%" PRId64 ",\"share\":%.6f}",
-                  t->count, t->total, t->total / (int64_t)t->count, t->min, t->max,
-                  r->total > 0 ? (double)t->total / r->total : 0.0);
+    text_printf(r->answer, "%s{\"kernel_id\":%" PRId64 ",\"name\":", comma(r), t->key.a);
+    text_json_string(r->answer, row->name);
+    text_printf(r->answer,
+                ",\"calls\":%" PRIu64 ",\"total_ns\":%" PRId64 ",\"mean_ns\":%" PRId64
+                ",\"min_ns\":%" PRId64 ",\"max_ns\":%" PRId64 ",\"share\":%.6f}",
+                t->count, t->total, t->total / (int64_t)t->count, t->min, t->max,
+                r->total > 0 ? (double)t->total / r->total : 0.0);
 }
 
 int api_kernels(struct store *store, int64_t session, const struct api_part *part,
-                struct answer *answer)
+                struct text *answer)
 {
     struct store_tally_sum sum;
     struct store_tally_query query = {TALLY_KERNEL, NAMES_KERNEL, part->limit,
@@ -47,14 +46,14 @@ int api_kernels(struct store *store, int64_t session, const struct api_part *par
         return 500;
     }
     struct rendering r = {.answer = answer, .total = (double)sum.total};
-    answer_printf(answer,
-                  "{\"kernels\":%" PRIu64 ",\"calls\":%" PRIu64 ",\"total_ns\":%" PRId64
-                  ",\"rows\":[",
-                  sum.keys, sum.count, sum.total);
+    text_printf(answer,
+                "{\"kernels\":%" PRIu64 ",\"calls\":%" PRIu64 ",\"total_ns\":%" PRId64
+                ",\"rows\":[",
+                sum.keys, sum.count, sum.total);
     if (store_tallies(store, session, &query, kernel, &r) != GPUFL_OK) {
         return 500;
     }
-    answer_printf(answer, "]}\n");
+    text_printf(answer, "]}\n");
     return 200;
 }
 
@@ -64,17 +63,17 @@ static void launch(void *arg, const struct store_tally *row)
 {
     struct rendering *r = arg;
     const struct tally *t = &row->tally;
-    answer_printf(r->answer, "%s{\"from\":", comma(r));
-    answer_json(r->answer, row->name);
-    answer_printf(r->answer,
-                  ",\"calls\":%" PRIu64 ",\"total_ns\":%" PRId64 ",\"max_ns\":%" PRId64
-                  ",\"share\":%.6f}",
-                  t->count, t->total, t->max,
-                  r->total > 0 ? (double)t->total / r->total : 0.0);
+    text_printf(r->answer, "%s{\"from\":", comma(r));
+    text_json_string(r->answer, row->name);
+    text_printf(r->answer,
+                ",\"calls\":%" PRIu64 ",\"total_ns\":%" PRId64 ",\"max_ns\":%" PRId64
+                ",\"share\":%.6f}",
+                t->count, t->total, t->max,
+                r->total > 0 ? (double)t->total / r->total : 0.0);
 }
 
 int api_launches(struct store *store, int64_t session, const char *by,
-                 const struct api_part *part, struct answer *answer)
+                 const struct api_part *part, struct text *answer)
 {
     bool stack = strcmp(by, "stack") == 0;
     struct store_tally_sum sum;
@@ -82,20 +81,20 @@ int api_launches(struct store *store, int64_t session, const char *by,
                                       stack ? NAMES_LAUNCH_STACK : NAMES_LAUNCH_SCOPE,
                                       part->limit, part->offset};
     if (!stack && strcmp(by, "scope") != 0) {
-        answer_printf(
-            answer, "{\"error\":\"bad_request\",\"message\":\"by is scope or stack\"}\n");
+        text_printf(answer,
+                    "{\"error\":\"bad_request\",\"message\":\"by is scope or stack\"}\n");
         return 400;
     }
     if (store_tally_sum(store, session, TALLY_LAUNCH, &sum) != GPUFL_OK) {
         return 500;
     }
     struct rendering r = {.answer = answer, .total = (double)sum.total};
-    answer_printf(answer, "{\"calls\":%" PRIu64 ",\"total_ns\":%" PRId64 ",\"rows\":[",
-                  sum.count, sum.total);
+    text_printf(answer, "{\"calls\":%" PRIu64 ",\"total_ns\":%" PRId64 ",\"rows\":[",
+                sum.count, sum.total);
     if (store_tallies_by_name(store, session, &query, launch, &r) != GPUFL_OK) {
         return 500;
     }
-    answer_printf(answer, "]}\n");
+    text_printf(answer, "]}\n");
     return 200;
 }
 
@@ -123,10 +122,10 @@ static const char *const kinds[] = {"unknown",       "pageable",      "pinned",
 static void counted(struct rendering *r, const char *key, const char *name,
                     const struct tally *t)
 {
-    answer_printf(r->answer,
-                  "%s{\"%s\":\"%s\",\"count\":%" PRIu64 ",\"bytes\":%" PRId64
-                  ",\"total_ns\":%" PRId64 ",\"max_ns\":%" PRId64,
-                  comma(r), key, name, t->count, t->bytes, t->total, t->max);
+    text_printf(r->answer,
+                "%s{\"%s\":\"%s\",\"count\":%" PRIu64 ",\"bytes\":%" PRId64
+                ",\"total_ns\":%" PRId64 ",\"max_ns\":%" PRId64,
+                comma(r), key, name, t->count, t->bytes, t->total, t->max);
 }
 
 static void copy(void *arg, const struct store_tally *row)
@@ -134,38 +133,38 @@ static void copy(void *arg, const struct store_tally *row)
     struct rendering *r = arg;
     const struct tally *t = &row->tally;
     counted(r, "direction", NAMED(copies, t->key.a), t);
-    answer_printf(r->answer, ",\"bytes_per_s\":%.0f}",
-                  t->total > 0 ? (double)t->bytes * 1e9 / (double)t->total : 0.0);
+    text_printf(r->answer, ",\"bytes_per_s\":%.0f}",
+                t->total > 0 ? (double)t->bytes * 1e9 / (double)t->total : 0.0);
 }
 
 static void set(void *arg, const struct store_tally *row)
 {
     counted(arg, "direction", "set", &row->tally);
-    answer_printf(((struct rendering *)arg)->answer, "}");
+    text_printf(((struct rendering *)arg)->answer, "}");
 }
 
 static void synchronisation(void *arg, const struct store_tally *row)
 {
     struct rendering *r = arg;
     const struct tally *t = &row->tally;
-    answer_printf(r->answer,
-                  "%s{\"waits_for\":\"%s\",\"count\":%" PRIu64 ",\"total_ns\":%" PRId64
-                  ",\"max_ns\":%" PRId64 "}",
-                  comma(r), NAMED(syncs, t->key.a), t->count, t->total, t->max);
+    text_printf(r->answer,
+                "%s{\"waits_for\":\"%s\",\"count\":%" PRIu64 ",\"total_ns\":%" PRId64
+                ",\"max_ns\":%" PRId64 "}",
+                comma(r), NAMED(syncs, t->key.a), t->count, t->total, t->max);
 }
 
 static void allocation(void *arg, const struct store_tally *row)
 {
     struct rendering *r = arg;
     const struct tally *t = &row->tally;
-    answer_printf(r->answer,
-                  "%s{\"operation\":\"%s\",\"memory\":\"%s\",\"count\":%" PRIu64
-                  ",\"bytes\":%" PRId64 "}",
-                  comma(r), NAMED(operations, t->key.a), NAMED(kinds, t->key.b), t->count,
-                  t->bytes);
+    text_printf(r->answer,
+                "%s{\"operation\":\"%s\",\"memory\":\"%s\",\"count\":%" PRIu64
+                ",\"bytes\":%" PRId64 "}",
+                comma(r), NAMED(operations, t->key.a), NAMED(kinds, t->key.b), t->count,
+                t->bytes);
 }
 
-int api_memory(struct store *store, int64_t session, struct answer *answer)
+int api_memory(struct store *store, int64_t session, struct text *answer)
 {
     static const struct {
         const char *key;
@@ -178,12 +177,12 @@ int api_memory(struct store *store, int64_t session, struct answer *answer)
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         struct rendering r = {.answer = answer};
         struct store_tally_query query = {.kind = parts[i].kind, .limit = ALL_ROWS};
-        answer_printf(answer, "%s\"%s\":[", i ? "]," : "{", parts[i].key);
+        text_printf(answer, "%s\"%s\":[", i ? "]," : "{", parts[i].key);
         if (store_tallies(store, session, &query, parts[i].visit, &r) != GPUFL_OK) {
             return 500;
         }
     }
-    answer_printf(answer, "]}\n");
+    text_printf(answer, "]}\n");
     return 200;
 }
 
@@ -261,32 +260,32 @@ static int reasons_by_samples(const void *x, const void *y)
     return a->samples < b->samples ? 1 : a->samples > b->samples ? -1 : 0;
 }
 
-static void print_name(struct store *store, int64_t session, struct answer *answer,
+static void print_name(struct store *store, int64_t session, struct text *answer,
                        enum digest_dictionary dictionary, int64_t id)
 {
     char *name = store_name(store, session, dictionary, id);
-    answer_json(answer, name ? name : "");
+    text_json_string(answer, name ? name : "");
     free(name);
 }
 
 static void print_function(struct store *store, int64_t session, struct function *f,
                            struct rendering *r)
 {
-    answer_printf(r->answer, "%s{\"function\":", comma(r));
+    text_printf(r->answer, "%s{\"function\":", comma(r));
     print_name(store, session, r->answer, NAMES_FUNCTION, f->id);
-    answer_printf(r->answer, ",\"samples\":%" PRId64 ",\"share\":%.6f,\"reasons\":[",
-                  f->samples, r->total > 0 ? (double)f->samples / r->total : 0.0);
+    text_printf(r->answer, ",\"samples\":%" PRId64 ",\"share\":%.6f,\"reasons\":[",
+                f->samples, r->total > 0 ? (double)f->samples / r->total : 0.0);
     qsort(f->reason, f->reasons, sizeof f->reason[0], reasons_by_samples);
     for (unsigned i = 0; i < f->reasons; i++) {
-        answer_printf(r->answer, "%s{\"reason\":", i ? "," : "");
+        text_printf(r->answer, "%s{\"reason\":", i ? "," : "");
         print_name(store, session, r->answer, NAMES_METRIC, f->reason[i].id);
-        answer_printf(r->answer, ",\"samples\":%" PRId64 "}", f->reason[i].samples);
+        text_printf(r->answer, ",\"samples\":%" PRId64 "}", f->reason[i].samples);
     }
-    answer_printf(r->answer, "]}");
+    text_printf(r->answer, "]}");
 }
 
 int api_hotspots(struct store *store, int64_t session, const struct api_part *part,
-                 struct answer *answer)
+                 struct text *answer)
 {
     struct functions all = {0};
     struct store_tally_query query = {.kind = TALLY_SAMPLE, .limit = ALL_ROWS};
@@ -300,12 +299,12 @@ int api_hotspots(struct store *store, int64_t session, const struct api_part *pa
         if (all.count > 0) {
             qsort(all.function, all.count, sizeof *all.function, by_samples);
         }
-        answer_printf(answer, "{\"functions\":%u,\"samples\":%" PRId64 ",\"rows\":[",
-                      all.count, sum.total);
+        text_printf(answer, "{\"functions\":%u,\"samples\":%" PRId64 ",\"rows\":[",
+                    all.count, sum.total);
         for (unsigned i = part->offset; i < all.count && r.count < part->limit; i++) {
             print_function(store, session, &all.function[i], &r);
         }
-        answer_printf(answer, "]}\n");
+        text_printf(answer, "]}\n");
     }
     free(all.function);
     return status == GPUFL_OK && !all.failed ? 200 : 500;

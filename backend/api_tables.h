@@ -6,8 +6,8 @@
 
 #include <stdint.h>
 
-#include "backend/answer.h"
 #include "backend/store.h"
+#include "base/text.h"
 
 /** Which part of a long table. */
 struct api_part {
@@ -19,22 +19,22 @@ struct api_part {
 
 /** Kernels by name, the longest total first. */
 int api_kernels(struct store *store, int64_t session, const struct api_part *part,
-                struct answer *answer);
+                struct text *answer);
 
 /** GPU time by where it was asked for, \p by "scope" or "stack", the longest first;
  * another \p by is 400. */
 int api_launches(struct store *store, int64_t session, const char *by,
-                 const struct api_part *part, struct answer *answer);
+                 const struct api_part *part, struct text *answer);
 
 /** Copies by direction, sets, synchronisation, allocations. */
-int api_memory(struct store *store, int64_t session, struct answer *answer);
+int api_memory(struct store *store, int64_t session, struct text *answer);
 
 /** PC samples by function, with the reasons why its warps stalled. */
 int api_hotspots(struct store *store, int64_t session, const struct api_part *part,
-                 struct answer *answer);
+                 struct text *answer);
 
 /** PC samples by source line, with its text where the session carries it. */
 int api_hotlines(struct store *store, int64_t session, const struct api_part *part,
-                 struct answer *answer);
+                 struct text *answer);
 
 #endif

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "backend/digest_records.h"
-#include "backend/metrics.h"
+#include "backend/metric_columns.h"
 #include "backend/wrap.h"
 #include "base/array.h"
 #include "schema/columns.h"

@@ -25,18 +25,17 @@ static const char *header(struct MHD_Connection *c, const char *name)
 }
 
 enum MHD_Result http_respond(struct MHD_Connection *c, int status, const char *type,
-                             struct answer *answer)
+                             struct text *answer)
 {
     if (answer->failed) {
-        free(answer->data);
-        *answer = (struct answer){0};
+        text_fini(answer);
         status = 500;
     }
     struct MHD_Response *response = MHD_create_response_from_buffer(
         answer->len, answer->data ? answer->data : (void *)(uintptr_t) "",
         answer->data ? MHD_RESPMEM_MUST_FREE : MHD_RESPMEM_PERSISTENT);
     if (!response) {
-        free(answer->data);
+        text_fini(answer);
         return MHD_NO;
     }
     MHD_add_response_header(response, "Content-Type", type);
@@ -79,10 +78,10 @@ static const char *error_of(int status)
 enum MHD_Result http_respond_error(struct MHD_Connection *c, int status,
                                    const char *message)
 {
-    struct answer answer = {0};
-    answer_printf(&answer, "{\"error\":\"%s\",\"message\":", error_of(status));
-    answer_json(&answer, message);
-    answer_printf(&answer, "}\n");
+    struct text answer = {0};
+    text_printf(&answer, "{\"error\":\"%s\",\"message\":", error_of(status));
+    text_json_string(&answer, message);
+    text_printf(&answer, "}\n");
     return http_respond(c, status, JSON, &answer);
 }
 
@@ -134,7 +133,7 @@ static enum MHD_Result on_stream(struct http_server *server, struct MHD_Connecti
         .len = in->len,
         .too_large = in->too_large,
     };
-    struct answer answer = {0};
+    struct text answer = {0};
     int status = ingest(server->store, &server->retention, &request, &answer);
     if (status == 200) {
         changes_note(&server->changes, request.session);
@@ -156,20 +155,20 @@ static enum MHD_Result on_complete(struct http_server *server, struct MHD_Connec
     if (status != GPUFL_OK) {
         return http_respond_error(c, 500, "the database could not be written");
     }
-    struct answer answer = {0};
+    struct text answer = {0};
     changes_note(&server->changes, session);
-    answer_printf(&answer, "{\"complete\":true}\n");
+    text_printf(&answer, "{\"complete\":true}\n");
     return http_respond(c, 200, JSON, &answer);
 }
 
 static enum MHD_Result on_version(struct MHD_Connection *c)
 {
-    struct answer answer = {0};
-    answer_printf(&answer,
-                  "{\"supported\":[\"" PROTOCOL_WIRE_VERSION "\"],"
-                  "\"encodings\":[\"zstd\",\"gzip\"],\"live_windows\":true,"
-                  "\"window_registry\":true,\"server\":\"gpufl-backend/%s\"}\n",
-                  GPUFL_VERSION);
+    struct text answer = {0};
+    text_printf(&answer,
+                "{\"supported\":[\"" PROTOCOL_WIRE_VERSION "\"],"
+                "\"encodings\":[\"zstd\",\"gzip\"],\"live_windows\":true,"
+                "\"window_registry\":true,\"server\":\"gpufl-backend/%s\"}\n",
+                GPUFL_VERSION);
     return http_respond(c, 200, JSON, &answer);
 }
 
@@ -209,9 +208,9 @@ static enum MHD_Result on_changes(struct http_server *server, struct MHD_Connect
 static enum MHD_Result route_get(struct http_server *server, struct MHD_Connection *c,
                                  const char *url)
 {
-    struct answer answer = {0};
+    struct text answer = {0};
     if (strcmp(url, "/healthz") == 0) {
-        answer_printf(&answer, "ok\n");
+        text_printf(&answer, "ok\n");
         return http_respond(c, 200, "text/plain", &answer);
     }
     if (strcmp(url, API PROTOCOL_VERSION) == 0) {

@@ -5,9 +5,9 @@
 
 #include <microhttpd.h>
 
-#include "backend/answer.h"
 #include "backend/http.h"
 #include "backend/http_changes.h"
+#include "base/text.h"
 
 #define JSON "application/json"
 
@@ -21,7 +21,7 @@ struct http_server {
 
 /** Sends \p answer and releases it. */
 enum MHD_Result http_respond(struct MHD_Connection *c, int status, const char *type,
-                             struct answer *answer);
+                             struct text *answer);
 
 /** Sends one sentence. */
 enum MHD_Result http_respond_error(struct MHD_Connection *c, int status,

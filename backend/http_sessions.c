@@ -97,14 +97,14 @@ static struct series_span span_of(struct MHD_Connection *c)
 }
 
 static int on_kernels(struct store *store, struct MHD_Connection *c, int64_t id,
-                      struct answer *answer)
+                      struct text *answer)
 {
     struct api_part part = part_of(c);
     return api_kernels(store, id, &part, answer);
 }
 
 static int on_launches(struct store *store, struct MHD_Connection *c, int64_t id,
-                       struct answer *answer)
+                       struct text *answer)
 {
     struct api_part part = part_of(c);
     const char *by = MHD_lookup_connection_value(c, MHD_GET_ARGUMENT_KIND, "by");
@@ -112,28 +112,28 @@ static int on_launches(struct store *store, struct MHD_Connection *c, int64_t id
 }
 
 static int on_memory(struct store *store, struct MHD_Connection *c, int64_t id,
-                     struct answer *answer)
+                     struct text *answer)
 {
     (void)c;
     return api_memory(store, id, answer);
 }
 
 static int on_hotspots(struct store *store, struct MHD_Connection *c, int64_t id,
-                       struct answer *answer)
+                       struct text *answer)
 {
     struct api_part part = part_of(c);
     return api_hotspots(store, id, &part, answer);
 }
 
 static int on_hotlines(struct store *store, struct MHD_Connection *c, int64_t id,
-                       struct answer *answer)
+                       struct text *answer)
 {
     struct api_part part = part_of(c);
     return api_hotlines(store, id, &part, answer);
 }
 
 static int on_metrics(struct store *store, struct MHD_Connection *c, int64_t id,
-                      struct answer *answer)
+                      struct text *answer)
 {
     struct series_span span = span_of(c);
     const char *metric = MHD_lookup_connection_value(c, MHD_GET_ARGUMENT_KIND, "metric");
@@ -142,14 +142,14 @@ static int on_metrics(struct store *store, struct MHD_Connection *c, int64_t id,
 }
 
 static int on_scopes(struct store *store, struct MHD_Connection *c, int64_t id,
-                     struct answer *answer)
+                     struct text *answer)
 {
     struct series_span span = span_of(c);
     return api_scopes(store, id, &span, answer);
 }
 
 static int on_delivery(struct store *store, struct MHD_Connection *c, int64_t id,
-                       struct answer *answer)
+                       struct text *answer)
 {
     (void)c;
     return api_delivery(store, id, answer);
@@ -158,7 +158,7 @@ static int on_delivery(struct store *store, struct MHD_Connection *c, int64_t id
 static const struct {
     const char *name;
     int (*get)(struct store *store, struct MHD_Connection *c, int64_t id,
-               struct answer *answer);
+               struct text *answer);
 } session_parts[] = {{"kernels", on_kernels},   {"memory", on_memory},
                      {"hotspots", on_hotspots}, {"hotlines", on_hotlines},
                      {"metrics", on_metrics},   {"scopes", on_scopes},
@@ -169,7 +169,7 @@ static enum MHD_Result on_session_part(struct http_server *server,
                                        const char *part)
 {
     int64_t id = 0;
-    struct answer answer = {0};
+    struct text answer = {0};
     if (strcmp(part, "export") == 0) {
         return on_export(server, c, session);
     }
@@ -191,7 +191,7 @@ static enum MHD_Result on_session_part(struct http_server *server,
 enum MHD_Result http_sessions(struct http_server *server, struct MHD_Connection *c,
                               const char *rest)
 {
-    struct answer answer = {0};
+    struct text answer = {0};
     char session[LAYOUT_NAME_MAX + PART_BYTES];
     if (!*rest || strcmp(rest, "/") == 0) {
         unsigned limit =

@@ -18,12 +18,11 @@ struct identity {
     uint32_t crc32;
 };
 
-static int refuse(struct answer *answer, int status, const char *error,
-                  const char *message)
+static int refuse(struct text *answer, int status, const char *error, const char *message)
 {
-    answer_printf(answer, "{\"error\":\"%s\",\"message\":", error);
-    answer_json(answer, message);
-    answer_printf(answer, "}");
+    text_printf(answer, "{\"error\":\"%s\",\"message\":", error);
+    text_json_string(answer, message);
+    text_printf(answer, "}");
     return status;
 }
 
@@ -41,7 +40,7 @@ static bool read_u32(const char *text, uint32_t *out)
 
 /* \return 0, or the status of a refusal. */
 static int read_identity(const struct ingest_request *r, struct identity *out,
-                         struct answer *answer)
+                         struct text *answer)
 {
     *out = (struct identity){0};
     if (!r->window_id) {
@@ -58,17 +57,16 @@ static int read_identity(const struct ingest_request *r, struct identity *out,
     return 0;
 }
 
-static int known(struct answer *answer)
+static int known(struct text *answer)
 {
-    answer_printf(answer,
-                  "{\"accepted\":0,\"rejected\":0,\"errors\":[],\"duplicate\":true,"
-                  "\"window_acknowledged\":true}");
+    text_printf(answer, "{\"accepted\":0,\"rejected\":0,\"errors\":[],\"duplicate\":true,"
+                        "\"window_acknowledged\":true}");
     return 200;
 }
 
 /* \return 0 for a new identity, else the status of the answer. */
 static int look_up(struct store *store, const struct ingest_request *r,
-                   const struct identity *id, struct answer *answer)
+                   const struct identity *id, struct text *answer)
 {
     enum registry found;
     if (!id->given) {
@@ -95,24 +93,23 @@ static int look_up(struct store *store, const struct ingest_request *r,
     return 0;
 }
 
-static int stored(struct answer *answer, const struct lines *lines, bool acknowledged)
+static int stored(struct text *answer, const struct lines *lines, bool acknowledged)
 {
-    answer_printf(answer, "{\"accepted\":%llu,\"rejected\":%llu,\"errors\":[",
-                  (unsigned long long)lines->accepted,
-                  (unsigned long long)lines->rejected);
+    text_printf(answer, "{\"accepted\":%llu,\"rejected\":%llu,\"errors\":[",
+                (unsigned long long)lines->accepted, (unsigned long long)lines->rejected);
     for (unsigned i = 0; i < lines->errors; i++) {
-        answer_printf(answer, "%s{\"line\":%llu,\"type\":\"\",\"reason\":\"%s\"}",
-                      i ? "," : "", (unsigned long long)lines->error[i].line,
-                      lines->error[i].reason);
+        text_printf(answer, "%s{\"line\":%llu,\"type\":\"\",\"reason\":\"%s\"}",
+                    i ? "," : "", (unsigned long long)lines->error[i].line,
+                    lines->error[i].reason);
     }
-    answer_printf(answer, "]%s}", acknowledged ? ",\"window_acknowledged\":true" : "");
+    text_printf(answer, "]%s}", acknowledged ? ",\"window_acknowledged\":true" : "");
     return 200;
 }
 
 /* Stores the body as it came, or, when lines were rejected, what is left of it. */
 static int store_lines(struct store *store, const struct ingest_request *r,
                        const struct identity *id, const struct lines *lines,
-                       size_t raw_len, struct answer *answer)
+                       size_t raw_len, struct text *answer)
 {
     char *packed = NULL;
     struct store_body body = {
@@ -147,7 +144,7 @@ static int store_lines(struct store *store, const struct ingest_request *r,
 }
 
 static int read_body(struct store *store, const struct ingest_request *r,
-                     const struct identity *id, struct answer *answer)
+                     const struct identity *id, struct text *answer)
 {
     char *raw;
     size_t raw_len;
@@ -175,7 +172,7 @@ static int read_body(struct store *store, const struct ingest_request *r,
 }
 
 int ingest(struct store *store, const struct retention *retention,
-           const struct ingest_request *r, struct answer *answer)
+           const struct ingest_request *r, struct text *answer)
 {
     struct identity id;
     if (!r->session || !layout_name_ok(r->session)) {

@@ -6,9 +6,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "backend/answer.h"
 #include "backend/retention.h"
 #include "backend/store.h"
+#include "base/text.h"
 
 /** One request as received. NULL = header missing. */
 struct ingest_request {
@@ -28,6 +28,6 @@ struct ingest_request {
  * before room, size, encoding and content are judged, so a refusal proves that nothing
  * was stored. */
 int ingest(struct store *store, const struct retention *retention,
-           const struct ingest_request *request, struct answer *answer);
+           const struct ingest_request *request, struct text *answer);
 
 #endif

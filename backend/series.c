@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/metrics.h"
+#include "backend/metric_columns.h"
 #include "backend/store_digest.h"
 #include "backend/wrap.h"
 

@@ -8,7 +8,7 @@
 #include <time.h>
 
 #include "backend/digest.h"
-#include "backend/metrics.h"
+#include "backend/metric_columns.h"
 #include "tests/support/pick.h"
 
 #define MOST_ROWS 300u
@@ -181,8 +181,8 @@ static void metrics_are_packed_by_device(void **state)
         const struct digest_table *t = &d.table[i];
         assert_true(t->device == i && t->rows == 2 && t->first_ns == 1000 &&
                     t->last_ns == 1100);
-        assert_true(t->metrics == (UINT64_C(1) << metric_of("gpu_util") |
-                                   UINT64_C(1) << metric_of("power_mw")));
+        assert_true(t->metrics == (UINT64_C(1) << metric_column_of("gpu_util") |
+                                   UINT64_C(1) << metric_column_of("power_mw")));
         assert_true(unpack_column(t->packed.data, t->packed.len, 2, 1, value));
         assert_true(value[0] == 10 + 10 * i && value[1] == 11 + 10 * i);
         assert_true(unpack_column(t->packed.data, t->packed.len, 2, 2, value));

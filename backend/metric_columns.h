@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The metrics that are charted. Their numbers stand in the database: append only. */
-#ifndef GPUFL_BACKEND_METRICS_H
-#define GPUFL_BACKEND_METRICS_H
+#ifndef GPUFL_BACKEND_METRIC_COLUMNS_H
+#define GPUFL_BACKEND_METRIC_COLUMNS_H
 
 #include <stdbool.h>
 
@@ -16,6 +16,6 @@ extern const struct metric metrics[];
 extern const unsigned metrics_count;
 
 /** \return its number, -1 when there is none. */
-int metric_of(const char *name);
+int metric_column_of(const char *name);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "backend/metrics.h"
+#include "backend/metric_columns.h"
 
 #include <string.h>
 
@@ -39,7 +39,7 @@ const struct metric metrics[] = {
 };
 const unsigned metrics_count = sizeof metrics / sizeof *metrics;
 
-int metric_of(const char *name)
+int metric_column_of(const char *name)
 {
     for (unsigned i = 0; i < metrics_count; i++) {
         if (strcmp(metrics[i].name, name) == 0) {
