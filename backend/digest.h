@@ -46,7 +46,8 @@ struct digest_table {
     int64_t device; /**< DIGEST_HOST for all but TABLE_DEVICE */
     int64_t first_ns, last_ns;
     size_t rows;
-    uint64_t metrics; /**< bit i: the metric i of metrics.h has a column, in that order */
+    uint64_t metrics; /**< bit i: the metric i of metric_columns.h has a column, in that
+                         order */
     struct packed packed;
 };
 
@@ -83,9 +84,20 @@ struct digest {
     struct rows rows; /**< while reading */
 };
 
-/** Takes one line in. Lines that are not shown, or that cannot be read, change nothing.
+/** Adds a name and takes \p text over, which is NULL when there was no memory for it.
  * \return false without memory. */
-bool digest_line(struct digest *digest, const char *type, const char *line, size_t len);
+bool digest_add_name(struct digest *digest, enum digest_dictionary dictionary, int64_t id,
+                     char *text);
+
+/** Adds an empty table, valid until the next one. \return NULL without memory. */
+struct digest_table *digest_add_table(struct digest *digest, enum digest_table_kind kind,
+                                      int64_t device);
+
+/** A row of the time \p ts_ns was read. */
+static inline void digest_note_time(struct digest *digest, int64_t ts_ns)
+{
+    digest->newest_ns = ts_ns > digest->newest_ns ? ts_ns : digest->newest_ns;
+}
 
 void digest_fini(struct digest *digest);
 

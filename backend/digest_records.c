@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Takes in single records: few enough to be parsed by json-c. */
 #include "backend/digest_records.h"
 
 #include <json-c/json.h>
@@ -7,7 +8,6 @@
 #include <string.h>
 
 #include "backend/wrap.h"
-#include "base/array.h"
 #include "schema/columns.h"
 
 #define JSON_DEPTH       16
@@ -16,7 +16,7 @@
 #define SOURCE_BYTES_MAX (4u << 20)
 
 /* NULL when it is no JSON object. */
-static struct json_object *parse(const char *line, size_t len)
+static struct json_object *parse_object(const char *line, size_t len)
 {
     struct json_tokener *tokener = json_tokener_new_ex(JSON_DEPTH);
     struct json_object *root = NULL;
@@ -47,20 +47,6 @@ static void copy_text(struct json_object *root, const char *key, char *out, size
     }
 }
 
-/* Takes \p text over; NULL is no memory for it. */
-static bool add_name(struct digest *d, enum digest_dictionary dictionary, int64_t id,
-                     char *text)
-{
-    struct digest_name *name = array_grown(d->name, d->names, &d->name_cap, sizeof *name);
-    d->name = name ? name : d->name;
-    if (!name || !text) {
-        free(text);
-        return false;
-    }
-    name[d->names++] = (struct digest_name){dictionary, id, text};
-    return true;
-}
-
 bool digest_names(struct digest *d, const char *line, size_t len)
 {
     static const struct {
@@ -71,7 +57,7 @@ bool digest_names(struct digest *d, const char *line, size_t len)
                         {RECORD_FUNCTION_DICT, NAMES_FUNCTION},
                         {RECORD_METRIC_DICT, NAMES_METRIC},
                         {RECORD_SOURCE_FILE_DICT, NAMES_SOURCE_FILE}};
-    struct json_object *root = parse(line, len);
+    struct json_object *root = parse_object(line, len);
     struct json_object *entries;
     bool ok = true;
     for (size_t i = 0; i < sizeof dictionaries / sizeof *dictionaries; i++) {
@@ -82,9 +68,9 @@ bool digest_names(struct digest *d, const char *line, size_t len)
         json_object_object_foreach(entries, key, value)
         {
             if (json_object_is_type(value, json_type_string)) {
-                ok = ok &&
-                     add_name(d, dictionaries[i].dictionary, atoll(key),
-                              strndup(json_object_get_string(value), NAME_BYTES_MAX));
+                ok = ok && digest_add_name(
+                               d, dictionaries[i].dictionary, atoll(key),
+                               strndup(json_object_get_string(value), NAME_BYTES_MAX));
             }
         }
     }
@@ -119,15 +105,16 @@ static char *joined(struct json_object *lines, size_t bytes)
 
 bool digest_source(struct digest *d, const char *line, size_t len)
 {
-    struct json_object *root = parse(line, len);
+    struct json_object *root = parse_object(line, len);
     struct json_object *lines;
     bool ok = true;
     if (json_object_object_get_ex(root, "lines", &lines) &&
         json_object_is_type(lines, json_type_array)) {
         size_t bytes = joined_bytes(lines); /* one that is too long is not shown */
         ok = bytes > SOURCE_BYTES_MAX ||
-             add_name(d, NAMES_SOURCE_TEXT, number(root, COLUMN(SAMPLE, source_file_id)),
-                      joined(lines, bytes));
+             digest_add_name(d, NAMES_SOURCE_TEXT,
+                             number(root, COLUMN(SAMPLE, source_file_id)),
+                             joined(lines, bytes));
     }
     json_object_put(root);
     return ok;
@@ -142,8 +129,8 @@ static bool add_text_of(struct digest *d, enum digest_dictionary dictionary, int
         json_object_get_string_len(value) == 0) {
         return true;
     }
-    return add_name(d, dictionary, id,
-                    strndup(json_object_get_string(value), NAME_BYTES_MAX));
+    return digest_add_name(d, dictionary, id,
+                           strndup(json_object_get_string(value), NAME_BYTES_MAX));
 }
 
 /* Older writers make one for each launch, which is too many to keep. */
@@ -151,7 +138,7 @@ bool digest_detail(struct digest *d, const char *line, size_t len)
 {
     static const char key[] = "\"per_launch\"";
     struct json_object *root =
-        memmem(line, len, key, sizeof key - 1) ? parse(line, len) : NULL;
+        memmem(line, len, key, sizeof key - 1) ? parse_object(line, len) : NULL;
     struct json_object *per_launch;
     bool ok = true;
     if (json_object_object_get_ex(root, "per_launch", &per_launch) &&
@@ -167,7 +154,7 @@ bool digest_detail(struct digest *d, const char *line, size_t len)
 
 bool digest_set(struct digest *d, const char *line, size_t len)
 {
-    struct json_object *root = parse(line, len);
+    struct json_object *root = parse_object(line, len);
     struct tally_key key = {.kind = TALLY_SET};
     int64_t end_ns = number(root, "end_ns");
     int64_t ns = wrap_sub(end_ns, number(root, "start_ns"));
@@ -206,7 +193,7 @@ static void copy_gpus(struct json_object *root, char *out, size_t size)
 
 bool digest_start(struct digest *d, const char *line, size_t len)
 {
-    struct json_object *root = parse(line, len);
+    struct json_object *root = parse_object(line, len);
     struct digest_session *session = &d->session;
     if (!root) {
         return true;
@@ -224,7 +211,7 @@ bool digest_start(struct digest *d, const char *line, size_t len)
 
 bool digest_shutdown(struct digest *d, const char *line, size_t len)
 {
-    struct json_object *root = parse(line, len);
+    struct json_object *root = parse_object(line, len);
     if (root) {
         d->session.shutdown_ns = number(root, "ts_ns");
     }
@@ -234,7 +221,7 @@ bool digest_shutdown(struct digest *d, const char *line, size_t len)
 
 bool digest_capabilities(struct digest *d, const char *line, size_t len)
 {
-    struct json_object *root = parse(line, len);
+    struct json_object *root = parse_object(line, len);
     bool ok = !root || keep_text(d, TEXT_CAPABILITIES, root);
     json_object_put(root);
     return ok;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The records that are no batches, for digest.c: parsed, as they are few. */
+/* Records that are not batches. */
 #ifndef GPUFL_BACKEND_DIGEST_RECORDS_H
 #define GPUFL_BACKEND_DIGEST_RECORDS_H
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checks each line by its bytes; only what is shown is parsed: digest.h. */
+/* Checks each line by its bytes; only what is shown is parsed, by digest_line.c. */
 #include "backend/lines.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/digest_line.h"
 #include "schema/channels.h"
 #include "schema/record_field.h"
 

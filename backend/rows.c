@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Batches are most of what comes in: they are read by hand, each byte once. */
+/* Reads batches by hand, each byte once, since they are most of what comes in. */
 #include "backend/rows.h"
 
 #include <stdlib.h>
@@ -239,11 +239,6 @@ int rows_column(const struct rows *rows, const char *name)
         }
     }
     return -1;
-}
-
-int64_t rows_cell(const struct rows *rows, size_t row, int column)
-{
-    return column < 0 ? ROWS_NOTHING : rows->cell[row * rows->columns + (size_t)column];
 }
 
 void rows_fini(struct rows *rows)

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "backend/digest.h"
+#include "backend/digest_line.h"
 #include "backend/metric_columns.h"
 #include "tests/support/pick.h"
 
