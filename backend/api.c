@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 #include "backend/api_about.h"
+#include "backend/store_sessions.h"
 
 struct rendering {
     struct store *store;

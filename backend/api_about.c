@@ -6,7 +6,8 @@
 #include <string.h>
 
 #include "backend/metric_columns.h"
-#include "backend/store_digest.h"
+#include "backend/store_query.h"
+#include "backend/store_sessions.h"
 #include "schema/records.h"
 
 #define GAPS_SHOWN 100u

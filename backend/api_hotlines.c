@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "backend/api_tables.h"
-#include "backend/store_digest.h"
+#include "backend/store_query.h"
 
 #define SHOWN_BYTES 400u
 

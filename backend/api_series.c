@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "backend/metric_columns.h"
-#include "backend/store_digest.h"
+#include "backend/store_query.h"
 #include "backend/wrap.h"
 
 #define NAMES_MAX 4096u

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/store_digest.h"
+#include "backend/store_query.h"
 
 #define ALL_ROWS      100000u
 #define FUNCTIONS_MAX 4096u

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/store_sessions.h"
+
 struct export
 {
     struct store *store;

@@ -12,6 +12,7 @@
 #include "backend/http_internal.h"
 #include "backend/ingest.h"
 #include "backend/page.h"
+#include "backend/store_ingest.h"
 #include "schema/protocol.h"
 
 #define API             "/api/v1"

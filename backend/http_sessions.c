@@ -10,6 +10,7 @@
 #include "backend/api_tables.h"
 #include "backend/export.h"
 #include "backend/http_internal.h"
+#include "backend/store_sessions.h"
 #include "schema/columns.h"
 
 #define NDJSON           "application/x-ndjson"

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "backend/store_ingest.h"
 #include "schema/layout.h"
 #include "schema/protocol.h"
 

@@ -1,29 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Deletes sessions that are too old, or too many for the database's bound. */
 #include "backend/retention.h"
 
 #include <string.h>
-#include <time.h>
+
+#include "backend/store_retention.h"
+#include "backend/wall_clock.h"
 
 #define DAY_MS        (24 * 3600 * 1000ll)
 #define BODIES_A_STEP 32u
-
-static int64_t now_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_REALTIME, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
 
 static bool is_too_large(struct store *store, const struct retention *retention)
 {
     return retention->max_bytes && store_bytes(store) > retention->max_bytes;
 }
 
-static bool is_too_old(const struct store_session *oldest,
-                       const struct retention *retention)
+bool retention_is_over(const struct retention *retention, int64_t last_seen_ms,
+                       int64_t now_ms)
 {
-    return retention->days &&
-           oldest->last_seen_ms < now_ms() - (int64_t)retention->days * DAY_MS;
+    return retention->days && last_seen_ms < now_ms - (int64_t)retention->days * DAY_MS;
 }
 
 bool retention_step(struct store *store, const struct retention *retention)
@@ -35,7 +30,7 @@ bool retention_step(struct store *store, const struct retention *retention)
         return false;
     }
     /* The last one is being written to, or is all that there is to look at. */
-    bool goes = is_too_old(&oldest, retention) ||
+    bool goes = retention_is_over(retention, oldest.last_seen_ms, wall_clock_ms()) ||
                 (sessions > 1 && is_too_large(store, retention));
     return goes && store_delete(store, oldest.id, BODIES_A_STEP) == GPUFL_OK;
 }

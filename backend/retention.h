@@ -18,6 +18,10 @@ struct retention {
  */
 bool retention_step(struct store *store, const struct retention *retention);
 
+/** True when a session whose last line came at \p last_seen_ms has had its days. */
+bool retention_is_over(const struct retention *retention, int64_t last_seen_ms,
+                       int64_t now_ms);
+
 /** True when the database is full and only \p session itself could go. */
 bool retention_is_full(struct store *store, const struct retention *retention,
                        const char *session);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "backend/metric_columns.h"
-#include "backend/store_digest.h"
+#include "backend/store_query.h"
 #include "backend/wrap.h"
 
 #define OPEN_MAX   4096u

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What leaves the database. */
+/* Deletes sessions from the database. */
+#include "backend/store_retention.h"
+
 #include <stdio.h>
 
-#include "backend/store_internal.h"
+#include "backend/store_statement.h"
 
 uint64_t store_bytes(struct store *store)
 {
-    sqlite3_stmt *s = store_use(store, S_BYTES);
+    sqlite3_stmt *s = statement_use(store, S_BYTES);
     uint64_t bytes =
         sqlite3_step(s) == SQLITE_ROW ? (uint64_t)sqlite3_column_int64(s, 0) : 0;
     sqlite3_reset(s);
@@ -16,7 +18,7 @@ uint64_t store_bytes(struct store *store)
 gpufl_status store_oldest(struct store *store, struct store_session *out,
                           unsigned *sessions)
 {
-    sqlite3_stmt *s = store_use(store, S_OLDEST);
+    sqlite3_stmt *s = statement_use(store, S_OLDEST);
     int rc = sqlite3_step(s);
     *sessions = 0;
     *out = (struct store_session){0};
@@ -37,9 +39,9 @@ static bool delete_rest(struct store *store, int64_t session)
                                           S_DELETE_NAMES,  S_DELETE_CHANNELS,
                                           S_DELETE_TEXTS,  S_DELETE_SESSION};
     for (unsigned i = 0; i < sizeof rest / sizeof *rest; i++) {
-        sqlite3_stmt *s = store_use(store, rest[i]);
+        sqlite3_stmt *s = statement_use(store, rest[i]);
         sqlite3_bind_int64(s, 1, session);
-        if (!store_run(s)) {
+        if (!statement_run(s)) {
             return false;
         }
     }
@@ -48,18 +50,18 @@ static bool delete_rest(struct store *store, int64_t session)
 
 gpufl_status store_delete(struct store *store, int64_t session, unsigned bodies)
 {
-    if (!store_run(store_use(store, S_BEGIN))) {
+    if (!statement_run(statement_use(store, S_BEGIN))) {
         return GPUFL_ERR_IO;
     }
-    sqlite3_stmt *s = store_use(store, S_DELETE_BODIES);
+    sqlite3_stmt *s = statement_use(store, S_DELETE_BODIES);
     sqlite3_bind_int64(s, 1, session);
     sqlite3_bind_int64(s, 2, bodies);
-    bool ok = store_run(s);
+    bool ok = statement_run(s);
     bool last = ok && sqlite3_changes(store->db) < (int)bodies;
     ok = ok && (!last || delete_rest(store, session)) &&
-         store_run(store_use(store, S_COMMIT));
+         statement_run(statement_use(store, S_COMMIT));
     if (!ok) {
-        store_run(store_use(store, S_ROLLBACK));
+        statement_run(statement_use(store, S_ROLLBACK));
     }
     return ok ? GPUFL_OK : GPUFL_ERR_IO;
 }

@@ -47,7 +47,7 @@ ONLY = {
                 "agent/options/config.c", "backend/digest_records.c"],
     "inotifytools/": ["agent/watch.c"],
     "microhttpd": ["backend/http_internal.h", "backend/http_changes.h"],
-    "sqlite3": ["backend/store_internal.h"],
+    "sqlite3": ["backend/store_statement.h"],
     "cupti": ["collector-lib/cupti/api.h"],
     "dlfcn": ["collector-lib/nvml_api.c", "collector-lib/tracer_load.c",
               "collector-lib/demangle.c", "collector-lib/cupti/api.c"],

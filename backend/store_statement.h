@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files that speak SQL share: store*.c. */
-#ifndef GPUFL_BACKEND_STORE_INTERNAL_H
-#define GPUFL_BACKEND_STORE_INTERNAL_H
+/* The prepared statements of a store, for the files that speak SQL: store*.c. */
+#ifndef GPUFL_BACKEND_STORE_STATEMENT_H
+#define GPUFL_BACKEND_STORE_STATEMENT_H
 
 #include <sqlite3.h>
+#include <stdbool.h>
 
-#include "backend/store.h"
+#include <gpufl/status.h>
 
 /** Each has one prepared statement, in store_schema.h. */
 enum statement {
@@ -54,16 +55,25 @@ struct store {
     sqlite3_stmt *statement[S_COUNT];
 };
 
+/** True for a new file and for one with our tables. */
+bool statement_version_fits(sqlite3 *db);
+
+/** Makes the tables that are missing and prepares all statements. */
+bool statement_prepare_all(struct store *store);
+
+void statement_finalize_all(struct store *store);
+
 /** A statement, ready to be bound. */
-sqlite3_stmt *store_use(struct store *store, enum statement which);
+sqlite3_stmt *statement_use(struct store *store, enum statement which);
 
 /** \p text must last until the statement is stepped; NULL is NULL. */
-void store_bind_text(sqlite3_stmt *statement, int at, const char *text);
+void statement_bind_text(sqlite3_stmt *statement, int at, const char *text);
 
 /** Runs to the end and lets go of the row. */
-bool store_run(sqlite3_stmt *statement);
+bool statement_run(sqlite3_stmt *statement);
 
-/** Adds what was digested of a body, within its transaction. */
-bool store_digest(struct store *store, int64_t session, const struct digest *digest);
+/** Lets go of a statement whose last step gave \p rc. \return GPUFL_OK when there were no
+ * more rows, else GPUFL_ERR_IO. */
+gpufl_status statement_end(sqlite3_stmt *statement, int rc);
 
 #endif
