@@ -7,7 +7,7 @@
 #include "backend/api_about.h"
 #include "backend/store_sessions.h"
 
-struct rendering {
+struct session_answer {
     struct store *store;
     struct text *answer;
     unsigned count;
@@ -35,29 +35,29 @@ static void session_fields(struct text *a, const struct store_session *s)
                 s->rejected, s->duplicates, s->missing);
 }
 
-static void listed(void *arg, const struct store_session *s)
+static void render_listed(void *arg, const struct store_session *s)
 {
-    struct rendering *r = arg;
+    struct session_answer *r = arg;
     text_printf(r->answer, "%s{", r->count++ ? "," : "");
     session_fields(r->answer, s);
     text_printf(r->answer, "}");
 }
 
-int api_sessions(struct store *store, unsigned limit, unsigned offset,
-                 struct text *answer)
+int api_sessions(struct store *store, const struct query_page *page, struct text *answer)
 {
-    struct rendering r = {.store = store, .answer = answer};
+    struct session_answer r = {.store = store, .answer = answer};
     text_printf(answer, "{\"sessions\":[");
-    if (store_sessions(store, NULL, limit, offset, listed, &r) != GPUFL_OK) {
+    if (store_sessions(store, NULL, page->limit, page->offset, render_listed, &r) !=
+        GPUFL_OK) {
         return 500;
     }
     text_printf(answer, "]}\n");
     return 200;
 }
 
-static void one(void *arg, const struct store_session *s)
+static void render_one(void *arg, const struct store_session *s)
 {
-    struct rendering *r = arg;
+    struct session_answer *r = arg;
     r->count++;
     r->id = s->id;
     text_printf(r->answer, "{");
@@ -65,9 +65,9 @@ static void one(void *arg, const struct store_session *s)
     text_printf(r->answer, ",\"channels\":[");
 }
 
-static void channel(void *arg, const struct store_channel *c)
+static void render_channel(void *arg, const struct store_channel *c)
 {
-    struct rendering *r = arg;
+    struct session_answer *r = arg;
     text_printf(r->answer,
                 "%s{\"channel\":\"%s\",\"lines\":%" PRIu64 ",\"raw_bytes\":%" PRIu64
                 ",\"bodies\":%" PRIu64 ",\"first_sequence\":%u,\"last_sequence\":%u}",
@@ -77,8 +77,8 @@ static void channel(void *arg, const struct store_channel *c)
 
 int api_session(struct store *store, const char *session, struct text *answer)
 {
-    struct rendering r = {.store = store, .answer = answer};
-    if (store_sessions(store, session, 1, 0, one, &r) != GPUFL_OK) {
+    struct session_answer r = {.store = store, .answer = answer};
+    if (store_sessions(store, session, 1, 0, render_one, &r) != GPUFL_OK) {
         return 500;
     }
     if (r.count == 0) {
@@ -86,7 +86,7 @@ int api_session(struct store *store, const char *session, struct text *answer)
         return 404;
     }
     r.count = 0;
-    if (store_channels(store, r.id, channel, &r) != GPUFL_OK) {
+    if (store_channels(store, r.id, render_channel, &r) != GPUFL_OK) {
         return 500;
     }
     text_printf(answer, "],");

@@ -3,12 +3,12 @@
 #ifndef GPUFL_BACKEND_API_H
 #define GPUFL_BACKEND_API_H
 
+#include "backend/query.h"
 #include "backend/store.h"
 #include "base/text.h"
 
 /** GET sessions. \return the HTTP status. */
-int api_sessions(struct store *store, unsigned limit, unsigned offset,
-                 struct text *answer);
+int api_sessions(struct store *store, const struct query_page *page, struct text *answer);
 
 /** GET sessions/{id}. \return the HTTP status. */
 int api_session(struct store *store, const char *session, struct text *answer);

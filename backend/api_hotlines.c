@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Renders PC samples by source line. */
+#include "backend/api_hotlines.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/api_tables.h"
+#include "backend/api_rows.h"
 #include "backend/store_query.h"
 
 #define SHOWN_BYTES 400u
@@ -11,9 +14,7 @@
 struct hotlines {
     struct store *store;
     int64_t session;
-    struct text *answer;
-    unsigned count;
-    double total;
+    struct api_rows rows;
     int64_t file; /* whose text is in `text`; 0 = none */
     char *text;
 };
@@ -29,7 +30,7 @@ static char *line_of(const char *text, int64_t number)
     return text && *text ? strndup(text, len < SHOWN_BYTES ? len : SHOWN_BYTES) : NULL;
 }
 
-static void hotline(void *arg, const struct store_tally *row)
+static void render_line(void *arg, const struct store_tally *row)
 {
     struct hotlines *h = arg;
     const struct tally *t = &row->tally;
@@ -39,34 +40,35 @@ static void hotline(void *arg, const struct store_tally *row)
         h->file = t->key.a;
     }
     char *line = line_of(h->text, t->key.b);
-    text_printf(h->answer, "%s{\"file\":", h->count++ ? "," : "");
-    text_json_string(h->answer, row->name);
-    text_printf(h->answer,
+    text_printf(h->rows.answer, "%s{\"file\":", api_rows_comma(&h->rows));
+    text_json_string(h->rows.answer, row->name);
+    text_printf(h->rows.answer,
                 ",\"line\":%" PRId64 ",\"samples\":%" PRId64 ",\"share\":%.6f,\"text\":",
-                t->key.b, t->total, h->total > 0 ? (double)t->total / h->total : 0.0);
+                t->key.b, t->total, api_rows_share(&h->rows, t->total));
     if (line) {
-        text_json_string(h->answer, line);
+        text_json_string(h->rows.answer, line);
     } else {
-        text_printf(h->answer, "null");
+        text_printf(h->rows.answer, "null");
     }
-    text_printf(h->answer, "}");
+    text_printf(h->rows.answer, "}");
     free(line);
 }
 
-int api_hotlines(struct store *store, int64_t session, const struct api_part *part,
+int api_hotlines(struct store *store, int64_t session, const struct query_page *page,
                  struct text *answer)
 {
     struct store_tally_sum sum;
-    struct store_tally_query query = {TALLY_LINE, NAMES_SOURCE_FILE, part->limit,
-                                      part->offset};
+    struct store_tally_query query = {TALLY_LINE, NAMES_SOURCE_FILE, page->limit,
+                                      page->offset};
     if (store_tally_sum(store, session, TALLY_LINE, &sum) != GPUFL_OK) {
         return 500;
     }
-    struct hotlines h = {
-        .store = store, .session = session, .answer = answer, .total = (double)sum.total};
+    struct hotlines h = {.store = store,
+                         .session = session,
+                         .rows = {.answer = answer, .total = (double)sum.total}};
     text_printf(answer, "{\"lines\":%" PRIu64 ",\"samples\":%" PRId64 ",\"rows\":[",
                 sum.keys, sum.total);
-    gpufl_status status = store_tallies(store, session, &query, hotline, &h);
+    gpufl_status status = store_tallies(store, session, &query, render_line, &h);
     text_printf(answer, "]}\n");
     free(h.text);
     return status == GPUFL_OK ? 200 : 500;

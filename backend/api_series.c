@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Renders metrics and scopes over time. */
 #include "backend/api_series.h"
 
 #include <inttypes.h>
@@ -23,7 +24,7 @@ struct metric_answer {
     int64_t device;
 };
 
-static void point(void *arg, const struct series_point *p)
+static void render_point(void *arg, const struct series_point *p)
 {
     struct metric_answer *m = arg;
     bool other = !m->any || p->device != m->device;
@@ -55,7 +56,7 @@ int api_metrics(struct store *store, int64_t session, const char *metric,
                 metrics[number].unit);
     print_axis(answer, &axis);
     text_printf(answer, ",\"series\":[");
-    gpufl_status status = series_metric(store, session, number, &axis, point, &m);
+    gpufl_status status = series_metric(store, session, number, &axis, render_point, &m);
     text_printf(answer, "%s]}\n", m.any ? "]}" : "");
     return status == GPUFL_OK ? 200 : 500;
 }
@@ -68,7 +69,7 @@ struct scope_answer {
     int64_t name[NAMES_MAX];
 };
 
-static void note_name(struct scope_answer *s, int64_t name)
+static void note_scope_name(struct scope_answer *s, int64_t name)
 {
     unsigned i = 0;
     while (i < s->names && s->name[i] != name) {
@@ -79,11 +80,11 @@ static void note_name(struct scope_answer *s, int64_t name)
     }
 }
 
-static void scope(void *arg, const struct series_scope *scope)
+static void render_scope(void *arg, const struct series_scope *scope)
 {
     struct scope_answer *s = arg;
     int64_t begin_ns = wrap_sub(scope->begin_ns, s->axis->from_ns);
-    note_name(s, scope->name);
+    note_scope_name(s, scope->name);
     text_printf(s->answer, "%s[%" PRId64 ",%" PRId64 ",%" PRId64 ",",
                 s->count++ ? "," : "", scope->name, scope->depth, begin_ns);
     if (scope->end_ns == INT64_MAX) {
@@ -107,7 +108,7 @@ int api_scopes(struct store *store, int64_t session, const struct series_span *s
     text_printf(answer, "{");
     print_axis(answer, &axis);
     text_printf(answer, ",\"scopes\":[");
-    gpufl_status status = series_scopes(store, session, &axis, scope, s);
+    gpufl_status status = series_scopes(store, session, &axis, render_scope, s);
     text_printf(answer, "],\"names\":{");
     for (unsigned i = 0; i < s->names; i++) {
         char *name = store_name(store, session, NAMES_SCOPE, s->name[i]);

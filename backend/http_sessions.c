@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is shown of sessions: lists, tables, series, exports. */
-#include <errno.h>
-#include <stdlib.h>
+/* Answers what is asked of sessions: lists, tables, series, exports. */
+#include "backend/http_sessions.h"
+
 #include <string.h>
 
 #include "backend/api.h"
-#include "backend/api_about.h"
+#include "backend/api_delivery.h"
+#include "backend/api_hotlines.h"
+#include "backend/api_hotspots.h"
+#include "backend/api_kernels.h"
+#include "backend/api_memory.h"
 #include "backend/api_series.h"
-#include "backend/api_tables.h"
 #include "backend/export.h"
-#include "backend/http_internal.h"
+#include "backend/http_respond.h"
 #include "backend/store_sessions.h"
 #include "schema/columns.h"
 
@@ -20,7 +23,11 @@
 #define ROWS_MAX         1000
 #define POINTS_DEFAULT   1000
 #define POINTS_MAX       10000
-#define PART_BYTES       32u
+
+static const char *argument(struct MHD_Connection *c, const char *name)
+{
+    return MHD_lookup_connection_value(c, MHD_GET_ARGUMENT_KIND, name);
+}
 
 static ssize_t export_more(void *arg, uint64_t position, char *buf, size_t max)
 {
@@ -41,21 +48,19 @@ static void note_id(void *arg, const struct store_session *session)
     *(int64_t *)arg = session->id;
 }
 
-static enum MHD_Result on_export(struct http_server *server, struct MHD_Connection *c,
+static enum MHD_Result on_export(struct store *store, struct MHD_Connection *c,
                                  const char *session)
 {
-    const char *channel =
-        MHD_lookup_connection_value(c, MHD_GET_ARGUMENT_KIND, "channel");
+    const char *channel = argument(c, "channel");
     int64_t id = 0;
     if (!channel || !layout_channel_ok(channel)) {
         return http_respond_error(c, 400, "name a channel: export?channel=device");
     }
-    if (store_sessions(server->store, session, 1, 0, note_id, &id) != GPUFL_OK ||
-        id == 0) {
+    if (store_sessions(store, session, 1, 0, note_id, &id) != GPUFL_OK || id == 0) {
         return http_respond_error(c, 404, "no such session");
     }
     struct export *e;
-    if (export_open(server->store, id, channel, &e) != GPUFL_OK) {
+    if (export_open(store, id, channel, &e) != GPUFL_OK) {
         return http_respond_error(c, 500, "the database could not be read");
     }
     struct MHD_Response *response = MHD_create_response_from_callback(
@@ -70,50 +75,48 @@ static enum MHD_Result on_export(struct http_server *server, struct MHD_Connecti
     return rc;
 }
 
-/* A number of the query within its range, else \p other. */
-static int64_t number_of(struct MHD_Connection *c, const char *name, int64_t min,
-                         int64_t max, int64_t other)
+static unsigned count_of(struct MHD_Connection *c, const char *name, unsigned max,
+                         unsigned other)
 {
-    const char *text = MHD_lookup_connection_value(c, MHD_GET_ARGUMENT_KIND, name);
-    char *end = NULL;
-    errno = 0;
-    int64_t value = text ? strtoll(text, &end, 10) : 0;
-    bool good = text && end != text && !*end && !errno && value >= min && value <= max;
-    return good ? value : other;
+    return (unsigned)query_number(argument(c, name), 1, max, other);
 }
 
-static struct api_part part_of(struct MHD_Connection *c)
+static unsigned offset_of(struct MHD_Connection *c)
 {
-    return (struct api_part){
-        .limit = (unsigned)number_of(c, "limit", 1, ROWS_MAX, ROWS_DEFAULT),
-        .offset = (unsigned)number_of(c, "offset", 0, INT32_MAX, 0)};
+    return (unsigned)query_number(argument(c, "offset"), 0, INT32_MAX, 0);
+}
+
+static struct query_page page_of(struct MHD_Connection *c)
+{
+    return (struct query_page){.limit = count_of(c, "limit", ROWS_MAX, ROWS_DEFAULT),
+                               .offset = offset_of(c)};
 }
 
 static struct series_span span_of(struct MHD_Connection *c)
 {
     return (struct series_span){
-        .from_ns = number_of(c, "from_ns", 0, INT64_MAX, 0),
-        .to_ns = number_of(c, "to_ns", 0, INT64_MAX, 0),
-        .points = (unsigned)number_of(c, "points", 1, POINTS_MAX, POINTS_DEFAULT)};
+        .from_ns = query_number(argument(c, "from_ns"), 0, INT64_MAX, 0),
+        .to_ns = query_number(argument(c, "to_ns"), 0, INT64_MAX, 0),
+        .points = count_of(c, "points", POINTS_MAX, POINTS_DEFAULT)};
 }
 
 static int on_kernels(struct store *store, struct MHD_Connection *c, int64_t id,
                       struct text *answer)
 {
-    struct api_part part = part_of(c);
-    return api_kernels(store, id, &part, answer);
+    struct query_page page = page_of(c);
+    return api_kernels(store, id, &page, answer);
 }
 
 static int on_launches(struct store *store, struct MHD_Connection *c, int64_t id,
                        struct text *answer)
 {
-    struct api_part part = part_of(c);
-    const char *by = MHD_lookup_connection_value(c, MHD_GET_ARGUMENT_KIND, "by");
-    return api_launches(store, id, by ? by : "scope", &part, answer);
+    struct query_page page = page_of(c);
+    const char *by = argument(c, "by");
+    return api_launches(store, id, by ? by : "scope", &page, answer);
 }
 
-static int on_memory(struct store *store, struct MHD_Connection *c, int64_t id,
-                     struct text *answer)
+static int on_session_memory(struct store *store, struct MHD_Connection *c, int64_t id,
+                             struct text *answer)
 {
     (void)c;
     return api_memory(store, id, answer);
@@ -122,22 +125,22 @@ static int on_memory(struct store *store, struct MHD_Connection *c, int64_t id,
 static int on_hotspots(struct store *store, struct MHD_Connection *c, int64_t id,
                        struct text *answer)
 {
-    struct api_part part = part_of(c);
-    return api_hotspots(store, id, &part, answer);
+    struct query_page page = page_of(c);
+    return api_hotspots(store, id, &page, answer);
 }
 
 static int on_hotlines(struct store *store, struct MHD_Connection *c, int64_t id,
                        struct text *answer)
 {
-    struct api_part part = part_of(c);
-    return api_hotlines(store, id, &part, answer);
+    struct query_page page = page_of(c);
+    return api_hotlines(store, id, &page, answer);
 }
 
 static int on_metrics(struct store *store, struct MHD_Connection *c, int64_t id,
                       struct text *answer)
 {
     struct series_span span = span_of(c);
-    const char *metric = MHD_lookup_connection_value(c, MHD_GET_ARGUMENT_KIND, "metric");
+    const char *metric = argument(c, "metric");
     return api_metrics(store, id, metric ? metric : COLUMN(DEVICE, gpu_util), &span,
                        answer);
 }
@@ -160,61 +163,52 @@ static const struct {
     const char *name;
     int (*get)(struct store *store, struct MHD_Connection *c, int64_t id,
                struct text *answer);
-} session_parts[] = {{"kernels", on_kernels},   {"memory", on_memory},
+} session_parts[] = {{"kernels", on_kernels},   {"memory", on_session_memory},
                      {"hotspots", on_hotspots}, {"hotlines", on_hotlines},
                      {"metrics", on_metrics},   {"scopes", on_scopes},
                      {"delivery", on_delivery}, {"launches", on_launches}};
 
-static enum MHD_Result on_session_part(struct http_server *server,
-                                       struct MHD_Connection *c, const char *session,
-                                       const char *part)
+static enum MHD_Result on_session_part(struct store *store, struct MHD_Connection *c,
+                                       const char *session, const char *part)
 {
     int64_t id = 0;
     struct text answer = {0};
     if (strcmp(part, "export") == 0) {
-        return on_export(server, c, session);
+        return on_export(store, c, session);
     }
     for (size_t i = 0; i < sizeof session_parts / sizeof *session_parts; i++) {
         if (strcmp(part, session_parts[i].name) != 0) {
             continue;
         }
-        if (store_sessions(server->store, session, 1, 0, note_id, &id) != GPUFL_OK ||
-            id == 0) {
+        if (store_sessions(store, session, 1, 0, note_id, &id) != GPUFL_OK || id == 0) {
             return http_respond_error(c, 404, "no such session");
         }
-        int status = session_parts[i].get(server->store, c, id, &answer);
-        return http_respond(c, status, JSON, &answer);
+        int status = session_parts[i].get(store, c, id, &answer);
+        return http_respond(c, status, HTTP_JSON, &answer);
     }
     return http_respond_error(c, 404, "no such path");
 }
 
-/* /api/v1/sessions[/{id}[/{part}]] */
-enum MHD_Result http_sessions(struct http_server *server, struct MHD_Connection *c,
+enum MHD_Result http_sessions(struct store *store, struct MHD_Connection *c,
                               const char *rest)
 {
     struct text answer = {0};
-    char session[LAYOUT_NAME_MAX + PART_BYTES];
+    struct query_path path;
     if (!*rest || strcmp(rest, "/") == 0) {
-        unsigned limit =
-            (unsigned)number_of(c, "limit", 1, SESSIONS_MAX, SESSIONS_DEFAULT);
-        unsigned offset = (unsigned)number_of(c, "offset", 0, INT32_MAX, 0);
-        int status = api_sessions(server->store, limit, offset, &answer);
-        return http_respond(c, status, JSON, &answer);
+        struct query_page page = {count_of(c, "limit", SESSIONS_MAX, SESSIONS_DEFAULT),
+                                  offset_of(c)};
+        int status = api_sessions(store, &page, &answer);
+        return http_respond(c, status, HTTP_JSON, &answer);
     }
-    if (*rest != '/' || strlen(rest + 1) >= sizeof session) {
+    if (!query_path(rest, &path)) {
         return http_respond_error(c, 404, "no such path");
     }
-    strcpy(session, rest + 1);
-    char *part = strchr(session, '/');
-    if (part) {
-        *part++ = '\0';
-    }
-    if (!layout_name_ok(session)) {
+    if (!layout_name_ok(path.session)) {
         return http_respond_error(c, 404, "no such session");
     }
-    if (part) {
-        return on_session_part(server, c, session, part);
+    if (path.part) {
+        return on_session_part(store, c, path.session, path.part);
     }
-    int status = api_session(server->store, session, &answer);
-    return http_respond(c, status, JSON, &answer);
+    int status = api_session(store, path.session, &answer);
+    return http_respond(c, status, HTTP_JSON, &answer);
 }
