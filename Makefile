@@ -58,7 +58,7 @@ COLLECTOR := $(filter-out collector-lib/cupti/% collector-lib/inject/%, \
 UPLOAD    := $(wildcard upload/*.c upload/*/*.c)
 AGENT     := $(filter-out agent/main.c,$(wildcard agent/*.c agent/*/*.c))
 CLI       := $(filter-out cli/main.c,$(wildcard cli/*.c))
-BACKEND   := $(filter-out backend/main.c,$(wildcard backend/*.c))
+BACKEND   := $(wildcard backend/*/*.c)
 # The module that needs CUDA's headers is built where they are; without it Monitor runs.
 CUPTI     := $(wildcard collector-lib/cupti/*.c)
 CUPTI_INCLUDE := $(firstword $(patsubst %/cupti.h,%,$(wildcard $(foreach d,$(CUDA_HOME) \
@@ -151,7 +151,7 @@ $(B)/gpufl-agent: $(call obj,$(BASE) $(SCHEMA) $(UPLOAD) $(AGENT) agent/main.c)
 $(B)/gpufl: $(call obj,$(BASE) $(SCHEMA) $(COLLECTOR) $(UPLOAD) $(CLI) cli/main.c)
 	$(call say,LINK)
 	$(Q)$(link) $(UPLOAD_LIBS) -ldl
-$(B)/backend/page.o: $(wildcard backend/page/*)
+$(B)/backend/http/page.o: $(wildcard backend/page/*)
 $(B)/gpufl-backend: $(call obj,$(BASE) $(SCHEMA) $(BACKEND) backend/main.c)
 	$(call say,LINK)
 	$(Q)$(link) $(BACKEND_LIBS)

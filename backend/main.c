@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/http.h"
+#include "backend/http/http.h"
 
 #define DAYS_MAX     36500u
 #define DB_BYTES_MIN (1u << 20)

@@ -4,8 +4,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "backend/decode.h"
-#include "backend/lines.h"
+#include "backend/digest/lines.h"
+#include "backend/store/codec.h"
 
 #define CAP (1u << 20)
 
@@ -19,7 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     size_t len;
     struct lines lines;
     enum encoding encoding = (enum encoding)(data[0] % 3);
-    if (decode_body(encoding, data + 1, size - 1, CAP, &raw, &len) == GPUFL_OK) {
+    if (codec_decode(encoding, data + 1, size - 1, CAP, &raw, &len) == GPUFL_OK) {
         if (len > CAP) {
             __builtin_trap();
         }

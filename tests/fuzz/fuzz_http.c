@@ -9,8 +9,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "backend/http.h"
-#include "backend/store.h"
+#include "backend/http/http.h"
+#include "backend/store/store.h"
 
 #define REQUESTS_A_STORE 5000u /* then a new one: what is stored is memory */
 

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "backend/digest_line.h"
+#include "backend/digest/digest_line.h"
 
 static const char *const types[] = {"kernel_event_batch",
                                     "device_metric_batch",

@@ -10,7 +10,7 @@
 #include "tests/support/dirs.h"
 #include "tests/support/disk.h"
 
-#include "backend/decode.h"
+#include "backend/store/codec.h"
 #include "schema/channels.h"
 #include "schema/protocol.h"
 
@@ -109,8 +109,8 @@ static gpufl_status submit(void *self, const struct transport_request *request)
     copy(r->id, sizeof r->id, request->window_id);
     copy(r->encoding, sizeof r->encoding, request->encoding);
     if (request->body) {
-        assert_int_equal(decode_body(encoding_of(request->encoding), request->body,
-                                     request->body_len, 64u << 20, &r->raw, &r->raw_len),
+        assert_int_equal(codec_decode(codec_of_header(request->encoding), request->body,
+                                      request->body_len, 64u << 20, &r->raw, &r->raw_len),
                          GPUFL_OK);
         r->raw = realloc(r->raw, r->raw_len + 1);
         r->raw[r->raw_len] = '\0';

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "backend/digest_line.h"
-#include "backend/metric_columns.h"
+#include "backend/digest/digest_line.h"
+#include "backend/digest/metric_columns.h"
 #include "tests/support/pick.h"
 
 #define MOST_ROWS 300u

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/decode.h"
+#include "backend/store/codec.h"
 #include "upload/http/encode.h"
 
 static void round_trip(enum codec codec, size_t len)
@@ -30,7 +30,7 @@ static void round_trip(enum codec codec, size_t len)
                      GPUFL_OK);
     assert_int_equal(first_len, second_len);
     assert_memory_equal(first, encoded, first_len);
-    assert_int_equal(decode_body(as[codec], first, first_len, len + 1, &back, &back_len),
+    assert_int_equal(codec_decode(as[codec], first, first_len, len + 1, &back, &back_len),
                      GPUFL_OK);
     assert_int_equal(back_len, len);
     assert_memory_equal(back, raw, len);
@@ -65,11 +65,11 @@ static void a_decoder_stops_at_its_cap(void **state)
             encoder_encode(encoder, (enum codec)codec, zeros, 10 << 20, &frame, &len),
             GPUFL_OK);
         assert_int_equal(
-            decode_body((enum encoding)codec, frame, len, 1 << 20, &out, &out_len),
+            codec_decode((enum encoding)codec, frame, len, 1 << 20, &out, &out_len),
             GPUFL_PARTIAL);
         assert_null(out);
         assert_int_equal(
-            decode_body((enum encoding)codec, frame, len - 1, 64 << 20, &out, &out_len),
+            codec_decode((enum encoding)codec, frame, len - 1, 64 << 20, &out, &out_len),
             GPUFL_ERR_FORMAT);
     }
     free(zeros);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/lines.h"
+#include "backend/digest/lines.h"
 
 #define L(type, more) "{\"type\":\"" type "\",\"session_id\":\"s\"" more "}\n"
 

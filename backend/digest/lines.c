@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Checks each line by its bytes; only what is shown is parsed, by digest_line.c. */
+#include "backend/digest/lines.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/digest/digest_line.h"
+#include "schema/channels.h"
+#include "schema/record_field.h"
+
+#define TYPE_BYTES 64u
+
+static bool copy_type(const char *line, size_t len, char out[TYPE_BYTES])
+{
+    struct record_text type;
+    if (!record_field_text(line, len, "type", &type) || type.len == 0 ||
+        type.len >= TYPE_BYTES) {
+        return false;
+    }
+    memcpy(out, type.at, type.len);
+    out[type.len] = '\0';
+    return true;
+}
+
+static void note_channel(struct lines *out, const char *type)
+{
+    enum channel channel = out->channel[0] ? CHANNEL_COUNT : channel_of_record(type);
+    if (channel != CHANNEL_COUNT) {
+        snprintf(out->channel, sizeof out->channel, "%s", channel_name(channel));
+    }
+}
+
+/* NULL when the line may be stored. */
+static const char *fault_of(const char *line, size_t len, const char *session,
+                            char type[TYPE_BYTES])
+{
+    if (line[0] != '{' || line[len - 1] != '}') {
+        return "not a JSON object";
+    }
+    if (!copy_type(line, len, type)) {
+        return "no type";
+    }
+    return record_field_is(line, len, "session_id", session)
+               ? NULL
+               : "session_id differs from the header";
+}
+
+static void reject(struct lines *out, uint64_t line, const char *reason)
+{
+    out->rejected++;
+    if (out->errors < LINES_ERRORS_MAX) {
+        out->error[out->errors].line = line;
+        out->error[out->errors++].reason = reason;
+    }
+}
+
+/* Starts a copy of what is kept, once the input cannot be stored as it is. */
+static bool start_copy(struct lines *out, const char *raw, size_t len, size_t upto)
+{
+    if (out->kept) {
+        return true;
+    }
+    out->kept = malloc(len + 1);
+    if (!out->kept) {
+        return false;
+    }
+    memcpy(out->kept, raw, upto);
+    out->kept_len = upto;
+    return true;
+}
+
+static void keep_line(struct lines *out, const char *line, size_t len)
+{
+    if (out->kept) {
+        memcpy(out->kept + out->kept_len, line, len);
+        out->kept_len += len;
+        out->kept[out->kept_len++] = '\n';
+    }
+}
+
+bool lines_read(const char *raw, size_t len, const char *session, struct lines *out)
+{
+    char type[TYPE_BYTES];
+    *out = (struct lines){0};
+    uint64_t line_number = 0;
+    for (size_t at = 0; at < len;) {
+        const char *line = raw + at;
+        const char *newline = memchr(line, '\n', len - at);
+        size_t line_len = newline ? (size_t)(newline - line) : len - at;
+        size_t next = at + line_len + 1;
+        const char *reason =
+            line_len ? fault_of(line, line_len, session, type) : "empty line";
+        line_number++;
+        if ((reason || !newline) && !start_copy(out, raw, len, at)) {
+            return false;
+        }
+        if (reason) {
+            reject(out, line_number, reason);
+        } else {
+            out->accepted++;
+            keep_line(out, line, line_len);
+            note_channel(out, type);
+            if (!digest_line(&out->digest, type, line, line_len)) {
+                return false;
+            }
+        }
+        at = next;
+    }
+    return true;
+}
+
+void lines_fini(struct lines *lines)
+{
+    free(lines->kept);
+    digest_fini(&lines->digest);
+    *lines = (struct lines){0};
+}

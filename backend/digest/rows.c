@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reads batches by hand, each byte once, since they are most of what comes in. */
+#include "backend/digest/rows.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define NUMBER_BYTES 40u
+#define CELLS_FIRST  1024u
+
+struct cursor {
+    const char *at;
+    const char *end;
+};
+
+static void skip_space(struct cursor *c)
+{
+    while (c->at < c->end && (*c->at == ' ' || *c->at == '\t' || *c->at == '\r')) {
+        c->at++;
+    }
+}
+
+static bool take(struct cursor *c, char wanted)
+{
+    skip_space(c);
+    if (c->at < c->end && *c->at == wanted) {
+        c->at++;
+        return true;
+    }
+    return false;
+}
+
+/* What stands between the quotes, escapes as they are. */
+static bool take_string(struct cursor *c, const char **text, size_t *len)
+{
+    if (!take(c, '"')) {
+        return false;
+    }
+    *text = c->at;
+    while (c->at < c->end && *c->at != '"') {
+        c->at += *c->at == '\\' && c->at + 1 < c->end ? 2 : 1;
+    }
+    if (c->at >= c->end) {
+        return false;
+    }
+    *len = (size_t)(c->at - *text);
+    c->at++;
+    return true;
+}
+
+/* Over a value of any kind, to the comma or bracket behind it. */
+static bool skip_value(struct cursor *c)
+{
+    const char *text;
+    size_t len;
+    unsigned depth = 0;
+    skip_space(c);
+    while (c->at < c->end) {
+        char byte = *c->at;
+        if (byte == '"') {
+            if (!take_string(c, &text, &len)) {
+                return false;
+            }
+            continue;
+        }
+        if (depth == 0 && (byte == ',' || byte == ']' || byte == '}')) {
+            return true;
+        }
+        depth += byte == '[' || byte == '{';
+        depth -= byte == ']' || byte == '}';
+        c->at++;
+    }
+    return false;
+}
+
+/* With a fraction or an exponent. */
+static int64_t slow_number(struct cursor *c, const char *begin)
+{
+    char text[NUMBER_BYTES];
+    while (c->at < c->end && strchr("0123456789.eE+-", *c->at) && *c->at) {
+        c->at++;
+    }
+    size_t len = (size_t)(c->at - begin);
+    if (len >= sizeof text) {
+        return ROWS_NOTHING;
+    }
+    memcpy(text, begin, len);
+    text[len] = '\0';
+    double value = strtod(text, NULL);
+    return value > -9e18 && value < 9e18 ? (int64_t)value : ROWS_NOTHING;
+}
+
+static bool take_number(struct cursor *c, int64_t *out)
+{
+    skip_space(c);
+    const char *begin = c->at;
+    bool negative = c->at < c->end && *c->at == '-';
+    uint64_t value = 0;
+    c->at += negative;
+    const char *first = c->at;
+    while (c->at < c->end && *c->at >= '0' && *c->at <= '9') {
+        value = value * 10 + (uint64_t)(*c->at++ - '0');
+    }
+    if (c->at == first) {
+        c->at = begin;
+        *out = ROWS_NOTHING;
+        return skip_value(c);
+    }
+    *out = (int64_t)(negative ? 0 - value : value);
+    if (c->at < c->end && (*c->at == '.' || *c->at == 'e' || *c->at == 'E')) {
+        *out = slow_number(c, begin);
+    }
+    return true;
+}
+
+static bool take_columns(struct cursor *c, struct rows *rows)
+{
+    const char *text;
+    size_t len;
+    rows->columns = 0;
+    if (!take(c, '[')) {
+        return false;
+    }
+    while (!take(c, ']')) {
+        if (rows->columns > 0 && !take(c, ',')) {
+            return false;
+        }
+        if (rows->columns == ROWS_COLUMNS_MAX || !take_string(c, &text, &len)) {
+            return false;
+        }
+        char *name = rows->name[rows->columns++];
+        bool fits = len < ROWS_NAME_BYTES; /* else it is none that we know */
+        memcpy(name, text, fits ? len : 0);
+        name[fits ? len : 0] = '\0';
+    }
+    return rows->columns > 0;
+}
+
+static bool reserve(struct rows *rows)
+{
+    size_t need = (rows->count + 1) * rows->columns;
+    if (need <= rows->cap) {
+        return true;
+    }
+    size_t cap = rows->cap ? rows->cap * 2 : CELLS_FIRST;
+    int64_t *more =
+        need <= ROWS_CELLS_MAX ? realloc(rows->cell, cap * sizeof *more) : NULL;
+    if (!more) {
+        return false;
+    }
+    rows->cell = more;
+    rows->cap = cap;
+    return true;
+}
+
+static bool take_row(struct cursor *c, struct rows *rows)
+{
+    if (!reserve(rows) || !take(c, '[')) {
+        return false;
+    }
+    int64_t *cell = rows->cell + rows->count * rows->columns;
+    unsigned n = 0;
+    int64_t beyond;
+    while (!take(c, ']')) {
+        if (n > 0 && !take(c, ',')) {
+            return false;
+        }
+        if (!take_number(c, n < rows->columns ? &cell[n] : &beyond)) {
+            return false;
+        }
+        n++;
+    }
+    for (; n < rows->columns; n++) {
+        cell[n] = ROWS_NOTHING;
+    }
+    rows->count++;
+    return true;
+}
+
+static bool take_rows(struct cursor *c, struct rows *rows)
+{
+    if (!take(c, '[')) {
+        return false;
+    }
+    while (!take(c, ']')) {
+        if (rows->count > 0 && !take(c, ',')) {
+            return false;
+        }
+        if (!take_row(c, rows)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool is(const char *text, size_t len, const char *name)
+{
+    return len == strlen(name) && memcmp(text, name, len) == 0;
+}
+
+bool rows_read(struct rows *rows, const char *line, size_t len)
+{
+    struct cursor c = {line, line + len};
+    const char *key;
+    size_t key_len;
+    bool any = false;
+    rows->base_ns = 0;
+    rows->columns = 0;
+    rows->count = 0;
+    if (!take(&c, '{')) {
+        return false;
+    }
+    do {
+        if (!take_string(&c, &key, &key_len) || !take(&c, ':')) {
+            return false;
+        }
+        bool ok;
+        if (is(key, key_len, "base_time_ns")) {
+            ok = take_number(&c, &rows->base_ns) && rows->base_ns != ROWS_NOTHING;
+        } else if (is(key, key_len, "columns") && !any) {
+            ok = take_columns(&c, rows);
+        } else if (is(key, key_len, "rows") && !any && rows->columns > 0) {
+            ok = any = take_rows(&c, rows);
+        } else {
+            ok = skip_value(&c);
+        }
+        if (!ok) {
+            return false;
+        }
+    } while (take(&c, ','));
+    return any && take(&c, '}');
+}
+
+int rows_column(const struct rows *rows, const char *name)
+{
+    for (unsigned i = 0; i < rows->columns; i++) {
+        if (strcmp(rows->name[i], name) == 0) {
+            return (int)i;
+        }
+    }
+    return -1;
+}
+
+void rows_fini(struct rows *rows)
+{
+    free(rows->cell);
+    *rows = (struct rows){0};
+}

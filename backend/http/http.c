@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Runs libmicrohttpd. One thread serves all connections, so the store needs no lock. */
+#include "backend/http/http.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/http/http_route.h"
+
+#define CONNECTIONS_MAX 512u
+#define IDLE_S          75u
+
+struct http_server {
+    struct MHD_Daemon *daemon;
+    struct http_service service;
+};
+
+static enum MHD_Result on_request(void *arg, struct MHD_Connection *c, const char *url,
+                                  const char *method, const char *version,
+                                  const char *data, size_t *data_len, void **state)
+{
+    struct http_server *server = arg;
+    (void)version;
+    if (!*state) {
+        *state = calloc(1, sizeof(struct body));
+        return *state ? MHD_YES : MHD_NO;
+    }
+    struct body *in = *state;
+    if (*data_len > 0) {
+        body_take(in, data, *data_len);
+        *data_len = 0;
+        return MHD_YES;
+    }
+    struct http_request request = {.method = method, .url = url, .body = in};
+    return http_route(&server->service, c, &request);
+}
+
+static void on_done(void *arg, struct MHD_Connection *c, void **state,
+                    enum MHD_RequestTerminationCode why)
+{
+    struct http_server *server = arg;
+    struct body *in = *state;
+    (void)c;
+    (void)why;
+    if (in) {
+        body_fini(in);
+        free(in);
+    }
+    retention_step(server->service.store, &server->service.retention);
+}
+
+gpufl_status http_start(const struct http_config *config, struct http_server **out,
+                        char why[256])
+{
+    const struct address *address = config->address;
+    *out = NULL;
+    struct http_server *server = calloc(1, sizeof *server);
+    if (!server) {
+        snprintf(why, 256, "out of memory");
+        return GPUFL_ERR_NOMEM;
+    }
+    server->service.store = config->store;
+    server->service.retention = config->retention;
+    server->service.api_key = config->api_key ? strdup(config->api_key) : NULL;
+    pthread_mutex_init(&server->service.changes.lock, NULL);
+    unsigned flags =
+        MHD_USE_AUTO | MHD_USE_INTERNAL_POLLING_THREAD | MHD_ALLOW_SUSPEND_RESUME;
+    flags |= address->sock.ss_family == AF_INET6 ? MHD_USE_IPv6 : 0;
+    server->daemon = MHD_start_daemon(
+        flags, address->port, NULL, NULL, on_request, server, MHD_OPTION_SOCK_ADDR,
+        &address->sock, MHD_OPTION_NOTIFY_COMPLETED, on_done, server,
+        MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT,
+        IDLE_S, MHD_OPTION_LISTENING_ADDRESS_REUSE, 1u, MHD_OPTION_END);
+    if (!server->daemon) {
+        snprintf(why, 256, "cannot listen on %.100s port %u: %s", address->host,
+                 address->port, strerror(errno));
+        http_stop(server);
+        return GPUFL_ERR_IO;
+    }
+    *out = server;
+    return GPUFL_OK;
+}
+
+uint16_t http_port(const struct http_server *server)
+{
+    const union MHD_DaemonInfo *info =
+        MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_BIND_PORT);
+    return info ? info->port : 0;
+}
+
+void http_stop(struct http_server *server)
+{
+    changes_close(&server->service.changes);
+    if (server->daemon) {
+        MHD_stop_daemon(server->daemon);
+    }
+    pthread_mutex_destroy(&server->service.changes.lock);
+    free(server->service.api_key);
+    free(server);
+}

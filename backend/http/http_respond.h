@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Answers to requests. */
+#ifndef GPUFL_BACKEND_HTTP_HTTP_RESPOND_H
+#define GPUFL_BACKEND_HTTP_HTTP_RESPOND_H
+
+#include <microhttpd.h>
+
+#include "backend/http/page.h"
+#include "base/text.h"
+
+#define HTTP_JSON "application/json"
+
+/** Sends \p answer and releases it. */
+enum MHD_Result http_respond(struct MHD_Connection *c, int status, const char *type,
+                             struct text *answer);
+
+/** Sends one sentence. */
+enum MHD_Result http_respond_error(struct MHD_Connection *c, int status,
+                                   const char *message);
+
+/** Sends a file of the page. */
+enum MHD_Result http_respond_file(struct MHD_Connection *c, const struct page_file *file);
+
+#endif

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Finds the answer to a request by its method and path. */
+#include "backend/http/http_route.h"
+
+#include <string.h>
+
+#include "backend/http/http_auth.h"
+#include "backend/http/http_respond.h"
+#include "backend/http/http_sessions.h"
+#include "backend/http/ingest.h"
+#include "backend/http/page.h"
+#include "backend/store/store_ingest.h"
+#include "schema/protocol.h"
+
+#define API      "/api/v1"
+#define SESSIONS API "/sessions"
+
+static const char *header_of(struct MHD_Connection *c, const char *name)
+{
+    return MHD_lookup_connection_value(c, MHD_HEADER_KIND, name);
+}
+
+static enum MHD_Result on_lines(struct http_service *service, struct MHD_Connection *c,
+                                const struct body *in)
+{
+    struct ingest_request request = {
+        .session = header_of(c, PROTOCOL_H_SESSION),
+        .hostname = header_of(c, PROTOCOL_H_HOSTNAME),
+        .encoding = header_of(c, "Content-Encoding"),
+        .window_id = header_of(c, PROTOCOL_H_WINDOW_ID),
+        .window_channel = header_of(c, PROTOCOL_H_WINDOW_CHANNEL),
+        .window_sequence = header_of(c, PROTOCOL_H_WINDOW_SEQUENCE),
+        .window_crc32 = header_of(c, PROTOCOL_H_WINDOW_CRC32),
+        .body = in->data ? in->data : "",
+        .len = in->len,
+        .too_large = in->too_large,
+    };
+    struct text answer = {0};
+    int status = ingest(service->store, &service->retention, &request, &answer);
+    if (status == 200) {
+        changes_note(&service->changes, request.session);
+    }
+    return http_respond(c, status, HTTP_JSON, &answer);
+}
+
+static enum MHD_Result on_complete(struct http_service *service, struct MHD_Connection *c)
+{
+    const char *session = header_of(c, PROTOCOL_H_SESSION);
+    if (!session || !layout_name_ok(session)) {
+        return http_respond_error(c, 400,
+                                  PROTOCOL_H_SESSION " is missing or no session id");
+    }
+    gpufl_status status = store_complete(service->store, session);
+    if (status == GPUFL_ERR_NOT_FOUND) {
+        return http_respond_error(c, 404, "no such session");
+    }
+    if (status != GPUFL_OK) {
+        return http_respond_error(c, 500, "the database could not be written");
+    }
+    struct text answer = {0};
+    changes_note(&service->changes, session);
+    text_printf(&answer, "{\"complete\":true}\n");
+    return http_respond(c, 200, HTTP_JSON, &answer);
+}
+
+static enum MHD_Result on_version(struct MHD_Connection *c)
+{
+    struct text answer = {0};
+    text_printf(&answer,
+                "{\"supported\":[\"" PROTOCOL_WIRE_VERSION "\"],"
+                "\"encodings\":[\"zstd\",\"gzip\"],\"live_windows\":true,"
+                "\"window_registry\":true,\"server\":\"gpufl-backend/%s\"}\n",
+                GPUFL_VERSION);
+    return http_respond(c, 200, HTTP_JSON, &answer);
+}
+
+static enum MHD_Result on_changes(struct http_service *service, struct MHD_Connection *c)
+{
+    struct MHD_Response *response = changes_listen(&service->changes, c);
+    if (!response) {
+        return http_respond_error(c, 503, "too many pages are open");
+    }
+    MHD_add_response_header(response, "Content-Type", "text/event-stream");
+    MHD_add_response_header(response, "Cache-Control", "no-store");
+    MHD_add_response_header(response, "X-Accel-Buffering",
+                            "no"); /* nginx keeps it else */
+    enum MHD_Result rc = MHD_queue_response(c, 200, response);
+    MHD_destroy_response(response);
+    return rc;
+}
+
+static enum MHD_Result route_get(struct http_service *service, struct MHD_Connection *c,
+                                 const char *url)
+{
+    struct text answer = {0};
+    if (strcmp(url, "/healthz") == 0) {
+        text_printf(&answer, "ok\n");
+        return http_respond(c, 200, "text/plain", &answer);
+    }
+    if (strcmp(url, API PROTOCOL_VERSION) == 0) {
+        return on_version(c);
+    }
+    if (!http_auth_allows(c, service->api_key)) {
+        return http_respond_error(c, 401, "the API key is missing or wrong");
+    }
+    const struct page_file *file = page_find(url);
+    if (file) {
+        return http_respond_file(c, file);
+    }
+    if (strcmp(url, API "/changes") == 0) {
+        return on_changes(service, c);
+    }
+    if (strncmp(url, SESSIONS, sizeof SESSIONS - 1) == 0) {
+        return http_sessions(service->store, c, url + sizeof SESSIONS - 1);
+    }
+    return http_respond_error(c, 404, "no such path");
+}
+
+static enum MHD_Result route_post(struct http_service *service, struct MHD_Connection *c,
+                                  const char *url, const struct body *in)
+{
+    /* Some clients are set up without the /api/v1 prefix. */
+    const char *path =
+        strncmp(url, API, sizeof API - 1) == 0 ? url + sizeof API - 1 : url;
+    if (!http_auth_allows(c, service->api_key)) {
+        return http_respond_error(c, 401, "the API key is missing or wrong");
+    }
+    if (strcmp(path, PROTOCOL_STREAM) == 0) {
+        return on_lines(service, c, in);
+    }
+    if (strcmp(path, PROTOCOL_SESSION_COMPLETE) == 0) {
+        return on_complete(service, c);
+    }
+    return http_respond_error(c, 404, "no such path");
+}
+
+enum MHD_Result http_route(struct http_service *service, struct MHD_Connection *c,
+                           const struct http_request *request)
+{
+    if (strcmp(request->method, "POST") == 0) {
+        return route_post(service, c, request->url, request->body);
+    }
+    if (strcmp(request->method, "GET") == 0) {
+        return route_get(service, c, request->url);
+    }
+    return http_respond_error(c, 405, "GET and POST only");
+}

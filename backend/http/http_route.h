@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The paths of the backend. */
+#ifndef GPUFL_BACKEND_HTTP_HTTP_ROUTE_H
+#define GPUFL_BACKEND_HTTP_HTTP_ROUTE_H
+
+#include <microhttpd.h>
+
+#include "backend/http/body.h"
+#include "backend/http/http_changes.h"
+#include "backend/store/retention.h"
+#include "backend/store/store.h"
+
+/** What all requests share. */
+struct http_service {
+    struct store *store;
+    char *api_key; /**< NULL = everybody may ask */
+    struct changes changes;
+    struct retention retention;
+};
+
+/** One request, its body read to the end. */
+struct http_request {
+    const char *method;
+    const char *url;
+    const struct body *body;
+};
+
+/** Answers \p request, which came on \p c. */
+enum MHD_Result http_route(struct http_service *service, struct MHD_Connection *c,
+                           const struct http_request *request);
+
+#endif

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Answers what is asked of sessions: lists, tables, series, exports. */
+#include "backend/http/http_sessions.h"
+
+#include <string.h>
+
+#include "backend/api/api.h"
+#include "backend/api/api_delivery.h"
+#include "backend/api/api_hotlines.h"
+#include "backend/api/api_hotspots.h"
+#include "backend/api/api_kernels.h"
+#include "backend/api/api_memory.h"
+#include "backend/api/api_series.h"
+#include "backend/http/http_respond.h"
+#include "backend/store/export.h"
+#include "backend/store/store_sessions.h"
+#include "schema/columns.h"
+
+#define NDJSON           "application/x-ndjson"
+#define SESSIONS_DEFAULT 100
+#define SESSIONS_MAX     10000
+#define ROWS_DEFAULT     100
+#define ROWS_MAX         1000
+#define POINTS_DEFAULT   1000
+#define POINTS_MAX       10000
+
+static const char *argument(struct MHD_Connection *c, const char *name)
+{
+    return MHD_lookup_connection_value(c, MHD_GET_ARGUMENT_KIND, name);
+}
+
+static ssize_t export_more(void *arg, uint64_t position, char *buf, size_t max)
+{
+    (void)position;
+    ssize_t n = export_read(arg, buf, max);
+    return n > 0    ? n
+           : n == 0 ? MHD_CONTENT_READER_END_OF_STREAM
+                    : MHD_CONTENT_READER_END_WITH_ERROR;
+}
+
+static void export_done(void *arg)
+{
+    export_close(arg);
+}
+
+static void note_id(void *arg, const struct store_session *session)
+{
+    *(int64_t *)arg = session->id;
+}
+
+static enum MHD_Result on_export(struct store *store, struct MHD_Connection *c,
+                                 const char *session)
+{
+    const char *channel = argument(c, "channel");
+    int64_t id = 0;
+    if (!channel || !layout_channel_ok(channel)) {
+        return http_respond_error(c, 400, "name a channel: export?channel=device");
+    }
+    if (store_sessions(store, session, 1, 0, note_id, &id) != GPUFL_OK || id == 0) {
+        return http_respond_error(c, 404, "no such session");
+    }
+    struct export *e;
+    if (export_open(store, id, channel, &e) != GPUFL_OK) {
+        return http_respond_error(c, 500, "the database could not be read");
+    }
+    struct MHD_Response *response = MHD_create_response_from_callback(
+        MHD_SIZE_UNKNOWN, 65536, export_more, e, export_done);
+    if (!response) {
+        export_close(e);
+        return MHD_NO;
+    }
+    MHD_add_response_header(response, "Content-Type", NDJSON);
+    enum MHD_Result rc = MHD_queue_response(c, 200, response);
+    MHD_destroy_response(response);
+    return rc;
+}
+
+static unsigned count_of(struct MHD_Connection *c, const char *name, unsigned max,
+                         unsigned other)
+{
+    return (unsigned)query_number(argument(c, name), 1, max, other);
+}
+
+static unsigned offset_of(struct MHD_Connection *c)
+{
+    return (unsigned)query_number(argument(c, "offset"), 0, INT32_MAX, 0);
+}
+
+static struct query_page page_of(struct MHD_Connection *c)
+{
+    return (struct query_page){.limit = count_of(c, "limit", ROWS_MAX, ROWS_DEFAULT),
+                               .offset = offset_of(c)};
+}
+
+static struct series_span span_of(struct MHD_Connection *c)
+{
+    return (struct series_span){
+        .from_ns = query_number(argument(c, "from_ns"), 0, INT64_MAX, 0),
+        .to_ns = query_number(argument(c, "to_ns"), 0, INT64_MAX, 0),
+        .points = count_of(c, "points", POINTS_MAX, POINTS_DEFAULT)};
+}
+
+static int on_kernels(struct store *store, struct MHD_Connection *c, int64_t id,
+                      struct text *answer)
+{
+    struct query_page page = page_of(c);
+    return api_kernels(store, id, &page, answer);
+}
+
+static int on_launches(struct store *store, struct MHD_Connection *c, int64_t id,
+                       struct text *answer)
+{
+    struct query_page page = page_of(c);
+    const char *by = argument(c, "by");
+    return api_launches(store, id, by ? by : "scope", &page, answer);
+}
+
+static int on_session_memory(struct store *store, struct MHD_Connection *c, int64_t id,
+                             struct text *answer)
+{
+    (void)c;
+    return api_memory(store, id, answer);
+}
+
+static int on_hotspots(struct store *store, struct MHD_Connection *c, int64_t id,
+                       struct text *answer)
+{
+    struct query_page page = page_of(c);
+    return api_hotspots(store, id, &page, answer);
+}
+
+static int on_hotlines(struct store *store, struct MHD_Connection *c, int64_t id,
+                       struct text *answer)
+{
+    struct query_page page = page_of(c);
+    return api_hotlines(store, id, &page, answer);
+}
+
+static int on_metrics(struct store *store, struct MHD_Connection *c, int64_t id,
+                      struct text *answer)
+{
+    struct series_span span = span_of(c);
+    const char *metric = argument(c, "metric");
+    return api_metrics(store, id, metric ? metric : COLUMN(DEVICE, gpu_util), &span,
+                       answer);
+}
+
+static int on_scopes(struct store *store, struct MHD_Connection *c, int64_t id,
+                     struct text *answer)
+{
+    struct series_span span = span_of(c);
+    return api_scopes(store, id, &span, answer);
+}
+
+static int on_delivery(struct store *store, struct MHD_Connection *c, int64_t id,
+                       struct text *answer)
+{
+    (void)c;
+    return api_delivery(store, id, answer);
+}
+
+static const struct {
+    const char *name;
+    int (*get)(struct store *store, struct MHD_Connection *c, int64_t id,
+               struct text *answer);
+} session_parts[] = {{"kernels", on_kernels},   {"memory", on_session_memory},
+                     {"hotspots", on_hotspots}, {"hotlines", on_hotlines},
+                     {"metrics", on_metrics},   {"scopes", on_scopes},
+                     {"delivery", on_delivery}, {"launches", on_launches}};
+
+static enum MHD_Result on_session_part(struct store *store, struct MHD_Connection *c,
+                                       const char *session, const char *part)
+{
+    int64_t id = 0;
+    struct text answer = {0};
+    if (strcmp(part, "export") == 0) {
+        return on_export(store, c, session);
+    }
+    for (size_t i = 0; i < sizeof session_parts / sizeof *session_parts; i++) {
+        if (strcmp(part, session_parts[i].name) != 0) {
+            continue;
+        }
+        if (store_sessions(store, session, 1, 0, note_id, &id) != GPUFL_OK || id == 0) {
+            return http_respond_error(c, 404, "no such session");
+        }
+        int status = session_parts[i].get(store, c, id, &answer);
+        return http_respond(c, status, HTTP_JSON, &answer);
+    }
+    return http_respond_error(c, 404, "no such path");
+}
+
+enum MHD_Result http_sessions(struct store *store, struct MHD_Connection *c,
+                              const char *rest)
+{
+    struct text answer = {0};
+    struct query_path path;
+    if (!*rest || strcmp(rest, "/") == 0) {
+        struct query_page page = {count_of(c, "limit", SESSIONS_MAX, SESSIONS_DEFAULT),
+                                  offset_of(c)};
+        int status = api_sessions(store, &page, &answer);
+        return http_respond(c, status, HTTP_JSON, &answer);
+    }
+    if (!query_path(rest, &path)) {
+        return http_respond_error(c, 404, "no such path");
+    }
+    if (!layout_name_ok(path.session)) {
+        return http_respond_error(c, 404, "no such session");
+    }
+    if (path.part) {
+        return on_session_part(store, c, path.session, path.part);
+    }
+    int status = api_session(store, path.session, &answer);
+    return http_respond(c, status, HTTP_JSON, &answer);
+}

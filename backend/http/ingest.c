@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Judges and stores one body. */
+#include "backend/http/ingest.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "backend/store/store_ingest.h"
+#include "schema/layout.h"
+#include "schema/protocol.h"
+
+/* A window's identity, as sent. */
+struct identity {
+    bool given;
+    uint32_t sequence;
+    uint32_t crc32;
+};
+
+static int refuse(struct text *answer, int status, const char *error, const char *message)
+{
+    text_printf(answer, "{\"error\":\"%s\",\"message\":", error);
+    text_json_string(answer, message);
+    text_printf(answer, "}");
+    return status;
+}
+
+static bool read_u32(const char *text, uint32_t *out)
+{
+    char *end;
+    if (!text || *text < '0' || *text > '9') {
+        return false;
+    }
+    errno = 0;
+    unsigned long long value = strtoull(text, &end, 10);
+    *out = (uint32_t)value;
+    return !errno && !*end && value <= UINT32_MAX;
+}
+
+/* \return 0, or the status of a refusal. */
+static int read_identity(const struct ingest_request *r, struct identity *out,
+                         struct text *answer)
+{
+    *out = (struct identity){0};
+    if (!r->window_id) {
+        return 0;
+    }
+    if (!layout_name_ok(r->window_id) || !r->window_channel ||
+        !layout_channel_ok(r->window_channel) ||
+        !read_u32(r->window_sequence, &out->sequence) ||
+        !read_u32(r->window_crc32, &out->crc32)) {
+        return refuse(answer, 400, "bad_window_headers",
+                      "id, channel, sequence and CRC32 of a window go together");
+    }
+    out->given = true;
+    return 0;
+}
+
+static int known(struct text *answer)
+{
+    text_printf(answer, "{\"accepted\":0,\"rejected\":0,\"errors\":[],\"duplicate\":true,"
+                        "\"window_acknowledged\":true}");
+    return 200;
+}
+
+/* \return 0 for a new identity, else the status of the answer. */
+static int look_up(struct store *store, const struct ingest_request *r,
+                   const struct identity *id, struct text *answer)
+{
+    enum registry found;
+    if (!id->given) {
+        return 0;
+    }
+    if (store_lookup(store, r->window_id, r->session, r->window_channel, id->sequence,
+                     id->crc32, &found) != GPUFL_OK) {
+        return refuse(answer, 500, "store", "the database could not be read");
+    }
+    switch (found) {
+    case REGISTRY_KNOWN:
+        return store_duplicate(store, r->session) == GPUFL_OK
+                   ? known(answer)
+                   : refuse(answer, 500, "store", "the database could not be written");
+    case REGISTRY_IDENTITY_CONFLICT:
+        return refuse(answer, 409, PROTOCOL_IDENTITY_CONFLICT,
+                      "this window id was stored with other content");
+    case REGISTRY_SEQUENCE_CONFLICT:
+        return refuse(answer, 409, PROTOCOL_SEQUENCE_CONFLICT,
+                      "this sequence number was stored under another id");
+    case REGISTRY_NEW:
+        break;
+    }
+    return 0;
+}
+
+static int stored(struct text *answer, const struct lines *lines, bool acknowledged)
+{
+    text_printf(answer, "{\"accepted\":%llu,\"rejected\":%llu,\"errors\":[",
+                (unsigned long long)lines->accepted, (unsigned long long)lines->rejected);
+    for (unsigned i = 0; i < lines->errors; i++) {
+        text_printf(answer, "%s{\"line\":%llu,\"type\":\"\",\"reason\":\"%s\"}",
+                    i ? "," : "", (unsigned long long)lines->error[i].line,
+                    lines->error[i].reason);
+    }
+    text_printf(answer, "]%s}", acknowledged ? ",\"window_acknowledged\":true" : "");
+    return 200;
+}
+
+/* Stores the body as it came, or, when lines were rejected, what is left of it. */
+static int store_lines(struct store *store, const struct ingest_request *r,
+                       const struct identity *id, const struct lines *lines,
+                       size_t raw_len, struct text *answer)
+{
+    char *packed = NULL;
+    struct store_body body = {
+        .session = r->session,
+        .channel = id->given           ? r->window_channel
+                   : lines->channel[0] ? lines->channel
+                                       : "all",
+        .window_id = id->given ? r->window_id : NULL,
+        .sequence = id->sequence,
+        .crc32 = id->crc32,
+        .encoding = codec_of_header(r->encoding),
+        .data = r->body,
+        .len = r->len,
+        .raw_len = raw_len,
+        .lines = lines,
+        .hostname = r->hostname && layout_name_ok(r->hostname) ? r->hostname : "",
+    };
+    if (lines->kept) {
+        if (codec_encode_zstd(lines->kept, lines->kept_len, &packed, &body.len) !=
+            GPUFL_OK) {
+            return refuse(answer, 500, "memory", "out of memory");
+        }
+        body.data = packed;
+        body.raw_len = lines->kept_len;
+        body.encoding = ENCODING_ZSTD;
+    }
+    gpufl_status status = store_add(store, &body);
+    free(packed);
+    if (status != GPUFL_OK) {
+        return refuse(answer, 500, "store", "the database could not be written");
+    }
+    return stored(answer, lines, id->given);
+}
+
+static int read_body(struct store *store, const struct ingest_request *r,
+                     const struct identity *id, struct text *answer)
+{
+    char *raw;
+    size_t raw_len;
+    struct lines lines;
+    enum encoding encoding = codec_of_header(r->encoding);
+    if (encoding == ENCODING_UNKNOWN) {
+        return refuse(answer, 415, "encoding", "send gzip, zstd or no Content-Encoding");
+    }
+    gpufl_status status = codec_decode(encoding, r->body, r->len,
+                                       PROTOCOL_MAX_DECODED_BYTES, &raw, &raw_len);
+    if (status == GPUFL_PARTIAL) {
+        return refuse(answer, 413, "too_large", "more than 128 MiB decoded");
+    }
+    if (status != GPUFL_OK) {
+        return status == GPUFL_ERR_NOMEM
+                   ? refuse(answer, 500, "memory", "out of memory")
+                   : refuse(answer, 400, "body", "the body cannot be decoded");
+    }
+    int code = lines_read(raw, raw_len, r->session, &lines)
+                   ? store_lines(store, r, id, &lines, raw_len, answer)
+                   : refuse(answer, 500, "memory", "out of memory");
+    lines_fini(&lines);
+    free(raw);
+    return code;
+}
+
+int ingest(struct store *store, const struct retention *retention,
+           const struct ingest_request *r, struct text *answer)
+{
+    struct identity id;
+    if (!r->session || !layout_name_ok(r->session)) {
+        return refuse(answer, 400, "session",
+                      PROTOCOL_H_SESSION " is missing or no session id");
+    }
+    int code = read_identity(r, &id, answer);
+    if (code == 0) {
+        code = look_up(store, r, &id, answer);
+    }
+    if (code) {
+        return code;
+    }
+    if (retention_is_full(store, retention, r->session)) {
+        return refuse(answer, 507, "full", "the database is full: raise --max-db-bytes");
+    }
+    if (r->too_large) {
+        return refuse(answer, 413, "too_large", "more than 30 MiB as sent");
+    }
+    if (id.given && crc32_z(0, r->body, r->len) != id.crc32) {
+        return refuse(answer, 400, "crc", "the body differs from its CRC32");
+    }
+    return read_body(store, r, &id, answer);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* POST events/stream: from a body and its headers to an answer. */
+#ifndef GPUFL_BACKEND_HTTP_INGEST_H
+#define GPUFL_BACKEND_HTTP_INGEST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "backend/store/retention.h"
+#include "backend/store/store.h"
+#include "base/text.h"
+
+/** One request as received. NULL = header missing. */
+struct ingest_request {
+    const char *session;
+    const char *hostname;
+    const char *encoding;
+    const char *window_id;
+    const char *window_channel;
+    const char *window_sequence;
+    const char *window_crc32;
+    const void *body;
+    size_t len;
+    bool too_large; /**< the body was longer than is kept */
+};
+
+/** Handles it. \return the HTTP status; \p answer gets the JSON body. Ids are looked up
+ * before room, size, encoding and content are judged, so a refusal proves that nothing
+ * was stored. */
+int ingest(struct store *store, const struct retention *retention,
+           const struct ingest_request *request, struct text *answer);
+
+#endif

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Puts digests into the database: sums are added up, names and texts kept once, tables as
+ * they came. */
+#include "backend/store/store_digest.h"
+
+#include "backend/store/store_statement.h"
+
+static bool insert_names(struct store *store, int64_t session, const struct digest *d)
+{
+    for (size_t i = 0; i < d->names; i++) {
+        sqlite3_stmt *s = statement_use(store, S_NAME);
+        sqlite3_bind_int64(s, 1, session);
+        sqlite3_bind_int(s, 2, d->name[i].dictionary);
+        sqlite3_bind_int64(s, 3, d->name[i].id);
+        statement_bind_text(s, 4, d->name[i].text);
+        if (!statement_run(s)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool insert_tallies(struct store *store, int64_t session, const struct tallies *t)
+{
+    for (size_t i = 0; i < t->cap; i++) {
+        const struct tally *tally = &t->slot[i];
+        if (tally->count == 0) {
+            continue;
+        }
+        sqlite3_stmt *s = statement_use(store, S_TALLY);
+        sqlite3_bind_int64(s, 1, session);
+        sqlite3_bind_int(s, 2, tally->key.kind);
+        sqlite3_bind_int64(s, 3, tally->key.a);
+        sqlite3_bind_int64(s, 4, tally->key.b);
+        sqlite3_bind_int64(s, 5, tally->key.c);
+        sqlite3_bind_int64(s, 6, (int64_t)tally->count);
+        sqlite3_bind_int64(s, 7, tally->total);
+        sqlite3_bind_int64(s, 8, tally->min);
+        sqlite3_bind_int64(s, 9, tally->max);
+        sqlite3_bind_int64(s, 10, tally->bytes);
+        if (!statement_run(s)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool insert_tables(struct store *store, int64_t session, const struct digest *d)
+{
+    for (size_t i = 0; i < d->tables; i++) {
+        const struct digest_table *table = &d->table[i];
+        sqlite3_stmt *s = statement_use(store, S_TABLE);
+        sqlite3_bind_int64(s, 1, session);
+        sqlite3_bind_int(s, 2, table->kind);
+        sqlite3_bind_int64(s, 3, table->device);
+        sqlite3_bind_int64(s, 4, table->first_ns);
+        sqlite3_bind_int64(s, 5, table->last_ns);
+        sqlite3_bind_int64(s, 6, (int64_t)table->rows);
+        sqlite3_bind_int64(s, 7, (int64_t)table->metrics);
+        sqlite3_bind_blob64(s, 8, table->packed.data, table->packed.len, SQLITE_STATIC);
+        if (!statement_run(s)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool insert_texts(struct store *store, int64_t session, const struct digest *d)
+{
+    for (unsigned i = 0; i < TEXT_COUNT; i++) {
+        sqlite3_stmt *s = statement_use(store, S_TEXT);
+        sqlite3_bind_int64(s, 1, session);
+        sqlite3_bind_int(s, 2, (int)i);
+        statement_bind_text(s, 3, d->text[i]);
+        if (d->text[i] && !statement_run(s)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool store_digest_add(struct store *store, int64_t session, const struct digest *d)
+{
+    return insert_names(store, session, d) &&
+           insert_tallies(store, session, &d->tallies) &&
+           insert_tables(store, session, d) && insert_texts(store, session, d);
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Puts bodies into the database, each with all that is shown of it in one transaction. */
+#include "backend/store/store_ingest.h"
+
+#include <string.h>
+
+#include "backend/store/store_digest.h"
+#include "backend/store/store_statement.h"
+#include "backend/store/wall_clock.h"
+
+gpufl_status store_lookup(struct store *store, const char *window_id, const char *session,
+                          const char *channel, uint32_t sequence, uint32_t crc32,
+                          enum registry *out)
+{
+    sqlite3_stmt *s = statement_use(store, S_BY_ID);
+    statement_bind_text(s, 1, window_id);
+    int rc = sqlite3_step(s);
+    if (rc == SQLITE_ROW) {
+        bool same = sqlite3_column_int64(s, 0) == crc32 &&
+                    strcmp((const char *)sqlite3_column_text(s, 1), session) == 0 &&
+                    strcmp((const char *)sqlite3_column_text(s, 2), channel) == 0 &&
+                    sqlite3_column_int64(s, 3) == sequence;
+        *out = same ? REGISTRY_KNOWN : REGISTRY_IDENTITY_CONFLICT;
+        sqlite3_reset(s);
+        return GPUFL_OK;
+    }
+    sqlite3_reset(s);
+    if (rc != SQLITE_DONE) {
+        return GPUFL_ERR_IO;
+    }
+    s = statement_use(store, S_BY_SEQUENCE);
+    statement_bind_text(s, 1, session);
+    statement_bind_text(s, 2, channel);
+    sqlite3_bind_int64(s, 3, sequence);
+    rc = sqlite3_step(s);
+    sqlite3_reset(s);
+    *out = rc == SQLITE_ROW ? REGISTRY_SEQUENCE_CONFLICT : REGISTRY_NEW;
+    return rc == SQLITE_ROW || rc == SQLITE_DONE ? GPUFL_OK : GPUFL_ERR_IO;
+}
+
+static int64_t touch_session(struct store *store, const char *session)
+{
+    sqlite3_stmt *s = statement_use(store, S_TOUCH);
+    statement_bind_text(s, 1, session);
+    sqlite3_bind_int64(s, 2, wall_clock_ms());
+    if (!statement_run(s)) {
+        return 0;
+    }
+    s = statement_use(store, S_SESSION_ID);
+    statement_bind_text(s, 1, session);
+    int64_t id = sqlite3_step(s) == SQLITE_ROW ? sqlite3_column_int64(s, 0) : 0;
+    sqlite3_reset(s);
+    return id;
+}
+
+static bool insert_body(struct store *store, int64_t session, const struct store_body *b)
+{
+    sqlite3_stmt *s = statement_use(store, S_BODY);
+    sqlite3_bind_int64(s, 1, session);
+    statement_bind_text(s, 2, b->channel);
+    if (b->window_id) {
+        sqlite3_bind_int64(s, 3, b->sequence);
+        statement_bind_text(s, 4, b->window_id);
+        sqlite3_bind_int64(s, 5, b->crc32);
+    }
+    sqlite3_bind_int(s, 6, (int)b->encoding);
+    sqlite3_bind_int64(s, 7, (int64_t)b->lines->accepted);
+    sqlite3_bind_int64(s, 8, (int64_t)b->raw_len);
+    sqlite3_bind_int64(s, 9, wall_clock_ms());
+    sqlite3_bind_int64(s, 10, b->lines->digest.newest_ns);
+    sqlite3_bind_blob64(s, 11, b->data, b->len, SQLITE_STATIC);
+    return statement_run(s);
+}
+
+static bool count_body(struct store *store, int64_t session, const struct store_body *b)
+{
+    sqlite3_stmt *s = statement_use(store, S_CHANNEL);
+    sqlite3_bind_int64(s, 1, session);
+    statement_bind_text(s, 2, b->channel);
+    sqlite3_bind_int64(s, 3, (int64_t)b->lines->accepted);
+    sqlite3_bind_int64(s, 4, (int64_t)b->raw_len);
+    sqlite3_bind_int64(s, 5, b->window_id ? b->sequence : 0);
+    return statement_run(s);
+}
+
+static bool describe_session(struct store *store, int64_t session,
+                             const struct store_body *b)
+{
+    const struct lines *l = b->lines;
+    const struct digest_session *about = &l->digest.session;
+    sqlite3_stmt *s = statement_use(store, S_DESCRIBE);
+    sqlite3_bind_int64(s, 1, session);
+    sqlite3_bind_int64(s, 2, (int64_t)l->accepted);
+    sqlite3_bind_int64(s, 3, (int64_t)b->raw_len);
+    sqlite3_bind_int64(s, 4, (int64_t)b->len);
+    sqlite3_bind_int64(s, 5, (int64_t)l->rejected);
+    statement_bind_text(s, 6, about->app);
+    statement_bind_text(s, 7, about->hostname[0] ? about->hostname : b->hostname);
+    statement_bind_text(s, 8, about->kind);
+    sqlite3_bind_int64(s, 9, about->start_ns);
+    sqlite3_bind_int64(s, 10, about->shutdown_ns);
+    statement_bind_text(s, 11, about->gpus);
+    sqlite3_bind_int64(s, 12, l->digest.first_ns);
+    sqlite3_bind_int64(s, 13, l->digest.last_ns);
+    sqlite3_bind_int64(s, 14, (int64_t)l->digest.metrics);
+    return statement_run(s);
+}
+
+gpufl_status store_add(struct store *store, const struct store_body *body)
+{
+    if (!statement_run(statement_use(store, S_BEGIN))) {
+        return GPUFL_ERR_IO;
+    }
+    int64_t session = touch_session(store, body->session);
+    bool ok = session && insert_body(store, session, body) &&
+              count_body(store, session, body) &&
+              store_digest_add(store, session, &body->lines->digest) &&
+              describe_session(store, session, body) &&
+              statement_run(statement_use(store, S_COMMIT));
+    if (!ok) {
+        statement_run(statement_use(store, S_ROLLBACK));
+    }
+    return ok ? GPUFL_OK : GPUFL_ERR_IO;
+}
+
+gpufl_status store_complete(struct store *store, const char *session)
+{
+    sqlite3_stmt *s = statement_use(store, S_COMPLETE);
+    statement_bind_text(s, 1, session);
+    if (!statement_run(s)) {
+        return GPUFL_ERR_IO;
+    }
+    return sqlite3_changes(store->db) ? GPUFL_OK : GPUFL_ERR_NOT_FOUND;
+}
+
+gpufl_status store_duplicate(struct store *store, const char *session)
+{
+    sqlite3_stmt *s = statement_use(store, S_DUPLICATE);
+    statement_bind_text(s, 1, session);
+    return statement_run(s) ? GPUFL_OK : GPUFL_ERR_IO;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Storing bodies, each once. */
+#ifndef GPUFL_BACKEND_STORE_STORE_INGEST_H
+#define GPUFL_BACKEND_STORE_STORE_INGEST_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "backend/digest/lines.h"
+#include "backend/store/codec.h"
+#include "backend/store/store.h"
+
+/** One POST, checked and ready. */
+struct store_body {
+    const char *session;
+    const char *channel;
+    const char *window_id; /**< NULL = no identity */
+    uint32_t sequence;     /**< with an identity */
+    uint32_t crc32;
+    enum encoding encoding;
+    const void *data;
+    size_t len;
+    size_t raw_len;
+    const struct lines *lines;
+    const char *hostname; /**< of the sender, may be "" */
+};
+
+/** What the registry knows of an identity. */
+enum registry {
+    REGISTRY_NEW,
+    REGISTRY_KNOWN,             /**< same id, same CRC */
+    REGISTRY_IDENTITY_CONFLICT, /**< same id, other CRC, session, channel or sequence */
+    REGISTRY_SEQUENCE_CONFLICT, /**< other id for this session, channel and sequence */
+};
+
+/** Looks an identity up. \return GPUFL_OK or GPUFL_ERR_IO. */
+GPUFL_MUST gpufl_status store_lookup(struct store *store, const char *window_id,
+                                     const char *session, const char *channel,
+                                     uint32_t sequence, uint32_t crc32,
+                                     enum registry *out);
+
+/** Stores one body, its samples and what it says of its session, in one transaction.
+ *  \return GPUFL_OK after the commit, GPUFL_ERR_IO. */
+GPUFL_MUST gpufl_status store_add(struct store *store, const struct store_body *body);
+
+/** Marks a session complete. \return GPUFL_OK, GPUFL_ERR_NOT_FOUND, GPUFL_ERR_IO. */
+GPUFL_MUST gpufl_status store_complete(struct store *store, const char *session);
+
+/** Counts a batch that came again. */
+GPUFL_MUST gpufl_status store_duplicate(struct store *store, const char *session);
+
+#endif

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Deletes sessions from the database. */
+#include "backend/store/store_retention.h"
+
+#include <stdio.h>
+
+#include "backend/store/store_statement.h"
+
+uint64_t store_bytes(struct store *store)
+{
+    sqlite3_stmt *s = statement_use(store, S_BYTES);
+    uint64_t bytes =
+        sqlite3_step(s) == SQLITE_ROW ? (uint64_t)sqlite3_column_int64(s, 0) : 0;
+    sqlite3_reset(s);
+    return bytes;
+}
+
+gpufl_status store_oldest(struct store *store, struct store_session *out,
+                          unsigned *sessions)
+{
+    sqlite3_stmt *s = statement_use(store, S_OLDEST);
+    int rc = sqlite3_step(s);
+    *sessions = 0;
+    *out = (struct store_session){0};
+    if (rc == SQLITE_ROW) {
+        out->id = sqlite3_column_int64(s, 0);
+        snprintf(out->session, sizeof out->session, "%s",
+                 (const char *)sqlite3_column_text(s, 1));
+        out->last_seen_ms = sqlite3_column_int64(s, 2);
+        *sessions = (unsigned)sqlite3_column_int64(s, 3);
+    }
+    sqlite3_reset(s);
+    return rc == SQLITE_ROW || rc == SQLITE_DONE ? GPUFL_OK : GPUFL_ERR_IO;
+}
+
+static bool delete_rest(struct store *store, int64_t session)
+{
+    static const enum statement rest[] = {S_DELETE_SERIES, S_DELETE_TALLIES,
+                                          S_DELETE_NAMES,  S_DELETE_CHANNELS,
+                                          S_DELETE_TEXTS,  S_DELETE_SESSION};
+    for (unsigned i = 0; i < sizeof rest / sizeof *rest; i++) {
+        sqlite3_stmt *s = statement_use(store, rest[i]);
+        sqlite3_bind_int64(s, 1, session);
+        if (!statement_run(s)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+gpufl_status store_delete(struct store *store, int64_t session, unsigned bodies)
+{
+    if (!statement_run(statement_use(store, S_BEGIN))) {
+        return GPUFL_ERR_IO;
+    }
+    sqlite3_stmt *s = statement_use(store, S_DELETE_BODIES);
+    sqlite3_bind_int64(s, 1, session);
+    sqlite3_bind_int64(s, 2, bodies);
+    bool ok = statement_run(s);
+    bool last = ok && sqlite3_changes(store->db) < (int)bodies;
+    ok = ok && (!last || delete_rest(store, session)) &&
+         statement_run(statement_use(store, S_COMMIT));
+    if (!ok) {
+        statement_run(statement_use(store, S_ROLLBACK));
+    }
+    return ok ? GPUFL_OK : GPUFL_ERR_IO;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What leaves the database. */
+#ifndef GPUFL_BACKEND_STORE_STORE_RETENTION_H
+#define GPUFL_BACKEND_STORE_STORE_RETENTION_H
+
+#include <stdint.h>
+
+#include "backend/store/store_sessions.h"
+
+/** Bytes of the database that are in use. */
+uint64_t store_bytes(struct store *store);
+
+/** The session that was heard of longest ago: id, session and last_seen_ms of \p out.
+ * \p sessions: how many there are; with 0 there is none. */
+GPUFL_MUST gpufl_status store_oldest(struct store *store, struct store_session *out,
+                                     unsigned *sessions);
+
+/** Deletes up to \p bodies bodies of a session and, once it has none, the session with
+ * all that is shown of it. Their ids are forgotten: what comes again is stored again.
+ * \return GPUFL_OK, GPUFL_ERR_IO. */
+GPUFL_MUST gpufl_status store_delete(struct store *store, int64_t session,
+                                     unsigned bodies);
+
+#endif

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The database's tables and statements; included by store_statement.c alone.
+ * synchronous=FULL: an answer means that the commit is on disk. */
+#ifndef GPUFL_BACKEND_STORE_STORE_SCHEMA_H
+#define GPUFL_BACKEND_STORE_STORE_SCHEMA_H
+
+/* Raised with the tables; a file of another version is refused. */
+#define STORE_VERSION  2
+#define STORE_TEXT_(x) #x
+#define STORE_TEXT(x)  STORE_TEXT_(x)
+
+#define STORE_SCHEMA                                                                     \
+    "PRAGMA journal_mode=WAL;"                                                           \
+    "PRAGMA synchronous=FULL;"                                                           \
+    "PRAGMA user_version=" STORE_TEXT(                                                   \
+        STORE_VERSION) ";"                                                               \
+                       "CREATE TABLE IF NOT EXISTS session(id INTEGER PRIMARY KEY, sid " \
+                       "TEXT NOT NULL "                                                  \
+                       "UNIQUE,"                                                         \
+                       " app TEXT NOT NULL DEFAULT '', hostname TEXT NOT NULL DEFAULT "  \
+                       "'',"                                                             \
+                       " kind TEXT NOT NULL DEFAULT '', gpus TEXT NOT NULL DEFAULT '', " \
+                       "start_ns INTEGER "                                               \
+                       "NOT NULL DEFAULT 0,"                                             \
+                       " shutdown_ns INTEGER NOT NULL DEFAULT 0, first_seen_ms INTEGER " \
+                       "NOT NULL,"                                                       \
+                       " last_seen_ms INTEGER NOT NULL, complete INTEGER NOT NULL "      \
+                       "DEFAULT 0,"                                                      \
+                       " lines INTEGER NOT NULL DEFAULT 0, raw_bytes INTEGER NOT NULL "  \
+                       "DEFAULT 0,"                                                      \
+                       " stored_bytes INTEGER NOT NULL DEFAULT 0, rejected INTEGER NOT " \
+                       "NULL DEFAULT 0,"                                                 \
+                       " duplicates INTEGER NOT NULL DEFAULT 0,"                         \
+                       " first_ns INTEGER NOT NULL DEFAULT 0, last_ns INTEGER NOT NULL " \
+                       "DEFAULT 0,"                                                      \
+                       " metrics INTEGER NOT NULL DEFAULT 0);"                           \
+                       "CREATE TABLE IF NOT EXISTS body(id INTEGER PRIMARY KEY,"         \
+                       " session INTEGER NOT NULL REFERENCES session(id), channel TEXT " \
+                       "NOT NULL,"                                                       \
+                       " sequence INTEGER, window_id TEXT UNIQUE, crc32 INTEGER, "       \
+                       "encoding INTEGER NOT "                                           \
+                       "NULL,"                                                           \
+                       " lines INTEGER NOT NULL, raw_bytes INTEGER NOT NULL, "           \
+                       "received_ms INTEGER NOT NULL,"                                   \
+                       " newest_ns INTEGER NOT NULL, data BLOB NOT NULL);"               \
+                       "CREATE INDEX IF NOT EXISTS session_seen ON "                     \
+                       "session(last_seen_ms);"                                          \
+                       "CREATE UNIQUE INDEX IF NOT EXISTS body_order ON body(session, "  \
+                       "channel, sequence);"                                             \
+                       "CREATE TABLE IF NOT EXISTS channel(session INTEGER NOT NULL, "   \
+                       "name TEXT NOT NULL,"                                             \
+                       " lines INTEGER NOT NULL, raw_bytes INTEGER NOT NULL, bodies "    \
+                       "INTEGER NOT NULL,"                                               \
+                       " numbered INTEGER NOT NULL, first INTEGER NOT NULL, last "       \
+                       "INTEGER NOT NULL,"                                               \
+                       " PRIMARY KEY(session, name)) WITHOUT ROWID;"                     \
+                       "CREATE TABLE IF NOT EXISTS name(session INTEGER NOT NULL, "      \
+                       "dictionary INTEGER NOT "                                         \
+                       "NULL,"                                                           \
+                       " id INTEGER NOT NULL, text TEXT NOT NULL,"                       \
+                       " PRIMARY KEY(session, dictionary, id)) WITHOUT ROWID;"           \
+                       "CREATE TABLE IF NOT EXISTS tally(session INTEGER NOT NULL, "     \
+                       "kind INTEGER NOT NULL,"                                          \
+                       " a INTEGER NOT NULL, b INTEGER NOT NULL, c INTEGER NOT NULL,"    \
+                       " count INTEGER NOT NULL, total INTEGER NOT NULL, min INTEGER "   \
+                       "NOT NULL,"                                                       \
+                       " max INTEGER NOT NULL, bytes INTEGER NOT NULL,"                  \
+                       " PRIMARY KEY(session, kind, a, b, c)) WITHOUT ROWID;"            \
+                       "CREATE TABLE IF NOT EXISTS series(id INTEGER PRIMARY KEY, "      \
+                       "session INTEGER NOT "                                            \
+                       "NULL,"                                                           \
+                       " kind INTEGER NOT NULL, device INTEGER NOT NULL, first_ns "      \
+                       "INTEGER NOT NULL,"                                               \
+                       " last_ns INTEGER NOT NULL, rows INTEGER NOT NULL, metrics "      \
+                       "INTEGER NOT NULL,"                                               \
+                       " data BLOB NOT NULL);"                                           \
+                       "CREATE INDEX IF NOT EXISTS series_time ON series(session, "      \
+                       "kind, device, first_ns,"                                         \
+                       " last_ns);"                                                      \
+                       "CREATE TABLE IF NOT EXISTS text(session INTEGER NOT NULL, "      \
+                       "which INTEGER NOT NULL,"                                         \
+                       " line TEXT NOT NULL, PRIMARY KEY(session, which)) WITHOUT "      \
+                       "ROWID;"
+
+static const char *const sql[S_COUNT] = {
+    [S_BEGIN] = "BEGIN IMMEDIATE",
+    [S_COMMIT] = "COMMIT",
+    [S_ROLLBACK] = "ROLLBACK",
+    [S_BY_ID] = "SELECT crc32, sid, channel, sequence FROM body JOIN session"
+                " ON session.id = body.session WHERE window_id = ?1",
+    [S_BY_SEQUENCE] = "SELECT 1 FROM body JOIN session ON session.id = body.session"
+                      " WHERE sid = ?1 AND channel = ?2 AND sequence = ?3",
+    [S_TOUCH] = "INSERT INTO session(sid, first_seen_ms, last_seen_ms) VALUES(?1, ?2, ?2)"
+                " ON CONFLICT(sid) DO UPDATE SET last_seen_ms = ?2, complete = 0",
+    [S_SESSION_ID] = "SELECT id FROM session WHERE sid = ?1",
+    [S_BODY] = "INSERT INTO body(session, channel, sequence, window_id, crc32, encoding,"
+               " lines, raw_bytes, received_ms, newest_ns, data)"
+               " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+    [S_DESCRIBE] = "UPDATE session SET lines = lines + ?2, raw_bytes = raw_bytes + ?3,"
+                   " stored_bytes = stored_bytes + ?4, rejected = rejected + ?5,"
+                   " app = CASE WHEN app = '' THEN ?6 ELSE app END,"
+                   " hostname = CASE WHEN hostname = '' THEN ?7 ELSE hostname END,"
+                   " kind = CASE WHEN kind = '' THEN ?8 ELSE kind END,"
+                   " gpus = CASE WHEN gpus = '' THEN ?11 ELSE gpus END,"
+                   " start_ns = CASE WHEN start_ns = 0 THEN ?9 ELSE start_ns END,"
+                   " shutdown_ns = max(shutdown_ns, ?10),"
+                   " first_ns = CASE WHEN ?12 <> 0 AND (first_ns = 0 OR ?12 < first_ns)"
+                   " THEN ?12 ELSE first_ns END, last_ns = max(last_ns, ?13),"
+                   " metrics = metrics | ?14 WHERE id = ?1",
+    [S_COMPLETE] = "UPDATE session SET complete = 1 WHERE sid = ?1",
+    [S_LIST] =
+        "SELECT id, sid, app, hostname, kind, start_ns, shutdown_ns, first_seen_ms,"
+        " last_seen_ms, complete, lines, raw_bytes, stored_bytes, rejected, gpus,"
+        " duplicates, (SELECT ifnull(sum(last - numbered), 0) FROM channel"
+        " WHERE channel.session = session.id)"
+        " FROM session WHERE ?1 IS NULL OR sid = ?1"
+        " ORDER BY start_ns DESC, id DESC LIMIT ?2 OFFSET ?3",
+    [S_CHANNELS] = "SELECT name, lines, raw_bytes, bodies, first, last FROM channel"
+                   " WHERE session = ?1 ORDER BY name",
+    [S_CHANNEL] = "INSERT INTO channel VALUES(?1, ?2, ?3, ?4, 1, ?5 > 0, ?5, ?5)"
+                  " ON CONFLICT DO UPDATE SET lines = lines + ?3,"
+                  " raw_bytes = raw_bytes + ?4, bodies = bodies + 1,"
+                  " numbered = numbered + (?5 > 0), first = CASE WHEN first = 0 OR"
+                  " (?5 > 0 AND ?5 < first) THEN ?5 ELSE first END, last = max(last, ?5)",
+    [S_BODIES] = "SELECT id FROM body WHERE session = ?1 AND channel = ?2"
+                 " ORDER BY sequence IS NULL, sequence, id",
+    [S_BODY_DATA] = "SELECT encoding, data FROM body WHERE id = ?1",
+    [S_DUPLICATE] = "UPDATE session SET duplicates = duplicates + 1 WHERE sid = ?1",
+    [S_DELIVERY] = "SELECT channel, ifnull(sequence, 0), lines, received_ms, newest_ns"
+                   " FROM body WHERE session = ?1 ORDER BY channel, sequence",
+    [S_OLDEST] = "SELECT id, sid, last_seen_ms, (SELECT count(*) FROM session)"
+                 " FROM session ORDER BY last_seen_ms, id LIMIT 1",
+    [S_DELETE_BODIES] = "DELETE FROM body WHERE id IN (SELECT id FROM body"
+                        " WHERE session = ?1 ORDER BY channel, sequence LIMIT ?2)",
+    [S_DELETE_SERIES] = "DELETE FROM series WHERE session = ?1",
+    [S_DELETE_TALLIES] = "DELETE FROM tally WHERE session = ?1",
+    [S_DELETE_NAMES] = "DELETE FROM name WHERE session = ?1",
+    [S_DELETE_CHANNELS] = "DELETE FROM channel WHERE session = ?1",
+    [S_DELETE_TEXTS] = "DELETE FROM text WHERE session = ?1",
+    [S_DELETE_SESSION] = "DELETE FROM session WHERE id = ?1",
+    [S_BYTES] = "SELECT (page_count - freelist_count) * page_size"
+                " FROM pragma_page_count(), pragma_freelist_count(), pragma_page_size()",
+    [S_NAME] = "INSERT OR IGNORE INTO name VALUES(?1, ?2, ?3, ?4)",
+    [S_TALLY] = "INSERT INTO tally VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)"
+                " ON CONFLICT DO UPDATE SET count = count + ?6, total = total + ?7,"
+                " min = min(min, ?8), max = max(max, ?9), bytes = bytes + ?10",
+    [S_TABLE] = "INSERT INTO series(session, kind, device, first_ns, last_ns, rows,"
+                " metrics, data) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+    [S_TEXT] = "INSERT OR REPLACE INTO text VALUES(?1, ?2, ?3)",
+    [S_TALLIES] = "SELECT a, b, c, count, total, min, max, bytes, text FROM tally"
+                  " LEFT JOIN name ON name.session = ?1 AND dictionary = ?3 AND"
+                  " name.id = a WHERE tally.session = ?1 AND kind = ?2"
+                  " ORDER BY total DESC, a, b, c LIMIT ?4 OFFSET ?5",
+    [S_TALLY_SUM] = "SELECT count(*), ifnull(sum(count), 0), ifnull(sum(total), 0)"
+                    " FROM tally WHERE session = ?1 AND kind = ?2",
+    [S_TALLIES_BY_NAME] =
+        "SELECT sum(count), sum(total), min(min), max(max), text FROM tally"
+        " LEFT JOIN name ON name.session = ?1 AND dictionary = ?3 AND name.id = a"
+        " WHERE tally.session = ?1 AND kind = ?2 GROUP BY text"
+        " ORDER BY sum(total) DESC, text LIMIT ?4 OFFSET ?5",
+    [S_TABLES] = "SELECT device, first_ns, last_ns, rows, metrics, data FROM series"
+                 " WHERE session = ?1 AND kind = ?2 AND last_ns >= ?3 AND first_ns <= ?4"
+                 " ORDER BY device, first_ns, id",
+    [S_SERIES] = "SELECT first_ns, last_ns, metrics FROM session WHERE id = ?1",
+    [S_NAME_OF] = "SELECT text FROM name WHERE session = ?1 AND dictionary = ?2"
+                  " AND id = ?3",
+    [S_TEXT_OF] = "SELECT line FROM text WHERE session = ?1 AND which = ?2",
+};
+
+#endif

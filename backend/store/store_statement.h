@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The prepared statements of a store, for the files that speak SQL: store*.c. */
+#ifndef GPUFL_BACKEND_STORE_STORE_STATEMENT_H
+#define GPUFL_BACKEND_STORE_STORE_STATEMENT_H
+
+#include <sqlite3.h>
+#include <stdbool.h>
+
+#include <gpufl/status.h>
+
+/** Each has one prepared statement, in store_schema.h. */
+enum statement {
+    S_BEGIN,
+    S_COMMIT,
+    S_ROLLBACK,
+    S_BY_ID,
+    S_BY_SEQUENCE,
+    S_TOUCH,
+    S_SESSION_ID,
+    S_BODY,
+    S_DESCRIBE,
+    S_COMPLETE,
+    S_LIST,
+    S_CHANNELS,
+    S_CHANNEL,
+    S_BODIES,
+    S_BODY_DATA,
+    S_DUPLICATE,
+    S_DELIVERY,
+    S_OLDEST,
+    S_DELETE_BODIES,
+    S_DELETE_SERIES,
+    S_DELETE_TALLIES,
+    S_DELETE_NAMES,
+    S_DELETE_CHANNELS,
+    S_DELETE_TEXTS,
+    S_DELETE_SESSION,
+    S_BYTES,
+    S_NAME,
+    S_TALLY,
+    S_TABLE,
+    S_TEXT,
+    S_TALLIES,
+    S_TALLY_SUM,
+    S_TALLIES_BY_NAME,
+    S_TABLES,
+    S_SERIES,
+    S_NAME_OF,
+    S_TEXT_OF,
+    S_COUNT
+};
+
+struct store {
+    sqlite3 *db;
+    sqlite3_stmt *statement[S_COUNT];
+};
+
+/** True for a new file and for one with our tables. */
+bool statement_version_fits(sqlite3 *db);
+
+/** Makes the tables that are missing and prepares all statements. */
+bool statement_prepare_all(struct store *store);
+
+void statement_finalize_all(struct store *store);
+
+/** A statement, ready to be bound. */
+sqlite3_stmt *statement_use(struct store *store, enum statement which);
+
+/** \p text must last until the statement is stepped; NULL is NULL. */
+void statement_bind_text(sqlite3_stmt *statement, int at, const char *text);
+
+/** Runs to the end and lets go of the row. */
+bool statement_run(sqlite3_stmt *statement);
+
+/** Lets go of a statement whose last step gave \p rc. \return GPUFL_OK when there were no
+ * more rows, else GPUFL_ERR_IO. */
+gpufl_status statement_end(sqlite3_stmt *statement, int rc);
+
+#endif
