@@ -9,7 +9,7 @@
 
 #include "base/utf8.h"
 
-static bool reserve(struct text *text, size_t more)
+bool text_reserve(struct text *text, size_t more)
 {
     if (text->failed) {
         return false;
@@ -45,7 +45,7 @@ void text_clear(struct text *text)
 
 void text_append(struct text *text, const char *bytes, size_t len)
 {
-    if (len && reserve(text, len)) {
+    if (len && text_reserve(text, len)) {
         memcpy(text->data + text->len, bytes, len);
         text->len += len;
     }
@@ -85,7 +85,7 @@ void text_printf(struct text *text, const char *format, ...)
     va_copy(again, args);
     int len = vsnprintf(NULL, 0, format, args);
     va_end(args);
-    if (len >= 0 && reserve(text, (size_t)len + 1)) {
+    if (len >= 0 && text_reserve(text, (size_t)len + 1)) {
         vsnprintf(text->data + text->len, (size_t)len + 1, format, again);
         text->len += (size_t)len;
     }

@@ -21,6 +21,10 @@ void text_fini(struct text *text);
 /** Empties the buffer and forgets a failure; keeps the memory. */
 void text_clear(struct text *text);
 
+/** Makes room for \p more bytes behind `len`, for those who write there themselves.
+ * \return false without memory. */
+bool text_reserve(struct text *text, size_t more);
+
 void text_append(struct text *text, const char *bytes, size_t len);
 void text_puts(struct text *text, const char *string);
 void text_u64(struct text *text, uint64_t value);

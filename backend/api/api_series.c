@@ -5,6 +5,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "backend/api/series_metric.h"
+#include "backend/api/series_scopes.h"
 #include "backend/digest/metric_columns.h"
 #include "backend/digest/wrap.h"
 #include "backend/store/store_query.h"

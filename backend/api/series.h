@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What has a time axis, thinned to the width of a picture. */
+/* The time axis of what is shown of a session. */
 #ifndef GPUFL_BACKEND_API_SERIES_H
 #define GPUFL_BACKEND_API_SERIES_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
+#include "backend/digest/digest.h"
 #include "backend/store/store.h"
 
 /** Which part of the time axis, in how many slices. */
@@ -21,35 +24,20 @@ struct series_axis {
     int64_t slice_ns; /**< 1 or more */
 };
 
-/** One slice of one device's series; values as stored, times the metric's scale. */
-struct series_point {
-    int64_t device; /**< DIGEST_HOST for the host */
-    int64_t dt_ns;  /**< after from_ns, of the first sample in it */
-    double min, max;
-};
-
-/** A scope. */
-struct series_scope {
-    int64_t name; /**< in NAMES_SCOPE */
-    int64_t depth;
-    int64_t begin_ns;
-    int64_t end_ns; /**< INT64_MAX = it has not ended by to_ns */
-};
-
+/** Fills in what \p span leaves to the session. */
 GPUFL_MUST gpufl_status series_axis(struct store *store, int64_t session,
                                     const struct series_span *span,
                                     struct series_axis *out);
 
-/** Visits the slices of a metric (its number in metrics.h), device by device, in order of
- * time. Slices without a sample are left out, and samples that say "not available". */
-GPUFL_MUST gpufl_status series_metric(
-    struct store *store, int64_t session, int metric, const struct series_axis *axis,
-    void (*visit)(void *arg, const struct series_point *point), void *arg);
+/** Columns of the table that is being read. Zero-initialise; `value` is malloc'd. */
+struct series_columns {
+    int64_t *value; /**< one column behind the other, each table->rows long */
+    size_t cap;
+};
 
-/** Visits the scopes that touch the axis, as they end, then those still open. Of those
- * shorter than a slice one is visited for each slice and depth. */
-GPUFL_MUST gpufl_status
-series_scopes(struct store *store, int64_t session, const struct series_axis *axis,
-              void (*visit)(void *arg, const struct series_scope *scope), void *arg);
+/** Reads the \p count columns \p index of \p table. \return false when one is not there
+ * whole, or without memory. */
+bool series_read(struct series_columns *columns, const struct digest_table *table,
+                 const unsigned *index, unsigned count);
 
 #endif

@@ -39,7 +39,7 @@ void digest_fini(struct digest *d)
         free(d->name[i].text);
     }
     for (size_t i = 0; i < d->tables; i++) {
-        free(d->table[i].packed.data);
+        text_fini(&d->table[i].packed);
     }
     for (unsigned i = 0; i < TEXT_COUNT; i++) {
         free(d->text[i]);

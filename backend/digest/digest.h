@@ -46,9 +46,9 @@ struct digest_table {
     int64_t device; /**< DIGEST_HOST for all but TABLE_DEVICE */
     int64_t first_ns, last_ns;
     size_t rows;
-    uint64_t metrics; /**< bit i: the metric i of metric_columns.h has a column, in that
-                         order */
-    struct packed packed;
+    uint64_t metrics;   /**< bit i: the metric i of metric_columns.h has a column, in that
+                           order */
+    struct text packed; /**< pack.h */
 };
 
 /** A record that is kept, as JSON. */

@@ -16,7 +16,7 @@
 #define SOURCE_BYTES_MAX (4u << 20)
 
 /* NULL when it is no JSON object. */
-static struct json_object *parse_object(const char *line, size_t len)
+static struct json_object *parse_root(const char *line, size_t len)
 {
     struct json_tokener *tokener = json_tokener_new_ex(JSON_DEPTH);
     struct json_object *root = NULL;
@@ -57,7 +57,7 @@ bool digest_names(struct digest *d, const char *line, size_t len)
                         {RECORD_FUNCTION_DICT, NAMES_FUNCTION},
                         {RECORD_METRIC_DICT, NAMES_METRIC},
                         {RECORD_SOURCE_FILE_DICT, NAMES_SOURCE_FILE}};
-    struct json_object *root = parse_object(line, len);
+    struct json_object *root = parse_root(line, len);
     struct json_object *entries;
     bool ok = true;
     for (size_t i = 0; i < sizeof dictionaries / sizeof *dictionaries; i++) {
@@ -105,7 +105,7 @@ static char *joined(struct json_object *lines, size_t bytes)
 
 bool digest_source(struct digest *d, const char *line, size_t len)
 {
-    struct json_object *root = parse_object(line, len);
+    struct json_object *root = parse_root(line, len);
     struct json_object *lines;
     bool ok = true;
     if (json_object_object_get_ex(root, "lines", &lines) &&
@@ -138,7 +138,7 @@ bool digest_detail(struct digest *d, const char *line, size_t len)
 {
     static const char key[] = "\"per_launch\"";
     struct json_object *root =
-        memmem(line, len, key, sizeof key - 1) ? parse_object(line, len) : NULL;
+        memmem(line, len, key, sizeof key - 1) ? parse_root(line, len) : NULL;
     struct json_object *per_launch;
     bool ok = true;
     if (json_object_object_get_ex(root, "per_launch", &per_launch) &&
@@ -154,7 +154,7 @@ bool digest_detail(struct digest *d, const char *line, size_t len)
 
 bool digest_set(struct digest *d, const char *line, size_t len)
 {
-    struct json_object *root = parse_object(line, len);
+    struct json_object *root = parse_root(line, len);
     struct tally_key key = {.kind = TALLY_SET};
     int64_t end_ns = number(root, "end_ns");
     int64_t ns = wrap_sub(end_ns, number(root, "start_ns"));
@@ -193,7 +193,7 @@ static void copy_gpus(struct json_object *root, char *out, size_t size)
 
 bool digest_start(struct digest *d, const char *line, size_t len)
 {
-    struct json_object *root = parse_object(line, len);
+    struct json_object *root = parse_root(line, len);
     struct digest_session *session = &d->session;
     if (!root) {
         return true;
@@ -211,7 +211,7 @@ bool digest_start(struct digest *d, const char *line, size_t len)
 
 bool digest_shutdown(struct digest *d, const char *line, size_t len)
 {
-    struct json_object *root = parse_object(line, len);
+    struct json_object *root = parse_root(line, len);
     if (root) {
         d->session.shutdown_ns = number(root, "ts_ns");
     }
@@ -221,7 +221,7 @@ bool digest_shutdown(struct digest *d, const char *line, size_t len)
 
 bool digest_capabilities(struct digest *d, const char *line, size_t len)
 {
-    struct json_object *root = parse_object(line, len);
+    struct json_object *root = parse_root(line, len);
     bool ok = !root || keep_text(d, TEXT_CAPABILITIES, root);
     json_object_put(root);
     return ok;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The table of metrics that are charted. */
 #include "backend/digest/metric_columns.h"
 
 #include <string.h>

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Packs columns of integers and reads them back. */
 #include "backend/digest/pack.h"
-
-#include <stdlib.h>
 
 #define HEAD_BYTES 9u
 
-static void put(unsigned char *at, uint64_t value, unsigned width)
+static void pack_put(unsigned char *at, uint64_t value, unsigned width)
 {
     for (unsigned i = 0; i < width; i++) {
         at[i] = (unsigned char)(value >> (8 * i));
     }
 }
 
-static uint64_t get(const unsigned char *at, unsigned width)
+static uint64_t pack_get(const unsigned char *at, unsigned width)
 {
     uint64_t value = 0;
     for (unsigned i = 0; i < width; i++) {
@@ -30,22 +29,7 @@ static unsigned width_of(uint64_t span)
                                 : 8;
 }
 
-static bool reserve(struct packed *to, size_t more)
-{
-    if (to->cap - to->len >= more) {
-        return true;
-    }
-    size_t cap = 2 * to->cap + more;
-    unsigned char *data = realloc(to->data, cap);
-    if (!data) {
-        return false;
-    }
-    to->data = data;
-    to->cap = cap;
-    return true;
-}
-
-bool pack_column(struct packed *to, const int64_t *value, size_t rows)
+bool pack_column(struct text *to, const int64_t *value, size_t rows)
 {
     int64_t min = rows ? value[0] : 0;
     int64_t max = min;
@@ -55,22 +39,23 @@ bool pack_column(struct packed *to, const int64_t *value, size_t rows)
         max = v > max ? v : max;
     }
     unsigned width = width_of((uint64_t)max - (uint64_t)min);
-    if (!reserve(to, HEAD_BYTES + rows * width)) {
+    if (!text_reserve(to, HEAD_BYTES + rows * width)) {
         return false;
     }
-    unsigned char *at = to->data + to->len;
-    put(at, (uint64_t)min, 8);
+    unsigned char *at = (unsigned char *)to->data + to->len;
+    pack_put(at, (uint64_t)min, 8);
     at[8] = (unsigned char)width;
     for (size_t i = 0; width && i < rows; i++) {
-        put(at + HEAD_BYTES + i * width, (uint64_t)value[i] - (uint64_t)min, width);
+        pack_put(at + HEAD_BYTES + i * width, (uint64_t)value[i] - (uint64_t)min, width);
     }
     to->len += HEAD_BYTES + rows * width;
     return true;
 }
 
-bool unpack_column(const unsigned char *data, size_t len, size_t rows, unsigned index,
-                   int64_t *out)
+bool pack_read_column(const struct text *from, size_t rows, unsigned index, int64_t *out)
 {
+    const unsigned char *data = (const unsigned char *)from->data;
+    size_t len = from->len;
     for (;; index--) {
         unsigned width = len < HEAD_BYTES ? UINT8_MAX : data[8];
         if (width > 8 || (width && rows > (len - HEAD_BYTES) / width)) {
@@ -83,9 +68,9 @@ bool unpack_column(const unsigned char *data, size_t len, size_t rows, unsigned 
         data += HEAD_BYTES + bytes;
         len -= HEAD_BYTES + bytes;
     }
-    uint64_t min = get(data, 8);
+    uint64_t min = pack_get(data, 8);
     for (size_t i = 0; i < rows; i++) {
-        out[i] = (int64_t)(min + get(data + HEAD_BYTES + i * data[8], data[8]));
+        out[i] = (int64_t)(min + pack_get(data + HEAD_BYTES + i * data[8], data[8]));
     }
     return true;
 }

@@ -9,18 +9,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** Zero-initialise; `data` is malloc'd. */
-struct packed {
-    unsigned char *data;
-    size_t len;
-    size_t cap;
-};
+#include "base/text.h"
 
 /** Adds a column of \p rows values. \return false without memory. */
-bool pack_column(struct packed *to, const int64_t *value, size_t rows);
+bool pack_column(struct text *to, const int64_t *value, size_t rows);
 
 /** Reads column \p index of \p rows values. \return false when it is not there whole. */
-bool unpack_column(const unsigned char *data, size_t len, size_t rows, unsigned index,
-                   int64_t *out);
+bool pack_read_column(const struct text *from, size_t rows, unsigned index, int64_t *out);
 
 #endif

@@ -5,8 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 #define NUMBER_BYTES 40u
-#define CELLS_FIRST  1024u
 
 struct cursor {
     const char *at;
@@ -136,26 +137,19 @@ static bool take_columns(struct cursor *c, struct rows *rows)
     return rows->columns > 0;
 }
 
-static bool reserve(struct rows *rows)
+static bool reach_row(struct rows *rows)
 {
     size_t need = (rows->count + 1) * rows->columns;
-    if (need <= rows->cap) {
-        return true;
-    }
-    size_t cap = rows->cap ? rows->cap * 2 : CELLS_FIRST;
-    int64_t *more =
-        need <= ROWS_CELLS_MAX ? realloc(rows->cell, cap * sizeof *more) : NULL;
-    if (!more) {
-        return false;
-    }
-    rows->cell = more;
-    rows->cap = cap;
-    return true;
+    int64_t *cell = need <= ROWS_CELLS_MAX
+                        ? array_reach(rows->cell, need - 1, &rows->cap, sizeof *cell)
+                        : NULL;
+    rows->cell = cell ? cell : rows->cell;
+    return cell;
 }
 
 static bool take_row(struct cursor *c, struct rows *rows)
 {
-    if (!reserve(rows) || !take(c, '[')) {
+    if (!reach_row(rows) || !take(c, '[')) {
         return false;
     }
     int64_t *cell = rows->cell + rows->count * rows->columns;
@@ -193,7 +187,7 @@ static bool take_rows(struct cursor *c, struct rows *rows)
     return true;
 }
 
-static bool is(const char *text, size_t len, const char *name)
+static bool is_key(const char *text, size_t len, const char *name)
 {
     return len == strlen(name) && memcmp(text, name, len) == 0;
 }
@@ -215,11 +209,11 @@ bool rows_read(struct rows *rows, const char *line, size_t len)
             return false;
         }
         bool ok;
-        if (is(key, key_len, "base_time_ns")) {
+        if (is_key(key, key_len, "base_time_ns")) {
             ok = take_number(&c, &rows->base_ns) && rows->base_ns != ROWS_NOTHING;
-        } else if (is(key, key_len, "columns") && !any) {
+        } else if (is_key(key, key_len, "columns") && !any) {
             ok = take_columns(&c, rows);
-        } else if (is(key, key_len, "rows") && !any && rows->columns > 0) {
+        } else if (is_key(key, key_len, "rows") && !any && rows->columns > 0) {
             ok = any = take_rows(&c, rows);
         } else {
             ok = skip_value(&c);

@@ -6,11 +6,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/text.h"
+
 /** Zero-initialise. */
 struct body {
-    char *data;
-    size_t len;
-    size_t cap;
+    struct text bytes;
     bool too_large; /**< more than PROTOCOL_MAX_BODY_BYTES came, or memory ended */
 };
 

@@ -31,8 +31,8 @@ static enum MHD_Result on_lines(struct http_service *service, struct MHD_Connect
         .window_channel = header_of(c, PROTOCOL_H_WINDOW_CHANNEL),
         .window_sequence = header_of(c, PROTOCOL_H_WINDOW_SEQUENCE),
         .window_crc32 = header_of(c, PROTOCOL_H_WINDOW_CRC32),
-        .body = in->data ? in->data : "",
-        .len = in->len,
+        .body = in->bytes.data ? in->bytes.data : "",
+        .len = in->bytes.len,
         .too_large = in->too_large,
     };
     struct text answer = {0};

@@ -19,7 +19,8 @@ struct identity {
     uint32_t crc32;
 };
 
-static int refuse(struct text *answer, int status, const char *error, const char *message)
+static int ingest_refuse(struct text *answer, int status, const char *error,
+                         const char *message)
 {
     text_printf(answer, "{\"error\":\"%s\",\"message\":", error);
     text_json_string(answer, message);
@@ -51,14 +52,14 @@ static int read_identity(const struct ingest_request *r, struct identity *out,
         !layout_channel_ok(r->window_channel) ||
         !read_u32(r->window_sequence, &out->sequence) ||
         !read_u32(r->window_crc32, &out->crc32)) {
-        return refuse(answer, 400, "bad_window_headers",
-                      "id, channel, sequence and CRC32 of a window go together");
+        return ingest_refuse(answer, 400, "bad_window_headers",
+                             "id, channel, sequence and CRC32 of a window go together");
     }
     out->given = true;
     return 0;
 }
 
-static int known(struct text *answer)
+static int answer_known(struct text *answer)
 {
     text_printf(answer, "{\"accepted\":0,\"rejected\":0,\"errors\":[],\"duplicate\":true,"
                         "\"window_acknowledged\":true}");
@@ -66,8 +67,8 @@ static int known(struct text *answer)
 }
 
 /* \return 0 for a new identity, else the status of the answer. */
-static int look_up(struct store *store, const struct ingest_request *r,
-                   const struct identity *id, struct text *answer)
+static int look_up_identity(struct store *store, const struct ingest_request *r,
+                            const struct identity *id, struct text *answer)
 {
     enum registry found;
     if (!id->given) {
@@ -75,26 +76,28 @@ static int look_up(struct store *store, const struct ingest_request *r,
     }
     if (store_lookup(store, r->window_id, r->session, r->window_channel, id->sequence,
                      id->crc32, &found) != GPUFL_OK) {
-        return refuse(answer, 500, "store", "the database could not be read");
+        return ingest_refuse(answer, 500, "store", "the database could not be read");
     }
     switch (found) {
     case REGISTRY_KNOWN:
         return store_duplicate(store, r->session) == GPUFL_OK
-                   ? known(answer)
-                   : refuse(answer, 500, "store", "the database could not be written");
+                   ? answer_known(answer)
+                   : ingest_refuse(answer, 500, "store",
+                                   "the database could not be written");
     case REGISTRY_IDENTITY_CONFLICT:
-        return refuse(answer, 409, PROTOCOL_IDENTITY_CONFLICT,
-                      "this window id was stored with other content");
+        return ingest_refuse(answer, 409, PROTOCOL_IDENTITY_CONFLICT,
+                             "this window id was stored with other content");
     case REGISTRY_SEQUENCE_CONFLICT:
-        return refuse(answer, 409, PROTOCOL_SEQUENCE_CONFLICT,
-                      "this sequence number was stored under another id");
+        return ingest_refuse(answer, 409, PROTOCOL_SEQUENCE_CONFLICT,
+                             "this sequence number was stored under another id");
     case REGISTRY_NEW:
         break;
     }
     return 0;
 }
 
-static int stored(struct text *answer, const struct lines *lines, bool acknowledged)
+static int answer_stored(struct text *answer, const struct lines *lines,
+                         bool acknowledged)
 {
     text_printf(answer, "{\"accepted\":%llu,\"rejected\":%llu,\"errors\":[",
                 (unsigned long long)lines->accepted, (unsigned long long)lines->rejected);
@@ -131,7 +134,7 @@ static int store_lines(struct store *store, const struct ingest_request *r,
     if (lines->kept) {
         if (codec_encode_zstd(lines->kept, lines->kept_len, &packed, &body.len) !=
             GPUFL_OK) {
-            return refuse(answer, 500, "memory", "out of memory");
+            return ingest_refuse(answer, 500, "memory", "out of memory");
         }
         body.data = packed;
         body.raw_len = lines->kept_len;
@@ -140,9 +143,9 @@ static int store_lines(struct store *store, const struct ingest_request *r,
     gpufl_status status = store_add(store, &body);
     free(packed);
     if (status != GPUFL_OK) {
-        return refuse(answer, 500, "store", "the database could not be written");
+        return ingest_refuse(answer, 500, "store", "the database could not be written");
     }
-    return stored(answer, lines, id->given);
+    return answer_stored(answer, lines, id->given);
 }
 
 static int read_body(struct store *store, const struct ingest_request *r,
@@ -153,21 +156,22 @@ static int read_body(struct store *store, const struct ingest_request *r,
     struct lines lines;
     enum encoding encoding = codec_of_header(r->encoding);
     if (encoding == ENCODING_UNKNOWN) {
-        return refuse(answer, 415, "encoding", "send gzip, zstd or no Content-Encoding");
+        return ingest_refuse(answer, 415, "encoding",
+                             "send gzip, zstd or no Content-Encoding");
     }
     gpufl_status status = codec_decode(encoding, r->body, r->len,
                                        PROTOCOL_MAX_DECODED_BYTES, &raw, &raw_len);
     if (status == GPUFL_PARTIAL) {
-        return refuse(answer, 413, "too_large", "more than 128 MiB decoded");
+        return ingest_refuse(answer, 413, "too_large", "more than 128 MiB decoded");
     }
     if (status != GPUFL_OK) {
         return status == GPUFL_ERR_NOMEM
-                   ? refuse(answer, 500, "memory", "out of memory")
-                   : refuse(answer, 400, "body", "the body cannot be decoded");
+                   ? ingest_refuse(answer, 500, "memory", "out of memory")
+                   : ingest_refuse(answer, 400, "body", "the body cannot be decoded");
     }
     int code = lines_read(raw, raw_len, r->session, &lines)
                    ? store_lines(store, r, id, &lines, raw_len, answer)
-                   : refuse(answer, 500, "memory", "out of memory");
+                   : ingest_refuse(answer, 500, "memory", "out of memory");
     lines_fini(&lines);
     free(raw);
     return code;
@@ -178,24 +182,25 @@ int ingest(struct store *store, const struct retention *retention,
 {
     struct identity id;
     if (!r->session || !layout_name_ok(r->session)) {
-        return refuse(answer, 400, "session",
-                      PROTOCOL_H_SESSION " is missing or no session id");
+        return ingest_refuse(answer, 400, "session",
+                             PROTOCOL_H_SESSION " is missing or no session id");
     }
     int code = read_identity(r, &id, answer);
     if (code == 0) {
-        code = look_up(store, r, &id, answer);
+        code = look_up_identity(store, r, &id, answer);
     }
     if (code) {
         return code;
     }
     if (retention_is_full(store, retention, r->session)) {
-        return refuse(answer, 507, "full", "the database is full: raise --max-db-bytes");
+        return ingest_refuse(answer, 507, "full",
+                             "the database is full: raise --max-db-bytes");
     }
     if (r->too_large) {
-        return refuse(answer, 413, "too_large", "more than 30 MiB as sent");
+        return ingest_refuse(answer, 413, "too_large", "more than 30 MiB as sent");
     }
     if (id.given && crc32_z(0, r->body, r->len) != id.crc32) {
-        return refuse(answer, 400, "crc", "the body differs from its CRC32");
+        return ingest_refuse(answer, 400, "crc", "the body differs from its CRC32");
     }
     return read_body(store, r, &id, answer);
 }

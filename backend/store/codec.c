@@ -1,23 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gzip and zstd with a cap on what comes out, whatever the body claims. */
+/* Decodes gzip and zstd with a cap on what comes out, whatever the body claims. */
 #include "backend/store/codec.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 #include <zlib.h>
 #include <zstd.h>
 
-#define STORE_LEVEL 1
+#include "base/text.h"
 
-struct growing {
-    char *data;
-    size_t len;
-    size_t size;
-    size_t cap;
-};
+#define STORE_LEVEL 1
 
 enum encoding codec_of_header(const char *header)
 {
@@ -30,28 +24,30 @@ enum encoding codec_of_header(const char *header)
     return strcasecmp(header, "zstd") == 0 ? ENCODING_ZSTD : ENCODING_UNKNOWN;
 }
 
-/* Room for at least one byte more; PARTIAL at the cap. */
-static gpufl_status grow(struct growing *g, size_t hint)
+/* What is decoded, and how much of it at most. */
+struct decoded {
+    struct text text;
+    size_t max;
+};
+
+/* Makes room for a byte more, the first time for \p guess; PARTIAL at the cap. */
+static gpufl_status decoded_room(struct decoded *out, size_t guess)
 {
-    if (g->len < g->size) {
-        return GPUFL_OK;
-    }
-    if (g->size >= g->cap) {
+    if (out->text.len >= out->max) {
         return GPUFL_PARTIAL;
     }
-    size_t size = g->size ? g->size * 2 : hint;
-    size = size < 4096 ? 4096 : size;
-    size = size > g->cap ? g->cap : size;
-    char *data = realloc(g->data, size);
-    if (!data) {
-        return GPUFL_ERR_NOMEM;
-    }
-    g->data = data;
-    g->size = size;
-    return GPUFL_OK;
+    size_t more = out->text.cap || guess == 0 ? 1 : guess;
+    more = more < out->max ? more : out->max;
+    return text_reserve(&out->text, more) ? GPUFL_OK : GPUFL_ERR_NOMEM;
 }
 
-static gpufl_status inflate_all(struct growing *g, const void *body, size_t len)
+/* Where that room ends. */
+static size_t decoded_end(const struct decoded *out)
+{
+    return out->text.cap < out->max ? out->text.cap : out->max;
+}
+
+static gpufl_status inflate_all(struct decoded *out, const void *body, size_t len)
 {
     z_stream z = {0};
     if (inflateInit2(&z, 15 + 16) != Z_OK) {
@@ -68,14 +64,15 @@ static gpufl_status inflate_all(struct growing *g, const void *body, size_t len)
             }
             inflateReset(&z); /* a further member */
         }
-        status = grow(g, len * 4);
+        status = decoded_room(out, len * 4);
         if (status != GPUFL_OK) {
             break;
         }
-        z.next_out = (Bytef *)g->data + g->len;
-        z.avail_out = (uInt)(g->size - g->len);
+        size_t end = decoded_end(out);
+        z.next_out = (Bytef *)out->text.data + out->text.len;
+        z.avail_out = (uInt)(end - out->text.len);
         rc = inflate(&z, Z_NO_FLUSH);
-        g->len = g->size - z.avail_out;
+        out->text.len = end - z.avail_out;
         if (rc != Z_OK && rc != Z_STREAM_END) {
             status = GPUFL_ERR_FORMAT;
         }
@@ -84,7 +81,7 @@ static gpufl_status inflate_all(struct growing *g, const void *body, size_t len)
     return status;
 }
 
-static gpufl_status unzstd_all(struct growing *g, const void *body, size_t len)
+static gpufl_status unzstd_all(struct decoded *out, const void *body, size_t len)
 {
     ZSTD_DCtx *zstd = ZSTD_createDCtx();
     ZSTD_inBuffer in = {body, len, 0};
@@ -94,15 +91,15 @@ static gpufl_status unzstd_all(struct growing *g, const void *body, size_t len)
         ZSTD_DCtx_setParameter(zstd, ZSTD_d_windowLogMax, 23); /* RFC 9659 */
     }
     while (status == GPUFL_OK && (in.pos < in.size || left > 0)) {
-        status = grow(g, len * 8);
+        status = decoded_room(out, len * 8);
         if (status != GPUFL_OK) {
             break;
         }
         size_t before = in.pos;
-        ZSTD_outBuffer out = {g->data, g->size, g->len};
-        left = ZSTD_decompressStream(zstd, &out, &in);
-        bool stuck = in.pos == before && out.pos == g->len;
-        g->len = out.pos;
+        ZSTD_outBuffer to = {out->text.data, decoded_end(out), out->text.len};
+        left = ZSTD_decompressStream(zstd, &to, &in);
+        bool stuck = in.pos == before && to.pos == out->text.len;
+        out->text.len = to.pos;
         if (ZSTD_isError(left) || (stuck && left > 0)) {
             status = GPUFL_ERR_FORMAT;
         }
@@ -114,28 +111,28 @@ static gpufl_status unzstd_all(struct growing *g, const void *body, size_t len)
 gpufl_status codec_decode(enum encoding encoding, const void *body, size_t len,
                           size_t cap, char **out, size_t *out_len)
 {
-    struct growing g = {.cap = cap};
+    struct decoded decoded = {.max = cap};
     gpufl_status status = GPUFL_ERR_FORMAT;
     *out = NULL;
     *out_len = 0;
     if (encoding == ENCODING_PLAIN) {
-        g.data = len <= cap ? malloc(len ? len : 1) : NULL;
-        g.len = len;
-        status = len > cap ? GPUFL_PARTIAL : g.data ? GPUFL_OK : GPUFL_ERR_NOMEM;
-        if (g.data && len) {
-            memcpy(g.data, body, len);
+        if (len <= cap) {
+            text_append(&decoded.text, body, len);
         }
+        status = len > cap             ? GPUFL_PARTIAL
+                 : decoded.text.failed ? GPUFL_ERR_NOMEM
+                                       : GPUFL_OK;
     } else if (encoding == ENCODING_GZIP) {
-        status = inflate_all(&g, body, len);
+        status = inflate_all(&decoded, body, len);
     } else if (encoding == ENCODING_ZSTD && len > 0) {
-        status = unzstd_all(&g, body, len);
+        status = unzstd_all(&decoded, body, len);
     }
     if (status != GPUFL_OK) {
-        free(g.data);
+        text_fini(&decoded.text);
         return status;
     }
-    *out = g.data;
-    *out_len = g.len;
+    *out = decoded.text.data;
+    *out_len = decoded.text.len;
     return GPUFL_OK;
 }
 

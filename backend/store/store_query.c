@@ -99,7 +99,7 @@ gpufl_status store_tables(struct store *store, int64_t session,
             .last_ns = sqlite3_column_int64(s, 2),
             .rows = (size_t)sqlite3_column_int64(s, 3),
             .metrics = (uint64_t)sqlite3_column_int64(s, 4),
-            .packed = {.data = (unsigned char *)(uintptr_t)sqlite3_column_blob(s, 5),
+            .packed = {.data = (char *)(uintptr_t)sqlite3_column_blob(s, 5),
                        .len = (size_t)sqlite3_column_bytes(s, 5)}};
         more = visit(arg, &table);
     }

@@ -23,7 +23,7 @@ static void check(const struct digest_table *table)
 {
     int64_t *value = malloc(table->rows * sizeof *value);
     if (table->rows == 0 || !value ||
-        !unpack_column(table->packed.data, table->packed.len, table->rows, 0, value)) {
+        !pack_read_column(&table->packed, table->rows, 0, value)) {
         __builtin_trap();
     }
     for (size_t i = 0; i < table->rows; i++) {

@@ -120,7 +120,7 @@ static void a_packed_table_gives_its_numbers_back(void **state)
     static int64_t value[3][MOST_ROWS];
     static int64_t back[MOST_ROWS];
     for (int round = 0; round < ROUNDS; round++) {
-        struct packed packed = {0};
+        struct text packed = {0};
         size_t rows = 1 + pick(MOST_ROWS - 1);
         for (unsigned c = 0; c < 3; c++) {
             unsigned kind = (unsigned)pick(5);
@@ -130,12 +130,13 @@ static void a_packed_table_gives_its_numbers_back(void **state)
             assert_true(pack_column(&packed, value[c], rows));
         }
         for (unsigned c = 0; c < 3; c++) {
-            assert_true(unpack_column(packed.data, packed.len, rows, c, back));
+            assert_true(pack_read_column(&packed, rows, c, back));
             assert_memory_equal(back, value[c], rows * sizeof back[0]);
         }
-        assert_false(unpack_column(packed.data, packed.len, rows, 3, back));
-        assert_false(unpack_column(packed.data, packed.len - 1, rows, 2, back));
-        free(packed.data);
+        assert_false(pack_read_column(&packed, rows, 3, back));
+        struct text cut = {.data = packed.data, .len = packed.len - 1};
+        assert_false(pack_read_column(&cut, rows, 2, back));
+        text_fini(&packed);
     }
 }
 
@@ -183,9 +184,9 @@ static void metrics_are_packed_by_device(void **state)
                     t->last_ns == 1100);
         assert_true(t->metrics == (UINT64_C(1) << metric_column_of("gpu_util") |
                                    UINT64_C(1) << metric_column_of("power_mw")));
-        assert_true(unpack_column(t->packed.data, t->packed.len, 2, 1, value));
+        assert_true(pack_read_column(&t->packed, 2, 1, value));
         assert_true(value[0] == 10 + 10 * i && value[1] == 11 + 10 * i);
-        assert_true(unpack_column(t->packed.data, t->packed.len, 2, 2, value));
+        assert_true(pack_read_column(&t->packed, 2, 2, value));
         assert_true(value[0] == 500 + 100 * i && value[1] == 501 + 100 * i);
     }
     digest_fini(&d);
