@@ -58,7 +58,7 @@ COLLECTOR := $(filter-out collector-lib/cupti/% collector-lib/inject/%, \
 UPLOAD    := $(wildcard upload/*.c upload/*/*.c)
 AGENT     := $(filter-out agent/main.c,$(wildcard agent/*.c agent/*/*.c))
 CLI       := $(filter-out cli/main.c,$(wildcard cli/*.c))
-BACKEND   := $(wildcard backend/*/*.c)
+BACKEND   := $(filter-out backend/main.c,$(wildcard backend/*.c backend/*/*.c))
 # The module that needs CUDA's headers is built where they are; without it Monitor runs.
 CUPTI     := $(wildcard collector-lib/cupti/*.c)
 CUPTI_INCLUDE := $(firstword $(patsubst %/cupti.h,%,$(wildcard $(foreach d,$(CUDA_HOME) \

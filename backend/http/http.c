@@ -74,7 +74,7 @@ gpufl_status http_start(const struct http_config *config, struct http_server **o
         MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT,
         IDLE_S, MHD_OPTION_LISTENING_ADDRESS_REUSE, 1u, MHD_OPTION_END);
     if (!server->daemon) {
-        snprintf(why, 256, "cannot listen on %.100s port %u: %s", address->host,
+        snprintf(why, 256, "%.100s port %u: cannot listen: %s", address->host,
                  address->port, strerror(errno));
         http_stop(server);
         return GPUFL_ERR_IO;

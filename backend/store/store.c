@@ -4,8 +4,22 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "backend/store/store_statement.h"
+
+/* With errno's text where a system call failed. */
+static void say_why(sqlite3 *db, const char *path, bool foreign, char why[256])
+{
+    int error = sqlite3_system_errno(db);
+    if (foreign) {
+        snprintf(why, 256, "%.120s: created by another version (name another file)",
+                 path);
+    } else {
+        snprintf(why, 256, "%.120s: %.60s%s%.60s", path, sqlite3_errmsg(db),
+                 error ? ": " : "", error ? strerror(error) : "");
+    }
+}
 
 gpufl_status store_open(const char *path, struct store **out, char why[256])
 {
@@ -19,10 +33,8 @@ gpufl_status store_open(const char *path, struct store **out, char why[256])
                   sqlite3_busy_timeout(store->db, 5000) == SQLITE_OK;
     bool fits = opened && statement_version_fits(store->db);
     if (!fits || !statement_prepare_all(store)) {
-        snprintf(why, 256, "cannot use the database %.120s: %.100s", path,
-                 opened && !fits && sqlite3_errcode(store->db) == SQLITE_OK
-                     ? "another version made it; name another file"
-                     : sqlite3_errmsg(store->db));
+        bool foreign = opened && !fits && sqlite3_errcode(store->db) == SQLITE_OK;
+        say_why(store->db, path, foreign, why);
         store_close(store);
         return GPUFL_ERR_IO;
     }

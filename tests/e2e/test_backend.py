@@ -274,7 +274,14 @@ def wrong_use_is_told(place):
     no_db.write_text("this is no database, and long enough to be told from one" * 20)
     done = place.run("gpufl-backend", "--listen", "127.0.0.1:0", "--db", no_db)
     check(done.returncode == 1 and "not a database" in done.stderr, done.stderr)
-    equal(place.run("gpufl-backend", "--help").returncode, 0, "help")
+    done = place.run("gpufl-backend", "--retian-days", "7")
+    equal((done.returncode, "--retain-days?" in done.stderr), (2, True), "the nearest flag")
+    done = place.run("gpufl-backend", "--db", "/nonexistent/x.db", "--listen", "127.0.0.1:0")
+    check("No such file or directory" in done.stderr, done.stderr)
+    for flag in ("--help", "-h", "--version", "-V"):
+        done = place.run("gpufl-backend", flag)
+        equal((done.returncode, done.stderr), (0, ""), flag)
+        check("gpufl-backend" in done.stdout, flag)
 
 
 if __name__ == "__main__":

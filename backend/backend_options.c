@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table of gpufl-backend's flags. */
+#include "backend/backend_options.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DB_BYTES_MIN (1u << 20)
+
+static bool parse_listen(const char *value, void *field)
+{
+    return address_parse(value, field) == NULL;
+}
+
+static bool parse_db_bytes(const char *value, void *field)
+{
+    static const struct {
+        const char *unit;
+        unsigned shift;
+    } units[] = {{"", 0}, {"KiB", 10}, {"MiB", 20}, {"GiB", 30}, {"TiB", 40}};
+    char *end = NULL;
+    errno = 0;
+    unsigned long long number = strtoull(value, &end, 10);
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        if (!errno && end != value && value[0] != '-' &&
+            strcmp(end, units[i].unit) == 0 && number <= UINT64_MAX >> units[i].shift) {
+            *(uint64_t *)field = (uint64_t)number << units[i].shift;
+            return number == 0 || *(uint64_t *)field >= DB_BYTES_MIN;
+        }
+    }
+    return false;
+}
+
+#define FIELD(name) .field = offsetof(struct backend_options, name)
+
+static const struct flag flags[] = {
+    {.name = "listen",
+     .type = FLAG_PARSED,
+     .value = "ADDRESS:PORT",
+     FIELD(listen),
+     .parse = parse_listen,
+     .expected = "a numeric ADDRESS:PORT such as 127.0.0.1:8765",
+     .fallback = "127.0.0.1:8765",
+     .help = "where to listen; port 0 takes any free one"},
+    {.name = "db",
+     .type = FLAG_TEXT,
+     .value = "FILE",
+     FIELD(db),
+     .fallback = "gpufl-backend.db",
+     .help = "the database, created if it does not exist"},
+    {.name = "api-key",
+     .type = FLAG_SECRET,
+     .value = "KEY",
+     FIELD(api_key),
+     .variable = "GPUFL_BACKEND_API_KEY",
+     .help = "require this key from every client; the variable keeps it out of the "
+             "process list"},
+    {.name = "retain-days",
+     .type = FLAG_NUMBER,
+     .value = "N",
+     FIELD(retain_days),
+     .max = 36500,
+     .expected = "a number of days from 0 to 36500",
+     .fallback = "0",
+     .help = "delete sessions N days after their last line; 0 keeps them"},
+    {.name = "max-db-bytes",
+     .type = FLAG_PARSED,
+     .value = "SIZE",
+     FIELD(max_db_bytes),
+     .parse = parse_db_bytes,
+     .expected = "0, or 1MiB or more, such as 500MiB or 20GiB",
+     .fallback = "0",
+     .help = "delete the oldest sessions when the database is larger than SIZE, such as "
+             "20GiB; 0 sets no limit, otherwise at least 1MiB"},
+};
+
+static const struct flag_table table = {
+    .program = "gpufl-backend",
+    .version = "gpufl-backend " GPUFL_VERSION,
+    .usage = "[options]",
+    .about = "Stores what gpufl-agent and gpufl upload send, and shows it at "
+             "http://ADDRESS:PORT/.",
+    .notes = "Stop it with SIGINT or SIGTERM. Exit status: 0 stopped, 1 cannot start, 2 "
+             "wrong usage.",
+    .flag = flags,
+    .count = sizeof flags / sizeof *flags,
+};
+
+int backend_options_read(int argc, char **argv, struct backend_options *out)
+{
+    struct flag_words words = {.word = argv, .count = argc};
+    return flags_read(&table, &words, out);
+}
