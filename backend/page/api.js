@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Asks the backend, beside the page, so that a proxy may put both anywhere. An address with a key
-// in it is no address for scripts: it is made anew without.
+// Requests go to paths relative to the page, so that a proxy may serve both below any prefix. fetch()
+// refuses a URL with credentials, so the URL is built without those of the page's address.
 
 const api = path => new URL(`api/v1/${path}`, location.origin + location.pathname);
 
@@ -13,8 +13,8 @@ export async function get(path, query = {}) {
   return reply.json();
 }
 
-// Calls changed(id) when something of a session was stored, changed(null) when anything may
-// have been, and state(connected).
+// Calls changed(id) when part of a session was stored, changed(null) when anything may have changed,
+// and state(connected).
 export function watch(changed, state) {
   const source = new EventSource(api('changes'));
   source.onopen = () => { state(true); changed(null); };

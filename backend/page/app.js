@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which view is shown, and when it is loaded anew.
+// Chooses the view and reloads it when something changes.
 import { watch } from './api.js';
 import { element } from './format.js';
 import { sessionView } from './session.js';
@@ -16,12 +16,12 @@ let again = false;
 
 function failed(error) {
   const told = root.querySelector('[role=alert]') || element('p', { role: 'alert', class: 'bad' });
-  told.textContent = `Cannot show this: ${error.message}. It is tried again when something changes.`;
+  told.textContent = `Cannot load this view: ${error.message}. It reloads when something changes.`;
   root.prepend(told);
 }
 
-// One load at a time. Until the next the backend has nine times as long for others, a second at
-// least: what a page asks for must not stand in the way of what comes in.
+// One load at a time. The pause before the next one is nine times as long, and a second at least,
+// so that an open page does not slow down ingestion.
 async function run(load) {
   if (busy) {
     again = true;
@@ -58,5 +58,5 @@ function route() {
 window.addEventListener('hashchange', route);
 route();
 watch(id => run(() => view.changed(id)), connected => {
-  link.textContent = connected ? 'live' : 'no connection to the backend; trying again';
+  link.textContent = connected ? 'live' : 'no connection to the backend; retrying';
 });

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The time axis of a session, which its charts and scopes share: which part is shown.
+// The time axis that the charts and scopes of a session share, and the part of it that is shown.
 import { element } from './format.js';
 
 const STEP = 0.2; // of what is shown
 const LEAST_MS = 0.001;
-const KEYS = 'Drag over a chart to zoom. With the keys: + and - zoom, the arrows move, 0 shows all.';
+const KEYS = 'Drag over a chart to zoom. Keyboard: + and - zoom, the arrow keys move, 0 shows everything.';
 
 export class Axis {
-  // load(range) loads all that lies on the axis, and calls shows() with each answer.
+  // load(range) loads everything on the axis and calls shows() with each answer.
   constructor(load) {
     this.loadParts = load;
     this.range = {};
@@ -21,13 +21,13 @@ export class Axis {
     return this.range.from_ns === undefined;
   }
 
-  // What the backend found to be shown: the ends of a whole session it alone knows.
+  // The range of an answer: only the backend knows where a whole session begins and ends.
   shows(data) {
     this.from = data.from_ns / 1e6;
     this.to = data.to_ns / 1e6;
   }
 
-  // From and to in ms; nothing for the whole session.
+  // From and to are in ms; without them, the whole session.
   show(from, to) {
     this.range = from === undefined ? {}
       : { from_ns: Math.max(1, Math.round(from * 1e6)), to_ns: Math.max(1, Math.round(to * 1e6)) };
@@ -36,7 +36,7 @@ export class Axis {
     this.load().catch(error => { this.told.textContent = `Cannot show this part: ${error.message}.`; });
   }
 
-  // One load at a time; what is asked for meanwhile is loaded once, when it ends.
+  // One load at a time; requests that come meanwhile share one load afterwards.
   async load() {
     if (this.loading) {
       this.again = true;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One metric over time, a line for each device: the band is from least to largest of each slice.
+// One metric over time, a line for each device; the band spans the minimum and maximum of each slice.
 /* global Dygraph */
 import { get } from './api.js';
 import { element } from './format.js';
@@ -14,17 +14,17 @@ const titles = {
   ecc_uncorrected: 'ECC uncorrected', cpu_pct_x100: 'Host CPU', ram_used_mib: 'Host memory used',
   cgroup_cpu_pct_x100: 'Job CPU', cgroup_cpu_limit_pct_x100: 'Job CPU limit',
   cgroup_mem_used_mib: 'Job memory used', cgroup_mem_limit_mib: 'Job memory limit',
-  throttle_reasons: 'Throttle reasons', own_used_mib: 'Memory of the process', own_gpu_util: 'Utilisation by the process',
+  throttle_reasons: 'Throttle reasons', own_used_mib: 'Memory used by the process', own_gpu_util: 'GPU utilisation by the process',
   nvlink_rx_bytes: 'NVLink received', nvlink_tx_bytes: 'NVLink sent', xid_count: 'Xid errors',
 };
 const colours = ['#2a7de1', '#e1702a', '#1f9d55', '#a343c9', '#c9a227', '#d6336c', '#12a5a5', '#7a7f87'];
 
-// Our legend stands in the heading; theirs sets styles in a way that the page's policy forbids.
+// The heading holds our legend; the library's sets styles in a way that the page's policy forbids.
 Dygraph.PLUGINS = Dygraph.PLUGINS.filter(plugin => plugin !== Dygraph.Plugins.Legend);
 
 const titleOf = metric => titles[metric] || metric;
 
-// Rows [ms, [least, middle, largest] of each device]; slices are the same for all of them.
+// Rows of [ms, [min, middle, max] for each device]; all devices have the same slices.
 function rowsOf(data) {
   const rows = new Map();
   data.series.forEach((series, i) => {
@@ -50,7 +50,7 @@ export class Chart {
       element('h3', {}, `${titleOf(metric.metric)}, ${metric.unit}`, this.legend), this.plot);
   }
 
-  // Which colour is which device, while none is pointed at.
+  // The colour of each device, shown while the pointer is elsewhere.
   showKey(devices) {
     this.legend.replaceChildren(...devices.flatMap((device, i) => {
       const mark = element('span', {}, '■');

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers for people, and elements from data: text is only ever set as text.
+// Formats numbers and builds elements from data; text is only ever set as text.
 
 const counts = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
 
@@ -37,7 +37,7 @@ export function element(tag, attributes = {}, ...children) {
   return made;
 }
 
-// columns: [{title, number, cell(row)}]; a cell is text or a node.
+// columns: [{title, number, cell(row)}]; a cell is a text or a node.
 export function table(columns, rows) {
   const head = element('tr', {}, ...columns.map(
     c => element('th', { scope: 'col', class: c.number ? 'number' : '' }, c.title)));
@@ -49,7 +49,7 @@ export function table(columns, rows) {
 
 const LONG = 300;
 
-// A name of any length and script.
+// A name of any length, in any script.
 export function name(text) {
   const shown = text.length > LONG ? `${text.slice(0, LONG)}…` : text;
   return element('span', { title: text.slice(0, 4096), dir: 'auto' }, shown || '(no name yet)');

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scopes as nested bars on the charts' time axis.
+// Scopes as nested bars on the time axis of the charts.
 import { get } from './api.js';
 import { AXIS_WIDTH } from './chart.js';
 import { duration, element } from './format.js';

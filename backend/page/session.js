@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One session: what it says of itself, charts and scopes on one axis, tables.
+// One session: its facts, charts and scopes on one time axis, and tables.
 import { get } from './api.js';
 import { Axis } from './axis.js';
 import { Chart } from './chart.js';
@@ -21,32 +21,32 @@ const kernelColumns = [
   { title: 'Calls', number: true, cell: r => count(r.calls) },
   { title: 'Total', number: true, cell: r => duration(r.total_ns) },
   { title: 'Mean', number: true, cell: r => duration(r.mean_ns) },
-  { title: 'Least', number: true, cell: r => duration(r.min_ns) },
-  { title: 'Largest', number: true, cell: r => duration(r.max_ns) },
+  { title: 'Min', number: true, cell: r => duration(r.min_ns) },
+  { title: 'Max', number: true, cell: r => duration(r.max_ns) },
   { title: 'Share', cell: r => bar(r.share) },
 ];
 const launchColumns = title => [
   { title, class: 'name', cell: r => name(r.from.replaceAll('|', ' | ') || 'unknown') },
   { title: 'Launches', number: true, cell: r => count(r.calls) },
   { title: 'Total', number: true, cell: r => duration(r.total_ns) },
-  { title: 'Largest', number: true, cell: r => duration(r.max_ns) },
+  { title: 'Max', number: true, cell: r => duration(r.max_ns) },
   { title: 'Share', cell: r => bar(r.share) },
 ];
 const copyColumns = [
-  { title: 'Copies', cell: r => r.direction },
+  { title: 'Direction', cell: r => r.direction },
   { title: 'Count', number: true, cell: r => count(r.count) },
   { title: 'Bytes', number: true, cell: r => bytes(r.bytes) },
-  { title: 'Time', number: true, cell: r => duration(r.total_ns) },
+  { title: 'Total', number: true, cell: r => duration(r.total_ns) },
   { title: 'Throughput', number: true, cell: r => r.bytes_per_s ? `${(r.bytes_per_s / 1e9).toFixed(2)} GB/s` : '' },
 ];
 const syncColumns = [
-  { title: 'Waits for', cell: r => r.waits_for },
+  { title: 'Waits on', cell: r => r.waits_for },
   { title: 'Count', number: true, cell: r => count(r.count) },
-  { title: 'Time', number: true, cell: r => duration(r.total_ns) },
-  { title: 'Longest', number: true, cell: r => duration(r.max_ns) },
+  { title: 'Total', number: true, cell: r => duration(r.total_ns) },
+  { title: 'Max', number: true, cell: r => duration(r.max_ns) },
 ];
 const allocationColumns = [
-  { title: 'Memory', cell: r => `${r.operation}, ${r.memory}` },
+  { title: 'Operation', cell: r => `${r.operation}, ${r.memory}` },
   { title: 'Count', number: true, cell: r => count(r.count) },
   { title: 'Bytes', number: true, cell: r => bytes(r.bytes) },
 ];
@@ -54,7 +54,7 @@ const hotspotColumns = [
   { title: 'Function', class: 'name', cell: r => name(r.function) },
   { title: 'Samples', number: true, cell: r => count(r.samples) },
   { title: 'Share', cell: r => bar(r.share) },
-  { title: 'Stalled for', class: 'name', cell: r => r.reasons.slice(0, 4)
+  { title: 'Stall reasons', class: 'name', cell: r => r.reasons.slice(0, 4)
     .map(x => `${x.reason || 'unknown'} ${percent(x.samples / r.samples)}`).join(', ') },
 ];
 const lineColumns = [
@@ -62,7 +62,7 @@ const lineColumns = [
   { title: 'Samples', number: true, cell: r => count(r.samples) },
   { title: 'Share', cell: r => bar(r.share) },
   { title: 'Source', class: 'name', cell: r => r.text === null
-    ? element('span', { class: 'dim' }, 'not in the session') : element('code', {}, r.text) },
+    ? element('span', { class: 'dim' }, 'source not recorded') : element('code', {}, r.text) },
 ];
 const channelColumns = [
   { title: 'Channel', cell: r => r.channel },
@@ -73,12 +73,12 @@ const channelColumns = [
     ? `${count(r.missing)}: ${r.gaps.slice(0, 5).map(([a, b]) => a === b ? a : `${a} to ${b}`).join(', ')}` : 'none') },
 ];
 const latencyColumns = [
-  { title: 'Stored after', cell: r => r.up_to_ms === null ? 'later' : `up to ${duration(r.up_to_ms * 1e6)}` },
+  { title: 'Delay', cell: r => r.up_to_ms === null ? 'longer' : `up to ${duration(r.up_to_ms * 1e6)}` },
   { title: 'Batches', number: true, cell: r => count(r.bodies) },
   { title: 'Share', cell: r => bar(r.share) },
 ];
 
-// Devices as job_start names them, with what was known of them then.
+// The devices in job_start, with their static properties.
 function inventory(start) {
   const fixed = new Map((start.gpu_static_devices || []).map(d => [d.uuid, d]));
   return (start.devices || []).map(device => {
@@ -100,13 +100,13 @@ function facts(session) {
   const { pod, namespace, node } = start.kubernetes || {};
   if (pod) add('Pod', name(`${[namespace, pod].filter(Boolean).join('/')}${node ? ` on ${node}` : ''}`));
   const devices = inventory(start);
-  for (const device of devices.length ? devices : ['none seen']) add('GPUs', name(device));
+  for (const device of devices.length ? devices : ['none found']) add('GPUs', name(device));
   if (start.host?.ram_total_mib) add('Memory', `${count(start.host.ram_total_mib)} MiB`);
   add('Kind', [session.session_kind, start.profiling_engine].filter(Boolean).join(', ') || 'unknown');
   add('Started', time(session.start_ns));
   add('Lines', `${count(session.lines)}, ${bytes(session.raw_bytes)}, stored in ${bytes(session.stored_bytes)}`);
   if (session.rejected) add('Rejected', element('span', { class: 'bad' }, `${count(session.rejected)} lines`));
-  if (session.duplicates) add('Came again', `${count(session.duplicates)} batches, stored once`);
+  if (session.duplicates) add('Duplicates', `${count(session.duplicates)} batches were sent again and stored once`);
   for (const c of session.capture_capabilities?.capabilities || []) {
     if (c.requested && !['collected', 'not_requested'].includes(c.status)) {
       add(c.feature, `${c.status}${c.message ? `: ${c.message}` : ''}`);
@@ -115,7 +115,7 @@ function facts(session) {
   return list;
 }
 
-// What lies between the first and the last time that occurred.
+// The buckets from the first to the last that is not empty.
 function histogram(latency) {
   const total = latency.reduce((sum, l) => sum + l.bodies, 0);
   const last = latency.findLastIndex(l => l.bodies);
@@ -123,7 +123,7 @@ function histogram(latency) {
     .map(l => ({ ...l, share: l.bodies / total }));
 }
 
-// A section that is not there as long as it has no rows.
+// A section that stays hidden while it has no rows.
 function section(title, columns) {
   const body = element('div');
   const node = element('section', {}, element('h2', {}, title), body);
@@ -143,13 +143,13 @@ export function sessionView(root, id) {
   const kernels = section('Kernels', kernelColumns);
   const byScope = section('GPU time by scope', launchColumns('Scope'));
   const byStack = section('GPU time by caller', launchColumns('Caller'));
-  const copies = section('Copies', copyColumns);
+  const copies = section('Memory copies', copyColumns);
   const syncs = section('Synchronisation', syncColumns);
-  const allocations = section('Allocations', allocationColumns);
+  const allocations = section('Memory allocations', allocationColumns);
   const hotspots = section('Hotspots', hotspotColumns);
-  const lines = section('Hot lines', lineColumns);
+  const lines = section('Hot source lines', lineColumns);
   const channels = section('Delivery', channelColumns);
-  const latency = section('From record to store', latencyColumns);
+  const latency = section('Delay from recording to storage', latencyColumns);
   let kernelRows = PAGE;
 
   async function loadKernels() {
@@ -165,7 +165,7 @@ export function sessionView(root, id) {
     const [scopes, stacks] = await Promise.all(['scope', 'stack']
       .map(by => get(`sessions/${id}/launches`, { by, limit: PAGE })));
     for (const [part, { rows }] of [[byScope, scopes], [byStack, stacks]]) {
-      part.show(rows.some(r => r.from && r.from !== 'global') ? rows : []); // one row of nothing tells nothing
+      part.show(rows.some(r => r.from && r.from !== 'global') ? rows : []); // a single row without a name says nothing
     }
     copies.show([...memory.copies, ...memory.sets]);
     syncs.show(memory.synchronisation);

@@ -5,15 +5,15 @@ import { bytes, count, duration, element, name, table, time } from './format.js'
 
 const LIVE_MS = 15000;
 const PAGE = 1000;
-const MOST = 10000; // what one answer holds
+const MOST = 10000; // sessions in one answer
 
-// What the sender quarantined or lost, and why, it alone knows: gpufl status on its node tells.
+// Only the sender knows what it quarantined or lost, and why: gpufl status on its node tells.
 export function state(session) {
   if (session.complete) return ['complete', 'dim'];
   if (Date.now() - session.last_seen_ms < LIVE_MS) return ['live', 'live'];
-  if (session.missing) return [`gap: ${count(session.missing)} batches did not come`, 'bad'];
-  return session.shutdown_ns ? ['ended, not reported complete: see gpufl status on its node', 'bad']
-    : ['silent: crashed, or cut off', 'bad'];
+  if (session.missing) return [`gap: ${count(session.missing)} batches missing`, 'bad'];
+  return session.shutdown_ns ? ['ended, not reported complete: run gpufl status on its node', 'bad']
+    : ['silent: crashed or disconnected', 'bad'];
 }
 
 function length(session) {
@@ -25,7 +25,7 @@ const columns = [
   { title: 'State', cell: s => { const [text, kind] = state(s); return element('span', { class: kind }, text); } },
   { title: 'App', class: 'name', cell: s => element('a', { href: `#/s/${s.session_id}` }, name(s.app || s.session_id)) },
   { title: 'Host', class: 'name', cell: s => name(s.hostname) },
-  { title: 'GPUs', class: 'name', cell: s => s.gpus ? name(s.gpus) : 'none seen' },
+  { title: 'GPUs', class: 'name', cell: s => s.gpus ? name(s.gpus) : 'none found' },
   { title: 'Kind', cell: s => s.session_kind },
   { title: 'Started', cell: s => time(s.start_ns) },
   { title: 'Length', number: true, cell: length },
@@ -33,7 +33,13 @@ const columns = [
   { title: 'Bytes', number: true, cell: s => bytes(s.raw_bytes) },
 ];
 
-const empty = 'Nothing is stored yet. Start gpufl-agent on a log directory, or run: gpufl upload DIR --backend-url ';
+// As it stands, the command works where the backend asks for no key; gpufl upload wants one anyhow.
+function empty() {
+  const url = location.origin + location.pathname;
+  return element('div', {}, element('p', {}, 'Nothing is stored yet. Start gpufl-agent, or run this in a log directory:'),
+    element('pre', {}, element('code', {}, `gpufl upload . --backend-url ${url} --api-key KEY`)),
+    element('p', { class: 'dim' }, 'KEY is the --api-key of gpufl-backend. If it was started without one, any word will do.'));
+}
 
 function matches(session, words, wanted) {
   const text = [session.app, session.hostname, session.gpus, session.session_id, session.session_kind]
@@ -55,8 +61,8 @@ export function sessionsView(root) {
   function draw() {
     const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
     const shown = sessions.filter(s => matches(s, words, filter.value));
-    list.replaceChildren(shown.length ? table(columns, shown) : element('p', {},
-      sessions.length ? 'No session matches.' : empty + location.href.split('#')[0]));
+    if (!sessions.length) list.replaceChildren(empty());
+    else list.replaceChildren(shown.length ? table(columns, shown) : element('p', {}, 'No session matches.'));
   }
 
   async function load() {

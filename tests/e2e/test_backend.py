@@ -4,7 +4,9 @@ import gzip
 import http.client
 import json
 import os
+import re
 import sqlite3
+import subprocess
 import sys
 import uuid
 import zlib
@@ -181,6 +183,18 @@ def the_page_may_run_nothing_but_itself(place):
         connection.close()
     for path in ("/page/", "/page/other.js", "/page/../main.c", "/page"):
         equal(post(backend, b"", path=path, method="GET")[0], 404, path)
+
+
+def the_command_of_the_empty_page_works_as_pasted(place):
+    lib.copy_samples(place)
+    backend = lib.Backend(place)
+    script = backend.get("/page/sessions.js").decode()
+    template, = re.findall(r"`(gpufl upload [^`]*)`", script)
+    command = template.replace("${url}", backend.url + "/")
+    done = subprocess.run(command, shell=True, cwd=place.logs, capture_output=True, text=True,
+                          env={**os.environ, "PATH": f"{lib.BUILD}:{os.environ['PATH']}"})
+    equal(done.returncode, 0, f"{command}: {done.stderr}")
+    check(_listed(backend), "sessions are stored")
 
 
 def _random_body(session, n):

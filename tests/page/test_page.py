@@ -5,8 +5,10 @@ import collections
 import http.client
 import http.server
 import json
+import os
 import pathlib
 import re
+import subprocess
 import sys
 import threading
 
@@ -56,6 +58,18 @@ class _Page:
     def asked(self):
         """URLs of all that the page has asked for."""
         return self.browser.run("return performance.getEntriesByType('resource').map(e => e.name)")
+
+
+def the_command_of_the_empty_page_works_as_pasted(place):
+    lib.copy_samples(place)
+    with _Page(place) as page:
+        page.open()
+        page.see("Nothing is stored yet")
+        command = page.browser.run("return document.querySelector('code').innerText")
+        done = subprocess.run(command, shell=True, cwd=place.logs, capture_output=True, text=True,
+                              env={**os.environ, "PATH": f"{lib.BUILD}:{os.environ['PATH']}"})
+        equal(done.returncode, 0, f"{command}: {done.stderr}")
+        until(lambda: page.table("State"), "the sessions appear")
 
 
 def a_running_job_appears_and_moves_by_itself(place):
@@ -119,9 +133,9 @@ def memory_and_hotspots_are_those_of_the_files(place):
             copies = collections.Counter()
             for _, row in _rows(session, "device", "memcpy_event_batch"):
                 copies[COPIES[row["copy_kind"]]] += 1
-            equal({row[0]: int(row[1].replace(",", "")) for row in page.table("Copies")}, dict(copies), "copies")
+            equal({row[0]: int(row[1].replace(",", "")) for row in page.table("Direction")}, dict(copies), "copies")
             syncs = [row["duration_ns"] for _, row in _rows(session, "scope", "synchronization_event_batch")]
-            equal(sum(int(row[1].replace(",", "")) for row in page.table("Waits for")), len(syncs), "syncs")
+            equal(sum(int(row[1].replace(",", "")) for row in page.table("Waits on")), len(syncs), "syncs")
             functions = _names(session, "scope", "function_dict")
             samples = collections.Counter()
             for _, row in _rows(session, "scope", "profile_sample_batch"):
@@ -133,7 +147,7 @@ def memory_and_hotspots_are_those_of_the_files(place):
             for channel, lines in channels.items():
                 equal(lines, sum(1 for _ in _records(session, channel)), f"lines of {channel}")
             stored = sum(int(row[1].replace(",", "")) for row in page.table("Channel"))
-            check(0 < sum(int(row[1]) for row in page.table("Stored after")) <= stored, "batches with a time in them")
+            check(0 < sum(int(row[1]) for row in page.table("Delay")) <= stored, "batches with a time in them")
             sampled, copied, waited = sampled + len(samples), copied + len(copies), waited + len(syncs)
         check(sampled and copied and waited, "the sessions lack something")
 
@@ -304,7 +318,7 @@ def hot_lines_stand_beside_their_source(place):
     with _Page(place) as page:
         _sampled_lines(page.backend)
         page.open(f"#/s/{SESSION}")
-        page.see("Hot lines")
+        page.see("Hot source lines")
         rows = [(where, samples, text) for where, samples, _, text in page.table("Line")]
         equal(rows, [("/src/k.cu:2", "9", SOURCE[1]), ("/src/k.cu:3", "7", SOURCE[2]),
                      ("/src/k.cu:99", "1", "not in the session"), ("/src/other.cu:9", "1", "not in the session")],
@@ -343,7 +357,7 @@ def it_is_readable_light_and_dark_and_fits_a_phone(place):
             page.open()
             until(lambda: page.table("State"), "the list")
             page.open(f"#/s/{SESSION}")
-            page.see("Hot lines")
+            page.see("Hot source lines")
             background = page.browser.run("return getComputedStyle(document.body).backgroundColor")
             equal(background == "rgb(22, 24, 28)", dark, f"the background {background}")
             for selector in ("h1", "td", "th", "dt", "#link", "h3", ".legend", "header a", ".dim"):
