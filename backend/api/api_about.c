@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Renders what a session says of itself. */
+/* Renders what a session says about itself. */
 #include "backend/api/api_about.h"
 
 #include <inttypes.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a session says of itself, for GET sessions/{session_id}: schema/openapi.json. */
+/* What a session says about itself, for GET sessions/{session_id}: schema/openapi.json.
+ */
 #ifndef GPUFL_BACKEND_API_API_ABOUT_H
 #define GPUFL_BACKEND_API_API_ABOUT_H
 

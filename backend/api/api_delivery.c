@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Renders how the lines of a session came: what is missing, how late it was stored. */
+/* Renders the delivery of a session: missing batches and the delay until they were
+ * stored. */
 #include "backend/api/api_delivery.h"
 
 #include <inttypes.h>

@@ -8,7 +8,7 @@
 #include "backend/store/store.h"
 #include "base/text.h"
 
-/** Channels with the gaps in their sequences, and how long lines took to be stored.
+/** Channels with the gaps in their sequences, and the delay until lines were stored.
  * Writes into \p answer. \return the HTTP status. */
 int api_delivery(struct store *store, int64_t session, struct text *answer);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Renders PC samples by function, with the reasons why its warps stalled. */
+/* Renders PC samples by function, with stall reasons. */
 #include "backend/api/api_hotspots.h"
 
 #include <inttypes.h>

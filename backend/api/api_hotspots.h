@@ -9,7 +9,7 @@
 #include "backend/store/store.h"
 #include "base/text.h"
 
-/** PC samples by function, with the reasons why its warps stalled. Writes into
+/** PC samples by function, with stall reasons. Writes into
  * \p answer. \return the HTTP status. */
 int api_hotspots(struct store *store, int64_t session, const struct query_page *page,
                  struct text *answer);

@@ -64,8 +64,8 @@ int api_launches(struct store *store, int64_t session, const char *by,
                                       stack ? NAMES_LAUNCH_STACK : NAMES_LAUNCH_SCOPE,
                                       page->limit, page->offset};
     if (!stack && strcmp(by, "scope") != 0) {
-        text_printf(answer,
-                    "{\"error\":\"bad_request\",\"message\":\"by is scope or stack\"}\n");
+        text_printf(answer, "{\"error\":\"bad_request\",\"message\":\"by: unknown value "
+                            "(expected scope or stack)\"}\n");
         return 400;
     }
     if (store_tally_sum(store, session, TALLY_LAUNCH, &sum) != GPUFL_OK) {

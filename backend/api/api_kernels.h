@@ -15,7 +15,7 @@
 int api_kernels(struct store *store, int64_t session, const struct query_page *page,
                 struct text *answer);
 
-/** GPU time by where it was asked for, \p by "scope" or "stack", the longest first;
+/** GPU time by where kernels were launched, \p by "scope" or "stack", longest first;
  * another \p by is 400. */
 int api_launches(struct store *store, int64_t session, const char *by,
                  const struct query_page *page, struct text *answer);

@@ -8,8 +8,8 @@
 #include "backend/store/store.h"
 #include "base/text.h"
 
-/** Copies by direction, sets, synchronisation, allocations. Writes into \p answer.
- * \return the HTTP status. */
+/** Memory copies by direction, memory sets, synchronisation, allocations. Writes into \p
+ * answer. \return the HTTP status. */
 int api_memory(struct store *store, int64_t session, struct text *answer);
 
 #endif

@@ -48,7 +48,7 @@ int api_metrics(struct store *store, int64_t session, const char *metric,
     int number = metric_column_of(metric);
     if (number < 0) {
         text_printf(answer,
-                    "{\"error\":\"bad_request\",\"message\":\"no such metric\"}\n");
+                    "{\"error\":\"bad_request\",\"message\":\"metric: unknown name\"}\n");
         return 400;
     }
     if (series_axis(store, session, span, &axis) != GPUFL_OK) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Thins a metric to the least and the largest value of each slice. */
+/* Reduces a metric to the minimum and maximum of each slice. */
 #include "backend/api/series_metric.h"
 
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "backend/digest/wrap.h"
 #include "backend/store/store_query.h"
 
-#define NOT_THERE (-1) /* what a record says where a device has no such metric */
+#define NOT_THERE (-1) /* written where a device does not have the metric */
 
 struct slices {
     const struct series_axis *axis;
@@ -55,7 +55,7 @@ static bool metric_table(void *arg, const struct digest_table *table)
 {
     struct slices *s = arg;
     uint64_t bit = UINT64_C(1) << s->metric;
-    /* Behind the times and the metrics before it. */
+    /* Its column follows the times and the metrics before it. */
     unsigned index[2] = {0,
                          1 + (unsigned)__builtin_popcountll(table->metrics & (bit - 1))};
     if (!(table->metrics & bit) || !series_read(&s->columns, table, index, 2)) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Scopes over time, thinned to the width of a picture. */
+/* Scopes over time, reduced to the resolution of a chart. */
 #ifndef GPUFL_BACKEND_API_SERIES_SCOPES_H
 #define GPUFL_BACKEND_API_SERIES_SCOPES_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Grows and releases what was taken from a body. */
+/* Adds to a digest and releases it. */
 #include "backend/digest/digest.h"
 
 #include <stdlib.h>

@@ -13,10 +13,10 @@
 #include "backend/digest/rows.h"
 #include "backend/digest/tally.h"
 
-/** Of the host, where a device's index is expected. */
+/** Stands for the host where a device index is expected. */
 #define DIGEST_HOST (-1)
 
-/** The dictionaries of `dictionary_update`; the numbers stand in the database. */
+/** The dictionaries of `dictionary_update`; the numbers are stored in the database. */
 enum digest_dictionary {
     NAMES_KERNEL = 1,
     NAMES_SCOPE = 2,
@@ -93,7 +93,7 @@ bool digest_add_name(struct digest *digest, enum digest_dictionary dictionary, i
 struct digest_table *digest_add_table(struct digest *digest, enum digest_table_kind kind,
                                       int64_t device);
 
-/** A row of the time \p ts_ns was read. */
+/** Notes that a row with the time \p ts_ns was read. */
 static inline void digest_note_time(struct digest *digest, int64_t ts_ns)
 {
     digest->newest_ns = ts_ns > digest->newest_ns ? ts_ns : digest->newest_ns;

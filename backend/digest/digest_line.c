@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds who takes in a record, by its type. */
+/* Passes a record to the digest function for its type. */
 #include "backend/digest/digest_line.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Takes in single records: few enough to be parsed by json-c. */
+/* Digests single records, which are few enough to parse with json-c. */
 #include "backend/digest/digest_records.h"
 
 #include <json-c/json.h>
@@ -15,7 +15,7 @@
 #define TEXT_BYTES_MAX   (1u << 20)
 #define SOURCE_BYTES_MAX (4u << 20)
 
-/* NULL when it is no JSON object. */
+/* NULL when the line is not a JSON object. */
 static struct json_object *parse_root(const char *line, size_t len)
 {
     struct json_tokener *tokener = json_tokener_new_ex(JSON_DEPTH);
@@ -110,7 +110,8 @@ bool digest_source(struct digest *d, const char *line, size_t len)
     bool ok = true;
     if (json_object_object_get_ex(root, "lines", &lines) &&
         json_object_is_type(lines, json_type_array)) {
-        size_t bytes = joined_bytes(lines); /* one that is too long is not shown */
+        size_t bytes =
+            joined_bytes(lines); /* a source file that is too long is not shown */
         ok = bytes > SOURCE_BYTES_MAX ||
              digest_add_name(d, NAMES_SOURCE_TEXT,
                              number(root, COLUMN(SAMPLE, source_file_id)),
@@ -164,7 +165,7 @@ bool digest_set(struct digest *d, const char *line, size_t len)
     return ok;
 }
 
-/* As json-c writes it: what came may be JSON to json-c alone. */
+/* Written by json-c, because it accepts more than JSON. */
 static bool keep_text(struct digest *d, enum digest_text which, struct json_object *root)
 {
     const char *text = json_object_to_json_string_ext(root, JSON_C_TO_STRING_PLAIN);

@@ -5,7 +5,7 @@
 
 #include "backend/digest/digest.h"
 
-/* Each takes one line in. \return false without memory. */
+/* Each digests one line. \return false without memory. */
 bool digest_names(struct digest *digest, const char *line, size_t len);
 bool digest_source(struct digest *digest, const char *line, size_t len);
 bool digest_detail(struct digest *digest, const char *line, size_t len);

@@ -5,7 +5,7 @@
 
 #include "backend/digest/digest.h"
 
-/* Each takes in the batch that digest->rows holds. \return false without memory. */
+/* Each digests the batch in digest->rows. \return false without memory. */
 bool digest_kernels(struct digest *digest);
 bool digest_copies(struct digest *digest);
 bool digest_waits(struct digest *digest);

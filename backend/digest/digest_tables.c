@@ -65,7 +65,7 @@ static bool add_metrics(struct digest *d, enum digest_table_kind kind)
     int64_t *scratch = malloc(rows->count * sizeof *scratch + 1);
     char *done = calloc(rows->count + 1, 1);
     bool ok = row && scratch && done;
-    size_t most = d->tables + DEVICES_MAX; /* each takes a walk through all rows */
+    size_t most = d->tables + DEVICES_MAX; /* each costs a pass over all rows */
     for (size_t first = 0; ok && first < rows->count && d->tables < most; first++) {
         size_t count = 0;
         int64_t device = rows_cell_or(rows, first, column, DIGEST_HOST);

@@ -5,7 +5,7 @@
 
 #include "backend/digest/digest.h"
 
-/* Each takes in the batch that digest->rows holds. \return false without memory. */
+/* Each digests the batch in digest->rows. \return false without memory. */
 bool digest_device_metrics(struct digest *digest);
 bool digest_host_metrics(struct digest *digest);
 bool digest_scopes(struct digest *digest);

@@ -8,6 +8,7 @@
 
 #include "backend/digest/digest_line.h"
 #include "schema/channels.h"
+#include "schema/protocol.h"
 #include "schema/record_field.h"
 
 #define TYPE_BYTES 64u
@@ -40,11 +41,11 @@ static const char *fault_of(const char *line, size_t len, const char *session,
         return "not a JSON object";
     }
     if (!copy_type(line, len, type)) {
-        return "no type";
+        return "type is missing or not a name";
     }
     return record_field_is(line, len, "session_id", session)
                ? NULL
-               : "session_id differs from the header";
+               : "session_id differs from " PROTOCOL_H_SESSION;
 }
 
 static void reject(struct lines *out, uint64_t line, const char *reason)

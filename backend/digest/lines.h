@@ -23,8 +23,8 @@ struct lines {
         const char *reason;
     } error[LINES_ERRORS_MAX];
     unsigned errors;
-    char
-        channel[LAYOUT_CHANNEL_MAX + 1]; /**< by record types; "" = only records of all */
+    char channel[LAYOUT_CHANNEL_MAX +
+                 1]; /**< by record types; "" = none of them has a channel of its own */
     struct digest digest;
 };
 

@@ -30,7 +30,7 @@ const struct metric metrics[] = {
     {COLUMN(HOST, cgroup_cpu_limit_pct_x100), "%", 1e-2, true},
     {COLUMN(HOST, cgroup_mem_used_mib), "MiB", 1, true},
     {COLUMN(HOST, cgroup_mem_limit_mib), "MiB", 1, true},
-    /* Their place is their id in the store: new ones come last. */
+    /* The position of a metric is its id in the database: append only. */
     {COLUMN(DEVICE, throttle_reasons), "bits", 1, false},
     {COLUMN(DEVICE, own_used_mib), "MiB", 1, false},
     {COLUMN(DEVICE, own_gpu_util), "%", 1, false},

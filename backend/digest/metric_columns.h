@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The metrics that are charted. Their numbers stand in the database: append only. */
+/* The metrics that are charted. Their numbers are stored in the database: append only. */
 #ifndef GPUFL_BACKEND_DIGEST_METRIC_COLUMNS_H
 #define GPUFL_BACKEND_DIGEST_METRIC_COLUMNS_H
 
@@ -8,7 +8,7 @@
 struct metric {
     const char *name; /**< as the column, and as the page asks for it */
     const char *unit;
-    double scale; /**< what is stored, times this, is in that unit */
+    double scale; /**< factor from the stored value to that unit */
     bool host;
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A table of integers, column by column, in few bytes: each column is its least value (8
+/* A table of integers, column by column, in few bytes: each column is its minimum (8
  * bytes), a width (1 byte: 0, 1, 2, 4 or 8), and for each row how far it is above that,
  * all little-endian. */
 #ifndef GPUFL_BACKEND_DIGEST_PACK_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads batches by hand, each byte once, since they are most of what comes in. */
+/* Parses batches by hand, reading each byte once, since they are most of the input. */
 #include "backend/digest/rows.h"
 
 #include <stdlib.h>
@@ -31,7 +31,7 @@ static bool take(struct cursor *c, char wanted)
     return false;
 }
 
-/* What stands between the quotes, escapes as they are. */
+/* The text between the quotes, without decoding escapes. */
 static bool take_string(struct cursor *c, const char **text, size_t *len)
 {
     if (!take(c, '"')) {
@@ -49,7 +49,7 @@ static bool take_string(struct cursor *c, const char **text, size_t *len)
     return true;
 }
 
-/* Over a value of any kind, to the comma or bracket behind it. */
+/* Skips any value, up to the comma or bracket that follows it. */
 static bool skip_value(struct cursor *c)
 {
     const char *text;
@@ -130,7 +130,7 @@ static bool take_columns(struct cursor *c, struct rows *rows)
             return false;
         }
         char *name = rows->name[rows->columns++];
-        bool fits = len < ROWS_NAME_BYTES; /* else it is none that we know */
+        bool fits = len < ROWS_NAME_BYTES; /* a longer name is none of ours */
         memcpy(name, text, fits ? len : 0);
         name[fits ? len : 0] = '\0';
     }

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** What is counted; the numbers stand in the database. */
+/** What is counted; the numbers are stored in the database. */
 enum tally_kind {
     TALLY_KERNEL = 1, /**< a = kernel_dict id; value = ns */
     TALLY_COPY = 2,   /**< a = copy_kind; value = ns, bytes */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arithmetic on numbers of strangers: it wraps and does not trap. */
+/* Arithmetic on untrusted numbers: overflow wraps instead of being undefined. */
 #ifndef GPUFL_BACKEND_DIGEST_WRAP_H
 #define GPUFL_BACKEND_DIGEST_WRAP_H
 

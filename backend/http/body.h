@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A request's body while it comes in. */
+/* The body of a request while it is received. */
 #ifndef GPUFL_BACKEND_HTTP_BODY_H
 #define GPUFL_BACKEND_HTTP_BODY_H
 
@@ -11,7 +11,7 @@
 /** Zero-initialise. */
 struct body {
     struct text bytes;
-    bool too_large; /**< more than PROTOCOL_MAX_BODY_BYTES came, or memory ended */
+    bool too_large; /**< over PROTOCOL_MAX_BODY_BYTES, or out of memory */
 };
 
 /** Appends \p len bytes; beyond the limit they are read but not kept. */

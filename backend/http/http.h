@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The HTTP server: routes, limits, who may ask. */
+/* The HTTP server. */
 #ifndef GPUFL_BACKEND_HTTP_HTTP_H
 #define GPUFL_BACKEND_HTTP_HTTP_H
 
@@ -15,7 +15,7 @@ struct http_server;
 
 struct http_config {
     const struct address *address;
-    const char *api_key; /**< NULL = everybody may */
+    const char *api_key; /**< NULL = no key is required */
     struct store *store; /**< borrowed until http_stop */
     struct retention retention;
 };
@@ -24,10 +24,10 @@ struct http_config {
 GPUFL_MUST gpufl_status http_start(const struct http_config *config,
                                    struct http_server **out, char why[256]);
 
-/** The port that is listened on. */
+/** The port that the server listens on. */
 uint16_t http_port(const struct http_server *server);
 
-/** Stops; requests under way are answered or cut. */
+/** Stops; requests in progress are answered or cut off. */
 void http_stop(struct http_server *server);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* Takes as long for a wrong key as for the right one of the same length. */
+/* Takes the same time for wrong and right keys of the same length. */
 static bool is_same_key(const char *given, const char *key)
 {
     size_t given_len = strlen(given);

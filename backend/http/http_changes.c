@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A connection with nothing to tell is suspended, and resumed by the next change. */
+/* Suspends connections that have nothing to send; the next change resumes them. */
 #include "backend/http/http_changes.h"
 
 #include <stdio.h>
@@ -16,7 +16,7 @@ struct listener {
     unsigned place;
     uint64_t told; /* changes before this one */
     bool greeted;
-    bool nudged; /* gets a comment: who is gone is noticed by writing */
+    bool nudged; /* gets a comment, since writing shows whether the peer is gone */
     bool suspended;
 };
 
@@ -31,7 +31,7 @@ static void wake_all(struct changes *changes)
     }
 }
 
-/* The same session again, while nobody has heard of the last time, is one change. */
+/* A second change of a session counts only once someone has read the first. */
 static bool is_told_anyway(const struct changes *changes, const char *session)
 {
     const char *last = changes->session[(changes->count - 1) % CHANGES_RECENT];
@@ -58,7 +58,7 @@ void changes_note(struct changes *changes, const char *session)
     pthread_mutex_unlock(&changes->lock);
 }
 
-/* One event, or a comment. An empty one says that there were more than are remembered. */
+/* One event, or a comment. An empty event says that older changes were forgotten. */
 static size_t next_event(struct listener *l, char *buf, size_t max)
 {
     const struct changes *changes = l->changes;
@@ -121,7 +121,7 @@ static bool take_place(struct changes *changes, struct listener *l)
             changes->listener[i] = l;
         }
     }
-    wake_all(changes); /* pages that were left make room for those that come */
+    wake_all(changes); /* so that closed pages are noticed and make room */
     pthread_mutex_unlock(&changes->lock);
     return found;
 }

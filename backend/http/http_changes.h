@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tells pages that are open which session something was stored of: server-sent events. */
+/* Tells open pages which session has changed, by server-sent events. */
 #ifndef GPUFL_BACKEND_HTTP_HTTP_CHANGES_H
 #define GPUFL_BACKEND_HTTP_HTTP_CHANGES_H
 
@@ -15,7 +15,7 @@
 
 struct listener;
 
-/** Zero-initialise but for the lock. */
+/** Zero-initialise, except for the lock. */
 struct changes {
     pthread_mutex_t lock;
     uint64_t count;                                    /**< of changes so far */

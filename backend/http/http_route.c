@@ -48,7 +48,7 @@ static enum MHD_Result on_complete(struct http_service *service, struct MHD_Conn
     const char *session = header_of(c, PROTOCOL_H_SESSION);
     if (!session || !layout_name_ok(session)) {
         return http_respond_error(c, 400,
-                                  PROTOCOL_H_SESSION " is missing or no session id");
+                                  PROTOCOL_H_SESSION ": missing or not a session id");
     }
     gpufl_status status = store_complete(service->store, session);
     if (status == GPUFL_ERR_NOT_FOUND) {
@@ -78,12 +78,13 @@ static enum MHD_Result on_changes(struct http_service *service, struct MHD_Conne
 {
     struct MHD_Response *response = changes_listen(&service->changes, c);
     if (!response) {
-        return http_respond_error(c, 503, "too many pages are open");
+        return http_respond_error(c, 503,
+                                  "too many pages are open (close one, or reload)");
     }
     MHD_add_response_header(response, "Content-Type", "text/event-stream");
     MHD_add_response_header(response, "Cache-Control", "no-store");
     MHD_add_response_header(response, "X-Accel-Buffering",
-                            "no"); /* nginx keeps it else */
+                            "no"); /* nginx would buffer it */
     enum MHD_Result rc = MHD_queue_response(c, 200, response);
     MHD_destroy_response(response);
     return rc;
@@ -101,7 +102,8 @@ static enum MHD_Result route_get(struct http_service *service, struct MHD_Connec
         return on_version(c);
     }
     if (!http_auth_allows(c, service->api_key)) {
-        return http_respond_error(c, 401, "the API key is missing or wrong");
+        return http_respond_error(c, 401,
+                                  "Authorization: the API key is missing or wrong");
     }
     const struct page_file *file = page_find(url);
     if (file) {
@@ -119,11 +121,12 @@ static enum MHD_Result route_get(struct http_service *service, struct MHD_Connec
 static enum MHD_Result route_post(struct http_service *service, struct MHD_Connection *c,
                                   const char *url, const struct body *in)
 {
-    /* Some clients are set up without the /api/v1 prefix. */
+    /* Some clients are configured without the /api/v1 prefix. */
     const char *path =
         strncmp(url, API, sizeof API - 1) == 0 ? url + sizeof API - 1 : url;
     if (!http_auth_allows(c, service->api_key)) {
-        return http_respond_error(c, 401, "the API key is missing or wrong");
+        return http_respond_error(c, 401,
+                                  "Authorization: the API key is missing or wrong");
     }
     if (strcmp(path, PROTOCOL_STREAM) == 0) {
         return on_lines(service, c, in);
@@ -143,5 +146,5 @@ enum MHD_Result http_route(struct http_service *service, struct MHD_Connection *
     if (strcmp(request->method, "GET") == 0) {
         return route_get(service, c, request->url);
     }
-    return http_respond_error(c, 405, "GET and POST only");
+    return http_respond_error(c, 405, "method not allowed (expected GET or POST)");
 }

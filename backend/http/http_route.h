@@ -13,7 +13,7 @@
 /** What all requests share. */
 struct http_service {
     struct store *store;
-    char *api_key; /**< NULL = everybody may ask */
+    char *api_key; /**< NULL = no key is required */
     struct changes changes;
     struct retention retention;
 };

@@ -54,7 +54,9 @@ static enum MHD_Result on_export(struct store *store, struct MHD_Connection *c,
     const char *channel = argument(c, "channel");
     int64_t id = 0;
     if (!channel || !layout_channel_ok(channel)) {
-        return http_respond_error(c, 400, "name a channel: export?channel=device");
+        return http_respond_error(c, 400,
+                                  "channel: missing or not a channel name (expected "
+                                  "channel=device, for example)");
     }
     if (store_sessions(store, session, 1, 0, note_id, &id) != GPUFL_OK || id == 0) {
         return http_respond_error(c, 404, "no such session");

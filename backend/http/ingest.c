@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Judges and stores one body. */
+/* Checks and stores one body. */
 #include "backend/http/ingest.h"
 
 #include <errno.h>
@@ -53,7 +53,8 @@ static int read_identity(const struct ingest_request *r, struct identity *out,
         !read_u32(r->window_sequence, &out->sequence) ||
         !read_u32(r->window_crc32, &out->crc32)) {
         return ingest_refuse(answer, 400, "bad_window_headers",
-                             "id, channel, sequence and CRC32 of a window go together");
+                             "the headers of a window are incomplete or invalid "
+                             "(expected id, channel, sequence and CRC32)");
     }
     out->given = true;
     return 0;
@@ -86,10 +87,11 @@ static int look_up_identity(struct store *store, const struct ingest_request *r,
                                    "the database could not be written");
     case REGISTRY_IDENTITY_CONFLICT:
         return ingest_refuse(answer, 409, PROTOCOL_IDENTITY_CONFLICT,
-                             "this window id was stored with other content");
+                             "this window id is already stored with different content");
     case REGISTRY_SEQUENCE_CONFLICT:
-        return ingest_refuse(answer, 409, PROTOCOL_SEQUENCE_CONFLICT,
-                             "this sequence number was stored under another id");
+        return ingest_refuse(
+            answer, 409, PROTOCOL_SEQUENCE_CONFLICT,
+            "this sequence number is already stored under another window id");
     case REGISTRY_NEW:
         break;
     }
@@ -110,7 +112,7 @@ static int answer_stored(struct text *answer, const struct lines *lines,
     return 200;
 }
 
-/* Stores the body as it came, or, when lines were rejected, what is left of it. */
+/* Stores the body as it came, or, when lines were rejected, what remains of it. */
 static int store_lines(struct store *store, const struct ingest_request *r,
                        const struct identity *id, const struct lines *lines,
                        size_t raw_len, struct text *answer)
@@ -157,12 +159,13 @@ static int read_body(struct store *store, const struct ingest_request *r,
     enum encoding encoding = codec_of_header(r->encoding);
     if (encoding == ENCODING_UNKNOWN) {
         return ingest_refuse(answer, 415, "encoding",
-                             "send gzip, zstd or no Content-Encoding");
+                             "Content-Encoding: unknown (expected zstd, gzip or none)");
     }
     gpufl_status status = codec_decode(encoding, r->body, r->len,
                                        PROTOCOL_MAX_DECODED_BYTES, &raw, &raw_len);
     if (status == GPUFL_PARTIAL) {
-        return ingest_refuse(answer, 413, "too_large", "more than 128 MiB decoded");
+        return ingest_refuse(answer, 413, "too_large",
+                             "the body is larger than 128 MiB when decoded");
     }
     if (status != GPUFL_OK) {
         return status == GPUFL_ERR_NOMEM
@@ -183,7 +186,7 @@ int ingest(struct store *store, const struct retention *retention,
     struct identity id;
     if (!r->session || !layout_name_ok(r->session)) {
         return ingest_refuse(answer, 400, "session",
-                             PROTOCOL_H_SESSION " is missing or no session id");
+                             PROTOCOL_H_SESSION ": missing or not a session id");
     }
     int code = read_identity(r, &id, answer);
     if (code == 0) {
@@ -194,13 +197,15 @@ int ingest(struct store *store, const struct retention *retention,
     }
     if (retention_is_full(store, retention, r->session)) {
         return ingest_refuse(answer, 507, "full",
-                             "the database is full: raise --max-db-bytes");
+                             "the database is full (raise --max-db-bytes)");
     }
     if (r->too_large) {
-        return ingest_refuse(answer, 413, "too_large", "more than 30 MiB as sent");
+        return ingest_refuse(answer, 413, "too_large", "the body is larger than 30 MiB");
     }
     if (id.given && crc32_z(0, r->body, r->len) != id.crc32) {
-        return ingest_refuse(answer, 400, "crc", "the body differs from its CRC32");
+        return ingest_refuse(answer, 400, "crc",
+                             PROTOCOL_H_WINDOW_CRC32
+                             ": differs from the CRC-32 of the body");
     }
     return read_body(store, r, &id, answer);
 }

@@ -21,7 +21,7 @@ struct ingest_request {
     const char *window_crc32;
     const void *body;
     size_t len;
-    bool too_large; /**< the body was longer than is kept */
+    bool too_large; /**< the body exceeded the limit and was not kept */
 };
 
 /** Handles it. \return the HTTP status; \p answer gets the JSON body. Ids are looked up

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The files are put in by the assembler, as they are; paths are below the folder in which
- * make runs. dygraphs: Debian's libjs-dygraphs, MIT licence. */
+/* Embeds the files of the page by the assembler; paths are relative to the folder in
+ * which make runs. dygraphs: Debian's libjs-dygraphs, MIT licence. */
 #include "backend/http/page.h"
 
 #include <string.h>

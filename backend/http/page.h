@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The page for people: backend/page/ and a chart library, part of the program. */
+/* The web page: backend/page/ and a chart library, embedded in the program. */
 #ifndef GPUFL_BACKEND_HTTP_PAGE_H
 #define GPUFL_BACKEND_HTTP_PAGE_H
 
 #include <stddef.h>
 
-/** Sent with each file: what is here may run and be asked, nothing else. */
+/** Content-Security-Policy of each file: only our own scripts run, only we are asked. */
 #define PAGE_POLICY                                                                      \
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "      \
     "img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"

@@ -24,13 +24,13 @@ enum encoding codec_of_header(const char *header)
     return strcasecmp(header, "zstd") == 0 ? ENCODING_ZSTD : ENCODING_UNKNOWN;
 }
 
-/* What is decoded, and how much of it at most. */
+/* The decoded bytes and their limit. */
 struct decoded {
     struct text text;
     size_t max;
 };
 
-/* Makes room for a byte more, the first time for \p guess; PARTIAL at the cap. */
+/* Makes room for at least one byte, at first for \p guess; PARTIAL at the limit. */
 static gpufl_status decoded_room(struct decoded *out, size_t guess)
 {
     if (out->text.len >= out->max) {
@@ -62,7 +62,7 @@ static gpufl_status inflate_all(struct decoded *out, const void *body, size_t le
             if (z.avail_in == 0) {
                 break;
             }
-            inflateReset(&z); /* a further member */
+            inflateReset(&z); /* another member */
         }
         status = decoded_room(out, len * 4);
         if (status != GPUFL_OK) {

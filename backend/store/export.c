@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Decodes one body after the other: memory for one, whatever the channel's length. */
+/* Decodes one body at a time, so that memory does not depend on the channel's length. */
 #include "backend/store/export.h"
 
 #include <stdlib.h>

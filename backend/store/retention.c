@@ -29,7 +29,7 @@ bool retention_step(struct store *store, const struct retention *retention)
         store_oldest(store, &oldest, &sessions) != GPUFL_OK || sessions == 0) {
         return false;
     }
-    /* The last one is being written to, or is all that there is to look at. */
+    /* The only session is never deleted for its size: it may still be written to. */
     bool goes = retention_is_over(retention, oldest.last_seen_ms, wall_clock_ms()) ||
                 (sessions > 1 && is_too_large(store, retention));
     return goes && store_delete(store, oldest.id, BODIES_A_STEP) == GPUFL_OK;

@@ -10,15 +10,16 @@
 #include "backend/store/store.h"
 
 struct retention {
-    unsigned days;      /**< after the last line of a session; 0 = for ever */
-    uint64_t max_bytes; /**< of the database; 0 = no bound */
+    unsigned days;      /**< after the last line of a session; 0 = forever */
+    uint64_t max_bytes; /**< of the database; 0 = no limit */
 };
 
 /** Takes a small step, within a few milliseconds. \return true when there is more to do.
  */
 bool retention_step(struct store *store, const struct retention *retention);
 
-/** True when a session whose last line came at \p last_seen_ms has had its days. */
+/** True when a session whose last line came at \p last_seen_ms is older than
+ * retention->days. */
 bool retention_is_over(const struct retention *retention, int64_t last_seen_ms,
                        int64_t now_ms);
 

@@ -8,7 +8,7 @@
 
 struct store;
 
-/** Opens or makes \p path. On failure \p why holds one sentence. */
+/** Opens \p path, or creates it. On failure \p why says why, in one line. */
 GPUFL_MUST gpufl_status store_open(const char *path, struct store **out, char why[256]);
 void store_close(struct store *store);
 

@@ -39,7 +39,7 @@ GPUFL_MUST gpufl_status store_lookup(struct store *store, const char *window_id,
                                      uint32_t sequence, uint32_t crc32,
                                      enum registry *out);
 
-/** Stores one body, its samples and what it says of its session, in one transaction.
+/** Stores one body, its digest, in one transaction.
  *  \return GPUFL_OK after the commit, GPUFL_ERR_IO. */
 GPUFL_MUST gpufl_status store_add(struct store *store, const struct store_body *body);
 

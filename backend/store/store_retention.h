@@ -10,7 +10,7 @@
 /** Bytes of the database that are in use. */
 uint64_t store_bytes(struct store *store);
 
-/** The session that was heard of longest ago: id, session and last_seen_ms of \p out.
+/** The session whose last line is the oldest: id, session and last_seen_ms of \p out.
  * \p sessions: how many there are; with 0 there is none. */
 GPUFL_MUST gpufl_status store_oldest(struct store *store, struct store_session *out,
                                      unsigned *sessions);

@@ -4,7 +4,7 @@
 #ifndef GPUFL_BACKEND_STORE_STORE_SCHEMA_H
 #define GPUFL_BACKEND_STORE_STORE_SCHEMA_H
 
-/* Raised with the tables; a file of another version is refused. */
+/* Increased when the tables change; a file of another version is refused. */
 #define STORE_VERSION  2
 #define STORE_TEXT_(x) #x
 #define STORE_TEXT(x)  STORE_TEXT_(x)

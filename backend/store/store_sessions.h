@@ -22,8 +22,8 @@ struct store_session {
     int64_t first_seen_ms, last_seen_ms;
     bool complete;
     uint64_t lines, raw_bytes, stored_bytes, rejected;
-    uint64_t duplicates; /**< batches that came again and were not stored again */
-    uint64_t missing;    /**< numbers of batches below the last that did not come */
+    uint64_t duplicates; /**< batches that were sent again and not stored again */
+    uint64_t missing;    /**< sequence numbers below the last that were not received */
 };
 
 /** One channel of a session. */

@@ -58,7 +58,7 @@ struct store {
 /** True for a new file and for one with our tables. */
 bool statement_version_fits(sqlite3 *db);
 
-/** Makes the tables that are missing and prepares all statements. */
+/** Creates missing tables and prepares all statements. */
 bool statement_prepare_all(struct store *store);
 
 void statement_finalize_all(struct store *store);
@@ -69,10 +69,10 @@ sqlite3_stmt *statement_use(struct store *store, enum statement which);
 /** \p text must last until the statement is stepped; NULL is NULL. */
 void statement_bind_text(sqlite3_stmt *statement, int at, const char *text);
 
-/** Runs to the end and lets go of the row. */
+/** Runs to the end and resets the statement. */
 bool statement_run(sqlite3_stmt *statement);
 
-/** Lets go of a statement whose last step gave \p rc. \return GPUFL_OK when there were no
+/** Resets a statement whose last step returned \p rc. \return GPUFL_OK when there were no
  * more rows, else GPUFL_ERR_IO. */
 gpufl_status statement_end(sqlite3_stmt *statement, int rc);
 

@@ -321,7 +321,7 @@ def hot_lines_stand_beside_their_source(place):
         page.see("Hot source lines")
         rows = [(where, samples, text) for where, samples, _, text in page.table("Line")]
         equal(rows, [("/src/k.cu:2", "9", SOURCE[1]), ("/src/k.cu:3", "7", SOURCE[2]),
-                     ("/src/k.cu:99", "1", "not in the session"), ("/src/other.cu:9", "1", "not in the session")],
+                     ("/src/k.cu:99", "1", "source not recorded"), ("/src/other.cu:9", "1", "source not recorded")],
               "lines")
 
 

@@ -167,17 +167,17 @@ static void a_line_is_refused_for_what_is_wrong_with_it(void **state)
         {"text\n", "not a JSON object"},
         {"[1]\n", "not a JSON object"},
         {"{\"type\":\"x\",\"session_id\":\"s\"\n", "not a JSON object"},
-        {"{}\n", "no type"},
-        {"{\"type\":1,\"session_id\":\"s\"}\n", "no type"},
-        {"{\"type\":\"\",\"session_id\":\"s\"}\n", "no type"},
+        {"{}\n", "type is missing or not a name"},
+        {"{\"type\":1,\"session_id\":\"s\"}\n", "type is missing or not a name"},
+        {"{\"type\":\"\",\"session_id\":\"s\"}\n", "type is missing or not a name"},
         {"{\"type\":\"0123456789012345678901234567890123456789012345678901234567890123\","
          "\"session_id\":\"s\"}\n",
-         "no type"},
-        {"{\"type\":\"x\"}\n", "session_id differs from the header"},
+         "type is missing or not a name"},
+        {"{\"type\":\"x\"}\n", "session_id differs from X-GpuFlight-Session-Id"},
         {"{\"type\":\"x\",\"session_id\":\"ss\"}\n",
-         "session_id differs from the header"},
+         "session_id differs from X-GpuFlight-Session-Id"},
         {"{\"type\":\"x\",\"deep\":{\"session_id\":\"s\"}}\n",
-         "session_id differs from the header"},
+         "session_id differs from X-GpuFlight-Session-Id"},
     };
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         struct lines l = read_all(row[i].line);
