@@ -1,167 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the backend makes of a body's rows: numbers, sums, packed tables. */
+/* What the backend keeps of each record. */
 #include "tests/support/check.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "backend/digest/digest_line.h"
 #include "backend/digest/metric_columns.h"
-#include "tests/support/pick.h"
-
-#define MOST_ROWS 300u
-#define ROUNDS    200
-
-static bool read_rows(struct rows *rows, const char *line)
-{
-    return rows_read(rows, line, strlen(line));
-}
-
-static void rows_are_numbers_by_column(void **state)
-{
-    (void)state;
-    struct rows rows = {0};
-    assert_true(read_rows(&rows,
-                          "{\"type\":\"x\",\"text\":\"a\\\"]}\",\"deep\":{\"a\":[1,{}]},"
-                          "\"base_time_ns\":100,\"columns\":[\"dt_ns\",\"a\",\"b\"],"
-                          "\"rows\":[[0,1,-2],[5,18446744073709551615,1.5e3,9],[7]]}"));
-    assert_int_equal(rows.count, 3);
-    assert_true(rows.base_ns == 100);
-    int a = rows_column(&rows, "a");
-    int b = rows_column(&rows, "b");
-    assert_int_equal(rows_column(&rows, "c"), -1);
-    assert_true(rows_cell(&rows, 0, a) == 1 && rows_cell(&rows, 0, b) == -2);
-    assert_true(rows_cell(&rows, 1, a) == -1); /* the bits of an unsigned number */
-    assert_true(rows_cell(&rows, 1, b) == 1500);
-    assert_true(rows_cell(&rows, 2, a) == ROWS_NOTHING);
-    assert_true(rows_cell(&rows, 2, -1) == ROWS_NOTHING);
-    assert_true(read_rows(
-        &rows, "{ \"columns\" : [ \"a\" ] , \"rows\" : [ [ 1 ] , [ null ] ] }"));
-    assert_int_equal(rows.count, 2);
-    assert_true(rows_cell(&rows, 1, 0) == ROWS_NOTHING);
-    rows_fini(&rows);
-}
-
-static void what_is_no_batch_is_refused(void **state)
-{
-    (void)state;
-    static const char *const bad[] = {"",
-                                      "{}",
-                                      "[]",
-                                      "{\"rows\":[[1]]}",
-                                      "{\"columns\":[],\"rows\":[]}",
-                                      "{\"columns\":[\"a\"],\"rows\":[[1]",
-                                      "{\"columns\":[\"a\"],\"rows\":[[1],]}",
-                                      "{\"columns\":[\"a\"],\"rows\":[1]}",
-                                      "{\"columns\":[1],\"rows\":[[1]]}",
-                                      "{\"columns\":[\"a\"],\"rows\":[[1]]",
-                                      "{\"columns\":[\"a\\",
-                                      "{\"base_time_ns\":null,"
-                                      "\"columns\":[\"a\"],\"rows\":[[1]]}"};
-    struct rows rows = {0};
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        if (read_rows(&rows, bad[i])) {
-            fail_msg("taken: %s", bad[i]);
-        }
-    }
-    /* Columns that come after the rows do not widen them. */
-    assert_true(read_rows(&rows, "{\"columns\":[\"a\"],\"rows\":[[1],[2]],"
-                                 "\"columns\":[\"a\",\"b\",\"c\"],\"rows\":[[3,4,5]]}"));
-    assert_int_equal(rows.columns, 1);
-    assert_int_equal(rows.count, 2);
-    rows_fini(&rows);
-}
-
-static void a_batch_of_too_many_cells_is_refused(void **state)
-{
-    (void)state;
-    static const char head[] = "{\"columns\":[\"a\",\"b\",\"c\",\"d\"],\"rows\":[[1]";
-    size_t rows_in_it = ROWS_CELLS_MAX / 4;
-    char *line = malloc(sizeof head + rows_in_it * 4 + 4);
-    assert_non_null(line);
-    char *at = line + sprintf(line, "%s", head);
-    for (size_t i = 0; i < rows_in_it; i++) {
-        memcpy(at, ",[1]", 4);
-        at += 4;
-    }
-    strcpy(at, "]}");
-    struct rows rows = {0};
-    assert_false(read_rows(&rows, line));
-    rows_fini(&rows);
-    free(line);
-}
-
-static int64_t some_value(unsigned kind)
-{
-    uint64_t bits = pick(UINT64_MAX);
-    switch (kind) {
-    case 0:
-        return 7;
-    case 1:
-        return (int64_t)(bits % 200) - 100;
-    case 2:
-        return (int64_t)(bits % 70000);
-    case 3:
-        return (int64_t)(bits % 5000000000);
-    default:
-        return (int64_t)bits;
-    }
-}
-
-static void a_packed_table_gives_its_numbers_back(void **state)
-{
-    (void)state;
-    const char *seed = getenv("SEED");
-    uint64_t seeded = seed ? strtoull(seed, NULL, 10) : (uint64_t)time(NULL);
-    print_message("SEED=%llu\n", (unsigned long long)seeded);
-    pick_seed(seeded);
-    static int64_t value[3][MOST_ROWS];
-    static int64_t back[MOST_ROWS];
-    for (int round = 0; round < ROUNDS; round++) {
-        struct text packed = {0};
-        size_t rows = 1 + pick(MOST_ROWS - 1);
-        for (unsigned c = 0; c < 3; c++) {
-            unsigned kind = (unsigned)pick(5);
-            for (size_t i = 0; i < rows; i++) {
-                value[c][i] = some_value(kind);
-            }
-            assert_true(pack_column(&packed, value[c], rows));
-        }
-        for (unsigned c = 0; c < 3; c++) {
-            assert_true(pack_read_column(&packed, rows, c, back));
-            assert_memory_equal(back, value[c], rows * sizeof back[0]);
-        }
-        assert_false(pack_read_column(&packed, rows, 3, back));
-        struct text cut = {.data = packed.data, .len = packed.len - 1};
-        assert_false(pack_read_column(&cut, rows, 2, back));
-        text_fini(&packed);
-    }
-}
-
-static void sums_are_kept_by_key_and_the_rest_is_unknown(void **state)
-{
-    (void)state;
-    struct tallies tallies = {0};
-    for (int64_t i = 0; i < 200000; i++) {
-        struct tally_key key = {.a = i + 1, .kind = TALLY_KERNEL};
-        assert_true(tally_add(&tallies, &key, i, 2));
-        assert_true(tally_add(&tallies, &key, i, 2));
-    }
-    uint64_t rows = 0;
-    uint64_t keys = 0;
-    int64_t bytes = 0;
-    for (size_t i = 0; i < tallies.cap; i++) {
-        rows += tallies.slot[i].count;
-        bytes += tallies.slot[i].bytes;
-        keys += tallies.slot[i].count > 0;
-    }
-    assert_int_equal(rows, 400000);
-    assert_int_equal(bytes, 800000);
-    assert_int_equal(keys, 100001);
-    tally_fini(&tallies);
-}
+#include "schema/records.h"
 
 #define TAKE(digest, type, text)                                                         \
     assert_true(digest_line(digest, type, text, strlen(text)))
@@ -197,11 +44,12 @@ static void a_hostile_batch_costs_little(void **state)
     (void)state;
     struct digest d = {0};
     char *line = malloc(4u << 20);
-    char *at = line + sprintf(line, "{\"columns\":[\"device_id\"],\"rows\":[[0]");
+    char *at =
+        line + snprintf(line, 4u << 20, "{\"columns\":[\"device_id\"],\"rows\":[[0]");
     for (int i = 1; i < 200000; i++) {
-        at += sprintf(at, ",[%d]", i);
+        at += snprintf(at, 16, ",[%d]", i);
     }
-    strcpy(at, "]}");
+    memcpy(at, "]}", 3);
     TAKE(&d, "device_metric_batch", line); /* as many devices as rows */
     assert_in_range(d.tables, 1, 64);
     TAKE(&d, "host_metric_batch",
@@ -216,15 +64,81 @@ static void a_hostile_batch_costs_little(void **state)
     digest_fini(&d);
 }
 
+static void each_record_adds_what_is_shown_of_it(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *type, *line;
+        size_t tallies, names, tables;
+    } row[] = {
+        {RECORD_KERNELS, "{\"columns\":[\"kernel_id\"],\"rows\":[[1],[2],[1]]}", 2, 0, 0},
+        {RECORD_KERNELS,
+         "{\"columns\":[\"kernel_id\",\"detail_corr_id\"],\"rows\":[[1,8]]}", 2, 0, 0},
+        {RECORD_COPIES, "{\"columns\":[\"copy_kind\",\"bytes\"],\"rows\":[[1,5],[2,5]]}",
+         2, 0, 0},
+        {RECORD_WAITS, "{\"columns\":[\"sync_type\"],\"rows\":[[3]]}", 1, 0, 0},
+        {RECORD_ALLOCATIONS,
+         "{\"columns\":[\"memory_op\",\"memory_kind\"],\"rows\":[[1,2],[1,3]]}", 2, 0, 0},
+        {RECORD_SAMPLES,
+         "{\"columns\":[\"function_id\",\"metric_value\"],\"rows\":[[1,4]]}", 1, 0, 0},
+        {RECORD_SAMPLES,
+         "{\"columns\":[\"source_file_id\",\"source_line\"],\"rows\":[[1,4],[1,0]]}", 2,
+         0, 0},
+        {RECORD_SAMPLES, "{\"columns\":[\"sample_kind\"],\"rows\":[[1]]}", 0, 0, 0},
+        {RECORD_SCOPES, "{\"columns\":[\"dt_ns\"],\"rows\":[[1]]}", 0, 0, 1},
+        {RECORD_SCOPES, "{\"columns\":[\"dt_ns\"],\"rows\":[]}", 0, 0, 0},
+        {RECORD_HOST_METRICS, "{\"columns\":[\"dt_ns\"],\"rows\":[[1],[2]]}", 0, 0, 1},
+        {RECORD_DEVICE_METRICS, "{\"columns\":[\"device_id\"],\"rows\":[[1],[2],[1]]}", 0,
+         0, 2},
+        {RECORD_DICTIONARY,
+         "{\"kernel_dict\":{\"1\":\"a\"},\"metric_dict\":{\"1\":\"b\"},\"other\":{\"1\":"
+         "\"c\"}}",
+         0, 2, 0},
+        {RECORD_SOURCE, "{\"source_file_id\":1,\"lines\":[\"a\"]}", 0, 1, 0},
+        {RECORD_KERNEL_DETAIL,
+         "{\"corr_id\":1,\"user_scope\":\"a\",\"stack_trace\":\"b\",\"per_launch\":"
+         "false}",
+         0, 2, 0},
+        {RECORD_KERNEL_DETAIL, "{\"corr_id\":1,\"user_scope\":\"a\",\"per_launch\":true}",
+         0, 0, 0},
+        {RECORD_KERNEL_DETAIL, "{\"corr_id\":1,\"user_scope\":\"a\"}", 0, 0, 0},
+        {RECORD_MEMSET, "{\"start_ns\":1,\"end_ns\":2}", 1, 0, 0},
+        {RECORD_SASS_CONFIG, "{\"columns\":[\"kernel_id\"],\"rows\":[[1]]}", 0, 0, 0},
+        {"unknown", "{}", 0, 0, 0},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        struct digest d = {0};
+        TAKE(&d, row[i].type, row[i].line);
+        assert_int_equal(d.tallies.used, row[i].tallies);
+        assert_int_equal(d.names, row[i].names);
+        assert_int_equal(d.tables, row[i].tables);
+        digest_fini(&d);
+    }
+}
+
+static void each_metric_has_a_number_of_its_own(void **state)
+{
+    (void)state;
+    assert_in_range(metrics_count, 1, 64); /* bits of digest_table.metrics */
+    for (unsigned i = 0; i < metrics_count; i++) {
+        assert_int_equal(metric_column_of(metrics[i].name), i);
+        assert_true(metrics[i].scale > 0 && *metrics[i].unit);
+    }
+    /* Stored in databases: these never move. */
+    assert_int_equal(metric_column_of("gpu_util"), 0);
+    assert_int_equal(metric_column_of("cpu_pct_x100"), 16);
+    assert_int_equal(metric_column_of("xid_count"), 28);
+    assert_int_equal(metric_column_of("dt_ns"), -1);
+    assert_int_equal(metric_column_of(""), -1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_are_numbers_by_column),
-        cmocka_unit_test(what_is_no_batch_is_refused),
-        cmocka_unit_test(a_batch_of_too_many_cells_is_refused),
-        cmocka_unit_test(a_packed_table_gives_its_numbers_back),
-        cmocka_unit_test(sums_are_kept_by_key_and_the_rest_is_unknown),
         cmocka_unit_test(metrics_are_packed_by_device),
-        cmocka_unit_test(a_hostile_batch_costs_little)};
+        cmocka_unit_test(a_hostile_batch_costs_little),
+        cmocka_unit_test(each_record_adds_what_is_shown_of_it),
+        cmocka_unit_test(each_metric_has_a_number_of_its_own),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

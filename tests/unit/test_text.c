@@ -66,12 +66,27 @@ static void it_grows_as_needed(void **state)
     text_fini(&text);
 }
 
+static void room_is_made_behind_what_is_there(void **state)
+{
+    (void)state;
+    struct text text = {0};
+    text_puts(&text, "ab");
+    assert_true(text_reserve(&text, 100000));
+    assert_true(text.cap - text.len >= 100000);
+    assert_int_equal(text.len, 2);
+    assert_memory_equal(text.data, "ab", 2);
+    text.failed = true;
+    assert_false(text_reserve(&text, 1));
+    text_fini(&text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_are_plain_decimal),
         cmocka_unit_test(strings_are_escaped_and_always_valid_utf8),
         cmocka_unit_test(it_grows_as_needed),
+        cmocka_unit_test(room_is_made_behind_what_is_there),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The command line of gpufl-backend. */
+#include "tests/support/check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/backend_options.h"
+#include "tests/support/capture.h"
+
+static struct backend_options options;
+static struct capture said;
+
+static int read_two(const char *flag, const char *value)
+{
+    static char words[3][256]; /* flags_read() may change them */
+    char *argv[] = {words[0], words[1], words[2], NULL};
+    snprintf(words[0], sizeof words[0], "gpufl-backend");
+    snprintf(words[1], sizeof words[1], "%s", flag ? flag : "");
+    snprintf(words[2], sizeof words[2], "%s", value ? value : "");
+    memset(&options, 0, sizeof options);
+    capture_begin(&said);
+    int rc = backend_options_read(1 + (flag != NULL) + (value != NULL), argv, &options);
+    capture_end(&said);
+    return rc;
+}
+
+static void without_flags_all_has_its_default(void **state)
+{
+    (void)state;
+    unsetenv("GPUFL_BACKEND_API_KEY");
+    assert_int_equal(read_two(NULL, NULL), FLAGS_GO_ON);
+    assert_string_equal(options.listen.host, "127.0.0.1");
+    assert_int_equal(options.listen.port, 8765);
+    assert_string_equal(options.db, "gpufl-backend.db");
+    assert_string_equal(options.api_key, "");
+    assert_int_equal(options.retain_days, 0);
+    assert_int_equal(options.max_db_bytes, 0);
+    setenv("GPUFL_BACKEND_API_KEY", "k", 1);
+    assert_int_equal(read_two(NULL, NULL), FLAGS_GO_ON);
+    unsetenv("GPUFL_BACKEND_API_KEY");
+    assert_string_equal(options.api_key, "k");
+}
+
+static void a_size_has_a_unit(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *value;
+        uint64_t bytes;
+    } row[] = {{"0", 0},
+               {"0GiB", 0},
+               {"1048576", 1u << 20},
+               {"1024KiB", 1u << 20},
+               {"1MiB", 1u << 20},
+               {"20GiB", 20ull << 30},
+               {"2TiB", 2ull << 40}};
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        assert_int_equal(read_two("--max-db-bytes", row[i].value), FLAGS_GO_ON);
+        assert_true(options.max_db_bytes == row[i].bytes);
+    }
+}
+
+static void a_wrong_value_is_refused_with_what_is_expected(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *flag, *value, *expected;
+    } row[] = {
+        {"--max-db-bytes", "1048575", "1MiB or more"},
+        {"--max-db-bytes", "1MB", "1MiB or more"},
+        {"--max-db-bytes", "-1", "1MiB or more"},
+        {"--max-db-bytes", "", "1MiB or more"},
+        {"--max-db-bytes", "99999999999TiB", "1MiB or more"},
+        {"--max-db-bytes", "99999999999999999999", "1MiB or more"},
+        {"--retain-days", "-1", "from 0 to 36500"},
+        {"--retain-days", "36501", "from 0 to 36500"},
+        {"--retain-days", "1d", "from 0 to 36500"},
+        {"--listen", "localhost:1", "127.0.0.1:8765"},
+        {"--listen", "127.0.0.1", "127.0.0.1:8765"},
+        {"--listen", "127.0.0.1:65536", "127.0.0.1:8765"},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        assert_int_equal(read_two(row[i].flag, row[i].value), FLAGS_WRONG);
+        assert_non_null(strstr(said.err, row[i].flag));
+        assert_non_null(strstr(said.err, row[i].value));
+        assert_non_null(strstr(said.err, row[i].expected));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(without_flags_all_has_its_default),
+        cmocka_unit_test(a_size_has_a_unit),
+        cmocka_unit_test(a_wrong_value_is_refused_with_what_is_expected),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

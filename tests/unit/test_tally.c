@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sums by key. */
+#include "tests/support/check.h"
+
+#include "backend/digest/tally.h"
+
+static void sums_are_kept_by_key_and_the_rest_is_unknown(void **state)
+{
+    (void)state;
+    struct tallies tallies = {0};
+    for (int64_t i = 0; i < 200000; i++) {
+        struct tally_key key = {.a = i + 1, .kind = TALLY_KERNEL};
+        assert_true(tally_add(&tallies, &key, i, 2));
+        assert_true(tally_add(&tallies, &key, i, 2));
+    }
+    uint64_t rows = 0;
+    uint64_t keys = 0;
+    int64_t bytes = 0;
+    for (size_t i = 0; i < tallies.cap; i++) {
+        rows += tallies.slot[i].count;
+        bytes += tallies.slot[i].bytes;
+        keys += tallies.slot[i].count > 0;
+    }
+    assert_int_equal(rows, 400000);
+    assert_int_equal(bytes, 800000);
+    assert_int_equal(keys, 100001);
+    tally_fini(&tallies);
+}
+
+static void a_sum_has_the_extremes_of_its_values(void **state)
+{
+    (void)state;
+    static const int64_t value[] = {5, -3, 9, INT64_MAX};
+    struct tallies tallies = {0};
+    struct tally_key key = {.a = 1, .b = 2, .c = 3, .kind = TALLY_SAMPLE};
+    for (size_t i = 0; i < sizeof value / sizeof *value; i++) {
+        assert_true(tally_add(&tallies, &key, value[i], 1));
+    }
+    struct tally_key other = {.a = 1, .b = 2, .c = 3, .kind = TALLY_LINE};
+    assert_true(tally_add(&tallies, &other, 1, 0));
+    assert_int_equal(tallies.used, 2);
+    for (size_t i = 0; i < tallies.cap; i++) {
+        const struct tally *t = &tallies.slot[i];
+        if (t->count && t->key.kind == TALLY_SAMPLE) {
+            assert_int_equal(t->count, 4);
+            assert_int_equal(t->min, -3);
+            assert_true(t->max == INT64_MAX);
+            assert_true(t->total == INT64_MIN + 10); /* it wraps */
+            assert_int_equal(t->bytes, 4);
+        }
+    }
+    tally_fini(&tallies);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sums_are_kept_by_key_and_the_rest_is_unknown),
+        cmocka_unit_test(a_sum_has_the_extremes_of_its_values),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
