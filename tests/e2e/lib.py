@@ -114,7 +114,7 @@ class Place:
 def environment(more):
     env = {k: v for k, v in os.environ.items()
            if not k.startswith("GPUFL_") and not k.lower().endswith("_proxy") and k != "SSL_CERT_FILE"}
-    env["XDG_STATE_HOME"] = "/nonexistent"
+    env["XDG_STATE_HOME"] = "/dev/null/none"  # not even root can make it
     env.update(more or {})
     return env
 
