@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reads the value of one flag by the type in its row. */
+#include "base/flag.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/duration.h"
+
+static bool store_secret(const char *value, char *field)
+{
+    size_t len = strlen(value);
+    if (len >= FLAG_SECRET_BYTES) {
+        return false;
+    }
+    memcpy(field, value, len + 1);
+    return true;
+}
+
+static bool store_number(const struct flag *flag, const char *value, int *field)
+{
+    char *end;
+    errno = 0;
+    long number = strtol(value, &end, 10);
+    if (errno || !*value || *end || number < flag->min || number > flag->max) {
+        return false;
+    }
+    *field = (int)number;
+    return true;
+}
+
+static bool store_choice(const struct flag *flag, const char *value, void *field)
+{
+    for (int i = 0; flag->choices[i]; i++) {
+        if (strcmp(flag->choices[i], value) == 0) {
+            memcpy(field, &i, sizeof i);
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool store_duration(const struct flag *flag, const char *value, uint64_t *field)
+{
+    uint64_t ms;
+    if (!duration_parse(value, &ms) || ms < (uint64_t)flag->min ||
+        (flag->max && ms > (uint64_t)flag->max)) {
+        return false;
+    }
+    *field = ms;
+    return true;
+}
+
+bool flag_store(const struct flag *flag, const char *value, void *fields)
+{
+    void *field = (char *)fields + flag->field;
+    switch (flag->type) {
+    case FLAG_ON:
+    case FLAG_OFF:
+        *(bool *)field = flag->type == FLAG_ON;
+        return true;
+    case FLAG_IGNORED:
+        return true;
+    case FLAG_TEXT:
+        *(const char **)field = value;
+        return true;
+    case FLAG_SECRET:
+        return store_secret(value, field);
+    case FLAG_NUMBER:
+        return store_number(flag, value, field);
+    case FLAG_CHOICE:
+        return store_choice(flag, value, field);
+    case FLAG_DURATION:
+        return store_duration(flag, value, field);
+    case FLAG_PARSED:
+        return flag->parse(value, field);
+    }
+    return false;
+}
+
+static void list_choices(const struct flag *flag, char *out, size_t size)
+{
+    size_t len = 0;
+    for (size_t i = 0; flag->choices[i] && len < size; i++) {
+        const char *between = !i ? "" : flag->choices[i + 1] ? ", " : " or ";
+        len += (size_t)snprintf(out + len, size - len, "%s%s", between, flag->choices[i]);
+    }
+}
+
+void flag_expected(const struct flag *flag, char *out, size_t size)
+{
+    if (flag->expected) {
+        snprintf(out, size, "%s", flag->expected);
+    } else if (flag->type == FLAG_CHOICE) {
+        list_choices(flag, out, size);
+    } else if (flag->type == FLAG_NUMBER) {
+        snprintf(out, size, "a whole number from %ld to %ld", flag->min, flag->max);
+    } else if (flag->type == FLAG_DURATION) {
+        snprintf(out, size, "a duration such as 30s");
+    } else if (flag->type == FLAG_SECRET) {
+        snprintf(out, size, "at most %u bytes", FLAG_SECRET_BYTES - 1);
+    } else {
+        snprintf(out, size, "%s", flag->value ? flag->value : "no value");
+    }
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The flags of a program as a table: one row says all that is known of one flag. */
+#ifndef GPUFL_BASE_FLAG_H
+#define GPUFL_BASE_FLAG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define FLAG_SECRET_BYTES 1024u
+
+/** What the value of a flag is, and the type of the field that takes it. */
+enum flag_type {
+    FLAG_ON,       /**< bool, set to true; takes no value */
+    FLAG_OFF,      /**< bool, set to false; takes no value */
+    FLAG_IGNORED,  /**< no field: accepted for compatibility */
+    FLAG_TEXT,     /**< const char *, borrowed from argv or the environment */
+    FLAG_SECRET,   /**< char[FLAG_SECRET_BYTES]; the argument itself is overwritten, since
+                        every user can see it in the process list */
+    FLAG_NUMBER,   /**< int, from min to max */
+    FLAG_CHOICE,   /**< an enum: the position of the value in choices */
+    FLAG_DURATION, /**< uint64_t in ms, from min to max */
+    FLAG_PARSED    /**< what parse() writes */
+};
+
+/** One flag. What is zero or NULL does not apply to it. */
+struct flag {
+    const char *name; /**< long name without dashes */
+    char letter;      /**< short name */
+    enum flag_type type;
+    const char *value; /**< what --help calls the value, as in URL; NULL = takes none */
+    size_t field;      /**< offsetof() in the caller's struct */
+    long min;
+    long max;                   /**< 0 = no bound for FLAG_DURATION */
+    const char *const *choices; /**< ends with NULL */
+    bool (*parse)(const char *value, void *field);
+    const char *expected; /**< a valid value in words; else it follows from the type */
+    const char *variable; /**< environment variable, if not empty, where the flag is not
+                               given */
+    const char *fallback; /**< the default, written as a user would write it */
+    const char *help;     /**< NULL = --help does not list it */
+};
+
+/** The flags of one program or verb, and what its --help says around them. -h, --help,
+ * -V and --version belong to every table without a row. */
+struct flag_table {
+    const char *program; /**< as a user types it: "gpufl upload" */
+    const char *version; /**< the line that --version prints */
+    const char *usage;   /**< what follows the program's name; '\n' between its forms */
+    const char *about;   /**< a paragraph below the usage */
+    const char *notes;   /**< paragraphs below the flags: exit codes */
+    const struct flag *flag;
+    size_t count;
+    const char *operand; /**< name of the first operand, as in DIR */
+    const char *operand_expected;
+    int operands_min;
+    int operands_max;     /**< -1 = any number */
+    bool stop_at_operand; /**< what follows the first operand is not for this program */
+};
+
+/** Stores \p value in the field of \p flag in \p fields. \return false: not valid. */
+bool flag_store(const struct flag *flag, const char *value, void *fields);
+
+/** Writes what a valid value of \p flag is, in words, into \p out. */
+void flag_expected(const struct flag *flag, char *out, size_t size);
+
+#endif

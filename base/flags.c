@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Walks a command line with getopt_long() and reports what is wrong in one form. */
+#include "base/flags.h"
+
+#include <assert.h>
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/flag_help.h"
+#include "base/nearest.h"
+
+#define ROWS_MAX 40u
+#define LONG     256 /* + row: what getopt_long() returns for a long name */
+#define HELP     (LONG + (int)ROWS_MAX)
+#define VERSION  (HELP + 1)
+
+/* What getopt_long() is given. */
+struct spelling {
+    struct option option[ROWS_MAX + 3];
+    char letters[2 * ROWS_MAX + 8];
+};
+
+int flags_wrong(const struct flag_table *table, const char *what, const char *why, ...)
+{
+    va_list args;
+    fprintf(stderr, "%s: %s: ", table->program, what);
+    va_start(args, why);
+    vfprintf(stderr, why, args);
+    va_end(args);
+    fputc('\n', stderr);
+    return FLAGS_WRONG;
+}
+
+static void flags_spell(const struct flag_table *table, struct spelling *out)
+{
+    static const struct option own[] = {{"help", no_argument, NULL, HELP},
+                                        {"version", no_argument, NULL, VERSION}};
+    size_t count = table->count;
+    char *letter = out->letters;
+    assert(count <= ROWS_MAX);
+    memset(out, 0, sizeof *out);
+    if (table->stop_at_operand) {
+        *letter++ = '+';
+    }
+    *letter++ = ':'; /* a missing value is told from an unknown flag */
+    for (size_t i = 0; i < count; i++) {
+        const struct flag *flag = &table->flag[i];
+        out->option[i] =
+            (struct option){flag->name, flag->value ? required_argument : no_argument,
+                            NULL, LONG + (int)i};
+        if (flag->letter) {
+            *letter++ = flag->letter;
+        }
+        if (flag->letter && flag->value) {
+            *letter++ = ':';
+        }
+    }
+    memcpy(&out->option[count], own, sizeof own);
+    memcpy(letter, "hV", 2);
+}
+
+/* The row that getopt_long() means by \p c, NULL = none. */
+static const struct flag *flags_row(const struct flag_table *table, int c)
+{
+    if (c >= LONG && c < HELP) {
+        return &table->flag[c - LONG];
+    }
+    for (size_t i = 0; i < table->count; i++) {
+        if (c && table->flag[i].letter == c) {
+            return &table->flag[i];
+        }
+    }
+    return NULL;
+}
+
+static int print_help(const struct flag_table *table)
+{
+    struct text help = {0};
+    flag_help(table, &help);
+    fwrite(help.data, 1, help.failed ? 0 : help.len, stdout);
+    text_fini(&help);
+    return FLAGS_ANSWERED;
+}
+
+/* A value that came from \p name, a flag or a variable. */
+static int store_named(const struct flag_table *table, const struct flag *flag,
+                       const char *name, const char *value, void *fields)
+{
+    char expected[160];
+    if (flag_store(flag, value, fields)) {
+        return FLAGS_GO_ON;
+    }
+    flag_expected(flag, expected, sizeof expected);
+    if (flag->type == FLAG_SECRET) {
+        return flags_wrong(table, name, "invalid value (expected %s)", expected);
+    }
+    return flags_wrong(table, name, "invalid value '%s' (expected %s)", value, expected);
+}
+
+static int take_defaults(const struct flag_table *table, void *fields)
+{
+    int rc = FLAGS_GO_ON;
+    for (size_t i = 0; rc == FLAGS_GO_ON && i < table->count; i++) {
+        const struct flag *flag = &table->flag[i];
+        const char *from_environment = flag->variable ? getenv(flag->variable) : NULL;
+        if (from_environment && *from_environment) {
+            rc = store_named(table, flag, flag->variable, from_environment, fields);
+        } else if (flag->fallback) {
+            rc = store_named(table, flag, flag->name, flag->fallback, fields);
+        }
+    }
+    return rc;
+}
+
+static int refuse_missing(const struct flag_table *table, const struct flag *flag)
+{
+    char name[80], expected[160];
+    snprintf(name, sizeof name, "--%s", flag->name);
+    flag_expected(flag, expected, sizeof expected);
+    return flags_wrong(table, name, "missing value (expected %s)", expected);
+}
+
+/* Whether \p name begins the names of several flags, which then stand in \p out. */
+static bool is_ambiguous(const struct option *option, const char *name, char out[160])
+{
+    unsigned found = 0;
+    size_t len = 0;
+    out[0] = '\0';
+    for (; option->name; option++) {
+        if (strncmp(option->name, name, strlen(name)) == 0 && len < 160) {
+            len += (size_t)snprintf(out + len, 160 - len, "%s--%s", found++ ? " or " : "",
+                                    option->name);
+        }
+    }
+    return found > 1;
+}
+
+static int refuse_name(const struct flag_table *table, const struct option *option,
+                       const char *given)
+{
+    const char *names[ROWS_MAX + 2];
+    char name[80], several[160];
+    size_t count = 0;
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(given, "="), given);
+    if (is_ambiguous(option, name + 2, several)) {
+        return flags_wrong(table, name, "ambiguous option (%s)", several);
+    }
+    for (; option[count].name; count++) {
+        bool listed = count >= table->count || table->flag[count].help;
+        names[count] = listed ? option[count].name : NULL;
+    }
+    const char *meant = nearest_name(name + 2, names, count);
+    return meant ? flags_wrong(table, name, "unknown option (did you mean --%s?)", meant)
+                 : flags_wrong(table, name, "unknown option (see %s --help)",
+                               table->program);
+}
+
+/* getopt_long() returned '?': an unknown name or letter, or a value for a switch. */
+static int refuse_word(const struct flag_table *table, const struct option *option,
+                       const char *given)
+{
+    char name[80], letter[] = {'-', (char)optopt, '\0'};
+    const char *value = strchr(given, '=');
+    if (optopt == 0) {
+        return refuse_name(table, option, given);
+    }
+    if (optopt < LONG) {
+        return flags_wrong(table, letter, "unknown option (see %s --help)",
+                           table->program);
+    }
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(given, "="), given);
+    return flags_wrong(table, name, "unexpected value '%s' (it takes none)",
+                       value ? value + 1 : "");
+}
+
+static int take_flag(const struct flag_table *table, int c, char *value, void *fields)
+{
+    const struct flag *flag = flags_row(table, c);
+    char name[80];
+    snprintf(name, sizeof name, "--%s", flag->name);
+    int rc = store_named(table, flag, name, value, fields);
+    if (flag->type == FLAG_SECRET) {
+        memset(value, 'x', strlen(value));
+    }
+    return rc;
+}
+
+static int take_words(const struct flag_table *table, const struct flag_words *words,
+                      void *fields)
+{
+    struct spelling spelling;
+    int rc = FLAGS_GO_ON;
+    flags_spell(table, &spelling);
+    optind = 0; /* begin anew, whatever was read before */
+    opterr = 0;
+    while (rc == FLAGS_GO_ON) {
+        int c = getopt_long(words->count, words->word, spelling.letters, spelling.option,
+                            NULL);
+        if (c < 0) {
+            break;
+        }
+        if (c == ':') {
+            rc = refuse_missing(table, flags_row(table, optopt));
+        } else if (c == '?') {
+            rc = refuse_word(table, spelling.option, words->word[optind - 1]);
+        } else if (c == HELP || c == 'h') {
+            rc = print_help(table);
+        } else if (c == VERSION || c == 'V') {
+            puts(table->version);
+            rc = FLAGS_ANSWERED;
+        } else {
+            rc = take_flag(table, c, optarg, fields);
+        }
+    }
+    return rc;
+}
+
+int flags_read(const struct flag_table *table, struct flag_words *words, void *fields)
+{
+    int rc = take_defaults(table, fields);
+    if (rc == FLAGS_GO_ON) {
+        rc = take_words(table, words, fields);
+    }
+    if (rc != FLAGS_GO_ON) {
+        return rc;
+    }
+    words->word += optind;
+    words->count -= optind;
+    if (words->count < table->operands_min) {
+        return flags_wrong(table, table->operand, "missing (expected %s)",
+                           table->operand_expected);
+    }
+    if (table->operands_max >= 0 && words->count > table->operands_max) {
+        return flags_wrong(table, words->word[table->operands_max],
+                           "unexpected argument (see %s --help)", table->program);
+    }
+    return FLAGS_GO_ON;
+}
