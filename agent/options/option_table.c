@@ -4,6 +4,7 @@
 #include "agent/options/option_table.h"
 
 #include "agent/options/options.h"
+#include "schema/channels.h"
 
 #define TEXT(field)     .kind = KIND_TEXT, .at = offsetof(struct options, field)
 #define COUNT(field)    .kind = KIND_COUNT, .at = offsetof(struct options, field)
@@ -63,7 +64,7 @@ const struct option_row option_rows[] = {
      .env = "GPUFL_LOG_TYPES",
      .key = "source.logTypes",
      TEXT(log_types),
-     .fallback = "device,scope,system,sass",
+     .fallback = CHANNEL_LIST,
      .value = "CHANNEL,...",
      .help = "channels to send"},
     {.flag = "type",
