@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/channel_state.h"
+/* Measures what of one channel is behind the position that the journal names. */
+#include "cli/transfer/channel_state.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,8 +11,8 @@
 
 #define SHIFTING_CHUNK_BYTES 65536u
 
-static const struct journal_read_stream *stream_of(const struct journal_read *journal,
-                                                   const char *path, const char *channel)
+static const struct journal_read_stream *
+known_stream(const struct journal_read *journal, const char *path, const char *channel)
 {
     for (size_t i = 0; i < journal->streams; i++) {
         const struct record_stream *f = &journal->stream[i].record;
@@ -100,7 +101,7 @@ struct channel_state channel_state(int root, const struct journal_read *journal,
                                    const struct scan_channel *c)
 {
     struct channel_state out = {0};
-    const struct journal_read_stream *known = stream_of(journal, path, c->name);
+    const struct journal_read_stream *known = known_stream(journal, path, c->name);
     uint32_t file = known ? known->record.file : 1;
     uint64_t offset = known ? known->record.offset : 0;
     if (known) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How far one channel of a session is, from the journal and the files. */
-#ifndef GPUFL_CLI_CHANNEL_STATE_H
-#define GPUFL_CLI_CHANNEL_STATE_H
+#ifndef GPUFL_CLI_TRANSFER_CHANNEL_STATE_H
+#define GPUFL_CLI_TRANSFER_CHANNEL_STATE_H
 
 #include "upload/journal/journal_read.h"
 #include "upload/source/scan.h"
