@@ -86,6 +86,11 @@ def completions_know_each_option(place):
     equal(complete("gpufl-agent", "gpufl-agent", "--log-format", "=", "j"), ["json"], "a choice")
     equal(complete("gpufl-agent", "gpufl-agent", "--log-format", "="), ["text", "json"], "all choices")
     equal(complete("gpufl", "gpufl", "up"), ["upload"], "a verb")
+    equal(complete("gpufl", "gpufl", "upload"), ["upload"], "a whole verb")
+    verbs = [("gpufl", v) for v in complete("gpufl", "gpufl", "") if v not in ("version", "help") and v[0] != "-"]
+    for program, verb in [*verbs, ("gpufl-agent", "healthcheck")]:
+        offered = {w.strip("-=") for w in complete(program, program, verb, "--")}
+        equal(offered, _flags(place.run(program, verb, "--help").stdout) - {"help"} | offered & {"help"}, verb)
 
 
 def help_fits_a_terminal(place):
