@@ -101,7 +101,7 @@ void flag_expected(const struct flag *flag, char *out, size_t size)
     } else if (flag->type == FLAG_DURATION) {
         snprintf(out, size, "a duration such as 30s");
     } else if (flag->type == FLAG_SECRET) {
-        snprintf(out, size, "at most %u bytes", FLAG_SECRET_BYTES - 1);
+        snprintf(out, size, "%s of at most %u bytes", flag->value, FLAG_SECRET_BYTES - 1);
     } else {
         snprintf(out, size, "%s", flag->value ? flag->value : "no value");
     }

@@ -30,17 +30,17 @@ struct send {
          .field = (at) + offsetof(struct send, backend_url),                             \
          .variable = "GPUFL_BACKEND_URL",                                                \
          .expected = "scheme://host[:port]",                                             \
-         .help = "for --upload: scheme://host[:port]"},                                  \
+         .help = "URL of the backend for --upload, scheme://host[:port]"},               \
         {.name = "api-key",                                                              \
          .type = FLAG_SECRET,                                                            \
          .value = "KEY",                                                                 \
          .field = (at) + offsetof(struct send, api_key),                                 \
          .variable = "GPUFL_API_KEY",                                                    \
-         .help = "for --upload"},                                                        \
+         .help = "API key for --upload"},                                                \
     {                                                                                    \
         .name = "api-path", .type = FLAG_TEXT, .value = "PATH",                          \
         .field = (at) + offsetof(struct send, api_path), .variable = "GPUFL_API_PATH",   \
-        .fallback = "/api/v1", .help = "for --upload"                                    \
+        .fallback = "/api/v1", .help = "path of the API"                                 \
     }
 
 /** Whether the flags or the environment name a backend and a key. */

@@ -37,7 +37,8 @@ static const struct flag trace_flags[] = {
      .field = offsetof(struct trace, engine),
      .choices = engines,
      .fallback = "Trace",
-     .help = "Monitor records host and GPU metrics; Trace adds kernels, memory copies "
+     .help = "what to record: Monitor has host and GPU metrics; Trace adds kernels, "
+             "memory copies "
              "and synchronisation; PcSampling adds warp stall reasons"},
     {.name = "output",
      .letter = 'o',
@@ -58,7 +59,7 @@ static const struct flag trace_flags[] = {
      .max = 99999999,
      .expected = "milliseconds from 0 to 99999999",
      .fallback = "1000",
-     .help = "milliseconds between two samples of host and GPU; 0 takes none"},
+     .help = "milliseconds between samples of host and GPU metrics; 0 takes none"},
     SEND_FLAGS(offsetof(struct trace, send),
                "send the sessions when the command has ended"),
     {.name = "quiet",

@@ -32,7 +32,7 @@ static const struct flag status_flags[] = {
      .type = FLAG_TEXT,
      .value = "DIR",
      .field = offsetof(struct status_arguments, state_dir),
-     .help = "where positions are remembered (default: beside the logs)"},
+     .help = "directory of the journal (default: beside the logs)"},
 };
 
 static const struct flag_table status_table = {
