@@ -3,12 +3,13 @@
 """Makes completions for bash, zsh and fish from what the programs say by --help, which the agent
 prints from its option table. Usage: completions.py BUILD_DIR OUT_DIR [EMULATOR]; makes
 OUT_DIR/PROGRAM.{bash,zsh,fish}."""
+import itertools
 import pathlib
 import re
 import subprocess
 import sys
 
-OPTION = re.compile(r"(?:-\w, )?--([a-z][a-z-]*)(=\S+| [A-Z][A-Z:]*)?")
+OPTION = re.compile(r"(?:-\w, )?--([a-z][a-z-]*)(=\S+| \S+\|\S+| [A-Z][A-Z:]*)?")
 
 
 def says(*command):
@@ -16,7 +17,7 @@ def says(*command):
 
 
 def options(text):
-    """{flag: (takes a value, its choices, the first words of its help)}"""
+    """{flag: (takes a value, its choices, the first clause of its help)}"""
     found = {flag: (bool(value), [], "") for flag, value in re.findall(r"\[--([a-z-]+)([= ][A-Z][A-Z:]*)?\]", text)}
     lines = text.split("\n\nExit: ")[0].split("\n\nDurations: ")[0].splitlines()
     for at, line in enumerate(lines):
@@ -26,21 +27,20 @@ def options(text):
         while m := OPTION.match(rest):
             flags.append((m[1], m[2]))
             rest = rest[m.end():].removeprefix(", ") if rest[m.end():].startswith(", -") else rest[m.end():].strip()
-        following = lines[at + 1].strip() if at + 1 < len(lines) else ""
-        words = (rest or following).split(" (default")[0]
+        following = itertools.takewhile(lambda more: re.match(r" +(?!environment:)[^ -]", more), lines[at + 1:])
+        words = re.split(r"[;,(]|: | = ", " ".join([rest, *map(str.strip, following)]))[0].strip()
         for flag, value in flags:
             choices = value[1:].split("|") if value and "|" in value else []
-            found[flag] = (bool(value), choices, re.sub(r"[^\w ,;./%()-]", "", words))
+            found[flag] = (bool(value), choices, re.sub(r"[^\w :./%-]", "", words))
     return found
 
 
 def bash(program, of_verbs):
-    """of_verbs: {verb: options()}; "" has those of the program itself, without a verb."""
-    verbs = [v for v in of_verbs if v]
+    """of_verbs: {verb: (verbs below it, options())}; "" has those of the program itself."""
+    verbs = of_verbs[""][0]
     words, choices = "", ""
-    for verb, flags in sorted(of_verbs.items(), reverse=True):
-        given = [*([] if verb else verbs),
-                 *(f"--{flag}{'=' if value else ''}" for flag, (value, _, _) in flags.items())]
+    for verb, (below, flags) in sorted(of_verbs.items(), reverse=True):
+        given = [*below, *(f"--{flag}{'=' if value else ''}" for flag, (value, _, _) in flags.items())]
         words += f"        {verb or '*'}) words='{' '.join(given)}' ;;\n"
         choices += "".join(f"        '{verb} --{flag}') words='{' '.join(of)}' ;;\n"
                            for flag, (_, of, _) in flags.items() if of)
@@ -59,13 +59,14 @@ def bash(program, of_verbs):
 
 
 def zsh(program, of_verbs):
-    verbs = [v for v in of_verbs if v]
+    verbs = of_verbs[""][0]
     text = f"#compdef {program}\n"
     if verbs:
         text += f"local verb=$words[2]\n(( CURRENT > 2 )) && [[ $verb == ({'|'.join(verbs)}) ]] || verb=\ncase $verb in\n"
-    for verb, flags in sorted(of_verbs.items(), reverse=True):
-        lines = [f"'1:verb:({' '.join(verbs)})'"] if verbs and not verb else []
+    for verb, (below, flags) in sorted(of_verbs.items(), reverse=True):
+        lines = [f"'1:verb:({' '.join(below)})'"] if below else []
         for flag, (value, choices, words) in flags.items():
+            words = words.replace(":", "\\:")
             action = f"({' '.join(choices)})" if choices else "_files"
             lines.append(f"'--{flag}=[{words}]:value:{action}'" if value else f"'--{flag}[{words}]'")
         call = "_arguments \\\n  " + " \\\n  ".join([*lines, "'*:file:_files'"])
@@ -74,15 +75,21 @@ def zsh(program, of_verbs):
 
 
 def fish(program, of_verbs):
-    verbs = [v for v in of_verbs if v]
+    verbs = of_verbs[""][0]
     no_verb = f" -n 'not __fish_seen_subcommand_from {' '.join(verbs)}'" if verbs else ""
     lines = [f"complete -c {program} -n __fish_use_subcommand -a {verb}" for verb in verbs]
-    for verb, flags in of_verbs.items():
+    for verb, (below, flags) in of_verbs.items():
         where = f" -n '__fish_seen_subcommand_from {verb}'" if verb else no_verb
+        if verb and below:
+            lines.append(f"complete -c {program}{where} -a '{' '.join(below)}'")
         for flag, (value, choices, words) in flags.items():
             of = f" -a '{' '.join(choices)}'" if choices else ""
             lines.append(f"complete -c {program}{where} -l {flag}{' -r' if value else ''}{of} -d '{words}'")
     return "\n".join(lines) + "\n"
+
+
+def verbs_in(text):
+    return re.findall(r"^  ([a-z]+) ", text, re.M)
 
 
 def main():
@@ -91,11 +98,12 @@ def main():
     out.mkdir(parents=True, exist_ok=True)
     for program in ("gpufl", "gpufl-agent", "gpufl-backend"):
         own = says(*emulator, build / program, "--help")
-        verbs = re.findall(r"^  ([a-z]+) ", own, re.M) if program == "gpufl" else []
-        verbs += ["healthcheck"] if program == "gpufl-agent" else []
-        of_verbs = {"": options(own)}
+        verbs = verbs_in(own) if program == "gpufl" else ["healthcheck"] if program == "gpufl-agent" else []
+        of_verbs = {"": (verbs, options(own))}
         for verb in verbs:
-            of_verbs[verb] = {} if verb == "version" else options(says(*emulator, build / program, verb, "--help"))
+            its = says(*emulator, build / program, verb, "--help")
+            below = verbs if verb == "help" else verbs_in(its) if program == "gpufl" else []
+            of_verbs[verb] = (below, options(its))
         for shell in (bash, zsh, fish):
             (out / f"{program}.{shell.__name__}").write_text(shell(program, of_verbs))
 
