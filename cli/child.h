@@ -5,7 +5,8 @@
 
 /** Runs \p argv, passes on the signals that are sent to this process, and waits. Errors
  * are told as \p program's. \return its exit code as a shell has it: 128 + n for signal
- * n, 126 when it cannot be run, 127 when it is not found. */
+ * n, 126 when it cannot be run, 127 when it is not found. Those signals stay blocked: one
+ * that comes late does not end this process before it has reported. */
 int child_run(const char *program, char **argv);
 
 #endif
