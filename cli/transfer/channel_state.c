@@ -23,8 +23,8 @@ known_stream(const struct journal_read *journal, const char *path, const char *c
     return NULL;
 }
 
-/* Files of the 1.1 layout shift and may be compressed: the one that the journal means is
- * found by its head, and read to its end. */
+/* Files of the 1.1 layout shift and may be compressed: the one at which the journal
+ * stands is found by its head and read to its end. */
 static void measure_shifting(int root, const char *path, const struct scan_channel *c,
                              const struct record_stream *at, struct channel_state *out)
 {
@@ -51,7 +51,7 @@ static void measure_shifting(int root, const char *path, const struct scan_chann
     gz_cache_close(&cache);
 }
 
-/* The time that the first record tells which is not settled. */
+/* The time of the first record in \p text; 0 = it has none. */
 static int64_t time_of_records(const char *text, size_t len)
 {
     static const char *const key[] = {"\"ts_ns\":", "\"base_time_ns\":"};
