@@ -42,7 +42,6 @@ static void flags_spell(const struct flag_table *table, struct spelling *out)
     size_t count = table->count;
     char *letter = out->letters;
     assert(count <= ROWS_MAX);
-    memset(out, 0, sizeof *out);
     if (table->stop_at_operand) {
         *letter++ = '+';
     }
@@ -192,7 +191,7 @@ static int take_flag(const struct flag_table *table, int c, char *value, void *f
 static int take_words(const struct flag_table *table, const struct flag_words *words,
                       void *fields)
 {
-    struct spelling spelling;
+    struct spelling spelling = {0};
     int rc = FLAGS_GO_ON;
     flags_spell(table, &spelling);
     optind = 0; /* begin anew, whatever was read before */

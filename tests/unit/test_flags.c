@@ -239,8 +239,9 @@ static void a_secret_leaves_the_process_list_and_no_message(void **state)
     int rc = flags_read(&table, &words, &o->fields);
     capture_end(&o->said);
     assert_int_equal(rc, FLAGS_WRONG);
-    assert_string_equal(o->said.err, "tool send: --api-key: invalid value (expected KEY of "
-                                     "at most 1023 bytes)\n");
+    assert_string_equal(o->said.err,
+                        "tool send: --api-key: invalid value (expected KEY of "
+                        "at most 1023 bytes)\n");
     assert_int_equal(key[0], 'x');
 }
 
