@@ -111,7 +111,7 @@ int quarantine_act_retry(const struct quarantine_choice *choice,
         act.window_headers = declares_windows(&act.transport);
         rc = act_on_chosen(&act);
     } else {
-        quarantine_choice_fail(rc, "retry", why);
+        fprintf(stderr, "gpufl quarantine: %s\n", why);
     }
     engine_close(act.engine);
     transport_http_close(&act.transport);
@@ -122,9 +122,12 @@ int quarantine_act_drop(const struct quarantine_choice *choice)
 {
     struct act act = {.choice = choice};
     char why[512];
-    int rc = act_open(&act, why) == GPUFL_OK
-                 ? act_on_chosen(&act)
-                 : quarantine_choice_fail(EXIT_BAD_USE, "drop", why);
+    int rc = EXIT_BAD_USE;
+    if (act_open(&act, why) == GPUFL_OK) {
+        rc = act_on_chosen(&act);
+    } else {
+        fprintf(stderr, "gpufl quarantine: %s\n", why);
+    }
     engine_close(act.engine);
     return rc;
 }
