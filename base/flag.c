@@ -81,7 +81,7 @@ bool flag_store(const struct flag *flag, const char *value, void *fields)
     return false;
 }
 
-static void list_choices(const struct flag *flag, char *out, size_t size)
+static void put_choices(const struct flag *flag, char *out, size_t size)
 {
     size_t len = 0;
     for (size_t i = 0; flag->choices[i] && len < size; i++) {
@@ -95,7 +95,7 @@ void flag_expected(const struct flag *flag, char *out, size_t size)
     if (flag->expected) {
         snprintf(out, size, "%s", flag->expected);
     } else if (flag->type == FLAG_CHOICE) {
-        list_choices(flag, out, size);
+        put_choices(flag, out, size);
     } else if (flag->type == FLAG_NUMBER) {
         snprintf(out, size, "a whole number from %ld to %ld", flag->min, flag->max);
     } else if (flag->type == FLAG_DURATION) {
