@@ -58,6 +58,8 @@ COLLECTOR := $(filter-out collector-lib/cupti/% collector-lib/inject/%, \
 UPLOAD    := $(wildcard upload/*.c upload/*/*.c)
 AGENT     := $(filter-out agent/main.c,$(wildcard agent/*.c agent/*/*.c))
 CLI       := $(filter-out cli/main.c,$(wildcard cli/*.c))
+# What of gpufl needs libcurl and json-c: a module, so that recording needs the C library alone.
+TRANSFER  := $(wildcard cli/transfer/*.c)
 BACKEND   := $(filter-out backend/main.c,$(wildcard backend/*.c backend/*/*.c))
 # The module that needs CUDA's headers is built where they are; without it Monitor runs.
 CUPTI     := $(wildcard collector-lib/cupti/*.c)
@@ -82,7 +84,8 @@ obj = $(patsubst %.c,$(B)/%.o,$(1))
 PROGRAMS  := $(B)/gpufl-agent $(B)/gpufl $(B)/gpufl-backend
 MODULES   := $(if $(CUPTI_INCLUDE),$(B)/libgpufl-cupti.so)
 MODULES   += $(B)/libgpufl-inject.so
-LIBRARIES := $(B)/libgpufl.so $(B)/libgpufl.a $(B)/libgpufl-upload.so $(B)/libgpufl-upload.a $(MODULES)
+TRANSFER_MODULE := $(B)/libgpufl-transfer.so
+LIBRARIES := $(B)/libgpufl.so $(B)/libgpufl.a $(B)/libgpufl-upload.so $(B)/libgpufl-upload.a $(MODULES) $(TRANSFER_MODULE)
 UNIT_BINS    := $(UNIT:%.c=$(B)/%)
 HELPER_BINS  := $(HELPERS:%.c=$(B)/%)
 SOAK_BINS    := $(SOAKS:%.c=$(B)/%)
@@ -148,16 +151,19 @@ link = $(CC) $(ALL_FLAGS) $(LDFLAGS) -o $@ $(filter %.o %.a,$^)
 $(B)/gpufl-agent: $(call obj,$(BASE) $(SCHEMA) $(UPLOAD) $(AGENT) agent/main.c)
 	$(call say,LINK)
 	$(Q)$(link) $(AGENT_LIBS)
-$(B)/gpufl: $(call obj,$(BASE) $(SCHEMA) $(COLLECTOR) $(UPLOAD) $(CLI) cli/main.c)
+$(B)/gpufl: $(call obj,$(BASE) $(SCHEMA) $(COLLECTOR) $(CLI) cli/main.c) | $(TRANSFER_MODULE)
 	$(call say,LINK)
-	$(Q)$(link) $(UPLOAD_LIBS) -ldl
+	$(Q)$(link) -ldl
+$(TRANSFER_MODULE): $(call obj,$(BASE) $(SCHEMA) $(UPLOAD) $(TRANSFER) cli/upload_flags.c)
+	$(call say,LINK)
+	$(Q)$(CC) $(ALL_FLAGS) $(LDFLAGS) -shared -o $@ $(filter %.o,$^) $(UPLOAD_LIBS)
 $(B)/backend/http/page.o: $(wildcard backend/page/*)
 $(B)/gpufl-backend: $(call obj,$(BASE) $(SCHEMA) $(BACKEND) backend/main.c)
 	$(call say,LINK)
 	$(Q)$(link) $(BACKEND_LIBS)
 
 # every test links all objects but the mains: no archive juggling
-LINK_ALL = $(call obj,$(BASE) $(SCHEMA) $(COLLECTOR) $(UPLOAD) $(AGENT) $(CLI) $(BACKEND) $(SUPPORT))
+LINK_ALL = $(call obj,$(BASE) $(SCHEMA) $(COLLECTOR) $(UPLOAD) $(AGENT) $(CLI) $(TRANSFER) $(BACKEND) $(SUPPORT))
 $(UNIT_BINS) $(HELPER_BINS) $(SOAK_BINS) $(BENCH_BINS): %: %.o $(LINK_ALL)
 	$(call say,LINK)
 	$(Q)$(link) $(AGENT_LIBS) $(BACKEND_LIBS) $(TEST_LIBS) -ldl
@@ -316,10 +322,10 @@ lint-run: layers symbols
 	  --suppress=missingIncludeSystem --std=c11 $(OUR_CPPFLAGS) $(BASE) $(SCHEMA) $(COLLECTOR) \
 	  $(UPLOAD) agent cli backend
 	@echo "lint: clean"
-layers: $(call obj,$(BASE) $(SCHEMA) $(COLLECTOR) $(CUPTI) $(UPLOAD) $(AGENT) $(CLI) $(BACKEND))
+layers: $(call obj,$(BASE) $(SCHEMA) $(COLLECTOR) $(CUPTI) $(UPLOAD) $(AGENT) $(CLI) $(TRANSFER) $(BACKEND))
 	@python3 tests/layers.py
 	@python3 tests/house_rules.py $(B)
-symbols: $(B)/libgpufl.so $(B)/libgpufl-upload.so $(MODULES)
+symbols: $(B)/libgpufl.so $(B)/libgpufl-upload.so $(MODULES) $(TRANSFER_MODULE)
 	$(Q)for l in $^; do bad=$$(nm -D --defined-only $$l | awk '$$2 != "A" {print $$3}' | grep -v '^gpufl_\|^InitializeInjection$$' \
 	  || true); test -z "$$bad" || { echo "symbols: $$l exports $$bad"; exit 1; }; done
 
@@ -336,7 +342,7 @@ install: all $(B)/gpufl.pc $(B)/gpufl-upload.pc $(COMPLETIONS) ## honours DESTDI
 	  $(addprefix $(mandir)/man,1 3 8) $(bashdir) $(zshdir) $(fishdir))
 	$(INSTALL) -m755 $(PROGRAMS) $(DESTDIR)$(bindir)
 	$(INSTALL) -m644 $(filter %.a,$(LIBRARIES)) $(DESTDIR)$(libdir)
-	$(INSTALL) -m755 $(MODULES) $(DESTDIR)$(libdir)/gpufl
+	$(INSTALL) -m755 $(MODULES) $(TRANSFER_MODULE) $(DESTDIR)$(libdir)/gpufl
 	for l in libgpufl libgpufl-upload; do \
 	  $(INSTALL) -m755 $(B)/$$l.so $(DESTDIR)$(libdir)/$$l.so.0 && \
 	  ln -sf $$l.so.0 $(DESTDIR)$(libdir)/$$l.so || exit 1; done
@@ -378,6 +384,6 @@ help: ## this list
 	  while IFS='|' read -r t h; do printf '  %-12s %s\n' "$$t" "$$h"; done
 
 -include $(patsubst %.c,build/fuzz/%.d,$(FUZZED) $(FUZZERS))
--include $(patsubst %.c,$(B)/%.d,$(BASE) $(SCHEMA) $(COLLECTOR) $(CUPTI) collector-lib/inject/inject.c $(UPLOAD) $(AGENT) $(CLI) $(BACKEND) \
+-include $(patsubst %.c,$(B)/%.d,$(BASE) $(SCHEMA) $(COLLECTOR) $(CUPTI) collector-lib/inject/inject.c $(UPLOAD) $(AGENT) $(CLI) $(TRANSFER) $(BACKEND) \
   $(SUPPORT) $(UNIT) $(HELPERS) $(SOAKS) $(BENCHES) \
   $(wildcard tests/bench/*.c) $(EXAMPLES) agent/main.c cli/main.c backend/main.c)

@@ -81,7 +81,7 @@ bool flag_store(const struct flag *flag, const char *value, void *fields)
     return false;
 }
 
-static void list_choices(const struct flag *flag, char *out, size_t size)
+static void put_choices(const struct flag *flag, char *out, size_t size)
 {
     size_t len = 0;
     for (size_t i = 0; flag->choices[i] && len < size; i++) {
@@ -95,13 +95,13 @@ void flag_expected(const struct flag *flag, char *out, size_t size)
     if (flag->expected) {
         snprintf(out, size, "%s", flag->expected);
     } else if (flag->type == FLAG_CHOICE) {
-        list_choices(flag, out, size);
+        put_choices(flag, out, size);
     } else if (flag->type == FLAG_NUMBER) {
         snprintf(out, size, "a whole number from %ld to %ld", flag->min, flag->max);
     } else if (flag->type == FLAG_DURATION) {
         snprintf(out, size, "a duration such as 30s");
     } else if (flag->type == FLAG_SECRET) {
-        snprintf(out, size, "at most %u bytes", FLAG_SECRET_BYTES - 1);
+        snprintf(out, size, "%s of at most %u bytes", flag->value, FLAG_SECRET_BYTES - 1);
     } else {
         snprintf(out, size, "%s", flag->value ? flag->value : "no value");
     }

@@ -40,6 +40,13 @@ struct flag {
     const char *help;     /**< NULL = --help does not list it */
 };
 
+/** A verb of a program, as in `gpufl upload`. */
+struct flag_verb {
+    const char *name;
+    int (*run)(int argc, char **argv); /**< argv[0] is the verb */
+    const char *help;
+};
+
 /** The flags of one program or verb, and what its --help says around them. -h, --help,
  * -V and --version belong to every table without a row. */
 struct flag_table {
@@ -48,6 +55,8 @@ struct flag_table {
     const char *usage;   /**< what follows the program's name; '\n' between its forms */
     const char *about;   /**< a paragraph below the usage */
     const char *notes;   /**< paragraphs below the flags: exit codes */
+    const struct flag_verb *verb; /**< listed by --help; see flags_verb() */
+    size_t verbs;
     const struct flag *flag;
     size_t count;
     const char *operand; /**< name of the first operand, as in DIR */

@@ -13,7 +13,7 @@ static const struct flag of_every_program[] = {
     {.name = "version", .letter = 'V', .help = "print the version"},
 };
 
-static void spaces(struct text *out, size_t count)
+static void put_spaces(struct text *out, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         text_puts(out, " ");
@@ -22,14 +22,14 @@ static void spaces(struct text *out, size_t count)
 
 /* Breaks lines between words; \p column is where the first word begins, \p indent where
  * the further lines do. */
-static void wrap(struct text *out, const char *words, size_t column, size_t indent)
+static void put_wrapped(struct text *out, const char *words, size_t column, size_t indent)
 {
     bool first = true;
     while (*words) {
         size_t len = strcspn(words, " \n");
         if (!first && column + 1 + len > COLUMNS) {
             text_puts(out, "\n");
-            spaces(out, indent);
+            put_spaces(out, indent);
             column = indent;
         } else if (!first) {
             text_puts(out, " ");
@@ -41,7 +41,7 @@ static void wrap(struct text *out, const char *words, size_t column, size_t inde
         first = *words == '\n';
         if (first) {
             text_puts(out, "\n");
-            spaces(out, words[1] ? indent : 0);
+            put_spaces(out, words[1] ? indent : 0);
             column = indent;
         }
         words += *words != '\0';
@@ -93,14 +93,14 @@ static void put_row(const struct flag *flag, size_t width, struct text *out)
     size_t start = out->len;
     size_t indent = LABEL_INDENT + width + 2;
     put_meaning(flag, &meaning);
-    spaces(out, LABEL_INDENT);
+    put_spaces(out, LABEL_INDENT);
     put_label(flag, out);
     if (out->len - start > LABEL_INDENT + width) {
         text_puts(out, "\n");
         start = out->len;
     }
-    spaces(out, indent - (out->len - start));
-    wrap(out, meaning.failed ? "" : meaning.data, indent, indent);
+    put_spaces(out, indent - (out->len - start));
+    put_wrapped(out, meaning.failed ? "" : meaning.data, indent, indent);
     out->failed = out->failed || meaning.failed;
     text_fini(&meaning);
 }
@@ -112,6 +112,24 @@ static void put_rows(const struct flag *row, size_t count, size_t width, struct 
             put_row(&row[i], width, out);
         }
     }
+}
+
+static void put_verbs(const struct flag_table *table, struct text *out)
+{
+    size_t widest = 0;
+    for (size_t i = 0; i < table->verbs; i++) {
+        size_t width = strlen(table->verb[i].name);
+        widest = width > widest ? width : widest;
+    }
+    for (size_t i = 0; i < table->verbs; i++) {
+        const struct flag_verb *verb = &table->verb[i];
+        size_t indent = LABEL_INDENT + widest + 2;
+        put_spaces(out, LABEL_INDENT);
+        text_puts(out, verb->name);
+        put_spaces(out, widest - strlen(verb->name) + 2);
+        put_wrapped(out, verb->help, indent, indent);
+    }
+    text_puts(out, table->verbs ? "\n" : "");
 }
 
 static size_t left_column(const struct flag_table *table)
@@ -131,8 +149,8 @@ static void put_usage(const struct flag_table *table, struct text *out)
     const char *form = table->usage;
     for (bool first = true; form; first = false) {
         size_t len = strcspn(form, "\n");
-        text_printf(out, "%s%s %.*s\n", first ? "Usage: " : "       ", table->program,
-                    (int)len, form);
+        text_printf(out, "%s%s%s%.*s\n", first ? "Usage: " : "       ", table->program,
+                    len ? " " : "", (int)len, form);
         form = form[len] ? form + len + 1 : NULL;
     }
 }
@@ -141,12 +159,13 @@ void flag_help(const struct flag_table *table, struct text *out)
 {
     size_t width = left_column(table);
     put_usage(table, out);
-    wrap(out, table->about, 0, 0);
+    put_wrapped(out, table->about, 0, 0);
     text_puts(out, "\n");
+    put_verbs(table, out);
     put_rows(table->flag, table->count, width, out);
     put_rows(of_every_program, 2, width, out);
     if (table->notes) {
         text_puts(out, "\n");
-        wrap(out, table->notes, 0, 0);
+        put_wrapped(out, table->notes, 0, 0);
     }
 }

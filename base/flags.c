@@ -12,10 +12,11 @@
 #include "base/flag_help.h"
 #include "base/nearest.h"
 
-#define ROWS_MAX 40u
-#define LONG     256 /* + row: what getopt_long() returns for a long name */
-#define HELP     (LONG + (int)ROWS_MAX)
-#define VERSION  (HELP + 1)
+#define ROWS_MAX  40u
+#define VERBS_MAX 16u
+#define LONG      256 /* + row: what getopt_long() returns for a long name */
+#define HELP      (LONG + (int)ROWS_MAX)
+#define VERSION   (HELP + 1)
 
 /* What getopt_long() is given. */
 struct spelling {
@@ -41,7 +42,6 @@ static void flags_spell(const struct flag_table *table, struct spelling *out)
     size_t count = table->count;
     char *letter = out->letters;
     assert(count <= ROWS_MAX);
-    memset(out, 0, sizeof *out);
     if (table->stop_at_operand) {
         *letter++ = '+';
     }
@@ -191,7 +191,7 @@ static int take_flag(const struct flag_table *table, int c, char *value, void *f
 static int take_words(const struct flag_table *table, const struct flag_words *words,
                       void *fields)
 {
-    struct spelling spelling;
+    struct spelling spelling = {0};
     int rc = FLAGS_GO_ON;
     flags_spell(table, &spelling);
     optind = 0; /* begin anew, whatever was read before */
@@ -227,8 +227,9 @@ int flags_read(const struct flag_table *table, struct flag_words *words, void *f
     if (rc != FLAGS_GO_ON) {
         return rc;
     }
-    words->word += optind;
-    words->count -= optind;
+    int read = optind < words->count ? optind : words->count; /* argv may be empty */
+    words->word += read;
+    words->count -= read;
     if (words->count < table->operands_min) {
         return flags_wrong(table, table->operand, "missing (expected %s)",
                            table->operand_expected);
@@ -238,4 +239,23 @@ int flags_read(const struct flag_table *table, struct flag_words *words, void *f
                            "unexpected argument (see %s --help)", table->program);
     }
     return FLAGS_GO_ON;
+}
+
+const struct flag_verb *flags_verb(const struct flag_table *table, const char *name)
+{
+    const char *names[VERBS_MAX];
+    assert(table->verbs <= VERBS_MAX);
+    for (size_t i = 0; i < table->verbs; i++) {
+        if (strcmp(table->verb[i].name, name) == 0) {
+            return &table->verb[i];
+        }
+        names[i] = table->verb[i].name;
+    }
+    const char *meant = nearest_name(name, names, table->verbs);
+    if (meant) {
+        flags_wrong(table, name, "unknown verb (did you mean %s?)", meant);
+    } else {
+        flags_wrong(table, name, "unknown verb (see %s --help)", table->program);
+    }
+    return NULL;
 }

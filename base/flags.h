@@ -23,6 +23,9 @@ struct flag_words {
  * the exit code of the program. */
 int flags_read(const struct flag_table *table, struct flag_words *words, void *fields);
 
+/** The verb that is called \p name; NULL when there is none, after one line on stderr. */
+const struct flag_verb *flags_verb(const struct flag_table *table, const char *name);
+
 /** Says "PROGRAM: WHAT: WHY" in one line on stderr. \return FLAGS_WRONG. */
 __attribute__((format(printf, 3, 4))) int
 flags_wrong(const struct flag_table *table, const char *what, const char *why, ...);

@@ -1,53 +1,94 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gpufl: finds the verb. */
+/* Finds the verb of gpufl and runs it. */
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
 
-#include "cli/verbs.h"
+#include "base/flag_help.h"
+#include "base/flags.h"
+#include "cli/exit_codes.h"
+#include "cli/verb_info.h"
+#include "cli/verb_monitor.h"
+#include "cli/verb_trace.h"
+#include "cli/verb_transfer.h"
+#include "cli/verb_version.h"
+#include "cli/version_line.h"
 
-static const struct {
-    const char *name;
-    int (*run)(int argc, char **argv);
-    const char *help;
-} verbs[] = {
-    {"upload", verb_upload, "send the sessions of a directory to a backend, now"},
-    {"status", verb_status, "show what of a directory is sent and what waits"},
-    {"quarantine", verb_quarantine,
-     "what the backend refused: look, offer again, give up"},
-    {"monitor", verb_monitor, "record host and GPU figures until interrupted"},
+static const struct flag_verb verbs[] = {
     {"trace", verb_trace, "run a command and record what it does on the GPU"},
+    {"monitor", verb_monitor, "record host and GPU metrics until interrupted"},
+    {"upload", verb_transfer, "send the sessions of a directory to a backend"},
+    {"status", verb_transfer, "show what of a directory is sent and what is pending"},
+    {"quarantine", verb_transfer, "list, retry or drop what the backend refused"},
     {"info", verb_info, "show the GPUs"},
     {"version", verb_version, "print the version"},
+    {"help", NULL /* below, since it runs the others */, "print the help of a verb"},
 };
-#define VERBS (sizeof verbs / sizeof verbs[0])
 
-static void help(FILE *out)
+static const struct flag_table gpufl_table = {
+    .program = "gpufl",
+    .version = VERSION_LINE,
+    .usage = "VERB [arguments]",
+    .about =
+        "Records what programs do on the GPU, and sends the recordings to a backend. "
+        "See gpufl help VERB for each verb.",
+    .verb = verbs,
+    .verbs = sizeof verbs / sizeof verbs[0],
+    .operands_max = -1,
+    .stop_at_operand = true,
+};
+
+static const struct flag_table help_table = {
+    .program = "gpufl help",
+    .version = VERSION_LINE,
+    .usage = "[VERB]",
+    .about = "Prints the help of a verb, or that of gpufl.",
+    .operands_max = 1,
+};
+
+static void print_overview(FILE *out)
 {
-    fputs("Usage: gpufl VERB [arguments]; gpufl VERB --help tells more\n\n", out);
-    for (size_t i = 0; i < VERBS; i++) {
-        fprintf(out, "  %-10s %s\n", verbs[i].name, verbs[i].help);
+    struct text help = {0};
+    flag_help(&gpufl_table, &help);
+    fwrite(help.data, 1, help.failed ? 0 : help.len, out);
+    text_fini(&help);
+}
+
+/* `gpufl help [VERB]` is `gpufl [VERB] --help`. */
+static int run_help(int argc, char **argv)
+{
+    struct flag_words words = {argv, argc};
+    int rc = flags_read(&help_table, &words, NULL);
+    if (rc != FLAGS_GO_ON) {
+        return rc;
     }
+    const struct flag_verb *verb = NULL;
+    if (words.count && !(verb = flags_verb(&gpufl_table, words.word[0]))) {
+        return EXIT_BAD_USE;
+    }
+    if (!verb || !verb->run) {
+        print_overview(stdout);
+        return EXIT_ALL_DONE;
+    }
+    char option[] = "--help";
+    char *ask[] = {words.word[0], option, NULL};
+    return verb->run(2, ask);
 }
 
 int main(int argc, char **argv)
 {
+    struct flag_words words = {argv, argc};
     signal(SIGPIPE, SIG_IGN);
-    if (argc > 1) {
-        for (size_t i = 0; i < VERBS; i++) {
-            if (strcmp(argv[1], verbs[i].name) == 0) {
-                return verbs[i].run(argc - 1, argv + 1);
-            }
-        }
-        if (strcmp(argv[1], "--version") == 0) {
-            return verb_version(argc - 1, argv + 1);
-        }
-        if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
-            help(stdout);
-            return EXIT_ALL_DONE;
-        }
-        fprintf(stderr, "gpufl: no verb \"%s\"\n", argv[1]);
+    int rc = flags_read(&gpufl_table, &words, NULL);
+    if (rc != FLAGS_GO_ON) {
+        return rc;
     }
-    help(stderr);
-    return EXIT_BAD_USE;
+    if (words.count == 0) {
+        print_overview(stderr);
+        return EXIT_BAD_USE;
+    }
+    const struct flag_verb *verb = flags_verb(&gpufl_table, words.word[0]);
+    if (!verb) {
+        return EXIT_BAD_USE;
+    }
+    return (verb->run ? verb->run : run_help)(words.count, words.word);
 }

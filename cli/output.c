@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Names the directory of a recording, and counts the sessions in it. */
 #include "cli/output.h"
 
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/random.h>
 #include <time.h>
 
-bool default_output(const char *kind, char out[PATH_MAX])
+bool output_default(const char *verb, char out[PATH_MAX])
 {
     const char *home = getenv("HOME");
     time_t now = time(NULL);
@@ -18,6 +20,19 @@ bool default_output(const char *kind, char out[PATH_MAX])
     }
     localtime_r(&now, &tm);
     strftime(stamp, sizeof stamp, "%Y%m%d-%H%M%S", &tm);
-    return snprintf(out, PATH_MAX, "%s/.gpufl/%s/%s_%08x", home, kind, stamp, random) <
+    return snprintf(out, PATH_MAX, "%s/.gpufl/%s/%s_%08x", home, verb, stamp, random) <
            PATH_MAX;
+}
+
+unsigned output_sessions(const char *directory)
+{
+    unsigned sessions = 0;
+    DIR *dir = opendir(directory);
+    for (struct dirent *e; dir && (e = readdir(dir));) {
+        sessions += e->d_name[0] != '.';
+    }
+    if (dir) {
+        closedir(dir);
+    }
+    return sessions;
 }

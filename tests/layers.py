@@ -31,8 +31,9 @@ BELOW = {
     "agent/options": ["base", "schema", "upload/engine"],
     "agent": ["base", "schema", "upload/http", "upload/journal", "upload/source",
               "upload/engine", "agent/options"],
-    "cli": ["base", "schema", "collector-lib/sample", "upload/http", "upload/journal",
-            "upload/source", "upload/engine"],
+    "cli": ["base", "schema", "collector-lib/sample"],  # nothing of upload: see Makefile
+    "cli/transfer": ["base", "schema", "cli", "upload/http", "upload/journal",
+                     "upload/source", "upload/engine"],
     "backend/digest": ["base", "schema"],
     "backend/store": ["base", "schema", "backend/digest"],
     "backend/api": ["base", "schema", "backend/digest", "backend/store"],
@@ -56,7 +57,8 @@ ONLY = {
     "sqlite3": ["backend/store/store_statement.h"],
     "cupti": ["collector-lib/cupti/api.h"],
     "dlfcn": ["collector-lib/nvml_api.c", "collector-lib/tracer_load.c",
-              "collector-lib/demangle.c", "collector-lib/cupti/api.c"],
+              "collector-lib/demangle.c", "collector-lib/cupti/api.c",
+              "cli/transfer_module.c"],
 }
 
 

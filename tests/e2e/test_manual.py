@@ -29,7 +29,7 @@ def _help(place, program):
     texts = [place.run(program, "--help").stdout]
     if program == "gpufl":
         texts += [place.run("gpufl", verb, "--help").stdout
-                  for verb in re.findall(r"^  ([a-z]+) ", texts[0], re.M) if verb != "version"]
+                  for verb in re.findall(r"^  ([a-z]+) ", texts[0], re.M)]
     if program == "gpufl-agent":
         texts.append(place.run(program, "healthcheck", "--help").stdout)
     return "\n".join(texts)
@@ -86,6 +86,18 @@ def completions_know_each_option(place):
     equal(complete("gpufl-agent", "gpufl-agent", "--log-format", "=", "j"), ["json"], "a choice")
     equal(complete("gpufl-agent", "gpufl-agent", "--log-format", "="), ["text", "json"], "all choices")
     equal(complete("gpufl", "gpufl", "up"), ["upload"], "a verb")
+    equal(complete("gpufl", "gpufl", "upload"), ["upload"], "a whole verb")
+    verbs = [v for v in complete("gpufl", "gpufl", "") if v[0] != "-"]
+    check(len(verbs) == 8, f"{verbs}")
+    for program, verb in [*(("gpufl", v) for v in verbs), ("gpufl-agent", "healthcheck")]:
+        offered = {w.strip("-=") for w in complete(program, program, verb, "--")}
+        text = place.run(program, verb, "--help").stdout
+        listed = set(re.findall(r"^ +(?:-\w, )?--([a-z-]+)", text, re.M)) if program == "gpufl" else _flags(text)
+        equal(offered, listed, verb)
+    equal(complete("gpufl", "gpufl", "trace", "--engine", "=", "M"), ["Monitor"], "a choice of a verb")
+    equal(complete("gpufl", "gpufl", "upload", "--compression", ""), ["auto", "zstd", "gzip", "none"], "behind a blank")
+    equal(complete("gpufl", "gpufl", "quarantine", "r"), ["retry"], "an action")
+    equal(complete("gpufl", "gpufl", "help", "q"), ["quarantine"], "a verb to have explained")
 
 
 def help_fits_a_terminal(place):

@@ -547,6 +547,17 @@ def a_program_that_knows_nothing_is_recorded(place):
                 check(list(collector.rows(session, "system", "host_metric_batch")), "figures of the host")
 
 
+def monitor_is_an_engine_of_trace_too(place):
+    out = place.path / "out"
+    done = _trace(place, "-o", out, "--engine", "Monitor", "--interval=20", lib.BUILD / "tests/e2e/gpu_job", "-", "injected",
+                  "exit")
+    equal((done.returncode, done.stderr), (7, f"gpufl trace: 1 session in {out}\n"), "the program's exit code")
+    session, = (d for d in out.iterdir() if not d.name.startswith("."))
+    equal(_capabilities(session)[0], "nvidia.none", "no tracer runs")
+    check(list(collector.rows(session, "system", "host_metric_batch")), "figures of the host")
+    equal(list(_kernels(session)), [], "kernels")
+
+
 def a_trace_is_uploaded_when_it_has_ended(place):
     backend = lib.Backend(place, "--api-key", lib.KEY)
     out = place.path / "out"
@@ -571,8 +582,8 @@ def a_signal_reaches_the_program(place):
 
 def what_cannot_be_traced_is_said(place):
     for args, code, word in ((("true",), 0, "no process used CUDA"), (("/no/such/program",), 127, "No such file"),
-                             (("/etc/passwd",), 126, "Permission denied"), ((), 2, "no command"),
-                             (("--engine=Deep", "true"), 2, "Trace or PcSampling"),
+                             (("/etc/passwd",), 126, "Permission denied"), ((), 2, "COMMAND: missing"),
+                             (("--engine=Deep", "true"), 2, "Monitor, Trace or PcSampling"),
                              (("--interval=1s", "true"), 2, "milliseconds"), (("--what", "true"), 2, "--help")):
         done = _trace(place, "-o", place.path / "out", *args)
         equal(done.returncode, code, f"{args}: {done.stderr}")

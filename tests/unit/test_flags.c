@@ -239,8 +239,9 @@ static void a_secret_leaves_the_process_list_and_no_message(void **state)
     int rc = flags_read(&table, &words, &o->fields);
     capture_end(&o->said);
     assert_int_equal(rc, FLAGS_WRONG);
-    assert_string_equal(o->said.err, "tool send: --api-key: invalid value (expected at "
-                                     "most 1023 bytes)\n");
+    assert_string_equal(o->said.err,
+                        "tool send: --api-key: invalid value (expected KEY of "
+                        "at most 1023 bytes)\n");
     assert_int_equal(key[0], 'x');
 }
 
@@ -296,6 +297,39 @@ static void help_is_made_from_the_rows(void **state)
     assert_int_equal(read_line(&table, "--version --nonsense")->rc, FLAGS_ANSWERED);
 }
 
+static void a_verb_is_found_or_the_nearest_is_suggested(void **state)
+{
+    (void)state;
+    static const struct flag_verb verbs[] = {{"upload", NULL, "send it"},
+                                             {"status", NULL, "show it"}};
+    struct flag_table with_verbs = table;
+    static struct outcome o;
+    with_verbs.verb = verbs;
+    with_verbs.verbs = 2;
+    assert_ptr_equal(flags_verb(&with_verbs, "status"), &verbs[1]);
+    capture_begin(&o.said);
+    assert_null(flags_verb(&with_verbs, "uplaod"));
+    assert_null(flags_verb(&with_verbs, "record"));
+    capture_end(&o.said);
+    assert_string_equal(o.said.err,
+                        "tool send: uplaod: unknown verb (did you mean upload?)\n"
+                        "tool send: record: unknown verb (see tool send --help)\n");
+    assert_non_null(strstr(read_line(&with_verbs, "-h")->said.out,
+                           "\n\n  upload  send it\n  status  show it\n\n      --back"));
+}
+
+static void an_empty_command_line_has_no_operand(void **state)
+{
+    (void)state;
+    char *none[] = {NULL};
+    struct flag_table bare = table;
+    struct flag_words words = {none, 0};
+    struct fields fields = {0};
+    bare.operands_min = 0;
+    assert_int_equal(flags_read(&bare, &words, &fields), FLAGS_GO_ON);
+    assert_int_equal(words.count, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -306,6 +340,8 @@ int main(void)
         cmocka_unit_test(a_secret_leaves_the_process_list_and_no_message),
         cmocka_unit_test(what_follows_a_command_is_the_commands),
         cmocka_unit_test(help_is_made_from_the_rows),
+        cmocka_unit_test(a_verb_is_found_or_the_nearest_is_suggested),
+        cmocka_unit_test(an_empty_command_line_has_no_operand),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

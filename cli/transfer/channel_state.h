@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How far one channel of a session is, from the journal and the files. */
-#ifndef GPUFL_CLI_CHANNEL_STATE_H
-#define GPUFL_CLI_CHANNEL_STATE_H
+/* How far one channel of a session is sent, by the journal and the files. */
+#ifndef GPUFL_CLI_TRANSFER_CHANNEL_STATE_H
+#define GPUFL_CLI_TRANSFER_CHANNEL_STATE_H
 
 #include "upload/journal/journal_read.h"
 #include "upload/source/scan.h"
 
-/** What of one channel is settled and what waits. */
+/** What of one channel is settled, and what waits. */
 struct channel_state {
     int64_t since_s; /**< time of the first record that waits; 0 = unknown */
     uint64_t settled_lines;
@@ -16,7 +16,8 @@ struct channel_state {
     bool front_missing;
 };
 
-/** Looks at the files of channel \p c of the session \p path below \p root. */
+/** Compares the files of channel \p c of the session \p path in \p root with the
+ * position in \p journal. */
 struct channel_state channel_state(int root, const struct journal_read *journal,
                                    const char *path, const struct scan *scan,
                                    const struct scan_channel *c);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/channel_state.h"
+/* Measures what of one channel is behind the position that the journal names. */
+#include "cli/transfer/channel_state.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,8 +11,8 @@
 
 #define SHIFTING_CHUNK_BYTES 65536u
 
-static const struct journal_read_stream *stream_of(const struct journal_read *journal,
-                                                   const char *path, const char *channel)
+static const struct journal_read_stream *
+known_stream(const struct journal_read *journal, const char *path, const char *channel)
 {
     for (size_t i = 0; i < journal->streams; i++) {
         const struct record_stream *f = &journal->stream[i].record;
@@ -22,8 +23,8 @@ static const struct journal_read_stream *stream_of(const struct journal_read *jo
     return NULL;
 }
 
-/* Files of the 1.1 layout shift and may be compressed: the one that the journal means is
- * found by its head, and read to its end. */
+/* Files of the 1.1 layout shift and may be compressed: the one at which the journal
+ * stands is found by its head and read to its end. */
 static void measure_shifting(int root, const char *path, const struct scan_channel *c,
                              const struct record_stream *at, struct channel_state *out)
 {
@@ -50,7 +51,7 @@ static void measure_shifting(int root, const char *path, const struct scan_chann
     gz_cache_close(&cache);
 }
 
-/* The time that the first record tells which is not settled. */
+/* The time of the first record in \p text; 0 = it has none. */
 static int64_t time_of_records(const char *text, size_t len)
 {
     static const char *const key[] = {"\"ts_ns\":", "\"base_time_ns\":"};
@@ -100,7 +101,7 @@ struct channel_state channel_state(int root, const struct journal_read *journal,
                                    const struct scan_channel *c)
 {
     struct channel_state out = {0};
-    const struct journal_read_stream *known = stream_of(journal, path, c->name);
+    const struct journal_read_stream *known = known_stream(journal, path, c->name);
     uint32_t file = known ? known->record.file : 1;
     uint64_t offset = known ? known->record.offset : 0;
     if (known) {

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Starts a command and waits for it as a shell does. */
+#include "cli/child.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define EXIT_NOT_RUN   126
+#define EXIT_NOT_FOUND 127
+#define EXIT_BY_SIGNAL 128
+
+static void become(const char *program, char **argv, const sigset_t *mask)
+{
+    sigprocmask(SIG_SETMASK, mask, NULL);
+    signal(SIGPIPE, SIG_DFL);
+    execvp(argv[0], argv);
+    int reason = errno;
+    fprintf(stderr, "%s: %s: %s\n", program, argv[0], strerror(reason));
+    _exit(reason == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_RUN);
+}
+
+/* Until \p command ends. The terminal signals the command itself; what was sent to this
+ * process alone is passed on. \return its status. */
+static int attend(pid_t command, const sigset_t *signals)
+{
+    int status = 0;
+    while (waitpid(command, &status, WNOHANG) != command) {
+        siginfo_t info;
+        int signal = sigwaitinfo(signals, &info);
+        if (signal > 0 && signal != SIGCHLD && info.si_code <= 0) {
+            kill(command, signal);
+        }
+    }
+    return status;
+}
+
+int child_run(const char *program, char **argv)
+{
+    static const int watched[] = {SIGINT,  SIGTERM, SIGHUP, SIGQUIT,
+                                  SIGUSR1, SIGUSR2, SIGCHLD};
+    sigset_t signals, before;
+    sigemptyset(&signals);
+    for (size_t i = 0; i < sizeof watched / sizeof watched[0]; i++) {
+        sigaddset(&signals, watched[i]);
+    }
+    signal(SIGCHLD, SIG_DFL); /* our parent may have had it ignored */
+    sigprocmask(SIG_BLOCK, &signals, &before);
+    pid_t command = fork();
+    if (command == 0) {
+        become(program, argv, &before);
+    }
+    if (command < 0) {
+        fprintf(stderr, "%s: %s: %s\n", program, argv[0], strerror(errno));
+        return EXIT_NOT_RUN;
+    }
+    int status = attend(command, &signals);
+    return WIFSIGNALED(status) ? EXIT_BY_SIGNAL + WTERMSIG(status) : WEXITSTATUS(status);
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Opens the directory as its only uploader and releases ranges. */
+#include "cli/transfer/quarantine_act.h"
+
+#include <stdio.h>
+
+#include "cli/exit_codes.h"
+#include "schema/channels.h"
+#include "upload/http/reply.h"
+
+struct act {
+    const struct quarantine_choice *choice;
+    struct engine *engine;
+    struct transport transport; /* empty = drop */
+    bool window_headers;
+    unsigned done;
+    unsigned refused;
+};
+
+/* No session: only what was asked for is sent. */
+static bool wants_none(void *arg, const char *session)
+{
+    (void)arg;
+    (void)session;
+    return false;
+}
+
+static gpufl_status act_open(struct act *act, char why[512])
+{
+    static const struct engine_channels channels = {{CHANNEL_NAMES}, CHANNEL_COUNT};
+    static const struct log quiet = {0};
+    struct engine_config config;
+    engine_config_default(&config);
+    config.log = &quiet;
+    config.wanted = wants_none;
+    config.ack_only = true;
+    config.state_dir = act->choice->state_dir;
+    config.program = "gpufl quarantine";
+    gpufl_status status = engine_open(&config, &act->engine);
+    if (status != GPUFL_OK) {
+        snprintf(why, 512, "out of memory");
+        return status;
+    }
+    return engine_add_root(act->engine, act->choice->directory, &channels, why);
+}
+
+/* Whether the origin declares window identity for batches. */
+static bool declares_windows(struct transport *transport)
+{
+    struct transport_request request = {.kind = TRANSPORT_PROBE, .fd = -1};
+    struct transport_reply reply;
+    struct reply_version version = {0};
+    if (transport->submit(transport->self, &request) != GPUFL_OK) {
+        return false;
+    }
+    while (!transport->next(transport->self, &reply)) {
+        transport->poll(transport->self, 1000, -1);
+    }
+    if (reply.status == 200) {
+        reply_read_version(reply.body, reply.body_len, &version);
+    }
+    return version.live_windows;
+}
+
+static bool act_on(struct act *act, const struct quarantined *range)
+{
+    char said[256];
+    bool retry = act->transport.self != NULL;
+    if (retry && quarantine_offer(act->engine, &act->transport, range,
+                                  act->window_headers, said) != GPUFL_OK) {
+        fprintf(stderr, "gpufl quarantine: %s: still refused: %s\n", range->name, said);
+        act->refused++;
+        return false;
+    }
+    if (quarantine_release(act->engine, range, retry) != GPUFL_OK) {
+        quarantine_choice_fail(EXIT_NOT_ALL, range->name,
+                               "the journal cannot be written");
+        act->refused++;
+        return false;
+    }
+    printf("%s  %s %s: %s\n", range->name, range->path, range->channel,
+           retry ? "stored" : "given up");
+    act->done++;
+    return true;
+}
+
+static int act_on_chosen(struct act *act)
+{
+    struct quarantined range;
+    for (size_t i = 0; quarantine_at(act->engine, i, &range);) {
+        bool gone = quarantine_choice_has(act->choice, &range) && act_on(act, &range);
+        i += !gone; /* else the next one has moved to its place */
+    }
+    if (act->done + act->refused == 0 && !act->choice->all) {
+        return quarantine_choice_none(act->choice);
+    }
+    return act->refused ? EXIT_NOT_ALL : EXIT_ALL_DONE;
+}
+
+int quarantine_act_retry(const struct quarantine_choice *choice,
+                         const struct transport_http_config *backend)
+{
+    struct act act = {.choice = choice};
+    char why[512];
+    gpufl_status status = act_open(&act, why);
+    if (status == GPUFL_OK) {
+        status = transport_http_open(backend, &act.transport, why);
+    }
+    int rc = EXIT_BAD_USE;
+    if (status == GPUFL_OK) {
+        act.window_headers = declares_windows(&act.transport);
+        rc = act_on_chosen(&act);
+    } else {
+        fprintf(stderr, "gpufl quarantine: %s\n", why);
+    }
+    engine_close(act.engine);
+    transport_http_close(&act.transport);
+    return rc;
+}
+
+int quarantine_act_drop(const struct quarantine_choice *choice)
+{
+    struct act act = {.choice = choice};
+    char why[512];
+    int rc = EXIT_BAD_USE;
+    if (act_open(&act, why) == GPUFL_OK) {
+        rc = act_on_chosen(&act);
+    } else {
+        fprintf(stderr, "gpufl quarantine: %s\n", why);
+    }
+    engine_close(act.engine);
+    return rc;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The directory and the ranges that `gpufl quarantine` was called for. */
+#ifndef GPUFL_CLI_TRANSFER_QUARANTINE_CHOICE_H
+#define GPUFL_CLI_TRANSFER_QUARANTINE_CHOICE_H
+
+#include "upload/engine/quarantine.h"
+
+struct quarantine_choice {
+    const char *directory;
+    const char *state_dir; /**< NULL = the default */
+    char **names;
+    int count;
+    bool all;
+};
+
+/** Whether \p range is named, or all are meant. */
+bool quarantine_choice_has(const struct quarantine_choice *choice,
+                           const struct quarantined *range);
+
+/** Says "gpufl quarantine: WHAT: WHY" on stderr. \return \p rc. */
+int quarantine_choice_fail(int rc, const char *what, const char *why);
+
+/** Says that no range is as chosen. \return EXIT_NOT_ALL. */
+int quarantine_choice_none(const struct quarantine_choice *choice);
+
+#endif

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reads the journal and shows what the backend refused; changes nothing. */
+#include "cli/transfer/quarantine_look.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/exit_codes.h"
+#include "cli/transfer/quarantine_print.h"
+
+#define NO_JOURNAL                                                                       \
+    "no journal found: nothing was sent from here, or --state-dir is needed"
+
+/* A directory and its journal, open. */
+struct look {
+    struct journal_read journal;
+    int root;
+};
+
+/* \return GPUFL_OK, or why not, which has been said. */
+static gpufl_status look_open(const struct quarantine_choice *choice, struct look *out)
+{
+    char *path = realpath(choice->directory, NULL);
+    out->root = open(choice->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (out->root < 0 || !path) {
+        quarantine_choice_fail(0, choice->directory, strerror(errno));
+        free(path);
+        return GPUFL_ERR_IO;
+    }
+    gpufl_status status =
+        journal_read_open(&sys_real, choice->state_dir, out->root, path, &out->journal);
+    free(path);
+    if (status != GPUFL_OK) {
+        close(out->root);
+        quarantine_choice_fail(0, choice->directory,
+                               status == GPUFL_ERR_NOT_FOUND ? NO_JOURNAL
+                                                             : gpufl_status_text(status));
+    }
+    return status;
+}
+
+static void look_close(struct look *look)
+{
+    journal_read_fini(&look->journal);
+    close(look->root);
+}
+
+static void print_ranges(const struct look *look, bool json)
+{
+    struct quarantined range;
+    struct text out = {0};
+    text_puts(&out, json ? "[" : "");
+    for (size_t i = 0; quarantine_in_journal(&look->journal, i, &range); i++) {
+        if (json) {
+            text_puts(&out, i ? "," : "");
+            quarantine_print_json(&out, &range);
+        } else {
+            quarantine_print_line(&out, &range);
+            text_puts(&out, "\n");
+        }
+    }
+    text_puts(&out, json ? "]\n" : "");
+    fwrite(out.data, 1, out.failed ? 0 : out.len, stdout);
+    text_fini(&out);
+}
+
+int quarantine_look_list(const struct quarantine_choice *choice, bool json)
+{
+    struct look look = {.root = -1};
+    gpufl_status status = look_open(choice, &look);
+    if (status == GPUFL_OK) {
+        print_ranges(&look, json);
+        look_close(&look);
+        return EXIT_ALL_DONE;
+    }
+    if (json && look.root >= 0) {
+        puts("[]");
+    }
+    return status == GPUFL_ERR_NOT_FOUND ? EXIT_ALL_DONE : EXIT_BAD_USE;
+}
+
+static int print_lines(int root, const struct quarantined *range)
+{
+    char *data;
+    size_t len;
+    bool gz;
+    gpufl_status status = quarantine_read(&sys_real, root, range, &data, &len, &gz);
+    if (status != GPUFL_OK) {
+        fprintf(stderr,
+                "gpufl quarantine: %s: its lines cannot be read from the file: %s\n",
+                range->name, gpufl_status_text(status));
+        return EXIT_NOT_ALL;
+    }
+    if (gz) {
+        fprintf(stderr, "gpufl quarantine: %s: a compressed window (pipe it to zcat)\n",
+                range->name);
+    }
+    bool written = fwrite(data, 1, len, stdout) == len;
+    if (len && !gz && data[len - 1] != '\n') {
+        putchar('\n');
+    }
+    free(data);
+    return written ? EXIT_ALL_DONE : EXIT_NOT_ALL;
+}
+
+int quarantine_look_show(const struct quarantine_choice *choice)
+{
+    struct look look = {.root = -1};
+    struct quarantined range;
+    int rc = EXIT_ALL_DONE;
+    bool found = false;
+    if (look_open(choice, &look) != GPUFL_OK) {
+        return EXIT_BAD_USE;
+    }
+    for (size_t i = 0; quarantine_in_journal(&look.journal, i, &range); i++) {
+        if (quarantine_choice_has(choice, &range)) {
+            found = true;
+            rc = print_lines(look.root, &range);
+        }
+    }
+    look_close(&look);
+    return found ? rc : quarantine_choice_none(choice);
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Shows the status of a directory as one JSON object. */
+#include "cli/transfer/status_json.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+#include "cli/transfer/quarantine_print.h"
+
+/* Before an element of an array: a comma, but not before the first. */
+static void json_separate(struct text *out)
+{
+    if (out->len && out->data[out->len - 1] != '[') {
+        text_puts(out, ",");
+    }
+}
+
+static void json_time(struct text *out, int64_t at_s)
+{
+    char text[40];
+    time_t at = (time_t)at_s;
+    struct tm tm;
+    gmtime_r(&at, &tm);
+    strftime(text, sizeof text, "\"%Y-%m-%dT%H:%M:%SZ\"", &tm);
+    text_puts(out, text);
+}
+
+static const char *json_bool(bool value)
+{
+    return value ? "true" : "false";
+}
+
+static void json_start(struct text *out, bool has_journal)
+{
+    text_printf(out, "{\"journal\":%s,", json_bool(has_journal));
+}
+
+static void json_holder(struct text *out, const char *holder)
+{
+    text_puts(out, "\"served_by\":");
+    if (holder) {
+        text_json_string(out, holder);
+    } else {
+        text_puts(out, "null");
+    }
+    text_puts(out, ",\"waits\":[");
+}
+
+static void json_note(struct text *out, const struct progress_note *note)
+{
+    json_separate(out);
+    if (note->since_s) {
+        text_puts(out, "{\"since\":");
+        json_time(out, note->since_s);
+    } else {
+        text_puts(out, "{\"path\":");
+        text_json_string(out, note->path);
+        text_puts(out, ",\"channel\":");
+        text_json_string(out, note->channel);
+    }
+    text_puts(out, ",\"reason\":");
+    text_json_string(out, note->text);
+    text_puts(out, "}");
+}
+
+static void json_sessions(struct text *out)
+{
+    text_puts(out, "],\"sessions\":[");
+}
+
+static void json_session(struct text *out, const struct status_session *session)
+{
+    json_separate(out);
+    text_puts(out, "{\"session_id\":");
+    text_json_string(out, session->id);
+    text_puts(out, ",\"path\":");
+    text_json_string(out, session->path);
+    text_printf(out,
+                ",\"writer\":\"%s\",\"complete\":%s,\"recording_loss\":%s,\"channels\":[",
+                session->writer, json_bool(session->complete), json_bool(session->loss));
+}
+
+static void json_channel(struct text *out, const char *name,
+                         const struct channel_state *state)
+{
+    json_separate(out);
+    text_puts(out, "{\"channel\":");
+    text_json_string(out, name);
+    text_printf(out,
+                ",\"settled_lines\":%" PRIu64 ",\"refused_lines\":%" PRIu64
+                ",\"waiting_files\":%u,\"waiting_bytes\":%" PRIu64
+                ",\"front_missing\":%s",
+                state->settled_lines, state->refused_lines, state->waiting_files,
+                state->waiting_bytes, json_bool(state->front_missing));
+    if (state->since_s) {
+        text_puts(out, ",\"waiting_since\":");
+        json_time(out, state->since_s);
+    }
+    text_puts(out, "}");
+}
+
+static void json_session_end(struct text *out)
+{
+    text_puts(out, "]}");
+}
+
+static void json_quarantine(struct text *out)
+{
+    text_puts(out, "],\"quarantine\":[");
+}
+
+static void json_range(struct text *out, const struct quarantined *range)
+{
+    json_separate(out);
+    quarantine_print_json(out, range);
+}
+
+static void json_end(struct text *out, const struct status_end *end)
+{
+    (void)end;
+    text_puts(out, "]}\n");
+}
+
+const struct status_view status_json = {
+    .start = json_start,
+    .holder = json_holder,
+    .note = json_note,
+    .sessions = json_sessions,
+    .session = json_session,
+    .channel = json_channel,
+    .session_end = json_session_end,
+    .quarantine = json_quarantine,
+    .range = json_range,
+    .end = json_end,
+};

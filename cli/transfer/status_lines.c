@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Shows the status of a directory as lines: sessions, their channels, what is pending. */
+#include "cli/transfer/status_lines.h"
+
+#include <inttypes.h>
+#include <time.h>
+
+#include "cli/transfer/quarantine_print.h"
+
+static void lines_time(struct text *out, int64_t at_s)
+{
+    char text[40];
+    time_t at = (time_t)at_s;
+    struct tm tm;
+    localtime_r(&at, &tm);
+    strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &tm);
+    text_puts(out, text);
+}
+
+static void lines_start(struct text *out, bool has_journal)
+{
+    if (!has_journal) {
+        text_puts(out, "no journal found: nothing was sent from here, or --state-dir is "
+                       "needed\n");
+    }
+}
+
+static void lines_holder(struct text *out, const char *holder)
+{
+    text_printf(out, "served by %s\n", holder ? holder : "nobody");
+}
+
+static void lines_note(struct text *out, const struct progress_note *note)
+{
+    if (note->since_s) {
+        text_printf(out, "everything waits: %s, since ", note->text);
+        lines_time(out, note->since_s);
+        text_puts(out, "\n");
+    } else {
+        text_printf(out, "waits: %s %s: %s\n", note->path, note->channel, note->text);
+    }
+}
+
+static void lines_session(struct text *out, const struct status_session *session)
+{
+    text_printf(out, "%s  writer %s%s%s\n", session->path, session->writer,
+                session->complete ? ", complete at the backend" : "",
+                session->loss ? ", lines were dropped while recording" : "");
+}
+
+static void lines_channel(struct text *out, const char *name,
+                          const struct channel_state *state)
+{
+    text_printf(out, "  %-10s %12" PRIu64 " lines settled", name, state->settled_lines);
+    if (state->waiting_files) {
+        text_printf(out, ", %u files wait", state->waiting_files);
+    }
+    if (state->waiting_bytes) {
+        text_printf(out, ", %" PRIu64 " bytes wait", state->waiting_bytes);
+    }
+    if (state->since_s) {
+        text_puts(out, ", the first of ");
+        lines_time(out, state->since_s);
+    }
+    if (state->refused_lines) {
+        text_printf(out, ", %" PRIu64 " lines refused", state->refused_lines);
+    }
+    if (state->front_missing) {
+        text_puts(out, ", its first files were gone");
+    }
+    text_puts(out, "\n");
+}
+
+static void lines_range(struct text *out, const struct quarantined *range)
+{
+    text_puts(out, "quarantined: ");
+    quarantine_print_line(out, range);
+    text_puts(out, "\n");
+}
+
+static void lines_end(struct text *out, const struct status_end *end)
+{
+    if (end->quarantined) {
+        text_puts(out, "see gpufl quarantine --help\n");
+    }
+    if (!end->served && !end->all_sent) {
+        text_puts(out, "start gpufl-agent, or run gpufl upload\n");
+    }
+}
+
+/* The blocks need no headings of their own. */
+static void lines_nothing(struct text *out)
+{
+    (void)out;
+}
+
+const struct status_view status_lines = {
+    .start = lines_start,
+    .holder = lines_holder,
+    .note = lines_note,
+    .sessions = lines_nothing,
+    .session = lines_session,
+    .channel = lines_channel,
+    .session_end = lines_nothing,
+    .quarantine = lines_nothing,
+    .range = lines_range,
+    .end = lines_end,
+};

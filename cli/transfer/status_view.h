@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The two ways to show the status of a directory: JSON and lines for people. */
+#ifndef GPUFL_CLI_TRANSFER_STATUS_VIEW_H
+#define GPUFL_CLI_TRANSFER_STATUS_VIEW_H
+
+#include "base/text.h"
+#include "cli/transfer/channel_state.h"
+#include "upload/engine/progress.h"
+#include "upload/engine/quarantine.h"
+
+struct status_session {
+    const char *id;
+    const char *path;   /**< below the directory */
+    const char *writer; /**< "live", "ended" or "unknown" */
+    bool complete;      /**< the backend knows that it has all of it */
+    bool loss;          /**< lines were dropped while recording */
+};
+
+/** The whole of it, when all was shown. */
+struct status_end {
+    bool all_sent;
+    bool quarantined;
+    bool served;
+};
+
+/** Called in this order; each appends to \p out. */
+struct status_view {
+    void (*start)(struct text *out, bool has_journal);
+    void (*holder)(struct text *out, const char *holder); /**< NULL = nobody */
+    void (*note)(struct text *out, const struct progress_note *note);
+    void (*sessions)(struct text *out);
+    void (*session)(struct text *out, const struct status_session *session);
+    void (*channel)(struct text *out, const char *name,
+                    const struct channel_state *state);
+    void (*session_end)(struct text *out);
+    void (*quarantine)(struct text *out);
+    void (*range)(struct text *out, const struct quarantined *range);
+    void (*end)(struct text *out, const struct status_end *end);
+};
+
+#endif

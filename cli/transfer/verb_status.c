@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reads the journal and the files of a directory and shows what is sent and what waits.
+ */
+#include "cli/transfer/verb_status.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/flags.h"
+#include "cli/exit_codes.h"
+#include "cli/transfer/status_json.h"
+#include "cli/transfer/status_lines.h"
+#include "cli/version_line.h"
+#include "upload/source/liveness.h"
+#include "upload/source/select.h"
+
+struct status_arguments {
+    bool json;
+    const char *state_dir;
+};
+
+static const struct flag status_flags[] = {
+    {.name = "json",
+     .type = FLAG_ON,
+     .field = offsetof(struct status_arguments, json),
+     .help = "print one JSON object"},
+    {.name = "state-dir",
+     .type = FLAG_TEXT,
+     .value = "DIR",
+     .field = offsetof(struct status_arguments, state_dir),
+     .help = "directory of the journal (default: beside the logs)"},
+};
+
+static const struct flag_table status_table = {
+    .program = "gpufl status",
+    .version = VERSION_LINE,
+    .usage = "DIR [options]",
+    .about =
+        "Shows what of each session in DIR is settled at the backend and what waits. "
+        "Reads the journal of gpufl-agent or gpufl upload and changes nothing.",
+    .notes = "Exit: 0 everything is sent; 1 something waits or was refused; 2 wrong use.",
+    .flag = status_flags,
+    .count = sizeof status_flags / sizeof status_flags[0],
+    .operand = "DIR",
+    .operand_expected = "the directory that holds the sessions",
+    .operands_min = 1,
+    .operands_max = 1,
+};
+
+/* One run over a directory. */
+struct status {
+    const struct status_view *view;
+    struct text out;
+    struct selection sessions;
+    struct journal_read journal;
+    int root;
+    struct status_end end;
+};
+
+static const char *writer_of(const struct status *s, const struct selected *session,
+                             const struct scan *scan)
+{
+    char lock[JOURNAL_PATH_MAX + LAYOUT_PATH_MAX];
+    snprintf(lock, sizeof lock, "%s/%s", session->path, LAYOUT_LOCK);
+    switch (liveness_probe(&sys_real, s->root, lock,
+                           scan->has_manifest ? &scan->manifest : NULL)) {
+    case WRITER_LIVE:
+        return "live";
+    case WRITER_GONE:
+        return "ended";
+    case WRITER_UNKNOWN:
+        break;
+    }
+    return "unknown";
+}
+
+static void show_channel(struct status *s, const char *name,
+                         const struct channel_state *state)
+{
+    if (state->waiting_files || state->waiting_bytes || state->refused_lines ||
+        state->front_missing) {
+        s->end.all_sent = false;
+    }
+    s->view->channel(&s->out, name, state);
+}
+
+static void show_session(struct status *s, const struct selected *selected)
+{
+    struct scan scan;
+    if (scan_session(&sys_real, s->root, selected->path, selected->id, &scan) !=
+        GPUFL_OK) {
+        return;
+    }
+    struct status_session session = {
+        .id = selected->id,
+        .path = selected->path,
+        .writer = writer_of(s, selected, &scan),
+        .complete = journal_read_is_done(&s->journal, selected->path),
+        .loss = scan.has_loss,
+    };
+    s->view->session(&s->out, &session);
+    for (unsigned i = 0; i < scan.channels; i++) {
+        struct channel_state state =
+            channel_state(s->root, &s->journal, selected->path, &scan, &scan.channel[i]);
+        show_channel(s, scan.channel[i].name, &state);
+    }
+    s->view->session_end(&s->out);
+}
+
+static void show_note(void *arg, const struct progress_note *note)
+{
+    struct status *s = arg;
+    s->end.all_sent = false;
+    s->view->note(&s->out, note);
+}
+
+/* Who works on the directory, and what stands in the way as that told last. */
+static void show_holder(struct status *s)
+{
+    char holder[128];
+    s->end.served = progress_holder(&sys_real, s->root, holder, sizeof holder);
+    s->view->holder(&s->out, s->end.served ? holder : NULL);
+    if (s->end.served) {
+        progress_notes(&sys_real, s->root, show_note, s);
+    }
+}
+
+static void show_quarantine(struct status *s)
+{
+    struct quarantined range;
+    s->end.quarantined = s->journal.quarantines > 0;
+    s->end.all_sent = s->end.all_sent && !s->end.quarantined;
+    s->view->quarantine(&s->out);
+    for (size_t i = 0; quarantine_in_journal(&s->journal, i, &range); i++) {
+        s->view->range(&s->out, &range);
+    }
+}
+
+static int show_status(struct status *s, bool has_journal)
+{
+    s->end.all_sent = true;
+    s->view->start(&s->out, has_journal);
+    show_holder(s);
+    s->view->sessions(&s->out);
+    for (size_t i = 0; i < s->sessions.count; i++) {
+        show_session(s, &s->sessions.session[i]);
+    }
+    show_quarantine(s);
+    s->view->end(&s->out, &s->end);
+    if (s->out.failed) {
+        fputs("gpufl status: out of memory\n", stderr);
+        return EXIT_NOT_ALL;
+    }
+    fwrite(s->out.data, 1, s->out.len, stdout);
+    return s->end.all_sent ? EXIT_ALL_DONE : EXIT_NOT_ALL;
+}
+
+static int open_and_show(struct status *s, const char *directory, const char *state_dir)
+{
+    char *path = realpath(directory, NULL);
+    s->root = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (s->root < 0 || !path ||
+        select_list(&sys_real, s->root, &s->sessions) != GPUFL_OK) {
+        fprintf(stderr, "gpufl status: %s: %s\n", directory, strerror(errno));
+        free(path);
+        return EXIT_BAD_USE;
+    }
+    gpufl_status status =
+        journal_read_open(&sys_real, state_dir, s->root, path, &s->journal);
+    free(path);
+    if (status != GPUFL_OK && status != GPUFL_ERR_NOT_FOUND) {
+        fprintf(stderr, "gpufl status: the journal of %s: %s\n", directory,
+                gpufl_status_text(status));
+        return EXIT_BAD_USE;
+    }
+    return show_status(s, status == GPUFL_OK);
+}
+
+int verb_status(int argc, char **argv)
+{
+    struct flag_words words = {argv, argc};
+    struct status_arguments a = {0};
+    struct status s = {.root = -1};
+    int rc = flags_read(&status_table, &words, &a);
+    if (rc != FLAGS_GO_ON) {
+        return rc;
+    }
+    s.view = a.json ? &status_json : &status_lines;
+    rc = open_and_show(&s, words.word[0], a.state_dir);
+    text_fini(&s.out);
+    journal_read_fini(&s.journal);
+    select_free(&s.sessions);
+    if (s.root >= 0) {
+        close(s.root);
+    }
+    return rc;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The module libgpufl-transfer.so: all of gpufl that needs libcurl, json-c, zstd or zlib.
+ * Loaded when something is sent or its state is asked for, so that recording needs the C
+ * library alone. */
+#ifndef GPUFL_CLI_TRANSFER_MODULE_H
+#define GPUFL_CLI_TRANSFER_MODULE_H
+
+#include <stdbool.h>
+
+#include <gpufl/upload.h>
+
+/** What the module offers. It stays loaded until the process ends. */
+struct transfer_module {
+    int (*run_verb)(int argc, char **argv); /**< upload, status or quarantine */
+    gpufl_status (*upload_logs)(const struct gpufl_upload_options *options,
+                                struct gpufl_upload_result *result);
+};
+
+/** Loads the module that is installed with this program. \return false: \p why says what
+ * is missing, and what to do. */
+bool transfer_module_open(struct transfer_module *out, char why[512]);
+
+#endif

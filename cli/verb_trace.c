@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Runs a command with an engine in each of its processes that uses CUDA. */
+#include "cli/verb_trace.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/flags.h"
+#include "cli/child.h"
+#include "cli/installed.h"
+#include "cli/output.h"
+#include "cli/send.h"
+#include "cli/transfer_module.h"
+#include "cli/version_line.h"
+
+#define INJECT "libgpufl-inject.so"
+
+enum trace_engine { TRACE_MONITOR, TRACE_TRACE, TRACE_PC_SAMPLING };
+static const char *const engines[] = {"Monitor", "Trace", "PcSampling", NULL};
+
+struct trace {
+    const char *output;
+    const char *name;
+    enum trace_engine engine;
+    int interval_ms;
+    bool quiet;
+    struct send send;
+};
+
+static const struct flag trace_flags[] = {
+    {.name = "engine",
+     .letter = 'e',
+     .type = FLAG_CHOICE,
+     .value = "E",
+     .field = offsetof(struct trace, engine),
+     .choices = engines,
+     .fallback = "Trace",
+     .help = "what to record: Monitor has host and GPU metrics; Trace adds kernels, "
+             "memory copies "
+             "and synchronisation; PcSampling adds warp stall reasons"},
+    {.name = "output",
+     .letter = 'o',
+     .type = FLAG_TEXT,
+     .value = "DIR",
+     .field = offsetof(struct trace, output),
+     .help = "directory of the sessions (default: ~/.gpufl/trace/<time>_<random>)"},
+    {.name = "name",
+     .letter = 'n',
+     .type = FLAG_TEXT,
+     .value = "NAME",
+     .field = offsetof(struct trace, name),
+     .help = "name that dashboards show (default: the command's name)"},
+    {.name = "interval",
+     .type = FLAG_NUMBER,
+     .value = "MS",
+     .field = offsetof(struct trace, interval_ms),
+     .max = 99999999,
+     .expected = "milliseconds from 0 to 99999999",
+     .fallback = "1000",
+     .help = "milliseconds between samples of host and GPU metrics; 0 takes none"},
+    SEND_FLAGS(offsetof(struct trace, send),
+               "send the sessions when the command has ended"),
+    {.name = "quiet",
+     .letter = 'q',
+     .type = FLAG_ON,
+     .field = offsetof(struct trace, quiet),
+     .help = "print errors only"},
+};
+
+static const struct flag_table trace_table = {
+    .program = "gpufl trace",
+    .version = VERSION_LINE,
+    .usage = "[options] [--] COMMAND [ARGUMENT]...",
+    .about = "Runs a command and records what its processes do on the GPU. The command "
+             "needs no change. Each process that uses CUDA becomes a session.",
+    .notes = "Exit: that of the command; 128 + n when signal n ended it; 126 when it "
+             "cannot be run; 127 when it is not found; 2 wrong use.",
+    .flag = trace_flags,
+    .count = sizeof trace_flags / sizeof trace_flags[0],
+    .operand = "COMMAND",
+    .operand_expected = "a command, as in gpufl trace -- python3 train.py",
+    .operands_min = 1,
+    .operands_max = -1,
+    .stop_at_operand = true,
+};
+
+static int trace_arguments(struct flag_words *words, struct trace *t,
+                           char default_output[PATH_MAX])
+{
+    int rc = flags_read(&trace_table, words, t);
+    if (rc != FLAGS_GO_ON) {
+        return rc;
+    }
+    if (!t->output || !*t->output) {
+        if (!output_default("trace", default_output)) {
+            return flags_wrong(&trace_table, "--output",
+                               "missing (there is no home directory to record into)");
+        }
+        t->output = default_output;
+    }
+    if (!t->name) {
+        const char *slash = strrchr(words->word[0], '/');
+        t->name = slash ? slash + 1 : words->word[0];
+    }
+    return FLAGS_GO_ON;
+}
+
+/* What the injected library reads, in the environment that the command inherits. */
+static void set_variables(const struct trace *t, const char *inject)
+{
+    char here[PATH_MAX], output[2 * PATH_MAX], interval[16];
+    bool relative = t->output[0] != '/' && getcwd(here, sizeof here);
+    snprintf(output, sizeof output, "%s%s%s", relative ? here : "", relative ? "/" : "",
+             t->output); /* absolute, since the command may change directory */
+    snprintf(interval, sizeof interval, "%d", t->interval_ms);
+    setenv("CUDA_INJECTION64_PATH", inject, 1);
+    setenv("GPUFL_TRACE_LOG_PATH", output, 1);
+    setenv("GPUFL_TRACE_NAME", t->name, 1);
+    setenv("GPUFL_TRACE_INTERVAL_MS", interval, 1);
+    setenv("GPUFL_PROFILING_ENGINE", engines[t->engine], 1);
+}
+
+static void send_traced(const struct trace *t)
+{
+    struct transfer_module module;
+    struct gpufl_upload_result result = GPUFL_UPLOAD_RESULT_INIT;
+    struct gpufl_upload_options options = send_options(&t->send, t->output);
+    if (!send_has_backend(&t->send)) {
+        send_failed("gpufl trace", t->output,
+                    "no backend; give --backend-url and --api-key, or set "
+                    "GPUFL_BACKEND_URL and GPUFL_API_KEY");
+    } else if (!transfer_module_open(&module, result.message)) {
+        send_failed("gpufl trace", t->output, result.message);
+    } else if (module.upload_logs(&options, &result) != GPUFL_OK) {
+        send_failed("gpufl trace", t->output, result.message);
+    }
+}
+
+int verb_trace(int argc, char **argv)
+{
+    char inject[PATH_MAX], default_output[PATH_MAX];
+    struct flag_words words = {argv, argc};
+    struct trace t = {0};
+    int rc = trace_arguments(&words, &t, default_output);
+    if (rc != FLAGS_GO_ON) {
+        return rc;
+    }
+    if (!installed_find(INJECT, inject)) {
+        return flags_wrong(&trace_table, INJECT,
+                           "not found " INSTALLED_PLACES " (install libgpufl)");
+    }
+    unsigned before = output_sessions(t.output);
+    set_variables(&t, inject);
+    rc = child_run("gpufl trace", words.word);
+    unsigned sessions = output_sessions(t.output) - before;
+    if (sessions == 0) {
+        fprintf(stderr, "gpufl trace: nothing was recorded: no process used CUDA\n");
+    } else if (!t.quiet) {
+        fprintf(stderr, "gpufl trace: %u session%s in %s\n", sessions,
+                sessions == 1 ? "" : "s", t.output);
+    }
+    if (sessions && t.send.wanted) {
+        send_traced(&t);
+    }
+    return rc;
+}

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Recording needs the C library alone: gpufl in a root, or beside libraries, that lack all else."""
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+import lib
+from lib import check, equal
+import test_collector as collector
+
+C_LIBRARY = re.compile(r"lib(c|m|dl|rt|pthread)\.so\.\d+|ld-linux.*\.so\.\d+")
+FAKE_CUPTI = lib.BUILD / "tests/fake/libcupti.so.13"
+BACKEND = ("--backend-url", "http://127.0.0.1:9", "--api-key", lib.KEY)
+
+
+def _needed(path):
+    """What the loader needs for a file, without what that needs."""
+    text = subprocess.run(["readelf", "-d", path], capture_output=True, text=True, check=True).stdout
+    return re.findall(r"\(NEEDED\).*\[(.*)\]", text)
+
+
+def _put(root, path, name=None):
+    """Copies a program or library into the root, and the parts of the C library that it needs."""
+    shutil.copy(path, root / "bin" / (name or path.name))
+    for found in re.findall(r"(/\S+) \(0x", subprocess.run(["ldd", path], capture_output=True, text=True,
+                                                             check=True).stdout):
+        if C_LIBRARY.fullmatch(found.rsplit("/", 1)[1]):
+            (root / found[1:]).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(found, root / found[1:])
+
+
+def _root(place):
+    """A root with gpufl and its libraries, a job that knows nothing of it, and the C library."""
+    root = place.path / "root"
+    (root / "bin").mkdir(parents=True)
+    (root / "proc").mkdir()
+    job = place.path / "job"
+    subprocess.run(["cc", lib.BUILD / "tests/e2e/gpu_job.o", f"-L{lib.BUILD}", "-lgpufl", "-ldl", "-pthread",
+                    "-o", job], check=True)
+    for name in ("gpufl", "libgpufl-inject.so", "libgpufl-transfer.so", "libgpufl-cupti.so"):
+        _put(root, lib.BUILD / name)
+    _put(root, lib.BUILD / "libgpufl.so", "libgpufl.so.0")
+    _put(root, job)
+    _put(root, FAKE_CUPTI)
+    return root
+
+
+def _inside(root, *command):
+    """Runs a command in the root, which has a /proc as any container; None where that is not allowed."""
+    enter = ["unshare", "--mount", *([] if os.geteuid() == 0 else ["--map-root-user", "--pid", "--fork"])]
+    if subprocess.run([*enter, "true"], capture_output=True, check=False).returncode != 0:
+        return None
+    mounts = 'mount -t proc proc "$0/proc" && exec chroot "$0" "$@"'
+    return subprocess.run([*enter, "sh", "-c", mounts, root, *command], capture_output=True, text=True, check=False,
+                          timeout=60, env={"PATH": "/bin:/usr/sbin:/usr/bin:/sbin", "LD_LIBRARY_PATH": "/bin"})
+
+
+def gpufl_is_linked_with_the_c_library_alone(place):
+    del place
+    if not lib.SANITIZER:
+        for name in ("gpufl", "libgpufl.so", "libgpufl-inject.so"):
+            more = [n for n in _needed(lib.BUILD / name) if not C_LIBRARY.fullmatch(n) and n != "libgpufl.so.0"]
+            equal(more, [], name)
+
+
+def a_program_is_traced_where_only_the_c_library_is(place):
+    if lib.MEASURES_ITSELF or not FAKE_CUPTI.exists():
+        return  # a sanitizer's runtime is a library of its own
+    root = _root(place)
+    done = _inside(root, "gpufl", "trace", "-o", "/out", "--upload", *BACKEND, "--", "job", "-", "injected", "exit")
+    if done is None:
+        return
+    equal((done.returncode, done.stdout), (7, "launched\n"), done.stderr)
+    check(done.stderr.startswith("gpufl trace: 1 session in /out\n"), done.stderr)
+    check("libcurl" in done.stderr and "gpufl upload /out" in done.stderr, f"why it is not sent: {done.stderr}")
+    session, = (d for d in (root / "out").iterdir() if not d.name.startswith("."))
+    kernels = sum(len(r["rows"]) for r in collector.records(session, "device") if r["type"] == "kernel_event_batch")
+    equal(kernels, 20, "kernels")
+    done = _inside(root, "gpufl", "monitor", "-o", "/metrics", "--duration", "200ms", "--interval", "20")
+    equal((done.returncode, done.stderr), (0, "gpufl monitor: 1 session in /metrics\n"), "monitor")
+    done = _inside(root, "gpufl", "upload", "/out")
+    equal(done.returncode, 2, "upload")
+    check(done.stderr.startswith("gpufl upload: libcurl") and "install libcurl" in done.stderr, done.stderr)
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    equal(lib.upload(place, backend.url, directory=root / "out").returncode, 0, "from where libcurl is, it is sent")
+    lib.same(backend, session)
+
+
+def a_library_that_cannot_be_loaded_is_named(place):
+    broken = place.path / "broken"
+    broken.mkdir()
+    (broken / "libcurl.so.4").write_text("")
+    for verb in (("upload", place.logs), ("status", place.logs), ("quarantine", "list", place.logs),
+                 ("monitor", "--upload", *BACKEND), ("help", "upload")):
+        done = place.run("gpufl", *verb, env={"LD_LIBRARY_PATH": str(broken)})
+        equal((done.returncode, done.stdout), (2, ""), f"{verb}: {done.stderr}")
+        check(done.stderr.startswith(f"gpufl {'upload' if verb[0] == 'help' else verb[0]}: "), done.stderr)
+        check("libcurl.so.4" in done.stderr and "install libcurl" in done.stderr, done.stderr)
+    for verb in (("version",), ("trace", "-o", place.path / "out", "true")):
+        equal(place.run("gpufl", *verb, env={"LD_LIBRARY_PATH": str(broken)}).returncode, 0, f"{verb}")
+
+
+def without_its_module_gpufl_says_where_it_looked(place):
+    (place.path / "bin").mkdir()
+    alone = shutil.copy(lib.BUILD / "gpufl", place.path / "bin")
+    done = subprocess.run([alone, "upload", place.logs], capture_output=True, text=True, check=False)
+    equal(done.returncode, 2, "exit code")
+    check(done.stderr.startswith("gpufl upload: libgpufl-transfer.so: not found beside gpufl"), done.stderr)
+    (place.path / "lib/gpufl").mkdir(parents=True)
+    shutil.copy(lib.BUILD / "libgpufl-transfer.so", place.path / "lib/gpufl")
+    done = subprocess.run([alone, "upload", "--help"], capture_output=True, text=True, check=False)
+    equal((done.returncode, done.stderr), (0, ""), "as it is installed")
+
+
+if __name__ == "__main__":
+    lib.main(sys.modules[__name__])

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What waits in a channel, seen from the files and the position in the journal. */
+#include "tests/support/check.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/transfer/channel_state.h"
+#include "cli/transfer/verb_status.h"
+#include "tests/support/capture.h"
+#include "tests/support/dirs.h"
+
+#define ID "0123abcd-0000-4000-8000-000000000001"
+
+/* A session with two lines in a sealed file and one in the active one. */
+struct fixture {
+    char *root;
+    int fd;
+    struct live_session session;
+    struct scan scan;
+    unsigned line_bytes;
+};
+
+static void open_fixture(struct fixture *f)
+{
+    f->root = dirs_make();
+    f->fd = open(f->root, O_RDONLY | O_DIRECTORY);
+    live_open(&f->session, f->root, ID);
+    live_line(&f->session, "device", "init", 1);
+    live_line(&f->session, "device", "init", 2);
+    live_rotate(&f->session, "device", 1);
+    live_line(&f->session, "device", "init", 3);
+    assert_int_equal(scan_session(&sys_real, f->fd, ID, ID, &f->scan), GPUFL_OK);
+    f->line_bytes = (unsigned)f->scan.channel[0].active_bytes;
+}
+
+static void close_fixture(struct fixture *f)
+{
+    live_close(&f->session);
+    close(f->fd);
+    dirs_remove(f->root);
+}
+
+static struct channel_state state_at(const struct fixture *f, uint32_t file,
+                                     uint64_t offset)
+{
+    struct journal_read_stream stream = {
+        .record = {.file = file, .offset = offset, .lines = 5, .refused_lines = 1}};
+    struct journal_read journal = {.stream = &stream, .streams = file ? 1 : 0};
+    snprintf(stream.record.path, sizeof stream.record.path, ID);
+    snprintf(stream.record.channel, sizeof stream.record.channel, "device");
+    return channel_state(f->fd, &journal, ID, &f->scan, &f->scan.channel[0]);
+}
+
+static void without_a_position_everything_waits(void **state)
+{
+    (void)state;
+    struct fixture f;
+    open_fixture(&f);
+    struct channel_state got = state_at(&f, 0, 0);
+    assert_int_equal(got.settled_lines, 0);
+    assert_int_equal(got.waiting_files, 1);
+    assert_int_equal(got.waiting_bytes, f.line_bytes);
+    close_fixture(&f);
+}
+
+static void behind_a_position_the_rest_waits(void **state)
+{
+    (void)state;
+    struct fixture f;
+    open_fixture(&f);
+    struct channel_state sealed = state_at(&f, 1, f.line_bytes);
+    assert_int_equal(sealed.settled_lines, 5);
+    assert_int_equal(sealed.refused_lines, 1);
+    assert_int_equal(sealed.waiting_files, 1);
+    struct channel_state active = state_at(&f, 2, 0);
+    assert_int_equal(active.waiting_files, 0);
+    assert_int_equal(active.waiting_bytes, f.line_bytes);
+    struct channel_state end = state_at(&f, 2, f.line_bytes);
+    assert_int_equal(end.waiting_files, 0);
+    assert_int_equal(end.waiting_bytes, 0);
+    close_fixture(&f);
+}
+
+static void status_exits_1_while_something_waits(void **state)
+{
+    (void)state;
+    static struct capture said;
+    struct fixture f;
+    char want[256], verb[] = "status", json[] = "--json";
+    char state_dir[] = "--state-dir=/nowhere";
+    open_fixture(&f);
+    char *word[] = {verb, f.root, json, state_dir, NULL};
+    capture_begin(&said);
+    int rc = verb_status(4, word);
+    capture_end(&said);
+    assert_int_equal(rc, 1);
+    assert_string_equal(said.err, "");
+    snprintf(want, sizeof want,
+             "\"channels\":[{\"channel\":\"device\",\"settled_lines\":0,"
+             "\"refused_lines\":0,\"waiting_files\":1,\"waiting_bytes\":%u,",
+             f.line_bytes);
+    assert_non_null(strstr(said.out, want));
+    close_fixture(&f);
+}
+
+static void an_empty_directory_is_all_sent(void **state)
+{
+    (void)state;
+    static struct capture said;
+    char verb[] = "status", *root = dirs_make();
+    char *word[] = {verb, root, NULL};
+    capture_begin(&said);
+    int rc = verb_status(2, word);
+    capture_end(&said);
+    assert_int_equal(rc, 0);
+    assert_string_equal(said.out, "no journal found: nothing was sent from here, or "
+                                  "--state-dir is needed\nserved by nobody\n");
+    dirs_remove(root);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(without_a_position_everything_waits),
+        cmocka_unit_test(behind_a_position_the_rest_waits),
+        cmocka_unit_test(status_exits_1_while_something_waits),
+        cmocka_unit_test(an_empty_directory_is_all_sent),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

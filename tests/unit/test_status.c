@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What `gpufl status`, `gpufl quarantine` and `gpufl upload` print. */
+#include "tests/support/check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "cli/transfer/quarantine_print.h"
+#include "cli/transfer/status_json.h"
+#include "cli/transfer/status_lines.h"
+#include "cli/transfer/upload_report.h"
+#include "tests/support/capture.h"
+
+static const struct quarantined range = {
+    .path = "a/one \"quoted\"",
+    .session = "one",
+    .channel = "device",
+    .name = "0123abcd",
+    .record = {.file = 2,
+               .begin = 10,
+               .end = 4000000000,
+               .lines = 3,
+               .status = 400,
+               .reason = "line 1: \\u is\tno escape"},
+};
+
+/* Everything that a view can show. */
+static void show_all(const struct status_view *view, struct text *out)
+{
+    static const struct progress_note all = {.since_s = 86400, .text = "no answer"};
+    static const struct progress_note one = {
+        .path = "a/one", .channel = "*", .text = "refused \"key\""};
+    static const struct status_session session = {
+        .id = "one", .path = "a/one", .writer = "live", .loss = true};
+    static const struct status_session done = {
+        .id = "two", .path = "two", .writer = "ended", .complete = true};
+    static const struct channel_state waits = {.settled_lines = 7,
+                                               .refused_lines = 1,
+                                               .waiting_files = 2,
+                                               .waiting_bytes = 30,
+                                               .since_s = 60,
+                                               .front_missing = true};
+    static const struct channel_state settled = {.settled_lines = 9};
+    view->start(out, true);
+    view->holder(out, "gpufl-agent, pid 7");
+    view->note(out, &all);
+    view->note(out, &one);
+    view->sessions(out);
+    view->session(out, &session);
+    view->channel(out, "device", &waits);
+    view->channel(out, "scope", &settled);
+    view->session_end(out);
+    view->session(out, &done);
+    view->session_end(out);
+    view->quarantine(out);
+    view->range(out, &range);
+    view->range(out, &range);
+    view->end(out, &(struct status_end){.quarantined = true});
+    text_append(out, "", 1);
+    assert_false(out->failed);
+}
+
+#define RANGE_JSON                                                                       \
+    "{\"name\":\"0123abcd\",\"path\":\"a/one \\\"quoted\\\"\",\"channel\":\"device\","   \
+    "\"file\":2,\"begin\":10,\"end\":4000000000,\"lines\":3,\"status\":400,\"reason\":"  \
+    "\"line 1: \\\\u is\\tno escape\"}"
+
+static void a_range_is_the_same_json_wherever_it_is_shown(void **state)
+{
+    (void)state;
+    struct text out = {0};
+    quarantine_print_json(&out, &range);
+    text_append(&out, "", 1);
+    assert_string_equal(out.data, RANGE_JSON);
+    text_clear(&out);
+    quarantine_print_line(&out, &range);
+    text_append(&out, "", 1);
+    assert_string_equal(out.data, "0123abcd  a/one \"quoted\" device file 2 bytes "
+                                  "10-4000000000, 3 lines: line 1: \\u is\tno escape");
+    text_fini(&out);
+}
+
+static void status_as_json_is_one_object(void **state)
+{
+    (void)state;
+    struct text out = {0};
+    show_all(&status_json, &out);
+    assert_string_equal(
+        out.data,
+        "{\"journal\":true,\"served_by\":\"gpufl-agent, pid 7\",\"waits\":["
+        "{\"since\":\"1970-01-02T00:00:00Z\",\"reason\":\"no answer\"},"
+        "{\"path\":\"a/one\",\"channel\":\"*\",\"reason\":\"refused \\\"key\\\"\"}],"
+        "\"sessions\":[{\"session_id\":\"one\",\"path\":\"a/one\",\"writer\":\"live\","
+        "\"complete\":false,\"recording_loss\":true,\"channels\":[{\"channel\":"
+        "\"device\",\"settled_lines\":7,\"refused_lines\":1,\"waiting_files\":2,"
+        "\"waiting_bytes\":30,\"front_missing\":true,\"waiting_since\":"
+        "\"1970-01-01T00:01:00Z\"},{\"channel\":\"scope\",\"settled_lines\":9,"
+        "\"refused_lines\":0,\"waiting_files\":0,\"waiting_bytes\":0,\"front_missing\":"
+        "false}]},{\"session_id\":\"two\",\"path\":\"two\",\"writer\":\"ended\","
+        "\"complete\":true,\"recording_loss\":false,\"channels\":[]}],"
+        "\"quarantine\":[" RANGE_JSON "," RANGE_JSON "]}\n");
+    text_clear(&out);
+    status_json.start(&out, false);
+    status_json.holder(&out, NULL);
+    status_json.sessions(&out);
+    status_json.quarantine(&out);
+    status_json.end(&out, &(struct status_end){.all_sent = true});
+    text_append(&out, "", 1);
+    assert_string_equal(out.data, "{\"journal\":false,\"served_by\":null,\"waits\":[],"
+                                  "\"sessions\":[],\"quarantine\":[]}\n");
+    text_fini(&out);
+}
+
+static void status_for_people_has_a_line_each(void **state)
+{
+    (void)state;
+    struct text out = {0};
+    setenv("TZ", "UTC", 1);
+    tzset();
+    show_all(&status_lines, &out);
+    assert_string_equal(
+        out.data,
+        "served by gpufl-agent, pid 7\n"
+        "everything waits: no answer, since 1970-01-02 00:00:00\n"
+        "waits: a/one *: refused \"key\"\n"
+        "a/one  writer live, lines were dropped while recording\n"
+        "  device                7 lines settled, 2 files wait, 30 bytes wait, the first "
+        "of 1970-01-01 00:01:00, 1 lines refused, its first files were gone\n"
+        "  scope                 9 lines settled\n"
+        "two  writer ended, complete at the backend\n"
+        "quarantined: 0123abcd  a/one \"quoted\" device file 2 bytes 10-4000000000, 3 "
+        "lines: line 1: \\u is\tno escape\n"
+        "quarantined: 0123abcd  a/one \"quoted\" device file 2 bytes 10-4000000000, 3 "
+        "lines: line 1: \\u is\tno escape\n"
+        "see gpufl quarantine --help\n"
+        "start gpufl-agent, or run gpufl upload\n");
+    text_fini(&out);
+}
+
+static void an_upload_is_reported_as_json_or_as_a_line(void **state)
+{
+    (void)state;
+    static struct capture said;
+    struct gpufl_upload_result result = GPUFL_UPLOAD_RESULT_INIT;
+    snprintf(result.message, sizeof result.message, "no \"contact\"");
+    snprintf(result.warnings[0], sizeof result.warnings[0], "one");
+    snprintf(result.warnings[1], sizeof result.warnings[1], "tw\xff");
+    result.warning_count = 2;
+    result.sessions = 3;
+    result.events_uploaded = 5000000000;
+    capture_begin(&said);
+    upload_report_json(GPUFL_ERR_CONTACT, &result);
+    upload_report_line(GPUFL_ERR_CONTACT, &result);
+    upload_report_line(GPUFL_OK, &result);
+    capture_end(&said);
+    char want[1024];
+    snprintf(want, sizeof want,
+             "{\"success\":false,\"status\":\"%s\",\"message\":\"no \\\"contact\\\"\","
+             "\"sessions\":3,\"sessions_complete\":0,\"sessions_live\":0,"
+             "\"files_processed\":0,\"files_skipped_by_cursor\":0,\"events_uploaded\":"
+             "5000000000,\"bytes_uploaded\":0,\"lines_rejected\":0,\"lines_refused\":0,"
+             "\"ranges_quarantined\":0,\"http_status\":0,\"elapsed_ms\":0,\"warnings\":["
+             "\"one\",\"tw\xef\xbf\xbd\"]}\n"
+             "gpufl upload: no \"contact\": 5000000000 lines, 0 of 3 sessions complete, "
+             "0.0 s\n",
+             gpufl_status_text(GPUFL_ERR_CONTACT));
+    assert_string_equal(said.out, want);
+    assert_string_equal(said.err, "gpufl upload: no \"contact\"\n");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_range_is_the_same_json_wherever_it_is_shown),
+        cmocka_unit_test(status_as_json_is_one_object),
+        cmocka_unit_test(status_for_people_has_a_line_each),
+        cmocka_unit_test(an_upload_is_reported_as_json_or_as_a_line),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

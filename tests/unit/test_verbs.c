@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How each verb of gpufl takes its arguments: what it says, and its exit code. */
+#include "tests/support/check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/transfer/transfer_verb.h"
+#include "cli/transfer/verb_quarantine.h"
+#include "cli/transfer/verb_status.h"
+#include "cli/transfer/verb_upload.h"
+#include "cli/verb_info.h"
+#include "cli/verb_monitor.h"
+#include "cli/verb_trace.h"
+#include "cli/verb_transfer.h"
+#include "cli/verb_version.h"
+#include "tests/support/capture.h"
+
+#define WORDS_MAX 16
+
+static const struct {
+    const char *name;
+    int (*run)(int argc, char **argv);
+} verbs[] = {
+    {"trace", verb_trace},     {"monitor", verb_monitor},       {"upload", verb_upload},
+    {"status", verb_status},   {"quarantine", verb_quarantine}, {"info", verb_info},
+    {"version", verb_version},
+};
+
+/* Runs \p line, words with blanks between, of which the first is the verb. */
+static int run_line(const char *line, struct capture *said)
+{
+    char text[512], *rest = text, *word[WORDS_MAX + 1] = {0};
+    int count = 0;
+    int rc = -1;
+    snprintf(text, sizeof text, "%s", line);
+    while (count < WORDS_MAX && (word[count] = strsep(&rest, " "))) {
+        count++;
+    }
+    capture_begin(said);
+    for (size_t i = 0; i < sizeof verbs / sizeof verbs[0]; i++) {
+        if (strcmp(verbs[i].name, word[0]) == 0) {
+            rc = verbs[i].run(count, word);
+        }
+    }
+    capture_end(said);
+    return rc;
+}
+
+static void wrong_use_is_said_in_one_line_and_exits_2(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *line, *want;
+    } row[] = {
+        {"upload", "DIR: missing (expected the directory that holds the sessions)"},
+        {"upload a b", "b: unexpected argument (see gpufl upload --help)"},
+        {"upload a --timeout abc",
+         "--timeout: invalid value 'abc' (expected a duration such as 30s)"},
+        {"upload a --timeout=-1",
+         "--timeout: invalid value '-1' (expected a duration such as 30s)"},
+        {"upload a --timeout 2000001",
+         "--timeout: invalid value '2000001' (expected a duration such as 30s)"},
+        {"upload a --retries x",
+         "--retries: invalid value 'x' (expected a whole number from 0 to 1000000)"},
+        {"upload a --compression lz4",
+         "--compression: invalid value 'lz4' (expected auto, zstd, gzip or none)"},
+        {"upload a --api-key", "--api-key: missing value (expected KEY of at most 1023 "
+                               "bytes)"},
+        {"upload a --backend_url=x", "--backend_url: unknown option (did you mean "
+                                     "--backend-url?)"},
+        {"upload a --latests", "--latests: unknown option (did you mean --latest?)"},
+        {"status", "DIR: missing (expected the directory that holds the sessions)"},
+        {"status a --jsn", "--jsn: unknown option (did you mean --json?)"},
+        {"status /nowhere", "/nowhere: No such file or directory"},
+        {"quarantine", "ACTION: missing (expected list, show, retry or drop)"},
+        {"quarantine lst a", "lst: unknown verb (did you mean list?)"},
+        {"quarantine list", "DIR: missing (expected the directory that holds the "
+                            "sessions)"},
+        {"quarantine list a b", "b: unexpected argument (see gpufl quarantine --help)"},
+        {"quarantine show a", "NAME: missing (expected names that gpufl quarantine list "
+                              "shows, or --all)"},
+        {"quarantine drop a", "NAME: missing (expected names that gpufl quarantine list "
+                              "shows, or --all)"},
+        {"quarantine retry a --all", "--backend-url: missing (retry needs it, or "
+                                     "GPUFL_BACKEND_URL)"},
+        {"quarantine show /nowhere --all", "/nowhere: No such file or directory"},
+        {"monitor --interval 0", "--interval: invalid value '0' (expected milliseconds "
+                                 "from 1 to 86400000)"},
+        {"monitor --duration soon", "--duration: invalid value 'soon' (expected a "
+                                    "duration above 0 such as 30s)"},
+        {"monitor --duration 0", "--duration: invalid value '0' (expected a duration "
+                                 "above 0 such as 30s)"},
+        {"monitor extra", "extra: unexpected argument (see gpufl monitor --help)"},
+        {"monitor --uplaod", "--uplaod: unknown option (did you mean --upload?)"},
+        {"monitor --upload", "--upload: no backend (give --backend-url and --api-key, or "
+                             "set GPUFL_BACKEND_URL and GPUFL_API_KEY)"},
+        {"monitor -n", "--name: missing value (expected NAME)"},
+        {"trace", "COMMAND: missing (expected a command, as in gpufl trace -- python3 "
+                  "train.py)"},
+        {"trace --engine Deep true", "--engine: invalid value 'Deep' (expected Monitor, "
+                                     "Trace or PcSampling)"},
+        {"trace --interval 1s true", "--interval: invalid value '1s' (expected "
+                                     "milliseconds from 0 to 99999999)"},
+        {"trace --otput=a true", "--otput: unknown option (did you mean --output?)"},
+        {"trace -o a true", "libgpufl-inject.so: not found beside gpufl or in "
+                            "../lib/gpufl (install libgpufl)"},
+        {"info --device x", "--device: invalid value 'x' (expected the number of a GPU, "
+                            "from 0)"},
+        {"info --devices 1", "--devices: unknown option (did you mean --device?)"},
+        {"version --jason", "--jason: unknown option (see gpufl version --help)"},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+        static struct capture said;
+        char want[256];
+        snprintf(want, sizeof want, "gpufl %.*s: %s\n", (int)strcspn(row[i].line, " "),
+                 row[i].line, row[i].want);
+        int rc = run_line(row[i].line, &said);
+        assert_string_equal(said.err, want);
+        assert_string_equal(said.out, "");
+        assert_int_equal(rc, 2);
+    }
+}
+
+static void each_verb_has_help_and_a_version(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof verbs / sizeof verbs[0]; i++) {
+        static const char *const ask[] = {"--help", "-h", "--version", "-V"};
+        for (size_t k = 0; k < 4; k++) {
+            static struct capture said;
+            char line[64], usage[64];
+            snprintf(line, sizeof line, "%s %s", verbs[i].name, ask[k]);
+            snprintf(usage, sizeof usage, "Usage: gpufl %s", verbs[i].name);
+            assert_int_equal(run_line(line, &said), 0);
+            assert_string_equal(said.err, "");
+            const char *begins = k < 2 ? usage : "gpufl " GPUFL_VERSION " (wire v";
+            assert_int_equal(strncmp(said.out, begins, strlen(begins)), 0);
+        }
+    }
+}
+
+static void the_output_needs_a_home_or_a_name(void **state)
+{
+    (void)state;
+    static const char *const line[] = {"trace true", "monitor --duration 1ms"};
+    static const char *const want[] = {
+        "gpufl trace: --output: missing (there is no home directory to record into)\n",
+        "gpufl monitor: --output: missing (there is no home directory to record into)\n"};
+    unsetenv("HOME");
+    for (size_t i = 0; i < 2; i++) {
+        static struct capture said;
+        assert_int_equal(run_line(line[i], &said), 2);
+        assert_string_equal(said.err, want[i]);
+    }
+}
+
+static void without_the_transfer_module_its_verbs_say_so(void **state)
+{
+    (void)state;
+    static struct capture said;
+    char status[] = "status", directory[] = ".";
+    char *word[] = {status, directory, NULL};
+    capture_begin(&said);
+    int rc = verb_transfer(2, word);
+    capture_end(&said);
+    assert_int_equal(rc, 2);
+    assert_string_equal(said.err,
+                        "gpufl status: libgpufl-transfer.so: not found beside "
+                        "gpufl or in ../lib/gpufl (install all of gpufl, or run "
+                        "this where it is)\n");
+}
+
+static void the_module_finds_its_verbs(void **state)
+{
+    (void)state;
+    static struct capture said;
+    char verb[] = "quarantine", version[] = "-V", other[] = "statsu";
+    char *known[] = {verb, version, NULL};
+    char *unknown[] = {other, version, NULL};
+    capture_begin(&said);
+    assert_int_equal(gpufl_transfer_verb(2, known), 0);
+    assert_int_equal(gpufl_transfer_verb(2, unknown), 2);
+    capture_end(&said);
+    assert_string_equal(said.err, "gpufl: statsu: unknown verb (did you mean status?)\n");
+}
+
+static int without_variables(void **state)
+{
+    (void)state;
+    unsetenv("GPUFL_BACKEND_URL");
+    unsetenv("GPUFL_API_KEY");
+    return unsetenv("GPUFL_API_PATH");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(wrong_use_is_said_in_one_line_and_exits_2),
+        cmocka_unit_test(each_verb_has_help_and_a_version),
+        cmocka_unit_test(the_output_needs_a_home_or_a_name),
+        cmocka_unit_test(without_the_transfer_module_its_verbs_say_so),
+        cmocka_unit_test(the_module_finds_its_verbs),
+    };
+    return cmocka_run_group_tests(tests, without_variables, NULL);
+}
