@@ -7,7 +7,7 @@
 
 #include "cli/json.h"
 #include "cli/verbs.h"
-#include "collector-lib/gpu_source.h"
+#include "collector-lib/sample/gpu_source.h"
 #include "schema/protocol.h"
 
 static const char usage[] =

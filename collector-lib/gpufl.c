@@ -9,14 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector-lib/clock.h"
-#include "collector-lib/engine.h"
-#include "collector-lib/fork_guard.h"
-#include "collector-lib/names.h"
-#include "collector-lib/ring.h"
-#include "collector-lib/session_dir.h"
-#include "collector-lib/settings.h"
-#include "collector-lib/writer.h"
+#include "collector-lib/core/clock.h"
+#include "collector-lib/core/fork_guard.h"
+#include "collector-lib/core/names.h"
+#include "collector-lib/core/ring.h"
+#include "collector-lib/core/session_dir.h"
+#include "collector-lib/core/settings.h"
+#include "collector-lib/trace/profiler.h"
+#include "collector-lib/writer/writer.h"
 
 #define SCOPE_DEPTH 64u /* deeper ones lend their kernels to the 64th */
 

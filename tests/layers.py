@@ -47,9 +47,9 @@ ONLY = {
     "inotifytools/": ["agent/watch.c"],
     "microhttpd": ["backend/http_internal.h", "backend/http_changes.h"],
     "sqlite3": ["backend/store_internal.h"],
-    "cupti": ["collector-lib/cupti/api.h"],
-    "dlfcn": ["collector-lib/nvml_api.c", "collector-lib/tracer_load.c",
-              "collector-lib/demangle.c", "collector-lib/cupti/api.c"],
+    "cupti": ["collector-lib/cupti/cupti_api.h"],
+    "dlfcn": ["collector-lib/sample/nvml_api.c", "collector-lib/trace/tracer_load.c",
+              "collector-lib/trace/demangle.c", "collector-lib/cupti/cupti_api.c"],
 }
 
 

@@ -10,11 +10,11 @@
 #include <string.h>
 #include <time.h>
 
-#include "collector-lib/clock.h"
-#include "collector-lib/cupti/api.h"
+#include "collector-lib/core/clock.h"
+#include "collector-lib/cupti/activity_decode.h"
 #include "collector-lib/cupti/buffers.h"
 #include "collector-lib/cupti/calls.h"
-#include "collector-lib/cupti/decode.h"
+#include "collector-lib/cupti/cupti_api.h"
 
 #define LAST_WAIT_MS 1000
 #define LAST_STEP_MS 2

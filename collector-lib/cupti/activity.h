@@ -3,7 +3,7 @@
 #ifndef GPUFL_CUPTI_ACTIVITY_H
 #define GPUFL_CUPTI_ACTIVITY_H
 
-#include "collector-lib/tracer.h"
+#include "collector-lib/trace/tracer.h"
 
 /** Switches the kinds of \p config on. False with one sentence in \p why. */
 bool activity_start(const struct tracer_config *config, char *why, size_t size);

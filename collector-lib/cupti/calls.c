@@ -4,7 +4,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "collector-lib/clock.h"
+#include "collector-lib/core/clock.h"
 #include "collector-lib/cupti/activity.h"
 
 #define IDS_MAX    4096u /* CUPTI 13 has 807 of the driver */

@@ -3,8 +3,8 @@
 #ifndef GPUFL_COLLECTOR_CUPTI_CALLS_H
 #define GPUFL_COLLECTOR_CUPTI_CALLS_H
 
-#include "collector-lib/cupti/api.h"
-#include "collector-lib/tracer.h"
+#include "collector-lib/cupti/cupti_api.h"
+#include "collector-lib/trace/tracer.h"
 
 /** Calls that are in flight or whose record is not yet read, by the low bits of their
  * correlation ids. */

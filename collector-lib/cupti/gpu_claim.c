@@ -13,7 +13,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "collector-lib/cupti/api.h"
+#include "collector-lib/cupti/cupti_api.h"
 
 #define DEVICES_MAX 64u
 #define PREFIX      "gpufl-pc-sampling-"

@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "collector-lib/cupti/activity.h"
-#include "collector-lib/cupti/api.h"
 #include "collector-lib/cupti/calls.h"
+#include "collector-lib/cupti/cupti_api.h"
 #include "collector-lib/cupti/pc_sampling.h"
 
 static struct {

@@ -4,7 +4,7 @@
 #ifndef GPUFL_CUPTI_PC_CONTEXT_H
 #define GPUFL_CUPTI_PC_CONTEXT_H
 
-#include "collector-lib/cupti/api.h"
+#include "collector-lib/cupti/cupti_api.h"
 
 /** Most instructions of one fetch, and of what CUPTI still had as sampling ended: it
  * decodes ten times a second, and there is no fetch after the end. A small transformer of

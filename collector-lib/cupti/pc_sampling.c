@@ -11,10 +11,10 @@
 #include <string.h>
 #include <time.h>
 
+#include "collector-lib/core/thread.h"
 #include "collector-lib/cupti/gpu_claim.h"
-#include "collector-lib/cupti/lines.h"
+#include "collector-lib/cupti/line_table.h"
 #include "collector-lib/cupti/pc_context.h"
-#include "collector-lib/thread.h"
 
 #define FETCH_MS        1000
 #define CONTEXTS_MAX    64u

@@ -5,8 +5,8 @@
 #ifndef GPUFL_CUPTI_PC_SAMPLING_H
 #define GPUFL_CUPTI_PC_SAMPLING_H
 
-#include "collector-lib/cupti/api.h"
-#include "collector-lib/tracer.h"
+#include "collector-lib/cupti/cupti_api.h"
+#include "collector-lib/trace/tracer.h"
 
 /** Samples contexts that are there (the devices' primary ones) and that come. What keeps
  * it from running is in pc_sampling_status; the trace goes on without. */

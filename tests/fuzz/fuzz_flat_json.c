@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector-lib/flat_json.h"
+#include "collector-lib/core/flat_json.h"
 
 static void use(void *arg, const char *key, enum flat_json_kind kind, const char *value)
 {

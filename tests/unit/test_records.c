@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector-lib/records_trace.h"
-#include "collector-lib/trace_log.h"
-#include "collector-lib/tracing.h"
+#include "collector-lib/trace/trace_log.h"
+#include "collector-lib/trace/trace_records.h"
+#include "collector-lib/trace/tracing.h"
 
 #define SECOND_NS 1000000000ll
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector-lib/summary.h"
+#include "collector-lib/writer/summary.h"
 
 static void row(struct summary *s, enum row_kind kind, uint64_t instance, uint32_t name,
                 int64_t t)

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a session runs with: options, environment, configuration file and defaults as one.
+ */
+#ifndef GPUFL_COLLECTOR_CORE_SETTINGS_H
+#define GPUFL_COLLECTOR_CORE_SETTINGS_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <gpufl/gpufl.h>
+
+#define SETTINGS_ROTATE_BYTES    (64u << 20)
+#define SETTINGS_MAX_SPOOL_BYTES (4ull << 30)
+#define SETTINGS_MIN_FREE_BYTES  (512ull << 20)
+
+/** Where Kubernetes runs the job, as its downward API tells; "" = not said. */
+struct pod {
+    char name[254];      /* GPUFL_POD_NAME */
+    char name_space[64]; /* GPUFL_POD_NAMESPACE */
+    char node[254];      /* GPUFL_NODE_NAME */
+};
+
+struct settings {
+    char app_name[256];
+    char log_path[PATH_MAX];
+    int sample_rate_ms;
+    bool continuous;
+    enum gpufl_backend_kind backend;
+    enum gpufl_profiling_engine engine; /* as requested */
+    bool stack_trace, source_collection, external_correlation, synchronization;
+    bool memory_tracking, cuda_graphs;
+    bool sync_each_write;
+    bool debug;
+    int simulated_gpus;
+    bool device_details;
+    uint64_t rotate_bytes;    /* GPUFL_LOG_ROTATE_BYTES */
+    uint64_t rotate_after_ms; /* GPUFL_LOG_ROTATE_AFTER_MS, 0 = never */
+    uint64_t max_spool_bytes; /* GPUFL_LOG_MAX_SPOOL_BYTES, 0 = no limit */
+    uint64_t min_free_bytes;  /* GPUFL_LOG_MIN_FREE_BYTES, 0 = no limit */
+    struct pod pod;
+};
+
+/** True when GPUFL_DISABLED says so. */
+bool settings_disabled_by_env(void);
+
+/** Resolves \p options (NULL = defaults; a short struct's missing tail takes defaults):
+ * code beats environment beats file beats default. Warnings go to stderr, a line each.
+ *  \return GPUFL_OK; GPUFL_OFF when disabled; GPUFL_ERR_USAGE with one sentence in \p
+ * why. */
+gpufl_status settings_resolve(const struct gpufl_init_options *options,
+                              struct settings *out, char why[256]);
+
+/** The name of \p engine as GPUFL_PROFILING_ENGINE spells it. */
+const char *settings_engine_name(enum gpufl_profiling_engine engine);
+
+#endif

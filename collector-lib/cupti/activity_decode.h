@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From CUPTI's records to what a tracer tells. */
+#ifndef GPUFL_COLLECTOR_CUPTI_ACTIVITY_DECODE_H
+#define GPUFL_COLLECTOR_CUPTI_ACTIVITY_DECODE_H
+
+#include "collector-lib/cupti/buffers.h"
+#include "collector-lib/trace/tracer.h"
+
+#define DECODE_DEVICES 64u
+
+/** Zero-initialise. */
+struct decode {
+    int64_t clock_offset_ns; /**< CLOCK_MONOTONIC minus the records' clock */
+    bool device_told[DECODE_DEVICES];
+    uint64_t records, unknown;
+    uint64_t ended;      /**< kernels whose records came */
+    uint64_t incomplete; /**< those among them that had not ended */
+};
+
+/** Hands the records of all buffers to \p sink, in order within a buffer. */
+void decode_buffers(struct decode *decode, const struct buffer *first,
+                    const struct tracer_sink *sink);
+
+#endif

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector-lib/cupti/cupti_api.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* CUDA 12.0: the first whose records begin as ours do. */
+#define OLDEST_VERSION 18u
+
+struct cupti_api cupti;
+
+static const struct {
+    const char *name;
+    size_t slot;
+    bool required;
+} symbols[] = {
+#define SLOT(name)     {"cupti" #name, offsetof(struct cupti_api, name), true},
+#define OPTIONAL(name) {"cupti" #name, offsetof(struct cupti_api, name), false},
+    CUPTI_REQUIRED(SLOT) CUPTI_OPTIONAL(OPTIONAL)};
+
+/* A framework may bring one of its own: what is loaded already comes first. */
+static void *open_library(void)
+{
+    static const char *const soname[] = {"libcupti.so.13", "libcupti.so.12",
+                                         "libcupti.so"};
+    static const char *const folder[] = {"lib64", "extras/CUPTI/lib64"};
+    void *library = NULL;
+    for (size_t i = 0; i < 3 && !library; i++) {
+        library = dlopen(soname[i], RTLD_NOW | RTLD_NOLOAD);
+    }
+    for (size_t i = 0; i < 3 && !library; i++) {
+        library = dlopen(soname[i], RTLD_NOW | RTLD_GLOBAL);
+    }
+    const char *home = getenv("CUDA_HOME");
+    for (size_t i = 0; i < 6 && !library; i++) {
+        char path[PATH_MAX];
+        snprintf(path, sizeof path, "%s/%s/%s", home && *home ? home : "/usr/local/cuda",
+                 folder[i % 2], soname[i / 2]);
+        library = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
+    }
+    return library;
+}
+
+static bool find_symbols(void *library, char *why, size_t size)
+{
+    for (size_t i = 0; i < sizeof symbols / sizeof symbols[0]; i++) {
+        void *at = dlsym(library, symbols[i].name);
+        if (!at && symbols[i].required) {
+            snprintf(why, size, "libcupti lacks %s; use that of CUDA 12 or later",
+                     symbols[i].name);
+            return false;
+        }
+        memcpy((char *)&cupti + symbols[i].slot, &at, sizeof at);
+    }
+    return true;
+}
+
+static _Atomic CUptiResult lost; /* by what */
+
+void cupti_api_lose(CUptiResult result)
+{
+    atomic_store(&lost, result);
+}
+
+bool cupti_api_lost(void)
+{
+    return atomic_load(&lost) != CUPTI_SUCCESS;
+}
+
+bool cupti_api_load(char *why, size_t size)
+{
+    static bool loaded;
+    if (cupti_api_lost()) {
+        snprintf(why, size,
+                 "CUPTI could not end PC sampling in an earlier session of this process "
+                 "(%s) and serves it no more; start the process anew, and let one at a "
+                 "time sample a GPU",
+                 cupti_api_error(atomic_load(&lost)));
+        return false;
+    }
+    if (loaded) {
+        return true;
+    }
+    void *library = open_library();
+    uint32_t version = 0;
+    if (!library) {
+        snprintf(
+            why, size,
+            "libcupti.so was not found; install the CUDA toolkit, or set CUDA_HOME or "
+            "LD_LIBRARY_PATH to where it lies");
+        return false;
+    }
+    if (!find_symbols(library, why, size)) {
+        return false;
+    }
+    if (cupti.GetVersion(&version) != CUPTI_SUCCESS || version < OLDEST_VERSION) {
+        snprintf(why, size,
+                 "libcupti has version %u, too old; use that of CUDA 12 or later",
+                 version);
+        return false;
+    }
+    loaded = true;
+    return true;
+}
+
+const char *cupti_api_error(CUptiResult result)
+{
+    const char *text = NULL;
+    if (cupti.GetResultString(result, &text) != CUPTI_SUCCESS || !text) {
+        return "an unknown error";
+    }
+    return text;
+}
+
+bool cupti_api_refused(char *why, size_t size, const char *what, CUptiResult result)
+{
+    snprintf(why, size, "CUPTI refuses %s: %s%s", what, cupti_api_error(result),
+             result == CUPTI_ERROR_INSUFFICIENT_PRIVILEGES
+                 ? "; let users profile (NVreg_RestrictProfilingToAdminUsers=0), or run "
+                   "as root"
+                 : "");
+    return false;
+}
+
+void *cupti_driver_symbol(const char *name)
+{
+    static _Atomic(void *) driver;
+    void *at = atomic_load(&driver);
+    if (!at) {
+        at = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+        atomic_store(&driver, at);
+    }
+    return dlsym(at ? at : RTLD_DEFAULT, name);
+}

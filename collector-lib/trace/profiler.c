@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector-lib/trace/profiler.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "collector-lib/core/fork_guard.h"
+#include "collector-lib/core/stacks.h"
+
+/* CUPTI clears a buffer on the thread that needs it next: one launch in some 5,000 waits
+ * 90 us for that (H200, CUPTI 13.0.1). With 64 KiB one in some 300 waits, 40 us at most,
+ * and what is lost and what it costs was the same. */
+#define BUFFER_BYTES (1u << 20)
+#define BUFFERS_MAX  64u
+
+/* The ladder. Those that are not built run a lower one, which is named. */
+static const struct rung {
+    const char *wire;
+    enum gpufl_profiling_engine runs;
+} ladder[] = {
+    [GPUFL_ENGINE_MONITOR] = {"nvidia.none", GPUFL_ENGINE_MONITOR},
+    [GPUFL_ENGINE_TRACE] = {"nvidia.trace", GPUFL_ENGINE_TRACE},
+    [GPUFL_ENGINE_PC_SAMPLING] = {"nvidia.pc_sampling", GPUFL_ENGINE_PC_SAMPLING},
+    [GPUFL_ENGINE_SASS_METRICS] = {"nvidia.sass_metrics", GPUFL_ENGINE_TRACE},
+    [GPUFL_ENGINE_RANGE_PROFILER] = {"nvidia.range_profiler", GPUFL_ENGINE_TRACE},
+    [GPUFL_ENGINE_DEEP] = {"nvidia.pc_sampling_with_sass", GPUFL_ENGINE_PC_SAMPLING},
+    [GPUFL_ENGINE_PM_SAMPLING] = {"nvidia.pm_sampling", GPUFL_ENGINE_TRACE},
+    [GPUFL_ENGINE_RANGE_PROFILER_KERNEL_REPLAY] = {"nvidia.range_profiler_kernel_replay",
+                                                   GPUFL_ENGINE_TRACE},
+};
+
+const char *engine_wire_name(enum gpufl_profiling_engine engine)
+{
+    return ladder[engine].wire;
+}
+
+bool engine_samples(enum gpufl_profiling_engine engine)
+{
+    return ladder[engine].runs == GPUFL_ENGINE_PC_SAMPLING;
+}
+
+static struct tracer_config config_of(const struct settings *s, bool pc_sampling,
+                                      const struct tracer_listener *listener)
+{
+    return (struct tracer_config){.pc_sampling = pc_sampling,
+                                  .synchronization = s->synchronization,
+                                  .memory = s->memory_tracking,
+                                  .graphs = s->cuda_graphs,
+                                  .external_correlation = s->external_correlation,
+                                  .source = s->source_collection,
+                                  .stacks = s->stack_trace,
+                                  .buffer_bytes = BUFFER_BYTES,
+                                  .buffers_max = BUFFERS_MAX,
+                                  .listener = listener};
+}
+
+/* Trace and what stands on it; Monitor when that does not start. */
+static void start_tracer(struct engine *e, const struct settings *settings,
+                         const struct tracer_listener *listener)
+{
+    const struct tracer *tracer = tracer_load(e->why, sizeof e->why);
+    if (settings->stack_trace) {
+        stacks_prepare();
+    }
+    struct tracer_config config =
+        config_of(settings, e->runs == GPUFL_ENGINE_PC_SAMPLING, listener);
+    if (!tracer || !tracer->start(&config, e->why, sizeof e->why)) {
+        e->runs = GPUFL_ENGINE_MONITOR;
+        return;
+    }
+    e->tracer = tracer;
+    struct tracer_status status;
+    tracer->status(&status);
+    if (status.pc_sampling_why[0]) {
+        e->runs = GPUFL_ENGINE_TRACE;
+        snprintf(e->why, sizeof e->why, "%s", status.pc_sampling_why);
+    }
+}
+
+void engine_start(struct engine *e, const struct settings *settings,
+                  const struct tracer_listener *listener)
+{
+    memset(e, 0, sizeof *e);
+    e->asked = settings->engine;
+    e->runs = ladder[e->asked].runs;
+    if (e->runs != e->asked) {
+        snprintf(e->why, sizeof e->why, "it is not built in yet");
+    }
+    if (e->runs != GPUFL_ENGINE_MONITOR && settings->backend == GPUFL_BACKEND_AMD) {
+        snprintf(e->why, sizeof e->why, "on AMD only Monitor is built");
+        e->runs = GPUFL_ENGINE_MONITOR;
+    } else if (e->runs != GPUFL_ENGINE_MONITOR &&
+               settings->backend == GPUFL_BACKEND_NONE) {
+        snprintf(e->why, sizeof e->why, "the backend None opens no GPU library");
+        e->runs = GPUFL_ENGINE_MONITOR;
+    } else if (e->runs != GPUFL_ENGINE_MONITOR) {
+        fork_guard_enter();
+        start_tracer(e, settings, listener);
+        fork_guard_leave();
+    }
+    if (e->why[0]) {
+        fprintf(stderr, "[GPUFL] profiling engine %s does not run: %s; %s runs\n",
+                settings_engine_name(e->asked), e->why, settings_engine_name(e->runs));
+    }
+}
+
+void engine_stop(struct engine *e)
+{
+    if (e->tracer) {
+        e->tracer->stop();
+        e->tracer = NULL;
+    }
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From what a tracer tells to lines: batches, dictionaries, one detail a configuration.
+ * Of the writer's thread alone. */
+#ifndef GPUFL_COLLECTOR_TRACE_TRACE_LOG_H
+#define GPUFL_COLLECTOR_TRACE_TRACE_LOG_H
+
+#include "collector-lib/trace/launches.h"
+#include "collector-lib/trace/stack_names.h"
+#include "collector-lib/trace/trace_names.h"
+#include "collector-lib/trace/tracer.h"
+#include "collector-lib/writer/session_records.h"
+#include "collector-lib/writer/summary.h"
+
+#define TRACE_LOG_DEVICES 64u
+
+struct trace_batch {
+    struct text rows;
+    struct text behind; /* lines that follow the batch */
+    unsigned count;
+    int64_t base_ns;
+    uint64_t id;
+};
+
+struct trace_log {
+    const struct record_context *context;
+    struct summary *summary;
+    bool source; /* texts of source files */
+    struct launches launches;
+    struct trace_names names;
+    struct stack_names stack_names;
+    uint32_t *stack_function;    /* ids on the wire, by stack id; NULL until needed */
+    struct text stack;           /* of one call */
+    struct trace_config *config; /* configurations that have a detail */
+    size_t configs;
+    struct trace_device device[TRACE_LOG_DEVICES];
+    unsigned devices;
+    struct trace_batch kernel, copy, wait, memory, sample;
+    uint64_t kernels, copies, sets, waits, memories, graphs, samples;
+    uint64_t externals; /* kernels with an id that a framework pushed */
+    uint64_t stacks;    /* kernels and waits with one */
+    uint64_t files;     /* whose text was written */
+    uint32_t files_sent;
+    /* Lines ready to be written, in this order: names go into every channel. */
+    struct text names_lines, device_lines, scope_lines, sass_lines;
+};
+
+/** Kernels are added to \p summary, too. False without memory. Release with
+ * trace_log_fini. */
+bool trace_log_init(struct trace_log *log, const struct record_context *context,
+                    struct summary *summary, bool source);
+void trace_log_fini(struct trace_log *log);
+
+/** Names the stacks of what is delivered next. */
+void trace_log_learn(struct trace_log *log);
+
+/** A reader may have lost what was said so far: names and details are said again. */
+void trace_log_rewind(struct trace_log *log);
+
+/** Follows a row of the job's threads: scopes, calls, waits. */
+void trace_log_row(struct trace_log *log, const struct row *row,
+                   const struct names *names);
+
+/** Where a tracer delivers. */
+struct tracer_sink trace_log_sink(struct trace_log *log);
+
+/** Ends the batches and puts the new names in front; the lines are the caller's to
+ * write and to clear. */
+void trace_log_finish(struct trace_log *log);
+
+#endif

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector-lib/trace/trace_names.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector-lib/trace/demangle.h"
+
+bool trace_names_init(struct trace_names *n)
+{
+    n->symbols = names_new();
+    n->kernels = names_new();
+    n->metrics = names_new();
+    n->files = names_new();
+    if (!n->symbols || !n->kernels || !n->metrics || !n->files) {
+        trace_names_fini(n);
+        return false;
+    }
+    free(demangle("_Z1fv")); /* looks the demangler up on the caller's thread: later
+                                the loader may be locked by who waits for us */
+    return true;
+}
+
+void trace_names_fini(struct trace_names *n)
+{
+    names_free(n->symbols);
+    names_free(n->kernels);
+    names_free(n->metrics);
+    names_free(n->files);
+    for (uint32_t id = 1; id <= n->functions; id++) {
+        free((char *)n->function[id]);
+    }
+    free(n->function);
+    free(n->function_symbol);
+    free(n->symbol);
+    memset(n, 0, sizeof *n);
+}
+
+static uint32_t intern(struct names *names, const char *text)
+{
+    size_t len;
+    const char *stored;
+    uint64_t hash = names_hash(text, &len);
+    return names_intern(names, text, hash, len, &stored);
+}
+
+/* Room for the element \p at of an array, new ones zeroed. */
+static bool reach(void **array, size_t *cap, size_t at, size_t size)
+{
+    if (at < *cap) {
+        return true;
+    }
+    size_t grown = at * 2 + 64;
+    void *more = realloc(*array, grown * size);
+    if (!more) {
+        return false;
+    }
+    memset((char *)more + *cap * size, 0, (grown - *cap) * size);
+    *array = more;
+    *cap = grown;
+    return true;
+}
+
+/* A pointer may come again with another text once a module was unloaded: compared. */
+static uint32_t symbol_id(struct trace_names *n, const char *symbol)
+{
+    size_t at = ((uintptr_t)symbol >> 4) % TRACE_NAMES_CACHE;
+    uint32_t id = n->cache[at].pointer == symbol ? n->cache[at].symbol_id : 0;
+    if (id && strcmp(n->symbols->name[id], symbol) == 0) {
+        return id;
+    }
+    id = intern(n->symbols, symbol);
+    if (!id || !reach((void **)&n->symbol, &n->symbol_cap, id, sizeof *n->symbol)) {
+        return 0;
+    }
+    n->cache[at].pointer = symbol;
+    n->cache[at].symbol_id = id;
+    return id;
+}
+
+uint32_t trace_names_kernel(struct trace_names *n, const char *symbol)
+{
+    uint32_t id = symbol_id(n, symbol);
+    if (!id) {
+        return 0;
+    }
+    if (!n->symbol[id].kernel_id) {
+        char *text = demangle(n->symbols->name[id]);
+        n->symbol[id].kernel_id = text ? intern(n->kernels, text) : 0;
+        free(text);
+    }
+    return n->symbol[id].kernel_id;
+}
+
+/* Takes \p text, NULL without memory. */
+static uint32_t add_function(struct trace_names *n, char *text, const char *symbol)
+{
+    size_t symbols = n->function_cap; /* the two arrays grow as one */
+    if (!text ||
+        !reach((void **)&n->function_symbol, &symbols, n->functions + 1,
+               sizeof *n->function_symbol) ||
+        !reach((void **)&n->function, &n->function_cap, n->functions + 1,
+               sizeof *n->function)) {
+        free(text);
+        return 0;
+    }
+    n->function[++n->functions] = text;
+    n->function_symbol[n->functions] = symbol;
+    return n->functions;
+}
+
+static char *function_text(const char *symbol, const char *file)
+{
+    char *demangled = demangle(symbol);
+    char *text = NULL;
+    if (demangled && asprintf(&text, "%s@%s", demangled, file ? file : "") < 0) {
+        text = NULL;
+    }
+    free(demangled);
+    return text;
+}
+
+uint32_t trace_names_function(struct trace_names *n, const char *symbol, const char *file)
+{
+    uint32_t id = symbol_id(n, symbol);
+    if (!id) {
+        return 0;
+    }
+    if (!n->symbol[id].function_id) {
+        const char *stored = n->symbols->name[id];
+        n->symbol[id].function_id = add_function(n, function_text(stored, file), stored);
+    }
+    return n->symbol[id].function_id;
+}
+
+uint32_t trace_names_stack(struct trace_names *n, const char *stack)
+{
+    return add_function(n, strdup(stack), NULL);
+}
+
+uint32_t trace_names_metric(struct trace_names *n, const char *metric)
+{
+    return intern(n->metrics, metric);
+}
+
+uint32_t trace_names_file(struct trace_names *n, const char *file)
+{
+    return intern(n->files, file);
+}
+
+void trace_names_write(struct trace_names *n, const struct record_context *context,
+                       struct text *out)
+{
+    const struct dictionary_part part[] = {
+        {"kernel_dict", n->kernels->name, n->kernels_written, n->kernels->count},
+        {"function_dict", n->function, n->functions_written, n->functions},
+        {"metric_dict", n->metrics->name, n->metrics_written, n->metrics->count},
+        {"source_file_dict", n->files->name, n->files_written, n->files->count},
+        {"func_symbol_dict", n->function_symbol, n->functions_written, n->functions},
+    };
+    record_dictionary(out, context, part, sizeof part / sizeof part[0]);
+    n->kernels_written = n->kernels->count;
+    n->functions_written = n->functions;
+    n->metrics_written = n->metrics->count;
+    n->files_written = n->files->count;
+}
+
+void trace_names_rewind(struct trace_names *n)
+{
+    n->kernels_written = n->functions_written = 0;
+    n->metrics_written = n->files_written = 0;
+}

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The capture_capabilities record: honest about what was not collected. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "collector-lib/core/record_parts.h"
+#include "collector-lib/trace/tracing.h"
+
+#define NO_CALLBACKS "no_callbacks"
+
+struct feature {
+    const char *name;
+    bool requested;
+    const char *status;
+    const char *mode;
+    const char *reason;
+    const char *message;
+};
+
+static void write_feature(struct text *out, const struct feature *f)
+{
+    text_printf(out,
+                "{\"feature\":\"%s\",\"requested\":%s,\"status\":\"%s\",\"mode\":\"%s\","
+                "\"reason_code\":\"%s\",\"message\":",
+                f->name, f->requested ? "true" : "false", f->status, f->mode, f->reason);
+    text_json_string(out, f->message);
+    text_puts(out, "},");
+}
+
+/* A kind of record that a tracer collects when it is asked to. */
+static struct feature traced(const struct tracing *t, const char *name, bool requested,
+                             uint64_t records)
+{
+    const char *mode = t->engine.runs == GPUFL_ENGINE_MONITOR ? "" : "cupti_activity";
+    struct feature f = {
+        .name = name, .requested = requested, .mode = "", .reason = "", .message = ""};
+    if (!requested) {
+        f.status = "not_requested";
+    } else if (!*mode) {
+        f.status = "skipped";
+        f.reason = "engine_monitor";
+        f.message = t->engine.why;
+    } else {
+        f.mode = mode;
+        f.status = records ? "collected" : "enabled_no_data";
+    }
+    return f;
+}
+
+/* What comes from within CUDA's calls. */
+static struct feature heard(const struct tracing *t, const char *name, bool requested,
+                            uint64_t records)
+{
+    struct feature f = traced(t, name, requested, records);
+    if (*f.mode) {
+        f.mode = "cupti_callbacks";
+    }
+    if (*f.mode && t->status.silent) {
+        f.status = "partial";
+        f.reason = NO_CALLBACKS;
+        f.message = "CUPTI refused its callbacks";
+    }
+    return f;
+}
+
+/* So many are missing; \p reason must stay until the feature is written. */
+static void missing(struct feature *f, char *reason, size_t size, const char *why,
+                    uint64_t count)
+{
+    snprintf(reason, size, "%s:%" PRIu64, why, count);
+    f->status = "partial";
+    f->reason = reason;
+}
+
+static struct feature stacks(const struct tracing *t, bool requested, char *reason,
+                             size_t size)
+{
+    struct feature f = heard(t, "stack_traces", requested, t->log.stacks);
+    uint64_t overflowed = stacks_overflowed();
+    if (*f.mode && overflowed) {
+        missing(&f, reason, size, "no_room", overflowed);
+    }
+    return f;
+}
+
+static struct feature sources(const struct tracing *t, bool requested, char *reason,
+                              size_t size)
+{
+    struct feature f = traced(t, "source_correlation", requested, t->log.files);
+    if (*f.mode && t->status.modules_dropped) {
+        missing(&f, reason, size, "no_room", t->status.modules_dropped);
+        f.message = "modules whose line tables found no room";
+    }
+    return f;
+}
+
+static struct feature scopes(const struct tracing *t, uint64_t dropped, char *reason,
+                             size_t size)
+{
+    struct feature f = {"scope_attribution", true, "collected", "", "", ""};
+    if (t->status.silent) {
+        f.status = "partial";
+        f.reason = NO_CALLBACKS;
+        f.message = "CUPTI refused its callbacks: kernels have no scope";
+    } else if (dropped) {
+        missing(&f, reason, size, "ring_full", dropped);
+    }
+    return f;
+}
+
+static void write_kernels(struct text *out, const struct tracing *t, bool above)
+{
+    const struct tracer_status *s = &t->status;
+    struct feature f = traced(t, "kernel_events", above, t->log.kernels);
+    char reason[64];
+    char message[160];
+    uint64_t lost = s->dropped + s->incomplete + s->unknown;
+    if (above && s->lost && *f.mode) {
+        f.status = "partial";
+        f.reason = "cupti_failed";
+        f.message = s->pc_sampling_why;
+    } else if (above && lost && *f.mode) {
+        missing(&f, reason, sizeof reason, "records_lost", lost);
+        snprintf(message, sizeof message,
+                 "%" PRIu64 " found no buffer, %" PRIu64
+                 " kernels had not ended, %" PRIu64 " could not be read",
+                 s->dropped, s->incomplete, s->unknown);
+        f.message = message;
+    } else if (above && s->unrecorded && *f.mode) {
+        snprintf(reason, sizeof reason, "launches_without_record:%" PRIu64,
+                 s->unrecorded);
+        f.reason = reason;
+        f.message = "they had not ended, were captured into a graph, or another "
+                    "profiler took CUPTI's buffers meanwhile";
+    }
+    write_feature(out, &f);
+}
+
+static void write_samples(struct text *out, const struct tracing *t, bool requested)
+{
+    const struct tracer_status *s = &t->status;
+    struct feature f = {.name = "pc_sampling",
+                        .requested = requested,
+                        .mode = "",
+                        .reason = "",
+                        .message = "",
+                        .status = "not_requested"};
+    char reason[64];
+    if (requested && t->engine.runs != GPUFL_ENGINE_PC_SAMPLING) {
+        f.status = "skipped";
+        f.reason = "engine_below";
+        f.message = t->engine.why;
+    } else if (requested) {
+        f.mode = "cupti_continuous";
+        f.status = s->samples ? "collected" : "enabled_no_data";
+        f.message = s->pc_sampling_why;
+    }
+    if (s->samples_dropped) {
+        missing(&f, reason, sizeof reason, "samples_dropped", s->samples_dropped);
+    }
+    write_feature(out, &f);
+}
+
+void record_capabilities(struct text *out, const struct record_context *context,
+                         const struct settings *s, const struct tracing *t,
+                         uint64_t dropped, int64_t mono_ns)
+{
+    char reason[48] = "";
+    char overflowed[48], crowded[48];
+    bool above = s->engine != GPUFL_ENGINE_MONITOR;
+    const struct feature feature[] = {
+        traced(t, "memcpy_activity", above, t->log.copies + t->log.sets),
+        heard(t, "sync_activity", s->synchronization, t->log.waits),
+        traced(t, "memory_activity", s->memory_tracking, t->log.memories),
+        traced(t, "graph_activity", s->cuda_graphs, t->log.graphs),
+        heard(t, "external_correlation", s->external_correlation, t->log.externals),
+        sources(t, s->source_collection, crowded, sizeof crowded),
+        stacks(t, s->stack_trace, overflowed, sizeof overflowed),
+        scopes(t, dropped, reason, sizeof reason),
+    };
+    record_begin(out, context, 1, "capture_capabilities");
+    text_printf(out,
+                ",\"ts_ns\":%" PRId64 ",\"requested_engine\":\"%s\","
+                "\"selected_engine\":\"%s\",\"capabilities\":[",
+                mono_ns + context->anchor_ns, engine_wire_name(s->engine),
+                engine_wire_name(t->engine.runs));
+    write_kernels(out, t, above);
+    for (size_t i = 0; i < sizeof feature / sizeof feature[0]; i++) {
+        write_feature(out, &feature[i]);
+    }
+    write_samples(out, t, engine_samples(s->engine));
+    out->len--; /* the last comma */
+    text_puts(out, "]}\n");
+}

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Key order and number formats are the wire's: existing readers search these lines by
+ * bytes. */
+#include "collector-lib/writer/session_records.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "collector-lib/core/record_parts.h"
+#include "collector-lib/trace/profiler.h"
+#include "schema/records.h"
+
+/* The part of device figures that a clean 0 must stand for when there is none: flags. */
+static int64_t flag(int64_t value)
+{
+    return value > 0;
+}
+
+static void json_devices(struct text *out, const struct record_state *state)
+{
+    text_puts(out, "[");
+    for (unsigned i = 0; i < state->gpus; i++) {
+        const struct gpu_info *info = &state->info[i];
+        const struct gpu_sample *s = &state->sample[i];
+        text_printf(out, "%s{\"id\":%u,\"name\":", i ? "," : "", i);
+        text_json_string(out, info->name);
+        text_puts(out, ",\"uuid\":");
+        text_json_string(out, info->uuid);
+        text_puts(out, ",\"vendor\":");
+        text_json_string(out, info->vendor);
+        text_printf(out,
+                    ",\"pci_bus\":%d,\"used_mib\":%" PRId64 ",\"free_mib\":%" PRId64
+                    ",\"total_mib\":%" PRId64 ",\"util_gpu_pct\":%" PRId64
+                    ",\"util_mem_pct\":%" PRId64 ",\"temp_c\":%" PRId64
+                    ",\"power_mw\":%" PRId64,
+                    info->pci_bus, s->used_mib, s->free_mib, s->total_mib,
+                    s->gpu_util_pct, s->mem_util_pct, s->temp_c, s->power_mw);
+        text_printf(out,
+                    ",\"clk_gfx_mhz\":%" PRId64 ",\"clk_sm_mhz\":%" PRId64
+                    ",\"clk_mem_mhz\":%" PRId64 ",\"throttle_pwr\":%" PRId64
+                    ",\"throttle_therm\":%" PRId64 ",\"pcie_rx_bw_bps\":%" PRId64
+                    ",\"pcie_tx_bw_bps\":%" PRId64 "}",
+                    s->clock_gfx_mhz, s->clock_sm_mhz, s->clock_mem_mhz,
+                    flag(s->throttle_power), flag(s->throttle_thermal), s->pcie_rx_bps,
+                    s->pcie_tx_bps);
+    }
+    text_puts(out, "]");
+}
+
+/* No source tells cache and register sizes: 0 is the wire's "unknown" there. */
+static void json_static(struct text *out, const struct record_state *state,
+                        const char *only_vendor)
+{
+    bool first = true;
+    text_puts(out, "[");
+    for (unsigned i = 0; i < state->gpus; i++) {
+        const struct gpu_info *info = &state->info[i];
+        if (only_vendor && strcmp(info->vendor, only_vendor) != 0) {
+            continue;
+        }
+        text_printf(out, "%s{\"id\":%u,\"name\":", first ? "" : ",", i);
+        first = false;
+        text_json_string(out, info->name);
+        text_puts(out, ",\"uuid\":");
+        text_json_string(out, info->uuid);
+        text_puts(out, ",\"vendor\":");
+        text_json_string(out, info->vendor);
+        text_puts(out, ",\"architecture\":");
+        text_json_string(out, info->architecture);
+        text_printf(
+            out,
+            ",\"compute_major\":%d,\"compute_minor\":%d,\"l2_cache_size_bytes\":0,"
+            "\"shared_mem_per_block_bytes\":0,\"regs_per_block\":0,"
+            "\"multi_processor_count\":%d,\"warp_size\":%d}",
+            info->compute_major, info->compute_minor, info->multi_processors,
+            info->warp_size);
+    }
+    text_puts(out, "]");
+}
+
+static void json_host(struct text *out, struct host_sample host)
+{
+    text_printf(out,
+                "{\"cpu_pct\":%d.%d,\"ram_used_mib\":%" PRId64
+                ",\"ram_total_mib\":%" PRId64 "}",
+                host.cpu_pct_x100 / 100, host.cpu_pct_x100 / 10 % 10, host.ram_used_mib,
+                host.ram_total_mib);
+}
+
+static void json_pod(struct text *out, const struct pod *pod)
+{
+    if (!pod->name[0] && !pod->name_space[0] && !pod->node[0]) {
+        return; /* not in a pod, or it is not to be told */
+    }
+    text_puts(out, "\"kubernetes\":{\"pod\":");
+    text_json_string(out, pod->name);
+    text_puts(out, ",\"namespace\":");
+    text_json_string(out, pod->name_space);
+    text_puts(out, ",\"node\":");
+    text_json_string(out, pod->node);
+    text_puts(out, "},");
+}
+
+void record_job_start(struct text *out, const struct record_context *context,
+                      const struct record_state *state,
+                      enum gpufl_profiling_engine engine, int64_t mono_ns)
+{
+    text_puts(out, "{\"version\":1,\"type\":\"" RECORD_JOB_START "\",");
+    record_who(out, context);
+    text_puts(out, ",\"log_path\":");
+    text_json_string(out, context->log_path);
+    text_printf(out,
+                ",\"ts_ns\":%" PRId64 ",\"hostname\":", mono_ns + context->anchor_ns);
+    text_json_string(out, state->host->hostname);
+    text_puts(out, ",\"ip_addr\":");
+    text_json_string(out, state->host->ip_addr);
+    text_puts(out, ",");
+    json_pod(out, context->pod);
+    text_puts(out, "\"host\":");
+    json_host(out, state->host_sample);
+    text_puts(out, ",\"devices\":");
+    json_devices(out, state);
+    text_puts(out, ",\"gpu_static_devices\":");
+    json_static(out, state, NULL);
+    text_puts(out, ",\"cuda_static_devices\":");
+    json_static(out, state, "NVIDIA");
+    text_puts(out, ",\"rocm_static_devices\":");
+    json_static(out, state, "AMD");
+    text_printf(out, ",\"session_kind\":\"%s\",\"profiling_engine\":\"%s\"}\n",
+                engine == GPUFL_ENGINE_MONITOR ? "monitor" : "trace",
+                engine_wire_name(engine));
+}
+
+void record_shutdown(struct text *out, const struct record_context *context,
+                     int64_t mono_ns)
+{
+    text_puts(out, "{\"type\":\"" RECORD_SHUTDOWN "\",");
+    record_who(out, context);
+    text_printf(out, ",\"ts_ns\":%" PRId64 "}\n", mono_ns + context->anchor_ns);
+}
+
+void record_system_mark(struct text *out, const struct record_context *context,
+                        const struct record_state *state, bool start, const char *name,
+                        int64_t mono_ns)
+{
+    text_printf(out, "{\"type\":\"%s\",",
+                start ? RECORD_SYSTEM_START : RECORD_SYSTEM_STOP);
+    record_who(out, context);
+    text_puts(out, ",\"name\":");
+    text_json_string(out, name);
+    text_printf(out, ",\"ts_ns\":%" PRId64 ",\"host\":", mono_ns + context->anchor_ns);
+    json_host(out, state->host_sample);
+    text_puts(out, ",\"devices\":");
+    json_devices(out, state);
+    text_puts(out, "}\n");
+}
+
+/* The next id behind \p id that has a text; 0 = no more. */
+static uint32_t next_text(const struct dictionary_part *part, uint32_t id)
+{
+    while (id < part->to) {
+        if (part->text[++id]) {
+            return id;
+        }
+    }
+    return 0;
+}
+
+void record_dictionary(struct text *out, const struct record_context *context,
+                       const struct dictionary_part *part, size_t parts)
+{
+    bool any = false;
+    for (size_t i = 0; i < parts; i++) {
+        uint32_t id = next_text(&part[i], part[i].from);
+        if (!id) {
+            continue;
+        }
+        if (!any) {
+            record_begin(out, context, 1, RECORD_DICTIONARY);
+            any = true;
+        }
+        text_printf(out, ",\"%s\":{", part[i].key);
+        for (const char *before = ""; id; id = next_text(&part[i], id), before = ",") {
+            text_printf(out, "%s\"%u\":", before, id);
+            text_json_string(out, part[i].text[id]);
+        }
+        text_puts(out, "}");
+    }
+    if (any) {
+        text_puts(out, "}\n");
+    }
+}
+
+static void scope_row(struct text *out, const struct record_context *context,
+                      const struct row *row, int64_t base_ns)
+{
+    text_append(out, "[", 1);
+    text_i64(out, row->mono_ns - base_ns);
+    record_comma(out, (int64_t)row->instance);
+    record_comma(out, row->name_id);
+    text_puts(out, row->kind == ROW_SCOPE_BEGIN ? ",0" : ",1");
+    record_comma(out, row->depth);
+    text_puts(out, ",0,0");
+    record_comma(out, row->mono_ns + context->anchor_ns);
+    text_append(out, "]", 1);
+}
+
+void record_scopes(struct text *out, const struct record_context *context,
+                   const struct row_list *rows, uint64_t *batch_id)
+{
+    size_t in_batch = 0;
+    int64_t base_ns = 0;
+    for (size_t i = 0; i < rows->count; i++) {
+        const struct row *row = &rows->row[i];
+        if (row->kind != ROW_SCOPE_BEGIN && row->kind != ROW_SCOPE_END) {
+            continue;
+        }
+        if (in_batch == RECORD_MAX_ROWS) {
+            text_puts(out, "]}\n");
+            in_batch = 0;
+        }
+        if (in_batch++ == 0) {
+            base_ns = row->mono_ns;
+            record_begin(out, context, 3, RECORD_SCOPES);
+            record_open_rows(out, context, ++*batch_id, base_ns, RECORD_SCOPE_COLUMNS);
+        } else {
+            text_append(out, ",", 1);
+        }
+        scope_row(out, context, row, base_ns);
+    }
+    if (in_batch) {
+        text_puts(out, "]}\n");
+    }
+}
+
+static int64_t pcie_bps(const struct gpu_sample *s)
+{
+    return s->pcie_rx_bps < 0 || s->pcie_tx_bps < 0 ? GPU_NOT_AVAILABLE
+                                                    : s->pcie_rx_bps + s->pcie_tx_bps;
+}
+
+static void comma_more(struct text *out, const struct gpu_sample *s)
+{
+    record_comma(out, s->fan_pct);
+    record_comma(out, s->temp_mem_c);
+    record_comma(out, s->temp_junction_c);
+    record_comma(out, s->voltage_mv);
+    record_comma(out, s->energy_uj);
+    record_comma(out, s->clock_mem_mhz);
+    record_comma(out, pcie_bps(s));
+    record_comma(out, s->ecc_corrected);
+    record_comma(out, s->ecc_uncorrected);
+}
+
+static void comma_details(struct text *out, const struct gpu_sample *s)
+{
+    record_comma(out, s->throttle_reasons);
+    record_comma(out, s->own_used_mib);
+    record_comma(out, s->own_util_pct);
+    record_comma(out, s->nvlink_rx_bytes);
+    record_comma(out, s->nvlink_tx_bytes);
+    record_comma(out, s->xid_count);
+    record_comma(out, s->last_xid);
+}
+
+void record_device_metrics(struct text *out, const struct record_context *context,
+                           const struct metric_row *rows, size_t count, uint64_t batch_id,
+                           bool details)
+{
+    record_begin(out, context, 1, RECORD_DEVICE_METRICS);
+    record_open_rows(out, context, batch_id, rows[0].mono_ns,
+                     details ? "[" RECORD_DEVICE_COLUMNS "," RECORD_DETAIL_COLUMNS "]"
+                             : "[" RECORD_DEVICE_COLUMNS "]");
+    for (size_t i = 0; i < count; i++) {
+        const struct gpu_sample *s = &rows[i].gpu;
+        text_puts(out, i ? ",[" : "[");
+        text_i64(out, rows[i].mono_ns - rows[0].mono_ns);
+        record_comma(out, rows[i].device);
+        record_comma(out, s->gpu_util_pct);
+        record_comma(out, s->mem_util_pct);
+        record_comma(out, s->temp_c);
+        record_comma(out, s->power_mw);
+        record_comma(out, s->used_mib);
+        record_comma(out, s->total_mib);
+        record_comma(out, s->clock_sm_mhz);
+        comma_more(out, s);
+        if (details) {
+            comma_details(out, s);
+            record_comma(out, rows[i].parent);
+        }
+        text_append(out, "]", 1);
+    }
+    text_puts(out, "]}\n");
+}
+
+static void comma_cgroup(struct text *out, const struct cgroup_sample *s)
+{
+    record_comma(out, s->cpu_pct_x100);
+    record_comma(out, s->cpu_limit_pct_x100);
+    record_comma(out, s->memory_used_mib);
+    record_comma(out, s->memory_limit_mib);
+}
+
+void record_host_metrics(struct text *out, const struct record_context *context,
+                         const struct host *host, const struct metric_row *rows,
+                         size_t count, uint64_t batch_id)
+{
+    record_begin(out, context, 1, RECORD_HOST_METRICS);
+    text_puts(out, ",\"hostname\":");
+    text_json_string(out, host->hostname);
+    text_puts(out, ",\"ip_addr\":");
+    text_json_string(out, host->ip_addr);
+    record_open_rows(out, context, batch_id, rows[0].mono_ns, RECORD_HOST_COLUMNS);
+    for (size_t i = 0; i < count; i++) {
+        text_puts(out, i ? ",[" : "[");
+        text_i64(out, rows[i].mono_ns - rows[0].mono_ns);
+        record_comma(out, rows[i].host.cpu_pct_x100);
+        record_comma(out, rows[i].host.ram_used_mib);
+        record_comma(out, rows[i].host.ram_total_mib);
+        comma_cgroup(out, &rows[i].host.cgroup);
+        text_append(out, "]", 1);
+    }
+    text_puts(out, "]}\n");
+}
