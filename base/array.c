@@ -4,6 +4,7 @@
 
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define FIRST_CAP 16u
 
@@ -18,5 +19,20 @@ void *array_grown(void *array, size_t count, size_t *cap, size_t size)
     }
     void *grown = realloc(array, more * size);
     *cap = grown ? more : *cap;
+    return grown;
+}
+
+void *array_reach(void *array, size_t at, size_t *cap, size_t size)
+{
+    if (at < *cap) {
+        return array;
+    }
+    size_t old = *cap;
+    size_t full = at > old ? at : old;
+    char *grown = full < SIZE_MAX / 2 ? array_grown(array, full, &full, size) : NULL;
+    if (grown) {
+        memset(grown + old * size, 0, (full - old) * size);
+        *cap = full;
+    }
     return grown;
 }

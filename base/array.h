@@ -10,4 +10,8 @@
  * then \p array is unchanged and still the caller's. */
 void *array_grown(void *array, size_t count, size_t *cap, size_t size);
 
+/** Makes room for the element \p at; elements that are new are zero.
+ *  \return as array_grown. */
+void *array_reach(void *array, size_t at, size_t *cap, size_t size);
+
 #endif
