@@ -105,19 +105,19 @@ static const struct tracer_listener listener;
 
 static gpufl_status start_locked(const struct settings *settings)
 {
-    struct engine engine;
+    struct profiler profiler;
     struct session_dir dir = {
         .rotate_bytes = settings->rotate_bytes,
         .rotate_after_ns = (int64_t)settings->rotate_after_ms * 1000000,
         .sync_each_write = settings->sync_each_write,
-        .with_sass = settings->source_collection && engine_samples(settings->engine),
+        .with_sass = settings->source_collection && profiler_samples(settings->engine),
     };
     gpufl_status status =
         hook_once() ? session_dir_open(&dir, settings->log_path) : GPUFL_ERR_NOMEM;
     if (status == GPUFL_OK) {
         process.last_generation = (uint16_t)(process.last_generation % UINT16_MAX + 1);
-        engine_start(&engine, settings, &listener);
-        status = writer_start(settings, &engine, &dir, &process.rings, &process.names,
+        profiler_start(&profiler, settings, &listener);
+        status = writer_start(settings, &profiler, &dir, &process.rings, &process.names,
                               process.last_generation, &process.writer);
     }
     if (status == GPUFL_OK) {

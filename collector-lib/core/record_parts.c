@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Formats the fields that several records share. */
 #include "collector-lib/core/record_parts.h"
 
 void record_who(struct text *out, const struct record_context *context)

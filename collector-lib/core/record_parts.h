@@ -1,9 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the formats of several records have in common. */
+/* The parts that several records share: who recorded, and the frame of a batch. */
 #ifndef GPUFL_COLLECTOR_CORE_RECORD_PARTS_H
 #define GPUFL_COLLECTOR_CORE_RECORD_PARTS_H
 
-#include "collector-lib/writer/session_records.h"
+#include <stdint.h>
+
+#include "base/text.h"
+#include "collector-lib/core/settings.h"
+
+/** What every record of a session says about it. */
+struct record_context {
+    const char *session_id;
+    const char *app;
+    const char *log_path;
+    const struct pod *pod;
+    int pid;
+    int64_t anchor_ns; /* realtime minus monotonic */
+};
 
 /** `"pid":…,"app":…,"session_id":…` */
 void record_who(struct text *out, const struct record_context *context);

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Follows the scopes of each thread and remembers the calls made in them. */
 #include "collector-lib/trace/launches.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/array.h"
 
 #define PATH_BYTES 1024
 
@@ -35,17 +38,9 @@ void launches_fini(struct launches *l)
 
 static struct launches_ring *ring_of(struct launches *l, uint32_t id)
 {
-    if (id >= l->rings) {
-        size_t rings = (size_t)id * 2 + 8;
-        void *grown = realloc(l->ring, rings * sizeof *l->ring);
-        if (!grown) {
-            return NULL;
-        }
-        l->ring = grown;
-        memset(l->ring + l->rings, 0, (rings - l->rings) * sizeof *l->ring);
-        l->rings = rings;
-    }
-    return &l->ring[id];
+    void *at = array_reach(l->ring, id, &l->rings, sizeof *l->ring);
+    l->ring = at ? at : l->ring;
+    return at ? &l->ring[id] : NULL;
 }
 
 static uint32_t path_below(struct launches *l, uint32_t parent, const char *name)

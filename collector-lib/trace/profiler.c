@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Starts the engine that was asked for, or the next one below it that works here. */
 #include "collector-lib/trace/profiler.h"
 
 #include <stdio.h>
@@ -6,6 +7,7 @@
 
 #include "collector-lib/core/fork_guard.h"
 #include "collector-lib/core/stacks.h"
+#include "collector-lib/trace/tracer_load.h"
 
 /* CUPTI clears a buffer on the thread that needs it next: one launch in some 5,000 waits
  * 90 us for that (H200, CUPTI 13.0.1). With 64 KiB one in some 300 waits, 40 us at most,
@@ -29,12 +31,12 @@ static const struct rung {
                                                    GPUFL_ENGINE_TRACE},
 };
 
-const char *engine_wire_name(enum gpufl_profiling_engine engine)
+const char *profiler_wire_name(enum gpufl_profiling_engine engine)
 {
     return ladder[engine].wire;
 }
 
-bool engine_samples(enum gpufl_profiling_engine engine)
+bool profiler_samples(enum gpufl_profiling_engine engine)
 {
     return ladder[engine].runs == GPUFL_ENGINE_PC_SAMPLING;
 }
@@ -55,59 +57,59 @@ static struct tracer_config config_of(const struct settings *s, bool pc_sampling
 }
 
 /* Trace and what stands on it; Monitor when that does not start. */
-static void start_tracer(struct engine *e, const struct settings *settings,
+static void start_tracer(struct profiler *p, const struct settings *settings,
                          const struct tracer_listener *listener)
 {
-    const struct tracer *tracer = tracer_load(e->why, sizeof e->why);
+    const struct tracer *tracer = tracer_load(p->why, sizeof p->why);
     if (settings->stack_trace) {
         stacks_prepare();
     }
     struct tracer_config config =
-        config_of(settings, e->runs == GPUFL_ENGINE_PC_SAMPLING, listener);
-    if (!tracer || !tracer->start(&config, e->why, sizeof e->why)) {
-        e->runs = GPUFL_ENGINE_MONITOR;
+        config_of(settings, p->runs == GPUFL_ENGINE_PC_SAMPLING, listener);
+    if (!tracer || !tracer->start(&config, p->why, sizeof p->why)) {
+        p->runs = GPUFL_ENGINE_MONITOR;
         return;
     }
-    e->tracer = tracer;
+    p->tracer = tracer;
     struct tracer_status status;
     tracer->status(&status);
     if (status.pc_sampling_why[0]) {
-        e->runs = GPUFL_ENGINE_TRACE;
-        snprintf(e->why, sizeof e->why, "%s", status.pc_sampling_why);
+        p->runs = GPUFL_ENGINE_TRACE;
+        snprintf(p->why, sizeof p->why, "%s", status.pc_sampling_why);
     }
 }
 
-void engine_start(struct engine *e, const struct settings *settings,
-                  const struct tracer_listener *listener)
+void profiler_start(struct profiler *p, const struct settings *settings,
+                    const struct tracer_listener *listener)
 {
-    memset(e, 0, sizeof *e);
-    e->asked = settings->engine;
-    e->runs = ladder[e->asked].runs;
-    if (e->runs != e->asked) {
-        snprintf(e->why, sizeof e->why, "it is not built in yet");
+    memset(p, 0, sizeof *p);
+    p->asked = settings->engine;
+    p->runs = ladder[p->asked].runs;
+    if (p->runs != p->asked) {
+        snprintf(p->why, sizeof p->why, "it is not built in yet");
     }
-    if (e->runs != GPUFL_ENGINE_MONITOR && settings->backend == GPUFL_BACKEND_AMD) {
-        snprintf(e->why, sizeof e->why, "on AMD only Monitor is built");
-        e->runs = GPUFL_ENGINE_MONITOR;
-    } else if (e->runs != GPUFL_ENGINE_MONITOR &&
+    if (p->runs != GPUFL_ENGINE_MONITOR && settings->backend == GPUFL_BACKEND_AMD) {
+        snprintf(p->why, sizeof p->why, "on AMD only Monitor is built");
+        p->runs = GPUFL_ENGINE_MONITOR;
+    } else if (p->runs != GPUFL_ENGINE_MONITOR &&
                settings->backend == GPUFL_BACKEND_NONE) {
-        snprintf(e->why, sizeof e->why, "the backend None opens no GPU library");
-        e->runs = GPUFL_ENGINE_MONITOR;
-    } else if (e->runs != GPUFL_ENGINE_MONITOR) {
+        snprintf(p->why, sizeof p->why, "the backend None opens no GPU library");
+        p->runs = GPUFL_ENGINE_MONITOR;
+    } else if (p->runs != GPUFL_ENGINE_MONITOR) {
         fork_guard_enter();
-        start_tracer(e, settings, listener);
+        start_tracer(p, settings, listener);
         fork_guard_leave();
     }
-    if (e->why[0]) {
+    if (p->why[0]) {
         fprintf(stderr, "[GPUFL] profiling engine %s does not run: %s; %s runs\n",
-                settings_engine_name(e->asked), e->why, settings_engine_name(e->runs));
+                settings_engine_name(p->asked), p->why, settings_engine_name(p->runs));
     }
 }
 
-void engine_stop(struct engine *e)
+void profiler_stop(struct profiler *p)
 {
-    if (e->tracer) {
-        e->tracer->stop();
-        e->tracer = NULL;
+    if (p->tracer) {
+        p->tracer->stop();
+        p->tracer = NULL;
     }
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The ladder of engines: which one was asked for, which one runs, and why. */
+/* The ladder of profiling engines: which one was asked for, which one runs, and why. */
 #ifndef GPUFL_COLLECTOR_TRACE_PROFILER_H
 #define GPUFL_COLLECTOR_TRACE_PROFILER_H
 
@@ -7,25 +7,25 @@
 #include "collector-lib/trace/tracer.h"
 
 /** What runs. Zero is Monitor. */
-struct engine {
+struct profiler {
     enum gpufl_profiling_engine asked;
     enum gpufl_profiling_engine runs;
     const struct tracer *tracer; /**< started; NULL below Trace */
     char why[512];               /**< why less runs than was asked; "" = it does not */
 };
 
-/** Starts the highest rung of what \p settings ask for that works here, and says so in
- * one sentence on stderr when it is not the one. \p listener outlives the engine. */
-void engine_start(struct engine *engine, const struct settings *settings,
-                  const struct tracer_listener *listener);
+/** Starts the engine that \p settings ask for, or the highest one below it that works
+ * here; stderr then says which, and why. \p listener outlives the profiler. */
+void profiler_start(struct profiler *profiler, const struct settings *settings,
+                    const struct tracer_listener *listener);
 
-/** Ends what runs; harmless on Monitor. */
-void engine_stop(struct engine *engine);
+/** Stops what runs; harmless on Monitor. */
+void profiler_stop(struct profiler *profiler);
 
 /** True when \p engine, as asked for, samples instructions. */
-bool engine_samples(enum gpufl_profiling_engine engine);
+bool profiler_samples(enum gpufl_profiling_engine engine);
 
 /** As the wire spells it: `nvidia.trace`. */
-const char *engine_wire_name(enum gpufl_profiling_engine engine);
+const char *profiler_wire_name(enum gpufl_profiling_engine engine);
 
 #endif

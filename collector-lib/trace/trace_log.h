@@ -4,34 +4,27 @@
 #ifndef GPUFL_COLLECTOR_TRACE_TRACE_LOG_H
 #define GPUFL_COLLECTOR_TRACE_TRACE_LOG_H
 
+#include "collector-lib/core/name_times.h"
+#include "collector-lib/core/record_parts.h"
+#include "collector-lib/trace/kernel_configs.h"
 #include "collector-lib/trace/launches.h"
 #include "collector-lib/trace/stack_names.h"
+#include "collector-lib/trace/trace_batch.h"
 #include "collector-lib/trace/trace_names.h"
 #include "collector-lib/trace/tracer.h"
-#include "collector-lib/writer/session_records.h"
-#include "collector-lib/writer/summary.h"
 
 #define TRACE_LOG_DEVICES 64u
 
-struct trace_batch {
-    struct text rows;
-    struct text behind; /* lines that follow the batch */
-    unsigned count;
-    int64_t base_ns;
-    uint64_t id;
-};
-
 struct trace_log {
     const struct record_context *context;
-    struct summary *summary;
+    struct name_times *kernel_times;
     bool source; /* texts of source files */
     struct launches launches;
     struct trace_names names;
     struct stack_names stack_names;
-    uint32_t *stack_function;    /* ids on the wire, by stack id; NULL until needed */
-    struct text stack;           /* of one call */
-    struct trace_config *config; /* configurations that have a detail */
-    size_t configs;
+    uint32_t *stack_function; /* ids on the wire, by stack id; NULL until needed */
+    struct text stack;        /* of one call */
+    struct kernel_configs configs;
     struct trace_device device[TRACE_LOG_DEVICES];
     unsigned devices;
     struct trace_batch kernel, copy, wait, memory, sample;
@@ -44,10 +37,10 @@ struct trace_log {
     struct text names_lines, device_lines, scope_lines, sass_lines;
 };
 
-/** Kernels are added to \p summary, too. False without memory. Release with
+/** Kernels are added to \p kernel_times, too. False without memory. Release with
  * trace_log_fini. */
 bool trace_log_init(struct trace_log *log, const struct record_context *context,
-                    struct summary *summary, bool source);
+                    struct name_times *kernel_times, bool source);
 void trace_log_fini(struct trace_log *log);
 
 /** Names the stacks of what is delivered next. */

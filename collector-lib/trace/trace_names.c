@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Numbers kernels, functions, stall reasons and source files for the wire. */
 #include "collector-lib/trace/trace_names.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "collector-lib/trace/demangle.h"
 
 bool trace_names_init(struct trace_names *n)
@@ -37,29 +39,12 @@ void trace_names_fini(struct trace_names *n)
     memset(n, 0, sizeof *n);
 }
 
-static uint32_t intern(struct names *names, const char *text)
+static uint32_t intern_text(struct names *names, const char *text)
 {
     size_t len;
     const char *stored;
     uint64_t hash = names_hash(text, &len);
     return names_intern(names, text, hash, len, &stored);
-}
-
-/* Room for the element \p at of an array, new ones zeroed. */
-static bool reach(void **array, size_t *cap, size_t at, size_t size)
-{
-    if (at < *cap) {
-        return true;
-    }
-    size_t grown = at * 2 + 64;
-    void *more = realloc(*array, grown * size);
-    if (!more) {
-        return false;
-    }
-    memset((char *)more + *cap * size, 0, (grown - *cap) * size);
-    *array = more;
-    *cap = grown;
-    return true;
 }
 
 /* A pointer may come again with another text once a module was unloaded: compared. */
@@ -70,10 +55,13 @@ static uint32_t symbol_id(struct trace_names *n, const char *symbol)
     if (id && strcmp(n->symbols->name[id], symbol) == 0) {
         return id;
     }
-    id = intern(n->symbols, symbol);
-    if (!id || !reach((void **)&n->symbol, &n->symbol_cap, id, sizeof *n->symbol)) {
+    id = intern_text(n->symbols, symbol);
+    void *grown =
+        id ? array_reach(n->symbol, id, &n->symbol_cap, sizeof *n->symbol) : NULL;
+    if (!grown) {
         return 0;
     }
+    n->symbol = grown;
     n->cache[at].pointer = symbol;
     n->cache[at].symbol_id = id;
     return id;
@@ -87,27 +75,33 @@ uint32_t trace_names_kernel(struct trace_names *n, const char *symbol)
     }
     if (!n->symbol[id].kernel_id) {
         char *text = demangle(n->symbols->name[id]);
-        n->symbol[id].kernel_id = text ? intern(n->kernels, text) : 0;
+        n->symbol[id].kernel_id = text ? intern_text(n->kernels, text) : 0;
         free(text);
     }
     return n->symbol[id].kernel_id;
 }
 
+/* Room for the element \p at. */
+static bool reach_text(const char ***array, size_t *cap, size_t at)
+{
+    const char **grown = array_reach((void *)*array, at, cap, sizeof *grown);
+    *array = grown ? grown : *array;
+    return grown != NULL;
+}
+
 /* Takes \p text, NULL without memory. */
 static uint32_t add_function(struct trace_names *n, char *text, const char *symbol)
 {
-    size_t symbols = n->function_cap; /* the two arrays grow as one */
-    if (!text ||
-        !reach((void **)&n->function_symbol, &symbols, n->functions + 1,
-               sizeof *n->function_symbol) ||
-        !reach((void **)&n->function, &n->function_cap, n->functions + 1,
-               sizeof *n->function)) {
+    uint32_t id = n->functions + 1;
+    if (!text || !reach_text(&n->function, &n->function_cap, id) ||
+        !reach_text(&n->function_symbol, &n->function_symbol_cap, id)) {
         free(text);
         return 0;
     }
-    n->function[++n->functions] = text;
-    n->function_symbol[n->functions] = symbol;
-    return n->functions;
+    n->functions = id;
+    n->function[id] = text;
+    n->function_symbol[id] = symbol;
+    return id;
 }
 
 static char *function_text(const char *symbol, const char *file)
@@ -141,12 +135,12 @@ uint32_t trace_names_stack(struct trace_names *n, const char *stack)
 
 uint32_t trace_names_metric(struct trace_names *n, const char *metric)
 {
-    return intern(n->metrics, metric);
+    return intern_text(n->metrics, metric);
 }
 
 uint32_t trace_names_file(struct trace_names *n, const char *file)
 {
-    return intern(n->files, file);
+    return intern_text(n->files, file);
 }
 
 void trace_names_write(struct trace_names *n, const struct record_context *context,

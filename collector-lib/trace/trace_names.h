@@ -5,7 +5,7 @@
 #define GPUFL_COLLECTOR_TRACE_TRACE_NAMES_H
 
 #include "collector-lib/core/names.h"
-#include "collector-lib/writer/session_records.h"
+#include "collector-lib/core/record_dictionary.h"
 
 #define TRACE_NAMES_CACHE 8192u
 
@@ -24,7 +24,7 @@ struct trace_names {
     const char **function;        /* `demangled@file`, or a call stack; ours */
     const char **function_symbol; /* NULL of a stack */
     uint32_t functions;
-    size_t function_cap;
+    size_t function_cap, function_symbol_cap;
     uint32_t kernels_written, functions_written, metrics_written, files_written;
     /* CUPTI gives equal kernels equal pointers. */
     struct {

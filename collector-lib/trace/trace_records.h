@@ -3,9 +3,9 @@
 #ifndef GPUFL_COLLECTOR_TRACE_TRACE_RECORDS_H
 #define GPUFL_COLLECTOR_TRACE_TRACE_RECORDS_H
 
+#include "collector-lib/core/record_parts.h"
 #include "collector-lib/trace/occupancy.h"
 #include "collector-lib/trace/tracer.h"
-#include "collector-lib/writer/session_records.h"
 
 /** What a kernel's row refers to. */
 struct kernel_refs {

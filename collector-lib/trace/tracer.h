@@ -153,8 +153,4 @@ struct tracer {
     void (*stop)(void);
 };
 
-/** Opens the module beside this library, or in the usual places. NULL with one sentence
- * in \p why. The module is never closed: threads of the vendor's library may be in it. */
-const struct tracer *tracer_load(char *why, size_t size);
-
 #endif

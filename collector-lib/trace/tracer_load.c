@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds the tracing module. */
+/* Opens libgpufl-cupti.so and checks its version. */
+#include "collector-lib/trace/tracer_load.h"
+
 #include <dlfcn.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-
-#include "collector-lib/trace/tracer.h"
 
 #define MODULE "libgpufl-cupti.so"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Fetches what the tracer has, and says on stderr when it gives nothing. */
 #include "collector-lib/trace/tracing.h"
 
 #include <inttypes.h>
@@ -7,15 +8,15 @@
 
 #define NS_PER_MS 1000000
 
-void tracing_open(struct tracing *t, const struct engine *engine,
-                  const struct record_context *context, struct summary *summary,
+void tracing_open(struct tracing *t, const struct profiler *profiler,
+                  const struct record_context *context, struct name_times *kernel_times,
                   bool source)
 {
-    t->engine = *engine;
-    if (t->engine.tracer && !trace_log_init(&t->log, context, summary, source)) {
-        engine_stop(&t->engine);
-        t->engine.runs = GPUFL_ENGINE_MONITOR;
-        snprintf(t->engine.why, sizeof t->engine.why, "out of memory");
+    t->profiler = *profiler;
+    if (t->profiler.tracer && !trace_log_init(&t->log, context, kernel_times, source)) {
+        profiler_stop(&t->profiler);
+        t->profiler.runs = GPUFL_ENGINE_MONITOR;
+        snprintf(t->profiler.why, sizeof t->profiler.why, "out of memory");
     }
 }
 
@@ -23,7 +24,7 @@ void tracing_open(struct tracing *t, const struct engine *engine,
 static void say_why_not_sampled(struct tracing *t)
 {
     if (t->status.pc_sampling_why[0] && !t->said &&
-        t->engine.runs == GPUFL_ENGINE_PC_SAMPLING) {
+        t->profiler.runs == GPUFL_ENGINE_PC_SAMPLING) {
         t->said = true;
         fprintf(stderr, "[GPUFL] PC sampling%s: %s\n",
                 t->status.samples ? "" : " does not run", t->status.pc_sampling_why);
@@ -32,8 +33,8 @@ static void say_why_not_sampled(struct tracing *t)
 
 void tracing_fetch(struct tracing *t, int64_t now_ns, bool now_or_never, bool last)
 {
-    if (t->engine.tracer && (now_or_never || last || now_ns >= t->next_ns)) {
-        t->engine.tracer->collect(last);
+    if (t->profiler.tracer && (now_or_never || last || now_ns >= t->next_ns)) {
+        t->profiler.tracer->collect(last);
         t->next_ns = now_ns + (int64_t)TRACING_BEAT_MS * NS_PER_MS;
         t->fetched = true;
     }
@@ -41,7 +42,7 @@ void tracing_fetch(struct tracing *t, int64_t now_ns, bool now_or_never, bool la
 
 void tracing_row(struct tracing *t, const struct row *row, const struct names *names)
 {
-    if (t->engine.tracer) {
+    if (t->profiler.tracer) {
         trace_log_row(&t->log, row, names);
     }
 }
@@ -54,8 +55,8 @@ bool tracing_deliver(struct tracing *t)
     struct tracer_sink sink = trace_log_sink(&t->log);
     t->fetched = false;
     trace_log_learn(&t->log);
-    t->engine.tracer->deliver(&sink);
-    t->engine.tracer->status(&t->status);
+    t->profiler.tracer->deliver(&sink);
+    t->profiler.tracer->status(&t->status);
     say_why_not_sampled(t);
     trace_log_finish(&t->log);
     return true;
@@ -76,10 +77,10 @@ static void say_that_none_came(const struct tracing *t)
 
 void tracing_close(struct tracing *t)
 {
-    if (t->engine.tracer) {
-        t->engine.tracer->status(&t->status);
+    if (t->profiler.tracer) {
+        t->profiler.tracer->status(&t->status);
         say_that_none_came(t);
-        engine_stop(&t->engine);
+        profiler_stop(&t->profiler);
     }
     trace_log_fini(&t->log);
 }

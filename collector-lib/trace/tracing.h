@@ -12,7 +12,7 @@
 
 /** Zero is "nothing is traced"; then each function returns at once. */
 struct tracing {
-    struct engine engine;
+    struct profiler profiler;
     struct trace_log log;
     struct tracer_status status;
     int64_t next_ns; /* monotonic */
@@ -20,9 +20,9 @@ struct tracing {
     bool said;       /* why samples do not come */
 };
 
-/** Takes \p engine over. */
-void tracing_open(struct tracing *tracing, const struct engine *engine,
-                  const struct record_context *context, struct summary *summary,
+/** Takes \p profiler over. */
+void tracing_open(struct tracing *tracing, const struct profiler *profiler,
+                  const struct record_context *context, struct name_times *kernel_times,
                   bool source);
 
 /** Fetches what is complete, if it is time or \p now_or_never; with \p last, all. Before
@@ -37,7 +37,7 @@ void tracing_row(struct tracing *tracing, const struct row *row,
  *  \return false when there is nothing to write. */
 bool tracing_deliver(struct tracing *tracing);
 
-/** Ends the engine; says so where it gave nothing. */
+/** Stops the profiler; reports on stderr when it recorded nothing. */
 void tracing_close(struct tracing *tracing);
 
 #endif

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The capture_capabilities record: honest about what was not collected. */
+/* Formats capture_capabilities: for each feature whether it was requested, whether it
+ * ran, and what is missing. */
+#include "collector-lib/writer/capabilities.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "collector-lib/core/record_parts.h"
-#include "collector-lib/trace/tracing.h"
+#include "schema/records.h"
 
 #define NO_CALLBACKS "no_callbacks"
 
@@ -31,7 +33,7 @@ static void write_feature(struct text *out, const struct feature *f)
 static struct feature traced(const struct tracing *t, const char *name, bool requested,
                              uint64_t records)
 {
-    const char *mode = t->engine.runs == GPUFL_ENGINE_MONITOR ? "" : "cupti_activity";
+    const char *mode = t->profiler.runs == GPUFL_ENGINE_MONITOR ? "" : "cupti_activity";
     struct feature f = {
         .name = name, .requested = requested, .mode = "", .reason = "", .message = ""};
     if (!requested) {
@@ -39,7 +41,7 @@ static struct feature traced(const struct tracing *t, const char *name, bool req
     } else if (!*mode) {
         f.status = "skipped";
         f.reason = "engine_monitor";
-        f.message = t->engine.why;
+        f.message = t->profiler.why;
     } else {
         f.mode = mode;
         f.status = records ? "collected" : "enabled_no_data";
@@ -146,10 +148,10 @@ static void write_samples(struct text *out, const struct tracing *t, bool reques
                         .message = "",
                         .status = "not_requested"};
     char reason[64];
-    if (requested && t->engine.runs != GPUFL_ENGINE_PC_SAMPLING) {
+    if (requested && t->profiler.runs != GPUFL_ENGINE_PC_SAMPLING) {
         f.status = "skipped";
         f.reason = "engine_below";
-        f.message = t->engine.why;
+        f.message = t->profiler.why;
     } else if (requested) {
         f.mode = "cupti_continuous";
         f.status = s->samples ? "collected" : "enabled_no_data";
@@ -182,13 +184,13 @@ void record_capabilities(struct text *out, const struct record_context *context,
     text_printf(out,
                 ",\"ts_ns\":%" PRId64 ",\"requested_engine\":\"%s\","
                 "\"selected_engine\":\"%s\",\"capabilities\":[",
-                mono_ns + context->anchor_ns, engine_wire_name(s->engine),
-                engine_wire_name(t->engine.runs));
+                mono_ns + context->anchor_ns, profiler_wire_name(s->engine),
+                profiler_wire_name(t->profiler.runs));
     write_kernels(out, t, above);
     for (size_t i = 0; i < sizeof feature / sizeof feature[0]; i++) {
         write_feature(out, &feature[i]);
     }
-    write_samples(out, t, engine_samples(s->engine));
+    write_samples(out, t, profiler_samples(s->engine));
     out->len--; /* the last comma */
     text_puts(out, "]}\n");
 }

@@ -10,6 +10,7 @@
 
 #include "collector-lib/sample/gpu_source.h"
 #include "collector-lib/sample/host.h"
+#include "collector-lib/writer/metric_records.h"
 #include "collector-lib/writer/session_records.h"
 #include "collector-lib/writer/summary.h"
 

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Key order and number formats are the wire's: existing readers search these lines by
- * bytes. */
+/* Formats the records of a session's begin and end and its marks. Key order and number
+ * formats are the wire's: existing readers search these lines by bytes. */
 #include "collector-lib/writer/session_records.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-#include "collector-lib/core/record_parts.h"
 #include "collector-lib/trace/profiler.h"
 #include "schema/records.h"
 
@@ -128,7 +127,7 @@ void record_job_start(struct text *out, const struct record_context *context,
     json_static(out, state, "AMD");
     text_printf(out, ",\"session_kind\":\"%s\",\"profiling_engine\":\"%s\"}\n",
                 engine == GPUFL_ENGINE_MONITOR ? "monitor" : "trace",
-                engine_wire_name(engine));
+                profiler_wire_name(engine));
 }
 
 void record_shutdown(struct text *out, const struct record_context *context,
@@ -153,172 +152,4 @@ void record_system_mark(struct text *out, const struct record_context *context,
     text_puts(out, ",\"devices\":");
     json_devices(out, state);
     text_puts(out, "}\n");
-}
-
-/* The next id behind \p id that has a text; 0 = no more. */
-static uint32_t next_text(const struct dictionary_part *part, uint32_t id)
-{
-    while (id < part->to) {
-        if (part->text[++id]) {
-            return id;
-        }
-    }
-    return 0;
-}
-
-void record_dictionary(struct text *out, const struct record_context *context,
-                       const struct dictionary_part *part, size_t parts)
-{
-    bool any = false;
-    for (size_t i = 0; i < parts; i++) {
-        uint32_t id = next_text(&part[i], part[i].from);
-        if (!id) {
-            continue;
-        }
-        if (!any) {
-            record_begin(out, context, 1, RECORD_DICTIONARY);
-            any = true;
-        }
-        text_printf(out, ",\"%s\":{", part[i].key);
-        for (const char *before = ""; id; id = next_text(&part[i], id), before = ",") {
-            text_printf(out, "%s\"%u\":", before, id);
-            text_json_string(out, part[i].text[id]);
-        }
-        text_puts(out, "}");
-    }
-    if (any) {
-        text_puts(out, "}\n");
-    }
-}
-
-static void scope_row(struct text *out, const struct record_context *context,
-                      const struct row *row, int64_t base_ns)
-{
-    text_append(out, "[", 1);
-    text_i64(out, row->mono_ns - base_ns);
-    record_comma(out, (int64_t)row->instance);
-    record_comma(out, row->name_id);
-    text_puts(out, row->kind == ROW_SCOPE_BEGIN ? ",0" : ",1");
-    record_comma(out, row->depth);
-    text_puts(out, ",0,0");
-    record_comma(out, row->mono_ns + context->anchor_ns);
-    text_append(out, "]", 1);
-}
-
-void record_scopes(struct text *out, const struct record_context *context,
-                   const struct row_list *rows, uint64_t *batch_id)
-{
-    size_t in_batch = 0;
-    int64_t base_ns = 0;
-    for (size_t i = 0; i < rows->count; i++) {
-        const struct row *row = &rows->row[i];
-        if (row->kind != ROW_SCOPE_BEGIN && row->kind != ROW_SCOPE_END) {
-            continue;
-        }
-        if (in_batch == RECORD_MAX_ROWS) {
-            text_puts(out, "]}\n");
-            in_batch = 0;
-        }
-        if (in_batch++ == 0) {
-            base_ns = row->mono_ns;
-            record_begin(out, context, 3, RECORD_SCOPES);
-            record_open_rows(out, context, ++*batch_id, base_ns, RECORD_SCOPE_COLUMNS);
-        } else {
-            text_append(out, ",", 1);
-        }
-        scope_row(out, context, row, base_ns);
-    }
-    if (in_batch) {
-        text_puts(out, "]}\n");
-    }
-}
-
-static int64_t pcie_bps(const struct gpu_sample *s)
-{
-    return s->pcie_rx_bps < 0 || s->pcie_tx_bps < 0 ? GPU_NOT_AVAILABLE
-                                                    : s->pcie_rx_bps + s->pcie_tx_bps;
-}
-
-static void comma_more(struct text *out, const struct gpu_sample *s)
-{
-    record_comma(out, s->fan_pct);
-    record_comma(out, s->temp_mem_c);
-    record_comma(out, s->temp_junction_c);
-    record_comma(out, s->voltage_mv);
-    record_comma(out, s->energy_uj);
-    record_comma(out, s->clock_mem_mhz);
-    record_comma(out, pcie_bps(s));
-    record_comma(out, s->ecc_corrected);
-    record_comma(out, s->ecc_uncorrected);
-}
-
-static void comma_details(struct text *out, const struct gpu_sample *s)
-{
-    record_comma(out, s->throttle_reasons);
-    record_comma(out, s->own_used_mib);
-    record_comma(out, s->own_util_pct);
-    record_comma(out, s->nvlink_rx_bytes);
-    record_comma(out, s->nvlink_tx_bytes);
-    record_comma(out, s->xid_count);
-    record_comma(out, s->last_xid);
-}
-
-void record_device_metrics(struct text *out, const struct record_context *context,
-                           const struct metric_row *rows, size_t count, uint64_t batch_id,
-                           bool details)
-{
-    record_begin(out, context, 1, RECORD_DEVICE_METRICS);
-    record_open_rows(out, context, batch_id, rows[0].mono_ns,
-                     details ? "[" RECORD_DEVICE_COLUMNS "," RECORD_DETAIL_COLUMNS "]"
-                             : "[" RECORD_DEVICE_COLUMNS "]");
-    for (size_t i = 0; i < count; i++) {
-        const struct gpu_sample *s = &rows[i].gpu;
-        text_puts(out, i ? ",[" : "[");
-        text_i64(out, rows[i].mono_ns - rows[0].mono_ns);
-        record_comma(out, rows[i].device);
-        record_comma(out, s->gpu_util_pct);
-        record_comma(out, s->mem_util_pct);
-        record_comma(out, s->temp_c);
-        record_comma(out, s->power_mw);
-        record_comma(out, s->used_mib);
-        record_comma(out, s->total_mib);
-        record_comma(out, s->clock_sm_mhz);
-        comma_more(out, s);
-        if (details) {
-            comma_details(out, s);
-            record_comma(out, rows[i].parent);
-        }
-        text_append(out, "]", 1);
-    }
-    text_puts(out, "]}\n");
-}
-
-static void comma_cgroup(struct text *out, const struct cgroup_sample *s)
-{
-    record_comma(out, s->cpu_pct_x100);
-    record_comma(out, s->cpu_limit_pct_x100);
-    record_comma(out, s->memory_used_mib);
-    record_comma(out, s->memory_limit_mib);
-}
-
-void record_host_metrics(struct text *out, const struct record_context *context,
-                         const struct host *host, const struct metric_row *rows,
-                         size_t count, uint64_t batch_id)
-{
-    record_begin(out, context, 1, RECORD_HOST_METRICS);
-    text_puts(out, ",\"hostname\":");
-    text_json_string(out, host->hostname);
-    text_puts(out, ",\"ip_addr\":");
-    text_json_string(out, host->ip_addr);
-    record_open_rows(out, context, batch_id, rows[0].mono_ns, RECORD_HOST_COLUMNS);
-    for (size_t i = 0; i < count; i++) {
-        text_puts(out, i ? ",[" : "[");
-        text_i64(out, rows[i].mono_ns - rows[0].mono_ns);
-        record_comma(out, rows[i].host.cpu_pct_x100);
-        record_comma(out, rows[i].host.ram_used_mib);
-        record_comma(out, rows[i].host.ram_total_mib);
-        comma_cgroup(out, &rows[i].host.cgroup);
-        text_append(out, "]", 1);
-    }
-    text_puts(out, "]}\n");
 }

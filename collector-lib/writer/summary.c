@@ -3,18 +3,11 @@
 #include "collector-lib/writer/summary.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
-#define OPEN_MIN    256u
 #define TOP_KERNELS 20u
 
-struct summary_open {
-    uint64_t instance; /* 0 = free */
-    int64_t begin_ns;
-};
-
-static void add(struct summary_figure *figure, int64_t value)
+static void add_figure(struct summary_figure *figure, int64_t value)
 {
     if (value < 0) {
         return;
@@ -24,131 +17,24 @@ static void add(struct summary_figure *figure, int64_t value)
     figure->max = value > figure->max ? value : figure->max;
 }
 
-/* ---- scopes that have begun: open addressing, linear probing ---- */
-
-static size_t home_of(const struct summary *s, uint64_t instance)
-{
-    return (size_t)(instance * 0x9e3779b97f4a7c15u >> 32) & (s->open_cap - 1);
-}
-
-static struct summary_open *find(struct summary *s, uint64_t instance)
-{
-    size_t at = home_of(s, instance);
-    while (s->open[at].instance && s->open[at].instance != instance) {
-        at = (at + 1) & (s->open_cap - 1);
-    }
-    return &s->open[at];
-}
-
-static bool grow(struct summary *s)
-{
-    struct summary_open *old = s->open;
-    size_t old_cap = s->open_cap;
-    size_t cap = old_cap ? old_cap * 2 : OPEN_MIN;
-    struct summary_open *more = calloc(cap, sizeof *more);
-    if (!more) {
-        return false;
-    }
-    s->open = more;
-    s->open_cap = cap;
-    for (size_t i = 0; i < old_cap; i++) {
-        if (old[i].instance) {
-            *find(s, old[i].instance) = old[i];
-        }
-    }
-    free(old);
-    return true;
-}
-
-static void begin(struct summary *s, const struct row *row)
-{
-    if (s->opens * 2 >= s->open_cap && !grow(s)) {
-        return; /* without memory this scope is not in the report */
-    }
-    struct summary_open *slot = find(s, row->instance);
-    s->opens += slot->instance == 0;
-    *slot = (struct summary_open){row->instance, row->mono_ns};
-}
-
-/* Frees a slot and moves up what would no longer be found behind the gap. */
-static void release(struct summary *s, struct summary_open *slot)
-{
-    size_t gap = (size_t)(slot - s->open);
-    size_t mask = s->open_cap - 1;
-    for (size_t at = (gap + 1) & mask; s->open[at].instance; at = (at + 1) & mask) {
-        size_t home = home_of(s, s->open[at].instance);
-        if (((at - home) & mask) >= ((at - gap) & mask)) {
-            s->open[gap] = s->open[at];
-            gap = at;
-        }
-    }
-    s->open[gap].instance = 0;
-    s->opens--;
-}
-
-/* ---- times by name ---- */
-
-static struct summary_time *time_of(struct summary_times *times, uint32_t name_id)
-{
-    if (name_id >= times->count) {
-        size_t count = times->count ? times->count * 2 : 16;
-        count = count > name_id ? count : (size_t)name_id + 1;
-        struct summary_time *more = realloc(times->at, count * sizeof *more);
-        if (!more) {
-            return NULL;
-        }
-        memset(more + times->count, 0, (count - times->count) * sizeof *more);
-        times->at = more;
-        times->count = count;
-    }
-    return &times->at[name_id];
-}
-
-/* Without memory a new name is not in the report. */
-static void add_time(struct summary_times *times, uint32_t name_id, int64_t ns)
-{
-    struct summary_time *t = time_of(times, name_id);
-    if (t) {
-        t->name_id = name_id;
-        t->min_ns = t->count && t->min_ns < ns ? t->min_ns : ns;
-        t->count++;
-        t->total_ns += ns;
-        t->max_ns = ns > t->max_ns ? ns : t->max_ns;
-    }
-}
-
-static void end(struct summary *s, const struct row *row)
-{
-    struct summary_open *slot = s->open_cap ? find(s, row->instance) : NULL;
-    s->pairs++;
-    if (slot && slot->instance) {
-        int64_t ns = row->mono_ns - slot->begin_ns;
-        release(s, slot);
-        add_time(&s->scope, row->name_id, ns);
-    }
-}
-
 void summary_row(struct summary *s, const struct row *row)
 {
+    int64_t begin_ns;
     if (row->kind == ROW_SCOPE_BEGIN) {
-        begin(s, row);
+        open_scopes_begin(&s->open, row->instance, row->mono_ns);
     } else if (row->kind == ROW_SCOPE_END) {
-        end(s, row);
+        s->pairs++;
+        if (open_scopes_end(&s->open, row->instance, &begin_ns)) {
+            name_times_add(&s->scope, row->name_id, row->mono_ns - begin_ns);
+        }
     }
 }
-
-void summary_kernel(struct summary *s, uint32_t kernel_id, int64_t duration_ns)
-{
-    add_time(&s->kernel, kernel_id, duration_ns);
-}
-
-/* ---- figures ---- */
 
 void summary_host(struct summary *s, const struct host_sample *sample)
 {
     s->samples++;
-    add(&s->cpu_pct_x100, sample->cpu_pct_x100);
-    add(&s->ram_mib, sample->ram_used_mib);
+    add_figure(&s->cpu_pct_x100, sample->cpu_pct_x100);
+    add_figure(&s->ram_mib, sample->ram_used_mib);
 }
 
 void summary_gpu(struct summary *s, unsigned at, const struct gpu_sample *sample)
@@ -156,42 +42,29 @@ void summary_gpu(struct summary *s, unsigned at, const struct gpu_sample *sample
     struct summary_device *d = &s->device[at];
     s->samples++;
     s->devices = at + 1 > s->devices ? at + 1 : s->devices;
-    add(&d->util_pct, sample->gpu_util_pct);
-    add(&d->power_mw, sample->power_mw);
-    add(&d->temp_c, sample->temp_c);
-    add(&d->used_mib, sample->used_mib);
+    add_figure(&d->util_pct, sample->gpu_util_pct);
+    add_figure(&d->power_mw, sample->power_mw);
+    add_figure(&d->temp_c, sample->temp_c);
+    add_figure(&d->used_mib, sample->used_mib);
 }
 
-/* ---- the text ---- */
-
-static int by_total(const void *left, const void *right)
-{
-    const struct summary_time *a = left;
-    const struct summary_time *b = right;
-    if (!a->count || !b->count) { /* unused ids last */
-        return (a->count == 0) - (b->count == 0);
-    }
-    return a->total_ns > b->total_ns ? -1 : a->total_ns < b->total_ns;
-}
-
-static double mean(const struct summary_figure *figure)
+static double mean_of(const struct summary_figure *figure)
 {
     return figure->count ? (double)figure->sum / (double)figure->count : 0;
 }
 
 /* At most \p most of them, the longest first. */
-static void render_times(struct summary_times *times, const char *title, size_t most,
+static void render_times(struct name_times *times, const char *title, size_t most,
                          const struct names *names, struct text *out)
 {
-    if (times->count) {
-        qsort(times->at, times->count, sizeof *times->at, by_total);
-    }
-    if (times->count && times->at[0].count) {
+    size_t used = name_times_sort(times);
+    size_t shown = used < most ? used : most;
+    if (used) {
         text_printf(out, "\n%s by time (ms)\n%12s %12s %10s %10s %10s  %s\n", title,
                     "total", "calls", "mean", "min", "max", "name");
     }
-    for (size_t i = 0; i < times->count && i < most && times->at[i].count; i++) {
-        const struct summary_time *t = &times->at[i];
+    for (size_t i = 0; i < shown; i++) {
+        const struct name_time *t = &times->at[i];
         text_printf(out, "%12.3f %12" PRIu64 " %10.3f %10.3f %10.3f  %s\n",
                     (double)t->total_ns / 1e6, t->count,
                     (double)t->total_ns / 1e6 / (double)t->count, (double)t->min_ns / 1e6,
@@ -205,7 +78,7 @@ static void render_figure(struct text *out, const char *name,
 {
     if (figure->count) {
         text_printf(out, "  %-12s mean %10.1f  max %10.1f %s\n", name,
-                    mean(figure) / scale, (double)figure->max / scale, unit);
+                    mean_of(figure) / scale, (double)figure->max / scale, unit);
     } else {
         text_printf(out, "  %-12s not available\n", name);
     }
@@ -248,8 +121,8 @@ void summary_render(struct summary *s, const char *app, const char *session_id,
 
 void summary_fini(struct summary *s)
 {
-    free(s->scope.at);
-    free(s->kernel.at);
-    free(s->open);
+    name_times_fini(&s->scope);
+    name_times_fini(&s->kernel);
+    open_scopes_fini(&s->open);
     memset(s, 0, sizeof *s);
 }

@@ -8,29 +8,18 @@
 #include <stdint.h>
 
 #include "base/text.h"
+#include "collector-lib/core/name_times.h"
 #include "collector-lib/core/names.h"
 #include "collector-lib/core/ring.h"
 #include "collector-lib/sample/gpu_source.h"
 #include "collector-lib/sample/host.h"
+#include "collector-lib/writer/open_scopes.h"
 
 /** Mean and maximum of a figure; values below 0 (not available) are left out. */
 struct summary_figure {
     uint64_t count;
     int64_t sum;
     int64_t max;
-};
-
-/** Times of one name. */
-struct summary_time {
-    uint32_t name_id;
-    uint64_t count;
-    int64_t total_ns, min_ns, max_ns;
-};
-
-/** By name id, until the report sorts it. */
-struct summary_times {
-    struct summary_time *at;
-    size_t count;
 };
 
 struct summary_device {
@@ -42,16 +31,14 @@ struct summary {
     int64_t begin_ns, end_ns; /* monotonic */
     uint64_t pairs;
     uint64_t samples;
-    struct summary_times scope, kernel;
-    struct summary_open *open; /* scopes that have begun, by instance */
-    size_t opens, open_cap;
+    struct name_times scope, kernel;
+    struct open_scopes open;
     struct summary_figure cpu_pct_x100, ram_mib;
     unsigned devices;
     struct summary_device device[GPU_MAX];
 };
 
 void summary_row(struct summary *summary, const struct row *row);
-void summary_kernel(struct summary *summary, uint32_t kernel_id, int64_t duration_ns);
 void summary_host(struct summary *summary, const struct host_sample *sample);
 void summary_gpu(struct summary *summary, unsigned at, const struct gpu_sample *sample);
 

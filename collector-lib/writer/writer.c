@@ -15,7 +15,8 @@
 
 #include "collector-lib/core/clock.h"
 #include "collector-lib/core/thread.h"
-#include "collector-lib/writer/writer_internal.h"
+#include "collector-lib/writer/writer_lines.h"
+#include "collector-lib/writer/writer_state.h"
 
 #define NS_PER_MS 1000000
 
@@ -56,28 +57,29 @@ static void tell_flushed(struct writer *w, uint64_t asked)
 /* Age of files and share of the disk, before anything is written. */
 static void keep_house(struct writer *w)
 {
-    session_dir_rotate_old(&w->dir, clock_mono_ns());
-    if (spool_check(&w->spool, clock_mono_ns(), writer_wall_ns(w))) {
+    int64_t now_ns = clock_mono_ns();
+    session_dir_rotate_old(&w->dir, now_ns);
+    if (spool_check(&w->spool, now_ns, now_ns + w->context.anchor_ns)) {
         w->names_written = 0; /* readers may have lost names: all of them again */
         trace_log_rewind(&w->tracing.log);
     }
 }
 
-static void *run(void *arg)
+static void *write_until_stopped(void *arg)
 {
     struct writer *w = arg;
     w->summary.begin_ns = clock_mono_ns();
-    writer_open_session(w);
+    writer_lines_open(w);
     do {
         uint64_t asked = flush_asked(w); /* before the drain that serves it */
         keep_house(w);
         tracing_fetch(&w->tracing, clock_mono_ns(), asked != w->flush_done, false);
-        writer_drain(w);
-        writer_write_trace(w);
-        writer_sample_if_due(w);
+        writer_lines_drain(w);
+        writer_lines_trace(w);
+        writer_lines_sample(w);
         tell_flushed(w, asked);
     } while (sleep_to_next(w));
-    writer_close_session(w);
+    writer_lines_close(w);
     tell_flushed(w, UINT64_MAX);
     return NULL;
 }
@@ -96,17 +98,18 @@ static void writer_free(struct writer *w)
     free(w);
 }
 
-gpufl_status writer_start(const struct settings *settings, const struct engine *engine,
-                          const struct session_dir *dir, struct rings *rings,
-                          struct names *names, uint16_t generation, struct writer **out)
+gpufl_status writer_start(const struct settings *settings,
+                          const struct profiler *profiler, const struct session_dir *dir,
+                          struct rings *rings, struct names *names, uint16_t generation,
+                          struct writer **out)
 {
     *out = NULL;
     struct writer *w = calloc(1, sizeof *w);
     if (!w) {
         struct session_dir copy = *dir;
-        struct engine stopped = *engine;
+        struct profiler stopped = *profiler;
         session_dir_close(&copy);
-        engine_stop(&stopped);
+        profiler_stop(&stopped);
         return GPUFL_ERR_NOMEM;
     }
     w->settings = *settings;
@@ -127,12 +130,12 @@ gpufl_status writer_start(const struct settings *settings, const struct engine *
         .pid = (int)getpid(),
         .anchor_ns = clock_anchor_ns(),
     };
-    tracing_open(&w->tracing, engine, &w->context, &w->summary,
+    tracing_open(&w->tracing, profiler, &w->context, &w->summary.kernel,
                  settings->source_collection);
     pthread_mutex_init(&w->lock, NULL);
     thread_condition_init(&w->wake);
     pthread_cond_init(&w->flushed, NULL);
-    int rc = thread_start(&w->thread, "gpufl-writer", run, w);
+    int rc = thread_start(&w->thread, "gpufl-writer", write_until_stopped, w);
     if (rc != 0) {
         writer_free(w);
         errno = rc;

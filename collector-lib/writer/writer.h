@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The collector's one thread: drains rings, samples, formats, appends. */
+/* The writer of a session: one thread that drains rings, samples, formats and appends. */
 #ifndef GPUFL_COLLECTOR_WRITER_WRITER_H
 #define GPUFL_COLLECTOR_WRITER_WRITER_H
 
@@ -14,12 +14,12 @@
 /** A running writer; opaque. */
 struct writer;
 
-/** Takes over \p dir and \p engine and starts the thread, which blocks all signals. \p
+/** Takes over \p dir and \p profiler and starts the thread, which blocks all signals. \p
  * rings and \p names are borrowed until writer_stop. \p generation marks the rows of this
  * session. \return GPUFL_OK, GPUFL_ERR_NOMEM or GPUFL_ERR_IO; on failure \p dir is closed
- * and \p engine stopped. */
+ * and \p profiler stopped. */
 GPUFL_MUST gpufl_status writer_start(const struct settings *settings,
-                                     const struct engine *engine,
+                                     const struct profiler *profiler,
                                      const struct session_dir *dir, struct rings *rings,
                                      struct names *names, uint16_t generation,
                                      struct writer **out);

@@ -1,21 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From rings, samples and traces to lines in files. */
+/* Formats what was recorded and appends it to the channels' files. */
+#include "collector-lib/writer/writer_lines.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "collector-lib/core/clock.h"
-#include "collector-lib/writer/writer_internal.h"
+#include "collector-lib/writer/capabilities.h"
+#include "collector-lib/writer/scope_records.h"
 
 #define BUSY_ROWS (RING_ROWS / 8) /* in one beat, of all threads */
 
-int64_t writer_wall_ns(const struct writer *w)
+static int64_t wall_ns(const struct writer *w)
 {
     return clock_mono_ns() + w->context.anchor_ns;
 }
 
 /* Also while recording is paused: the few lines that open and close a session. */
-static void put_always(struct writer *w, enum channel channel, const struct text *text)
+static void append_text(struct writer *w, enum channel channel, const struct text *text)
 {
     if (text->failed || text->len == 0) {
         return; /* out of memory: the lines are lost, the session goes on */
@@ -33,27 +36,28 @@ static void put_always(struct writer *w, enum channel channel, const struct text
     atomic_fetch_add_explicit(&w->bytes_written, text->len, memory_order_relaxed);
 }
 
-static void put_text(struct writer *w, enum channel channel, const struct text *text)
+static void append_unless_paused(struct writer *w, enum channel channel,
+                                 const struct text *text)
 {
     if (!w->spool.paused) {
-        put_always(w, channel, text);
+        append_text(w, channel, text);
     } else if (text->len && !text->failed) {
-        spool_lost(&w->spool, text->data, text->len, writer_wall_ns(w));
+        spool_lost(&w->spool, text->data, text->len, wall_ns(w));
         w->dir.lost_bytes += text->len;
         atomic_store_explicit(&w->bytes_lost, w->dir.lost_bytes, memory_order_relaxed);
     }
 }
 
-static void put(struct writer *w, enum channel channel)
+static void append_line(struct writer *w, enum channel channel)
 {
-    put_text(w, channel, &w->text);
+    append_unless_paused(w, channel, &w->text);
 }
 
-static void put_everywhere(struct writer *w)
+static void append_everywhere(struct writer *w)
 {
     for (int c = 0; c < CHANNEL_COUNT; c++) {
         if (session_dir_has(&w->dir, (enum channel)c)) {
-            put_always(w, (enum channel)c, &w->text);
+            append_text(w, (enum channel)c, &w->text);
         }
     }
 }
@@ -62,7 +66,7 @@ static void flush_metrics(struct writer *w)
 {
     text_clear(&w->text);
     sampler_write(&w->sampler, &w->context, &w->text);
-    put(w, CHANNEL_SYSTEM);
+    append_line(w, CHANNEL_SYSTEM);
 }
 
 static void write_mark(struct writer *w, bool start, const char *name, int64_t mono_ns)
@@ -71,7 +75,7 @@ static void write_mark(struct writer *w, bool start, const char *name, int64_t m
     struct record_state state = sampler_state(&w->sampler);
     text_clear(&w->text);
     record_system_mark(&w->text, &w->context, &state, start, name, mono_ns);
-    put(w, CHANNEL_SYSTEM);
+    append_line(w, CHANNEL_SYSTEM);
 }
 
 static void follow_row(struct writer *w, const struct row *row)
@@ -100,12 +104,12 @@ static void write_names(struct writer *w)
                                                     .from = w->names_written,
                                                     .to = known},
                           1);
-        put_everywhere(w);
+        append_everywhere(w);
         w->names_written = known;
     }
 }
 
-void writer_drain(struct writer *w)
+void writer_lines_drain(struct writer *w)
 {
     size_t drained = 0;
     bool more;
@@ -123,7 +127,7 @@ void writer_drain(struct writer *w)
         atomic_store_explicit(&w->pairs, w->summary.pairs, memory_order_relaxed);
         text_clear(&w->text);
         record_scopes(&w->text, &w->context, &w->rows, &w->scope_batches);
-        put(w, CHANNEL_SCOPE);
+        append_line(w, CHANNEL_SCOPE);
         drained += w->rows.count;
     } while (more);
     if (drained >= BUSY_ROWS) {
@@ -134,7 +138,7 @@ void writer_drain(struct writer *w)
 }
 
 /* New names go into every channel, before the lines that use them. */
-void writer_write_trace(struct writer *w)
+void writer_lines_trace(struct writer *w)
 {
     struct trace_log *log = &w->tracing.log;
     if (!tracing_deliver(&w->tracing)) {
@@ -142,19 +146,19 @@ void writer_write_trace(struct writer *w)
     }
     for (int c = 0; c < CHANNEL_COUNT; c++) {
         if (session_dir_has(&w->dir, (enum channel)c)) {
-            put_text(w, (enum channel)c, &log->names_lines);
+            append_unless_paused(w, (enum channel)c, &log->names_lines);
         }
     }
-    put_text(w, CHANNEL_DEVICE, &log->device_lines);
-    put_text(w, CHANNEL_SCOPE, &log->scope_lines);
-    put_text(w, CHANNEL_SASS, &log->sass_lines);
+    append_unless_paused(w, CHANNEL_DEVICE, &log->device_lines);
+    append_unless_paused(w, CHANNEL_SCOPE, &log->scope_lines);
+    append_unless_paused(w, CHANNEL_SASS, &log->sass_lines);
     text_clear(&log->names_lines);
     text_clear(&log->device_lines);
     text_clear(&log->scope_lines);
     text_clear(&log->sass_lines);
 }
 
-void writer_sample_if_due(struct writer *w)
+void writer_lines_sample(struct writer *w)
 {
     bool active = w->settings.continuous || w->open_regions > 0;
     sampler_step(&w->sampler, active, clock_mono_ns(), &w->summary);
@@ -164,7 +168,7 @@ void writer_sample_if_due(struct writer *w)
     }
 }
 
-void writer_open_session(struct writer *w)
+void writer_lines_open(struct writer *w)
 {
     sampler_open(&w->sampler, &w->settings);
     if (w->settings.debug) {
@@ -174,30 +178,30 @@ void writer_open_session(struct writer *w)
     }
     struct record_state state = sampler_state(&w->sampler);
     text_clear(&w->text);
-    record_job_start(&w->text, &w->context, &state, w->tracing.engine.runs,
+    record_job_start(&w->text, &w->context, &state, w->tracing.profiler.runs,
                      w->dir.opened_ns);
-    put_everywhere(w);
+    append_everywhere(w);
     if (w->settings.continuous && w->settings.sample_rate_ms) {
         write_mark(w, true, "sampling_start", clock_mono_ns());
     }
 }
 
-void writer_close_session(struct writer *w)
+void writer_lines_close(struct writer *w)
 {
     tracing_fetch(&w->tracing, clock_mono_ns(), true, true);
-    writer_drain(w);
-    writer_write_trace(w);
+    writer_lines_drain(w);
+    writer_lines_trace(w);
     flush_metrics(w);
     text_clear(&w->text);
     record_capabilities(&w->text, &w->context, &w->settings, &w->tracing,
                         rings_dropped(w->rings) - w->dropped_before, clock_mono_ns());
-    put_everywhere(w);
+    append_everywhere(w);
     if (w->settings.continuous && w->settings.sample_rate_ms) {
         write_mark(w, false, "sampling_end", clock_mono_ns());
     }
     text_clear(&w->text);
     record_shutdown(&w->text, &w->context, clock_mono_ns());
-    put_everywhere(w);
+    append_everywhere(w);
     spool_write_marker(&w->spool);
     w->summary.end_ns = clock_mono_ns();
 }

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The writer's state, of its two files. */
-#ifndef GPUFL_COLLECTOR_WRITER_WRITER_INTERNAL_H
-#define GPUFL_COLLECTOR_WRITER_WRITER_INTERNAL_H
+/* What a running writer holds. */
+#ifndef GPUFL_COLLECTOR_WRITER_WRITER_STATE_H
+#define GPUFL_COLLECTOR_WRITER_WRITER_STATE_H
 
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "collector-lib/core/names.h"
+#include "collector-lib/core/ring.h"
+#include "collector-lib/core/session_dir.h"
+#include "collector-lib/core/settings.h"
 #include "collector-lib/core/spool.h"
 #include "collector-lib/trace/tracing.h"
 #include "collector-lib/writer/sampler.h"
-#include "collector-lib/writer/session_records.h"
 #include "collector-lib/writer/summary.h"
-#include "collector-lib/writer/writer.h"
 
 #define WRITER_BEAT_MS      40
 #define WRITER_BUSY_BEAT_MS 5
@@ -37,7 +39,7 @@ struct writer {
     _Atomic uint64_t bytes_written;
     _Atomic uint64_t bytes_lost;
 
-    /* From here on: the thread's own. */
+    /* Used by the thread alone: */
     struct record_context context;
     struct sampler sampler;
     struct row_list rows;
@@ -52,20 +54,5 @@ struct writer {
     int64_t open_regions; /* scopes and phases that keep the sampler on */
     bool failure_said;
 };
-
-int64_t writer_wall_ns(const struct writer *writer);
-
-/** Lines that open a session, and those that close it with all that was recorded. */
-void writer_open_session(struct writer *writer);
-void writer_close_session(struct writer *writer);
-
-/** Rings to lines. */
-void writer_drain(struct writer *writer);
-
-/** What a tracer has told, to lines. */
-void writer_write_trace(struct writer *writer);
-
-/** Figures of devices and host, to lines, when their time has come. */
-void writer_sample_if_due(struct writer *writer);
 
 #endif

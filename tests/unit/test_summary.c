@@ -29,7 +29,7 @@ static void pairs_are_matched_in_any_order(void **state)
         row(&s, ROW_SCOPE_END, k << 36 | k, (uint32_t)(k % 3) + 1, (int64_t)k);
     }
     assert_int_equal(s.pairs, N);
-    assert_int_equal(s.opens, 0);
+    assert_int_equal(s.open.count, 0);
     uint64_t count = 0;
     int64_t total = 0;
     for (size_t i = 0; i < s.scope.count; i++) {
@@ -47,7 +47,7 @@ static void an_end_without_a_begin_is_harmless(void **state)
     struct summary s = {0};
     row(&s, ROW_SCOPE_END, 5, 1, 10);
     row(&s, ROW_SYSTEM_START, 0, 1, 10);
-    assert_int_equal(s.opens, 0);
+    assert_int_equal(s.open.count, 0);
     summary_fini(&s);
 }
 
@@ -70,9 +70,9 @@ static void the_report_orders_by_time_and_admits_what_is_missing(void **state)
     row(&s, ROW_SCOPE_END, 2, 2, 9000000);
     kernels->name[1] = "gemm";
     kernels->name[2] = "copy";
-    summary_kernel(&s, 1, 3000000);
-    summary_kernel(&s, 2, 2000000);
-    summary_kernel(&s, 2, 2000000);
+    name_times_add(&s.kernel, 1, 3000000);
+    name_times_add(&s.kernel, 2, 2000000);
+    name_times_add(&s.kernel, 2, 2000000);
     summary_gpu(&s, 0, &sample);
     summary_render(&s, "app", "id", names, kernels, &info, 3, 4, &text);
     text_append(&text, "", 1);
