@@ -5,7 +5,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define TOP_KERNELS 20u
+/* Of each table. A job may make up tens of thousands of names. */
+#define REPORT_NAMES 20u
 
 static void add_figure(struct summary_figure *figure, int64_t value)
 {
@@ -53,12 +54,13 @@ static double mean_of(const struct summary_figure *figure)
     return figure->count ? (double)figure->sum / (double)figure->count : 0;
 }
 
-/* At most \p most of them, the longest first. */
-static void render_times(struct name_times *times, const char *title, size_t most,
+/* The REPORT_NAMES longest, and what the others come to. */
+static void render_times(struct name_times *times, const char *title,
                          const struct names *names, struct text *out)
 {
     size_t used = name_times_sort(times);
-    size_t shown = used < most ? used : most;
+    size_t shown = used < REPORT_NAMES ? used : REPORT_NAMES;
+    int64_t rest_ns = 0;
     if (used) {
         text_printf(out, "\n%s by time (ms)\n%12s %12s %10s %10s %10s  %s\n", title,
                     "total", "calls", "mean", "min", "max", "name");
@@ -69,6 +71,13 @@ static void render_times(struct name_times *times, const char *title, size_t mos
                     (double)t->total_ns / 1e6, t->count,
                     (double)t->total_ns / 1e6 / (double)t->count, (double)t->min_ns / 1e6,
                     (double)t->max_ns / 1e6, t->name_id ? names->name[t->name_id] : "?");
+    }
+    for (size_t i = shown; i < used; i++) {
+        rest_ns += times->at[i].total_ns;
+    }
+    if (used > shown) {
+        text_printf(out, "… and %zu more, %.3f ms together\n", used - shown,
+                    (double)rest_ns / 1e6);
     }
 }
 
@@ -105,9 +114,9 @@ void summary_render(struct summary *s, const char *app, const char *session_id,
                 session_id);
     text_printf(out, "  duration     %.3f s\n  scopes       %" PRIu64 "\n",
                 (double)(s->end_ns - s->begin_ns) / 1e9, s->pairs);
-    render_times(&s->scope, "Scopes", SIZE_MAX, names, out);
+    render_times(&s->scope, "Scopes", names, out);
     if (kernels) {
-        render_times(&s->kernel, "Kernels", TOP_KERNELS, kernels, out);
+        render_times(&s->kernel, "Kernels", kernels, out);
     }
     render_devices(s, info, out);
     if (s->cpu_pct_x100.count) {

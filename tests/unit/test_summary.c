@@ -2,6 +2,7 @@
 /* What a session comes to, also with many scopes open at once. */
 #include "tests/support/check.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -88,12 +89,51 @@ static void the_report_orders_by_time_and_admits_what_is_missing(void **state)
     free(names);
 }
 
+static size_t lines_in(const char *text)
+{
+    size_t lines = 0;
+    for (; *text; text++) {
+        lines += *text == '\n';
+    }
+    return lines;
+}
+
+static void
+of_100000_names_the_report_shows_the_20_longest_and_adds_up_the_rest(void **state)
+{
+    (void)state;
+    enum { N = 100000, NAMED = 60000 };
+    struct summary s = {0};
+    struct names *names = calloc(1, sizeof *names);
+    struct text text = {0};
+    char name[NAMED / 1000][16];
+    for (uint32_t i = 1; i <= N; i++) { /* the names of the table are 1 to 60000 */
+        name_times_add(&s.scope, i, i <= NAMED ? 1000000 * (int64_t)i : 1000000);
+    }
+    for (uint32_t i = 0; i < NAMED / 1000; i++) {
+        snprintf(name[i], sizeof name[i], "name-%u", NAMED - i);
+        names->name[NAMED - i] = name[i];
+    }
+    summary_render(&s, "app", "id", names, NULL, NULL, 0, 0, &text);
+    text_append(&text, "", 1);
+    assert_true(lines_in(text.data) < 40);
+    assert_non_null(strstr(text.data, "name-60000\n"));
+    assert_non_null(strstr(text.data, "name-59981\n… and 99980 more, 1798870190.000 ms "
+                                      "together\n\nLosses"));
+    assert_null(strstr(text.data, "name-59980\n"));
+    text_fini(&text);
+    summary_fini(&s);
+    free(names);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pairs_are_matched_in_any_order),
         cmocka_unit_test(an_end_without_a_begin_is_harmless),
         cmocka_unit_test(the_report_orders_by_time_and_admits_what_is_missing),
+        cmocka_unit_test(
+            of_100000_names_the_report_shows_the_20_longest_and_adds_up_the_rest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
