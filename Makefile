@@ -124,7 +124,7 @@ $(B)/libgpufl.so: $(call obj,$(BASE) $(SCHEMA) $(COLLECTOR)) collector-lib/expor
 	$(Q)ln -sf libgpufl.so $(B)/libgpufl.so.0
 
 $(call obj,$(CUPTI)): OUR_CPPFLAGS += -isystem $(CUPTI_INCLUDE)
-$(B)/libgpufl-cupti.so: $(call obj,$(CUPTI) collector-lib/core/clock.c collector-lib/core/thread.c)
+$(B)/libgpufl-cupti.so: $(call obj,$(CUPTI) base/array.c collector-lib/core/clock.c collector-lib/core/thread.c)
 	$(call say,LINK)
 	$(Q)$(CC) $(ALL_FLAGS) $(LDFLAGS) -shared -Wl,-z,nodelete -o $@ $(filter %.o,$^) -ldl -pthread
 

@@ -20,7 +20,7 @@ BELOW = {
                              "collector-lib/trace"],
     "collector-lib": ["base", "schema", "collector-lib/core", "collector-lib/sample",
                       "collector-lib/trace", "collector-lib/writer"],
-    "collector-lib/cupti": ["collector-lib/core", "collector-lib/trace"],
+    "collector-lib/cupti": ["base", "collector-lib/core", "collector-lib/trace"],
     "collector-lib/inject": [],
     "upload/http": ["base", "schema"],
     "upload/journal": ["base", "schema"],

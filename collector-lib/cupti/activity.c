@@ -6,7 +6,6 @@
  * launches without pause, and returns what is complete of a buffer of any size. */
 #include "collector-lib/cupti/activity.h"
 
-#include <stdatomic.h>
 #include <string.h>
 #include <time.h>
 
@@ -24,10 +23,9 @@ static struct {
     bool registered;
     bool own_clock; /* records carry CLOCK_MONOTONIC by our callback */
     struct buffer *taken;
-    _Atomic uint64_t launched;
     uint64_t dropped;
     CUptiResult flushed; /* the last flush's result */
-    struct decode decode;
+    struct activity_decode decode;
 } activity;
 
 /* CONCURRENT_KERNEL and never KERNEL, which would serialise the job's kernels. Neither
@@ -71,7 +69,7 @@ static void CUPTIAPI on_completed(CUcontext context, uint32_t stream, uint8_t *b
     }
 }
 
-static bool wanted(size_t i)
+static bool kind_wanted(size_t i)
 {
     bool flag = true;
     if (kinds[i].wanted != ALWAYS) {
@@ -98,7 +96,6 @@ bool activity_start(const struct tracer_config *config, char *why, size_t size)
 {
     activity.config = *config;
     buffers_configure(config->buffer_bytes, config->buffers_max);
-    atomic_store_explicit(&activity.launched, 0, memory_order_relaxed);
     activity.dropped = 0;
     activity.flushed = CUPTI_SUCCESS;
     memset(&activity.decode, 0, sizeof activity.decode);
@@ -107,7 +104,7 @@ bool activity_start(const struct tracer_config *config, char *why, size_t size)
     }
     for (size_t i = 0; i < KINDS; i++) {
         CUptiResult result =
-            wanted(i) ? cupti.ActivityEnable(kinds[i].kind) : CUPTI_SUCCESS;
+            kind_wanted(i) ? cupti.ActivityEnable(kinds[i].kind) : CUPTI_SUCCESS;
         bool needed = kinds[i].kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
         if (result != CUPTI_SUCCESS && needed) {
             activity_stop();
@@ -120,7 +117,7 @@ bool activity_start(const struct tracer_config *config, char *why, size_t size)
 void activity_stop(void)
 {
     for (size_t i = 0; i < KINDS; i++) {
-        if (wanted(i) && !cupti_api_lost()) {
+        if (kind_wanted(i) && !cupti_api_lost()) {
             cupti.ActivityDisable(kinds[i].kind);
         }
     }
@@ -130,13 +127,6 @@ void activity_stop(void)
         b = next;
     }
 }
-
-void activity_expect(void)
-{
-    atomic_fetch_add_explicit(&activity.launched, 1, memory_order_relaxed);
-}
-
-/* ---- fetched ---- */
 
 /* Where CUPTI takes no clock from us its time is bracketed by ours. */
 static void follow_clock(void)
@@ -163,7 +153,7 @@ static uint64_t kernels_in(const struct buffer *b)
 }
 
 /* What was completed goes behind what was taken before. */
-static struct buffer *take(void)
+static struct buffer *take_completed(void)
 {
     struct buffer **end = &activity.taken;
     while (*end) {
@@ -172,7 +162,7 @@ static struct buffer *take(void)
     return *end = buffers_take();
 }
 
-static void flush(uint32_t flag)
+static void flush_records(uint32_t flag)
 {
     activity.flushed = cupti.ActivityFlushAll(flag);
 }
@@ -180,16 +170,16 @@ static void flush(uint32_t flag)
 /* What was launched just before the end has a moment to end. */
 static void wait_for_kernels(void)
 {
-    uint64_t launched = atomic_load_explicit(&activity.launched, memory_order_relaxed);
+    uint64_t launched = calls_launched();
     uint64_t ended = activity.decode.ended + kernels_in(activity.taken);
     for (int ms = 0; ms < LAST_WAIT_MS && ended < launched; ms += LAST_STEP_MS) {
         struct timespec step = {.tv_nsec = LAST_STEP_MS * 1000000};
         nanosleep(&step, NULL);
-        flush(0);
-        ended += kernels_in(take());
+        flush_records(0);
+        ended += kernels_in(take_completed());
     }
-    flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
-    take();
+    flush_records(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+    take_completed();
 }
 
 /* As long as the job has asked for nothing, CUPTI is left alone: cuInit, which loads us
@@ -206,8 +196,8 @@ void activity_collect(bool last)
         return;
     }
     follow_clock();
-    flush(0);
-    take();
+    flush_records(0);
+    take_completed();
     if (last) {
         wait_for_kernels();
     }
@@ -218,7 +208,7 @@ void activity_collect(bool last)
 
 void activity_deliver(const struct tracer_sink *sink)
 {
-    decode_buffers(&activity.decode, activity.taken, sink);
+    activity_decode_buffers(&activity.decode, activity.taken, sink);
     while (activity.taken) {
         struct buffer *b = activity.taken;
         activity.taken = b->next;
@@ -228,7 +218,7 @@ void activity_deliver(const struct tracer_sink *sink)
 
 void activity_status(struct tracer_status *out)
 {
-    uint64_t launched = atomic_load_explicit(&activity.launched, memory_order_relaxed);
+    uint64_t launched = calls_launched();
     uint64_t ended = activity.decode.ended;
     out->unrecorded = launched > ended ? launched - ended : 0;
     out->refused =

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Asynchronous activity records: switched on and off, fetched, decoded. */
-#ifndef GPUFL_CUPTI_ACTIVITY_H
-#define GPUFL_CUPTI_ACTIVITY_H
+#ifndef GPUFL_COLLECTOR_CUPTI_ACTIVITY_H
+#define GPUFL_COLLECTOR_CUPTI_ACTIVITY_H
 
 #include "collector-lib/trace/tracer.h"
 
@@ -15,9 +15,5 @@ void activity_status(struct tracer_status *out);
 
 /** Switches them off again. */
 void activity_stop(void);
-
-/** A launch has been accepted by the driver: activity_collect(true) waits for its record.
- */
-void activity_expect(void);
 
 #endif

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads CUPTI's records and hands each to the sink. */
 #include "collector-lib/cupti/activity_decode.h"
 
 #include <string.h>
@@ -6,7 +7,7 @@
 #include "collector-lib/cupti/calls.h"
 #include "collector-lib/cupti/cupti_api.h"
 
-static int64_t at(const struct decode *d, uint64_t timestamp)
+static int64_t monotonic_ns(const struct activity_decode *d, uint64_t timestamp)
 {
     return (int64_t)timestamp + d->clock_offset_ns;
 }
@@ -43,7 +44,7 @@ static void give_device(const struct tracer_sink *sink, uint32_t device)
     }
 }
 
-static void give_kernel(struct decode *d, const struct tracer_sink *sink,
+static void give_kernel(struct activity_decode *d, const struct tracer_sink *sink,
                         const cupti_kernel *k)
 {
     d->ended++;
@@ -51,13 +52,13 @@ static void give_kernel(struct decode *d, const struct tracer_sink *sink,
         d->incomplete++;
         return;
     }
-    if (k->deviceId < DECODE_DEVICES && !d->device_told[k->deviceId]) {
+    if (k->deviceId < ACTIVITY_DECODE_DEVICES && !d->device_told[k->deviceId]) {
         d->device_told[k->deviceId] = true;
         give_device(sink, k->deviceId);
     }
     sink->kernel(sink->arg, &(struct trace_kernel){
-                                .start_ns = at(d, k->start),
-                                .end_ns = at(d, k->end),
+                                .start_ns = monotonic_ns(d, k->start),
+                                .end_ns = monotonic_ns(d, k->end),
                                 .symbol = k->name ? k->name : "(unknown)",
                                 .correlation = k->correlationId,
                                 .device = k->deviceId,
@@ -75,11 +76,11 @@ static void give_kernel(struct decode *d, const struct tracer_sink *sink,
                             });
 }
 
-static void give_copy(struct decode *d, const struct tracer_sink *sink,
+static void give_copy(struct activity_decode *d, const struct tracer_sink *sink,
                       const cupti_memcpy *c)
 {
-    sink->copy(sink->arg, &(struct trace_copy){.start_ns = at(d, c->start),
-                                               .end_ns = at(d, c->end),
+    sink->copy(sink->arg, &(struct trace_copy){.start_ns = monotonic_ns(d, c->start),
+                                               .end_ns = monotonic_ns(d, c->end),
                                                .bytes = c->bytes,
                                                .correlation = c->correlationId,
                                                .device = c->deviceId,
@@ -87,22 +88,22 @@ static void give_copy(struct decode *d, const struct tracer_sink *sink,
                                                .kind = c->copyKind});
 }
 
-static void give_set(struct decode *d, const struct tracer_sink *sink,
+static void give_set(struct activity_decode *d, const struct tracer_sink *sink,
                      const CUpti_ActivityMemset4 *m)
 {
-    sink->set(sink->arg, &(struct trace_set){.start_ns = at(d, m->start),
-                                             .end_ns = at(d, m->end),
+    sink->set(sink->arg, &(struct trace_set){.start_ns = monotonic_ns(d, m->start),
+                                             .end_ns = monotonic_ns(d, m->end),
                                              .bytes = m->bytes,
                                              .correlation = m->correlationId,
                                              .device = m->deviceId,
                                              .stream = m->streamId});
 }
 
-static void give_memory(struct decode *d, const struct tracer_sink *sink,
+static void give_memory(struct activity_decode *d, const struct tracer_sink *sink,
                         const CUpti_ActivityMemory4 *m)
 {
     sink->memory(sink->arg, &(struct trace_memory){
-                                .at_ns = at(d, m->timestamp),
+                                .at_ns = monotonic_ns(d, m->timestamp),
                                 .duration_ns = calls_duration_ns(m->correlationId),
                                 .operation = (uint8_t)m->memoryOperationType,
                                 .kind = (uint8_t)m->memoryKind,
@@ -113,19 +114,19 @@ static void give_memory(struct decode *d, const struct tracer_sink *sink,
                                 .stream = m->streamId});
 }
 
-static void give_graph(struct decode *d, const struct tracer_sink *sink,
+static void give_graph(struct activity_decode *d, const struct tracer_sink *sink,
                        const CUpti_ActivityGraphTrace2 *g)
 {
-    sink->graph(sink->arg, &(struct trace_graph){.start_ns = at(d, g->start),
-                                                 .end_ns = at(d, g->end),
+    sink->graph(sink->arg, &(struct trace_graph){.start_ns = monotonic_ns(d, g->start),
+                                                 .end_ns = monotonic_ns(d, g->end),
                                                  .correlation = g->correlationId,
                                                  .device = g->deviceId,
                                                  .stream = g->streamId,
                                                  .graph = g->graphId});
 }
 
-static void give(struct decode *d, const struct tracer_sink *sink,
-                 const CUpti_Activity *record)
+static void give_record(struct activity_decode *d, const struct tracer_sink *sink,
+                        const CUpti_Activity *record)
 {
     const void *r = record;
     d->records++;
@@ -150,21 +151,22 @@ static void give(struct decode *d, const struct tracer_sink *sink,
     }
 }
 
-static void walk(struct decode *d, const struct buffer *b, const struct tracer_sink *sink)
+static void decode_buffer(struct activity_decode *d, const struct buffer *b,
+                          const struct tracer_sink *sink)
 {
     CUpti_Activity *record = NULL;
     CUptiResult result;
     while ((result = cupti.ActivityGetNextRecord(b->bytes, b->valid, &record)) ==
            CUPTI_SUCCESS) {
-        give(d, sink, record);
+        give_record(d, sink, record);
     }
     d->unknown += result != CUPTI_ERROR_MAX_LIMIT_REACHED;
 }
 
-void decode_buffers(struct decode *d, const struct buffer *first,
-                    const struct tracer_sink *sink)
+void activity_decode_buffers(struct activity_decode *d, const struct buffer *first,
+                             const struct tracer_sink *sink)
 {
     for (const struct buffer *b = first; b; b = b->next) {
-        walk(d, b, sink);
+        decode_buffer(d, b, sink);
     }
 }

@@ -6,19 +6,19 @@
 #include "collector-lib/cupti/buffers.h"
 #include "collector-lib/trace/tracer.h"
 
-#define DECODE_DEVICES 64u
+#define ACTIVITY_DECODE_DEVICES 64u
 
 /** Zero-initialise. */
-struct decode {
+struct activity_decode {
     int64_t clock_offset_ns; /**< CLOCK_MONOTONIC minus the records' clock */
-    bool device_told[DECODE_DEVICES];
+    bool device_told[ACTIVITY_DECODE_DEVICES];
     uint64_t records, unknown;
     uint64_t ended;      /**< kernels whose records came */
     uint64_t incomplete; /**< those among them that had not ended */
 };
 
 /** Hands the records of all buffers to \p sink, in order within a buffer. */
-void decode_buffers(struct decode *decode, const struct buffer *first,
-                    const struct tracer_sink *sink);
+void activity_decode_buffers(struct activity_decode *decode, const struct buffer *first,
+                             const struct tracer_sink *sink);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The buffers that CUPTI fills, from a pool with a bound. Requested and completed by any
  * thread; taken and given back by ours. */
-#ifndef GPUFL_CUPTI_BUFFERS_H
-#define GPUFL_CUPTI_BUFFERS_H
+#ifndef GPUFL_COLLECTOR_CUPTI_BUFFERS_H
+#define GPUFL_COLLECTOR_CUPTI_BUFFERS_H
 
 #include <stdbool.h>
 #include <stddef.h>

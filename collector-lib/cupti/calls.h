@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The calls of CUDA's driver that are listened to, on the thread that makes them. */
+/* Callbacks for the calls of CUDA's driver, on the thread that makes them. */
 #ifndef GPUFL_COLLECTOR_CUPTI_CALLS_H
 #define GPUFL_COLLECTOR_CUPTI_CALLS_H
 
@@ -14,11 +14,14 @@
  * where \p config asks for them. */
 void calls_enable(const struct tracer_config *config, CUpti_SubscriberHandle subscriber);
 
-/** Whether launches are told of at all. */
+/** Whether there are callbacks for launches at all. */
 bool calls_told(void);
 
 /** Whether there was any call since calls_enable. */
 bool calls_heard(void);
+
+/** Launches that the driver has accepted since calls_enable. */
+uint64_t calls_launched(void);
 
 /** A call begins or ends. */
 void calls_on(CUpti_CallbackId id, const CUpti_CallbackData *data);

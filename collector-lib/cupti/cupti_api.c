@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Opens libcupti and finds its functions. */
 #include "collector-lib/cupti/cupti_api.h"
 
 #include <dlfcn.h>
@@ -13,11 +14,17 @@
 
 struct cupti_api cupti;
 
+static struct {
+    bool loaded;
+    _Atomic CUptiResult lost; /* by what */
+    _Atomic(void *) driver;   /* libcuda.so.1 */
+} library;
+
 static const struct {
     const char *name;
     size_t slot;
     bool required;
-} symbols[] = {
+} functions[] = {
 #define SLOT(name)     {"cupti" #name, offsetof(struct cupti_api, name), true},
 #define OPTIONAL(name) {"cupti" #name, offsetof(struct cupti_api, name), false},
     CUPTI_REQUIRED(SLOT) CUPTI_OPTIONAL(OPTIONAL)};
@@ -28,73 +35,70 @@ static void *open_library(void)
     static const char *const soname[] = {"libcupti.so.13", "libcupti.so.12",
                                          "libcupti.so"};
     static const char *const folder[] = {"lib64", "extras/CUPTI/lib64"};
-    void *library = NULL;
-    for (size_t i = 0; i < 3 && !library; i++) {
-        library = dlopen(soname[i], RTLD_NOW | RTLD_NOLOAD);
+    void *found = NULL;
+    for (size_t i = 0; i < 3 && !found; i++) {
+        found = dlopen(soname[i], RTLD_NOW | RTLD_NOLOAD);
     }
-    for (size_t i = 0; i < 3 && !library; i++) {
-        library = dlopen(soname[i], RTLD_NOW | RTLD_GLOBAL);
+    for (size_t i = 0; i < 3 && !found; i++) {
+        found = dlopen(soname[i], RTLD_NOW | RTLD_GLOBAL);
     }
     const char *home = getenv("CUDA_HOME");
-    for (size_t i = 0; i < 6 && !library; i++) {
+    for (size_t i = 0; i < 6 && !found; i++) {
         char path[PATH_MAX];
         snprintf(path, sizeof path, "%s/%s/%s", home && *home ? home : "/usr/local/cuda",
                  folder[i % 2], soname[i / 2]);
-        library = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
+        found = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
     }
-    return library;
+    return found;
 }
 
-static bool find_symbols(void *library, char *why, size_t size)
+static bool find_functions(void *handle, char *why, size_t size)
 {
-    for (size_t i = 0; i < sizeof symbols / sizeof symbols[0]; i++) {
-        void *at = dlsym(library, symbols[i].name);
-        if (!at && symbols[i].required) {
+    for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
+        void *at = dlsym(handle, functions[i].name);
+        if (!at && functions[i].required) {
             snprintf(why, size, "libcupti lacks %s; use that of CUDA 12 or later",
-                     symbols[i].name);
+                     functions[i].name);
             return false;
         }
-        memcpy((char *)&cupti + symbols[i].slot, &at, sizeof at);
+        memcpy((char *)&cupti + functions[i].slot, &at, sizeof at);
     }
     return true;
 }
 
-static _Atomic CUptiResult lost; /* by what */
-
 void cupti_api_lose(CUptiResult result)
 {
-    atomic_store(&lost, result);
+    atomic_store(&library.lost, result);
 }
 
 bool cupti_api_lost(void)
 {
-    return atomic_load(&lost) != CUPTI_SUCCESS;
+    return atomic_load(&library.lost) != CUPTI_SUCCESS;
 }
 
 bool cupti_api_load(char *why, size_t size)
 {
-    static bool loaded;
     if (cupti_api_lost()) {
         snprintf(why, size,
                  "CUPTI could not end PC sampling in an earlier session of this process "
                  "(%s) and serves it no more; start the process anew, and let one at a "
                  "time sample a GPU",
-                 cupti_api_error(atomic_load(&lost)));
+                 cupti_api_error(atomic_load(&library.lost)));
         return false;
     }
-    if (loaded) {
+    if (library.loaded) {
         return true;
     }
-    void *library = open_library();
+    void *opened = open_library();
     uint32_t version = 0;
-    if (!library) {
+    if (!opened) {
         snprintf(
             why, size,
             "libcupti.so was not found; install the CUDA toolkit, or set CUDA_HOME or "
             "LD_LIBRARY_PATH to where it lies");
         return false;
     }
-    if (!find_symbols(library, why, size)) {
+    if (!find_functions(opened, why, size)) {
         return false;
     }
     if (cupti.GetVersion(&version) != CUPTI_SUCCESS || version < OLDEST_VERSION) {
@@ -103,7 +107,7 @@ bool cupti_api_load(char *why, size_t size)
                  version);
         return false;
     }
-    loaded = true;
+    library.loaded = true;
     return true;
 }
 
@@ -128,11 +132,10 @@ bool cupti_api_refused(char *why, size_t size, const char *what, CUptiResult res
 
 void *cupti_driver_symbol(const char *name)
 {
-    static _Atomic(void *) driver;
-    void *at = atomic_load(&driver);
+    void *at = atomic_load(&library.driver);
     if (!at) {
         at = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
-        atomic_store(&driver, at);
+        atomic_store(&library.driver, at);
     }
     return dlsym(at ? at : RTLD_DEFAULT, name);
 }

@@ -3,8 +3,8 @@
  * without an error, then CUPTI fails in that process for good (H200, CUPTI 13.0.1).
  * Among processes of one network namespace; a claim ends with its process at the latest.
  * Not safe for several threads at once. */
-#ifndef GPUFL_CUPTI_GPU_CLAIM_H
-#define GPUFL_CUPTI_GPU_CLAIM_H
+#ifndef GPUFL_COLLECTOR_CUPTI_GPU_CLAIM_H
+#define GPUFL_COLLECTOR_CUPTI_GPU_CLAIM_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Looking a line up decodes a part of the module: each instruction is asked for once. */
+/* Keeps modules that have a line table, and what was looked up: a look-up decodes a part
+ * of the module, so each instruction is looked up once. */
 #include "collector-lib/cupti/line_table.h"
 
 #include <pthread.h>
@@ -32,13 +33,13 @@ static struct {
         bool known;    /* its module */
         size_t cubins; /* else as many as were there: it may have come since */
     } * cache;
-} lines = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} line_table = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* Its place, or lines.cubins. */
+/* Its index, or line_table.cubins. */
 static size_t find_cubin(uint64_t crc)
 {
     size_t i = 0;
-    while (i < lines.cubins && lines.cubin[i].crc != crc) {
+    while (i < line_table.cubins && line_table.cubin[i].crc != crc) {
         i++;
     }
     return i;
@@ -46,17 +47,18 @@ static size_t find_cubin(uint64_t crc)
 
 static void keep_cubin(uint64_t crc, const char *cubin, size_t size)
 {
-    bool room = lines.cubins < CUBINS_MAX && size <= CUBINS_MAX_BYTES - lines.cubin_bytes;
+    bool room = line_table.cubins < CUBINS_MAX &&
+                size <= CUBINS_MAX_BYTES - line_table.cubin_bytes;
     char *copy = room ? malloc(size) : NULL;
     if (!copy) {
-        lines.dropped++;
+        line_table.dropped++;
         return;
     }
     memcpy(copy, cubin, size);
-    lines.cubin[lines.cubins].crc = crc;
-    lines.cubin[lines.cubins].bytes = copy;
-    lines.cubin[lines.cubins++].size = size;
-    lines.cubin_bytes += size;
+    line_table.cubin[line_table.cubins].crc = crc;
+    line_table.cubin[line_table.cubins].bytes = copy;
+    line_table.cubin[line_table.cubins++].size = size;
+    line_table.cubin_bytes += size;
 }
 
 /* The sections are .debug_line and .nv_debug_line_sass. Libraries mostly have none. */
@@ -67,7 +69,7 @@ static bool has_lines(const char *cubin, size_t size)
 }
 
 /* Each context loads its own, of the same bytes. */
-void lines_add(const char *cubin, size_t size)
+void line_table_add(const char *cubin, size_t size)
 {
     CUpti_GetCubinCrcParams params = {
         .size = CUpti_GetCubinCrcParamsSize, .cubinSize = size, .cubin = cubin};
@@ -75,18 +77,18 @@ void lines_add(const char *cubin, size_t size)
         cupti.GetCubinCrc(&params) != CUPTI_SUCCESS) {
         return;
     }
-    pthread_mutex_lock(&lines.lock);
-    if (find_cubin(params.cubinCrc) == lines.cubins) {
+    pthread_mutex_lock(&line_table.lock);
+    if (find_cubin(params.cubinCrc) == line_table.cubins) {
         keep_cubin(params.cubinCrc, cubin, size);
     }
-    pthread_mutex_unlock(&lines.lock);
+    pthread_mutex_unlock(&line_table.lock);
 }
 
-uint64_t lines_dropped(void)
+uint64_t line_table_dropped(void)
 {
-    pthread_mutex_lock(&lines.lock);
-    uint64_t dropped = lines.dropped;
-    pthread_mutex_unlock(&lines.lock);
+    pthread_mutex_lock(&line_table.lock);
+    uint64_t dropped = line_table.dropped;
+    pthread_mutex_unlock(&line_table.lock);
     return dropped;
 }
 
@@ -95,28 +97,29 @@ static const char *keep_file(const char *dir, const char *name)
     char path[4096];
     snprintf(path, sizeof path, "%s%s%s", dir && name[0] != '/' ? dir : "",
              dir && *dir && name[0] != '/' ? "/" : "", name);
-    for (size_t i = 0; i < lines.files; i++) {
-        if (strcmp(lines.file[i], path) == 0) {
-            return lines.file[i];
+    for (size_t i = 0; i < line_table.files; i++) {
+        if (strcmp(line_table.file[i], path) == 0) {
+            return line_table.file[i];
         }
     }
-    char *copy = lines.files < FILES_MAX ? strdup(path) : NULL;
+    char *copy = line_table.files < FILES_MAX ? strdup(path) : NULL;
     if (copy) {
-        lines.file[lines.files++] = copy;
+        line_table.file[line_table.files++] = copy;
     }
     return copy;
 }
 
-static struct source_line look_up(size_t cubin, const char *function, uint64_t pc_offset)
+static struct source_line find_in_cubin(size_t cubin, const char *function,
+                                        uint64_t pc_offset)
 {
     struct source_line line = {0};
-    if (cubin == lines.cubins || !cupti.GetSassToSourceCorrelation) {
+    if (cubin == line_table.cubins || !cupti.GetSassToSourceCorrelation) {
         return line;
     }
     CUpti_GetSassToSourceCorrelationParams params = {
         .size = CUpti_GetSassToSourceCorrelationParamsSize,
-        .cubin = lines.cubin[cubin].bytes,
-        .cubinSize = lines.cubin[cubin].size,
+        .cubin = line_table.cubin[cubin].bytes,
+        .cubinSize = line_table.cubin[cubin].size,
         .functionName = function,
         .pcOffset = pc_offset};
     if (cupti.GetSassToSourceCorrelation(&params) == CUPTI_SUCCESS && params.fileName) {
@@ -128,47 +131,48 @@ static struct source_line look_up(size_t cubin, const char *function, uint64_t p
     return line;
 }
 
-bool lines_find(uint64_t crc, const char *function, uint64_t pc_offset,
-                struct source_line *out)
+bool line_table_find(uint64_t crc, const char *function, uint64_t pc_offset,
+                     struct source_line *out)
 {
-    pthread_mutex_lock(&lines.lock);
-    if (!lines.cache) {
-        lines.cache = calloc(CACHE_SLOTS, sizeof *lines.cache);
+    pthread_mutex_lock(&line_table.lock);
+    if (!line_table.cache) {
+        line_table.cache = calloc(CACHE_SLOTS, sizeof *line_table.cache);
     }
     uint64_t hash = (crc ^ pc_offset * 0x9e3779b97f4a7c15u ^ (uintptr_t)function) *
                     0x9e3779b97f4a7c15u;
-    struct cached *c = lines.cache ? &lines.cache[(hash >> 32) % CACHE_SLOTS] : NULL;
+    struct cached *c =
+        line_table.cache ? &line_table.cache[(hash >> 32) % CACHE_SLOTS] : NULL;
     if (c && c->crc == crc && c->pc_offset == pc_offset && c->function == function &&
-        (c->known || c->cubins == lines.cubins)) {
+        (c->known || c->cubins == line_table.cubins)) {
         *out = c->line;
     } else {
         size_t cubin = find_cubin(crc);
-        *out = look_up(cubin, function, pc_offset);
+        *out = find_in_cubin(cubin, function, pc_offset);
         if (c) {
             *c = (struct cached){.crc = crc,
                                  .pc_offset = pc_offset,
                                  .function = function,
                                  .line = *out,
-                                 .known = cubin < lines.cubins,
-                                 .cubins = lines.cubins};
+                                 .known = cubin < line_table.cubins,
+                                 .cubins = line_table.cubins};
         }
     }
-    pthread_mutex_unlock(&lines.lock);
+    pthread_mutex_unlock(&line_table.lock);
     return out->file != NULL;
 }
 
-void lines_forget(void)
+void line_table_forget(void)
 {
-    pthread_mutex_lock(&lines.lock);
-    for (size_t i = 0; i < lines.cubins; i++) {
-        free(lines.cubin[i].bytes);
+    pthread_mutex_lock(&line_table.lock);
+    for (size_t i = 0; i < line_table.cubins; i++) {
+        free(line_table.cubin[i].bytes);
     }
-    for (size_t i = 0; i < lines.files; i++) {
-        free(lines.file[i]);
+    for (size_t i = 0; i < line_table.files; i++) {
+        free(line_table.file[i]);
     }
-    free(lines.cache);
-    lines.cubins = lines.cubin_bytes = lines.files = 0;
-    lines.dropped = 0;
-    lines.cache = NULL;
-    pthread_mutex_unlock(&lines.lock);
+    free(line_table.cache);
+    line_table.cubins = line_table.cubin_bytes = line_table.files = 0;
+    line_table.dropped = 0;
+    line_table.cache = NULL;
+    pthread_mutex_unlock(&line_table.lock);
 }

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* PC sampling of one CUDA context: switched on with room for what the hardware collects,
  * switched off. Not safe for several threads at once. */
-#ifndef GPUFL_CUPTI_PC_CONTEXT_H
-#define GPUFL_CUPTI_PC_CONTEXT_H
+#ifndef GPUFL_COLLECTOR_CUPTI_PC_CONTEXT_H
+#define GPUFL_COLLECTOR_CUPTI_PC_CONTEXT_H
 
 #include "collector-lib/cupti/cupti_api.h"
+#include "collector-lib/cupti/pc_room.h"
+#include "collector-lib/cupti/stall_reasons.h"
 
 /** Most instructions of one fetch, and of what CUPTI still had as sampling ended: it
  * decodes ten times a second, and there is no fetch after the end. A small transformer of
@@ -12,20 +14,11 @@
 #define PC_CONTEXT_PCS      4096u
 #define PC_CONTEXT_LAST_PCS 65536u
 
-/** What CUPTI fills: room for instructions, each with all reasons. */
-struct pc_room {
-    CUpti_PCSamplingData data;
-    CUpti_PCSamplingPCData *pc;
-    CUpti_PCSamplingStallReason *reason;
-};
-
 /** Zero = free. */
 struct pc_context {
     CUcontext context;
     uint32_t device;
-    size_t reasons;
-    uint32_t *reason_index;
-    char **reason_name;    /**< by its place, not by its index */
+    struct stall_reasons reasons;
     struct pc_room config; /**< CUPTI keeps it, and fills it at the end */
     struct pc_room fetch;
 };
@@ -46,8 +39,5 @@ CUptiResult pc_context_disable(struct pc_context *pc);
 
 /** Frees all of it. */
 void pc_context_free(struct pc_context *pc);
-
-/** The name of a stall reason without its prefix; lives as long as the process. */
-const char *pc_context_reason(const struct pc_context *pc, uint32_t index);
 
 #endif

@@ -2,8 +2,8 @@
 /* Continuous PC sampling: the hardware notes where warps stand every 2^15 cycles, for all
  * kernels of a context, without a change to how they run. Samples belong to instructions,
  * not to single launches. */
-#ifndef GPUFL_CUPTI_PC_SAMPLING_H
-#define GPUFL_CUPTI_PC_SAMPLING_H
+#ifndef GPUFL_COLLECTOR_CUPTI_PC_SAMPLING_H
+#define GPUFL_COLLECTOR_CUPTI_PC_SAMPLING_H
 
 #include "collector-lib/cupti/cupti_api.h"
 #include "collector-lib/trace/tracer.h"
