@@ -51,7 +51,7 @@ static void on_thread_end(void *ring)
 /* The child of a fork has the parent's memory but not its writer thread: it records
  * nothing until it calls gpufl_init. Locks that other threads held at the fork are made
  * anew. */
-static void in_child(void)
+static void reset_in_child(void)
 {
     atomic_store_explicit(&process.generation, 0, memory_order_relaxed);
     if (process.writer) {
@@ -96,7 +96,7 @@ static bool hook_once(void)
     if (!process.hooked) {
         process.hooked =
             pthread_key_create(&process.thread_end, on_thread_end) == 0 &&
-            pthread_atfork(fork_guard_before, fork_guard_in_parent, in_child) == 0;
+            pthread_atfork(fork_guard_before, fork_guard_in_parent, reset_in_child) == 0;
     }
     return process.hooked;
 }
@@ -124,10 +124,11 @@ static gpufl_status start_locked(const struct settings *settings)
         atomic_store_explicit(&process.generation, process.last_generation,
                               memory_order_release);
     } else {
-        fprintf(stderr,
-                "[GPUFL] not recording: cannot make a session under %s: %s; give a "
-                "writable log_path\n",
-                settings->log_path, strerror(errno));
+        fprintf(
+            stderr,
+            "[GPUFL] not recording: cannot create a session in %s: %s (set log_path to a "
+            "writable directory)\n",
+            settings->log_path, strerror(errno));
     }
     return status;
 }
@@ -213,7 +214,7 @@ gpufl_status gpufl_generate_report(const char *path)
 }
 
 /* The slow first step of a thread. */
-static struct ring *attach(void)
+static struct ring *attach_ring(void)
 {
     struct ring *ring = rings_add(&process.rings);
     if (ring && pthread_setspecific(process.thread_end, ring) != 0) {
@@ -227,7 +228,7 @@ static struct ring *attach(void)
 /* This thread's ring, ready for the current session; NULL when nothing is recorded. */
 static struct ring *current_ring(uint16_t generation)
 {
-    struct ring *ring = this_ring ? this_ring : attach();
+    struct ring *ring = this_ring ? this_ring : attach_ring();
     if (ring && ring->generation != generation) {
         ring->generation = generation;
         ring->open = 0;
@@ -236,7 +237,7 @@ static struct ring *current_ring(uint16_t generation)
     return ring;
 }
 
-static uint32_t name_id(struct ring *ring, const char *name)
+static uint32_t cached_name_id(struct ring *ring, const char *name)
 {
     size_t len;
     uint64_t hash = names_hash(name, &len);
@@ -252,7 +253,7 @@ static uint32_t name_id(struct ring *ring, const char *name)
     return id;
 }
 
-static void drop(struct ring *ring)
+static void count_dropped(struct ring *ring)
 {
     uint64_t dropped = atomic_load_explicit(&ring->dropped, memory_order_relaxed);
     atomic_store_explicit(&ring->dropped, dropped + 1, memory_order_relaxed);
@@ -269,10 +270,10 @@ struct gpufl_scope gpufl_scope_begin(const char *name)
     if (!ring) {
         return scope;
     }
-    uint32_t id = name_id(ring, name);
+    uint32_t id = cached_name_id(ring, name);
     /* Room for this row and for its end, which is thereby reserved. */
     if (!id || !ring_has_room(ring, 2)) {
-        drop(ring);
+        count_dropped(ring);
         return scope;
     }
     scope.instance = ((uint64_t)ring->id << RING_INSTANCE_SHIFT) | ++ring->next_instance;
@@ -309,7 +310,7 @@ void gpufl_scope_end(struct gpufl_scope scope)
 }
 
 /* From CUDA's own call, on the thread that makes it. */
-static void on_call(const struct trace_call *call)
+static void push_call(const struct trace_call *call)
 {
     uint16_t generation = atomic_load_explicit(&process.generation, memory_order_acquire);
     bool tagged = call->with_stack || call->external_kind;
@@ -320,7 +321,7 @@ static void on_call(const struct trace_call *call)
         return;
     }
     if (!ring_has_room(ring, 1)) {
-        drop(ring);
+        count_dropped(ring);
         return;
     }
     ring_push(ring,
@@ -335,7 +336,7 @@ static void on_call(const struct trace_call *call)
                             .kind = ROW_CALL});
 }
 
-static void on_wait(const struct trace_wait *w)
+static void push_wait(const struct trace_wait *w)
 {
     uint16_t generation = atomic_load_explicit(&process.generation, memory_order_acquire);
     struct ring *ring = generation ? current_ring(generation) : NULL;
@@ -343,7 +344,7 @@ static void on_wait(const struct trace_wait *w)
         return;
     }
     if (!ring_has_room(ring, 1)) {
-        drop(ring);
+        count_dropped(ring);
         return;
     }
     ring_push(ring,
@@ -359,18 +360,18 @@ static void on_wait(const struct trace_wait *w)
                             .kind = ROW_WAIT});
 }
 
-static const struct tracer_listener listener = {.called = on_call, .waited = on_wait};
+static const struct tracer_listener listener = {.called = push_call, .waited = push_wait};
 
-static void mark(const char *name, enum row_kind kind)
+static void push_mark(const char *name, enum row_kind kind)
 {
     uint16_t generation = atomic_load_explicit(&process.generation, memory_order_acquire);
     struct ring *ring = generation ? current_ring(generation) : NULL;
     if (!ring) {
         return;
     }
-    uint32_t id = name_id(ring, name && *name ? name : "system");
+    uint32_t id = cached_name_id(ring, name && *name ? name : "system");
     if (!id || !ring_has_room(ring, 1)) {
-        drop(ring);
+        count_dropped(ring);
         return;
     }
     ring_push(ring, &(struct row){.mono_ns = clock_mono_ns(),
@@ -381,10 +382,10 @@ static void mark(const char *name, enum row_kind kind)
 
 void gpufl_system_start(const char *name)
 {
-    mark(name, ROW_SYSTEM_START);
+    push_mark(name, ROW_SYSTEM_START);
 }
 
 void gpufl_system_stop(const char *name)
 {
-    mark(name, ROW_SYSTEM_STOP);
+    push_mark(name, ROW_SYSTEM_STOP);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A cursor over the text; strings are unescaped where they stand. */
+/* Moves a cursor over the text; strings are unescaped in place. */
 #include "collector-lib/core/flat_json.h"
 
 #include <stdint.h>
@@ -10,18 +10,21 @@
 struct cursor {
     char *at;
     char *end;
+    char *line_begin;
     unsigned line;
 };
 
 static void skip_blanks(struct cursor *c)
 {
     while (c->at < c->end && strchr(" \t\r\n", *c->at) && *c->at) {
-        c->line += *c->at == '\n';
-        c->at++;
+        if (*c->at++ == '\n') {
+            c->line++;
+            c->line_begin = c->at;
+        }
     }
 }
 
-static bool take(struct cursor *c, char wanted)
+static bool take_char(struct cursor *c, char wanted)
 {
     skip_blanks(c);
     if (c->at < c->end && *c->at == wanted) {
@@ -31,7 +34,7 @@ static bool take(struct cursor *c, char wanted)
     return false;
 }
 
-static int hex4(const char *text)
+static int hex_of_4(const char *text)
 {
     int value = 0;
     for (int i = 0; i < 4; i++) {
@@ -67,8 +70,8 @@ static char *put_utf8(char *out, int code)
     return out;
 }
 
-/* The escape behind a backslash; NULL when it is none. Writes never overtake reads. */
-static char *unescape(struct cursor *c, char *out)
+/* The escape behind a backslash; NULL if it is not one. Never longer than it was. */
+static char *take_escape(struct cursor *c, char *out)
 {
     static const char from[] = "\"\\/bfnrt";
     static const char to[] = "\"\\/\b\f\n\r\t";
@@ -78,7 +81,7 @@ static char *unescape(struct cursor *c, char *out)
         c->at++;
         return out;
     }
-    int code = *c->at == 'u' && c->end - c->at >= 5 ? hex4(c->at + 1) : -1;
+    int code = *c->at == 'u' && c->end - c->at >= 5 ? hex_of_4(c->at + 1) : -1;
     if (code <= 0) { /* NUL would end the string */
         return NULL;
     }
@@ -87,7 +90,7 @@ static char *unescape(struct cursor *c, char *out)
 }
 
 /* The cursor is behind the opening quote. */
-static char *string(struct cursor *c)
+static char *take_json_string(struct cursor *c)
 {
     char *begin = c->at;
     char *out = c->at;
@@ -100,7 +103,7 @@ static char *string(struct cursor *c)
             continue;
         }
         c->at++;
-        out = c->at < c->end ? unescape(c, out) : NULL;
+        out = c->at < c->end ? take_escape(c, out) : NULL;
         if (!out) {
             return NULL;
         }
@@ -124,15 +127,15 @@ static bool skip_nested(struct cursor *c)
         char ch = *c->at++;
         depth += ch == '{' || ch == '[';
         depth -= ch == '}' || ch == ']';
-        if (depth > DEPTH_MAX || (ch == '"' && !string(c))) {
+        if (depth > DEPTH_MAX || (ch == '"' && !take_json_string(c))) {
             return false;
         }
     } while (depth > 0);
     return true;
 }
 
-/* A bare word or number; *after gets the byte that ended it, to be put back. */
-static enum flat_json_kind bare(struct cursor *c, char **value, bool *ok)
+/* A bare word or number; *ok says whether it is one. */
+static enum flat_json_kind take_bare(struct cursor *c, char **value, bool *ok)
 {
     *value = c->at;
     size_t len = strspn(c->at, "+-.0123456789abcdefghijklmnopqrstuvwxyzE");
@@ -151,13 +154,10 @@ static enum flat_json_kind bare(struct cursor *c, char **value, bool *ok)
     return FLAT_NUMBER;
 }
 
-static bool member(struct cursor *c,
-                   void (*visit)(void *arg, const char *key, enum flat_json_kind kind,
-                                 const char *value),
-                   void *arg)
+static bool take_member(struct cursor *c, flat_json_visit *visit, void *arg)
 {
-    char *key = take(c, '"') ? string(c) : NULL;
-    if (!key || !take(c, ':')) {
+    char *key = take_char(c, '"') ? take_json_string(c) : NULL;
+    if (!key || !take_char(c, ':')) {
         return false;
     }
     skip_blanks(c);
@@ -166,7 +166,7 @@ static bool member(struct cursor *c,
     }
     if (*c->at == '"') {
         c->at++;
-        char *value = string(c);
+        char *value = take_json_string(c);
         if (value) {
             visit(arg, key, FLAT_STRING, value);
         }
@@ -181,7 +181,7 @@ static bool member(struct cursor *c,
     }
     char *value;
     bool ok;
-    enum flat_json_kind kind = bare(c, &value, &ok);
+    enum flat_json_kind kind = take_bare(c, &value, &ok);
     char ended_by = *c->at;
     if (ok) {
         *c->at = '\0';
@@ -191,20 +191,19 @@ static bool member(struct cursor *c,
     return ok;
 }
 
-bool flat_json_parse(char *text, size_t len,
-                     void (*visit)(void *arg, const char *key, enum flat_json_kind kind,
-                                   const char *value),
-                     void *arg, unsigned *line)
+bool flat_json_parse(char *text, size_t len, flat_json_visit *visit, void *arg,
+                     struct flat_json_place *stopped)
 {
-    struct cursor c = {.at = text, .end = text + len, .line = 1};
-    bool ok = take(&c, '{');
-    if (ok && !take(&c, '}')) {
+    struct cursor c = {.at = text, .end = text + len, .line_begin = text, .line = 1};
+    bool ok = take_char(&c, '{');
+    if (ok && !take_char(&c, '}')) {
         do {
-            ok = member(&c, visit, arg);
-        } while (ok && take(&c, ','));
-        ok = ok && take(&c, '}');
+            ok = take_member(&c, visit, arg);
+        } while (ok && take_char(&c, ','));
+        ok = ok && take_char(&c, '}');
     }
     skip_blanks(&c);
-    *line = c.line;
+    *stopped = (struct flat_json_place){.line = c.line,
+                                        .column = (unsigned)(c.at - c.line_begin) + 1};
     return ok && c.at == c.end;
 }

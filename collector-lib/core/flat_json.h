@@ -16,12 +16,18 @@ enum flat_json_kind {
     FLAT_NESTED, /**< an object or array, skipped */
 };
 
-/** Parses \p text, which is changed and must be NUL-terminated at \p len. \p visit gets
- * each member; key and value are NUL-terminated and live as long as \p text. \return
- * true; false with the line of the mistake in *line. */
-bool flat_json_parse(char *text, size_t len,
-                     void (*visit)(void *arg, const char *key, enum flat_json_kind kind,
-                                   const char *value),
-                     void *arg, unsigned *line);
+/** Gets a member; key and value are NUL-terminated and live as long as the text. */
+typedef void flat_json_visit(void *arg, const char *key, enum flat_json_kind kind,
+                             const char *value);
+
+/** Counted from 1; the column in bytes. */
+struct flat_json_place {
+    unsigned line, column;
+};
+
+/** Parses \p text, which is changed and must be NUL-terminated at \p len, and visits its
+ * members. \return false when it is not one object; *stopped is where that shows. */
+bool flat_json_parse(char *text, size_t len, flat_json_visit *visit, void *arg,
+                     struct flat_json_place *stopped);
 
 #endif

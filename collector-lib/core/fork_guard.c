@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A lock that fork() waits for, at most FORK_GUARD_MS. */
 #include "collector-lib/core/fork_guard.h"
 
 #include <pthread.h>

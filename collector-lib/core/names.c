@@ -41,7 +41,7 @@ uint64_t names_hash(const char *name, size_t *len)
 }
 
 /* The slot that holds \p name, or the free one where it belongs. */
-static uint32_t *find_slot(struct names *names, const char *name, uint64_t hash)
+static uint32_t *find_name_slot(struct names *names, const char *name, uint64_t hash)
 {
     size_t at = (size_t)(hash ^ (hash >> 32)) % NAMES_SLOTS;
     while (names->slot[at] && strcmp(names->name[names->slot[at]], name) != 0) {
@@ -50,7 +50,8 @@ static uint32_t *find_slot(struct names *names, const char *name, uint64_t hash)
     return &names->slot[at];
 }
 
-static uint32_t add(struct names *names, uint32_t *slot, const char *name, size_t len)
+static uint32_t store_name(struct names *names, uint32_t *slot, const char *name,
+                           size_t len)
 {
     char *copy = malloc(len + 1);
     if (!copy) {
@@ -66,14 +67,14 @@ static uint32_t add(struct names *names, uint32_t *slot, const char *name, size_
     return id;
 }
 
-static uint32_t other(struct names *names)
+static uint32_t other_name(struct names *names)
 {
     static const char text[] = "(other)";
     atomic_fetch_add_explicit(&names->overflowed, 1, memory_order_relaxed);
     if (!names->other_id) {
         size_t len;
-        uint32_t *slot = find_slot(names, text, names_hash(text, &len));
-        names->other_id = *slot ? *slot : add(names, slot, text, len);
+        uint32_t *slot = find_name_slot(names, text, names_hash(text, &len));
+        names->other_id = *slot ? *slot : store_name(names, slot, text, len);
     }
     return names->other_id;
 }
@@ -82,14 +83,14 @@ uint32_t names_intern(struct names *names, const char *name, uint64_t hash, size
                       const char **stored)
 {
     pthread_mutex_lock(&names->lock);
-    uint32_t *slot = find_slot(names, name, hash);
+    uint32_t *slot = find_name_slot(names, name, hash);
     uint32_t id = *slot;
     if (!id) {
         /* One id is kept free for "(other)". */
         bool full =
             atomic_load_explicit(&names->count, memory_order_relaxed) >= NAMES_MAX - 1 ||
             names->text_bytes + len > NAMES_MAX_TEXT_BYTES;
-        id = full ? other(names) : add(names, slot, name, len);
+        id = full ? other_name(names) : store_name(names, slot, name, len);
     }
     *stored = id ? names->name[id] : NULL;
     pthread_mutex_unlock(&names->lock);

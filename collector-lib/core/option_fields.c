@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One row a field. "Set in code" means different from the default. */
+/* A table with one row a field. A field that differs from its default is set in code. */
 #include "collector-lib/core/option_fields.h"
 
 #include <errno.h>
@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/nearest.h"
 #include "base/parse_bool.h"
 
 enum kind { KIND_TEXT, KIND_INT, KIND_BOOL, KIND_BACKEND, KIND_ENGINE };
@@ -62,12 +63,12 @@ const char *const option_engine_name[OPTION_ENGINES] = {
     "RangeProfiler", "Deep",  "PmSampling", "RangeProfilerKernelReplay",
 };
 
-static void *slot(struct gpufl_init_options *options, const struct field *field)
+static void *field_at(struct gpufl_init_options *options, const struct field *field)
 {
     return (char *)options + field->at;
 }
 
-static size_t size_of(enum kind kind)
+static size_t field_size(enum kind kind)
 {
     switch (kind) {
     case KIND_TEXT:
@@ -84,14 +85,14 @@ static size_t size_of(enum kind kind)
     return sizeof(int);
 }
 
-static bool same(const struct field *field, const void *left, const void *right)
+static bool field_same(const struct field *field, const void *left, const void *right)
 {
     if (field->kind == KIND_TEXT) {
         const char *a = *(const char *const *)left;
         const char *b = *(const char *const *)right;
         return strcmp(a ? a : "", b ? b : "") == 0;
     }
-    return memcmp(left, right, size_of(field->kind)) == 0;
+    return memcmp(left, right, field_size(field->kind)) == 0;
 }
 
 void option_fields_take_code(struct gpufl_init_options *into,
@@ -100,14 +101,14 @@ void option_fields_take_code(struct gpufl_init_options *into,
     struct gpufl_init_options defaults = GPUFL_INIT_OPTIONS_DEFAULT;
     struct gpufl_init_options copy = *given;
     for (size_t i = 0; i < FIELDS; i++) {
-        void *value = slot(&copy, &fields[i]);
-        if (!same(&fields[i], value, slot(&defaults, &fields[i]))) {
-            memcpy(slot(into, &fields[i]), value, size_of(fields[i].kind));
+        void *value = field_at(&copy, &fields[i]);
+        if (!field_same(&fields[i], value, field_at(&defaults, &fields[i]))) {
+            memcpy(field_at(into, &fields[i]), value, field_size(fields[i].kind));
         }
     }
 }
 
-static bool parse_int(const char *text, int *out)
+static bool parse_whole_int(const char *text, int *out)
 {
     char *end;
     errno = 0;
@@ -119,7 +120,8 @@ static bool parse_int(const char *text, int *out)
     return true;
 }
 
-static bool parse_name(const char *text, const char *const *names, size_t count, int *out)
+static bool parse_choice(const char *text, const char *const *names, size_t count,
+                         int *out)
 {
     for (size_t i = 0; i < count; i++) {
         if (strcmp(text, names[i]) == 0) {
@@ -130,7 +132,7 @@ static bool parse_name(const char *text, const char *const *names, size_t count,
     return false;
 }
 
-/* Text for a field; what it must be when it does not fit, else NULL. */
+/* Sets a field from text. \return NULL, or what was expected. */
 static const char *set_text(struct gpufl_init_options *into, const struct field *field,
                             const char *text)
 {
@@ -138,30 +140,31 @@ static const char *set_text(struct gpufl_init_options *into, const struct field 
     int number = 0;
     switch (field->kind) {
     case KIND_TEXT:
-        *(const char **)slot(into, field) = text;
+        *(const char **)field_at(into, field) = text;
         return NULL;
     case KIND_BOOL:
-        *(bool *)slot(into, field) = parse_bool(text);
+        *(bool *)field_at(into, field) = parse_bool(text);
         return NULL;
     case KIND_INT:
-        if (!parse_int(text, &number)) {
+        if (!parse_whole_int(text, &number)) {
             return "a whole number";
         }
-        *(int *)slot(into, field) = number;
+        *(int *)field_at(into, field) = number;
         return NULL;
     case KIND_BACKEND:
-        if (!parse_name(text, backends, 4, &number)) {
+        if (!parse_choice(text, backends, 4, &number)) {
             return "Auto, Nvidia, Amd or None";
         }
-        *(enum gpufl_backend_kind *)slot(into, field) = (enum gpufl_backend_kind)number;
+        *(enum gpufl_backend_kind *)field_at(into, field) =
+            (enum gpufl_backend_kind)number;
         return NULL;
     case KIND_ENGINE:
         break;
     }
-    if (!parse_name(text, option_engine_name, OPTION_ENGINES, &number)) {
+    if (!parse_choice(text, option_engine_name, OPTION_ENGINES, &number)) {
         return "Monitor, Trace, PcSampling, SassMetrics, RangeProfiler or Deep";
     }
-    *(enum gpufl_profiling_engine *)slot(into, field) =
+    *(enum gpufl_profiling_engine *)field_at(into, field) =
         (enum gpufl_profiling_engine)number;
     return NULL;
 }
@@ -172,8 +175,8 @@ void option_fields_take_env(struct gpufl_init_options *into)
         const char *value = fields[i].env ? getenv(fields[i].env) : NULL;
         const char *wanted = value && *value ? set_text(into, &fields[i], value) : NULL;
         if (wanted) {
-            fprintf(stderr, "[GPUFL] %s=%s is ignored: it must be %s\n", fields[i].env,
-                    value, wanted);
+            fprintf(stderr, "[GPUFL] %s=%s ignored: expected %s\n", fields[i].env, value,
+                    wanted);
         }
     }
 }
@@ -193,6 +196,23 @@ static bool type_fits(enum kind kind, enum flat_json_kind given)
     return given == FLAT_STRING;
 }
 
+static const char *type_name(enum kind kind)
+{
+    return kind == KIND_BOOL ? "a boolean" : kind == KIND_INT ? "a number" : "a string";
+}
+
+static void report_unknown(const char *path, const char *key)
+{
+    const char *name[FIELDS];
+    for (size_t i = 0; i < FIELDS; i++) {
+        name[i] = fields[i].key;
+    }
+    const char *nearest = nearest_name(key, name, FIELDS);
+    fprintf(stderr, "[GPUFL] %s: unknown key \"%s\" ignored%s%s%s\n", path, key,
+            nearest ? " (did you mean \"" : "", nearest ? nearest : "",
+            nearest ? "\"?)" : "");
+}
+
 void option_fields_take_member(struct gpufl_init_options *into, const char *path,
                                const char *key, enum flat_json_kind kind,
                                const char *value)
@@ -203,14 +223,13 @@ void option_fields_take_member(struct gpufl_init_options *into, const char *path
         }
         const char *wanted = type_fits(fields[i].kind, kind)
                                  ? set_text(into, &fields[i], value)
-                                 : "of another type";
+                                 : type_name(fields[i].kind);
         if (wanted) {
-            fprintf(stderr, "[GPUFL] %s: %s is ignored: it must be %s\n", path, key,
-                    wanted);
+            fprintf(stderr, "[GPUFL] %s: %s ignored: expected %s\n", path, key, wanted);
         }
         return;
     }
-    if (strcmp(key, "enable_kernel_details") != 0) { /* of old clients, without effect */
-        fprintf(stderr, "[GPUFL] %s: unknown key \"%s\" is ignored\n", path, key);
+    if (strcmp(key, "enable_kernel_details") != 0) { /* from older clients, no effect */
+        report_unknown(path, key);
     }
 }

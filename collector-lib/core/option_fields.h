@@ -14,11 +14,11 @@
 void option_fields_take_code(struct gpufl_init_options *into,
                              const struct gpufl_init_options *given);
 
-/** Takes what the environment sets; what it cannot read is said on stderr and ignored. */
+/** Takes what the environment sets; invalid values are reported on stderr and ignored. */
 void option_fields_take_env(struct gpufl_init_options *into);
 
 /** Takes one member of the configuration file; strings are borrowed. An unknown key or a
- * wrong type is said on stderr. */
+ * wrong type is reported on stderr and ignored. */
 void option_fields_take_member(struct gpufl_init_options *into, const char *path,
                                const char *key, enum flat_json_kind kind,
                                const char *value);

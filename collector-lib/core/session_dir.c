@@ -22,7 +22,7 @@ const char *channel_name(enum channel channel)
     return name[channel];
 }
 
-static gpufl_status random_uuid(char out[40])
+static gpufl_status make_session_id(char out[40])
 {
     unsigned char b[16];
     if (getrandom(b, sizeof b, 0) != (ssize_t)sizeof b) {
@@ -90,7 +90,7 @@ static int write_manifest(const struct session_dir *dir)
 
 /* An open-file-description lock: closing another descriptor of the file in this process
  * (a reader, gpufl_upload_logs) does not release it, unlike a POSIX record lock. */
-static int take_lock(struct session_dir *dir)
+static int lock_session(struct session_dir *dir)
 {
     dir->lock_fd =
         openat(dir->dir_fd, LAYOUT_LOCK, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
@@ -123,7 +123,7 @@ bool session_dir_has(const struct session_dir *dir, enum channel channel)
 
 static int fill_directory(struct session_dir *dir)
 {
-    if (write_manifest(dir) < 0 || take_lock(dir) < 0) {
+    if (write_manifest(dir) < 0 || lock_session(dir) < 0) {
         return -1;
     }
     for (int c = 0; c < CHANNEL_COUNT; c++) {
@@ -142,7 +142,7 @@ gpufl_status session_dir_open(struct session_dir *dir, const char *log_path)
     for (int c = 0; c < CHANNEL_COUNT; c++) {
         dir->file[c] = (struct channel_file){.fd = -1};
     }
-    if (random_uuid(dir->id) != GPUFL_OK || make_path(log_path) < 0) {
+    if (make_session_id(dir->id) != GPUFL_OK || make_path(log_path) < 0) {
         return GPUFL_ERR_IO;
     }
     char staging[sizeof LAYOUT_STAGING_PREFIX + sizeof dir->id];
@@ -175,7 +175,7 @@ gpufl_status session_dir_open(struct session_dir *dir, const char *log_path)
 
 /* Seals `<channel>.log` as the next number and opens a fresh one. If the rename fails,
  * the active file just grows on and the next write tries again. */
-static void rotate(struct session_dir *dir, enum channel channel)
+static void rotate_channel(struct session_dir *dir, enum channel channel)
 {
     struct channel_file *file = &dir->file[channel];
     char active[LAYOUT_PATH_MAX];
@@ -227,7 +227,7 @@ gpufl_status session_dir_append(struct session_dir *dir, enum channel channel,
         return GPUFL_OK;
     }
     if (file->size_bytes > 0 && file->size_bytes + len > dir->rotate_bytes) {
-        rotate(dir, channel);
+        rotate_channel(dir, channel);
     }
     size_t done = 0;
     while (done < len) {
@@ -258,7 +258,7 @@ void session_dir_rotate_old(struct session_dir *dir, int64_t mono_ns)
         const struct channel_file *file = &dir->file[c];
         if (file->first_write_ns &&
             mono_ns - file->first_write_ns >= dir->rotate_after_ns) {
-            rotate(dir, (enum channel)c);
+            rotate_channel(dir, (enum channel)c);
         }
     }
 }

@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Joins the sources, checks ranges, says what is deprecated or not built. */
+/* Joins options, environment and file, and checks the ranges. */
 #include "collector-lib/core/settings.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/parse_bool.h"
+#include "collector-lib/core/config_file.h"
 #include "collector-lib/core/option_fields.h"
 
 #define SAMPLE_RATE_MAX_MS 86400000
-#define CONFIG_MAX_BYTES   65536u
 
 bool settings_disabled_by_env(void)
 {
@@ -25,7 +23,7 @@ const char *settings_engine_name(enum gpufl_profiling_engine engine)
     return (unsigned)engine < OPTION_ENGINES ? option_engine_name[engine] : "?";
 }
 
-/* A whole decimal number in [min, max]; anything else is said and ignored. */
+/* A whole decimal number in [min, max]; anything else is reported and ignored. */
 static bool env_number(const char *name, uint64_t min, uint64_t max, uint64_t *out)
 {
     const char *value = getenv(name);
@@ -36,59 +34,17 @@ static bool env_number(const char *name, uint64_t min, uint64_t max, uint64_t *o
     errno = 0;
     unsigned long long number = strtoull(value, &end, 10);
     if (errno || *end || value[0] == '-' || number < min || number > max) {
-        fprintf(stderr,
-                "[GPUFL] %s=%s is ignored: it must be a number from %llu to %llu\n", name,
-                value, (unsigned long long)min, (unsigned long long)max);
+        fprintf(stderr, "[GPUFL] %s=%s ignored: expected a number from %llu to %llu\n",
+                name, value, (unsigned long long)min, (unsigned long long)max);
         return false;
     }
     *out = number;
     return true;
 }
 
-/* ---- the file ---- */
-
-/* The file's text lives while its strings are borrowed. */
-struct file {
-    const char *path;
-    struct gpufl_init_options options; /* its strings may point into text */
-    char text[CONFIG_MAX_BYTES + 1];
-};
-
-static void take_member(void *arg, const char *key, enum flat_json_kind kind,
-                        const char *value)
-{
-    struct file *file = arg;
-    option_fields_take_member(&file->options, file->path, key, kind, value);
-}
-
-static void take_file(struct file *file)
-{
-    unsigned line;
-    int fd = open(file->path, O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd >= 0 ? read(fd, file->text, CONFIG_MAX_BYTES) : -1;
-    int saved = errno;
-    if (fd >= 0) {
-        close(fd);
-    }
-    if (n < 0) {
-        fprintf(stderr, "[GPUFL] configuration file %s is ignored: %s\n", file->path,
-                strerror(saved));
-        return;
-    }
-    file->text[n] = '\0';
-    if (!flat_json_parse(file->text, (size_t)n, take_member, file, &line)) {
-        fprintf(stderr,
-                "[GPUFL] configuration file %s, line %u: no JSON object; what stands "
-                "before it is used\n",
-                file->path, line);
-    }
-}
-
-/* ---- checks ---- */
-
 static gpufl_status refuse_int(char why[256], const char *field, int value, int max)
 {
-    snprintf(why, 256, "%s is %d; give 0 to %d", field, value, max);
+    snprintf(why, 256, "%s: invalid value %d (expected 0 to %d)", field, value, max);
     return GPUFL_ERR_USAGE;
 }
 
@@ -111,11 +67,11 @@ static gpufl_status check_ranges(const struct gpufl_init_options *o, char why[25
     return GPUFL_OK;
 }
 
-static void say_once(const struct gpufl_init_options *o)
+static void warn_deprecated(const struct gpufl_init_options *o)
 {
     if (o->remote_upload) {
-        fputs("[GPUFL] remote_upload (GPUFL_REMOTE_UPLOAD) is deprecated and uploads "
-              "nothing: call gpufl_upload_logs(), or run gpufl-agent\n",
+        fputs("[GPUFL] remote_upload (GPUFL_REMOTE_UPLOAD) is deprecated and has no "
+              "effect: call gpufl_upload_logs() or run gpufl-agent\n",
               stderr);
     }
 }
@@ -123,11 +79,12 @@ static void say_once(const struct gpufl_init_options *o)
 static gpufl_status copy_string(char *out, size_t size, const char *value,
                                 const char *field, char why[256])
 {
-    if (strlen(value) >= size) {
-        snprintf(why, 256, "%s is longer than %zu bytes; shorten it", field, size - 1);
+    size_t len = strlen(value);
+    if (len >= size) {
+        snprintf(why, 256, "%s: longer than %zu bytes", field, size - 1);
         return GPUFL_ERR_USAGE;
     }
-    strcpy(out, value);
+    memcpy(out, value, len + 1);
     return GPUFL_OK;
 }
 
@@ -183,17 +140,15 @@ static void copy_values(const struct gpufl_init_options *o, struct settings *out
     env_number("GPUFL_LOG_MIN_FREE_BYTES", 0, 1ull << 50, &out->min_free_bytes);
 }
 
-static gpufl_status join(const struct gpufl_init_options *given, struct file *file,
-                         struct settings *out, char why[256])
+static gpufl_status join_sources(const struct gpufl_init_options *given,
+                                 struct config_file *file, struct settings *out,
+                                 char why[256])
 {
     struct gpufl_init_options *o = &file->options;
     const char *env_path = getenv("GPUFL_CONFIG_FILE");
     bool by_code = given->config_file && *given->config_file;
     file->path = by_code ? given->config_file : env_path;
-    *o = (struct gpufl_init_options)GPUFL_INIT_OPTIONS_DEFAULT;
-    if (file->path && *file->path) {
-        take_file(file);
-    }
+    config_file_read(file);
     option_fields_take_env(o);
     option_fields_take_code(o, given);
     if (!o->enabled) {
@@ -206,7 +161,7 @@ static gpufl_status join(const struct gpufl_init_options *given, struct file *fi
     }
     if (status == GPUFL_OK) {
         copy_values(o, out);
-        say_once(o);
+        warn_deprecated(o);
     }
     return status;
 }
@@ -219,7 +174,8 @@ gpufl_status settings_resolve(const struct gpufl_init_options *options,
     if (options) {
         if (options->struct_size < sizeof(size_t)) {
             snprintf(why, 256,
-                     "struct_size is not set; start from GPUFL_INIT_OPTIONS_DEFAULT");
+                     "struct_size: not set (initialise the options with "
+                     "GPUFL_INIT_OPTIONS_DEFAULT)");
             return GPUFL_ERR_USAGE;
         }
         size_t known =
@@ -229,12 +185,12 @@ gpufl_status settings_resolve(const struct gpufl_init_options *options,
     if (settings_disabled_by_env() || !given.enabled) {
         return GPUFL_OFF;
     }
-    struct file *file = calloc(1, sizeof *file);
+    struct config_file *file = calloc(1, sizeof *file);
     if (!file) {
         snprintf(why, 256, "out of memory");
         return GPUFL_ERR_NOMEM;
     }
-    gpufl_status status = join(&given, file, out, why);
+    gpufl_status status = join_sources(&given, file, out, why);
     free(file);
     return status;
 }

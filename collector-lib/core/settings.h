@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a session runs with: options, environment, configuration file and defaults as one.
- */
+/* The settings of a session, joined from options, environment, file and defaults. */
 #ifndef GPUFL_COLLECTOR_CORE_SETTINGS_H
 #define GPUFL_COLLECTOR_CORE_SETTINGS_H
 

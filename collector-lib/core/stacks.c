@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Interns stacks by their hash; the table only grows. */
 #include "collector-lib/core/stacks.h"
 
 #include <execinfo.h>
@@ -30,7 +31,7 @@ void stacks_after_fork(void)
     pthread_mutex_init(&table.lock, NULL);
 }
 
-static uint64_t hash_of(void *const *pc, size_t frames)
+static uint64_t stack_hash(void *const *pc, size_t frames)
 {
     uint64_t hash = HASH64_BASIS;
     for (size_t i = 0; i < frames; i++) {
@@ -40,7 +41,7 @@ static uint64_t hash_of(void *const *pc, size_t frames)
     return hash;
 }
 
-static uint32_t add(uint32_t *slot, uint64_t hash, void *const *pc, size_t frames)
+static uint32_t add_stack(uint32_t *slot, uint64_t hash, void *const *pc, size_t frames)
 {
     uint32_t id = atomic_load_explicit(&table.count, memory_order_relaxed) + 1;
     struct stack *stack =
@@ -58,7 +59,7 @@ static uint32_t add(uint32_t *slot, uint64_t hash, void *const *pc, size_t frame
     return id;
 }
 
-static uint32_t intern(uint64_t hash, void *const *pc, size_t frames)
+static uint32_t intern_stack(uint64_t hash, void *const *pc, size_t frames)
 {
     pthread_mutex_lock(&table.lock);
     size_t at = (size_t)(hash % SLOTS);
@@ -66,7 +67,7 @@ static uint32_t intern(uint64_t hash, void *const *pc, size_t frames)
         at = (at + 1) % SLOTS;
     }
     uint32_t id =
-        table.slot[at] ? table.slot[at] : add(&table.slot[at], hash, pc, frames);
+        table.slot[at] ? table.slot[at] : add_stack(&table.slot[at], hash, pc, frames);
     pthread_mutex_unlock(&table.lock);
     return id;
 }
@@ -78,11 +79,11 @@ uint32_t stacks_here(struct stacks_cached *cache)
     if (frames <= 0) {
         return 0;
     }
-    uint64_t hash = hash_of(pc, (size_t)frames);
+    uint64_t hash = stack_hash(pc, (size_t)frames);
     struct stacks_cached *cached = &cache[hash % STACKS_CACHE_SLOTS];
     if (!cached->id || cached->hash != hash) {
-        *cached =
-            (struct stacks_cached){.hash = hash, .id = intern(hash, pc, (size_t)frames)};
+        *cached = (struct stacks_cached){.hash = hash,
+                                         .id = intern_stack(hash, pc, (size_t)frames)};
     }
     return cached->id;
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Starts threads that take no signals, and makes conditions on the monotonic clock. */
 #include "collector-lib/core/thread.h"
 
 #include <signal.h>

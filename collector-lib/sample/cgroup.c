@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files and units: the kernel's Documentation/admin-guide/cgroup-v2.rst. */
+/* Reads the files of control groups; names and units as in the kernel's
+ * Documentation/admin-guide/cgroup-v2.rst. */
 #include "collector-lib/sample/cgroup.h"
 
 #include <fcntl.h>
@@ -75,7 +76,7 @@ static void take_if_lower(int *fd, int64_t *lowest, int dir_fd, int64_t limit)
 }
 
 /* From the job's own group up to the mount's root. */
-static void walk(struct cgroup *cgroup, const char *mount, char path[PATH_MAX])
+static void watch_groups(struct cgroup *cgroup, const char *mount, char path[PATH_MAX])
 {
     int64_t cpu = NONE;
     int64_t memory = NONE;
@@ -114,7 +115,7 @@ void cgroup_open(struct cgroup *cgroup, const char *proc, const char *sysfs)
         snprintf(mount, sizeof mount, "%s/%s/cgroup.controllers", sysfs, mounts[i]);
         if (access(mount, R_OK) == 0) {
             *strrchr(mount, '/') = '\0';
-            walk(cgroup, mount, path);
+            watch_groups(cgroup, mount, path);
             return;
         }
     }

@@ -11,7 +11,7 @@ static const struct gpu_source *const sources[] = {
     &gpu_source_simulated,
 };
 
-static bool wanted(const struct gpu_source *source, enum gpufl_backend_kind kind)
+static bool source_wanted(const struct gpu_source *source, enum gpufl_backend_kind kind)
 {
     if (source == &gpu_source_simulated) {
         return true; /* it opens only when made-up GPUs were asked for */
@@ -26,7 +26,7 @@ struct gpu gpu_open(enum gpufl_backend_kind kind, const struct gpu_wish *wish)
         return gpu;
     }
     for (size_t i = 0; i < sizeof sources / sizeof sources[0]; i++) {
-        if (!wanted(sources[i], kind)) {
+        if (!source_wanted(sources[i], kind)) {
             continue;
         }
         gpu.handle = sources[i]->open(wish);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Opens NVML and finds its functions. */
 #include "collector-lib/sample/nvml_api.h"
 
 #include <dlfcn.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libnvidia-ml.so.1, opened at run time.
+/* The functions of NVML that we call, from libnvidia-ml.so.1, opened at run time.
  *
  * The declarations are our own, after the NVML API reference (nvml.h is not needed to
  * build); the soname's ABI is stable. A function that an older driver lacks is NULL. */

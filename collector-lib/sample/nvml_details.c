@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Asks NVML for this process's share of a device, for NVLink traffic and for Xid errors.
+ */
 #include "collector-lib/sample/nvml_details.h"
 
 #include <stdbool.h>

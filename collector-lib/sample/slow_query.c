@@ -26,7 +26,7 @@ struct slow_query {
     int64_t last[GPU_MAX][SLOW_FIGURES];
 };
 
-static bool stopped(struct slow_query *q)
+static bool query_stopped(struct slow_query *q)
 {
     pthread_mutex_lock(&q->lock);
     bool stop = q->stop;
@@ -36,7 +36,7 @@ static bool stopped(struct slow_query *q)
 
 static void ask_all(struct slow_query *q)
 {
-    for (unsigned i = 0; i < q->devices && !stopped(q); i++) {
+    for (unsigned i = 0; i < q->devices && !query_stopped(q); i++) {
         int64_t answer[SLOW_FIGURES];
         memset(answer, 0xff, sizeof answer); /* GPU_NOT_AVAILABLE */
         q->ask(q->arg, i, answer);
@@ -62,7 +62,7 @@ static bool next_question(struct slow_query *q, const struct timespec *not_befor
     return !stop;
 }
 
-static void *run(void *arg)
+static void *ask_until_stopped(void *arg)
 {
     struct slow_query *q = arg;
     struct timespec not_before = {0};
@@ -86,7 +86,7 @@ struct slow_query *slow_query_open(unsigned devices, slow_query_ask *ask, void *
     memset(q->last, 0xff, sizeof q->last); /* GPU_NOT_AVAILABLE */
     pthread_mutex_init(&q->lock, NULL);
     thread_condition_init(&q->wake);
-    int rc = thread_start(&q->thread, "gpufl-slow", run, q);
+    int rc = thread_start(&q->thread, "gpufl-slow", ask_until_stopped, q);
     if (rc != 0) {
         pthread_cond_destroy(&q->wake);
         pthread_mutex_destroy(&q->lock);

@@ -68,14 +68,15 @@ static int64_t read_level_mhz(int dir_fd, const char *name)
     return GPU_NOT_AVAILABLE;
 }
 
-static int64_t read_clock(const struct amdgpu_device *d, int at, const char *levels)
+static int64_t read_amdgpu_clock(const struct amdgpu_device *d, int at,
+                                 const char *levels)
 {
     int64_t mhz = read_sensor(d, "freq", at, "input", 1000000);
     return mhz >= 0 ? mhz : read_level_mhz(d->dir_fd, levels);
 }
 
 /* "ue: 0" and "ce: 0" of the memory's controller. */
-static void read_ecc(const struct amdgpu_device *d, struct gpu_sample *out)
+static void read_amdgpu_ecc(const struct amdgpu_device *d, struct gpu_sample *out)
 {
     char text[128];
     if (sysfs_text(d->dir_fd, "ras/umc_err_count", text, sizeof text)) {
@@ -122,9 +123,10 @@ static void sample_amdgpu(struct gpu_handle *handle, unsigned at, struct gpu_sam
     out->free_mib = total < 0 || used < 0 ? GPU_NOT_AVAILABLE : (total - used) >> 20;
     out->gpu_util_pct = read_number(d->dir_fd, "gpu_busy_percent");
     out->mem_util_pct = read_number(d->dir_fd, "mem_busy_percent");
-    out->clock_sm_mhz = out->clock_gfx_mhz = read_clock(d, d->at.sclk, "pp_dpm_sclk");
-    out->clock_mem_mhz = read_clock(d, d->at.mclk, "pp_dpm_mclk");
-    read_ecc(d, out);
+    out->clock_sm_mhz = out->clock_gfx_mhz =
+        read_amdgpu_clock(d, d->at.sclk, "pp_dpm_sclk");
+    out->clock_mem_mhz = read_amdgpu_clock(d, d->at.mclk, "pp_dpm_mclk");
+    read_amdgpu_ecc(d, out);
     if (d->hwmon_fd >= 0) {
         read_sensors(d, out);
     }

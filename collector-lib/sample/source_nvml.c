@@ -155,7 +155,7 @@ static void info_nvml(struct gpu_handle *handle, unsigned at, struct gpu_info *o
     }
 }
 
-static int64_t read_clock(const struct nvml *api, nvml_device device, int which)
+static int64_t read_nvml_clock(const struct nvml *api, nvml_device device, int which)
 {
     unsigned mhz;
     return api->clock && api->clock(device, which, &mhz) == NVML_SUCCESS
@@ -171,7 +171,7 @@ static int64_t read_memory_temperature(const struct nvml *api, nvml_device devic
     return told ? (int64_t)field.value.u : GPU_NOT_AVAILABLE;
 }
 
-static int64_t read_ecc(const struct nvml *api, nvml_device device, int kind)
+static int64_t read_nvml_ecc(const struct nvml *api, nvml_device device, int kind)
 {
     unsigned long long count;
     return api->ecc && api->ecc(device, kind, NVML_ECC_VOLATILE, NVML_DEVICE_MEMORY,
@@ -192,8 +192,8 @@ static void sample_more(struct gpu_handle *handle, unsigned at, struct gpu_sampl
     }
     out->temp_junction_c = out->temp_c; /* the sensor that NVML reads is on the die */
     out->temp_mem_c = read_memory_temperature(api, device);
-    out->ecc_corrected = read_ecc(api, device, NVML_ECC_CORRECTED);
-    out->ecc_uncorrected = read_ecc(api, device, NVML_ECC_UNCORRECTED);
+    out->ecc_corrected = read_nvml_ecc(api, device, NVML_ECC_CORRECTED);
+    out->ecc_uncorrected = read_nvml_ecc(api, device, NVML_ECC_UNCORRECTED);
     slow_query_take(handle->slow, at, slow);
     out->pcie_rx_bps = slow[SLOW_PCIE_RX];
     out->pcie_tx_bps = slow[SLOW_PCIE_TX];
@@ -231,9 +231,9 @@ static void sample_nvml(struct gpu_handle *handle, unsigned at, struct gpu_sampl
     if (api->power && api->power(device, &value) == NVML_SUCCESS) {
         out->power_mw = value;
     }
-    out->clock_gfx_mhz = read_clock(api, device, NVML_CLOCK_GRAPHICS);
-    out->clock_sm_mhz = read_clock(api, device, NVML_CLOCK_SM);
-    out->clock_mem_mhz = read_clock(api, device, NVML_CLOCK_MEM);
+    out->clock_gfx_mhz = read_nvml_clock(api, device, NVML_CLOCK_GRAPHICS);
+    out->clock_sm_mhz = read_nvml_clock(api, device, NVML_CLOCK_SM);
+    out->clock_mem_mhz = read_nvml_clock(api, device, NVML_CLOCK_MEM);
     if (api->reasons && api->reasons(device, &reasons) == NVML_SUCCESS) {
         out->throttle_reasons = (int64_t)reasons;
         out->throttle_power = (reasons & NVML_REASON_SW_POWER_CAP) != 0;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads small files of sysfs and procfs. */
 #include "collector-lib/sample/sysfs.h"
 
 #include <errno.h>

@@ -13,7 +13,7 @@
 
 typedef char *(*demangler)(const char *, char *, size_t *, int *);
 
-static demangler find(void)
+static demangler find_demangler(void)
 {
     static _Atomic demangler found; /* two of our threads may look at once */
     demangler known = atomic_load(&found);
@@ -34,7 +34,7 @@ static demangler find(void)
 char *demangle(const char *symbol)
 {
     int status = -1;
-    demangler run = strncmp(symbol, "_Z", 2) == 0 ? find() : NULL;
+    demangler run = strncmp(symbol, "_Z", 2) == 0 ? find_demangler() : NULL;
     char *text = run ? run(symbol, NULL, NULL, &status) : NULL;
     if (text && status == 0) {
         return text;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads the symbol table of an ELF file by pread, without mapping it. */
 #include "collector-lib/trace/elf_symbols.h"
 
 #include <elf.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Computes how many blocks of a kernel fit one multiprocessor, and what limits them. */
 #include "collector-lib/trace/occupancy.h"
 
 #define REGISTER_UNIT 256u /* of a warp */

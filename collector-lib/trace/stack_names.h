@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From return addresses to names of functions. Of the writer's thread alone; no lock of
- * the loader is taken that a dlclose of the job may hold while it waits for us. */
+/* Call stacks as text: the functions' names instead of return addresses. Used by the
+ * writer's thread alone. */
 #ifndef GPUFL_COLLECTOR_TRACE_STACK_NAMES_H
 #define GPUFL_COLLECTOR_TRACE_STACK_NAMES_H
 
@@ -14,12 +14,6 @@
 #define STACK_NAMES_MAX 65536u
 /** Of one stack; outer frames beyond are left out. */
 #define STACK_NAMES_TEXT_BYTES 8192u
-
-struct frame {
-    uintptr_t pc;
-    char *name;   /* demangled, or `library+0x12`; NULL = not yet known */
-    bool machine; /* of CUDA or ours: the call's machinery, not its caller */
-};
 
 /** Zero-initialise; release with stack_names_fini. A library that was unloaded, and
  * another that took its place, keep the first one's names. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Formats kernels, copies, waits, allocations, samples and source files. */
 #include "collector-lib/trace/trace_records.h"
 
 #include <inttypes.h>
@@ -8,13 +9,13 @@
 #include "collector-lib/core/record_parts.h"
 #include "schema/records.h"
 
-static void first(struct text *out, int64_t value)
+static void open_row(struct text *out, int64_t value)
 {
     text_append(out, "[", 1);
     text_i64(out, value);
 }
 
-static void last(struct text *out)
+static void close_row(struct text *out)
 {
     text_append(out, "]", 1);
 }
@@ -28,7 +29,7 @@ static void comma_u64(struct text *out, uint64_t value)
 void row_kernel(struct text *out, int64_t base_ns, const struct trace_kernel *k,
                 struct kernel_refs refs)
 {
-    first(out, k->start_ns - base_ns);
+    open_row(out, k->start_ns - base_ns);
     comma_u64(out, refs.kernel_id);
     comma_u64(out, k->stream);
     record_comma(out, k->end_ns - k->start_ns);
@@ -41,13 +42,13 @@ void row_kernel(struct text *out, int64_t base_ns, const struct trace_kernel *k,
     comma_u64(out, k->device);
     comma_u64(out, refs.detail_correlation);
     comma_u64(out, refs.scope_instance);
-    last(out);
+    close_row(out);
 }
 
 void row_copy(struct text *out, int64_t base_ns, const struct trace_copy *c,
               uint64_t scope_instance)
 {
-    first(out, c->start_ns - base_ns);
+    open_row(out, c->start_ns - base_ns);
     comma_u64(out, c->stream);
     record_comma(out, c->end_ns - c->start_ns);
     comma_u64(out, c->bytes);
@@ -55,13 +56,13 @@ void row_copy(struct text *out, int64_t base_ns, const struct trace_copy *c,
     comma_u64(out, c->correlation);
     comma_u64(out, c->device);
     comma_u64(out, scope_instance);
-    last(out);
+    close_row(out);
 }
 
 void row_wait(struct text *out, int64_t base_ns, const struct trace_wait *w,
               uint32_t function_id)
 {
-    first(out, w->start_ns - base_ns);
+    open_row(out, w->start_ns - base_ns);
     record_comma(out, w->end_ns - w->start_ns);
     comma_u64(out, w->type);
     comma_u64(out, w->stream);
@@ -69,12 +70,12 @@ void row_wait(struct text *out, int64_t base_ns, const struct trace_wait *w,
     comma_u64(out, w->context);
     comma_u64(out, w->correlation);
     comma_u64(out, function_id);
-    last(out);
+    close_row(out);
 }
 
 void row_allocation(struct text *out, int64_t base_ns, const struct trace_memory *m)
 {
-    first(out, m->at_ns - base_ns);
+    open_row(out, m->at_ns - base_ns);
     comma_u64(out, m->duration_ns);
     comma_u64(out, m->operation);
     comma_u64(out, m->kind);
@@ -83,13 +84,13 @@ void row_allocation(struct text *out, int64_t base_ns, const struct trace_memory
     comma_u64(out, m->device);
     comma_u64(out, m->stream);
     comma_u64(out, m->correlation);
-    last(out);
+    close_row(out);
 }
 
 void row_sample(struct text *out, int64_t base_ns, const struct trace_sample *s,
                 uint32_t function_id, uint32_t metric_id, uint32_t file_id)
 {
-    first(out, s->at_ns - base_ns);
+    open_row(out, s->at_ns - base_ns);
     text_puts(out, ",0");
     comma_u64(out, s->device);
     comma_u64(out, function_id);
@@ -100,7 +101,7 @@ void row_sample(struct text *out, int64_t base_ns, const struct trace_sample *s,
     text_puts(out, ",0,0");
     comma_u64(out, file_id);
     comma_u64(out, s->line);
-    last(out);
+    close_row(out);
 }
 
 void record_kernel_detail(struct text *out, const struct record_context *context,

@@ -30,8 +30,8 @@ static void write_feature(struct text *out, const struct feature *f)
 }
 
 /* A kind of record that a tracer collects when it is asked to. */
-static struct feature traced(const struct tracing *t, const char *name, bool requested,
-                             uint64_t records)
+static struct feature traced_feature(const struct tracing *t, const char *name,
+                                     bool requested, uint64_t records)
 {
     const char *mode = t->profiler.runs == GPUFL_ENGINE_MONITOR ? "" : "cupti_activity";
     struct feature f = {
@@ -50,10 +50,10 @@ static struct feature traced(const struct tracing *t, const char *name, bool req
 }
 
 /* What comes from within CUDA's calls. */
-static struct feature heard(const struct tracing *t, const char *name, bool requested,
-                            uint64_t records)
+static struct feature callback_feature(const struct tracing *t, const char *name,
+                                       bool requested, uint64_t records)
 {
-    struct feature f = traced(t, name, requested, records);
+    struct feature f = traced_feature(t, name, requested, records);
     if (*f.mode) {
         f.mode = "cupti_callbacks";
     }
@@ -66,38 +66,38 @@ static struct feature heard(const struct tracing *t, const char *name, bool requ
 }
 
 /* So many are missing; \p reason must stay until the feature is written. */
-static void missing(struct feature *f, char *reason, size_t size, const char *why,
-                    uint64_t count)
+static void count_missing(struct feature *f, char *reason, size_t size, const char *why,
+                          uint64_t count)
 {
     snprintf(reason, size, "%s:%" PRIu64, why, count);
     f->status = "partial";
     f->reason = reason;
 }
 
-static struct feature stacks(const struct tracing *t, bool requested, char *reason,
-                             size_t size)
+static struct feature stack_feature(const struct tracing *t, bool requested, char *reason,
+                                    size_t size)
 {
-    struct feature f = heard(t, "stack_traces", requested, t->log.stacks);
+    struct feature f = callback_feature(t, "stack_traces", requested, t->log.stacks);
     uint64_t overflowed = stacks_overflowed();
     if (*f.mode && overflowed) {
-        missing(&f, reason, size, "no_room", overflowed);
+        count_missing(&f, reason, size, "no_room", overflowed);
     }
     return f;
 }
 
-static struct feature sources(const struct tracing *t, bool requested, char *reason,
-                              size_t size)
+static struct feature source_feature(const struct tracing *t, bool requested,
+                                     char *reason, size_t size)
 {
-    struct feature f = traced(t, "source_correlation", requested, t->log.files);
+    struct feature f = traced_feature(t, "source_correlation", requested, t->log.files);
     if (*f.mode && t->status.modules_dropped) {
-        missing(&f, reason, size, "no_room", t->status.modules_dropped);
+        count_missing(&f, reason, size, "no_room", t->status.modules_dropped);
         f.message = "modules whose line tables found no room";
     }
     return f;
 }
 
-static struct feature scopes(const struct tracing *t, uint64_t dropped, char *reason,
-                             size_t size)
+static struct feature scope_feature(const struct tracing *t, uint64_t dropped,
+                                    char *reason, size_t size)
 {
     struct feature f = {"scope_attribution", true, "collected", "", "", ""};
     if (t->status.silent) {
@@ -105,7 +105,7 @@ static struct feature scopes(const struct tracing *t, uint64_t dropped, char *re
         f.reason = NO_CALLBACKS;
         f.message = "CUPTI refused its callbacks: kernels have no scope";
     } else if (dropped) {
-        missing(&f, reason, size, "ring_full", dropped);
+        count_missing(&f, reason, size, "ring_full", dropped);
     }
     return f;
 }
@@ -113,7 +113,7 @@ static struct feature scopes(const struct tracing *t, uint64_t dropped, char *re
 static void write_kernels(struct text *out, const struct tracing *t, bool above)
 {
     const struct tracer_status *s = &t->status;
-    struct feature f = traced(t, "kernel_events", above, t->log.kernels);
+    struct feature f = traced_feature(t, "kernel_events", above, t->log.kernels);
     char reason[64];
     char message[160];
     uint64_t lost = s->dropped + s->incomplete + s->unknown;
@@ -122,7 +122,7 @@ static void write_kernels(struct text *out, const struct tracing *t, bool above)
         f.reason = "cupti_failed";
         f.message = s->pc_sampling_why;
     } else if (above && lost && *f.mode) {
-        missing(&f, reason, sizeof reason, "records_lost", lost);
+        count_missing(&f, reason, sizeof reason, "records_lost", lost);
         snprintf(message, sizeof message,
                  "%" PRIu64 " found no buffer, %" PRIu64
                  " kernels had not ended, %" PRIu64 " could not be read",
@@ -158,7 +158,7 @@ static void write_samples(struct text *out, const struct tracing *t, bool reques
         f.message = s->pc_sampling_why;
     }
     if (s->samples_dropped) {
-        missing(&f, reason, sizeof reason, "samples_dropped", s->samples_dropped);
+        count_missing(&f, reason, sizeof reason, "samples_dropped", s->samples_dropped);
     }
     write_feature(out, &f);
 }
@@ -171,14 +171,15 @@ void record_capabilities(struct text *out, const struct record_context *context,
     char overflowed[48], crowded[48];
     bool above = s->engine != GPUFL_ENGINE_MONITOR;
     const struct feature feature[] = {
-        traced(t, "memcpy_activity", above, t->log.copies + t->log.sets),
-        heard(t, "sync_activity", s->synchronization, t->log.waits),
-        traced(t, "memory_activity", s->memory_tracking, t->log.memories),
-        traced(t, "graph_activity", s->cuda_graphs, t->log.graphs),
-        heard(t, "external_correlation", s->external_correlation, t->log.externals),
-        sources(t, s->source_collection, crowded, sizeof crowded),
-        stacks(t, s->stack_trace, overflowed, sizeof overflowed),
-        scopes(t, dropped, reason, sizeof reason),
+        traced_feature(t, "memcpy_activity", above, t->log.copies + t->log.sets),
+        callback_feature(t, "sync_activity", s->synchronization, t->log.waits),
+        traced_feature(t, "memory_activity", s->memory_tracking, t->log.memories),
+        traced_feature(t, "graph_activity", s->cuda_graphs, t->log.graphs),
+        callback_feature(t, "external_correlation", s->external_correlation,
+                         t->log.externals),
+        source_feature(t, s->source_collection, crowded, sizeof crowded),
+        stack_feature(t, s->stack_trace, overflowed, sizeof overflowed),
+        scope_feature(t, dropped, reason, sizeof reason),
     };
     record_begin(out, context, 1, "capture_capabilities");
     text_printf(out,

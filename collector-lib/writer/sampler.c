@@ -53,7 +53,7 @@ struct record_state sampler_state(struct sampler *s)
     };
 }
 
-static void take(struct sampler *s, int64_t now_ns, struct summary *summary)
+static void take_sample(struct sampler *s, int64_t now_ns, struct summary *summary)
 {
     if (s->device_rows + s->gpu.count > SAMPLER_ROWS || s->host_rows == SAMPLER_ROWS) {
         return; /* cannot be: rows are written after each sample */
@@ -81,7 +81,7 @@ void sampler_step(struct sampler *s, bool active, int64_t now_ns, struct summary
     if (!active || now_ns < s->next_ns) {
         return;
     }
-    take(s, now_ns, summary);
+    take_sample(s, now_ns, summary);
     int64_t period = (int64_t)s->rate_ms * NS_PER_MS;
     s->next_ns += period;
     if (s->next_ns <= now_ns) { /* behind: skip, never run back to back */

@@ -27,8 +27,8 @@ static void append_text(struct writer *w, enum channel channel, const struct tex
         !w->failure_said) {
         w->failure_said = true;
         fprintf(stderr,
-                "[GPUFL] cannot write %s/%s/%s.log: %s; lines are being lost, free some "
-                "space or check the directory\n",
+                "[GPUFL] cannot write %s/%s/%s.log: %s; lines are being lost (free some "
+                "space, or check the directory)\n",
                 w->settings.log_path, w->dir.id, channel_name(channel), strerror(errno));
     }
     spool_wrote(&w->spool, text->len);

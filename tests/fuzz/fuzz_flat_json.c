@@ -18,12 +18,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     size_t seen = 0;
-    unsigned line;
+    struct flat_json_place stopped;
     char *text = malloc(size + 1);
     if (text) {
         memcpy(text, data, size);
         text[size] = '\0';
-        (void)flat_json_parse(text, size, use, &seen, &line);
+        (void)flat_json_parse(text, size, use, &seen, &stopped);
         free(text);
     }
     return 0;
