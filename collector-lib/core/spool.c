@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counts what lies in the session's directory and what is free. */
+/* Adds up the files of the session's directory and asks for the free space. */
 #include "collector-lib/core/spool.h"
 
 #include <dirent.h>
@@ -14,7 +14,7 @@
 #include "schema/layout.h"
 
 #define CHECK_EVERY_NS 1000000000
-/* Recording goes on below this part of the limit, so that it does not stutter. */
+/* Recording resumes below this part of the limit, so that it does not flap. */
 #define RESUME_PERCENT 90
 
 static uint64_t bytes_in(int dir_fd)
@@ -56,7 +56,7 @@ static void pause_recording(struct spool *s, bool budget, uint64_t used, uint64_
     s->paused = true;
     s->first_ns = s->last_ns = wall_ns;
     s->lost_lines = s->lost_bytes = 0;
-    fprintf(stderr, "[GPUFL] recording pauses: %s; it goes on when there is room again\n",
+    fprintf(stderr, "[GPUFL] recording paused: %s; it resumes when there is room\n",
             s->reason);
     spool_write_marker(s);
 }
@@ -90,7 +90,7 @@ bool spool_check(struct spool *s, int64_t mono_ns, int64_t wall_ns)
     spool_write_marker(s);
     s->paused = false;
     s->markers++;
-    fprintf(stderr, "[GPUFL] recording goes on; %" PRIu64 " lines were lost\n",
+    fprintf(stderr, "[GPUFL] recording resumed; %" PRIu64 " lines were lost\n",
             s->lost_lines);
     return true;
 }

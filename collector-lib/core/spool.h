@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The session's share of the disk: a budget of bytes and a reserve of free space. Beyond
- * either recording pauses, says so in a loss marker, and goes on when there is room
- * again. */
+/* Limits a session's use of the disk: a budget of bytes and a reserve of free space.
+ * Beyond either recording pauses, a loss marker says so, and recording resumes when there
+ * is room. */
 #ifndef GPUFL_COLLECTOR_CORE_SPOOL_H
 #define GPUFL_COLLECTOR_CORE_SPOOL_H
 

@@ -57,7 +57,7 @@ static bool find_functions(void *handle, char *why, size_t size)
     for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
         void *at = dlsym(handle, functions[i].name);
         if (!at && functions[i].required) {
-            snprintf(why, size, "libcupti lacks %s; use that of CUDA 12 or later",
+            snprintf(why, size, "libcupti lacks %s (CUDA 12 or later is needed)",
                      functions[i].name);
             return false;
         }
@@ -80,9 +80,9 @@ bool cupti_api_load(char *why, size_t size)
 {
     if (cupti_api_lost()) {
         snprintf(why, size,
-                 "CUPTI could not end PC sampling in an earlier session of this process "
-                 "(%s) and serves it no more; start the process anew, and let one at a "
-                 "time sample a GPU",
+                 "CUPTI failed to end PC sampling in an earlier session of this process "
+                 "(%s) and cannot be used again (restart the process; sample a GPU in "
+                 "one process at a time)",
                  cupti_api_error(atomic_load(&library.lost)));
         return false;
     }
@@ -92,18 +92,16 @@ bool cupti_api_load(char *why, size_t size)
     void *opened = open_library();
     uint32_t version = 0;
     if (!opened) {
-        snprintf(
-            why, size,
-            "libcupti.so was not found; install the CUDA toolkit, or set CUDA_HOME or "
-            "LD_LIBRARY_PATH to where it lies");
+        snprintf(why, size,
+                 "libcupti.so not found (install the CUDA toolkit, or set CUDA_HOME or "
+                 "LD_LIBRARY_PATH)");
         return false;
     }
     if (!find_functions(opened, why, size)) {
         return false;
     }
     if (cupti.GetVersion(&version) != CUPTI_SUCCESS || version < OLDEST_VERSION) {
-        snprintf(why, size,
-                 "libcupti has version %u, too old; use that of CUDA 12 or later",
+        snprintf(why, size, "libcupti version %u is too old (CUDA 12 or later is needed)",
                  version);
         return false;
     }
@@ -122,10 +120,10 @@ const char *cupti_api_error(CUptiResult result)
 
 bool cupti_api_refused(char *why, size_t size, const char *what, CUptiResult result)
 {
-    snprintf(why, size, "CUPTI refuses %s: %s%s", what, cupti_api_error(result),
+    snprintf(why, size, "CUPTI refused %s: %s%s", what, cupti_api_error(result),
              result == CUPTI_ERROR_INSUFFICIENT_PRIVILEGES
-                 ? "; let users profile (NVreg_RestrictProfilingToAdminUsers=0), or run "
-                   "as root"
+                 ? " (let all users profile by NVreg_RestrictProfilingToAdminUsers=0, or "
+                   "run as root)"
                  : "");
     return false;
 }

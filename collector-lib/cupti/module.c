@@ -38,12 +38,12 @@ static bool subscribe(char *why, size_t size)
         return true;
     }
     if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) {
-        snprintf(
-            why, size,
-            "another profiler has CUPTI; end it (Nsight, PyTorch's or JAX's profiler, "
-            "another tracer), since the driver serves one at a time");
+        snprintf(why, size,
+                 "another profiler uses CUPTI, which allows one at a time (stop Nsight, "
+                 "PyTorch's "
+                 "or JAX's profiler, or the other tracer)");
     } else {
-        snprintf(why, size, "CUPTI does not start: %s; is there a driver and a GPU?",
+        snprintf(why, size, "CUPTI does not start: %s (is there a driver and a GPU?)",
                  cupti_api_error(result));
     }
     return false;
@@ -63,7 +63,8 @@ static void module_stop(void)
 static bool module_start(const struct tracer_config *config, char *why, size_t size)
 {
     if (module.pid && module.pid != getpid()) {
-        snprintf(why, size, "CUDA does not outlive a fork; start this process by exec");
+        snprintf(why, size,
+                 "CUDA does not work in a forked child (start the process by exec)");
         return false;
     }
     module.pid = getpid();

@@ -74,8 +74,7 @@ bool pc_context_open(struct pc_context *pc, CUcontext context, char *why, size_t
     if (cupti.GetDeviceId && cupti.GetDeviceId(context, &device) == CUPTI_SUCCESS &&
         !gpu_claim(device)) {
         snprintf(why, size,
-                 "another process samples GPU %u, which serves one at a time; sample in "
-                 "one of them",
+                 "another process samples GPU %u, which supports one at a time",
                  (unsigned)device);
         return false;
     }
@@ -93,7 +92,7 @@ bool pc_context_open(struct pc_context *pc, CUcontext context, char *why, size_t
         if (pc_context_disable(pc) == CUPTI_SUCCESS) {
             pc_context_free(pc);
         }
-        return cupti_api_refused(why, size, "the sampling's settings", result);
+        return cupti_api_refused(why, size, "the settings of PC sampling", result);
     }
     return true;
 }

@@ -123,8 +123,7 @@ static bool fetch_samples(struct pc_context *c)
         CUptiResult result = pc_context_fetch(c);
         if (result != CUPTI_SUCCESS && result != CUPTI_ERROR_OUT_OF_MEMORY) {
             char why[sizeof pc.why];
-            snprintf(why, sizeof why,
-                     "CUPTI gives no samples: %s; the trace goes on without",
+            snprintf(why, sizeof why, "CUPTI returned no samples: %s; tracing continues",
                      cupti_api_error(result));
             note_why(why);
             return false;
@@ -156,8 +155,8 @@ static void close_context(struct pc_context *c)
     char why[sizeof pc.why];
     snprintf(
         why, sizeof why,
-        "CUPTI does not end it: %s; what it gave is recorded, later sessions of this "
-        "process run Monitor",
+        "CUPTI failed to stop it: %s; samples so far are recorded, later sessions of "
+        "this process run Monitor",
         cupti_api_error(ended));
     note_why(why);
 }
@@ -212,7 +211,7 @@ void pc_sampling_start(const struct tracer_config *config,
     pc.why[0] = '\0';
     pc.stopping = false;
     if (!sampling_available()) {
-        note_why("libcupti has no PC sampling; use that of CUDA 12 or later");
+        note_why("libcupti has no PC sampling (CUDA 12 or later is needed)");
     } else {
         thread_condition_init(&pc.wake);
         pc.on = thread_start(&pc.thread, "gpufl-samples", fetch_until_stopped, NULL) == 0;

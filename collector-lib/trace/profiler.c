@@ -86,14 +86,14 @@ void profiler_start(struct profiler *p, const struct settings *settings,
     p->asked = settings->engine;
     p->runs = ladder[p->asked].runs;
     if (p->runs != p->asked) {
-        snprintf(p->why, sizeof p->why, "it is not built in yet");
+        snprintf(p->why, sizeof p->why, "not implemented yet");
     }
     if (p->runs != GPUFL_ENGINE_MONITOR && settings->backend == GPUFL_BACKEND_AMD) {
-        snprintf(p->why, sizeof p->why, "on AMD only Monitor is built");
+        snprintf(p->why, sizeof p->why, "AMD GPUs have Monitor only");
         p->runs = GPUFL_ENGINE_MONITOR;
     } else if (p->runs != GPUFL_ENGINE_MONITOR &&
                settings->backend == GPUFL_BACKEND_NONE) {
-        snprintf(p->why, sizeof p->why, "the backend None opens no GPU library");
+        snprintf(p->why, sizeof p->why, "backend None opens no GPU library");
         p->runs = GPUFL_ENGINE_MONITOR;
     } else if (p->runs != GPUFL_ENGINE_MONITOR) {
         fork_guard_enter();
@@ -101,7 +101,8 @@ void profiler_start(struct profiler *p, const struct settings *settings,
         fork_guard_leave();
     }
     if (p->why[0]) {
-        fprintf(stderr, "[GPUFL] profiling engine %s does not run: %s; %s runs\n",
+        fprintf(stderr,
+                "[GPUFL] profiling engine %s is not available: %s; %s runs instead\n",
                 settings_engine_name(p->asked), p->why, settings_engine_name(p->runs));
     }
 }

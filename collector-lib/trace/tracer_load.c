@@ -29,8 +29,8 @@ static void *open_module(char *why, size_t size)
     if (!module) {
         const char *reason = dlerror();
         snprintf(why, size,
-                 "%s; install " MODULE " beside libgpufl.so, or build gpufl where the "
-                 "CUDA toolkit has cupti.h",
+                 "%s (install " MODULE " beside libgpufl.so, or build gpufl where the "
+                 "CUDA toolkit has cupti.h)",
                  reason ? reason : MODULE " cannot be opened");
     }
     return module;
@@ -48,8 +48,8 @@ const struct tracer *tracer_load(char *why, size_t size)
     const struct tracer *tracer = get ? get() : NULL;
     if (!tracer || tracer->abi != TRACER_ABI) {
         snprintf(why, size,
-                 MODULE " is of another version than libgpufl; install both from one "
-                        "package");
+                 MODULE " does not match this libgpufl (install both from the same "
+                        "package)");
         return NULL;
     }
     return tracer;

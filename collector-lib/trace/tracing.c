@@ -20,14 +20,14 @@ void tracing_open(struct tracing *t, const struct profiler *profiler,
     }
 }
 
-/* PC sampling begins with a context, perhaps long after the session. */
-static void say_why_not_sampled(struct tracing *t)
+/* PC sampling starts with a CUDA context, perhaps long after the session. */
+static void report_no_samples(struct tracing *t)
 {
     if (t->status.pc_sampling_why[0] && !t->said &&
         t->profiler.runs == GPUFL_ENGINE_PC_SAMPLING) {
         t->said = true;
         fprintf(stderr, "[GPUFL] PC sampling%s: %s\n",
-                t->status.samples ? "" : " does not run", t->status.pc_sampling_why);
+                t->status.samples ? "" : " is not available", t->status.pc_sampling_why);
     }
 }
 
@@ -57,19 +57,19 @@ bool tracing_deliver(struct tracing *t)
     trace_log_learn(&t->log);
     t->profiler.tracer->deliver(&sink);
     t->profiler.tracer->status(&t->status);
-    say_why_not_sampled(t);
+    report_no_samples(t);
     trace_log_finish(&t->log);
     return true;
 }
 
-/* Who registers with CUPTI after us gets our records in our place. */
-static void say_that_none_came(const struct tracing *t)
+/* A profiler that registers with CUPTI after us gets our records. */
+static void report_no_records(const struct tracing *t)
 {
     if (t->status.unrecorded && !t->status.records) {
         fprintf(stderr,
-                "[GPUFL] no kernel is recorded: CUPTI gave no record of %" PRIu64
-                " launches%s%s; if another profiler has taken its buffers (PyTorch's, "
-                "JAX's), run without it\n",
+                "[GPUFL] no kernels recorded: CUPTI returned no record of %" PRIu64
+                " launches%s%s; if another profiler uses CUPTI (PyTorch's, JAX's), run "
+                "without it\n",
                 t->status.unrecorded, t->status.refused ? ": " : "",
                 t->status.refused ? t->status.refused : "");
     }
@@ -79,7 +79,7 @@ void tracing_close(struct tracing *t)
 {
     if (t->profiler.tracer) {
         t->profiler.tracer->status(&t->status);
-        say_that_none_came(t);
+        report_no_records(t);
         profiler_stop(&t->profiler);
     }
     trace_log_fini(&t->log);
