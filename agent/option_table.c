@@ -2,6 +2,7 @@
 #include "agent/option_table.h"
 
 #include "agent/options.h"
+#include "schema/channels.h"
 
 #define FIELD(name) offsetof(struct options, name)
 #define NO_KAFKA    "Kafka is not built in: send to an HTTP backend (--type=http)"
@@ -16,7 +17,7 @@ const struct option_row option_rows[] = {
     {"folders", "GPUFL_SOURCE_FOLDERS", NULL, KIND_TEXT, FIELD(folders), NULL, NULL,
      "more of them, separated by commas"},
     {"log-types", "GPUFL_LOG_TYPES", "source.logTypes", KIND_TEXT, FIELD(log_types),
-     "device,scope,system,sass", NULL, "channels to follow"},
+     CHANNEL_LIST, NULL, "channels to follow"},
     {"type", "GPUFL_PUBLISHER_TYPE", "publisher.type", KIND_TEXT, FIELD(type), NULL, NULL,
      "kind of backend: http, the default"},
     {"host", "GPUFL_HTTP_HOST", "publisher.hostUrl", KIND_TEXT, FIELD(host), NULL, NULL,

@@ -12,6 +12,7 @@
 #include "cli/json.h"
 #include "cli/upload_flags.h"
 #include "cli/verbs.h"
+#include "schema/channels.h"
 #include "upload/engine/quarantine.h"
 #include "upload/http/reply.h"
 #include "upload/http/transport_http.h"
@@ -161,8 +162,7 @@ static bool nothing(void *arg, const char *session)
 static gpufl_status open_engine(const struct arguments *a, struct engine **out,
                                 char why[512])
 {
-    static const struct engine_channels channels = {{"device", "scope", "system", "sass"},
-                                                    4};
+    static const struct engine_channels channels = {{CHANNEL_NAMES}, CHANNEL_COUNT};
     static const struct log quiet = {0};
     struct engine_config config;
     engine_config_default(&config);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/parse_bool.h"
+#include "schema/channels.h"
 #include "upload/engine/engine.h"
 #include "upload/http/transport_http.h"
 #include "upload/source/select.h"
@@ -181,8 +182,7 @@ static gpufl_status open_upload_engine(struct upload *u, char why[512])
 {
     static const enum engine_compression codec[] = {COMPRESS_AUTO, COMPRESS_ZSTD,
                                                     COMPRESS_GZIP, COMPRESS_NONE};
-    static const struct engine_channels channels = {{"device", "scope", "system", "sass"},
-                                                    4};
+    static const struct engine_channels channels = {{CHANNEL_NAMES}, CHANNEL_COUNT};
     const struct gpufl_upload_options *o = &u->options;
     struct engine_config config;
     engine_config_default(&config);

@@ -16,12 +16,6 @@
 #include "collector-lib/core/clock.h"
 #include "schema/layout.h"
 
-const char *channel_name(enum channel channel)
-{
-    static const char *const name[CHANNEL_COUNT] = {"device", "scope", "system", "sass"};
-    return name[channel];
-}
-
 static gpufl_status make_session_id(char out[40])
 {
     unsigned char b[16];

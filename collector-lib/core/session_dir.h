@@ -9,17 +9,7 @@
 
 #include <gpufl/status.h>
 
-/** The channels that this collector writes. */
-enum channel {
-    CHANNEL_DEVICE,
-    CHANNEL_SCOPE,
-    CHANNEL_SYSTEM,
-    CHANNEL_SASS,
-    CHANNEL_COUNT
-};
-
-/** Name of a channel on disk. */
-const char *channel_name(enum channel channel);
+#include "schema/channels.h"
 
 struct channel_file {
     int fd;

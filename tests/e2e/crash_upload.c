@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "schema/channels.h"
 #include "upload/engine/engine.h"
 #include "upload/http/transport_http.h"
 
@@ -85,8 +86,7 @@ static gpufl_status crash_submit(void *self, const struct transport_request *req
 
 int main(int argc, char **argv)
 {
-    static const struct engine_channels channels = {{"device", "scope", "system", "sass"},
-                                                    4};
+    static const struct engine_channels channels = {{CHANNEL_NAMES}, CHANNEL_COUNT};
     char why[512];
     struct sys sys = sys_real;
     struct engine *engine;

@@ -11,6 +11,7 @@
 #include "tests/support/disk.h"
 
 #include "backend/decode.h"
+#include "schema/channels.h"
 #include "schema/protocol.h"
 
 static uint64_t clock_ms = 1000000;
@@ -222,7 +223,7 @@ void rig_open(struct rig *rig)
                                                .poll = no_poll,
                                                .wakeup = no_wakeup,
                                                .self = rig};
-    rig->channels = (struct engine_channels){{"device", "scope", "system", "sass"}, 4};
+    rig->channels = (struct engine_channels){{CHANNEL_NAMES}, CHANNEL_COUNT};
 }
 
 void rig_start(struct rig *rig)
