@@ -7,6 +7,7 @@
 
 #include "backend/metrics.h"
 #include "backend/store_digest.h"
+#include "schema/records.h"
 
 #define GAPS_SHOWN 100u
 
@@ -38,8 +39,8 @@ int api_about(struct store *store, int64_t session, struct answer *answer)
         }
     }
     answer_printf(answer, "]");
-    print_text(store, session, answer, "job_start", TEXT_START);
-    print_text(store, session, answer, "capture_capabilities", TEXT_CAPABILITIES);
+    print_text(store, session, answer, RECORD_JOB_START, TEXT_START);
+    print_text(store, session, answer, RECORD_CAPABILITIES, TEXT_CAPABILITIES);
     answer_printf(answer, "}\n");
     return 200;
 }

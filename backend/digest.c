@@ -8,8 +8,11 @@
 #include "backend/metrics.h"
 #include "backend/wrap.h"
 #include "base/array.h"
+#include "schema/columns.h"
 
 #define DEVICES_MAX 64u
+/* Every batch begins with it. */
+#define BATCH_TIME COLUMN(SCOPE, dt_ns)
 
 /* ---- what is kept ---- */
 
@@ -56,7 +59,7 @@ struct sums {
 static bool add_sums(struct digest *d, const struct sums *sums)
 {
     const struct rows *rows = &d->rows;
-    int dt = rows_column(rows, "dt_ns");
+    int dt = rows_column(rows, BATCH_TIME);
     int a = rows_column(rows, sums->a);
     int b = rows_column(rows, sums->b);
     int value = rows_column(rows, sums->value);
@@ -75,29 +78,33 @@ static bool add_sums(struct digest *d, const struct sums *sums)
 
 static bool add_kernels(struct digest *d)
 {
-    static const struct sums sums = {TALLY_KERNEL, "kernel_id", "", "duration_ns", ""};
-    static const struct sums launches = {TALLY_LAUNCH, "detail_corr_id", "",
-                                         "duration_ns", ""};
+    static const struct sums sums = {TALLY_KERNEL, COLUMN(KERNEL, kernel_id), "",
+                                     COLUMN(KERNEL, duration_ns), ""};
+    static const struct sums launches = {TALLY_LAUNCH, COLUMN(KERNEL, detail_corr_id), "",
+                                         COLUMN(KERNEL, duration_ns), ""};
     bool shared = rows_column(&d->rows, launches.a) >= 0;
     return add_sums(d, &sums) && (!shared || add_sums(d, &launches));
 }
 
 static bool add_copies(struct digest *d)
 {
-    static const struct sums sums = {TALLY_COPY, "copy_kind", "", "duration_ns", "bytes"};
+    static const struct sums sums = {TALLY_COPY, COLUMN(COPY, copy_kind), "",
+                                     COLUMN(COPY, duration_ns), COLUMN(COPY, bytes)};
     return add_sums(d, &sums);
 }
 
 static bool add_syncs(struct digest *d)
 {
-    static const struct sums sums = {TALLY_SYNC, "sync_type", "", "duration_ns", ""};
+    static const struct sums sums = {TALLY_SYNC, COLUMN(WAIT, sync_type), "",
+                                     COLUMN(WAIT, duration_ns), ""};
     return add_sums(d, &sums);
 }
 
 static bool add_allocations(struct digest *d)
 {
-    static const struct sums sums = {TALLY_MEMORY, "memory_op", "memory_kind",
-                                     "duration_ns", "bytes"};
+    static const struct sums sums = {
+        TALLY_MEMORY, COLUMN(ALLOCATION, memory_op), COLUMN(ALLOCATION, memory_kind),
+        COLUMN(ALLOCATION, duration_ns), COLUMN(ALLOCATION, bytes)};
     return add_sums(d, &sums);
 }
 
@@ -105,13 +112,13 @@ static bool add_allocations(struct digest *d)
 static bool add_samples(struct digest *d)
 {
     const struct rows *rows = &d->rows;
-    int kind = rows_column(rows, "sample_kind");
-    int function = rows_column(rows, "function_id");
-    int pc = rows_column(rows, "pc_offset");
-    int reason = rows_column(rows, "metric_id");
-    int samples = rows_column(rows, "metric_value");
-    int file = rows_column(rows, "source_file_id");
-    int line = rows_column(rows, "source_line");
+    int kind = rows_column(rows, COLUMN(SAMPLE, sample_kind));
+    int function = rows_column(rows, COLUMN(SAMPLE, function_id));
+    int pc = rows_column(rows, COLUMN(SAMPLE, pc_offset));
+    int reason = rows_column(rows, COLUMN(SAMPLE, metric_id));
+    int samples = rows_column(rows, COLUMN(SAMPLE, metric_value));
+    int file = rows_column(rows, COLUMN(SAMPLE, source_file_id));
+    int line = rows_column(rows, COLUMN(SAMPLE, source_line));
     for (size_t i = 0; i < rows->count; i++) {
         struct tally_key key = {cell_or(rows, i, function, 0), cell_or(rows, i, pc, 0),
                                 cell_or(rows, i, reason, 0), TALLY_SAMPLE};
@@ -152,7 +159,7 @@ static bool pack_metrics(struct digest *d, enum digest_table_kind kind, int64_t 
                          const size_t *row, size_t count, int64_t *scratch)
 {
     const struct rows *rows = &d->rows;
-    int dt = rows_column(rows, "dt_ns");
+    int dt = rows_column(rows, BATCH_TIME);
     struct digest_table *table = add_table(d, kind, device);
     for (size_t i = 0; table && i < count; i++) {
         scratch[i] = row_ns(rows, row[i], dt);
@@ -183,7 +190,7 @@ static bool pack_metrics(struct digest *d, enum digest_table_kind kind, int64_t 
 static bool add_metrics(struct digest *d, enum digest_table_kind kind)
 {
     const struct rows *rows = &d->rows;
-    int column = kind == TABLE_DEVICE ? rows_column(rows, "device_id") : -1;
+    int column = kind == TABLE_DEVICE ? rows_column(rows, COLUMN(DEVICE, device_id)) : -1;
     size_t *row = malloc(rows->count * sizeof *row + 1);
     int64_t *scratch = malloc(rows->count * sizeof *scratch + 1);
     char *done = calloc(rows->count + 1, 1);
@@ -218,10 +225,11 @@ static bool add_host_metrics(struct digest *d)
 
 static bool add_scopes(struct digest *d)
 {
-    static const char *const column[] = {"scope_instance_id", "name_id", "event_type",
-                                         "depth"};
+    static const char *const column[] = {COLUMN(SCOPE, scope_instance_id),
+                                         COLUMN(SCOPE, name_id),
+                                         COLUMN(SCOPE, event_type), COLUMN(SCOPE, depth)};
     const struct rows *rows = &d->rows;
-    int dt = rows_column(rows, "dt_ns");
+    int dt = rows_column(rows, COLUMN(SCOPE, dt_ns));
     int64_t *scratch = rows->count ? malloc(rows->count * sizeof *scratch) : NULL;
     if (!scratch) {
         return rows->count == 0;
@@ -250,21 +258,21 @@ bool digest_line(struct digest *d, const char *type, const char *line, size_t le
         bool (*rows)(struct digest *d);
         bool (*record)(struct digest *d, const char *line, size_t len);
     } takers[] = {
-        {"kernel_event_batch", add_kernels, NULL},
-        {"device_metric_batch", add_device_metrics, NULL},
-        {"host_metric_batch", add_host_metrics, NULL},
-        {"scope_event_batch", add_scopes, NULL},
-        {"memcpy_event_batch", add_copies, NULL},
-        {"synchronization_event_batch", add_syncs, NULL},
-        {"memory_alloc_event_batch", add_allocations, NULL},
-        {"profile_sample_batch", add_samples, NULL},
-        {"dictionary_update", NULL, digest_names},
-        {"memset_event", NULL, digest_set},
-        {"kernel_detail", NULL, digest_detail},
-        {"source_file_content", NULL, digest_source},
-        {"job_start", NULL, digest_start},
-        {"capture_capabilities", NULL, digest_capabilities},
-        {"shutdown", NULL, digest_shutdown},
+        {RECORD_KERNELS, add_kernels, NULL},
+        {RECORD_DEVICE_METRICS, add_device_metrics, NULL},
+        {RECORD_HOST_METRICS, add_host_metrics, NULL},
+        {RECORD_SCOPES, add_scopes, NULL},
+        {RECORD_COPIES, add_copies, NULL},
+        {RECORD_WAITS, add_syncs, NULL},
+        {RECORD_ALLOCATIONS, add_allocations, NULL},
+        {RECORD_SAMPLES, add_samples, NULL},
+        {RECORD_DICTIONARY, NULL, digest_names},
+        {RECORD_MEMSET, NULL, digest_set},
+        {RECORD_KERNEL_DETAIL, NULL, digest_detail},
+        {RECORD_SOURCE, NULL, digest_source},
+        {RECORD_JOB_START, NULL, digest_start},
+        {RECORD_CAPABILITIES, NULL, digest_capabilities},
+        {RECORD_SHUTDOWN, NULL, digest_shutdown},
     };
     for (size_t i = 0; i < sizeof takers / sizeof *takers; i++) {
         if (strcmp(type, takers[i].type) != 0) {

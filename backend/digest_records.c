@@ -8,6 +8,7 @@
 
 #include "backend/wrap.h"
 #include "base/array.h"
+#include "schema/columns.h"
 
 #define JSON_DEPTH       16
 #define NAME_BYTES_MAX   65536u
@@ -65,11 +66,11 @@ bool digest_names(struct digest *d, const char *line, size_t len)
     static const struct {
         const char *key;
         enum digest_dictionary dictionary;
-    } dictionaries[] = {{"kernel_dict", NAMES_KERNEL},
-                        {"scope_name_dict", NAMES_SCOPE},
-                        {"function_dict", NAMES_FUNCTION},
-                        {"metric_dict", NAMES_METRIC},
-                        {"source_file_dict", NAMES_SOURCE_FILE}};
+    } dictionaries[] = {{RECORD_KERNEL_DICT, NAMES_KERNEL},
+                        {RECORD_SCOPE_NAME_DICT, NAMES_SCOPE},
+                        {RECORD_FUNCTION_DICT, NAMES_FUNCTION},
+                        {RECORD_METRIC_DICT, NAMES_METRIC},
+                        {RECORD_SOURCE_FILE_DICT, NAMES_SOURCE_FILE}};
     struct json_object *root = parse(line, len);
     struct json_object *entries;
     bool ok = true;
@@ -125,7 +126,7 @@ bool digest_source(struct digest *d, const char *line, size_t len)
         json_object_is_type(lines, json_type_array)) {
         size_t bytes = joined_bytes(lines); /* one that is too long is not shown */
         ok = bytes > SOURCE_BYTES_MAX ||
-             add_name(d, NAMES_SOURCE_TEXT, number(root, "source_file_id"),
+             add_name(d, NAMES_SOURCE_TEXT, number(root, COLUMN(SAMPLE, source_file_id)),
                       joined(lines, bytes));
     }
     json_object_put(root);
@@ -153,7 +154,7 @@ bool digest_detail(struct digest *d, const char *line, size_t len)
         return true;
     }
     struct json_object *root = parse(line, len);
-    int64_t id = number(root, "corr_id");
+    int64_t id = number(root, COLUMN(KERNEL, corr_id));
     bool ok = add_text_of(d, NAMES_LAUNCH_SCOPE, id, root, "user_scope") &&
               add_text_of(d, NAMES_LAUNCH_STACK, id, root, "stack_trace");
     json_object_put(root);

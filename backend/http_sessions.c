@@ -10,6 +10,7 @@
 #include "backend/api_tables.h"
 #include "backend/export.h"
 #include "backend/http_internal.h"
+#include "schema/columns.h"
 
 #define NDJSON           "application/x-ndjson"
 #define SESSIONS_DEFAULT 100
@@ -136,7 +137,8 @@ static int on_metrics(struct store *store, struct MHD_Connection *c, int64_t id,
 {
     struct series_span span = span_of(c);
     const char *metric = MHD_lookup_connection_value(c, MHD_GET_ARGUMENT_KIND, "metric");
-    return api_metrics(store, id, metric ? metric : "gpu_util", &span, answer);
+    return api_metrics(store, id, metric ? metric : COLUMN(DEVICE, gpu_util), &span,
+                       answer);
 }
 
 static int on_scopes(struct store *store, struct MHD_Connection *c, int64_t id,

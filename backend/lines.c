@@ -6,32 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "schema/channels.h"
+
 #define TYPE_WITHIN 64u
-
-static const char *const device_types[] = {"kernel_event_batch",       "kernel_detail",
-                                           "memcpy_event_batch",       "memset_event",
-                                           "kernel_perf_metric_event", "sass_config"};
-static const char *const scope_types[] = {
-    "scope_event_batch",        "profile_sample_batch",        "pm_sample_batch",
-    "pm_sampling_config",       "synchronization_event_batch", "memory_alloc_event_batch",
-    "nvtx_marker_event",        "graph_launch_event",          "graph_node_definition",
-    "perf_metric_event",        "execution_signature",         "deep_window_event",
-    "deep_window_rule_summary", "counter_data_quality_summary"};
-static const char *const system_types[] = {"device_metric_batch", "host_metric_batch",
-                                           "system_start", "system_stop"};
-static const char *const sass_types[] = {"cubin_disassembly", "source_file_content",
-                                         "ptx_disassembly"};
-
-static const struct {
-    const char *channel;
-    const char *const *type;
-    size_t count;
-} channels[] = {
-    {"device", device_types, sizeof device_types / sizeof *device_types},
-    {"scope", scope_types, sizeof scope_types / sizeof *scope_types},
-    {"system", system_types, sizeof system_types / sizeof *system_types},
-    {"sass", sass_types, sizeof sass_types / sizeof *sass_types},
-};
 
 /* The record's type, by the first `"type":"` near the line's start. */
 static bool type_of(const char *line, size_t len, char out[64])
@@ -55,12 +32,9 @@ static bool type_of(const char *line, size_t len, char out[64])
 
 static void note_channel(struct lines *out, const char *type)
 {
-    for (size_t c = 0; !out->channel[0] && c < sizeof channels / sizeof *channels; c++) {
-        for (size_t i = 0; i < channels[c].count; i++) {
-            if (strcmp(type, channels[c].type[i]) == 0) {
-                strcpy(out->channel, channels[c].channel);
-            }
-        }
+    enum channel channel = out->channel[0] ? CHANNEL_COUNT : channel_of_record(type);
+    if (channel != CHANNEL_COUNT) {
+        snprintf(out->channel, sizeof out->channel, "%s", channel_name(channel));
     }
 }
 

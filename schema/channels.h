@@ -27,4 +27,8 @@ enum channel { CHANNELS(CHANNEL_ENUM_, CHANNEL_ENUM_) CHANNEL_COUNT };
 /** The name of \p channel, which is none but those above. */
 const char *channel_name(enum channel channel);
 
+/** The channel that records of \p type lie in; CHANNEL_COUNT when they are in several, or
+ * when the type is not in schema/records.h. */
+enum channel channel_of_record(const char *type);
+
 #endif

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The rules of docs/contributing.md that a machine can hold: sizes, opening sentences, calls
-that are banned, names that are unique, mutable globals that are listed, columns spelled once."""
+that are banned, unique names, listed mutable globals, records and columns spelled once."""
 import collections
 import re
 import statistics
@@ -100,15 +100,24 @@ def mutable_globals(sources, build):
 
 
 def respelled(sources):
-    """A column of schema/ that another file spells as text."""
-    schema = "\n".join(p.read_text() for _, p in files("*.h", ["schema"]))
-    columns = set(re.findall(r"\bX\((\w+)", schema)) - {"dt_ns"}
+    """Record types, dictionaries and columns of schema/records.h that another file spells as text.
+    A name is spelled again where it is a whole literal, or where it stands quoted in a longer one.
+    With a colon behind it there it is a key of some JSON object: of a record that is written, or of
+    an answer of the backend, whose names schema/openapi.json rules; equal names are chance."""
+    schema = (ROOT / "schema/records.h").read_text()
+    columns = set(re.findall(r"\b(?:FIRST|X)\(([a-z]\w*)\)", schema)) - {"name"}
+    names = set(re.findall(r'^#define RECORD_\w+\s+"(\w+)"', schema, re.M))
+    names |= {column for column in columns if "_" in column}  # "bytes" and "depth" are words, too
+    assert len(names) > 70, "tests/house_rules.py no longer reads schema/records.h"
     for name, path in sources:
-        if name.startswith(("collector-lib/", "backend/")):
-            for number, line in enumerate(path.read_text().split("\n"), 1):
-                for word in re.findall(r'"(?:\\")?(\w+)(?:\\")?"', line):
-                    if word in columns and "_" in word:
-                        yield f"{name}:{number}: respells the column {word} of schema/"
+        if not name.startswith(("collector-lib/", "backend/")):
+            continue
+        text = re.sub(r"/\*.*?\*/", lambda m: "\n" * m.group(0).count("\n"), path.read_text(), flags=re.S)
+        for number, line in enumerate(text.split("\n"), 1):
+            for literal in re.findall(r'"((?:\\.|[^"\\])*)"', line):
+                for word in [literal, *re.findall(r'\\"(\w+)\\"(?!:)', literal)]:
+                    if word in names:
+                        yield f"{name}:{number}: respells {word} of schema/records.h"
 
 
 def main():
@@ -126,7 +135,7 @@ def main():
     bad += names(sources)
     bad += same_files([f for f in files("*.[ch]", BELOW) if not f[0].startswith("include/")])
     bad += mutable_globals(sources, build)
-    bad += respelled(sources)
+    bad += respelled(files("*.[ch]", BELOW))
     bad = [line for line in bad if not only or line.startswith(tuple(only))]
     print("\n".join(bad) if bad else "house rules: clean")
     return 1 if bad else 0

@@ -19,20 +19,24 @@ bool trace_log_init(struct trace_log *log, const struct record_context *context,
     log->context = context;
     log->kernel_times = kernel_times;
     log->source = source;
-    log->kernel = (struct trace_batch){.type = RECORD_KERNELS,
-                                       .columns = RECORD_KERNEL_COLUMNS,
-                                       .lines = &log->device_lines};
+    log->kernel =
+        (struct trace_batch){.type = RECORD_KERNELS,
+                             .columns = RECORD_COLUMN_TEXT(RECORD_KERNEL_COLUMNS),
+                             .lines = &log->device_lines};
     log->copy = (struct trace_batch){.type = RECORD_COPIES,
-                                     .columns = RECORD_COPY_COLUMNS,
+                                     .columns = RECORD_COLUMN_TEXT(RECORD_COPY_COLUMNS),
                                      .lines = &log->device_lines};
-    log->wait = (struct trace_batch){
-        .type = RECORD_WAITS, .columns = RECORD_WAIT_COLUMNS, .lines = &log->scope_lines};
-    log->memory = (struct trace_batch){.type = RECORD_ALLOCATIONS,
-                                       .columns = RECORD_ALLOCATION_COLUMNS,
-                                       .lines = &log->scope_lines};
-    log->sample = (struct trace_batch){.type = RECORD_SAMPLES,
-                                       .columns = RECORD_SAMPLE_COLUMNS,
-                                       .lines = &log->scope_lines};
+    log->wait = (struct trace_batch){.type = RECORD_WAITS,
+                                     .columns = RECORD_COLUMN_TEXT(RECORD_WAIT_COLUMNS),
+                                     .lines = &log->scope_lines};
+    log->memory =
+        (struct trace_batch){.type = RECORD_ALLOCATIONS,
+                             .columns = RECORD_COLUMN_TEXT(RECORD_ALLOCATION_COLUMNS),
+                             .lines = &log->scope_lines};
+    log->sample =
+        (struct trace_batch){.type = RECORD_SAMPLES,
+                             .columns = RECORD_COLUMN_TEXT(RECORD_SAMPLE_COLUMNS),
+                             .lines = &log->scope_lines};
     if (!kernel_configs_init(&log->configs) || !launches_init(&log->launches) ||
         !trace_names_init(&log->names)) {
         trace_log_fini(log);

@@ -8,6 +8,7 @@
 
 #include "base/array.h"
 #include "collector-lib/trace/demangle.h"
+#include "schema/records.h"
 
 bool trace_names_init(struct trace_names *n)
 {
@@ -147,11 +148,12 @@ void trace_names_write(struct trace_names *n, const struct record_context *conte
                        struct text *out)
 {
     const struct dictionary_part part[] = {
-        {"kernel_dict", n->kernels->name, n->kernels_written, n->kernels->count},
-        {"function_dict", n->function, n->functions_written, n->functions},
-        {"metric_dict", n->metrics->name, n->metrics_written, n->metrics->count},
-        {"source_file_dict", n->files->name, n->files_written, n->files->count},
-        {"func_symbol_dict", n->function_symbol, n->functions_written, n->functions},
+        {RECORD_KERNEL_DICT, n->kernels->name, n->kernels_written, n->kernels->count},
+        {RECORD_FUNCTION_DICT, n->function, n->functions_written, n->functions},
+        {RECORD_METRIC_DICT, n->metrics->name, n->metrics_written, n->metrics->count},
+        {RECORD_SOURCE_FILE_DICT, n->files->name, n->files_written, n->files->count},
+        {RECORD_FUNCTION_SYMBOL_DICT, n->function_symbol, n->functions_written,
+         n->functions},
     };
     record_dictionary(out, context, part, sizeof part / sizeof part[0]);
     n->kernels_written = n->kernels->count;

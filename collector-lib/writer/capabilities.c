@@ -181,7 +181,7 @@ void record_capabilities(struct text *out, const struct record_context *context,
         stack_feature(t, s->stack_trace, overflowed, sizeof overflowed),
         scope_feature(t, dropped, reason, sizeof reason),
     };
-    record_begin(out, context, 1, "capture_capabilities");
+    record_begin(out, context, 1, RECORD_CAPABILITIES);
     text_printf(out,
                 ",\"ts_ns\":%" PRId64 ",\"requested_engine\":\"%s\","
                 "\"selected_engine\":\"%s\",\"capabilities\":[",

@@ -40,8 +40,8 @@ void record_device_metrics(struct text *out, const struct record_context *contex
 {
     record_begin(out, context, 1, RECORD_DEVICE_METRICS);
     record_open_rows(out, context, batch_id, rows[0].mono_ns,
-                     details ? "[" RECORD_DEVICE_COLUMNS "," RECORD_DETAIL_COLUMNS "]"
-                             : "[" RECORD_DEVICE_COLUMNS "]");
+                     details ? RECORD_COLUMN_TEXT(RECORD_DETAILED_COLUMNS)
+                             : RECORD_COLUMN_TEXT(RECORD_DEVICE_COLUMNS));
     for (size_t i = 0; i < count; i++) {
         const struct gpu_sample *s = &rows[i].gpu;
         text_puts(out, i ? ",[" : "[");
@@ -81,7 +81,8 @@ void record_host_metrics(struct text *out, const struct record_context *context,
     text_json_string(out, host->hostname);
     text_puts(out, ",\"ip_addr\":");
     text_json_string(out, host->ip_addr);
-    record_open_rows(out, context, batch_id, rows[0].mono_ns, RECORD_HOST_COLUMNS);
+    record_open_rows(out, context, batch_id, rows[0].mono_ns,
+                     RECORD_COLUMN_TEXT(RECORD_HOST_COLUMNS));
     for (size_t i = 0; i < count; i++) {
         text_puts(out, i ? ",[" : "[");
         text_i64(out, rows[i].mono_ns - rows[0].mono_ns);

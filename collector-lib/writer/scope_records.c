@@ -35,7 +35,8 @@ void record_scopes(struct text *out, const struct record_context *context,
         if (in_batch++ == 0) {
             base_ns = row->mono_ns;
             record_begin(out, context, 3, RECORD_SCOPES);
-            record_open_rows(out, context, ++*batch_id, base_ns, RECORD_SCOPE_COLUMNS);
+            record_open_rows(out, context, ++*batch_id, base_ns,
+                             RECORD_COLUMN_TEXT(RECORD_SCOPE_COLUMNS));
         } else {
             text_append(out, ",", 1);
         }

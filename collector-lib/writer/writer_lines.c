@@ -9,6 +9,7 @@
 #include "collector-lib/core/clock.h"
 #include "collector-lib/writer/capabilities.h"
 #include "collector-lib/writer/scope_records.h"
+#include "schema/records.h"
 
 #define BUSY_ROWS (RING_ROWS / 8) /* in one beat, of all threads */
 
@@ -99,7 +100,7 @@ static void write_names(struct writer *w)
     if (known > w->names_written && !w->spool.paused) {
         text_clear(&w->text);
         record_dictionary(&w->text, &w->context,
-                          &(struct dictionary_part){.key = "scope_name_dict",
+                          &(struct dictionary_part){.key = RECORD_SCOPE_NAME_DICT,
                                                     .text = w->names->name,
                                                     .from = w->names_written,
                                                     .to = known},
