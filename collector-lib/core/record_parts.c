@@ -27,9 +27,3 @@ void record_open_rows(struct text *out, const struct record_context *context,
     text_puts(out, columns);
     text_puts(out, ",\"rows\":[");
 }
-
-void record_comma(struct text *out, int64_t value)
-{
-    text_append(out, ",", 1);
-    text_i64(out, value);
-}

@@ -29,7 +29,4 @@ void record_begin(struct text *out, const struct record_context *context, int ve
 void record_open_rows(struct text *out, const struct record_context *context,
                       uint64_t batch_id, int64_t base_mono_ns, const char *columns);
 
-/** A comma and \p value. */
-void record_comma(struct text *out, int64_t value);
-
 #endif

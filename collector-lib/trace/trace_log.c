@@ -216,11 +216,12 @@ static void on_graph(void *arg, const struct trace_graph *g)
 static void on_sample(void *arg, const struct trace_sample *s)
 {
     struct trace_log *log = arg;
-    uint32_t function = trace_names_function(&log->names, s->symbol, s->file);
-    uint32_t metric = trace_names_metric(&log->names, s->stall_name);
-    uint32_t file = s->file ? trace_names_file(&log->names, s->file) : 0;
+    struct sample_refs refs = {
+        .function_id = trace_names_function(&log->names, s->symbol, s->file),
+        .metric_id = trace_names_metric(&log->names, s->stall_name),
+        .file_id = s->file ? trace_names_file(&log->names, s->file) : 0};
     struct text *row = trace_batch_row(&log->sample, log->context, s->at_ns);
-    row_sample(row, log->sample.base_ns, s, function, metric, file);
+    row_sample(row, log->sample.base_ns, s, refs);
     log->samples += s->samples;
 }
 

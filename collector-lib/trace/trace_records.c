@@ -6,102 +6,85 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector-lib/core/record_parts.h"
+#include "collector-lib/core/record_row.h"
 #include "schema/records.h"
-
-static void open_row(struct text *out, int64_t value)
-{
-    text_append(out, "[", 1);
-    text_i64(out, value);
-}
-
-static void close_row(struct text *out)
-{
-    text_append(out, "]", 1);
-}
-
-static void comma_u64(struct text *out, uint64_t value)
-{
-    text_append(out, ",", 1);
-    text_u64(out, value);
-}
 
 void row_kernel(struct text *out, int64_t base_ns, const struct trace_kernel *k,
                 struct kernel_refs refs)
 {
-    open_row(out, k->start_ns - base_ns);
-    comma_u64(out, refs.kernel_id);
-    comma_u64(out, k->stream);
-    record_comma(out, k->end_ns - k->start_ns);
-    comma_u64(out, k->correlation);
-    comma_u64(out, k->dynamic_shared_bytes);
-    comma_u64(out, k->registers);
-    text_puts(out, refs.detail_correlation == k->correlation ? ",1" : ",0");
-    comma_u64(out, refs.external_kind);
-    comma_u64(out, refs.external_id);
-    comma_u64(out, k->device);
-    comma_u64(out, refs.detail_correlation);
-    comma_u64(out, refs.scope_instance);
-    close_row(out);
+    const int64_t dt_ns = k->start_ns - base_ns;
+    const uint64_t kernel_id = refs.kernel_id;
+    const uint64_t stream_id = k->stream;
+    const int64_t duration_ns = k->end_ns - k->start_ns;
+    const uint64_t corr_id = k->correlation;
+    const uint64_t dyn_shared = k->dynamic_shared_bytes;
+    const uint64_t num_regs = k->registers;
+    const uint64_t has_details = refs.detail_correlation == k->correlation;
+    const uint64_t external_kind = refs.external_kind;
+    const uint64_t external_id = refs.external_id;
+    const uint64_t device_id = k->device;
+    const uint64_t detail_corr_id = refs.detail_correlation;
+    const uint64_t scope_instance_id = refs.scope_instance;
+    RECORD_ROW(RECORD_KERNEL_COLUMNS);
 }
 
 void row_copy(struct text *out, int64_t base_ns, const struct trace_copy *c,
-              uint64_t scope_instance)
+              uint64_t scope_instance_id)
 {
-    open_row(out, c->start_ns - base_ns);
-    comma_u64(out, c->stream);
-    record_comma(out, c->end_ns - c->start_ns);
-    comma_u64(out, c->bytes);
-    comma_u64(out, c->kind);
-    comma_u64(out, c->correlation);
-    comma_u64(out, c->device);
-    comma_u64(out, scope_instance);
-    close_row(out);
+    const int64_t dt_ns = c->start_ns - base_ns;
+    const uint64_t stream_id = c->stream;
+    const int64_t duration_ns = c->end_ns - c->start_ns;
+    const uint64_t bytes = c->bytes;
+    const uint64_t copy_kind = c->kind;
+    const uint64_t corr_id = c->correlation;
+    const uint64_t device_id = c->device;
+    RECORD_ROW(RECORD_COPY_COLUMNS);
 }
 
 void row_wait(struct text *out, int64_t base_ns, const struct trace_wait *w,
-              uint32_t function_id)
+              uint32_t function)
 {
-    open_row(out, w->start_ns - base_ns);
-    record_comma(out, w->end_ns - w->start_ns);
-    comma_u64(out, w->type);
-    comma_u64(out, w->stream);
-    comma_u64(out, w->event);
-    comma_u64(out, w->context);
-    comma_u64(out, w->correlation);
-    comma_u64(out, function_id);
-    close_row(out);
+    const int64_t dt_ns = w->start_ns - base_ns;
+    const int64_t duration_ns = w->end_ns - w->start_ns;
+    const uint64_t sync_type = w->type;
+    const uint64_t stream_id = w->stream;
+    const uint64_t event_id = w->event;
+    const uint64_t context_id = w->context;
+    const uint64_t corr_id = w->correlation;
+    const uint64_t function_id = function;
+    RECORD_ROW(RECORD_WAIT_COLUMNS);
 }
 
 void row_allocation(struct text *out, int64_t base_ns, const struct trace_memory *m)
 {
-    open_row(out, m->at_ns - base_ns);
-    comma_u64(out, m->duration_ns);
-    comma_u64(out, m->operation);
-    comma_u64(out, m->kind);
-    comma_u64(out, m->address);
-    comma_u64(out, m->bytes);
-    comma_u64(out, m->device);
-    comma_u64(out, m->stream);
-    comma_u64(out, m->correlation);
-    close_row(out);
+    const int64_t dt_ns = m->at_ns - base_ns;
+    const uint64_t duration_ns = m->duration_ns;
+    const uint64_t memory_op = m->operation;
+    const uint64_t memory_kind = m->kind;
+    const uint64_t address = m->address;
+    const uint64_t bytes = m->bytes;
+    const uint64_t device_id = m->device;
+    const uint64_t stream_id = m->stream;
+    const uint64_t corr_id = m->correlation;
+    RECORD_ROW(RECORD_ALLOCATION_COLUMNS);
 }
 
 void row_sample(struct text *out, int64_t base_ns, const struct trace_sample *s,
-                uint32_t function_id, uint32_t metric_id, uint32_t file_id)
+                struct sample_refs refs)
 {
-    open_row(out, s->at_ns - base_ns);
-    text_puts(out, ",0");
-    comma_u64(out, s->device);
-    comma_u64(out, function_id);
-    comma_u64(out, s->pc_offset);
-    comma_u64(out, metric_id);
-    comma_u64(out, s->samples);
-    comma_u64(out, s->stall);
-    text_puts(out, ",0,0");
-    comma_u64(out, file_id);
-    comma_u64(out, s->line);
-    close_row(out);
+    const int64_t dt_ns = s->at_ns - base_ns;
+    const uint64_t corr_id = 0; /* of an instruction, not of a launch */
+    const uint64_t device_id = s->device;
+    const uint64_t function_id = refs.function_id;
+    const uint64_t pc_offset = s->pc_offset;
+    const uint64_t metric_id = refs.metric_id;
+    const uint64_t metric_value = s->samples;
+    const uint64_t stall_reason = s->stall;
+    const uint64_t sample_kind = 0;
+    const uint64_t scope_name_id = 0;
+    const uint64_t source_file_id = refs.file_id;
+    const uint64_t source_line = s->line;
+    RECORD_ROW(RECORD_SAMPLE_COLUMNS);
 }
 
 void record_kernel_detail(struct text *out, const struct record_context *context,

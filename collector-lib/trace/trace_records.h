@@ -16,17 +16,22 @@ struct kernel_refs {
     uint64_t external_id;
 };
 
+/** What a sample's row refers to; 0 = nothing. */
+struct sample_refs {
+    uint32_t function_id, metric_id, file_id;
+};
+
 /* Rows, as the columns of schema/records.h; \p base_ns is the time of the batch. */
 void row_kernel(struct text *out, int64_t base_ns, const struct trace_kernel *kernel,
                 struct kernel_refs refs);
 void row_copy(struct text *out, int64_t base_ns, const struct trace_copy *copy,
-              uint64_t scope_instance);
-/** \p function_id: of its stack, 0 = none. */
+              uint64_t scope_instance_id);
+/** \p function: the id of its stack, 0 = none. */
 void row_wait(struct text *out, int64_t base_ns, const struct trace_wait *wait,
-              uint32_t function_id);
+              uint32_t function);
 void row_allocation(struct text *out, int64_t base_ns, const struct trace_memory *memory);
 void row_sample(struct text *out, int64_t base_ns, const struct trace_sample *sample,
-                uint32_t function_id, uint32_t metric_id, uint32_t file_id);
+                struct sample_refs refs);
 
 /* Records, a line each. */
 void record_kernel_detail(struct text *out, const struct record_context *context,

@@ -2,6 +2,7 @@
 /* Formats samples of devices and host as batches of rows. */
 #include "collector-lib/writer/metric_records.h"
 
+#include "collector-lib/core/record_row.h"
 #include "schema/records.h"
 
 static int64_t pcie_bps(const struct gpu_sample *s)
@@ -10,28 +11,42 @@ static int64_t pcie_bps(const struct gpu_sample *s)
                                                     : s->pcie_rx_bps + s->pcie_tx_bps;
 }
 
-static void comma_more(struct text *out, const struct gpu_sample *s)
+static void device_cells(struct text *out, const struct metric_row *row, int64_t base_ns)
 {
-    record_comma(out, s->fan_pct);
-    record_comma(out, s->temp_mem_c);
-    record_comma(out, s->temp_junction_c);
-    record_comma(out, s->voltage_mv);
-    record_comma(out, s->energy_uj);
-    record_comma(out, s->clock_mem_mhz);
-    record_comma(out, pcie_bps(s));
-    record_comma(out, s->ecc_corrected);
-    record_comma(out, s->ecc_uncorrected);
+    const struct gpu_sample *s = &row->gpu;
+    const int64_t dt_ns = row->mono_ns - base_ns;
+    const uint64_t device_id = row->device;
+    const int64_t gpu_util = s->gpu_util_pct;
+    const int64_t mem_util = s->mem_util_pct;
+    const int64_t temp_c = s->temp_c;
+    const int64_t power_mw = s->power_mw;
+    const int64_t used_mib = s->used_mib;
+    const int64_t total_mib = s->total_mib;
+    const int64_t clock_sm = s->clock_sm_mhz;
+    const int64_t fan_speed_pct = s->fan_pct;
+    const int64_t temp_mem_c = s->temp_mem_c;
+    const int64_t temp_junction_c = s->temp_junction_c;
+    const int64_t voltage_mv = s->voltage_mv;
+    const int64_t energy_uj = s->energy_uj;
+    const int64_t clock_mem = s->clock_mem_mhz;
+    const int64_t pcie_bw_bps = pcie_bps(s);
+    const int64_t ecc_corrected = s->ecc_corrected;
+    const int64_t ecc_uncorrected = s->ecc_uncorrected;
+    RECORD_DEVICE_COLUMNS(RECORD_FIRST_CELL, RECORD_NEXT_CELL)
 }
 
-static void comma_details(struct text *out, const struct gpu_sample *s)
+static void detail_cells(struct text *out, const struct metric_row *row)
 {
-    record_comma(out, s->throttle_reasons);
-    record_comma(out, s->own_used_mib);
-    record_comma(out, s->own_util_pct);
-    record_comma(out, s->nvlink_rx_bytes);
-    record_comma(out, s->nvlink_tx_bytes);
-    record_comma(out, s->xid_count);
-    record_comma(out, s->last_xid);
+    const struct gpu_sample *s = &row->gpu;
+    const int64_t throttle_reasons = s->throttle_reasons;
+    const int64_t own_used_mib = s->own_used_mib;
+    const int64_t own_gpu_util = s->own_util_pct;
+    const int64_t nvlink_rx_bytes = s->nvlink_rx_bytes;
+    const int64_t nvlink_tx_bytes = s->nvlink_tx_bytes;
+    const int64_t xid_count = s->xid_count;
+    const int64_t last_xid = s->last_xid;
+    const int64_t parent_device_id = row->parent;
+    RECORD_DETAIL_COLUMNS(RECORD_NEXT_CELL)
 }
 
 void record_device_metrics(struct text *out, const struct record_context *context,
@@ -43,33 +58,28 @@ void record_device_metrics(struct text *out, const struct record_context *contex
                      details ? RECORD_COLUMN_TEXT(RECORD_DETAILED_COLUMNS)
                              : RECORD_COLUMN_TEXT(RECORD_DEVICE_COLUMNS));
     for (size_t i = 0; i < count; i++) {
-        const struct gpu_sample *s = &rows[i].gpu;
-        text_puts(out, i ? ",[" : "[");
-        text_i64(out, rows[i].mono_ns - rows[0].mono_ns);
-        record_comma(out, rows[i].device);
-        record_comma(out, s->gpu_util_pct);
-        record_comma(out, s->mem_util_pct);
-        record_comma(out, s->temp_c);
-        record_comma(out, s->power_mw);
-        record_comma(out, s->used_mib);
-        record_comma(out, s->total_mib);
-        record_comma(out, s->clock_sm_mhz);
-        comma_more(out, s);
+        text_puts(out, i ? "," : "");
+        device_cells(out, &rows[i], rows[0].mono_ns);
         if (details) {
-            comma_details(out, s);
-            record_comma(out, rows[i].parent);
+            detail_cells(out, &rows[i]);
         }
         text_append(out, "]", 1);
     }
     text_puts(out, "]}\n");
 }
 
-static void comma_cgroup(struct text *out, const struct cgroup_sample *s)
+static void host_row(struct text *out, const struct metric_row *row, int64_t base_ns)
 {
-    record_comma(out, s->cpu_pct_x100);
-    record_comma(out, s->cpu_limit_pct_x100);
-    record_comma(out, s->memory_used_mib);
-    record_comma(out, s->memory_limit_mib);
+    const struct host_sample *h = &row->host;
+    const int64_t dt_ns = row->mono_ns - base_ns;
+    const int64_t cpu_pct_x100 = h->cpu_pct_x100;
+    const int64_t ram_used_mib = h->ram_used_mib;
+    const int64_t ram_total_mib = h->ram_total_mib;
+    const int64_t cgroup_cpu_pct_x100 = h->cgroup.cpu_pct_x100;
+    const int64_t cgroup_cpu_limit_pct_x100 = h->cgroup.cpu_limit_pct_x100;
+    const int64_t cgroup_mem_used_mib = h->cgroup.memory_used_mib;
+    const int64_t cgroup_mem_limit_mib = h->cgroup.memory_limit_mib;
+    RECORD_ROW(RECORD_HOST_COLUMNS);
 }
 
 void record_host_metrics(struct text *out, const struct record_context *context,
@@ -84,13 +94,8 @@ void record_host_metrics(struct text *out, const struct record_context *context,
     record_open_rows(out, context, batch_id, rows[0].mono_ns,
                      RECORD_COLUMN_TEXT(RECORD_HOST_COLUMNS));
     for (size_t i = 0; i < count; i++) {
-        text_puts(out, i ? ",[" : "[");
-        text_i64(out, rows[i].mono_ns - rows[0].mono_ns);
-        record_comma(out, rows[i].host.cpu_pct_x100);
-        record_comma(out, rows[i].host.ram_used_mib);
-        record_comma(out, rows[i].host.ram_total_mib);
-        comma_cgroup(out, &rows[i].host.cgroup);
-        text_append(out, "]", 1);
+        text_puts(out, i ? "," : "");
+        host_row(out, &rows[i], rows[0].mono_ns);
     }
     text_puts(out, "]}\n");
 }

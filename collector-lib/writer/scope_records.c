@@ -2,20 +2,21 @@
 /* Formats the begins and ends of scopes as batches of rows. */
 #include "collector-lib/writer/scope_records.h"
 
+#include "collector-lib/core/record_row.h"
 #include "schema/records.h"
 
 static void scope_row(struct text *out, const struct record_context *context,
                       const struct row *row, int64_t base_ns)
 {
-    text_append(out, "[", 1);
-    text_i64(out, row->mono_ns - base_ns);
-    record_comma(out, (int64_t)row->instance);
-    record_comma(out, row->name_id);
-    text_puts(out, row->kind == ROW_SCOPE_BEGIN ? ",0" : ",1");
-    record_comma(out, row->depth);
-    text_puts(out, ",0,0");
-    record_comma(out, row->mono_ns + context->anchor_ns);
-    text_append(out, "]", 1);
+    const int64_t dt_ns = row->mono_ns - base_ns;
+    const int64_t scope_instance_id = (int64_t)row->instance;
+    const uint64_t name_id = row->name_id;
+    const uint64_t event_type = row->kind == ROW_SCOPE_BEGIN ? 0 : 1;
+    const uint64_t depth = row->depth;
+    const uint64_t repeat = 0;
+    const uint64_t warmup = 0;
+    const int64_t original_start_ns = row->mono_ns + context->anchor_ns;
+    RECORD_ROW(RECORD_SCOPE_COLUMNS);
 }
 
 void record_scopes(struct text *out, const struct record_context *context,
