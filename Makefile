@@ -128,9 +128,10 @@ $(B)/libgpufl-cupti.so: $(call obj,$(CUPTI) base/array.c collector-lib/core/cloc
 	$(call say,LINK)
 	$(Q)$(CC) $(ALL_FLAGS) $(LDFLAGS) -shared -Wl,-z,nodelete -o $@ $(filter %.o,$^) -ldl -pthread
 
+# Its libgpufl.so.0 is beside it in build/, one folder up where it is installed.
 $(B)/libgpufl-inject.so: $(call obj,collector-lib/inject/inject.c) $(B)/libgpufl.so
 	$(call say,LINK)
-	$(Q)$(CC) $(ALL_FLAGS) $(LDFLAGS) -shared -Wl,-z,nodelete,-rpath,'$$ORIGIN' -o $@ $(filter %.o %.so,$^)
+	$(Q)$(CC) $(ALL_FLAGS) $(LDFLAGS) -shared -Wl,-z,nodelete,-rpath,'$$ORIGIN:$$ORIGIN/..' -o $@ $(filter %.o %.so,$^)
 
 $(B)/libgpufl-upload.so: $(call obj,$(BASE) $(SCHEMA) $(UPLOAD)) upload/exports.map
 	$(call say,LINK)

@@ -547,6 +547,37 @@ def a_program_that_knows_nothing_is_recorded(place):
                 check(list(collector.rows(session, "system", "host_metric_batch")), "figures of the host")
 
 
+def a_prefix_that_the_loader_does_not_know_is_enough(place):
+    """The libraries as `make install` places them, found by their own paths."""
+    prefix, out = place.path / "prefix", place.path / "out"
+    (prefix / "lib/gpufl").mkdir(parents=True)
+    shutil.copy(lib.BUILD / "libgpufl.so", prefix / "lib/libgpufl.so.0")
+    for module in ("libgpufl-inject.so", "libgpufl-cupti.so"):
+        shutil.copy(lib.BUILD / module, prefix / "lib/gpufl" / module)
+    done = place.run("tests/e2e/gpu_job", "-", "injected", "exit", env={
+        **ENVIRONMENT, "LD_LIBRARY_PATH": str(FAKE), "CUDA_INJECTION64_PATH": f"{prefix}/lib/gpufl/libgpufl-inject.so",
+        "GPUFL_TRACE_LOG_PATH": str(out), "GPUFL_PROFILING_ENGINE": "Trace"})
+    equal((done.returncode, done.stderr), (7, ""), "exit code, errors")
+    session, = (d for d in out.iterdir() if not d.name.startswith("."))
+    equal(_whole(session)["profiling_engine"], "nvidia.trace", "its start")
+    equal(len(list(_kernels(session))), 20, "kernels")
+
+
+def an_injected_program_can_run_monitor(place):
+    """What `gpufl trace --engine Monitor` sets: figures of host and GPUs, no kernels."""
+    out = place.path / "out"
+    done = place.run("tests/e2e/gpu_job", "-", "injected", "exit", env={
+        **ENVIRONMENT, "CUDA_INJECTION64_PATH": str(lib.BUILD / "libgpufl-inject.so"), "GPUFL_TRACE_NAME": "watched",
+        "GPUFL_TRACE_LOG_PATH": str(out), "GPUFL_TRACE_INTERVAL_MS": "20", "GPUFL_PROFILING_ENGINE": "Monitor"})
+    equal((done.returncode, done.stderr), (7, ""), "exit code, errors")
+    session, = (d for d in out.iterdir() if not d.name.startswith("."))
+    start = _whole(session)
+    equal((start["app"], start["profiling_engine"]), ("watched", "nvidia.none"), "its start")
+    equal(list(_kernels(session)), [], "no kernels")
+    for record in ("host_metric_batch", "device_metric_batch"):
+        check(list(collector.rows(session, "system", record)), record)
+
+
 def a_trace_is_uploaded_when_it_has_ended(place):
     backend = lib.Backend(place, "--api-key", lib.KEY)
     out = place.path / "out"
