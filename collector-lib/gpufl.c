@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The process-wide public API over one current session. */
+/* The public API: one collector a process, with one session at a time. */
 #include <gpufl/gpufl.h>
 
 #include <errno.h>
@@ -18,17 +18,18 @@
 #include "collector-lib/trace/profiler.h"
 #include "collector-lib/writer/writer.h"
 
-#define SCOPE_DEPTH 64u /* deeper ones lend their kernels to the 64th */
+#define SCOPE_DEPTH 64u /* kernels of deeper scopes are attributed to the 64th */
 
-/* The collector of this process. What the hot path touches is never freed, so a scope
- * that races with gpufl_shutdown is harmless: its rows carry an old generation. */
+/* The collector of this process. Memory that the hot path uses is never freed, so a
+ * scope that races with gpufl_shutdown is harmless: its rows carry an old generation.
+ * */
 static struct {
     pthread_mutex_t lock; /* guards all up to thread_end */
     struct writer *writer;
-    struct writer *left_behind; /* by a fork: reachable, so no leak to a checker */
+    struct writer *left_behind; /* after a fork; kept reachable for leak checkers */
     uint16_t last_generation;
     bool hooked;
-    bool ended; /* a session has ended: `last` says what it came to */
+    bool ended; /* a session has ended, and `last` is its result */
     struct writer_result last;
     pthread_key_t thread_end;
     _Atomic uint16_t generation; /* 0 = off */
@@ -48,9 +49,9 @@ static void on_thread_end(void *ring)
     atomic_store_explicit(&((struct ring *)ring)->abandoned, true, memory_order_release);
 }
 
-/* The child of a fork has the parent's memory but not its writer thread: it records
- * nothing until it calls gpufl_init. Locks that other threads held at the fork are made
- * anew. */
+/* A forked child has the parent's memory but not its writer thread, so it records
+ * nothing until it calls gpufl_init. Locks may have been held by other threads at the
+ * fork, so they are initialised again. */
 static void reset_in_child(void)
 {
     atomic_store_explicit(&process.generation, 0, memory_order_relaxed);
@@ -213,7 +214,7 @@ gpufl_status gpufl_generate_report(const char *path)
     return status;
 }
 
-/* The slow first step of a thread. */
+/* Gives the thread a ring when it first records something. */
 static struct ring *attach_ring(void)
 {
     struct ring *ring = rings_add(&process.rings);
@@ -271,7 +272,7 @@ struct gpufl_scope gpufl_scope_begin(const char *name)
         return scope;
     }
     uint32_t id = cached_name_id(ring, name);
-    /* Room for this row and for its end, which is thereby reserved. */
+    /* Room for this row, and for its end, which is reserved. */
     if (!id || !ring_has_room(ring, 2)) {
         count_dropped(ring);
         return scope;
@@ -309,7 +310,7 @@ void gpufl_scope_end(struct gpufl_scope scope)
     this_depth = scope.depth;
 }
 
-/* From CUDA's own call, on the thread that makes it. */
+/* Called from within a call of CUDA, on the thread that makes it. */
 static void push_call(const struct trace_call *call)
 {
     uint16_t generation = atomic_load_explicit(&process.generation, memory_order_acquire);

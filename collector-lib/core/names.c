@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The process-wide table of interned names. */
+/* A hash table of names with open addressing and linear probing. */
 #include "collector-lib/core/names.h"
 
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Scope and phase names, interned by content to small ids. */
+/* Interns the names of scopes and phases: equal text gets the same small id. */
 #ifndef GPUFL_COLLECTOR_CORE_NAMES_H
 #define GPUFL_COLLECTOR_CORE_NAMES_H
 
@@ -12,8 +12,7 @@
 #define NAMES_MAX_TEXT_BYTES (8u << 20)
 #define NAMES_SLOTS          (NAMES_MAX * 2)
 
-/** Process-wide table; ids start at 1 and are never reused. Initialise with NAMES_INIT.
- */
+/** A table of names. Ids start at 1 and are never reused. Initialise with NAMES_INIT. */
 struct names {
     pthread_mutex_t lock;
     _Atomic uint32_t count; /* published with release after name[] is set */
@@ -29,17 +28,16 @@ struct names {
         .lock = PTHREAD_MUTEX_INITIALIZER                                                \
     }
 
-/** An empty table of its own, NULL without memory. */
+/** Allocates an empty table. NULL without memory. */
 struct names *names_new(void);
-/** With all its text. NULL is fine. */
+/** Frees a table and its text. NULL is allowed. */
 void names_free(struct names *names);
 
 /** 64-bit FNV-1a of \p name, and its length into \p len. */
 uint64_t names_hash(const char *name, size_t *len);
 
-/** The id of \p name; 0 only when no memory is left. The stored text, which lives as long
- * as the process, into \p stored. Takes the table's lock: callers keep a cache in front.
- */
+/** Returns the id of \p name, 0 without memory. Sets \p stored to the table's copy,
+ * which lives as long as the table. Takes the lock, so callers keep a cache. */
 uint32_t names_intern(struct names *names, const char *name, uint64_t hash, size_t len,
                       const char **stored);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A table with one row a field. A field that differs from its default is set in code. */
+/* Sets options from a table with one row for each field. */
 #include "collector-lib/core/option_fields.h"
 
 #include <errno.h>

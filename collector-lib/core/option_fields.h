@@ -10,7 +10,7 @@
 
 #include "collector-lib/core/flat_json.h"
 
-/** Takes \p given where it differs from the defaults. */
+/** Takes the fields of \p given that differ from the defaults: those were set in code. */
 void option_fields_take_code(struct gpufl_init_options *into,
                              const struct gpufl_init_options *given);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Formats dictionary_update: the texts that ids in rows stand for. */
+/* Formats dictionary_update records. */
 #include "collector-lib/core/record_dictionary.h"
 
 #include <stdbool.h>

@@ -15,7 +15,7 @@ struct dictionary_part {
     uint32_t from, to;
 };
 
-/** One line of the parts that hold something, in their order; nothing when none does. */
+/** Appends one line with the parts that are not empty; nothing if all are empty. */
 void record_dictionary(struct text *out, const struct record_context *context,
                        const struct dictionary_part *part, size_t parts);
 

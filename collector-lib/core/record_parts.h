@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The parts that several records share: who recorded, and the frame of a batch. */
+/* Fields that several records share: who recorded, and the frame of a batch. */
 #ifndef GPUFL_COLLECTOR_CORE_RECORD_PARTS_H
 #define GPUFL_COLLECTOR_CORE_RECORD_PARTS_H
 
@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "collector-lib/core/settings.h"
 
-/** What every record of a session says about it. */
+/** What each record says about its session. */
 struct record_context {
     const char *session_id;
     const char *app;

@@ -7,9 +7,10 @@
 
 #include "base/text.h"
 
-/* A cell is a variable that has the name of its column, an int64_t or a uint64_t, and
- * `out` is the text that it is written to. So the list rules order and count: a column
- * without a variable does not compile, a variable without a column is unused. */
+/* A cell is a variable with the name of its column, an int64_t or a uint64_t; `out` is
+ * the text that it is appended to. The list determines order and count: a column
+ * without a variable does not compile, and the compiler warns of a variable without a
+ * column. */
 #define RECORD_CELL_(name)                                                               \
     _Generic((name), int64_t : text_i64, uint64_t : text_u64)(out, (name))
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rings: lock-free for producers, one consumer. */
+/* Rings are lock-free for their producers; one consumer drains all of them. */
 #include "collector-lib/core/ring.h"
 
 #include <stdlib.h>
@@ -14,7 +14,7 @@ struct ring *rings_add(struct rings *rings)
     if (!ring) {
         return NULL;
     }
-    /* The rows are left untouched: their pages come as they are used. */
+    /* The rows are not cleared: their pages are allocated as they are used. */
     memset(ring, 0, offsetof(struct ring, row));
     pthread_mutex_lock(&rings->lock);
     ring->id = ++rings->last_id;
@@ -66,7 +66,7 @@ static bool list_reserve(struct row_list *list)
     return true;
 }
 
-/* Returns true when rows are left behind. */
+/* Returns true if rows remain. */
 static bool drain_one(struct ring *ring, uint16_t generation, struct row_list *out)
 {
     uint64_t tail = atomic_load_explicit(&ring->tail, memory_order_relaxed);

@@ -12,7 +12,7 @@
 
 #include "collector-lib/core/stacks.h"
 
-/** Rows a thread can be ahead of the writer; 512 KiB. */
+/** How many rows a thread can be ahead of the writer (512 KiB). */
 #define RING_ROWS        8192u
 #define RING_CACHE_SLOTS 128u
 /** A scope's instance is ring id × 2^36 + counter: unique in the process without a shared
@@ -24,8 +24,9 @@ enum row_kind {
     ROW_SCOPE_END,
     ROW_SYSTEM_START,
     ROW_SYSTEM_STOP,
-    ROW_CALL, /* for the device: `instance` is the scope's, 0 = in none */
-    ROW_WAIT  /* of this thread for the device; `mono_ns` is its end */
+    ROW_CALL, /* a call that starts work on the device; `instance` is its scope's, 0 =
+                 none */
+    ROW_WAIT  /* a wait of this thread for the device; `mono_ns` is its end */
 };
 
 /** One event, one cache line. */
@@ -52,13 +53,13 @@ struct ring_cached_name {
     uint32_t id;
 };
 
-/** Written by its thread but for `tail`, which is the writer's. */
+/** Written by its thread, except `tail`, which the writer writes. */
 struct ring {
     _Alignas(64) _Atomic uint64_t head; /* rows published */
     uint64_t seen_tail;
     uint64_t next_instance;
     uint32_t id;
-    uint32_t open; /* scopes begun, so slots reserved for their ends */
+    uint32_t open; /* scopes that have begun: slots are reserved for their ends */
     uint16_t generation;
     _Atomic uint64_t dropped;
     _Atomic bool abandoned; /* its thread has ended */
@@ -74,7 +75,7 @@ struct rings {
     pthread_mutex_t lock;
     struct ring *first;
     uint32_t last_id;
-    uint64_t dropped_by_gone; /* drops of rings that were freed */
+    uint64_t dropped_by_gone; /* rows dropped by rings that were freed */
 };
 
 #define RINGS_INIT                                                                       \
@@ -82,14 +83,14 @@ struct rings {
         .lock = PTHREAD_MUTEX_INITIALIZER                                                \
     }
 
-/** A new ring for the calling thread, NULL without memory. rings_drain frees it once it
- * is abandoned and empty. */
+/** Makes a ring for the calling thread, NULL without memory. rings_drain frees it once
+ * it is abandoned and empty. */
 struct ring *rings_add(struct rings *rings);
 
-/** Producer: true when \p rows more fit besides the ends of all open scopes. */
+/** Producer: true if \p rows more fit, besides the ends of all open scopes. */
 bool ring_has_room(struct ring *ring, uint32_t rows);
 
-/** Producer: publishes \p row. The caller has made sure of room. */
+/** Producer: publishes \p row. The caller has checked that there is room. */
 void ring_push(struct ring *ring, const struct row *row);
 
 /** Rows taken out of the rings; zero-initialise, free `row` with free(). */
@@ -99,9 +100,9 @@ struct row_list {
     size_t cap;
 };
 
-/** Consumer: moves the waiting rows of \p generation into \p out (emptied first; rows of
- *  other sessions are thrown away) and sorts them by time.
- *  \return true when more may wait. */
+/** Consumer: empties \p out, moves the waiting rows of \p generation into it, and sorts
+ * them by time. Rows of other sessions are discarded. \return true if more may be
+ * waiting. */
 bool rings_drain(struct rings *rings, uint16_t generation, struct row_list *out);
 
 /** Rows dropped because a ring was full, since the process began. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Makes the session's directory and appends to its files, as schema/README.md describes.
- */
+/* Creates the session's directory and appends to its files, as schema/README.md
+ * describes. */
 #include "collector-lib/core/session_dir.h"
 
 #include <errno.h>
@@ -167,8 +167,8 @@ gpufl_status session_dir_open(struct session_dir *dir, const char *log_path)
     return GPUFL_OK;
 }
 
-/* Seals `<channel>.log` as the next number and opens a fresh one. If the rename fails,
- * the active file just grows on and the next write tries again. */
+/* Seals `<channel>.log` under the next number and opens a new one. If the rename fails,
+ * the active file keeps growing, and the next write tries again. */
 static void rotate_channel(struct session_dir *dir, enum channel channel)
 {
     struct channel_file *file = &dir->file[channel];
@@ -187,8 +187,7 @@ static void rotate_channel(struct session_dir *dir, enum channel channel)
     file->rotated++;
     int old = file->fd;
     if (open_active(dir, channel) < 0) {
-        /* Better a line in a sealed file's fd than a lost one: try again at the next
-         * write would find no active file. Undo the seal instead. */
+        /* Without an active file the next lines would be lost, so the seal is undone. */
         file->fd = old;
         file->rotated--;
         if (renameat(dir->dir_fd, sealed, dir->dir_fd, active) == 0) {
@@ -200,8 +199,8 @@ static void rotate_channel(struct session_dir *dir, enum channel channel)
     }
 }
 
-/* After a failed write: keeps the whole lines that reached the file, cuts the torn one.
- */
+/* After a failed write: keeps the whole lines that reached the file and cuts off the
+ * torn one. */
 static void cut_torn_tail(struct channel_file *file, const char *lines, size_t written)
 {
     const char *last = written ? memrchr(lines, '\n', written) : NULL;

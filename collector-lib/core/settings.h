@@ -13,7 +13,7 @@
 #define SETTINGS_MAX_SPOOL_BYTES (4ull << 30)
 #define SETTINGS_MIN_FREE_BYTES  (512ull << 20)
 
-/** Where Kubernetes runs the job, as its downward API tells; "" = not said. */
+/** Where Kubernetes runs the job, from its downward API; "" = not set. */
 struct pod {
     char name[254];      /* GPUFL_POD_NAME */
     char name_space[64]; /* GPUFL_POD_NAMESPACE */
@@ -40,13 +40,13 @@ struct settings {
     struct pod pod;
 };
 
-/** True when GPUFL_DISABLED says so. */
+/** True if GPUFL_DISABLED is set to a true value. */
 bool settings_disabled_by_env(void);
 
-/** Resolves \p options (NULL = defaults; a short struct's missing tail takes defaults):
- * code beats environment beats file beats default. Warnings go to stderr, a line each.
- *  \return GPUFL_OK; GPUFL_OFF when disabled; GPUFL_ERR_USAGE with one sentence in \p
- * why. */
+/** Resolves \p options: values set in code override the environment, which overrides
+ * the file, which overrides the defaults. NULL means defaults, as do fields that a
+ * shorter struct lacks. Warnings go to stderr, one line each. \return GPUFL_OK;
+ * GPUFL_OFF if disabled; GPUFL_ERR_USAGE with a sentence in \p why. */
 gpufl_status settings_resolve(const struct gpufl_init_options *options,
                               struct settings *out, char why[256]);
 

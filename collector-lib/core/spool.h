@@ -24,18 +24,17 @@ struct spool {
     uint64_t lost_bytes;
 };
 
-/** Looks at the disk at most once a second, or when the estimate says that a limit is
- * near. \p mono_ns and \p wall_ns are now. \return true when recording has just resumed.
- */
+/** Checks the disk at most once a second, and when the estimate is near a limit. \p
+ * mono_ns and \p wall_ns are now. \return true if recording has just resumed. */
 bool spool_check(struct spool *spool, int64_t mono_ns, int64_t wall_ns);
 
-/** Notes \p len bytes that were written. */
+/** Counts \p len bytes that were written. */
 void spool_wrote(struct spool *spool, size_t len);
 
-/** Notes lines that were not written because of the pause. */
+/** Counts lines that were not written because of the pause. */
 void spool_lost(struct spool *spool, const char *lines, size_t len, int64_t wall_ns);
 
-/** Brings the marker of a pause up to date; at the session's end too. */
+/** Updates the loss marker of a pause; also called when the session ends. */
 void spool_write_marker(struct spool *spool);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Interns stacks by their hash; the table only grows. */
+/* Interns stacks by their hash. The table only grows. */
 #include "collector-lib/core/stacks.h"
 
 #include <execinfo.h>

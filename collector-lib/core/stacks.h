@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Call stacks of the job's threads, each kept once. One table a process, as addresses
- * mean the same in all of it. */
+/* Call stacks of the job's threads, each stored once. There is one table, since an
+ * address means the same in the whole process. */
 #ifndef GPUFL_COLLECTOR_CORE_STACKS_H
 #define GPUFL_COLLECTOR_CORE_STACKS_H
 
@@ -16,7 +16,7 @@ struct stack {
     uintptr_t pc[]; /* return addresses, the innermost first */
 };
 
-/** A thread's own: what it found last is found again without a lock. */
+/** A thread's cache of its latest stacks, which needs no lock. */
 struct stacks_cached {
     uint64_t hash;
     uint32_t id;
@@ -30,13 +30,13 @@ void stacks_prepare(void);
  * stacks whose 64-bit hashes are equal count as one. */
 uint32_t stacks_here(struct stacks_cached *cache);
 
-/** Ids up to this one can be asked for, from any thread. */
+/** The last id that stacks_get takes. For any thread. */
 uint32_t stacks_count(void);
 
 /** Lives as long as the process. */
 const struct stack *stacks_get(uint32_t id);
 
-/** Since the process began: stacks for which there was no room. */
+/** How many stacks found no room since the process started. */
 uint64_t stacks_overflowed(void);
 
 /** In the child of a fork: another thread may have held the lock. */

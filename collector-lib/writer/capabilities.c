@@ -29,7 +29,7 @@ static void write_feature(struct text *out, const struct feature *f)
     text_puts(out, "},");
 }
 
-/* A kind of record that a tracer collects when it is asked to. */
+/* A kind of record that the tracer collects on request. */
 static struct feature traced_feature(const struct tracing *t, const char *name,
                                      bool requested, uint64_t records)
 {
@@ -49,7 +49,7 @@ static struct feature traced_feature(const struct tracing *t, const char *name,
     return f;
 }
 
-/* What comes from within CUDA's calls. */
+/* What the callbacks of CUPTI give. */
 static struct feature callback_feature(const struct tracing *t, const char *name,
                                        bool requested, uint64_t records)
 {
@@ -65,7 +65,7 @@ static struct feature callback_feature(const struct tracing *t, const char *name
     return f;
 }
 
-/* So many are missing; \p reason must stay until the feature is written. */
+/* Reports \p count as missing. \p reason must stay valid until the feature is written. */
 static void count_missing(struct feature *f, char *reason, size_t size, const char *why,
                           uint64_t count)
 {

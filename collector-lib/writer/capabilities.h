@@ -6,7 +6,7 @@
 #include "collector-lib/core/record_parts.h"
 #include "collector-lib/trace/tracing.h"
 
-/** Appends the record. \p dropped: pairs of scopes that did not fit a ring. */
+/** Appends the record. \p dropped counts scopes that did not fit a ring. */
 void record_capabilities(struct text *out, const struct record_context *context,
                          const struct settings *settings, const struct tracing *tracing,
                          uint64_t dropped, int64_t mono_ns);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A fixed rate on the monotonic clock; a late sample is not made up for. */
+/* Samples at a fixed rate on the monotonic clock. Late samples are skipped. */
 #include "collector-lib/writer/sampler.h"
 
 #include <stdlib.h>
@@ -56,7 +56,7 @@ struct record_state sampler_state(struct sampler *s)
 static void take_sample(struct sampler *s, int64_t now_ns, struct summary *summary)
 {
     if (s->device_rows + s->gpu.count > SAMPLER_ROWS || s->host_rows == SAMPLER_ROWS) {
-        return; /* cannot be: rows are written after each sample */
+        return; /* does not happen: rows are written after each sample */
     }
     read_devices(s);
     for (unsigned i = 0; i < s->gpu.count; i++) {
@@ -84,7 +84,8 @@ void sampler_step(struct sampler *s, bool active, int64_t now_ns, struct summary
     take_sample(s, now_ns, summary);
     int64_t period = (int64_t)s->rate_ms * NS_PER_MS;
     s->next_ns += period;
-    if (s->next_ns <= now_ns) { /* behind: skip, never run back to back */
+    if (s->next_ns <=
+        now_ns) { /* late: skip samples instead of taking them back to back */
         s->next_ns = now_ns + period;
     }
 }

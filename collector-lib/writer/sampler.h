@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Devices and host: opened once, read on a schedule, kept as rows until they are written.
- */
+/* Samples devices and host on a schedule and keeps the rows until they are written. */
 #ifndef GPUFL_COLLECTOR_WRITER_SAMPLER_H
 #define GPUFL_COLLECTOR_WRITER_SAMPLER_H
 
@@ -16,7 +15,7 @@
 
 #define SAMPLER_ROWS 256u
 
-/** The writer thread's own. Zero-initialise, then sampler_open. */
+/** Used by the writer's thread alone. Zero-initialise, then call sampler_open. */
 struct sampler {
     int rate_ms; /* 0 = never */
     bool details;
@@ -40,11 +39,12 @@ void sampler_close(struct sampler *sampler);
 /** Reads everything now, for the records that carry host and devices. */
 struct record_state sampler_state(struct sampler *sampler);
 
-/** Switches the schedule on or off; takes the sample that is due, into \p summary too. */
+/** Switches the schedule on or off. Takes the sample that is due and adds it to \p
+ * summary. */
 void sampler_step(struct sampler *sampler, bool active, int64_t now_ns,
                   struct summary *summary);
 
-/** Appends the waiting rows as batches to \p out and forgets them. */
+/** Appends the waiting rows to \p out as batches and drops them. */
 void sampler_write(struct sampler *sampler, const struct record_context *context,
                    struct text *out);
 

@@ -6,8 +6,8 @@
 #include "collector-lib/core/record_parts.h"
 #include "collector-lib/core/ring.h"
 
-/** The scope rows among \p rows, at most RECORD_MAX_ROWS a batch; \p batch_id counts on.
- */
+/** Appends the scope rows among \p rows, at most RECORD_MAX_ROWS in a batch, and
+ * advances \p batch_id. */
 void record_scopes(struct text *out, const struct record_context *context,
                    const struct row_list *rows, uint64_t *batch_id);
 

@@ -9,7 +9,7 @@
 #include "collector-lib/trace/profiler.h"
 #include "schema/records.h"
 
-/* The part of device figures that a clean 0 must stand for when there is none: flags. */
+/* A flag that is not available is written as 0. */
 static int64_t flag(int64_t value)
 {
     return value > 0;
@@ -46,7 +46,8 @@ static void json_devices(struct text *out, const struct record_state *state)
     text_puts(out, "]");
 }
 
-/* No source tells cache and register sizes: 0 is the wire's "unknown" there. */
+/* No source provides the sizes of caches and registers, so they are 0, which means
+ * unknown. */
 static void json_static(struct text *out, const struct record_state *state,
                         const char *only_vendor)
 {
@@ -89,7 +90,7 @@ static void json_host(struct text *out, struct host_sample host)
 static void json_pod(struct text *out, const struct pod *pod)
 {
     if (!pod->name[0] && !pod->name_space[0] && !pod->node[0]) {
-        return; /* not in a pod, or it is not to be told */
+        return; /* not in a pod, or the variables are not set */
     }
     text_puts(out, "\"kubernetes\":{\"pod\":");
     text_json_string(out, pod->name);

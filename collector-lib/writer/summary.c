@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Adds up a session while it runs, so that the report needs no file read. */
+/* Adds up a session while it runs, so that the report does not read any file. */
 #include "collector-lib/writer/summary.h"
 
 #include <inttypes.h>
@@ -54,7 +54,7 @@ static double mean_of(const struct summary_figure *figure)
     return figure->count ? (double)figure->sum / (double)figure->count : 0;
 }
 
-/* The REPORT_NAMES longest, and what the others come to. */
+/* Lists the REPORT_NAMES names with the longest total, and the sum of the others. */
 static void render_times(struct name_times *times, const char *title,
                          const struct names *names, struct text *out)
 {

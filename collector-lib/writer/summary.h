@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a session comes to: scopes and kernels by time, figures of devices and host,
- * losses. Fed by the writer thread alone. */
+/* The summary of a session: scopes and kernels by time, figures of devices and host,
+ * losses. Used by the writer's thread alone. */
 #ifndef GPUFL_COLLECTOR_WRITER_SUMMARY_H
 #define GPUFL_COLLECTOR_WRITER_SUMMARY_H
 
@@ -42,8 +42,8 @@ void summary_row(struct summary *summary, const struct row *row);
 void summary_host(struct summary *summary, const struct host_sample *sample);
 void summary_gpu(struct summary *summary, unsigned at, const struct gpu_sample *sample);
 
-/** The report as plain text. \p info has summary->devices entries; \p kernels are the
- * kernels' names, NULL when none were traced. */
+/** Appends the report as plain text. \p info has summary->devices entries; \p kernels
+ * are the names of kernels, NULL if none were traced. */
 void summary_render(struct summary *summary, const char *app, const char *session_id,
                     const struct names *names, const struct names *kernels,
                     const struct gpu_info *info, uint64_t dropped, uint64_t lost_bytes,

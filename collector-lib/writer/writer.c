@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One thread a session. It wakes every WRITER_BEAT_MS, so that what was recorded more
- * than 100 ms ago is in a file and survives the job's own kill -9; every
- * WRITER_BUSY_BEAT_MS when much is recorded, so that the rings, which nothing on the
- * scope's path wakes us for, have room.
- */
+/* A session has one thread. It wakes every WRITER_BEAT_MS, so that what was recorded
+ * more than 100 ms ago is in a file and survives a kill -9 of the job. When much is
+ * recorded it wakes every WRITER_BUSY_BEAT_MS, so that the rings do not overflow:
+ * recording a scope never wakes the thread. */
 #include "collector-lib/writer/writer.h"
 
 #include <errno.h>
@@ -54,13 +53,13 @@ static void tell_flushed(struct writer *w, uint64_t asked)
     pthread_mutex_unlock(&w->lock);
 }
 
-/* Age of files and share of the disk, before anything is written. */
+/* Rotates old files and checks the disk before anything is written. */
 static void keep_house(struct writer *w)
 {
     int64_t now_ns = clock_mono_ns();
     session_dir_rotate_old(&w->dir, now_ns);
     if (spool_check(&w->spool, now_ns, now_ns + w->context.anchor_ns)) {
-        w->names_written = 0; /* readers may have lost names: all of them again */
+        w->names_written = 0; /* readers may lack names: write all of them again */
         trace_log_rewind(&w->tracing.log);
     }
 }

@@ -24,17 +24,17 @@ GPUFL_MUST gpufl_status writer_start(const struct settings *settings,
                                      struct names *names, uint16_t generation,
                                      struct writer **out);
 
-/** What is left of a session after its end. */
+/** The result of a session. */
 struct writer_result {
     char *report; /**< malloc'd text, NULL without memory; the caller's */
     struct gpufl_stats stats;
 };
 
-/** Drains, writes the closing records, ends the thread and frees. NULL is fine. \p result
- * is filled when there was a writer. */
+/** Drains the rings, writes the closing records, ends the thread and frees the writer,
+ * then fills \p result. If \p writer is NULL, \p result is not changed. */
 void writer_stop(struct writer *writer, struct writer_result *result);
 
-/** Returns when all that was recorded before the call is in the files. */
+/** Returns once everything that was recorded before the call is in the files. */
 void writer_flush(struct writer *writer);
 
 /** Counters so far. */

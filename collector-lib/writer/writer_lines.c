@@ -18,7 +18,8 @@ static int64_t wall_ns(const struct writer *w)
     return clock_mono_ns() + w->context.anchor_ns;
 }
 
-/* Also while recording is paused: the few lines that open and close a session. */
+/* Writes even while recording is paused: for the few lines that open and close a
+ * session. */
 static void append_text(struct writer *w, enum channel channel, const struct text *text)
 {
     if (text->failed || text->len == 0) {
@@ -72,7 +73,7 @@ static void flush_metrics(struct writer *w)
 
 static void write_mark(struct writer *w, bool start, const char *name, int64_t mono_ns)
 {
-    flush_metrics(w); /* so that samples and marks stand in order */
+    flush_metrics(w); /* so that samples and marks are in order */
     struct record_state state = sampler_state(&w->sampler);
     text_clear(&w->text);
     record_system_mark(&w->text, &w->context, &state, start, name, mono_ns);
@@ -93,7 +94,7 @@ static void follow_row(struct writer *w, const struct row *row)
     }
 }
 
-/* A name stands in a channel's dictionary before the first row that uses it. */
+/* A channel's dictionary gets a name before the first row that uses it. */
 static void write_names(struct writer *w)
 {
     uint32_t known = atomic_load_explicit(&w->names->count, memory_order_acquire);
@@ -134,11 +135,12 @@ void writer_lines_drain(struct writer *w)
     if (drained >= BUSY_ROWS) {
         w->beat_ms = WRITER_BUSY_BEAT_MS;
     } else if (w->beat_ms < WRITER_BEAT_MS) {
-        w->beat_ms *= 2; /* not at once: a sleep cut short by a sample has few rows too */
+        w->beat_ms *=
+            2; /* gradually, since a sleep that a sample cuts short has few rows, too */
     }
 }
 
-/* New names go into every channel, before the lines that use them. */
+/* New names go into each channel, before the lines that use them. */
 void writer_lines_trace(struct writer *w)
 {
     struct trace_log *log = &w->tracing.log;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the writer's thread does at each beat: from rings, samples and traces to lines. */
+/* Turns rings, samples and traces into lines of the channels' files. */
 #ifndef GPUFL_COLLECTOR_WRITER_WRITER_LINES_H
 #define GPUFL_COLLECTOR_WRITER_WRITER_LINES_H
 
