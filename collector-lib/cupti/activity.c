@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CUPTI fills buffers of ours and gives them back full, or when they are flushed; the
- * callbacks that do so only move pointers. Records are decoded by the collector's thread.
- *
- * Measured on an H200 with CUPTI 13.0.1: a flush takes 0.2 ms, 1 to 2 ms while a thread
- * launches without pause, and returns what is complete of a buffer of any size. */
+/* CUPTI fills our buffers and returns them when they are full or flushed; the callbacks
+ * only move pointers. The collector's thread decodes the records. Measured on an H200
+ * with CUPTI 13.0.1: a flush takes 0.2 ms, or 1 to 2 ms while a thread launches without
+ * pause, and returns the complete records of buffers of any size. */
 #include "collector-lib/cupti/activity.h"
 
 #include <string.h>
@@ -21,19 +20,19 @@
 static struct {
     struct tracer_config config;
     bool registered;
-    bool own_clock; /* records carry CLOCK_MONOTONIC by our callback */
+    bool own_clock; /* our callback makes records carry CLOCK_MONOTONIC */
     struct buffer *taken;
     uint64_t dropped;
     CUptiResult flushed; /* the last flush's result */
     struct activity_decode decode;
 } activity;
 
-/* CONCURRENT_KERNEL and never KERNEL, which would serialise the job's kernels. Neither
- * SYNCHRONIZATION nor RUNTIME: on an H200 with CUPTI 13.0.1 either makes every call of
- * CUDA's runtime slower (cudaGetDevice from 29 to 200 ns, cudaEventQuery from 140 to
- * 430), even after the end of tracing, and a step of PyTorch makes thousands. Waits and
- * the ids that frameworks push come from callbacks instead (calls.c), which leave other
- * calls as they are. */
+/* CONCURRENT_KERNEL, since KERNEL would serialise the job's kernels. SYNCHRONIZATION
+ * and RUNTIME are not used: with either, on an H200 with CUPTI 13.0.1, each call of the
+ * CUDA runtime becomes slower (cudaGetDevice from 29 to 200 ns, cudaEventQuery from 140
+ * to 430 ns), even after tracing has ended, and a step of PyTorch makes thousands of
+ * calls. Callbacks report waits and the ids that frameworks push instead (calls.c);
+ * they do not affect other calls. */
 static const struct {
     CUpti_ActivityKind kind;
     size_t wanted; /* offset of a bool in the configuration */
@@ -78,7 +77,7 @@ static bool kind_wanted(size_t i)
     return flag;
 }
 
-/* Once a process: who registers later takes the buffers over, and we would be deaf. */
+/* Once a process. Whoever registers later gets the buffers, and we no longer would. */
 static bool register_callbacks(char *why, size_t size)
 {
     if (activity.registered) {
@@ -128,7 +127,7 @@ void activity_stop(void)
     }
 }
 
-/* Where CUPTI takes no clock from us its time is bracketed by ours. */
+/* If CUPTI does not take our clock, its time is compared with ours. */
 static void follow_clock(void)
 {
     uint64_t theirs;
@@ -152,7 +151,7 @@ static uint64_t kernels_in(const struct buffer *b)
     return kernels;
 }
 
-/* What was completed goes behind what was taken before. */
+/* Appends the completed buffers to those that were taken before. */
 static struct buffer *take_completed(void)
 {
     struct buffer **end = &activity.taken;
@@ -167,7 +166,7 @@ static void flush_records(uint32_t flag)
     activity.flushed = cupti.ActivityFlushAll(flag);
 }
 
-/* What was launched just before the end has a moment to end. */
+/* Kernels that were launched just before the end get time to finish. */
 static void wait_for_kernels(void)
 {
     uint64_t launched = calls_launched();
@@ -182,8 +181,8 @@ static void wait_for_kernels(void)
     take_completed();
 }
 
-/* As long as the job has asked for nothing, CUPTI is left alone: cuInit, which loads us
- * where we are injected, may still be at work on another thread. */
+/* CUPTI is not called before the job's first call of CUDA: if we are injected, cuInit,
+ * which loads us, may still be running on another thread. */
 static bool anything_to_collect(void)
 {
     return calls_heard() || !calls_told() || buffers_out() > 0;

@@ -12,8 +12,8 @@ static int64_t monotonic_ns(const struct activity_decode *d, uint64_t timestamp)
     return (int64_t)timestamp + d->clock_offset_ns;
 }
 
-/* From the driver: CUPTI 13.0.1 on an H200 gave no record of a device whose context was
- * there before. */
+/* Asks the driver: on an H200, CUPTI 13.0.1 gave no record of a device whose context
+ * existed before tracing. */
 static void give_device(const struct tracer_sink *sink, uint32_t device)
 {
     CUresult (*attribute)(int *, CUdevice_attribute, CUdevice);
@@ -38,7 +38,7 @@ static void give_device(const struct tracer_sink *sink, uint32_t device)
             *wanted[i].value = (uint32_t)value;
         }
     }
-    if (told.threads_per_warp) { /* it was counted in threads */
+    if (told.threads_per_warp) { /* it is in threads */
         told.warps_per_sm /= told.threads_per_warp;
         sink->device(sink->arg, &told);
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From CUPTI's records to what a tracer tells. */
+/* Decodes CUPTI's records. */
 #ifndef GPUFL_COLLECTOR_CUPTI_ACTIVITY_DECODE_H
 #define GPUFL_COLLECTOR_CUPTI_ACTIVITY_DECODE_H
 
@@ -13,11 +13,11 @@ struct activity_decode {
     int64_t clock_offset_ns; /**< CLOCK_MONOTONIC minus the records' clock */
     bool device_told[ACTIVITY_DECODE_DEVICES];
     uint64_t records, unknown;
-    uint64_t ended;      /**< kernels whose records came */
+    uint64_t ended;      /**< kernels that have a record */
     uint64_t incomplete; /**< those among them that had not ended */
 };
 
-/** Hands the records of all buffers to \p sink, in order within a buffer. */
+/** Passes the records of all buffers to \p sink, in order within a buffer. */
 void activity_decode_buffers(struct activity_decode *decode, const struct buffer *first,
                              const struct tracer_sink *sink);
 

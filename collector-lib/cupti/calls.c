@@ -25,9 +25,9 @@ enum call {
     WAIT_CONTEXT
 };
 
-/* Of the driver alone: what the runtime does comes through it, under the correlation id
- * of the runtime's call, which the device's record has, too. By name, as every version
- * has its own numbers and variants (_v2, _ptsz). */
+/* Calls of the driver only: the runtime uses the driver, under the correlation id of
+ * the runtime's call, which is also in the device's record. By name, since numbers and
+ * variants (_v2, _ptsz) differ between versions. */
 static const struct {
     const char *begins;
     enum call call;
@@ -53,8 +53,8 @@ static struct {
     unsigned launches;            /* callbacks that are on */
     _Atomic uint64_t accepted;    /* launches */
     unsigned char known[IDS_MAX]; /* enum call by id, and PER_THREAD */
-    /* Correlation id above, duration below: one word, so that the thread that calls and
-     * the one that reads need no lock. */
+    /* Correlation id in the upper half, duration in the lower: one word, so that no
+     * lock is needed. */
     _Atomic uint64_t timed[CALLS_TIMED];
 } calls;
 
@@ -92,7 +92,7 @@ void calls_enable(const struct tracer_config *config, CUpti_SubscriberHandle sub
     atomic_store_explicit(&calls.heard, false, memory_order_relaxed);
     for (CUpti_CallbackId id = 1; id < IDS_MAX; id++) {
         if (cupti.GetCallbackName(domain, id, &name) != CUPTI_SUCCESS || !name) {
-            return; /* the ids have no holes */
+            return; /* ids are consecutive */
         }
         calls.known[id] = call_named(name);
         if (call_wanted(call_of(id)) &&
@@ -154,8 +154,8 @@ static void time_allocation(const CUpti_CallbackData *data, int64_t begin_ns)
                           memory_order_relaxed);
 }
 
-/* CUPTI keeps one word for us from the begin of a call to its end. A call that began
- * before we listened has none of ours in it. */
+/* CUPTI keeps one word for us from the begin of a call to its end. If the call began
+ * before calls_enable, the word is not ours. */
 static void time_call(enum call call, CUpti_CallbackId id, const CUpti_CallbackData *data)
 {
     if (!data->correlationData) {
@@ -176,7 +176,7 @@ static void time_call(enum call call, CUpti_CallbackId id, const CUpti_CallbackD
 void calls_on(CUpti_CallbackId id, const CUpti_CallbackData *data)
 {
     enum call call = call_of(id);
-    if (!calls_heard()) { /* written once: threads share the line */
+    if (!calls_heard()) { /* written once, since threads share the cache line */
         atomic_store_explicit(&calls.heard, true, memory_order_relaxed);
     }
     if (call >= MEMORY) {

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* CUDA 12.0: the first whose records begin as ours do. */
+/* CUDA 12.0, the first whose records start like those below. */
 #define OLDEST_VERSION 18u
 
 struct cupti_api cupti;
@@ -29,7 +29,7 @@ static const struct {
 #define OPTIONAL(name) {"cupti" #name, offsetof(struct cupti_api, name), false},
     CUPTI_REQUIRED(SLOT) CUPTI_OPTIONAL(OPTIONAL)};
 
-/* A framework may bring one of its own: what is loaded already comes first. */
+/* A framework may bring its own libcupti, so one that is already loaded comes first. */
 static void *open_library(void)
 {
     static const char *const soname[] = {"libcupti.so.13", "libcupti.so.12",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The functions of CUPTI that we call, found at run time: whatever version the job's
- * CUDA brings is the one to use. Formats: the CUPTI reference of CUDA 13.0. */
+/* The functions of CUPTI that we call, looked up at run time in the version that the
+ * job's CUDA brings. Formats: the CUPTI reference of CUDA 13.0. */
 #ifndef GPUFL_COLLECTOR_CUPTI_CUPTI_API_H
 #define GPUFL_COLLECTOR_CUPTI_CUPTI_API_H
 
@@ -29,7 +29,7 @@ typedef CUpti_ActivityMemcpy5 cupti_memcpy;
     X(ActivityGetNumDroppedRecords)                                                      \
     X(ActivityFlushAll)
 
-/* What older versions lack, or only some engines need. */
+/* Functions that older versions lack, or that only some engines need. */
 #define CUPTI_OPTIONAL(X)                                                                \
     X(ActivityRegisterTimestampCallback)                                                 \
     X(ActivityPushExternalCorrelationId)                                                 \
@@ -54,22 +54,22 @@ struct cupti_api {
 
 extern struct cupti_api cupti;
 
-/** Loads the library once. False with one sentence in \p why. */
+/** Loads the library once. False with a sentence in \p why. */
 bool cupti_api_load(char *why, size_t size);
 
 /** CUPTI's own name of \p result. */
 const char *cupti_api_error(CUptiResult result);
 
-/** Always false, with one sentence in \p why: CUPTI refuses \p what. */
+/** Returns false, with a sentence in \p why: CUPTI refused \p what. */
 bool cupti_api_refused(char *why, size_t size, const char *what, CUptiResult result);
 
-/** From now on nothing of CUPTI may be switched on or off in this process: it has failed
- * to end PC sampling, by \p result, and a call that switches may end the process. What it
- * collects can still be fetched. Any thread. */
+/** Marks CUPTI as lost: it failed with \p result to end PC sampling, and enabling or
+ * disabling anything may now end the process. What it collects can still be fetched.
+ * For any thread. */
 void cupti_api_lose(CUptiResult result);
 bool cupti_api_lost(void);
 
-/** A function of the CUDA driver, NULL when there is none. */
+/** A function of the CUDA driver; NULL if there is none. */
 void *cupti_driver_symbol(const char *name);
 
 #endif

@@ -6,13 +6,13 @@
 
 #include "collector-lib/cupti/cupti_api.h"
 
-/* To ask for a pushed id takes 135 ns a kind (H200, CUPTI 13.0.1): after so many launches
- * without one a thread asks at one launch in ASK_EVERY. */
+/* Reading an id takes 135 ns for each kind (H200, CUPTI 13.0.1): after ASK_ALWAYS
+ * launches without one, a thread reads at one launch in ASK_EVERY. */
 #define ASK_ALWAYS 1024u
 #define ASK_EVERY  16u
 
-/* The id on top of this thread's stack: there is no way to look at it but to take it off
- * and to put it back. */
+/* The id on top of this thread's stack. It can only be read by popping it and pushing
+ * it again. */
 static bool top_id(CUpti_ExternalCorrelationKind kind, uint64_t *id)
 {
     return cupti.ActivityPopExternalCorrelationId(kind, id) == CUPTI_SUCCESS &&
@@ -22,7 +22,7 @@ static bool top_id(CUpti_ExternalCorrelationKind kind, uint64_t *id)
 void external_ids_ask(struct trace_call *call)
 {
     static const CUpti_ExternalCorrelationKind kinds[] = {
-        CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0, /* PyTorch, then what JAX takes */
+        CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0, /* PyTorch, then JAX */
         CUPTI_EXTERNAL_CORRELATION_KIND_UNKNOWN, CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM1,
         CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM2, CUPTI_EXTERNAL_CORRELATION_KIND_OPENACC};
     static _Thread_local unsigned without; /* launches since the last id */

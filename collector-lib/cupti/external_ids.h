@@ -5,7 +5,7 @@
 
 #include "collector-lib/trace/tracer.h"
 
-/** Puts the innermost id of this thread, if there is one, into \p call. */
+/** Sets the innermost id of this thread, if there is one, in \p call. */
 void external_ids_ask(struct trace_call *call);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A claim is a socket bound to a name of the kernel's, made of the GPU's UUID (MIG
- * instances have their own): no file to leave behind or to lack the right to, and the
- * kernel lets go of it when the process is killed. */
+/* A claim is a socket bound to an abstract name that contains the GPU's UUID (MIG
+ * instances have their own): it leaves no file behind, needs no permission, and the
+ * kernel releases it when the process is killed. */
 #include "collector-lib/cupti/gpu_claim.h"
 
 #include <errno.h>
@@ -19,11 +19,11 @@
 #define PREFIX      "gpufl-pc-sampling-"
 
 static struct {
-    int descriptor[DEVICES_MAX]; /* + 1; 0 = not ours */
+    int descriptor[DEVICES_MAX]; /* descriptor + 1; 0 = not ours */
     bool dropped_in_child;       /* the fork handler is in place */
 } claims;
 
-/* The child has a copy that would outlive the claim. */
+/* A child's copy of the socket would outlive the claim. */
 static void drop_in_child(void)
 {
     gpu_claim_drop_all();
@@ -41,7 +41,7 @@ static socklen_t claim_name(const CUuuid *uuid, struct sockaddr_un *name)
 {
     memset(name, 0, sizeof *name);
     name->sun_family = AF_UNIX;
-    char *at = name->sun_path + 1; /* a first byte of 0 means no file */
+    char *at = name->sun_path + 1; /* a first byte of 0 makes it abstract */
     size_t len = sizeof PREFIX - 1;
     memcpy(at, PREFIX, len);
     for (size_t i = 0; i < sizeof uuid->bytes; i++, len += 2) {

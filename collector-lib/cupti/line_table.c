@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Keeps modules that have a line table, and what was looked up: a look-up decodes a part
- * of the module, so each instruction is looked up once. */
+/* Keeps modules that have a line table, and a cache of look-ups, since each decodes a
+ * part of the module. */
 #include "collector-lib/cupti/line_table.h"
 
 #include <pthread.h>
@@ -30,8 +30,8 @@ static struct {
         uint64_t crc, pc_offset;
         const char *function;
         struct source_line line;
-        bool known;    /* its module */
-        size_t cubins; /* else as many as were there: it may have come since */
+        bool known;    /* the module is known */
+        size_t cubins; /* if not known: how many modules there were; more may have come */
     } * cache;
 } line_table = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -61,14 +61,14 @@ static void keep_cubin(uint64_t crc, const char *cubin, size_t size)
     line_table.cubin_bytes += size;
 }
 
-/* The sections are .debug_line and .nv_debug_line_sass. Libraries mostly have none. */
+/* The sections are .debug_line and .nv_debug_line_sass. Most libraries have none. */
 static bool has_lines(const char *cubin, size_t size)
 {
     static const char section[] = "debug_line";
     return cubin && memmem(cubin, size, section, sizeof section - 1);
 }
 
-/* Each context loads its own, of the same bytes. */
+/* Each context loads the same bytes. */
 void line_table_add(const char *cubin, size_t size)
 {
     CUpti_GetCubinCrcParams params = {

@@ -11,7 +11,7 @@
 #include "collector-lib/cupti/pc_sampling.h"
 
 static struct {
-    _Atomic bool on; /* callbacks come where CUPTI could not be told to end them */
+    _Atomic bool on; /* callbacks may come after the end if CUPTI is lost */
     pid_t pid;       /* of the first start: CUDA does not outlive a fork */
     struct tracer_config config;
     CUpti_SubscriberHandle subscriber;
@@ -59,7 +59,7 @@ static void module_stop(void)
     }
 }
 
-/* Kernel records come first: with PC sampling on, CUPTI refuses to switch them on. */
+/* Kernel records come first: while PC sampling is on, CUPTI refuses to enable them. */
 static bool module_start(const struct tracer_config *config, char *why, size_t size)
 {
     if (module.pid && module.pid != getpid()) {

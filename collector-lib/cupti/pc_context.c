@@ -50,11 +50,11 @@ static CUptiResult configure_sampling(struct pc_context *pc)
                : CUPTI_ERROR_OUT_OF_MEMORY;
 }
 
-/* CUPTI 13.0.1 on an H200: after it has failed to switch the sampling off, a call of
- * cuptiActivityDisable ends the process by SIGSEGV, or kernel records are refused until
- * the process ends. It fails where another process samples the GPU (UNKNOWN), and on some
- * machines at about one end in 25, without a cause that is known (INVALID_PARAMETER; not
- * once in 920 ends on nine others). */
+/* CUPTI 13.0.1 on an H200: after it has failed to disable sampling, a call of
+ * cuptiActivityDisable ends the process with SIGSEGV, or kernel records are refused
+ * until the process ends. It fails if another process samples the GPU (UNKNOWN), and on
+ * some machines about one time in 25, for no known reason (INVALID_PARAMETER; never in
+ * 920 times on nine other machines). */
 CUptiResult pc_context_disable(struct pc_context *pc)
 {
     CUpti_PCSamplingDisableParams params = {.size = CUpti_PCSamplingDisableParamsSize,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Allocates what CUPTI fills: each instruction points to its own reasons. */
+/* Allocates the arrays that CUPTI fills: each instruction points to its own reasons. */
 #include "collector-lib/cupti/pc_room.h"
 
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 
 #include "collector-lib/cupti/cupti_api.h"
 
-/** What CUPTI fills: room for instructions, each with all reasons. */
+/** The arrays that CUPTI fills: instructions, each with all reasons. */
 struct pc_room {
     CUpti_PCSamplingData data;
     CUpti_PCSamplingPCData *pc;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The samples are fetched by a thread of its own: a fetch took 10 to 170 ms on an H200,
- * too long for the thread that drains the rings, and launches wait for it, so there are
- * few. It holds the contexts' lock meanwhile; the job's thread that destroys a context
- * waits for that half a second at most. */
+/* A thread fetches the samples: a fetch took 10 to 170 ms on an H200, too long for the
+ * thread that drains the rings. Launches wait during a fetch, so there are few. The
+ * thread holds the lock of the contexts meanwhile; a thread of the job that destroys a
+ * context waits for it for half a second at most. */
 #include "collector-lib/cupti/pc_sampling.h"
 
 #include <pthread.h>
@@ -25,7 +25,7 @@
 #define NS_PER_S        1000000000ll
 
 static struct {
-    _Atomic bool on; /* a session samples; read by the job's threads */
+    _Atomic bool on; /* sampling is on; read by the job's threads */
     _Atomic bool source;
     pthread_t thread;
     pthread_mutex_t lock; /* guards the contexts and the thread's end */
@@ -58,7 +58,7 @@ static struct pc_context *find_context(CUcontext context)
     return NULL;
 }
 
-/* The first reason stays: later ones follow from it. */
+/* Keeps the first reason: later ones follow from it. */
 static void note_why(const char *why)
 {
     pthread_mutex_lock(&pc.why_lock);
@@ -113,8 +113,9 @@ static void queue_room(const struct pc_context *c, const struct pc_room *room)
     sample_queue_drop(&pc.queue, room->data.droppedSamples);
 }
 
-/* CUPTI_ERROR_OUT_OF_MEMORY says that the hardware's buffer was full, and may bring
- * samples all the same: as long as there are some. False where CUPTI gives none. */
+/* Fetches as long as there are samples. CUPTI_ERROR_OUT_OF_MEMORY means that the
+ * hardware's buffer was full; there may be samples all the same. False if CUPTI returns
+ * none. */
 static bool fetch_samples(struct pc_context *c)
 {
     const CUpti_PCSamplingData *data = &c->fetch.data;
@@ -133,8 +134,9 @@ static bool fetch_samples(struct pc_context *c)
     return true;
 }
 
-/* Once CUPTI is lost the other contexts' last samples are, too, and all stay as they are.
- * Where only the end failed, what was decoded for it is still there to be fetched. */
+/* If CUPTI is lost, the last samples of the other contexts are lost too, and the
+ * contexts stay as they are. If only disabling failed, what was decoded can still be
+ * fetched. */
 static void close_context(struct pc_context *c)
 {
     if (cupti_api_lost()) {
@@ -145,7 +147,7 @@ static void close_context(struct pc_context *c)
     if (ended == CUPTI_SUCCESS) {
         queue_room(c, &c->config);
         sample_queue_drop(&pc.queue,
-                          c->config.data.remainingNumPcs); /* one sample each, at least */
+                          c->config.data.remainingNumPcs); /* at least one sample each */
         pc_context_free(c);
         return;
     }
@@ -235,7 +237,7 @@ void pc_sampling_resource(CUpti_CallbackId id, const void *data)
     }
     struct timespec until = after_ms(CLOCK_REALTIME, DESTROY_WAIT_MS);
     if (!pc.on || pthread_mutex_timedlock(&pc.lock, &until) != 0) {
-        return; /* its last samples are lost, the job goes on */
+        return; /* the last samples are lost, but the job is not held up */
     }
     struct pc_context *c = find_context(resource->context);
     if (id == CUPTI_CBID_RESOURCE_CONTEXT_CREATED) {
@@ -257,13 +259,13 @@ void pc_sampling_finish(void)
     pthread_mutex_unlock(&pc.lock);
     pthread_join(pc.thread, NULL);
     pthread_mutex_lock(&pc.lock);
-    fetch_all(); /* before the end of one can fail */
+    fetch_all(); /* before disabling one can fail */
     for (size_t i = 0; i < CONTEXTS_MAX; i++) {
         if (pc.context[i].context) {
             close_context(&pc.context[i]);
         }
     }
-    if (!cupti_api_lost()) { /* else it samples on */
+    if (!cupti_api_lost()) { /* otherwise it is still sampling */
         gpu_claim_drop_all();
     }
     pc.on = false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The contexts that CUDA's runtime uses, which may exist before we are loaded. */
+/* The contexts that the CUDA runtime uses; they may exist before we are loaded. */
 #ifndef GPUFL_COLLECTOR_CUPTI_PRIMARY_CONTEXTS_H
 #define GPUFL_COLLECTOR_CUPTI_PRIMARY_CONTEXTS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One array behind a lock; who delivers takes it whole. */
+/* An array behind a lock; sample_queue_deliver takes it as a whole. */
 #include "collector-lib/cupti/sample_queue.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Samples that were fetched and wait to be delivered. Safe for several threads. */
+/* Samples that were fetched and not yet delivered. Safe for several threads. */
 #ifndef GPUFL_COLLECTOR_CUPTI_SAMPLE_QUEUE_H
 #define GPUFL_COLLECTOR_CUPTI_SAMPLE_QUEUE_H
 
@@ -25,13 +25,13 @@ struct sample_queue {
 /** Empties the queue and its counters. */
 void sample_queue_reset(struct sample_queue *queue);
 
-/** Adds \p sample; beyond a bound, or without memory, its samples count as dropped. */
+/** Adds \p sample. Beyond a bound, or without memory, its samples count as dropped. */
 void sample_queue_push(struct sample_queue *queue, const struct trace_sample *sample);
 
 /** Counts samples that were lost before they could be queued. */
 void sample_queue_drop(struct sample_queue *queue, uint64_t samples);
 
-/** Hands all that is queued to \p sink. */
+/** Passes all queued samples to \p sink and empties the queue. */
 void sample_queue_deliver(struct sample_queue *queue, const struct tracer_sink *sink);
 
 /** Fills in the samples and those dropped since sample_queue_reset. */

@@ -42,8 +42,8 @@ CUptiResult stall_reasons_read(struct stall_reasons *r, CUcontext context)
     return cupti.PCSamplingGetStallReasons(&names);
 }
 
-/* A copy that lives as long as the process: a sample may outlive its context. The
- * devices of a process have a few dozen reasons in all. */
+/* Returns a copy that is never freed, since a sample may outlive its context. The
+ * devices of a process have a few dozen reasons in total. */
 static const char *keep_name(const char *name)
 {
     static char *kept[NAMES_MAX];

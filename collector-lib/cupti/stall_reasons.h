@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The reasons for which the hardware says that a warp was stalled. */
+/* The stall reasons that the hardware reports. */
 #ifndef GPUFL_COLLECTOR_CUPTI_STALL_REASONS_H
 #define GPUFL_COLLECTOR_CUPTI_STALL_REASONS_H
 

@@ -17,8 +17,8 @@ static uint32_t stream_id(CUcontext context, CUstream stream, bool per_thread)
                : UINT32_MAX;
 }
 
-/* CUPTI's own number of an event is not to be had here: its handle's low bits tell events
- * apart just as well. */
+/* CUPTI's number of an event is not available here, but the low bits of its handle
+ * distinguish events as well. */
 static uint32_t event_id(CUevent event)
 {
     return (uint32_t)((uintptr_t)event >> 4);

@@ -37,5 +37,5 @@ int InitializeInjection(void)
         atexit(gpufl_shutdown); /* runs before the end of the runtime, which was set up
                                      earlier */
     }
-    return 1; /* whatever happened, the program goes on */
+    return 1; /* the program continues in any case */
 }

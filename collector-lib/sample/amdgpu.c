@@ -91,7 +91,8 @@ int amdgpu_slot(const char *slot, unsigned *domain, unsigned *location)
     return 0;
 }
 
-/* One "name value" line a property (Documentation of the KFD's topology). */
+/* The value of a property; the file has one "name value" line for each (documentation
+ * of the KFD's topology). */
 static int64_t property(const char *text, const char *name)
 {
     size_t len = strlen(name);
@@ -146,8 +147,8 @@ void amdgpu_close(struct amdgpu_device *device)
     close(device->dir_fd);
 }
 
-/* Opens card \p number into \p d. \return false when it is not there or another driver's.
- */
+/* Opens card \p number into \p d. \return false if there is none, or another driver has
+ * it. */
 static bool open_card(int root_fd, int nodes_fd, unsigned number, struct amdgpu_device *d)
 {
     char name[NAME_BYTES];

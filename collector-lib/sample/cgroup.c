@@ -44,8 +44,8 @@ static int64_t cpu_usage_us(int dir_fd)
                : NONE;
 }
 
-/* The path of version 2 stands behind "0::" (cgroups(7)). It is outside the mount,
- * "/../…", when the job sits above the namespace's root. */
+/* The path of version 2 follows "0::" (cgroups(7)). It begins with "/.." if the job is
+ * above the root of the namespace, and is then outside the mount. */
 static bool own_path(const char *proc, char out[PATH_MAX])
 {
     char name[PATH_MAX];
@@ -75,7 +75,7 @@ static void take_if_lower(int *fd, int64_t *lowest, int dir_fd, int64_t limit)
     }
 }
 
-/* From the job's own group up to the mount's root. */
+/* Goes from the job's group up to the root of the mount. */
 static void watch_groups(struct cgroup *cgroup, const char *mount, char path[PATH_MAX])
 {
     int64_t cpu = NONE;

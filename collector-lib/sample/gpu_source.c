@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-/* In order of preference: a real device always beats a made-up one. */
+/* In order of preference: real devices before simulated ones. */
 static const struct gpu_source *const sources[] = {
     &gpu_source_nvml,
     &gpu_source_amdgpu,
@@ -14,7 +14,7 @@ static const struct gpu_source *const sources[] = {
 static bool source_wanted(const struct gpu_source *source, enum gpufl_backend_kind kind)
 {
     if (source == &gpu_source_simulated) {
-        return true; /* it opens only when made-up GPUs were asked for */
+        return true; /* it opens only if simulated GPUs were requested */
     }
     return kind == GPUFL_BACKEND_AUTO || source->kind == kind;
 }

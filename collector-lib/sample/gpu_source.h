@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where device figures come from: one const struct of functions a vendor, in one array.
- */
+/* Sources of device figures: each vendor has one const struct of functions. */
 #ifndef GPUFL_COLLECTOR_SAMPLE_GPU_SOURCE_H
 #define GPUFL_COLLECTOR_SAMPLE_GPU_SOURCE_H
 
@@ -11,10 +10,10 @@
 
 #define GPU_MAX 64u
 
-/** A figure that a device does not offer. Written as it is: never a made-up 0. */
+/** A figure that a device does not have. It is recorded as -1, never as 0. */
 #define GPU_NOT_AVAILABLE (-1)
 
-/** What does not change. */
+/** Properties that do not change. */
 struct gpu_info {
     char name[96];
     char uuid[96];
@@ -25,7 +24,7 @@ struct gpu_info {
     int compute_minor;
     int multi_processors; /**< 0 = not known, likewise warp_size */
     int warp_size;
-    int parent; /**< the device that this one is a part of (MIG); -1 = a whole one */
+    int parent; /**< the device that this one is a part of (MIG); -1 = not a part */
 };
 
 /** One sample of one device. */
@@ -46,17 +45,17 @@ struct gpu_sample {
 };
 
 struct gpu_wish {
-    int simulated; /**< made-up GPUs */
+    int simulated; /**< number of simulated GPUs */
     bool details;  /**< MIG devices, and the figures above */
 };
 
-/** An opened source; made by a gpu_source's open, used by the writer thread alone. */
+/** An open source, made by gpu_source.open and used by the writer's thread alone. */
 struct gpu_handle;
 
 struct gpu_source {
     const char *name;
     enum gpufl_backend_kind kind;
-    /** NULL when the vendor's driver does not answer. */
+    /** NULL if the vendor's driver does not answer. */
     struct gpu_handle *(*open)(const struct gpu_wish *wish);
     unsigned (*count)(const struct gpu_handle *handle);
     void (*info)(struct gpu_handle *handle, unsigned at, struct gpu_info *out);
@@ -68,7 +67,7 @@ extern const struct gpu_source gpu_source_nvml;
 extern const struct gpu_source gpu_source_amdgpu;
 extern const struct gpu_source gpu_source_simulated;
 
-/** The chosen source and its handle; both NULL when there is no GPU. */
+/** The chosen source and its handle; both are NULL if there is no GPU. */
 struct gpu {
     const struct gpu_source *source;
     struct gpu_handle *handle;

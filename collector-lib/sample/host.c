@@ -46,7 +46,7 @@ static int read_cpu(uint64_t *busy, uint64_t *total)
     return 0;
 }
 
-/* The address is read from the interfaces; no socket is connected for it. */
+/* Reads the address from the interfaces; no socket is connected. */
 static void find_address(char *out, size_t size)
 {
     struct ifaddrs *list = NULL;

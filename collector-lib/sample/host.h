@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Host figures from /proc, the limits of the job's control group, and who this machine
- * is.
- */
+/* Figures of the host and of the job's control group, and the identity of the machine. */
 #ifndef GPUFL_COLLECTOR_SAMPLE_HOST_H
 #define GPUFL_COLLECTOR_SAMPLE_HOST_H
 
@@ -9,16 +7,16 @@
 
 #include "collector-lib/sample/cgroup.h"
 
-/** What one sample says. ram_used is total minus free, page cache included, as in the
+/** One sample. ram_used is total minus free and includes the page cache, as in the
  * records of the existing clients. */
 struct host_sample {
-    int cpu_pct_x100; /**< percent of all cores × 100 since the sample before */
+    int cpu_pct_x100; /**< percent of all cores × 100 since the previous sample */
     int64_t ram_used_mib;
     int64_t ram_total_mib;
     struct cgroup_sample cgroup;
 };
 
-/** State between samples, and the identity. Fill with host_open, end with host_close. */
+/** State between samples, and the identity. Set by host_open, released by host_close. */
 struct host {
     uint64_t busy;
     uint64_t total;

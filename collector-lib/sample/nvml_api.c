@@ -59,7 +59,7 @@ static bool load_symbols(void *library, struct nvml *api)
         if (!at && symbols[i].required) {
             return false;
         }
-        /* POSIX lets a pointer from dlsym stand for a function. */
+        /* POSIX guarantees that a pointer from dlsym can be a function. */
         memcpy((char *)api + symbols[i].slot, &at, sizeof at);
     }
     return true;

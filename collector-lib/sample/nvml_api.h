@@ -48,7 +48,7 @@ struct nvml_field {
     } value;
 };
 struct nvml_process {
-    unsigned pid; /* as the host counts */
+    unsigned pid; /* in the host's pid namespace */
     unsigned long long used_bytes;
     unsigned gpu_instance, compute_instance;
 };
@@ -96,8 +96,8 @@ struct nvml {
     int (*event_wait)(nvml_event_set, struct nvml_event *, unsigned);
 };
 
-/** The library, and its functions in \p api; NULL when it is not there or lacks what is
- * needed. Close with nvml_unload. */
+/** Opens the library and fills in \p api. NULL if it is missing or lacks a function
+ * that is needed. Close with nvml_unload. */
 void *nvml_load(struct nvml *api);
 void nvml_unload(void *library);
 

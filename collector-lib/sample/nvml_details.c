@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define PROCESSES_MAX 256u /* on one device; with more, ours may not be found */
-#define EVENTS_MAX    64   /* taken at once */
+#define PROCESSES_MAX 256u /* on one device; beyond them ours may not be found */
+#define EVENTS_MAX    64   /* read at once */
 /* The host's own pid namespace has this name on every Linux: PROC_PID_INIT_INO. */
 #define HOST_PIDS "pid:[4026531836]"
 
@@ -18,7 +18,8 @@ struct nvml_details {
     const nvml_device *device;
     unsigned count;
     unsigned pid;
-    bool pids_are_the_hosts; /* NVML counts as the host; a container has its own pids */
+    bool pids_are_the_hosts; /* NVML reports pids of the host; a container may have its
+                                own */
     nvml_event_set events;
     int64_t xids[GPU_MAX], last_xid[GPU_MAX];
     unsigned long long use_seen_us[GPU_MAX];
@@ -95,7 +96,7 @@ static void take_xids(struct nvml_details *d)
     }
 }
 
-/* 0 only where it is sure that the process has nothing there. */
+/* 0 only if it is certain that the process uses nothing there. */
 static int64_t own_used_mib(struct nvml_details *d, nvml_device device)
 {
     unsigned count = PROCESSES_MAX;
@@ -113,7 +114,7 @@ static int64_t own_used_mib(struct nvml_details *d, nvml_device device)
     return d->pids_are_the_hosts ? 0 : GPU_NOT_AVAILABLE;
 }
 
-/* The newest of the driver's samples since the last question. */
+/* The driver's newest sample since the last query. */
 static int64_t own_util_pct(struct nvml_details *d, unsigned at)
 {
     unsigned count = PROCESSES_MAX;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What NVML tells of this process, of NVLink and of errors; of the slow thread. */
+/* Figures of this process, of NVLink and of errors, from NVML. Used by the slow thread.
+ * */
 #ifndef GPUFL_COLLECTOR_SAMPLE_NVML_DETAILS_H
 #define GPUFL_COLLECTOR_SAMPLE_NVML_DETAILS_H
 
@@ -10,14 +11,14 @@
 
 struct nvml_details;
 
-/** Listens for Xid errors from now on. \p api and \p device, of \p count (1 to GPU_MAX)
- * devices, must stay. NULL without memory. */
+/** Starts counting Xid errors. \p api and the \p count (1 to GPU_MAX) handles at \p
+ * device must remain valid. NULL without memory. */
 struct nvml_details *nvml_details_open(const struct nvml *api, const nvml_device *device,
                                        unsigned count);
-/** NULL is fine. */
+/** NULL is allowed. */
 void nvml_details_close(struct nvml_details *details);
 
-/** Fills in what is known of device \p at. NULL \p details is fine. */
+/** Fills in what is known about device \p at. \p details may be NULL. */
 void nvml_details_ask(struct nvml_details *details, unsigned at,
                       int64_t out[SLOW_FIGURES]);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One thread, asleep until a sample is taken: it asks each device once for that, but not
- * more often than every PERIOD_S, since drivers spin while they answer. */
+/* One thread sleeps until a sample is taken, then queries each device once, at most
+ * every PERIOD_S, since drivers spin while they answer. */
 #include "collector-lib/sample/slow_query.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@ struct slow_query {
     void *arg;
     unsigned devices;
     pthread_t thread;
-    pthread_mutex_t lock; /* guards what follows; never held while the driver is asked */
+    pthread_mutex_t lock; /* guards what follows; never held during a query */
     pthread_cond_t wake;
     bool wanted;
     bool stop;
@@ -46,7 +46,7 @@ static void ask_all(struct slow_query *q)
     }
 }
 
-/* Sleeps until \p not_before and then until a sample is taken. \return false to end. */
+/* Sleeps until \p not_before, then until a sample is taken. \return false to end. */
 static bool next_question(struct slow_query *q, const struct timespec *not_before)
 {
     pthread_mutex_lock(&q->lock);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Figures that take the driver long to tell are asked for on a thread of their own, so
- * that sampling keeps its beat; a sample takes the answer that came last. */
+/* Queries that take the driver long run on a thread of their own, so that they do not
+ * delay samples. A sample takes the latest answer. */
 #ifndef GPUFL_COLLECTOR_SAMPLE_SLOW_QUERY_H
 #define GPUFL_COLLECTOR_SAMPLE_SLOW_QUERY_H
 
@@ -8,7 +8,7 @@
 
 #include "collector-lib/sample/gpu_source.h"
 
-/** Figures of one question; the last ones are details. */
+/** The figures of one query; those from SLOW_OWN_USED on are details. */
 enum slow_figure {
     SLOW_PCIE_RX,
     SLOW_PCIE_TX,
@@ -24,21 +24,19 @@ enum slow_figure {
 
 struct slow_query;
 
-/** Fills \p out, which holds GPU_NOT_AVAILABLE, with what the driver tells of device \p
- * at.
- */
+/** Fills in \p out for device \p at. Each figure is GPU_NOT_AVAILABLE before the call. */
 typedef void slow_query_ask(void *arg, unsigned at, int64_t out[SLOW_FIGURES]);
 
-/** Starts the thread for \p devices (1 to GPU_MAX) devices.
- *  \return NULL when there is no memory or thread: the figures are not available then. */
+/** Starts the thread for \p devices (1 to GPU_MAX) devices. \return NULL without memory
+ * or thread; the figures are then not available. */
 struct slow_query *slow_query_open(unsigned devices, slow_query_ask *ask, void *arg);
 
-/** The last answers of device \p at, GPU_NOT_AVAILABLE at first; asks for the next ones,
- *  at most once a second.
- *  Never waits. NULL is allowed. */
+/** Returns the latest figures of device \p at, GPU_NOT_AVAILABLE at first, and requests
+ * the next ones, at most once a second. Never blocks. NULL is allowed. */
 void slow_query_take(struct slow_query *q, unsigned at, int64_t out[SLOW_FIGURES]);
 
-/** Waits for the question under way, at most one device's, then ends. NULL is allowed. */
+/** Waits for the query in progress, that of one device at most, and ends the thread.
+ * NULL is allowed. */
 void slow_query_close(struct slow_query *q);
 
 #endif

@@ -44,7 +44,7 @@ static int64_t read_sensor(const struct amdgpu_device *d, const char *prefix, in
     return over(read_number(d->hwmon_fd, name), unit);
 }
 
-/* µW; newer chips have the instant value alone. */
+/* µW; newer chips have only the current value. */
 static int64_t read_power_uw(const struct amdgpu_device *d)
 {
     int64_t uw = read_number(d->hwmon_fd, "power1_average");
@@ -75,7 +75,7 @@ static int64_t read_amdgpu_clock(const struct amdgpu_device *d, int at,
     return mhz >= 0 ? mhz : read_level_mhz(d->dir_fd, levels);
 }
 
-/* "ue: 0" and "ce: 0" of the memory's controller. */
+/* "ue: 0" and "ce: 0" of the memory controller. */
 static void read_amdgpu_ecc(const struct amdgpu_device *d, struct gpu_sample *out)
 {
     char text[128];

@@ -46,7 +46,7 @@ static void find_devices(struct gpu_handle *handle)
     }
 }
 
-/* The parts of those that are divided, behind all whole ones, whose numbers so stay. */
+/* Adds MIG devices behind all whole ones, so that the numbers of those do not change. */
 static void find_mig_devices(struct gpu_handle *handle)
 {
     const struct nvml *api = &handle->api;
@@ -180,7 +180,7 @@ static int64_t read_nvml_ecc(const struct nvml *api, nvml_device device, int kin
                : GPU_NOT_AVAILABLE;
 }
 
-/* Columns from 9 of the wire. */
+/* The columns from fan_speed_pct on. */
 static void sample_more(struct gpu_handle *handle, unsigned at, struct gpu_sample *out)
 {
     const struct nvml *api = &handle->api;

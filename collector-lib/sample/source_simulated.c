@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Made-up GPUs for demos and tests. Name, uuid and vendor all say so. */
+/* Simulated GPUs for demos and tests; name, uuid and vendor say so. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -39,7 +39,7 @@ static void info_simulated(struct gpu_handle *handle, unsigned at, struct gpu_in
     snprintf(out->uuid, sizeof out->uuid, "SIMULATED-00000000-0000-0000-0000-%012u", at);
 }
 
-/* A load that ramps up, holds and falls: 0 to 100 in a triangle of 64 samples. */
+/* The load: a triangle from 0 to 100 and back in 64 samples. */
 static int64_t triangle(unsigned tick)
 {
     unsigned phase = tick % 64;

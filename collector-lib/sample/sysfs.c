@@ -23,7 +23,7 @@ bool sysfs_text(int dir_fd, const char *name, char *out, size_t size)
     ssize_t n = read(fd, out, size - 1);
     close(fd);
     if (n < 0) {
-        return false; /* a sensor that is there and answers EINVAL or ENODATA */
+        return false; /* a sensor that exists and returns EINVAL or ENODATA */
     }
     out[n] = '\0';
     if (n > 0 && out[n - 1] == '\n') {

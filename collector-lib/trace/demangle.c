@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The C++ runtime's own demangler, found at run time: whoever launches C++ kernels has
- * it, and a C program is not made to link it. */
+/* Uses the demangler of the C++ runtime, looked up at run time: a program with C++
+ * kernels has it, and a C program need not link it. */
 #include "collector-lib/trace/demangle.h"
 
 #include <dlfcn.h>
@@ -15,7 +15,7 @@ typedef char *(*demangler)(const char *, char *, size_t *, int *);
 
 static demangler find_demangler(void)
 {
-    static _Atomic demangler found; /* two of our threads may look at once */
+    static _Atomic demangler found; /* two of our threads may look it up at once */
     demangler known = atomic_load(&found);
     void *at = known ? NULL : dlsym(RTLD_DEFAULT, "__cxa_demangle");
     if (!known && !at) {

@@ -65,7 +65,7 @@ static char *name_at(int fd, const struct tables *t, uint32_t offset)
     return strdup(name);
 }
 
-/* The first query at or behind \p address. */
+/* The first query at or above \p address. */
 static size_t first_from(const struct elf_query *query, size_t count, uint64_t address)
 {
     size_t low = 0;

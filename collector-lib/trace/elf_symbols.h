@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The names of functions, from the symbol table of a program or library. The file is
- * read, never mapped: one that shrinks meanwhile must not be the job's SIGBUS. */
+/* Names of functions from the symbol table of a program or library. The file is read,
+ * not mapped: a file that shrinks would cause a SIGBUS. */
 #ifndef GPUFL_COLLECTOR_TRACE_ELF_SYMBOLS_H
 #define GPUFL_COLLECTOR_TRACE_ELF_SYMBOLS_H
 
@@ -8,13 +8,13 @@
 #include <stdint.h>
 
 struct elf_query {
-    uint64_t address; /**< as in the file, so without the base where it was loaded */
+    uint64_t address; /**< as in the file: without the load address */
     char *name;       /**< NULL; set to the mangled name, to be freed by the caller */
 };
 
-/** Names those of \p query, sorted by address, that lie in a function: by .symtab, or by
- * .dynsym of a file that was stripped. What cannot be read stays without a name. Source
- * of the format: elf(5), 64 bits, little endian. */
+/** Sets the names of the queries, sorted by address, that lie in a function, from
+ * .symtab, or from .dynsym of a stripped file. Queries that cannot be resolved keep
+ * NULL. Format: elf(5), 64 bits, little endian. */
 void elf_symbols_name(int fd, struct elf_query *query, size_t count);
 
 #endif

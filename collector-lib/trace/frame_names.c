@@ -33,7 +33,7 @@ struct modules {
     size_t count, cap;
 };
 
-/* The first frame that lies behind \p begin. */
+/* The first frame above \p begin. */
 static size_t first_behind(const struct modules *m, uintptr_t begin)
 {
     size_t i = 0;
@@ -43,7 +43,7 @@ static size_t first_behind(const struct modules *m, uintptr_t begin)
     return i;
 }
 
-/* With the loader's list locked, so no file is opened here. */
+/* Runs while the loader's list is locked, so it opens no file. */
 static int note_module(struct dl_phdr_info *info, size_t size, void *arg)
 {
     struct modules *m = arg;
@@ -78,7 +78,7 @@ static const char *module_file(const struct module *m)
     return m->path[0] == '\0' ? "program" : slash ? slash + 1 : m->path;
 }
 
-/* A runtime that is linked into the program names its inner functions so. */
+/* A CUDA runtime that is linked into the program uses this prefix for its functions. */
 static bool is_machinery(const struct module *m, const struct elf_query *q)
 {
     static const char *const begins[] = {"libgpufl", "libcupti", "libcuda.so",
@@ -116,7 +116,8 @@ static void name_module(const struct modules *u, const struct module *m)
     }
     struct elf_query *query = calloc(count, sizeof *query);
     int fd = open(m->path[0] ? m->path : "/proc/self/exe", O_RDONLY | O_CLOEXEC);
-    for (size_t i = 0; query && i < count; i++) { /* the call, not where it returns */
+    for (size_t i = 0; query && i < count;
+         i++) { /* the address of the call, not of its return */
         query[i].address = u->frame[first + i]->pc - 1 - m->base;
     }
     if (query && fd >= 0) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From return addresses to names of functions. Takes no lock of the loader that a dlclose
- * of the job may hold while it waits for us. */
+/* Resolves return addresses to names of functions. Takes no lock of the loader that a
+ * dlclose() of the job may hold while it waits for us. */
 #ifndef GPUFL_COLLECTOR_TRACE_FRAME_NAMES_H
 #define GPUFL_COLLECTOR_TRACE_FRAME_NAMES_H
 
@@ -14,8 +14,8 @@ struct frame {
     bool machine; /* of CUDA or ours, not the caller's */
 };
 
-/** Names those of the \p count frames that lie in a library or in the program; sorts them
- * by address. */
+/** Sets the names of the \p count frames that lie in a library or the program. Sorts
+ * the frames by address. */
 void frame_names_find(struct frame **frame, size_t count);
 
 #endif

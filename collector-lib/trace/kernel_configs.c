@@ -10,7 +10,7 @@
 #define CONFIGS_SLOTS 65536u
 #define CONFIGS_MAX   (CONFIGS_SLOTS / 2)
 
-/* What a kernel_detail says that a row does not. */
+/* The values that are in a kernel_detail and not in a row. */
 struct kernel_config {
     struct {
         uint32_t kernel_id, device, path_id, stack_id, registers;
@@ -40,7 +40,7 @@ void kernel_configs_forget(struct kernel_configs *c)
     c->count = 0;
 }
 
-/* The slot of the key, free or taken; forgets all when too many are taken. */
+/* The slot of the key, free or taken. Empties the table if it is half full. */
 static struct kernel_config *config_slot(struct kernel_configs *c,
                                          const struct kernel_config *wanted)
 {

@@ -10,7 +10,7 @@
 #include "collector-lib/trace/launches.h"
 #include "collector-lib/trace/tracer.h"
 
-/** Zero, then kernel_configs_init; release with kernel_configs_fini. */
+/** Zero-initialise, then call kernel_configs_init; release with kernel_configs_fini. */
 struct kernel_configs {
     struct kernel_config *slot;
     size_t count;
@@ -20,11 +20,11 @@ struct kernel_configs {
 bool kernel_configs_init(struct kernel_configs *configs);
 void kernel_configs_fini(struct kernel_configs *configs);
 
-/** Each configuration needs a detail again. */
+/** Forgets all configurations: each needs a detail again. */
 void kernel_configs_forget(struct kernel_configs *configs);
 
-/** The correlation id of the launch whose detail describes \p kernel. \p is_new: it is
- * this one's own, and the caller writes it. */
+/** Returns the correlation id of the launch whose detail describes \p kernel. If \p
+ * is_new, it is this launch, and the caller writes the detail. */
 uint32_t kernel_configs_detail(struct kernel_configs *configs,
                                const struct trace_kernel *kernel, uint32_t kernel_id,
                                const struct launch *launch, bool *is_new);

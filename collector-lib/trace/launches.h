@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where in the job a kernel, copy or set was asked for: the job's thread notes
- * correlation id, scope, stack and pushed id in its ring, the device's record carries the
- * same id. */
+/* Finds the scope and stack of the call behind a kernel, copy or set. The job's thread
+ * stores them with the correlation id in its ring; the device's record has the same
+ * correlation id. */
 #ifndef GPUFL_COLLECTOR_TRACE_LAUNCHES_H
 #define GPUFL_COLLECTOR_TRACE_LAUNCHES_H
 
 #include "collector-lib/core/names.h"
 #include "collector-lib/core/ring.h"
 
-/** Calls that are remembered, by the low bits of their ids: a kernel may end this many
- * calls later and still find its scope. */
+/** The number of calls that are remembered, by the low bits of their ids: a kernel that
+ * ends this many calls later still finds its scope. */
 #define LAUNCHES_SLOTS (1u << 18)
 #define LAUNCHES_DEPTH 64u
 
@@ -34,11 +34,11 @@ struct launches {
 bool launches_init(struct launches *launches);
 void launches_fini(struct launches *launches);
 
-/** Follows scopes and calls, in the order of their thread. */
+/** Takes scopes and calls, in the order of their thread. */
 void launches_row(struct launches *launches, const struct row *row,
                   const struct names *names);
 
-/** Of the call \p correlation; zeros when it is not known. */
+/** The call \p correlation; zeros if it is not known. */
 struct launch launches_find(const struct launches *launches, uint32_t correlation);
 
 /** The text of a path; "" for 0. */

@@ -3,7 +3,7 @@
 #include "collector-lib/trace/occupancy.h"
 
 #define REGISTER_UNIT 256u /* of a warp */
-#define SCHEDULERS    4u   /* a warp's registers lie with one of them */
+#define SCHEDULERS    4u   /* the registers of a warp are in one of them */
 #define SYSTEM_SHARED 1024u
 #define AMPERE        8u
 

@@ -9,15 +9,15 @@
 
 #include "collector-lib/trace/tracer.h"
 
-/** Shares of the warps of a multiprocessor, 0 to 1; each but the first as if its resource
- * were the only limit. */
+/** Fractions of a multiprocessor's warps, 0 to 1. All but the first assume that their
+ * resource is the only limit. */
 struct occupancy {
     double all, registers, shared, warps, blocks;
     unsigned max_active_blocks;
     const char *limiting; /**< registers, shared_mem, warps, blocks */
 };
 
-/** All 0 with `limiting` "" when the device is not known. */
+/** All 0, and `limiting` "", if the device is not known. */
 struct occupancy occupancy_of(const struct trace_device *device,
                               const struct trace_kernel *kernel);
 

@@ -9,13 +9,13 @@
 #include "collector-lib/core/stacks.h"
 #include "collector-lib/trace/tracer_load.h"
 
-/* CUPTI clears a buffer on the thread that needs it next: one launch in some 5,000 waits
- * 90 us for that (H200, CUPTI 13.0.1). With 64 KiB one in some 300 waits, 40 us at most,
- * and what is lost and what it costs was the same. */
+/* CUPTI clears a buffer on the thread that needs it next: one launch in about 5,000
+ * waits 90 µs for it (H200, CUPTI 13.0.1). With 64 KiB one in about 300 waits, 40 µs at
+ * most; losses and overhead were the same. */
 #define BUFFER_BYTES (1u << 20)
 #define BUFFERS_MAX  64u
 
-/* The ladder. Those that are not built run a lower one, which is named. */
+/* The ladder. Engines that are not implemented run a lower one. */
 static const struct rung {
     const char *wire;
     enum gpufl_profiling_engine runs;
@@ -56,7 +56,7 @@ static struct tracer_config config_of(const struct settings *s, bool pc_sampling
                                   .listener = listener};
 }
 
-/* Trace and what stands on it; Monitor when that does not start. */
+/* Starts Trace or PC sampling; Monitor if neither starts. */
 static void start_tracer(struct profiler *p, const struct settings *settings,
                          const struct tracer_listener *listener)
 {

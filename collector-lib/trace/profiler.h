@@ -11,7 +11,7 @@ struct profiler {
     enum gpufl_profiling_engine asked;
     enum gpufl_profiling_engine runs;
     const struct tracer *tracer; /**< started; NULL below Trace */
-    char why[512];               /**< why less runs than was asked; "" = it does not */
+    char why[512]; /**< why a lower engine runs; "" = the one that was asked for runs */
 };
 
 /** Starts the engine that \p settings ask for, or the highest one below it that works
@@ -22,10 +22,10 @@ void profiler_start(struct profiler *profiler, const struct settings *settings,
 /** Stops what runs; harmless on Monitor. */
 void profiler_stop(struct profiler *profiler);
 
-/** True when \p engine, as asked for, samples instructions. */
+/** True if \p engine, when requested, samples instructions. */
 bool profiler_samples(enum gpufl_profiling_engine engine);
 
-/** As the wire spells it: `nvidia.trace`. */
+/** The name in records, such as `nvidia.trace`. */
 const char *profiler_wire_name(enum gpufl_profiling_engine engine);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A table of return addresses: those of new stacks are named together. */
+/* A hash table of return addresses; those of new stacks are resolved together. */
 #include "collector-lib/trace/stack_names.h"
 
 #include <stdlib.h>
@@ -75,8 +75,8 @@ static const struct frame *frame_at(const struct stack_names *f, const struct st
     return frame->pc ? frame : NULL;
 }
 
-/* Behind the first run of frames of CUDA and ours: what stands before it is libgpufl
- * linked into the program. */
+/* The frame behind the first run of frames of CUDA and gpufl. Frames before that run
+ * belong to a libgpufl that is linked into the program. */
 static uint32_t caller_of(const struct stack_names *f, const struct stack *s)
 {
     uint32_t i = 0;

@@ -12,11 +12,11 @@
 
 /** Return addresses that get a name. */
 #define STACK_NAMES_MAX 65536u
-/** Of one stack; outer frames beyond are left out. */
+/** Of one stack; further outer frames are left out. */
 #define STACK_NAMES_TEXT_BYTES 8192u
 
-/** Zero-initialise; release with stack_names_fini. A library that was unloaded, and
- * another that took its place, keep the first one's names. */
+/** Zero-initialise; release with stack_names_fini. If a library is unloaded and another
+ * is loaded in its place, the names of the first are kept. */
 struct stack_names {
     struct frame *slot;
     size_t count;
@@ -25,12 +25,12 @@ struct stack_names {
 
 void stack_names_fini(struct stack_names *names);
 
-/** Names what stacks have come since the last call: each library's symbols are read once
- * for all of them. */
+/** Resolves the stacks that are new since the last call; the symbols of each library
+ * are read once for all of them. */
 void stack_names_learn(struct stack_names *names);
 
-/** Appends the stack \p id as `caller|its caller|…`, from the caller of
- * CUDA outwards. */
+/** Appends the stack \p id as `caller|its caller|…`, beginning with the caller of CUDA.
+ * */
 void stack_names_text(const struct stack_names *names, uint32_t id, struct text *out);
 
 #endif

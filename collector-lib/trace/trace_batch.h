@@ -19,11 +19,12 @@ struct trace_batch {
     uint64_t id;
 };
 
-/** Room for one more row, of the time \p at_ns; ends the batch first if it is full. */
+/** Returns the text for one more row, of the time \p at_ns. Ends the batch first if it
+ * is full. */
 struct text *trace_batch_row(struct trace_batch *batch,
                              const struct record_context *context, int64_t at_ns);
 
-/** Writes what there is as one line. */
+/** Appends the rows as one line to batch->lines and empties the batch. */
 void trace_batch_end(struct trace_batch *batch, const struct record_context *context);
 
 void trace_batch_fini(struct trace_batch *batch);

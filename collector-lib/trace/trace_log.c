@@ -76,7 +76,7 @@ void trace_log_rewind(struct trace_log *log)
     kernel_configs_forget(&log->configs);
 }
 
-/* "" for none; until the next call. */
+/* "" for none. Valid until the next call. */
 static const char *stack_text(struct trace_log *log, uint32_t stack_id)
 {
     text_clear(&log->stack);
@@ -85,7 +85,7 @@ static const char *stack_text(struct trace_log *log, uint32_t stack_id)
     return log->stack.failed ? "" : log->stack.data;
 }
 
-/* Its id in the dictionary of functions; 0 for none. */
+/* The id of a stack in the dictionary of functions; 0 for none. */
 static uint32_t stack_function(struct trace_log *log, uint32_t stack_id)
 {
     if (stack_id && !log->stack_function) {
@@ -119,7 +119,7 @@ static void on_device(void *arg, const struct trace_device *device)
     }
 }
 
-/* The launch whose detail describes \p k; a new one is written behind the batch. */
+/* The launch whose detail describes \p k. A new detail is written behind the batch. */
 static uint32_t detail_of(struct trace_log *log, const struct trace_kernel *k,
                           uint32_t kernel_id, const struct launch *launch)
 {
@@ -237,7 +237,7 @@ struct tracer_sink trace_log_sink(struct trace_log *log)
                                 .sample = on_sample};
 }
 
-/* The text of a source file that samples name, once, if it can be read here. */
+/* Writes a source file that samples refer to, if it can be read here. */
 static void write_source(struct trace_log *log, uint32_t id)
 {
     struct stat about;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From what a tracer tells to lines: batches, dictionaries, one detail a configuration.
- * Of the writer's thread alone. */
+/* Turns the records of a tracer into lines: batches, dictionaries, and one detail for
+ * each configuration. Used by the writer's thread alone. */
 #ifndef GPUFL_COLLECTOR_TRACE_TRACE_LOG_H
 #define GPUFL_COLLECTOR_TRACE_TRACE_LOG_H
 
@@ -30,34 +30,33 @@ struct trace_log {
     struct trace_batch kernel, copy, wait, memory, sample;
     uint64_t kernels, copies, sets, waits, memories, graphs, samples;
     uint64_t externals; /* kernels with an id that a framework pushed */
-    uint64_t stacks;    /* kernels and waits with one */
-    uint64_t files;     /* whose text was written */
+    uint64_t stacks;    /* kernels and waits with a stack */
+    uint64_t files;     /* files whose text was written */
     uint32_t files_sent;
-    /* Lines ready to be written, in this order: names go into every channel. */
+    /* Lines to be written, in this order; those of names go into each channel. */
     struct text names_lines, device_lines, scope_lines, sass_lines;
 };
 
-/** Kernels are added to \p kernel_times, too. False without memory. Release with
- * trace_log_fini. */
+/** The durations of kernels are added to \p kernel_times. False without memory. Release
+ * with trace_log_fini. */
 bool trace_log_init(struct trace_log *log, const struct record_context *context,
                     struct name_times *kernel_times, bool source);
 void trace_log_fini(struct trace_log *log);
 
-/** Names the stacks of what is delivered next. */
+/** Resolves new stacks. To be called before records are delivered. */
 void trace_log_learn(struct trace_log *log);
 
-/** A reader may have lost what was said so far: names and details are said again. */
+/** Readers may lack lines: writes all names and details again. */
 void trace_log_rewind(struct trace_log *log);
 
-/** Follows a row of the job's threads: scopes, calls, waits. */
+/** Takes a row of the job's threads: a scope, call or wait. */
 void trace_log_row(struct trace_log *log, const struct row *row,
                    const struct names *names);
 
-/** Where a tracer delivers. */
+/** The functions to which a tracer delivers. */
 struct tracer_sink trace_log_sink(struct trace_log *log);
 
-/** Ends the batches and puts the new names in front; the lines are the caller's to
- * write and to clear. */
+/** Ends the batches and writes the new names. The caller writes and clears the lines. */
 void trace_log_finish(struct trace_log *log);
 
 #endif

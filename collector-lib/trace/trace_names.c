@@ -20,8 +20,8 @@ bool trace_names_init(struct trace_names *n)
         trace_names_fini(n);
         return false;
     }
-    free(demangle("_Z1fv")); /* looks the demangler up on the caller's thread: later
-                                the loader may be locked by who waits for us */
+    free(demangle("_Z1fv")); /* looks up the demangler now: later a thread that waits for
+                                us may hold the loader's lock */
     return true;
 }
 
@@ -48,7 +48,7 @@ static uint32_t intern_text(struct names *names, const char *text)
     return names_intern(names, text, hash, len, &stored);
 }
 
-/* A pointer may come again with another text once a module was unloaded: compared. */
+/* After a module was unloaded, a pointer may have another text, so it is compared. */
 static uint32_t symbol_id(struct trace_names *n, const char *symbol)
 {
     size_t at = ((uintptr_t)symbol >> 4) % TRACE_NAMES_CACHE;

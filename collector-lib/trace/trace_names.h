@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The dictionaries of a traced session: kernels, functions, stall reasons, source files.
- * Of the writer's thread alone. */
+/* The dictionaries of a traced session: kernels, functions, stall reasons, source
+ * files. Used by the writer's thread alone. */
 #ifndef GPUFL_COLLECTOR_TRACE_TRACE_NAMES_H
 #define GPUFL_COLLECTOR_TRACE_TRACE_NAMES_H
 
@@ -10,7 +10,7 @@
 #define TRACE_NAMES_CACHE 8192u
 
 struct trace_names {
-    struct names *symbols; /* mangled; an id of ours, not of the wire */
+    struct names *symbols; /* mangled; these ids are not in records */
     struct names *kernels;
     struct names *metrics;
     struct names *files;
@@ -37,20 +37,20 @@ struct trace_names {
 bool trace_names_init(struct trace_names *names);
 void trace_names_fini(struct trace_names *names);
 
-/** Ids on the wire; 0 without memory. \p file may be NULL. */
+/** The id in records; 0 without memory. \p file may be NULL. */
 uint32_t trace_names_kernel(struct trace_names *names, const char *symbol);
 uint32_t trace_names_function(struct trace_names *names, const char *symbol,
                               const char *file);
-/** Of a call stack, a new one each time. */
+/** A new id for the call stack \p stack, also if it had one. */
 uint32_t trace_names_stack(struct trace_names *names, const char *stack);
 uint32_t trace_names_metric(struct trace_names *names, const char *metric);
 uint32_t trace_names_file(struct trace_names *names, const char *file);
 
-/** What is new since the last call, as a line. */
+/** Appends the names that are new since the last call, as one line. */
 void trace_names_write(struct trace_names *names, const struct record_context *context,
                        struct text *out);
 
-/** The next trace_names_write says all. */
+/** The next trace_names_write writes all names. */
 void trace_names_rewind(struct trace_names *names);
 
 #endif

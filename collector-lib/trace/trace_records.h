@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Formats what a tracer tells: rows of batches, and records of their own. */
+/* Formats the records of a tracer: rows of batches, and single records. */
 #ifndef GPUFL_COLLECTOR_TRACE_TRACE_RECORDS_H
 #define GPUFL_COLLECTOR_TRACE_TRACE_RECORDS_H
 
@@ -10,7 +10,7 @@
 /** What a kernel's row refers to. */
 struct kernel_refs {
     uint32_t kernel_id;
-    uint32_t detail_correlation; /**< its own: a detail follows */
+    uint32_t detail_correlation; /**< if it is the kernel's own, a detail follows */
     uint64_t scope_instance;
     uint32_t external_kind; /**< of the id that a framework pushed; 0 = none */
     uint64_t external_id;
@@ -21,7 +21,7 @@ struct sample_refs {
     uint32_t function_id, metric_id, file_id;
 };
 
-/* Rows, as the columns of schema/records.h; \p base_ns is the time of the batch. */
+/* Rows, with the columns of schema/records.h. \p base_ns is the time of the batch. */
 void row_kernel(struct text *out, int64_t base_ns, const struct trace_kernel *kernel,
                 struct kernel_refs refs);
 void row_copy(struct text *out, int64_t base_ns, const struct trace_copy *copy,
@@ -33,7 +33,7 @@ void row_allocation(struct text *out, int64_t base_ns, const struct trace_memory
 void row_sample(struct text *out, int64_t base_ns, const struct trace_sample *sample,
                 struct sample_refs refs);
 
-/* Records, a line each. */
+/* Records of one line each. */
 void record_kernel_detail(struct text *out, const struct record_context *context,
                           const struct trace_kernel *kernel,
                           const struct occupancy *occupancy, const char *user_scope,

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a tracing module and the collector say to each other. A module is a shared object
- * that is loaded when an engine above Monitor asks for it, since it takes a vendor's
- * headers to build and a vendor's library to run.
- *
- * All times are CLOCK_MONOTONIC in ns. Strings live until the call returns, symbols as
- * long as the process. The functions are called by one thread at a time. */
+/* The interface between the collector and a tracing module: a shared object that is
+ * loaded for engines above Monitor, since it needs a vendor's headers to build and a
+ * vendor's library to run. All times are CLOCK_MONOTONIC in ns. Strings are valid until
+ * the call returns, symbols as long as the process. The functions are called by one
+ * thread at a time. */
 #ifndef GPUFL_COLLECTOR_TRACE_TRACER_H
 #define GPUFL_COLLECTOR_TRACE_TRACER_H
 
@@ -32,18 +31,18 @@ struct trace_wait {
     uint32_t stream, event; /**< UINT32_MAX = does not apply */
 };
 
-/** What is told from within CUDA's calls, on the thread of the job that makes them: be
- * quick. */
+/** Called from within calls of CUDA, on the job's thread that makes them: must be fast.
+ * */
 struct tracer_listener {
     void (*called)(const struct trace_call *call);
     void (*waited)(const struct trace_wait *wait);
 };
 
 struct tracer_config {
-    bool pc_sampling;     /**< also, where it can */
+    bool pc_sampling;     /**< sample instructions too, if possible */
     bool synchronization; /**< waits of the host */
     bool memory;          /**< allocations */
-    bool graphs;          /**< one record a graph's launch, in place of its kernels */
+    bool graphs; /**< one record for each launch of a graph, instead of its kernels */
     bool external_correlation; /**< ids that a framework pushed */
     bool source;               /**< lines of samples */
     bool stacks;               /**< of launches and waits */
@@ -69,7 +68,8 @@ struct trace_copy {
     int64_t start_ns, end_ns;
     uint64_t bytes;
     uint32_t correlation, device, stream;
-    uint8_t kind; /**< as CUPTI counts: 1 host to device, 2 device to host, 8 on it… */
+    uint8_t kind; /**< CUPTI's number: 1 host to device, 2 device to host, 8 within the
+                     device… */
 };
 
 struct trace_set {
@@ -82,7 +82,7 @@ struct trace_memory {
     int64_t at_ns;
     uint32_t duration_ns; /**< of the call; 0 = not known */
     uint8_t operation;    /**< 1 allocation, 2 release */
-    uint8_t kind;         /**< as CUPTI counts: 2 pinned, 3 device, 5 managed… */
+    uint8_t kind;         /**< CUPTI's number: 2 pinned, 3 device, 5 managed… */
     uint64_t address, bytes;
     uint32_t correlation, device, stream;
 };
@@ -92,7 +92,7 @@ struct trace_graph {
     uint32_t correlation, device, stream, graph;
 };
 
-/** Samples of one instruction that have come since the last ones. */
+/** Samples of one instruction since the last ones. */
 struct trace_sample {
     int64_t at_ns; /**< when they were collected */
     const char *symbol;
@@ -105,7 +105,7 @@ struct trace_sample {
     uint32_t samples;
 };
 
-/** What occupancy is reckoned from. */
+/** The properties from which occupancy is computed. */
 struct trace_device {
     uint32_t id;
     uint32_t threads_per_warp, warps_per_sm, blocks_per_sm;
@@ -124,30 +124,32 @@ struct tracer_sink {
     void (*sample)(void *arg, const struct trace_sample *sample);
 };
 
-/** Since tracer->start. */
+/** Counters since tracer->start. */
 struct tracer_status {
     uint64_t records;
-    uint64_t dropped;          /**< records for which there was no buffer */
-    uint64_t incomplete;       /**< kernels that had not ended at the end */
-    uint64_t unknown;          /**< records that could not be read */
-    uint64_t unrecorded;       /**< launches that gave no record, so far */
-    const char *refused;       /**< why the library gives no records; NULL = it does */
-    uint64_t samples;          /**< of instructions */
-    uint64_t samples_dropped;  /**< at least */
-    uint64_t modules_dropped;  /**< whose line tables found no room, at each load */
-    bool silent;               /**< the listener hears nothing: the library refused */
-    bool lost;                 /**< the library failed: records may be missing */
-    char pc_sampling_why[256]; /**< why it does not run; "" = it does, or was not asked */
+    uint64_t dropped;         /**< records for which there was no buffer */
+    uint64_t incomplete;      /**< kernels that had not ended at the end */
+    uint64_t unknown;         /**< records that could not be read */
+    uint64_t unrecorded;      /**< launches without a record, so far */
+    const char *refused;      /**< why the library returns no records; NULL = it does */
+    uint64_t samples;         /**< of instructions */
+    uint64_t samples_dropped; /**< at least */
+    uint64_t
+        modules_dropped; /**< whose line tables found no room, counted at each load */
+    bool silent;         /**< the library refused callbacks */
+    bool lost;           /**< the library failed: records may be missing */
+    char pc_sampling_why[256]; /**< why it does not run; "" = it runs, or was not
+                                  requested */
 };
 
 struct tracer {
     uint32_t abi;
-    /** False with one sentence in \p why that names the way out. */
+    /** False with a sentence in \p why that says what to do. */
     bool (*start)(const struct tracer_config *config, char *why, size_t size);
-    /** Asks for the records that are complete; with \p last for all, waiting up to a
-     * second for kernels that run. */
+    /** Fetches the records that are complete; with \p last all of them, waiting up to a
+     * second for kernels that are running. */
     void (*collect)(bool last);
-    /** Hands over what collect got, in order within a queue of the device. */
+    /** Delivers what collect fetched, in order within a queue of the device. */
     void (*deliver)(const struct tracer_sink *sink);
     void (*status)(struct tracer_status *out);
     void (*stop)(void);

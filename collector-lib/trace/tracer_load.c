@@ -9,8 +9,9 @@
 
 #define MODULE "libgpufl-cupti.so"
 
-/* In the folder of the library or program that this code is part of, or in gpufl/ below
- * it, then where the loader looks: who installs both needs no LD_LIBRARY_PATH. */
+/* Looks in the folder of the library or program that contains this code, in gpufl/
+ * below it, then where the loader looks. So an installed module is found without
+ * LD_LIBRARY_PATH. */
 static void *open_module(char *why, size_t size)
 {
     static const char *const place[] = {"", "gpufl/"};
@@ -44,7 +45,8 @@ const struct tracer *tracer_load(char *why, size_t size)
     }
     const struct tracer *(*get)(void) = NULL;
     void *at = dlsym(module, TRACER_SYMBOL);
-    memcpy(&get, &at, sizeof at); /* POSIX lets a pointer from dlsym stand for one */
+    memcpy(&get, &at,
+           sizeof at); /* POSIX guarantees that a pointer from dlsym can be one */
     const struct tracer *tracer = get ? get() : NULL;
     if (!tracer || tracer->abi != TRACER_ABI) {
         snprintf(why, size,

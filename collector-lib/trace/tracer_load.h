@@ -5,8 +5,9 @@
 
 #include "collector-lib/trace/tracer.h"
 
-/** Opens the module beside this library, or in the usual places. NULL with one sentence
- * in \p why. The module is never closed: threads of the vendor's library may be in it. */
+/** Opens the module beside this library, or where the loader looks. NULL with one
+ * sentence in \p why. The module is never closed: threads of the vendor's library may
+ * run in it. */
 const struct tracer *tracer_load(char *why, size_t size);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fetches what the tracer has, and says on stderr when it gives nothing. */
+/* Fetches the tracer's records, and reports on stderr if there are none. */
 #include "collector-lib/trace/tracing.h"
 
 #include <inttypes.h>
