@@ -13,21 +13,20 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/uuid.h"
 #include "collector-lib/core/clock.h"
 #include "schema/layout.h"
 
+/* Not by uuid_make, which ends the process where getrandom(2) is refused. */
 static gpufl_status make_session_id(char out[40])
 {
-    unsigned char b[16];
-    if (getrandom(b, sizeof b, 0) != (ssize_t)sizeof b) {
+    unsigned char id[16];
+    if (getrandom(id, sizeof id, 0) != (ssize_t)sizeof id) {
         return GPUFL_ERR_IO;
     }
-    b[6] = (unsigned char)((b[6] & 0x0f) | 0x40); /* RFC 4122: version 4 */
-    b[8] = (unsigned char)((b[8] & 0x3f) | 0x80); /* variant 1 */
-    snprintf(out, 40,
-             "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0],
-             b[1], b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12],
-             b[13], b[14], b[15]);
+    id[6] = (unsigned char)((id[6] & 0x0f) | 0x40); /* RFC 4122: version 4 */
+    id[8] = (unsigned char)((id[8] & 0x3f) | 0x80); /* variant 1 */
+    uuid_format(id, out);
     return GPUFL_OK;
 }
 
