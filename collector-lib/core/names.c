@@ -50,8 +50,8 @@ static uint32_t *find_name_slot(struct names *names, const char *name, uint64_t 
     return &names->slot[at];
 }
 
-static uint32_t store_name(struct names *names, uint32_t *slot, const char *name,
-                           size_t len)
+static uint32_t intern_new_name(struct names *names, uint32_t *slot, const char *name,
+                                size_t len)
 {
     char *copy = malloc(len + 1);
     if (!copy) {
@@ -74,7 +74,7 @@ static uint32_t other_name(struct names *names)
     if (!names->other_id) {
         size_t len;
         uint32_t *slot = find_name_slot(names, text, names_hash(text, &len));
-        names->other_id = *slot ? *slot : store_name(names, slot, text, len);
+        names->other_id = *slot ? *slot : intern_new_name(names, slot, text, len);
     }
     return names->other_id;
 }
@@ -90,7 +90,7 @@ uint32_t names_intern(struct names *names, const char *name, uint64_t hash, size
         bool full =
             atomic_load_explicit(&names->count, memory_order_relaxed) >= NAMES_MAX - 1 ||
             names->text_bytes + len > NAMES_MAX_TEXT_BYTES;
-        id = full ? other_name(names) : store_name(names, slot, name, len);
+        id = full ? other_name(names) : intern_new_name(names, slot, name, len);
     }
     *stored = id ? names->name[id] : NULL;
     pthread_mutex_unlock(&names->lock);

@@ -83,7 +83,7 @@ static int write_manifest(const struct session_dir *dir)
 
 /* An open-file-description lock: closing another descriptor of the file in this process
  * (a reader, gpufl_upload_logs) does not release it, unlike a POSIX record lock. */
-static int lock_session(struct session_dir *dir)
+static int hold_session_lock(struct session_dir *dir)
 {
     dir->lock_fd =
         openat(dir->dir_fd, LAYOUT_LOCK, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
@@ -116,7 +116,7 @@ bool session_dir_has(const struct session_dir *dir, enum channel channel)
 
 static int fill_directory(struct session_dir *dir)
 {
-    if (write_manifest(dir) < 0 || lock_session(dir) < 0) {
+    if (write_manifest(dir) < 0 || hold_session_lock(dir) < 0) {
         return -1;
     }
     for (int c = 0; c < CHANNEL_COUNT; c++) {
