@@ -127,13 +127,14 @@ $(B)/libgpufl.so: $(call obj,$(BASE) $(SCHEMA) $(COLLECTOR)) collector-lib/expor
 	$(Q)ln -sf libgpufl.so $(B)/libgpufl.so.0
 
 $(call obj,$(CUPTI)): OUR_CPPFLAGS += -isystem $(CUPTI_INCLUDE)
-$(B)/libgpufl-cupti.so: $(call obj,$(CUPTI) collector-lib/clock.c collector-lib/thread.c)
+$(B)/libgpufl-cupti.so: $(call obj,$(CUPTI) base/array.c collector-lib/core/clock.c collector-lib/core/thread.c)
 	$(call say,LINK)
 	$(Q)$(CC) $(ALL_FLAGS) $(LDFLAGS) -shared -Wl,-z,nodelete -o $@ $(filter %.o,$^) -ldl -pthread
 
+# Its libgpufl.so.0 is beside it in build/, one folder up where it is installed.
 $(B)/libgpufl-inject.so: $(call obj,collector-lib/inject/inject.c) $(B)/libgpufl.so
 	$(call say,LINK)
-	$(Q)$(CC) $(ALL_FLAGS) $(LDFLAGS) -shared -Wl,-z,nodelete,-rpath,'$$ORIGIN' -o $@ $(filter %.o %.so,$^)
+	$(Q)$(CC) $(ALL_FLAGS) $(LDFLAGS) -shared -Wl,-z,nodelete,-rpath,'$$ORIGIN:$$ORIGIN/..' -o $@ $(filter %.o %.so,$^)
 
 $(B)/libgpufl-upload.so: $(call obj,$(BASE) $(SCHEMA) $(UPLOAD)) upload/exports.map
 	$(call say,LINK)
@@ -283,7 +284,7 @@ check-packages: ## the packages: reproducible, lintian, installed and run by sys
 FUZZ_LIBS = $(UPLOAD_LIBS) $(BACKEND_LIBS)
 FUZZED = $(BASE) $(SCHEMA) $(UPLOAD) $(BACKEND) $(wildcard agent/options/*.c) \
           agent/listen_request.c agent/log_json.c \
-          collector-lib/flat_json.c collector-lib/elf_symbols.c
+          collector-lib/core/flat_json.c collector-lib/trace/elf_symbols.c
 FUZZ_CC = clang -g -O1 -fsanitize=fuzzer$(1),address,undefined -std=c11 -Werror $(OUR_CPPFLAGS)
 build/fuzz/%.o: %.c
 	@mkdir -p $(@D)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The process-wide public API over one current session. */
+/* The public API: one collector a process, with one session at a time. */
 #include <gpufl/gpufl.h>
 
 #include <errno.h>
@@ -9,26 +9,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector-lib/clock.h"
-#include "collector-lib/engine.h"
-#include "collector-lib/fork_guard.h"
-#include "collector-lib/names.h"
-#include "collector-lib/ring.h"
-#include "collector-lib/session_dir.h"
-#include "collector-lib/settings.h"
-#include "collector-lib/writer.h"
+#include "collector-lib/core/clock.h"
+#include "collector-lib/core/fork_guard.h"
+#include "collector-lib/core/names.h"
+#include "collector-lib/core/ring.h"
+#include "collector-lib/core/session_dir.h"
+#include "collector-lib/core/settings.h"
+#include "collector-lib/trace/profiler.h"
+#include "collector-lib/writer/writer.h"
 
-#define SCOPE_DEPTH 64u /* deeper ones lend their kernels to the 64th */
+#define SCOPE_DEPTH 64u /* kernels of deeper scopes are attributed to the 64th */
 
-/* The collector of this process. What the hot path touches is never freed, so a scope
- * that races with gpufl_shutdown is harmless: its rows carry an old generation. */
+/* The collector of this process. Memory that the hot path uses is never freed, so a
+ * scope that races with gpufl_shutdown is harmless: its rows carry an old generation.
+ * */
 static struct {
     pthread_mutex_t lock; /* guards all up to thread_end */
     struct writer *writer;
-    struct writer *left_behind; /* by a fork: reachable, so no leak to a checker */
+    struct writer *left_behind; /* after a fork; kept reachable for leak checkers */
     uint16_t last_generation;
     bool hooked;
-    bool ended; /* a session has ended: `last` says what it came to */
+    bool ended; /* a session has ended, and `last` is its result */
     struct writer_result last;
     pthread_key_t thread_end;
     _Atomic uint16_t generation; /* 0 = off */
@@ -48,10 +49,10 @@ static void on_thread_end(void *ring)
     atomic_store_explicit(&((struct ring *)ring)->abandoned, true, memory_order_release);
 }
 
-/* The child of a fork has the parent's memory but not its writer thread: it records
- * nothing until it calls gpufl_init. Locks that other threads held at the fork are made
- * anew. */
-static void in_child(void)
+/* A forked child has the parent's memory but not its writer thread, so it records
+ * nothing until it calls gpufl_init. Locks may have been held by other threads at the
+ * fork, so they are initialised again. */
+static void reset_in_child(void)
 {
     atomic_store_explicit(&process.generation, 0, memory_order_relaxed);
     if (process.writer) {
@@ -96,7 +97,7 @@ static bool hook_once(void)
     if (!process.hooked) {
         process.hooked =
             pthread_key_create(&process.thread_end, on_thread_end) == 0 &&
-            pthread_atfork(fork_guard_before, fork_guard_in_parent, in_child) == 0;
+            pthread_atfork(fork_guard_before, fork_guard_in_parent, reset_in_child) == 0;
     }
     return process.hooked;
 }
@@ -105,29 +106,30 @@ static const struct tracer_listener listener;
 
 static gpufl_status start_locked(const struct settings *settings)
 {
-    struct engine engine;
+    struct profiler profiler;
     struct session_dir dir = {
         .rotate_bytes = settings->rotate_bytes,
         .rotate_after_ns = (int64_t)settings->rotate_after_ms * 1000000,
         .sync_each_write = settings->sync_each_write,
-        .with_sass = settings->source_collection && engine_samples(settings->engine),
+        .with_sass = settings->source_collection && profiler_samples(settings->engine),
     };
     gpufl_status status =
         hook_once() ? session_dir_open(&dir, settings->log_path) : GPUFL_ERR_NOMEM;
     if (status == GPUFL_OK) {
         process.last_generation = (uint16_t)(process.last_generation % UINT16_MAX + 1);
-        engine_start(&engine, settings, &listener);
-        status = writer_start(settings, &engine, &dir, &process.rings, &process.names,
+        profiler_start(&profiler, settings, &listener);
+        status = writer_start(settings, &profiler, &dir, &process.rings, &process.names,
                               process.last_generation, &process.writer);
     }
     if (status == GPUFL_OK) {
         atomic_store_explicit(&process.generation, process.last_generation,
                               memory_order_release);
     } else {
-        fprintf(stderr,
-                "[GPUFL] not recording: cannot make a session under %s: %s; give a "
-                "writable log_path\n",
-                settings->log_path, strerror(errno));
+        fprintf(
+            stderr,
+            "[GPUFL] not recording: cannot create a session in %s: %s (set log_path to a "
+            "writable directory)\n",
+            settings->log_path, strerror(errno));
     }
     return status;
 }
@@ -212,8 +214,8 @@ gpufl_status gpufl_generate_report(const char *path)
     return status;
 }
 
-/* The slow first step of a thread. */
-static struct ring *attach(void)
+/* Gives the thread a ring when it first records something. */
+static struct ring *attach_ring(void)
 {
     struct ring *ring = rings_add(&process.rings);
     if (ring && pthread_setspecific(process.thread_end, ring) != 0) {
@@ -227,7 +229,7 @@ static struct ring *attach(void)
 /* This thread's ring, ready for the current session; NULL when nothing is recorded. */
 static struct ring *current_ring(uint16_t generation)
 {
-    struct ring *ring = this_ring ? this_ring : attach();
+    struct ring *ring = this_ring ? this_ring : attach_ring();
     if (ring && ring->generation != generation) {
         ring->generation = generation;
         ring->open = 0;
@@ -236,7 +238,7 @@ static struct ring *current_ring(uint16_t generation)
     return ring;
 }
 
-static uint32_t name_id(struct ring *ring, const char *name)
+static uint32_t cached_name_id(struct ring *ring, const char *name)
 {
     size_t len;
     uint64_t hash = names_hash(name, &len);
@@ -252,7 +254,7 @@ static uint32_t name_id(struct ring *ring, const char *name)
     return id;
 }
 
-static void drop(struct ring *ring)
+static void count_dropped(struct ring *ring)
 {
     uint64_t dropped = atomic_load_explicit(&ring->dropped, memory_order_relaxed);
     atomic_store_explicit(&ring->dropped, dropped + 1, memory_order_relaxed);
@@ -269,10 +271,10 @@ struct gpufl_scope gpufl_scope_begin(const char *name)
     if (!ring) {
         return scope;
     }
-    uint32_t id = name_id(ring, name);
-    /* Room for this row and for its end, which is thereby reserved. */
+    uint32_t id = cached_name_id(ring, name);
+    /* Room for this row, and for its end, which is reserved. */
     if (!id || !ring_has_room(ring, 2)) {
-        drop(ring);
+        count_dropped(ring);
         return scope;
     }
     scope.instance = ((uint64_t)ring->id << RING_INSTANCE_SHIFT) | ++ring->next_instance;
@@ -308,8 +310,8 @@ void gpufl_scope_end(struct gpufl_scope scope)
     this_depth = scope.depth;
 }
 
-/* From CUDA's own call, on the thread that makes it. */
-static void on_call(const struct trace_call *call)
+/* Called from within a call of CUDA, on the thread that makes it. */
+static void push_call(const struct trace_call *call)
 {
     uint16_t generation = atomic_load_explicit(&process.generation, memory_order_acquire);
     bool tagged = call->with_stack || call->external_kind;
@@ -320,7 +322,7 @@ static void on_call(const struct trace_call *call)
         return;
     }
     if (!ring_has_room(ring, 1)) {
-        drop(ring);
+        count_dropped(ring);
         return;
     }
     ring_push(ring,
@@ -335,7 +337,7 @@ static void on_call(const struct trace_call *call)
                             .kind = ROW_CALL});
 }
 
-static void on_wait(const struct trace_wait *w)
+static void push_wait(const struct trace_wait *w)
 {
     uint16_t generation = atomic_load_explicit(&process.generation, memory_order_acquire);
     struct ring *ring = generation ? current_ring(generation) : NULL;
@@ -343,7 +345,7 @@ static void on_wait(const struct trace_wait *w)
         return;
     }
     if (!ring_has_room(ring, 1)) {
-        drop(ring);
+        count_dropped(ring);
         return;
     }
     ring_push(ring,
@@ -359,18 +361,18 @@ static void on_wait(const struct trace_wait *w)
                             .kind = ROW_WAIT});
 }
 
-static const struct tracer_listener listener = {.called = on_call, .waited = on_wait};
+static const struct tracer_listener listener = {.called = push_call, .waited = push_wait};
 
-static void mark(const char *name, enum row_kind kind)
+static void push_mark(const char *name, enum row_kind kind)
 {
     uint16_t generation = atomic_load_explicit(&process.generation, memory_order_acquire);
     struct ring *ring = generation ? current_ring(generation) : NULL;
     if (!ring) {
         return;
     }
-    uint32_t id = name_id(ring, name && *name ? name : "system");
+    uint32_t id = cached_name_id(ring, name && *name ? name : "system");
     if (!id || !ring_has_room(ring, 1)) {
-        drop(ring);
+        count_dropped(ring);
         return;
     }
     ring_push(ring, &(struct row){.mono_ns = clock_mono_ns(),
@@ -381,10 +383,10 @@ static void mark(const char *name, enum row_kind kind)
 
 void gpufl_system_start(const char *name)
 {
-    mark(name, ROW_SYSTEM_START);
+    push_mark(name, ROW_SYSTEM_START);
 }
 
 void gpufl_system_stop(const char *name)
 {
-    mark(name, ROW_SYSTEM_STOP);
+    push_mark(name, ROW_SYSTEM_STOP);
 }

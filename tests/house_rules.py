@@ -82,10 +82,11 @@ def same_files(sources):
 def mutable_globals(sources, build):
     """Objects in .data and .bss against the list in docs/contributing.md."""
     listed = set(re.findall(r"^\| `([\w/.-]+:\w+)`", (ROOT / "docs/contributing.md").read_text(), re.M))
-    found = set()
+    found, unbuilt = set(), set()
     for name, _ in sources:
         obj = ROOT / build / (name[:-2] + ".o")
         if not obj.exists():
+            unbuilt.add(name)  # the CUPTI module, where there are no headers of CUDA
             continue
         table = subprocess.run(["objdump", "-t", str(obj)], capture_output=True, text=True,
                                check=True).stdout
@@ -94,7 +95,7 @@ def mutable_globals(sources, build):
             found.add(f"{name}:{symbol.split('.')[0]}")
     for entry in sorted(found - listed):
         yield f"{entry.replace(':', ': ')}: a mutable global that docs/contributing.md does not list"
-    for entry in sorted(listed - found):
+    for entry in sorted(e for e in listed - found if e.split(":")[0] not in unbuilt):
         yield f"docs/contributing.md lists {entry}, which is not there"
 
 

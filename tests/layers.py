@@ -20,7 +20,7 @@ BELOW = {
                              "collector-lib/trace"],
     "collector-lib": ["base", "schema", "collector-lib/core", "collector-lib/sample",
                       "collector-lib/trace", "collector-lib/writer"],
-    "collector-lib/cupti": ["collector-lib/core", "collector-lib/trace"],
+    "collector-lib/cupti": ["base", "collector-lib/core", "collector-lib/trace"],
     "collector-lib/inject": [],
     "upload/http": ["base", "schema"],
     "upload/journal": ["base", "schema"],
@@ -55,9 +55,9 @@ ONLY = {
                    "backend/http/http_respond.h", "backend/http/http_route.h",
                    "backend/http/http_sessions.h"],
     "sqlite3": ["backend/store/store_statement.h"],
-    "cupti": ["collector-lib/cupti/api.h"],
-    "dlfcn": ["collector-lib/nvml_api.c", "collector-lib/tracer_load.c",
-              "collector-lib/demangle.c", "collector-lib/cupti/api.c",
+    "cupti": ["collector-lib/cupti/cupti_api.h"],
+    "dlfcn": ["collector-lib/sample/nvml_api.c", "collector-lib/trace/tracer_load.c",
+              "collector-lib/trace/demangle.c", "collector-lib/cupti/cupti_api.c",
               "cli/transfer_module.c"],
 }
 

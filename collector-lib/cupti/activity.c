@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CUPTI fills buffers of ours and gives them back full, or when they are flushed; the
- * callbacks that do so only move pointers. Records are decoded by the collector's thread.
- *
- * Measured on an H200 with CUPTI 13.0.1: a flush takes 0.2 ms, 1 to 2 ms while a thread
- * launches without pause, and returns what is complete of a buffer of any size. */
+/* CUPTI fills our buffers and returns them when they are full or flushed; the callbacks
+ * only move pointers. The collector's thread decodes the records. Measured on an H200
+ * with CUPTI 13.0.1: a flush takes 0.2 ms, or 1 to 2 ms while a thread launches without
+ * pause, and returns the complete records of buffers of any size. */
 #include "collector-lib/cupti/activity.h"
 
-#include <stdatomic.h>
 #include <string.h>
 #include <time.h>
 
-#include "collector-lib/clock.h"
-#include "collector-lib/cupti/api.h"
+#include "collector-lib/core/clock.h"
+#include "collector-lib/cupti/activity_decode.h"
 #include "collector-lib/cupti/buffers.h"
 #include "collector-lib/cupti/calls.h"
-#include "collector-lib/cupti/decode.h"
+#include "collector-lib/cupti/cupti_api.h"
 
 #define LAST_WAIT_MS 1000
 #define LAST_STEP_MS 2
@@ -22,20 +20,19 @@
 static struct {
     struct tracer_config config;
     bool registered;
-    bool own_clock; /* records carry CLOCK_MONOTONIC by our callback */
+    bool own_clock; /* our callback makes records carry CLOCK_MONOTONIC */
     struct buffer *taken;
-    _Atomic uint64_t launched;
     uint64_t dropped;
     CUptiResult flushed; /* the last flush's result */
-    struct decode decode;
+    struct activity_decode decode;
 } activity;
 
-/* CONCURRENT_KERNEL and never KERNEL, which would serialise the job's kernels. Neither
- * SYNCHRONIZATION nor RUNTIME: on an H200 with CUPTI 13.0.1 either makes every call of
- * CUDA's runtime slower (cudaGetDevice from 29 to 200 ns, cudaEventQuery from 140 to
- * 430), even after the end of tracing, and a step of PyTorch makes thousands. Waits and
- * the ids that frameworks push come from callbacks instead (calls.c), which leave other
- * calls as they are. */
+/* CONCURRENT_KERNEL, since KERNEL would serialise the job's kernels. SYNCHRONIZATION
+ * and RUNTIME are not used: with either, on an H200 with CUPTI 13.0.1, each call of the
+ * CUDA runtime becomes slower (cudaGetDevice from 29 to 200 ns, cudaEventQuery from 140
+ * to 430 ns), even after tracing has ended, and a step of PyTorch makes thousands of
+ * calls. Callbacks report waits and the ids that frameworks push instead (calls.c);
+ * they do not affect other calls. */
 static const struct {
     CUpti_ActivityKind kind;
     size_t wanted; /* offset of a bool in the configuration */
@@ -71,7 +68,7 @@ static void CUPTIAPI on_completed(CUcontext context, uint32_t stream, uint8_t *b
     }
 }
 
-static bool wanted(size_t i)
+static bool kind_wanted(size_t i)
 {
     bool flag = true;
     if (kinds[i].wanted != ALWAYS) {
@@ -80,7 +77,7 @@ static bool wanted(size_t i)
     return flag;
 }
 
-/* Once a process: who registers later takes the buffers over, and we would be deaf. */
+/* Once a process. Whoever registers later gets the buffers, and we no longer would. */
 static bool register_callbacks(char *why, size_t size)
 {
     if (activity.registered) {
@@ -98,7 +95,6 @@ bool activity_start(const struct tracer_config *config, char *why, size_t size)
 {
     activity.config = *config;
     buffers_configure(config->buffer_bytes, config->buffers_max);
-    atomic_store_explicit(&activity.launched, 0, memory_order_relaxed);
     activity.dropped = 0;
     activity.flushed = CUPTI_SUCCESS;
     memset(&activity.decode, 0, sizeof activity.decode);
@@ -107,7 +103,7 @@ bool activity_start(const struct tracer_config *config, char *why, size_t size)
     }
     for (size_t i = 0; i < KINDS; i++) {
         CUptiResult result =
-            wanted(i) ? cupti.ActivityEnable(kinds[i].kind) : CUPTI_SUCCESS;
+            kind_wanted(i) ? cupti.ActivityEnable(kinds[i].kind) : CUPTI_SUCCESS;
         bool needed = kinds[i].kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
         if (result != CUPTI_SUCCESS && needed) {
             activity_stop();
@@ -120,7 +116,7 @@ bool activity_start(const struct tracer_config *config, char *why, size_t size)
 void activity_stop(void)
 {
     for (size_t i = 0; i < KINDS; i++) {
-        if (wanted(i) && !cupti_api_lost()) {
+        if (kind_wanted(i) && !cupti_api_lost()) {
             cupti.ActivityDisable(kinds[i].kind);
         }
     }
@@ -131,14 +127,7 @@ void activity_stop(void)
     }
 }
 
-void activity_expect(void)
-{
-    atomic_fetch_add_explicit(&activity.launched, 1, memory_order_relaxed);
-}
-
-/* ---- fetched ---- */
-
-/* Where CUPTI takes no clock from us its time is bracketed by ours. */
+/* If CUPTI does not take our clock, its time is compared with ours. */
 static void follow_clock(void)
 {
     uint64_t theirs;
@@ -162,8 +151,8 @@ static uint64_t kernels_in(const struct buffer *b)
     return kernels;
 }
 
-/* What was completed goes behind what was taken before. */
-static struct buffer *take(void)
+/* Appends the completed buffers to those that were taken before. */
+static struct buffer *take_completed(void)
 {
     struct buffer **end = &activity.taken;
     while (*end) {
@@ -172,28 +161,28 @@ static struct buffer *take(void)
     return *end = buffers_take();
 }
 
-static void flush(uint32_t flag)
+static void flush_records(uint32_t flag)
 {
     activity.flushed = cupti.ActivityFlushAll(flag);
 }
 
-/* What was launched just before the end has a moment to end. */
+/* Kernels that were launched just before the end get time to finish. */
 static void wait_for_kernels(void)
 {
-    uint64_t launched = atomic_load_explicit(&activity.launched, memory_order_relaxed);
+    uint64_t launched = calls_launched();
     uint64_t ended = activity.decode.ended + kernels_in(activity.taken);
     for (int ms = 0; ms < LAST_WAIT_MS && ended < launched; ms += LAST_STEP_MS) {
         struct timespec step = {.tv_nsec = LAST_STEP_MS * 1000000};
         nanosleep(&step, NULL);
-        flush(0);
-        ended += kernels_in(take());
+        flush_records(0);
+        ended += kernels_in(take_completed());
     }
-    flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
-    take();
+    flush_records(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+    take_completed();
 }
 
-/* As long as the job has asked for nothing, CUPTI is left alone: cuInit, which loads us
- * where we are injected, may still be at work on another thread. */
+/* CUPTI is not called before the job's first call of CUDA: if we are injected, cuInit,
+ * which loads us, may still be running on another thread. */
 static bool anything_to_collect(void)
 {
     return calls_heard() || !calls_told() || buffers_out() > 0;
@@ -206,8 +195,8 @@ void activity_collect(bool last)
         return;
     }
     follow_clock();
-    flush(0);
-    take();
+    flush_records(0);
+    take_completed();
     if (last) {
         wait_for_kernels();
     }
@@ -218,7 +207,7 @@ void activity_collect(bool last)
 
 void activity_deliver(const struct tracer_sink *sink)
 {
-    decode_buffers(&activity.decode, activity.taken, sink);
+    activity_decode_buffers(&activity.decode, activity.taken, sink);
     while (activity.taken) {
         struct buffer *b = activity.taken;
         activity.taken = b->next;
@@ -228,7 +217,7 @@ void activity_deliver(const struct tracer_sink *sink)
 
 void activity_status(struct tracer_status *out)
 {
-    uint64_t launched = atomic_load_explicit(&activity.launched, memory_order_relaxed);
+    uint64_t launched = calls_launched();
     uint64_t ended = activity.decode.ended;
     out->unrecorded = launched > ended ? launched - ended : 0;
     out->refused =

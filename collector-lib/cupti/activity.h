@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Asynchronous activity records: switched on and off, fetched, decoded. */
-#ifndef GPUFL_CUPTI_ACTIVITY_H
-#define GPUFL_CUPTI_ACTIVITY_H
+/* Asynchronous activity records: enables, fetches and delivers them. */
+#ifndef GPUFL_COLLECTOR_CUPTI_ACTIVITY_H
+#define GPUFL_COLLECTOR_CUPTI_ACTIVITY_H
 
-#include "collector-lib/tracer.h"
+#include "collector-lib/trace/tracer.h"
 
-/** Switches the kinds of \p config on. False with one sentence in \p why. */
+/** Enables the kinds of \p config. False with a sentence in \p why. */
 bool activity_start(const struct tracer_config *config, char *why, size_t size);
 
 /** See struct tracer. */
@@ -13,11 +13,7 @@ void activity_collect(bool last);
 void activity_deliver(const struct tracer_sink *sink);
 void activity_status(struct tracer_status *out);
 
-/** Switches them off again. */
+/** Disables them. */
 void activity_stop(void);
-
-/** A launch has been accepted by the driver: activity_collect(true) waits for its record.
- */
-void activity_expect(void);
 
 #endif

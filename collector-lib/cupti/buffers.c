@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A buffer's header lies in front of its bytes, so that the pointer that CUPTI gives back
- * finds it. Memory stays with the pool: CUPTI may still hold a buffer at the process's
- * end. */
+/* A buffer's header is in front of its bytes, so that it is found from the pointer that
+ * CUPTI returns. The pool keeps its memory, since CUPTI may hold a buffer until the
+ * process ends. */
 #include "collector-lib/cupti/buffers.h"
 
 #include <pthread.h>

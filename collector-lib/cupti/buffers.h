@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The buffers that CUPTI fills, from a pool with a bound. Requested and completed by any
- * thread; taken and given back by ours. */
-#ifndef GPUFL_CUPTI_BUFFERS_H
-#define GPUFL_CUPTI_BUFFERS_H
+/* A bounded pool of the buffers that CUPTI fills. Any thread may request and complete
+ * buffers; our thread takes and releases them. */
+#ifndef GPUFL_COLLECTOR_CUPTI_BUFFERS_H
+#define GPUFL_COLLECTOR_CUPTI_BUFFERS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,22 +15,22 @@ struct buffer {
     struct buffer *next;
 };
 
-/** Sizes of the pool. Once before the first request, or again when none is out. */
+/** Sets the sizes of the pool: before the first request, or while no buffer is out. */
 void buffers_configure(size_t bytes, unsigned max);
 
-/** Memory for CUPTI, 8-aligned; NULL at the bound or without memory. */
+/** Returns memory for CUPTI, 8-aligned; NULL at the bound or without memory. */
 uint8_t *buffers_request(size_t *size);
 
-/** CUPTI gives \p bytes back, \p valid of them filled. */
+/** Takes \p bytes back from CUPTI, with \p valid bytes of records. */
 void buffers_complete(uint8_t *bytes, size_t valid);
 
-/** All that were completed, in that order. */
+/** Returns the completed buffers, in order of completion. */
 struct buffer *buffers_take(void);
 
-/** Back into the pool. */
+/** Puts a buffer back into the pool. */
 void buffers_release(struct buffer *buffer);
 
-/** Buffers that CUPTI has, or that wait. */
+/** How many buffers CUPTI holds or wait to be released. */
 unsigned buffers_out(void);
 
 #endif

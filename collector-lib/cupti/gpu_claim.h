@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which process samples a GPU: the hardware serves one. A second one's sampling begins
- * without an error, then CUPTI fails in that process for good (H200, CUPTI 13.0.1).
- * Among processes of one network namespace; a claim ends with its process at the latest.
- * Not safe for several threads at once. */
-#ifndef GPUFL_CUPTI_GPU_CLAIM_H
-#define GPUFL_CUPTI_GPU_CLAIM_H
+/* Decides which process samples a GPU, since the hardware supports one at a time: a
+ * second process starts sampling without an error, then CUPTI fails in it for good
+ * (H200, CUPTI 13.0.1). Works within a network namespace; a claim ends with its process
+ * at the latest. For one thread at a time. */
+#ifndef GPUFL_COLLECTOR_CUPTI_GPU_CLAIM_H
+#define GPUFL_COLLECTOR_CUPTI_GPU_CLAIM_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/** False when another process has \p device, CUDA's number of it; true when this one has
- * it, or nobody can tell. */
+/** Claims \p device, a number of CUDA. False if another process has it; true if this
+ * one has it, or it cannot be decided. */
 bool gpu_claim(uint32_t device);
 
-/** Gives up all that this process has. */
+/** Releases all claims of this process. */
 void gpu_claim_drop_all(void);
 
 #endif

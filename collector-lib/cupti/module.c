@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tracing module for NVIDIA: libgpufl-cupti.so. */
+/* The tracing module for NVIDIA, libgpufl-cupti.so: what it offers to the collector. */
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "collector-lib/cupti/activity.h"
-#include "collector-lib/cupti/api.h"
 #include "collector-lib/cupti/calls.h"
+#include "collector-lib/cupti/cupti_api.h"
 #include "collector-lib/cupti/pc_sampling.h"
 
 static struct {
-    _Atomic bool on; /* callbacks come where CUPTI could not be told to end them */
+    _Atomic bool on; /* callbacks may come after the end if CUPTI is lost */
+    pid_t pid;       /* of the first start: CUDA does not outlive a fork */
     struct tracer_config config;
     CUpti_SubscriberHandle subscriber;
 } module;
@@ -37,18 +38,18 @@ static bool subscribe(char *why, size_t size)
         return true;
     }
     if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) {
-        snprintf(
-            why, size,
-            "another profiler has CUPTI; end it (Nsight, PyTorch's or JAX's profiler, "
-            "another tracer), since the driver serves one at a time");
+        snprintf(why, size,
+                 "another profiler uses CUPTI, which allows one at a time (stop Nsight, "
+                 "PyTorch's "
+                 "or JAX's profiler, or the other tracer)");
     } else {
-        snprintf(why, size, "CUPTI does not start: %s; is there a driver and a GPU?",
+        snprintf(why, size, "CUPTI does not start: %s (is there a driver and a GPU?)",
                  cupti_api_error(result));
     }
     return false;
 }
 
-static void stop(void)
+static void module_stop(void)
 {
     pc_sampling_stop();
     activity_stop();
@@ -58,15 +59,15 @@ static void stop(void)
     }
 }
 
-/* Kernel records come first: with PC sampling on, CUPTI refuses to switch them on. */
-static bool start(const struct tracer_config *config, char *why, size_t size)
+/* Kernel records come first: while PC sampling is on, CUPTI refuses to enable them. */
+static bool module_start(const struct tracer_config *config, char *why, size_t size)
 {
-    static pid_t first;
-    if (first && first != getpid()) {
-        snprintf(why, size, "CUDA does not outlive a fork; start this process by exec");
+    if (module.pid && module.pid != getpid()) {
+        snprintf(why, size,
+                 "CUDA does not work in a forked child (start the process by exec)");
         return false;
     }
-    first = getpid();
+    module.pid = getpid();
     module.config = *config;
     if (!cupti_api_load(why, size) || !subscribe(why, size)) {
         return false;
@@ -83,13 +84,13 @@ static bool start(const struct tracer_config *config, char *why, size_t size)
     return true;
 }
 
-static void deliver(const struct tracer_sink *sink)
+static void module_deliver(const struct tracer_sink *sink)
 {
     activity_deliver(sink);
     pc_sampling_deliver(sink);
 }
 
-static void collect(bool last)
+static void module_collect(bool last)
 {
     if (last) {
         pc_sampling_finish();
@@ -97,7 +98,7 @@ static void collect(bool last)
     activity_collect(last);
 }
 
-static void status(struct tracer_status *out)
+static void module_status(struct tracer_status *out)
 {
     memset(out, 0, sizeof *out);
     activity_status(out);
@@ -114,11 +115,11 @@ const struct tracer *gpufl_tracer(void)
 {
     static const struct tracer tracer = {
         .abi = TRACER_ABI,
-        .start = start,
-        .collect = collect,
-        .deliver = deliver,
-        .status = status,
-        .stop = stop,
+        .start = module_start,
+        .collect = module_collect,
+        .deliver = module_deliver,
+        .status = module_status,
+        .stop = module_stop,
     };
     return &tracer;
 }

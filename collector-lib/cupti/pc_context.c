@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Switches PC sampling of a context on and off, and fetches from it. */
 #include "collector-lib/cupti/pc_context.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "collector-lib/cupti/gpu_claim.h"
@@ -10,113 +10,16 @@
 #define PERIOD_LOG2    15           /* cycles between samples of an SM, 2^n */
 #define SCRATCH_BYTES  (64u << 20)  /* of the host */
 #define HARDWARE_BYTES (256u << 20) /* of the device */
-#define REASONS_MAX    256u
-#define STALL_PREFIX   "smsp__pcsamp_warps_issue_stalled_"
-
-/* ---- room ---- */
-
-static void room_free(struct pc_room *room)
-{
-    free(room->pc);
-    free(room->reason);
-    memset(room, 0, sizeof *room);
-}
-
-static bool room_make(struct pc_room *room, size_t pcs, size_t reasons)
-{
-    room->pc = calloc(pcs, sizeof *room->pc);
-    room->reason = calloc(pcs * reasons, sizeof *room->reason);
-    if (!room->pc || !room->reason) {
-        room_free(room);
-        return false;
-    }
-    for (size_t i = 0; i < pcs; i++) {
-        room->pc[i].size = sizeof *room->pc;
-        room->pc[i].stallReason = room->reason + i * reasons;
-    }
-    room->data = (CUpti_PCSamplingData){
-        .size = sizeof room->data, .collectNumPcs = pcs, .pPcData = room->pc};
-    return true;
-}
 
 void pc_context_free(struct pc_context *pc)
 {
-    for (size_t i = 0; pc->reason_name && i < pc->reasons; i++) {
-        free(pc->reason_name[i]);
-    }
-    free(pc->reason_name);
-    free(pc->reason_index);
-    room_free(&pc->config);
-    room_free(&pc->fetch);
+    stall_reasons_fini(&pc->reasons);
+    pc_room_free(&pc->config);
+    pc_room_free(&pc->fetch);
     memset(pc, 0, sizeof *pc);
 }
 
-/* ---- reasons ---- */
-
-static bool reasons_alloc(struct pc_context *pc)
-{
-    pc->reason_index = calloc(pc->reasons, sizeof *pc->reason_index);
-    pc->reason_name = calloc(pc->reasons, sizeof *pc->reason_name);
-    bool room = pc->reason_index && pc->reason_name;
-    for (size_t i = 0; room && i < pc->reasons; i++) {
-        pc->reason_name[i] = calloc(1, CUPTI_STALL_REASON_STRING_SIZE);
-        room = pc->reason_name[i] != NULL;
-    }
-    return room;
-}
-
-static CUptiResult read_reasons(struct pc_context *pc)
-{
-    CUpti_PCSamplingGetNumStallReasonsParams count = {
-        .size = CUpti_PCSamplingGetNumStallReasonsParamsSize,
-        .ctx = pc->context,
-        .numStallReasons = &pc->reasons};
-    CUptiResult result = cupti.PCSamplingGetNumStallReasons(&count);
-    if (result != CUPTI_SUCCESS) {
-        return result;
-    }
-    if (!reasons_alloc(pc)) {
-        return CUPTI_ERROR_OUT_OF_MEMORY;
-    }
-    CUpti_PCSamplingGetStallReasonsParams names = {
-        .size = CUpti_PCSamplingGetStallReasonsParamsSize,
-        .ctx = pc->context,
-        .numStallReasons = pc->reasons,
-        .stallReasonIndex = pc->reason_index,
-        .stallReasons = pc->reason_name};
-    return cupti.PCSamplingGetStallReasons(&names);
-}
-
-/* A copy that lives as long as the process: a sample may outlive its context. The
- * devices of a process have a few dozen reasons in all. */
-static const char *keep(const char *name)
-{
-    static char *kept[REASONS_MAX];
-    size_t i = 0;
-    while (i < REASONS_MAX && kept[i] && strcmp(kept[i], name) != 0) {
-        i++;
-    }
-    if (i < REASONS_MAX && !kept[i]) {
-        kept[i] = strdup(name);
-    }
-    return i < REASONS_MAX && kept[i] ? kept[i] : "unknown";
-}
-
-const char *pc_context_reason(const struct pc_context *pc, uint32_t index)
-{
-    for (size_t i = 0; i < pc->reasons; i++) {
-        if (pc->reason_index[i] == index) {
-            const char *name = pc->reason_name[i];
-            size_t prefix = sizeof STALL_PREFIX - 1;
-            return keep(strncmp(name, STALL_PREFIX, prefix) == 0 ? name + prefix : name);
-        }
-    }
-    return "unknown";
-}
-
-/* ---- on and off ---- */
-
-static CUptiResult configure(struct pc_context *pc)
+static CUptiResult configure_sampling(struct pc_context *pc)
 {
 #define ATTRIBUTE(name) CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_##name
     CUpti_PCSamplingConfigurationInfo info[] = {
@@ -130,8 +33,8 @@ static CUptiResult configure(struct pc_context *pc)
         {.attributeType = ATTRIBUTE(HARDWARE_BUFFER_SIZE),
          .attributeData.hardwareBufferSizeData.hardwareBufferSize = HARDWARE_BYTES},
         {.attributeType = ATTRIBUTE(STALL_REASON),
-         .attributeData.stallReasonData = {.stallReasonCount = pc->reasons,
-                                           .pStallReasonIndex = pc->reason_index}},
+         .attributeData.stallReasonData = {.stallReasonCount = pc->reasons.count,
+                                           .pStallReasonIndex = pc->reasons.index}},
         {.attributeType = ATTRIBUTE(SAMPLING_DATA_BUFFER),
          .attributeData.samplingDataBufferData.samplingDataBuffer = &pc->config.data},
     };
@@ -141,17 +44,17 @@ static CUptiResult configure(struct pc_context *pc)
         .ctx = pc->context,
         .numAttributes = sizeof info / sizeof info[0],
         .pPCSamplingConfigurationInfo = info};
-    return room_make(&pc->config, PC_CONTEXT_LAST_PCS, pc->reasons) &&
-                   room_make(&pc->fetch, PC_CONTEXT_PCS, pc->reasons)
+    return pc_room_make(&pc->config, PC_CONTEXT_LAST_PCS, pc->reasons.count) &&
+                   pc_room_make(&pc->fetch, PC_CONTEXT_PCS, pc->reasons.count)
                ? cupti.PCSamplingSetConfigurationAttribute(&params)
                : CUPTI_ERROR_OUT_OF_MEMORY;
 }
 
-/* CUPTI 13.0.1 on an H200: after it has failed to switch the sampling off, a call of
- * cuptiActivityDisable ends the process by SIGSEGV, or kernel records are refused until
- * the process ends. It fails where another process samples the GPU (UNKNOWN), and on some
- * machines at about one end in 25, without a cause that is known (INVALID_PARAMETER; not
- * once in 920 ends on nine others). */
+/* CUPTI 13.0.1 on an H200: after it has failed to disable sampling, a call of
+ * cuptiActivityDisable ends the process with SIGSEGV, or kernel records are refused
+ * until the process ends. It fails if another process samples the GPU (UNKNOWN), and on
+ * some machines about one time in 25, for no known reason (INVALID_PARAMETER; never in
+ * 920 times on nine other machines). */
 CUptiResult pc_context_disable(struct pc_context *pc)
 {
     CUpti_PCSamplingDisableParams params = {.size = CUpti_PCSamplingDisableParamsSize,
@@ -171,8 +74,7 @@ bool pc_context_open(struct pc_context *pc, CUcontext context, char *why, size_t
     if (cupti.GetDeviceId && cupti.GetDeviceId(context, &device) == CUPTI_SUCCESS &&
         !gpu_claim(device)) {
         snprintf(why, size,
-                 "another process samples GPU %u, which serves one at a time; sample in "
-                 "one of them",
+                 "another process samples GPU %u, which supports one at a time",
                  (unsigned)device);
         return false;
     }
@@ -182,15 +84,15 @@ bool pc_context_open(struct pc_context *pc, CUcontext context, char *why, size_t
     }
     pc->context = context;
     pc->device = device;
-    result = read_reasons(pc);
+    result = stall_reasons_read(&pc->reasons, context);
     if (result == CUPTI_SUCCESS) {
-        result = configure(pc);
+        result = configure_sampling(pc);
     }
     if (result != CUPTI_SUCCESS) {
         if (pc_context_disable(pc) == CUPTI_SUCCESS) {
             pc_context_free(pc);
         }
-        return cupti_api_refused(why, size, "the sampling's settings", result);
+        return cupti_api_refused(why, size, "the settings of PC sampling", result);
     }
     return true;
 }

@@ -1,42 +1,43 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The samples are fetched by a thread of its own: a fetch took 10 to 170 ms on an H200,
- * too long for the thread that drains the rings, and launches wait for it, so there are
- * few. It holds the contexts' lock meanwhile; the job's thread that destroys a context
- * waits for that half a second at most. */
+/* A thread fetches the samples: a fetch took 10 to 170 ms on an H200, too long for the
+ * thread that drains the rings. Launches wait during a fetch, so there are few. The
+ * thread holds the lock of the contexts meanwhile; a thread of the job that destroys a
+ * context waits for it for half a second at most. */
 #include "collector-lib/cupti/pc_sampling.h"
 
 #include <pthread.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "collector-lib/core/clock.h"
+#include "collector-lib/core/thread.h"
 #include "collector-lib/cupti/gpu_claim.h"
-#include "collector-lib/cupti/lines.h"
+#include "collector-lib/cupti/line_table.h"
 #include "collector-lib/cupti/pc_context.h"
-#include "collector-lib/thread.h"
+#include "collector-lib/cupti/primary_contexts.h"
+#include "collector-lib/cupti/sample_queue.h"
 
 #define FETCH_MS        1000
 #define CONTEXTS_MAX    64u
-#define QUEUE_MAX       (1u << 20) /* rows that wait to be delivered */
 #define DESTROY_WAIT_MS 500
 #define NS_PER_MS       1000000ll
 #define NS_PER_S        1000000000ll
 
 static struct {
-    _Atomic bool on; /* a session samples; read by the job's threads */
+    _Atomic bool on; /* sampling is on; read by the job's threads */
     _Atomic bool source;
     pthread_t thread;
     pthread_mutex_t lock; /* guards the contexts and the thread's end */
     pthread_cond_t wake;
     bool stopping;
     struct pc_context context[CONTEXTS_MAX];
-    pthread_mutex_t results; /* guards all below; taken last and briefly */
-    struct trace_sample *queue;
-    size_t queued, queue_cap;
-    uint64_t samples, dropped;
+    struct sample_queue queue;
+    pthread_mutex_t why_lock;
     char why[256];
-} pc = {.lock = PTHREAD_MUTEX_INITIALIZER, .results = PTHREAD_MUTEX_INITIALIZER};
+} pc = {.lock = PTHREAD_MUTEX_INITIALIZER,
+        .queue = SAMPLE_QUEUE_INIT,
+        .why_lock = PTHREAD_MUTEX_INITIALIZER};
 
 static struct timespec after_ms(clockid_t clock, int64_t ms)
 {
@@ -47,7 +48,7 @@ static struct timespec after_ms(clockid_t clock, int64_t ms)
                              .tv_nsec = ns % NS_PER_S};
 }
 
-static struct pc_context *find(CUcontext context)
+static struct pc_context *find_context(CUcontext context)
 {
     for (size_t i = 0; i < CONTEXTS_MAX; i++) {
         if (pc.context[i].context == context) {
@@ -57,40 +58,24 @@ static struct pc_context *find(CUcontext context)
     return NULL;
 }
 
-/* The first reason stays: later ones follow from it. */
+/* Keeps the first reason: later ones follow from it. */
 static void note_why(const char *why)
 {
-    pthread_mutex_lock(&pc.results);
+    pthread_mutex_lock(&pc.why_lock);
     if (!pc.why[0]) {
         snprintf(pc.why, sizeof pc.why, "%s", why);
     }
-    pthread_mutex_unlock(&pc.results);
+    pthread_mutex_unlock(&pc.why_lock);
 }
 
 static void open_context(CUcontext context)
 {
     char why[sizeof pc.why];
-    struct pc_context *free_one = find(NULL);
-    if (free_one && !find(context) && !cupti_api_lost() &&
+    struct pc_context *free_one = find_context(NULL);
+    if (free_one && !find_context(context) && !cupti_api_lost() &&
         !pc_context_open(free_one, context, why, sizeof why)) {
         note_why(why);
     }
-}
-
-/* ---- samples ---- */
-
-static struct trace_sample *queue_slot(void)
-{
-    if (pc.queued == pc.queue_cap) {
-        size_t cap = pc.queue_cap ? pc.queue_cap * 2 : 1024;
-        void *grown = cap <= QUEUE_MAX ? realloc(pc.queue, cap * sizeof *pc.queue) : NULL;
-        if (!grown) {
-            return NULL;
-        }
-        pc.queue = grown;
-        pc.queue_cap = cap;
-    }
-    return &pc.queue[pc.queued++];
 }
 
 static void queue_instruction(const struct pc_context *c,
@@ -98,52 +83,40 @@ static void queue_instruction(const struct pc_context *c,
 {
     struct source_line line = {0};
     if (pc.source && at->functionName) {
-        lines_find(at->cubinCrc, at->functionName, at->pcOffset, &line);
+        line_table_find(at->cubinCrc, at->functionName, at->pcOffset, &line);
     }
-    pthread_mutex_lock(&pc.results);
+    struct trace_sample sample = {
+        .at_ns = now_ns,
+        .symbol = at->functionName ? at->functionName : "(unknown)",
+        .file = line.file,
+        .line = line.number,
+        .pc_offset = at->pcOffset,
+        .device = c->device,
+    };
     for (size_t i = 0; i < at->stallReasonCount; i++) {
         const CUpti_PCSamplingStallReason *r = &at->stallReason[i];
-        struct trace_sample *slot = r->samples ? queue_slot() : NULL;
-        if (!slot) {
-            pc.dropped += r->samples;
-            continue;
+        sample.stall = r->pcSamplingStallReasonIndex;
+        sample.stall_name = stall_reasons_name(&c->reasons, sample.stall);
+        sample.samples = r->samples;
+        if (sample.samples) {
+            sample_queue_push(&pc.queue, &sample);
         }
-        *slot = (struct trace_sample){
-            .at_ns = now_ns,
-            .symbol = at->functionName ? at->functionName : "(unknown)",
-            .file = line.file,
-            .line = line.number,
-            .pc_offset = at->pcOffset,
-            .device = c->device,
-            .stall = r->pcSamplingStallReasonIndex,
-            .stall_name = pc_context_reason(c, r->pcSamplingStallReasonIndex),
-            .samples = r->samples,
-        };
-        pc.samples += r->samples;
     }
-    pthread_mutex_unlock(&pc.results);
-}
-
-static void count_dropped(uint64_t samples)
-{
-    pthread_mutex_lock(&pc.results);
-    pc.dropped += samples;
-    pthread_mutex_unlock(&pc.results);
 }
 
 static void queue_room(const struct pc_context *c, const struct pc_room *room)
 {
-    struct timespec now = after_ms(CLOCK_MONOTONIC, 0);
-    int64_t now_ns = now.tv_sec * NS_PER_S + now.tv_nsec;
+    int64_t now_ns = clock_mono_ns();
     for (size_t i = 0; i < room->data.totalNumPcs && i < room->data.collectNumPcs; i++) {
         queue_instruction(c, &room->pc[i], now_ns);
     }
-    count_dropped(room->data.droppedSamples);
+    sample_queue_drop(&pc.queue, room->data.droppedSamples);
 }
 
-/* CUPTI_ERROR_OUT_OF_MEMORY says that the hardware's buffer was full, and may bring
- * samples all the same: as long as there are some. False where CUPTI gives none. */
-static bool fetch(struct pc_context *c)
+/* Fetches as long as there are samples. CUPTI_ERROR_OUT_OF_MEMORY means that the
+ * hardware's buffer was full; there may be samples all the same. False if CUPTI returns
+ * none. */
+static bool fetch_samples(struct pc_context *c)
 {
     const CUpti_PCSamplingData *data = &c->fetch.data;
     do {
@@ -151,8 +124,7 @@ static bool fetch(struct pc_context *c)
         CUptiResult result = pc_context_fetch(c);
         if (result != CUPTI_SUCCESS && result != CUPTI_ERROR_OUT_OF_MEMORY) {
             char why[sizeof pc.why];
-            snprintf(why, sizeof why,
-                     "CUPTI gives no samples: %s; the trace goes on without",
+            snprintf(why, sizeof why, "CUPTI returned no samples: %s; tracing continues",
                      cupti_api_error(result));
             note_why(why);
             return false;
@@ -162,29 +134,31 @@ static bool fetch(struct pc_context *c)
     return true;
 }
 
-/* Once CUPTI is lost the other contexts' last samples are, too, and all stay as they are.
- * Where only the end failed, what was decoded for it is still there to be fetched. */
+/* If CUPTI is lost, the last samples of the other contexts are lost too, and the
+ * contexts stay as they are. If only disabling failed, what was decoded can still be
+ * fetched. */
 static void close_context(struct pc_context *c)
 {
     if (cupti_api_lost()) {
         return;
     }
-    bool fetched = fetch(c);
+    bool fetched = fetch_samples(c);
     CUptiResult ended = pc_context_disable(c);
     if (ended == CUPTI_SUCCESS) {
         queue_room(c, &c->config);
-        count_dropped(c->config.data.remainingNumPcs); /* one sample each, at least */
+        sample_queue_drop(&pc.queue,
+                          c->config.data.remainingNumPcs); /* at least one sample each */
         pc_context_free(c);
         return;
     }
     if (fetched) {
-        fetch(c);
+        fetch_samples(c);
     }
     char why[sizeof pc.why];
     snprintf(
         why, sizeof why,
-        "CUPTI does not end it: %s; what it gave is recorded, later sessions of this "
-        "process run Monitor",
+        "CUPTI failed to stop it: %s; samples so far are recorded, later sessions of "
+        "this process run Monitor",
         cupti_api_error(ended));
     note_why(why);
 }
@@ -193,12 +167,12 @@ static void fetch_all(void)
 {
     for (size_t i = 0; i < CONTEXTS_MAX; i++) {
         if (pc.context[i].context && !cupti_api_lost()) {
-            fetch(&pc.context[i]);
+            fetch_samples(&pc.context[i]);
         }
     }
 }
 
-static void *run(void *arg)
+static void *fetch_until_stopped(void *arg)
 {
     (void)arg;
     pthread_mutex_lock(&pc.lock);
@@ -213,49 +187,14 @@ static void *run(void *arg)
     return NULL;
 }
 
-/* ---- from outside ---- */
-
-/* Contexts that were there before us: those that the runtime uses. */
-static void open_primary_contexts(void)
-{
-    CUresult (*count)(int *);
-    CUresult (*state)(CUdevice, unsigned *, int *);
-    CUresult (*retain)(CUcontext *, CUdevice);
-    CUresult (*release)(CUdevice);
-    void *symbol[] = {
-        cupti_driver_symbol("cuDeviceGetCount"),
-        cupti_driver_symbol("cuDevicePrimaryCtxGetState"),
-        cupti_driver_symbol("cuDevicePrimaryCtxRetain"),
-        cupti_driver_symbol("cuDevicePrimaryCtxRelease_v2"),
-    };
-    memcpy(&count, &symbol[0], sizeof count);
-    memcpy(&state, &symbol[1], sizeof state);
-    memcpy(&retain, &symbol[2], sizeof retain);
-    memcpy(&release, &symbol[3], sizeof release);
-    int devices = 0;
-    if (!count || !state || !retain || !release || count(&devices) != CUDA_SUCCESS) {
-        return;
-    }
-    for (CUdevice d = 0; d < devices; d++) {
-        unsigned flags;
-        int active = 0;
-        CUcontext context = NULL;
-        if (state(d, &flags, &active) == CUDA_SUCCESS && active &&
-            retain(&context, d) == CUDA_SUCCESS) {
-            open_context(context);
-            release(d);
-        }
-    }
-}
-
-static bool available(void)
+static bool sampling_available(void)
 {
     return cupti.PCSamplingEnable && cupti.PCSamplingDisable &&
            cupti.PCSamplingSetConfigurationAttribute && cupti.PCSamplingGetData &&
            cupti.PCSamplingGetNumStallReasons && cupti.PCSamplingGetStallReasons;
 }
 
-static void listen(CUpti_SubscriberHandle subscriber)
+static void enable_callbacks(CUpti_SubscriberHandle subscriber)
 {
     static const CUpti_CallbackId id[] = {CUPTI_CBID_RESOURCE_CONTEXT_CREATED,
                                           CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING,
@@ -270,19 +209,18 @@ void pc_sampling_start(const struct tracer_config *config,
 {
     pthread_mutex_lock(&pc.lock);
     pc.source = config->source;
-    pc.samples = pc.dropped = 0;
-    pc.queued = 0;
+    sample_queue_reset(&pc.queue);
     pc.why[0] = '\0';
     pc.stopping = false;
-    if (!available()) {
-        note_why("libcupti has no PC sampling; use that of CUDA 12 or later");
+    if (!sampling_available()) {
+        note_why("libcupti has no PC sampling (CUDA 12 or later is needed)");
     } else {
         thread_condition_init(&pc.wake);
-        pc.on = thread_start(&pc.thread, "gpufl-samples", run, NULL) == 0;
+        pc.on = thread_start(&pc.thread, "gpufl-samples", fetch_until_stopped, NULL) == 0;
     }
     if (pc.on) {
-        listen(subscriber);
-        open_primary_contexts();
+        enable_callbacks(subscriber);
+        primary_contexts_visit(open_context);
     }
     pthread_mutex_unlock(&pc.lock);
 }
@@ -293,15 +231,15 @@ void pc_sampling_resource(CUpti_CallbackId id, const void *data)
     if (id == CUPTI_CBID_RESOURCE_MODULE_LOADED) {
         const CUpti_ModuleResourceData *m = resource->resourceDescriptor;
         if (pc.source) {
-            lines_add(m->pCubin, m->cubinSize);
+            line_table_add(m->pCubin, m->cubinSize);
         }
         return;
     }
     struct timespec until = after_ms(CLOCK_REALTIME, DESTROY_WAIT_MS);
     if (!pc.on || pthread_mutex_timedlock(&pc.lock, &until) != 0) {
-        return; /* its last samples are lost, the job goes on */
+        return; /* the last samples are lost, but the job is not held up */
     }
-    struct pc_context *c = find(resource->context);
+    struct pc_context *c = find_context(resource->context);
     if (id == CUPTI_CBID_RESOURCE_CONTEXT_CREATED) {
         open_context(resource->context);
     } else if (c) {
@@ -321,13 +259,13 @@ void pc_sampling_finish(void)
     pthread_mutex_unlock(&pc.lock);
     pthread_join(pc.thread, NULL);
     pthread_mutex_lock(&pc.lock);
-    fetch_all(); /* before the end of one can fail */
+    fetch_all(); /* before disabling one can fail */
     for (size_t i = 0; i < CONTEXTS_MAX; i++) {
         if (pc.context[i].context) {
             close_context(&pc.context[i]);
         }
     }
-    if (!cupti_api_lost()) { /* else it samples on */
+    if (!cupti_api_lost()) { /* otherwise it is still sampling */
         gpu_claim_drop_all();
     }
     pc.on = false;
@@ -337,30 +275,20 @@ void pc_sampling_finish(void)
 
 void pc_sampling_deliver(const struct tracer_sink *sink)
 {
-    pthread_mutex_lock(&pc.results);
-    struct trace_sample *queue = pc.queue;
-    size_t queued = pc.queued;
-    pc.queue = NULL;
-    pc.queued = pc.queue_cap = 0;
-    pthread_mutex_unlock(&pc.results);
-    for (size_t i = 0; i < queued; i++) {
-        sink->sample(sink->arg, &queue[i]);
-    }
-    free(queue);
+    sample_queue_deliver(&pc.queue, sink);
 }
 
 void pc_sampling_status(struct tracer_status *out)
 {
-    pthread_mutex_lock(&pc.results);
-    out->samples = pc.samples;
-    out->samples_dropped = pc.dropped;
-    out->modules_dropped = lines_dropped();
+    sample_queue_status(&pc.queue, out);
+    out->modules_dropped = line_table_dropped();
+    pthread_mutex_lock(&pc.why_lock);
     memcpy(out->pc_sampling_why, pc.why, sizeof pc.why);
-    pthread_mutex_unlock(&pc.results);
+    pthread_mutex_unlock(&pc.why_lock);
 }
 
 void pc_sampling_stop(void)
 {
     pc_sampling_finish();
-    lines_forget();
+    line_table_forget();
 }

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Continuous PC sampling: the hardware notes where warps stand every 2^15 cycles, for all
- * kernels of a context, without a change to how they run. Samples belong to instructions,
- * not to single launches. */
-#ifndef GPUFL_CUPTI_PC_SAMPLING_H
-#define GPUFL_CUPTI_PC_SAMPLING_H
+/* Continuous PC sampling: every 2^15 cycles the hardware samples the instruction and
+ * stall reason of warps, for all kernels of a context and without changing how they
+ * run. Samples belong to instructions, not to single launches. */
+#ifndef GPUFL_COLLECTOR_CUPTI_PC_SAMPLING_H
+#define GPUFL_COLLECTOR_CUPTI_PC_SAMPLING_H
 
-#include "collector-lib/cupti/api.h"
-#include "collector-lib/tracer.h"
+#include "collector-lib/cupti/cupti_api.h"
+#include "collector-lib/trace/tracer.h"
 
-/** Samples contexts that are there (the devices' primary ones) and that come. What keeps
- * it from running is in pc_sampling_status; the trace goes on without. */
+/** Samples the primary contexts that exist, and all contexts that are created later. If
+ * it cannot run, pc_sampling_status says why, and tracing continues without it. */
 void pc_sampling_start(const struct tracer_config *config,
                        CUpti_SubscriberHandle subscriber);
 
-/** A context or a module came or goes, on the job's thread. */
+/** Handles a context that is created or destroyed, or a module that is loaded, on the
+ * job's thread. */
 void pc_sampling_resource(CUpti_CallbackId id, const void *data);
 
-/** Ends the sampling and fetches what is left. */
+/** Ends sampling and fetches the last samples. */
 void pc_sampling_finish(void);
 
 void pc_sampling_deliver(const struct tracer_sink *sink);

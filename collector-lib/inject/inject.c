@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libgpufl-inject.so: records a program that does not know of us. The CUDA driver loads
- * the library that CUDA_INJECTION64_PATH names as a process initialises CUDA, and calls
- * InitializeInjection (CUPTI's documentation, "CUPTI injection"). `gpufl trace` sets both
- * that and the variables below; children inherit them, and each that uses CUDA becomes a
- * session of its own. */
+/* Records a program that was not built with gpufl: libgpufl-inject.so. The CUDA driver
+ * loads the library that CUDA_INJECTION64_PATH names when a process initialises CUDA, and
+ * calls InitializeInjection (CUPTI's documentation, "CUPTI injection"). `gpufl trace`
+ * sets that variable and those below; children inherit them, and each process that uses
+ * CUDA becomes a session. */
+#include <limits.h>
 #include <stdlib.h>
 
 #include <gpufl/gpufl.h>
@@ -16,16 +17,25 @@ static const char *variable(const char *name, const char *otherwise)
     return value && *value ? value : otherwise;
 }
 
+/* 0 = no samples. */
+static int interval_ms(void)
+{
+    char *end;
+    const char *text = variable("GPUFL_TRACE_INTERVAL_MS", "0");
+    long value = strtol(text, &end, 10);
+    return *end || value < 0 || value > INT_MAX ? 0 : (int)value;
+}
+
 int InitializeInjection(void)
 {
     struct gpufl_init_options options = GPUFL_INIT_OPTIONS_DEFAULT;
     options.app_name = variable("GPUFL_TRACE_NAME", options.app_name);
     options.log_path = variable("GPUFL_TRACE_LOG_PATH", "");
-    options.system_sample_rate_ms = atoi(variable("GPUFL_TRACE_INTERVAL_MS", "0"));
+    options.system_sample_rate_ms = interval_ms();
     options.continuous_system_sampling = options.system_sample_rate_ms > 0;
     if (gpufl_init(&options) == GPUFL_OK) {
-        atexit(
-            gpufl_shutdown); /* before the runtime's own end, which was set up earlier */
+        atexit(gpufl_shutdown); /* runs before the end of the runtime, which was set up
+                                     earlier */
     }
-    return 1; /* whatever happened, the program goes on */
+    return 1; /* the program continues in any case */
 }

@@ -11,8 +11,8 @@
 
 #include <gpufl/gpufl.h>
 
-#include "collector-lib/clock.h"
-#include "collector-lib/ring.h"
+#include "collector-lib/core/clock.h"
+#include "collector-lib/core/ring.h"
 
 #define ROUNDS   400
 #define IN_ROUND 500 /* scopes between two pauses: what a ring takes without a drop */

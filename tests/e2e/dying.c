@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A job that ends without gpufl_shutdown while a thread records 100,000 events a second.
- * Usage: dying LOG_DIR WAY [LIBGPUFL]; prints the session id, then the time of its end in
- * ns since 1970. */
+ * Usage: dying LOG_DIR WAY [LIBGPUFL]; prints the session id, then lines of evidence: the
+ * time of the last scope in ns since 1970, how many scopes must be in the files by now,
+ * and for how many ns the writer waited for a CPU (-1 = not known). */
+#include <dirent.h>
 #include <dlfcn.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +22,35 @@
 #define PAIRS_EACH_MS   50
 #define NS_EACH_MS      1000000
 #define EXIT_OF_THE_JOB 7
+/* When the writer comes round a third time, the second round has been written; it began
+ * after the first one ended, so it took all that was recorded before. */
+#define ROUNDS 3
+/* The job goes on until the writer has come round so often. */
+#define ROUNDS_MIN 10
+
+static struct {
+    _Atomic uint64_t recorded;   /* scopes that were not dropped */
+    _Atomic int64_t recorded_ns; /* the time of the last one */
+    _Atomic uint64_t kept;       /* scopes that must be in the files */
+    _Atomic uint64_t rounds;     /* of the writer */
+} evidence;
+
+static int64_t real_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (int64_t)t.tv_sec * 1000 * NS_EACH_MS + t.tv_nsec;
+}
+
+static void sleep_until_next(struct timespec *next, long ms)
+{
+    next->tv_nsec += ms * NS_EACH_MS;
+    if (next->tv_nsec >= 1000 * NS_EACH_MS) {
+        next->tv_nsec -= 1000 * NS_EACH_MS;
+        next->tv_sec++;
+    }
+    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, next, NULL);
+}
 
 static void *record(void *arg)
 {
@@ -26,18 +59,66 @@ static void *record(void *arg)
     clock_gettime(CLOCK_MONOTONIC, &next);
     for (;;) {
         for (int i = 0; i < PAIRS_EACH_MS; i++) {
-            GFL_SCOPE("step")
-            {
-            }
+            struct gpufl_scope scope = gpufl_scope_begin("step");
+            gpufl_scope_end(scope);
+            evidence.recorded += scope.instance != 0;
         }
-        next.tv_nsec += NS_EACH_MS;
-        if (next.tv_nsec >= 1000 * NS_EACH_MS) {
-            next.tv_nsec -= 1000 * NS_EACH_MS;
-            next.tv_sec++;
-        }
-        clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &next, NULL);
+        evidence.recorded_ns = real_ns();
+        sleep_until_next(&next, 1);
     }
     return NULL;
+}
+
+/* Notes each time that the writer has taken rows what had been recorded by then. */
+static void *watch(void *arg)
+{
+    uint64_t recorded[ROUNDS] = {0};
+    uint64_t seen = 0;
+    struct timespec next;
+    (void)arg;
+    clock_gettime(CLOCK_MONOTONIC, &next);
+    for (;;) {
+        struct gpufl_stats stats = GPUFL_STATS_INIT;
+        if (gpufl_get_stats(&stats) == GPUFL_OK && stats.scopes_recorded > seen) {
+            seen = stats.scopes_recorded;
+            evidence.kept = recorded[evidence.rounds % ROUNDS];
+            recorded[evidence.rounds % ROUNDS] = evidence.recorded;
+            evidence.rounds++;
+        }
+        sleep_until_next(&next, 1);
+    }
+    return NULL;
+}
+
+static bool read_file(const char *task, const char *name, char *text, int size)
+{
+    char path[300];
+    snprintf(path, sizeof path, "/proc/self/task/%s/%s", task, name);
+    FILE *file = fopen(path, "re");
+    bool read = file && fgets(text, size, file);
+    if (file) {
+        fclose(file);
+    }
+    return read;
+}
+
+/* proc(5): schedstat is the time on a CPU, the time that was waited for one, in ns. */
+static int64_t writers_delay_ns(void)
+{
+    char text[100];
+    int64_t ns = -1;
+    DIR *tasks = opendir("/proc/self/task");
+    for (struct dirent *e; tasks && (e = readdir(tasks));) {
+        if (read_file(e->d_name, "comm", text, sizeof text) &&
+            strcmp(text, "gpufl-writer\n") == 0 &&
+            read_file(e->d_name, "schedstat", text, sizeof text)) {
+            sscanf(text, "%*d %" SCNd64, &ns);
+        }
+    }
+    if (tasks) {
+        closedir(tasks);
+    }
+    return ns;
 }
 
 static void say_id(gpufl_status (*session_id)(char *))
@@ -49,11 +130,10 @@ static void say_id(gpufl_status (*session_id)(char *))
     puts(id);
 }
 
-static void say_time(void)
+static void say_evidence(int64_t delay_ns)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_REALTIME, &t);
-    printf("%lld\n", (long long)t.tv_sec * 1000 * NS_EACH_MS + t.tv_nsec);
+    printf("%" PRId64 " %" PRIu64 " %" PRId64 "\n", evidence.recorded_ns, evidence.kept,
+           delay_ns);
     fflush(stdout);
 }
 
@@ -69,8 +149,8 @@ static void touch_forbidden_memory(void)
     page[0] = 1;
 }
 
-/* Grows until the kernel kills; says the time with each step, so that the last is known.
- */
+/* Grows until the kernel kills; gives the evidence with each step, so that the last is
+ * known. */
 static void eat_memory(void)
 {
     const size_t step_bytes = 1 << 20;
@@ -81,13 +161,13 @@ static void eat_memory(void)
             return;
         }
         memset(more, 1, step_bytes);
-        say_time();
+        say_evidence(-1);
     }
 }
 
 static int end(const char *way)
 {
-    say_time();
+    say_evidence(writers_delay_ns());
     if (strcmp(way, "kill") == 0) {
         kill(getpid(), SIGKILL);
     } else if (strcmp(way, "term") == 0) {
@@ -129,13 +209,14 @@ static int unload(const char *logs, const char *library)
     nap();
     dlclose(handle);
     nap();
-    say_time();
+    say_evidence(-1);
     return EXIT_OF_THE_JOB;
 }
 
 int main(int argc, char **argv)
 {
     struct gpufl_init_options options = GPUFL_INIT_OPTIONS_DEFAULT;
+    void *(*const threads[])(void *) = {record, watch};
     pthread_t thread;
     if (argc == 4) {
         return unload(argv[1], argv[3]);
@@ -145,9 +226,13 @@ int main(int argc, char **argv)
         return 3;
     }
     say_id(gpufl_session_id);
-    if (pthread_create(&thread, NULL, record, NULL) != 0) {
-        return 3;
+    for (size_t i = 0; i < sizeof threads / sizeof threads[0]; i++) {
+        if (pthread_create(&thread, NULL, threads[i], NULL) != 0) {
+            return 3;
+        }
     }
-    nap();
+    do {
+        nap();
+    } while (evidence.rounds < ROUNDS_MIN);
     return end(argv[2]);
 }

@@ -126,12 +126,13 @@ def the_configuration_file_stands_below_environment_and_code(place):
     equal(status["memory_activity"], True, "a flag by file")
 
 
-def a_broken_configuration_file_is_said_with_its_line(place):
+def a_broken_configuration_file_is_reported_with_line_and_column(place):
     """S2-37: init goes on."""
     config = place.path / "gpufl.json"
-    for text, word in (('{\n "app_name": "x",\n oops }', "line 3"), ("", "line 1"), ("[1]", "line 1"),
+    for text, word in (('{\n "app_name": "x",\n oops }', "gpufl.json:3:2:"), ("", "gpufl.json:1:1:"),
+                       ("[1]", "gpufl.json:1:1:"), ('{"sys_sample_rate_ms":5}', 'did you mean "system_sample_rate_ms"?'),
                        ('{"system_sample_rate_ms":"fast"}', "system_sample_rate_ms"),
-                       ('{"backend":"Intel"}', "Auto, Nvidia"), ('{"a":' + "[" * 200, "line 1")):
+                       ('{"backend":"Intel"}', "Auto, Nvidia"), ('{"a":' + "[" * 200, "gpufl.json:1:23:")):
         config.write_text(text)
         done, _ = _run_job(place, {"GPUFL_CONFIG_FILE": str(config)}, "control-flow")
         check(word in done.stderr and done.stderr.count("\n") == 1, f"{text!r}: {done.stderr}")

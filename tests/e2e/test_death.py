@@ -5,6 +5,7 @@ import json
 import pathlib
 import signal
 import sys
+import typing
 
 import lib
 from lib import check, equal
@@ -22,13 +23,22 @@ WAYS = {
 # The sanitizers' own handlers would change the exit code.
 SANITIZERS = "handle_segv=0:handle_abort=0"
 AT_MOST_LOST_NS = 100_000_000
+CALM_NS = 20_000_000
+SCOPE_END = 1
+
+
+class _Evidence(typing.NamedTuple):
+    """What the job saw of the writer by its end."""
+    recorded_ns: int  # when it recorded the last scope
+    kept: int  # scopes that must be in the files
+    delay_ns: int  # for which the writer waited for a CPU; -1 = not known
 
 
 def _die(place, way, *more, **options):
     done = place.run("tests/e2e/dying", place.logs, way, *more, **options,
                      env={"ASAN_OPTIONS": SANITIZERS, "TSAN_OPTIONS": SANITIZERS})
-    session, *_, end_ns = done.stdout.split()
-    return done, place.logs / session, int(end_ns)
+    session, *_, last = done.stdout.splitlines()
+    return done, place.logs / session, _Evidence(*map(int, last.split()))
 
 
 @contextlib.contextmanager
@@ -55,22 +65,33 @@ def _whole_lines(session, channel):
     return data[:data.rfind(b"\n") + 1]
 
 
-def _last_event_ns(session):
-    last = 0
+def _recorded(session):
+    """(scopes that are whole, the time of the last row)"""
+    scopes, last_ns = 0, 0
     for line in _whole_lines(session, "scope").splitlines():
         record = json.loads(line)
-        for row in record.get("rows", []):
-            last = max(last, record["base_time_ns"] + row[0])
-    return last
+        if record["type"] == "scope_event_batch":
+            scopes += sum(row[3] == SCOPE_END for row in record["rows"])
+            last_ns = max(last_ns, record["base_time_ns"] + max(row[0] for row in record["rows"]))
+    return scopes, last_ns
+
+
+def _check_loss(way, session, seen):
+    """What the writer took a round ago is there, however busy the machine is; and at most 100 ms are missing
+    where the kernel gave the writer a CPU when it wanted one."""
+    scopes, last_ns = _recorded(session)
+    check(scopes >= seen.kept > 0, f"{way}: {scopes} scopes of at least {seen.kept}")
+    if 0 <= seen.delay_ns <= CALM_NS:
+        missing_ns = seen.recorded_ns - last_ns
+        check(missing_ns <= AT_MOST_LOST_NS * lib.SLOW, f"{way}: {missing_ns / 1e6} ms missing: {seen}")
 
 
 def the_jobs_end_is_its_own_and_at_most_100_ms_are_missing(place):
     sessions = []
     for way, code in WAYS.items():
-        done, session, end_ns = _die(place, way)
+        done, session, seen = _die(place, way)
         equal((done.returncode, done.stderr), (code, ""), f"{way}: exit code, errors")
-        missing_ns = end_ns - _last_event_ns(session)
-        check(missing_ns <= AT_MOST_LOST_NS * lib.SLOW, f"{way}: {missing_ns / 1e6} ms missing")
+        _check_loss(way, session, seen)
         check(collector.unlocked(session), f"{way}: the lock frees itself")
         sessions.append(session)
     told = place.run("gpufl", "status", place.logs)
@@ -91,10 +112,9 @@ def the_kernels_oom_killer_takes_no_more(place):
         if not group:
             return
         enter = group / "cgroup.procs"
-        done, session, end_ns = _die(place, "oom", preexec_fn=lambda: enter.write_text("0"))
+        done, session, seen = _die(place, "oom", preexec_fn=lambda: enter.write_text("0"))
     equal((done.returncode, done.stderr), (-signal.SIGKILL, ""), "exit code, errors")
-    missing_ns = end_ns - _last_event_ns(session)
-    check(missing_ns <= AT_MOST_LOST_NS, f"{missing_ns / 1e6} ms missing")
+    _check_loss("oom", session, seen)
     check(collector.unlocked(session), "the lock frees itself")
 
 

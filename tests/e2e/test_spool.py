@@ -36,7 +36,7 @@ def a_full_spool_pauses_says_so_and_goes_on(place):
     until(lambda: list(session.glob(".gpufl-transport-loss.spool.0.json")), "it pauses")
     agent.send_signal(signal.SIGCONT)
     _, errors = process.communicate(timeout=30 * lib.SLOW)
-    check("recording pauses" in errors and "recording goes on" in errors, errors)
+    check("recording paused" in errors and "recording resumed" in errors, errors)
     marker = json.loads((session / ".gpufl-transport-loss.spool.0.json").read_text())
     equal((marker["type"], marker["channel"]), ("transport_window_loss", "spool"), "marker")
     check(marker["reason"].startswith("spool_budget_exceeded:spool_bytes="), marker["reason"])

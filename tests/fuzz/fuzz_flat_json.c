@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector-lib/flat_json.h"
+#include "collector-lib/core/flat_json.h"
 
 static void use(void *arg, const char *key, enum flat_json_kind kind, const char *value)
 {
@@ -18,12 +18,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     size_t seen = 0;
-    unsigned line;
+    struct flat_json_place stopped;
     char *text = malloc(size + 1);
     if (text) {
         memcpy(text, data, size);
         text[size] = '\0';
-        (void)flat_json_parse(text, size, use, &seen, &line);
+        (void)flat_json_parse(text, size, use, &seen, &stopped);
         free(text);
     }
     return 0;

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "collector-lib/cgroup.h"
+#include "collector-lib/sample/cgroup.h"
 #include "tests/support/dirs.h"
 
 #define SECOND_NS 1000000000ll

@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "collector-lib/elf_symbols.h"
+#include "collector-lib/trace/elf_symbols.h"
 
 /* Where the file that holds \p address was loaded, and its path. */
 struct place {

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector-lib/names.h"
+#include "collector-lib/core/names.h"
 
 static uint32_t intern(struct names *names, const char *text)
 {

@@ -7,9 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector-lib/records_trace.h"
-#include "collector-lib/trace_log.h"
-#include "collector-lib/tracing.h"
+#include "collector-lib/trace/trace_log.h"
+#include "collector-lib/trace/trace_records.h"
+#include "collector-lib/trace/tracing.h"
+#include "collector-lib/writer/capabilities.h"
+#include "collector-lib/writer/metric_records.h"
+#include "collector-lib/writer/scope_records.h"
+#include "collector-lib/writer/session_records.h"
 
 #define SECOND_NS 1000000000ll
 
@@ -128,9 +132,9 @@ static void what_was_collected(void **unused)
     struct text text = {0};
     struct settings settings = {
         .engine = GPUFL_ENGINE_TRACE, .synchronization = true, .source_collection = true};
-    static struct tracing none = {.engine.why = "libcupti.so was not found"};
+    static struct tracing none = {.profiler.why = "libcupti.so was not found"};
     static struct tracing traced = {
-        .engine.runs = GPUFL_ENGINE_PC_SAMPLING,
+        .profiler.runs = GPUFL_ENGINE_PC_SAMPLING,
         .log = {.kernels = 5, .waits = 1},
         .status = {.dropped = 3, .incomplete = 1, .samples = 70, .samples_dropped = 2}};
     record_capabilities(&text, &context, &settings, &none, 0, 8 * SECOND_NS);
@@ -231,7 +235,7 @@ static const struct trace_device h200 = {.id = 1,
                                          .shared_per_sm_bytes = 233472,
                                          .compute_major = 9};
 
-static struct summary summary;
+static struct name_times kernel_times;
 
 static char *find_detail(const struct text *lines)
 {
@@ -244,7 +248,7 @@ static void a_traced_session(void **unused)
 {
     (void)unused;
     struct trace_log log = {0};
-    assert_true(trace_log_init(&log, &context, &summary, false));
+    assert_true(trace_log_init(&log, &context, &kernel_times, false));
     struct tracer_sink sink = trace_log_sink(&log);
     const char *name[2] = {NULL, "step"};
     struct names *names = names_new();
@@ -298,7 +302,7 @@ static void the_rest_of_a_trace(void **unused)
         "memory_alloc_event_batch", "graph_launch_event", "profile_sample_batch"};
     for (unsigned i = 0; i < sizeof type / sizeof type[0]; i++) {
         struct trace_log log = {0};
-        assert_true(trace_log_init(&log, &context, &summary, false));
+        assert_true(trace_log_init(&log, &context, &kernel_times, false));
         struct tracer_sink s = trace_log_sink(&log);
         switch (i) {
         case 0:
@@ -352,7 +356,7 @@ static void the_text_of_a_source_file(void **unused)
         "__global__ void k(float *x)\n{\n\n    x[0] = \"1\"[0];\n}";
     record_source(&text, &context, 1, source, sizeof source - 1);
     is_golden("source_file_content", &text);
-    summary_fini(&summary);
+    name_times_fini(&kernel_times);
 }
 
 int main(void)

@@ -5,7 +5,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "collector-lib/ring.h"
+#include "collector-lib/core/ring.h"
 
 static void push(struct ring *ring, int64_t t, uint64_t instance)
 {

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A hash table of names with open addressing and linear probing. */
+#include "collector-lib/core/names.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+
+struct names *names_new(void)
+{
+    struct names *names = calloc(1, sizeof *names);
+    if (names) {
+        pthread_mutex_init(&names->lock, NULL);
+    }
+    return names;
+}
+
+void names_free(struct names *names)
+{
+    if (!names) {
+        return;
+    }
+    for (uint32_t id = 1; id <= names->count; id++) {
+        free((char *)names->name[id]);
+    }
+    pthread_mutex_destroy(&names->lock);
+    free(names);
+}
+
+uint64_t names_hash(const char *name, size_t *len)
+{
+    uint64_t hash = HASH64_BASIS;
+    size_t i = 0;
+    for (; name[i]; i++) {
+        hash = hash64_word(hash, (unsigned char)name[i]);
+    }
+    *len = i;
+    return hash;
+}
+
+/* The slot that holds \p name, or the free one where it belongs. */
+static uint32_t *find_name_slot(struct names *names, const char *name, uint64_t hash)
+{
+    size_t at = (size_t)(hash ^ (hash >> 32)) % NAMES_SLOTS;
+    while (names->slot[at] && strcmp(names->name[names->slot[at]], name) != 0) {
+        at = (at + 1) % NAMES_SLOTS;
+    }
+    return &names->slot[at];
+}
+
+static uint32_t intern_new_name(struct names *names, uint32_t *slot, const char *name,
+                                size_t len)
+{
+    char *copy = malloc(len + 1);
+    if (!copy) {
+        return 0;
+    }
+    memcpy(copy, name, len + 1);
+    uint32_t id = atomic_load_explicit(&names->count, memory_order_relaxed) + 1;
+    names->name[id] = copy;
+    names->text_bytes += len;
+    *slot = id;
+    /* Pairs with the writer's acquire load: it reads name[id] after seeing the count. */
+    atomic_store_explicit(&names->count, id, memory_order_release);
+    return id;
+}
+
+static uint32_t other_name(struct names *names)
+{
+    static const char text[] = "(other)";
+    atomic_fetch_add_explicit(&names->overflowed, 1, memory_order_relaxed);
+    if (!names->other_id) {
+        size_t len;
+        uint32_t *slot = find_name_slot(names, text, names_hash(text, &len));
+        names->other_id = *slot ? *slot : intern_new_name(names, slot, text, len);
+    }
+    return names->other_id;
+}
+
+uint32_t names_intern(struct names *names, const char *name, uint64_t hash, size_t len,
+                      const char **stored)
+{
+    pthread_mutex_lock(&names->lock);
+    uint32_t *slot = find_name_slot(names, name, hash);
+    uint32_t id = *slot;
+    if (!id) {
+        /* One id is kept free for "(other)". */
+        bool full =
+            atomic_load_explicit(&names->count, memory_order_relaxed) >= NAMES_MAX - 1 ||
+            names->text_bytes + len > NAMES_MAX_TEXT_BYTES;
+        id = full ? other_name(names) : intern_new_name(names, slot, name, len);
+    }
+    *stored = id ? names->name[id] : NULL;
+    pthread_mutex_unlock(&names->lock);
+    return id;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Interns the names of scopes and phases: equal text gets the same small id. */
+#ifndef GPUFL_COLLECTOR_CORE_NAMES_H
+#define GPUFL_COLLECTOR_CORE_NAMES_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define NAMES_MAX            65536u
+#define NAMES_MAX_TEXT_BYTES (8u << 20)
+#define NAMES_SLOTS          (NAMES_MAX * 2)
+
+/** A table of names. Ids start at 1 and are never reused. Initialise with NAMES_INIT. */
+struct names {
+    pthread_mutex_t lock;
+    _Atomic uint32_t count; /* published with release after name[] is set */
+    size_t text_bytes;
+    _Atomic uint64_t overflowed;
+    uint32_t other_id;
+    const char *name[NAMES_MAX + 1];
+    uint32_t slot[NAMES_SLOTS];
+};
+
+#define NAMES_INIT                                                                       \
+    {                                                                                    \
+        .lock = PTHREAD_MUTEX_INITIALIZER                                                \
+    }
+
+/** Allocates an empty table. NULL without memory. */
+struct names *names_new(void);
+/** Frees a table and its text. NULL is allowed. */
+void names_free(struct names *names);
+
+/** 64-bit FNV-1a of \p name, and its length into \p len. */
+uint64_t names_hash(const char *name, size_t *len);
+
+/** Returns the id of \p name, 0 without memory. Sets \p stored to the table's copy,
+ * which lives as long as the table. Takes the lock, so callers keep a cache. */
+uint32_t names_intern(struct names *names, const char *name, uint64_t hash, size_t len,
+                      const char **stored);
+
+#endif

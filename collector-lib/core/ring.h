@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Per-thread single-producer rings of fixed rows between the job's threads and the
+ * writer. */
+#ifndef GPUFL_COLLECTOR_CORE_RING_H
+#define GPUFL_COLLECTOR_CORE_RING_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "collector-lib/core/stacks.h"
+
+/** How many rows a thread can be ahead of the writer (512 KiB). */
+#define RING_ROWS        8192u
+#define RING_CACHE_SLOTS 128u
+/** A scope's instance is ring id × 2^36 + counter: unique in the process without a shared
+ *  counter, and exact in a double (JSON readers) for the first 2^17 threads. */
+#define RING_INSTANCE_SHIFT 36
+
+enum row_kind {
+    ROW_SCOPE_BEGIN,
+    ROW_SCOPE_END,
+    ROW_SYSTEM_START,
+    ROW_SYSTEM_STOP,
+    ROW_CALL, /* a call that starts work on the device; `instance` is its scope's, 0 =
+                 none */
+    ROW_WAIT  /* a wait of this thread for the device; `mono_ns` is its end */
+};
+
+/** One event, one cache line. */
+struct row {
+    _Alignas(64) int64_t mono_ns;
+    uint64_t instance;
+    uint64_t order;   /* position in its ring: breaks ties of equal times */
+    uint32_t name_id; /* of a call or wait: the correlation id */
+    uint32_t ring_id;
+    uint16_t depth;
+    uint16_t generation; /* which session it belongs to */
+    uint8_t kind;
+    uint8_t type;      /* of a wait; of a call: the kind of `value`, 0 = none */
+    uint32_t stack_id; /* of a call or wait, 0 = none */
+    uint32_t context;  /* of a wait, as the two below */
+    uint64_t value;    /* ns of a wait; id that a framework pushed before a call */
+    uint32_t stream, event;
+};
+_Static_assert(sizeof(struct row) == 64, "a cache line");
+
+struct ring_cached_name {
+    uint64_t hash;
+    const char *text;
+    uint32_t id;
+};
+
+/** Written by its thread, except `tail`, which the writer writes. */
+struct ring {
+    _Alignas(64) _Atomic uint64_t head; /* rows published */
+    uint64_t seen_tail;
+    uint64_t next_instance;
+    uint32_t id;
+    uint32_t open; /* scopes that have begun: slots are reserved for their ends */
+    uint16_t generation;
+    _Atomic uint64_t dropped;
+    _Atomic bool abandoned; /* its thread has ended */
+    struct ring *next;
+    _Alignas(64) _Atomic uint64_t tail; /* rows consumed */
+    struct ring_cached_name cache[RING_CACHE_SLOTS];
+    struct stacks_cached stack[STACKS_CACHE_SLOTS];
+    struct row row[RING_ROWS];
+};
+
+/** All rings of the process. Initialise with RINGS_INIT. */
+struct rings {
+    pthread_mutex_t lock;
+    struct ring *first;
+    uint32_t last_id;
+    uint64_t dropped_by_gone; /* rows dropped by rings that were freed */
+};
+
+#define RINGS_INIT                                                                       \
+    {                                                                                    \
+        .lock = PTHREAD_MUTEX_INITIALIZER                                                \
+    }
+
+/** Makes a ring for the calling thread, NULL without memory. rings_drain frees it once
+ * it is abandoned and empty. */
+struct ring *rings_add(struct rings *rings);
+
+/** Producer: true if \p rows more fit, besides the ends of all open scopes. */
+bool ring_has_room(struct ring *ring, uint32_t rows);
+
+/** Producer: publishes \p row. The caller has checked that there is room. */
+void ring_push(struct ring *ring, const struct row *row);
+
+/** Rows taken out of the rings; zero-initialise, free `row` with free(). */
+struct row_list {
+    struct row *row;
+    size_t count;
+    size_t cap;
+};
+
+/** Consumer: empties \p out, moves the waiting rows of \p generation into it, and sorts
+ * them by time. Rows of other sessions are discarded. \return true if more may be
+ * waiting. */
+bool rings_drain(struct rings *rings, uint16_t generation, struct row_list *out);
+
+/** Rows dropped because a ring was full, since the process began. */
+uint64_t rings_dropped(struct rings *rings);
+
+#endif

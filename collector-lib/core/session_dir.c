@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Creates the session's directory and appends to its files, as schema/README.md
+ * describes. */
+#include "collector-lib/core/session_dir.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/uuid.h"
+#include "collector-lib/core/clock.h"
+#include "schema/layout.h"
+
+/* Not by uuid_make, which ends the process where getrandom(2) is refused. */
+static gpufl_status make_session_id(char out[40])
+{
+    unsigned char id[16];
+    if (getrandom(id, sizeof id, 0) != (ssize_t)sizeof id) {
+        return GPUFL_ERR_IO;
+    }
+    id[6] = (unsigned char)((id[6] & 0x0f) | 0x40); /* RFC 4122: version 4 */
+    id[8] = (unsigned char)((id[8] & 0x3f) | 0x80); /* variant 1 */
+    uuid_format(id, out);
+    return GPUFL_OK;
+}
+
+/* mkdir -p; errno of the component that failed. */
+static int make_path(const char *path)
+{
+    char *copy = strdup(path);
+    if (!copy) {
+        return -1;
+    }
+    int rc = 0;
+    for (char *slash = copy + 1; rc == 0 && (slash = strchr(slash, '/')); slash++) {
+        *slash = '\0';
+        rc = mkdir(copy, 0777) < 0 && errno != EEXIST ? -1 : 0;
+        *slash = '/';
+    }
+    if (rc == 0 && mkdir(copy, 0777) < 0 && errno != EEXIST) {
+        rc = -1;
+    }
+    int saved = errno;
+    free(copy);
+    errno = saved;
+    return rc;
+}
+
+static int write_manifest(const struct session_dir *dir)
+{
+    char boot_id[40] = "";
+    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    if (fd >= 0) {
+        ssize_t n = read(fd, boot_id, sizeof boot_id - 1);
+        boot_id[n > 0 ? strcspn(boot_id, "\n") : 0] = '\0';
+        close(fd);
+    }
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    char text[512];
+    int len =
+        snprintf(text, sizeof text,
+                 "{\"schema_version\":1,\"type\":\"gpufl_session\",\"layout\":\"live\","
+                 "\"session_id\":\"%s\",\"pid\":%d,\"boot_id\":\"%s\","
+                 "\"start_ns\":%lld}\n",
+                 dir->id, (int)getpid(), boot_id,
+                 (long long)now.tv_sec * 1000000000 + now.tv_nsec);
+    fd = openat(dir->dir_fd, LAYOUT_MANIFEST, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+                0666);
+    if (fd < 0) {
+        return -1;
+    }
+    ssize_t written = write(fd, text, (size_t)len);
+    close(fd);
+    return written == len ? 0 : -1;
+}
+
+/* An open-file-description lock: closing another descriptor of the file in this process
+ * (a reader, gpufl_upload_logs) does not release it, unlike a POSIX record lock. */
+static int hold_session_lock(struct session_dir *dir)
+{
+    dir->lock_fd =
+        openat(dir->dir_fd, LAYOUT_LOCK, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (dir->lock_fd < 0) {
+        return -1;
+    }
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    return fcntl(dir->lock_fd, F_OFD_SETLK, &lock);
+}
+
+static int open_active(struct session_dir *dir, enum channel channel)
+{
+    char name[LAYOUT_PATH_MAX];
+    layout_active(name, channel_name(channel), false);
+    struct channel_file *file = &dir->file[channel];
+    file->fd = openat(dir->dir_fd, name,
+                      O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
+    if (file->fd < 0) {
+        return -1;
+    }
+    file->size_bytes = 0;
+    file->first_write_ns = 0;
+    return 0;
+}
+
+bool session_dir_has(const struct session_dir *dir, enum channel channel)
+{
+    return channel != CHANNEL_SASS || dir->with_sass;
+}
+
+static int fill_directory(struct session_dir *dir)
+{
+    if (write_manifest(dir) < 0 || hold_session_lock(dir) < 0) {
+        return -1;
+    }
+    for (int c = 0; c < CHANNEL_COUNT; c++) {
+        if (session_dir_has(dir, (enum channel)c) &&
+            open_active(dir, (enum channel)c) < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+gpufl_status session_dir_open(struct session_dir *dir, const char *log_path)
+{
+    dir->dir_fd = dir->lock_fd = -1;
+    dir->opened_ns = clock_mono_ns();
+    for (int c = 0; c < CHANNEL_COUNT; c++) {
+        dir->file[c] = (struct channel_file){.fd = -1};
+    }
+    if (make_session_id(dir->id) != GPUFL_OK || make_path(log_path) < 0) {
+        return GPUFL_ERR_IO;
+    }
+    char staging[sizeof LAYOUT_STAGING_PREFIX + sizeof dir->id];
+    snprintf(staging, sizeof staging, "%s%s", LAYOUT_STAGING_PREFIX, dir->id);
+    int root = open(log_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (root < 0) {
+        return GPUFL_ERR_IO;
+    }
+    int rc = mkdirat(root, staging, 0777);
+    if (rc == 0) {
+        dir->dir_fd =
+            openat(root, staging, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        rc = dir->dir_fd < 0 ? -1 : fill_directory(dir);
+    }
+    if (rc == 0) {
+        rc = renameat2(root, staging, root, dir->id, RENAME_NOREPLACE);
+        if (rc < 0 && errno == EINVAL) { /* a file system without RENAME_NOREPLACE */
+            rc = renameat(root, staging, root, dir->id);
+        }
+    }
+    int saved = errno;
+    close(root);
+    if (rc < 0) {
+        session_dir_close(dir);
+        errno = saved;
+        return GPUFL_ERR_IO;
+    }
+    return GPUFL_OK;
+}
+
+/* Seals `<channel>.log` under the next number and opens a new one. If the rename fails,
+ * the active file keeps growing, and the next write tries again. */
+static void rotate_channel(struct session_dir *dir, enum channel channel)
+{
+    struct channel_file *file = &dir->file[channel];
+    char active[LAYOUT_PATH_MAX];
+    char sealed[LAYOUT_PATH_MAX];
+    layout_active(active, channel_name(channel), false);
+    layout_numbered(sealed, channel_name(channel), file->rotated + 1, false);
+    int rc = renameat2(dir->dir_fd, active, dir->dir_fd, sealed, RENAME_NOREPLACE);
+    if (rc < 0 && errno == EINVAL) {
+        rc = linkat(dir->dir_fd, active, dir->dir_fd, sealed, 0);
+        rc = rc < 0 ? rc : unlinkat(dir->dir_fd, active, 0);
+    }
+    if (rc < 0) {
+        return;
+    }
+    file->rotated++;
+    int old = file->fd;
+    if (open_active(dir, channel) < 0) {
+        /* Without an active file the next lines would be lost, so the seal is undone. */
+        file->fd = old;
+        file->rotated--;
+        if (renameat(dir->dir_fd, sealed, dir->dir_fd, active) == 0) {
+            return;
+        }
+    }
+    if (file->fd != old) {
+        close(old);
+    }
+}
+
+/* After a failed write: keeps the whole lines that reached the file and cuts off the
+ * torn one. */
+static void cut_torn_tail(struct channel_file *file, const char *lines, size_t written)
+{
+    const char *last = written ? memrchr(lines, '\n', written) : NULL;
+    size_t whole = last ? (size_t)(last - lines) + 1 : 0;
+    if (ftruncate(file->fd, (off_t)(file->size_bytes + whole)) == 0) {
+        file->size_bytes += whole;
+    } else {
+        file->size_bytes += written;
+    }
+}
+
+gpufl_status session_dir_append(struct session_dir *dir, enum channel channel,
+                                const char *lines, size_t len)
+{
+    struct channel_file *file = &dir->file[channel];
+    if (len == 0) {
+        return GPUFL_OK;
+    }
+    if (file->size_bytes > 0 && file->size_bytes + len > dir->rotate_bytes) {
+        rotate_channel(dir, channel);
+    }
+    size_t done = 0;
+    while (done < len) {
+        ssize_t n = write(file->fd, lines + done, len - done);
+        if (n < 0 && errno == EINTR) {
+            continue;
+        }
+        if (n <= 0) {
+            int saved = errno;
+            dir->lost_bytes += len - done;
+            cut_torn_tail(file, lines, done);
+            errno = saved;
+            return GPUFL_ERR_IO;
+        }
+        done += (size_t)n;
+    }
+    file->size_bytes += len;
+    file->first_write_ns = file->first_write_ns ? file->first_write_ns : clock_mono_ns();
+    if (dir->sync_each_write && fdatasync(file->fd) < 0) {
+        return GPUFL_ERR_IO;
+    }
+    return GPUFL_OK;
+}
+
+void session_dir_rotate_old(struct session_dir *dir, int64_t mono_ns)
+{
+    for (int c = 0; dir->rotate_after_ns && c < CHANNEL_COUNT; c++) {
+        const struct channel_file *file = &dir->file[c];
+        if (file->first_write_ns &&
+            mono_ns - file->first_write_ns >= dir->rotate_after_ns) {
+            rotate_channel(dir, (enum channel)c);
+        }
+    }
+}
+
+void session_dir_close(struct session_dir *dir)
+{
+    for (int c = 0; c < CHANNEL_COUNT; c++) {
+        if (dir->file[c].fd >= 0) {
+            close(dir->file[c].fd);
+            dir->file[c].fd = -1;
+        }
+    }
+    if (dir->lock_fd >= 0) {
+        close(dir->lock_fd);
+    }
+    if (dir->dir_fd >= 0) {
+        close(dir->dir_fd);
+    }
+    dir->lock_fd = dir->dir_fd = -1;
+}

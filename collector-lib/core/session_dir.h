@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The session's directory: creates, locks and publishes it, and appends to its files. */
+#ifndef GPUFL_COLLECTOR_CORE_SESSION_DIR_H
+#define GPUFL_COLLECTOR_CORE_SESSION_DIR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <gpufl/status.h>
+
+#include "schema/channels.h"
+
+struct channel_file {
+    int fd;
+    uint64_t size_bytes;
+    uint32_t rotated;       /* number of the last sealed file */
+    int64_t first_write_ns; /* monotonic, of the active file; 0 = empty */
+};
+
+/** An open session. */
+struct session_dir {
+    char id[40];
+    int dir_fd;
+    int lock_fd;
+    uint64_t rotate_bytes;
+    int64_t rotate_after_ns; /* 0 = by size alone */
+    bool sync_each_write;
+    bool with_sass;      /* whether the session has the channel of sources */
+    int64_t opened_ns;   /* monotonic */
+    uint64_t lost_bytes; /* of lines that could not be written */
+    struct channel_file file[CHANNEL_COUNT];
+};
+
+/** Creates `<log_path>/<id>/` with a random id. It is built as `.new-<id>/`, locked,
+ * and then renamed, so that a reader sees it whole or not at all. \return GPUFL_OK or
+ * GPUFL_ERR_IO with errno. */
+gpufl_status session_dir_open(struct session_dir *dir, const char *log_path);
+
+/** True if the session has that channel. */
+bool session_dir_has(const struct session_dir *dir, enum channel channel);
+
+/** Appends whole lines with one write; rotates first if they would exceed rotate_bytes.
+ * What cannot be written is counted in lost_bytes, and a torn line is cut off. \return
+ * GPUFL_OK or GPUFL_ERR_IO with errno. */
+gpufl_status session_dir_append(struct session_dir *dir, enum channel channel,
+                                const char *lines, size_t len);
+
+/** Seals each active file that is not empty and older than rotate_after_ns. */
+void session_dir_rotate_old(struct session_dir *dir, int64_t mono_ns);
+
+/** Closes files and releases the lock. */
+void session_dir_close(struct session_dir *dir);
+
+#endif

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Adds up the files of the session's directory and asks for the free space. */
+#include "collector-lib/core/spool.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "schema/layout.h"
+
+#define CHECK_EVERY_NS 1000000000
+/* Recording resumes below this part of the limit, so that it does not flap. */
+#define RESUME_PERCENT 90
+
+static uint64_t bytes_in(int dir_fd)
+{
+    uint64_t bytes = 0;
+    int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+    if (!dir) {
+        if (fd >= 0) {
+            close(fd);
+        }
+        return 0;
+    }
+    for (struct dirent *entry; (entry = readdir(dir));) {
+        struct stat st;
+        if (fstatat(fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+            S_ISREG(st.st_mode)) {
+            bytes += (uint64_t)st.st_size;
+        }
+    }
+    closedir(dir);
+    return bytes;
+}
+
+static uint64_t free_bytes(int dir_fd)
+{
+    struct statvfs fs;
+    return fstatvfs(dir_fd, &fs) == 0 ? (uint64_t)fs.f_bavail * fs.f_frsize : UINT64_MAX;
+}
+
+static void pause_recording(struct spool *s, bool budget, uint64_t used, uint64_t left,
+                            int64_t wall_ns)
+{
+    snprintf(s->reason, sizeof s->reason,
+             "%s:spool_bytes=%" PRIu64 ",max_spool_bytes=%" PRIu64
+             ",available_bytes=%" PRIu64 ",min_free_bytes=%" PRIu64,
+             budget ? "spool_budget_exceeded" : "filesystem_reserve_reached", used,
+             s->max_bytes, left, s->min_free_bytes);
+    s->paused = true;
+    s->first_ns = s->last_ns = wall_ns;
+    s->lost_lines = s->lost_bytes = 0;
+    fprintf(stderr, "[GPUFL] recording paused: %s; it resumes when there is room\n",
+            s->reason);
+    spool_write_marker(s);
+}
+
+static bool near_limit(const struct spool *s)
+{
+    return s->max_bytes && s->estimate >= s->max_bytes;
+}
+
+bool spool_check(struct spool *s, int64_t mono_ns, int64_t wall_ns)
+{
+    if ((!s->max_bytes && !s->min_free_bytes) ||
+        (mono_ns < s->next_check_ns && (s->paused || !near_limit(s)))) {
+        return false;
+    }
+    s->next_check_ns = mono_ns + CHECK_EVERY_NS;
+    uint64_t used = s->estimate = bytes_in(s->dir_fd);
+    uint64_t left = free_bytes(s->dir_fd);
+    if (!s->paused) {
+        bool budget = s->max_bytes && used >= s->max_bytes;
+        if (budget || left < s->min_free_bytes) {
+            pause_recording(s, budget, used, left, wall_ns);
+        }
+        return false;
+    }
+    bool room = !s->max_bytes || used < s->max_bytes / 100 * RESUME_PERCENT;
+    bool space = left >= s->min_free_bytes + s->min_free_bytes / 10;
+    if (!room || !space) {
+        return false;
+    }
+    spool_write_marker(s);
+    s->paused = false;
+    s->markers++;
+    fprintf(stderr, "[GPUFL] recording resumed; %" PRIu64 " lines were lost\n",
+            s->lost_lines);
+    return true;
+}
+
+void spool_wrote(struct spool *s, size_t len)
+{
+    s->estimate += len;
+}
+
+void spool_lost(struct spool *s, const char *lines, size_t len, int64_t wall_ns)
+{
+    for (const char *at = lines; (at = memchr(at, '\n', (size_t)(lines + len - at)));) {
+        s->lost_lines++;
+        at++;
+    }
+    s->lost_bytes += len;
+    s->last_ns = wall_ns;
+}
+
+void spool_write_marker(struct spool *s)
+{
+    char name[LAYOUT_PATH_MAX];
+    char temp[LAYOUT_PATH_MAX + 8];
+    char text[512];
+    if (!s->paused) {
+        return;
+    }
+    layout_loss(name, "spool", s->markers);
+    snprintf(temp, sizeof temp, "%s.part", name);
+    int len =
+        snprintf(text, sizeof text,
+                 "{\"schema_version\":1,\"type\":\"transport_window_loss\",\"channel\":"
+                 "\"spool\",\"window_index\":%u,\"reason\":\"%s\",\"first_ns\":%" PRId64
+                 ",\"last_ns\":%" PRId64 ",\"lines\":%" PRIu64 "}\n",
+                 s->markers, s->reason, s->first_ns, s->last_ns, s->lost_lines);
+    int fd = openat(s->dir_fd, temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (fd < 0) {
+        return;
+    }
+    bool whole = write(fd, text, (size_t)len) == len;
+    close(fd);
+    if (!whole || renameat(s->dir_fd, temp, s->dir_fd, name) < 0) {
+        unlinkat(s->dir_fd, temp, 0);
+    }
+}

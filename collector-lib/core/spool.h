@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Limits a session's use of the disk: a budget of bytes and a reserve of free space.
+ * Beyond either recording pauses, a loss marker says so, and recording resumes when there
+ * is room. */
+#ifndef GPUFL_COLLECTOR_CORE_SPOOL_H
+#define GPUFL_COLLECTOR_CORE_SPOOL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/** Limits in bytes; 0 = none. */
+struct spool {
+    uint64_t max_bytes;
+    uint64_t min_free_bytes;
+    int dir_fd; /**< of the session, borrowed */
+    bool paused;
+    int64_t next_check_ns; /**< monotonic */
+    uint64_t estimate;     /**< bytes at the last check and what was written since */
+    unsigned markers;      /**< loss markers written */
+    char reason[200];
+    int64_t first_ns, last_ns; /**< of the pause, wall clock */
+    uint64_t lost_lines;
+    uint64_t lost_bytes;
+};
+
+/** Checks the disk at most once a second, and when the estimate is near a limit. \p
+ * mono_ns and \p wall_ns are now. \return true if recording has just resumed. */
+bool spool_check(struct spool *spool, int64_t mono_ns, int64_t wall_ns);
+
+/** Counts \p len bytes that were written. */
+void spool_wrote(struct spool *spool, size_t len);
+
+/** Counts lines that were not written because of the pause. */
+void spool_lost(struct spool *spool, const char *lines, size_t len, int64_t wall_ns);
+
+/** Updates the loss marker of a pause; also called when the session ends. */
+void spool_write_marker(struct spool *spool);
+
+#endif

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The collector's own threads inside the job's process. */
+#ifndef GPUFL_COLLECTOR_CORE_THREAD_H
+#define GPUFL_COLLECTOR_CORE_THREAD_H
+
+#include <pthread.h>
+
+/** Starts \p run(\p arg) with all signals blocked, since they are meant for the job. \p
+ * name, at most 15 bytes, is what top -H shows. \return 0 or an errno. */
+int thread_start(pthread_t *out, const char *name, void *(*run)(void *), void *arg);
+
+/** Initialises a condition that uses the monotonic clock, so that a step of the wall
+ * clock does not disturb a wait. */
+void thread_condition_init(pthread_cond_t *condition);
+
+#endif

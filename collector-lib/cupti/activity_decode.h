@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Decodes CUPTI's records. */
+#ifndef GPUFL_COLLECTOR_CUPTI_ACTIVITY_DECODE_H
+#define GPUFL_COLLECTOR_CUPTI_ACTIVITY_DECODE_H
+
+#include "collector-lib/cupti/buffers.h"
+#include "collector-lib/trace/tracer.h"
+
+#define ACTIVITY_DECODE_DEVICES 64u
+
+/** Zero-initialise. */
+struct activity_decode {
+    int64_t clock_offset_ns; /**< CLOCK_MONOTONIC minus the records' clock */
+    bool device_told[ACTIVITY_DECODE_DEVICES];
+    uint64_t records, unknown;
+    uint64_t ended;      /**< kernels that have a record */
+    uint64_t incomplete; /**< those among them that had not ended */
+};
+
+/** Passes the records of all buffers to \p sink, in order within a buffer. */
+void activity_decode_buffers(struct activity_decode *decode, const struct buffer *first,
+                             const struct tracer_sink *sink);
+
+#endif

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Finds the cards of the driver, their sensors, and their nodes in the KFD's topology. */
+#include "collector-lib/sample/amdgpu.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "collector-lib/sample/sysfs.h"
+
+#define CARDS_MAX   256u
+#define SENSORS_MAX 8
+#define NAME_BYTES  128
+
+/* The number N of prefixN_label that says \p label; -1 = none. */
+static int find_sensor(int hwmon_fd, const char *prefix, const char *label)
+{
+    for (int i = 0; i <= SENSORS_MAX; i++) {
+        char name[NAME_BYTES];
+        char text[32];
+        snprintf(name, sizeof name, "%s%d_label", prefix, i);
+        if (sysfs_text(hwmon_fd, name, text, sizeof text) && strcmp(text, label) == 0) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+/* Opens the one directory in \p dir_fd/\p name whose name begins with \p prefix. */
+static int open_first(int dir_fd, const char *name, const char *prefix)
+{
+    int found = -1;
+    int fd = sysfs_dir(dir_fd, name);
+    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+    if (!dir) {
+        if (fd >= 0) {
+            close(fd);
+        }
+        return -1;
+    }
+    for (struct dirent *e; found < 0 && (e = readdir(dir)) != NULL;) {
+        if (strncmp(e->d_name, prefix, strlen(prefix)) == 0) {
+            found = sysfs_dir(dirfd(dir), e->d_name);
+        }
+    }
+    closedir(dir);
+    return found;
+}
+
+static void find_sensors(struct amdgpu_device *d)
+{
+    d->at = (struct amdgpu_sensors){
+        .edge = find_sensor(d->hwmon_fd, "temp", "edge"),
+        .junction = find_sensor(d->hwmon_fd, "temp", "junction"),
+        .memory = find_sensor(d->hwmon_fd, "temp", "mem"),
+        .vddgfx = find_sensor(d->hwmon_fd, "in", "vddgfx"),
+        .sclk = find_sensor(d->hwmon_fd, "freq", "sclk"),
+        .mclk = find_sensor(d->hwmon_fd, "freq", "mclk"),
+    };
+}
+
+/* A card of this driver, by the uevent file: DRIVER=amdgpu, PCI_SLOT_NAME=…. */
+static bool is_ours(struct amdgpu_device *d)
+{
+    char text[1024];
+    bool ours = false;
+    if (!sysfs_text(d->dir_fd, "uevent", text, sizeof text)) {
+        return false;
+    }
+    for (char *rest, *line = strtok_r(text, "\n", &rest); line;
+         line = strtok_r(NULL, "\n", &rest)) {
+        ours = ours || strcmp(line, "DRIVER=amdgpu") == 0;
+        sscanf(line, "PCI_SLOT_NAME=%31s", d->slot);
+    }
+    return ours;
+}
+
+int amdgpu_slot(const char *slot, unsigned *domain, unsigned *location)
+{
+    unsigned bus;
+    unsigned device;
+    unsigned function;
+    if (sscanf(slot, "%x:%x:%x.%x", domain, &bus, &device, &function) != 4) {
+        return -1;
+    }
+    *location = bus << 8 | device << 3 | function;
+    return 0;
+}
+
+/* The value of a property; the file has one "name value" line for each (documentation
+ * of the KFD's topology). */
+static int64_t property(const char *text, const char *name)
+{
+    size_t len = strlen(name);
+    for (const char *line = text; line && *line; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        if (strncmp(line, name, len) == 0 && line[len] == ' ') {
+            return strtoll(line + len, NULL, 10);
+        }
+    }
+    return -1;
+}
+
+static void take_node(struct amdgpu_device *d, const char *text)
+{
+    int64_t simds = property(text, "simd_count");
+    int64_t simds_per_unit = property(text, "simd_per_cu");
+    int64_t wave_size = property(text, "wave_front_size");
+    d->gfx_version = (int)property(text, "gfx_target_version");
+    d->compute_units =
+        simds > 0 && simds_per_unit > 0 ? (int)(simds / simds_per_unit) : 0;
+    d->wave_size = wave_size > 0 ? (int)wave_size : 0;
+}
+
+static void find_node(struct amdgpu_device *d, int nodes_fd)
+{
+    unsigned domain;
+    unsigned location;
+    if (amdgpu_slot(d->slot, &domain, &location) < 0) {
+        return;
+    }
+    for (unsigned i = 0; i < CARDS_MAX; i++) {
+        char name[NAME_BYTES];
+        char text[4096];
+        snprintf(name, sizeof name, "%u/properties", i);
+        if (!sysfs_text(nodes_fd, name, text, sizeof text)) {
+            return;
+        }
+        if (property(text, "gfx_target_version") > 0 &&
+            property(text, "location_id") == location &&
+            property(text, "domain") == domain) {
+            take_node(d, text);
+            return;
+        }
+    }
+}
+
+void amdgpu_close(struct amdgpu_device *device)
+{
+    if (device->hwmon_fd >= 0) {
+        close(device->hwmon_fd);
+    }
+    close(device->dir_fd);
+}
+
+/* Opens card \p number into \p d. \return false if there is none, or another driver has
+ * it. */
+static bool open_card(int root_fd, int nodes_fd, unsigned number, struct amdgpu_device *d)
+{
+    char name[NAME_BYTES];
+    snprintf(name, sizeof name, "class/drm/card%u/device", number);
+    *d = (struct amdgpu_device){.dir_fd = sysfs_dir(root_fd, name)};
+    if (d->dir_fd < 0) {
+        return false;
+    }
+    if (!is_ours(d)) {
+        close(d->dir_fd);
+        return false;
+    }
+    d->hwmon_fd = open_first(d->dir_fd, "hwmon", "hwmon");
+    find_sensors(d);
+    find_node(d, nodes_fd);
+    return true;
+}
+
+unsigned amdgpu_find(const char *sysfs, struct amdgpu_device *out, unsigned most)
+{
+    unsigned count = 0;
+    int root_fd = sysfs_dir(AT_FDCWD, sysfs);
+    if (root_fd < 0) {
+        return 0;
+    }
+    int nodes_fd = sysfs_dir(root_fd, "class/kfd/kfd/topology/nodes");
+    for (unsigned i = 0; i < CARDS_MAX && count < most; i++) {
+        count += open_card(root_fd, nodes_fd, i, &out[count]);
+    }
+    if (nodes_fd >= 0) {
+        close(nodes_fd);
+    }
+    close(root_fd);
+    return count;
+}

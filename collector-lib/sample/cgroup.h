@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Limits and use of the job's control group (version 2). In a container the figures of
+ * the machine say little. */
+#ifndef GPUFL_COLLECTOR_SAMPLE_CGROUP_H
+#define GPUFL_COLLECTOR_SAMPLE_CGROUP_H
+
+#include <stdint.h>
+
+/** -1 = not available, or no limit. */
+struct cgroup_sample {
+    int64_t cpu_pct_x100; /**< percent of one core × 100 since the previous sample */
+    int64_t cpu_limit_pct_x100; /**< quota in the same unit */
+    int64_t memory_used_mib;    /**< memory.current: page cache included */
+    int64_t memory_limit_mib;
+};
+
+/** Directories of the groups whose limits bind; -1 without control groups. */
+struct cgroup {
+    int cpu_fd;
+    int memory_fd;
+    int64_t usage_us; /* at the previous sample, -1 = none */
+    int64_t mono_ns;
+};
+
+/** \p proc and \p sysfs are the mount points of procfs and sysfs. Watches the group
+ * with the lowest limit among the job's group and those above it; without any limit,
+ * the job's group. */
+void cgroup_open(struct cgroup *cgroup, const char *proc, const char *sysfs);
+void cgroup_close(struct cgroup *cgroup);
+
+/** Reads limits and use. \p mono_ns is now. */
+struct cgroup_sample cgroup_read(struct cgroup *cgroup, int64_t mono_ns);
+
+#endif

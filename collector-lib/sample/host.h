@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Figures of the host and of the job's control group, and the identity of the machine. */
+#ifndef GPUFL_COLLECTOR_SAMPLE_HOST_H
+#define GPUFL_COLLECTOR_SAMPLE_HOST_H
+
+#include <stdint.h>
+
+#include "collector-lib/sample/cgroup.h"
+
+/** One sample. ram_used is total minus free and includes the page cache, as in the
+ * records of the existing clients. */
+struct host_sample {
+    int cpu_pct_x100; /**< percent of all cores × 100 since the previous sample */
+    int64_t ram_used_mib;
+    int64_t ram_total_mib;
+    struct cgroup_sample cgroup;
+};
+
+/** State between samples, and the identity. Set by host_open, released by host_close. */
+struct host {
+    uint64_t busy;
+    uint64_t total;
+    struct cgroup cgroup;
+    char hostname[128];
+    char
+        ip_addr[48]; /**< first IPv4 address of an interface that is up; "" without one */
+};
+
+void host_open(struct host *host);
+void host_close(struct host *host);
+
+/** \p mono_ns is now. */
+struct host_sample host_read(struct host *host, int64_t mono_ns);
+
+#endif

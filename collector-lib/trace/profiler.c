@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Starts the engine that was asked for, or the next one below it that works here. */
+#include "collector-lib/trace/profiler.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "collector-lib/core/fork_guard.h"
+#include "collector-lib/core/stacks.h"
+#include "collector-lib/trace/tracer_load.h"
+
+/* CUPTI clears a buffer on the thread that needs it next: one launch in about 5,000
+ * waits 90 µs for it (H200, CUPTI 13.0.1). With 64 KiB one in about 300 waits, 40 µs at
+ * most; losses and overhead were the same. */
+#define BUFFER_BYTES (1u << 20)
+#define BUFFERS_MAX  64u
+
+/* The ladder. Engines that are not implemented run a lower one. */
+static const struct rung {
+    const char *wire;
+    enum gpufl_profiling_engine runs;
+} ladder[] = {
+    [GPUFL_ENGINE_MONITOR] = {"nvidia.none", GPUFL_ENGINE_MONITOR},
+    [GPUFL_ENGINE_TRACE] = {"nvidia.trace", GPUFL_ENGINE_TRACE},
+    [GPUFL_ENGINE_PC_SAMPLING] = {"nvidia.pc_sampling", GPUFL_ENGINE_PC_SAMPLING},
+    [GPUFL_ENGINE_SASS_METRICS] = {"nvidia.sass_metrics", GPUFL_ENGINE_TRACE},
+    [GPUFL_ENGINE_RANGE_PROFILER] = {"nvidia.range_profiler", GPUFL_ENGINE_TRACE},
+    [GPUFL_ENGINE_DEEP] = {"nvidia.pc_sampling_with_sass", GPUFL_ENGINE_PC_SAMPLING},
+    [GPUFL_ENGINE_PM_SAMPLING] = {"nvidia.pm_sampling", GPUFL_ENGINE_TRACE},
+    [GPUFL_ENGINE_RANGE_PROFILER_KERNEL_REPLAY] = {"nvidia.range_profiler_kernel_replay",
+                                                   GPUFL_ENGINE_TRACE},
+};
+
+const char *profiler_wire_name(enum gpufl_profiling_engine engine)
+{
+    return ladder[engine].wire;
+}
+
+bool profiler_samples(enum gpufl_profiling_engine engine)
+{
+    return ladder[engine].runs == GPUFL_ENGINE_PC_SAMPLING;
+}
+
+static struct tracer_config config_of(const struct settings *s, bool pc_sampling,
+                                      const struct tracer_listener *listener)
+{
+    return (struct tracer_config){.pc_sampling = pc_sampling,
+                                  .synchronization = s->synchronization,
+                                  .memory = s->memory_tracking,
+                                  .graphs = s->cuda_graphs,
+                                  .external_correlation = s->external_correlation,
+                                  .source = s->source_collection,
+                                  .stacks = s->stack_trace,
+                                  .buffer_bytes = BUFFER_BYTES,
+                                  .buffers_max = BUFFERS_MAX,
+                                  .listener = listener};
+}
+
+/* Starts Trace or PC sampling; Monitor if neither starts. */
+static void start_tracer(struct profiler *p, const struct settings *settings,
+                         const struct tracer_listener *listener)
+{
+    const struct tracer *tracer = tracer_load(p->why, sizeof p->why);
+    if (settings->stack_trace) {
+        stacks_prepare();
+    }
+    struct tracer_config config =
+        config_of(settings, p->runs == GPUFL_ENGINE_PC_SAMPLING, listener);
+    if (!tracer || !tracer->start(&config, p->why, sizeof p->why)) {
+        p->runs = GPUFL_ENGINE_MONITOR;
+        return;
+    }
+    p->tracer = tracer;
+    struct tracer_status status;
+    tracer->status(&status);
+    if (status.pc_sampling_why[0]) {
+        p->runs = GPUFL_ENGINE_TRACE;
+        snprintf(p->why, sizeof p->why, "%s", status.pc_sampling_why);
+    }
+}
+
+void profiler_start(struct profiler *p, const struct settings *settings,
+                    const struct tracer_listener *listener)
+{
+    memset(p, 0, sizeof *p);
+    p->asked = settings->engine;
+    p->runs = ladder[p->asked].runs;
+    if (p->runs != p->asked) {
+        snprintf(p->why, sizeof p->why, "not implemented yet");
+    }
+    if (p->runs != GPUFL_ENGINE_MONITOR && settings->backend == GPUFL_BACKEND_AMD) {
+        snprintf(p->why, sizeof p->why, "AMD GPUs have Monitor only");
+        p->runs = GPUFL_ENGINE_MONITOR;
+    } else if (p->runs != GPUFL_ENGINE_MONITOR &&
+               settings->backend == GPUFL_BACKEND_NONE) {
+        snprintf(p->why, sizeof p->why, "backend None opens no GPU library");
+        p->runs = GPUFL_ENGINE_MONITOR;
+    } else if (p->runs != GPUFL_ENGINE_MONITOR) {
+        fork_guard_enter();
+        start_tracer(p, settings, listener);
+        fork_guard_leave();
+    }
+    if (p->why[0]) {
+        fprintf(stderr,
+                "[GPUFL] profiling engine %s is not available: %s; %s runs instead\n",
+                settings_engine_name(p->asked), p->why, settings_engine_name(p->runs));
+    }
+}
+
+void profiler_stop(struct profiler *p)
+{
+    if (p->tracer) {
+        p->tracer->stop();
+        p->tracer = NULL;
+    }
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Turns the records of a tracer into lines: batches, dictionaries, and one detail for
+ * each configuration. Used by the writer's thread alone. */
+#ifndef GPUFL_COLLECTOR_TRACE_TRACE_LOG_H
+#define GPUFL_COLLECTOR_TRACE_TRACE_LOG_H
+
+#include "collector-lib/core/name_times.h"
+#include "collector-lib/core/record_parts.h"
+#include "collector-lib/trace/kernel_configs.h"
+#include "collector-lib/trace/launches.h"
+#include "collector-lib/trace/stack_names.h"
+#include "collector-lib/trace/trace_batch.h"
+#include "collector-lib/trace/trace_names.h"
+#include "collector-lib/trace/tracer.h"
+
+#define TRACE_LOG_DEVICES 64u
+
+struct trace_log {
+    const struct record_context *context;
+    struct name_times *kernel_times;
+    bool source; /* texts of source files */
+    struct launches launches;
+    struct trace_names names;
+    struct stack_names stack_names;
+    uint32_t *stack_function; /* ids on the wire, by stack id; NULL until needed */
+    struct text stack;        /* of one call */
+    struct kernel_configs configs;
+    struct trace_device device[TRACE_LOG_DEVICES];
+    unsigned devices;
+    struct trace_batch kernel, copy, wait, memory, sample;
+    uint64_t kernels, copies, sets, waits, memories, graphs, samples;
+    uint64_t externals; /* kernels with an id that a framework pushed */
+    uint64_t stacks;    /* kernels and waits with a stack */
+    uint64_t files;     /* files whose text was written */
+    uint32_t files_sent;
+    /* Lines to be written, in this order; those of names go into each channel. */
+    struct text names_lines, device_lines, scope_lines, sass_lines;
+};
+
+/** The durations of kernels are added to \p kernel_times. False without memory. Release
+ * with trace_log_fini. */
+bool trace_log_init(struct trace_log *log, const struct record_context *context,
+                    struct name_times *kernel_times, bool source);
+void trace_log_fini(struct trace_log *log);
+
+/** Resolves new stacks. To be called before records are delivered. */
+void trace_log_learn(struct trace_log *log);
+
+/** Readers may lack lines: writes all names and details again. */
+void trace_log_rewind(struct trace_log *log);
+
+/** Takes a row of the job's threads: a scope, call or wait. */
+void trace_log_row(struct trace_log *log, const struct row *row,
+                   const struct names *names);
+
+/** The functions to which a tracer delivers. */
+struct tracer_sink trace_log_sink(struct trace_log *log);
+
+/** Ends the batches and writes the new names. The caller writes and clears the lines. */
+void trace_log_finish(struct trace_log *log);
+
+#endif

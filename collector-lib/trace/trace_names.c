@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Numbers kernels, functions, stall reasons and source files for the wire. */
+#include "collector-lib/trace/trace_names.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "collector-lib/trace/demangle.h"
+#include "schema/records.h"
+
+bool trace_names_init(struct trace_names *n)
+{
+    n->symbols = names_new();
+    n->kernels = names_new();
+    n->metrics = names_new();
+    n->files = names_new();
+    if (!n->symbols || !n->kernels || !n->metrics || !n->files) {
+        trace_names_fini(n);
+        return false;
+    }
+    free(demangle("_Z1fv")); /* looks up the demangler now: later a thread that waits for
+                                us may hold the loader's lock */
+    return true;
+}
+
+void trace_names_fini(struct trace_names *n)
+{
+    names_free(n->symbols);
+    names_free(n->kernels);
+    names_free(n->metrics);
+    names_free(n->files);
+    for (uint32_t id = 1; id <= n->functions; id++) {
+        free((char *)n->function[id]);
+    }
+    free(n->function);
+    free(n->function_symbol);
+    free(n->symbol);
+    memset(n, 0, sizeof *n);
+}
+
+static uint32_t intern_text(struct names *names, const char *text)
+{
+    size_t len;
+    const char *stored;
+    uint64_t hash = names_hash(text, &len);
+    return names_intern(names, text, hash, len, &stored);
+}
+
+/* After a module was unloaded, a pointer may have another text, so it is compared. */
+static uint32_t symbol_id(struct trace_names *n, const char *symbol)
+{
+    size_t at = ((uintptr_t)symbol >> 4) % TRACE_NAMES_CACHE;
+    uint32_t id = n->cache[at].pointer == symbol ? n->cache[at].symbol_id : 0;
+    if (id && strcmp(n->symbols->name[id], symbol) == 0) {
+        return id;
+    }
+    id = intern_text(n->symbols, symbol);
+    void *grown =
+        id ? array_reach(n->symbol, id, &n->symbol_cap, sizeof *n->symbol) : NULL;
+    if (!grown) {
+        return 0;
+    }
+    n->symbol = grown;
+    n->cache[at].pointer = symbol;
+    n->cache[at].symbol_id = id;
+    return id;
+}
+
+uint32_t trace_names_kernel(struct trace_names *n, const char *symbol)
+{
+    uint32_t id = symbol_id(n, symbol);
+    if (!id) {
+        return 0;
+    }
+    if (!n->symbol[id].kernel_id) {
+        char *text = demangle(n->symbols->name[id]);
+        n->symbol[id].kernel_id = text ? intern_text(n->kernels, text) : 0;
+        free(text);
+    }
+    return n->symbol[id].kernel_id;
+}
+
+/* Room for the element \p at. */
+static bool reach_text(const char ***array, size_t *cap, size_t at)
+{
+    const char **grown = array_reach((void *)*array, at, cap, sizeof *grown);
+    *array = grown ? grown : *array;
+    return grown != NULL;
+}
+
+/* Takes \p text, NULL without memory. */
+static uint32_t add_function(struct trace_names *n, char *text, const char *symbol)
+{
+    uint32_t id = n->functions + 1;
+    if (!text || !reach_text(&n->function, &n->function_cap, id) ||
+        !reach_text(&n->function_symbol, &n->function_symbol_cap, id)) {
+        free(text);
+        return 0;
+    }
+    n->functions = id;
+    n->function[id] = text;
+    n->function_symbol[id] = symbol;
+    return id;
+}
+
+static char *function_text(const char *symbol, const char *file)
+{
+    char *demangled = demangle(symbol);
+    char *text = NULL;
+    if (demangled && asprintf(&text, "%s@%s", demangled, file ? file : "") < 0) {
+        text = NULL;
+    }
+    free(demangled);
+    return text;
+}
+
+uint32_t trace_names_function(struct trace_names *n, const char *symbol, const char *file)
+{
+    uint32_t id = symbol_id(n, symbol);
+    if (!id) {
+        return 0;
+    }
+    if (!n->symbol[id].function_id) {
+        const char *stored = n->symbols->name[id];
+        n->symbol[id].function_id = add_function(n, function_text(stored, file), stored);
+    }
+    return n->symbol[id].function_id;
+}
+
+uint32_t trace_names_stack(struct trace_names *n, const char *stack)
+{
+    return add_function(n, strdup(stack), NULL);
+}
+
+uint32_t trace_names_metric(struct trace_names *n, const char *metric)
+{
+    return intern_text(n->metrics, metric);
+}
+
+uint32_t trace_names_file(struct trace_names *n, const char *file)
+{
+    return intern_text(n->files, file);
+}
+
+void trace_names_write(struct trace_names *n, const struct record_context *context,
+                       struct text *out)
+{
+    const struct dictionary_part part[] = {
+        {RECORD_KERNEL_DICT, n->kernels->name, n->kernels_written, n->kernels->count},
+        {RECORD_FUNCTION_DICT, n->function, n->functions_written, n->functions},
+        {RECORD_METRIC_DICT, n->metrics->name, n->metrics_written, n->metrics->count},
+        {RECORD_SOURCE_FILE_DICT, n->files->name, n->files_written, n->files->count},
+        {RECORD_FUNCTION_SYMBOL_DICT, n->function_symbol, n->functions_written,
+         n->functions},
+    };
+    record_dictionary(out, context, part, sizeof part / sizeof part[0]);
+    n->kernels_written = n->kernels->count;
+    n->functions_written = n->functions;
+    n->metrics_written = n->metrics->count;
+    n->files_written = n->files->count;
+}
+
+void trace_names_rewind(struct trace_names *n)
+{
+    n->kernels_written = n->functions_written = 0;
+    n->metrics_written = n->files_written = 0;
+}

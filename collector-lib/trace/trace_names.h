@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The dictionaries of a traced session: kernels, functions, stall reasons, source
+ * files. Used by the writer's thread alone. */
+#ifndef GPUFL_COLLECTOR_TRACE_TRACE_NAMES_H
+#define GPUFL_COLLECTOR_TRACE_TRACE_NAMES_H
+
+#include "collector-lib/core/names.h"
+#include "collector-lib/core/record_dictionary.h"
+
+#define TRACE_NAMES_CACHE 8192u
+
+struct trace_names {
+    struct names *symbols; /* mangled; these ids are not in records */
+    struct names *kernels;
+    struct names *metrics;
+    struct names *files;
+    /* By symbol id. */
+    struct trace_symbol {
+        uint32_t kernel_id;
+        uint32_t function_id;
+    } * symbol;
+    size_t symbol_cap;
+    /* By function id. */
+    const char **function;        /* `demangled@file`, or a call stack; ours */
+    const char **function_symbol; /* NULL of a stack */
+    uint32_t functions;
+    size_t function_cap, function_symbol_cap;
+    uint32_t kernels_written, functions_written, metrics_written, files_written;
+    /* CUPTI gives equal kernels equal pointers. */
+    struct {
+        const char *pointer;
+        uint32_t symbol_id;
+    } cache[TRACE_NAMES_CACHE];
+};
+
+/** False without memory. Release with trace_names_fini. */
+bool trace_names_init(struct trace_names *names);
+void trace_names_fini(struct trace_names *names);
+
+/** The id in records; 0 without memory. \p file may be NULL. */
+uint32_t trace_names_kernel(struct trace_names *names, const char *symbol);
+uint32_t trace_names_function(struct trace_names *names, const char *symbol,
+                              const char *file);
+/** A new id for the call stack \p stack, also if it had one. */
+uint32_t trace_names_stack(struct trace_names *names, const char *stack);
+uint32_t trace_names_metric(struct trace_names *names, const char *metric);
+uint32_t trace_names_file(struct trace_names *names, const char *file);
+
+/** Appends the names that are new since the last call, as one line. */
+void trace_names_write(struct trace_names *names, const struct record_context *context,
+                       struct text *out);
+
+/** The next trace_names_write writes all names. */
+void trace_names_rewind(struct trace_names *names);
+
+#endif

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Formats capture_capabilities: for each feature whether it was requested, whether it
+ * ran, and what is missing. */
+#include "collector-lib/writer/capabilities.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "schema/records.h"
+
+#define NO_CALLBACKS "no_callbacks"
+
+struct feature {
+    const char *name;
+    bool requested;
+    const char *status;
+    const char *mode;
+    const char *reason;
+    const char *message;
+};
+
+static void write_feature(struct text *out, const struct feature *f)
+{
+    text_printf(out,
+                "{\"feature\":\"%s\",\"requested\":%s,\"status\":\"%s\",\"mode\":\"%s\","
+                "\"reason_code\":\"%s\",\"message\":",
+                f->name, f->requested ? "true" : "false", f->status, f->mode, f->reason);
+    text_json_string(out, f->message);
+    text_puts(out, "},");
+}
+
+/* A kind of record that the tracer collects on request. */
+static struct feature traced_feature(const struct tracing *t, const char *name,
+                                     bool requested, uint64_t records)
+{
+    const char *mode = t->profiler.runs == GPUFL_ENGINE_MONITOR ? "" : "cupti_activity";
+    struct feature f = {
+        .name = name, .requested = requested, .mode = "", .reason = "", .message = ""};
+    if (!requested) {
+        f.status = "not_requested";
+    } else if (!*mode) {
+        f.status = "skipped";
+        f.reason = "engine_monitor";
+        f.message = t->profiler.why;
+    } else {
+        f.mode = mode;
+        f.status = records ? "collected" : "enabled_no_data";
+    }
+    return f;
+}
+
+/* What the callbacks of CUPTI give. */
+static struct feature callback_feature(const struct tracing *t, const char *name,
+                                       bool requested, uint64_t records)
+{
+    struct feature f = traced_feature(t, name, requested, records);
+    if (*f.mode) {
+        f.mode = "cupti_callbacks";
+    }
+    if (*f.mode && t->status.silent) {
+        f.status = "partial";
+        f.reason = NO_CALLBACKS;
+        f.message = "CUPTI refused its callbacks";
+    }
+    return f;
+}
+
+/* Reports \p count as missing. \p reason must stay valid until the feature is written. */
+static void count_missing(struct feature *f, char *reason, size_t size, const char *why,
+                          uint64_t count)
+{
+    snprintf(reason, size, "%s:%" PRIu64, why, count);
+    f->status = "partial";
+    f->reason = reason;
+}
+
+static struct feature stack_feature(const struct tracing *t, bool requested, char *reason,
+                                    size_t size)
+{
+    struct feature f = callback_feature(t, "stack_traces", requested, t->log.stacks);
+    uint64_t overflowed = stacks_overflowed();
+    if (*f.mode && overflowed) {
+        count_missing(&f, reason, size, "no_room", overflowed);
+    }
+    return f;
+}
+
+static struct feature source_feature(const struct tracing *t, bool requested,
+                                     char *reason, size_t size)
+{
+    struct feature f = traced_feature(t, "source_correlation", requested, t->log.files);
+    if (*f.mode && t->status.modules_dropped) {
+        count_missing(&f, reason, size, "no_room", t->status.modules_dropped);
+        f.message = "modules whose line tables found no room";
+    }
+    return f;
+}
+
+static struct feature scope_feature(const struct tracing *t, uint64_t dropped,
+                                    char *reason, size_t size)
+{
+    struct feature f = {"scope_attribution", true, "collected", "", "", ""};
+    if (t->status.silent) {
+        f.status = "partial";
+        f.reason = NO_CALLBACKS;
+        f.message = "CUPTI refused its callbacks: kernels have no scope";
+    } else if (dropped) {
+        count_missing(&f, reason, size, "ring_full", dropped);
+    }
+    return f;
+}
+
+static void write_kernels(struct text *out, const struct tracing *t, bool above)
+{
+    const struct tracer_status *s = &t->status;
+    struct feature f = traced_feature(t, "kernel_events", above, t->log.kernels);
+    char reason[64];
+    char message[160];
+    uint64_t lost = s->dropped + s->incomplete + s->unknown;
+    if (above && s->lost && *f.mode) {
+        f.status = "partial";
+        f.reason = "cupti_failed";
+        f.message = s->pc_sampling_why;
+    } else if (above && lost && *f.mode) {
+        count_missing(&f, reason, sizeof reason, "records_lost", lost);
+        snprintf(message, sizeof message,
+                 "%" PRIu64 " found no buffer, %" PRIu64
+                 " kernels had not ended, %" PRIu64 " could not be read",
+                 s->dropped, s->incomplete, s->unknown);
+        f.message = message;
+    } else if (above && s->unrecorded && *f.mode) {
+        snprintf(reason, sizeof reason, "launches_without_record:%" PRIu64,
+                 s->unrecorded);
+        f.reason = reason;
+        f.message = "they had not ended, were captured into a graph, or another "
+                    "profiler took CUPTI's buffers meanwhile";
+    }
+    write_feature(out, &f);
+}
+
+static void write_samples(struct text *out, const struct tracing *t, bool requested)
+{
+    const struct tracer_status *s = &t->status;
+    struct feature f = {.name = "pc_sampling",
+                        .requested = requested,
+                        .mode = "",
+                        .reason = "",
+                        .message = "",
+                        .status = "not_requested"};
+    char reason[64];
+    if (requested && t->profiler.runs != GPUFL_ENGINE_PC_SAMPLING) {
+        f.status = "skipped";
+        f.reason = "engine_below";
+        f.message = t->profiler.why;
+    } else if (requested) {
+        f.mode = "cupti_continuous";
+        f.status = s->samples ? "collected" : "enabled_no_data";
+        f.message = s->pc_sampling_why;
+    }
+    if (s->samples_dropped) {
+        count_missing(&f, reason, sizeof reason, "samples_dropped", s->samples_dropped);
+    }
+    write_feature(out, &f);
+}
+
+void record_capabilities(struct text *out, const struct record_context *context,
+                         const struct settings *s, const struct tracing *t,
+                         uint64_t dropped, int64_t mono_ns)
+{
+    char reason[48] = "";
+    char overflowed[48], crowded[48];
+    bool above = s->engine != GPUFL_ENGINE_MONITOR;
+    const struct feature feature[] = {
+        traced_feature(t, "memcpy_activity", above, t->log.copies + t->log.sets),
+        callback_feature(t, "sync_activity", s->synchronization, t->log.waits),
+        traced_feature(t, "memory_activity", s->memory_tracking, t->log.memories),
+        traced_feature(t, "graph_activity", s->cuda_graphs, t->log.graphs),
+        callback_feature(t, "external_correlation", s->external_correlation,
+                         t->log.externals),
+        source_feature(t, s->source_collection, crowded, sizeof crowded),
+        stack_feature(t, s->stack_trace, overflowed, sizeof overflowed),
+        scope_feature(t, dropped, reason, sizeof reason),
+    };
+    record_begin(out, context, 1, RECORD_CAPABILITIES);
+    text_printf(out,
+                ",\"ts_ns\":%" PRId64 ",\"requested_engine\":\"%s\","
+                "\"selected_engine\":\"%s\",\"capabilities\":[",
+                mono_ns + context->anchor_ns, profiler_wire_name(s->engine),
+                profiler_wire_name(t->profiler.runs));
+    write_kernels(out, t, above);
+    for (size_t i = 0; i < sizeof feature / sizeof feature[0]; i++) {
+        write_feature(out, &feature[i]);
+    }
+    write_samples(out, t, profiler_samples(s->engine));
+    out->len--; /* the last comma */
+    text_puts(out, "]}\n");
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Scopes that have begun and not yet ended, by instance. */
+#ifndef GPUFL_COLLECTOR_WRITER_OPEN_SCOPES_H
+#define GPUFL_COLLECTOR_WRITER_OPEN_SCOPES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/** Zero-initialise; release with open_scopes_fini. */
+struct open_scopes {
+    struct open_scope *slot;
+    size_t count, cap;
+};
+
+/** Notes that \p instance, not 0, began at \p begin_ns. Without memory it is not known
+ * later. */
+void open_scopes_begin(struct open_scopes *scopes, uint64_t instance, int64_t begin_ns);
+
+/** Forgets \p instance. \return true and when it began; false when it is not known. */
+bool open_scopes_end(struct open_scopes *scopes, uint64_t instance, int64_t *begin_ns);
+
+void open_scopes_fini(struct open_scopes *scopes);
+
+#endif

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Adds up a session while it runs, so that the report does not read any file. */
+#include "collector-lib/writer/summary.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* Of each table. A job may make up tens of thousands of names. */
+#define REPORT_NAMES 20u
+
+static void add_figure(struct summary_figure *figure, int64_t value)
+{
+    if (value < 0) {
+        return;
+    }
+    figure->count++;
+    figure->sum += value;
+    figure->max = value > figure->max ? value : figure->max;
+}
+
+void summary_row(struct summary *s, const struct row *row)
+{
+    int64_t begin_ns;
+    if (row->kind == ROW_SCOPE_BEGIN) {
+        open_scopes_begin(&s->open, row->instance, row->mono_ns);
+    } else if (row->kind == ROW_SCOPE_END) {
+        s->pairs++;
+        if (open_scopes_end(&s->open, row->instance, &begin_ns)) {
+            name_times_add(&s->scope, row->name_id, row->mono_ns - begin_ns);
+        }
+    }
+}
+
+void summary_host(struct summary *s, const struct host_sample *sample)
+{
+    s->samples++;
+    add_figure(&s->cpu_pct_x100, sample->cpu_pct_x100);
+    add_figure(&s->ram_mib, sample->ram_used_mib);
+}
+
+void summary_gpu(struct summary *s, unsigned at, const struct gpu_sample *sample)
+{
+    struct summary_device *d = &s->device[at];
+    s->samples++;
+    s->devices = at + 1 > s->devices ? at + 1 : s->devices;
+    add_figure(&d->util_pct, sample->gpu_util_pct);
+    add_figure(&d->power_mw, sample->power_mw);
+    add_figure(&d->temp_c, sample->temp_c);
+    add_figure(&d->used_mib, sample->used_mib);
+}
+
+static double mean_of(const struct summary_figure *figure)
+{
+    return figure->count ? (double)figure->sum / (double)figure->count : 0;
+}
+
+/* Lists the REPORT_NAMES names with the longest total, and the sum of the others. */
+static void render_times(struct name_times *times, const char *title,
+                         const struct names *names, struct text *out)
+{
+    size_t used = name_times_sort(times);
+    size_t shown = used < REPORT_NAMES ? used : REPORT_NAMES;
+    int64_t rest_ns = 0;
+    if (used) {
+        text_printf(out, "\n%s by time (ms)\n%12s %12s %10s %10s %10s  %s\n", title,
+                    "total", "calls", "mean", "min", "max", "name");
+    }
+    for (size_t i = 0; i < shown; i++) {
+        const struct name_time *t = &times->at[i];
+        text_printf(out, "%12.3f %12" PRIu64 " %10.3f %10.3f %10.3f  %s\n",
+                    (double)t->total_ns / 1e6, t->count,
+                    (double)t->total_ns / 1e6 / (double)t->count, (double)t->min_ns / 1e6,
+                    (double)t->max_ns / 1e6, t->name_id ? names->name[t->name_id] : "?");
+    }
+    for (size_t i = shown; i < used; i++) {
+        rest_ns += times->at[i].total_ns;
+    }
+    if (used > shown) {
+        text_printf(out, "… and %zu more, %.3f ms together\n", used - shown,
+                    (double)rest_ns / 1e6);
+    }
+}
+
+static void render_figure(struct text *out, const char *name,
+                          const struct summary_figure *figure, double scale,
+                          const char *unit)
+{
+    if (figure->count) {
+        text_printf(out, "  %-12s mean %10.1f  max %10.1f %s\n", name,
+                    mean_of(figure) / scale, (double)figure->max / scale, unit);
+    } else {
+        text_printf(out, "  %-12s not available\n", name);
+    }
+}
+
+static void render_devices(const struct summary *s, const struct gpu_info *info,
+                           struct text *out)
+{
+    for (unsigned i = 0; i < s->devices; i++) {
+        text_printf(out, "\nGPU %u  %s\n", i, info[i].name);
+        render_figure(out, "utilisation", &s->device[i].util_pct, 1, "%");
+        render_figure(out, "memory", &s->device[i].used_mib, 1, "MiB");
+        render_figure(out, "power", &s->device[i].power_mw, 1000, "W");
+        render_figure(out, "temperature", &s->device[i].temp_c, 1, "C");
+    }
+}
+
+void summary_render(struct summary *s, const char *app, const char *session_id,
+                    const struct names *names, const struct names *kernels,
+                    const struct gpu_info *info, uint64_t dropped, uint64_t lost_bytes,
+                    struct text *out)
+{
+    text_printf(out, "gpufl report\n  app          %s\n  session      %s\n", app,
+                session_id);
+    text_printf(out, "  duration     %.3f s\n  scopes       %" PRIu64 "\n",
+                (double)(s->end_ns - s->begin_ns) / 1e9, s->pairs);
+    render_times(&s->scope, "Scopes", names, out);
+    if (kernels) {
+        render_times(&s->kernel, "Kernels", kernels, out);
+    }
+    render_devices(s, info, out);
+    if (s->cpu_pct_x100.count) {
+        text_puts(out, "\nHost\n");
+        render_figure(out, "CPU", &s->cpu_pct_x100, 100, "%");
+        render_figure(out, "memory", &s->ram_mib, 1, "MiB");
+    }
+    text_printf(out, "\nLosses\n  scopes       %" PRIu64 "\n  bytes        %" PRIu64 "\n",
+                dropped, lost_bytes);
+}
+
+void summary_fini(struct summary *s)
+{
+    name_times_fini(&s->scope);
+    name_times_fini(&s->kernel);
+    open_scopes_fini(&s->open);
+    memset(s, 0, sizeof *s);
+}

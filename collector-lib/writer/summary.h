@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The summary of a session: scopes and kernels by time, figures of devices and host,
+ * losses. Used by the writer's thread alone. */
+#ifndef GPUFL_COLLECTOR_WRITER_SUMMARY_H
+#define GPUFL_COLLECTOR_WRITER_SUMMARY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/text.h"
+#include "collector-lib/core/name_times.h"
+#include "collector-lib/core/names.h"
+#include "collector-lib/core/ring.h"
+#include "collector-lib/sample/gpu_source.h"
+#include "collector-lib/sample/host.h"
+#include "collector-lib/writer/open_scopes.h"
+
+/** Mean and maximum of a figure; values below 0 (not available) are left out. */
+struct summary_figure {
+    uint64_t count;
+    int64_t sum;
+    int64_t max;
+};
+
+struct summary_device {
+    struct summary_figure util_pct, power_mw, temp_c, used_mib;
+};
+
+/** Zero-initialise; release with summary_fini. */
+struct summary {
+    int64_t begin_ns, end_ns; /* monotonic */
+    uint64_t pairs;
+    uint64_t samples;
+    struct name_times scope, kernel;
+    struct open_scopes open;
+    struct summary_figure cpu_pct_x100, ram_mib;
+    unsigned devices;
+    struct summary_device device[GPU_MAX];
+};
+
+void summary_row(struct summary *summary, const struct row *row);
+void summary_host(struct summary *summary, const struct host_sample *sample);
+void summary_gpu(struct summary *summary, unsigned at, const struct gpu_sample *sample);
+
+/** Appends the report as plain text. \p info has summary->devices entries; \p kernels
+ * are the names of kernels, NULL if none were traced. */
+void summary_render(struct summary *summary, const char *app, const char *session_id,
+                    const struct names *names, const struct names *kernels,
+                    const struct gpu_info *info, uint64_t dropped, uint64_t lost_bytes,
+                    struct text *out);
+
+void summary_fini(struct summary *summary);
+
+#endif

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A session has one thread. It wakes every WRITER_BEAT_MS, so that what was recorded
+ * more than 100 ms ago is in a file and survives a kill -9 of the job. When much is
+ * recorded it wakes every WRITER_BUSY_BEAT_MS, so that the rings do not overflow:
+ * recording a scope never wakes the thread. */
+#include "collector-lib/writer/writer.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "collector-lib/core/clock.h"
+#include "collector-lib/core/thread.h"
+#include "collector-lib/writer/writer_lines.h"
+#include "collector-lib/writer/writer_state.h"
+
+#define NS_PER_MS 1000000
+
+/* Sleeps to the next beat or sample. Returns false when the session is to end. */
+static bool sleep_to_next(struct writer *w)
+{
+    int64_t until = clock_mono_ns() + (int64_t)w->beat_ms * NS_PER_MS;
+    if (w->sampler.active && w->sampler.next_ns < until) {
+        until = w->sampler.next_ns;
+    }
+    struct timespec at = {.tv_sec = until / 1000000000, .tv_nsec = until % 1000000000};
+    pthread_mutex_lock(&w->lock);
+    int rc = 0;
+    while (!w->stopping && w->flush_asked == w->flush_done && rc == 0) {
+        rc = pthread_cond_timedwait(&w->wake, &w->lock, &at);
+    }
+    bool go_on = !w->stopping;
+    pthread_mutex_unlock(&w->lock);
+    return go_on;
+}
+
+static uint64_t flush_asked(struct writer *w)
+{
+    pthread_mutex_lock(&w->lock);
+    uint64_t asked = w->flush_asked;
+    pthread_mutex_unlock(&w->lock);
+    return asked;
+}
+
+static void tell_flushed(struct writer *w, uint64_t asked)
+{
+    pthread_mutex_lock(&w->lock);
+    w->flush_done = asked;
+    pthread_cond_broadcast(&w->flushed);
+    pthread_mutex_unlock(&w->lock);
+}
+
+/* Rotates old files and checks the disk before anything is written. */
+static void keep_house(struct writer *w)
+{
+    int64_t now_ns = clock_mono_ns();
+    session_dir_rotate_old(&w->dir, now_ns);
+    if (spool_check(&w->spool, now_ns, now_ns + w->context.anchor_ns)) {
+        w->names_written = 0; /* readers may lack names: write all of them again */
+        trace_log_rewind(&w->tracing.log);
+    }
+}
+
+static void *write_until_stopped(void *arg)
+{
+    struct writer *w = arg;
+    w->summary.begin_ns = clock_mono_ns();
+    writer_lines_open(w);
+    do {
+        uint64_t asked = flush_asked(w); /* before the drain that serves it */
+        keep_house(w);
+        tracing_fetch(&w->tracing, clock_mono_ns(), asked != w->flush_done, false);
+        writer_lines_drain(w);
+        writer_lines_trace(w);
+        writer_lines_sample(w);
+        tell_flushed(w, asked);
+    } while (sleep_to_next(w));
+    writer_lines_close(w);
+    tell_flushed(w, UINT64_MAX);
+    return NULL;
+}
+
+static void writer_free(struct writer *w)
+{
+    tracing_close(&w->tracing);
+    sampler_close(&w->sampler);
+    session_dir_close(&w->dir);
+    text_fini(&w->text);
+    free(w->rows.row);
+    summary_fini(&w->summary);
+    pthread_cond_destroy(&w->flushed);
+    pthread_cond_destroy(&w->wake);
+    pthread_mutex_destroy(&w->lock);
+    free(w);
+}
+
+gpufl_status writer_start(const struct settings *settings,
+                          const struct profiler *profiler, const struct session_dir *dir,
+                          struct rings *rings, struct names *names, uint16_t generation,
+                          struct writer **out)
+{
+    *out = NULL;
+    struct writer *w = calloc(1, sizeof *w);
+    if (!w) {
+        struct session_dir copy = *dir;
+        struct profiler stopped = *profiler;
+        session_dir_close(&copy);
+        profiler_stop(&stopped);
+        return GPUFL_ERR_NOMEM;
+    }
+    w->settings = *settings;
+    w->dir = *dir;
+    w->rings = rings;
+    w->names = names;
+    w->generation = generation;
+    w->dropped_before = rings_dropped(rings);
+    w->beat_ms = WRITER_BUSY_BEAT_MS; /* a job may begin with a burst */
+    w->spool = (struct spool){.max_bytes = settings->max_spool_bytes,
+                              .min_free_bytes = settings->min_free_bytes,
+                              .dir_fd = w->dir.dir_fd};
+    w->context = (struct record_context){
+        .session_id = w->dir.id,
+        .app = w->settings.app_name,
+        .log_path = w->settings.log_path,
+        .pod = &w->settings.pod,
+        .pid = (int)getpid(),
+        .anchor_ns = clock_anchor_ns(),
+    };
+    tracing_open(&w->tracing, profiler, &w->context, &w->summary.kernel,
+                 settings->source_collection);
+    pthread_mutex_init(&w->lock, NULL);
+    thread_condition_init(&w->wake);
+    pthread_cond_init(&w->flushed, NULL);
+    int rc = thread_start(&w->thread, "gpufl-writer", write_until_stopped, w);
+    if (rc != 0) {
+        writer_free(w);
+        errno = rc;
+        return GPUFL_ERR_IO;
+    }
+    *out = w;
+    return GPUFL_OK;
+}
+
+static char *render_report(struct writer *w, const struct gpufl_stats *stats)
+{
+    struct text text = {0};
+    summary_render(&w->summary, w->settings.app_name, w->dir.id, w->names,
+                   w->tracing.log.names.kernels, w->sampler.info, stats->scopes_dropped,
+                   stats->bytes_lost, &text);
+    text_append(&text, "", 1);
+    if (text.failed) {
+        text_fini(&text);
+    }
+    return text.data;
+}
+
+void writer_stop(struct writer *w, struct writer_result *result)
+{
+    if (!w) {
+        return;
+    }
+    pthread_mutex_lock(&w->lock);
+    w->stopping = true;
+    pthread_cond_signal(&w->wake);
+    pthread_mutex_unlock(&w->lock);
+    pthread_join(w->thread, NULL);
+    writer_stats(w, &result->stats);
+    result->report = render_report(w, &result->stats);
+    writer_free(w);
+}
+
+void writer_flush(struct writer *w)
+{
+    pthread_mutex_lock(&w->lock);
+    uint64_t mine = ++w->flush_asked;
+    pthread_cond_signal(&w->wake);
+    while (w->flush_done < mine) {
+        pthread_cond_wait(&w->flushed, &w->lock);
+    }
+    pthread_mutex_unlock(&w->lock);
+}
+
+void writer_stats(struct writer *w, struct gpufl_stats *stats)
+{
+    *stats = (struct gpufl_stats)GPUFL_STATS_INIT;
+    stats->scopes_recorded = atomic_load_explicit(&w->pairs, memory_order_relaxed);
+    stats->scopes_dropped = rings_dropped(w->rings) - w->dropped_before;
+    stats->samples = atomic_load_explicit(&w->samples, memory_order_relaxed);
+    stats->bytes_written = atomic_load_explicit(&w->bytes_written, memory_order_relaxed);
+    stats->bytes_lost = atomic_load_explicit(&w->bytes_lost, memory_order_relaxed);
+    stats->names_overflowed =
+        atomic_load_explicit(&w->names->overflowed, memory_order_relaxed);
+}
+
+const char *writer_session_id(const struct writer *w)
+{
+    return w->dir.id;
+}
+
+void writer_abandon(struct writer *w)
+{
+    /* Only close(2) is safe here: the parent's thread may have held any lock at the fork.
+     * The memory stays behind. */
+    if (w) {
+        session_dir_close(&w->dir);
+    }
+}

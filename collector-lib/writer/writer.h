@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The writer of a session: one thread that drains rings, samples, formats and appends. */
+#ifndef GPUFL_COLLECTOR_WRITER_WRITER_H
+#define GPUFL_COLLECTOR_WRITER_WRITER_H
+
+#include <gpufl/gpufl.h>
+
+#include "collector-lib/core/names.h"
+#include "collector-lib/core/ring.h"
+#include "collector-lib/core/session_dir.h"
+#include "collector-lib/core/settings.h"
+#include "collector-lib/trace/profiler.h"
+
+/** A running writer; opaque. */
+struct writer;
+
+/** Takes over \p dir and \p profiler and starts the thread, which blocks all signals. \p
+ * rings and \p names are borrowed until writer_stop. \p generation marks the rows of this
+ * session. \return GPUFL_OK, GPUFL_ERR_NOMEM or GPUFL_ERR_IO; on failure \p dir is closed
+ * and \p profiler stopped. */
+GPUFL_MUST gpufl_status writer_start(const struct settings *settings,
+                                     const struct profiler *profiler,
+                                     const struct session_dir *dir, struct rings *rings,
+                                     struct names *names, uint16_t generation,
+                                     struct writer **out);
+
+/** The result of a session. */
+struct writer_result {
+    char *report; /**< malloc'd text, NULL without memory; the caller's */
+    struct gpufl_stats stats;
+};
+
+/** Drains the rings, writes the closing records, ends the thread and frees the writer,
+ * then fills \p result. If \p writer is NULL, \p result is not changed. */
+void writer_stop(struct writer *writer, struct writer_result *result);
+
+/** Returns once everything that was recorded before the call is in the files. */
+void writer_flush(struct writer *writer);
+
+/** Counters so far. */
+void writer_stats(struct writer *writer, struct gpufl_stats *stats);
+
+/** The session id of \p writer; borrowed. */
+const char *writer_session_id(const struct writer *writer);
+
+/** In a forked child: closes the session's descriptors and forgets the thread. */
+void writer_abandon(struct writer *writer);
+
+#endif

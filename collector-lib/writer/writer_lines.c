@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Formats what was recorded and appends it to the channels' files. */
+#include "collector-lib/writer/writer_lines.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "collector-lib/core/clock.h"
+#include "collector-lib/writer/capabilities.h"
+#include "collector-lib/writer/scope_records.h"
+#include "schema/records.h"
+
+#define BUSY_ROWS (RING_ROWS / 8) /* in one beat, of all threads */
+
+static int64_t wall_ns(const struct writer *w)
+{
+    return clock_mono_ns() + w->context.anchor_ns;
+}
+
+/* Writes even while recording is paused: for the few lines that open and close a
+ * session. */
+static void append_text(struct writer *w, enum channel channel, const struct text *text)
+{
+    if (text->failed || text->len == 0) {
+        return; /* out of memory: the lines are lost, the session goes on */
+    }
+    if (session_dir_append(&w->dir, channel, text->data, text->len) != GPUFL_OK &&
+        !w->failure_said) {
+        w->failure_said = true;
+        fprintf(stderr,
+                "[GPUFL] cannot write %s/%s/%s.log: %s; lines are being lost (free some "
+                "space, or check the directory)\n",
+                w->settings.log_path, w->dir.id, channel_name(channel), strerror(errno));
+    }
+    spool_wrote(&w->spool, text->len);
+    atomic_store_explicit(&w->bytes_lost, w->dir.lost_bytes, memory_order_relaxed);
+    atomic_fetch_add_explicit(&w->bytes_written, text->len, memory_order_relaxed);
+}
+
+static void append_unless_paused(struct writer *w, enum channel channel,
+                                 const struct text *text)
+{
+    if (!w->spool.paused) {
+        append_text(w, channel, text);
+    } else if (text->len && !text->failed) {
+        spool_lost(&w->spool, text->data, text->len, wall_ns(w));
+        w->dir.lost_bytes += text->len;
+        atomic_store_explicit(&w->bytes_lost, w->dir.lost_bytes, memory_order_relaxed);
+    }
+}
+
+static void append_line(struct writer *w, enum channel channel)
+{
+    append_unless_paused(w, channel, &w->text);
+}
+
+static void append_everywhere(struct writer *w)
+{
+    for (int c = 0; c < CHANNEL_COUNT; c++) {
+        if (session_dir_has(&w->dir, (enum channel)c)) {
+            append_text(w, (enum channel)c, &w->text);
+        }
+    }
+}
+
+static void flush_metrics(struct writer *w)
+{
+    text_clear(&w->text);
+    sampler_write(&w->sampler, &w->context, &w->text);
+    append_line(w, CHANNEL_SYSTEM);
+}
+
+static void write_mark(struct writer *w, bool start, const char *name, int64_t mono_ns)
+{
+    flush_metrics(w); /* so that samples and marks are in order */
+    struct record_state state = sampler_state(&w->sampler);
+    text_clear(&w->text);
+    record_system_mark(&w->text, &w->context, &state, start, name, mono_ns);
+    append_line(w, CHANNEL_SYSTEM);
+}
+
+static void follow_row(struct writer *w, const struct row *row)
+{
+    bool opens = row->kind == ROW_SCOPE_BEGIN || row->kind == ROW_SYSTEM_START;
+    if (opens) {
+        w->open_regions++;
+    } else if (row->kind != ROW_CALL && w->open_regions > 0) {
+        w->open_regions--;
+    }
+    if (row->kind == ROW_SYSTEM_START || row->kind == ROW_SYSTEM_STOP) {
+        write_mark(w, row->kind == ROW_SYSTEM_START, w->names->name[row->name_id],
+                   row->mono_ns);
+    }
+}
+
+/* A channel's dictionary gets a name before the first row that uses it. */
+static void write_names(struct writer *w)
+{
+    uint32_t known = atomic_load_explicit(&w->names->count, memory_order_acquire);
+    if (known > w->names_written && !w->spool.paused) {
+        text_clear(&w->text);
+        record_dictionary(&w->text, &w->context,
+                          &(struct dictionary_part){.key = RECORD_SCOPE_NAME_DICT,
+                                                    .text = w->names->name,
+                                                    .from = w->names_written,
+                                                    .to = known},
+                          1);
+        append_everywhere(w);
+        w->names_written = known;
+    }
+}
+
+void writer_lines_drain(struct writer *w)
+{
+    size_t drained = 0;
+    bool more;
+    do {
+        more = rings_drain(w->rings, w->generation, &w->rows);
+        if (w->rows.count == 0) {
+            break;
+        }
+        write_names(w);
+        for (size_t i = 0; i < w->rows.count; i++) {
+            follow_row(w, &w->rows.row[i]);
+            tracing_row(&w->tracing, &w->rows.row[i], w->names);
+            summary_row(&w->summary, &w->rows.row[i]);
+        }
+        atomic_store_explicit(&w->pairs, w->summary.pairs, memory_order_relaxed);
+        text_clear(&w->text);
+        record_scopes(&w->text, &w->context, &w->rows, &w->scope_batches);
+        append_line(w, CHANNEL_SCOPE);
+        drained += w->rows.count;
+    } while (more);
+    if (drained >= BUSY_ROWS) {
+        w->beat_ms = WRITER_BUSY_BEAT_MS;
+    } else if (w->beat_ms < WRITER_BEAT_MS) {
+        w->beat_ms *=
+            2; /* gradually, since a sleep that a sample cuts short has few rows, too */
+    }
+}
+
+/* New names go into each channel, before the lines that use them. */
+void writer_lines_trace(struct writer *w)
+{
+    struct trace_log *log = &w->tracing.log;
+    if (!tracing_deliver(&w->tracing)) {
+        return;
+    }
+    for (int c = 0; c < CHANNEL_COUNT; c++) {
+        if (session_dir_has(&w->dir, (enum channel)c)) {
+            append_unless_paused(w, (enum channel)c, &log->names_lines);
+        }
+    }
+    append_unless_paused(w, CHANNEL_DEVICE, &log->device_lines);
+    append_unless_paused(w, CHANNEL_SCOPE, &log->scope_lines);
+    append_unless_paused(w, CHANNEL_SASS, &log->sass_lines);
+    text_clear(&log->names_lines);
+    text_clear(&log->device_lines);
+    text_clear(&log->scope_lines);
+    text_clear(&log->sass_lines);
+}
+
+void writer_lines_sample(struct writer *w)
+{
+    bool active = w->settings.continuous || w->open_regions > 0;
+    sampler_step(&w->sampler, active, clock_mono_ns(), &w->summary);
+    atomic_store_explicit(&w->samples, w->summary.samples, memory_order_relaxed);
+    if (w->sampler.host_rows) {
+        flush_metrics(w);
+    }
+}
+
+void writer_lines_open(struct writer *w)
+{
+    sampler_open(&w->sampler, &w->settings);
+    if (w->settings.debug) {
+        fprintf(stderr, "[GPUFL] session %s in %s, %u GPUs by %s\n", w->dir.id,
+                w->settings.log_path, w->sampler.gpu.count,
+                w->sampler.gpu.source ? w->sampler.gpu.source->name : "none");
+    }
+    struct record_state state = sampler_state(&w->sampler);
+    text_clear(&w->text);
+    record_job_start(&w->text, &w->context, &state, w->tracing.profiler.runs,
+                     w->dir.opened_ns);
+    append_everywhere(w);
+    if (w->settings.continuous && w->settings.sample_rate_ms) {
+        write_mark(w, true, "sampling_start", clock_mono_ns());
+    }
+}
+
+void writer_lines_close(struct writer *w)
+{
+    tracing_fetch(&w->tracing, clock_mono_ns(), true, true);
+    writer_lines_drain(w);
+    writer_lines_trace(w);
+    flush_metrics(w);
+    text_clear(&w->text);
+    record_capabilities(&w->text, &w->context, &w->settings, &w->tracing,
+                        rings_dropped(w->rings) - w->dropped_before, clock_mono_ns());
+    append_everywhere(w);
+    if (w->settings.continuous && w->settings.sample_rate_ms) {
+        write_mark(w, false, "sampling_end", clock_mono_ns());
+    }
+    text_clear(&w->text);
+    record_shutdown(&w->text, &w->context, clock_mono_ns());
+    append_everywhere(w);
+    spool_write_marker(&w->spool);
+    w->summary.end_ns = clock_mono_ns();
+}

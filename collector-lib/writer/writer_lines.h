@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Turns rings, samples and traces into lines of the channels' files. */
+#ifndef GPUFL_COLLECTOR_WRITER_WRITER_LINES_H
+#define GPUFL_COLLECTOR_WRITER_WRITER_LINES_H
+
+#include "collector-lib/writer/writer_state.h"
+
+/** Writes the lines that open a session. */
+void writer_lines_open(struct writer *writer);
+
+/** Writes all that was recorded, then the lines that close the session. */
+void writer_lines_close(struct writer *writer);
+
+/** Writes the rows of the rings. */
+void writer_lines_drain(struct writer *writer);
+
+/** Writes what the tracer has delivered. */
+void writer_lines_trace(struct writer *writer);
+
+/** Takes and writes a sample of devices and host if one is due. */
+void writer_lines_sample(struct writer *writer);
+
+#endif

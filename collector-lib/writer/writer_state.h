@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a running writer holds. */
+#ifndef GPUFL_COLLECTOR_WRITER_WRITER_STATE_H
+#define GPUFL_COLLECTOR_WRITER_WRITER_STATE_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "collector-lib/core/names.h"
+#include "collector-lib/core/ring.h"
+#include "collector-lib/core/session_dir.h"
+#include "collector-lib/core/settings.h"
+#include "collector-lib/core/spool.h"
+#include "collector-lib/trace/tracing.h"
+#include "collector-lib/writer/sampler.h"
+#include "collector-lib/writer/summary.h"
+
+#define WRITER_BEAT_MS      40
+#define WRITER_BUSY_BEAT_MS 5
+
+struct writer {
+    struct settings settings;
+    struct session_dir dir;
+    struct rings *rings;
+    struct names *names;
+    uint16_t generation;
+
+    pthread_t thread;
+    pthread_mutex_t lock; /* guards stopping, flush_asked, flush_done */
+    pthread_cond_t wake;
+    pthread_cond_t flushed;
+    bool stopping;
+    uint64_t flush_asked;
+    uint64_t flush_done;
+    /* Read by writer_stats from other threads. */
+    _Atomic uint64_t pairs;
+    _Atomic uint64_t samples;
+    _Atomic uint64_t bytes_written;
+    _Atomic uint64_t bytes_lost;
+
+    /* Used by the thread alone: */
+    struct record_context context;
+    struct sampler sampler;
+    struct row_list rows;
+    struct text text;
+    struct tracing tracing;
+    uint32_t names_written;
+    uint64_t scope_batches;
+    uint64_t dropped_before;
+    int beat_ms;
+    struct summary summary;
+    struct spool spool;
+    int64_t open_regions; /* scopes and phases that keep the sampler on */
+    bool failure_said;
+};
+
+#endif
