@@ -9,7 +9,7 @@
 #include "agent/log_json.h"
 #include "base/sys.h"
 
-static int64_t wall_clock_ms(void)
+static int64_t log_sink_clock_ms(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_REALTIME, &t);
@@ -26,7 +26,7 @@ static void write_json(void *arg, enum log_level level, const char *line)
 static void sink_emit(struct log_sink *sink, enum log_level level, const char *line)
 {
     if (sink->json) {
-        log_json(line, wall_clock_ms(), &sink->line);
+        log_json(line, log_sink_clock_ms(), &sink->line);
         text_append(&sink->line, "", 1);
         if (!sink->line.failed) {
             (sink->emit ? sink->emit : write_json)(sink->emit_arg, level,

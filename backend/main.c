@@ -21,7 +21,7 @@ static void print_address(const struct backend_options *options, uint16_t port)
     fflush(stdout);
 }
 
-static int serve(const struct backend_options *options, const sigset_t *stop)
+static int backend_serve(const struct backend_options *options, const sigset_t *stop)
 {
     char why[256];
     struct store *store;
@@ -61,5 +61,5 @@ int main(int argc, char **argv)
     sigaddset(&stop, SIGTERM);
     sigprocmask(SIG_BLOCK, &stop, NULL);
     signal(SIGPIPE, SIG_IGN);
-    return serve(&options, &stop);
+    return backend_serve(&options, &stop);
 }

@@ -55,7 +55,7 @@ int main(int argc, char **argv)
     gpufl_session_id(session);
     printf("%s\n", session);
     fflush(stdout);
-    double end = now() + (argc > 2 ? atof(argv[2]) : 15);
+    double end = now() + (argc > 2 ? strtod(argv[2], NULL) : 15);
     while (now() < end) {
         epoch();
     }

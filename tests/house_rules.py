@@ -24,7 +24,7 @@ SHARED_NAMES = {"main"}
 def opening(name, text):
     if "SPDX-License-Identifier: Apache-2.0" not in text[:200]:
         yield f"{name} has no SPDX line"
-    if not re.match(r"(#!.*\n)?/\* SPDX[^\n]*\n/\* [A-Z`<.]", text):
+    if not re.match(r"(#!.*\n)?/\* SPDX[^\n]*\n/\* [A-Za-z`<.]", text):
         yield f"{name} has no opening sentence"
 
 
