@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files and folders that the documentation names and that do not exist. Usage: doc_paths.py.
 
-Checked are links, and names in backticks: paths that begin with a folder of this tree or end like
-a source file, from the root; a source file's name alone anywhere in the tree."""
+Checked are links, and names in backticks: paths that begin with a folder of this tree, and names of
+source files, which may leave out the folders above: `core/ring.c`, `ring.c`."""
 import pathlib
 import re
 import sys
@@ -25,23 +25,20 @@ def _named(text):
 
 def missing():
     folders = {p.name for p in ROOT.iterdir() if p.is_dir() and not p.name.startswith(".")} - {"build", "demo-out"}
-    names = {p.name for folder in folders for p in (ROOT / folder).rglob("*")}
-    names |= {p.name for p in ROOT.iterdir()}
+    paths = [p for folder in folders for p in (ROOT / folder).rglob("*")] + list(ROOT.iterdir())
+    tails = {"/".join(p.relative_to(ROOT).parts[n:]) for p in paths if p.is_file()
+             for n in range(len(p.relative_to(ROOT).parts))}
     bad = []
     for page in PAGES:
         text = page.read_text()
-        saved = set(re.findall(r"Save this as `([^`]+)`", text))  # the page's own example
+        tails_here = tails | set(re.findall(r"Save this as `([^`]+)`", text))  # the page's own example
         for name, link in _named(text):
-            if link:
-                there = (page.parent / name).exists()
-            elif "/" in name and not name.startswith("/"):
-                checked = name.split("/")[0] in folders or name.endswith(SOURCE)
-                there = not checked or (ROOT / name).exists() or (page.parent / name).exists()
-            else:
-                there = not name.endswith(SOURCE) or name in names | saved
+            there = (page.parent / name).exists() if link else (
+                (ROOT / name).exists() or (page.parent / name).exists() or name in tails_here
+                or not (name.endswith(SOURCE) or name.split("/")[0] in folders and "/" in name))
             if not there:
                 bad.append(f"{page.relative_to(ROOT)} names {name}, which does not exist")
-    return bad
+    return sorted(set(bad))
 
 
 if __name__ == "__main__":
