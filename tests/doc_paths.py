@@ -34,7 +34,7 @@ def missing():
         tails_here = tails | set(re.findall(r"Save this as `([^`]+)`", text))  # the page's own example
         for name, link in _named(text):
             there = (page.parent / name).exists() if link else (
-                (ROOT / name).exists() or (page.parent / name).exists() or name in tails_here
+                (ROOT / name).exists() or (page.parent / name).exists() or name in tails_here or name in SOURCE
                 or not (name.endswith(SOURCE) or name.split("/")[0] in folders and "/" in name))
             if not there:
                 bad.append(f"{page.relative_to(ROOT)} names {name}, which does not exist")
