@@ -55,6 +55,6 @@ out.append(f"""## {many['launches']:,} launches in a row
 
 ## Checks
 """)
-out += [f"- {'passed' if c['ok'] else '**failed**'}: {c['what']}" for c in r["checks"]]
+out += [f"- {'passed' if c['ok'] else '**failed**'}: {c['what'].rstrip('; ')}" for c in r["checks"]]
 out.append("\n" + (HERE / "remarks.md").read_text().rstrip())
 (HERE / "RESULTS.md").write_text("\n".join(out) + "\n")
