@@ -21,8 +21,8 @@ PKG_CONFIG ?= pkg-config
 FUZZ_SECONDS ?= 30
 JOBS = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc 2>/dev/null || echo 2))
 
-# Goals that call make again would build the same files side by side: a library was once
-# linked while another make was writing what it needs.
+# Goals that call make again must not run in parallel: they would build the same files. A
+# library was once linked while another make was writing its objects.
 ifneq ($(and $(word 2,$(MAKECMDGOALS)),$(filter-out all check-build build/%,$(MAKECMDGOALS))),)
 .NOTPARALLEL:
 endif
@@ -32,7 +32,7 @@ MAKEFLAGS += --no-builtin-rules --no-print-directory
 comma := ,
 B := build/$(if $(strip $(COVERAGE)),coverage,$(if $(strip $(SAN)),$(subst $(comma),-,$(strip $(SAN))),release))
 
-# ---- flags: ours are appended, so a user's CFLAGS never drops a warning -----------------------
+# ---- flags: ours are appended to the user's CFLAGS, so that warnings stay enabled -----------
 CFLAGS ?= -O2 -g
 OUR_CPPFLAGS = -D_GNU_SOURCE -DGPUFL_VERSION='"$(VERSION)"' -I. -Iinclude
 OUR_CFLAGS = -std=c11 -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla \
@@ -50,7 +50,7 @@ BACKEND_LIBS := $(call libs_of,libmicrohttpd sqlite3 libzstd zlib json-c)
 TEST_LIBS    := $(call libs_of,cmocka)
 BENCH_LIBS    = $(call libs_of,libzstd libssl) -lcrypto
 
-# ---- what is built: the lists are the architecture --------------------------------------------
+# ---- what is built --------------------------------------------
 BASE      := $(wildcard base/*.c)
 SCHEMA    := $(wildcard schema/*.c)
 COLLECTOR := $(filter-out collector-lib/cupti/% collector-lib/inject/%, \
@@ -94,10 +94,10 @@ EXAMPLE_BINS := $(EXAMPLES:%.c=$(B)/%)
 FUZZ_BINS    := $(FUZZERS:tests/fuzz/%.c=build/fuzz/%)
 
 all: $(PROGRAMS) $(LIBRARIES) ## build everything into build/release/
-agent: ## build the agent alone
+agent: ## build only the agent
 	@packaging/deps.sh agent
 	@$(MAKE) $(JOBS) $(B)/gpufl-agent
-collector: ## build the collector alone: a C compiler is enough
+collector: ## build only the collector; needs only a C compiler
 	@packaging/deps.sh collector
 	@$(MAKE) $(JOBS) $(B)/libgpufl.so $(B)/libgpufl.a $(MODULES)
 .DEFAULT_GOAL := all
@@ -119,7 +119,7 @@ $(B)/%.o: %.c $(B)/.flags
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_FLAGS) -MMD -MP -c -o $@ $<
 
-# nodelete: its writer thread and the threads' destructors outlive a dlclose
+# nodelete: the writer thread and thread-local destructors outlive a dlclose
 $(B)/libgpufl.so: $(call obj,$(BASE) $(SCHEMA) $(COLLECTOR)) collector-lib/exports.map
 	$(call say,LINK)
 	$(Q)$(CC) $(ALL_FLAGS) $(LDFLAGS) -shared -Wl,-soname,libgpufl.so.0,-z,nodelete \
@@ -195,13 +195,13 @@ deps: ## install what is missing to build and test (apt)
 	@packaging/deps.sh build
 
 # ---- demo, tests ---------------------------------------------------------------------------------
-# The second make reads the flags of packages that the first one has just installed.
-demo: ## record, break, recover, compare: 15 s; KEEP=1 leaves the page up
+# The second make finds the packages that deps.sh has just installed.
+demo: ## record 15 s, kill and restart the programs, compare; KEEP=1 keeps the page up
 	@packaging/deps.sh build
 	@$(MAKE) $(JOBS) $(PROGRAMS) $(EXAMPLE_BINS)
 	@python3 examples/demo.py $(B)
 
-check: ## every test, once; SAN=address,undefined or SAN=thread for the sanitizers
+check: ## run every test once; SAN=address,undefined or SAN=thread for sanitizers
 	@packaging/deps.sh build
 	@$(MAKE) $(JOBS) check-build
 	@$(MAKE) check-run
@@ -210,49 +210,49 @@ check-build: $(PROGRAMS) $(LIBRARIES) $(UNIT_BINS) $(HELPER_BINS) $(EXAMPLE_BINS
 check-run:
 	@python3 tests/run.py --build $(B) $(UNIT_BINS) $(E2E)
 
-check-all: ## check in release, under ASan and UBSan, and under TSan
+check-all: ## run every test in release, under ASan and UBSan, and under TSan
 	@$(MAKE) check
 	@$(MAKE) check SAN=address,undefined
 	@$(MAKE) check SAN=thread
 
-check-e2e: ## every fault at full length: 1,000 kills, 10 GiB of backlog, each disk and server (15 min)
+check-e2e: ## run every fault at full length: 1,000 kills, 10 GiB of backlog (15 min)
 	@packaging/deps.sh build
 	@$(MAKE) $(JOBS) check-build
 	@E2E=full ROUNDS=3000 python3 tests/run.py --build $(B) $(filter $(B)/tests/prop/%,$(UNIT_BINS)) $(E2E)
 
-# Not under it: those whose programs die by the hundred before valgrind could say anything.
+# Excluded: programs are killed by the hundred before valgrind could report anything.
 NOT_VALGRINDED = $(addprefix tests/e2e/test_,$(addsuffix .py,death crash kills))
-check-valgrind: ## unit and property tests, and what the end-to-end tests start, under valgrind (7 min)
+check-valgrind: ## run unit and property tests, and what end-to-end tests start, under valgrind (7 min)
 	@packaging/deps.sh build
 	@$(MAKE) $(JOBS) check-build
 	@VALGRIND=1 ROUNDS=4 python3 tests/run.py --build $(B) $(UNIT_BINS) $(filter-out $(NOT_VALGRINDED),$(E2E))
 
-coverage: ## lines that the tests run, a file; fails below 85 % of a folder
+coverage: ## print the lines executed by the tests, per file; fail below 85 % of a folder
 	@rm -rf build/coverage
 	@$(MAKE) check COVERAGE=1
 	@python3 tests/coverage.py build/coverage 85 collector-lib upload
 
-soak: ## long runs: SOAK_GIB=20 through a spool of 512 MiB (20 min), SOAK_S=600 against the schemas
+soak: ## long runs: SOAK_GIB=20 through a spool of 512 MiB (20 min), SOAK_S=600 with schema checks
 	@packaging/deps.sh build
 	@$(MAKE) $(JOBS) $(PROGRAMS) $(SOAK_BINS) $(EXAMPLE_BINS) $(FAKES)
 	@python3 tests/soak/soak_spool.py $(B)
 	@python3 tests/soak/soak_schema.py $(B)
 
-check-page: ## the backend's page in a headless Chromium (1 min)
+check-page: ## test the backend's page in a headless Chromium (1 min)
 	@packaging/deps.sh build page
 	@$(MAKE) $(JOBS) check-build
 	@python3 tests/page/test_page.py $(B)
-screenshots: ## docs/images/, the pictures of the README
+screenshots: ## make the images in docs/images/
 	@packaging/deps.sh build page
 	@$(MAKE) $(JOBS) check-build
 	@python3 tests/page/screenshots.py $(B)
 
-check-gpu: ## device figures against nvidia-smi, and their cost; needs an NVIDIA GPU and nvcc
+check-gpu: ## compare device metrics to nvidia-smi, measure their cost (NVIDIA GPU, nvcc)
 	@packaging/deps.sh collector
 	@$(MAKE) $(JOBS) $(B)/tests/gpu/sampled $(B)/tests/gpu/load
 	@python3 tests/gpu/test_nvml.py $(B)
 	@python3 tests/gpu/cost.py $(B)
-prove-gpu: ## what the engines cost and whether they tell the truth, into tests/gpu/RESULTS.md (10 min and more; GPU, PyTorch)
+prove-gpu: ## measure cost and correctness of the engines, into tests/gpu/RESULTS.md (GPU, PyTorch; 10 min)
 	@packaging/deps.sh collector
 	@$(MAKE) $(JOBS) $(B)/libgpufl.so $(MODULES) $(B)/tests/gpu/work $(B)/tests/gpu/libbare.so
 	@python3 tests/gpu/prove.py $(B) tests/gpu/results.json; rc=$$?; python3 tests/gpu/results.py; exit $$rc
@@ -293,7 +293,7 @@ build/fuzz/%.o: %.c
 build/fuzz/fuzz_%: build/fuzz/tests/fuzz/fuzz_%.o $(FUZZED:%.c=build/fuzz/%.o)
 	@printf '  FUZZ  %s\n' '$@'
 	$(Q)$(call FUZZ_CC) -o $@ $^ $(FUZZ_LIBS) -pthread
-fuzz: ## run each fuzzer for FUZZ_SECONDS over its corpus
+fuzz: ## run each fuzzer for FUZZ_SECONDS on its corpus
 	@packaging/deps.sh build fuzz
 	@$(MAKE) $(JOBS) $(FUZZ_BINS)
 	@$(MAKE) fuzz-run
@@ -304,7 +304,7 @@ fuzz-run: $(FUZZ_BINS)
 	    $$new tests/fuzz/corpus/$$name >build/fuzz/$$name.log 2>&1 || \
 	    { tail -40 build/fuzz/$$name.log; exit 1; }; tail -1 build/fuzz/$$name.log; done
 
-bench: ## print one JSON line a benchmark, each beside its floor
+bench: ## print one JSON line per benchmark, with its floor
 	@packaging/deps.sh build bench
 	@$(MAKE) $(JOBS) $(PROGRAMS) $(BENCH_BINS) $(BENCH_TOOLS)
 	@for b in $(BENCH_BINS); do $$b || exit 1; done
@@ -312,9 +312,9 @@ bench: ## print one JSON line a benchmark, each beside its floor
 
 # ---- hygiene -----------------------------------------------------------------------------------------
 C_FILES = $(shell git ls-files '*.c' '*.h')
-format: ## rewrite in the house style
+format: ## format the C sources with clang-format
 	clang-format -i $(C_FILES)
-lint: ## style, static analysis, arrows, exported symbols
+lint: ## check style, rooms, sizes, exported symbols; static analysis
 	@packaging/deps.sh build lint
 	@$(MAKE) lint-run
 lint-run: layers symbols

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A job for the demo: nested scopes for SECONDS seconds, sampling every 100 ms.
+/* A job for the demo: records nested scopes for SECONDS seconds, and samples every 100 ms.
  * Usage: demo-job LOG_DIR SECONDS */
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,7 +48,7 @@ int main(int argc, char **argv)
     options.log_path = argc > 1 ? argv[1] : "demo-logs";
     options.system_sample_rate_ms = 100;
     options.continuous_system_sampling = true;
-    options.simulated_gpus = 2; /* only where no real GPU answers */
+    options.simulated_gpus = 2; /* used only if there is no real GPU */
     if (gpufl_init(&options) != GPUFL_OK) {
         return 1;
     }

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""make demo: a job records itself while its uploader and its backend are killed and come back.
+"""make demo: a job records while its uploader and its backend are killed and restarted.
 
-Usage: demo.py BUILD_DIR. With KEEP=1 in the environment the page stays up at the end.
-Everything is written to demo-out/, which is made anew. Exit: 0 when no line is missing or
-doubled, 1 otherwise.
+Usage: demo.py BUILD_DIR. With KEEP=1 in the environment the web page stays up at the end.
+All output goes to demo-out/, which is deleted first. Exit status: 0 if every line was stored
+exactly once, otherwise 1.
 """
 import collections
 import gzip
@@ -31,7 +31,7 @@ SAMPLE = "2a50f868-d207-481f-acea-b3c3fe398b6f"
 
 
 def pick_port(wanted):
-    """The wanted port, or a free one when somebody has it."""
+    """The wanted port, or any free one if it is taken."""
     for port in (wanted, 0):
         with socket.socket() as s:
             s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -73,7 +73,7 @@ class Demo:
             if self.backend.poll() is not None:
                 break
             time.sleep(0.02)
-        raise SystemExit(f"demo: the backend did not start, see {self.out}/gpufl-backend.log")
+        raise SystemExit(f"demo: gpufl-backend did not start; see {self.out}/gpufl-backend.log")
 
     def start_agent(self):
         os.environ["GPUFL_HTTP_TOKEN"] = KEY
@@ -97,7 +97,7 @@ class Demo:
             return None
 
     def stored(self, session):
-        """Lines stored of a session, None while nobody answers."""
+        """Number of stored lines of a session; None while the backend is down."""
         body = self.get(f"/api/v1/sessions/{session}")
         if body is None:
             return 0 if self.get("/healthz") is not None else None
@@ -107,7 +107,7 @@ class Demo:
         return sum(f.read_bytes().count(b"\n") for f in (self.logs / session).glob("*.log"))
 
     def latency(self, now, stored):
-        """Age of the oldest line that is not stored yet."""
+        """Age of the oldest line that is not stored."""
         while len(self.history) > 1 and self.history[1][1] <= stored:
             self.history.popleft()
         behind = [t for t, written in self.history if written > stored]
@@ -122,7 +122,7 @@ def show(text, last=False):
 
 
 def follow(demo, job, session):
-    """The live part: draws the line and pulls the plugs."""
+    """Prints the progress of the job, and kills and restarts the programs on the way."""
     start = time.monotonic()
     events = [(KILL_AT_S, "kill"), (START_AT_S, "start")]
     stored = 0
@@ -140,7 +140,7 @@ def follow(demo, job, session):
             else:
                 demo.start_backend()
                 demo.start_agent()
-                show(f"{now:5.1f} s  --- both started again ---", last=True)
+                show(f"{now:5.1f} s  --- both restarted ---", last=True)
         written = demo.written(session)
         demo.history.append((now, written))
         answer = demo.stored(session)
@@ -164,7 +164,7 @@ def wait_complete(demo, session):
 
 
 def on_disk(directory, channel):
-    """The channel's bytes in order: sealed files by number, then the active one."""
+    """The bytes of a channel in order: sealed files by number, then the active file."""
     numbered = sorted((int(f.name.split(".")[1]), f)
                       for f in directory.glob(f"{channel}.[0-9]*.log*"))
     data = b""
@@ -206,7 +206,8 @@ def main():
 def run(demo):
     demo.start_backend()
     demo.start_agent()
-    print(f"page: {demo.url}/    files: {demo.out}/")
+    keep = os.environ.get("KEEP") == "1"
+    print(f"page: {demo.url}/{'' if keep else ' (while the demo runs)'}    files: {demo.out}/")
     job = subprocess.Popen([demo.build / "examples/demo-job", demo.logs, str(JOB_S)],
                            stdout=subprocess.PIPE, text=True)
     demo.running.append(job)
@@ -225,14 +226,14 @@ def run(demo):
     print(f"{totals['written']} written, {totals['stored']} stored, {totals['missing']} missing, "
           f"{totals['twice']} twice, "
           f"{'byte-identical' if totals['identical'] else 'NOT IDENTICAL'}")
-    if os.environ.get("KEEP") == "1":
-        print(f"serving {demo.url}/ until Ctrl-C", flush=True)
+    if keep:
+        print(f"The page stays up at {demo.url}/ until Ctrl-C.", flush=True)
         try:
             signal.pause()
         except KeyboardInterrupt:
             pass
     else:
-        print(f"page: {demo.url}/ (KEEP=1 make demo leaves it up)")
+        print(f"The files are in {demo.out}/. KEEP=1 make demo keeps the page up.")
     return 0 if good else 1
 
 

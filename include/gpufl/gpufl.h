@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libgpufl: a GPU job records itself into one directory a session.
+/* libgpufl: records what a GPU job does, in one directory per session.
  *
  *     struct gpufl_init_options options = GPUFL_INIT_OPTIONS_DEFAULT;
  *     options.app_name = "train";
@@ -9,10 +9,10 @@
  *     GFL_SCOPE("step") { … }
  *     gpufl_shutdown();
  *
- * Every function may be called from any thread, before gpufl_init and after
- * gpufl_shutdown (then it does nothing). None of them ends the program, touches a signal
- * handler or opens a connection. After fork() the child records nothing until it calls
- * gpufl_init itself; a fork while a library is loaded for us waits for that, 1 s at most.
+ * Every function may be called from any thread. Without a session, that is before
+ * gpufl_init and after gpufl_shutdown, it does nothing. No function ends the program,
+ * changes a signal handler or opens a connection. After fork() the child records nothing
+ * until it calls gpufl_init itself. fork() waits up to 1 s while gpufl loads a library.
  */
 #ifndef GPUFL_H
 #define GPUFL_H
@@ -27,31 +27,36 @@
 extern "C" {
 #endif
 
-/** Where device figures come from. */
+/** Source of the device metrics. */
 enum gpufl_backend_kind {
-    GPUFL_BACKEND_AUTO = 0,   /**< the vendor whose driver answers, NVIDIA first */
-    GPUFL_BACKEND_NVIDIA = 1, /**< libnvidia-ml.so.1, opened at run time */
-    GPUFL_BACKEND_AMD = 2,    /**< the amdgpu driver's files in /sys (GPUFL_SYSFS) */
-    GPUFL_BACKEND_NONE = 3    /**< no GPU library is opened */
+    GPUFL_BACKEND_AUTO = 0,   /**< the first vendor whose driver answers: NVIDIA, AMD */
+    GPUFL_BACKEND_NVIDIA = 1, /**< NVML: libnvidia-ml.so.1, loaded at run time */
+    GPUFL_BACKEND_AMD = 2,    /**< files of the amdgpu driver in /sys (GPUFL_SYSFS) */
+    GPUFL_BACKEND_NONE = 3    /**< none; no GPU library is loaded */
 };
 
-/** How deep to look; each stands on the one below. Trace and PcSampling need an NVIDIA
- * GPU, libgpufl-cupti.so beside libgpufl.so and CUDA 12 or later's libcupti. What cannot
- * run, or is not built yet (from SASS_METRICS on), is recorded as requested, one sentence
- * on stderr says why, and the next lower one runs: the job goes on in every case. They
- * may begin before or after CUDA does.
+/** How much to record. Trace includes Monitor, PcSampling includes Trace.
  *
- *  Trace holds a kernel's launch to its scope by CUPTI's correlation ids, times
- * everything on the clock of the scopes, and keeps at most 64 MiB of records that wait;
- * what found no room is counted in `capture_capabilities`. PcSampling notes where the
- * warps of all kernels stand each 2^15 cycles: samples belong to instructions, not to
- * single launches, and a GPU gives them to one process at a time: others of ours trace.
- * One profiler at a time has CUPTI: under Nsight, compute-sanitizer or PyTorch's
- * profiler, Monitor runs. */
+ * Trace and PcSampling need an NVIDIA GPU, libgpufl-cupti.so next to libgpufl.so, and
+ * libcupti of CUDA 12 or later. They may be started before or after CUDA. If the
+ * requested engine cannot run, or is not implemented yet (SASS_METRICS and later), the
+ * next lower engine runs, the session records which one was requested, and a message on
+ * stderr says why. The job continues in every case.
+ *
+ * Trace assigns each kernel to the scope of its launch by CUPTI's correlation ids. All
+ * times are on the clock of the scopes. At most 64 MiB of records are buffered; records
+ * beyond that are dropped and counted in `capture_capabilities`.
+ *
+ * PcSampling samples the program counters and stall reasons of warps, in all kernels,
+ * every 2^15 cycles. Samples belong to instructions, not to single launches. A GPU can be
+ * sampled by one process at a time; other recorded processes run Trace.
+ *
+ * Only one profiler at a time can use CUPTI: under Nsight, compute-sanitizer or the
+ * PyTorch profiler, Monitor runs. */
 enum gpufl_profiling_engine {
-    GPUFL_ENGINE_MONITOR = 0,     /**< device and host figures, scopes; no CUPTI */
-    GPUFL_ENGINE_TRACE = 1,       /**< kernels, copies, sets, waits of the host */
-    GPUFL_ENGINE_PC_SAMPLING = 2, /**< stall reasons by function, instruction and line */
+    GPUFL_ENGINE_MONITOR = 0,     /**< device and host metrics, scopes; no CUPTI */
+    GPUFL_ENGINE_TRACE = 1,       /**< kernels, memory copies and sets, synchronisation */
+    GPUFL_ENGINE_PC_SAMPLING = 2, /**< stall reasons by function, instruction, line */
     GPUFL_ENGINE_SASS_METRICS = 3,
     GPUFL_ENGINE_RANGE_PROFILER = 4,
     GPUFL_ENGINE_DEEP = 5,
@@ -59,68 +64,70 @@ enum gpufl_profiling_engine {
     GPUFL_ENGINE_RANGE_PROFILER_KERNEL_REPLAY = 7
 };
 
-/** What to record. Fill it by GPUFL_INIT_OPTIONS_DEFAULT or gpufl_init_options_default(),
- *  then change fields. Strings are copied by gpufl_init; NULL counts as "".
+/** What to record. Initialise it with GPUFL_INIT_OPTIONS_DEFAULT or
+ *  gpufl_init_options_default(), then change fields. gpufl_init copies the strings; NULL
+ *  means "".
  *
- *  A field that differs from its default beats the environment, the environment beats the
- *  configuration file, the file beats the default; GPUFL_DISABLED beats everything. The
- *  capture and engine fields are accepted and recorded (`capture_capabilities` at the
- *  session's end); they take effect from GPUFL_ENGINE_TRACE up. */
+ *  A field that differs from its default takes precedence over the environment, the
+ *  environment over the configuration file, and the file over the default. GPUFL_DISABLED
+ *  overrides everything. The capture fields are always recorded (`capture_capabilities`
+ * at the end of the session) and take effect with GPUFL_ENGINE_TRACE and higher engines.
+ */
 struct gpufl_init_options {
     size_t struct_size;   /**< set by the initialiser; tells which fields the caller
-                             knows */
+                             was compiled with */
     const char *app_name; /**< shown by dashboards; default "gpufl" */
-    const char
-        *log_path; /**< directory of the sessions; "" = app_name in the current one */
-    const char *backend_url; /**< kept for gpufl_upload_logs; the collector opens no
-                                  connection. GPUFL_BACKEND_URL */
-    const char *api_key;     /**< likewise. GPUFL_API_KEY */
-    const char *api_path;    /**< likewise. GPUFL_API_PATH */
-    bool remote_upload;      /**< deprecated: one line on stderr, no upload.
-                                GPUFL_REMOTE_UPLOAD */
-    bool enable_stack_trace; /**< the job's call stack at each launch (`stack_trace` of
-                                  kernel_detail) and wait (`function_id`), by names of
-                                  functions; some 1 us a launch */
-    bool enable_source_collection;    /**< PcSampling: the source line of each sample, and
-                                           the text of these files; of modules compiled with
-                                           -lineinfo and loaded after gpufl_init. Default
-                                           true */
-    bool enable_external_correlation; /**< ids that cuptiActivityPushExternalCorrelationId
-                                           put on a kernel's launch; a thread that made
-                                           1,024 launches without is asked at each 16th.
-                                           Default true */
-    bool enable_synchronization;      /**< waits of the host for an event, a stream, the
-                                           context; queries are none. Default true */
-    bool enable_memory_tracking;      /**< allocations: bytes, address, duration */
-    bool enable_cuda_graphs_tracking; /**< one record a graph's launch, in place of its
-                                           kernels */
-    int system_sample_rate_ms;        /**< ms between samples; 0 (default) = none */
-    int kernel_sample_rate_ms;        /**< deprecated, without effect */
-    bool continuous_system_sampling;  /**< true: from init to shutdown; false: only inside
-                                           scopes and gpufl_system_start/stop */
+    const char *log_path; /**< directory of the sessions; "" = <app_name> in the current
+                             directory */
+    const char *backend_url;       /**< stored for gpufl_upload_logs; the collector opens
+                                        no connection. GPUFL_BACKEND_URL */
+    const char *api_key;           /**< same. GPUFL_API_KEY */
+    const char *api_path;          /**< same. GPUFL_API_PATH */
+    bool remote_upload;            /**< deprecated: prints one line on stderr, uploads
+                                      nothing. GPUFL_REMOTE_UPLOAD */
+    bool enable_stack_trace;       /**< the call stack, as function names, of each launch
+                                        (`stack_trace` of kernel_detail) and synchronisation
+                                        (`function_id`); costs about 1 us per launch */
+    bool enable_source_collection; /**< PcSampling: the source line of each sample and the
+                                        text of the source files, for modules that were
+                                        compiled with -lineinfo and loaded after
+                                        gpufl_init. Default true */
+    bool enable_external_correlation; /**< ids that frameworks attach to launches by
+                                           cuptiActivityPushExternalCorrelationId. A
+                                         thread whose first 1,024 launches had none is
+                                         checked at every 16th launch. Default true */
+    bool enable_synchronization; /**< host synchronisation with an event, a stream or a
+                                      context; not queries. Default true */
+    bool enable_memory_tracking; /**< allocations: size, address, duration */
+    bool enable_cuda_graphs_tracking; /**< one record per graph launch instead of one per
+                                           kernel */
+    int system_sample_rate_ms; /**< sampling period in ms; 0 (default) = no samples */
+    int kernel_sample_rate_ms; /**< deprecated, no effect */
+    bool continuous_system_sampling; /**< true: sample from init to shutdown; false: only
+                                          inside scopes and phases (gpufl_system_start) */
     enum gpufl_backend_kind backend;
-    enum gpufl_profiling_engine profiling_engine; /**< GPUFL_PROFILING_ENGINE, by name */
-    const char *config_file;  /**< JSON object with these field names as keys.
+    enum gpufl_profiling_engine profiling_engine; /**< GPUFL_PROFILING_ENGINE (a name) */
+    const char *config_file;  /**< a JSON object whose keys are these field names.
                                    GPUFL_CONFIG_FILE */
-    bool flush_logs_always;   /**< sync the file after each write; slow. Also
+    bool flush_logs_always;   /**< call fdatasync after each write; slow. Also
                                    GPUFL_FLUSH_LOGS_ALWAYS */
-    bool enable_debug_output; /**< say on stderr what happens. Also GPUFL_DEBUG */
-    bool enabled; /**< false: gpufl_init returns GPUFL_OFF, all calls do nothing */
+    bool enable_debug_output; /**< log to stderr. Also GPUFL_DEBUG */
+    bool enabled; /**< false: gpufl_init returns GPUFL_OFF, and all calls do nothing */
     int pm_sampling_interval_us;     /**< default 100 */
     int pm_sampling_max_samples;     /**< default 4096 */
     const char *pm_sampling_preset;  /**< default "overview" */
-    const char *pm_sampling_metrics; /**< names, separated by commas */
+    const char *pm_sampling_metrics; /**< comma-separated names */
     bool pm_sampling_scope_only;     /**< default true */
     bool deep_window_only;
-    int simulated_gpus;  /**< 0 to 16 made-up GPUs, vendor "SIMULATED", when no real one
-                              answers; for demos and tests. Also GPUFL_SIMULATED_GPUS */
-    bool device_details; /**< more columns of NVIDIA devices: throttle reasons, this
-                              process's memory and utilisation, NVLink, Xid errors; MIG
-                              devices as devices. Off, as older servers know fewer
-                              columns. Also GPUFL_DEVICE_DETAILS */
+    int simulated_gpus; /**< 0 to 16 simulated GPUs (vendor "SIMULATED"), used if there is
+                           no real one; for demos and tests. Also GPUFL_SIMULATED_GPUS */
+    bool device_details; /**< more columns for NVIDIA devices: throttle reasons, memory
+                              and utilisation of this process, NVLink, Xid errors; and MIG
+                              devices as devices. Off by default, since older servers know
+                              fewer columns. Also GPUFL_DEVICE_DETAILS */
 };
 
-/** Initialiser with every default. */
+/** Initialiser with all defaults. */
 #define GPUFL_INIT_OPTIONS_DEFAULT                                                       \
     {                                                                                    \
         sizeof(struct gpufl_init_options), "gpufl", "", "", "", "", false, false, true,  \
@@ -132,39 +139,39 @@ struct gpufl_init_options {
 /** Fills \p options with the defaults. */
 GPUFL_API void gpufl_init_options_default(struct gpufl_init_options *options);
 
-/** Starts a session: makes `<log_path>/<session id>/` and the writer thread. A session
- * that runs already is shut down first. \p options may be NULL for the defaults. \return
- * GPUFL_OK; GPUFL_OFF when switched off (no file, no thread); GPUFL_ERR_USAGE for a field
- * out of range; GPUFL_ERR_IO when the directory cannot be made (one sentence on stderr
- * says why). A missing GPU is no error. The job goes on in every case. */
+/** Starts a session: creates `<log_path>/<session id>/` and the writer thread. If a
+ * session is running, it is shut down first. \p options may be NULL for the defaults.
+ * \return GPUFL_OK; GPUFL_OFF if gpufl is disabled (no file, no thread); GPUFL_ERR_USAGE
+ * if a field is out of range; GPUFL_ERR_IO if the directory cannot be created (a message
+ * on stderr says why). A missing GPU is not an error. The job continues in every case. */
 GPUFL_API gpufl_status gpufl_init(const struct gpufl_init_options *options);
 
-/** Ends the session: writes what is left and the closing records, releases the directory.
- *  A second call, or one without gpufl_init, does nothing. */
+/** Ends the session: writes the remaining and the closing records and releases the
+ *  directory. Does nothing without a session. */
 GPUFL_API void gpufl_shutdown(void);
 
-/** The id of the running session ("" when none) into \p out, NUL-terminated.
+/** Copies the id of the running session ("" if there is none) to \p out, NUL-terminated.
  *  \return GPUFL_OK, or GPUFL_ERR_NOT_FOUND without a session. */
 GPUFL_API gpufl_status gpufl_session_id(char out[40]);
 
-/** True when gpufl is off: by GPUFL_DISABLED (1, true, yes, on in any case) or because
- * the last gpufl_init had enabled = false. libgpufl-upload asks this too, if both are
- * loaded. */
+/** Returns true if gpufl is disabled: by GPUFL_DISABLED (1, true, yes or on, in any case)
+ * or because the last gpufl_init had enabled = false. libgpufl-upload calls this, too, if
+ * both libraries are loaded. */
 GPUFL_API bool gpufl_is_disabled(void);
 
-/** Writes what has been recorded so far and returns when it is in the files. Blocks for a
- * few milliseconds; nothing without a session. */
+/** Writes everything that has been recorded so far, and returns when it is in the files.
+ * Blocks for a few milliseconds. Does nothing without a session. */
 GPUFL_API void gpufl_flush(void);
 
-/** Counters of the running session, or of the last one after its end. */
+/** Counters of the running session, or of the last one if none is running. */
 struct gpufl_stats {
-    size_t struct_size;       /**< set it by GPUFL_STATS_INIT */
-    uint64_t scopes_recorded; /**< pairs in the files */
-    uint64_t scopes_dropped;  /**< pairs that did not fit a ring */
-    uint64_t samples;         /**< of host and devices together */
+    size_t struct_size;       /**< set by GPUFL_STATS_INIT */
+    uint64_t scopes_recorded; /**< begin and end in the files */
+    uint64_t scopes_dropped;  /**< dropped because a ring was full */
+    uint64_t samples;         /**< host and device samples together */
     uint64_t bytes_written;
-    uint64_t bytes_lost;       /**< lines that no file took */
-    uint64_t names_overflowed; /**< uses of "(other)", since the process began */
+    uint64_t bytes_lost;       /**< lines that could not be written */
+    uint64_t names_overflowed; /**< uses of "(other)" since the process started */
 };
 
 #define GPUFL_STATS_INIT                                                                 \
@@ -172,16 +179,17 @@ struct gpufl_stats {
         sizeof(struct gpufl_stats), 0, 0, 0, 0, 0, 0                                     \
     }
 
-/** Fills \p stats. \return GPUFL_OK, or GPUFL_ERR_NOT_FOUND when there was no session. */
+/** Fills \p stats. \return GPUFL_OK, or GPUFL_ERR_NOT_FOUND if there was no session. */
 GPUFL_API gpufl_status gpufl_get_stats(struct gpufl_stats *stats);
 
-/** Writes a plain text summary of the session that ended last: duration, scopes and
- * (traced) kernels by time, device and host figures, losses. \p path NULL or "" =
- * standard output. \return GPUFL_OK, GPUFL_ERR_NOT_FOUND without an ended session,
- * GPUFL_ERR_IO. */
+/** Writes a plain text summary of the last session that ended: its duration, the scopes
+ * and kernels with the largest total times, device and host metrics, losses. \p path NULL
+ * or "" means standard output. \return GPUFL_OK; GPUFL_ERR_NOT_FOUND if no session has
+ * ended; GPUFL_ERR_IO. */
 GPUFL_API gpufl_status gpufl_generate_report(const char *path);
 
-/** A running scope; all zero when it is not recorded. Pass it on as it is. */
+/** A running scope, all zero if it is not recorded. Pass it to gpufl_scope_end unchanged.
+ */
 struct gpufl_scope {
     uint64_t instance;
     uint32_t name_id;
@@ -189,20 +197,22 @@ struct gpufl_scope {
     uint16_t generation;
 };
 
-/** Begins a named region on this thread. \p name is copied once for each distinct text;
- *  beyond 65,536 names or 8 MiB of text the row says "(other)". Costs well under 100 ns
- * after a thread's first scope; never blocks. When the writer cannot keep up, the whole
- * pair is dropped and counted (`capture_capabilities` at the session's end). */
+/** Begins a named region on this thread. Each distinct \p name is copied once; after
+ *  65,536 names or 8 MiB of text, new names are recorded as "(other)". Takes well under
+ *  100 ns after the first scope of a thread, and never blocks. If the writer cannot keep
+ *  up, begin and end are dropped together and counted (`capture_capabilities` at the end
+ *  of the session). */
 GPUFL_API struct gpufl_scope gpufl_scope_begin(const char *name);
 
-/** Ends a region. Must be called by the thread that began it; elsewhere it is ignored. */
+/** Ends a region. Must be called by the thread that began it; calls from other threads
+ *  are ignored. */
 GPUFL_API void gpufl_scope_end(struct gpufl_scope scope);
 
-/** Marks the start of a phase of system monitoring; samples are taken until the matching
- *  gpufl_system_stop, if a sample rate is set. NULL or "" means "system". */
+/** Starts a phase of system monitoring: if a sampling period is set, samples are taken
+ *  until the matching gpufl_system_stop. NULL or "" means "system". */
 GPUFL_API void gpufl_system_start(const char *name);
 
-/** Marks the end of a phase. Harmless without a start. */
+/** Ends a phase. Does nothing if the phase was not started. */
 GPUFL_API void gpufl_system_stop(const char *name);
 
 /** Runs \p fn(\p arg) inside a scope. */
@@ -227,8 +237,8 @@ static inline void gpufl_scope_guard_end(struct gpufl_scope_guard *guard)
 #define GPUFL_JOIN(a, b)  GPUFL_JOIN2(a, b)
 /** \endcond */
 
-/** `GFL_SCOPE("name") { … }` records the block. Leaving it by return or goto ends the
- * scope too; `break` and `continue` leave this block only, not a loop around it. */
+/** `GFL_SCOPE("name") { … }` records the block. Leaving it by `return` or `goto` ends the
+ * scope, too. `break` and `continue` leave only this block, not an enclosing loop. */
 #define GFL_SCOPE(name)                                                                  \
     for (struct gpufl_scope_guard GPUFL_JOIN(gpufl_guard_, __LINE__) __attribute__((     \
              cleanup(gpufl_scope_guard_end))) = {gpufl_scope_begin(name), false};        \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The C++ API: header only, C++11 and later, above libgpufl and, where uploadLogs is used,
- * libgpufl-upload. Names and order are those of the existing client's API reference. */
+/* The C++ API: header-only, C++11 or later. It needs libgpufl and, if uploadLogs is used,
+ * libgpufl-upload. Names and field order are those of the existing client's API reference. */
 #ifndef GPUFL_HPP
 #define GPUFL_HPP
 
@@ -14,10 +14,10 @@
 
 namespace gpufl {
 
-/** Where device figures come from. */
+/** Source of the device metrics. */
 enum class BackendKind { Auto, Nvidia, Amd, None };
 
-/** How deep to look; see gpufl_profiling_engine for what is built. */
+/** How much to record; see gpufl_profiling_engine for what is implemented. */
 enum class ProfilingEngine {
     Monitor,
     Trace,
@@ -29,7 +29,7 @@ enum class ProfilingEngine {
     RangeProfilerKernelReplay
 };
 
-/** Fields, order and defaults of the reference, then later ones. Meanings: gpufl.h. */
+/** Fields, order and defaults of the reference, followed by later fields. See gpufl.h. */
 struct InitOptions {
     std::string app_name = "gpufl";
     std::string log_path = "";
@@ -60,8 +60,8 @@ struct InitOptions {
     bool deep_window_only = false;
 };
 
-/** Starts a session. \return true when one runs, false when switched off or when it cannot be
- *  made (one sentence on stderr). */
+/** Starts a session. \return true if it runs; false if gpufl is disabled or the session cannot be
+ *  created (a message on stderr says why). */
 inline bool init(const InitOptions &opts)
 {
     gpufl_init_options c = GPUFL_INIT_OPTIONS_DEFAULT;
@@ -99,7 +99,7 @@ inline bool init(const InitOptions &opts)
     return gpufl_init(&c) == GPUFL_OK;
 }
 
-/** Ends the session; harmless without one. */
+/** Ends the session; does nothing without one. */
 inline void shutdown()
 {
     gpufl_shutdown();
@@ -115,13 +115,13 @@ inline void systemStop(const std::string &name = "system")
     gpufl_system_stop(name.c_str());
 }
 
-/** A text summary of the session that ended last; "" = standard output. */
+/** Writes a text summary of the last session that ended; "" = standard output. */
 inline void generateReport(const std::string &output_path = "")
 {
     (void)gpufl_generate_report(output_path.c_str());
 }
 
-/** Records from its construction to its destruction. */
+/** Records a scope from construction to destruction. */
 class ScopedMonitor {
 public:
     explicit ScopedMonitor(const char *name) : scope_(gpufl_scope_begin(name))
@@ -136,7 +136,7 @@ public:
     {
         gpufl_scope_end(scope_);
     }
-    /** Always true: what GFL_SCOPE's `if` asks. */
+    /** Always true, for the `if` of GFL_SCOPE. */
     explicit operator bool() const
     {
         return true;
@@ -146,7 +146,7 @@ private:
     gpufl_scope scope_;
 };
 
-/** Runs \p fn inside a scope and hands its result on; an exception passes through. */
+/** Runs \p fn inside a scope and returns its result. Exceptions propagate. */
 template <typename F>
 inline auto monitor(const char *name, F &&fn) -> decltype(std::forward<F>(fn)())
 {
@@ -161,7 +161,7 @@ inline auto monitor(const std::string &name, F &&fn) -> decltype(std::forward<F>
 }
 
 /** See gpufl_upload_options. retry_delay_ms, report_progress and the progress intervals of the
- *  existing client are accepted; backoff here is exponential with jitter. */
+ *  existing client are accepted and ignored: retries back off exponentially, with jitter. */
 struct UploadOptions {
     std::string log_path;
     std::string backend_url;
@@ -192,7 +192,7 @@ struct UploadResult {
     std::vector<std::string> spool_ids;
 };
 
-/** Uploads within the budget; never throws but for memory. */
+/** Uploads within total_timeout_ms. Throws only std::bad_alloc. */
 inline UploadResult uploadLogs(const UploadOptions &opts)
 {
     gpufl_upload_options c = GPUFL_UPLOAD_OPTIONS_DEFAULT;
@@ -231,8 +231,8 @@ inline UploadResult uploadLogs(const UploadOptions &opts)
 
 } /* namespace gpufl */
 
-/** `GFL_SCOPE("name") { … }` records the block; return, break, continue and exceptions are the
- *  user's own and end the scope. */
+/** `GFL_SCOPE("name") { … }` records the block. `return`, `break`, `continue` and exceptions behave
+ *  as they do without it, and end the scope. */
 #define GPUFL_CPP_JOIN2(a, b) a##b
 #define GPUFL_CPP_JOIN(a, b)  GPUFL_CPP_JOIN2(a, b)
 #define GFL_SCOPE(name)                                                                  \

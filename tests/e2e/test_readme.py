@@ -1,11 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the README promises, word for word."""
+"""What the README and the pages in docs/ promise, word for word."""
+import contextlib
+import json
+import os
 import re
+import signal
+import socket
 import subprocess
 import sys
 
 import lib
-from lib import check, equal
+from lib import check, equal, until
+
+sys.path.insert(0, str(lib.ROOT / "tests"))
+import doc_paths
+import readme_blocks
 
 README = (lib.ROOT / "README.md").read_text()
 
@@ -21,8 +30,9 @@ def the_c_example_compiles_as_printed_and_records(place):
     equal((done.returncode, done.stderr), (0, ""), "the compiler")
     done = subprocess.run([place.path / "train"], cwd=place.path, check=False,
                           env=lib.environment({}), capture_output=True, text=True)
-    equal((done.returncode, done.stdout, done.stderr), (0, "", ""), "the program says nothing")
     session, = (d for d in place.logs.iterdir() if d.is_dir())
+    equal((done.returncode, done.stdout, done.stderr), (0, f"recorded in logs/{session.name}\n", ""),
+          "it says where it recorded, and the library says nothing")
     text = lib.on_disk(session, "scope").decode()
     check('"step"' in text and '"forward"' in text, "its scopes are there")
 
@@ -101,18 +111,66 @@ def the_table_of_failures_and_the_tests_agree(place):
             check(name in names, f"{ident}: no test is called {name}")
 
 
-def its_commands_exist(place):
+def its_make_targets_exist(place):
     text = (lib.ROOT / "Makefile").read_text()
-    for target in re.findall(r"^make ([a-z-]+)", README, re.M):
+    targets = re.findall(r"^make ([a-z-]+)", README, re.M)
+    equal(targets, ["demo", "check", "install", "deb"], "targets")
+    for target in targets:
         check(re.search(rf"^{target}:", text, re.M), f"make {target}")
-    backend = lib.Backend(place, "--api-key", "gpfl_example")
-    lib.job(place, 0.1)
-    line = re.search(r"^gpufl (upload .*)$", README, re.M).group(1)
-    words = line.replace("http://127.0.0.1:8765", backend.url).replace(
-        "upload logs", f"upload {place.logs}").split()
-    equal(place.run("gpufl", *words).returncode, 0, line)
-    line = re.search(r"^gpufl (status .*)$", README, re.M).group(1)
-    equal(place.run("gpufl", "status", place.logs).returncode, 0, line)
+    check(place, "")
+
+
+def _free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+def _as_if_installed(place):
+    """The environment after `make install`: the programs are on PATH, pkg-config knows the library."""
+    text = (lib.ROOT / "packaging/gpufl.pc.in").read_text()
+    for name, value in (("prefix", lib.ROOT), ("libdir", lib.BUILD), ("incdir", lib.ROOT / "include"),
+                        ("version", "0")):
+        text = text.replace(f"@{name}@", str(value))
+    (place.path / "gpufl.pc").write_text(text.replace("-lgpufl\n", f"-lgpufl {' '.join(lib.SANITIZER)}\n", 1))
+    return lib.environment({"PATH": f"{lib.BUILD}:{os.environ['PATH']}", "LD_LIBRARY_PATH": str(lib.BUILD),
+                            "PKG_CONFIG_PATH": str(place.path)})
+
+
+def its_blocks_work_pasted_in_order(place):
+    """All but those that install: what one records and sends is at the backend that one started,
+    and the agent that one started goes on to send."""
+    port, env = _free_port(), _as_if_installed(place)
+    text = readme_blocks.script(README, without=("make", "apt", "systemctl")).replace("8765", str(port))
+    check(text.count(f"127.0.0.1:{port}") >= 3, "backend, upload and agent use the same address")
+    (place.path / "pasted.sh").write_text(text)
+    with open(place.path / "pasted.log", "wb") as log:
+        shell = subprocess.Popen(["sh", "-x", "pasted.sh"], cwd=place.path, env=env, stdout=log, stderr=log,
+                                 start_new_session=True)
+    try:
+        code = shell.wait(60 * lib.SLOW)
+        said = (place.path / "pasted.log").read_text()
+        equal(code, 0, said)
+        sessions = {d.name for d in place.logs.iterdir() if not d.name.startswith(".")}
+        equal(set(re.findall(r"^recorded in logs/(\S+)$", said, re.M)), sessions, "it says where it recorded")
+        equal(len(sessions), 2, "sessions: the program, and the program traced")
+        backend = lib.Backend.__new__(lib.Backend)
+        backend.url, key = f"http://127.0.0.1:{port}", (place.path / "key").read_text().strip()
+        asked = {"Authorization": f"Bearer {key}"}
+        stored = json.loads(backend.get("/api/v1/sessions", asked))["sessions"]
+        equal({s["session_id"] for s in stored if s["complete"]}, sessions, "stored and complete")
+        subprocess.run([place.path / "train"], cwd=place.path, env=env, check=True, stdout=subprocess.DEVNULL)
+        until(lambda: sum(s["complete"] for s in json.loads(
+            backend.get("/api/v1/sessions", asked))["sessions"]) == 3, "the agent sends the next one")
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(shell.pid, signal.SIGKILL)
+
+
+def paths_in_the_pages_exist(place):
+    """What README and docs/ name of this tree is there; each source file of the architecture page too."""
+    equal(doc_paths.missing(), [], "paths")
+    check(place, "")
 
 
 def install_puts_everything_in_its_place(place):

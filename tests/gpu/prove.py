@@ -97,31 +97,31 @@ def truth():
                         for r in rows(logs, "scope", "scope_event_batch") if r["event_type"] == 0}
             by_scope = collections.Counter(instance.get(k["scope_instance_id"], "none") for k in kernels)
             check(by_scope == {k: did[k] for k in ("a", "b", "c", "none")}, f"{engine}: kernels by scope {dict(by_scope)}")
-            check(len({k["corr_id"] for k in kernels}) == len(kernels), f"{engine}: each kernel once")
+            check(len({k["corr_id"] for k in kernels}) == len(kernels), f"{engine}: every kernel once")
             copies = sorted((c["copy_kind"], c["bytes"]) for c in rows(logs, "device", "memcpy_event_batch"))
-            check(copies == [(1, 1 << 10), (1, 1 << 20), (2, 1 << 11), (8, 1 << 12)], f"{engine}: copies {copies}")
+            check(copies == [(1, 1 << 10), (1, 1 << 20), (2, 1 << 11), (8, 1 << 12)], f"{engine}: memory copies {copies}")
             sets = [r["bytes"] for r in lines(logs, "device") if r["type"] == "memset_event"]
-            check(sets == [4096], f"{engine}: sets {sets}")
+            check(sets == [4096], f"{engine}: memory sets {sets}")
             kernel_names = names(logs, "device", "kernel_dict")
             long_one, = (k for k in kernels if "wait_cycles" in kernel_names[str(k["kernel_id"])])
-            near(long_one["duration_ns"] / 1e6, did["wait_ms"], 0.02, f"{engine}: a kernel's ms against CUDA's events")
+            near(long_one["duration_ns"] / 1e6, did["wait_ms"], 0.02, f"{engine}: duration of a kernel in ms, compared to CUDA events")
             wait = max(r["duration_ns"] for r in rows(logs, "scope", "synchronization_event_batch"))
-            near(wait / 1e6, did["wait_ms"], 0.05, f"{engine}: the host's wait for it")
+            near(wait / 1e6, did["wait_ms"], 0.05, f"{engine}: duration of the host's synchronisation with it")
             start = next(lines(logs, "device"))["ts_ns"]
             check(all(k["base"] + k["dt_ns"] >= start for k in kernels), f"{engine}: no kernel before the session")
             detail = {r["corr_id"]: r for r in lines(logs, "device") if r["type"] == "kernel_detail"}
             nine = next(k for k in kernels if "variant<9>" in kernel_names[str(k["kernel_id"])])
             d = detail[nine["detail_corr_id"]]
-            check((d["grid"], d["block"], nine["dyn_shared"]) == ("(2,3,4)", "(32,2,2)", 4096), f"{engine}: its grid")
+            check((d["grid"], d["block"], nine["dyn_shared"]) == ("(2,3,4)", "(32,2,2)", 4096), f"{engine}: its grid and block")
             check(d["max_active_blocks"] == did["max_blocks"],
-                  f"{engine}: blocks a multiprocessor {d['max_active_blocks']}, CUDA says {did['max_blocks']}")
+                  f"{engine}: blocks per multiprocessor {d['max_active_blocks']}, according to CUDA {did['max_blocks']}")
             pushed = [(k["external_kind"], k["external_id"]) for k in kernels if k["external_kind"]]
-            check(pushed == [(3, 77)] * 2, f"{engine}: kernels with an id that was pushed {pushed}")
-            check(not said, f"{engine}: nothing to say {said}")
+            check(pushed == [(3, 77)] * 2, f"{engine}: kernels with a pushed correlation id {pushed}")
+            check(not said, f"{engine}: no messages {said}")
     with Logs() as logs:
         did, _ = work("late", logs, engine="Trace")
         n = len(list(rows(logs, "device", "kernel_event_batch")))
-        check(n == did["launches"], f"begun late: {n} of {did['launches']} launches after gpufl_init")
+        check(n == did["launches"], f"started late: {n} of {did['launches']} launches after gpufl_init")
     for how, code, launches in (("shutdown", 7, 1000), ("exit", 7, 1000), ("_exit", 7, 1000), ("kill", -9, 1000),
                                 ("reset", 7, 2000), ("throw", 7, 2000), ("context", 7, 1000), ("fault", 7, 1000)):
         for engine in ("Trace", "PcSampling"):
@@ -136,7 +136,7 @@ def truth():
 
 
 def called():
-    """Stacks, scopes of copies and sets, allocations, graphs, and streams side by side."""
+    """Call stacks, scopes of memory copies and sets, allocations, graphs, concurrent streams."""
     with Logs() as logs:
         config = logs.parent / f"{logs.name}.json"
         config.write_text('{"enable_stack_trace":true,"enable_memory_tracking":true}')
@@ -149,34 +149,34 @@ def called():
             if "variant<11>" in kernel_names[str(k["kernel_id"])]:
                 frames = detail[k["detail_corr_id"]]["stack_trace"].split("|")
                 by_function[next((f for f in frames if "_step" in f), "?").split("(")[0]] += 1
-        check(by_function == {"train_step": 3, "eval_step": 2}, f"launches by the function that a stack names {dict(by_function)}")
+        check(by_function == {"train_step": 3, "eval_step": 2}, f"launches by function of the call stack {dict(by_function)}")
         print("   a stack: " + detail[kernels[0]["detail_corr_id"]]["stack_trace"])
         functions = names(logs, "scope", "function_dict")
         waits = collections.Counter(f.split("(")[0] for w in rows(logs, "scope", "synchronization_event_batch")
                                     for f in functions.get(str(w["function_id"]), "?").split("|") if "_step" in f)
-        check(waits == {"train_step": 1, "eval_step": 1}, f"waits by function {dict(waits)}")
+        check(waits == {"train_step": 1, "eval_step": 1}, f"synchronisation by function {dict(waits)}")
         io, = (r["scope_instance_id"] for r in rows(logs, "scope", "scope_event_batch") if r["event_type"] == 0)
         copies = [(c["bytes"], c["scope_instance_id"] == io) for c in rows(logs, "device", "memcpy_event_batch")]
-        check(copies == [(1 << 20, True), (1 << 10, False)], f"copies by scope {copies}")
+        check(copies == [(1 << 20, True), (1 << 10, False)], f"memory copies by scope {copies}")
         sets = [(r["user_scope"], r["scope_depth"]) for r in lines(logs, "device") if r["type"] == "memset_event"]
-        check(sets == [("io", 1)], f"a set's scope {sets}")
+        check(sets == [("io", 1)], f"scope of a memory set {sets}")
         memory = list(rows(logs, "scope", "memory_alloc_event_batch"))
         ours = [m for m in memory if m["bytes"] in (1 << 20, 1 << 16)]
         check(len(ours) == 4 * did["pairs"], f"{len(ours)} of {4 * did['pairs']} allocations and releases")
         timed = [m["duration_ns"] for m in ours if m["duration_ns"]]
-        check(len(timed) == len(ours), f"{len(timed)} of them with a duration, {min(timed, default=0)} to {max(timed, default=0)} ns")
+        check(len(timed) == len(ours), f"{len(timed)} of them have a duration, {min(timed, default=0)} to {max(timed, default=0)} ns")
         waited = sorted((k["base"] + k["dt_ns"], k["duration_ns"], k["stream_id"]) for k in kernels
                         if "wait_cycles" in kernel_names[str(k["kernel_id"])])
         (a, a_ns, a_stream), (b, _, b_stream) = waited[:2]
-        check(b < a + a_ns and a_stream != b_stream, "two streams' kernels overlap")
+        check(b < a + a_ns and a_stream != b_stream, "kernels of two streams overlap")
         nodes = sum("variant<12>" in kernel_names[str(k["kernel_id"])] for k in kernels)
-        check(nodes == did["graphs"] * did["nodes"], f"{nodes} kernels of graphs")
-        check(not said, f"nothing to say {said}")
+        check(nodes == did["graphs"] * did["nodes"], f"{nodes} kernels in graphs")
+        check(not said, f"no messages {said}")
         config.write_text('{"enable_cuda_graphs_tracking":true}')
     with Logs() as logs:
         work("called", logs, engine="Trace", config=config)
         n = sum(r["type"] == "graph_launch_event" for r in lines(logs, "scope"))
-        check(n == did["graphs"], f"{n} of {did['graphs']} launches of graphs")
+        check(n == did["graphs"], f"{n} of {did['graphs']} graph launches")
         config.unlink()
 
 
@@ -192,14 +192,14 @@ def hot():
         hottest = next(i for i, line in enumerate(source, 1) if "HOT" in line)
         check(by_function.most_common(1)[0][0] == "hottest", f"hottest function {by_function.most_common(2)}")
         check(by_line.most_common(1)[0][0] in (hottest, hottest - 1),
-              f"hottest line {by_line.most_common(2)}, the loop is {hottest - 1} and {hottest}")
+              f"hottest line {by_line.most_common(2)}, the loop is in lines {hottest - 1} and {hottest}")
         texts = [r["lines"] for r in lines(logs, "sass") if r["type"] == "source_file_content"]
-        check(texts == [source], f"the source's text, {len(texts)} times; built from {did['file']}")
+        check(texts == [source], f"text of the source file, {len(texts)} times; built from {did['file']}")
         results["hot_samples"] = sum(by_function.values())
 
 
 def side_by_side():
-    """Two processes that would sample one GPU: the hardware serves one, the other is told."""
+    """Two processes try to sample one GPU: the hardware serves one, the other prints a message."""
     with Logs() as place:
         jobs = [subprocess.Popen([WORK, "steps", place / str(i), str(4 << 20), "300"], stdout=subprocess.DEVNULL,
                                  stderr=subprocess.PIPE, env={**os.environ, "GPUFL_PROFILING_ENGINE": "PcSampling"})
@@ -207,10 +207,10 @@ def side_by_side():
         said = [job.communicate()[1].decode() for job in jobs]
         kernels = [len(list(rows(place / str(i), "device", "kernel_event_batch"))) for i in range(2)]
         samples = [len(list(rows(place / str(i), "scope", "profile_sample_batch"))) for i in range(2)]
-        check([job.returncode for job in jobs] == [0, 0], "two at once: both end well")
-        check(kernels == [108000] * 2, f"two at once: kernels {kernels}")
-        check(sorted(map(bool, samples)) == [False, True], f"two at once: one has samples {samples}")
-        check(sum("another process samples" in s for s in said) == 1, "two at once: the other says so")
+        check([job.returncode for job in jobs] == [0, 0], "two processes: both exit with status 0")
+        check(kernels == [108000] * 2, f"two processes: kernels {kernels}")
+        check(sorted(map(bool, samples)) == [False, True], f"two processes: only one has samples {samples}")
+        check(sum("another process samples" in s for s in said) == 1, "two processes: the other prints a message")
 
 
 def pipeline():
@@ -243,8 +243,8 @@ def pipeline():
         same = {c: get(f"/export?channel={c}") == (session / f"{c}.log").read_bytes()
                 for c in ("device", "scope", "system", "sass")}
         kernels = sum(len(r["rows"]) for r in lines(logs, "device") if r["type"] == "kernel_event_batch")
-        check(complete and all(same.values()), f"traced, shipped, stored: export equals the files {same}")
-        check(kernels == 9000, f"{kernels} of 9000 launches of a program that knows nothing of us")
+        check(complete and all(same.values()), f"traced, uploaded, stored: the export equals the files {same}")
+        check(kernels == 9000, f"{kernels} of 9000 launches of an unmodified program")
         for process in (agent, backend):
             process.terminate()
             process.wait()
@@ -356,8 +356,8 @@ def injected(theirs):
         elif not ours:
             print("   what is there instead: " + json.dumps([r for r in lines(logs, "device")][:3])[:4000])
     check(sessions == 1, f"PyTorch by injection: {sessions} sessions")
-    near(len(ours), theirs["kernels"], 0.01, "PyTorch: kernels, ours and its profiler's")
-    near(sum(ours) / 1e3, theirs["kernel_us"], 0.01, "PyTorch: their time in µs")
+    near(len(ours), theirs["kernels"], 0.01, "PyTorch: number of kernels, ours and its profiler's")
+    near(sum(ours) / 1e3, theirs["kernel_us"], 0.01, "PyTorch: total kernel time in µs")
 
 
 def cupti_alone(how):
@@ -386,7 +386,7 @@ def ends():
         said = [c for r in lines(place / "logs", "device") if r["type"] == "capture_capabilities"
                 for c in r["capabilities"] if c["feature"] == "pc_sampling"]
         whole = [c for c in said if c["status"] == "collected" and not c["message"]]
-        check(len(whole) == 60, f"PyTorch sampled 60 times in one process: {len(whole)} of {len(said)} sessions whole, "
+        check(len(whole) == 60, f"PyTorch sampled 60 times in one process: {len(whole)} of {len(said)} sessions complete, "
                                 f"{[c['message'] for c in said if c['message']][:2]}")
 
 
@@ -397,7 +397,7 @@ def sampled_for_long():
             step("bound", 500, **by_injection(logs, "PcSampling"))
             kernels = len(list(rows(logs, "device", "kernel_event_batch")))
             samples = len(list(rows(logs, "scope", "profile_sample_batch")))
-            check(kernels > 100000 and samples > 0, f"PyTorch sampled for seconds: {kernels} kernels, {samples} samples")
+            check(kernels > 100000 and samples > 0, f"PyTorch sampled for several seconds: {kernels} kernels, {samples} samples")
 
 
 def jax():
@@ -411,14 +411,14 @@ def jax():
             kernels = len(list(rows(logs, "device", "kernel_event_batch")))
             samples = len(list(rows(logs, "scope", "profile_sample_batch")))
             check(kernels > theirs["kernels"] and bool(samples) == (engine == "PcSampling"),
-                  f"JAX by injection, {engine}: {kernels} kernels with those of compiling, {samples} samples")
+                  f"JAX by injection, {engine}: {kernels} kernels including those of compilation, {samples} samples")
         with Logs() as place:
             (place / "config").write_text('{"log_path":"%s"}' % (place / "logs"))
             script("jax_step.py", 500, "--session", LIBGPUFL=str(BUILD / "libgpufl.so"), GPUFL_PROFILING_ENGINE=engine,
                    GPUFL_CONFIG_FILE=str(place / "config"))
             ours = [k["duration_ns"] for k in rows(place / "logs", "device", "kernel_event_batch")]
-            near(len(ours), theirs["kernels"], 0.01, f"JAX, {engine}: kernels, ours and its profiler's")
-            near(sum(ours) / 1e3, theirs["kernel_us"], 0.1, f"JAX, {engine}: their time in µs, of two runs")
+            near(len(ours), theirs["kernels"], 0.01, f"JAX, {engine}: number of kernels, ours and its profiler's")
+            near(sum(ours) / 1e3, theirs["kernel_us"], 0.1, f"JAX, {engine}: total kernel time in µs, in two runs")
 
 
 def gpus():
@@ -433,8 +433,8 @@ def gpus():
             kernels = collections.Counter(k["device_id"] for k in rows(logs, "device", "kernel_event_batch"))
             samples = collections.Counter(s["device_id"] for s in rows(logs, "scope", "profile_sample_batch"))
             check(len(kernels) == count and min(kernels.values()) > 0.99 * max(kernels.values()),
-                  f"{count} GPUs {how}: kernels of each {dict(kernels)}")
-            check(len(samples) == count, f"{count} GPUs {how}: samples of each {dict(samples)}")
+                  f"{count} GPUs {how}: kernels per GPU {dict(kernels)}")
+            check(len(samples) == count, f"{count} GPUs {how}: samples per GPU {dict(samples)}")
             sessions = [s.name for s in logs.glob("[!.]*") if "kernel_event_batch" in (s / "device.log").read_text()]
             check(len(sessions) == (1 if how == "together" else count), f"{count} GPUs {how}: {len(sessions)} sessions")
 
@@ -467,10 +467,10 @@ def many():
         results["many"] = {**did, "rows": seen, "lost": lost, "bytes_on_disk": size / MANY, "bytes_on_wire": wire,
                            "writer_ns": did["writer_cpu_ms"] * 1e6 / MANY}
         check(seen + lost == MANY, f"{MANY} launches: {seen} rows, {lost} counted as lost; {said}")
-        check(size / MANY <= 80, f"{size / MANY:.1f} bytes a launch on disk, about {wire:.1f} in gzip, "
-                                 f"{did['writer_cpu_ms'] * 1e6 / MANY:.0f} ns of our thread")
+        check(size / MANY <= 80, f"{size / MANY:.1f} bytes per launch on disk, about {wire:.1f} in gzip, "
+                                 f"{did['writer_cpu_ms'] * 1e6 / MANY:.0f} ns of the writer thread")
         check(did["rss_most_kib"] - did["rss_at_tenth_kib"] < 32 << 10,
-              f"memory {did['rss_at_tenth_kib']} KiB after a tenth, {did['rss_most_kib']} at most")
+              f"memory {did['rss_at_tenth_kib']} KiB after one tenth, {did['rss_most_kib']} at most")
 
 
 def sanitizer():
@@ -489,8 +489,8 @@ def details():
         config.unlink()
         last = {r["device_id"]: r for r in rows(logs, "system", "device_metric_batch")}
         print("   details: " + json.dumps({k: last[0][k] for k in list(last[0])[-9:-1]}))
-        check(last[0]["throttle_reasons"] >= 0, "reasons are told")
-        check(last[0]["xid_count"] == 0, "no error, and listened for")
+        check(last[0]["throttle_reasons"] >= 0, "throttle reasons are available")
+        check(last[0]["xid_count"] == 0, "no Xid error, and Xid errors are monitored")
 
 
 def machine():
