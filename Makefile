@@ -91,6 +91,7 @@ HELPER_BINS  := $(HELPERS:%.c=$(B)/%)
 SOAK_BINS    := $(SOAKS:%.c=$(B)/%)
 BENCH_BINS   := $(BENCHES:%.c=$(B)/%)
 EXAMPLE_BINS := $(EXAMPLES:%.c=$(B)/%)
+COMPLETIONS  := $(B)/completions/.made
 FUZZ_BINS    := $(FUZZERS:tests/fuzz/%.c=build/fuzz/%)
 
 all: $(PROGRAMS) $(LIBRARIES) ## build everything into build/release/
@@ -205,7 +206,7 @@ check: ## every test, once; SAN=address,undefined or SAN=thread for the sanitize
 	@$(MAKE) $(JOBS) check-build
 	@$(MAKE) check-run
 
-check-build: $(PROGRAMS) $(LIBRARIES) $(UNIT_BINS) $(HELPER_BINS) $(EXAMPLE_BINS) $(FAKES)
+check-build: $(PROGRAMS) $(LIBRARIES) $(UNIT_BINS) $(HELPER_BINS) $(EXAMPLE_BINS) $(FAKES) $(COMPLETIONS)
 check-run:
 	@python3 tests/run.py --build $(B) $(UNIT_BINS) $(E2E)
 
@@ -330,16 +331,15 @@ symbols: $(B)/libgpufl.so $(B)/libgpufl-upload.so $(MODULES) $(TRANSFER_MODULE)
 	  || true); test -z "$$bad" || { echo "symbols: $$l exports $$bad"; exit 1; }; done
 
 # ---- install: DESTDIR for packagers ---------------------------------------------------------------------
-$(B)/%.pc: packaging/%.pc.in $(B)/.flags
-	$(Q)sed 's|@prefix@|$(prefix)|;s|@libdir@|$(libdir)|;s|@incdir@|$(incdir)|;s|@version@|$(VERSION)|' \
-	  $< > $@
+filled = sed 's|@prefix@|$(prefix)|;s|@libdir@|$(libdir)|;s|@incdir@|$(incdir)|;s|@version@|$(VERSION)|'
+PC   := gpufl.pc gpufl-upload.pc
+DATA := packaging/prometheus/alerts.yml packaging/grafana/gpufl-agent.json schema/openapi.json
 MAN := $(wildcard packaging/man/*)
-COMPLETIONS := $(B)/completions/.made
 $(COMPLETIONS): packaging/completions.py $(PROGRAMS)
 	$(Q)python3 $< $(B) $(@D) && touch $@
-install: all $(B)/gpufl.pc $(B)/gpufl-upload.pc $(COMPLETIONS) ## honours DESTDIR and prefix
+install: all $(COMPLETIONS) ## honours DESTDIR and prefix
 	$(INSTALL) -d $(addprefix $(DESTDIR),$(bindir) $(libdir)/pkgconfig $(libdir)/gpufl $(incdir)/gpufl \
-	  $(addprefix $(mandir)/man,1 3 8) $(bashdir) $(zshdir) $(fishdir))
+	  $(datadir)/gpufl $(addprefix $(mandir)/man,1 3 8) $(bashdir) $(zshdir) $(fishdir))
 	$(INSTALL) -m755 $(PROGRAMS) $(DESTDIR)$(bindir)
 	$(INSTALL) -m644 $(filter %.a,$(LIBRARIES)) $(DESTDIR)$(libdir)
 	$(INSTALL) -m755 $(MODULES) $(TRANSFER_MODULE) $(DESTDIR)$(libdir)/gpufl
@@ -347,21 +347,24 @@ install: all $(B)/gpufl.pc $(B)/gpufl-upload.pc $(COMPLETIONS) ## honours DESTDI
 	  $(INSTALL) -m755 $(B)/$$l.so $(DESTDIR)$(libdir)/$$l.so.0 && \
 	  ln -sf $$l.so.0 $(DESTDIR)$(libdir)/$$l.so || exit 1; done
 	$(INSTALL) -m644 $(wildcard include/gpufl/*.h include/gpufl/*.hpp) $(DESTDIR)$(incdir)/gpufl
-	$(INSTALL) -m644 $(B)/gpufl.pc $(B)/gpufl-upload.pc $(DESTDIR)$(libdir)/pkgconfig
+	$(INSTALL) -m644 $(DATA) $(DESTDIR)$(datadir)/gpufl
+	for p in $(PC); do $(filled) packaging/$$p.in >$(DESTDIR)$(libdir)/pkgconfig/$$p || exit 1; done
 	for m in $(MAN); do sed 's/@version@/$(VERSION)/' $$m \
 	  >$(DESTDIR)$(mandir)/man$${m##*.}/$${m##*/} || exit 1; done
 	for p in $(notdir $(PROGRAMS)); do \
 	  $(INSTALL) -m644 $(B)/completions/$$p.bash $(DESTDIR)$(bashdir)/$$p && \
 	  $(INSTALL) -m644 $(B)/completions/$$p.zsh $(DESTDIR)$(zshdir)/_$$p && \
 	  $(INSTALL) -m644 $(B)/completions/$$p.fish $(DESTDIR)$(fishdir) || exit 1; done
-uninstall: ## removes what install puts there
+	@test -n '$(DESTDIR)' || packaging/ldconfig.sh '$(libdir)'
+uninstall: ## remove what install has installed
 	rm -f $(addprefix $(DESTDIR)$(bindir)/,$(notdir $(PROGRAMS)))
 	rm -f $(foreach l,libgpufl libgpufl-upload,$(addprefix $(DESTDIR)$(libdir)/$(l),.so .so.0 .a))
-	rm -f $(addprefix $(DESTDIR)$(libdir)/pkgconfig/,gpufl.pc gpufl-upload.pc)
+	rm -f $(addprefix $(DESTDIR)$(libdir)/pkgconfig/,$(PC))
 	rm -f $(foreach m,$(MAN),$(DESTDIR)$(mandir)/man$(subst .,,$(suffix $(m)))/$(notdir $(m)))
 	rm -f $(foreach p,$(notdir $(PROGRAMS)),$(DESTDIR)$(bashdir)/$(p) $(DESTDIR)$(zshdir)/_$(p) \
 	  $(DESTDIR)$(fishdir)/$(p).fish)
-	rm -rf $(DESTDIR)$(incdir)/gpufl $(DESTDIR)$(libdir)/gpufl
+	rm -rf $(DESTDIR)$(incdir)/gpufl $(DESTDIR)$(libdir)/gpufl $(DESTDIR)$(datadir)/gpufl
+	@test -n '$(DESTDIR)' || packaging/ldconfig.sh '$(libdir)'
 
 # ---- packages -------------------------------------------------------------------------------------------
 image-rootfs: $(B)/gpufl-agent ## the root of the image in build/image/: the agent, its libraries, certificates
