@@ -375,7 +375,8 @@ deb: ## Debian packages of the last commit in build/deb/
 	$(Q)rm -rf build/deb && mkdir -p build/deb/gpufl
 	$(Q)git archive HEAD | tar -x -C build/deb/gpufl
 	$(Q)cd build/deb/gpufl && cp -r packaging/debian debian && \
-	  for f in packaging/systemd/gpufl-agent.*; do cp $$f debian/; done
+	  cp packaging/systemd/gpufl-agent.* debian/ && \
+	  cp packaging/systemd/gpufl-backend.service debian/gpufl.gpufl-backend.service
 	$(Q)cd build/deb/gpufl && SOURCE_DATE_EPOCH=$$(git -C $(CURDIR) log -1 --format=%ct) \
 	  dpkg-buildpackage -us -uc -b $(JOBS)
 	@ls -l build/deb/*.deb
