@@ -16,8 +16,11 @@ SAN     ?= # address,undefined | thread
 COVERAGE ?= # COVERAGE=1 counts the lines that run
 V       ?= # V=1 shows the commands
 WERROR  ?= # WERROR=1 makes warnings errors
+ARCH    ?= # ARCH=arm64 builds for that, into build/arm64/, by Debian's cross compiler
 INSTALL ?= install
-PKG_CONFIG ?= pkg-config
+PKG_CONFIG ?= $(CROSS)pkg-config
+# What runs a program that was built: nothing, or an emulator of its architecture.
+EMULATOR ?= $(if $(CROSS),$(if $(filter $(CPU),$(shell uname -m)),,qemu-$(CPU)))
 FUZZ_SECONDS ?= 30
 JOBS = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc 2>/dev/null || echo 2))
 
@@ -30,7 +33,14 @@ endif
 .SUFFIXES:
 MAKEFLAGS += --no-builtin-rules --no-print-directory
 comma := ,
-B := build/$(if $(strip $(COVERAGE)),coverage,$(if $(strip $(SAN)),$(subst $(comma),-,$(strip $(SAN))),release))
+CPU_arm64 := aarch64
+ifneq ($(strip $(ARCH)),)
+CPU := $(or $(CPU_$(strip $(ARCH))),$(error ARCH: $(ARCH): unknown architecture (expected arm64)))
+CROSS := $(CPU)-linux-gnu-
+CC := $(CROSS)gcc
+AR := $(CROSS)ar
+endif
+B := build/$(if $(CROSS),$(strip $(ARCH))/)$(if $(strip $(COVERAGE)),coverage,$(if $(strip $(SAN)),$(subst $(comma),-,$(strip $(SAN))),release))
 
 # ---- flags: ours are appended, so a user's CFLAGS never drops a warning -----------------------
 CFLAGS ?= -O2 -g
@@ -104,7 +114,7 @@ collector: ## build the collector alone: a C compiler is enough
 .DEFAULT_GOAL := all
 .PHONY: all agent collector deps demo check check-build check-run check-all lint lint-run layers \
         symbols fuzz fuzz-run bench format install uninstall clean help \
-        coverage check-e2e check-valgrind soak check-page screenshots check-gpu prove-gpu test-fresh deb image-rootfs check-packages FORCE
+        check-arm64 coverage check-e2e check-valgrind soak check-page screenshots check-gpu prove-gpu test-fresh deb image-rootfs check-packages FORCE
 
 # ---- rules -------------------------------------------------------------------------------------
 Q   := $(if $(strip $(V)),,@)
@@ -209,6 +219,15 @@ check: ## every test, once; SAN=address,undefined or SAN=thread for the sanitize
 check-build: $(PROGRAMS) $(LIBRARIES) $(UNIT_BINS) $(HELPER_BINS) $(EXAMPLE_BINS) $(FAKES) $(COMPLETIONS)
 check-run:
 	@python3 tests/run.py --build $(B) $(UNIT_BINS) $(E2E)
+check-units-run:
+	@EMULATOR='$(EMULATOR)' python3 tests/run.py --build $(B) $(UNIT_BINS)
+
+check-arm64: ## cross-build for arm64, run the unit tests under qemu, make the packages (10 min)
+	@packaging/deps.sh build deb arm64
+	@$(MAKE) $(JOBS) ARCH=arm64 check-build
+	@$(MAKE) ARCH=arm64 check-units-run
+	@$(MAKE) ARCH=arm64 deb
+	@lintian --allow-root --fail-on error,warning build/arm64/deb/*.changes
 
 check-all: ## check in release, under ASan and UBSan, and under TSan
 	@$(MAKE) check
@@ -336,7 +355,7 @@ PC   := gpufl.pc gpufl-upload.pc
 DATA := packaging/prometheus/alerts.yml packaging/grafana/gpufl-agent.json schema/openapi.json
 MAN := $(wildcard packaging/man/*)
 $(COMPLETIONS): packaging/completions.py $(PROGRAMS)
-	$(Q)python3 $< $(B) $(@D) && touch $@
+	$(Q)python3 $< $(B) $(@D) $(EMULATOR) && touch $@
 install: all $(COMPLETIONS) ## honours DESTDIR and prefix
 	$(INSTALL) -d $(addprefix $(DESTDIR),$(bindir) $(libdir)/pkgconfig $(libdir)/gpufl $(incdir)/gpufl \
 	  $(datadir)/gpufl $(addprefix $(mandir)/man,1 3 8) $(bashdir) $(zshdir) $(fishdir))
@@ -370,21 +389,23 @@ uninstall: ## remove what install has installed
 image-rootfs: $(B)/gpufl-agent ## the root of the image in build/image/: the agent, its libraries, certificates
 	@packaging/image-rootfs.sh $(B) build/image
 # From what is committed, in a folder of its own: a package is what its version says.
+DEB := build/$(if $(CROSS),$(strip $(ARCH))/)deb
 deb: ## Debian packages of the last commit in build/deb/
-	@packaging/deps.sh build deb
-	$(Q)rm -rf build/deb && mkdir -p build/deb/gpufl
-	$(Q)git archive HEAD | tar -x -C build/deb/gpufl
-	$(Q)cd build/deb/gpufl && cp -r packaging/debian debian && \
+	@packaging/deps.sh build deb $(if $(CROSS),$(strip $(ARCH)))
+	$(Q)rm -rf $(DEB) && mkdir -p $(DEB)/gpufl
+	$(Q)git archive HEAD | tar -x -C $(DEB)/gpufl
+	$(Q)cd $(DEB)/gpufl && cp -r packaging/debian debian && \
 	  cp packaging/systemd/gpufl-agent.* debian/ && \
 	  cp packaging/systemd/gpufl-backend.service debian/gpufl.gpufl-backend.service
-	$(Q)cd build/deb/gpufl && SOURCE_DATE_EPOCH=$$(git -C $(CURDIR) log -1 --format=%ct) \
-	  dpkg-buildpackage -us -uc -b $(JOBS)
-	@ls -l build/deb/*.deb
+	$(Q)cd $(DEB)/gpufl && SOURCE_DATE_EPOCH=$$(git -C $(CURDIR) log -1 --format=%ct) \
+	  env -u ARCH -u MAKEFLAGS \
+	  dpkg-buildpackage -us -uc -b $(if $(CROSS),-a $(strip $(ARCH))) $(JOBS)
+	@ls -l $(DEB)/*.deb
 
 clean: ## remove build/
 	rm -rf build
 help: ## this list
-	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1|\2/p' $(firstword $(MAKEFILE_LIST)) | \
+	@sed -n 's/^\([a-z0-9-]*\):[^#]*## \(.*\)/\1|\2/p' $(firstword $(MAKEFILE_LIST)) | \
 	  while IFS='|' read -r t h; do printf '  %-12s %s\n' "$$t" "$$h"; done
 
 -include $(patsubst %.c,build/fuzz/%.d,$(FUZZED) $(FUZZERS))
