@@ -201,7 +201,7 @@ $(BENCH_TOOLS):
 	$(Q)$(link) $(BENCH_LIBS)
 
 # ---- packages ------------------------------------------------------------------------------------
-deps: ## install what is missing to build and test (apt)
+deps: ## install what the build and the tests lack, with apt
 	@packaging/deps.sh build
 
 # ---- demo, tests ---------------------------------------------------------------------------------
@@ -222,7 +222,7 @@ check-run:
 check-units-run:
 	@EMULATOR='$(EMULATOR)' python3 tests/run.py --build $(B) $(UNIT_BINS)
 
-check-arm64: ## cross-build for arm64, run the unit tests under qemu, make the packages (10 min)
+check-arm64: ## cross-build for arm64, run the unit tests under qemu-user, build the packages (5 min)
 	@packaging/deps.sh build deb arm64
 	@$(MAKE) $(JOBS) ARCH=arm64 check-build
 	@$(MAKE) ARCH=arm64 check-units-run
@@ -293,10 +293,10 @@ $(B)/tests/gpu/load: tests/gpu/load.cu
 	@mkdir -p $(@D)
 	$(Q)nvcc -O2 -o $@ $<
 
-test-fresh: ## the two commands of the README in a fresh Debian root (needs root, debootstrap)
+test-fresh: ## run the README's commands in a bare Debian root (root, debootstrap; 8 min)
 	@tests/fresh-root.sh
 
-check-packages: ## the packages: reproducible, lintian, installed and run by systemd in a fresh root (root; 5 min)
+check-packages: ## build the packages twice, lint them, run them in a bare root that boots systemd (root; 5 min)
 	@tests/packages.sh
 
 # ---- fuzzing, benchmarks ---------------------------------------------------------------------------
@@ -356,7 +356,7 @@ DATA := packaging/prometheus/alerts.yml packaging/grafana/gpufl-agent.json schem
 MAN := $(wildcard packaging/man/*)
 $(COMPLETIONS): packaging/completions.py $(PROGRAMS)
 	$(Q)python3 $< $(B) $(@D) $(EMULATOR) && touch $@
-install: all $(COMPLETIONS) ## honours DESTDIR and prefix
+install: all $(COMPLETIONS) ## install into prefix (/usr/local), below DESTDIR if it is given
 	$(INSTALL) -d $(addprefix $(DESTDIR),$(bindir) $(libdir)/pkgconfig $(libdir)/gpufl $(incdir)/gpufl \
 	  $(datadir)/gpufl $(addprefix $(mandir)/man,1 3 8) $(bashdir) $(zshdir) $(fishdir))
 	$(INSTALL) -m755 $(PROGRAMS) $(DESTDIR)$(bindir)
@@ -375,7 +375,7 @@ install: all $(COMPLETIONS) ## honours DESTDIR and prefix
 	  $(INSTALL) -m644 $(B)/completions/$$p.zsh $(DESTDIR)$(zshdir)/_$$p && \
 	  $(INSTALL) -m644 $(B)/completions/$$p.fish $(DESTDIR)$(fishdir) || exit 1; done
 	@test -n '$(DESTDIR)' || packaging/ldconfig.sh '$(libdir)'
-uninstall: ## remove what install has installed
+uninstall: ## remove what install installed
 	rm -f $(addprefix $(DESTDIR)$(bindir)/,$(notdir $(PROGRAMS)))
 	rm -f $(foreach l,libgpufl libgpufl-upload,$(addprefix $(DESTDIR)$(libdir)/$(l),.so .so.0 .a))
 	rm -f $(addprefix $(DESTDIR)$(libdir)/pkgconfig/,$(PC))
@@ -386,11 +386,11 @@ uninstall: ## remove what install has installed
 	@test -n '$(DESTDIR)' || packaging/ldconfig.sh '$(libdir)'
 
 # ---- packages -------------------------------------------------------------------------------------------
-image-rootfs: $(B)/gpufl-agent ## the root of the image in build/image/: the agent, its libraries, certificates
+image-rootfs: $(B)/gpufl-agent ## the root of the container image, in build/image/
 	@packaging/image-rootfs.sh $(B) build/image
-# From what is committed, in a folder of its own: a package is what its version says.
+# Built from the last commit, in a directory of its own, so that nothing else gets into a package.
 DEB := build/$(if $(CROSS),$(strip $(ARCH))/)deb
-deb: ## Debian packages of the last commit in build/deb/
+deb: ## Debian packages of the last commit, in build/deb/; ARCH=arm64: in build/arm64/deb/
 	@packaging/deps.sh build deb $(if $(CROSS),$(strip $(ARCH)))
 	$(Q)rm -rf $(DEB) && mkdir -p $(DEB)/gpufl
 	$(Q)git archive HEAD | tar -x -C $(DEB)/gpufl
@@ -406,7 +406,7 @@ clean: ## remove build/
 	rm -rf build
 help: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):[^#]*## \(.*\)/\1|\2/p' $(firstword $(MAKEFILE_LIST)) | \
-	  while IFS='|' read -r t h; do printf '  %-12s %s\n' "$$t" "$$h"; done
+	  while IFS='|' read -r t h; do printf '  %-14s %s\n' "$$t" "$$h"; done
 
 -include $(patsubst %.c,build/fuzz/%.d,$(FUZZED) $(FUZZERS))
 -include $(patsubst %.c,$(B)/%.d,$(BASE) $(SCHEMA) $(COLLECTOR) $(CUPTI) collector-lib/inject/inject.c $(UPLOAD) $(AGENT) $(CLI) $(TRANSFER) $(BACKEND) \

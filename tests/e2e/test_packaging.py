@@ -62,7 +62,7 @@ def an_image_holds_the_agent_and_what_it_needs(place):
     lib.same(backend, session)
     again = subprocess.run([PACKAGING / "image-rootfs.sh", lib.BUILD, place.path], capture_output=True, text=True,
                            check=False)
-    check(again.returncode == 1 and "no root of ours" in again.stderr, "another directory is not overwritten")
+    check(again.returncode == 1 and "has no usr/bin/gpufl-agent" in again.stderr, "another directory is not overwritten")
 
 
 # ---- the image's filter of system calls ----
