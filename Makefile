@@ -16,8 +16,11 @@ SAN     ?= # address,undefined | thread
 COVERAGE ?= # COVERAGE=1 counts the lines that run
 V       ?= # V=1 shows the commands
 WERROR  ?= # WERROR=1 makes warnings errors
+ARCH    ?= # ARCH=arm64 builds for that, into build/arm64/, by Debian's cross compiler
 INSTALL ?= install
-PKG_CONFIG ?= pkg-config
+PKG_CONFIG ?= $(CROSS)pkg-config
+# What runs a program that was built: nothing, or an emulator of its architecture.
+EMULATOR ?= $(if $(CROSS),$(if $(filter $(CPU),$(shell uname -m)),,qemu-$(CPU)))
 FUZZ_SECONDS ?= 30
 JOBS = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc 2>/dev/null || echo 2))
 
@@ -30,7 +33,14 @@ endif
 .SUFFIXES:
 MAKEFLAGS += --no-builtin-rules --no-print-directory
 comma := ,
-B := build/$(if $(strip $(COVERAGE)),coverage,$(if $(strip $(SAN)),$(subst $(comma),-,$(strip $(SAN))),release))
+CPU_arm64 := aarch64
+ifneq ($(strip $(ARCH)),)
+CPU := $(or $(CPU_$(strip $(ARCH))),$(error ARCH: $(ARCH): unknown architecture (expected arm64)))
+CROSS := $(CPU)-linux-gnu-
+CC := $(CROSS)gcc
+AR := $(CROSS)ar
+endif
+B := build/$(if $(CROSS),$(strip $(ARCH))/)$(if $(strip $(COVERAGE)),coverage,$(if $(strip $(SAN)),$(subst $(comma),-,$(strip $(SAN))),release))
 
 # ---- flags: ours are appended to the user's CFLAGS, so that warnings stay enabled -----------
 CFLAGS ?= -O2 -g
@@ -91,6 +101,7 @@ HELPER_BINS  := $(HELPERS:%.c=$(B)/%)
 SOAK_BINS    := $(SOAKS:%.c=$(B)/%)
 BENCH_BINS   := $(BENCHES:%.c=$(B)/%)
 EXAMPLE_BINS := $(EXAMPLES:%.c=$(B)/%)
+COMPLETIONS  := $(B)/completions/.made
 FUZZ_BINS    := $(FUZZERS:tests/fuzz/%.c=build/fuzz/%)
 
 all: $(PROGRAMS) $(LIBRARIES) ## build everything into build/release/
@@ -103,7 +114,7 @@ collector: ## build only the collector; needs only a C compiler
 .DEFAULT_GOAL := all
 .PHONY: all agent collector deps demo check check-build check-run check-all lint lint-run layers \
         symbols fuzz fuzz-run bench format install uninstall clean help \
-        coverage check-e2e check-valgrind soak check-page screenshots check-gpu prove-gpu test-fresh deb image-rootfs check-packages FORCE
+        check-arm64 coverage check-e2e check-valgrind soak check-page screenshots check-gpu prove-gpu test-fresh deb image-rootfs check-packages FORCE
 
 # ---- rules -------------------------------------------------------------------------------------
 Q   := $(if $(strip $(V)),,@)
@@ -191,7 +202,7 @@ $(BENCH_TOOLS):
 	$(Q)$(link) $(BENCH_LIBS)
 
 # ---- packages ------------------------------------------------------------------------------------
-deps: ## install what is missing to build and test (apt)
+deps: ## install what the build and the tests lack, with apt
 	@packaging/deps.sh build
 
 # ---- demo, tests ---------------------------------------------------------------------------------
@@ -206,9 +217,20 @@ check: ## run every test once; SAN=address,undefined or SAN=thread for sanitizer
 	@$(MAKE) $(JOBS) check-build
 	@$(MAKE) check-run
 
-check-build: $(PROGRAMS) $(LIBRARIES) $(UNIT_BINS) $(HELPER_BINS) $(EXAMPLE_BINS) $(FAKES)
+check-build: $(PROGRAMS) $(LIBRARIES) $(UNIT_BINS) $(HELPER_BINS) $(EXAMPLE_BINS) $(FAKES) $(COMPLETIONS)
 check-run:
 	@python3 tests/run.py --build $(B) $(UNIT_BINS) $(E2E)
+# Programs that other programs start are not emulated, so these are the tests that start all themselves.
+EMULATED = $(UNIT_BINS) $(addprefix tests/e2e/test_,backend.py collector.py openapi.py upload.py)
+check-emulated-run:
+	@EMULATOR='$(EMULATOR)' python3 tests/run.py --build $(B) $(EMULATED)
+
+check-arm64: ## cross-build for arm64, run tests under qemu-user, build the packages (5 min)
+	@packaging/deps.sh build deb arm64
+	@$(MAKE) $(JOBS) ARCH=arm64 check-build
+	@$(MAKE) ARCH=arm64 check-emulated-run
+	@$(MAKE) ARCH=arm64 deb
+	@lintian --allow-root --fail-on error,warning build/arm64/deb/*.changes
 
 check-all: ## run every test in release, under ASan and UBSan, and under TSan
 	@$(MAKE) check
@@ -274,10 +296,10 @@ $(B)/tests/gpu/load: tests/gpu/load.cu
 	@mkdir -p $(@D)
 	$(Q)nvcc -O2 -o $@ $<
 
-test-fresh: ## the two commands of the README in a fresh Debian root (needs root, debootstrap)
+test-fresh: ## run the README's commands in a bare Debian root (root, debootstrap; 8 min)
 	@tests/fresh-root.sh
 
-check-packages: ## the packages: reproducible, lintian, installed and run by systemd in a fresh root (root; 5 min)
+check-packages: ## build the packages twice, lint them, run them in a bare root that boots systemd (root; 5 min)
 	@tests/packages.sh
 
 # ---- fuzzing, benchmarks ---------------------------------------------------------------------------
@@ -331,16 +353,15 @@ symbols: $(B)/libgpufl.so $(B)/libgpufl-upload.so $(MODULES) $(TRANSFER_MODULE)
 	  || true); test -z "$$bad" || { echo "symbols: $$l exports $$bad"; exit 1; }; done
 
 # ---- install: DESTDIR for packagers ---------------------------------------------------------------------
-$(B)/%.pc: packaging/%.pc.in $(B)/.flags
-	$(Q)sed 's|@prefix@|$(prefix)|;s|@libdir@|$(libdir)|;s|@incdir@|$(incdir)|;s|@version@|$(VERSION)|' \
-	  $< > $@
+filled = sed 's|@prefix@|$(prefix)|;s|@libdir@|$(libdir)|;s|@incdir@|$(incdir)|;s|@version@|$(VERSION)|'
+PC   := gpufl.pc gpufl-upload.pc
+DATA := packaging/prometheus/alerts.yml packaging/grafana/gpufl-agent.json schema/openapi.json
 MAN := $(wildcard packaging/man/*)
-COMPLETIONS := $(B)/completions/.made
 $(COMPLETIONS): packaging/completions.py $(PROGRAMS)
-	$(Q)python3 $< $(B) $(@D) && touch $@
-install: all $(B)/gpufl.pc $(B)/gpufl-upload.pc $(COMPLETIONS) ## honours DESTDIR and prefix
+	$(Q)python3 $< $(B) $(@D) $(EMULATOR) && touch $@
+install: all $(COMPLETIONS) ## install into prefix (/usr/local), below DESTDIR if it is given
 	$(INSTALL) -d $(addprefix $(DESTDIR),$(bindir) $(libdir)/pkgconfig $(libdir)/gpufl $(incdir)/gpufl \
-	  $(addprefix $(mandir)/man,1 3 8) $(bashdir) $(zshdir) $(fishdir))
+	  $(datadir)/gpufl $(addprefix $(mandir)/man,1 3 8) $(bashdir) $(zshdir) $(fishdir))
 	$(INSTALL) -m755 $(PROGRAMS) $(DESTDIR)$(bindir)
 	$(INSTALL) -m644 $(filter %.a,$(LIBRARIES)) $(DESTDIR)$(libdir)
 	$(INSTALL) -m755 $(MODULES) $(TRANSFER_MODULE) $(DESTDIR)$(libdir)/gpufl
@@ -348,41 +369,47 @@ install: all $(B)/gpufl.pc $(B)/gpufl-upload.pc $(COMPLETIONS) ## honours DESTDI
 	  $(INSTALL) -m755 $(B)/$$l.so $(DESTDIR)$(libdir)/$$l.so.0 && \
 	  ln -sf $$l.so.0 $(DESTDIR)$(libdir)/$$l.so || exit 1; done
 	$(INSTALL) -m644 $(wildcard include/gpufl/*.h include/gpufl/*.hpp) $(DESTDIR)$(incdir)/gpufl
-	$(INSTALL) -m644 $(B)/gpufl.pc $(B)/gpufl-upload.pc $(DESTDIR)$(libdir)/pkgconfig
+	$(INSTALL) -m644 $(DATA) $(DESTDIR)$(datadir)/gpufl
+	for p in $(PC); do $(filled) packaging/$$p.in >$(DESTDIR)$(libdir)/pkgconfig/$$p || exit 1; done
 	for m in $(MAN); do sed 's/@version@/$(VERSION)/' $$m \
 	  >$(DESTDIR)$(mandir)/man$${m##*.}/$${m##*/} || exit 1; done
 	for p in $(notdir $(PROGRAMS)); do \
 	  $(INSTALL) -m644 $(B)/completions/$$p.bash $(DESTDIR)$(bashdir)/$$p && \
 	  $(INSTALL) -m644 $(B)/completions/$$p.zsh $(DESTDIR)$(zshdir)/_$$p && \
 	  $(INSTALL) -m644 $(B)/completions/$$p.fish $(DESTDIR)$(fishdir) || exit 1; done
-uninstall: ## removes what install puts there
+	@test -n '$(DESTDIR)' || packaging/ldconfig.sh '$(libdir)'
+uninstall: ## remove what install installed
 	rm -f $(addprefix $(DESTDIR)$(bindir)/,$(notdir $(PROGRAMS)))
 	rm -f $(foreach l,libgpufl libgpufl-upload,$(addprefix $(DESTDIR)$(libdir)/$(l),.so .so.0 .a))
-	rm -f $(addprefix $(DESTDIR)$(libdir)/pkgconfig/,gpufl.pc gpufl-upload.pc)
+	rm -f $(addprefix $(DESTDIR)$(libdir)/pkgconfig/,$(PC))
 	rm -f $(foreach m,$(MAN),$(DESTDIR)$(mandir)/man$(subst .,,$(suffix $(m)))/$(notdir $(m)))
 	rm -f $(foreach p,$(notdir $(PROGRAMS)),$(DESTDIR)$(bashdir)/$(p) $(DESTDIR)$(zshdir)/_$(p) \
 	  $(DESTDIR)$(fishdir)/$(p).fish)
-	rm -rf $(DESTDIR)$(incdir)/gpufl $(DESTDIR)$(libdir)/gpufl
+	rm -rf $(DESTDIR)$(incdir)/gpufl $(DESTDIR)$(libdir)/gpufl $(DESTDIR)$(datadir)/gpufl
+	@test -n '$(DESTDIR)' || packaging/ldconfig.sh '$(libdir)'
 
 # ---- packages -------------------------------------------------------------------------------------------
-image-rootfs: $(B)/gpufl-agent ## the root of the image in build/image/: the agent, its libraries, certificates
+image-rootfs: $(B)/gpufl-agent ## the root of the container image, in build/image/
 	@packaging/image-rootfs.sh $(B) build/image
-# From what is committed, in a folder of its own: a package is what its version says.
-deb: ## Debian packages of the last commit in build/deb/
-	@packaging/deps.sh build deb
-	$(Q)rm -rf build/deb && mkdir -p build/deb/gpufl
-	$(Q)git archive HEAD | tar -x -C build/deb/gpufl
-	$(Q)cd build/deb/gpufl && cp -r packaging/debian debian && \
-	  for f in packaging/systemd/gpufl-agent.*; do cp $$f debian/; done
-	$(Q)cd build/deb/gpufl && SOURCE_DATE_EPOCH=$$(git -C $(CURDIR) log -1 --format=%ct) \
-	  dpkg-buildpackage -us -uc -b $(JOBS)
-	@ls -l build/deb/*.deb
+# Built from the last commit, in a directory of its own, so that nothing else gets into a package.
+DEB := build/$(if $(CROSS),$(strip $(ARCH))/)deb
+deb: ## Debian packages of the last commit, in build/deb/; ARCH=arm64: in build/arm64/deb/
+	@packaging/deps.sh build deb $(if $(CROSS),$(strip $(ARCH)))
+	$(Q)rm -rf $(DEB) && mkdir -p $(DEB)/gpufl
+	$(Q)git archive HEAD | tar -x -C $(DEB)/gpufl
+	$(Q)cd $(DEB)/gpufl && cp -r packaging/debian debian && \
+	  cp packaging/systemd/gpufl-agent.* debian/ && \
+	  cp packaging/systemd/gpufl-backend.service debian/gpufl.gpufl-backend.service
+	$(Q)cd $(DEB)/gpufl && SOURCE_DATE_EPOCH=$$(git -C $(CURDIR) log -1 --format=%ct) \
+	  env -u ARCH -u MAKEFLAGS \
+	  dpkg-buildpackage -us -uc -b $(if $(CROSS),-a $(strip $(ARCH))) $(JOBS)
+	@ls -l $(DEB)/*.deb
 
 clean: ## remove build/
 	rm -rf build
 help: ## this list
-	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1|\2/p' $(firstword $(MAKEFILE_LIST)) | \
-	  while IFS='|' read -r t h; do printf '  %-12s %s\n' "$$t" "$$h"; done
+	@sed -n 's/^\([a-z0-9-]*\):[^#]*## \(.*\)/\1|\2/p' $(firstword $(MAKEFILE_LIST)) | \
+	  while IFS='|' read -r t h; do printf '  %-14s %s\n' "$$t" "$$h"; done
 
 -include $(patsubst %.c,build/fuzz/%.d,$(FUZZED) $(FUZZERS))
 -include $(patsubst %.c,$(B)/%.d,$(BASE) $(SCHEMA) $(COLLECTOR) $(CUPTI) collector-lib/inject/inject.c $(UPLOAD) $(AGENT) $(CLI) $(TRANSFER) $(BACKEND) \

@@ -1,17 +1,19 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Finds what the build lacks and installs it by apt, as root or by sudo, without questions.
-# Usage: packaging/deps.sh collector|agent|build|bench|lint|fuzz|deb|nspawn|page…
+# Installs what a build lacks with apt, as root or through sudo, without questions.
+# Usage: packaging/deps.sh collector|agent|build|bench|lint|fuzz|deb|nspawn|page|arm64…
 set -eu
 
 need=""
-want() { # want PACKAGE TEST…: remembers PACKAGE when TEST fails
+foreign="" # the architecture of packages for a cross-build
+want() { # want PACKAGE TEST…: PACKAGE is needed if TEST fails
     package=$1
     shift
     "$@" >/dev/null 2>&1 || need="$need $package"
 }
 module() { pkg-config --exists "$1"; }
-python_module() { # the tests take the Python that has it
+foreign_module() { aarch64-linux-gnu-pkg-config --exists "$1"; }
+python_module() { # the tests use the Python that has it
     for python in python3 /usr/bin/python3; do
         "$python" -c "import $1" && return
     done
@@ -67,6 +69,7 @@ for group in "$@"; do
         want clang command -v clang
         ;;
     deb)
+        want build-essential test -e /usr/share/doc/build-essential
         want debhelper command -v dh
         want dpkg-dev command -v dpkg-buildpackage
         want lintian command -v lintian
@@ -81,8 +84,24 @@ for group in "$@"; do
         want chromium-driver command -v chromedriver
         want fonts-dejavu-core test -e /usr/share/fonts/truetype/dejavu/DejaVuSans.ttf
         ;;
+    arm64)
+        [ "$(dpkg --print-architecture 2>/dev/null)" != arm64 ] || continue
+        foreign=arm64
+        want crossbuild-essential-arm64 test -e /usr/share/doc/crossbuild-essential-arm64
+        want qemu-user command -v qemu-aarch64
+        want pkg-config:arm64 command -v aarch64-linux-gnu-pkg-config
+        want libcurl4-openssl-dev:arm64 foreign_module libcurl
+        want libzstd-dev:arm64 foreign_module libzstd
+        want zlib1g-dev:arm64 foreign_module zlib
+        want libjson-c-dev:arm64 foreign_module json-c
+        want libinotifytools0-dev:arm64 test -e /usr/lib/aarch64-linux-gnu/libinotifytools.so
+        want libcmocka-dev:arm64 foreign_module cmocka
+        want libmicrohttpd-dev:arm64 foreign_module libmicrohttpd
+        want libsqlite3-dev:arm64 foreign_module sqlite3
+        ;;
     *)
-        echo "deps: no group \"$group\"; groups are collector, agent, build, bench, lint, fuzz, deb, nspawn, page" >&2
+        echo "deps: group: $group: unknown (expected collector, agent, build, bench, lint, fuzz, deb," \
+            "nspawn, page or arm64)" >&2
         exit 2
         ;;
     esac
@@ -91,19 +110,20 @@ done
 [ -n "$need" ] || exit 0
 command="apt-get install -y --no-install-recommends$need"
 if ! command -v apt-get >/dev/null 2>&1; then
-    echo "deps: missing:$need" >&2
-    echo "deps: no apt here; install what your system calls these, on Debian: $command" >&2
+    echo "deps: missing packages:$need: no apt-get (install what your system calls them;" \
+        "on Debian: $command)" >&2
     exit 1
 fi
 sudo=""
 if [ "$(id -u)" != 0 ]; then
     if ! command -v sudo >/dev/null 2>&1; then
-        echo "deps: missing:$need" >&2
-        echo "deps: run as root: apt-get update && $command" >&2
+        echo "deps: missing packages:$need: not root, and no sudo (run as root:" \
+            "${foreign:+dpkg --add-architecture $foreign && }apt-get update && $command)" >&2
         exit 1
     fi
     sudo="sudo"
 fi
-echo "deps: installing$need${sudo:+ (by sudo)}"
+echo "deps: installing$need${sudo:+ (with sudo)}"
+[ -z "$foreign" ] || $sudo dpkg --add-architecture "$foreign"
 $sudo apt-get update -qq
 $sudo env DEBIAN_FRONTEND=noninteractive $command -qq >/dev/null

@@ -1,15 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Makes the root of an image that holds gpufl-agent and what it needs, nothing else: its shared
-# libraries, certificates, and the files by which the C library looks up names.
-# Usage: packaging/image-rootfs.sh BUILD_DIR ROOT; ROOT is made anew. The Dockerfile copies it.
+# Makes the root of a container image: gpufl-agent, its shared libraries, the certificates, and the
+# files that the C library needs to look up names.
+# Usage: packaging/image-rootfs.sh BUILD_DIR ROOT; replaces ROOT. The Dockerfile copies it.
 set -eu
 agent=$1/gpufl-agent
 root=$2
 
-# Deleted only when it is one of ours.
+# Only a root that this script made is replaced.
 if [ -e "$root" ]; then
-    [ -e "$root/usr/bin/gpufl-agent" ] || { echo "image-rootfs: $root is no root of ours; name another" >&2; exit 1; }
+    [ -e "$root/usr/bin/gpufl-agent" ] || { echo "image-rootfs: $root: exists and has no usr/bin/gpufl-agent (choose another directory)" >&2; exit 1; }
     rm -rf "$root"
 fi
 mkdir -p "$root/usr/bin" "$root/etc/ssl/certs" "$root/tmp" "$root/var/log/gpufl" "$root/var/lib/gpufl-agent"
@@ -17,7 +17,7 @@ chmod 1777 "$root/tmp"
 cp "$agent" "$root/usr/bin/gpufl-agent"
 strip "$root/usr/bin/gpufl-agent"
 
-# Each library at the path at which the loader finds it, the loader among them.
+# Each library goes to the path at which the loader finds it; the loader is one of them.
 ldd "$agent" | sed -n 's/.*=> \(\/[^ ]*\) .*/\1/p; s/^[[:space:]]*\(\/[^ ]*\) (.*/\1/p' | sort -u |
     while read -r library; do
         mkdir -p "$root$(dirname "$library")"

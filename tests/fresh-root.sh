@@ -1,33 +1,23 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The README's two commands in a fresh Debian 12 root that has git, make and ca-certificates only.
-# Needs root, debootstrap and unshare. MIRROR, SUITE and the apt set-up of this machine are used.
-# Usage: tests/fresh-root.sh [DIRECTORY [TARGET…]], which must not exist; removed again when all
-# passed. Other targets than demo and check may be named.
+# Runs the README's commands, in its order, in a bare Debian root that has git, make and
+# ca-certificates only; or, if targets are given, these targets of the Makefile.
+# Needs root, debootstrap and unshare. tests/debian-root.sh says what the root gets of this machine.
+# Usage: tests/fresh-root.sh [DIRECTORY [TARGET…]]; DIRECTORY must not exist, and is removed at the
+# end if everything passed.
 #
-# The root gets a /proc and a small /dev of its own, in a mount namespace of its own: nothing of
-# this machine is bound into it, the mounts end with the namespace, and nothing is removed while
-# anything is mounted below.
+# The commands run in mount and PID namespaces of their own, so mounts and background processes end
+# with them, and nothing is removed while anything is mounted below the root.
 set -eu
 here=$(cd "$(dirname "$0")/.." && pwd)
 root=${1:-$(mktemp -d)/root}
 [ $# = 0 ] || shift
-[ $# != 0 ] || set -- demo check
 
-[ "$(id -u)" = 0 ] || { echo "fresh-root: needs root" >&2; exit 1; }
-command -v debootstrap >/dev/null || { echo "fresh-root: needs debootstrap" >&2; exit 1; }
-[ ! -e "$root" ] || { echo "fresh-root: $root is there already; name another" >&2; exit 1; }
-
-debootstrap --variant=minbase --include=git,make,ca-certificates "${SUITE:-bookworm}" "$root" \
-    ${MIRROR:+"$MIRROR"} >/dev/null
-# The apt set-up of this machine (mirror, proxy, keys) is how it reaches packages at all.
-for f in /etc/apt/sources.list /etc/apt/sources.list.d /etc/apt/apt.conf.d /etc/apt/keyrings \
-    /etc/resolv.conf /etc/hosts /usr/local/share/ca-certificates; do
-    [ -e "$f" ] || continue
-    mkdir -p "$root$(dirname "$f")"
-    cp -rL "$f" "$root$(dirname "$f")/"
-done
+"$here/tests/debian-root.sh" "$root" git,make,ca-certificates
 git clone -q "$here" "$root/gpufl"
+echo 'APT::Get::Assume-Yes "true";' >"$root/etc/apt/apt.conf.d/99yes" # as a reader answers
+# systemd does not run here; tests/packages.sh runs this line.
+python3 "$here/tests/readme_blocks.py" "$here/README.md" | grep -v '^systemctl ' >"$root/readme.sh"
 
 cat >"$root/inside.sh" <<'EOF'
 set -eu
@@ -42,7 +32,6 @@ mkdir /dev/pts
 mount -t devpts -o newinstance,ptmxmode=0666,mode=620 devpts /dev/pts
 ln -s pts/ptmx /dev/ptmx
 mount -t tmpfs -o mode=1777 tmpfs /dev/shm
-update-ca-certificates >/dev/null 2>&1 || true
 cd /gpufl
 for target in "$@"; do
     echo "== fresh root: make $target"
@@ -50,14 +39,17 @@ for target in "$@"; do
     make "$target"
     echo "== $(($(date +%s) - start)) s"
 done
+[ $# = 0 ] || exit 0
+PS4='== $(date +%H:%M:%S) README: ' sh -eux /readme.sh </dev/null
 EOF
-env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root ${http_proxy:+http_proxy="$http_proxy"} \
+env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 \
+    DEBIAN_FRONTEND=noninteractive ${http_proxy:+http_proxy="$http_proxy"} \
     ${https_proxy:+https_proxy="$https_proxy"} \
-    unshare --mount --propagation private chroot "$root" sh /inside.sh "$@"
+    unshare --mount --propagation private --pid --fork --kill-child chroot "$root" sh /inside.sh "$@"
 
 if grep -q " $root/" /proc/self/mountinfo; then
-    echo "fresh-root: something is still mounted below $root; nothing is removed" >&2
+    echo "fresh-root: $root: something is mounted below it (unmount it, then remove $root)" >&2
     exit 1
 fi
 rm -rf --one-file-system "$root"
-echo "fresh-root: passed: $*"
+echo "fresh-root: passed: ${*:-README}"

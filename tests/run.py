@@ -15,7 +15,8 @@ import time
 
 AT_ONCE = 3          # they mostly wait: a fifth of two cores with two of them at once
 AT_ONCE_RELEASE = 5  # and a build without a sanitizer needs less
-TIMEOUT_S = 900 if {"E2E", "VALGRIND"} & set(os.environ) else 240
+TIMEOUT_S = 900 if {"E2E", "VALGRIND", "EMULATOR"} & set(os.environ) else 240
+EMULATOR = os.environ.get("EMULATOR", "").split()  # of the architecture that was built for
 MEMORY_DISK = "/dev/shm"  # property tests make and remove files by the hundred thousand
 VALGRIND = ["valgrind", "-q", "--error-exitcode=99", "--leak-check=full",
             "--errors-for-leak-kinds=definite", "--show-leak-kinds=definite"]
@@ -30,7 +31,7 @@ def counts(program, text):
 
 
 def run(program, build):
-    command = ["python3", program, build] if program.endswith(".py") else [program]
+    command = ["python3", program, build] if program.endswith(".py") else [*EMULATOR, program]
     if "VALGRIND" in os.environ and not program.endswith(".py"):
         command = VALGRIND + command  # scripts do so for what they start
     environment = dict(os.environ, GPUFL_BUILD=build, PYTHONDONTWRITEBYTECODE="1")

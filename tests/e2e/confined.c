@@ -29,6 +29,24 @@ static bool can_open(const char *path, int flags)
     return fd >= 0;
 }
 
+/* A container's root may lack /etc/hosts, so what a system does not have is passed over.
+ */
+static bool can_read_resolver_files(void)
+{
+    static const char *const files[] = {"/etc/hosts", "/etc/nsswitch.conf",
+                                        "/etc/resolv.conf"};
+    unsigned readable = 0;
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        if (access(files[i], F_OK) == 0) {
+            if (!can_open(files[i], O_RDONLY)) {
+                return false;
+            }
+            readable++;
+        }
+    }
+    return readable > 0;
+}
+
 static bool can_connect(uint16_t port)
 {
     struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(port)};
@@ -94,7 +112,7 @@ int main(int argc, char **argv)
     tell("signal", kill(getppid(), 0) == 0);
     snprintf(path, sizeof path, "%s/new", argv[1]);
     tell("write-folder", can_open(path, O_WRONLY | O_CREAT));
-    tell("resolve", can_open("/etc/hosts", O_RDONLY));
+    tell("resolve", can_read_resolver_files());
     tell("trust", can_open("/etc/ssl/certs", O_RDONLY | O_DIRECTORY));
     const char *port = strrchr(argv[2], ':');
     tell("connect-backend", can_connect((uint16_t)atoi(port + 1)));

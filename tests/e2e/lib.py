@@ -29,9 +29,10 @@ SANITIZER = [] if BUILD.name in ("release", "coverage") else [
 VALGRIND = ["valgrind", "-q", "--error-exitcode=99", "--leak-check=full",
             "--errors-for-leak-kinds=definite", "--show-leak-kinds=definite"] \
     if "VALGRIND" in os.environ else []
+EMULATOR = os.environ.get("EMULATOR", "").split()  # of the architecture that was built for
 FULL = os.environ.get("E2E") == "full"  # make check-e2e
-MEASURES_ITSELF = bool(SANITIZER or VALGRIND)  # what it takes of memory is not the program's
-SLOW = 20 if VALGRIND else 4 if SANITIZER else 1
+MEASURES_ITSELF = bool(SANITIZER or VALGRIND or EMULATOR)  # what it takes of memory is not the program's
+SLOW = 20 if VALGRIND or EMULATOR else 4 if SANITIZER else 1
 
 
 class Failed(Exception):
@@ -79,7 +80,7 @@ class Place:
             words.mkdir(exist_ok=True)
             words.chmod(0o777)  # a program may run as another user
             valgrind = [*VALGRIND, f"--log-file={words}/%p.log"]
-        return [*valgrind, BUILD / name, *map(str, args)]
+        return [*valgrind, *EMULATOR, BUILD / name, *map(str, args)]
 
     def start(self, name, *args, env=None, **more):
         log = self.path / f"{next(self.count)}-{pathlib.Path(name).name}.log"

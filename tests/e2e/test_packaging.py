@@ -62,10 +62,8 @@ def an_image_holds_the_agent_and_what_it_needs(place):
     lib.same(backend, session)
     again = subprocess.run([PACKAGING / "image-rootfs.sh", lib.BUILD, place.path], capture_output=True, text=True,
                            check=False)
-    check(again.returncode == 1 and "no root of ours" in again.stderr, "another directory is not overwritten")
+    check(again.returncode == 1 and "has no usr/bin/gpufl-agent" in again.stderr, "another directory is not overwritten")
 
-
-# ---- the image's filter of system calls ----
 
 def _profile(default):
     """The profile as a container's runtime loads it, with an action of ours for what it does not name."""
@@ -206,6 +204,41 @@ def the_unit_names_what_there_is(place):
     folder = re.search(r"GPUFL_SOURCE_FOLDER=(\S+)", settings)[1]
     check(f"d {folder} " in (PACKAGING / "systemd/gpufl-agent.tmpfiles").read_text(), "the folder is made")
     check(f"ReadWritePaths=-{folder}" in text, "and may be written")
+
+
+def _directives(unit):
+    """{name: its last value}, {lines}"""
+    text = (PACKAGING / "systemd" / unit).read_text()
+    return dict(re.findall(r"^(\w+)=(.*)$", text, re.M)), set(re.findall(r"^\w+=.*$", text, re.M))
+
+
+def the_backends_unit_runs_it_with_the_options_of_its_settings(place):
+    """As systemd would: its command line, with the settings that backend.env shows as comments."""
+    unit, _ = _directives("gpufl-backend.service")
+    settings = dict(re.findall(r"^#(GPUFL_\w+)=(.*)$", (PACKAGING / "systemd/backend.env").read_text(), re.M))
+    equal(set(settings), {"GPUFL_BACKEND_OPTIONS", "GPUFL_BACKEND_API_KEY"}, "settings")
+    check("$GPUFL_BACKEND_OPTIONS" in unit["ExecStart"], unit["ExecStart"])
+    program, *words = unit["ExecStart"].replace("%S", str(place.path)).replace(
+        "$GPUFL_BACKEND_OPTIONS", settings["GPUFL_BACKEND_OPTIONS"]).split()
+    equal((program, words[:2], unit["StateDirectory"]),
+          ("/usr/bin/gpufl-backend", ["--listen", "127.0.0.1:8765"], "gpufl-backend"), "what it runs")
+    state = place.path / unit["StateDirectory"]
+    state.mkdir()
+    process = place.start("gpufl-backend", *words, "--listen", "127.0.0.1:0",
+                          env={"GPUFL_BACKEND_API_KEY": lib.KEY})
+    until(lambda: "http://127.0.0.1:" in process.log.read_text(), "it listens on loopback")
+    check(list(state.glob("*.db")), "its database is in its state directory")
+    process.terminate()
+    equal(process.wait(20 * lib.SLOW), 0, "SIGTERM")
+
+
+def both_units_are_hardened_alike(place):
+    """The agent reads jobs' directories, is told what time it has left, and has a bound of memory."""
+    lines, others = _directives("gpufl-agent.service")[1], _directives("gpufl-backend.service")[1]
+    own = {"Description", "Documentation", "Wants", "After", "ConditionFileNotEmpty", "StartLimitIntervalSec", "Type",
+           "ExecStart", "ExecReload", "EnvironmentFile", "LoadCredential", "StateDirectory", "WatchdogSec",
+           "SupplementaryGroups", "ReadWritePaths", "MemoryMax", "TasksMax"}
+    equal({line for line in lines - others if line.split("=")[0] not in own}, set(), "only the agent's unit has")
 
 
 def _real_figures(place):

@@ -243,7 +243,7 @@ def a_progress_bar_is_drawn_on_a_terminal(place):
     process = place.start("gpufl", "upload", place.logs, "--backend-url", backend.url, "--api-key",
                           lib.KEY)
     process.wait()
-    process = subprocess.Popen([lib.BUILD / "gpufl", "upload", place.logs, "--force",
+    process = subprocess.Popen([*lib.EMULATOR, lib.BUILD / "gpufl", "upload", place.logs, "--force",
                                 "--backend-url", backend.url, "--api-key", lib.KEY],
                                stderr=terminal, stdout=subprocess.DEVNULL,
                                env=lib.environment({}))
