@@ -12,7 +12,9 @@
 #include "schema/layout.h"
 #include "tests/support/dirs.h"
 #include "tests/support/rig.h"
-#include "upload/engine/engine_internal.h"
+#include "upload/core/registry.h"
+#include "upload/engine/wakeups.h"
+#include "upload/source/liveness.h"
 
 #define ID          "77777777-7777-4777-8777-777777777777"
 #define TWO_DAYS_S  (2 * 24 * 3600)

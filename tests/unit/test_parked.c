@@ -13,8 +13,10 @@
 #include "schema/layout.h"
 #include "tests/support/dirs.h"
 #include "tests/support/rig.h"
-#include "upload/engine/engine_internal.h"
-#include "upload/engine/progress.h"
+#include "upload/core/progress_file.h"
+#include "upload/core/session.h"
+#include "upload/engine/engine_report.h"
+#include "upload/engine/wakeups.h"
 
 #define MANY       400
 #define MOST_OPEN  200 /* 64, 64 that are being completed, and two helpings of 32 */
@@ -130,13 +132,13 @@ static void what_waits_for_its_turn_is_not_drained(void **state)
     assert_non_null(waits);
     snprintf(id, sizeof id, "%s", waits->node.path);
     engine_touch(rig.engine, 0, id); /* something happens in one: it is looked at */
-    assert_null(parked_find(root_of(&rig), id));
-    assert_non_null(root_session(root_of(&rig), id, false));
+    assert_null(parked_find(&root_of(&rig)->parked, id));
+    assert_non_null(session_find(root_of(&rig), id));
     snprintf(id, sizeof id, "%s", root_of(&rig)->parked.waiting->node.path);
     snprintf(path, sizeof path, "%s/%s", rig.root, id);
     dirs_remove(strdup(path));
     rig_run(&rig, 20000, false);
-    assert_null(parked_find(root_of(&rig), id));
+    assert_null(parked_find(&root_of(&rig)->parked, id));
     rig_close(&rig);
 }
 
@@ -181,7 +183,7 @@ static void a_complete_session_that_comes_back_is_not_sent_again(void **state)
     rig_start(&rig);
     rig_run(&rig, 60000, true);
     unsigned sent = rig.requests;
-    const struct parked_session *parked_session = parked_find(root_of(&rig), id);
+    const struct parked_session *parked_session = parked_find(&root_of(&rig)->parked, id);
     assert_true(parked_session && parked_session->complete && !parked_session->gone);
     move(rig.root, id, ".elsewhere");
     rig_run(&rig, 20000, false);
@@ -198,9 +200,9 @@ static void a_complete_session_that_comes_back_is_not_sent_again(void **state)
     assert_int_equal(rig.requests - sent, 1); /* the question after the version */
     move(rig.root, id, ".elsewhere");
     rig_run(&rig, 2 * DAY_MS, false);
-    assert_null(parked_find(root_of(&rig), id)); /* it never comes back */
+    assert_null(parked_find(&root_of(&rig)->parked, id)); /* it never comes back */
     id_of(1, id);
-    assert_non_null(parked_find(root_of(&rig), id));
+    assert_non_null(parked_find(&root_of(&rig)->parked, id));
     rig_close(&rig);
 }
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Measures what waits, at the files themselves. */
 #include "upload/engine/backlog.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "upload/engine/engine_internal.h"
+#include "upload/core/session_streams.h"
 
 #define LOOKS_MAX 4096u
 

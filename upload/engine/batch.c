@@ -1,33 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Closes batches: reads lines at a stream's position, cuts, encodes. */
+#include "upload/engine/batch.h"
+
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "schema/protocol.h"
-#include "upload/engine/engine_internal.h"
+#include "upload/core/frames.h"
+#include "upload/core/position.h"
+#include "upload/core/shutdown.h"
+#include "upload/engine/shifted_stream.h"
+#include "upload/http/encode.h"
+#include "upload/source/identity.h"
 #include "upload/source/ndjson.h"
 
 /* Raised when equal input and level would give other bytes than before. */
 #define PARAMETER_SET 1u
 
-struct tail_where stream_where(const struct stream *st)
-{
-    const struct root *root = st->session->root;
-    return (struct tail_where){
-        .root = root->fd,
-        .path = st->session->path,
-        .channel = root->channel_name[st->channel],
-        .layout = (enum session_layout)st->session->layout,
-        .sealed_only = st->file <= st->highest,
-        .file = st->file,
-        .offset = st->offset,
-        .head = st->head,
-        .index = st->index,
-        .cache = &st->session->root->engine->gz,
-    };
-}
-
-enum codec engine_codec(const struct engine *engine)
+enum codec batch_codec(const struct engine *engine)
 {
     switch (engine->config.compression) {
     case COMPRESS_NONE:
@@ -114,40 +105,6 @@ gpufl_status batch_reread(struct offer *offer, size_t *raw_len)
     return GPUFL_OK;
 }
 
-/* All other channels are at their own shutdown, or behind it, or the writer is gone and
- * they are empty: then nothing earlier than this stream's shutdown line is left anywhere.
- * A writer that nobody can probe and that died between two of these lines is not waited
- * for for ever. */
-bool stream_others_done(const struct stream *st, uint64_t now_ms)
-{
-    const struct session *session = st->session;
-    if (session->writer_unknown && session_silent(session, now_ms)) {
-        return true;
-    }
-    for (unsigned i = 0; i < session->streams; i++) {
-        const struct stream *o = session->stream[i];
-        bool empty = o->drained && !o->offer;
-        bool at_end = (o->at_shutdown && (!o->offer || o->offer->is_shutdown)) ||
-                      (empty && (session->writer_gone || stream_ends_in_shutdown(o)));
-        if (o != st && !at_end) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* The last stream to reach its shutdown lets the others go, which were parked before
- * theirs. */
-static void release_parked(const struct stream *st, uint64_t now_ms)
-{
-    for (unsigned i = 0; i < st->session->streams; i++) {
-        struct stream *o = st->session->stream[i];
-        if (o != st && o->at_shutdown && !o->offer) {
-            stream_enqueue(o, true, now_ms);
-        }
-    }
-}
-
 static enum made offer_range(struct stream *st, const struct ndjson_cut *cut,
                              bool unterminated)
 {
@@ -156,7 +113,7 @@ static enum made offer_range(struct stream *st, const struct ndjson_cut *cut,
     if (!offer) {
         return MADE_NOTHING;
     }
-    enum codec codec = engine_codec(engine);
+    enum codec codec = batch_codec(engine);
     offer->is_shutdown = cut->shutdown_first;
     offer->record.file = st->file;
     offer->record.head = st->head;
@@ -190,8 +147,8 @@ static enum made quarantine_range(struct stream *st, uint64_t end, uint32_t line
         .end = end,
         .lines = lines,
     };
-    strncat(record.reason, reason, sizeof record.reason - 1);
-    return ack_quarantine(st, &record) ? MADE_STEP : MADE_NOTHING;
+    snprintf(record.reason, sizeof record.reason, "%s", reason);
+    return position_quarantine(st, &record) ? MADE_STEP : MADE_NOTHING;
 }
 
 /* The end of a file that will not grow, without a newline: half a record from a crash, or
@@ -250,12 +207,11 @@ static enum made nothing_whole(struct stream *st, const struct tail_chunk *chunk
     bool final = chunk->sealed || session->writer_gone;
     if (chunk->len == 0) {
         if (chunk->sealed && session->layout == SESSION_LIVE) {
-            st->file++; /* this file is wholly behind us */
-            st->offset = 0;
+            position_next_file(st, st->head);
             return MADE_STEP;
         }
         if (chunk->index > 0 && session->layout == SESSION_SHIFTING) {
-            return stream_next_shifted(st);
+            return shifted_stream_next(st);
         }
         st->drained = true;
         return MADE_NOTHING;
@@ -277,11 +233,11 @@ static bool begins_later(struct stream *st)
     if (session->layout != SESSION_LIVE || st->id || st->file >= st->lowest) {
         return false;
     }
-    st->file = st->lowest;
+    position_begin_at(st, st->lowest, st->offset, st->head);
     st->gap = true;
-    engine_problem(engine,
-                   "session %s, channel %s begins at file %u: the earlier ones are gone",
-                   session->id, session->root->channel_name[st->channel], st->file);
+    trouble_say(&engine->trouble,
+                "session %s, channel %s begins at file %u: the earlier ones are gone",
+                session->id, stream_channel(st), st->file);
     return true;
 }
 
@@ -293,7 +249,7 @@ static enum made read_problem(struct stream *st, gpufl_status status)
             return MADE_STEP;
         }
         if (session->layout == SESSION_SHIFTING) {
-            return stream_dropped_file(st);
+            return shifted_stream_lost(st);
         }
         if (session->layout == SESSION_LIVE && st->file <= st->highest) {
             stream_hold(st, "a file is missing before the newest one");
@@ -313,7 +269,7 @@ enum made batch_make(struct stream *st)
 {
     struct engine *engine = st->session->root->engine;
     struct tail_chunk chunk;
-    if (!stream_knows_file(st)) {
+    if (!shifted_stream_find(st)) {
         return MADE_NOTHING;
     }
     struct tail_where where = stream_where(st);
@@ -340,14 +296,15 @@ enum made batch_make(struct stream *st)
         bool first_time = !st->at_shutdown;
         st->at_shutdown = true;
         uint64_t now_ms = engine->config.sys->now_ms();
-        if (!stream_others_done(st, now_ms)) {
+        if (!shutdown_may_go(st, now_ms)) {
             if (st->session->writer_unknown) {
-                stream_enqueue(st, true, st->session->last_growth_ms + SILENCE_MS);
+                stream_enqueue(st, true,
+                               st->session->last_growth_ms + SESSION_SILENCE_MS);
             }
             return MADE_NOTHING;
         }
         if (first_time) {
-            release_parked(st, now_ms);
+            shutdown_release(st, now_ms);
         }
     }
     return offer_range(st, &cut, false);

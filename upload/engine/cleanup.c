@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Deletes delivered files: sealed, wholly acknowledged as stored, and the journal that
- * says so is on disk. By name in an opened directory; never recursively. */
+/* Deletes files by name in an opened directory; never recursively. */
+#include "upload/engine/cleanup.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -9,18 +10,9 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "upload/engine/engine_internal.h"
-
-static bool is_quarantined(const struct root *root, const struct stream *st,
-                           uint32_t file)
-{
-    for (size_t i = 0; i < root->quarantines; i++) {
-        if (root->quarantine[i].stream == st->id && root->quarantine[i].file == file) {
-            return true;
-        }
-    }
-    return false;
-}
+#include "base/uuid.h"
+#include "upload/core/session_streams.h"
+#include "upload/source/identity.h"
 
 /* `.gpufl-window-ack.<channel>.<N>` holds the window's id: by it the existing agent knows
  * why the payload is gone. \return false when the payload must stay. */
@@ -28,7 +20,7 @@ static bool leave_ack(const struct sys *sys, int dir, const struct session *sess
                       const char *channel, uint32_t number)
 {
     char name[LAYOUT_PATH_MAX];
-    char line[UUID_TEXT + 1];
+    char line[UUID_TEXT];
     char *text;
     size_t len;
     struct sidecar sidecar;
@@ -43,14 +35,14 @@ static bool leave_ack(const struct sys *sys, int dir, const struct session *sess
         return false;
     }
     uuid_format(sidecar.window_id, line);
-    strcat(line, "\n");
+    line[UUID_TEXT - 1] = '\n'; /* in place of the end of the string */
     layout_ack(name, channel, number);
     int fd = sys->open_beneath(dir, name, O_WRONLY | O_CREAT | O_EXCL, 0644);
     if (fd < 0) {
         return errno == EEXIST;
     }
     bool whole =
-        file_pwrite_all(sys, fd, line, strlen(line), 0) == 0 && sys->fsync(fd) == 0;
+        file_pwrite_all(sys, fd, line, sizeof line, 0) == 0 && sys->fsync(fd) == 0;
     close(fd);
     return whole;
 }
@@ -60,7 +52,7 @@ static void delete_one(struct stream *st, int dir, uint32_t number)
     const struct session *session = st->session;
     const struct engine *engine = session->root->engine;
     const struct sys *sys = engine->config.sys;
-    const char *channel = session->root->channel_name[st->channel];
+    const char *channel = stream_channel(st);
     char name[LAYOUT_PATH_MAX];
     bool window = st->kind == STREAM_VERBATIM;
     if (window && !leave_ack(sys, dir, session, channel, number)) {
@@ -71,20 +63,6 @@ static void delete_one(struct stream *st, int dir, uint32_t number)
         log_debug(engine->config.log, "cleanup.deleted", "session=%s file=%s",
                   session->id, name);
     }
-}
-
-static bool deletes(const struct stream *st)
-{
-    switch (st->session->root->engine->config.delete_acked) {
-    case DELETE_NEVER:
-        return false;
-    case DELETE_WINDOWS:
-        return st->kind == STREAM_VERBATIM && !st->keep;
-    case DELETE_ALL:
-        break;
-    }
-    return !st->keep &&
-           (st->kind == STREAM_VERBATIM || st->session->layout == SESSION_LIVE);
 }
 
 /* Files before the one that the journal on disk names: a restart never looks for them. Of
@@ -111,30 +89,19 @@ void cleanup_session(struct session *session)
     for (unsigned i = 0; i < session->streams; i++) {
         struct stream *st = session->stream[i];
         uint32_t end = delete_before(st);
-        if (!st->lowest || st->lowest >= end || !deletes(st)) {
+        if (!st->lowest || st->lowest >= end || !stream_deletes(st)) {
             continue;
         }
         if (dir < 0) {
             dir = sys->open_beneath(root->fd, session->path, O_RDONLY | O_DIRECTORY, 0);
         }
         for (; dir >= 0 && st->lowest < end; st->lowest++) {
-            if (!is_quarantined(root, st, st->lowest)) {
+            if (!registry_is_quarantined(root, st->id, st->lowest)) {
                 delete_one(st, dir, st->lowest);
             }
         }
     }
     if (dir >= 0) {
         close(dir);
-    }
-}
-
-/* The files before the settled one may go, as soon as that is on disk. */
-void cleanup_soon(const struct stream *st)
-{
-    const struct engine *engine = st->session->root->engine;
-    session_mark(st->session);
-    if (deletes(st)) {
-        journal_want(st->session->root->journal);
-        session_mark_later(st->session, engine->config.sys->now_ms());
     }
 }

@@ -1,34 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tells the backend that a session is complete. */
+/* Sends session-complete, and marks a session as done. */
+#include "upload/engine/completion.h"
+
 #include <fcntl.h>
 #include <stdio.h>
 #include <unistd.h>
 
-#include "upload/engine/engine_internal.h"
+#include "base/log.h"
+#include "upload/core/backoff.h"
+#include "upload/engine/cleanup.h"
 
 #define COMPLETE_BASE_MS 1000u
 #define COMPLETE_CAP_MS  60000u
 
-void session_set_state(struct session *session, enum session_state state)
-{
-    struct engine *engine = session->root->engine;
-    session->state = (uint8_t)state;
-    if (state == SESSION_COMPLETING && !session->in_completing) {
-        session->in_completing = true; /* until the walk that finds it in another state */
-        session->next_completing = engine->completing;
-        engine->completing = session;
-        engine->completing_count++;
-    }
-}
-
 /* Once everything is durably settled. */
-void session_complete_step(struct session *session, uint64_t now_ms)
+void completion_step(struct session *session, uint64_t now_ms)
 {
     struct engine *engine = session->root->engine;
     struct journal *journal = session->root->journal;
     if (session->state != SESSION_COMPLETING || session->complete_in_flight ||
         now_ms < session->complete_at_ms || engine->origin.state != ORIGIN_KNOWN ||
-        !origin_ready(engine, now_ms) ||
+        !origin_ready(&engine->origin, now_ms) ||
         journal_durable(journal) < journal_last(journal) ||
         bucket_take(&engine->bucket, now_ms) > 0) {
         return;
@@ -40,7 +32,7 @@ void session_complete_step(struct session *session, uint64_t now_ms)
         GPUFL_OK) {
         session->complete_in_flight = true;
         engine->origin.in_flight++;
-        engine->total.requests++;
+        engine->counters.requests++;
     }
 }
 
@@ -58,7 +50,7 @@ static void leave_mark(const struct session *session)
     }
 }
 
-bool session_done(struct session *session)
+bool completion_done(struct session *session)
 {
     struct root *root = session->root;
     if (!record_append_session(root->journal, JOURNAL_DONE, session->path)) {
@@ -73,8 +65,8 @@ bool session_done(struct session *session)
     return true;
 }
 
-void session_on_complete_reply(struct session *session,
-                               const struct transport_reply *reply, uint64_t now_ms)
+void completion_on_reply(struct session *session, const struct transport_reply *reply,
+                         uint64_t now_ms)
 {
     struct engine *engine = session->root->engine;
     int status = reply->status;
@@ -84,22 +76,22 @@ void session_on_complete_reply(struct session *session,
         return; /* it grew meanwhile */
     }
     if (status >= 200 && status <= 299 && reply->web_page) {
-        origin_hold(engine, status, "a web page is no backend", now_ms);
+        origin_hold(&engine->origin, status, "a web page is no backend", now_ms);
         session->complete_at_ms = now_ms;
     } else if (status >= 200 && status <= 299) {
-        origin_ok(engine);
-        session_done(session);
+        origin_ok(&engine->origin);
+        completion_done(session);
     } else if (status == 404 || status == 405 || status == 409 || status == 501) {
         /* An origin without this endpoint, or one that had closed the session itself. */
-        session_done(session);
+        completion_done(session);
     } else if (status == 401 || status == 403) {
-        origin_hold(engine, status, "check the key", now_ms);
+        origin_hold(&engine->origin, status, "check the key", now_ms);
         session->complete_at_ms = now_ms;
     } else {
         session->complete_failures++;
         session->complete_at_ms =
             now_ms + backoff_ms(engine->config.sys, session->complete_failures,
                                 COMPLETE_BASE_MS, COMPLETE_CAP_MS, reply->retry_after_ms);
-        origin_failed(engine, reply->retry_after_ms, now_ms);
+        origin_failed(&engine->origin, reply->retry_after_ms, now_ms);
     }
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which sessions lie under a root: found, kept while they cannot be looked into,
- * forgotten when they are gone. */
+/* Lists a root a few directories at a time, and tells new sessions from known ones. */
+#include "upload/engine/discovery.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -10,16 +11,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "upload/engine/engine_internal.h"
+#include "base/log.h"
+#include "upload/core/offer.h"
+#include "upload/core/session_streams.h"
+#include "upload/engine/inspect.h"
+#include "upload/engine/parking.h"
 
 #define QUIET_LISTINGS 6u
-#define GONE_LISTINGS  8640u /* a day of them, at the usual interval */
 #define OPEN_ENOUGH    64u
 #define NAMES_A_STEP   1024u
 #define LOOKS_A_STEP   32u
 
 /* Does somebody serve that directory? Its uploader holds an exclusive lock on it. */
-bool root_is_served(int dir)
+bool discovery_is_served(int dir)
 {
     bool served = flock(dir, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK;
     if (!served) {
@@ -30,7 +34,7 @@ bool root_is_served(int dir)
 
 static struct session *found(struct root *root, const char *path)
 {
-    struct session *session = root_session(root, path, true);
+    struct session *session = session_make(root, path);
     if (session) {
         root->change_stamp += !session->watched;
         session->listed = root->listing_number;
@@ -51,7 +55,7 @@ static void keep_present(struct root *root, const char *path)
             session_mark(s);
         }
     }
-    parked_keep(root, path);
+    parked_keep(&root->parked, path, root->listing_number);
 }
 
 /* A group directory may be the root of another uploader, now or until now: what was sent
@@ -61,7 +65,7 @@ static bool group_is_a_root(struct root *root, const char *name)
     const struct sys *sys = root->engine->config.sys;
     int dir = sys->open_beneath(root->fd, name, O_RDONLY | O_DIRECTORY, 0);
     bool other =
-        dir >= 0 && (root_is_served(dir) ||
+        dir >= 0 && (discovery_is_served(dir) ||
                      faccessat(dir, LAYOUT_STATE_DIR, F_OK, AT_SYMLINK_NOFOLLOW) == 0);
     if (dir >= 0) {
         close(dir);
@@ -120,7 +124,7 @@ static bool waits_for_its_turn(const struct root *root, const char *path, const 
     const struct engine_config *config = &root->engine->config;
     return !root->engine->wants_more && root->by_path.count >= OPEN_ENOUGH &&
            (!config->wanted || config->wanted(config->wanted_arg, id)) &&
-           session_is_over(root, path);
+           inspect_is_over(root, path);
 }
 
 static void visit_dir(void *arg, const char *name)
@@ -134,12 +138,12 @@ static void visit_dir(void *arg, const char *name)
         snprintf(below, sizeof below, "%s/%s", visit->group, name);
         path = below;
     }
-    struct parked_session *parked_session = parked_find(root, path);
+    struct parked_session *parked_session = parked_find(&root->parked, path);
     if (parked_session) {
-        parked_seen(root, parked_session);
+        parking_seen(root, parked_session);
         return;
     }
-    struct session *old = root_session(root, path, false);
+    struct session *old = session_find(root, path);
     if (old && old->state == SESSION_DONE) {
         old->listed = root->listing_number;
         old->present = true;
@@ -153,22 +157,23 @@ static void visit_dir(void *arg, const char *name)
         return;
     }
     root->looked_into++;
-    if (!old && waits_for_its_turn(root, path, name) && parked_wait(root, path)) {
+    if (!old && waits_for_its_turn(root, path, name) &&
+        parked_wait(&root->parked, path, root->listing_number)) {
         return;
     }
-    gpufl_status status = session_inspect(root, path, name, false, &look);
+    gpufl_status status = inspect_directory(root, path, name, false, &look);
     root->only_sessions = root->only_sessions && status == GPUFL_OK;
     if (status == GPUFL_OK) {
         struct session *session = found(root, path);
         if (session) {
-            session_apply(session, &look, visit->now_ms);
+            inspect_apply(session, &look, visit->now_ms);
         } else {
             root->only_sessions = false; /* no memory */
         }
     } else if (status == GPUFL_ERR_USAGE) {
         struct session *session = found(root, path);
         if (session) {
-            session_cannot_be_read(session, status);
+            inspect_failed(session, status);
         }
     } else if (status != GPUFL_ERR_NOT_FOUND) {
         keep_present(root, path);
@@ -208,7 +213,7 @@ static void forget(struct session *s)
         return; /* its answer still points here; or the journal is broken: next time */
     }
     if (lost) {
-        root_say_vanished(root, s->path);
+        registry_say_vanished(root, s->path);
         root->engine->counters.lost_windows += unsettled_files(s);
     }
     for (unsigned i = 0; i < s->streams; i++) {
@@ -224,12 +229,6 @@ static void forget(struct session *s)
     s->looked = false;
 }
 
-/* What was not there for so long does not come back with a mount. */
-bool root_absent_for_long(const struct root *root, uint32_t listed)
-{
-    return root->listing_number - listed > GONE_LISTINGS;
-}
-
 /* A directory that is gone takes its state along; unsent lines in it are lost, and said.
  */
 static void forget_absent(struct root *root)
@@ -238,18 +237,16 @@ static void forget_absent(struct root *root)
         next = s->next;
         s->present = s->listed == root->listing_number;
         if (s->state == SESSION_DONE && session_idle(s)) {
-            parked_complete(s);
+            parking_complete(s);
         } else if (!s->present && !s->gone && s->streams > 0) {
             forget(s);
         } else if (!s->present && session_idle(s) &&
-                   (s->streams == 0 || root_absent_for_long(root, s->listed))) {
-            root_drop_session(s);
+                   (s->streams == 0 || registry_absent_for_long(root, s->listed))) {
+            session_drop(s);
         }
     }
-    parked_forget_absent(root);
+    parking_forget_absent(root);
 }
-
-/* ---- listing ---- */
 
 static void say_failed(const struct root *root, int error)
 {
@@ -257,7 +254,7 @@ static void say_failed(const struct root *root, int error)
               root->path, strerror(error));
 }
 
-bool root_listing_waits(const struct root *root)
+bool discovery_waits(const struct root *root)
 {
     return root->listing || root->list_soon || root->rescan_at_ms == 0;
 }
@@ -286,7 +283,7 @@ static void mark_due(struct root *root, uint64_t now_ms)
 }
 
 /* Begins a listing when it is time, or something came or went. */
-void root_list_due(struct root *root, uint64_t now_ms)
+void discovery_begin(struct root *root, uint64_t now_ms)
 {
     bool due = now_ms >= root->rescan_at_ms;
     if (root->listing || !(due || root->list_soon)) {
@@ -327,7 +324,7 @@ static void end_listing(struct root *root)
 }
 
 /* A few directories at a time: what they hold can go out before the rest was seen. */
-void root_list_step(struct root *root, uint64_t now_ms)
+void discovery_step(struct root *root, uint64_t now_ms)
 {
     struct visit visit = {.root = root, .group = "", .now_ms = now_ms};
     unsigned names = 0;
@@ -343,15 +340,15 @@ void root_list_step(struct root *root, uint64_t now_ms)
 }
 
 /* Something happened in a directory, which may be new, or gone. */
-void root_touch(struct root *root, const char *path, uint64_t now_ms)
+void discovery_touch(struct root *root, const char *path, uint64_t now_ms)
 {
     struct visit visit = {.root = root, .group = "", .now_ms = now_ms};
-    struct parked_session *parked_session = parked_find(root, path);
+    struct parked_session *parked_session = parked_find(&root->parked, path);
     if (parked_session && parked_session->complete) {
         return; /* whatever it is, it changes nothing */
     }
-    struct session *session = parked_session ? parked_open(root, parked_session)
-                                             : root_session(root, path, false);
+    struct session *session =
+        parked_session ? parking_open(root, parked_session) : session_find(root, path);
     if (session && session->present && !session->absent) {
         session_mark(session);
         /* Once more: files are closed just before a lock is given up. */

@@ -6,34 +6,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "schema/protocol.h"
-#include "upload/engine/engine_internal.h"
+#include "upload/core/engine_state.h"
+#include "upload/core/frames.h"
+#include "upload/core/offer.h"
+#include "upload/core/session_streams.h"
+#include "upload/engine/ack.h"
+#include "upload/engine/completion.h"
+#include "upload/engine/discovery.h"
+#include "upload/engine/inspect.h"
+#include "upload/engine/next_wait.h"
+#include "upload/engine/parking.h"
 #include "upload/engine/progress.h"
+#include "upload/engine/root.h"
+#include "upload/engine/send.h"
+#include "upload/engine/wakeups.h"
+#include "upload/http/encode.h"
 
-#define FLUSH_INTERVAL_MS   500u
-#define REQUESTS_PER_SECOND 50u
-#define RESCAN_INTERVAL_MS  10000u
-#define JOURNAL_BYTES       (512u << 10)
-#define ZSTD_LEVEL          1
-#define GZIP_LEVEL          6
-#define LOOKS_AT_ONCE       32u
-#define CLOCK_SKEW_MAX_S    60
-
-void engine_config_default(struct engine_config *config)
-{
-    *config = (struct engine_config){
-        .sys = &sys_real,
-        .syncer = syncer_inline(&sys_real),
-        .flush_interval_ms = FLUSH_INTERVAL_MS,
-        .max_requests_per_second = REQUESTS_PER_SECOND,
-        .max_batch_bytes = PROTOCOL_MAX_BATCH_BYTES,
-        .max_batch_lines = PROTOCOL_MAX_LINES,
-        .zstd_level = ZSTD_LEVEL,
-        .rescan_interval_ms = RESCAN_INTERVAL_MS,
-        .journal_bytes = JOURNAL_BYTES,
-        .program = "gpufl",
-    };
-}
+#define GZIP_LEVEL       6
+#define LOOKS_AT_ONCE    32u
+#define CLOCK_SKEW_MAX_S 60
 
 gpufl_status engine_open(const struct engine_config *config, struct engine **out)
 {
@@ -43,6 +34,8 @@ gpufl_status engine_open(const struct engine_config *config, struct engine **out
         return GPUFL_ERR_NOMEM;
     }
     engine->config = *config;
+    engine->origin.config = &engine->config;
+    engine->origin.trouble = &engine->trouble;
     engine->encoder = encoder_open(config->zstd_level, GZIP_LEVEL);
     engine->frames = frames_open(2 * FRAME_BYTES_IN_FLIGHT);
     engine->raw = malloc(config->max_batch_bytes + 1);
@@ -70,15 +63,15 @@ gpufl_status engine_add_root(struct engine *engine, const char *path,
     gpufl_status status = root_open(engine, path, channels, &root, why);
     if (status == GPUFL_OK) {
         engine->root[engine->roots++] = root;
-        engine->total.streams_done_before += root->parked.complete_streams;
+        engine->streams_done_before += root->parked.complete_streams;
     }
     return status;
 }
 
 static void make_due(struct queue *queue)
 {
-    for (struct stream *st = queue->first; st; st = st->next) {
-        st->due_ms = 0;
+    for (struct queue_node *node = queue->first; node; node = node->next) {
+        stream_of(node)->due_ms = 0;
     }
 }
 
@@ -99,8 +92,6 @@ void engine_flush(struct engine *engine)
     }
     engine_rescan(engine);
 }
-
-/* ---- a turn ---- */
 
 static bool is_offer(const struct engine *engine, const void *tag)
 {
@@ -146,11 +137,11 @@ static bool take_replies(struct engine *engine, uint64_t now_ms)
         engine->origin.reply_ms = (3 * engine->origin.reply_ms + reply.took_ms) / 4;
         count_reply(engine, &reply);
         if (reply.tag == &engine->origin) {
-            origin_on_probe(engine, &reply, now_ms);
+            origin_on_probe(&engine->origin, &reply, now_ms);
         } else if (is_offer(engine, reply.tag)) {
             ack_reply(reply.tag, &reply, now_ms);
         } else {
-            session_on_complete_reply(reply.tag, &reply, now_ms);
+            completion_on_reply(reply.tag, &reply, now_ms);
         }
     }
     return any;
@@ -197,7 +188,7 @@ static void pump_journals(struct engine *engine, uint64_t now_ms)
 static void list_roots(struct engine *engine, uint64_t now_ms)
 {
     for (unsigned i = 0; i < engine->roots; i++) {
-        root_list_step(engine->root[i], now_ms);
+        discovery_step(engine->root[i], now_ms);
     }
 }
 
@@ -229,7 +220,7 @@ static void look_at_dirty(struct engine *engine, uint64_t now_ms)
         struct session *session = engine->dirty;
         engine->dirty = session->next_dirty;
         session->dirty = false;
-        session_look(session, now_ms);
+        inspect_session(session, now_ms);
     }
 }
 
@@ -238,14 +229,14 @@ static void complete_sessions(struct engine *engine, uint64_t now_ms)
     for (struct session **link = &engine->completing; *link;) {
         struct session *session = *link;
         if (session->state == SESSION_COMPLETING) {
-            session_complete_step(session, now_ms);
+            completion_step(session, now_ms);
             link = &session->next_completing;
         } else {
             *link = session->next_completing;
             session->in_completing = false;
             engine->completing_count--;
             if (session->state == SESSION_DONE && session_idle(session)) {
-                parked_complete(session); /* else after a listing */
+                parking_complete(session); /* else after a listing */
             }
         }
     }
@@ -256,26 +247,26 @@ uint64_t engine_turn(struct engine *engine)
     uint64_t now_ms = engine->config.sys->now_ms();
     bool again;
     for (unsigned i = 0; i < engine->roots; i++) {
-        root_list_due(engine->root[i], now_ms);
+        discovery_begin(engine->root[i], now_ms);
     }
     do {
         again = take_replies(engine, now_ms);
         collect_syncs(engine);
         list_roots(engine, now_ms);
-        again = parked_open_some(engine) || again;
+        again = parking_open_some(engine) || again;
         wake_later(engine, now_ms);
         look_at_dirty(engine, now_ms);
-        origin_probe(engine, now_ms);
-        offers_make(engine, now_ms);
+        origin_probe(&engine->origin, now_ms);
+        send_make_offers(engine, now_ms);
         pump_journals(engine, now_ms); /* inline syncs are done now */
-        offers_send(engine, now_ms);
+        send_offers(engine, now_ms);
         complete_sessions(engine, now_ms);
         again = again || engine->dirty || any_listing(engine);
     } while (again);
     for (unsigned i = 0; i < engine->roots; i++) {
         progress_publish(engine->root[i], now_ms);
     }
-    return engine_next_wait(engine, now_ms);
+    return next_wait_ms(engine, now_ms);
 }
 
 enum engine_hold engine_holding(const struct engine *engine)

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the engine tells about itself. */
-#include "upload/engine/engine.h"
+/* Adds up what the sessions and the journals tell. */
+#include "upload/engine/engine_report.h"
 
-#include "upload/engine/engine_internal.h"
+#include <stdio.h>
+
+#include "upload/core/offer.h"
+#include "upload/core/session_streams.h"
+#include "upload/engine/discovery.h"
 
 static bool stream_settled(const struct stream *st)
 {
@@ -43,7 +47,7 @@ bool engine_drained(const struct engine *engine)
     }
     for (unsigned i = 0; i < engine->roots; i++) {
         struct root *root = engine->root[i];
-        if (root_listing_waits(root) || root->parked.waiting) {
+        if (discovery_waits(root) || root->parked.waiting) {
             return false;
         }
         if (journal_durable(root->journal) < journal_last(root->journal)) {
@@ -80,8 +84,22 @@ static void count_session(const struct session *s, struct engine_summary *out)
 
 void engine_summary(const struct engine *engine, struct engine_summary *out)
 {
-    *out = engine->total;
-    out->sessions = 0;
+    const struct counters *counters = &engine->counters;
+    *out = (struct engine_summary){.files_acked = counters->files_acked,
+                                   .batches_acked = counters->batches_acked,
+                                   .windows_acked = counters->windows_acked,
+                                   .lines_acked = counters->lines_acked,
+                                   .file_bytes_acked = counters->file_bytes_acked,
+                                   .sent_bytes = counters->sent_bytes,
+                                   .requests = counters->requests,
+                                   .lines_rejected = counters->lines_rejected,
+                                   .lines_refused_final = counters->lines_refused_final,
+                                   .streams_done_before = engine->streams_done_before,
+                                   .hold_status = engine->at_quota ? 402 : 0};
+    for (unsigned i = 0; i < TRANSPORT_FAILURES; i++) {
+        out->retries += counters->retries[i];
+    }
+    snprintf(out->last_problem, sizeof out->last_problem, "%s", engine->trouble.last);
     for (unsigned i = 0; i < engine->roots; i++) {
         const struct root *root = engine->root[i];
         out->ranges_quarantined += root->quarantines;
@@ -101,8 +119,7 @@ void engine_summary(const struct engine *engine, struct engine_summary *out)
     if (engine->origin.hold) {
         out->hold = engine->origin.hold;
         out->hold_status = engine->origin.hold_status;
-    } else if (out->hold == HOLD_NONE && engine->total.hold_status == 402 &&
-               out->streams_pending) {
+    } else if (out->hold == HOLD_NONE && engine->at_quota && out->streams_pending) {
         out->hold = HOLD_QUOTA;
     }
 }

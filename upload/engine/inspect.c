@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A look at a session's directory, and what follows from what it finds. */
+/* Compares what a directory holds with what is known of its session. */
+#include "upload/engine/inspect.h"
+
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "upload/engine/engine_internal.h"
-
-#define SEEN_BYTES_SHIFT 9
+#include "base/log.h"
+#include "upload/core/session_streams.h"
+#include "upload/core/shutdown.h"
+#include "upload/engine/cleanup.h"
+#include "upload/engine/completion.h"
+#include "upload/engine/import_position.h"
+#include "upload/engine/session_salvage.h"
 
 /* Is something of this channel not settled yet? */
 static bool pending(const struct session *session, const struct stream *st,
@@ -53,13 +59,8 @@ static uint64_t seen_of(const struct session *session, const struct scan_channel
         return (uint64_t)seen->highest << 33 | (uint64_t)seen->payloads << 2 |
                (unsigned)session->unpublished << 1 | (unsigned)session->writer_gone;
     }
-    return seen->active_bytes << SEEN_BYTES_SHIFT | seen->highest << 2 |
+    return seen->active_bytes << STREAM_SEEN_SHIFT | seen->highest << 2 |
            (unsigned)seen->has_active << 1 | (unsigned)seen->has_active_gz;
-}
-
-uint64_t stream_seen_bytes(const struct stream *st)
-{
-    return st->session->layout == SESSION_LIVE ? st->seen >> SEEN_BYTES_SHIFT : 0;
 }
 
 static void look_at_channel(struct session *session, const struct scan_channel *seen,
@@ -89,7 +90,7 @@ static void look_at_channel(struct session *session, const struct scan_channel *
         return;
     }
     st->more = true;
-    if (st->offer || (st->at_shutdown && !stream_others_done(st, now_ms))) {
+    if (st->offer || (st->at_shutdown && !shutdown_may_go(st, now_ms))) {
         return;
     }
     bool backlog =
@@ -97,7 +98,7 @@ static void look_at_channel(struct session *session, const struct scan_channel *
     if (backlog || (session->overdue && !st->queued)) {
         stream_enqueue(st, !backlog, now_ms);
     } else {
-        stream_enqueue(st, true, engine_next_flush(engine, now_ms));
+        stream_enqueue(st, true, engine_config_next_flush(&engine->config, now_ms));
     }
 }
 
@@ -113,7 +114,7 @@ static bool ended_by_evidence(const struct session *session, uint64_t now_ms)
         return true;
     }
     for (unsigned i = 0; i < session->streams; i++) {
-        if (!stream_ends_in_shutdown(session->stream[i])) {
+        if (!shutdown_is_last(session->stream[i])) {
             return false;
         }
     }
@@ -131,7 +132,7 @@ static enum liveness probe_writer(const struct root *root, const char *path,
 }
 
 /* By its lock alone, which nobody holds: it is a session, and its writer is gone. */
-bool session_is_over(const struct root *root, const char *path)
+bool inspect_is_over(const struct root *root, const char *path)
 {
     return probe_writer(root, path, NULL) == WRITER_GONE;
 }
@@ -145,7 +146,7 @@ static bool owner_ok(const struct root *root, const char *path)
            st.st_uid == config->owner;
 }
 
-void session_cannot_be_read(struct session *session, gpufl_status why)
+void inspect_failed(struct session *session, gpufl_status why)
 {
     session->looked = true;
     session_hold(session, why == GPUFL_ERR_USAGE
@@ -155,8 +156,8 @@ void session_cannot_be_read(struct session *session, gpufl_status why)
 
 /* The lock first, the directory after it: what a writer that is gone has written is all
  * in that listing. */
-gpufl_status session_inspect(const struct root *root, const char *path, const char *id,
-                             bool known_live, struct look *out)
+gpufl_status inspect_directory(const struct root *root, const char *path, const char *id,
+                               bool known_live, struct look *out)
 {
     const struct sys *sys = root->engine->config.sys;
     if (!owner_ok(root, path)) {
@@ -207,7 +208,7 @@ static void check_layout(struct session *session, const struct scan *scan)
     }
     session->unpublished =
         scan->layout == SESSION_WINDOWS && scan->has_tmp && session->writer_gone;
-    const char *left = session->unpublished ? session_salvage(session) : NULL;
+    const char *left = session->unpublished ? session_salvage_step(session) : NULL;
     if (left) {
         session_say_hold(session, "*", left, &session->salvage_reason);
     }
@@ -240,9 +241,10 @@ static void look_at_channels(struct session *session, const struct scan *scan,
         }
     }
     session->overdue = false;
-    session->quiet_until_ms = waits_for_flush(session, now_ms)
-                                  ? engine_next_flush(session->root->engine, now_ms)
-                                  : 0;
+    session->quiet_until_ms =
+        waits_for_flush(session, now_ms)
+            ? engine_config_next_flush(&session->root->engine->config, now_ms)
+            : 0;
 }
 
 /* The existing agent marks what it has reported as complete. Of the windows layout alone
@@ -253,14 +255,14 @@ static bool settled_by_another(const struct session *session, const struct look 
            session->streams == 0 && !session->root->engine->config.force;
 }
 
-void session_apply(struct session *session, const struct look *look, uint64_t now_ms)
+void inspect_apply(struct session *session, const struct look *look, uint64_t now_ms)
 {
     bool was_held = session_any_held(session);
     if (session->state == SESSION_DONE || !session->wanted) {
         return;
     }
     session->looked_at_ms = now_ms;
-    if (settled_by_another(session, look) && session_done(session)) {
+    if (settled_by_another(session, look) && completion_done(session)) {
         return;
     }
     check_writer(session, look->writer);
@@ -285,7 +287,7 @@ void session_apply(struct session *session, const struct look *look, uint64_t no
     }
 }
 
-void session_look(struct session *session, uint64_t now_ms)
+void inspect_session(struct session *session, uint64_t now_ms)
 {
     struct look look;
     if (session->state == SESSION_DONE || !session->wanted || session->gone) {
@@ -293,13 +295,13 @@ void session_look(struct session *session, uint64_t now_ms)
     }
     bool known_live = session->looked && session->layout == SESSION_LIVE;
     gpufl_status status =
-        session_inspect(session->root, session->path, session->id, known_live, &look);
+        inspect_directory(session->root, session->path, session->id, known_live, &look);
     if (status == GPUFL_OK) {
-        session_apply(session, &look, now_ms);
+        inspect_apply(session, &look, now_ms);
     } else if (status == GPUFL_ERR_NOT_FOUND) {
         session->absent = true;
         session->root->list_soon = true;
     } else {
-        session_cannot_be_read(session, status);
+        inspect_failed(session, status);
     }
 }

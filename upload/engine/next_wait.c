@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* When the next turn is due. */
-#include "upload/engine/engine_internal.h"
+/* Finds the earliest thing that is to be done. */
+#include "upload/engine/next_wait.h"
+
+#include "upload/core/offer.h"
+#include "upload/engine/parking.h"
+#include "upload/engine/send.h"
+
+#define NEVER UINT64_MAX
 
 static void earliest(uint64_t *wait_ms, uint64_t at_ms, uint64_t now_ms)
 {
@@ -12,7 +18,9 @@ static void earliest(uint64_t *wait_ms, uint64_t at_ms, uint64_t now_ms)
 
 static void wait_for_queue(const struct queue *queue, uint64_t *wait_ms, uint64_t now_ms)
 {
-    for (const struct stream *st = queue->first; st && *wait_ms > 0; st = st->next) {
+    for (struct queue_node *node = queue->first; node && *wait_ms > 0;
+         node = node->next) {
+        const struct stream *st = stream_of(node);
         if (st->offer || journal_broken(st->session->root->journal)) {
             continue;
         }
@@ -56,36 +64,36 @@ static void wait_for_completion(struct engine *engine, uint64_t *wait_ms, uint64
 static bool any_is_parked(const struct engine *engine)
 {
     for (unsigned i = 0; i < engine->roots; i++) {
-        if (parked_waits(engine->root[i])) {
+        if (parking_waits(engine->root[i])) {
             return true;
         }
     }
     return false;
 }
 
-uint64_t engine_next_wait(struct engine *engine, uint64_t now_ms)
+uint64_t next_wait_ms(struct engine *engine, uint64_t now_ms)
 {
     struct origin *origin = &engine->origin;
-    uint64_t sending = ENGINE_FOREVER;
-    uint64_t wait = ENGINE_FOREVER;
+    uint64_t sending = NEVER;
+    uint64_t wait = NEVER;
     if (engine->made_bytes) {
         return 0; /* a frame was made: there may be room for the next */
     }
     if (origin->state == ORIGIN_UNASKED) {
         sending = 0;
     } else if (origin->state == ORIGIN_KNOWN &&
-               origin->in_flight < origin_slots(engine)) {
+               origin->in_flight < origin_slots(origin)) {
         wait_for_offers(engine, &sending, now_ms);
-        if (offers_have_room(engine, now_ms)) {
+        if (send_has_room(engine, now_ms)) {
             wait_for_queue(&engine->live, &sending, now_ms);
             wait_for_queue(&engine->backlog, &sending, now_ms);
         }
-        if (offers_lack_streams(engine, now_ms) && any_is_parked(engine)) {
+        if (send_lacks_streams(engine, now_ms) && any_is_parked(engine)) {
             sending = 0;
         }
         wait_for_completion(engine, &sending, now_ms);
     }
-    if (sending != ENGINE_FOREVER) {
+    if (sending != NEVER) {
         uint64_t floor =
             origin->not_before_ms > now_ms ? origin->not_before_ms - now_ms : 0;
         uint64_t tokens = bucket_wait_for_some(&engine->bucket, now_ms);
@@ -101,7 +109,7 @@ uint64_t engine_next_wait(struct engine *engine, uint64_t now_ms)
         struct root *root = engine->root[i];
         earliest(&wait, root->list_soon ? 0 : root->rescan_at_ms, now_ms);
         bool news = root->progress_ticket != journal_last(root->journal) ||
-                    root->progress_stamp != engine->trouble_stamp;
+                    root->progress_stamp != engine->trouble.stamp;
         if (news && all_durable(root)) {
             earliest(&wait, root->progress_at_ms, now_ms);
         }

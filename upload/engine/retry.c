@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Offers that are to be made again: after a backoff, by a person's help, in another
- * encoding. No position moves here. */
+/* Sets when an offer is sent again, and counts why. */
+#include "upload/engine/retry.h"
+
 #include <stdio.h>
 
-#include "upload/engine/engine_internal.h"
+#include "base/log.h"
+#include "upload/core/backoff.h"
+#include "upload/http/reply.h"
 
-#define ALONE_BASE_MS 1000u
-#define ALONE_CAP_MS  300000u
+#define ALONE_BASE_MS  1000u
+#define ALONE_CAP_MS   300000u
+#define ALONE_REPORTED 8u
 
-void retry_retry(struct offer *offer, const struct transport_reply *reply,
-                 uint64_t now_ms)
+void retry_after_failure(struct offer *offer, const struct transport_reply *reply,
+                         uint64_t now_ms)
 {
     struct stream *st = offer->stream;
     struct engine *engine = st->session->root->engine;
@@ -17,7 +21,6 @@ void retry_retry(struct offer *offer, const struct transport_reply *reply,
     bool answered = reply->status >= 500;
     /* Others succeed while this one fails: it backs off by itself. */
     bool alone = answered && offer->failed && origin->successes > offer->successes_before;
-    engine->total.retries++;
     engine->counters.retries[answered        ? TRANSPORT_SERVER
                              : reply->status ? TRANSPORT_BUSY
                                              : reply->failure]++;
@@ -36,22 +39,22 @@ void retry_retry(struct offer *offer, const struct transport_reply *reply,
     }
     offer_to_back(engine, offer); /* the next probe is another stream's */
     if (!alone) {
-        origin_failed(engine, reply->retry_after_ms, now_ms);
+        origin_failed(&engine->origin, reply->retry_after_ms, now_ms);
     }
-    if (origin->failures == 1 || offer->failures_alone == FAILURES_ALONE_REPORTED) {
+    if (origin->failures == 1 || offer->failures_alone == ALONE_REPORTED) {
         log_warn(engine->config.log, "upload.retry",
                  "session=%s channel=%s status=%d reason=\"%s\" alone=%u",
                  st->session->id, stream_channel(st), reply->status, reply->error,
                  offer->failures_alone);
     }
     if (reply->status) {
-        engine_problem(engine, "the backend answered %d", reply->status);
+        trouble_say(&engine->trouble, "the backend answered %d", reply->status);
     } else {
-        engine_problem(engine, "no answer: %s", reply->error);
+        trouble_say(&engine->trouble, "no answer: %s", reply->error);
     }
 }
 
-void retry_quota(struct offer *offer, uint64_t now_ms)
+void retry_at_quota(struct offer *offer, uint64_t now_ms)
 {
     struct session *session = offer->stream->session;
     struct engine *engine = session->root->engine;
@@ -62,12 +65,12 @@ void retry_quota(struct offer *offer, uint64_t now_ms)
             "every minute\"",
             session->id);
     }
-    engine_problem(engine, "the workspace is at its limit (402), session %s waits",
-                   session->id);
+    trouble_say(&engine->trouble, "the workspace is at its limit (402), session %s waits",
+                session->id);
     offer->state = OFFER_WAITING;
     offer_drop_frame(engine, offer);
-    session->hold_until_ms = now_ms + SLOW_RETRY_MS;
-    engine->total.hold_status = 402;
+    session->hold_until_ms = now_ms + ORIGIN_SLOW_RETRY_MS;
+    engine->at_quota = true;
 }
 
 void retry_plain_codec(struct offer *offer, uint64_t now_ms)
@@ -81,7 +84,8 @@ void retry_plain_codec(struct offer *offer, uint64_t now_ms)
     offer->retry_at_ms = now_ms;
 }
 
-void retry_hold(struct offer *offer, const struct transport_reply *reply, uint64_t now_ms)
+void retry_when_mended(struct offer *offer, const struct transport_reply *reply,
+                       uint64_t now_ms)
 {
     char reason[200];
     const char *hint =
@@ -96,5 +100,5 @@ void retry_hold(struct offer *offer, const struct transport_reply *reply, uint64
     offer->state = OFFER_WAITING;
     offer->failed = true;
     offer_to_back(engine, offer); /* the next probe is another stream's */
-    origin_hold(engine, reply->status, reason, now_ms);
+    origin_hold(&engine->origin, reply->status, reason, now_ms);
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A watched root: its lock, its journal, its sessions. */
+/* Takes over a root: its lock, its journal, its sessions. */
+#include "upload/engine/root.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -9,94 +11,15 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include "upload/engine/engine_internal.h"
+#include "upload/core/offer.h"
+#include "upload/core/position.h"
+#include "upload/core/progress_file.h"
+#include "upload/core/session_streams.h"
+#include "upload/engine/discovery.h"
+#include "upload/engine/parking.h"
 #include "upload/engine/progress.h"
+#include "upload/engine/replay.h"
 #include "upload/journal/state_dir.h"
-
-struct session *root_session(struct root *root, const char *path, bool create)
-{
-    struct path_node *found = path_table_find(&root->by_path, path);
-    if (found || !create) {
-        return (struct session *)found; /* its first member */
-    }
-    size_t len = strlen(path);
-    struct session *s = len < JOURNAL_PATH_MAX ? calloc(1, sizeof *s + len + 1) : NULL;
-    if (!s) {
-        return NULL;
-    }
-    s->root = root;
-    s->node.path = strcpy(s->path, path);
-    if (!path_table_add(&root->by_path, &s->node)) {
-        free(s);
-        return NULL;
-    }
-    const char *slash = strrchr(s->path, '/');
-    s->id = slash ? slash + 1 : s->path;
-    root->grouped = root->grouped || slash;
-    const struct engine_config *config = &root->engine->config;
-    s->wanted = !config->wanted || config->wanted(config->wanted_arg, s->id);
-    s->next = root->sessions;
-    s->link = &root->sessions;
-    if (s->next) {
-        s->next->link = &s->next;
-    }
-    root->sessions = s;
-    root->change_stamp++;
-    return s;
-}
-
-/* Nothing may refer to it any more: session_idle. */
-void root_drop_session(struct session *session)
-{
-    path_table_remove(&session->root->by_path, &session->node);
-    *session->link = session->next;
-    if (session->next) {
-        session->next->link = session->link;
-    }
-    for (unsigned i = 0; i < SCAN_CHANNELS_MAX; i++) {
-        free(session->stream[i]);
-    }
-    free(session);
-}
-
-void root_say_vanished(const struct root *root, const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    log_error(root->engine->config.log, "session.vanished",
-              "session=%s note=\"deleted before all of it was sent\"",
-              slash ? slash + 1 : path);
-}
-
-int root_channel(struct root *root, const char *channel)
-{
-    for (unsigned i = 0; i < root->channel_names; i++) {
-        if (strcmp(root->channel_name[i], channel) == 0) {
-            return (int)i;
-        }
-    }
-    if (root->channel_names == SCAN_CHANNELS_MAX) {
-        return -1;
-    }
-    strcpy(root->channel_name[root->channel_names], channel);
-    return (int)root->channel_names++;
-}
-
-uint64_t root_add_quarantine(struct root *root, const struct record_quarantine *record)
-{
-    struct record_quarantine *more =
-        realloc(root->quarantine, (root->quarantines + 1) * sizeof *more);
-    if (!more) {
-        return 0;
-    }
-    root->quarantine = more;
-    uint64_t ticket = record_append_quarantine(root->journal, record);
-    if (ticket) {
-        root->quarantine[root->quarantines++] = *record;
-    }
-    return ticket;
-}
-
-/* ---- life ---- */
 
 static gpufl_status busy(const struct root *root, int dir, const char *which,
                          char why[512])
@@ -121,7 +44,7 @@ static gpufl_status lock_root(struct root *root, char why[512])
         return GPUFL_ERR_IO;
     }
     int parent = openat(root->fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (parent >= 0 && strcmp(root->path, "/") != 0 && root_is_served(parent)) {
+    if (parent >= 0 && strcmp(root->path, "/") != 0 && discovery_is_served(parent)) {
         status = busy(root, parent, "the directory above ", why);
     }
     if (parent >= 0) {
@@ -198,7 +121,7 @@ static void forgive(struct session *session)
  * twice. */
 static void rewind_all(struct root *root)
 {
-    parked_open_complete(root);
+    parking_open_complete(root);
     for (struct session *s = root->sessions; s; s = s->next) {
         if (!s->wanted) {
             continue;
@@ -210,11 +133,7 @@ static void rewind_all(struct root *root)
             if (st->offer) {
                 offer_free(root->engine, st->offer);
             }
-            st->file = 1;
-            st->journal_file = 0; /* nothing is deleted before it was sent again */
-            st->offset = 0;
-            st->head = 0;
-            st->lines = st->refused_lines = 0;
+            position_rewind(st);
         }
     }
 }
@@ -270,9 +189,9 @@ void root_close(struct root *root)
                 offer_free(root->engine, s->stream[i]->offer);
             }
         }
-        root_drop_session(s);
+        session_drop(s);
     }
-    parked_close(root);
+    parked_close(&root->parked);
     if (root->listing) {
         listing_close(root->listing);
         free(root->listing);

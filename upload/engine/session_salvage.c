@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* When a session's unpublished windows are published. */
-#include "upload/engine/engine_internal.h"
+/* Decides whether the windows in `.tmp` are published, and says why not. */
+#include "upload/engine/session_salvage.h"
+
 #include "upload/source/salvage.h"
 
 /* One step a look, so that nothing else waits for a large one. \return why something
  * stays in `.tmp`, or NULL while it goes on. */
-const char *session_salvage(struct session *session)
+const char *session_salvage_step(struct session *session)
 {
     struct root *root = session->root;
     const struct engine_config *config = &root->engine->config;

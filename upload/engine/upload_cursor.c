@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `.gpufl-upload-cursor.json`: tells other tools of this ecosystem which sessions are at
- * the backend. Format: schema/README.md, "Upload cursor". */
+/* Writes the upload cursor, and leaves in it what other tools wrote there. */
+#include "upload/engine/upload_cursor.h"
+
 #include <inttypes.h>
 #include <json-c/json.h>
 #include <malloc.h>
@@ -11,7 +12,7 @@
 
 #include "base/crc32c.h"
 #include "base/file.h"
-#include "upload/engine/engine_internal.h"
+#include "upload/core/session_streams.h"
 
 #define CURSOR_MAX_BYTES (16u << 20)
 #define CURSOR_DEPTH     8
@@ -156,7 +157,7 @@ void upload_cursor_write(struct root *root)
     if (!cursor.text) {
         return; /* no memory */
     }
-    parked_each_complete(root, add_parked, &cursor);
+    parked_each_complete(&root->parked, add_parked, &cursor);
     add_done(&cursor, root);
     root->cursor_bytes = cursor.len;
     root->cursor_crc32c = crc32c(0, cursor.text, cursor.len);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the engine is told of changes, and what it asks to be told. */
-#include "upload/engine/engine.h"
+/* Marks what changed, and tells which directories are to be watched. */
+#include "upload/engine/wakeups.h"
 
-#include "upload/engine/engine_internal.h"
+#include "upload/core/session_streams.h"
+#include "upload/engine/discovery.h"
 
 void engine_touch(struct engine *engine, unsigned root, const char *session_path)
 {
     if (root < engine->roots && session_path[0]) {
-        root_touch(engine->root[root], session_path, engine->config.sys->now_ms());
+        discovery_touch(engine->root[root], session_path, engine->config.sys->now_ms());
     } else if (root < engine->roots) {
         engine->root[root]->list_soon = true;
     }
@@ -16,7 +17,7 @@ void engine_touch(struct engine *engine, unsigned root, const char *session_path
 static struct session *session_at(const struct engine *engine, unsigned root,
                                   const char *path)
 {
-    return root < engine->roots ? root_session(engine->root[root], path, false) : NULL;
+    return root < engine->roots ? session_find(engine->root[root], path) : NULL;
 }
 
 void engine_grew(struct engine *engine, unsigned root, const char *session_path,

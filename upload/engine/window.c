@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Offers sealed v1.3 windows byte for byte, under their sidecar's identity. */
+#include "upload/engine/window.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,18 +9,15 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "upload/engine/engine_internal.h"
-
-static const char *channel_of(const struct stream *st)
-{
-    return st->session->root->channel_name[st->channel];
-}
+#include "upload/core/position.h"
+#include "upload/http/encode.h"
+#include "upload/source/identity.h"
 
 static struct tail_where where_of(const struct stream *st, uint32_t file)
 {
     return (struct tail_where){.root = st->session->root->fd,
                                .path = st->session->path,
-                               .channel = channel_of(st),
+                               .channel = stream_channel(st),
                                .layout = SESSION_WINDOWS,
                                .file = file};
 }
@@ -31,12 +30,12 @@ static gpufl_status read_sidecar(const struct stream *st, uint32_t file,
     char path[JOURNAL_PATH_MAX + LAYOUT_PATH_MAX + 1];
     char *text;
     size_t len;
-    layout_sidecar(name, channel_of(st), file);
+    layout_sidecar(name, stream_channel(st), file);
     snprintf(path, sizeof path, "%s/%s", session->path, name);
     gpufl_status status = file_read(session->root->engine->config.sys, session->root->fd,
                                     path, IDENTITY_MAX_BYTES, &text, &len);
     if (status == GPUFL_OK) {
-        status = sidecar_parse(text, len, session->id, channel_of(st), file, out);
+        status = sidecar_parse(text, len, session->id, stream_channel(st), file, out);
         free(text);
     }
     return status;
@@ -69,8 +68,8 @@ static enum made quarantine_window(struct stream *st, const struct sidecar *side
                                        .file = st->file,
                                        .end = sidecar->payload_bytes};
     memcpy(record.id, sidecar->window_id, sizeof record.id);
-    strncat(record.reason, reason, sizeof record.reason - 1);
-    return ack_quarantine(st, &record) ? MADE_STEP : MADE_NOTHING;
+    snprintf(record.reason, sizeof record.reason, "%s", reason);
+    return position_quarantine(st, &record) ? MADE_STEP : MADE_NOTHING;
 }
 
 /* An agent that delivers and deletes a payload leaves its id here first. */
@@ -82,7 +81,7 @@ static bool delivered_by_another(const struct stream *st, const struct sidecar *
     char id_text[UUID_TEXT];
     char *text;
     size_t len;
-    layout_ack(name, channel_of(st), st->file);
+    layout_ack(name, stream_channel(st), st->file);
     snprintf(path, sizeof path, "%s/%s", session->path, name);
     if (file_read(session->root->engine->config.sys, session->root->fd, path,
                   IDENTITY_MAX_BYTES, &text, &len) != GPUFL_OK) {
@@ -100,7 +99,7 @@ static enum made no_payload(struct stream *st, const struct sidecar *sidecar)
 {
     const struct session *session = st->session;
     if (sidecar && delivered_by_another(st, sidecar)) {
-        st->file++;
+        position_next_file(st, st->head);
         return MADE_STEP;
     }
     if (session->unpublished || (sidecar && !session->writer_gone)) {

@@ -2,8 +2,8 @@
 /* Memory for the frames that are on their way. A frame from malloc is as large as a
  * quarter of a megabyte, is mapped, touched page by page and unmapped again: a tenth of
  * what compressing it costs. Here its pages stay. */
-#ifndef GPUFL_UPLOAD_ENGINE_FRAMES_H
-#define GPUFL_UPLOAD_ENGINE_FRAMES_H
+#ifndef GPUFL_UPLOAD_CORE_FRAMES_H
+#define GPUFL_UPLOAD_CORE_FRAMES_H
 
 #include <stddef.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Waiting times and the request budget. */
-#include "upload/engine/backoff.h"
+#include "upload/core/backoff.h"
 
 /* A burst of a fifth of a second's requests, at least two. */
 #define SOME_PART  10u

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is known of the backend: what it declares, whether it answers, whether it waits
- * for a person. */
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
+/* Learns what the backend declares, and when to send to it again after a failure. */
+#include "upload/core/origin.h"
 
-#include "upload/engine/engine_internal.h"
+#include "upload/core/backoff.h"
+#include "upload/http/reply.h"
 
 #define BACKOFF_BASE_MS 500u
 #define BACKOFF_CAP_MS  30000u
@@ -13,27 +11,17 @@
 #define FEW_SLOTS       4u
 #define REQUESTS_A_SLOT 250u
 
-void engine_problem(struct engine *engine, const char *format, ...)
+bool origin_probing(const struct origin *origin)
 {
-    va_list args;
-    va_start(args, format);
-    vsnprintf(engine->total.last_problem, sizeof engine->total.last_problem, format,
-              args);
-    va_end(args);
-}
-
-bool origin_probing(const struct engine *engine)
-{
-    return engine->origin.failures || engine->origin.hold;
+    return origin->failures || origin->hold;
 }
 
 /* A connection costs both ends: more than a few are worth it where answers take long, or
  * where many requests share them. */
-unsigned origin_slots(const struct engine *engine)
+unsigned origin_slots(const struct origin *origin)
 {
-    const struct origin *origin = &engine->origin;
     uint64_t shared = origin->successes / REQUESTS_A_SLOT;
-    if (origin_probing(engine)) {
+    if (origin_probing(origin)) {
         return 1;
     }
     if (origin->reply_ms >= SLOW_REPLY_MS || shared >= TRANSPORT_SLOTS) {
@@ -42,30 +30,19 @@ unsigned origin_slots(const struct engine *engine)
     return shared > FEW_SLOTS ? (unsigned)shared : FEW_SLOTS;
 }
 
-bool origin_ready(const struct engine *engine, uint64_t now_ms)
+bool origin_ready(const struct origin *origin, uint64_t now_ms)
 {
-    return engine->origin.in_flight < origin_slots(engine) &&
-           now_ms >= engine->origin.not_before_ms;
-}
-
-void origin_trouble(struct engine *engine, bool is_there)
-{
-    struct origin *origin = &engine->origin;
-    if (is_there != (origin->trouble_since_s != 0)) {
-        origin->trouble_since_s = is_there ? engine->config.sys->wall_s() : 0;
-        engine->trouble_stamp++;
-    }
+    return origin->in_flight < origin_slots(origin) && now_ms >= origin->not_before_ms;
 }
 
 /* A success proves that the origin works: waiting ends for all but those that fail alone.
  */
-void origin_ok(struct engine *engine)
+void origin_ok(struct origin *origin)
 {
-    struct origin *origin = &engine->origin;
     if (origin->failures || origin->hold) {
-        log_info(engine->config.log, "origin.ok", "after_failures=%u", origin->failures);
+        log_info(origin->config->log, "origin.ok", "after_failures=%u", origin->failures);
     }
-    origin_trouble(engine, false);
+    trouble_set(origin->trouble, origin->config->sys, false);
     origin->failures = 0;
     origin->not_before_ms = 0;
     origin->successes++;
@@ -73,40 +50,38 @@ void origin_ok(struct engine *engine)
     origin->answered = true;
 }
 
-void origin_failed(struct engine *engine, uint64_t retry_after_ms, uint64_t now_ms)
+void origin_failed(struct origin *origin, uint64_t retry_after_ms, uint64_t now_ms)
 {
-    struct origin *origin = &engine->origin;
     origin->failures++;
-    origin_trouble(engine, true);
+    trouble_set(origin->trouble, origin->config->sys, true);
     origin->not_before_ms =
-        now_ms + backoff_ms(engine->config.sys, origin->failures, BACKOFF_BASE_MS,
+        now_ms + backoff_ms(origin->config->sys, origin->failures, BACKOFF_BASE_MS,
                             BACKOFF_CAP_MS, retry_after_ms);
 }
 
-void origin_hold(struct engine *engine, int status, const char *reason, uint64_t now_ms)
+void origin_hold(struct origin *origin, int status, const char *reason, uint64_t now_ms)
 {
-    struct origin *origin = &engine->origin;
     enum engine_hold hold = status == 401 || status == 403 ? HOLD_AUTH : HOLD_SERVER;
     if (origin->hold != hold || origin->hold_status != status) {
-        log_error(engine->config.log, "origin.hold", "status=%d reason=\"%s\"", status,
+        log_error(origin->config->log, "origin.hold", "status=%d reason=\"%s\"", status,
                   reason);
-        engine_problem(engine, "the backend answered %d: %s", status, reason);
+        trouble_say(origin->trouble, "the backend answered %d: %s", status, reason);
     }
     origin->hold = hold;
     origin->hold_status = status;
-    origin_trouble(engine, true);
+    trouble_set(origin->trouble, origin->config->sys, true);
     if (!origin->live_windows && !origin->zstd) {
         origin->state =
             ORIGIN_UNASKED; /* maybe that was not the backend that was asked */
     }
     origin->answered = true;
     origin->not_before_ms =
-        now_ms + backoff_ms(engine->config.sys, 1, SLOW_RETRY_MS, SLOW_RETRY_MS, 1000);
+        now_ms + backoff_ms(origin->config->sys, 1, ORIGIN_SLOW_RETRY_MS,
+                            ORIGIN_SLOW_RETRY_MS, 1000);
 }
 
-static void learn(struct engine *engine, const struct transport_reply *reply)
+static void learn(struct origin *origin, const struct transport_reply *reply)
 {
-    struct origin *origin = &engine->origin;
     struct reply_version version = {.supported = true};
     if (reply->status >= 200 && reply->status <= 299) {
         reply_read_version(reply->body, reply->body_len, &version);
@@ -116,26 +91,25 @@ static void learn(struct engine *engine, const struct transport_reply *reply)
     origin->live_windows = version.live_windows;
     if (!version.supported) {
         log_error(
-            engine->config.log, "origin.version",
+            origin->config->log, "origin.version",
             "note=\"the backend does not name wire version 1; sending all the same\"");
     }
     if (!version.registry) {
-        log_warn(engine->config.log, "origin.no_registry",
+        log_warn(origin->config->log, "origin.no_registry",
                  "note=\"the backend declares no window registry: delivery is at least "
                  "once\"");
     }
-    log_info(engine->config.log, "origin.known", "status=%d zstd=%d live_windows=%d",
+    log_info(origin->config->log, "origin.known", "status=%d zstd=%d live_windows=%d",
              reply->status, origin->zstd, origin->live_windows);
 }
 
-void origin_probe(struct engine *engine, uint64_t now_ms)
+void origin_probe(struct origin *origin, uint64_t now_ms)
 {
-    struct origin *origin = &engine->origin;
     if (origin->state != ORIGIN_UNASKED || now_ms < origin->not_before_ms) {
         return;
     }
     struct transport_request request = {.kind = TRANSPORT_PROBE, .fd = -1, .tag = origin};
-    if (engine->config.transport.submit(engine->config.transport.self, &request) ==
+    if (origin->config->transport.submit(origin->config->transport.self, &request) ==
         GPUFL_OK) {
         origin->state = ORIGIN_ASKING;
         origin->in_flight++;
@@ -143,26 +117,25 @@ void origin_probe(struct engine *engine, uint64_t now_ms)
 }
 
 /* Any answer below 500 is an answer, also 401 or 404: an origin that declares nothing. */
-void origin_on_probe(struct engine *engine, const struct transport_reply *reply,
+void origin_on_probe(struct origin *origin, const struct transport_reply *reply,
                      uint64_t now_ms)
 {
-    struct origin *origin = &engine->origin;
     bool later = reply->status == 0 || reply->status == 408 || reply->status == 425 ||
                  reply->status == 429 || (reply->status >= 500 && reply->status != 501);
     origin->answered = origin->answered || reply->status != 0;
     if (!later) {
-        learn(engine, reply);
+        learn(origin, reply);
         if (reply->status < 300) {
-            origin_ok(engine);
+            origin_ok(origin);
         }
         return;
     }
     origin->state = ORIGIN_UNASKED;
-    origin_failed(engine, reply->retry_after_ms, now_ms);
+    origin_failed(origin, reply->retry_after_ms, now_ms);
     if (origin->failures == 1) {
-        log_warn(engine->config.log, "origin.failing", "status=%d reason=\"%s\"",
+        log_warn(origin->config->log, "origin.failing", "status=%d reason=\"%s\"",
                  reply->status, reply->error);
     }
-    engine_problem(engine, reply->status ? "the backend answered %d%s" : "%.0d%s",
-                   reply->status, reply->status ? "" : reply->error);
+    trouble_say(origin->trouble, reply->status ? "the backend answered %d%s" : "%.0d%s",
+                reply->status, reply->status ? "" : reply->error);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "upload/engine/path_table.h"
+#include "upload/core/path_table.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Exponential backoff with full jitter, and the token bucket of requests. */
-#ifndef GPUFL_UPLOAD_ENGINE_BACKOFF_H
-#define GPUFL_UPLOAD_ENGINE_BACKOFF_H
+#ifndef GPUFL_UPLOAD_CORE_BACKOFF_H
+#define GPUFL_UPLOAD_CORE_BACKOFF_H
 
 #include <stdbool.h>
 #include <stdint.h>

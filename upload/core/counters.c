@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "upload/engine/counters.h"
+#include "upload/core/counters.h"
 
 #include <stdio.h>
 #include <string.h>

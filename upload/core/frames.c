@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Few frames are out at once: their places stand in an array, in order. */
-#include "upload/engine/frames.h"
+#include "upload/core/frames.h"
 
 #include <stdbool.h>
 #include <stdint.h>

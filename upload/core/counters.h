@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the engine has done since it began, broken down as it is exported. Bounded:
  * statuses and channels that do not fit count under the last place. */
-#ifndef GPUFL_UPLOAD_ENGINE_COUNTERS_H
-#define GPUFL_UPLOAD_ENGINE_COUNTERS_H
+#ifndef GPUFL_UPLOAD_CORE_COUNTERS_H
+#define GPUFL_UPLOAD_CORE_COUNTERS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -34,6 +34,15 @@ struct counters_channel {
 };
 
 struct counters {
+    uint64_t files_acked; /**< files of which something was acknowledged */
+    uint64_t batches_acked;
+    uint64_t windows_acked;
+    uint64_t lines_acked;
+    uint64_t file_bytes_acked; /**< of files, windows as they lie on disk */
+    uint64_t sent_bytes;       /**< bodies, as sent */
+    uint64_t requests;
+    uint64_t lines_rejected; /**< the backend took the batch but not these */
+    uint64_t lines_refused_final;
     struct counters_statuses answers;     /**< to all requests; 0 = none came */
     struct counters_statuses quarantined; /**< ranges; 0 = for a local reason */
     uint64_t retries[TRANSPORT_FAILURES]; /**< of batches, by the kind of failure */

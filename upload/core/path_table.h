@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Things found by a path, as chains by its hash; a thing holds its own node. */
-#ifndef GPUFL_UPLOAD_ENGINE_PATH_TABLE_H
-#define GPUFL_UPLOAD_ENGINE_PATH_TABLE_H
+#ifndef GPUFL_UPLOAD_CORE_PATH_TABLE_H
+#define GPUFL_UPLOAD_CORE_PATH_TABLE_H
 
 #include <stdbool.h>
 
