@@ -118,16 +118,16 @@ void offer_finish(struct offer *offer, uint64_t now_ms)
     bool full =
         offer->record.lines >= engine->config.max_batch_lines ||
         offer->record.end - offer->record.begin >= engine->config.max_batch_bytes / 2;
-    bool whole =
-        st->session->writer_gone || st->file <= st->highest; /* nothing will join */
+    bool whole = session_writer_is_gone(st->session) ||
+                 st->file <= st->highest; /* nothing will join */
     bool backlog = full || whole || st->kind == STREAM_VERBATIM || st->split_lines;
-    bool all = st->at_end && !st->more && session_tells(st->session);
-    if (st->at_end) { /* what is left came after it */
+    bool all = st->took == STREAM_TOOK_ALL && session_tells(st->session);
+    if (st->took != STREAM_TOOK_PART) { /* what is left came after it */
         st->waits_since_ms = offer->made_ms;
     }
     offer_free(engine, offer);
     if (all) {
-        st->drained = true; /* the next line is told */
+        st->rest = STREAM_DRAINED; /* the next line is told */
         return;
     }
     stream_enqueue(st, !backlog,

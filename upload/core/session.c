@@ -125,6 +125,23 @@ void session_hold(struct session *session, const char *reason)
     session->held = true;
 }
 
+bool session_is_listed(const struct session *session)
+{
+    return session->presence == SESSION_PRESENT || session->presence == SESSION_ABSENT;
+}
+
+bool session_writer_is_gone(const struct session *session)
+{
+    return session->writer == SESSION_WRITER_GONE ||
+           session->writer == SESSION_WRITER_ENDED;
+}
+
+bool session_writer_is_unprobed(const struct session *session)
+{
+    return session->writer == SESSION_WRITER_UNKNOWN ||
+           session->writer == SESSION_WRITER_ENDED;
+}
+
 bool session_silent(const struct session *session, uint64_t now_ms)
 {
     return session->last_growth_ms &&
@@ -133,6 +150,6 @@ bool session_silent(const struct session *session, uint64_t now_ms)
 
 bool session_tells(const struct session *session)
 {
-    return session->watched && !session->writer_gone && !session->writer_unknown &&
+    return session->watched && session->writer == SESSION_WRITER_LIVES &&
            !session->root->engine->polling;
 }

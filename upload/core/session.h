@@ -21,6 +21,31 @@ enum session_state {
     SESSION_DONE,
 };
 
+/** Is its directory there? */
+enum session_presence {
+    SESSION_UNSEEN,  /**< the last whole listing of the root did not name it */
+    SESSION_PRESENT, /**< it did, or the directory was found since */
+    SESSION_ABSENT,  /**< it did, but the last look did not find it: a listing tells */
+    SESSION_GONE,    /**< it is not, and the journal knows */
+};
+
+/** Does its writer live, as far as the last look tells? */
+enum session_writer {
+    SESSION_WRITER_LIVES,
+    SESSION_WRITER_UNKNOWN, /**< it cannot be probed */
+    SESSION_WRITER_ENDED,   /**< it cannot be probed, and what is there says that it ended
+                             */
+    SESSION_WRITER_GONE,
+};
+
+/** What becomes of the windows that a crashed 1.3 writer left in `.tmp`. */
+enum session_salvage {
+    SESSION_SALVAGE_NONE,   /**< there are none */
+    SESSION_SALVAGE_WAITS,  /**< nobody publishes them now */
+    SESSION_SALVAGE_RUNS,   /**< they are being published, a step a look */
+    SESSION_SALVAGE_PERSON, /**< what is still there needs a person */
+};
+
 struct session {
     struct path_node node; /**< in the root's table */
     struct root *root;
@@ -31,32 +56,27 @@ struct session {
     struct session *next_completing;
     struct stream *stream[SCAN_CHANNELS_MAX]; /**< the first `streams` are in use */
     uint8_t streams;
-    uint8_t layout;
-    uint8_t state;
-    bool dirty;
+    uint8_t layout;   /**< enum session_layout */
+    uint8_t state;    /**< enum session_state */
+    uint8_t presence; /**< enum session_presence */
+    uint8_t writer;   /**< enum session_writer */
+    uint8_t salvage;  /**< enum session_salvage */
+    bool wanted;      /**< to be uploaded */
+    bool looked;      /**< layout and streams are known */
+    bool watched;     /**< the watcher was told */
+    bool loss;        /**< its writer dropped rows */
+    bool held;        /**< for a reason that only a change in the directory can lift */
+    bool dirty;       /**< in the list of those to look at */
     bool later;       /**< it grew, and is looked at at later_at_ms */
     bool overdue;     /**< what the look finds has waited for its flush interval */
-    bool wanted;      /**< to be uploaded */
-    bool watched;     /**< the watcher was told */
-    bool present;     /**< in the root's last whole listing, or found since */
-    bool absent;      /**< its directory was not there at the last look */
-    bool gone;        /**< its directory is, and the journal knows */
-    bool looked;      /**< layout and streams are known */
-    bool writer_gone; /**< probed before the last scan */
-    bool writer_unknown;
-    bool loss;
-    unsigned refused;  /**< names in it that are no files of ours; said when it changes */
-    bool unpublished;  /**< a crashed 1.3 writer left windows in `.tmp` */
-    bool salvaging;    /**< they are being published, a step a look */
-    bool salvage_over; /**< what is still there needs a person */
-    const char *salvage_reason; /**< why it is still there; said once */
-    bool held; /**< for a reason that only a change in the directory can lift */
-    const char *hold_reason; /**< the last one that was said, a literal */
     bool complete_in_flight;
-    bool in_cursor;     /**< the upload cursor names it */
-    bool in_completing; /**< in the engine's list of them */
-    uint32_t quarantined;
-    uint32_t listed; /**< number of the listing of the root that named it last */
+    bool in_completing;         /**< in the engine's list of them */
+    bool in_cursor;             /**< the upload cursor names it */
+    const char *salvage_reason; /**< why something is still in `.tmp`; said once */
+    const char *hold_reason;    /**< the last one that was said, a literal */
+    unsigned refused; /**< names in it that are no files of ours; said when it changes */
+    uint32_t quarantined; /**< ranges */
+    uint32_t listed;      /**< number of the listing of the root that named it last */
     unsigned complete_failures;
     uint64_t complete_at_ms;
     uint64_t hold_until_ms; /**< workspace limit */
@@ -93,6 +113,15 @@ void session_say_hold(struct session *session, const char *channel, const char *
 
 /** All of the session waits for a change in its directory. */
 void session_hold(struct session *session, const char *reason);
+
+/** The last whole listing of the root named it, or its directory was found since. */
+bool session_is_listed(const struct session *session);
+
+/** Its writer is gone, by a probe or by what is there. */
+bool session_writer_is_gone(const struct session *session);
+
+/** Its writer could not be probed. */
+bool session_writer_is_unprobed(const struct session *session);
 
 /** It has not grown for as long as a writer that lives is hardly silent. */
 bool session_silent(const struct session *session, uint64_t now_ms);

@@ -29,7 +29,10 @@ struct stream *session_stream(struct session *session, const char *channel)
     *st = (struct stream){.session = session, .channel = (uint8_t)index, .file = 1};
     /* A channel that is not followed this time keeps its place and stands in nobody's
      * way. */
-    st->drained = st->at_shutdown = st->channel >= session->root->channels.count;
+    if (st->channel >= session->root->channels.count) {
+        st->at_shutdown = true;
+        st->rest = STREAM_DRAINED;
+    }
     return st;
 }
 
@@ -45,8 +48,8 @@ bool session_any_held(const struct session *session)
 
 bool session_blocked(const struct session *session)
 {
-    if (session->loss || session->unpublished || session_any_held(session) ||
-        session->quarantined) {
+    if (session->loss || session->salvage != SESSION_SALVAGE_NONE ||
+        session_any_held(session) || session->quarantined) {
         return true;
     }
     for (unsigned i = 0; i < session->streams; i++) {
@@ -61,7 +64,7 @@ bool session_settled(const struct session *session)
 {
     for (unsigned i = 0; i < session->streams; i++) {
         const struct stream *st = session->stream[i];
-        if (!st->drained || st->offer || st->missing) {
+        if (st->rest != STREAM_DRAINED || st->offer) {
             return false;
         }
     }
@@ -93,7 +96,7 @@ bool session_grew(struct session *session, const char *file, uint64_t now_ms)
         if (strcmp(stream_channel(st), name.channel) == 0 && !st->held &&
             !st->at_shutdown && st->kind == STREAM_BATCHED) {
             session->last_growth_ms = now_ms;
-            st->more = true;
+            stream_note_growth(st);
             if (!st->offer) {
                 stream_enqueue(st, true,
                                engine_config_next_flush(&root->engine->config, now_ms));

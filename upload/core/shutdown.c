@@ -31,14 +31,14 @@ bool shutdown_is_last(const struct stream *st)
 bool shutdown_may_go(const struct stream *st, uint64_t now_ms)
 {
     const struct session *session = st->session;
-    if (session->writer_unknown && session_silent(session, now_ms)) {
+    if (session_writer_is_unprobed(session) && session_silent(session, now_ms)) {
         return true;
     }
     for (unsigned i = 0; i < session->streams; i++) {
         const struct stream *o = session->stream[i];
-        bool empty = o->drained && !o->offer;
+        bool empty = o->rest != STREAM_PENDING && !o->offer;
         bool at_end = (o->at_shutdown && (!o->offer || o->offer->is_shutdown)) ||
-                      (empty && (session->writer_gone || shutdown_is_last(o)));
+                      (empty && (session_writer_is_gone(session) || shutdown_is_last(o)));
         if (o != st && !at_end) {
             return false;
         }

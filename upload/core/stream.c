@@ -51,10 +51,10 @@ struct record_stream stream_record(const struct stream *st)
 void stream_enqueue(struct stream *st, bool live, uint64_t due_ms)
 {
     struct engine *engine = st->session->root->engine;
-    if (st->drained || !st->waits_since_ms) {
+    if (st->rest != STREAM_PENDING || !st->waits_since_ms) {
         st->waits_since_ms = engine->config.sys->now_ms();
     }
-    st->drained = false;
+    st->rest = STREAM_PENDING;
     if (st->queued) {
         st->due_ms = due_ms < st->due_ms ? due_ms : st->due_ms;
         return;
@@ -62,6 +62,13 @@ void stream_enqueue(struct stream *st, bool live, uint64_t due_ms)
     st->queued = true;
     st->due_ms = due_ms;
     queue_push(live ? &engine->live : &engine->backlog, &st->node);
+}
+
+void stream_note_growth(struct stream *st)
+{
+    if (st->took == STREAM_TOOK_ALL) {
+        st->took = STREAM_TOOK_ALL_SO_FAR;
+    }
 }
 
 void stream_hold(struct stream *st, const char *reason)

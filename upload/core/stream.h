@@ -16,6 +16,20 @@
 
 struct offer;
 
+/** Is something of it left, as far as the last look or read tells? */
+enum stream_rest {
+    STREAM_PENDING,
+    STREAM_DRAINED, /**< nothing that is not settled, or offered */
+    STREAM_MISSING, /**< its file had more when last looked at, and is not there */
+};
+
+/** What the last offer took of its file. */
+enum stream_took {
+    STREAM_TOOK_PART,
+    STREAM_TOOK_ALL,       /**< all that was there */
+    STREAM_TOOK_ALL_SO_FAR /**< and something has happened since */
+};
+
 /** Files of one channel of one session, read in order. */
 struct stream {
     struct queue_node node; /**< in the ready queue */
@@ -48,12 +62,10 @@ struct stream {
     bool held : 1;     /**< until something changes in the directory */
     bool keep : 1;     /**< something of it was taken without proof that it is stored */
     bool gap : 1;      /**< its first files were gone before we came */
-    bool drained : 1;  /**< nothing unsettled at the last look */
     bool all_read : 1; /**< all that `seen` stands for was read */
-    bool at_end : 1;   /**< the offer took all that its file had */
-    bool more : 1;     /**< something happened since it was made */
-    bool missing : 1;  /**< its file had more when last looked at, and is not there */
     bool at_shutdown : 1; /**< its next line, or its last, is the channel's shutdown */
+    uint8_t rest : 2;     /**< enum stream_rest */
+    uint8_t took : 2;     /**< enum stream_took */
 };
 
 /** The stream that \p node stands for; NULL for NULL. */
@@ -70,6 +82,9 @@ struct record_stream stream_record(const struct stream *stream);
 /** Puts it into the queue of live streams, or the backlog's, from \p due_ms on. Waiting
  * already, it keeps its place and takes the earlier time. */
 void stream_enqueue(struct stream *stream, bool live, uint64_t due_ms);
+
+/** Something happened to its files since its offer was made. */
+void stream_note_growth(struct stream *stream);
 
 /** This channel waits for a change in the directory; the others go on. */
 void stream_hold(struct stream *stream, const char *reason);

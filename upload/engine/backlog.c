@@ -88,7 +88,7 @@ static void measure_session(struct measure *m, const struct session *s)
     int dir = -1;
     for (unsigned i = 0; i < s->streams; i++) {
         const struct stream *st = s->stream[i];
-        if (st->drained && !st->offer) {
+        if (st->rest != STREAM_PENDING && !st->offer) {
             continue;
         }
         if (dir < 0) {
@@ -107,10 +107,10 @@ static void measure_session(struct measure *m, const struct session *s)
 
 static void count(struct backlog *out, const struct session *s)
 {
-    unsigned *which = s->state == SESSION_DONE ? &out->complete
-                      : session_blocked(s)     ? &out->blocked
-                      : s->writer_gone         ? &out->ended
-                                               : &out->live;
+    unsigned *which = s->state == SESSION_DONE    ? &out->complete
+                      : session_blocked(s)        ? &out->blocked
+                      : session_writer_is_gone(s) ? &out->ended
+                                                  : &out->live;
     ++*which;
 }
 

@@ -204,7 +204,7 @@ static enum made long_line(struct stream *st, bool final)
 static enum made nothing_whole(struct stream *st, const struct tail_chunk *chunk)
 {
     const struct session *session = st->session;
-    bool final = chunk->sealed || session->writer_gone;
+    bool final = chunk->sealed || session_writer_is_gone(session);
     if (chunk->len == 0) {
         if (chunk->sealed && session->layout == SESSION_LIVE) {
             position_next_file(st, st->head);
@@ -213,7 +213,7 @@ static enum made nothing_whole(struct stream *st, const struct tail_chunk *chunk
         if (chunk->index > 0 && session->layout == SESSION_SHIFTING) {
             return shifted_stream_next(st);
         }
-        st->drained = true;
+        st->rest = STREAM_DRAINED;
         return MADE_NOTHING;
     }
     if (!chunk->at_end) {
@@ -254,9 +254,10 @@ static enum made read_problem(struct stream *st, gpufl_status status)
         if (session->layout == SESSION_LIVE && st->file <= st->highest) {
             stream_hold(st, "a file is missing before the newest one");
         }
-        st->drained = st->file > st->highest;
         /* Renamed, as the next look will find; or deleted. */
-        st->missing = st->drained && stream_seen_bytes(st) > st->offset;
+        st->rest = st->file <= st->highest              ? STREAM_PENDING
+                   : stream_seen_bytes(st) > st->offset ? STREAM_MISSING
+                                                        : STREAM_DRAINED;
     } else if (status == GPUFL_ERR_FORMAT) {
         stream_hold(st, "a file is shorter than what was sent of it");
     } else {
@@ -290,14 +291,14 @@ enum made batch_make(struct stream *st)
     if (cut.lines == 0) {
         return nothing_whole(st, &chunk);
     }
-    st->at_end = chunk.at_end && !chunk.sealed && cut.bytes == chunk.len;
-    st->more = false;
+    st->took = chunk.at_end && !chunk.sealed && cut.bytes == chunk.len ? STREAM_TOOK_ALL
+                                                                       : STREAM_TOOK_PART;
     if (cut.shutdown_first) {
         bool first_time = !st->at_shutdown;
         st->at_shutdown = true;
         uint64_t now_ms = engine->config.sys->now_ms();
         if (!shutdown_may_go(st, now_ms)) {
-            if (st->session->writer_unknown) {
+            if (session_writer_is_unprobed(st->session)) {
                 stream_enqueue(st, true,
                                st->session->last_growth_ms + SESSION_SILENCE_MS);
             }

@@ -38,8 +38,7 @@ static struct session *found(struct root *root, const char *path)
     if (session) {
         root->change_stamp += !session->watched;
         session->listed = root->listing_number;
-        session->present = true;
-        session->absent = session->gone = false;
+        session->presence = SESSION_PRESENT;
     }
     return session;
 }
@@ -109,9 +108,9 @@ static void visit_group(const struct visit *outer, const char *name)
  * are looked at seldom, in case an event was lost. */
 static bool look_is_due(const struct session *session, uint64_t now_ms)
 {
-    bool over = session->writer_gone && session_settled(session);
-    if (session->root->looks_at_all || session->salvaging || session_any_held(session) ||
-        !(over || session_tells(session))) {
+    bool over = session_writer_is_gone(session) && session_settled(session);
+    if (session->root->looks_at_all || session->salvage == SESSION_SALVAGE_RUNS ||
+        session_any_held(session) || !(over || session_tells(session))) {
         return true;
     }
     return now_ms - session->looked_at_ms >=
@@ -146,10 +145,10 @@ static void visit_dir(void *arg, const char *name)
     struct session *old = session_find(root, path);
     if (old && old->state == SESSION_DONE) {
         old->listed = root->listing_number;
-        old->present = true;
+        old->presence = old->presence == SESSION_GONE ? SESSION_GONE : SESSION_PRESENT;
         return;
     }
-    if (old && old->present && !old->absent) {
+    if (old && old->presence == SESSION_PRESENT) {
         old->listed = root->listing_number;
         if (look_is_due(old, visit->now_ms)) {
             session_mark(old);
@@ -198,7 +197,7 @@ static uint64_t unsettled_files(const struct session *s)
     uint64_t files = 0;
     for (unsigned i = 0; i < s->streams; i++) {
         const struct stream *st = s->stream[i];
-        bool waits = !st->drained || st->offer || st->missing;
+        bool waits = st->rest != STREAM_DRAINED || st->offer;
         files += !waits ? 0 : st->highest > st->file ? st->highest - st->file + 1 : 1;
     }
     return files;
@@ -221,10 +220,10 @@ static void forget(struct session *s)
             offer_free(root->engine, s->stream[i]->offer);
         }
         s->stream[i]->id = 0;
-        s->stream[i]->drained = true;
+        s->stream[i]->rest = STREAM_DRAINED;
     }
     root->change_stamp++;
-    s->gone = true;
+    s->presence = SESSION_GONE;
     s->held = true; /* nothing is read of it; should it come back, it goes on */
     s->looked = false;
 }
@@ -235,12 +234,15 @@ static void forget_absent(struct root *root)
 {
     for (struct session *s = root->sessions, *next; s; s = next) {
         next = s->next;
-        s->present = s->listed == root->listing_number;
+        bool named = s->listed == root->listing_number;
+        if (s->presence != SESSION_GONE && (!named || s->presence == SESSION_UNSEEN)) {
+            s->presence = named ? SESSION_PRESENT : SESSION_UNSEEN;
+        }
         if (s->state == SESSION_DONE && session_idle(s)) {
             parking_complete(s);
-        } else if (!s->present && !s->gone && s->streams > 0) {
+        } else if (s->presence == SESSION_UNSEEN && s->streams > 0) {
             forget(s);
-        } else if (!s->present && session_idle(s) &&
+        } else if (!named && session_idle(s) &&
                    (s->streams == 0 || registry_absent_for_long(root, s->listed))) {
             session_drop(s);
         }
@@ -276,7 +278,7 @@ static bool is_as_listed(struct root *root)
 static void mark_due(struct root *root, uint64_t now_ms)
 {
     for (struct session *s = root->sessions; s; s = s->next) {
-        if (s->present && look_is_due(s, now_ms)) {
+        if (session_is_listed(s) && look_is_due(s, now_ms)) {
             session_mark(s);
         }
     }
@@ -349,7 +351,7 @@ void discovery_touch(struct root *root, const char *path, uint64_t now_ms)
     }
     struct session *session =
         parked_session ? parking_open(root, parked_session) : session_find(root, path);
-    if (session && session->present && !session->absent) {
+    if (session && session->presence == SESSION_PRESENT) {
         session_mark(session);
         /* Once more: files are closed just before a lock is given up. */
         session_mark_later(session, now_ms);

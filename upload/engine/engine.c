@@ -209,8 +209,8 @@ static void wake_later(struct engine *engine, uint64_t now_ms)
         struct session *session = engine->later;
         engine->later = session->next_later;
         session->later = false;
-        session->overdue = true;
         session_mark(session);
+        session->overdue = true;
     }
 }
 

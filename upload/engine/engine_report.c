@@ -10,16 +10,16 @@
 
 static bool stream_settled(const struct stream *st)
 {
-    return st->drained && !st->offer;
+    return st->rest != STREAM_PENDING && !st->offer;
 }
 
 static bool session_finished(const struct session *session)
 {
     const struct engine *engine = session->root->engine;
-    if (session->state == SESSION_DONE || !session->present) {
+    if (session->state == SESSION_DONE || !session_is_listed(session)) {
         return true;
     }
-    if (session->salvaging) {
+    if (session->salvage == SESSION_SALVAGE_RUNS) {
         return false;
     }
     for (unsigned i = 0; i < session->streams; i++) {
@@ -27,7 +27,8 @@ static bool session_finished(const struct session *session)
             return session_any_held(session);
         }
     }
-    return engine->config.ack_only || session_blocked(session) || !session->writer_gone;
+    return engine->config.ack_only || session_blocked(session) ||
+           !session_writer_is_gone(session);
 }
 
 /* Offers of what is held go nowhere in this run. */
@@ -69,7 +70,7 @@ static void count_session(const struct session *s, struct engine_summary *out)
     }
     out->sessions++;
     out->sessions_done += s->state == SESSION_DONE;
-    out->sessions_live += s->state != SESSION_DONE && !s->writer_gone;
+    out->sessions_live += s->state != SESSION_DONE && !session_writer_is_gone(s);
     out->sessions_blocked += s->state != SESSION_DONE && session_blocked(s);
     for (unsigned i = 0; i < s->streams && s->state != SESSION_DONE; i++) {
         const struct stream *st = s->stream[i];

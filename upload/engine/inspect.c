@@ -57,7 +57,8 @@ static uint64_t seen_of(const struct session *session, const struct scan_channel
 {
     if (session->layout == SESSION_WINDOWS) {
         return (uint64_t)seen->highest << 33 | (uint64_t)seen->payloads << 2 |
-               (unsigned)session->unpublished << 1 | (unsigned)session->writer_gone;
+               (unsigned)(session->salvage != SESSION_SALVAGE_NONE) << 1 |
+               (unsigned)session_writer_is_gone(session);
     }
     return seen->active_bytes << STREAM_SEEN_SHIFT | seen->highest << 2 |
            (unsigned)seen->has_active << 1 | (unsigned)seen->has_active_gz;
@@ -78,7 +79,8 @@ static void look_at_channel(struct session *session, const struct scan_channel *
         st->kind = session->layout == SESSION_WINDOWS ? STREAM_VERBATIM : STREAM_BATCHED;
         import_position(st);
     }
-    st->held = st->missing = false; /* looked at anew: the reason may be gone */
+    st->held = false; /* looked at anew: the reason may be gone */
+    st->rest = st->rest == STREAM_PENDING ? STREAM_PENDING : STREAM_DRAINED;
     st->highest = seen->highest;
     st->lowest = seen->lowest;
     uint64_t before = st->seen;
@@ -86,15 +88,15 @@ static void look_at_channel(struct session *session, const struct scan_channel *
     st->all_read = st->all_read && st->seen == before;
     session->seen_bytes += seen->active_bytes + seen->highest + seen->payloads;
     if (!pending(session, st, seen)) {
-        st->drained = !st->offer;
+        st->rest = st->offer ? STREAM_PENDING : STREAM_DRAINED;
         return;
     }
-    st->more = true;
+    stream_note_growth(st);
     if (st->offer || (st->at_shutdown && !shutdown_may_go(st, now_ms))) {
         return;
     }
-    bool backlog =
-        behind_bytes(st, seen) >= engine->config.max_batch_bytes || session->writer_gone;
+    bool backlog = behind_bytes(st, seen) >= engine->config.max_batch_bytes ||
+                   session_writer_is_gone(session);
     if (backlog || (session->overdue && !st->queued)) {
         stream_enqueue(st, !backlog, now_ms);
     } else {
@@ -178,9 +180,11 @@ gpufl_status inspect_directory(const struct root *root, const char *path, const 
 
 static void check_writer(struct session *session, enum liveness writer)
 {
-    session->root->change_stamp += session->writer_gone != (writer == WRITER_GONE);
-    session->writer_gone = writer == WRITER_GONE;
-    session->writer_unknown = writer == WRITER_UNKNOWN;
+    bool was_gone = session_writer_is_gone(session);
+    session->writer = writer == WRITER_GONE      ? SESSION_WRITER_GONE
+                      : writer == WRITER_UNKNOWN ? SESSION_WRITER_UNKNOWN
+                                                 : SESSION_WRITER_LIVES;
+    session->root->change_stamp += was_gone != session_writer_is_gone(session);
 }
 
 static void check_layout(struct session *session, const struct scan *scan)
@@ -206,9 +210,9 @@ static void check_layout(struct session *session, const struct scan *scan)
     if (changed && session->streams && session->stream[0]->id) {
         session_hold(session, "its layout changed while it was being read");
     }
-    session->unpublished =
-        scan->layout == SESSION_WINDOWS && scan->has_tmp && session->writer_gone;
-    const char *left = session->unpublished ? session_salvage_step(session) : NULL;
+    bool unpublished = scan->layout == SESSION_WINDOWS && scan->has_tmp &&
+                       session_writer_is_gone(session);
+    const char *left = session_salvage_step(session, unpublished);
     if (left) {
         session_say_hold(session, "*", left, &session->salvage_reason);
     }
@@ -236,7 +240,8 @@ static void look_at_channels(struct session *session, const struct scan *scan,
         session->last_growth_ms = now_ms;
     }
     for (unsigned i = 0; i < session->streams; i++) {
-        if (session->stream[i]->missing && session->writer_gone) {
+        if (session->stream[i]->rest == STREAM_MISSING &&
+            session_writer_is_gone(session)) {
             stream_hold(session->stream[i], "a file went before all of it was sent");
         }
     }
@@ -276,11 +281,11 @@ void inspect_apply(struct session *session, const struct look *look, uint64_t no
         session_set_state(session, SESSION_OPEN);
         return;
     }
-    if (session->writer_unknown && !look->scan.has_tmp &&
+    if (session->writer == SESSION_WRITER_UNKNOWN && !look->scan.has_tmp &&
         ended_by_evidence(session, now_ms)) {
-        session->writer_gone = true;
+        session->writer = SESSION_WRITER_ENDED;
     }
-    if (session->writer_gone && !session_blocked(session) &&
+    if (session_writer_is_gone(session) && !session_blocked(session) &&
         !session->root->engine->config.ack_only && session->state == SESSION_OPEN) {
         session_set_state(session, SESSION_COMPLETING);
         session->complete_at_ms = now_ms;
@@ -290,7 +295,8 @@ void inspect_apply(struct session *session, const struct look *look, uint64_t no
 void inspect_session(struct session *session, uint64_t now_ms)
 {
     struct look look;
-    if (session->state == SESSION_DONE || !session->wanted || session->gone) {
+    if (session->state == SESSION_DONE || !session->wanted ||
+        session->presence == SESSION_GONE) {
         return;
     }
     bool known_live = session->looked && session->layout == SESSION_LIVE;
@@ -299,7 +305,8 @@ void inspect_session(struct session *session, uint64_t now_ms)
     if (status == GPUFL_OK) {
         inspect_apply(session, &look, now_ms);
     } else if (status == GPUFL_ERR_NOT_FOUND) {
-        session->absent = true;
+        session->presence =
+            session->presence == SESSION_PRESENT ? SESSION_ABSENT : session->presence;
         session->root->list_soon = true;
     } else {
         inspect_failed(session, status);

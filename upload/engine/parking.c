@@ -17,7 +17,7 @@ void parking_complete(struct session *session)
     }
     s->wanted = session->wanted;
     s->in_cursor = session->in_cursor;
-    s->gone = session->gone;
+    s->gone = session->presence == SESSION_GONE;
     s->listed = session->listed;
     for (unsigned i = 0; i < session->streams; i++) {
         const struct stream *st = session->stream[i];
@@ -42,7 +42,7 @@ struct session *parking_open(struct root *root, struct parked_session *s)
         return NULL;
     }
     session->listed = s->listed;
-    session->present = true;
+    session->presence = SESSION_PRESENT;
     session->in_cursor = s->in_cursor;
     for (unsigned i = 0; i < s->streams; i++) {
         const struct parked_stream *from = &s->stream[i];

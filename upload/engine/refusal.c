@@ -35,7 +35,7 @@ static gpufl_status refusal_halve(struct offer *offer)
     offer->record.unterminated = 0;
     offer->record.encoding_changed = 0;
     offer->maybe_stored = false;
-    st->at_end = false; /* the other half is still there */
+    st->took = STREAM_TOOK_PART; /* the other half is still there */
     st->split_end = old_end;
     st->split_lines = half;
     offer_journal(offer); /* a journal that is broken takes it when it is mended */

@@ -73,10 +73,11 @@ static void send_take_turn(struct stream *st)
         return;
     }
     bucket_return(&engine->bucket);
-    if (st->drained) {
-        st->all_read = true;
+    if (st->rest == STREAM_PENDING) {
+        return;
     }
-    if (st->drained && !session_tells(st->session)) {
+    st->all_read = true;
+    if (!session_tells(st->session)) {
         session_mark(st->session); /* maybe that was the last of it */
     }
 }

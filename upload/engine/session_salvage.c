@@ -6,7 +6,7 @@
 
 /* One step a look, so that nothing else waits for a large one. \return why something
  * stays in `.tmp`, or NULL while it goes on. */
-const char *session_salvage_step(struct session *session)
+const char *session_salvage_step(struct session *session, bool unpublished)
 {
     struct root *root = session->root;
     const struct engine_config *config = &root->engine->config;
@@ -15,22 +15,26 @@ const char *session_salvage_step(struct session *session)
                                         .root = root->fd,
                                         .path = session->path,
                                         .id = session->id};
-    session->salvaging = false;
+    if (!unpublished) {
+        session->salvage = SESSION_SALVAGE_NONE;
+        return NULL;
+    }
+    if (session->salvage == SESSION_SALVAGE_PERSON) {
+        return session->salvage_reason;
+    }
+    session->salvage = SESSION_SALVAGE_WAITS;
     if (!config->salvage) {
         return "its writer died with unpublished windows in .tmp: gpufl upload, or the "
                "agent with --salvage, publishes them";
     }
-    if (session->salvage_over) {
-        return session->salvage_reason;
-    }
     switch (salvage_step(&place)) {
     case SALVAGE_DONE:
     case SALVAGE_STEP:
-        session->salvaging = true;
+        session->salvage = SESSION_SALVAGE_RUNS;
         root->list_soon = true; /* the next turn looks again */
         return NULL;
     case SALVAGE_LEFT:
-        session->salvage_over = true;
+        session->salvage = SESSION_SALVAGE_PERSON;
         return "windows in .tmp are damaged or stand against published ones: look at "
                "them, then move or delete them";
     case SALVAGE_BUSY:

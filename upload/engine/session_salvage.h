@@ -5,8 +5,9 @@
 
 #include "upload/core/session.h"
 
-/** One step a look, so that nothing else waits for a large one. \return why something
+/** One step a look, so that nothing else waits for a large one; \p unpublished: a look
+ * found such windows. \return why something
  * stays in `.tmp`, or NULL while it goes on. */
-const char *session_salvage_step(struct session *session);
+const char *session_salvage_step(struct session *session, bool unpublished);
 
 #endif

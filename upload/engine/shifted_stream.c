@@ -21,7 +21,7 @@ bool shifted_stream_find(struct stream *st)
         st->index = (uint8_t)place.index;
         return true;
     case GPUFL_ERR_NOT_FOUND:
-        st->drained = true; /* nothing whole is there yet */
+        st->rest = STREAM_DRAINED; /* nothing whole is there yet */
         return false;
     default:
         stream_hold(st, "a rotated file cannot be read");
@@ -43,7 +43,7 @@ enum made shifted_stream_next(struct stream *st)
         return MADE_STEP;
     }
     if (status == GPUFL_ERR_NOT_FOUND) {
-        st->drained = true;
+        st->rest = STREAM_DRAINED;
     } else {
         stream_hold(st, "a rotated file cannot be read");
     }

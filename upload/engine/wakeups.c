@@ -84,7 +84,8 @@ void engine_visit_changed(struct engine *engine,
                 continue; /* most of a large backlog has ended, as the first look tells */
             }
             /* One whose writer is gone grows no more: the next scan is soon enough. */
-            bool done = s->state == SESSION_DONE || !s->present || s->writer_gone;
+            bool done = s->state == SESSION_DONE || !session_is_listed(s) ||
+                        session_writer_is_gone(s);
             if (s->watched == done) {
                 s->watched = !done;
                 visit(arg, i, root->path, s->path, done);

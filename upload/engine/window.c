@@ -102,8 +102,9 @@ static enum made no_payload(struct stream *st, const struct sidecar *sidecar)
         position_next_file(st, st->head);
         return MADE_STEP;
     }
-    if (session->unpublished || (sidecar && !session->writer_gone)) {
-        st->drained = true; /* for now: its coming is a change in the directory */
+    if (session->salvage != SESSION_SALVAGE_NONE ||
+        (sidecar && !session_writer_is_gone(session))) {
+        st->rest = STREAM_DRAINED; /* for now: its coming is a change in the directory */
         return MADE_NOTHING;
     }
     stream_hold(st, "a window is missing before the newest");
@@ -142,7 +143,7 @@ enum made window_make(struct stream *st)
     int fd;
     bool gz;
     if (st->file > st->highest) {
-        st->drained = true;
+        st->rest = STREAM_DRAINED;
         return MADE_NOTHING;
     }
     gpufl_status side = read_sidecar(st, st->file, &sidecar);
