@@ -26,7 +26,7 @@ uint64_t backoff_ms(const struct sys *sys, unsigned failures, uint64_t base_ms,
     return minimum + random % (span + 1);
 }
 
-static uint64_t burst(const struct bucket *bucket)
+static uint64_t bucket_burst(const struct bucket *bucket)
 {
     uint64_t tokens = bucket->rate_per_s / BURST_PART;
     return (tokens < 2 ? 2 : tokens) * 1000;
@@ -35,10 +35,10 @@ static uint64_t burst(const struct bucket *bucket)
 void bucket_init(struct bucket *bucket, unsigned rate_per_s, uint64_t now_ms)
 {
     *bucket = (struct bucket){.rate_per_s = rate_per_s, .filled_at_ms = now_ms};
-    bucket->milli_tokens = burst(bucket);
+    bucket->milli_tokens = bucket_burst(bucket);
 }
 
-static void fill(struct bucket *bucket, uint64_t now_ms)
+static void bucket_fill(struct bucket *bucket, uint64_t now_ms)
 {
     uint64_t passed = now_ms - bucket->filled_at_ms;
     if (passed > 1000) {
@@ -46,8 +46,8 @@ static void fill(struct bucket *bucket, uint64_t now_ms)
     }
     bucket->milli_tokens += passed * bucket->rate_per_s;
     bucket->filled_at_ms = now_ms;
-    if (bucket->milli_tokens > burst(bucket)) {
-        bucket->milli_tokens = burst(bucket);
+    if (bucket->milli_tokens > bucket_burst(bucket)) {
+        bucket->milli_tokens = bucket_burst(bucket);
     }
 }
 
@@ -56,7 +56,7 @@ uint64_t bucket_wait(struct bucket *bucket, uint64_t now_ms)
     if (bucket->rate_per_s == 0) {
         return 0;
     }
-    fill(bucket, now_ms);
+    bucket_fill(bucket, now_ms);
     if (bucket->milli_tokens >= 1000) {
         return 0;
     }

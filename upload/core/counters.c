@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Finds the place of a status or a channel, the last one for what does not fit. */
 #include "upload/core/counters.h"
 
 #include <stdio.h>
@@ -27,7 +28,7 @@ struct counters_channel *counters_channel(struct counters *c, const char *name)
     }
     if (i == COUNTERS_CHANNELS_MAX) {
         i--;
-        strcpy(c->channel[i].name, COUNTERS_OTHER_CHANNEL);
+        snprintf(c->channel[i].name, sizeof c->channel[0].name, COUNTERS_OTHER_CHANNEL);
     } else if (i == c->channels) {
         snprintf(c->channel[c->channels++].name, sizeof c->channel[0].name, "%s", name);
     }

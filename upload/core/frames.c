@@ -49,7 +49,8 @@ void frames_close(struct frames *f)
 }
 
 /* The first gap that is large enough; its block goes to \p index. */
-static bool find_gap(const struct frames *f, size_t len, unsigned *index, size_t *begin)
+static bool frames_find_gap(const struct frames *f, size_t len, unsigned *index,
+                            size_t *begin)
 {
     size_t at = 0;
     for (unsigned i = 0; i <= f->blocks; i++) {
@@ -69,7 +70,8 @@ void *frames_take(struct frames *f, size_t len)
     size_t room = (len + ALIGNMENT) / ALIGNMENT * ALIGNMENT; /* never empty */
     unsigned index;
     size_t begin;
-    if (f->blocks == BLOCKS_MAX || room > f->cap || !find_gap(f, room, &index, &begin)) {
+    if (f->blocks == BLOCKS_MAX || room > f->cap ||
+        !frames_find_gap(f, room, &index, &begin)) {
         return malloc(room);
     }
     memmove(&f->block[index + 1], &f->block[index],
@@ -80,7 +82,7 @@ void *frames_take(struct frames *f, size_t len)
     return f->base + begin;
 }
 
-static bool is_inside(const struct frames *f, const void *frame)
+static bool frames_is_inside(const struct frames *f, const void *frame)
 {
     return (uintptr_t)frame >= (uintptr_t)f->base &&
            (uintptr_t)frame < (uintptr_t)f->base + f->cap;
@@ -88,7 +90,7 @@ static bool is_inside(const struct frames *f, const void *frame)
 
 void frames_give(struct frames *f, void *frame)
 {
-    if (!is_inside(f, frame)) {
+    if (!frames_is_inside(f, frame)) {
         free(frame);
         return;
     }

@@ -80,7 +80,7 @@ void origin_hold(struct origin *origin, int status, const char *reason, uint64_t
                             ORIGIN_SLOW_RETRY_MS, 1000);
 }
 
-static void learn(struct origin *origin, const struct transport_reply *reply)
+static void origin_learn(struct origin *origin, const struct transport_reply *reply)
 {
     struct reply_version version = {.supported = true};
     if (reply->status >= 200 && reply->status <= 299) {
@@ -124,7 +124,7 @@ void origin_on_probe(struct origin *origin, const struct transport_reply *reply,
                  reply->status == 429 || (reply->status >= 500 && reply->status != 501);
     origin->answered = origin->answered || reply->status != 0;
     if (!later) {
-        learn(origin, reply);
+        origin_learn(origin, reply);
         if (reply->status < 300) {
             origin_ok(origin);
         }

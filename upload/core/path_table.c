@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A hash table of chains that grows with what is in it. */
 #include "upload/core/path_table.h"
 
 #include <stdlib.h>
@@ -8,29 +9,30 @@
 
 #define BUCKETS_AT_FIRST 64u
 
-static struct path_node **bucket_of(const struct path_table *table, const char *path)
+static struct path_node **path_table_bucket(const struct path_table *table,
+                                            const char *path)
 {
     return &table->bucket[hash_text(0, path) & (table->buckets - 1)];
 }
 
 struct path_node *path_table_find(const struct path_table *table, const char *path)
 {
-    struct path_node *node = table->buckets ? *bucket_of(table, path) : NULL;
+    struct path_node *node = table->buckets ? *path_table_bucket(table, path) : NULL;
     while (node && strcmp(node->path, path) != 0) {
         node = node->next;
     }
     return node;
 }
 
-static void put(struct path_table *table, struct path_node *node)
+static void path_table_put(struct path_table *table, struct path_node *node)
 {
-    struct path_node **bucket = bucket_of(table, node->path);
+    struct path_node **bucket = path_table_bucket(table, node->path);
     node->next = *bucket;
     *bucket = node;
 }
 
 /* Twice as many chains, once there are as many nodes; without memory they get longer. */
-static bool grow(struct path_table *table)
+static bool path_table_grow(struct path_table *table)
 {
     struct path_table more = {.buckets =
                                   table->buckets ? 2 * table->buckets : BUCKETS_AT_FIRST,
@@ -45,7 +47,7 @@ static bool grow(struct path_table *table)
     for (unsigned i = 0; i < table->buckets; i++) {
         for (struct path_node *node = table->bucket[i], *next; node; node = next) {
             next = node->next;
-            put(&more, node);
+            path_table_put(&more, node);
         }
     }
     free(table->bucket);
@@ -55,17 +57,18 @@ static bool grow(struct path_table *table)
 
 bool path_table_add(struct path_table *table, struct path_node *node)
 {
-    if (!grow(table)) {
+    if (!path_table_grow(table)) {
         return false;
     }
-    put(table, node);
+    path_table_put(table, node);
     table->count++;
     return true;
 }
 
 void path_table_remove(struct path_table *table, struct path_node *node)
 {
-    struct path_node **link = table->buckets ? bucket_of(table, node->path) : NULL;
+    struct path_node **link =
+        table->buckets ? path_table_bucket(table, node->path) : NULL;
     while (link && *link && *link != node) {
         link = &(*link)->next;
     }

@@ -16,7 +16,7 @@
 #define PROGRESS_MAX_BYTES (16u << 20)
 
 /* `[group/]id`. */
-static bool is_session_path(const char *text)
+static bool progress_is_path(const char *text)
 {
     char group[JOURNAL_PATH_MAX];
     const char *slash = strchr(text, '/');
@@ -39,7 +39,7 @@ static bool progress_parse_line(const char *line, struct progress_line *out)
         out->file == 0 || out->kind > STREAM_VERBATIM) {
         return false;
     }
-    if (!is_session_path(path)) {
+    if (!progress_is_path(path)) {
         return false;
     }
     memcpy(out->path, path, strlen(path) + 1);
@@ -99,7 +99,7 @@ bool progress_parse_note(const char *line, struct progress_note *out)
         end = 0;
         out->since_s = 0;
         if (sscanf(line, "!held %257s %31s %n", out->path, out->channel, &end) != 2 ||
-            !end || !is_session_path(out->path) ||
+            !end || !progress_is_path(out->path) ||
             (strcmp(out->channel, "*") != 0 && !layout_channel_ok(out->channel))) {
             return false;
         }

@@ -55,7 +55,7 @@ gpufl_status batch_encode(struct offer *offer, size_t raw_len)
     return GPUFL_OK;
 }
 
-static bool grow_raw(struct engine *engine, size_t cap)
+static bool batch_grow_raw(struct engine *engine, size_t cap)
 {
     if (engine->raw_cap >= cap) {
         return true;
@@ -70,7 +70,7 @@ static bool grow_raw(struct engine *engine, size_t cap)
 }
 
 /* A long line needed a large buffer; the next batch gets the small one back. */
-static void shrink_raw(struct engine *engine)
+static void batch_shrink_raw(struct engine *engine)
 {
     size_t cap = engine->config.max_batch_bytes;
     char *raw = engine->raw_cap > cap ? realloc(engine->raw, cap + 1) : NULL;
@@ -90,7 +90,7 @@ gpufl_status batch_reread(struct offer *offer, size_t *raw_len)
     where.sealed_only = offer->record.file <= offer->stream->highest;
     where.offset = offer->record.begin;
     where.head = offer->record.head;
-    if (want > PROTOCOL_MAX_LINE_BYTES || !grow_raw(engine, want)) {
+    if (want > PROTOCOL_MAX_LINE_BYTES || !batch_grow_raw(engine, want)) {
         return GPUFL_ERR_NOMEM;
     }
     gpufl_status status =
@@ -105,7 +105,7 @@ gpufl_status batch_reread(struct offer *offer, size_t *raw_len)
     return GPUFL_OK;
 }
 
-static enum made offer_range(struct stream *st, const struct ndjson_cut *cut,
+static enum made batch_offer(struct stream *st, const struct ndjson_cut *cut,
                              bool unterminated)
 {
     struct engine *engine = st->session->root->engine;
@@ -136,7 +136,7 @@ static enum made offer_range(struct stream *st, const struct ndjson_cut *cut,
     return MADE_OFFER;
 }
 
-static enum made quarantine_range(struct stream *st, uint64_t end, uint32_t lines,
+static enum made batch_quarantine(struct stream *st, uint64_t end, uint32_t lines,
                                   const char *reason)
 {
     struct record_quarantine record = {
@@ -153,25 +153,25 @@ static enum made quarantine_range(struct stream *st, uint64_t end, uint32_t line
 
 /* The end of a file that will not grow, without a newline: half a record from a crash, or
  * a whole one whose newline is missing. */
-static enum made torn_end(struct stream *st, size_t len)
+static enum made batch_torn_end(struct stream *st, size_t len)
 {
     const char *raw = st->session->root->engine->raw;
     if (identity_is_json_object(raw, len)) {
         struct ndjson_cut cut = {
             .bytes = len, .lines = 1, .shutdown_first = ndjson_is_shutdown(raw, len)};
-        return offer_range(st, &cut, true);
+        return batch_offer(st, &cut, true);
     }
-    return quarantine_range(st, st->offset + len, 1, "torn line at the end of the file");
+    return batch_quarantine(st, st->offset + len, 1, "torn line at the end of the file");
 }
 
 /* No newline within a batch's size: one long line. Tries with a large buffer, and beyond
  * that looks for its end only to step over it. */
-static enum made long_line(struct stream *st, bool final)
+static enum made batch_long_line(struct stream *st, bool final)
 {
     struct engine *engine = st->session->root->engine;
     struct tail_where where = stream_where(st);
     struct tail_chunk chunk;
-    if (!grow_raw(engine, PROTOCOL_MAX_LINE_BYTES) ||
+    if (!batch_grow_raw(engine, PROTOCOL_MAX_LINE_BYTES) ||
         tail_read(engine->config.sys, &where, engine->raw, engine->raw_cap, &chunk) !=
             GPUFL_OK) {
         return MADE_NOTHING;
@@ -179,10 +179,10 @@ static enum made long_line(struct stream *st, bool final)
     struct ndjson_cut cut = ndjson_cut(
         engine->raw, chunk.len, (struct ndjson_limits){.max_bytes = 1, .max_lines = 1});
     if (cut.lines) {
-        return offer_range(st, &cut, false);
+        return batch_offer(st, &cut, false);
     }
     if (chunk.at_end) {
-        return final ? torn_end(st, chunk.len) : MADE_NOTHING;
+        return final ? batch_torn_end(st, chunk.len) : MADE_NOTHING;
     }
     const char *newline = NULL;
     while (!newline && !chunk.at_end) {
@@ -198,10 +198,10 @@ static enum made long_line(struct stream *st, bool final)
     }
     uint64_t end =
         where.offset + (newline ? (uint64_t)(newline - engine->raw) + 1 : chunk.len);
-    return quarantine_range(st, end, 1, "line longer than 8 MiB");
+    return batch_quarantine(st, end, 1, "line longer than 8 MiB");
 }
 
-static enum made nothing_whole(struct stream *st, const struct tail_chunk *chunk)
+static enum made batch_nothing_whole(struct stream *st, const struct tail_chunk *chunk)
 {
     const struct session *session = st->session;
     bool final = chunk->sealed || session_writer_is_gone(session);
@@ -217,16 +217,16 @@ static enum made nothing_whole(struct stream *st, const struct tail_chunk *chunk
         return MADE_NOTHING;
     }
     if (!chunk->at_end) {
-        enum made made = long_line(st, final);
-        shrink_raw(session->root->engine);
+        enum made made = batch_long_line(st, final);
+        batch_shrink_raw(session->root->engine);
         return made;
     }
-    return final ? torn_end(st, chunk->len) : MADE_NOTHING;
+    return final ? batch_torn_end(st, chunk->len) : MADE_NOTHING;
 }
 
 /* Its first files are gone: delivered and deleted by somebody whose journal is not ours,
  * or lost. What is there is sent; the session is not reported complete. */
-static bool begins_later(struct stream *st)
+static bool batch_begins_later(struct stream *st)
 {
     const struct session *session = st->session;
     struct engine *engine = session->root->engine;
@@ -241,11 +241,11 @@ static bool begins_later(struct stream *st)
     return true;
 }
 
-static enum made read_problem(struct stream *st, gpufl_status status)
+static enum made batch_read_problem(struct stream *st, gpufl_status status)
 {
     struct session *session = st->session;
     if (status == GPUFL_ERR_NOT_FOUND) {
-        if (begins_later(st)) {
+        if (batch_begins_later(st)) {
             return MADE_STEP;
         }
         if (session->layout == SESSION_SHIFTING) {
@@ -279,7 +279,7 @@ enum made batch_make(struct stream *st)
     gpufl_status status = tail_read(engine->config.sys, &where, engine->raw,
                                     engine->config.max_batch_bytes, &chunk);
     if (status != GPUFL_OK) {
-        return read_problem(st, status);
+        return batch_read_problem(st, status);
     }
     st->index = (uint8_t)chunk.index;
     if (st->offset >= st->split_end) {
@@ -289,7 +289,7 @@ enum made batch_make(struct stream *st)
     }
     struct ndjson_cut cut = ndjson_cut(engine->raw, chunk.len, limits);
     if (cut.lines == 0) {
-        return nothing_whole(st, &chunk);
+        return batch_nothing_whole(st, &chunk);
     }
     st->took = chunk.at_end && !chunk.sealed && cut.bytes == chunk.len ? STREAM_TOOK_ALL
                                                                        : STREAM_TOOK_PART;
@@ -308,5 +308,5 @@ enum made batch_make(struct stream *st)
             shutdown_release(st, now_ms);
         }
     }
-    return offer_range(st, &cut, false);
+    return batch_offer(st, &cut, false);
 }

@@ -16,8 +16,9 @@
 
 /* `.gpufl-window-ack.<channel>.<N>` holds the window's id: by it the existing agent knows
  * why the payload is gone. \return false when the payload must stay. */
-static bool leave_ack(const struct sys *sys, int dir, const struct session *session,
-                      const char *channel, uint32_t number)
+static bool cleanup_leave_ack(const struct sys *sys, int dir,
+                              const struct session *session, const char *channel,
+                              uint32_t number)
 {
     char name[LAYOUT_PATH_MAX];
     char line[UUID_TEXT];
@@ -47,7 +48,7 @@ static bool leave_ack(const struct sys *sys, int dir, const struct session *sess
     return whole;
 }
 
-static void delete_one(struct stream *st, int dir, uint32_t number)
+static void cleanup_delete(struct stream *st, int dir, uint32_t number)
 {
     const struct session *session = st->session;
     const struct engine *engine = session->root->engine;
@@ -55,7 +56,7 @@ static void delete_one(struct stream *st, int dir, uint32_t number)
     const char *channel = stream_channel(st);
     char name[LAYOUT_PATH_MAX];
     bool window = st->kind == STREAM_VERBATIM;
-    if (window && !leave_ack(sys, dir, session, channel, number)) {
+    if (window && !cleanup_leave_ack(sys, dir, session, channel, number)) {
         return;
     }
     layout_numbered(name, channel, number, window);
@@ -68,7 +69,7 @@ static void delete_one(struct stream *st, int dir, uint32_t number)
 /* Files before the one that the journal on disk names: a restart never looks for them. Of
  * a live channel the newest sealed file stays: it tells which number the active one has,
  * also to a reader without our journal. */
-static uint32_t delete_before(const struct stream *st)
+static uint32_t cleanup_end(const struct stream *st)
 {
     if (journal_durable(st->session->root->journal) < st->journal_file_ticket) {
         return 0; /* the next look, or the completion, comes back to it */
@@ -88,7 +89,7 @@ void cleanup_session(struct session *session)
     }
     for (unsigned i = 0; i < session->streams; i++) {
         struct stream *st = session->stream[i];
-        uint32_t end = delete_before(st);
+        uint32_t end = cleanup_end(st);
         if (!st->lowest || st->lowest >= end || !stream_deletes(st)) {
             continue;
         }
@@ -97,7 +98,7 @@ void cleanup_session(struct session *session)
         }
         for (; dir >= 0 && st->lowest < end; st->lowest++) {
             if (!registry_is_quarantined(root, st->id, st->lowest)) {
-                delete_one(st, dir, st->lowest);
+                cleanup_delete(st, dir, st->lowest);
             }
         }
     }

@@ -38,7 +38,7 @@ void completion_step(struct session *session, uint64_t now_ms)
 
 /* So that the existing agent leaves it alone, should it come back. Where the directory is
  * only ours to read it cannot be told. */
-static void leave_mark(const struct session *session)
+static void completion_leave_mark(const struct session *session)
 {
     char path[JOURNAL_PATH_MAX + LAYOUT_PATH_MAX];
     const struct root *root = session->root;
@@ -57,7 +57,7 @@ bool completion_done(struct session *session)
         session->complete_at_ms = root->engine->config.sys->now_ms() + JOURNAL_RETRY_MS;
         return false;
     }
-    leave_mark(session);
+    completion_leave_mark(session);
     session_set_state(session, SESSION_DONE);
     root->cursor_stale = true;
     root->change_stamp++;

@@ -32,7 +32,7 @@ bool discovery_is_served(int dir)
     return served;
 }
 
-static struct session *found(struct root *root, const char *path)
+static struct session *discovery_found(struct root *root, const char *path)
 {
     struct session *session = session_make(root, path);
     if (session) {
@@ -45,7 +45,7 @@ static struct session *found(struct root *root, const char *path)
 
 /* What cannot be looked into just now is there all the same: nothing of it is forgotten.
  */
-static void keep_present(struct root *root, const char *path)
+static void discovery_keep(struct root *root, const char *path)
 {
     size_t len = strlen(path);
     for (struct session *s = root->sessions; s; s = s->next) {
@@ -59,7 +59,7 @@ static void keep_present(struct root *root, const char *path)
 
 /* A group directory may be the root of another uploader, now or until now: what was sent
  * of it stands in that one's journal. */
-static bool group_is_a_root(struct root *root, const char *name)
+static bool discovery_is_a_root(struct root *root, const char *name)
 {
     const struct sys *sys = root->engine->config.sys;
     int dir = sys->open_beneath(root->fd, name, O_RDONLY | O_DIRECTORY, 0);
@@ -78,7 +78,7 @@ static bool group_is_a_root(struct root *root, const char *name)
             root->path, name);
     }
     if (other) {
-        keep_present(root, name);
+        discovery_keep(root, name);
     }
     return other;
 }
@@ -89,24 +89,24 @@ struct visit {
     uint64_t now_ms;
 };
 
-static void visit_dir(void *arg, const char *name);
+static void discovery_visit(void *arg, const char *name);
 
-static void visit_group(const struct visit *outer, const char *name)
+static void discovery_visit_group(const struct visit *outer, const char *name)
 {
     struct root *root = outer->root;
     struct visit inner = {.root = root, .group = name, .now_ms = outer->now_ms};
     gpufl_status status =
-        scan_subdirs(root->engine->config.sys, root->fd, name, visit_dir, &inner);
+        scan_subdirs(root->engine->config.sys, root->fd, name, discovery_visit, &inner);
     if (status == GPUFL_ERR_IO) {
         log_warn(root->engine->config.log, "scan.skipped", "root=%s dir=%s", root->path,
                  name);
-        keep_present(root, name);
+        discovery_keep(root, name);
     }
 }
 
 /* What is watched says when it changes, what is settled and left does not change: both
  * are looked at seldom, in case an event was lost. */
-static bool look_is_due(const struct session *session, uint64_t now_ms)
+static bool discovery_look_is_due(const struct session *session, uint64_t now_ms)
 {
     bool over = session_writer_is_gone(session) && session_settled(session);
     if (session->root->looks_at_all || session->salvage == SESSION_SALVAGE_RUNS ||
@@ -118,7 +118,7 @@ static bool look_is_due(const struct session *session, uint64_t now_ms)
 }
 
 /* It has ended, and what is known already is enough to send for now. */
-static bool waits_for_its_turn(const struct root *root, const char *path, const char *id)
+static bool discovery_can_wait(const struct root *root, const char *path, const char *id)
 {
     const struct engine_config *config = &root->engine->config;
     return !root->engine->wants_more && root->by_path.count >= OPEN_ENOUGH &&
@@ -126,7 +126,7 @@ static bool waits_for_its_turn(const struct root *root, const char *path, const 
            inspect_is_over(root, path);
 }
 
-static void visit_dir(void *arg, const char *name)
+static void discovery_visit(void *arg, const char *name)
 {
     const struct visit *visit = arg;
     struct root *root = visit->root;
@@ -150,38 +150,38 @@ static void visit_dir(void *arg, const char *name)
     }
     if (old && old->presence == SESSION_PRESENT) {
         old->listed = root->listing_number;
-        if (look_is_due(old, visit->now_ms)) {
+        if (discovery_look_is_due(old, visit->now_ms)) {
             session_mark(old);
         }
         return;
     }
     root->looked_into++;
-    if (!old && waits_for_its_turn(root, path, name) &&
+    if (!old && discovery_can_wait(root, path, name) &&
         parked_wait(&root->parked, path, root->listing_number)) {
         return;
     }
     gpufl_status status = inspect_directory(root, path, name, false, &look);
     root->only_sessions = root->only_sessions && status == GPUFL_OK;
     if (status == GPUFL_OK) {
-        struct session *session = found(root, path);
+        struct session *session = discovery_found(root, path);
         if (session) {
             inspect_apply(session, &look, visit->now_ms);
         } else {
             root->only_sessions = false; /* no memory */
         }
     } else if (status == GPUFL_ERR_USAGE) {
-        struct session *session = found(root, path);
+        struct session *session = discovery_found(root, path);
         if (session) {
             inspect_failed(session, status);
         }
     } else if (status != GPUFL_ERR_NOT_FOUND) {
-        keep_present(root, path);
-    } else if (!visit->group[0] && !group_is_a_root(root, name)) {
-        visit_group(visit, name); /* a multi-pass run */
+        discovery_keep(root, path);
+    } else if (!visit->group[0] && !discovery_is_a_root(root, name)) {
+        discovery_visit_group(visit, name); /* a multi-pass run */
     }
 }
 
-static bool any_in_flight(const struct session *session)
+static bool discovery_any_in_flight(const struct session *session)
 {
     for (unsigned i = 0; i < session->streams; i++) {
         const struct offer *offer = session->stream[i]->offer;
@@ -192,7 +192,7 @@ static bool any_in_flight(const struct session *session)
     return false;
 }
 
-static uint64_t unsettled_files(const struct session *s)
+static uint64_t discovery_unsettled_files(const struct session *s)
 {
     uint64_t files = 0;
     for (unsigned i = 0; i < s->streams; i++) {
@@ -203,17 +203,17 @@ static uint64_t unsettled_files(const struct session *s)
     return files;
 }
 
-static void forget(struct session *s)
+static void discovery_forget(struct session *s)
 {
     struct root *root = s->root;
     bool lost = s->state != SESSION_DONE && !session_settled(s);
-    if (any_in_flight(s) ||
+    if (discovery_any_in_flight(s) ||
         !record_append_session(root->journal, JOURNAL_FORGET, s->path)) {
         return; /* its answer still points here; or the journal is broken: next time */
     }
     if (lost) {
         registry_say_vanished(root, s->path);
-        root->engine->counters.lost_windows += unsettled_files(s);
+        root->engine->counters.lost_windows += discovery_unsettled_files(s);
     }
     for (unsigned i = 0; i < s->streams; i++) {
         if (s->stream[i]->offer) {
@@ -230,7 +230,7 @@ static void forget(struct session *s)
 
 /* A directory that is gone takes its state along; unsent lines in it are lost, and said.
  */
-static void forget_absent(struct root *root)
+static void discovery_forget_absent(struct root *root)
 {
     for (struct session *s = root->sessions, *next; s; s = next) {
         next = s->next;
@@ -241,7 +241,7 @@ static void forget_absent(struct root *root)
         if (s->state == SESSION_DONE && session_idle(s)) {
             parking_complete(s);
         } else if (s->presence == SESSION_UNSEEN && s->streams > 0) {
-            forget(s);
+            discovery_forget(s);
         } else if (!named && session_idle(s) &&
                    (s->streams == 0 || registry_absent_for_long(root, s->listed))) {
             session_drop(s);
@@ -250,7 +250,7 @@ static void forget_absent(struct root *root)
     parking_forget_absent(root);
 }
 
-static void say_failed(const struct root *root, int error)
+static void discovery_say_failed(const struct root *root, int error)
 {
     log_error(root->engine->config.log, "scan.failed", "root=%s reason=\"%s\"",
               root->path, strerror(error));
@@ -264,7 +264,7 @@ bool discovery_waits(const struct root *root)
 /* A watcher tells what comes and goes, and the time of the root's last change says the
  * same. Each sixth time it is listed nevertheless: an event can be lost, and that time is
  * coarse. */
-static bool is_as_listed(struct root *root)
+static bool discovery_is_as_listed(struct root *root)
 {
     struct stat st = {0};
     bool same = fstat(root->fd, &st) == 0 && st.st_mtim.tv_sec == root->changed.tv_sec &&
@@ -275,10 +275,10 @@ static bool is_as_listed(struct root *root)
            root->same_changes % QUIET_LISTINGS != 0;
 }
 
-static void mark_due(struct root *root, uint64_t now_ms)
+static void discovery_mark_due(struct root *root, uint64_t now_ms)
 {
     for (struct session *s = root->sessions; s; s = s->next) {
-        if (session_is_listed(s) && look_is_due(s, now_ms)) {
+        if (session_is_listed(s) && discovery_look_is_due(s, now_ms)) {
             session_mark(s);
         }
     }
@@ -296,15 +296,15 @@ void discovery_begin(struct root *root, uint64_t now_ms)
     if (due) {
         root->rescan_at_ms = now_ms + root->engine->config.rescan_interval_ms;
     }
-    if (due && is_as_listed(root) && !root->list_soon && !root->looks_at_all) {
-        mark_due(root, now_ms);
+    if (due && discovery_is_as_listed(root) && !root->list_soon && !root->looks_at_all) {
+        discovery_mark_due(root, now_ms);
         return;
     }
     root->list_soon = false;
     root->listing = malloc(sizeof *root->listing);
     if (root->listing && listing_open(root->listing, root->engine->config.sys, root->fd,
                                       ".") != GPUFL_OK) {
-        say_failed(root, errno);
+        discovery_say_failed(root, errno);
         free(root->listing);
         root->listing = NULL;
     }
@@ -312,13 +312,13 @@ void discovery_begin(struct root *root, uint64_t now_ms)
     root->listing_number++;
 }
 
-static void end_listing(struct root *root)
+static void discovery_end(struct root *root)
 {
     if (root->listing->error) {
-        say_failed(root, root->listing->error);
+        discovery_say_failed(root, root->listing->error);
         root->only_sessions = false;
     } else {
-        forget_absent(root);
+        discovery_forget_absent(root);
     }
     listing_close(root->listing);
     free(root->listing);
@@ -334,9 +334,9 @@ void discovery_step(struct root *root, uint64_t now_ms)
     while (root->listing && names++ < NAMES_A_STEP && root->looked_into < LOOKS_A_STEP) {
         const char *name = listing_next_dir(root->listing);
         if (name) {
-            visit_dir(&visit, name);
+            discovery_visit(&visit, name);
         } else {
-            end_listing(root);
+            discovery_end(root);
         }
     }
 }
@@ -358,6 +358,6 @@ void discovery_touch(struct root *root, const char *path, uint64_t now_ms)
     } else if (strchr(path, '/')) {
         root->list_soon = true;
     } else {
-        visit_dir(&visit, path);
+        discovery_visit(&visit, path);
     }
 }

@@ -68,7 +68,7 @@ gpufl_status engine_add_root(struct engine *engine, const char *path,
     return status;
 }
 
-static void make_due(struct queue *queue)
+static void engine_make_due(struct queue *queue)
 {
     for (struct queue_node *node = queue->first; node; node = node->next) {
         stream_of(node)->due_ms = 0;
@@ -81,8 +81,8 @@ void engine_flush(struct engine *engine)
     for (unsigned i = 0; i < engine->roots; i++) {
         journal_want(engine->root[i]->journal);
     }
-    make_due(&engine->live);
-    make_due(&engine->backlog);
+    engine_make_due(&engine->live);
+    engine_make_due(&engine->backlog);
     for (struct session *s = engine->later; s; s = s->next_later) {
         s->later_at_ms = 0;
     }
@@ -93,7 +93,7 @@ void engine_flush(struct engine *engine)
     engine_rescan(engine);
 }
 
-static bool is_offer(const struct engine *engine, const void *tag)
+static bool engine_is_offer(const struct engine *engine, const void *tag)
 {
     for (const struct offer *o = engine->offers; o; o = o->next) {
         if (o == tag) {
@@ -104,7 +104,7 @@ static bool is_offer(const struct engine *engine, const void *tag)
 }
 
 /* What is recorded here would lie beside what others recorded at another time. Once. */
-static void warn_of_skew(struct engine *engine)
+static void engine_warn_of_skew(struct engine *engine)
 {
     int64_t skew_s = engine->counters.clock_skew_s;
     if ((skew_s > CLOCK_SKEW_MAX_S || skew_s < -CLOCK_SKEW_MAX_S) && !engine->skew_said) {
@@ -116,18 +116,18 @@ static void warn_of_skew(struct engine *engine)
     }
 }
 
-static void count_reply(struct engine *engine, const struct transport_reply *reply)
+static void engine_count_reply(struct engine *engine, const struct transport_reply *reply)
 {
     struct counters *counters = &engine->counters;
     counters_note_status(&counters->answers, reply->status);
     if (reply->server_time_s) {
         counters->clock_skew_s = reply->server_time_s - engine->config.sys->wall_s();
         counters->clock_skew_known = true;
-        warn_of_skew(engine);
+        engine_warn_of_skew(engine);
     }
 }
 
-static bool take_replies(struct engine *engine, uint64_t now_ms)
+static bool engine_take_replies(struct engine *engine, uint64_t now_ms)
 {
     struct transport_reply reply;
     bool any = false;
@@ -135,10 +135,10 @@ static bool take_replies(struct engine *engine, uint64_t now_ms)
         any = true;
         engine->origin.in_flight--;
         engine->origin.reply_ms = (3 * engine->origin.reply_ms + reply.took_ms) / 4;
-        count_reply(engine, &reply);
+        engine_count_reply(engine, &reply);
         if (reply.tag == &engine->origin) {
             origin_on_probe(&engine->origin, &reply, now_ms);
-        } else if (is_offer(engine, reply.tag)) {
+        } else if (engine_is_offer(engine, reply.tag)) {
             ack_reply(reply.tag, &reply, now_ms);
         } else {
             completion_on_reply(reply.tag, &reply, now_ms);
@@ -147,7 +147,7 @@ static bool take_replies(struct engine *engine, uint64_t now_ms)
     return any;
 }
 
-static void collect_syncs(struct engine *engine)
+static void engine_collect_syncs(struct engine *engine)
 {
     for (unsigned i = 0; i < engine->roots; i++) {
         journal_collect(engine->root[i]->journal);
@@ -155,7 +155,7 @@ static void collect_syncs(struct engine *engine)
 }
 
 /* What nobody waits for goes to the disk in company, but not much later. */
-static void sync_lazy(struct root *root, uint64_t now_ms)
+static void engine_sync_lazy(struct root *root, uint64_t now_ms)
 {
     const struct engine *engine = root->engine;
     if (!journal_is_lazy(root->journal)) {
@@ -172,11 +172,11 @@ static void sync_lazy(struct root *root, uint64_t now_ms)
 }
 
 /* What this turn has appended goes to the disk; a journal that broke is written anew. */
-static void pump_journals(struct engine *engine, uint64_t now_ms)
+static void engine_pump_journals(struct engine *engine, uint64_t now_ms)
 {
     for (unsigned i = 0; i < engine->roots; i++) {
         struct root *root = engine->root[i];
-        sync_lazy(root, now_ms);
+        engine_sync_lazy(root, now_ms);
         journal_pump(root->journal);
         if (journal_broken(root->journal) && now_ms >= root->journal_retry_ms) {
             root->journal_retry_ms = now_ms + JOURNAL_RETRY_MS;
@@ -185,14 +185,14 @@ static void pump_journals(struct engine *engine, uint64_t now_ms)
     }
 }
 
-static void list_roots(struct engine *engine, uint64_t now_ms)
+static void engine_list_roots(struct engine *engine, uint64_t now_ms)
 {
     for (unsigned i = 0; i < engine->roots; i++) {
         discovery_step(engine->root[i], now_ms);
     }
 }
 
-static bool any_listing(const struct engine *engine)
+static bool engine_any_listing(const struct engine *engine)
 {
     for (unsigned i = 0; i < engine->roots; i++) {
         if (engine->root[i]->listing) {
@@ -203,7 +203,7 @@ static bool any_listing(const struct engine *engine)
 }
 
 /* Their flush interval is over: what they hold goes now. */
-static void wake_later(struct engine *engine, uint64_t now_ms)
+static void engine_wake_later(struct engine *engine, uint64_t now_ms)
 {
     while (engine->later && engine->later->later_at_ms <= now_ms) {
         struct session *session = engine->later;
@@ -214,7 +214,7 @@ static void wake_later(struct engine *engine, uint64_t now_ms)
     }
 }
 
-static void look_at_dirty(struct engine *engine, uint64_t now_ms)
+static void engine_look_at_dirty(struct engine *engine, uint64_t now_ms)
 {
     for (unsigned i = 0; engine->dirty && i < LOOKS_AT_ONCE; i++) {
         struct session *session = engine->dirty;
@@ -224,7 +224,7 @@ static void look_at_dirty(struct engine *engine, uint64_t now_ms)
     }
 }
 
-static void complete_sessions(struct engine *engine, uint64_t now_ms)
+static void engine_complete_sessions(struct engine *engine, uint64_t now_ms)
 {
     for (struct session **link = &engine->completing; *link;) {
         struct session *session = *link;
@@ -250,18 +250,18 @@ uint64_t engine_turn(struct engine *engine)
         discovery_begin(engine->root[i], now_ms);
     }
     do {
-        again = take_replies(engine, now_ms);
-        collect_syncs(engine);
-        list_roots(engine, now_ms);
+        again = engine_take_replies(engine, now_ms);
+        engine_collect_syncs(engine);
+        engine_list_roots(engine, now_ms);
         again = parking_open_some(engine) || again;
-        wake_later(engine, now_ms);
-        look_at_dirty(engine, now_ms);
+        engine_wake_later(engine, now_ms);
+        engine_look_at_dirty(engine, now_ms);
         origin_probe(&engine->origin, now_ms);
         send_make_offers(engine, now_ms);
-        pump_journals(engine, now_ms); /* inline syncs are done now */
+        engine_pump_journals(engine, now_ms); /* inline syncs are done now */
         send_offers(engine, now_ms);
-        complete_sessions(engine, now_ms);
-        again = again || engine->dirty || any_listing(engine);
+        engine_complete_sessions(engine, now_ms);
+        again = again || engine->dirty || engine_any_listing(engine);
     } while (again);
     for (unsigned i = 0; i < engine->roots; i++) {
         progress_publish(engine->root[i], now_ms);

@@ -8,12 +8,12 @@
 #include "upload/core/session_streams.h"
 #include "upload/engine/discovery.h"
 
-static bool stream_settled(const struct stream *st)
+static bool report_stream_settled(const struct stream *st)
 {
     return st->rest != STREAM_PENDING && !st->offer;
 }
 
-static bool session_finished(const struct session *session)
+static bool report_session_finished(const struct session *session)
 {
     const struct engine *engine = session->root->engine;
     if (session->state == SESSION_DONE || !session_is_listed(session)) {
@@ -23,7 +23,7 @@ static bool session_finished(const struct session *session)
         return false;
     }
     for (unsigned i = 0; i < session->streams; i++) {
-        if (!stream_settled(session->stream[i])) {
+        if (!report_stream_settled(session->stream[i])) {
             return session_any_held(session);
         }
     }
@@ -32,7 +32,7 @@ static bool session_finished(const struct session *session)
 }
 
 /* Offers of what is held go nowhere in this run. */
-static unsigned sendable_offers(const struct engine *engine)
+static unsigned report_sendable_offers(const struct engine *engine)
 {
     unsigned count = 0;
     for (const struct offer *o = engine->offers; o; o = o->next) {
@@ -43,7 +43,7 @@ static unsigned sendable_offers(const struct engine *engine)
 
 bool engine_drained(const struct engine *engine)
 {
-    if (engine->dirty || engine->later || sendable_offers(engine) > 0) {
+    if (engine->dirty || engine->later || report_sendable_offers(engine) > 0) {
         return false;
     }
     for (unsigned i = 0; i < engine->roots; i++) {
@@ -55,7 +55,7 @@ bool engine_drained(const struct engine *engine)
             return false;
         }
         for (const struct session *s = root->sessions; s; s = s->next) {
-            if (s->wanted && !session_finished(s)) {
+            if (s->wanted && !report_session_finished(s)) {
                 return false;
             }
         }
@@ -63,7 +63,7 @@ bool engine_drained(const struct engine *engine)
     return true;
 }
 
-static void count_session(const struct session *s, struct engine_summary *out)
+static void report_count_session(const struct session *s, struct engine_summary *out)
 {
     if (!s->wanted || (!s->looked && s->state != SESSION_DONE)) {
         return;
@@ -74,7 +74,7 @@ static void count_session(const struct session *s, struct engine_summary *out)
     out->sessions_blocked += s->state != SESSION_DONE && session_blocked(s);
     for (unsigned i = 0; i < s->streams && s->state != SESSION_DONE; i++) {
         const struct stream *st = s->stream[i];
-        out->streams_pending += !stream_settled(st);
+        out->streams_pending += !report_stream_settled(st);
         unsigned failures = st->offer ? st->offer->failures_alone : 0;
         out->streams_stuck += failures > 0;
         if (failures > out->stuck_failures) {
@@ -109,7 +109,7 @@ void engine_summary(const struct engine *engine, struct engine_summary *out)
         out->sessions_done += root->parked.complete;
         out->streams_pending += root->parked.waiting_count; /* one each, at least */
         for (const struct session *s = root->sessions; s; s = s->next) {
-            count_session(s, out);
+            report_count_session(s, out);
         }
         if (journal_broken(root->journal)) {
             out->hold = HOLD_JOURNAL;

@@ -16,8 +16,8 @@
 #include "upload/engine/session_salvage.h"
 
 /* Is something of this channel not settled yet? */
-static bool pending(const struct session *session, const struct stream *st,
-                    const struct scan_channel *seen)
+static bool inspect_is_pending(const struct session *session, const struct stream *st,
+                               const struct scan_channel *seen)
 {
     switch ((enum session_layout)session->layout) {
     case SESSION_WINDOWS: /* a sidecar is there before its payload */
@@ -32,7 +32,8 @@ static bool pending(const struct session *session, const struct stream *st,
     return true;
 }
 
-static uint64_t behind_bytes(const struct stream *st, const struct scan_channel *seen)
+static uint64_t inspect_behind_bytes(const struct stream *st,
+                                     const struct scan_channel *seen)
 {
     bool sealed = st->session->layout == SESSION_SHIFTING ? st->index > 0
                                                           : st->file <= seen->highest;
@@ -42,7 +43,7 @@ static uint64_t behind_bytes(const struct stream *st, const struct scan_channel 
     return seen->active_bytes > st->offset ? seen->active_bytes - st->offset : 0;
 }
 
-static bool followed(const struct root *root, const char *channel)
+static bool inspect_is_followed(const struct root *root, const char *channel)
 {
     for (unsigned i = 0; i < root->channels.count; i++) {
         if (strcmp(root->channels.name[i], channel) == 0) {
@@ -53,7 +54,8 @@ static bool followed(const struct root *root, const char *channel)
 }
 
 /* As a number: another one as soon as there may be something new to read. */
-static uint64_t seen_of(const struct session *session, const struct scan_channel *seen)
+static uint64_t inspect_seen(const struct session *session,
+                             const struct scan_channel *seen)
 {
     if (session->layout == SESSION_WINDOWS) {
         return (uint64_t)seen->highest << 33 | (uint64_t)seen->payloads << 2 |
@@ -64,11 +66,11 @@ static uint64_t seen_of(const struct session *session, const struct scan_channel
            (unsigned)seen->has_active << 1 | (unsigned)seen->has_active_gz;
 }
 
-static void look_at_channel(struct session *session, const struct scan_channel *seen,
+static void inspect_channel(struct session *session, const struct scan_channel *seen,
                             uint64_t now_ms)
 {
     struct engine *engine = session->root->engine;
-    if (!followed(session->root, seen->name)) {
+    if (!inspect_is_followed(session->root, seen->name)) {
         return;
     }
     struct stream *st = session_stream(session, seen->name);
@@ -84,10 +86,10 @@ static void look_at_channel(struct session *session, const struct scan_channel *
     st->highest = seen->highest;
     st->lowest = seen->lowest;
     uint64_t before = st->seen;
-    st->seen = seen_of(session, seen);
+    st->seen = inspect_seen(session, seen);
     st->all_read = st->all_read && st->seen == before;
     session->seen_bytes += seen->active_bytes + seen->highest + seen->payloads;
-    if (!pending(session, st, seen)) {
+    if (!inspect_is_pending(session, st, seen)) {
         st->rest = st->offer ? STREAM_PENDING : STREAM_DRAINED;
         return;
     }
@@ -95,7 +97,7 @@ static void look_at_channel(struct session *session, const struct scan_channel *
     if (st->offer || (st->at_shutdown && !shutdown_may_go(st, now_ms))) {
         return;
     }
-    bool backlog = behind_bytes(st, seen) >= engine->config.max_batch_bytes ||
+    bool backlog = inspect_behind_bytes(st, seen) >= engine->config.max_batch_bytes ||
                    session_writer_is_gone(session);
     if (backlog || (session->overdue && !st->queued)) {
         stream_enqueue(st, !backlog, now_ms);
@@ -106,7 +108,7 @@ static void look_at_channel(struct session *session, const struct scan_channel *
 
 /* Nothing can be probed: every channel ends in shutdown, or all has been silent for long.
  */
-static bool ended_by_evidence(const struct session *session, uint64_t now_ms)
+static bool inspect_has_ended(const struct session *session, uint64_t now_ms)
 {
     uint64_t orphan_ms = session->root->engine->config.orphan_timeout_ms;
     if (session->layout == SESSION_WINDOWS && session_silent(session, now_ms)) {
@@ -123,8 +125,8 @@ static bool ended_by_evidence(const struct session *session, uint64_t now_ms)
     return session->streams > 0;
 }
 
-static enum liveness probe_writer(const struct root *root, const char *path,
-                                  const struct manifest *manifest)
+static enum liveness inspect_probe_writer(const struct root *root, const char *path,
+                                          const struct manifest *manifest)
 {
     char lock[JOURNAL_PATH_MAX + LAYOUT_PATH_MAX];
     snprintf(lock, sizeof lock, "%s/%s", path, LAYOUT_LOCK);
@@ -136,11 +138,11 @@ static enum liveness probe_writer(const struct root *root, const char *path,
 /* By its lock alone, which nobody holds: it is a session, and its writer is gone. */
 bool inspect_is_over(const struct root *root, const char *path)
 {
-    return probe_writer(root, path, NULL) == WRITER_GONE;
+    return inspect_probe_writer(root, path, NULL) == WRITER_GONE;
 }
 
 /* One that is gone is found to be so by the scan. */
-static bool owner_ok(const struct root *root, const char *path)
+static bool inspect_owner_ok(const struct root *root, const char *path)
 {
     const struct engine_config *config = &root->engine->config;
     struct stat st;
@@ -162,15 +164,15 @@ gpufl_status inspect_directory(const struct root *root, const char *path, const 
                                bool known_live, struct look *out)
 {
     const struct sys *sys = root->engine->config.sys;
-    if (!owner_ok(root, path)) {
+    if (!inspect_owner_ok(root, path)) {
         return GPUFL_ERR_USAGE;
     }
-    out->writer = probe_writer(root, path, NULL);
+    out->writer = inspect_probe_writer(root, path, NULL);
     gpufl_status status = known_live && out->writer != WRITER_UNKNOWN
                               ? scan_session_again(sys, root->fd, path, &out->scan)
                               : scan_session(sys, root->fd, path, id, &out->scan);
     if (status == GPUFL_OK && out->writer == WRITER_UNKNOWN && out->scan.has_manifest) {
-        out->writer = probe_writer(root, path, &out->scan.manifest);
+        out->writer = inspect_probe_writer(root, path, &out->scan.manifest);
     }
     if (status == GPUFL_OK && out->scan.layout == SESSION_SHIFTING) {
         out->writer = WRITER_UNKNOWN; /* its writer takes no lock: others plant one */
@@ -178,7 +180,7 @@ gpufl_status inspect_directory(const struct root *root, const char *path, const 
     return status;
 }
 
-static void check_writer(struct session *session, enum liveness writer)
+static void inspect_apply_writer(struct session *session, enum liveness writer)
 {
     bool was_gone = session_writer_is_gone(session);
     session->writer = writer == WRITER_GONE      ? SESSION_WRITER_GONE
@@ -187,7 +189,7 @@ static void check_writer(struct session *session, enum liveness writer)
     session->root->change_stamp += was_gone != session_writer_is_gone(session);
 }
 
-static void check_layout(struct session *session, const struct scan *scan)
+static void inspect_apply_layout(struct session *session, const struct scan *scan)
 {
     struct engine *engine = session->root->engine;
     bool changed = session->looked && session->layout != scan->layout;
@@ -218,7 +220,7 @@ static void check_layout(struct session *session, const struct scan *scan)
     }
 }
 
-static bool waits_for_flush(const struct session *session, uint64_t now_ms)
+static bool inspect_waits_for_flush(const struct session *session, uint64_t now_ms)
 {
     for (unsigned i = 0; i < session->streams; i++) {
         if (session->stream[i]->queued && session->stream[i]->due_ms > now_ms) {
@@ -228,13 +230,13 @@ static bool waits_for_flush(const struct session *session, uint64_t now_ms)
     return false;
 }
 
-static void look_at_channels(struct session *session, const struct scan *scan,
+static void inspect_channels(struct session *session, const struct scan *scan,
                              uint64_t now_ms)
 {
     uint64_t seen_before = session->seen_bytes;
     session->seen_bytes = 0;
     for (unsigned i = 0; i < scan->channels; i++) {
-        look_at_channel(session, &scan->channel[i], now_ms);
+        inspect_channel(session, &scan->channel[i], now_ms);
     }
     if (session->seen_bytes != seen_before || !session->last_growth_ms) {
         session->last_growth_ms = now_ms;
@@ -247,14 +249,14 @@ static void look_at_channels(struct session *session, const struct scan *scan,
     }
     session->overdue = false;
     session->quiet_until_ms =
-        waits_for_flush(session, now_ms)
+        inspect_waits_for_flush(session, now_ms)
             ? engine_config_next_flush(&session->root->engine->config, now_ms)
             : 0;
 }
 
 /* The existing agent marks what it has reported as complete. Of the windows layout alone
  * it reads all there is; of one that we began our own journal knows better. */
-static bool settled_by_another(const struct session *session, const struct look *look)
+static bool inspect_is_anothers(const struct session *session, const struct look *look)
 {
     return look->scan.has_uploaded && look->scan.layout == SESSION_WINDOWS &&
            session->streams == 0 && !session->root->engine->config.force;
@@ -267,12 +269,12 @@ void inspect_apply(struct session *session, const struct look *look, uint64_t no
         return;
     }
     session->looked_at_ms = now_ms;
-    if (settled_by_another(session, look) && completion_done(session)) {
+    if (inspect_is_anothers(session, look) && completion_done(session)) {
         return;
     }
-    check_writer(session, look->writer);
-    check_layout(session, &look->scan);
-    look_at_channels(session, &look->scan, now_ms);
+    inspect_apply_writer(session, look->writer);
+    inspect_apply_layout(session, &look->scan);
+    inspect_channels(session, &look->scan, now_ms);
     if (!was_held && !session->held) {
         session->hold_reason = NULL;
     }
@@ -282,7 +284,7 @@ void inspect_apply(struct session *session, const struct look *look, uint64_t no
         return;
     }
     if (session->writer == SESSION_WRITER_UNKNOWN && !look->scan.has_tmp &&
-        ended_by_evidence(session, now_ms)) {
+        inspect_has_ended(session, now_ms)) {
         session->writer = SESSION_WRITER_ENDED;
     }
     if (session_writer_is_gone(session) && !session_blocked(session) &&

@@ -8,7 +8,7 @@
 
 #define NEVER UINT64_MAX
 
-static void earliest(uint64_t *wait_ms, uint64_t at_ms, uint64_t now_ms)
+static void next_wait_earliest(uint64_t *wait_ms, uint64_t at_ms, uint64_t now_ms)
 {
     uint64_t wait = at_ms > now_ms ? at_ms - now_ms : 0;
     if (wait < *wait_ms) {
@@ -16,7 +16,8 @@ static void earliest(uint64_t *wait_ms, uint64_t at_ms, uint64_t now_ms)
     }
 }
 
-static void wait_for_queue(const struct queue *queue, uint64_t *wait_ms, uint64_t now_ms)
+static void next_wait_for_queue(const struct queue *queue, uint64_t *wait_ms,
+                                uint64_t now_ms)
 {
     for (struct queue_node *node = queue->first; node && *wait_ms > 0;
          node = node->next) {
@@ -27,41 +28,44 @@ static void wait_for_queue(const struct queue *queue, uint64_t *wait_ms, uint64_
         uint64_t at = st->due_ms > st->session->hold_until_ms
                           ? st->due_ms
                           : st->session->hold_until_ms;
-        earliest(wait_ms, at, now_ms);
+        next_wait_earliest(wait_ms, at, now_ms);
     }
 }
 
 /* When an offer that waits may go: its own time, its session's, the origin's, the
  * bucket's. */
-static void wait_for_offers(struct engine *engine, uint64_t *wait_ms, uint64_t now_ms)
+static void next_wait_for_offers(struct engine *engine, uint64_t *wait_ms,
+                                 uint64_t now_ms)
 {
     for (const struct offer *o = engine->offers; o; o = o->next) {
         if (o->state == OFFER_WAITING && !stream_held(o->stream) &&
             !journal_broken(o->stream->session->root->journal)) {
             uint64_t hold = o->stream->session->hold_until_ms;
-            earliest(wait_ms, o->retry_at_ms > hold ? o->retry_at_ms : hold, now_ms);
+            next_wait_earliest(wait_ms, o->retry_at_ms > hold ? o->retry_at_ms : hold,
+                               now_ms);
         }
     }
 }
 
-static bool all_durable(const struct root *root)
+static bool next_wait_all_durable(const struct root *root)
 {
     return !journal_broken(root->journal) &&
            journal_durable(root->journal) == journal_last(root->journal);
 }
 
-static void wait_for_completion(struct engine *engine, uint64_t *wait_ms, uint64_t now_ms)
+static void next_wait_for_completion(struct engine *engine, uint64_t *wait_ms,
+                                     uint64_t now_ms)
 {
     for (const struct session *s = engine->completing; s; s = s->next_completing) {
         /* Else the sync's end wakes us. */
         if (s->state == SESSION_COMPLETING && !s->complete_in_flight &&
-            all_durable(s->root)) {
-            earliest(wait_ms, s->complete_at_ms, now_ms);
+            next_wait_all_durable(s->root)) {
+            next_wait_earliest(wait_ms, s->complete_at_ms, now_ms);
         }
     }
 }
 
-static bool any_is_parked(const struct engine *engine)
+static bool next_wait_any_parked(const struct engine *engine)
 {
     for (unsigned i = 0; i < engine->roots; i++) {
         if (parking_waits(engine->root[i])) {
@@ -83,15 +87,15 @@ uint64_t next_wait_ms(struct engine *engine, uint64_t now_ms)
         sending = 0;
     } else if (origin->state == ORIGIN_KNOWN &&
                origin->in_flight < origin_slots(origin)) {
-        wait_for_offers(engine, &sending, now_ms);
+        next_wait_for_offers(engine, &sending, now_ms);
         if (send_has_room(engine, now_ms)) {
-            wait_for_queue(&engine->live, &sending, now_ms);
-            wait_for_queue(&engine->backlog, &sending, now_ms);
+            next_wait_for_queue(&engine->live, &sending, now_ms);
+            next_wait_for_queue(&engine->backlog, &sending, now_ms);
         }
-        if (send_lacks_streams(engine, now_ms) && any_is_parked(engine)) {
+        if (send_lacks_streams(engine, now_ms) && next_wait_any_parked(engine)) {
             sending = 0;
         }
-        wait_for_completion(engine, &sending, now_ms);
+        next_wait_for_completion(engine, &sending, now_ms);
     }
     if (sending != NEVER) {
         uint64_t floor =
@@ -103,21 +107,21 @@ uint64_t next_wait_ms(struct engine *engine, uint64_t now_ms)
                     : 1; /* what could go has gone: something else must happen first */
     }
     if (engine->later) {
-        earliest(&wait, engine->later->later_at_ms, now_ms);
+        next_wait_earliest(&wait, engine->later->later_at_ms, now_ms);
     }
     for (unsigned i = 0; i < engine->roots; i++) {
         struct root *root = engine->root[i];
-        earliest(&wait, root->list_soon ? 0 : root->rescan_at_ms, now_ms);
+        next_wait_earliest(&wait, root->list_soon ? 0 : root->rescan_at_ms, now_ms);
         bool news = root->progress_ticket != journal_last(root->journal) ||
                     root->progress_stamp != engine->trouble.stamp;
-        if (news && all_durable(root)) {
-            earliest(&wait, root->progress_at_ms, now_ms);
+        if (news && next_wait_all_durable(root)) {
+            next_wait_earliest(&wait, root->progress_at_ms, now_ms);
         }
         if (root->lazy_until_ms) {
-            earliest(&wait, root->lazy_until_ms, now_ms);
+            next_wait_earliest(&wait, root->lazy_until_ms, now_ms);
         }
         if (journal_broken(root->journal)) {
-            earliest(&wait, root->journal_retry_ms, now_ms);
+            next_wait_earliest(&wait, root->journal_retry_ms, now_ms);
         }
     }
     return wait;

@@ -21,33 +21,34 @@
 #define PROGRESS_OPEN        "progress"
 #define PROGRESS_COMPLETE    "complete"
 
-static void add_header(struct text *text, const struct root *root)
+static void progress_add_header(struct text *text, const struct root *root)
 {
     text_printf(text, "gpufl-progress 1 pid=%d program=%.40s\n", (int)getpid(),
                 root->engine->config.program);
 }
 
-static void add_stream(struct text *text, const char *path, const char *channel,
-                       uint32_t file, uint64_t offset, uint32_t sequence, uint8_t kind)
+static void progress_add_stream(struct text *text, const char *path, const char *channel,
+                                uint32_t file, uint64_t offset, uint32_t sequence,
+                                uint8_t kind)
 {
     text_printf(text, "%s %s %u %" PRIu64 " %u %u\n", path, channel, file, offset,
                 sequence, kind);
 }
 
-static void add_open(struct text *text, const struct root *root)
+static void progress_add_open(struct text *text, const struct root *root)
 {
     for (const struct session *s = root->sessions; s; s = s->next) {
         for (unsigned i = 0; i < s->streams; i++) {
             const struct stream *st = s->stream[i];
             if (st->id) {
-                add_stream(text, s->path, root->channel_name[st->channel], st->file,
-                           st->offset, st->sequence, st->kind);
+                progress_add_stream(text, s->path, root->channel_name[st->channel],
+                                    st->file, st->offset, st->sequence, st->kind);
             }
         }
     }
 }
 
-static void add_held(struct text *text, const struct session *s)
+static void progress_add_held(struct text *text, const struct session *s)
 {
     if (s->held && s->hold_reason) {
         text_printf(text, "!held %s * %.120s\n", s->path, s->hold_reason);
@@ -62,7 +63,7 @@ static void add_held(struct text *text, const struct session *s)
 }
 
 /* What stands in the way, for people. */
-static void add_trouble(struct text *text, const struct root *root)
+static void progress_add_trouble(struct text *text, const struct root *root)
 {
     const struct engine *engine = root->engine;
     if (engine->trouble.since_s) {
@@ -70,7 +71,7 @@ static void add_trouble(struct text *text, const struct root *root)
                     engine->trouble.last);
     }
     for (const struct session *s = root->sessions; s; s = s->next) {
-        add_held(text, s);
+        progress_add_held(text, s);
     }
 }
 
@@ -79,17 +80,17 @@ struct complete {
     const struct root *root;
 };
 
-static void add_complete(void *arg, struct parked_session *s)
+static void progress_add_complete(void *arg, struct parked_session *s)
 {
     const struct complete *to = arg;
     for (unsigned i = 0; i < s->streams; i++) {
         const struct parked_stream *st = &s->stream[i];
-        add_stream(to->text, s->node.path, to->root->channel_name[st->channel], st->file,
-                   st->offset, st->sequence, st->kind);
+        progress_add_stream(to->text, s->node.path, to->root->channel_name[st->channel],
+                            st->file, st->offset, st->sequence, st->kind);
     }
 }
 
-static void write_file(struct root *root, const char *name, struct text *text)
+static void progress_write_file(struct root *root, const char *name, struct text *text)
 {
     const struct sys *sys = root->engine->config.sys;
     if (text->failed) {
@@ -119,21 +120,21 @@ static void write_file(struct root *root, const char *name, struct text *text)
 
 /* Complete sessions are many and seldom change: they have a file of their own, which is
  * written first, so that who reads it last finds each session in one of the two. */
-static void write_files(struct root *root)
+static void progress_write(struct root *root)
 {
     struct text complete = {0};
     struct text open = {0};
     if (root->parked.changed) {
-        add_header(&complete, root);
-        parked_each_complete(&root->parked, add_complete,
+        progress_add_header(&complete, root);
+        parked_each_complete(&root->parked, progress_add_complete,
                              &(struct complete){&complete, root});
         root->parked.changed = complete.failed;
-        write_file(root, PROGRESS_COMPLETE, &complete);
+        progress_write_file(root, PROGRESS_COMPLETE, &complete);
     }
-    add_header(&open, root);
-    add_trouble(&open, root);
-    add_open(&open, root);
-    write_file(root, PROGRESS_OPEN, &open);
+    progress_add_header(&open, root);
+    progress_add_trouble(&open, root);
+    progress_add_open(&open, root);
+    progress_write_file(root, PROGRESS_OPEN, &open);
 }
 
 /* What is on disk counts. While records keep coming, the state of this moment is behind
@@ -151,7 +152,7 @@ void progress_publish(struct root *root, uint64_t now_ms)
     root->progress_stamp = stamp;
     root->progress_at_ms = now_ms + PROGRESS_INTERVAL_MS;
     if (!root->progress_off) {
-        write_files(root);
+        progress_write(root);
     }
     if (root->cursor_stale) {
         root->cursor_stale = false;
@@ -159,7 +160,7 @@ void progress_publish(struct root *root, uint64_t now_ms)
     }
 }
 
-static void import_line(void *arg, const struct progress_line *line)
+static void progress_import_line(void *arg, const struct progress_line *line)
 {
     struct root *root = arg;
     if (parked_find(&root->parked, line->path)) {
@@ -185,7 +186,7 @@ static void import_line(void *arg, const struct progress_line *line)
 void progress_import(struct root *root)
 {
     gpufl_status status =
-        progress_read(root->engine->config.sys, root->fd, import_line, root);
+        progress_read(root->engine->config.sys, root->fd, progress_import_line, root);
     if (status == GPUFL_OK) {
         log_info(root->engine->config.log, "progress.imported", "root=%s", root->path);
     }

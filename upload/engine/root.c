@@ -21,8 +21,8 @@
 #include "upload/engine/replay.h"
 #include "upload/journal/state_dir.h"
 
-static gpufl_status busy(const struct root *root, int dir, const char *which,
-                         char why[512])
+static gpufl_status root_say_busy(const struct root *root, int dir, const char *which,
+                                  char why[512])
 {
     char holder[128];
     progress_holder(root->engine->config.sys, dir, holder, sizeof holder);
@@ -33,19 +33,19 @@ static gpufl_status busy(const struct root *root, int dir, const char *which,
 
 /* An uploader of the directory above sends our sessions as those of a group. Each locks
  * its own first and then looks at the other's, so they never both go on. */
-static gpufl_status lock_root(struct root *root, char why[512])
+static gpufl_status root_lock(struct root *root, char why[512])
 {
     gpufl_status status = GPUFL_OK;
     if (flock(root->fd, LOCK_EX | LOCK_NB) < 0) {
         if (errno == EWOULDBLOCK) {
-            return busy(root, root->fd, "", why);
+            return root_say_busy(root, root->fd, "", why);
         }
         snprintf(why, 512, "cannot lock %.300s: %s", root->path, strerror(errno));
         return GPUFL_ERR_IO;
     }
     int parent = openat(root->fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (parent >= 0 && strcmp(root->path, "/") != 0 && discovery_is_served(parent)) {
-        status = busy(root, parent, "the directory above ", why);
+        status = root_say_busy(root, parent, "the directory above ", why);
     }
     if (parent >= 0) {
         close(parent);
@@ -53,7 +53,7 @@ static gpufl_status lock_root(struct root *root, char why[512])
     return status;
 }
 
-static gpufl_status open_journal(struct root *root, char why[512])
+static gpufl_status root_open_journal(struct root *root, char why[512])
 {
     struct engine *engine = root->engine;
     char name[STATE_NAME_MAX] = "memory";
@@ -93,7 +93,7 @@ static gpufl_status open_journal(struct root *root, char why[512])
     return status;
 }
 
-static bool is_stream_of(const struct session *session, uint32_t id)
+static bool root_is_stream_of(const struct session *session, uint32_t id)
 {
     for (unsigned i = 0; i < session->streams; i++) {
         if (session->stream[i]->id == id) {
@@ -104,12 +104,12 @@ static bool is_stream_of(const struct session *session, uint32_t id)
 }
 
 /* What was quarantined of this session is offered again: it leaves the list. */
-static void forgive(struct session *session)
+static void root_forgive(struct session *session)
 {
     struct root *root = session->root;
     size_t kept = 0;
     for (size_t i = 0; i < root->quarantines; i++) {
-        if (!is_stream_of(session, root->quarantine[i].stream)) {
+        if (!root_is_stream_of(session, root->quarantine[i].stream)) {
             root->quarantine[kept++] = root->quarantine[i];
         }
     }
@@ -119,7 +119,7 @@ static void forgive(struct session *session)
 
 /* Force: everything is read and sent again. The sequence goes on, so no number is used
  * twice. */
-static void rewind_all(struct root *root)
+static void root_rewind(struct root *root)
 {
     parking_open_complete(root);
     for (struct session *s = root->sessions; s; s = s->next) {
@@ -127,7 +127,7 @@ static void rewind_all(struct root *root)
             continue;
         }
         s->state = SESSION_OPEN;
-        forgive(s);
+        root_forgive(s);
         for (unsigned i = 0; i < s->streams; i++) {
             struct stream *st = s->stream[i];
             if (st->offer) {
@@ -162,13 +162,13 @@ gpufl_status root_open(struct engine *engine, const char *path,
         status = errno == ENOENT ? GPUFL_ERR_NOT_FOUND : GPUFL_ERR_IO;
     }
     if (status == GPUFL_OK) {
-        status = lock_root(root, why);
+        status = root_lock(root, why);
     }
     if (status == GPUFL_OK) {
-        status = open_journal(root, why);
+        status = root_open_journal(root, why);
     }
     if (status == GPUFL_OK && engine->config.force) {
-        rewind_all(root);
+        root_rewind(root);
         status = journal_rewrite(root->journal);
     }
     if (status != GPUFL_OK) {

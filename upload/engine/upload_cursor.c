@@ -29,8 +29,8 @@ struct cursor {
     bool grouped;                  /**< two sessions may have one name */
 };
 
-static struct json_object *member(struct json_object *cursor, const char *key,
-                                  enum json_type type)
+static struct json_object *cursor_member(struct json_object *cursor, const char *key,
+                                         enum json_type type)
 {
     struct json_object *value;
     if (!json_object_object_get_ex(cursor, key, &value) ||
@@ -43,7 +43,7 @@ static struct json_object *member(struct json_object *cursor, const char *key,
 }
 
 /* Others write here, too: their words stay, with `completed_sessions` at the end. */
-static void take_over(struct cursor *cursor, const char *theirs, size_t len)
+static void cursor_take_over(struct cursor *cursor, const char *theirs, size_t len)
 {
     struct json_tokener *tokener = json_tokener_new_ex(CURSOR_DEPTH);
     struct json_object *tree =
@@ -56,9 +56,9 @@ static void take_over(struct cursor *cursor, const char *theirs, size_t len)
         tree = json_object_new_object();
     }
     json_object_object_add(tree, "schema_version", json_object_new_int(2));
-    member(tree, "uploaded_files", json_type_array);
+    cursor_member(tree, "uploaded_files", json_type_array);
     cursor->completed =
-        json_object_get(member(tree, "completed_sessions", json_type_object));
+        json_object_get(cursor_member(tree, "completed_sessions", json_type_object));
     json_object_object_del(tree, "completed_sessions");
     json_object_object_add(tree, "completed_sessions",
                            json_object_get(cursor->completed));
@@ -66,7 +66,7 @@ static void take_over(struct cursor *cursor, const char *theirs, size_t len)
     json_object_put(tree);
 }
 
-static void load(const struct root *root, struct cursor *cursor)
+static void cursor_load(const struct root *root, struct cursor *cursor)
 {
     char *text;
     size_t len;
@@ -81,12 +81,12 @@ static void load(const struct root *root, struct cursor *cursor)
         cursor->len = cursor->cap = len;
         return;
     }
-    take_over(cursor, text ? text : NOTHING, text ? len : strlen(NOTHING));
+    cursor_take_over(cursor, text ? text : NOTHING, text ? len : strlen(NOTHING));
     free(text);
     cursor->len = cursor->cap = cursor->text ? strlen(cursor->text) : 0;
 }
 
-static bool names(const struct cursor *cursor, const char *id)
+static bool cursor_names(const struct cursor *cursor, const char *id)
 {
     char key[LAYOUT_NAME_MAX + 8];
     int len = snprintf(key, sizeof key, "\"%s\":{", id);
@@ -96,9 +96,9 @@ static bool names(const struct cursor *cursor, const char *id)
 }
 
 /* In front of the two braces that end the text. A session's name needs no escapes. */
-static bool add(struct cursor *cursor, const char *id, uint64_t lines)
+static bool cursor_add(struct cursor *cursor, const char *id, uint64_t lines)
 {
-    if (names(cursor, id)) {
+    if (cursor_names(cursor, id)) {
         return true;
     }
     if (cursor->cap - cursor->len < ENTRY_BYTES) {
@@ -119,7 +119,7 @@ static bool add(struct cursor *cursor, const char *id, uint64_t lines)
     return true;
 }
 
-static void add_parked(void *arg, struct parked_session *s)
+static void cursor_add_parked(void *arg, struct parked_session *s)
 {
     const char *slash = strrchr(s->node.path, '/');
     uint64_t lines = 0;
@@ -128,11 +128,11 @@ static void add_parked(void *arg, struct parked_session *s)
     }
     struct cursor *cursor = arg;
     if (!s->in_cursor || cursor->completed) {
-        s->in_cursor = add(cursor, slash ? slash + 1 : s->node.path, lines);
+        s->in_cursor = cursor_add(cursor, slash ? slash + 1 : s->node.path, lines);
     }
 }
 
-static void add_done(struct cursor *cursor, struct root *root)
+static void cursor_add_done(struct cursor *cursor, struct root *root)
 {
     for (struct session *s = root->sessions; s; s = s->next) {
         uint64_t lines = 0;
@@ -140,7 +140,7 @@ static void add_done(struct cursor *cursor, struct root *root)
             lines += s->stream[i]->lines;
         }
         if (s->state == SESSION_DONE && (!s->in_cursor || cursor->completed)) {
-            s->in_cursor = add(cursor, s->id, lines);
+            s->in_cursor = cursor_add(cursor, s->id, lines);
         }
     }
 }
@@ -153,12 +153,12 @@ void upload_cursor_write(struct root *root)
     struct tm tm;
     gmtime_r(&now, &tm);
     strftime(cursor.when, sizeof cursor.when, "%Y-%m-%dT%H:%M:%SZ", &tm);
-    load(root, &cursor);
+    cursor_load(root, &cursor);
     if (!cursor.text) {
         return; /* no memory */
     }
-    parked_each_complete(&root->parked, add_parked, &cursor);
-    add_done(&cursor, root);
+    parked_each_complete(&root->parked, cursor_add_parked, &cursor);
+    cursor_add_done(&cursor, root);
     root->cursor_bytes = cursor.len;
     root->cursor_crc32c = crc32c(0, cursor.text, cursor.len);
     if (file_replace(sys, root->fd, LAYOUT_UPLOAD_CURSOR, cursor.text, cursor.len,

@@ -14,8 +14,8 @@ void engine_touch(struct engine *engine, unsigned root, const char *session_path
     }
 }
 
-static struct session *session_at(const struct engine *engine, unsigned root,
-                                  const char *path)
+static struct session *wakeups_session(const struct engine *engine, unsigned root,
+                                       const char *path)
 {
     return root < engine->roots ? session_find(engine->root[root], path) : NULL;
 }
@@ -23,7 +23,7 @@ static struct session *session_at(const struct engine *engine, unsigned root,
 void engine_grew(struct engine *engine, unsigned root, const char *session_path,
                  const char *file)
 {
-    struct session *session = session_at(engine, root, session_path);
+    struct session *session = wakeups_session(engine, root, session_path);
     uint64_t now_ms = engine->config.sys->now_ms();
     if (session && session_grew(session, file, now_ms)) {
         return;
@@ -37,7 +37,7 @@ void engine_grew(struct engine *engine, unsigned root, const char *session_path,
 
 void engine_unwatched(struct engine *engine, unsigned root, const char *session_path)
 {
-    struct session *session = session_at(engine, root, session_path);
+    struct session *session = wakeups_session(engine, root, session_path);
     if (session && session->watched) {
         session->watched = false;
         session->root->change_stamp++;

@@ -13,7 +13,7 @@
 #include "upload/http/encode.h"
 #include "upload/source/identity.h"
 
-static struct tail_where where_of(const struct stream *st, uint32_t file)
+static struct tail_where window_where(const struct stream *st, uint32_t file)
 {
     return (struct tail_where){.root = st->session->root->fd,
                                .path = st->session->path,
@@ -22,8 +22,8 @@ static struct tail_where where_of(const struct stream *st, uint32_t file)
                                .file = file};
 }
 
-static gpufl_status read_sidecar(const struct stream *st, uint32_t file,
-                                 struct sidecar *out)
+static gpufl_status window_read_sidecar(const struct stream *st, uint32_t file,
+                                        struct sidecar *out)
 {
     const struct session *session = st->session;
     char name[LAYOUT_PATH_MAX];
@@ -42,8 +42,8 @@ static gpufl_status read_sidecar(const struct stream *st, uint32_t file,
 }
 
 /* Size and CRC of the payload must be what the sidecar says. */
-static gpufl_status check_payload(const struct sys *sys, int fd,
-                                  const struct sidecar *sidecar)
+static gpufl_status window_check_payload(const struct sys *sys, int fd,
+                                         const struct sidecar *sidecar)
 {
     struct stat st;
     uint64_t bytes;
@@ -60,7 +60,7 @@ static gpufl_status check_payload(const struct sys *sys, int fd,
     return crc == sidecar->payload_crc32 ? GPUFL_OK : GPUFL_ERR_FORMAT;
 }
 
-static enum made quarantine_window(struct stream *st, const struct sidecar *sidecar,
+static enum made window_quarantine(struct stream *st, const struct sidecar *sidecar,
                                    const char *reason)
 {
     struct record_quarantine record = {.stream = st->id,
@@ -73,7 +73,8 @@ static enum made quarantine_window(struct stream *st, const struct sidecar *side
 }
 
 /* An agent that delivers and deletes a payload leaves its id here first. */
-static bool delivered_by_another(const struct stream *st, const struct sidecar *sidecar)
+static bool window_delivered_by_another(const struct stream *st,
+                                        const struct sidecar *sidecar)
 {
     const struct session *session = st->session;
     char name[LAYOUT_PATH_MAX];
@@ -95,10 +96,10 @@ static bool delivered_by_another(const struct stream *st, const struct sidecar *
 
 /* No payload: delivered and deleted by another agent, not yet published (the sidecar
  * comes first), or lost. */
-static enum made no_payload(struct stream *st, const struct sidecar *sidecar)
+static enum made window_no_payload(struct stream *st, const struct sidecar *sidecar)
 {
     const struct session *session = st->session;
-    if (sidecar && delivered_by_another(st, sidecar)) {
+    if (sidecar && window_delivered_by_another(st, sidecar)) {
         position_next_file(st, st->head);
         return MADE_STEP;
     }
@@ -111,7 +112,7 @@ static enum made no_payload(struct stream *st, const struct sidecar *sidecar)
     return MADE_NOTHING;
 }
 
-static enum made offer_window(struct stream *st, const struct sidecar *sidecar, int fd,
+static enum made window_offer(struct stream *st, const struct sidecar *sidecar, int fd,
                               bool gz)
 {
     struct engine *engine = st->session->root->engine;
@@ -138,7 +139,7 @@ static enum made offer_window(struct stream *st, const struct sidecar *sidecar, 
 enum made window_make(struct stream *st)
 {
     const struct sys *sys = st->session->root->engine->config.sys;
-    struct tail_where where = where_of(st, st->file);
+    struct tail_where where = window_where(st, st->file);
     struct sidecar sidecar;
     int fd;
     bool gz;
@@ -146,21 +147,21 @@ enum made window_make(struct stream *st)
         st->rest = STREAM_DRAINED;
         return MADE_NOTHING;
     }
-    gpufl_status side = read_sidecar(st, st->file, &sidecar);
+    gpufl_status side = window_read_sidecar(st, st->file, &sidecar);
     gpufl_status payload = tail_open_window(sys, &where, &fd, &gz);
     if (payload == GPUFL_ERR_IO) {
         stream_hold(st, "a window cannot be opened");
         return MADE_NOTHING;
     }
     if (payload == GPUFL_ERR_NOT_FOUND) {
-        return no_payload(st, side == GPUFL_OK ? &sidecar : NULL);
+        return window_no_payload(st, side == GPUFL_OK ? &sidecar : NULL);
     }
-    if (side == GPUFL_OK && check_payload(sys, fd, &sidecar) == GPUFL_OK) {
-        return offer_window(st, &sidecar, fd, gz);
+    if (side == GPUFL_OK && window_check_payload(sys, fd, &sidecar) == GPUFL_OK) {
+        return window_offer(st, &sidecar, fd, gz);
     }
     close(fd);
     if (side == GPUFL_OK) {
-        return quarantine_window(st, &sidecar, "payload differs from its sidecar");
+        return window_quarantine(st, &sidecar, "payload differs from its sidecar");
     }
     stream_hold(st, "a window has no valid sidecar");
     return MADE_NOTHING;
@@ -169,16 +170,16 @@ enum made window_make(struct stream *st)
 gpufl_status window_open(struct stream *st, struct offer *offer)
 {
     const struct sys *sys = st->session->root->engine->config.sys;
-    struct tail_where where = where_of(st, offer->record.file);
+    struct tail_where where = window_where(st, offer->record.file);
     struct sidecar sidecar;
     bool gz;
-    gpufl_status status = read_sidecar(st, offer->record.file, &sidecar);
+    gpufl_status status = window_read_sidecar(st, offer->record.file, &sidecar);
     if (status == GPUFL_OK) {
         status = tail_open_window(sys, &where, &offer->fd, &gz);
     }
     if (status == GPUFL_OK) {
         offer->crc32 = sidecar.payload_crc32;
-        status = check_payload(sys, offer->fd, &sidecar);
+        status = window_check_payload(sys, offer->fd, &sidecar);
     }
     return status;
 }
