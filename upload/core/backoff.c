@@ -6,7 +6,7 @@
 #define SOME_PART  10u
 #define BURST_PART 5u
 
-/* A server that asks for a longer pause is asked again all the same. */
+/* A server that asks for a longer pause than this is asked again after it. */
 #define MINIMUM_CAP_MS 3600000u
 
 uint64_t backoff_ms(const struct sys *sys, unsigned failures, uint64_t base_ms,
@@ -19,7 +19,8 @@ uint64_t backoff_ms(const struct sys *sys, unsigned failures, uint64_t base_ms,
     span = span < cap_ms ? span : cap_ms;
     uint64_t minimum = minimum_ms < MINIMUM_CAP_MS ? minimum_ms : MINIMUM_CAP_MS;
     if (span < minimum / 4) {
-        span = minimum / 4; /* all that were told the same come back spread out */
+        span =
+            minimum / 4; /* clients that were told the same delay come back spread out */
     }
     uint64_t random;
     sys->random(&random, sizeof random);
@@ -42,7 +43,7 @@ static void bucket_fill(struct bucket *bucket, uint64_t now_ms)
 {
     uint64_t passed = now_ms - bucket->filled_at_ms;
     if (passed > 1000) {
-        passed = 1000; /* a bucket is full by then; also keeps the product small */
+        passed = 1000; /* the bucket is full by then; this also keeps the product small */
     }
     bucket->milli_tokens += passed * bucket->rate_per_s;
     bucket->filled_at_ms = now_ms;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds the place of a status or a channel, the last one for what does not fit. */
+/* Counts answers by status and lines by channel, in tables of fixed size. */
 #include "upload/core/counters.h"
 
 #include <stdio.h>
@@ -12,7 +12,7 @@ void counters_note_status(struct counters_statuses *s, int status)
         i++;
     }
     if (i == COUNTERS_STATUSES_MAX) {
-        i--; /* the last place is for all that do not fit */
+        i--; /* the last entry counts all that do not fit */
         s->at[i].status = COUNTERS_OTHER_STATUS;
     } else if (i == s->used) {
         s->at[s->used++].status = status;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the engine has done since it began, broken down as it is exported. Bounded:
- * statuses and channels that do not fit count under the last place. */
+/* What the engine has done since it started, broken down as it is exported. The tables
+ * are bounded: statuses and channels that do not fit are counted in the last entry. */
 #ifndef GPUFL_UPLOAD_CORE_COUNTERS_H
 #define GPUFL_UPLOAD_CORE_COUNTERS_H
 
@@ -25,7 +25,7 @@ struct counters_statuses {
     unsigned used;
 };
 
-/** What of a channel is acknowledged. */
+/** What has been acknowledged of a channel. */
 struct counters_channel {
     char name[LAYOUT_CHANNEL_MAX + 1];
     uint64_t lines;
@@ -47,7 +47,7 @@ struct counters {
     struct counters_statuses quarantined; /**< ranges; 0 = for a local reason */
     uint64_t retries[TRANSPORT_FAILURES]; /**< of batches, by the kind of failure */
     uint64_t lost_windows;  /**< files deleted before they were sent, at least */
-    uint64_t refused_names; /**< links, devices: nothing of them is read */
+    uint64_t refused_names; /**< links and devices, which are not read */
     struct counters_channel channel[COUNTERS_CHANNELS_MAX];
     unsigned channels;
     uint64_t last_success_ms; /**< on the engine's clock; 0 = never */
@@ -57,7 +57,7 @@ struct counters {
 
 void counters_note_status(struct counters_statuses *statuses, int status);
 
-/** The place of a channel; never NULL. */
+/** \return the entry of a channel, never NULL. */
 struct counters_channel *counters_channel(struct counters *counters, const char *name);
 
 #endif

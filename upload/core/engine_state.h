@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an engine holds: the state that sessions, streams and offers hang on. */
+/* The state of an engine, which its roots, sessions, streams and offers refer to. */
 #ifndef GPUFL_UPLOAD_CORE_ENGINE_STATE_H
 #define GPUFL_UPLOAD_CORE_ENGINE_STATE_H
 
@@ -16,9 +16,10 @@
 #include "upload/source/gz_cache.h"
 
 #define ENGINE_ROOTS_MAX 64u
-/** A journal that could not be written is tried again after this. */
+/** A journal that could not be written is retried after this time. */
 #define JOURNAL_RETRY_MS 5000u
-/** One more frame may be made at or below this: eight of the usual size. */
+/** Another frame may be made while those in flight are no larger than this: eight of the
+ * usual size. */
 #define FRAME_BYTES_IN_FLIGHT (8u << 18)
 
 struct encoder;
@@ -42,9 +43,9 @@ struct engine {
     unsigned roots;
     struct session *dirty; /**< to look at, in order */
     struct session **dirty_last;
-    struct session *later; /**< they grew and are looked at later, in order */
+    struct session *later; /**< to look at after the flush interval, in order */
     struct session **later_last;
-    struct session *completing; /**< those in that state, and some that were */
+    struct session *completing; /**< sessions in that state, and some that were */
     unsigned completing_count;
     struct queue live; /**< streams that wait for their turn */
     struct queue backlog;
@@ -54,7 +55,7 @@ struct engine {
     uint64_t made_frame_bytes; /**< … and how large these are */
     unsigned streams_done_before; /**< of sessions that were complete when we began */
     bool wants_more; /**< requests could be made, and nothing that is open is ready */
-    bool polling;    /**< nobody tells what changes */
+    bool polling;    /**< no watcher reports changes */
     bool at_quota;   /**< the last answer that concerned a workspace's limit was 402 */
     bool skew_said;
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Few frames are out at once: their places stand in an array, in order. */
+/* Few frames are in use at once: an array lists their places in order. */
 #include "upload/core/frames.h"
 
 #include <stdbool.h>
@@ -20,7 +20,8 @@ struct block {
 struct frames {
     char *base;
     size_t cap;
-    size_t touched; /* end of what was ever out since the kernel got it back */
+    size_t touched; /* end of what was in use since memory was last given back to the
+                       kernel */
     unsigned blocks;
     struct block block[BLOCKS_MAX];
 };

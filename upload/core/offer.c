@@ -44,7 +44,7 @@ struct offer *offer_restore(struct stream *st, const struct record_offer *record
     struct offer *offer = st->offer ? st->offer : offer_link(st);
     if (offer) {
         offer->record = *record;
-        offer->maybe_stored = true; /* who knows how far the run before came */
+        offer->maybe_stored = true; /* the earlier run may have sent it */
         offer->state = OFFER_WAITING;
         uuid_format(record->id, offer->id_text);
     }
@@ -119,15 +119,16 @@ void offer_finish(struct offer *offer, uint64_t now_ms)
         offer->record.lines >= engine->config.max_batch_lines ||
         offer->record.end - offer->record.begin >= engine->config.max_batch_bytes / 2;
     bool whole = session_writer_is_gone(st->session) ||
-                 st->file <= st->highest; /* nothing will join */
+                 st->file <= st->highest; /* nothing will be appended */
     bool backlog = full || whole || st->kind == STREAM_VERBATIM || st->split_lines;
     bool all = st->took == STREAM_TOOK_ALL && session_tells(st->session);
-    if (st->took != STREAM_TOOK_PART) { /* what is left came after it */
+    if (st->took !=
+        STREAM_TOOK_PART) { /* what is left was written after the offer was made */
         st->waits_since_ms = offer->made_ms;
     }
     offer_free(engine, offer);
     if (all) {
-        st->rest = STREAM_DRAINED; /* the next line is told */
+        st->rest = STREAM_DRAINED; /* the watcher will report the next line */
         return;
     }
     stream_enqueue(st, !backlog,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Offers: ranges of a stream under an identity, which wait here from the journal's record
- * until the backend has acknowledged them. */
+/* Offers: ranges of a stream with an identity. An offer waits here, journalled, until the
+ * backend has acknowledged it. */
 #ifndef GPUFL_UPLOAD_CORE_OFFER_H
 #define GPUFL_UPLOAD_CORE_OFFER_H
 
@@ -12,11 +12,12 @@
 #include "upload/core/stream.h"
 #include "upload/journal/journal_records.h"
 
-/** Of an offer whose record no journal took: the next rewrite gives it another. */
+/** Ticket of an offer whose record the journal did not take: the next rewrite assigns
+ * another. */
 #define TICKET_NEVER UINT64_MAX
 
 enum offer_state {
-    OFFER_SYNCING, /**< its record is not on disk yet as the offer is now */
+    OFFER_SYNCING, /**< its current record is not on disk yet */
     OFFER_WAITING, /**< may be sent from retry_at_ms on */
     OFFER_IN_FLIGHT,
 };
@@ -44,36 +45,38 @@ struct offer {
     char id_text[UUID_TEXT];
 };
 
-/** What came of a try to make an offer. */
+/** The result of an attempt to make an offer. */
 enum made {
     MADE_OFFER,
     MADE_NOTHING,
-    MADE_STEP, /**< the stream is a step further: try again */
+    MADE_STEP, /**< the stream moved a step forward: try again */
 };
 
-/** A new one with the stream's next number and a random id, not in the journal yet.
- *  \return NULL without memory. */
+/** Makes an offer with the stream's next number and a random id; it is not in the journal
+ * yet. \return NULL without memory. */
 struct offer *offer_new(struct stream *stream);
 
-/** The one of an earlier run, in place of the stream's, if it has one. \return NULL
- * without memory. */
+/** Restores the offer of an earlier run, in place of the stream's current one if there is
+ * one. \return NULL without memory. */
 struct offer *offer_restore(struct stream *stream, const struct record_offer *record);
 
-/** Appends it to the journal, with its stream where that is not there yet; it waits for
- * the record to be on disk. \return false when the journal does not take it now. */
+/** Appends it to the journal, and its stream if that is not there yet; the offer then
+ * waits until the record is on disk. \return false if the journal cannot be written now.
+ */
 bool offer_journal(struct offer *offer);
 
-/** Drops its encoded body: it is encoded anew when it is sent. */
+/** Drops its encoded body, which is encoded again when it is sent. */
 void offer_drop_frame(struct engine *engine, struct offer *offer);
 
-/** Behind all others: the next probe of the origin is another stream's. */
+/** Moves it behind all others, so that another stream's offer probes the origin next. */
 void offer_to_back(struct engine *engine, struct offer *offer);
 
-/** The journal could not take what became of it: it stays as it is and is sent again once
- * the journal is whole; the registry, or its answer, keeps it from being stored twice. */
+/** Keeps an offer whose outcome could not be journalled: it is sent again once the
+ * journal can be written. The backend's window registry, or its answer, prevents storing
+ * it twice. */
 void offer_keep(struct offer *offer, uint64_t now_ms);
 
-/** It is over; its stream may have more. */
+/** The offer is over: frees it and queues its stream, which may have more. */
 void offer_finish(struct offer *offer, uint64_t now_ms);
 
 void offer_free(struct engine *engine, struct offer *offer);

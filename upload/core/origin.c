@@ -16,7 +16,7 @@ bool origin_probing(const struct origin *origin)
     return origin->failures || origin->hold;
 }
 
-/* A connection costs both ends: more than a few are worth it where answers take long, or
+/* A connection costs both ends: more than a few pay off only where answers are slow, or
  * where many requests share them. */
 unsigned origin_slots(const struct origin *origin)
 {
@@ -71,8 +71,7 @@ void origin_hold(struct origin *origin, int status, const char *reason, uint64_t
     origin->hold_status = status;
     trouble_set(origin->trouble, origin->config->sys, true);
     if (!origin->live_windows && !origin->zstd) {
-        origin->state =
-            ORIGIN_UNASKED; /* maybe that was not the backend that was asked */
+        origin->state = ORIGIN_UNASKED; /* what was asked may not have been the backend */
     }
     origin->answered = true;
     origin->not_before_ms =
@@ -90,9 +89,8 @@ static void origin_learn(struct origin *origin, const struct transport_reply *re
     origin->zstd = version.zstd || (reply->accept_encoding && reply->accepts_zstd);
     origin->live_windows = version.live_windows;
     if (!version.supported) {
-        log_error(
-            origin->config->log, "origin.version",
-            "note=\"the backend does not name wire version 1; sending all the same\"");
+        log_error(origin->config->log, "origin.version",
+                  "note=\"the backend does not list wire version 1; sending anyway\"");
     }
     if (!version.registry) {
         log_warn(origin->config->log, "origin.no_registry",
@@ -116,7 +114,8 @@ void origin_probe(struct origin *origin, uint64_t now_ms)
     }
 }
 
-/* Any answer below 500 is an answer, also 401 or 404: an origin that declares nothing. */
+/* Any status below 500 counts as an answer, even 401 or 404: such an origin declares
+ * nothing. */
 void origin_on_probe(struct origin *origin, const struct transport_reply *reply,
                      uint64_t now_ms)
 {

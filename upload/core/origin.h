@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The one backend: what it declares, whether it answers, whether it waits for a person.
- */
+/* The origin, which is the one backend: what it declares, whether it answers, whether a
+ * person must act first. */
 #ifndef GPUFL_UPLOAD_CORE_ORIGIN_H
 #define GPUFL_UPLOAD_CORE_ORIGIN_H
 
@@ -11,12 +11,12 @@
 #include "upload/core/trouble.h"
 #include "upload/http/transport.h"
 
-/** Refused alone so often in a row, a range is held instead of quarantined. */
+/** After so many refusals in a row, ranges are held instead of quarantined. */
 #define ORIGIN_REFUSALS_MAX 8u
-/** What waits for a person is tried again so often. */
+/** How often a request is retried while a person must act. */
 #define ORIGIN_SLOW_RETRY_MS 60000u
 
-/** Why nothing moves, if so. */
+/** Why nothing is sent. */
 enum engine_hold {
     HOLD_NONE,
     HOLD_AUTH,    /**< 401 or 403 */
@@ -38,34 +38,34 @@ struct origin {
     uint64_t not_before_ms;
     uint64_t successes;
     unsigned in_flight;
-    uint64_t reply_ms; /**< how long answers take of late */
+    uint64_t reply_ms; /**< recent response time */
     enum engine_hold hold;
     int hold_status;
 };
 
-/** Requests go out one at a time, until one succeeds. */
+/** \return true while requests go out one at a time, until one succeeds. */
 bool origin_probing(const struct origin *origin);
 
-/** How many requests may be under way at once. */
+/** \return how many requests may be in flight at once. */
 unsigned origin_slots(const struct origin *origin);
 
-/** True when one more request may go out now. */
+/** \return true if one more request may go out now. */
 bool origin_ready(const struct origin *origin, uint64_t now_ms);
 
-/** Asks what it declares, unless that is known. */
+/** Asks the origin what it declares, unless that is known. */
 void origin_probe(struct origin *origin, uint64_t now_ms);
 
-/** Takes the answer to that. */
+/** Handles the answer to that. */
 void origin_on_probe(struct origin *origin, const struct transport_reply *reply,
                      uint64_t now_ms);
 
-/** It answered as it should: waiting ends for all but those that fail alone. */
+/** Notes an answer as expected: all backoffs end but those of offers that fail alone. */
 void origin_ok(struct origin *origin);
 
-/** It did not answer, or said that it cannot now: all wait for a backoff. */
+/** Notes that it did not answer, or asked for a retry: everything waits for a backoff. */
 void origin_failed(struct origin *origin, uint64_t retry_after_ms, uint64_t now_ms);
 
-/** It answered \p status, about which a person must do something. */
+/** Notes that it answered \p status, which a person must act on. */
 void origin_hold(struct origin *origin, int status, const char *reason, uint64_t now_ms);
 
 #endif

@@ -29,7 +29,7 @@ struct parked_session *parked_new(struct parked *parked, const char *path,
     return s;
 }
 
-/* In or out of the counters of complete ones. */
+/* Adds or subtracts it from the counts of complete sessions. */
 static void parked_count(struct parked *parked, const struct parked_session *s, int by)
 {
     if (s->complete && s->wanted) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A hash table of chains that grows with what is in it. */
+/* A hash table with chaining that grows with its content. */
 #include "upload/core/path_table.h"
 
 #include <stdlib.h>
@@ -31,7 +31,8 @@ static void path_table_put(struct path_table *table, struct path_node *node)
     *bucket = node;
 }
 
-/* Twice as many chains, once there are as many nodes; without memory they get longer. */
+/* Doubles the number of chains once there are as many nodes; without memory the chains
+ * get longer. */
 static bool path_table_grow(struct path_table *table)
 {
     struct path_table more = {.buckets =

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Moves positions: applies the facts of the journal, new ones behind their record. */
+/* Moves positions as the journal's records say, and appends those records. */
 #include "upload/core/position.h"
 
 #include "base/log.h"
@@ -18,7 +18,7 @@ void position_apply(struct stream *st, const struct record_settled *settled)
     }
 }
 
-/* The files before the settled one may go, as soon as that is on disk. */
+/* The files before the current one may be deleted as soon as the record is on disk. */
 static void position_passed_file(struct stream *st)
 {
     const struct root *root = st->session->root;
@@ -128,6 +128,6 @@ void position_next_file(struct stream *st, uint64_t head)
 void position_rewind(struct stream *st)
 {
     position_begin_at(st, 1, 0, 0);
-    st->journal_file = 0; /* nothing is deleted before it was sent again */
+    st->journal_file = 0; /* so that nothing is deleted before it was sent again */
     st->lines = st->refused_lines = 0;
 }

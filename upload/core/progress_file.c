@@ -56,7 +56,7 @@ void progress_parse(const char *text, size_t len,
     while (at < text + len) {
         const char *end = memchr(at, '\n', (size_t)(text + len - at));
         if (!end) {
-            return; /* torn */
+            return; /* incomplete */
         }
         size_t n = (size_t)(end - at);
         if (n < sizeof line) {

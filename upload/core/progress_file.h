@@ -20,7 +20,7 @@
 
 #define PROGRESS_LINE_BYTES (JOURNAL_PATH_MAX + 128)
 
-/** One line. */
+/** One line of a channel. */
 struct progress_line {
     char path[JOURNAL_PATH_MAX];
     char channel[LAYOUT_CHANNEL_MAX + 1];
@@ -30,7 +30,7 @@ struct progress_line {
     uint32_t kind;
 };
 
-/** What stands in the way. */
+/** What stands in the way of all sessions, or of one. */
 struct progress_note {
     int64_t since_s; /**< of all: since then; 0 = of the session `path` */
     char path[JOURNAL_PATH_MAX];
@@ -38,16 +38,17 @@ struct progress_note {
     char text[320];
 };
 
-/** Reads one line of the file. \return false when it is another. */
+/** Parses a line that tells of trouble. \return false if it is another kind of line. */
 bool progress_parse_note(const char *line, struct progress_note *out);
 
-/** Visits what stood in the way when the file was written last; none without a file. */
+/** Visits what stood in the way when the file was last written; nothing without a file.
+ */
 void progress_notes(const struct sys *sys, int root_fd,
                     void (*visit)(void *arg, const struct progress_note *note),
                     void *arg);
 
-/** Who holds the root, or held it last, as far as the file tells, as words for a person.
- * \return whether a process with its number is there. */
+/** Describes who holds the root, or held it last, according to the file. \return whether
+ * a process with that pid exists. */
 bool progress_holder(const struct sys *sys, int root_fd, char *out, size_t size);
 
 /** Calls \p visit for each line of \p text. Lines that cannot be read are skipped. */

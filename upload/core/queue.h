@@ -3,12 +3,12 @@
 #ifndef GPUFL_UPLOAD_CORE_QUEUE_H
 #define GPUFL_UPLOAD_CORE_QUEUE_H
 
-/** First member of what is in a queue. */
+/** First member of each thing in a queue. */
 struct queue_node {
     struct queue_node *next;
 };
 
-/** All zero is an empty one. */
+/** All zero when empty. */
 struct queue {
     struct queue_node *first;
     struct queue_node **last;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Keeps a root's tables: which channels it has, and which ranges are quarantined. */
+/* Looks up and changes a root's channels and its quarantine list. */
 #include "upload/core/registry.h"
 
 #include <stdio.h>
@@ -8,7 +8,7 @@
 
 #include "base/log.h"
 
-#define GONE_LISTINGS 8640u /* a day of them, at the usual interval */
+#define GONE_LISTINGS 8640u /* a day of listings at the usual interval */
 
 int registry_channel(struct root *root, const char *channel)
 {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Makes, finds and drops sessions, and keeps the lists of those that are to be looked at
- * or completed. */
+/* Creates, finds and drops sessions, and lists those to be inspected or completed. */
 #include "upload/core/session.h"
 
 #include <stdlib.h>
@@ -15,7 +14,7 @@ struct session *session_find(const struct root *root, const char *path)
     return (struct session *)path_table_find(&root->by_path, path); /* its first member */
 }
 
-/* In front of the root's list. */
+/* Adds it at the head of the root's list. */
 static void session_link(struct session *session)
 {
     struct root *root = session->root;
@@ -78,8 +77,8 @@ void session_mark(struct session *session)
     }
 }
 
-/* One look finds it all when the flush interval is over. All wait equally long, so the
- * list stands in order. */
+/* One inspection finds everything once the flush interval is over. All wait equally long,
+ * so the list is in order. */
 void session_mark_later(struct session *session, uint64_t now_ms)
 {
     struct engine *engine = session->root->engine;
@@ -98,7 +97,7 @@ void session_set_state(struct session *session, enum session_state state)
     struct engine *engine = session->root->engine;
     session->state = (uint8_t)state;
     if (state == SESSION_COMPLETING && !session->in_completing) {
-        session->in_completing = true; /* until the walk that finds it in another state */
+        session->in_completing = true; /* until it is found in another state */
         session->next_completing = engine->completing;
         engine->completing = session;
         engine->completing_count++;

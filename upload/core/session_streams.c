@@ -20,15 +20,14 @@ struct stream *session_stream(struct session *session, const char *channel)
     }
     struct stream **slot = &session->stream[session->streams];
     struct stream *st =
-        *slot ? *slot : malloc(sizeof *st); /* one forgotten is used anew */
+        *slot ? *slot : malloc(sizeof *st); /* the memory of a forgotten one is reused */
     if (!st) {
         return NULL;
     }
     *slot = st;
     session->streams++;
     *st = (struct stream){.session = session, .channel = (uint8_t)index, .file = 1};
-    /* A channel that is not followed this time keeps its place and stands in nobody's
-     * way. */
+    /* A channel that is not followed this time keeps its place and blocks nothing. */
     if (st->channel >= session->root->channels.count) {
         st->at_shutdown = true;
         st->rest = STREAM_DRAINED;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Looks at the other channels of a session, and at the last line of a file. */
+/* Checks the other channels of a session, and the last line of a file. */
 #include "upload/core/shutdown.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Answers what a stream is and what it waits for, and puts it into a queue. */
+/* Describes a stream, tells what it waits for, and queues it. */
 #include "upload/core/stream.h"
 
 #include <stdio.h>

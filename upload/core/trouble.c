@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Keeps the last problem, and since when the backend has been in trouble. */
+/* Records the last problem, and since when the backend has been in trouble. */
 #include "upload/core/trouble.h"
 
 #include <stdarg.h>

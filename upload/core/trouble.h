@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What stands in the way of uploading, as it is told to people. */
+/* What stands in the way of uploading, as shown to people. */
 #ifndef GPUFL_UPLOAD_CORE_TROUBLE_H
 #define GPUFL_UPLOAD_CORE_TROUBLE_H
 
@@ -8,18 +8,18 @@
 
 #include "base/sys.h"
 
-/** All zero when nothing was ever in the way. */
+/** All zero at first. */
 struct trouble {
     char last[256];  /**< the last problem in one sentence, "" = none */
     int64_t since_s; /**< wall clock; 0 = the backend answers as it should */
     unsigned stamp;  /**< raised when something begins or ends to stand in the way */
 };
 
-/** Notes the last problem, as one sentence. */
+/** Records the last problem, as one sentence. */
 void trouble_say(struct trouble *trouble, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/** Notes whether something stands in the way of all sessions. */
+/** Records whether something stands in the way of all sessions. */
 void trouble_set(struct trouble *trouble, const struct sys *sys, bool is_there);
 
 #endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds the verdict on an answer and applies it: acknowledged, to be sent again, refused.
- */
+/* Applies the verdict on an answer: acknowledged, to be retried, or refused. */
 #include "upload/engine/ack.h"
 
 #include "base/log.h"

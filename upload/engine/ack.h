@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an answer of the backend does to the offer that it answers. */
+/* Handles the backend's answer to an offer. */
 #ifndef GPUFL_UPLOAD_ENGINE_ACK_H
 #define GPUFL_UPLOAD_ENGINE_ACK_H
 

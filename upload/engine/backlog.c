@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Measures what waits, at the files themselves. */
+/* Measures the backlog by the sizes of files. */
 #include "upload/engine/backlog.h"
 
 #include <fcntl.h>
@@ -52,12 +52,13 @@ static void backlog_note_age(struct measure *m, double age_s)
     m->out->oldest_s = age_s > m->out->oldest_s ? age_s : m->out->oldest_s;
 }
 
-/* A sealed file is older than its last write; of one that is being written only the time
- * is known since when something of it waits. */
+/* The age of a sealed file is that of its last write; of an active file only the time is
+ * known since when something waits. */
 static void backlog_measure_stream(struct measure *m, int dir, const struct stream *st)
 {
     const char *channel = stream_channel(st);
-    bool shifting = st->session->layout == SESSION_SHIFTING; /* 1 is the newest there */
+    bool shifting = st->session->layout ==
+                    SESSION_SHIFTING; /* number 1 is the newest in that layout */
     uint32_t first = shifting ? 1 : st->file;
     uint32_t last = shifting ? st->index : st->highest;
     bool sealed_front = false;
@@ -96,7 +97,7 @@ static void backlog_measure_session(struct measure *m, const struct session *s)
                                                             O_PATH | O_DIRECTORY, 0);
         }
         if (dir < 0) {
-            return; /* gone: the next listing says so */
+            return; /* gone, as the next listing will find */
         }
         backlog_measure_stream(m, dir, st);
     }

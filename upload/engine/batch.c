@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Closes batches: reads lines at a stream's position, cuts, encodes. */
+/* Makes batches: reads lines at a stream's position, cuts and encodes them. */
 #include "upload/engine/batch.h"
 
 #include <stdio.h>
@@ -15,7 +15,7 @@
 #include "upload/source/identity.h"
 #include "upload/source/ndjson.h"
 
-/* Raised when equal input and level would give other bytes than before. */
+/* Raised when the same input and level would give other bytes than before. */
 #define PARAMETER_SET 1u
 
 enum codec batch_codec(const struct engine *engine)
@@ -69,7 +69,7 @@ static bool batch_grow_raw(struct engine *engine, size_t cap)
     return true;
 }
 
-/* A long line needed a large buffer; the next batch gets the small one back. */
+/* Shrinks the buffer again after a long line. */
 static void batch_shrink_raw(struct engine *engine)
 {
     size_t cap = engine->config.max_batch_bytes;
@@ -86,7 +86,7 @@ gpufl_status batch_reread(struct offer *offer, size_t *raw_len)
     struct tail_where where = stream_where(offer->stream);
     struct tail_chunk chunk;
     size_t want = (size_t)(offer->record.end - offer->record.begin);
-    where.file = offer->record.file; /* may be ahead of the settled one */
+    where.file = offer->record.file; /* may be after the settled one */
     where.sealed_only = offer->record.file <= offer->stream->highest;
     where.offset = offer->record.begin;
     where.head = offer->record.head;
@@ -151,8 +151,8 @@ static enum made batch_quarantine(struct stream *st, uint64_t end, uint32_t line
     return position_quarantine(st, &record) ? MADE_STEP : MADE_NOTHING;
 }
 
-/* The end of a file that will not grow, without a newline: half a record from a crash, or
- * a whole one whose newline is missing. */
+/* A file that will not grow ends without a newline: half a record from a crash, or a
+ * whole one whose newline is missing. */
 static enum made batch_torn_end(struct stream *st, size_t len)
 {
     const char *raw = st->session->root->engine->raw;
@@ -164,8 +164,8 @@ static enum made batch_torn_end(struct stream *st, size_t len)
     return batch_quarantine(st, st->offset + len, 1, "torn line at the end of the file");
 }
 
-/* No newline within a batch's size: one long line. Tries with a large buffer, and beyond
- * that looks for its end only to step over it. */
+/* There is no newline within a batch's size: one long line. Tries a large buffer; a line
+ * longer than that is quarantined once its end is found. */
 static enum made batch_long_line(struct stream *st, bool final)
 {
     struct engine *engine = st->session->root->engine;
@@ -224,8 +224,8 @@ static enum made batch_nothing_whole(struct stream *st, const struct tail_chunk 
     return final ? batch_torn_end(st, chunk->len) : MADE_NOTHING;
 }
 
-/* Its first files are gone: delivered and deleted by somebody whose journal is not ours,
- * or lost. What is there is sent; the session is not reported complete. */
+/* Its first files are gone: lost, or delivered and deleted by an uploader with another
+ * journal. What is there is sent; the session is not reported complete. */
 static bool batch_begins_later(struct stream *st)
 {
     const struct session *session = st->session;
@@ -236,7 +236,7 @@ static bool batch_begins_later(struct stream *st)
     position_begin_at(st, st->lowest, st->offset, st->head);
     st->gap = true;
     trouble_say(&engine->trouble,
-                "session %s, channel %s begins at file %u: the earlier ones are gone",
+                "session %s, channel %s starts at file %u: earlier files are missing",
                 session->id, stream_channel(st), st->file);
     return true;
 }
@@ -252,14 +252,14 @@ static enum made batch_read_problem(struct stream *st, gpufl_status status)
             return shifted_stream_lost(st);
         }
         if (session->layout == SESSION_LIVE && st->file <= st->highest) {
-            stream_hold(st, "a file is missing before the newest one");
+            stream_hold(st, "a file before the newest one is missing");
         }
-        /* Renamed, as the next look will find; or deleted. */
+        /* Renamed, as the next look will find, or deleted. */
         st->rest = st->file <= st->highest              ? STREAM_PENDING
                    : stream_seen_bytes(st) > st->offset ? STREAM_MISSING
                                                         : STREAM_DRAINED;
     } else if (status == GPUFL_ERR_FORMAT) {
-        stream_hold(st, "a file is shorter than what was sent of it");
+        stream_hold(st, "a file is shorter than what was sent from it");
     } else {
         stream_hold(st, "a file cannot be read");
     }

@@ -6,9 +6,7 @@
 #include "upload/core/offer.h"
 #include "upload/http/encode.h"
 
-/** Makes an offer of the next lines at the stream's position, or finds that there are
- * none.
- */
+/** Offers the next lines at the stream's position, if there are any. */
 enum made batch_make(struct stream *stream);
 
 /** Reads an offer's lines again into the engine's buffer: \p raw_len bytes. */
@@ -17,7 +15,7 @@ gpufl_status batch_reread(struct offer *offer, size_t *raw_len);
 /** Encodes the first \p raw_len bytes of the engine's buffer as the offer's body. */
 gpufl_status batch_encode(struct offer *offer, size_t raw_len);
 
-/** The codec that batches have now. */
+/** \return the codec that new batches get. */
 enum codec batch_codec(const struct engine *engine);
 
 #endif

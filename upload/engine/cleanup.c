@@ -14,8 +14,8 @@
 #include "upload/core/session_streams.h"
 #include "upload/source/identity.h"
 
-/* `.gpufl-window-ack.<channel>.<N>` holds the window's id: by it the existing agent knows
- * why the payload is gone. \return false when the payload must stay. */
+/* Writes the window's id to `.gpufl-window-ack.<channel>.<N>`, which tells the existing
+ * agent why the payload is gone. \return false if the payload must stay. */
 static bool cleanup_leave_ack(const struct sys *sys, int dir,
                               const struct session *session, const char *channel,
                               uint32_t number)
@@ -36,7 +36,7 @@ static bool cleanup_leave_ack(const struct sys *sys, int dir,
         return false;
     }
     uuid_format(sidecar.window_id, line);
-    line[UUID_TEXT - 1] = '\n'; /* in place of the end of the string */
+    line[UUID_TEXT - 1] = '\n'; /* in place of the terminating zero */
     layout_ack(name, channel, number);
     int fd = sys->open_beneath(dir, name, O_WRONLY | O_CREAT | O_EXCL, 0644);
     if (fd < 0) {
@@ -66,13 +66,14 @@ static void cleanup_delete(struct stream *st, int dir, uint32_t number)
     }
 }
 
-/* Files before the one that the journal on disk names: a restart never looks for them. Of
- * a live channel the newest sealed file stays: it tells which number the active one has,
- * also to a reader without our journal. */
+/* \return the end of the files that may be deleted: those before the one that the journal
+ * on disk names, which a restart never looks for. The newest sealed file of a live
+ * channel stays: it tells the number of the active one, even to a reader without our
+ * journal. */
 static uint32_t cleanup_end(const struct stream *st)
 {
     if (journal_durable(st->session->root->journal) < st->journal_file_ticket) {
-        return 0; /* the next look, or the completion, comes back to it */
+        return 0; /* the next look, or the completion, tries again */
     }
     return st->kind == STREAM_BATCHED && st->highest < st->journal_file
                ? st->highest

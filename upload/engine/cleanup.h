@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Deletes delivered files: sealed, wholly acknowledged as stored, and the journal that
- * says so is on disk. */
+/* Deletes delivered files: sealed, acknowledged as stored in full, and recorded so in the
+ * journal on disk. */
 #ifndef GPUFL_UPLOAD_ENGINE_CLEANUP_H
 #define GPUFL_UPLOAD_ENGINE_CLEANUP_H
 

@@ -13,7 +13,6 @@
 #define COMPLETE_BASE_MS 1000u
 #define COMPLETE_CAP_MS  60000u
 
-/* Once everything is durably settled. */
 void completion_step(struct session *session, uint64_t now_ms)
 {
     struct engine *engine = session->root->engine;
@@ -25,7 +24,7 @@ void completion_step(struct session *session, uint64_t now_ms)
         bucket_take(&engine->bucket, now_ms) > 0) {
         return;
     }
-    cleanup_session(session); /* it is not looked at any more after this */
+    cleanup_session(session); /* the last chance: it is not inspected again */
     struct transport_request request = {
         .kind = TRANSPORT_COMPLETE, .session = session->id, .fd = -1, .tag = session};
     if (engine->config.transport.submit(engine->config.transport.self, &request) ==
@@ -36,8 +35,8 @@ void completion_step(struct session *session, uint64_t now_ms)
     }
 }
 
-/* So that the existing agent leaves it alone, should it come back. Where the directory is
- * only ours to read it cannot be told. */
+/* Tells the existing agent to leave the session alone, should it be used again.
+ * Impossible in a directory that we may only read. */
 static void completion_leave_mark(const struct session *session)
 {
     char path[JOURNAL_PATH_MAX + LAYOUT_PATH_MAX];
@@ -76,16 +75,16 @@ void completion_on_reply(struct session *session, const struct transport_reply *
         return; /* it grew meanwhile */
     }
     if (status >= 200 && status <= 299 && reply->web_page) {
-        origin_hold(&engine->origin, status, "a web page is no backend", now_ms);
+        origin_hold(&engine->origin, status, "it sent a web page (text/html)", now_ms);
         session->complete_at_ms = now_ms;
     } else if (status >= 200 && status <= 299) {
         origin_ok(&engine->origin);
         completion_done(session);
     } else if (status == 404 || status == 405 || status == 409 || status == 501) {
-        /* An origin without this endpoint, or one that had closed the session itself. */
+        /* The origin has no such endpoint, or had closed the session itself. */
         completion_done(session);
     } else if (status == 401 || status == 403) {
-        origin_hold(&engine->origin, status, "check the key", now_ms);
+        origin_hold(&engine->origin, status, "check the API key", now_ms);
         session->complete_at_ms = now_ms;
     } else {
         session->complete_failures++;

@@ -9,11 +9,12 @@
 /** Sends session-complete once everything is durably settled. */
 void completion_step(struct session *session, uint64_t now_ms);
 
-/** Takes the answer to that. */
+/** Handles the answer to that. */
 void completion_on_reply(struct session *session, const struct transport_reply *reply,
                          uint64_t now_ms);
 
-/** It is complete at the backend. \return false when the journal does not take it now. */
+/** Marks it as complete at the backend. \return false if the journal cannot be written
+ * now. */
 bool completion_done(struct session *session);
 
 #endif

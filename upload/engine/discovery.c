@@ -22,7 +22,6 @@
 #define NAMES_A_STEP   1024u
 #define LOOKS_A_STEP   32u
 
-/* Does somebody serve that directory? Its uploader holds an exclusive lock on it. */
 bool discovery_is_served(int dir)
 {
     bool served = flock(dir, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK;
@@ -43,8 +42,7 @@ static struct session *discovery_found(struct root *root, const char *path)
     return session;
 }
 
-/* What cannot be looked into just now is there all the same: nothing of it is forgotten.
- */
+/* A directory that cannot be read just now is still there: nothing in it is forgotten. */
 static void discovery_keep(struct root *root, const char *path)
 {
     size_t len = strlen(path);
@@ -57,8 +55,8 @@ static void discovery_keep(struct root *root, const char *path)
     parked_keep(&root->parked, path, root->listing_number);
 }
 
-/* A group directory may be the root of another uploader, now or until now: what was sent
- * of it stands in that one's journal. */
+/* A group directory may be, or have been, the root of another uploader, whose journal
+ * then says what was sent of it. */
 static bool discovery_is_a_root(struct root *root, const char *name)
 {
     const struct sys *sys = root->engine->config.sys;
@@ -73,8 +71,8 @@ static bool discovery_is_a_root(struct root *root, const char *name)
         root->other_root_said = true;
         log_warn(
             root->engine->config.log, "scan.other_root",
-            "root=%s dir=%s note=\"it has an uploader, or the journal of one, of its "
-            "own: serve it by that\"",
+            "root=%s dir=%s note=\"skipped: it has an uploader or a journal of its own; "
+            "serve it with that uploader\"",
             root->path, name);
     }
     if (other) {
@@ -85,7 +83,7 @@ static bool discovery_is_a_root(struct root *root, const char *name)
 
 struct visit {
     struct root *root;
-    const char *group; /* "" at the top */
+    const char *group; /* "" at the top level */
     uint64_t now_ms;
 };
 
@@ -104,8 +102,8 @@ static void discovery_visit_group(const struct visit *outer, const char *name)
     }
 }
 
-/* What is watched says when it changes, what is settled and left does not change: both
- * are looked at seldom, in case an event was lost. */
+/* Watched sessions report changes, and settled sessions without a writer do not change:
+ * both are inspected rarely, in case an event was lost. */
 static bool discovery_look_is_due(const struct session *session, uint64_t now_ms)
 {
     bool over = session_writer_is_gone(session) && session_settled(session);
@@ -117,7 +115,7 @@ static bool discovery_look_is_due(const struct session *session, uint64_t now_ms
            QUIET_LISTINGS * session->root->engine->config.rescan_interval_ms;
 }
 
-/* It has ended, and what is known already is enough to send for now. */
+/* It has ended, and the sessions that are open give enough to send for now. */
 static bool discovery_can_wait(const struct root *root, const char *path, const char *id)
 {
     const struct engine_config *config = &root->engine->config;
@@ -209,7 +207,7 @@ static void discovery_forget(struct session *s)
     bool lost = s->state != SESSION_DONE && !session_settled(s);
     if (discovery_any_in_flight(s) ||
         !record_append_session(root->journal, JOURNAL_FORGET, s->path)) {
-        return; /* its answer still points here; or the journal is broken: next time */
+        return; /* its answer still refers to this, or the journal is broken: next time */
     }
     if (lost) {
         registry_say_vanished(root, s->path);
@@ -224,12 +222,12 @@ static void discovery_forget(struct session *s)
     }
     root->change_stamp++;
     s->presence = SESSION_GONE;
-    s->held = true; /* nothing is read of it; should it come back, it goes on */
+    s->held = true; /* nothing of it is read; it goes on if it comes back */
     s->looked = false;
 }
 
-/* A directory that is gone takes its state along; unsent lines in it are lost, and said.
- */
+/* Forgets the state of directories that are gone; unsent lines in them are lost, which is
+ * logged. */
 static void discovery_forget_absent(struct root *root)
 {
     for (struct session *s = root->sessions, *next; s; s = next) {
@@ -261,9 +259,8 @@ bool discovery_waits(const struct root *root)
     return root->listing || root->list_soon || root->rescan_at_ms == 0;
 }
 
-/* A watcher tells what comes and goes, and the time of the root's last change says the
- * same. Each sixth time it is listed nevertheless: an event can be lost, and that time is
- * coarse. */
+/* The watcher reports what comes and goes, and so does the root's mtime. It is listed
+ * every sixth time nevertheless: an event can be lost, and mtime is coarse. */
 static bool discovery_is_as_listed(struct root *root)
 {
     struct stat st = {0};
@@ -284,7 +281,7 @@ static void discovery_mark_due(struct root *root, uint64_t now_ms)
     }
 }
 
-/* Begins a listing when it is time, or something came or went. */
+/* Begins a listing if one is due, or something came or went. */
 void discovery_begin(struct root *root, uint64_t now_ms)
 {
     bool due = now_ms >= root->rescan_at_ms;
@@ -325,7 +322,6 @@ static void discovery_end(struct root *root)
     root->listing = NULL;
 }
 
-/* A few directories at a time: what they hold can go out before the rest was seen. */
 void discovery_step(struct root *root, uint64_t now_ms)
 {
     struct visit visit = {.root = root, .group = "", .now_ms = now_ms};
@@ -347,13 +343,13 @@ void discovery_touch(struct root *root, const char *path, uint64_t now_ms)
     struct visit visit = {.root = root, .group = "", .now_ms = now_ms};
     struct parked_session *parked_session = parked_find(&root->parked, path);
     if (parked_session && parked_session->complete) {
-        return; /* whatever it is, it changes nothing */
+        return; /* nothing can change for it */
     }
     struct session *session =
         parked_session ? parking_open(root, parked_session) : session_find(root, path);
     if (session && session->presence == SESSION_PRESENT) {
         session_mark(session);
-        /* Once more: files are closed just before a lock is given up. */
+        /* Look once more later: files are closed just before the lock is released. */
         session_mark_later(session, now_ms);
     } else if (strchr(path, '/')) {
         root->list_soon = true;

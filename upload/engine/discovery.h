@@ -6,19 +6,20 @@
 
 #include "upload/core/registry.h"
 
-/** Begins a listing when it is time, or something came or went. */
+/** Begins a listing if one is due, or something came or went. */
 void discovery_begin(struct root *root, uint64_t now_ms);
 
-/** Goes on with the listing that is under way. */
+/** Continues the current listing by a few directories, so that what they hold can be sent
+ * before the rest was seen. */
 void discovery_step(struct root *root, uint64_t now_ms);
 
-/** Something happened in the directory \p path, which may be new, or gone. */
+/** Handles a change in the directory \p path, which may be new, or gone. */
 void discovery_touch(struct root *root, const char *path, uint64_t now_ms);
 
-/** True when a listing is under way, or due. */
+/** \return true if a listing is under way or due. */
 bool discovery_waits(const struct root *root);
 
-/** True when an uploader serves the directory \p dir: it holds an exclusive lock on it.
+/** \return true if an uploader serves the directory \p dir, by its exclusive lock on it.
  */
 bool discovery_is_served(int dir);
 

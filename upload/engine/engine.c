@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One turn: take replies, look, offer, send. */
+/* Runs one turn: takes replies, inspects sessions, makes offers, sends. */
 #include "upload/engine/engine.h"
 
 #include <stdio.h>
@@ -55,7 +55,7 @@ gpufl_status engine_add_root(struct engine *engine, const char *path,
                              const struct engine_channels *channels, char why[512])
 {
     if (engine->roots == ENGINE_ROOTS_MAX) {
-        snprintf(why, 512, "more than %u directories; start a second agent",
+        snprintf(why, 512, "more than %u directories: start a second uploader",
                  ENGINE_ROOTS_MAX);
         return GPUFL_ERR_USAGE;
     }
@@ -103,16 +103,17 @@ static bool engine_is_offer(const struct engine *engine, const void *tag)
     return false;
 }
 
-/* What is recorded here would lie beside what others recorded at another time. Once. */
+/* Warns once: records from this machine would not line up with those from others. */
 static void engine_warn_of_skew(struct engine *engine)
 {
     int64_t skew_s = engine->counters.clock_skew_s;
     if ((skew_s > CLOCK_SKEW_MAX_S || skew_s < -CLOCK_SKEW_MAX_S) && !engine->skew_said) {
         engine->skew_said = true;
-        log_warn(engine->config.log, "origin.clock_skew",
-                 "seconds=%lld note=\"the backend's clock minus ours: set one of them; "
-                 "times are sent as they were recorded\"",
-                 (long long)skew_s);
+        log_warn(
+            engine->config.log, "origin.clock_skew",
+            "seconds=%lld note=\"the backend's clock minus the local one: correct one of "
+            "them; times are sent as they were recorded\"",
+            (long long)skew_s);
     }
 }
 
@@ -154,7 +155,7 @@ static void engine_collect_syncs(struct engine *engine)
     }
 }
 
-/* What nobody waits for goes to the disk in company, but not much later. */
+/* Records that nobody waits for are synced with others, but not much later. */
 static void engine_sync_lazy(struct root *root, uint64_t now_ms)
 {
     const struct engine *engine = root->engine;
@@ -171,7 +172,7 @@ static void engine_sync_lazy(struct root *root, uint64_t now_ms)
     }
 }
 
-/* What this turn has appended goes to the disk; a journal that broke is written anew. */
+/* Syncs what this turn has appended; a journal that broke is rewritten. */
 static void engine_pump_journals(struct engine *engine, uint64_t now_ms)
 {
     for (unsigned i = 0; i < engine->roots; i++) {
@@ -202,7 +203,7 @@ static bool engine_any_listing(const struct engine *engine)
     return false;
 }
 
-/* Their flush interval is over: what they hold goes now. */
+/* Their flush interval is over: they are inspected now. */
 static void engine_wake_later(struct engine *engine, uint64_t now_ms)
 {
     while (engine->later && engine->later->later_at_ms <= now_ms) {
@@ -236,7 +237,7 @@ static void engine_complete_sessions(struct engine *engine, uint64_t now_ms)
             session->in_completing = false;
             engine->completing_count--;
             if (session->state == SESSION_DONE && session_idle(session)) {
-                parking_complete(session); /* else after a listing */
+                parking_complete(session); /* otherwise after a listing */
             }
         }
     }

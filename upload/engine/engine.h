@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The uploader as a state machine. It never sleeps, reads no real clock, and touches
- * neither a socket nor a disk sync: clock, random, file calls, syncs and transport come
- * in. One thread drives it: call engine_turn, wait as long as it says or until something
- * happens, call it again. */
+ * neither a socket nor a disk sync: clock, randomness, file calls, syncs and transport
+ * are passed in. One thread drives it: call engine_turn, wait as long as it says or until
+ * something happens, call it again. */
 #ifndef GPUFL_UPLOAD_ENGINE_ENGINE_H
 #define GPUFL_UPLOAD_ENGINE_ENGINE_H
 
@@ -25,32 +25,32 @@ struct engine;
 GPUFL_MUST gpufl_status engine_open(const struct engine_config *config,
                                     struct engine **out);
 
-/** Takes over \p path: locks it, opens its journal. The next turns look at what is in it.
- *  \return GPUFL_OK; GPUFL_BUSY when another uploader holds it; GPUFL_ERR_NOT_FOUND,
- *  GPUFL_ERR_IO, GPUFL_ERR_FORMAT (journal of a newer version). \p why then holds one
- *  sentence. */
+/** Takes over \p path: locks it and opens its journal. The next turns inspect what is in
+ * it. \return GPUFL_OK; GPUFL_BUSY if another uploader holds it; GPUFL_ERR_NOT_FOUND,
+ * GPUFL_ERR_IO, GPUFL_ERR_FORMAT (journal of a newer version). \p why then holds one
+ * sentence. */
 GPUFL_MUST gpufl_status engine_add_root(struct engine *engine, const char *path,
                                         const struct engine_channels *channels,
                                         char why[512]);
 
-/** One step. \return ms until the next is needed at the latest. */
+/** Runs one step. \return the ms until the next is needed at the latest. */
 uint64_t engine_turn(struct engine *engine);
 
 /** For the end of a run: from now on nothing waits for a flush interval, and what waits
- * for a backoff is tried at once. */
+ * for a backoff is retried at once. */
 void engine_flush(struct engine *engine);
 
-/** Another flush interval and request budget, from now on. */
+/** Changes the flush interval and the request budget. */
 void engine_set_pace(struct engine *engine, uint64_t flush_interval_ms,
                      unsigned max_requests_per_second);
 
-/** Forgets that the origin waits for a person: its cause may be mended. */
+/** Retries an origin that waits for a person: the cause may be fixed. */
 void engine_retry_now(struct engine *engine);
 
-/** What was done so far, broken down. Borrowed; changes with each turn. */
+/** \return what was done so far; borrowed, changes with each turn. */
 const struct counters *engine_counters(const struct engine *engine);
 
-/** Why the origin is not sent to, HOLD_NONE if it is. Cheap. */
+/** \return why nothing is sent to the origin, HOLD_NONE if it is. Cheap. */
 enum engine_hold engine_holding(const struct engine *engine);
 
 /** Releases everything; the journal is synced first. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Adds up what the sessions and the journals tell. */
+/* Adds up the state of all sessions and journals. */
 #include "upload/engine/engine_report.h"
 
 #include <stdio.h>
@@ -31,7 +31,7 @@ static bool report_session_finished(const struct session *session)
            !session_writer_is_gone(session);
 }
 
-/* Offers of what is held go nowhere in this run. */
+/* Offers of held streams are not sent in this run. */
 static unsigned report_sendable_offers(const struct engine *engine)
 {
     unsigned count = 0;

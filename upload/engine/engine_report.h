@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the engine tells about itself: figures, and whether anything is left to do. */
+/* What the engine reports: figures, and whether anything is left to do. */
 #ifndef GPUFL_UPLOAD_ENGINE_ENGINE_REPORT_H
 #define GPUFL_UPLOAD_ENGINE_ENGINE_REPORT_H
 
@@ -16,7 +16,7 @@ struct engine_summary {
     unsigned sessions_live;    /**< their writer is there or may be */
     unsigned sessions_blocked; /**< never complete: quarantine, refusal, loss, held */
     unsigned streams_pending;  /**< something of them is not settled */
-    unsigned streams_stuck;    /**< failing alone, see failures_alone */
+    unsigned streams_stuck;    /**< failing while others succeed */
     uint64_t files_acked;      /**< files of which something was acknowledged */
     uint64_t batches_acked;
     uint64_t windows_acked;
@@ -30,9 +30,9 @@ struct engine_summary {
     uint64_t lines_refused_final;
     unsigned stuck_failures;      /**< of the stream that failed alone most often */
     unsigned streams_done_before; /**< of sessions that were complete when we began */
-    unsigned failures_in_row;     /**< requests without any success, origin-wide */
+    unsigned failures_in_row;     /**< failed requests since the last success */
     bool ever_answered;           /**< the origin has answered at least once */
-    uint64_t state_write_errors;  /**< times that a journal broke, until it was mended */
+    uint64_t state_write_errors;  /**< how many times a journal broke */
     enum engine_hold hold;
     int hold_status;
     char last_problem[256]; /**< one sentence, "" = none */
@@ -40,8 +40,8 @@ struct engine_summary {
 
 void engine_summary(const struct engine *engine, struct engine_summary *out);
 
-/** True when nothing is left to do: all wanted sessions settled, and reported complete
- *  where they are to be. */
+/** \return true if nothing is left to do: all wanted sessions are settled, and reported
+ * complete where that is wanted. */
 bool engine_drained(const struct engine *engine);
 
 #endif

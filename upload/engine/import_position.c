@@ -11,13 +11,14 @@ static void import_window(struct stream *st, const struct java_position *from)
     position_begin_at(st, from->file_index ? from->file_index : 1, st->offset, st->head);
     if (from->offset) {
         trouble_say(&st->session->root->engine->trouble,
-                    "session %s: the other agent had sent a part of window %u; all of "
-                    "it is sent again",
+                    "session %s: the other agent had sent part of window %u; the whole "
+                    "window is sent again",
                     st->session->id, st->file);
     }
 }
 
-/* Its file may have moved on since: by the head if it noted one, else by the number. */
+/* Its file may have been renamed since: it is found by its head if one was noted, else by
+ * its number. */
 static void import_shifting(struct stream *st, const struct java_position *from)
 {
     const struct engine *engine = st->session->root->engine;
@@ -32,7 +33,7 @@ static void import_shifting(struct stream *st, const struct java_position *from)
     } else {
         trouble_say(&st->session->root->engine->trouble,
                     "session %s: the file that the other agent was reading is gone; "
-                    "what is there is sent from its beginning",
+                    "what is there is sent from the start",
                     st->session->id);
     }
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Compares what a directory holds with what is known of its session. */
+/* Compares a directory with what is known of its session. */
 #include "upload/engine/inspect.h"
 
 #include <fcntl.h>
@@ -15,17 +15,18 @@
 #include "upload/engine/import_position.h"
 #include "upload/engine/session_salvage.h"
 
-/* Is something of this channel not settled yet? */
+/* Whether something of this channel is not settled yet. */
 static bool inspect_is_pending(const struct session *session, const struct stream *st,
                                const struct scan_channel *seen)
 {
     switch ((enum session_layout)session->layout) {
     case SESSION_WINDOWS: /* a sidecar is there before its payload */
         return st->file <= seen->highest && !st->all_read;
-    case SESSION_SHIFTING: /* only reading tells how much */
+    case SESSION_SHIFTING: /* only reading shows how much */
         return !st->all_read;
     case SESSION_LIVE:
-        /* Smaller than what was sent of it is a change, too: reading tells which. */
+        /* A file smaller than what was sent from it has changed, too: reading shows how.
+         */
         return st->file <= seen->highest ||
                (seen->has_active && seen->active_bytes != st->offset);
     }
@@ -53,7 +54,7 @@ static bool inspect_is_followed(const struct root *root, const char *channel)
     return false;
 }
 
-/* As a number: another one as soon as there may be something new to read. */
+/* A number that changes as soon as there may be something new to read. */
 static uint64_t inspect_seen(const struct session *session,
                              const struct scan_channel *seen)
 {
@@ -75,13 +76,13 @@ static void inspect_channel(struct session *session, const struct scan_channel *
     }
     struct stream *st = session_stream(session, seen->name);
     if (!st) {
-        return; /* no memory: the next look */
+        return; /* no memory: at the next look */
     }
     if (st->kind == STREAM_UNSET) {
         st->kind = session->layout == SESSION_WINDOWS ? STREAM_VERBATIM : STREAM_BATCHED;
         import_position(st);
     }
-    st->held = false; /* looked at anew: the reason may be gone */
+    st->held = false; /* the reason may be gone */
     st->rest = st->rest == STREAM_PENDING ? STREAM_PENDING : STREAM_DRAINED;
     st->highest = seen->highest;
     st->lowest = seen->lowest;
@@ -106,8 +107,8 @@ static void inspect_channel(struct session *session, const struct scan_channel *
     }
 }
 
-/* Nothing can be probed: every channel ends in shutdown, or all has been silent for long.
- */
+/* For a writer that cannot be probed: every channel ends in its shutdown, or all have
+ * been silent for long. */
 static bool inspect_has_ended(const struct session *session, uint64_t now_ms)
 {
     uint64_t orphan_ms = session->root->engine->config.orphan_timeout_ms;
@@ -135,13 +136,12 @@ static enum liveness inspect_probe_writer(const struct root *root, const char *p
                 : liveness_probe(root->engine->config.sys, root->fd, lock, manifest);
 }
 
-/* By its lock alone, which nobody holds: it is a session, and its writer is gone. */
 bool inspect_is_over(const struct root *root, const char *path)
 {
     return inspect_probe_writer(root, path, NULL) == WRITER_GONE;
 }
 
-/* One that is gone is found to be so by the scan. */
+/* If the directory is gone, the scan will find that. */
 static bool inspect_owner_ok(const struct root *root, const char *path)
 {
     const struct engine_config *config = &root->engine->config;
@@ -153,13 +153,12 @@ static bool inspect_owner_ok(const struct root *root, const char *path)
 void inspect_failed(struct session *session, gpufl_status why)
 {
     session->looked = true;
-    session_hold(session, why == GPUFL_ERR_USAGE
-                              ? "its directory is another user's, see --require-owner-uid"
-                              : "its directory cannot be read");
+    session_hold(session,
+                 why == GPUFL_ERR_USAGE
+                     ? "its directory belongs to another user (see --require-owner-uid)"
+                     : "its directory cannot be read");
 }
 
-/* The lock first, the directory after it: what a writer that is gone has written is all
- * in that listing. */
 gpufl_status inspect_directory(const struct root *root, const char *path, const char *id,
                                bool known_live, struct look *out)
 {
@@ -175,7 +174,8 @@ gpufl_status inspect_directory(const struct root *root, const char *path, const 
         out->writer = inspect_probe_writer(root, path, &out->scan.manifest);
     }
     if (status == GPUFL_OK && out->scan.layout == SESSION_SHIFTING) {
-        out->writer = WRITER_UNKNOWN; /* its writer takes no lock: others plant one */
+        out->writer =
+            WRITER_UNKNOWN; /* its writer takes no lock, and others could plant one */
     }
     return status;
 }
@@ -193,18 +193,18 @@ static void inspect_apply_layout(struct session *session, const struct scan *sca
 {
     struct engine *engine = session->root->engine;
     bool changed = session->looked && session->layout != scan->layout;
-    session->held = false; /* looked at anew: the reason may be gone */
+    session->held = false; /* the reason may be gone */
     session->layout = (uint8_t)scan->layout;
     session->loss = scan->has_loss;
     if (scan->refused != session->refused) {
         if (scan->refused > session->refused) {
             engine->counters.refused_names += scan->refused - session->refused;
         }
-        log_warn(
-            engine->config.log, "session.refused",
-            "session=%s names=%u note=\"links, devices or too many channels: nothing of "
-            "them is read\"",
-            session->id, scan->refused);
+        log_warn(engine->config.log, "session.refused",
+                 "session=%s names=%u note=\"links, devices or too many channels: they "
+                 "are not "
+                 "read\"",
+                 session->id, scan->refused);
         session->refused = scan->refused;
     }
     session->root->change_stamp += !session->looked; /* now it may be watched */
@@ -244,7 +244,8 @@ static void inspect_channels(struct session *session, const struct scan *scan,
     for (unsigned i = 0; i < session->streams; i++) {
         if (session->stream[i]->rest == STREAM_MISSING &&
             session_writer_is_gone(session)) {
-            stream_hold(session->stream[i], "a file went before all of it was sent");
+            stream_hold(session->stream[i],
+                        "a file was deleted before all of it was sent");
         }
     }
     session->overdue = false;
@@ -254,8 +255,9 @@ static void inspect_channels(struct session *session, const struct scan *scan,
             : 0;
 }
 
-/* The existing agent marks what it has reported as complete. Of the windows layout alone
- * it reads all there is; of one that we began our own journal knows better. */
+/* The existing agent marks sessions that it has reported as complete. It reads all there
+ * is only in the windows layout; for a session that we have begun, our own journal knows
+ * better. */
 static bool inspect_is_anothers(const struct session *session, const struct look *look)
 {
     return look->scan.has_uploaded && look->scan.layout == SESSION_WINDOWS &&

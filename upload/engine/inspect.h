@@ -16,16 +16,16 @@ struct look {
 /** Looks at the session's directory and applies what is there. */
 void inspect_session(struct session *session, uint64_t now_ms);
 
-/** True when \p path is a session whose lock nobody holds: its writer is gone. */
+/** \return true if \p path is a session whose lock nobody holds: its writer is gone. */
 bool inspect_is_over(const struct root *root, const char *path);
 
-/** Probes the lock, then scans the directory, so that what a writer that is gone has
- * written is all in that scan. \return GPUFL_OK, GPUFL_ERR_NOT_FOUND when there is no
- * session, GPUFL_ERR_USAGE when another user owns it, GPUFL_ERR_IO. */
+/** Probes the lock, then scans the directory: in that order, the scan shows everything
+ * that a writer found gone has written. \return GPUFL_OK, GPUFL_ERR_NOT_FOUND if there is
+ * no session, GPUFL_ERR_USAGE if another user owns it, GPUFL_ERR_IO. */
 gpufl_status inspect_directory(const struct root *root, const char *path, const char *id,
                                bool known_live, struct look *out);
 
-/** It could not be looked into: \p why. */
+/** Holds a session whose directory cannot be read: \p why. */
 void inspect_failed(struct session *session, gpufl_status why);
 
 /** Applies what a look found. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds the earliest thing that is to be done. */
+/* Finds the earliest thing to be done. */
 #include "upload/engine/next_wait.h"
 
 #include "upload/core/offer.h"
@@ -32,8 +32,8 @@ static void next_wait_for_queue(const struct queue *queue, uint64_t *wait_ms,
     }
 }
 
-/* When an offer that waits may go: its own time, its session's, the origin's, the
- * bucket's. */
+/* An offer that waits may be sent at its own time, once its session, the origin and the
+ * bucket allow it. */
 static void next_wait_for_offers(struct engine *engine, uint64_t *wait_ms,
                                  uint64_t now_ms)
 {
@@ -57,7 +57,7 @@ static void next_wait_for_completion(struct engine *engine, uint64_t *wait_ms,
                                      uint64_t now_ms)
 {
     for (const struct session *s = engine->completing; s; s = s->next_completing) {
-        /* Else the sync's end wakes us. */
+        /* Otherwise the end of the sync wakes us. */
         if (s->state == SESSION_COMPLETING && !s->complete_in_flight &&
             next_wait_all_durable(s->root)) {
             next_wait_earliest(wait_ms, s->complete_at_ms, now_ms);
@@ -81,7 +81,7 @@ uint64_t next_wait_ms(struct engine *engine, uint64_t now_ms)
     uint64_t sending = NEVER;
     uint64_t wait = NEVER;
     if (engine->made_bytes) {
-        return 0; /* a frame was made: there may be room for the next */
+        return 0; /* a frame was made, and there may be room for the next */
     }
     if (origin->state == ORIGIN_UNASKED) {
         sending = 0;
@@ -103,8 +103,9 @@ uint64_t next_wait_ms(struct engine *engine, uint64_t now_ms)
         uint64_t tokens = bucket_wait_for_some(&engine->bucket, now_ms);
         floor = floor > tokens ? floor : tokens;
         wait = sending > floor ? sending : floor;
-        wait = wait ? wait
-                    : 1; /* what could go has gone: something else must happen first */
+        wait =
+            wait ? wait
+                 : 1; /* what could be sent was sent: something else must happen first */
     }
     if (engine->later) {
         next_wait_earliest(&wait, engine->later->later_at_ms, now_ms);

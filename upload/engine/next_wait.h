@@ -5,7 +5,7 @@
 
 #include "upload/core/engine_state.h"
 
-/** \return ms until then; UINT64_MAX when something else must happen first. */
+/** \return ms until then; UINT64_MAX if something else must happen first. */
 uint64_t next_wait_ms(struct engine *engine, uint64_t now_ms);
 
 #endif

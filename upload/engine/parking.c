@@ -64,7 +64,7 @@ struct session *parking_open(struct root *root, struct parked_session *s)
     return session;
 }
 
-/* While the journal is broken nothing new is sent. */
+/* Nothing new is sent while the journal is broken. */
 bool parking_waits(const struct root *root)
 {
     return root->parked.waiting && !journal_broken(root->journal);

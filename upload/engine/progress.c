@@ -95,7 +95,7 @@ static void progress_write_file(struct root *root, const char *name, struct text
     const struct sys *sys = root->engine->config.sys;
     if (text->failed) {
         text_fini(text);
-        return; /* no memory: what was told before stays true */
+        return; /* no memory: what was published before stays true */
     }
     if (mkdirat(root->fd, LAYOUT_STATE_DIR, 0755) < 0 && errno != EEXIST) {
         root->progress_off = true;
@@ -112,14 +112,15 @@ static void progress_write_file(struct root *root, const char *name, struct text
     }
     if (root->progress_off) {
         log_info(root->engine->config.log, "progress.off",
-                 "root=%s reason=\"%s\" note=\"others cannot wait for this uploader\"",
+                 "root=%s reason=\"%s\" note=\"cannot write .gpufl-agent/progress: "
+                 "gpufl_upload_logs() will return BUSY instead of waiting\"",
                  root->path, strerror(errno));
     }
     text_fini(text);
 }
 
-/* Complete sessions are many and seldom change: they have a file of their own, which is
- * written first, so that who reads it last finds each session in one of the two. */
+/* Complete sessions are many and rarely change, so they have a file of their own. It is
+ * written first and read last, so that a reader finds each session in one of the two. */
 static void progress_write(struct root *root)
 {
     struct text complete = {0};
@@ -137,8 +138,8 @@ static void progress_write(struct root *root)
     progress_write_file(root, PROGRESS_OPEN, &open);
 }
 
-/* What is on disk counts. While records keep coming, the state of this moment is behind
- * the last of them, so it is written once that one is durable. */
+/* Only what is on disk is published. While records keep coming, the current state depends
+ * on the last of them, so it is written once that one is durable. */
 void progress_publish(struct root *root, uint64_t now_ms)
 {
     uint64_t last = journal_last(root->journal);

@@ -103,14 +103,14 @@ gpufl_status quarantine_offer(const struct engine *engine, struct transport *tra
     gpufl_status status =
         quarantine_read(engine->config.sys, engine->root[0]->fd, range, &data, &len, &gz);
     if (status != GPUFL_OK) {
-        snprintf(said, 256, "its file cannot be read as it was: %s",
+        snprintf(said, 256, "its file cannot be read, or has changed: %s",
                  gpufl_status_text(status));
         return status;
     }
     enum codec codec = gz ? CODEC_GZIP : CODEC_NONE;
     if (!range->window) {
         codec = CODEC_GZIP;
-        data[len] = '\n'; /* of a last line that had none */
+        data[len] = '\n'; /* ends a last line that had no newline */
         len += len > 0 && data[len - 1] != '\n';
         status = encoder_encode(engine->encoder, codec, data, len, &frame, &len);
     } else {

@@ -61,7 +61,8 @@ static gpufl_status quarantine_read_window(const struct sys *sys,
     return got == want ? GPUFL_OK : GPUFL_ERR_FORMAT;
 }
 
-/* Files of the 1.1 layout are known by their head, and only the last one's is kept. */
+/* Files of the 1.1 layout are identified by their head, and only that of the last one is
+ * kept. */
 static gpufl_status quarantine_read_lines(const struct sys *sys,
                                           const struct tail_where *where,
                                           const struct quarantined *range, size_t want,

@@ -38,7 +38,7 @@ static gpufl_status refusal_halve(struct offer *offer)
     st->took = STREAM_TOOK_PART; /* the other half is still there */
     st->split_end = old_end;
     st->split_lines = half;
-    offer_journal(offer); /* a journal that is broken takes it when it is mended */
+    offer_journal(offer); /* a broken journal takes it once it is rewritten */
     return batch_encode(offer, cut.bytes);
 }
 
@@ -64,7 +64,8 @@ void refusal_quarantine(struct offer *offer, const struct transport_reply *reply
     struct engine *engine = st->session->root->engine;
     if (++engine->origin.refusals > ORIGIN_REFUSALS_MAX) {
         offer->state = OFFER_WAITING;
-        origin_hold(&engine->origin, reply->status, "it refuses every line", now_ms);
+        origin_hold(&engine->origin, reply->status, "it refuses every line",
+                    now_ms);
         return;
     }
     struct record_quarantine record = {.stream = st->id,

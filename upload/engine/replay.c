@@ -65,7 +65,7 @@ static void replay_stream(struct replay *replay, const struct journal_record *ra
     struct parked_session *before = parked_find(&replay->root->parked, record.path);
     if (before) {
         parked_drop(&replay->root->parked,
-                    before); /* it came again: that it had gone was damaged */
+                    before); /* it came back: the record that it had gone was damaged */
     }
     struct session *session = session_make(replay->root, record.path);
     struct stream *st = session ? session_stream(session, record.channel) : NULL;
@@ -170,7 +170,7 @@ void replay_record(void *arg, const struct journal_record *raw)
         replay_session(replay, raw);
         break;
     default:
-        break; /* a later minor addition: what it says is not needed to be safe */
+        break; /* a later minor addition, which is not needed for safety */
     }
 }
 

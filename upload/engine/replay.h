@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From the journal's records to what they say, when it is opened, and back, when it is
- * written anew. */
+/* Restores the state from the journal's records at start, and writes it as records when
+ * the journal is rewritten. */
 #ifndef GPUFL_UPLOAD_ENGINE_REPLAY_H
 #define GPUFL_UPLOAD_ENGINE_REPLAY_H
 
@@ -13,11 +13,10 @@ struct replay;
 struct replay *replay_open(struct root *root);
 void replay_close(struct replay *replay);
 
-/** Applies one record; \p arg is the replay. For journal_open. */
+/** Applies one record, for journal_open; \p arg is the replay. */
 void replay_record(void *arg, const struct journal_record *record);
 
-/** Appends all that is known of the root \p arg. For the journal, when it is rewritten.
- */
+/** Appends everything known of the root \p arg, for a journal that is rewritten. */
 void replay_write_state(void *arg);
 
 #endif

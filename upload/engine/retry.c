@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sets when an offer is sent again, and counts why. */
+/* Decides when an offer is sent again, and counts why. */
 #include "upload/engine/retry.h"
 
 #include <stdio.h>
@@ -19,7 +19,7 @@ void retry_after_failure(struct offer *offer, const struct transport_reply *repl
     struct engine *engine = st->session->root->engine;
     struct origin *origin = &engine->origin;
     bool answered = reply->status >= 500;
-    /* Others succeed while this one fails: it backs off by itself. */
+    /* Others succeed while this one fails: it backs off alone. */
     bool alone = answered && offer->failed && origin->successes > offer->successes_before;
     engine->counters.retries[answered        ? TRANSPORT_SERVER
                              : reply->status ? TRANSPORT_BUSY
@@ -59,11 +59,10 @@ void retry_at_quota(struct offer *offer, uint64_t now_ms)
     struct session *session = offer->stream->session;
     struct engine *engine = session->root->engine;
     if (session->hold_until_ms == 0) {
-        log_error(
-            engine->config.log, "session.quota",
-            "session=%s status=402 note=\"the workspace is at its limit; tried again "
-            "every minute\"",
-            session->id);
+        log_error(engine->config.log, "session.quota",
+                  "session=%s status=402 note=\"the workspace is at its limit; retried "
+                  "every minute\"",
+                  session->id);
     }
     trouble_say(&engine->trouble, "the workspace is at its limit (402), session %s waits",
                 session->id);
@@ -77,7 +76,7 @@ void retry_plain_codec(struct offer *offer, uint64_t now_ms)
 {
     struct engine *engine = offer->stream->session->root->engine;
     log_warn(engine->config.log, "origin.no_zstd",
-             "status=415 note=\"gzip from now on\"");
+             "status=415 note=\"sending gzip from now on\"");
     engine->origin.no_zstd_ever = true;
     offer_drop_frame(engine, offer); /* encoded anew, as gzip, when it is sent */
     offer->state = OFFER_WAITING;
@@ -89,10 +88,11 @@ void retry_when_mended(struct offer *offer, const struct transport_reply *reply,
 {
     char reason[200];
     const char *hint =
-        reply->status == 401 || reply->status == 403 ? "check the key"
+        reply->status == 401 || reply->status == 403 ? "check the API key"
         : reply->web_page
-            ? "a web page is no backend: is a proxy or a login page in between"
-            : "check url and api path, or ask the backend's operator";
+            ? "it sent a web page (text/html): is there a proxy or a login page in "
+              "between"
+            : "check the URL and the API path, or ask the backend's operator";
     char said[120];
     reply_excerpt(reply->body, reply->body_len, said, sizeof said);
     snprintf(reason, sizeof reason, "%s; %s", hint, said);

@@ -26,13 +26,15 @@ static gpufl_status root_say_busy(const struct root *root, int dir, const char *
 {
     char holder[128];
     progress_holder(root->engine->config.sys, dir, holder, sizeof holder);
-    snprintf(why, 512, "%s%.300s is served by %s; only one uploader works on a directory",
+    snprintf(why, 512,
+             "%s%.300s is already served by %s: only one uploader may serve a directory",
              which, root->path, holder);
     return GPUFL_BUSY;
 }
 
-/* An uploader of the directory above sends our sessions as those of a group. Each locks
- * its own first and then looks at the other's, so they never both go on. */
+/* An uploader of the parent directory would send our sessions as those of a group. Each
+ * locks its own directory first and then checks the other's, so the two never both go on.
+ */
 static gpufl_status root_lock(struct root *root, char why[512])
 {
     gpufl_status status = GPUFL_OK;
@@ -87,8 +89,9 @@ static gpufl_status root_open_journal(struct root *root, char why[512])
         snprintf(why, 512, "cannot use the journal of %.300s: %s%s", root->path,
                  status == GPUFL_ERR_FORMAT ? "it was written by a newer gpufl"
                                             : gpufl_status_text(status),
-                 status == GPUFL_ERR_FORMAT ? "; upgrade this one"
-                                            : "; free some space or give --state-dir");
+                 status == GPUFL_ERR_FORMAT
+                     ? "; upgrade this one"
+                     : "; free some space or choose another state directory");
     }
     return status;
 }
@@ -103,7 +106,7 @@ static bool root_is_stream_of(const struct session *session, uint32_t id)
     return false;
 }
 
-/* What was quarantined of this session is offered again: it leaves the list. */
+/* What was quarantined of this session is offered again, so it leaves the list. */
 static void root_forgive(struct session *session)
 {
     struct root *root = session->root;
@@ -117,8 +120,8 @@ static void root_forgive(struct session *session)
     session->quarantined = 0;
 }
 
-/* Force: everything is read and sent again. The sequence goes on, so no number is used
- * twice. */
+/* For `force`: everything is read and sent again. The sequence continues, so no number is
+ * used twice. */
 static void root_rewind(struct root *root)
 {
     parking_open_complete(root);

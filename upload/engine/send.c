@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Takes streams from the queues, has a batch or window made of each, and posts them. */
+/* Takes streams from the queues, makes a batch or window of each, and posts it. */
 #include "upload/engine/send.h"
 
 #include <string.h>
@@ -21,7 +21,7 @@ static enum made send_make_one(struct stream *st)
         made = st->kind == STREAM_VERBATIM ? window_make(st) : batch_make(st);
     } while (made == MADE_STEP);
     if (!st->held) {
-        st->hold_reason = NULL; /* it goes on: the next reason is news */
+        st->hold_reason = NULL; /* it goes on: a later reason is logged again */
     }
     return made;
 }
@@ -36,31 +36,32 @@ bool send_has_room(const struct engine *engine, uint64_t now_ms)
 {
     unsigned waiting = 0;
     for (const struct offer *o = engine->offers; o; o = o->next) {
-        /* One that fails alone, or whose session waits, stands in nobody's way. */
+        /* One that fails alone, or whose session waits, blocks no other. */
         waiting += o->failures_alone == 0 && !stream_waits(o->stream, now_ms);
     }
-    /* More where they are small: one sync is for all. */
+    /* More if they are small: one sync serves them all. */
     bool small = engine->frame_bytes <= ENOUGH_FRAME_BYTES && waiting < SMALL_ENOUGH;
     return (waiting <= origin_slots(&engine->origin) ||
             (small && !origin_probing(&engine->origin))) &&
            engine->frame_bytes <= FRAME_BYTES_IN_FLIGHT;
 }
 
-/* There is room, and neither a stream nor a session's completion waits for its turn. */
+/* \return true if there is room for an offer, and not too many sessions wait for their
+ * completion. */
 bool send_lacks_streams(const struct engine *engine, uint64_t now_ms)
 {
     return engine->completing_count < COMPLETING_ENOUGH && send_has_room(engine, now_ms);
 }
 
-/* Disk and sockets have waited long enough: a frame was compressed, or four that took as
- * little time as small frames do. */
+/* Disk and sockets have waited long enough: a large frame was made, or four batches'
+ * worth of small ones. */
 static bool send_made_enough(const struct engine *engine)
 {
     return engine->made_frame_bytes > ENOUGH_FRAME_BYTES ||
            engine->made_bytes > 3 * engine->config.max_batch_bytes;
 }
 
-/* Its request is paid from the bucket already. */
+/* The token of its request is already taken. */
 static void send_take_turn(struct stream *st)
 {
     struct engine *engine = st->session->root->engine;
@@ -78,12 +79,12 @@ static void send_take_turn(struct stream *st)
     }
     st->all_read = true;
     if (!session_tells(st->session)) {
-        session_mark(st->session); /* maybe that was the last of it */
+        session_mark(st->session); /* that may have been the last of it */
     }
 }
 
-/* Takes the streams that are due from one queue; the others keep their order. Where no
- * offer may be made, the queue is not walked: thousands may stand in it. */
+/* Takes the streams that are due from one queue; the others keep their order. The queue,
+ * which may be thousands long, is not walked if no offer may be made. */
 static void send_serve(struct engine *engine, struct queue *queue, uint64_t now_ms)
 {
     struct queue later = {0};
@@ -96,7 +97,9 @@ static void send_serve(struct engine *engine, struct queue *queue, uint64_t now_
             break;
         }
         queue_pop(queue);
-        st->queued = !ready && !idle; /* its settling, or a change, puts it back */
+        st->queued =
+            !ready &&
+            !idle; /* it is queued again when its offer is settled, or on a change */
         if (ready) {
             send_take_turn(st);
         } else if (st->queued) {
@@ -140,8 +143,8 @@ void send_make_offers(struct engine *engine, uint64_t now_ms)
                          bucket_wait(&engine->bucket, now_ms) == 0;
 }
 
-/* After a restart, or when the origin has learnt something: the same range under the same
- * id, maybe as other bytes, which the record then says. */
+/* After a restart, or if the origin declares something else now: the same range under the
+ * same id. If it is encoded to other bytes, the record says so. */
 static bool send_encode_again(struct offer *offer)
 {
     struct stream *st = offer->stream;
@@ -197,7 +200,7 @@ static bool send_submit(struct offer *offer)
     return true;
 }
 
-/* True when the loop may go on to the next offer. */
+/* \return true if the loop may go on to the next offer. */
 static bool send_one(struct engine *engine, struct offer *offer, uint64_t now_ms)
 {
     struct stream *st = offer->stream;
@@ -207,7 +210,7 @@ static bool send_one(struct engine *engine, struct offer *offer, uint64_t now_ms
     }
     bool verbatim = st->kind == STREAM_VERBATIM;
     if ((verbatim ? offer->fd < 0 : !offer->frame) && !send_encode_again(offer)) {
-        stream_hold(st, "what was offered before cannot be read again");
+        stream_hold(st, "a batch from before cannot be read again");
         return true;
     }
     if (offer->state != OFFER_WAITING) {

@@ -9,10 +9,11 @@
 
 #include "upload/core/engine_state.h"
 
-/** True when one more offer may be made. */
+/** \return true if one more offer may be made. */
 bool send_has_room(const struct engine *engine, uint64_t now_ms);
 
-/** There is room, and neither a stream nor a session's completion waits for its turn. */
+/** \return true if there is room for an offer, and not too many sessions wait for their
+ * completion. */
 bool send_lacks_streams(const struct engine *engine, uint64_t now_ms);
 
 /** Makes offers of the streams that are due. */

@@ -4,8 +4,6 @@
 
 #include "upload/source/salvage.h"
 
-/* One step a look, so that nothing else waits for a large one. \return why something
- * stays in `.tmp`, or NULL while it goes on. */
 const char *session_salvage_step(struct session *session, bool unpublished)
 {
     struct root *root = session->root;
@@ -24,8 +22,8 @@ const char *session_salvage_step(struct session *session, bool unpublished)
     }
     session->salvage = SESSION_SALVAGE_WAITS;
     if (!config->salvage) {
-        return "its writer died with unpublished windows in .tmp: gpufl upload, or the "
-               "agent with --salvage, publishes them";
+        return "its writer died and left unpublished windows in .tmp: gpufl upload, or "
+               "gpufl-agent --salvage, publishes them";
     }
     switch (salvage_step(&place)) {
     case SALVAGE_DONE:
@@ -35,13 +33,13 @@ const char *session_salvage_step(struct session *session, bool unpublished)
         return NULL;
     case SALVAGE_LEFT:
         session->salvage = SESSION_SALVAGE_PERSON;
-        return "windows in .tmp are damaged or stand against published ones: look at "
-               "them, then move or delete them";
+        return "windows in .tmp are damaged or conflict with published ones: check them, "
+               "then move or delete them";
     case SALVAGE_BUSY:
-        return "another process publishes the windows in its .tmp";
+        return "another process is publishing the windows in its .tmp";
     case SALVAGE_FAILED:
         break;
     }
     return "the windows in its .tmp cannot be published: run gpufl upload as the job's "
-           "user, and see that the disk has room";
+           "user, and make sure that the disk has room";
 }

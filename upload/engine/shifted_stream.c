@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds, by the heads of files, which one a stream of the shifting layout is in. */
+/* Identifies the current file of a stream in the shifting layout by its head. */
 #include "upload/engine/shifted_stream.h"
 
 #include "upload/core/position.h"
 #include "upload/source/shifting.h"
 
-/* \return true when the stream knows by its head which file of the shifting layout it
- * reads. */
 bool shifted_stream_find(struct stream *st)
 {
     struct tail_where where = stream_where(st);
@@ -29,8 +27,6 @@ bool shifted_stream_find(struct stream *st)
     }
 }
 
-/* This file of the shifting layout is wholly behind us: on to the next newer one, once it
- * can be told from the others. */
 enum made shifted_stream_next(struct stream *st)
 {
     struct tail_where where = stream_where(st);
@@ -50,8 +46,6 @@ enum made shifted_stream_next(struct stream *st)
     return MADE_NOTHING;
 }
 
-/* The shifting layout's file is gone: its writer keeps a hundred, and was faster than we.
- */
 enum made shifted_stream_lost(struct stream *st)
 {
     struct root *root = st->session->root;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes the upload cursor, and leaves in it what other tools wrote there. */
+/* Writes the upload cursor, and keeps what other tools wrote there. */
 #include "upload/engine/upload_cursor.h"
 
 #include <inttypes.h>
@@ -12,21 +12,20 @@
 
 #include "base/crc32c.h"
 #include "base/file.h"
+#include "base/text.h"
 #include "upload/core/session_streams.h"
 
 #define CURSOR_MAX_BYTES (16u << 20)
 #define CURSOR_DEPTH     8
-#define ENTRY_BYTES      (LAYOUT_NAME_MAX + 96)
 #define NOTHING          "{\"schema_version\":2,\"uploaded_files\":[],\"completed_sessions\":{}}"
 
 /* The file's text while entries are added. */
 struct cursor {
-    char *text;
-    size_t len;
-    size_t cap;
+    struct text text;
     char when[32];
-    struct json_object *completed; /**< what it names already; NULL = `in_cursor` says */
-    bool grouped;                  /**< two sessions may have one name */
+    struct json_object
+        *completed; /**< the sessions in it; NULL = those with `in_cursor` */
+    bool grouped;   /**< two sessions may have the same name */
 };
 
 static struct json_object *cursor_member(struct json_object *cursor, const char *key,
@@ -42,7 +41,8 @@ static struct json_object *cursor_member(struct json_object *cursor, const char 
     return value;
 }
 
-/* Others write here, too: their words stay, with `completed_sessions` at the end. */
+/* Other tools write here, too: their content stays, with `completed_sessions` moved to
+ * the end. */
 static void cursor_take_over(struct cursor *cursor, const char *theirs, size_t len)
 {
     struct json_tokener *tokener = json_tokener_new_ex(CURSOR_DEPTH);
@@ -62,7 +62,8 @@ static void cursor_take_over(struct cursor *cursor, const char *theirs, size_t l
     json_object_object_del(tree, "completed_sessions");
     json_object_object_add(tree, "completed_sessions",
                            json_object_get(cursor->completed));
-    cursor->text = strdup(json_object_to_json_string_ext(tree, JSON_C_TO_STRING_PLAIN));
+    text_puts(&cursor->text,
+              json_object_to_json_string_ext(tree, JSON_C_TO_STRING_PLAIN));
     json_object_put(tree);
 }
 
@@ -77,13 +78,11 @@ static void cursor_load(const struct root *root, struct cursor *cursor)
     }
     if (text && len > 0 && len == root->cursor_bytes &&
         crc32c(0, text, len) == root->cursor_crc32c) {
-        cursor->text = text; /* as we wrote it */
-        cursor->len = cursor->cap = len;
-        return;
+        cursor->text = (struct text){.data = text, .len = len, .cap = len};
+        return; /* as we wrote it */
     }
     cursor_take_over(cursor, text ? text : NOTHING, text ? len : strlen(NOTHING));
     free(text);
-    cursor->len = cursor->cap = cursor->text ? strlen(cursor->text) : 0;
 }
 
 static bool cursor_names(const struct cursor *cursor, const char *id)
@@ -92,31 +91,25 @@ static bool cursor_names(const struct cursor *cursor, const char *id)
     int len = snprintf(key, sizeof key, "\"%s\":{", id);
     return (cursor->completed &&
             json_object_object_get_ex(cursor->completed, id, NULL)) ||
-           (cursor->grouped && memmem(cursor->text, cursor->len, key, (size_t)len));
+           (cursor->grouped &&
+            memmem(cursor->text.data, cursor->text.len, key, (size_t)len));
 }
 
-/* In front of the two braces that end the text. A session's name needs no escapes. */
+/* Inserts an entry before the two braces that end the text. A session's name needs no
+ * escaping. */
 static bool cursor_add(struct cursor *cursor, const char *id, uint64_t lines)
 {
+    struct text *text = &cursor->text;
     if (cursor_names(cursor, id)) {
         return true;
     }
-    if (cursor->cap - cursor->len < ENTRY_BYTES) {
-        size_t cap = cursor->cap + cursor->cap / 4 + 8 * ENTRY_BYTES;
-        char *more = realloc(cursor->text, cap);
-        if (!more) {
-            return false;
-        }
-        cursor->text = more;
-        cursor->cap = cap;
+    text->len -= 2;
+    text_printf(text, "%s\"%s\":{\"completed_at\":\"%s\",\"events\":%" PRIu64 "}}}",
+                text->data[text->len - 1] == '{' ? "" : ",", id, cursor->when, lines);
+    if (text->failed) {
+        text->len += 2; /* what stands there stays as it was */
     }
-    cursor->len -= 2;
-    bool first = cursor->text[cursor->len - 1] == '{';
-    cursor->len +=
-        (size_t)snprintf(cursor->text + cursor->len, ENTRY_BYTES,
-                         "%s\"%s\":{\"completed_at\":\"%s\",\"events\":%" PRIu64 "}}}",
-                         first ? "" : ",", id, cursor->when, lines);
-    return true;
+    return !text->failed;
 }
 
 static void cursor_add_parked(void *arg, struct parked_session *s)
@@ -154,22 +147,23 @@ void upload_cursor_write(struct root *root)
     gmtime_r(&now, &tm);
     strftime(cursor.when, sizeof cursor.when, "%Y-%m-%dT%H:%M:%SZ", &tm);
     cursor_load(root, &cursor);
-    if (!cursor.text) {
+    if (cursor.text.failed) {
+        json_object_put(cursor.completed);
         return; /* no memory */
     }
     parked_each_complete(&root->parked, cursor_add_parked, &cursor);
     cursor_add_done(&cursor, root);
-    root->cursor_bytes = cursor.len;
-    root->cursor_crc32c = crc32c(0, cursor.text, cursor.len);
-    if (file_replace(sys, root->fd, LAYOUT_UPLOAD_CURSOR, cursor.text, cursor.len,
-                     false) != GPUFL_OK) {
+    root->cursor_bytes = cursor.text.len;
+    root->cursor_crc32c = crc32c(0, cursor.text.data, cursor.text.len);
+    if (file_replace(sys, root->fd, LAYOUT_UPLOAD_CURSOR, cursor.text.data,
+                     cursor.text.len, false) != GPUFL_OK) {
         log_info(root->engine->config.log, "cursor.off",
                  "root=%s note=\"other tools will not see what is uploaded\"",
                  root->path);
     }
-    free(cursor.text);
+    text_fini(&cursor.text);
     if (cursor.completed) {
         json_object_put(cursor.completed);
-        malloc_trim(0); /* a tree of thousands of sessions leaves holes of megabytes */
+        malloc_trim(0); /* a tree of thousands of sessions leaves megabytes of holes */
     }
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Marks what changed, and tells which directories are to be watched. */
+/* Marks what changed, and lists the directories to watch. */
 #include "upload/engine/wakeups.h"
 
 #include "upload/core/session_streams.h"
@@ -73,17 +73,17 @@ void engine_visit_changed(struct engine *engine,
             root->visited = true;
             visit(arg, i, root->path, "", false);
         }
-        /* New sessions are put in front of the list, done ones are rare: in between
-         * nothing changes, and nothing is walked. */
+        /* The list is walked only after a change, which is rare. */
         if (root->visit_stamp == root->change_stamp) {
             continue;
         }
         root->visit_stamp = root->change_stamp;
         for (struct session *s = root->sessions; s; s = s->next) {
             if (!s->looked && !s->watched) {
-                continue; /* most of a large backlog has ended, as the first look tells */
+                continue; /* most of a large backlog has ended, as the first look shows */
             }
-            /* One whose writer is gone grows no more: the next scan is soon enough. */
+            /* A session whose writer is gone grows no more: the next scan is soon enough.
+             */
             bool done = s->state == SESSION_DONE || !session_is_listed(s) ||
                         session_writer_is_gone(s);
             if (s->watched == done) {

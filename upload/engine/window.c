@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Offers sealed v1.3 windows byte for byte, under their sidecar's identity. */
+/* Offers sealed 1.3 windows byte for byte, under their sidecar's identity. */
 #include "upload/engine/window.h"
 
 #include <stdio.h>
@@ -52,7 +52,7 @@ static gpufl_status window_check_payload(const struct sys *sys, int fd,
         return GPUFL_ERR_IO;
     }
     if ((uint64_t)st.st_size != sidecar->payload_bytes) {
-        return GPUFL_ERR_FORMAT; /* told without reading it */
+        return GPUFL_ERR_FORMAT; /* known without reading it */
     }
     if (encode_measure(sys, fd, &bytes, &crc) != GPUFL_OK) {
         return GPUFL_ERR_IO;
@@ -72,7 +72,7 @@ static enum made window_quarantine(struct stream *st, const struct sidecar *side
     return position_quarantine(st, &record) ? MADE_STEP : MADE_NOTHING;
 }
 
-/* An agent that delivers and deletes a payload leaves its id here first. */
+/* An agent that delivers and deletes a payload leaves its id in this file first. */
 static bool window_delivered_by_another(const struct stream *st,
                                         const struct sidecar *sidecar)
 {
@@ -105,10 +105,10 @@ static enum made window_no_payload(struct stream *st, const struct sidecar *side
     }
     if (session->salvage != SESSION_SALVAGE_NONE ||
         (sidecar && !session_writer_is_gone(session))) {
-        st->rest = STREAM_DRAINED; /* for now: its coming is a change in the directory */
+        st->rest = STREAM_DRAINED; /* for now: when it comes, the directory changes */
         return MADE_NOTHING;
     }
-    stream_hold(st, "a window is missing before the newest");
+    stream_hold(st, "a window is missing before the newest one");
     return MADE_NOTHING;
 }
 

@@ -5,10 +5,10 @@
 
 #include "upload/core/offer.h"
 
-/** Makes an offer of the window at the stream's position, or finds that there is none. */
+/** Offers the window at the stream's position, if there is one. */
 enum made window_make(struct stream *stream);
 
-/** Opens the offer's window again. \return GPUFL_OK when it is as its sidecar says. */
+/** Opens the offer's window again. \return GPUFL_OK if it matches its sidecar. */
 gpufl_status window_open(struct stream *stream, struct offer *offer);
 
 #endif
