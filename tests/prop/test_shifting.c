@@ -15,6 +15,7 @@
 #include "tests/support/dirs.h"
 #include "tests/support/pick.h"
 #include "tests/support/rig.h"
+#include "tests/support/rig_backend.h"
 
 #define ID      "33333333-3333-4333-8333-333333333333"
 #define CHANNEL "scope"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sessions for a rig, and comparisons of what it stored with their files. */
 #include "tests/support/rig_session.h"
+#include "tests/support/rig_backend.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/support/rig_backend.h"
 #include "tests/support/rig_session.h"
 
 static void an_ended_session_is_sent_once_and_completed(void **state)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/support/rig_backend.h"
 #include "tests/support/rig_session.h"
 
 static int refuse_large(struct rig *rig, const struct rig_request *r)

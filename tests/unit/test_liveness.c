@@ -13,6 +13,7 @@
 #include "schema/layout.h"
 #include "tests/support/dirs.h"
 #include "tests/support/rig.h"
+#include "tests/support/rig_backend.h"
 #include "upload/core/registry.h"
 #include "upload/engine/wakeups.h"
 #include "upload/source/liveness.h"
