@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "upload/core/position.h"
 #include "upload/core/session_streams.h"
 
 #define OPENED_AT_ONCE 32u
@@ -35,6 +36,25 @@ void parking_complete(struct session *session)
     session_drop(session);
 }
 
+/* Its stream number \p index as a record of the journal. */
+static struct record_stream parking_record(const struct root *root,
+                                           const struct parked_session *s, unsigned index)
+{
+    const struct parked_stream *st = &s->stream[index];
+    struct record_stream record = {.stream = st->id,
+                                   .kind = st->kind,
+                                   .file = st->file,
+                                   .offset = st->offset,
+                                   .sequence = st->sequence,
+                                   .lines = st->lines,
+                                   .marks = st->keep ? MARK_KEEP : 0,
+                                   .head = st->head};
+    snprintf(record.path, sizeof record.path, "%s", s->node.path);
+    snprintf(record.channel, sizeof record.channel, "%s",
+             root->channel_name[st->channel]);
+    return record;
+}
+
 struct session *parking_open(struct root *root, struct parked_session *s)
 {
     struct session *session = session_make(root, s->node.path);
@@ -45,20 +65,14 @@ struct session *parking_open(struct root *root, struct parked_session *s)
     session->presence = SESSION_PRESENT;
     session->in_cursor = s->in_cursor;
     for (unsigned i = 0; i < s->streams; i++) {
-        const struct parked_stream *from = &s->stream[i];
-        struct stream *st = session_stream(session, root->channel_name[from->channel]);
+        uint8_t channel = s->stream[i].channel;
+        struct stream *st = session_stream(session, root->channel_name[channel]);
         if (!st) {
             session_drop(session);
             return NULL;
         }
-        st->offset = from->offset;
-        st->head = from->head;
-        st->lines = from->lines;
-        st->file = st->journal_file = from->file;
-        st->sequence = from->sequence;
-        st->id = from->id;
-        st->kind = from->kind;
-        st->keep = from->keep;
+        struct record_stream record = parking_record(root, s, i);
+        position_restore(st, &record);
     }
     parked_drop(&root->parked, s);
     return session;
@@ -90,19 +104,8 @@ bool parking_open_some(struct engine *engine)
 static uint64_t parking_append(const struct root *root, const struct parked_session *s)
 {
     for (unsigned i = 0; i < s->streams; i++) {
-        const struct parked_stream *st = &s->stream[i];
-        struct record_stream record = {.stream = st->id,
-                                       .kind = st->kind,
-                                       .file = st->file,
-                                       .offset = st->offset,
-                                       .sequence = st->sequence,
-                                       .lines = st->lines,
-                                       .marks = st->keep ? MARK_KEEP : 0,
-                                       .head = st->head};
-        snprintf(record.path, sizeof record.path, "%s", s->node.path);
-        snprintf(record.channel, sizeof record.channel, "%s",
-                 root->channel_name[st->channel]);
-        if (st->id) {
+        struct record_stream record = parking_record(root, s, i);
+        if (record.stream) {
             record_append_stream(root->journal, &record);
         }
     }
