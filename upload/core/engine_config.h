@@ -13,8 +13,9 @@
 #include "schema/layout.h"
 #include "upload/http/transport.h"
 #include "upload/journal/syncer.h"
-#include "upload/source/java_cursor.h"
 #include "upload/source/scan.h"
+
+struct java_cursor;
 
 enum engine_compression {
     COMPRESS_AUTO, /**< zstd where the origin declares it, else gzip */

@@ -4,14 +4,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/file.h"
 #include "base/uuid.h"
-#include "upload/core/session_streams.h"
+#include "upload/core/stream.h"
 #include "upload/source/identity.h"
 
 /* Writes the window's id to `.gpufl-window-ack.<channel>.<N>`, which tells the existing

@@ -4,7 +4,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "upload/core/engine_state.h"
 #include "upload/core/frames.h"

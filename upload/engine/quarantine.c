@@ -8,7 +8,6 @@
 
 #include "base/uuid.h"
 #include "upload/core/position.h"
-#include "upload/core/session_streams.h"
 #include "upload/http/encode.h"
 #include "upload/http/reply.h"
 #include "upload/http/verdict.h"

@@ -64,8 +64,7 @@ void refusal_quarantine(struct offer *offer, const struct transport_reply *reply
     struct engine *engine = st->session->root->engine;
     if (++engine->origin.refusals > ORIGIN_REFUSALS_MAX) {
         offer->state = OFFER_WAITING;
-        origin_hold(&engine->origin, reply->status, "it refuses every line",
-                    now_ms);
+        origin_hold(&engine->origin, reply->status, "it refuses every line", now_ms);
         return;
     }
     struct record_quarantine record = {.stream = st->id,

@@ -14,7 +14,6 @@
 #include "upload/core/offer.h"
 #include "upload/core/position.h"
 #include "upload/core/progress_file.h"
-#include "upload/core/session_streams.h"
 #include "upload/engine/discovery.h"
 #include "upload/engine/parking.h"
 #include "upload/engine/progress.h"

@@ -2,10 +2,7 @@
 /* Takes streams from the queues, makes a batch or window of each, and posts it. */
 #include "upload/engine/send.h"
 
-#include <string.h>
-
 #include "upload/core/offer.h"
-#include "upload/core/session_streams.h"
 #include "upload/engine/batch.h"
 #include "upload/engine/window.h"
 #include "upload/http/encode.h"

@@ -13,7 +13,7 @@
 #include "base/crc32c.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "upload/core/session_streams.h"
+#include "upload/core/stream.h"
 
 #define CURSOR_MAX_BYTES (16u << 20)
 #define CURSOR_DEPTH     8
