@@ -6,7 +6,6 @@
 
 #include "agent/metrics.h"
 #include "upload/engine/backlog.h"
-#include "upload/engine/engine_report.h"
 
 #define STATUS_MS 10000u
 

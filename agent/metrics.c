@@ -10,7 +10,6 @@
 #include "agent/process.h"
 #include "upload/core/counters.h"
 #include "upload/engine/backlog.h"
-#include "upload/engine/engine_report.h"
 
 static void write_backlog(struct text *out, const struct engine *engine)
 {

@@ -17,7 +17,6 @@
 #include "upload/upload_options.h"
 #include "upload/upload_result.h"
 #include "upload/wait_holder.h"
-#include "upload/engine/engine_report.h"
 
 #define PROGRESS_EVERY_MS 250u
 #define CHECK_EVERY_MS    50u

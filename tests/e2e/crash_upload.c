@@ -12,7 +12,6 @@
 #include "schema/channels.h"
 #include "upload/engine/engine.h"
 #include "upload/http/transport_http.h"
-#include "upload/engine/engine_report.h"
 
 static long points;
 static long kill_at;

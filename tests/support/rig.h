@@ -9,8 +9,6 @@
 #include <stdint.h>
 
 #include "upload/engine/engine.h"
-#include "upload/engine/engine_report.h"
-#include "upload/engine/wakeups.h"
 
 #define RIG_REQUESTS_MAX 4096
 

@@ -6,7 +6,6 @@
 #define GPUFL_TESTS_TELLER_H
 
 #include "upload/engine/engine.h"
-#include "upload/engine/wakeups.h"
 
 #define TELLER_SESSIONS 8
 

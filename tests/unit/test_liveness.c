@@ -15,7 +15,6 @@
 #include "tests/support/rig.h"
 #include "tests/support/rig_backend.h"
 #include "upload/core/registry.h"
-#include "upload/engine/wakeups.h"
 #include "upload/source/liveness.h"
 
 #define ID          "77777777-7777-4777-8777-777777777777"

@@ -14,8 +14,6 @@
 #include "tests/support/ended_sessions.h"
 #include "tests/support/rig.h"
 #include "upload/core/session.h"
-#include "upload/engine/engine_report.h"
-#include "upload/engine/wakeups.h"
 
 #define MANY      400
 #define MOST_OPEN 200 /* 64, 64 that are being completed, and two helpings of 32 */
