@@ -8,8 +8,8 @@
 #include "agent/metrics_format.h"
 #include "agent/metrics_sent.h"
 #include "agent/process.h"
+#include "upload/core/counters.h"
 #include "upload/engine/backlog.h"
-#include "upload/engine/counters.h"
 
 static void write_backlog(struct text *out, const struct engine *engine)
 {

@@ -4,7 +4,7 @@
 #define GPUFL_AGENT_METRICS_SENT_H
 
 #include "base/text.h"
-#include "upload/engine/counters.h"
+#include "upload/core/counters.h"
 #include "upload/engine/engine.h"
 
 void metrics_sent_write(struct text *out, const struct engine_summary *summary,

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "upload/engine/progress.h"
+#include "upload/core/progress_file.h"
 
 #define CHECK_PROGRESS_EVERY_MS 100
 

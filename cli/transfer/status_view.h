@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 #include "cli/transfer/channel_state.h"
-#include "upload/engine/progress.h"
+#include "upload/core/progress_file.h"
 #include "upload/engine/quarantine.h"
 
 struct status_session {

@@ -94,6 +94,17 @@ def what_needs_a_person_stays_and_is_said(place):
         check(backend.export(writer.id, channel), f"published windows of {channel} are sent")
 
 
+def what_is_published_but_never_complete_ends_the_run(place):
+    writer = crashed_windows(place.logs)
+    (writer.dir / ".gpufl-transport-loss.device.99.json").write_text("{}\n")
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    done = lib.upload(place, backend.url, timeout=30 * lib.SLOW)
+    equal(done.returncode, 1, f"exit code ({done.stdout})")
+    check(not writer.tmp.exists(), "no .tmp is left")
+    lib.holds(backend, writer)
+    check(not backend.complete(writer.id), "not complete")
+
+
 def without_salvage_nothing_is_written(place):
     writer = crashed_windows(place.logs)
     backend = lib.Backend(place, "--api-key", lib.KEY)

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "schema/layout.h"
-#include "upload/engine/progress.h"
+#include "upload/core/progress_file.h"
 #include "upload/source/identity.h"
 #include "upload/source/java_cursor.h"
 #include "upload/source/ndjson.h"

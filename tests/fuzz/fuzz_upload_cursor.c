@@ -10,7 +10,8 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "upload/engine/engine_internal.h"
+#include "upload/core/session.h"
+#include "upload/engine/upload_cursor.h"
 #include "upload/source/identity.h"
 
 static struct engine engine;

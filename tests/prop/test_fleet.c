@@ -10,6 +10,7 @@
 #include "tests/support/dirs.h"
 #include "tests/support/pick.h"
 #include "tests/support/rig.h"
+#include "tests/support/rig_backend.h"
 
 #define AGENTS      200u
 #define OUTAGE_AT_S 20u

@@ -13,6 +13,7 @@
 #include "tests/support/disk.h"
 #include "tests/support/pick.h"
 #include "tests/support/rig.h"
+#include "tests/support/rig_backend.h"
 #include "tests/support/teller.h"
 
 #define SESSIONS 3

@@ -70,13 +70,6 @@ void rig_close(struct rig *rig);
  * drained (with \p until_drained). */
 void rig_run(struct rig *rig, uint64_t ms, bool until_drained);
 
-/** True when the registry holds \p request's id already: then no refusal may follow. */
-bool rig_knows(struct rig *rig, const struct rig_request *request);
-
-/** All raw lines that the registry holds of a channel, in sequence order, as one string
- * (the caller's). */
-char *rig_stored(struct rig *rig, const char *session, const char *channel);
-
 /** The bytes of a file beneath the root, as a string (the caller's). */
 char *rig_file(struct rig *rig, const char *path);
 

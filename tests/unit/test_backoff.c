@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "upload/engine/backoff.h"
+#include "upload/core/backoff.h"
 
 static uint64_t random_value;
 static void fixed_random(void *out, size_t len)

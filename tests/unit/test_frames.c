@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "tests/support/pick.h"
-#include "upload/engine/frames.h"
+#include "upload/core/frames.h"
 
 #define SLOTS 80
 #define CAP   (1u << 20)

@@ -2,6 +2,7 @@
 /* Whether a session's writer lives: by its lock, else by its pid; never by a clock. */
 #include "tests/support/check.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +13,9 @@
 #include "schema/layout.h"
 #include "tests/support/dirs.h"
 #include "tests/support/rig.h"
-#include "upload/engine/engine_internal.h"
+#include "tests/support/rig_backend.h"
+#include "upload/core/registry.h"
+#include "upload/source/liveness.h"
 
 #define ID          "77777777-7777-4777-8777-777777777777"
 #define TWO_DAYS_S  (2 * 24 * 3600)
@@ -168,6 +171,48 @@ static void a_vanished_session_is_forgotten_once(void **state)
     rig_close(&rig);
 }
 
+static bool unreadable;
+
+static int open_unless_unreadable(int dir, const char *path, int flags, mode_t mode)
+{
+    if (unreadable && strncmp(path, ID, strlen(ID)) == 0) {
+        errno = EIO;
+        return -1;
+    }
+    return sys_real.open_beneath(dir, path, flags, mode);
+}
+
+/* A mount that goes, comes back with errors, and is mended. */
+static void a_session_that_comes_back_unreadable_goes_on_once_it_is_readable(void **state)
+{
+    (void)state;
+    static struct rig rig;
+    struct live_session live;
+    char away[700];
+    rig_open(&rig);
+    struct sys sys = *rig.config.sys;
+    sys.open_beneath = open_unless_unreadable;
+    rig.config.sys = &sys;
+    live_open(&live, rig.root, ID);
+    live_line(&live, "scope", "x", 1);
+    rig_start(&rig);
+    rig_run(&rig, 20000, false);
+    snprintf(away, sizeof away, "%s/.elsewhere", rig.root);
+    assert_int_equal(rename(live.dir, away), 0);
+    rig_run(&rig, 20000, false);
+    unreadable = true;
+    assert_int_equal(rename(away, live.dir), 0);
+    rig_run(&rig, 20000, false);
+    unreadable = false;
+    live_line(&live, "scope", "x", 2);
+    rig_run(&rig, 20000, false);
+    char *stored = rig_stored(&rig, ID, "scope");
+    assert_non_null(strstr(stored, "\"n\":2}"));
+    free(stored);
+    live_close(&live);
+    rig_close(&rig);
+}
+
 struct visits {
     unsigned wanted, given_back;
 };
@@ -221,6 +266,8 @@ int main(void)
         cmocka_unit_test(without_a_lock_only_a_living_pid_is_evidence),
         cmocka_unit_test(no_step_of_the_clock_ends_a_live_session),
         cmocka_unit_test(a_vanished_session_is_forgotten_once),
+        cmocka_unit_test(
+            a_session_that_comes_back_unreadable_goes_on_once_it_is_readable),
         cmocka_unit_test(a_session_is_watched_from_its_first_look_until_it_is_gone)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

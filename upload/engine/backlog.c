@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Measures the backlog by the sizes of files. */
 #include "upload/engine/backlog.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "upload/engine/engine_internal.h"
+#include "upload/core/session_streams.h"
 
 #define LOOKS_MAX 4096u
 
@@ -16,7 +17,7 @@ struct measure {
     unsigned looks;
 };
 
-static bool file_stat(struct measure *m, int dir, const char *name, struct stat *st)
+static bool backlog_stat(struct measure *m, int dir, const char *name, struct stat *st)
 {
     if (m->looks >= LOOKS_MAX) {
         return false;
@@ -25,19 +26,19 @@ static bool file_stat(struct measure *m, int dir, const char *name, struct stat 
     return fstatat(dir, name, st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st->st_mode);
 }
 
-static bool numbered_stat(struct measure *m, int dir, const char *channel,
-                          uint32_t number, struct stat *st)
+static bool backlog_stat_numbered(struct measure *m, int dir, const char *channel,
+                                  uint32_t number, struct stat *st)
 {
     char name[LAYOUT_PATH_MAX];
     layout_numbered(name, channel, number, false);
-    if (file_stat(m, dir, name, st)) {
+    if (backlog_stat(m, dir, name, st)) {
         return true;
     }
     layout_numbered(name, channel, number, true);
-    return file_stat(m, dir, name, st);
+    return backlog_stat(m, dir, name, st);
 }
 
-static void add_file(struct measure *m, const struct stat *st, uint64_t settled)
+static void backlog_add_file(struct measure *m, const struct stat *st, uint64_t settled)
 {
     uint64_t size = (uint64_t)st->st_size;
     if (size > settled) {
@@ -46,17 +47,18 @@ static void add_file(struct measure *m, const struct stat *st, uint64_t settled)
     }
 }
 
-static void note_age(struct measure *m, double age_s)
+static void backlog_note_age(struct measure *m, double age_s)
 {
     m->out->oldest_s = age_s > m->out->oldest_s ? age_s : m->out->oldest_s;
 }
 
-/* A sealed file is older than its last write; of one that is being written only the time
- * is known since when something of it waits. */
-static void measure_stream(struct measure *m, int dir, const struct stream *st)
+/* The age of a sealed file is that of its last write; of an active file only the time is
+ * known since when something waits. */
+static void backlog_measure_stream(struct measure *m, int dir, const struct stream *st)
 {
     const char *channel = stream_channel(st);
-    bool shifting = st->session->layout == SESSION_SHIFTING; /* 1 is the newest there */
+    bool shifting = st->session->layout ==
+                    SESSION_SHIFTING; /* number 1 is the newest in that layout */
     uint32_t first = shifting ? 1 : st->file;
     uint32_t last = shifting ? st->index : st->highest;
     bool sealed_front = false;
@@ -64,30 +66,30 @@ static void measure_stream(struct measure *m, int dir, const struct stream *st)
     struct stat about;
     for (uint32_t n = first; n && n <= last && m->looks < LOOKS_MAX; n++) {
         bool front = n == (shifting ? last : first);
-        if (!numbered_stat(m, dir, channel, n, &about)) {
+        if (!backlog_stat_numbered(m, dir, channel, n, &about)) {
             continue;
         }
-        add_file(m, &about, front ? st->offset : 0);
+        backlog_add_file(m, &about, front ? st->offset : 0);
         if (front) {
             sealed_front = true;
-            note_age(m, (double)(m->wall_s - about.st_mtim.tv_sec));
+            backlog_note_age(m, (double)(m->wall_s - about.st_mtim.tv_sec));
         }
     }
     layout_active(name, channel, false);
-    if (st->session->layout != SESSION_WINDOWS && file_stat(m, dir, name, &about)) {
-        add_file(m, &about, sealed_front ? 0 : st->offset);
+    if (st->session->layout != SESSION_WINDOWS && backlog_stat(m, dir, name, &about)) {
+        backlog_add_file(m, &about, sealed_front ? 0 : st->offset);
     }
     if (!sealed_front) {
-        note_age(m, (double)(m->now_ms - st->waits_since_ms) / 1e3);
+        backlog_note_age(m, (double)(m->now_ms - st->waits_since_ms) / 1e3);
     }
 }
 
-static void measure_session(struct measure *m, const struct session *s)
+static void backlog_measure_session(struct measure *m, const struct session *s)
 {
     int dir = -1;
     for (unsigned i = 0; i < s->streams; i++) {
         const struct stream *st = s->stream[i];
-        if (st->drained && !st->offer) {
+        if (st->rest != STREAM_PENDING && !st->offer) {
             continue;
         }
         if (dir < 0) {
@@ -95,21 +97,21 @@ static void measure_session(struct measure *m, const struct session *s)
                                                             O_PATH | O_DIRECTORY, 0);
         }
         if (dir < 0) {
-            return; /* gone: the next listing says so */
+            return; /* gone, as the next listing will find */
         }
-        measure_stream(m, dir, st);
+        backlog_measure_stream(m, dir, st);
     }
     if (dir >= 0) {
         close(dir);
     }
 }
 
-static void count(struct backlog *out, const struct session *s)
+static void backlog_count(struct backlog *out, const struct session *s)
 {
-    unsigned *which = s->state == SESSION_DONE ? &out->complete
-                      : session_blocked(s)     ? &out->blocked
-                      : s->writer_gone         ? &out->ended
-                                               : &out->live;
+    unsigned *which = s->state == SESSION_DONE    ? &out->complete
+                      : session_blocked(s)        ? &out->blocked
+                      : session_writer_is_gone(s) ? &out->ended
+                                                  : &out->live;
     ++*which;
 }
 
@@ -126,9 +128,9 @@ void engine_backlog(const struct engine *engine, struct backlog *out)
             if (!s->wanted || (!s->looked && s->state != SESSION_DONE)) {
                 continue;
             }
-            count(out, s);
+            backlog_count(out, s);
             if (s->state != SESSION_DONE) {
-                measure_session(&m, s);
+                backlog_measure_session(&m, s);
             }
         }
     }

@@ -1,33 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Closes batches: reads lines at a stream's position, cuts, encodes. */
+/* Makes batches: reads lines at a stream's position, cuts and encodes them. */
+#include "upload/engine/batch.h"
+
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "schema/protocol.h"
-#include "upload/engine/engine_internal.h"
+#include "upload/core/frames.h"
+#include "upload/core/position.h"
+#include "upload/core/shutdown.h"
+#include "upload/engine/shifted_stream.h"
+#include "upload/http/encode.h"
+#include "upload/source/identity.h"
 #include "upload/source/ndjson.h"
 
-/* Raised when equal input and level would give other bytes than before. */
+/* Raised when the same input and level would give other bytes than before. */
 #define PARAMETER_SET 1u
 
-struct tail_where stream_where(const struct stream *st)
-{
-    const struct root *root = st->session->root;
-    return (struct tail_where){
-        .root = root->fd,
-        .path = st->session->path,
-        .channel = root->channel_name[st->channel],
-        .layout = (enum session_layout)st->session->layout,
-        .sealed_only = st->file <= st->highest,
-        .file = st->file,
-        .offset = st->offset,
-        .head = st->head,
-        .index = st->index,
-        .cache = &st->session->root->engine->gz,
-    };
-}
-
-enum codec engine_codec(const struct engine *engine)
+enum codec batch_codec(const struct engine *engine)
 {
     switch (engine->config.compression) {
     case COMPRESS_NONE:
@@ -64,7 +55,7 @@ gpufl_status batch_encode(struct offer *offer, size_t raw_len)
     return GPUFL_OK;
 }
 
-static bool grow_raw(struct engine *engine, size_t cap)
+static bool batch_grow_raw(struct engine *engine, size_t cap)
 {
     if (engine->raw_cap >= cap) {
         return true;
@@ -78,8 +69,8 @@ static bool grow_raw(struct engine *engine, size_t cap)
     return true;
 }
 
-/* A long line needed a large buffer; the next batch gets the small one back. */
-static void shrink_raw(struct engine *engine)
+/* Shrinks the buffer again after a long line. */
+static void batch_shrink_raw(struct engine *engine)
 {
     size_t cap = engine->config.max_batch_bytes;
     char *raw = engine->raw_cap > cap ? realloc(engine->raw, cap + 1) : NULL;
@@ -95,11 +86,11 @@ gpufl_status batch_reread(struct offer *offer, size_t *raw_len)
     struct tail_where where = stream_where(offer->stream);
     struct tail_chunk chunk;
     size_t want = (size_t)(offer->record.end - offer->record.begin);
-    where.file = offer->record.file; /* may be ahead of the settled one */
+    where.file = offer->record.file; /* may be after the settled one */
     where.sealed_only = offer->record.file <= offer->stream->highest;
     where.offset = offer->record.begin;
     where.head = offer->record.head;
-    if (want > PROTOCOL_MAX_LINE_BYTES || !grow_raw(engine, want)) {
+    if (want > PROTOCOL_MAX_LINE_BYTES || !batch_grow_raw(engine, want)) {
         return GPUFL_ERR_NOMEM;
     }
     gpufl_status status =
@@ -114,41 +105,7 @@ gpufl_status batch_reread(struct offer *offer, size_t *raw_len)
     return GPUFL_OK;
 }
 
-/* All other channels are at their own shutdown, or behind it, or the writer is gone and
- * they are empty: then nothing earlier than this stream's shutdown line is left anywhere.
- * A writer that nobody can probe and that died between two of these lines is not waited
- * for for ever. */
-bool stream_others_done(const struct stream *st, uint64_t now_ms)
-{
-    const struct session *session = st->session;
-    if (session->writer_unknown && session_silent(session, now_ms)) {
-        return true;
-    }
-    for (unsigned i = 0; i < session->streams; i++) {
-        const struct stream *o = session->stream[i];
-        bool empty = o->drained && !o->offer;
-        bool at_end = (o->at_shutdown && (!o->offer || o->offer->is_shutdown)) ||
-                      (empty && (session->writer_gone || stream_ends_in_shutdown(o)));
-        if (o != st && !at_end) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* The last stream to reach its shutdown lets the others go, which were parked before
- * theirs. */
-static void release_parked(const struct stream *st, uint64_t now_ms)
-{
-    for (unsigned i = 0; i < st->session->streams; i++) {
-        struct stream *o = st->session->stream[i];
-        if (o != st && o->at_shutdown && !o->offer) {
-            stream_enqueue(o, true, now_ms);
-        }
-    }
-}
-
-static enum made offer_range(struct stream *st, const struct ndjson_cut *cut,
+static enum made batch_offer(struct stream *st, const struct ndjson_cut *cut,
                              bool unterminated)
 {
     struct engine *engine = st->session->root->engine;
@@ -156,7 +113,7 @@ static enum made offer_range(struct stream *st, const struct ndjson_cut *cut,
     if (!offer) {
         return MADE_NOTHING;
     }
-    enum codec codec = engine_codec(engine);
+    enum codec codec = batch_codec(engine);
     offer->is_shutdown = cut->shutdown_first;
     offer->record.file = st->file;
     offer->record.head = st->head;
@@ -179,7 +136,7 @@ static enum made offer_range(struct stream *st, const struct ndjson_cut *cut,
     return MADE_OFFER;
 }
 
-static enum made quarantine_range(struct stream *st, uint64_t end, uint32_t lines,
+static enum made batch_quarantine(struct stream *st, uint64_t end, uint32_t lines,
                                   const char *reason)
 {
     struct record_quarantine record = {
@@ -190,31 +147,31 @@ static enum made quarantine_range(struct stream *st, uint64_t end, uint32_t line
         .end = end,
         .lines = lines,
     };
-    strncat(record.reason, reason, sizeof record.reason - 1);
-    return ack_quarantine(st, &record) ? MADE_STEP : MADE_NOTHING;
+    snprintf(record.reason, sizeof record.reason, "%s", reason);
+    return position_quarantine(st, &record) ? MADE_STEP : MADE_NOTHING;
 }
 
-/* The end of a file that will not grow, without a newline: half a record from a crash, or
- * a whole one whose newline is missing. */
-static enum made torn_end(struct stream *st, size_t len)
+/* A file that will not grow ends without a newline: half a record from a crash, or a
+ * whole one whose newline is missing. */
+static enum made batch_torn_end(struct stream *st, size_t len)
 {
     const char *raw = st->session->root->engine->raw;
     if (identity_is_json_object(raw, len)) {
         struct ndjson_cut cut = {
             .bytes = len, .lines = 1, .shutdown_first = ndjson_is_shutdown(raw, len)};
-        return offer_range(st, &cut, true);
+        return batch_offer(st, &cut, true);
     }
-    return quarantine_range(st, st->offset + len, 1, "torn line at the end of the file");
+    return batch_quarantine(st, st->offset + len, 1, "torn line at the end of the file");
 }
 
-/* No newline within a batch's size: one long line. Tries with a large buffer, and beyond
- * that looks for its end only to step over it. */
-static enum made long_line(struct stream *st, bool final)
+/* There is no newline within a batch's size: one long line. Tries a large buffer; a line
+ * longer than that is quarantined once its end is found. */
+static enum made batch_long_line(struct stream *st, bool final)
 {
     struct engine *engine = st->session->root->engine;
     struct tail_where where = stream_where(st);
     struct tail_chunk chunk;
-    if (!grow_raw(engine, PROTOCOL_MAX_LINE_BYTES) ||
+    if (!batch_grow_raw(engine, PROTOCOL_MAX_LINE_BYTES) ||
         tail_read(engine->config.sys, &where, engine->raw, engine->raw_cap, &chunk) !=
             GPUFL_OK) {
         return MADE_NOTHING;
@@ -222,10 +179,10 @@ static enum made long_line(struct stream *st, bool final)
     struct ndjson_cut cut = ndjson_cut(
         engine->raw, chunk.len, (struct ndjson_limits){.max_bytes = 1, .max_lines = 1});
     if (cut.lines) {
-        return offer_range(st, &cut, false);
+        return batch_offer(st, &cut, false);
     }
     if (chunk.at_end) {
-        return final ? torn_end(st, chunk.len) : MADE_NOTHING;
+        return final ? batch_torn_end(st, chunk.len) : MADE_NOTHING;
     }
     const char *newline = NULL;
     while (!newline && !chunk.at_end) {
@@ -241,68 +198,68 @@ static enum made long_line(struct stream *st, bool final)
     }
     uint64_t end =
         where.offset + (newline ? (uint64_t)(newline - engine->raw) + 1 : chunk.len);
-    return quarantine_range(st, end, 1, "line longer than 8 MiB");
+    return batch_quarantine(st, end, 1, "line longer than 8 MiB");
 }
 
-static enum made nothing_whole(struct stream *st, const struct tail_chunk *chunk)
+static enum made batch_nothing_whole(struct stream *st, const struct tail_chunk *chunk)
 {
     const struct session *session = st->session;
-    bool final = chunk->sealed || session->writer_gone;
+    bool final = chunk->sealed || session_writer_is_gone(session);
     if (chunk->len == 0) {
         if (chunk->sealed && session->layout == SESSION_LIVE) {
-            st->file++; /* this file is wholly behind us */
-            st->offset = 0;
+            position_next_file(st, st->head);
             return MADE_STEP;
         }
         if (chunk->index > 0 && session->layout == SESSION_SHIFTING) {
-            return stream_next_shifted(st);
+            return shifted_stream_next(st);
         }
-        st->drained = true;
+        st->rest = STREAM_DRAINED;
         return MADE_NOTHING;
     }
     if (!chunk->at_end) {
-        enum made made = long_line(st, final);
-        shrink_raw(session->root->engine);
+        enum made made = batch_long_line(st, final);
+        batch_shrink_raw(session->root->engine);
         return made;
     }
-    return final ? torn_end(st, chunk->len) : MADE_NOTHING;
+    return final ? batch_torn_end(st, chunk->len) : MADE_NOTHING;
 }
 
-/* Its first files are gone: delivered and deleted by somebody whose journal is not ours,
- * or lost. What is there is sent; the session is not reported complete. */
-static bool begins_later(struct stream *st)
+/* Its first files are gone: lost, or delivered and deleted by an uploader with another
+ * journal. What is there is sent; the session is not reported complete. */
+static bool batch_begins_later(struct stream *st)
 {
     const struct session *session = st->session;
     struct engine *engine = session->root->engine;
     if (session->layout != SESSION_LIVE || st->id || st->file >= st->lowest) {
         return false;
     }
-    st->file = st->lowest;
+    position_begin_at(st, st->lowest, st->offset, st->head);
     st->gap = true;
-    engine_problem(engine,
-                   "session %s, channel %s begins at file %u: the earlier ones are gone",
-                   session->id, session->root->channel_name[st->channel], st->file);
+    trouble_say(&engine->trouble,
+                "session %s, channel %s starts at file %u: earlier files are missing",
+                session->id, stream_channel(st), st->file);
     return true;
 }
 
-static enum made read_problem(struct stream *st, gpufl_status status)
+static enum made batch_read_problem(struct stream *st, gpufl_status status)
 {
     struct session *session = st->session;
     if (status == GPUFL_ERR_NOT_FOUND) {
-        if (begins_later(st)) {
+        if (batch_begins_later(st)) {
             return MADE_STEP;
         }
         if (session->layout == SESSION_SHIFTING) {
-            return stream_dropped_file(st);
+            return shifted_stream_lost(st);
         }
         if (session->layout == SESSION_LIVE && st->file <= st->highest) {
-            stream_hold(st, "a file is missing before the newest one");
+            stream_hold(st, "a file before the newest one is missing");
         }
-        st->drained = st->file > st->highest;
-        /* Renamed, as the next look will find; or deleted. */
-        st->missing = st->drained && stream_seen_bytes(st) > st->offset;
+        /* Renamed, as the next look will find, or deleted. */
+        st->rest = st->file <= st->highest              ? STREAM_PENDING
+                   : stream_seen_bytes(st) > st->offset ? STREAM_MISSING
+                                                        : STREAM_DRAINED;
     } else if (status == GPUFL_ERR_FORMAT) {
-        stream_hold(st, "a file is shorter than what was sent of it");
+        stream_hold(st, "a file is shorter than what was sent from it");
     } else {
         stream_hold(st, "a file cannot be read");
     }
@@ -313,7 +270,7 @@ enum made batch_make(struct stream *st)
 {
     struct engine *engine = st->session->root->engine;
     struct tail_chunk chunk;
-    if (!stream_knows_file(st)) {
+    if (!shifted_stream_find(st)) {
         return MADE_NOTHING;
     }
     struct tail_where where = stream_where(st);
@@ -322,7 +279,7 @@ enum made batch_make(struct stream *st)
     gpufl_status status = tail_read(engine->config.sys, &where, engine->raw,
                                     engine->config.max_batch_bytes, &chunk);
     if (status != GPUFL_OK) {
-        return read_problem(st, status);
+        return batch_read_problem(st, status);
     }
     st->index = (uint8_t)chunk.index;
     if (st->offset >= st->split_end) {
@@ -332,23 +289,24 @@ enum made batch_make(struct stream *st)
     }
     struct ndjson_cut cut = ndjson_cut(engine->raw, chunk.len, limits);
     if (cut.lines == 0) {
-        return nothing_whole(st, &chunk);
+        return batch_nothing_whole(st, &chunk);
     }
-    st->at_end = chunk.at_end && !chunk.sealed && cut.bytes == chunk.len;
-    st->more = false;
+    st->took = chunk.at_end && !chunk.sealed && cut.bytes == chunk.len ? STREAM_TOOK_ALL
+                                                                       : STREAM_TOOK_PART;
     if (cut.shutdown_first) {
         bool first_time = !st->at_shutdown;
         st->at_shutdown = true;
         uint64_t now_ms = engine->config.sys->now_ms();
-        if (!stream_others_done(st, now_ms)) {
-            if (st->session->writer_unknown) {
-                stream_enqueue(st, true, st->session->last_growth_ms + SILENCE_MS);
+        if (!shutdown_may_go(st, now_ms)) {
+            if (session_writer_is_unprobed(st->session)) {
+                stream_enqueue(st, true,
+                               st->session->last_growth_ms + SESSION_SILENCE_MS);
             }
             return MADE_NOTHING;
         }
         if (first_time) {
-            release_parked(st, now_ms);
+            shutdown_release(st, now_ms);
         }
     }
-    return offer_range(st, &cut, false);
+    return batch_offer(st, &cut, false);
 }

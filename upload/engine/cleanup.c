@@ -1,34 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Deletes delivered files: sealed, wholly acknowledged as stored, and the journal that
- * says so is on disk. By name in an opened directory; never recursively. */
+/* Deletes files by name in an opened directory; never recursively. */
+#include "upload/engine/cleanup.h"
+
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/file.h"
-#include "upload/engine/engine_internal.h"
+#include "base/uuid.h"
+#include "upload/core/stream.h"
+#include "upload/source/identity.h"
 
-static bool is_quarantined(const struct root *root, const struct stream *st,
-                           uint32_t file)
-{
-    for (size_t i = 0; i < root->quarantines; i++) {
-        if (root->quarantine[i].stream == st->id && root->quarantine[i].file == file) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* `.gpufl-window-ack.<channel>.<N>` holds the window's id: by it the existing agent knows
- * why the payload is gone. \return false when the payload must stay. */
-static bool leave_ack(const struct sys *sys, int dir, const struct session *session,
-                      const char *channel, uint32_t number)
+/* Writes the window's id to `.gpufl-window-ack.<channel>.<N>`, which tells the existing
+ * agent why the payload is gone. \return false if the payload must stay. */
+static bool cleanup_leave_ack(const struct sys *sys, int dir,
+                              const struct session *session, const char *channel,
+                              uint32_t number)
 {
     char name[LAYOUT_PATH_MAX];
-    char line[UUID_TEXT + 1];
+    char line[UUID_TEXT];
     char *text;
     size_t len;
     struct sidecar sidecar;
@@ -43,27 +34,27 @@ static bool leave_ack(const struct sys *sys, int dir, const struct session *sess
         return false;
     }
     uuid_format(sidecar.window_id, line);
-    strcat(line, "\n");
+    line[UUID_TEXT - 1] = '\n'; /* in place of the terminating zero */
     layout_ack(name, channel, number);
     int fd = sys->open_beneath(dir, name, O_WRONLY | O_CREAT | O_EXCL, 0644);
     if (fd < 0) {
         return errno == EEXIST;
     }
     bool whole =
-        file_pwrite_all(sys, fd, line, strlen(line), 0) == 0 && sys->fsync(fd) == 0;
+        file_pwrite_all(sys, fd, line, sizeof line, 0) == 0 && sys->fsync(fd) == 0;
     close(fd);
     return whole;
 }
 
-static void delete_one(struct stream *st, int dir, uint32_t number)
+static void cleanup_delete(struct stream *st, int dir, uint32_t number)
 {
     const struct session *session = st->session;
     const struct engine *engine = session->root->engine;
     const struct sys *sys = engine->config.sys;
-    const char *channel = session->root->channel_name[st->channel];
+    const char *channel = stream_channel(st);
     char name[LAYOUT_PATH_MAX];
     bool window = st->kind == STREAM_VERBATIM;
-    if (window && !leave_ack(sys, dir, session, channel, number)) {
+    if (window && !cleanup_leave_ack(sys, dir, session, channel, number)) {
         return;
     }
     layout_numbered(name, channel, number, window);
@@ -73,27 +64,14 @@ static void delete_one(struct stream *st, int dir, uint32_t number)
     }
 }
 
-static bool deletes(const struct stream *st)
-{
-    switch (st->session->root->engine->config.delete_acked) {
-    case DELETE_NEVER:
-        return false;
-    case DELETE_WINDOWS:
-        return st->kind == STREAM_VERBATIM && !st->keep;
-    case DELETE_ALL:
-        break;
-    }
-    return !st->keep &&
-           (st->kind == STREAM_VERBATIM || st->session->layout == SESSION_LIVE);
-}
-
-/* Files before the one that the journal on disk names: a restart never looks for them. Of
- * a live channel the newest sealed file stays: it tells which number the active one has,
- * also to a reader without our journal. */
-static uint32_t delete_before(const struct stream *st)
+/* \return the end of the files that may be deleted: those before the one that the journal
+ * on disk names, which a restart never looks for. The newest sealed file of a live
+ * channel stays: it tells the number of the active one, even to a reader without our
+ * journal. */
+static uint32_t cleanup_end(const struct stream *st)
 {
     if (journal_durable(st->session->root->journal) < st->journal_file_ticket) {
-        return 0; /* the next look, or the completion, comes back to it */
+        return 0; /* the next look, or the completion, tries again */
     }
     return st->kind == STREAM_BATCHED && st->highest < st->journal_file
                ? st->highest
@@ -110,31 +88,20 @@ void cleanup_session(struct session *session)
     }
     for (unsigned i = 0; i < session->streams; i++) {
         struct stream *st = session->stream[i];
-        uint32_t end = delete_before(st);
-        if (!st->lowest || st->lowest >= end || !deletes(st)) {
+        uint32_t end = cleanup_end(st);
+        if (!st->lowest || st->lowest >= end || !stream_deletes(st)) {
             continue;
         }
         if (dir < 0) {
             dir = sys->open_beneath(root->fd, session->path, O_RDONLY | O_DIRECTORY, 0);
         }
         for (; dir >= 0 && st->lowest < end; st->lowest++) {
-            if (!is_quarantined(root, st, st->lowest)) {
-                delete_one(st, dir, st->lowest);
+            if (!registry_is_quarantined(root, st->id, st->lowest)) {
+                cleanup_delete(st, dir, st->lowest);
             }
         }
     }
     if (dir >= 0) {
         close(dir);
-    }
-}
-
-/* The files before the settled one may go, as soon as that is on disk. */
-void cleanup_soon(const struct stream *st)
-{
-    const struct engine *engine = st->session->root->engine;
-    session_mark(st->session);
-    if (deletes(st)) {
-        journal_want(st->session->root->journal);
-        session_mark_later(st->session, engine->config.sys->now_ms());
     }
 }

@@ -1,52 +1,43 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tells the backend that a session is complete. */
+/* Sends session-complete, and marks a session as done. */
+#include "upload/engine/completion.h"
+
 #include <fcntl.h>
 #include <stdio.h>
 #include <unistd.h>
 
-#include "upload/engine/engine_internal.h"
+#include "base/log.h"
+#include "upload/core/backoff.h"
+#include "upload/engine/cleanup.h"
 
 #define COMPLETE_BASE_MS 1000u
 #define COMPLETE_CAP_MS  60000u
 
-void session_set_state(struct session *session, enum session_state state)
-{
-    struct engine *engine = session->root->engine;
-    session->state = (uint8_t)state;
-    if (state == SESSION_COMPLETING && !session->in_completing) {
-        session->in_completing = true; /* until the walk that finds it in another state */
-        session->next_completing = engine->completing;
-        engine->completing = session;
-        engine->completing_count++;
-    }
-}
-
-/* Once everything is durably settled. */
-void session_complete_step(struct session *session, uint64_t now_ms)
+void completion_step(struct session *session, uint64_t now_ms)
 {
     struct engine *engine = session->root->engine;
     struct journal *journal = session->root->journal;
     if (session->state != SESSION_COMPLETING || session->complete_in_flight ||
         now_ms < session->complete_at_ms || engine->origin.state != ORIGIN_KNOWN ||
-        !origin_ready(engine, now_ms) ||
+        !origin_ready(&engine->origin, now_ms) ||
         journal_durable(journal) < journal_last(journal) ||
         bucket_take(&engine->bucket, now_ms) > 0) {
         return;
     }
-    cleanup_session(session); /* it is not looked at any more after this */
+    cleanup_session(session); /* the last chance: it is not inspected again */
     struct transport_request request = {
         .kind = TRANSPORT_COMPLETE, .session = session->id, .fd = -1, .tag = session};
     if (engine->config.transport.submit(engine->config.transport.self, &request) ==
         GPUFL_OK) {
         session->complete_in_flight = true;
         engine->origin.in_flight++;
-        engine->total.requests++;
+        engine->counters.requests++;
     }
 }
 
-/* So that the existing agent leaves it alone, should it come back. Where the directory is
- * only ours to read it cannot be told. */
-static void leave_mark(const struct session *session)
+/* Tells the existing agent to leave the session alone, should it be used again.
+ * Impossible in a directory that we may only read. */
+static void completion_leave_mark(const struct session *session)
 {
     char path[JOURNAL_PATH_MAX + LAYOUT_PATH_MAX];
     const struct root *root = session->root;
@@ -58,14 +49,14 @@ static void leave_mark(const struct session *session)
     }
 }
 
-bool session_done(struct session *session)
+bool completion_done(struct session *session)
 {
     struct root *root = session->root;
     if (!record_append_session(root->journal, JOURNAL_DONE, session->path)) {
         session->complete_at_ms = root->engine->config.sys->now_ms() + JOURNAL_RETRY_MS;
         return false;
     }
-    leave_mark(session);
+    completion_leave_mark(session);
     session_set_state(session, SESSION_DONE);
     root->cursor_stale = true;
     root->change_stamp++;
@@ -73,8 +64,8 @@ bool session_done(struct session *session)
     return true;
 }
 
-void session_on_complete_reply(struct session *session,
-                               const struct transport_reply *reply, uint64_t now_ms)
+void completion_on_reply(struct session *session, const struct transport_reply *reply,
+                         uint64_t now_ms)
 {
     struct engine *engine = session->root->engine;
     int status = reply->status;
@@ -84,22 +75,22 @@ void session_on_complete_reply(struct session *session,
         return; /* it grew meanwhile */
     }
     if (status >= 200 && status <= 299 && reply->web_page) {
-        origin_hold(engine, status, "a web page is no backend", now_ms);
+        origin_hold(&engine->origin, status, "it sent a web page (text/html)", now_ms);
         session->complete_at_ms = now_ms;
     } else if (status >= 200 && status <= 299) {
-        origin_ok(engine);
-        session_done(session);
+        origin_ok(&engine->origin);
+        completion_done(session);
     } else if (status == 404 || status == 405 || status == 409 || status == 501) {
-        /* An origin without this endpoint, or one that had closed the session itself. */
-        session_done(session);
+        /* The origin has no such endpoint, or had closed the session itself. */
+        completion_done(session);
     } else if (status == 401 || status == 403) {
-        origin_hold(engine, status, "check the key", now_ms);
+        origin_hold(&engine->origin, status, "check the API key", now_ms);
         session->complete_at_ms = now_ms;
     } else {
         session->complete_failures++;
         session->complete_at_ms =
             now_ms + backoff_ms(engine->config.sys, session->complete_failures,
                                 COMPLETE_BASE_MS, COMPLETE_CAP_MS, reply->retry_after_ms);
-        origin_failed(engine, reply->retry_after_ms, now_ms);
+        origin_failed(&engine->origin, reply->retry_after_ms, now_ms);
     }
 }

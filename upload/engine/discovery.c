@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which sessions lie under a root: found, kept while they cannot be looked into,
- * forgotten when they are gone. */
+/* Lists a root a few directories at a time, and tells new sessions from known ones. */
+#include "upload/engine/discovery.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -10,16 +11,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "upload/engine/engine_internal.h"
+#include "base/log.h"
+#include "upload/core/offer.h"
+#include "upload/core/session_streams.h"
+#include "upload/engine/inspect.h"
+#include "upload/engine/parking.h"
 
 #define QUIET_LISTINGS 6u
-#define GONE_LISTINGS  8640u /* a day of them, at the usual interval */
 #define OPEN_ENOUGH    64u
 #define NAMES_A_STEP   1024u
 #define LOOKS_A_STEP   32u
 
-/* Does somebody serve that directory? Its uploader holds an exclusive lock on it. */
-bool root_is_served(int dir)
+bool discovery_is_served(int dir)
 {
     bool served = flock(dir, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK;
     if (!served) {
@@ -28,21 +31,19 @@ bool root_is_served(int dir)
     return served;
 }
 
-static struct session *found(struct root *root, const char *path)
+static struct session *discovery_found(struct root *root, const char *path)
 {
-    struct session *session = root_session(root, path, true);
+    struct session *session = session_make(root, path);
     if (session) {
         root->change_stamp += !session->watched;
         session->listed = root->listing_number;
-        session->present = true;
-        session->absent = session->gone = false;
+        session->presence = SESSION_PRESENT;
     }
     return session;
 }
 
-/* What cannot be looked into just now is there all the same: nothing of it is forgotten.
- */
-static void keep_present(struct root *root, const char *path)
+/* A directory that cannot be read just now is still there: nothing in it is forgotten. */
+static void discovery_keep(struct root *root, const char *path)
 {
     size_t len = strlen(path);
     for (struct session *s = root->sessions; s; s = s->next) {
@@ -51,17 +52,17 @@ static void keep_present(struct root *root, const char *path)
             session_mark(s);
         }
     }
-    parked_keep(root, path);
+    parked_keep(&root->parked, path, root->listing_number);
 }
 
-/* A group directory may be the root of another uploader, now or until now: what was sent
- * of it stands in that one's journal. */
-static bool group_is_a_root(struct root *root, const char *name)
+/* A group directory may be, or have been, the root of another uploader, whose journal
+ * then says what was sent of it. */
+static bool discovery_is_a_root(struct root *root, const char *name)
 {
     const struct sys *sys = root->engine->config.sys;
     int dir = sys->open_beneath(root->fd, name, O_RDONLY | O_DIRECTORY, 0);
     bool other =
-        dir >= 0 && (root_is_served(dir) ||
+        dir >= 0 && (discovery_is_served(dir) ||
                      faccessat(dir, LAYOUT_STATE_DIR, F_OK, AT_SYMLINK_NOFOLLOW) == 0);
     if (dir >= 0) {
         close(dir);
@@ -70,60 +71,60 @@ static bool group_is_a_root(struct root *root, const char *name)
         root->other_root_said = true;
         log_warn(
             root->engine->config.log, "scan.other_root",
-            "root=%s dir=%s note=\"it has an uploader, or the journal of one, of its "
-            "own: serve it by that\"",
+            "root=%s dir=%s note=\"skipped: it has an uploader or a journal of its own; "
+            "serve it with that uploader\"",
             root->path, name);
     }
     if (other) {
-        keep_present(root, name);
+        discovery_keep(root, name);
     }
     return other;
 }
 
 struct visit {
     struct root *root;
-    const char *group; /* "" at the top */
+    const char *group; /* "" at the top level */
     uint64_t now_ms;
 };
 
-static void visit_dir(void *arg, const char *name);
+static void discovery_visit(void *arg, const char *name);
 
-static void visit_group(const struct visit *outer, const char *name)
+static void discovery_visit_group(const struct visit *outer, const char *name)
 {
     struct root *root = outer->root;
     struct visit inner = {.root = root, .group = name, .now_ms = outer->now_ms};
     gpufl_status status =
-        scan_subdirs(root->engine->config.sys, root->fd, name, visit_dir, &inner);
+        scan_subdirs(root->engine->config.sys, root->fd, name, discovery_visit, &inner);
     if (status == GPUFL_ERR_IO) {
         log_warn(root->engine->config.log, "scan.skipped", "root=%s dir=%s", root->path,
                  name);
-        keep_present(root, name);
+        discovery_keep(root, name);
     }
 }
 
-/* What is watched says when it changes, what is settled and left does not change: both
- * are looked at seldom, in case an event was lost. */
-static bool look_is_due(const struct session *session, uint64_t now_ms)
+/* Watched sessions report changes, and settled sessions without a writer do not change:
+ * both are inspected rarely, in case an event was lost. */
+static bool discovery_look_is_due(const struct session *session, uint64_t now_ms)
 {
-    bool over = session->writer_gone && session_settled(session);
-    if (session->root->looks_at_all || session->salvaging || session_any_held(session) ||
-        !(over || session_tells(session))) {
+    bool over = session_writer_is_gone(session) && session_settled(session);
+    if (session->root->looks_at_all || session->salvage == SESSION_SALVAGE_RUNS ||
+        session_any_held(session) || !(over || session_tells(session))) {
         return true;
     }
     return now_ms - session->looked_at_ms >=
            QUIET_LISTINGS * session->root->engine->config.rescan_interval_ms;
 }
 
-/* It has ended, and what is known already is enough to send for now. */
-static bool waits_for_its_turn(const struct root *root, const char *path, const char *id)
+/* It has ended, and the sessions that are open give enough to send for now. */
+static bool discovery_can_wait(const struct root *root, const char *path, const char *id)
 {
     const struct engine_config *config = &root->engine->config;
     return !root->engine->wants_more && root->by_path.count >= OPEN_ENOUGH &&
            (!config->wanted || config->wanted(config->wanted_arg, id)) &&
-           session_is_over(root, path);
+           inspect_is_over(root, path);
 }
 
-static void visit_dir(void *arg, const char *name)
+static void discovery_visit(void *arg, const char *name)
 {
     const struct visit *visit = arg;
     struct root *root = visit->root;
@@ -134,50 +135,51 @@ static void visit_dir(void *arg, const char *name)
         snprintf(below, sizeof below, "%s/%s", visit->group, name);
         path = below;
     }
-    struct parked_session *parked_session = parked_find(root, path);
+    struct parked_session *parked_session = parked_find(&root->parked, path);
     if (parked_session) {
-        parked_seen(root, parked_session);
+        parking_seen(root, parked_session);
         return;
     }
-    struct session *old = root_session(root, path, false);
+    struct session *old = session_find(root, path);
     if (old && old->state == SESSION_DONE) {
         old->listed = root->listing_number;
-        old->present = true;
+        old->presence = old->presence == SESSION_GONE ? SESSION_GONE : SESSION_PRESENT;
         return;
     }
-    if (old && old->present && !old->absent) {
+    if (old && old->presence == SESSION_PRESENT) {
         old->listed = root->listing_number;
-        if (look_is_due(old, visit->now_ms)) {
+        if (discovery_look_is_due(old, visit->now_ms)) {
             session_mark(old);
         }
         return;
     }
     root->looked_into++;
-    if (!old && waits_for_its_turn(root, path, name) && parked_wait(root, path)) {
+    if (!old && discovery_can_wait(root, path, name) &&
+        parked_wait(&root->parked, path, root->listing_number)) {
         return;
     }
-    gpufl_status status = session_inspect(root, path, name, false, &look);
+    gpufl_status status = inspect_directory(root, path, name, false, &look);
     root->only_sessions = root->only_sessions && status == GPUFL_OK;
     if (status == GPUFL_OK) {
-        struct session *session = found(root, path);
+        struct session *session = discovery_found(root, path);
         if (session) {
-            session_apply(session, &look, visit->now_ms);
+            inspect_apply(session, &look, visit->now_ms);
         } else {
             root->only_sessions = false; /* no memory */
         }
     } else if (status == GPUFL_ERR_USAGE) {
-        struct session *session = found(root, path);
+        struct session *session = discovery_found(root, path);
         if (session) {
-            session_cannot_be_read(session, status);
+            inspect_failed(session, status);
         }
     } else if (status != GPUFL_ERR_NOT_FOUND) {
-        keep_present(root, path);
-    } else if (!visit->group[0] && !group_is_a_root(root, name)) {
-        visit_group(visit, name); /* a multi-pass run */
+        discovery_keep(root, path);
+    } else if (!visit->group[0] && !discovery_is_a_root(root, name)) {
+        discovery_visit_group(visit, name); /* a multi-pass run */
     }
 }
 
-static bool any_in_flight(const struct session *session)
+static bool discovery_any_in_flight(const struct session *session)
 {
     for (unsigned i = 0; i < session->streams; i++) {
         const struct offer *offer = session->stream[i]->offer;
@@ -188,84 +190,78 @@ static bool any_in_flight(const struct session *session)
     return false;
 }
 
-static uint64_t unsettled_files(const struct session *s)
+static uint64_t discovery_unsettled_files(const struct session *s)
 {
     uint64_t files = 0;
     for (unsigned i = 0; i < s->streams; i++) {
         const struct stream *st = s->stream[i];
-        bool waits = !st->drained || st->offer || st->missing;
+        bool waits = st->rest != STREAM_DRAINED || st->offer;
         files += !waits ? 0 : st->highest > st->file ? st->highest - st->file + 1 : 1;
     }
     return files;
 }
 
-static void forget(struct session *s)
+static void discovery_forget(struct session *s)
 {
     struct root *root = s->root;
     bool lost = s->state != SESSION_DONE && !session_settled(s);
-    if (any_in_flight(s) ||
+    if (discovery_any_in_flight(s) ||
         !record_append_session(root->journal, JOURNAL_FORGET, s->path)) {
-        return; /* its answer still points here; or the journal is broken: next time */
+        return; /* its answer still refers to this, or the journal is broken: next time */
     }
     if (lost) {
-        root_say_vanished(root, s->path);
-        root->engine->counters.lost_windows += unsettled_files(s);
+        registry_say_vanished(root, s->path);
+        root->engine->counters.lost_windows += discovery_unsettled_files(s);
     }
     for (unsigned i = 0; i < s->streams; i++) {
         if (s->stream[i]->offer) {
             offer_free(root->engine, s->stream[i]->offer);
         }
         s->stream[i]->id = 0;
-        s->stream[i]->drained = true;
+        s->stream[i]->rest = STREAM_DRAINED;
     }
     root->change_stamp++;
-    s->gone = true;
-    s->held = true; /* nothing is read of it; should it come back, it goes on */
+    s->presence = SESSION_GONE;
+    s->held = true; /* nothing of it is read; it goes on if it comes back */
     s->looked = false;
 }
 
-/* What was not there for so long does not come back with a mount. */
-bool root_absent_for_long(const struct root *root, uint32_t listed)
-{
-    return root->listing_number - listed > GONE_LISTINGS;
-}
-
-/* A directory that is gone takes its state along; unsent lines in it are lost, and said.
- */
-static void forget_absent(struct root *root)
+/* Forgets the state of directories that are gone; unsent lines in them are lost, which is
+ * logged. */
+static void discovery_forget_absent(struct root *root)
 {
     for (struct session *s = root->sessions, *next; s; s = next) {
         next = s->next;
-        s->present = s->listed == root->listing_number;
+        bool named = s->listed == root->listing_number;
+        if (s->presence != SESSION_GONE && (!named || s->presence == SESSION_UNSEEN)) {
+            s->presence = named ? SESSION_PRESENT : SESSION_UNSEEN;
+        }
         if (s->state == SESSION_DONE && session_idle(s)) {
-            parked_complete(s);
-        } else if (!s->present && !s->gone && s->streams > 0) {
-            forget(s);
-        } else if (!s->present && session_idle(s) &&
-                   (s->streams == 0 || root_absent_for_long(root, s->listed))) {
-            root_drop_session(s);
+            parking_complete(s);
+        } else if (s->presence == SESSION_UNSEEN && s->streams > 0) {
+            discovery_forget(s);
+        } else if (!named && session_idle(s) &&
+                   (s->streams == 0 || registry_absent_for_long(root, s->listed))) {
+            session_drop(s);
         }
     }
-    parked_forget_absent(root);
+    parking_forget_absent(root);
 }
 
-/* ---- listing ---- */
-
-static void say_failed(const struct root *root, int error)
+static void discovery_say_failed(const struct root *root, int error)
 {
     log_error(root->engine->config.log, "scan.failed", "root=%s reason=\"%s\"",
               root->path, strerror(error));
 }
 
-bool root_listing_waits(const struct root *root)
+bool discovery_waits(const struct root *root)
 {
     return root->listing || root->list_soon || root->rescan_at_ms == 0;
 }
 
-/* A watcher tells what comes and goes, and the time of the root's last change says the
- * same. Each sixth time it is listed nevertheless: an event can be lost, and that time is
- * coarse. */
-static bool is_as_listed(struct root *root)
+/* The watcher reports what comes and goes, and so does the root's mtime. It is listed
+ * every sixth time nevertheless: an event can be lost, and mtime is coarse. */
+static bool discovery_is_as_listed(struct root *root)
 {
     struct stat st = {0};
     bool same = fstat(root->fd, &st) == 0 && st.st_mtim.tv_sec == root->changed.tv_sec &&
@@ -276,17 +272,17 @@ static bool is_as_listed(struct root *root)
            root->same_changes % QUIET_LISTINGS != 0;
 }
 
-static void mark_due(struct root *root, uint64_t now_ms)
+static void discovery_mark_due(struct root *root, uint64_t now_ms)
 {
     for (struct session *s = root->sessions; s; s = s->next) {
-        if (s->present && look_is_due(s, now_ms)) {
+        if (session_is_listed(s) && discovery_look_is_due(s, now_ms)) {
             session_mark(s);
         }
     }
 }
 
-/* Begins a listing when it is time, or something came or went. */
-void root_list_due(struct root *root, uint64_t now_ms)
+/* Begins a listing if one is due, or something came or went. */
+void discovery_begin(struct root *root, uint64_t now_ms)
 {
     bool due = now_ms >= root->rescan_at_ms;
     if (root->listing || !(due || root->list_soon)) {
@@ -297,15 +293,15 @@ void root_list_due(struct root *root, uint64_t now_ms)
     if (due) {
         root->rescan_at_ms = now_ms + root->engine->config.rescan_interval_ms;
     }
-    if (due && is_as_listed(root) && !root->list_soon && !root->looks_at_all) {
-        mark_due(root, now_ms);
+    if (due && discovery_is_as_listed(root) && !root->list_soon && !root->looks_at_all) {
+        discovery_mark_due(root, now_ms);
         return;
     }
     root->list_soon = false;
     root->listing = malloc(sizeof *root->listing);
     if (root->listing && listing_open(root->listing, root->engine->config.sys, root->fd,
                                       ".") != GPUFL_OK) {
-        say_failed(root, errno);
+        discovery_say_failed(root, errno);
         free(root->listing);
         root->listing = NULL;
     }
@@ -313,21 +309,20 @@ void root_list_due(struct root *root, uint64_t now_ms)
     root->listing_number++;
 }
 
-static void end_listing(struct root *root)
+static void discovery_end(struct root *root)
 {
     if (root->listing->error) {
-        say_failed(root, root->listing->error);
+        discovery_say_failed(root, root->listing->error);
         root->only_sessions = false;
     } else {
-        forget_absent(root);
+        discovery_forget_absent(root);
     }
     listing_close(root->listing);
     free(root->listing);
     root->listing = NULL;
 }
 
-/* A few directories at a time: what they hold can go out before the rest was seen. */
-void root_list_step(struct root *root, uint64_t now_ms)
+void discovery_step(struct root *root, uint64_t now_ms)
 {
     struct visit visit = {.root = root, .group = "", .now_ms = now_ms};
     unsigned names = 0;
@@ -335,30 +330,30 @@ void root_list_step(struct root *root, uint64_t now_ms)
     while (root->listing && names++ < NAMES_A_STEP && root->looked_into < LOOKS_A_STEP) {
         const char *name = listing_next_dir(root->listing);
         if (name) {
-            visit_dir(&visit, name);
+            discovery_visit(&visit, name);
         } else {
-            end_listing(root);
+            discovery_end(root);
         }
     }
 }
 
 /* Something happened in a directory, which may be new, or gone. */
-void root_touch(struct root *root, const char *path, uint64_t now_ms)
+void discovery_touch(struct root *root, const char *path, uint64_t now_ms)
 {
     struct visit visit = {.root = root, .group = "", .now_ms = now_ms};
-    struct parked_session *parked_session = parked_find(root, path);
+    struct parked_session *parked_session = parked_find(&root->parked, path);
     if (parked_session && parked_session->complete) {
-        return; /* whatever it is, it changes nothing */
+        return; /* nothing can change for it */
     }
-    struct session *session = parked_session ? parked_open(root, parked_session)
-                                             : root_session(root, path, false);
-    if (session && session->present && !session->absent) {
+    struct session *session =
+        parked_session ? parking_open(root, parked_session) : session_find(root, path);
+    if (session && session->presence == SESSION_PRESENT) {
         session_mark(session);
-        /* Once more: files are closed just before a lock is given up. */
+        /* Look once more later: files are closed just before the lock is released. */
         session_mark_later(session, now_ms);
     } else if (strchr(path, '/')) {
         root->list_soon = true;
     } else {
-        visit_dir(&visit, path);
+        discovery_visit(&visit, path);
     }
 }

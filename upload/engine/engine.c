@@ -1,39 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One turn: take replies, look, offer, send. */
+/* Runs one turn: takes replies, inspects sessions, makes offers, sends. */
 #include "upload/engine/engine.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "schema/protocol.h"
-#include "upload/engine/engine_internal.h"
+#include "upload/core/engine_state.h"
+#include "upload/core/frames.h"
+#include "upload/core/offer.h"
+#include "upload/core/session_streams.h"
+#include "upload/engine/ack.h"
+#include "upload/engine/completion.h"
+#include "upload/engine/discovery.h"
+#include "upload/engine/inspect.h"
+#include "upload/engine/next_wait.h"
+#include "upload/engine/parking.h"
 #include "upload/engine/progress.h"
+#include "upload/engine/root.h"
+#include "upload/engine/send.h"
+#include "upload/engine/wakeups.h"
+#include "upload/http/encode.h"
 
-#define FLUSH_INTERVAL_MS   500u
-#define REQUESTS_PER_SECOND 50u
-#define RESCAN_INTERVAL_MS  10000u
-#define JOURNAL_BYTES       (512u << 10)
-#define ZSTD_LEVEL          1
-#define GZIP_LEVEL          6
-#define LOOKS_AT_ONCE       32u
-#define CLOCK_SKEW_MAX_S    60
-
-void engine_config_default(struct engine_config *config)
-{
-    *config = (struct engine_config){
-        .sys = &sys_real,
-        .syncer = syncer_inline(&sys_real),
-        .flush_interval_ms = FLUSH_INTERVAL_MS,
-        .max_requests_per_second = REQUESTS_PER_SECOND,
-        .max_batch_bytes = PROTOCOL_MAX_BATCH_BYTES,
-        .max_batch_lines = PROTOCOL_MAX_LINES,
-        .zstd_level = ZSTD_LEVEL,
-        .rescan_interval_ms = RESCAN_INTERVAL_MS,
-        .journal_bytes = JOURNAL_BYTES,
-        .program = "gpufl",
-    };
-}
+#define GZIP_LEVEL       6
+#define LOOKS_AT_ONCE    32u
+#define CLOCK_SKEW_MAX_S 60
 
 gpufl_status engine_open(const struct engine_config *config, struct engine **out)
 {
@@ -43,6 +33,8 @@ gpufl_status engine_open(const struct engine_config *config, struct engine **out
         return GPUFL_ERR_NOMEM;
     }
     engine->config = *config;
+    engine->origin.config = &engine->config;
+    engine->origin.trouble = &engine->trouble;
     engine->encoder = encoder_open(config->zstd_level, GZIP_LEVEL);
     engine->frames = frames_open(2 * FRAME_BYTES_IN_FLIGHT);
     engine->raw = malloc(config->max_batch_bytes + 1);
@@ -62,7 +54,7 @@ gpufl_status engine_add_root(struct engine *engine, const char *path,
                              const struct engine_channels *channels, char why[512])
 {
     if (engine->roots == ENGINE_ROOTS_MAX) {
-        snprintf(why, 512, "more than %u directories; start a second agent",
+        snprintf(why, 512, "more than %u directories: start a second uploader",
                  ENGINE_ROOTS_MAX);
         return GPUFL_ERR_USAGE;
     }
@@ -70,15 +62,15 @@ gpufl_status engine_add_root(struct engine *engine, const char *path,
     gpufl_status status = root_open(engine, path, channels, &root, why);
     if (status == GPUFL_OK) {
         engine->root[engine->roots++] = root;
-        engine->total.streams_done_before += root->parked.complete_streams;
+        engine->streams_done_before += root->parked.complete_streams;
     }
     return status;
 }
 
-static void make_due(struct queue *queue)
+static void engine_make_due(struct queue *queue)
 {
-    for (struct stream *st = queue->first; st; st = st->next) {
-        st->due_ms = 0;
+    for (struct queue_node *node = queue->first; node; node = node->next) {
+        stream_of(node)->due_ms = 0;
     }
 }
 
@@ -88,8 +80,8 @@ void engine_flush(struct engine *engine)
     for (unsigned i = 0; i < engine->roots; i++) {
         journal_want(engine->root[i]->journal);
     }
-    make_due(&engine->live);
-    make_due(&engine->backlog);
+    engine_make_due(&engine->live);
+    engine_make_due(&engine->backlog);
     for (struct session *s = engine->later; s; s = s->next_later) {
         s->later_at_ms = 0;
     }
@@ -100,9 +92,7 @@ void engine_flush(struct engine *engine)
     engine_rescan(engine);
 }
 
-/* ---- a turn ---- */
-
-static bool is_offer(const struct engine *engine, const void *tag)
+static bool engine_is_offer(const struct engine *engine, const void *tag)
 {
     for (const struct offer *o = engine->offers; o; o = o->next) {
         if (o == tag) {
@@ -112,31 +102,32 @@ static bool is_offer(const struct engine *engine, const void *tag)
     return false;
 }
 
-/* What is recorded here would lie beside what others recorded at another time. Once. */
-static void warn_of_skew(struct engine *engine)
+/* Warns once: records from this machine would not line up with those from others. */
+static void engine_warn_of_skew(struct engine *engine)
 {
     int64_t skew_s = engine->counters.clock_skew_s;
     if ((skew_s > CLOCK_SKEW_MAX_S || skew_s < -CLOCK_SKEW_MAX_S) && !engine->skew_said) {
         engine->skew_said = true;
-        log_warn(engine->config.log, "origin.clock_skew",
-                 "seconds=%lld note=\"the backend's clock minus ours: set one of them; "
-                 "times are sent as they were recorded\"",
-                 (long long)skew_s);
+        log_warn(
+            engine->config.log, "origin.clock_skew",
+            "seconds=%lld note=\"the backend's clock minus the local one: correct one of "
+            "them; times are sent as they were recorded\"",
+            (long long)skew_s);
     }
 }
 
-static void count_reply(struct engine *engine, const struct transport_reply *reply)
+static void engine_count_reply(struct engine *engine, const struct transport_reply *reply)
 {
     struct counters *counters = &engine->counters;
     counters_note_status(&counters->answers, reply->status);
     if (reply->server_time_s) {
         counters->clock_skew_s = reply->server_time_s - engine->config.sys->wall_s();
         counters->clock_skew_known = true;
-        warn_of_skew(engine);
+        engine_warn_of_skew(engine);
     }
 }
 
-static bool take_replies(struct engine *engine, uint64_t now_ms)
+static bool engine_take_replies(struct engine *engine, uint64_t now_ms)
 {
     struct transport_reply reply;
     bool any = false;
@@ -144,27 +135,27 @@ static bool take_replies(struct engine *engine, uint64_t now_ms)
         any = true;
         engine->origin.in_flight--;
         engine->origin.reply_ms = (3 * engine->origin.reply_ms + reply.took_ms) / 4;
-        count_reply(engine, &reply);
+        engine_count_reply(engine, &reply);
         if (reply.tag == &engine->origin) {
-            origin_on_probe(engine, &reply, now_ms);
-        } else if (is_offer(engine, reply.tag)) {
+            origin_on_probe(&engine->origin, &reply, now_ms);
+        } else if (engine_is_offer(engine, reply.tag)) {
             ack_reply(reply.tag, &reply, now_ms);
         } else {
-            session_on_complete_reply(reply.tag, &reply, now_ms);
+            completion_on_reply(reply.tag, &reply, now_ms);
         }
     }
     return any;
 }
 
-static void collect_syncs(struct engine *engine)
+static void engine_collect_syncs(struct engine *engine)
 {
     for (unsigned i = 0; i < engine->roots; i++) {
         journal_collect(engine->root[i]->journal);
     }
 }
 
-/* What nobody waits for goes to the disk in company, but not much later. */
-static void sync_lazy(struct root *root, uint64_t now_ms)
+/* Records that nobody waits for are synced with others, but not much later. */
+static void engine_sync_lazy(struct root *root, uint64_t now_ms)
 {
     const struct engine *engine = root->engine;
     if (!journal_is_lazy(root->journal)) {
@@ -180,12 +171,12 @@ static void sync_lazy(struct root *root, uint64_t now_ms)
     }
 }
 
-/* What this turn has appended goes to the disk; a journal that broke is written anew. */
-static void pump_journals(struct engine *engine, uint64_t now_ms)
+/* Syncs what this turn has appended; a journal that broke is rewritten. */
+static void engine_pump_journals(struct engine *engine, uint64_t now_ms)
 {
     for (unsigned i = 0; i < engine->roots; i++) {
         struct root *root = engine->root[i];
-        sync_lazy(root, now_ms);
+        engine_sync_lazy(root, now_ms);
         journal_pump(root->journal);
         if (journal_broken(root->journal) && now_ms >= root->journal_retry_ms) {
             root->journal_retry_ms = now_ms + JOURNAL_RETRY_MS;
@@ -194,14 +185,14 @@ static void pump_journals(struct engine *engine, uint64_t now_ms)
     }
 }
 
-static void list_roots(struct engine *engine, uint64_t now_ms)
+static void engine_list_roots(struct engine *engine, uint64_t now_ms)
 {
     for (unsigned i = 0; i < engine->roots; i++) {
-        root_list_step(engine->root[i], now_ms);
+        discovery_step(engine->root[i], now_ms);
     }
 }
 
-static bool any_listing(const struct engine *engine)
+static bool engine_any_listing(const struct engine *engine)
 {
     for (unsigned i = 0; i < engine->roots; i++) {
         if (engine->root[i]->listing) {
@@ -211,41 +202,41 @@ static bool any_listing(const struct engine *engine)
     return false;
 }
 
-/* Their flush interval is over: what they hold goes now. */
-static void wake_later(struct engine *engine, uint64_t now_ms)
+/* Their flush interval is over: they are inspected now. */
+static void engine_wake_later(struct engine *engine, uint64_t now_ms)
 {
     while (engine->later && engine->later->later_at_ms <= now_ms) {
         struct session *session = engine->later;
         engine->later = session->next_later;
         session->later = false;
-        session->overdue = true;
         session_mark(session);
+        session->overdue = true;
     }
 }
 
-static void look_at_dirty(struct engine *engine, uint64_t now_ms)
+static void engine_look_at_dirty(struct engine *engine, uint64_t now_ms)
 {
     for (unsigned i = 0; engine->dirty && i < LOOKS_AT_ONCE; i++) {
         struct session *session = engine->dirty;
         engine->dirty = session->next_dirty;
         session->dirty = false;
-        session_look(session, now_ms);
+        inspect_session(session, now_ms);
     }
 }
 
-static void complete_sessions(struct engine *engine, uint64_t now_ms)
+static void engine_complete_sessions(struct engine *engine, uint64_t now_ms)
 {
     for (struct session **link = &engine->completing; *link;) {
         struct session *session = *link;
         if (session->state == SESSION_COMPLETING) {
-            session_complete_step(session, now_ms);
+            completion_step(session, now_ms);
             link = &session->next_completing;
         } else {
             *link = session->next_completing;
             session->in_completing = false;
             engine->completing_count--;
             if (session->state == SESSION_DONE && session_idle(session)) {
-                parked_complete(session); /* else after a listing */
+                parking_complete(session); /* otherwise after a listing */
             }
         }
     }
@@ -256,26 +247,26 @@ uint64_t engine_turn(struct engine *engine)
     uint64_t now_ms = engine->config.sys->now_ms();
     bool again;
     for (unsigned i = 0; i < engine->roots; i++) {
-        root_list_due(engine->root[i], now_ms);
+        discovery_begin(engine->root[i], now_ms);
     }
     do {
-        again = take_replies(engine, now_ms);
-        collect_syncs(engine);
-        list_roots(engine, now_ms);
-        again = parked_open_some(engine) || again;
-        wake_later(engine, now_ms);
-        look_at_dirty(engine, now_ms);
-        origin_probe(engine, now_ms);
-        offers_make(engine, now_ms);
-        pump_journals(engine, now_ms); /* inline syncs are done now */
-        offers_send(engine, now_ms);
-        complete_sessions(engine, now_ms);
-        again = again || engine->dirty || any_listing(engine);
+        again = engine_take_replies(engine, now_ms);
+        engine_collect_syncs(engine);
+        engine_list_roots(engine, now_ms);
+        again = parking_open_some(engine) || again;
+        engine_wake_later(engine, now_ms);
+        engine_look_at_dirty(engine, now_ms);
+        origin_probe(&engine->origin, now_ms);
+        send_make_offers(engine, now_ms);
+        engine_pump_journals(engine, now_ms); /* inline syncs are done now */
+        send_offers(engine, now_ms);
+        engine_complete_sessions(engine, now_ms);
+        again = again || engine->dirty || engine_any_listing(engine);
     } while (again);
     for (unsigned i = 0; i < engine->roots; i++) {
         progress_publish(engine->root[i], now_ms);
     }
-    return engine_next_wait(engine, now_ms);
+    return next_wait_ms(engine, now_ms);
 }
 
 enum engine_hold engine_holding(const struct engine *engine)

@@ -1,33 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the engine tells about itself. */
-#include "upload/engine/engine.h"
+/* Adds up the state of all sessions and journals. */
+#include "upload/engine/engine_report.h"
 
-#include "upload/engine/engine_internal.h"
+#include <stdio.h>
 
-static bool stream_settled(const struct stream *st)
+#include "upload/core/offer.h"
+#include "upload/core/session_streams.h"
+#include "upload/engine/discovery.h"
+
+static bool report_stream_settled(const struct stream *st)
 {
-    return st->drained && !st->offer;
+    return st->rest != STREAM_PENDING && !st->offer;
 }
 
-static bool session_finished(const struct session *session)
+static bool report_session_finished(const struct session *session)
 {
     const struct engine *engine = session->root->engine;
-    if (session->state == SESSION_DONE || !session->present) {
+    if (session->state == SESSION_DONE || !session_is_listed(session)) {
         return true;
     }
-    if (session->salvaging) {
+    if (session->salvage == SESSION_SALVAGE_RUNS) {
         return false;
     }
     for (unsigned i = 0; i < session->streams; i++) {
-        if (!stream_settled(session->stream[i])) {
+        if (!report_stream_settled(session->stream[i])) {
             return session_any_held(session);
         }
     }
-    return engine->config.ack_only || session_blocked(session) || !session->writer_gone;
+    return engine->config.ack_only || session_blocked(session) ||
+           !session_writer_is_gone(session);
 }
 
-/* Offers of what is held go nowhere in this run. */
-static unsigned sendable_offers(const struct engine *engine)
+/* Offers of held streams are not sent in this run. */
+static unsigned report_sendable_offers(const struct engine *engine)
 {
     unsigned count = 0;
     for (const struct offer *o = engine->offers; o; o = o->next) {
@@ -38,19 +43,19 @@ static unsigned sendable_offers(const struct engine *engine)
 
 bool engine_drained(const struct engine *engine)
 {
-    if (engine->dirty || engine->later || sendable_offers(engine) > 0) {
+    if (engine->dirty || engine->later || report_sendable_offers(engine) > 0) {
         return false;
     }
     for (unsigned i = 0; i < engine->roots; i++) {
         struct root *root = engine->root[i];
-        if (root_listing_waits(root) || root->parked.waiting) {
+        if (discovery_waits(root) || root->parked.waiting) {
             return false;
         }
         if (journal_durable(root->journal) < journal_last(root->journal)) {
             return false;
         }
         for (const struct session *s = root->sessions; s; s = s->next) {
-            if (s->wanted && !session_finished(s)) {
+            if (s->wanted && !report_session_finished(s)) {
                 return false;
             }
         }
@@ -58,18 +63,18 @@ bool engine_drained(const struct engine *engine)
     return true;
 }
 
-static void count_session(const struct session *s, struct engine_summary *out)
+static void report_count_session(const struct session *s, struct engine_summary *out)
 {
     if (!s->wanted || (!s->looked && s->state != SESSION_DONE)) {
         return;
     }
     out->sessions++;
     out->sessions_done += s->state == SESSION_DONE;
-    out->sessions_live += s->state != SESSION_DONE && !s->writer_gone;
+    out->sessions_live += s->state != SESSION_DONE && !session_writer_is_gone(s);
     out->sessions_blocked += s->state != SESSION_DONE && session_blocked(s);
     for (unsigned i = 0; i < s->streams && s->state != SESSION_DONE; i++) {
         const struct stream *st = s->stream[i];
-        out->streams_pending += !stream_settled(st);
+        out->streams_pending += !report_stream_settled(st);
         unsigned failures = st->offer ? st->offer->failures_alone : 0;
         out->streams_stuck += failures > 0;
         if (failures > out->stuck_failures) {
@@ -80,8 +85,22 @@ static void count_session(const struct session *s, struct engine_summary *out)
 
 void engine_summary(const struct engine *engine, struct engine_summary *out)
 {
-    *out = engine->total;
-    out->sessions = 0;
+    const struct counters *counters = &engine->counters;
+    *out = (struct engine_summary){.files_acked = counters->files_acked,
+                                   .batches_acked = counters->batches_acked,
+                                   .windows_acked = counters->windows_acked,
+                                   .lines_acked = counters->lines_acked,
+                                   .file_bytes_acked = counters->file_bytes_acked,
+                                   .sent_bytes = counters->sent_bytes,
+                                   .requests = counters->requests,
+                                   .lines_rejected = counters->lines_rejected,
+                                   .lines_refused_final = counters->lines_refused_final,
+                                   .streams_done_before = engine->streams_done_before,
+                                   .hold_status = engine->at_quota ? 402 : 0};
+    for (unsigned i = 0; i < TRANSPORT_FAILURES; i++) {
+        out->retries += counters->retries[i];
+    }
+    snprintf(out->last_problem, sizeof out->last_problem, "%s", engine->trouble.last);
     for (unsigned i = 0; i < engine->roots; i++) {
         const struct root *root = engine->root[i];
         out->ranges_quarantined += root->quarantines;
@@ -90,7 +109,7 @@ void engine_summary(const struct engine *engine, struct engine_summary *out)
         out->sessions_done += root->parked.complete;
         out->streams_pending += root->parked.waiting_count; /* one each, at least */
         for (const struct session *s = root->sessions; s; s = s->next) {
-            count_session(s, out);
+            report_count_session(s, out);
         }
         if (journal_broken(root->journal)) {
             out->hold = HOLD_JOURNAL;
@@ -101,8 +120,7 @@ void engine_summary(const struct engine *engine, struct engine_summary *out)
     if (engine->origin.hold) {
         out->hold = engine->origin.hold;
         out->hold_status = engine->origin.hold_status;
-    } else if (out->hold == HOLD_NONE && engine->total.hold_status == 402 &&
-               out->streams_pending) {
+    } else if (out->hold == HOLD_NONE && engine->at_quota && out->streams_pending) {
         out->hold = HOLD_QUOTA;
     }
 }

@@ -1,21 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where another agent stood becomes where we begin, for streams that the journal does not
- * know. The first offer puts it into the journal. */
-#include "upload/engine/engine_internal.h"
+/* Takes over the positions of the upload cursor that another agent left. */
+#include "upload/engine/import_position.h"
+
+#include "upload/core/position.h"
+#include "upload/source/java_cursor.h"
 #include "upload/source/shifting.h"
 
 static void import_window(struct stream *st, const struct java_position *from)
 {
-    st->file = from->file_index ? from->file_index : 1;
+    position_begin_at(st, from->file_index ? from->file_index : 1, st->offset, st->head);
     if (from->offset) {
-        engine_problem(st->session->root->engine,
-                       "session %s: the other agent had sent a part of window %u; all of "
-                       "it is sent again",
-                       st->session->id, st->file);
+        trouble_say(&st->session->root->engine->trouble,
+                    "session %s: the other agent had sent part of window %u; the whole "
+                    "window is sent again",
+                    st->session->id, st->file);
     }
 }
 
-/* Its file may have moved on since: by the head if it noted one, else by the number. */
+/* Its file may have been renamed since: it is found by its head if one was noted, else by
+ * its number. */
 static void import_shifting(struct stream *st, const struct java_position *from)
 {
     const struct engine *engine = st->session->root->engine;
@@ -25,14 +28,13 @@ static void import_shifting(struct stream *st, const struct java_position *from)
     gpufl_status status =
         shifting_by_crc(engine->config.sys, &where, from->head_crc, &place);
     if (status == GPUFL_OK) {
-        st->head = place.head;
+        position_begin_at(st, st->file, from->offset, place.head);
         st->index = (uint8_t)place.index;
-        st->offset = from->offset;
     } else {
-        engine_problem(st->session->root->engine,
-                       "session %s: the file that the other agent was reading is gone; "
-                       "what is there is sent from its beginning",
-                       st->session->id);
+        trouble_say(&st->session->root->engine->trouble,
+                    "session %s: the file that the other agent was reading is gone; "
+                    "what is there is sent from the start",
+                    st->session->id);
     }
 }
 
@@ -42,7 +44,7 @@ void import_position(struct stream *st)
     const struct root *root = session->root;
     struct java_position from;
     if (st->id || !java_cursor_find(root->engine->config.imported, session->id,
-                                    root->channel_name[st->channel], &from)) {
+                                    stream_channel(st), &from)) {
         return;
     }
     if (session->layout == SESSION_WINDOWS) {
@@ -51,7 +53,6 @@ void import_position(struct stream *st)
         import_shifting(st, &from);
     }
     log_info(root->engine->config.log, "cursor.imported",
-             "session=%s channel=%s file=%u offset=%llu", session->id,
-             root->channel_name[st->channel], from.file_index,
-             (unsigned long long)from.offset);
+             "session=%s channel=%s file=%u offset=%llu", session->id, stream_channel(st),
+             from.file_index, (unsigned long long)from.offset);
 }

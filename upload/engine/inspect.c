@@ -1,32 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A look at a session's directory, and what follows from what it finds. */
+/* Compares a directory with what is known of its session. */
+#include "upload/engine/inspect.h"
+
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "upload/engine/engine_internal.h"
+#include "base/log.h"
+#include "upload/core/session_streams.h"
+#include "upload/core/shutdown.h"
+#include "upload/engine/cleanup.h"
+#include "upload/engine/completion.h"
+#include "upload/engine/import_position.h"
+#include "upload/engine/session_salvage.h"
 
-#define SEEN_BYTES_SHIFT 9
-
-/* Is something of this channel not settled yet? */
-static bool pending(const struct session *session, const struct stream *st,
-                    const struct scan_channel *seen)
+/* Whether something of this channel is not settled yet. */
+static bool inspect_is_pending(const struct session *session, const struct stream *st,
+                               const struct scan_channel *seen)
 {
     switch ((enum session_layout)session->layout) {
     case SESSION_WINDOWS: /* a sidecar is there before its payload */
         return st->file <= seen->highest && !st->all_read;
-    case SESSION_SHIFTING: /* only reading tells how much */
+    case SESSION_SHIFTING: /* only reading shows how much */
         return !st->all_read;
     case SESSION_LIVE:
-        /* Smaller than what was sent of it is a change, too: reading tells which. */
+        /* A file smaller than what was sent from it has changed, too: reading shows how.
+         */
         return st->file <= seen->highest ||
                (seen->has_active && seen->active_bytes != st->offset);
     }
     return true;
 }
 
-static uint64_t behind_bytes(const struct stream *st, const struct scan_channel *seen)
+static uint64_t inspect_behind_bytes(const struct stream *st,
+                                     const struct scan_channel *seen)
 {
     bool sealed = st->session->layout == SESSION_SHIFTING ? st->index > 0
                                                           : st->file <= seen->highest;
@@ -36,7 +44,7 @@ static uint64_t behind_bytes(const struct stream *st, const struct scan_channel 
     return seen->active_bytes > st->offset ? seen->active_bytes - st->offset : 0;
 }
 
-static bool followed(const struct root *root, const char *channel)
+static bool inspect_is_followed(const struct root *root, const char *channel)
 {
     for (unsigned i = 0; i < root->channels.count; i++) {
         if (strcmp(root->channels.name[i], channel) == 0) {
@@ -46,64 +54,62 @@ static bool followed(const struct root *root, const char *channel)
     return false;
 }
 
-/* As a number: another one as soon as there may be something new to read. */
-static uint64_t seen_of(const struct session *session, const struct scan_channel *seen)
+/* A number that changes as soon as there may be something new to read. */
+static uint64_t inspect_seen(const struct session *session,
+                             const struct scan_channel *seen)
 {
     if (session->layout == SESSION_WINDOWS) {
         return (uint64_t)seen->highest << 33 | (uint64_t)seen->payloads << 2 |
-               (unsigned)session->unpublished << 1 | (unsigned)session->writer_gone;
+               (unsigned)(session->salvage != SESSION_SALVAGE_NONE) << 1 |
+               (unsigned)session_writer_is_gone(session);
     }
-    return seen->active_bytes << SEEN_BYTES_SHIFT | seen->highest << 2 |
+    return seen->active_bytes << STREAM_SEEN_SHIFT | seen->highest << 2 |
            (unsigned)seen->has_active << 1 | (unsigned)seen->has_active_gz;
 }
 
-uint64_t stream_seen_bytes(const struct stream *st)
-{
-    return st->session->layout == SESSION_LIVE ? st->seen >> SEEN_BYTES_SHIFT : 0;
-}
-
-static void look_at_channel(struct session *session, const struct scan_channel *seen,
+static void inspect_channel(struct session *session, const struct scan_channel *seen,
                             uint64_t now_ms)
 {
     struct engine *engine = session->root->engine;
-    if (!followed(session->root, seen->name)) {
+    if (!inspect_is_followed(session->root, seen->name)) {
         return;
     }
     struct stream *st = session_stream(session, seen->name);
     if (!st) {
-        return; /* no memory: the next look */
+        return; /* no memory: at the next look */
     }
     if (st->kind == STREAM_UNSET) {
         st->kind = session->layout == SESSION_WINDOWS ? STREAM_VERBATIM : STREAM_BATCHED;
         import_position(st);
     }
-    st->held = st->missing = false; /* looked at anew: the reason may be gone */
+    st->held = false; /* the reason may be gone */
+    st->rest = st->rest == STREAM_PENDING ? STREAM_PENDING : STREAM_DRAINED;
     st->highest = seen->highest;
     st->lowest = seen->lowest;
     uint64_t before = st->seen;
-    st->seen = seen_of(session, seen);
+    st->seen = inspect_seen(session, seen);
     st->all_read = st->all_read && st->seen == before;
     session->seen_bytes += seen->active_bytes + seen->highest + seen->payloads;
-    if (!pending(session, st, seen)) {
-        st->drained = !st->offer;
+    if (!inspect_is_pending(session, st, seen)) {
+        st->rest = st->offer ? STREAM_PENDING : STREAM_DRAINED;
         return;
     }
-    st->more = true;
-    if (st->offer || (st->at_shutdown && !stream_others_done(st, now_ms))) {
+    stream_note_growth(st);
+    if (st->offer || (st->at_shutdown && !shutdown_may_go(st, now_ms))) {
         return;
     }
-    bool backlog =
-        behind_bytes(st, seen) >= engine->config.max_batch_bytes || session->writer_gone;
+    bool backlog = inspect_behind_bytes(st, seen) >= engine->config.max_batch_bytes ||
+                   session_writer_is_gone(session);
     if (backlog || (session->overdue && !st->queued)) {
         stream_enqueue(st, !backlog, now_ms);
     } else {
-        stream_enqueue(st, true, engine_next_flush(engine, now_ms));
+        stream_enqueue(st, true, engine_config_next_flush(&engine->config, now_ms));
     }
 }
 
-/* Nothing can be probed: every channel ends in shutdown, or all has been silent for long.
- */
-static bool ended_by_evidence(const struct session *session, uint64_t now_ms)
+/* For a writer that cannot be probed: every channel ends in its shutdown, or all have
+ * been silent for long. */
+static bool inspect_has_ended(const struct session *session, uint64_t now_ms)
 {
     uint64_t orphan_ms = session->root->engine->config.orphan_timeout_ms;
     if (session->layout == SESSION_WINDOWS && session_silent(session, now_ms)) {
@@ -113,15 +119,15 @@ static bool ended_by_evidence(const struct session *session, uint64_t now_ms)
         return true;
     }
     for (unsigned i = 0; i < session->streams; i++) {
-        if (!stream_ends_in_shutdown(session->stream[i])) {
+        if (!shutdown_is_last(session->stream[i])) {
             return false;
         }
     }
     return session->streams > 0;
 }
 
-static enum liveness probe_writer(const struct root *root, const char *path,
-                                  const struct manifest *manifest)
+static enum liveness inspect_probe_writer(const struct root *root, const char *path,
+                                          const struct manifest *manifest)
 {
     char lock[JOURNAL_PATH_MAX + LAYOUT_PATH_MAX];
     snprintf(lock, sizeof lock, "%s/%s", path, LAYOUT_LOCK);
@@ -130,14 +136,13 @@ static enum liveness probe_writer(const struct root *root, const char *path,
                 : liveness_probe(root->engine->config.sys, root->fd, lock, manifest);
 }
 
-/* By its lock alone, which nobody holds: it is a session, and its writer is gone. */
-bool session_is_over(const struct root *root, const char *path)
+bool inspect_is_over(const struct root *root, const char *path)
 {
-    return probe_writer(root, path, NULL) == WRITER_GONE;
+    return inspect_probe_writer(root, path, NULL) == WRITER_GONE;
 }
 
-/* One that is gone is found to be so by the scan. */
-static bool owner_ok(const struct root *root, const char *path)
+/* If the directory is gone, the scan will find that. */
+static bool inspect_owner_ok(const struct root *root, const char *path)
 {
     const struct engine_config *config = &root->engine->config;
     struct stat st;
@@ -145,59 +150,61 @@ static bool owner_ok(const struct root *root, const char *path)
            st.st_uid == config->owner;
 }
 
-void session_cannot_be_read(struct session *session, gpufl_status why)
+void inspect_failed(struct session *session, gpufl_status why)
 {
     session->looked = true;
-    session_hold(session, why == GPUFL_ERR_USAGE
-                              ? "its directory is another user's, see --require-owner-uid"
-                              : "its directory cannot be read");
+    session_hold(session,
+                 why == GPUFL_ERR_USAGE
+                     ? "its directory belongs to another user (see --require-owner-uid)"
+                     : "its directory cannot be read");
 }
 
-/* The lock first, the directory after it: what a writer that is gone has written is all
- * in that listing. */
-gpufl_status session_inspect(const struct root *root, const char *path, const char *id,
-                             bool known_live, struct look *out)
+gpufl_status inspect_directory(const struct root *root, const char *path, const char *id,
+                               bool known_live, struct look *out)
 {
     const struct sys *sys = root->engine->config.sys;
-    if (!owner_ok(root, path)) {
+    if (!inspect_owner_ok(root, path)) {
         return GPUFL_ERR_USAGE;
     }
-    out->writer = probe_writer(root, path, NULL);
+    out->writer = inspect_probe_writer(root, path, NULL);
     gpufl_status status = known_live && out->writer != WRITER_UNKNOWN
                               ? scan_session_again(sys, root->fd, path, &out->scan)
                               : scan_session(sys, root->fd, path, id, &out->scan);
     if (status == GPUFL_OK && out->writer == WRITER_UNKNOWN && out->scan.has_manifest) {
-        out->writer = probe_writer(root, path, &out->scan.manifest);
+        out->writer = inspect_probe_writer(root, path, &out->scan.manifest);
     }
     if (status == GPUFL_OK && out->scan.layout == SESSION_SHIFTING) {
-        out->writer = WRITER_UNKNOWN; /* its writer takes no lock: others plant one */
+        out->writer =
+            WRITER_UNKNOWN; /* its writer takes no lock, and others could plant one */
     }
     return status;
 }
 
-static void check_writer(struct session *session, enum liveness writer)
+static void inspect_apply_writer(struct session *session, enum liveness writer)
 {
-    session->root->change_stamp += session->writer_gone != (writer == WRITER_GONE);
-    session->writer_gone = writer == WRITER_GONE;
-    session->writer_unknown = writer == WRITER_UNKNOWN;
+    bool was_gone = session_writer_is_gone(session);
+    session->writer = writer == WRITER_GONE      ? SESSION_WRITER_GONE
+                      : writer == WRITER_UNKNOWN ? SESSION_WRITER_UNKNOWN
+                                                 : SESSION_WRITER_LIVES;
+    session->root->change_stamp += was_gone != session_writer_is_gone(session);
 }
 
-static void check_layout(struct session *session, const struct scan *scan)
+static void inspect_apply_layout(struct session *session, const struct scan *scan)
 {
     struct engine *engine = session->root->engine;
     bool changed = session->looked && session->layout != scan->layout;
-    session->held = false; /* looked at anew: the reason may be gone */
+    session->held = false; /* the reason may be gone */
     session->layout = (uint8_t)scan->layout;
     session->loss = scan->has_loss;
     if (scan->refused != session->refused) {
         if (scan->refused > session->refused) {
             engine->counters.refused_names += scan->refused - session->refused;
         }
-        log_warn(
-            engine->config.log, "session.refused",
-            "session=%s names=%u note=\"links, devices or too many channels: nothing of "
-            "them is read\"",
-            session->id, scan->refused);
+        log_warn(engine->config.log, "session.refused",
+                 "session=%s names=%u note=\"links, devices or too many channels: they "
+                 "are not "
+                 "read\"",
+                 session->id, scan->refused);
         session->refused = scan->refused;
     }
     session->root->change_stamp += !session->looked; /* now it may be watched */
@@ -205,15 +212,15 @@ static void check_layout(struct session *session, const struct scan *scan)
     if (changed && session->streams && session->stream[0]->id) {
         session_hold(session, "its layout changed while it was being read");
     }
-    session->unpublished =
-        scan->layout == SESSION_WINDOWS && scan->has_tmp && session->writer_gone;
-    const char *left = session->unpublished ? session_salvage(session) : NULL;
+    bool unpublished = scan->layout == SESSION_WINDOWS && scan->has_tmp &&
+                       session_writer_is_gone(session);
+    const char *left = session_salvage_step(session, unpublished);
     if (left) {
         session_say_hold(session, "*", left, &session->salvage_reason);
     }
 }
 
-static bool waits_for_flush(const struct session *session, uint64_t now_ms)
+static bool inspect_waits_for_flush(const struct session *session, uint64_t now_ms)
 {
     for (unsigned i = 0; i < session->streams; i++) {
         if (session->stream[i]->queued && session->stream[i]->due_ms > now_ms) {
@@ -223,49 +230,53 @@ static bool waits_for_flush(const struct session *session, uint64_t now_ms)
     return false;
 }
 
-static void look_at_channels(struct session *session, const struct scan *scan,
+static void inspect_channels(struct session *session, const struct scan *scan,
                              uint64_t now_ms)
 {
     uint64_t seen_before = session->seen_bytes;
     session->seen_bytes = 0;
     for (unsigned i = 0; i < scan->channels; i++) {
-        look_at_channel(session, &scan->channel[i], now_ms);
+        inspect_channel(session, &scan->channel[i], now_ms);
     }
     if (session->seen_bytes != seen_before || !session->last_growth_ms) {
         session->last_growth_ms = now_ms;
     }
     for (unsigned i = 0; i < session->streams; i++) {
-        if (session->stream[i]->missing && session->writer_gone) {
-            stream_hold(session->stream[i], "a file went before all of it was sent");
+        if (session->stream[i]->rest == STREAM_MISSING &&
+            session_writer_is_gone(session)) {
+            stream_hold(session->stream[i],
+                        "a file was deleted before all of it was sent");
         }
     }
     session->overdue = false;
-    session->quiet_until_ms = waits_for_flush(session, now_ms)
-                                  ? engine_next_flush(session->root->engine, now_ms)
-                                  : 0;
+    session->quiet_until_ms =
+        inspect_waits_for_flush(session, now_ms)
+            ? engine_config_next_flush(&session->root->engine->config, now_ms)
+            : 0;
 }
 
-/* The existing agent marks what it has reported as complete. Of the windows layout alone
- * it reads all there is; of one that we began our own journal knows better. */
-static bool settled_by_another(const struct session *session, const struct look *look)
+/* The existing agent marks sessions that it has reported as complete. It reads all there
+ * is only in the windows layout; for a session that we have begun, our own journal knows
+ * better. */
+static bool inspect_is_anothers(const struct session *session, const struct look *look)
 {
     return look->scan.has_uploaded && look->scan.layout == SESSION_WINDOWS &&
            session->streams == 0 && !session->root->engine->config.force;
 }
 
-void session_apply(struct session *session, const struct look *look, uint64_t now_ms)
+void inspect_apply(struct session *session, const struct look *look, uint64_t now_ms)
 {
     bool was_held = session_any_held(session);
     if (session->state == SESSION_DONE || !session->wanted) {
         return;
     }
     session->looked_at_ms = now_ms;
-    if (settled_by_another(session, look) && session_done(session)) {
+    if (inspect_is_anothers(session, look) && completion_done(session)) {
         return;
     }
-    check_writer(session, look->writer);
-    check_layout(session, &look->scan);
-    look_at_channels(session, &look->scan, now_ms);
+    inspect_apply_writer(session, look->writer);
+    inspect_apply_layout(session, &look->scan);
+    inspect_channels(session, &look->scan, now_ms);
     if (!was_held && !session->held) {
         session->hold_reason = NULL;
     }
@@ -274,32 +285,34 @@ void session_apply(struct session *session, const struct look *look, uint64_t no
         session_set_state(session, SESSION_OPEN);
         return;
     }
-    if (session->writer_unknown && !look->scan.has_tmp &&
-        ended_by_evidence(session, now_ms)) {
-        session->writer_gone = true;
+    if (session->writer == SESSION_WRITER_UNKNOWN && !look->scan.has_tmp &&
+        inspect_has_ended(session, now_ms)) {
+        session->writer = SESSION_WRITER_ENDED;
     }
-    if (session->writer_gone && !session_blocked(session) &&
+    if (session_writer_is_gone(session) && !session_blocked(session) &&
         !session->root->engine->config.ack_only && session->state == SESSION_OPEN) {
         session_set_state(session, SESSION_COMPLETING);
         session->complete_at_ms = now_ms;
     }
 }
 
-void session_look(struct session *session, uint64_t now_ms)
+void inspect_session(struct session *session, uint64_t now_ms)
 {
     struct look look;
-    if (session->state == SESSION_DONE || !session->wanted || session->gone) {
+    if (session->state == SESSION_DONE || !session->wanted ||
+        session->presence == SESSION_GONE) {
         return;
     }
     bool known_live = session->looked && session->layout == SESSION_LIVE;
     gpufl_status status =
-        session_inspect(session->root, session->path, session->id, known_live, &look);
+        inspect_directory(session->root, session->path, session->id, known_live, &look);
     if (status == GPUFL_OK) {
-        session_apply(session, &look, now_ms);
+        inspect_apply(session, &look, now_ms);
     } else if (status == GPUFL_ERR_NOT_FOUND) {
-        session->absent = true;
+        session->presence =
+            session->presence == SESSION_PRESENT ? SESSION_ABSENT : session->presence;
         session->root->list_soon = true;
     } else {
-        session_cannot_be_read(session, status);
+        inspect_failed(session, status);
     }
 }

@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* When the next turn is due. */
-#include "upload/engine/engine_internal.h"
+/* Finds the earliest thing to be done. */
+#include "upload/engine/next_wait.h"
 
-static void earliest(uint64_t *wait_ms, uint64_t at_ms, uint64_t now_ms)
+#include "upload/core/offer.h"
+#include "upload/engine/parking.h"
+#include "upload/engine/send.h"
+
+#define NEVER UINT64_MAX
+
+static void next_wait_earliest(uint64_t *wait_ms, uint64_t at_ms, uint64_t now_ms)
 {
     uint64_t wait = at_ms > now_ms ? at_ms - now_ms : 0;
     if (wait < *wait_ms) {
@@ -10,106 +16,113 @@ static void earliest(uint64_t *wait_ms, uint64_t at_ms, uint64_t now_ms)
     }
 }
 
-static void wait_for_queue(const struct queue *queue, uint64_t *wait_ms, uint64_t now_ms)
+static void next_wait_for_queue(const struct queue *queue, uint64_t *wait_ms,
+                                uint64_t now_ms)
 {
-    for (const struct stream *st = queue->first; st && *wait_ms > 0; st = st->next) {
+    for (struct queue_node *node = queue->first; node && *wait_ms > 0;
+         node = node->next) {
+        const struct stream *st = stream_of(node);
         if (st->offer || journal_broken(st->session->root->journal)) {
             continue;
         }
         uint64_t at = st->due_ms > st->session->hold_until_ms
                           ? st->due_ms
                           : st->session->hold_until_ms;
-        earliest(wait_ms, at, now_ms);
+        next_wait_earliest(wait_ms, at, now_ms);
     }
 }
 
-/* When an offer that waits may go: its own time, its session's, the origin's, the
- * bucket's. */
-static void wait_for_offers(struct engine *engine, uint64_t *wait_ms, uint64_t now_ms)
+/* An offer that waits may be sent at its own time, once its session, the origin and the
+ * bucket allow it. */
+static void next_wait_for_offers(struct engine *engine, uint64_t *wait_ms,
+                                 uint64_t now_ms)
 {
     for (const struct offer *o = engine->offers; o; o = o->next) {
         if (o->state == OFFER_WAITING && !stream_held(o->stream) &&
             !journal_broken(o->stream->session->root->journal)) {
             uint64_t hold = o->stream->session->hold_until_ms;
-            earliest(wait_ms, o->retry_at_ms > hold ? o->retry_at_ms : hold, now_ms);
+            next_wait_earliest(wait_ms, o->retry_at_ms > hold ? o->retry_at_ms : hold,
+                               now_ms);
         }
     }
 }
 
-static bool all_durable(const struct root *root)
+static bool next_wait_all_durable(const struct root *root)
 {
     return !journal_broken(root->journal) &&
            journal_durable(root->journal) == journal_last(root->journal);
 }
 
-static void wait_for_completion(struct engine *engine, uint64_t *wait_ms, uint64_t now_ms)
+static void next_wait_for_completion(struct engine *engine, uint64_t *wait_ms,
+                                     uint64_t now_ms)
 {
     for (const struct session *s = engine->completing; s; s = s->next_completing) {
-        /* Else the sync's end wakes us. */
+        /* Otherwise the end of the sync wakes us. */
         if (s->state == SESSION_COMPLETING && !s->complete_in_flight &&
-            all_durable(s->root)) {
-            earliest(wait_ms, s->complete_at_ms, now_ms);
+            next_wait_all_durable(s->root)) {
+            next_wait_earliest(wait_ms, s->complete_at_ms, now_ms);
         }
     }
 }
 
-static bool any_is_parked(const struct engine *engine)
+static bool next_wait_any_parked(const struct engine *engine)
 {
     for (unsigned i = 0; i < engine->roots; i++) {
-        if (parked_waits(engine->root[i])) {
+        if (parking_waits(engine->root[i])) {
             return true;
         }
     }
     return false;
 }
 
-uint64_t engine_next_wait(struct engine *engine, uint64_t now_ms)
+uint64_t next_wait_ms(struct engine *engine, uint64_t now_ms)
 {
     struct origin *origin = &engine->origin;
-    uint64_t sending = ENGINE_FOREVER;
-    uint64_t wait = ENGINE_FOREVER;
+    uint64_t sending = NEVER;
+    uint64_t wait = NEVER;
     if (engine->made_bytes) {
-        return 0; /* a frame was made: there may be room for the next */
+        return 0; /* a frame was made, and there may be room for the next */
     }
     if (origin->state == ORIGIN_UNASKED) {
         sending = 0;
     } else if (origin->state == ORIGIN_KNOWN &&
-               origin->in_flight < origin_slots(engine)) {
-        wait_for_offers(engine, &sending, now_ms);
-        if (offers_have_room(engine, now_ms)) {
-            wait_for_queue(&engine->live, &sending, now_ms);
-            wait_for_queue(&engine->backlog, &sending, now_ms);
+               origin->in_flight < origin_slots(origin)) {
+        next_wait_for_offers(engine, &sending, now_ms);
+        if (send_has_room(engine, now_ms)) {
+            next_wait_for_queue(&engine->live, &sending, now_ms);
+            next_wait_for_queue(&engine->backlog, &sending, now_ms);
         }
-        if (offers_lack_streams(engine, now_ms) && any_is_parked(engine)) {
+        if (send_lacks_streams(engine, now_ms) && next_wait_any_parked(engine)) {
             sending = 0;
         }
-        wait_for_completion(engine, &sending, now_ms);
+        next_wait_for_completion(engine, &sending, now_ms);
     }
-    if (sending != ENGINE_FOREVER) {
+    if (sending != NEVER) {
         uint64_t floor =
             origin->not_before_ms > now_ms ? origin->not_before_ms - now_ms : 0;
         uint64_t tokens = bucket_wait_for_some(&engine->bucket, now_ms);
         floor = floor > tokens ? floor : tokens;
         wait = sending > floor ? sending : floor;
-        wait = wait ? wait
-                    : 1; /* what could go has gone: something else must happen first */
+        wait =
+            wait ? wait
+                 : 1; /* what could be sent was sent: something else must happen first */
     }
     if (engine->later) {
-        earliest(&wait, engine->later->later_at_ms, now_ms);
+        next_wait_earliest(&wait, engine->later->later_at_ms, now_ms);
     }
     for (unsigned i = 0; i < engine->roots; i++) {
         struct root *root = engine->root[i];
-        earliest(&wait, root->list_soon ? 0 : root->rescan_at_ms, now_ms);
+        next_wait_earliest(&wait, root->list_soon ? 0 : root->rescan_at_ms, now_ms);
         bool news = root->progress_ticket != journal_last(root->journal) ||
-                    root->progress_stamp != engine->trouble_stamp;
-        if (news && all_durable(root)) {
-            earliest(&wait, root->progress_at_ms, now_ms);
+                    root->progress_stamp != engine->trouble.stamp;
+        if (news && next_wait_all_durable(root)) {
+            next_wait_earliest(&wait, root->progress_at_ms, now_ms);
         }
         if (root->lazy_until_ms) {
-            earliest(&wait, root->lazy_until_ms, now_ms);
+            next_wait_earliest(&wait, root->lazy_until_ms, now_ms);
         }
         if (journal_broken(root->journal)) {
-            earliest(&wait, root->journal_retry_ms, now_ms);
+            next_wait_earliest(&wait, root->journal_retry_ms, now_ms);
         }
     }
     return wait;

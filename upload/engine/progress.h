@@ -1,72 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `<root>/.gpufl-agent/progress`, and `complete` beside it for sessions that are: what
- * the holder of a root has durably settled, for others to read. Advisory; also second
- * evidence when the journal was lost.
- *
- *     gpufl-progress 1 pid=<pid> program=<name>
- *     !trouble <since, seconds of 1970> <what stands in the way of all>
- *     !held <session path> <channel or *> <what stands in its way>
- *     <session path> <channel> <file> <offset> <sequence> <kind>
- */
+/* Publishes how far a root is, in the files that core/progress_file.h describes. */
 #ifndef GPUFL_UPLOAD_ENGINE_PROGRESS_H
 #define GPUFL_UPLOAD_ENGINE_PROGRESS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "upload/core/registry.h"
 
-#include "base/sys.h"
-#include "upload/journal/journal_records.h"
-
-struct root;
-
-/** One line. */
-struct progress_line {
-    char path[JOURNAL_PATH_MAX];
-    char channel[LAYOUT_CHANNEL_MAX + 1];
-    uint32_t file;
-    uint64_t offset;
-    uint32_t sequence;
-    uint32_t kind;
-};
-
-/** Writes the files when something was settled and its record is on disk; at most once a
- *  second. */
+/** Writes the files if something was settled and its record is on disk, at most once per
+ * second. */
 void progress_publish(struct root *root, uint64_t now_ms);
 
-/** Takes positions for streams that the journal does not know. */
+/** Takes the positions of streams that the journal does not know from the files. */
 void progress_import(struct root *root);
-
-/** What stands in the way. */
-struct progress_note {
-    int64_t since_s; /**< of all: since then; 0 = of the session `path` */
-    char path[JOURNAL_PATH_MAX];
-    char channel[LAYOUT_CHANNEL_MAX + 1]; /**< "*" = all of them */
-    char text[320];
-};
-
-/** Reads one line of the file. \return false when it is another. */
-bool progress_parse_note(const char *line, struct progress_note *out);
-
-/** Visits what stood in the way when the file was written last; none without a file. */
-void progress_notes(const struct sys *sys, int root_fd,
-                    void (*visit)(void *arg, const struct progress_note *note),
-                    void *arg);
-
-/** Who holds the root, or held it last, as far as the file tells, as words for a person.
- * \return whether a process with its number is there. */
-bool progress_holder(const struct sys *sys, int root_fd, char *out, size_t size);
-
-/** Calls \p visit for each line of \p text. Lines that cannot be read are skipped. */
-void progress_parse(const char *text, size_t len,
-                    void (*visit)(void *arg, const struct progress_line *line),
-                    void *arg);
-
-/** Reads the files of the root \p root_fd and visits their lines.
- *  \return GPUFL_OK, GPUFL_ERR_NOT_FOUND, GPUFL_ERR_IO… */
-GPUFL_MUST gpufl_status progress_read(const struct sys *sys, int root_fd,
-                                      void (*visit)(void *arg,
-                                                    const struct progress_line *line),
-                                      void *arg);
 
 #endif

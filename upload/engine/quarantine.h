@@ -1,58 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What was refused for good, and what a person may do with it: look at it, offer it again
- * under the same identity, or give it up. */
+/* Ranges that were refused for good, and what a person can do with them: read them, offer
+ * them again under the same identity, or give them up. */
 #ifndef GPUFL_UPLOAD_ENGINE_QUARANTINE_H
 #define GPUFL_UPLOAD_ENGINE_QUARANTINE_H
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
+
+#include <gpufl/status.h>
 
 #include "upload/engine/engine.h"
+#include "upload/engine/quarantine_read.h"
 #include "upload/http/transport.h"
-#include "upload/journal/journal_read.h"
-#include "upload/journal/journal_records.h"
 
-/** By which a range is named: eight hexadecimal digits over its session, channel, file
- * and first byte; the same as long as it is there. */
-#define QUARANTINE_NAME 9
-
-/** One range. Its texts are borrowed from where it was found. */
-struct quarantined {
-    const char *path;    /**< of its session, below the root */
-    const char *session; /**< its id */
-    const char *channel;
-    bool window;     /**< a sealed window of the existing client: the whole file */
-    uint64_t head;   /**< of the file at which its channel stands, 1.1 layout */
-    bool is_at_head; /**< it lies in that file */
-    char name[QUARANTINE_NAME];
-    struct record_quarantine record;
-};
-
-/** The ranges of the engine's first root, in the order in which they were refused.
- * \return false behind the last. */
+/** Gets a range of the engine's first root, in the order in which they were refused.
+ * \return false after the last. */
 bool quarantine_at(const struct engine *engine, size_t index, struct quarantined *out);
 
-/** The same of a journal that another uploader may hold. */
-bool quarantine_in_journal(const struct journal_read *journal, size_t index,
-                           struct quarantined *out);
-
-/** Its bytes as they lie in the file, malloc'd; a compressed window stays compressed.
- *  \return GPUFL_OK, GPUFL_ERR_NOT_FOUND when the file is gone, GPUFL_ERR_FORMAT when it
- * is another now, GPUFL_ERR_IO, GPUFL_ERR_NOMEM. */
-GPUFL_MUST gpufl_status quarantine_read(const struct sys *sys, int root,
-                                        const struct quarantined *range, char **data,
-                                        size_t *len, bool *gz);
-
-/** Offers it again and waits for the answer. \p window_headers as the origin declares.
- *  \return GPUFL_OK: the backend has it; else \p said holds what it answered. */
+/** Offers a range again and waits for the answer; \p window_headers as the origin
+ * declares. \return GPUFL_OK if the backend has it, else \p said holds its answer. */
 GPUFL_MUST gpufl_status quarantine_offer(const struct engine *engine,
                                          struct transport *transport,
                                          const struct quarantined *range,
                                          bool window_headers, char said[256]);
 
-/** It is \p stored now, or given up: it leaves the list, its session is not blocked by it
- * any more. \return GPUFL_OK, or GPUFL_ERR_IO when the journal does not take it. */
+/** Removes a range that is \p stored now, or given up, from the list: it blocks its
+ * session no longer. \return GPUFL_OK, or GPUFL_ERR_IO if the journal cannot be written.
+ */
 GPUFL_MUST gpufl_status quarantine_release(struct engine *engine,
                                            const struct quarantined *range, bool stored);
 

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From the journal's records to sessions and streams, and back. */
+/* Turns records into sessions, streams and offers, and writes these as records. */
+#include "upload/engine/replay.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "upload/engine/engine_internal.h"
+#include "upload/core/position.h"
+#include "upload/core/session_streams.h"
+#include "upload/engine/parking.h"
 
 struct replay {
     struct root *root;
@@ -28,12 +32,12 @@ void replay_close(struct replay *replay)
     }
 }
 
-static struct stream *known(const struct replay *replay, uint32_t id)
+static struct stream *replay_known(const struct replay *replay, uint32_t id)
 {
     return id < replay->cap ? replay->stream[id] : NULL;
 }
 
-static bool reserve_id(struct replay *replay, uint32_t id)
+static bool replay_reserve(struct replay *replay, uint32_t id)
 {
     if (id < replay->cap) {
         return true;
@@ -55,29 +59,20 @@ static bool reserve_id(struct replay *replay, uint32_t id)
 static void replay_stream(struct replay *replay, const struct journal_record *raw)
 {
     struct record_stream record;
-    if (!record_parse_stream(raw, &record) || !reserve_id(replay, record.stream)) {
+    if (!record_parse_stream(raw, &record) || !replay_reserve(replay, record.stream)) {
         return;
     }
-    struct parked_session *before = parked_find(replay->root, record.path);
+    struct parked_session *before = parked_find(&replay->root->parked, record.path);
     if (before) {
-        parked_drop(replay->root,
-                    before); /* it came again: that it had gone was damaged */
+        parked_drop(&replay->root->parked,
+                    before); /* it came back: the record that it had gone was damaged */
     }
-    struct session *session = root_session(replay->root, record.path, true);
+    struct session *session = session_make(replay->root, record.path);
     struct stream *st = session ? session_stream(session, record.channel) : NULL;
     if (!st) {
         return; /* more channels than are followed at once */
     }
-    st->id = record.stream;
-    st->kind = record.kind;
-    st->file = st->journal_file = record.file ? record.file : 1;
-    st->offset = record.offset;
-    st->head = record.head;
-    st->sequence = record.sequence;
-    st->lines = record.lines;
-    st->refused_lines = record.refused_lines;
-    st->keep = record.marks & MARK_KEEP;
-    st->gap = record.marks & MARK_GAP;
+    position_restore(st, &record);
     replay->stream[record.stream] = st;
     if (record.stream > replay->root->last_stream_id) {
         replay->root->last_stream_id = record.stream;
@@ -88,19 +83,12 @@ static void replay_settled(struct replay *replay, const struct journal_record *r
 {
     struct record_settled record;
     struct stream *st;
-    if (!record_parse_settled(raw, &record) || !(st = known(replay, record.stream))) {
+    if (!record_parse_settled(raw, &record) ||
+        !(st = replay_known(replay, record.stream))) {
         return;
     }
-    st->file = st->journal_file = record.file;
-    st->offset = record.end;
-    st->head = record.head;
-    st->sequence = record.sequence > st->sequence ? record.sequence : st->sequence;
-    st->keep = st->keep || record.how >= SETTLED_REFUSED_FINAL;
-    if (record.how == SETTLED_ACKED || record.how == SETTLED_UNPROVEN) {
-        st->lines += record.lines;
-    } else {
-        st->refused_lines += record.lines;
-    }
+    position_apply(st, &record);
+    st->journal_file = record.file;
     if (st->offer) {
         offer_free(replay->root->engine, st->offer);
     }
@@ -110,15 +98,11 @@ static void replay_quarantine(struct replay *replay, const struct journal_record
 {
     struct record_quarantine record;
     struct stream *st;
-    struct root *root = replay->root;
-    if (!record_parse_quarantine(raw, &record) || !(st = known(replay, record.stream))) {
+    if (!record_parse_quarantine(raw, &record) ||
+        !(st = replay_known(replay, record.stream))) {
         return;
     }
-    struct record_quarantine *more =
-        realloc(root->quarantine, (root->quarantines + 1) * sizeof *more);
-    if (more) {
-        root->quarantine = more;
-        root->quarantine[root->quarantines++] = record;
+    if (registry_list_quarantine(replay->root, &record)) {
         st->session->quarantined++;
     }
 }
@@ -130,10 +114,11 @@ static void replay_session(struct replay *replay, const struct journal_record *r
     if (!record_parse_session(raw, &record)) {
         return;
     }
-    struct session *session = root_session(replay->root, record.path, false);
-    struct parked_session *parked_session = parked_find(replay->root, record.path);
+    struct session *session = session_find(replay->root, record.path);
+    struct parked_session *parked_session =
+        parked_find(&replay->root->parked, record.path);
     if (parked_session && raw->type == JOURNAL_FORGET) {
-        parked_drop(replay->root, parked_session);
+        parked_drop(&replay->root->parked, parked_session);
     }
     for (unsigned i = 0; session && i < session->streams; i++) {
         struct stream *st = session->stream[i];
@@ -146,9 +131,9 @@ static void replay_session(struct replay *replay, const struct journal_record *r
     }
     if (session && raw->type == JOURNAL_DONE) {
         session->state = SESSION_DONE;
-        parked_complete(session);
+        parking_complete(session);
     } else if (session) {
-        root_drop_session(session);
+        session_drop(session);
     }
 }
 
@@ -163,7 +148,8 @@ void replay_record(void *arg, const struct journal_record *raw)
         replay_stream(replay, raw);
         break;
     case JOURNAL_OFFER:
-        if (record_parse_offer(raw, &offer) && (st = known(replay, offer.stream))) {
+        if (record_parse_offer(raw, &offer) &&
+            (st = replay_known(replay, offer.stream))) {
             offer_restore(st, &offer);
         }
         break;
@@ -175,8 +161,8 @@ void replay_record(void *arg, const struct journal_record *raw)
         break;
     case JOURNAL_RELEASED:
         if (record_parse_released(raw, &released) &&
-            (st = known(replay, released.stream))) {
-            quarantine_let_go(st, &released);
+            (st = replay_known(replay, released.stream))) {
+            position_release(st, &released);
         }
         break;
     case JOURNAL_DONE:
@@ -184,28 +170,11 @@ void replay_record(void *arg, const struct journal_record *raw)
         replay_session(replay, raw);
         break;
     default:
-        break; /* a later minor addition: what it says is not needed to be safe */
+        break; /* a later minor addition, which is not needed for safety */
     }
 }
 
-struct record_stream stream_record(const struct stream *st)
-{
-    struct record_stream record = {
-        .stream = st->id,
-        .kind = st->kind,
-        .file = st->file,
-        .offset = st->offset,
-        .head = st->head,
-        .sequence = st->sequence,
-        .lines = st->lines,
-        .refused_lines = st->refused_lines,
-        .marks = (uint8_t)((st->keep ? MARK_KEEP : 0) | (st->gap ? MARK_GAP : 0))};
-    strcpy(record.path, st->session->path);
-    strcpy(record.channel, st->session->root->channel_name[st->channel]);
-    return record;
-}
-
-static void write_stream(struct root *root, const struct stream *st)
+static void replay_write_stream(struct root *root, const struct stream *st)
 {
     struct record_stream record = stream_record(st);
     record_append_stream(root->journal, &record);
@@ -223,14 +192,14 @@ void replay_write_state(void *arg)
     for (struct session *s = root->sessions; s; s = s->next) {
         for (unsigned i = 0; i < s->streams; i++) {
             if (s->stream[i]->id) {
-                write_stream(root, s->stream[i]);
+                replay_write_stream(root, s->stream[i]);
             }
         }
         if (s->state == SESSION_DONE) {
             record_append_session(root->journal, JOURNAL_DONE, s->path);
         }
     }
-    parked_write_state(root);
+    parking_write_state(root);
     for (size_t i = 0; i < root->quarantines; i++) {
         record_append_quarantine(root->journal, &root->quarantine[i]);
     }

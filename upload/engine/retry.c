@@ -1,23 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Offers that are to be made again: after a backoff, by a person's help, in another
- * encoding. No position moves here. */
+/* Decides when an offer is sent again, and counts why. */
+#include "upload/engine/retry.h"
+
 #include <stdio.h>
 
-#include "upload/engine/engine_internal.h"
+#include "base/log.h"
+#include "upload/core/backoff.h"
+#include "upload/http/reply.h"
 
-#define ALONE_BASE_MS 1000u
-#define ALONE_CAP_MS  300000u
+#define ALONE_BASE_MS  1000u
+#define ALONE_CAP_MS   300000u
+#define ALONE_REPORTED 8u
 
-void retry_retry(struct offer *offer, const struct transport_reply *reply,
-                 uint64_t now_ms)
+void retry_after_failure(struct offer *offer, const struct transport_reply *reply,
+                         uint64_t now_ms)
 {
     struct stream *st = offer->stream;
     struct engine *engine = st->session->root->engine;
     struct origin *origin = &engine->origin;
     bool answered = reply->status >= 500;
-    /* Others succeed while this one fails: it backs off by itself. */
+    /* Others succeed while this one fails: it backs off alone. */
     bool alone = answered && offer->failed && origin->successes > offer->successes_before;
-    engine->total.retries++;
     engine->counters.retries[answered        ? TRANSPORT_SERVER
                              : reply->status ? TRANSPORT_BUSY
                                              : reply->failure]++;
@@ -36,59 +39,60 @@ void retry_retry(struct offer *offer, const struct transport_reply *reply,
     }
     offer_to_back(engine, offer); /* the next probe is another stream's */
     if (!alone) {
-        origin_failed(engine, reply->retry_after_ms, now_ms);
+        origin_failed(&engine->origin, reply->retry_after_ms, now_ms);
     }
-    if (origin->failures == 1 || offer->failures_alone == FAILURES_ALONE_REPORTED) {
+    if (origin->failures == 1 || offer->failures_alone == ALONE_REPORTED) {
         log_warn(engine->config.log, "upload.retry",
                  "session=%s channel=%s status=%d reason=\"%s\" alone=%u",
                  st->session->id, stream_channel(st), reply->status, reply->error,
                  offer->failures_alone);
     }
     if (reply->status) {
-        engine_problem(engine, "the backend answered %d", reply->status);
+        trouble_say(&engine->trouble, "the backend answered %d", reply->status);
     } else {
-        engine_problem(engine, "no answer: %s", reply->error);
+        trouble_say(&engine->trouble, "no answer: %s", reply->error);
     }
 }
 
-void retry_quota(struct offer *offer, uint64_t now_ms)
+void retry_at_quota(struct offer *offer, uint64_t now_ms)
 {
     struct session *session = offer->stream->session;
     struct engine *engine = session->root->engine;
     if (session->hold_until_ms == 0) {
-        log_error(
-            engine->config.log, "session.quota",
-            "session=%s status=402 note=\"the workspace is at its limit; tried again "
-            "every minute\"",
-            session->id);
+        log_error(engine->config.log, "session.quota",
+                  "session=%s status=402 note=\"the workspace is at its limit; retried "
+                  "every minute\"",
+                  session->id);
     }
-    engine_problem(engine, "the workspace is at its limit (402), session %s waits",
-                   session->id);
+    trouble_say(&engine->trouble, "the workspace is at its limit (402), session %s waits",
+                session->id);
     offer->state = OFFER_WAITING;
     offer_drop_frame(engine, offer);
-    session->hold_until_ms = now_ms + SLOW_RETRY_MS;
-    engine->total.hold_status = 402;
+    session->hold_until_ms = now_ms + ORIGIN_SLOW_RETRY_MS;
+    engine->at_quota = true;
 }
 
 void retry_plain_codec(struct offer *offer, uint64_t now_ms)
 {
     struct engine *engine = offer->stream->session->root->engine;
     log_warn(engine->config.log, "origin.no_zstd",
-             "status=415 note=\"gzip from now on\"");
+             "status=415 note=\"sending gzip from now on\"");
     engine->origin.no_zstd_ever = true;
     offer_drop_frame(engine, offer); /* encoded anew, as gzip, when it is sent */
     offer->state = OFFER_WAITING;
     offer->retry_at_ms = now_ms;
 }
 
-void retry_hold(struct offer *offer, const struct transport_reply *reply, uint64_t now_ms)
+void retry_when_mended(struct offer *offer, const struct transport_reply *reply,
+                       uint64_t now_ms)
 {
     char reason[200];
     const char *hint =
-        reply->status == 401 || reply->status == 403 ? "check the key"
+        reply->status == 401 || reply->status == 403 ? "check the API key"
         : reply->web_page
-            ? "a web page is no backend: is a proxy or a login page in between"
-            : "check url and api path, or ask the backend's operator";
+            ? "it sent a web page (text/html): is there a proxy or a login page in "
+              "between"
+            : "check the URL and the API path, or ask the backend's operator";
     char said[120];
     reply_excerpt(reply->body, reply->body_len, said, sizeof said);
     snprintf(reason, sizeof reason, "%s; %s", hint, said);
@@ -96,5 +100,5 @@ void retry_hold(struct offer *offer, const struct transport_reply *reply, uint64
     offer->state = OFFER_WAITING;
     offer->failed = true;
     offer_to_back(engine, offer); /* the next probe is another stream's */
-    origin_hold(engine, reply->status, reason, now_ms);
+    origin_hold(&engine->origin, reply->status, reason, now_ms);
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A watched root: its lock, its journal, its sessions. */
+/* Takes over a root: its lock, its journal, its sessions. */
+#include "upload/engine/root.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -9,120 +11,42 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include "upload/engine/engine_internal.h"
+#include "upload/core/offer.h"
+#include "upload/core/position.h"
+#include "upload/core/progress_file.h"
+#include "upload/engine/discovery.h"
+#include "upload/engine/parking.h"
 #include "upload/engine/progress.h"
+#include "upload/engine/replay.h"
 #include "upload/journal/state_dir.h"
 
-struct session *root_session(struct root *root, const char *path, bool create)
-{
-    struct path_node *found = path_table_find(&root->by_path, path);
-    if (found || !create) {
-        return (struct session *)found; /* its first member */
-    }
-    size_t len = strlen(path);
-    struct session *s = len < JOURNAL_PATH_MAX ? calloc(1, sizeof *s + len + 1) : NULL;
-    if (!s) {
-        return NULL;
-    }
-    s->root = root;
-    s->node.path = strcpy(s->path, path);
-    if (!path_table_add(&root->by_path, &s->node)) {
-        free(s);
-        return NULL;
-    }
-    const char *slash = strrchr(s->path, '/');
-    s->id = slash ? slash + 1 : s->path;
-    root->grouped = root->grouped || slash;
-    const struct engine_config *config = &root->engine->config;
-    s->wanted = !config->wanted || config->wanted(config->wanted_arg, s->id);
-    s->next = root->sessions;
-    s->link = &root->sessions;
-    if (s->next) {
-        s->next->link = &s->next;
-    }
-    root->sessions = s;
-    root->change_stamp++;
-    return s;
-}
-
-/* Nothing may refer to it any more: session_idle. */
-void root_drop_session(struct session *session)
-{
-    path_table_remove(&session->root->by_path, &session->node);
-    *session->link = session->next;
-    if (session->next) {
-        session->next->link = session->link;
-    }
-    for (unsigned i = 0; i < SCAN_CHANNELS_MAX; i++) {
-        free(session->stream[i]);
-    }
-    free(session);
-}
-
-void root_say_vanished(const struct root *root, const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    log_error(root->engine->config.log, "session.vanished",
-              "session=%s note=\"deleted before all of it was sent\"",
-              slash ? slash + 1 : path);
-}
-
-int root_channel(struct root *root, const char *channel)
-{
-    for (unsigned i = 0; i < root->channel_names; i++) {
-        if (strcmp(root->channel_name[i], channel) == 0) {
-            return (int)i;
-        }
-    }
-    if (root->channel_names == SCAN_CHANNELS_MAX) {
-        return -1;
-    }
-    strcpy(root->channel_name[root->channel_names], channel);
-    return (int)root->channel_names++;
-}
-
-uint64_t root_add_quarantine(struct root *root, const struct record_quarantine *record)
-{
-    struct record_quarantine *more =
-        realloc(root->quarantine, (root->quarantines + 1) * sizeof *more);
-    if (!more) {
-        return 0;
-    }
-    root->quarantine = more;
-    uint64_t ticket = record_append_quarantine(root->journal, record);
-    if (ticket) {
-        root->quarantine[root->quarantines++] = *record;
-    }
-    return ticket;
-}
-
-/* ---- life ---- */
-
-static gpufl_status busy(const struct root *root, int dir, const char *which,
-                         char why[512])
+static gpufl_status root_say_busy(const struct root *root, int dir, const char *which,
+                                  char why[512])
 {
     char holder[128];
     progress_holder(root->engine->config.sys, dir, holder, sizeof holder);
-    snprintf(why, 512, "%s%.300s is served by %s; only one uploader works on a directory",
+    snprintf(why, 512,
+             "%s%.300s is already served by %s: only one uploader may serve a directory",
              which, root->path, holder);
     return GPUFL_BUSY;
 }
 
-/* An uploader of the directory above sends our sessions as those of a group. Each locks
- * its own first and then looks at the other's, so they never both go on. */
-static gpufl_status lock_root(struct root *root, char why[512])
+/* An uploader of the parent directory would send our sessions as those of a group. Each
+ * locks its own directory first and then checks the other's, so the two never both go on.
+ */
+static gpufl_status root_lock(struct root *root, char why[512])
 {
     gpufl_status status = GPUFL_OK;
     if (flock(root->fd, LOCK_EX | LOCK_NB) < 0) {
         if (errno == EWOULDBLOCK) {
-            return busy(root, root->fd, "", why);
+            return root_say_busy(root, root->fd, "", why);
         }
         snprintf(why, 512, "cannot lock %.300s: %s", root->path, strerror(errno));
         return GPUFL_ERR_IO;
     }
     int parent = openat(root->fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (parent >= 0 && strcmp(root->path, "/") != 0 && root_is_served(parent)) {
-        status = busy(root, parent, "the directory above ", why);
+    if (parent >= 0 && strcmp(root->path, "/") != 0 && discovery_is_served(parent)) {
+        status = root_say_busy(root, parent, "the directory above ", why);
     }
     if (parent >= 0) {
         close(parent);
@@ -130,7 +54,7 @@ static gpufl_status lock_root(struct root *root, char why[512])
     return status;
 }
 
-static gpufl_status open_journal(struct root *root, char why[512])
+static gpufl_status root_open_journal(struct root *root, char why[512])
 {
     struct engine *engine = root->engine;
     char name[STATE_NAME_MAX] = "memory";
@@ -164,13 +88,14 @@ static gpufl_status open_journal(struct root *root, char why[512])
         snprintf(why, 512, "cannot use the journal of %.300s: %s%s", root->path,
                  status == GPUFL_ERR_FORMAT ? "it was written by a newer gpufl"
                                             : gpufl_status_text(status),
-                 status == GPUFL_ERR_FORMAT ? "; upgrade this one"
-                                            : "; free some space or give --state-dir");
+                 status == GPUFL_ERR_FORMAT
+                     ? "; upgrade this one"
+                     : "; free some space or choose another state directory");
     }
     return status;
 }
 
-static bool is_stream_of(const struct session *session, uint32_t id)
+static bool root_is_stream_of(const struct session *session, uint32_t id)
 {
     for (unsigned i = 0; i < session->streams; i++) {
         if (session->stream[i]->id == id) {
@@ -180,13 +105,13 @@ static bool is_stream_of(const struct session *session, uint32_t id)
     return false;
 }
 
-/* What was quarantined of this session is offered again: it leaves the list. */
-static void forgive(struct session *session)
+/* What was quarantined of this session is offered again, so it leaves the list. */
+static void root_forgive(struct session *session)
 {
     struct root *root = session->root;
     size_t kept = 0;
     for (size_t i = 0; i < root->quarantines; i++) {
-        if (!is_stream_of(session, root->quarantine[i].stream)) {
+        if (!root_is_stream_of(session, root->quarantine[i].stream)) {
             root->quarantine[kept++] = root->quarantine[i];
         }
     }
@@ -194,27 +119,23 @@ static void forgive(struct session *session)
     session->quarantined = 0;
 }
 
-/* Force: everything is read and sent again. The sequence goes on, so no number is used
- * twice. */
-static void rewind_all(struct root *root)
+/* For `force`: everything is read and sent again. The sequence continues, so no number is
+ * used twice. */
+static void root_rewind(struct root *root)
 {
-    parked_open_complete(root);
+    parking_open_complete(root);
     for (struct session *s = root->sessions; s; s = s->next) {
         if (!s->wanted) {
             continue;
         }
         s->state = SESSION_OPEN;
-        forgive(s);
+        root_forgive(s);
         for (unsigned i = 0; i < s->streams; i++) {
             struct stream *st = s->stream[i];
             if (st->offer) {
                 offer_free(root->engine, st->offer);
             }
-            st->file = 1;
-            st->journal_file = 0; /* nothing is deleted before it was sent again */
-            st->offset = 0;
-            st->head = 0;
-            st->lines = st->refused_lines = 0;
+            position_rewind(st);
         }
     }
 }
@@ -243,13 +164,13 @@ gpufl_status root_open(struct engine *engine, const char *path,
         status = errno == ENOENT ? GPUFL_ERR_NOT_FOUND : GPUFL_ERR_IO;
     }
     if (status == GPUFL_OK) {
-        status = lock_root(root, why);
+        status = root_lock(root, why);
     }
     if (status == GPUFL_OK) {
-        status = open_journal(root, why);
+        status = root_open_journal(root, why);
     }
     if (status == GPUFL_OK && engine->config.force) {
-        rewind_all(root);
+        root_rewind(root);
         status = journal_rewrite(root->journal);
     }
     if (status != GPUFL_OK) {
@@ -270,9 +191,9 @@ void root_close(struct root *root)
                 offer_free(root->engine, s->stream[i]->offer);
             }
         }
-        root_drop_session(s);
+        session_drop(s);
     }
-    parked_close(root);
+    parked_close(&root->parked);
     if (root->listing) {
         listing_close(root->listing);
         free(root->listing);

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* When a session's unpublished windows are published. */
-#include "upload/engine/engine_internal.h"
+/* Decides whether the windows in `.tmp` are published, and says why not. */
+#include "upload/engine/session_salvage.h"
+
 #include "upload/source/salvage.h"
 
-/* One step a look, so that nothing else waits for a large one. \return why something
- * stays in `.tmp`, or NULL while it goes on. */
-const char *session_salvage(struct session *session)
+const char *session_salvage_step(struct session *session, bool unpublished)
 {
     struct root *root = session->root;
     const struct engine_config *config = &root->engine->config;
@@ -14,29 +13,33 @@ const char *session_salvage(struct session *session)
                                         .root = root->fd,
                                         .path = session->path,
                                         .id = session->id};
-    session->salvaging = false;
-    if (!config->salvage) {
-        return "its writer died with unpublished windows in .tmp: gpufl upload, or the "
-               "agent with --salvage, publishes them";
+    if (!unpublished) {
+        session->salvage = SESSION_SALVAGE_NONE;
+        return NULL;
     }
-    if (session->salvage_over) {
+    if (session->salvage == SESSION_SALVAGE_PERSON) {
         return session->salvage_reason;
+    }
+    session->salvage = SESSION_SALVAGE_WAITS;
+    if (!config->salvage) {
+        return "its writer died and left unpublished windows in .tmp: gpufl upload, or "
+               "gpufl-agent --salvage, publishes them";
     }
     switch (salvage_step(&place)) {
     case SALVAGE_DONE:
     case SALVAGE_STEP:
-        session->salvaging = true;
+        session->salvage = SESSION_SALVAGE_RUNS;
         root->list_soon = true; /* the next turn looks again */
         return NULL;
     case SALVAGE_LEFT:
-        session->salvage_over = true;
-        return "windows in .tmp are damaged or stand against published ones: look at "
-               "them, then move or delete them";
+        session->salvage = SESSION_SALVAGE_PERSON;
+        return "windows in .tmp are damaged or conflict with published ones: check them, "
+               "then move or delete them";
     case SALVAGE_BUSY:
-        return "another process publishes the windows in its .tmp";
+        return "another process is publishing the windows in its .tmp";
     case SALVAGE_FAILED:
         break;
     }
     return "the windows in its .tmp cannot be published: run gpufl upload as the job's "
-           "user, and see that the disk has room";
+           "user, and make sure that the disk has room";
 }

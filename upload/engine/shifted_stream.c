@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A stream of the shifting layout: which file it is in, and on to the next. Its file
- * numbers count from the oldest that was found, and never shift. */
-#include "upload/engine/engine_internal.h"
+/* Identifies the current file of a stream in the shifting layout by its head. */
+#include "upload/engine/shifted_stream.h"
+
+#include "upload/core/position.h"
 #include "upload/source/shifting.h"
 
-/* \return true when the stream knows by its head which file of the shifting layout it
- * reads. */
-bool stream_knows_file(struct stream *st)
+bool shifted_stream_find(struct stream *st)
 {
     struct tail_where where = stream_where(st);
     struct shifting_place place;
@@ -16,11 +15,11 @@ bool stream_knows_file(struct stream *st)
     switch (shifting_first(st->session->root->engine->config.sys, &where, st->highest,
                            &place)) {
     case GPUFL_OK:
-        st->head = place.head;
+        position_begin_at(st, st->file, st->offset, place.head);
         st->index = (uint8_t)place.index;
         return true;
     case GPUFL_ERR_NOT_FOUND:
-        st->drained = true; /* nothing whole is there yet */
+        st->rest = STREAM_DRAINED; /* nothing whole is there yet */
         return false;
     default:
         stream_hold(st, "a rotated file cannot be read");
@@ -28,32 +27,26 @@ bool stream_knows_file(struct stream *st)
     }
 }
 
-/* This file of the shifting layout is wholly behind us: on to the next newer one, once it
- * can be told from the others. */
-enum made stream_next_shifted(struct stream *st)
+enum made shifted_stream_next(struct stream *st)
 {
     struct tail_where where = stream_where(st);
     struct shifting_place next;
     gpufl_status status =
         shifting_next(st->session->root->engine->config.sys, &where, &next);
     if (status == GPUFL_OK) {
-        st->file++;
-        st->offset = 0;
-        st->head = next.head;
+        position_next_file(st, next.head);
         st->index = (uint8_t)next.index;
         return MADE_STEP;
     }
     if (status == GPUFL_ERR_NOT_FOUND) {
-        st->drained = true;
+        st->rest = STREAM_DRAINED;
     } else {
         stream_hold(st, "a rotated file cannot be read");
     }
     return MADE_NOTHING;
 }
 
-/* The shifting layout's file is gone: its writer keeps a hundred, and was faster than we.
- */
-enum made stream_dropped_file(struct stream *st)
+enum made shifted_stream_lost(struct stream *st)
 {
     struct root *root = st->session->root;
     struct tail_where where = stream_where(st);
@@ -61,17 +54,14 @@ enum made stream_dropped_file(struct stream *st)
         stream_hold(st, "the file that was being read is gone");
         return MADE_NOTHING;
     }
-    st->file++;
-    st->offset = 0;
-    st->head = 0;
+    position_next_file(st, 0);
     st->gap = true;
     struct record_stream record = stream_record(st);
     if (st->id && !record_append_stream(root->journal, &record)) {
         return MADE_NOTHING;
     }
-    engine_problem(
-        root->engine,
-        "session %s, channel %s: its writer deleted files before they were sent",
-        st->session->id, root->channel_name[st->channel]);
+    trouble_say(&root->engine->trouble,
+                "session %s, channel %s: its writer deleted files before they were sent",
+                st->session->id, stream_channel(st));
     return MADE_STEP;
 }

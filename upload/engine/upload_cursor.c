@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `.gpufl-upload-cursor.json`: tells other tools of this ecosystem which sessions are at
- * the backend. Format: schema/README.md, "Upload cursor". */
+/* Writes the upload cursor, and keeps what other tools wrote there. */
+#include "upload/engine/upload_cursor.h"
+
 #include <inttypes.h>
 #include <json-c/json.h>
 #include <malloc.h>
@@ -11,25 +12,24 @@
 
 #include "base/crc32c.h"
 #include "base/file.h"
-#include "upload/engine/engine_internal.h"
+#include "base/text.h"
+#include "upload/core/stream.h"
 
 #define CURSOR_MAX_BYTES (16u << 20)
 #define CURSOR_DEPTH     8
-#define ENTRY_BYTES      (LAYOUT_NAME_MAX + 96)
 #define NOTHING          "{\"schema_version\":2,\"uploaded_files\":[],\"completed_sessions\":{}}"
 
 /* The file's text while entries are added. */
 struct cursor {
-    char *text;
-    size_t len;
-    size_t cap;
+    struct text text;
     char when[32];
-    struct json_object *completed; /**< what it names already; NULL = `in_cursor` says */
-    bool grouped;                  /**< two sessions may have one name */
+    struct json_object
+        *completed; /**< the sessions in it; NULL = those with `in_cursor` */
+    bool grouped;   /**< two sessions may have the same name */
 };
 
-static struct json_object *member(struct json_object *cursor, const char *key,
-                                  enum json_type type)
+static struct json_object *cursor_member(struct json_object *cursor, const char *key,
+                                         enum json_type type)
 {
     struct json_object *value;
     if (!json_object_object_get_ex(cursor, key, &value) ||
@@ -41,8 +41,9 @@ static struct json_object *member(struct json_object *cursor, const char *key,
     return value;
 }
 
-/* Others write here, too: their words stay, with `completed_sessions` at the end. */
-static void take_over(struct cursor *cursor, const char *theirs, size_t len)
+/* Other tools write here, too: their content stays, with `completed_sessions` moved to
+ * the end. */
+static void cursor_take_over(struct cursor *cursor, const char *theirs, size_t len)
 {
     struct json_tokener *tokener = json_tokener_new_ex(CURSOR_DEPTH);
     struct json_object *tree =
@@ -55,17 +56,18 @@ static void take_over(struct cursor *cursor, const char *theirs, size_t len)
         tree = json_object_new_object();
     }
     json_object_object_add(tree, "schema_version", json_object_new_int(2));
-    member(tree, "uploaded_files", json_type_array);
+    cursor_member(tree, "uploaded_files", json_type_array);
     cursor->completed =
-        json_object_get(member(tree, "completed_sessions", json_type_object));
+        json_object_get(cursor_member(tree, "completed_sessions", json_type_object));
     json_object_object_del(tree, "completed_sessions");
     json_object_object_add(tree, "completed_sessions",
                            json_object_get(cursor->completed));
-    cursor->text = strdup(json_object_to_json_string_ext(tree, JSON_C_TO_STRING_PLAIN));
+    text_puts(&cursor->text,
+              json_object_to_json_string_ext(tree, JSON_C_TO_STRING_PLAIN));
     json_object_put(tree);
 }
 
-static void load(const struct root *root, struct cursor *cursor)
+static void cursor_load(const struct root *root, struct cursor *cursor)
 {
     char *text;
     size_t len;
@@ -76,49 +78,41 @@ static void load(const struct root *root, struct cursor *cursor)
     }
     if (text && len > 0 && len == root->cursor_bytes &&
         crc32c(0, text, len) == root->cursor_crc32c) {
-        cursor->text = text; /* as we wrote it */
-        cursor->len = cursor->cap = len;
-        return;
+        cursor->text = (struct text){.data = text, .len = len, .cap = len};
+        return; /* as we wrote it */
     }
-    take_over(cursor, text ? text : NOTHING, text ? len : strlen(NOTHING));
+    cursor_take_over(cursor, text ? text : NOTHING, text ? len : strlen(NOTHING));
     free(text);
-    cursor->len = cursor->cap = cursor->text ? strlen(cursor->text) : 0;
 }
 
-static bool names(const struct cursor *cursor, const char *id)
+static bool cursor_names(const struct cursor *cursor, const char *id)
 {
     char key[LAYOUT_NAME_MAX + 8];
     int len = snprintf(key, sizeof key, "\"%s\":{", id);
     return (cursor->completed &&
             json_object_object_get_ex(cursor->completed, id, NULL)) ||
-           (cursor->grouped && memmem(cursor->text, cursor->len, key, (size_t)len));
+           (cursor->grouped &&
+            memmem(cursor->text.data, cursor->text.len, key, (size_t)len));
 }
 
-/* In front of the two braces that end the text. A session's name needs no escapes. */
-static bool add(struct cursor *cursor, const char *id, uint64_t lines)
+/* Inserts an entry before the two braces that end the text. A session's name needs no
+ * escaping. */
+static bool cursor_add(struct cursor *cursor, const char *id, uint64_t lines)
 {
-    if (names(cursor, id)) {
+    struct text *text = &cursor->text;
+    if (cursor_names(cursor, id)) {
         return true;
     }
-    if (cursor->cap - cursor->len < ENTRY_BYTES) {
-        size_t cap = cursor->cap + cursor->cap / 4 + 8 * ENTRY_BYTES;
-        char *more = realloc(cursor->text, cap);
-        if (!more) {
-            return false;
-        }
-        cursor->text = more;
-        cursor->cap = cap;
+    text->len -= 2;
+    text_printf(text, "%s\"%s\":{\"completed_at\":\"%s\",\"events\":%" PRIu64 "}}}",
+                text->data[text->len - 1] == '{' ? "" : ",", id, cursor->when, lines);
+    if (text->failed) {
+        text->len += 2; /* what stands there stays as it was */
     }
-    cursor->len -= 2;
-    bool first = cursor->text[cursor->len - 1] == '{';
-    cursor->len +=
-        (size_t)snprintf(cursor->text + cursor->len, ENTRY_BYTES,
-                         "%s\"%s\":{\"completed_at\":\"%s\",\"events\":%" PRIu64 "}}}",
-                         first ? "" : ",", id, cursor->when, lines);
-    return true;
+    return !text->failed;
 }
 
-static void add_parked(void *arg, struct parked_session *s)
+static void cursor_add_parked(void *arg, struct parked_session *s)
 {
     const char *slash = strrchr(s->node.path, '/');
     uint64_t lines = 0;
@@ -127,11 +121,11 @@ static void add_parked(void *arg, struct parked_session *s)
     }
     struct cursor *cursor = arg;
     if (!s->in_cursor || cursor->completed) {
-        s->in_cursor = add(cursor, slash ? slash + 1 : s->node.path, lines);
+        s->in_cursor = cursor_add(cursor, slash ? slash + 1 : s->node.path, lines);
     }
 }
 
-static void add_done(struct cursor *cursor, struct root *root)
+static void cursor_add_done(struct cursor *cursor, struct root *root)
 {
     for (struct session *s = root->sessions; s; s = s->next) {
         uint64_t lines = 0;
@@ -139,7 +133,7 @@ static void add_done(struct cursor *cursor, struct root *root)
             lines += s->stream[i]->lines;
         }
         if (s->state == SESSION_DONE && (!s->in_cursor || cursor->completed)) {
-            s->in_cursor = add(cursor, s->id, lines);
+            s->in_cursor = cursor_add(cursor, s->id, lines);
         }
     }
 }
@@ -152,23 +146,24 @@ void upload_cursor_write(struct root *root)
     struct tm tm;
     gmtime_r(&now, &tm);
     strftime(cursor.when, sizeof cursor.when, "%Y-%m-%dT%H:%M:%SZ", &tm);
-    load(root, &cursor);
-    if (!cursor.text) {
+    cursor_load(root, &cursor);
+    if (cursor.text.failed) {
+        json_object_put(cursor.completed);
         return; /* no memory */
     }
-    parked_each_complete(root, add_parked, &cursor);
-    add_done(&cursor, root);
-    root->cursor_bytes = cursor.len;
-    root->cursor_crc32c = crc32c(0, cursor.text, cursor.len);
-    if (file_replace(sys, root->fd, LAYOUT_UPLOAD_CURSOR, cursor.text, cursor.len,
-                     false) != GPUFL_OK) {
+    parked_each_complete(&root->parked, cursor_add_parked, &cursor);
+    cursor_add_done(&cursor, root);
+    root->cursor_bytes = cursor.text.len;
+    root->cursor_crc32c = crc32c(0, cursor.text.data, cursor.text.len);
+    if (file_replace(sys, root->fd, LAYOUT_UPLOAD_CURSOR, cursor.text.data,
+                     cursor.text.len, false) != GPUFL_OK) {
         log_info(root->engine->config.log, "cursor.off",
                  "root=%s note=\"other tools will not see what is uploaded\"",
                  root->path);
     }
-    free(cursor.text);
+    text_fini(&cursor.text);
     if (cursor.completed) {
         json_object_put(cursor.completed);
-        malloc_trim(0); /* a tree of thousands of sessions leaves holes of megabytes */
+        malloc_trim(0); /* a tree of thousands of sessions leaves megabytes of holes */
     }
 }

@@ -1,28 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the engine is told of changes, and what it asks to be told. */
-#include "upload/engine/engine.h"
+/* Marks what changed, and lists the directories to watch. */
+#include "upload/engine/wakeups.h"
 
-#include "upload/engine/engine_internal.h"
+#include "upload/core/session_streams.h"
+#include "upload/engine/discovery.h"
 
 void engine_touch(struct engine *engine, unsigned root, const char *session_path)
 {
     if (root < engine->roots && session_path[0]) {
-        root_touch(engine->root[root], session_path, engine->config.sys->now_ms());
+        discovery_touch(engine->root[root], session_path, engine->config.sys->now_ms());
     } else if (root < engine->roots) {
         engine->root[root]->list_soon = true;
     }
 }
 
-static struct session *session_at(const struct engine *engine, unsigned root,
-                                  const char *path)
+static struct session *wakeups_session(const struct engine *engine, unsigned root,
+                                       const char *path)
 {
-    return root < engine->roots ? root_session(engine->root[root], path, false) : NULL;
+    return root < engine->roots ? session_find(engine->root[root], path) : NULL;
 }
 
 void engine_grew(struct engine *engine, unsigned root, const char *session_path,
                  const char *file)
 {
-    struct session *session = session_at(engine, root, session_path);
+    struct session *session = wakeups_session(engine, root, session_path);
     uint64_t now_ms = engine->config.sys->now_ms();
     if (session && session_grew(session, file, now_ms)) {
         return;
@@ -36,7 +37,7 @@ void engine_grew(struct engine *engine, unsigned root, const char *session_path,
 
 void engine_unwatched(struct engine *engine, unsigned root, const char *session_path)
 {
-    struct session *session = session_at(engine, root, session_path);
+    struct session *session = wakeups_session(engine, root, session_path);
     if (session && session->watched) {
         session->watched = false;
         session->root->change_stamp++;
@@ -72,18 +73,19 @@ void engine_visit_changed(struct engine *engine,
             root->visited = true;
             visit(arg, i, root->path, "", false);
         }
-        /* New sessions are put in front of the list, done ones are rare: in between
-         * nothing changes, and nothing is walked. */
+        /* The list is walked only after a change, which is rare. */
         if (root->visit_stamp == root->change_stamp) {
             continue;
         }
         root->visit_stamp = root->change_stamp;
         for (struct session *s = root->sessions; s; s = s->next) {
             if (!s->looked && !s->watched) {
-                continue; /* most of a large backlog has ended, as the first look tells */
+                continue; /* most of a large backlog has ended, as the first look shows */
             }
-            /* One whose writer is gone grows no more: the next scan is soon enough. */
-            bool done = s->state == SESSION_DONE || !s->present || s->writer_gone;
+            /* A session whose writer is gone grows no more: the next scan is soon enough.
+             */
+            bool done = s->state == SESSION_DONE || !session_is_listed(s) ||
+                        session_writer_is_gone(s);
             if (s->watched == done) {
                 s->watched = !done;
                 visit(arg, i, root->path, s->path, done);

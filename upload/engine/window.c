@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Offers sealed v1.3 windows byte for byte, under their sidecar's identity. */
+/* Offers sealed 1.3 windows byte for byte, under their sidecar's identity. */
+#include "upload/engine/window.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,44 +9,41 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "upload/engine/engine_internal.h"
+#include "upload/core/position.h"
+#include "upload/http/encode.h"
+#include "upload/source/identity.h"
 
-static const char *channel_of(const struct stream *st)
-{
-    return st->session->root->channel_name[st->channel];
-}
-
-static struct tail_where where_of(const struct stream *st, uint32_t file)
+static struct tail_where window_where(const struct stream *st, uint32_t file)
 {
     return (struct tail_where){.root = st->session->root->fd,
                                .path = st->session->path,
-                               .channel = channel_of(st),
+                               .channel = stream_channel(st),
                                .layout = SESSION_WINDOWS,
                                .file = file};
 }
 
-static gpufl_status read_sidecar(const struct stream *st, uint32_t file,
-                                 struct sidecar *out)
+static gpufl_status window_read_sidecar(const struct stream *st, uint32_t file,
+                                        struct sidecar *out)
 {
     const struct session *session = st->session;
     char name[LAYOUT_PATH_MAX];
     char path[JOURNAL_PATH_MAX + LAYOUT_PATH_MAX + 1];
     char *text;
     size_t len;
-    layout_sidecar(name, channel_of(st), file);
+    layout_sidecar(name, stream_channel(st), file);
     snprintf(path, sizeof path, "%s/%s", session->path, name);
     gpufl_status status = file_read(session->root->engine->config.sys, session->root->fd,
                                     path, IDENTITY_MAX_BYTES, &text, &len);
     if (status == GPUFL_OK) {
-        status = sidecar_parse(text, len, session->id, channel_of(st), file, out);
+        status = sidecar_parse(text, len, session->id, stream_channel(st), file, out);
         free(text);
     }
     return status;
 }
 
 /* Size and CRC of the payload must be what the sidecar says. */
-static gpufl_status check_payload(const struct sys *sys, int fd,
-                                  const struct sidecar *sidecar)
+static gpufl_status window_check_payload(const struct sys *sys, int fd,
+                                         const struct sidecar *sidecar)
 {
     struct stat st;
     uint64_t bytes;
@@ -53,7 +52,7 @@ static gpufl_status check_payload(const struct sys *sys, int fd,
         return GPUFL_ERR_IO;
     }
     if ((uint64_t)st.st_size != sidecar->payload_bytes) {
-        return GPUFL_ERR_FORMAT; /* told without reading it */
+        return GPUFL_ERR_FORMAT; /* known without reading it */
     }
     if (encode_measure(sys, fd, &bytes, &crc) != GPUFL_OK) {
         return GPUFL_ERR_IO;
@@ -61,7 +60,7 @@ static gpufl_status check_payload(const struct sys *sys, int fd,
     return crc == sidecar->payload_crc32 ? GPUFL_OK : GPUFL_ERR_FORMAT;
 }
 
-static enum made quarantine_window(struct stream *st, const struct sidecar *sidecar,
+static enum made window_quarantine(struct stream *st, const struct sidecar *sidecar,
                                    const char *reason)
 {
     struct record_quarantine record = {.stream = st->id,
@@ -69,12 +68,13 @@ static enum made quarantine_window(struct stream *st, const struct sidecar *side
                                        .file = st->file,
                                        .end = sidecar->payload_bytes};
     memcpy(record.id, sidecar->window_id, sizeof record.id);
-    strncat(record.reason, reason, sizeof record.reason - 1);
-    return ack_quarantine(st, &record) ? MADE_STEP : MADE_NOTHING;
+    snprintf(record.reason, sizeof record.reason, "%s", reason);
+    return position_quarantine(st, &record) ? MADE_STEP : MADE_NOTHING;
 }
 
-/* An agent that delivers and deletes a payload leaves its id here first. */
-static bool delivered_by_another(const struct stream *st, const struct sidecar *sidecar)
+/* An agent that delivers and deletes a payload leaves its id in this file first. */
+static bool window_delivered_by_another(const struct stream *st,
+                                        const struct sidecar *sidecar)
 {
     const struct session *session = st->session;
     char name[LAYOUT_PATH_MAX];
@@ -82,7 +82,7 @@ static bool delivered_by_another(const struct stream *st, const struct sidecar *
     char id_text[UUID_TEXT];
     char *text;
     size_t len;
-    layout_ack(name, channel_of(st), st->file);
+    layout_ack(name, stream_channel(st), st->file);
     snprintf(path, sizeof path, "%s/%s", session->path, name);
     if (file_read(session->root->engine->config.sys, session->root->fd, path,
                   IDENTITY_MAX_BYTES, &text, &len) != GPUFL_OK) {
@@ -96,22 +96,23 @@ static bool delivered_by_another(const struct stream *st, const struct sidecar *
 
 /* No payload: delivered and deleted by another agent, not yet published (the sidecar
  * comes first), or lost. */
-static enum made no_payload(struct stream *st, const struct sidecar *sidecar)
+static enum made window_no_payload(struct stream *st, const struct sidecar *sidecar)
 {
     const struct session *session = st->session;
-    if (sidecar && delivered_by_another(st, sidecar)) {
-        st->file++;
+    if (sidecar && window_delivered_by_another(st, sidecar)) {
+        position_next_file(st, st->head);
         return MADE_STEP;
     }
-    if (session->unpublished || (sidecar && !session->writer_gone)) {
-        st->drained = true; /* for now: its coming is a change in the directory */
+    if (session->salvage != SESSION_SALVAGE_NONE ||
+        (sidecar && !session_writer_is_gone(session))) {
+        st->rest = STREAM_DRAINED; /* for now: when it comes, the directory changes */
         return MADE_NOTHING;
     }
-    stream_hold(st, "a window is missing before the newest");
+    stream_hold(st, "a window is missing before the newest one");
     return MADE_NOTHING;
 }
 
-static enum made offer_window(struct stream *st, const struct sidecar *sidecar, int fd,
+static enum made window_offer(struct stream *st, const struct sidecar *sidecar, int fd,
                               bool gz)
 {
     struct engine *engine = st->session->root->engine;
@@ -138,29 +139,29 @@ static enum made offer_window(struct stream *st, const struct sidecar *sidecar, 
 enum made window_make(struct stream *st)
 {
     const struct sys *sys = st->session->root->engine->config.sys;
-    struct tail_where where = where_of(st, st->file);
+    struct tail_where where = window_where(st, st->file);
     struct sidecar sidecar;
     int fd;
     bool gz;
     if (st->file > st->highest) {
-        st->drained = true;
+        st->rest = STREAM_DRAINED;
         return MADE_NOTHING;
     }
-    gpufl_status side = read_sidecar(st, st->file, &sidecar);
+    gpufl_status side = window_read_sidecar(st, st->file, &sidecar);
     gpufl_status payload = tail_open_window(sys, &where, &fd, &gz);
     if (payload == GPUFL_ERR_IO) {
         stream_hold(st, "a window cannot be opened");
         return MADE_NOTHING;
     }
     if (payload == GPUFL_ERR_NOT_FOUND) {
-        return no_payload(st, side == GPUFL_OK ? &sidecar : NULL);
+        return window_no_payload(st, side == GPUFL_OK ? &sidecar : NULL);
     }
-    if (side == GPUFL_OK && check_payload(sys, fd, &sidecar) == GPUFL_OK) {
-        return offer_window(st, &sidecar, fd, gz);
+    if (side == GPUFL_OK && window_check_payload(sys, fd, &sidecar) == GPUFL_OK) {
+        return window_offer(st, &sidecar, fd, gz);
     }
     close(fd);
     if (side == GPUFL_OK) {
-        return quarantine_window(st, &sidecar, "payload differs from its sidecar");
+        return window_quarantine(st, &sidecar, "payload differs from its sidecar");
     }
     stream_hold(st, "a window has no valid sidecar");
     return MADE_NOTHING;
@@ -169,16 +170,16 @@ enum made window_make(struct stream *st)
 gpufl_status window_open(struct stream *st, struct offer *offer)
 {
     const struct sys *sys = st->session->root->engine->config.sys;
-    struct tail_where where = where_of(st, offer->record.file);
+    struct tail_where where = window_where(st, offer->record.file);
     struct sidecar sidecar;
     bool gz;
-    gpufl_status status = read_sidecar(st, offer->record.file, &sidecar);
+    gpufl_status status = window_read_sidecar(st, offer->record.file, &sidecar);
     if (status == GPUFL_OK) {
         status = tail_open_window(sys, &where, &offer->fd, &gz);
     }
     if (status == GPUFL_OK) {
         offer->crc32 = sidecar.payload_crc32;
-        status = check_payload(sys, offer->fd, &sidecar);
+        status = window_check_payload(sys, offer->fd, &sidecar);
     }
     return status;
 }

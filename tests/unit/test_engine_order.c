@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The order in which the engine sends the lines of a session. */
+#include "tests/support/check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/support/rig_backend.h"
+#include "tests/support/rig_session.h"
+
+static void an_ended_session_is_sent_once_and_completed(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_ended_session(20);
+    rig_start(rig);
+    rig_run(rig, 60000, true);
+    rig_all_same(rig, RIG_ID);
+    assert_int_equal(rig_summary(rig).sessions_done, 1);
+    assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 1);
+    assert_int_equal(rig->request[rig->requests - 1].kind, TRANSPORT_COMPLETE);
+    unsigned before = rig->requests;
+    rig_stop(rig);
+    rig_start(rig);
+    rig_run(rig, 60000, false);
+    assert_int_equal(rig_count(rig, TRANSPORT_BATCH),
+                     before - 2); /* probe and complete */
+    rig_delete(rig);
+}
+
+static void every_shutdown_goes_out_after_all_other_lines(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_ended_session(5);
+    rig_start(rig);
+    rig_run(rig, 60000, true);
+    bool shutdown_seen = false;
+    for (unsigned i = 0; i < rig->requests; i++) {
+        const struct rig_request *r = &rig->request[i];
+        if (r->kind == TRANSPORT_BATCH) {
+            bool is = strstr(r->raw, "shutdown") != NULL;
+            assert_true(is || !shutdown_seen);
+            shutdown_seen = shutdown_seen || is;
+        }
+    }
+    assert_true(shutdown_seen);
+    rig_delete(rig);
+}
+
+static void a_live_session_is_followed_and_not_completed(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new();
+    struct live_session s;
+    live_open(&s, rig->root, RIG_ID);
+    live_line(&s, "device", "job_start", 0);
+    rig_start(rig);
+    rig_run(rig, 2000, false);
+    rig_same_as_file(rig, RIG_ID, "device");
+    live_line(&s, "device", "x", 1);
+    engine_touch(rig->engine, 0, RIG_ID);
+    rig_run(rig, 2000, false);
+    rig_same_as_file(rig, RIG_ID, "device");
+    assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 0);
+    live_line(&s, "device", "shutdown", 2);
+    live_close(&s);
+    engine_touch(rig->engine, 0, RIG_ID);
+    rig_run(rig, 2000, false);
+    assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 1);
+    rig_delete(rig);
+}
+
+static void a_torn_line_is_held_back(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new();
+    struct live_session s;
+    live_open(&s, rig->root, RIG_ID);
+    live_line(&s, "device", "x", 1);
+    dirs_append(s.dir, "device.log", "{\"type\":\"x\",\"session_id\":\"" RIG_ID "\",");
+    rig_start(rig);
+    rig_run(rig, 3000, false);
+    char *stored = rig_stored(rig, RIG_ID, "device");
+    assert_int_equal(strlen(stored), strchr(stored, '\n') - stored + 1);
+    free(stored);
+    dirs_append(s.dir, "device.log", "\"n\":2}\n");
+    engine_touch(rig->engine, 0, RIG_ID);
+    rig_run(rig, 3000, false);
+    rig_same_as_file(rig, RIG_ID, "device");
+    live_close(&s);
+    rig_delete(rig);
+}
+
+static void a_final_line_without_newline_is_sent_if_it_is_whole(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new();
+    struct live_session s;
+    live_open(&s, rig->root, RIG_ID);
+    live_line(&s, "device", "x", 1);
+    dirs_append(s.dir, "device.log",
+                "{\"type\":\"x\",\"session_id\":\"" RIG_ID "\",\"n\":2}");
+    live_line(&s, "scope", "x", 1);
+    dirs_append(s.dir, "scope.log", "{\"type\":\"x\",\"sess");
+    live_close(&s);
+    rig_start(rig);
+    rig_run(rig, 10000, true);
+    char *device = rig_stored(rig, RIG_ID, "device");
+    char *scope = rig_stored(rig, RIG_ID, "scope");
+    assert_non_null(strstr(device, "\"n\":2}\n"));
+    assert_null(strstr(scope, "\"sess\n"));
+    assert_int_equal(rig_summary(rig).ranges_quarantined, 1);
+    assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 0);
+    free(device);
+    free(scope);
+    rig_delete(rig);
+}
+
+static void rotated_files_are_read_in_order_and_then_the_active_one(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new();
+    struct live_session s;
+    live_open(&s, rig->root, RIG_ID);
+    live_line(&s, "device", "x", 1);
+    rig_start(rig);
+    rig_run(rig, 2000, false);
+    live_line(&s, "device", "x", 2);
+    live_rotate(&s, "device", 1);
+    live_line(&s, "device", "x", 3);
+    live_rotate(&s, "device", 2);
+    live_line(&s, "device", "shutdown", 4);
+    live_close(&s);
+    engine_rescan(rig->engine);
+    rig_run(rig, 10000, true);
+    char *stored = rig_stored(rig, RIG_ID, "device");
+    char *at = stored;
+    for (int n = 1; n <= 4; n++) {
+        char mark[32];
+        snprintf(mark, sizeof mark, "\"n\":%d}", n);
+        at = strstr(at, mark);
+        assert_non_null(at);
+    }
+    assert_int_equal(rig_summary(rig).sessions_done, 1);
+    free(stored);
+    rig_delete(rig);
+}
+
+static void a_batch_of_one_byte_at_most_takes_a_line(void **state)
+{
+    (void)state;
+    static struct rig rig;
+    struct live_session live;
+    rig_open(&rig);
+    rig.config.max_batch_bytes = 1;
+    rig.config.max_requests_per_second = 0;
+    live_open(&live, rig.root, RIG_ID);
+    rig_fill(&live, 3);
+    live_close(&live);
+    rig_start(&rig);
+    rig_run(&rig, 60000, true);
+    rig_all_same(&rig, RIG_ID);
+    rig_close(&rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_ended_session_is_sent_once_and_completed),
+        cmocka_unit_test(every_shutdown_goes_out_after_all_other_lines),
+        cmocka_unit_test(a_live_session_is_followed_and_not_completed),
+        cmocka_unit_test(a_torn_line_is_held_back),
+        cmocka_unit_test(a_final_line_without_newline_is_sent_if_it_is_whole),
+        cmocka_unit_test(rotated_files_are_read_in_order_and_then_the_active_one),
+        cmocka_unit_test(a_batch_of_one_byte_at_most_takes_a_line),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How often the engine turns, looks, syncs and sends. */
+#include "tests/support/check.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "tests/support/rig_session.h"
+
+static void with_nothing_to_do_it_hardly_turns(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_ended_session(5);
+    struct live_session live;
+    live_open(&live, rig->root, RIG_ID2);
+    live_line(&live, "device", "x", 1);
+    dirs_append(live.dir, "scope.log", "{\"torn\":");
+    rig_start(rig);
+    rig_run(rig, 10000, false);
+    assert_int_equal(rig_summary(rig).sessions_done, 1);
+    unsigned before = rig->loops;
+    rig_run(rig, 600000, false);
+    /* The rescan every 10 s, the flush interval of the torn line, nothing else. */
+    assert_in_range(rig->loops - before, 1, 4 * 600 / 10);
+    live_close(&live);
+    rig_delete(rig);
+}
+
+static unsigned opens;
+
+static int counted_open(int dir, const char *path, int flags, mode_t mode)
+{
+    opens++;
+    return sys_real.open_beneath(dir, path, flags, mode);
+}
+
+static void visit_nothing(void *arg, unsigned root, const char *root_path,
+                          const char *session, bool done)
+{
+    (void)arg;
+    (void)root;
+    (void)root_path;
+    (void)session;
+    (void)done;
+}
+
+static void a_watched_job_that_says_nothing_is_left_alone(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new();
+    struct live_session live;
+    struct sys counted = *rig->config.sys;
+    counted.open_beneath = counted_open;
+    rig->config.sys = &counted;
+    live_open(&live, rig->root, RIG_ID);
+    live_line(&live, "system", "x", 1);
+    rig_start(rig);
+    rig_run(rig, 5000, false);
+    engine_visit_changed(rig->engine, visit_nothing, NULL);
+    opens = 0;
+    rig_run(rig, 600000, false);
+    /* The root, and the session with two files at most, each minute. */
+    assert_in_range(opens, 10, 12 + 11 * 2);
+    /* What comes is seen at the next listing, told or not. */
+    struct live_session later;
+    unsigned batches = rig_count(rig, TRANSPORT_BATCH);
+    const struct timespec long_ago[2] = {{1, 0}, {1, 0}}; /* apart from what comes now */
+    assert_int_equal(utimensat(AT_FDCWD, rig->root, long_ago, 0), 0);
+    rig_run(rig, 70000, false);
+    live_open(&later, rig->root, "22222222-2222-4222-8222-222222222222");
+    live_line(&later, "system", "x", 1);
+    rig_run(rig, 11000, false);
+    assert_int_equal(rig_count(rig, TRANSPORT_BATCH), batches + 1);
+    live_close(&later);
+    live_close(&live);
+    rig_delete(rig);
+}
+
+static void open_twenty(const struct rig *rig, struct live_session s[20])
+{
+    for (int i = 0; i < 20; i++) {
+        char id[40];
+        snprintf(id, sizeof id, "%08d-1111-4111-8111-111111111111", i);
+        live_open(&s[i], rig->root, id);
+    }
+}
+
+static unsigned syncs;
+
+static int counted_fdatasync(int fd)
+{
+    syncs++;
+    return sys_real.fdatasync(fd);
+}
+
+/* Whenever in a flush interval they come: at its end all go, behind one sync. */
+static void what_comes_within_one_interval_goes_together(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new();
+    struct live_session s[20];
+    struct sys counted = *rig->config.sys;
+    counted.fdatasync = counted_fdatasync;
+    rig->config.sys = &counted;
+    rig->config.syncer = syncer_inline(&counted);
+    rig->config.settled_sync_ms = 1000;
+    rig->config.flush_interval_ms = 1000;
+    rig->config.max_requests_per_second = 0;
+    open_twenty(rig, s);
+    rig_start(rig);
+    rig_run(rig, 5000, false);
+    rig_run(rig, 1000 - rig_now_ms() % 1000 + 1, false);
+    unsigned before = rig->requests;
+    uint64_t begin_ms = rig_now_ms();
+    syncs = 0;
+    for (int i = 0; i < 20; i++) {
+        live_line(&s[i], "system", "x", 1);
+        engine_touch(rig->engine, 0, s[i].id);
+        rig_run(rig, 40, false);
+    }
+    assert_int_equal(rig->requests, before);
+    rig_run(rig, 300, false);
+    assert_int_equal(rig->requests - before, 20);
+    for (unsigned i = before; i < rig->requests; i++) {
+        assert_true(rig->request[i].at_ms / 1000 == begin_ms / 1000 + 1);
+    }
+    assert_in_range(syncs, 1, 2);
+    for (int i = 0; i < 20; i++) {
+        live_close(&s[i]);
+    }
+    rig_delete(rig);
+}
+
+static void requests_keep_to_their_budget(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new();
+    struct live_session s[20];
+    open_twenty(rig, s);
+    rig_start(rig);
+    uint64_t start = rig_now_ms();
+    for (int round = 0; round < 100; round++) {
+        for (int i = 0; i < 20; i++) {
+            live_line(&s[i], "system", "x", round);
+            engine_touch(rig->engine, 0, s[i].id);
+        }
+        rig_run(rig, 100, false);
+    }
+    uint64_t seconds = (rig_now_ms() - start) / 1000;
+    assert_true(rig->requests <= 50 * seconds + 11);
+    for (int i = 0; i < 20; i++) {
+        live_close(&s[i]);
+    }
+    rig_delete(rig);
+}
+
+/* How many requests go out at once when 20 channels have lines and nobody answers. */
+static unsigned at_once(struct rig *rig, struct live_session s[20])
+{
+    for (int i = 0; i < 20; i++) {
+        live_line(&s[i], "system", "x", i);
+        engine_touch(rig->engine, 0, s[i].id);
+    }
+    rig->silent = true;
+    unsigned before = rig->requests;
+    rig_run(rig, 2000, false);
+    unsigned sent = rig->requests - before;
+    rig->silent = false;
+    rig_run(rig, 2000, false);
+    return sent;
+}
+
+static void many_connections_only_where_answers_are_slow(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new();
+    struct live_session s[20];
+    open_twenty(rig, s);
+    rig->config.max_requests_per_second = 0;
+    rig_start(rig);
+    rig_run(rig, 1000, false);
+    assert_int_equal(at_once(rig, s), 4);
+    rig->took_ms = 100;
+    at_once(rig, s);
+    assert_int_equal(at_once(rig, s), TRANSPORT_SLOTS);
+    rig->took_ms = 1;
+    at_once(rig, s);
+    assert_int_equal(at_once(rig, s), 4);
+    for (int i = 0; i < 20; i++) {
+        live_close(&s[i]);
+    }
+    rig_delete(rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(with_nothing_to_do_it_hardly_turns),
+        cmocka_unit_test(a_watched_job_that_says_nothing_is_left_alone),
+        cmocka_unit_test(what_comes_within_one_interval_goes_together),
+        cmocka_unit_test(requests_keep_to_their_budget),
+        cmocka_unit_test(many_connections_only_where_answers_are_slow),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the engine knows after a restart, by its journal. */
+#include "tests/support/check.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/support/rig_session.h"
+
+static void after_a_crash_the_same_range_is_offered_under_the_same_id(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_ended_session(10);
+    rig_start(rig);
+    rig->silent = true; /* stored, but the agent dies before it hears of it */
+    rig_run(rig, 5000, false);
+    unsigned before = rig->requests;
+    assert_true(before >= 1);
+    rig->silent = false;
+    rig_run(rig, 100, false);
+    rig->silent = true;
+    rig_run(rig, 5000, false);
+    unsigned sent = rig->requests;
+    assert_true(sent > before);
+    rig_stop(rig);
+    rig->silent = false;
+    rig_start(rig);
+    rig_run(rig, 60000, true);
+    rig_all_same(rig, RIG_ID);
+    bool repeated = false;
+    for (unsigned i = sent; i < rig->requests; i++) {
+        repeated = repeated || strcmp(rig->request[i].id, rig->request[sent - 1].id) == 0;
+    }
+    assert_true(repeated);
+    rig_delete(rig);
+}
+
+static void what_was_acknowledged_is_not_sent_again_after_a_restart(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new();
+    struct live_session s;
+    live_open(&s, rig->root, RIG_ID);
+    live_line(&s, "device", "x", 1);
+    rig_start(rig);
+    rig_run(rig, 5000, false);
+    assert_int_equal(rig_count(rig, TRANSPORT_BATCH), 1);
+    rig_stop(rig);
+    rig_start(rig);
+    rig_run(rig, 5000, false);
+    assert_int_equal(rig_count(rig, TRANSPORT_BATCH), 1);
+    live_close(&s);
+    rig_delete(rig);
+}
+
+static int fail_write;
+static ssize_t failing_pwrite(int fd, const void *buf, size_t len, off_t at)
+{
+    if (fail_write) {
+        errno = ENOSPC;
+        return -1;
+    }
+    return pwrite(fd, buf, len, at);
+}
+
+static void a_full_disk_pauses_and_recovers_by_itself(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new();
+    static struct sys sys;
+    struct live_session s;
+    live_open(&s, rig->root, RIG_ID);
+    rig_fill(&s, 5);
+    live_close(&s);
+    sys = *rig->config.sys;
+    sys.pwrite = failing_pwrite;
+    rig->config.sys = &sys;
+    fail_write = 0;
+    rig_start(rig);
+    fail_write = 1;
+    rig_run(rig, 60000, false);
+    assert_int_equal(rig_count(rig, TRANSPORT_BATCH), 0);
+    assert_int_equal(rig_summary(rig).hold, HOLD_JOURNAL);
+    assert_true(rig->loops < 200); /* it waits, it does not spin */
+    fail_write = 0;
+    rig_run(rig, 60000, true);
+    rig_all_same(rig, RIG_ID);
+    assert_int_equal(rig_summary(rig).sessions_done, 1);
+    rig_delete(rig);
+}
+
+static void force_sends_again_with_fresh_numbers(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_ended_session(3);
+    rig_start(rig);
+    rig_run(rig, 60000, true);
+    unsigned before = rig_count(rig, TRANSPORT_BATCH);
+    rig_stop(rig);
+    rig->config.force = true;
+    rig_start(rig);
+    rig_run(rig, 60000, true);
+    assert_int_equal(rig_count(rig, TRANSPORT_BATCH), 2 * before);
+    assert_int_equal(rig_summary(rig).ranges_quarantined, 0);
+    rig_delete(rig);
+}
+
+static void a_channel_that_is_not_followed_keeps_its_place(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_ended_session(3);
+    rig_start(rig);
+    rig_run(rig, 60000, true);
+    unsigned before = rig_count(rig, TRANSPORT_BATCH);
+    rig_stop(rig);
+    struct engine_channels all = rig->channels;
+    rig->channels = (struct engine_channels){{"system"}, 1};
+    rig_start(rig);
+    rig_run(rig, 1000, false);
+    rig_stop(rig);
+    rig->channels = all;
+    rig_start(rig);
+    rig_run(rig, 60000, false);
+    assert_int_equal(rig_count(rig, TRANSPORT_BATCH), before);
+    rig_delete(rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(after_a_crash_the_same_range_is_offered_under_the_same_id),
+        cmocka_unit_test(what_was_acknowledged_is_not_sent_again_after_a_restart),
+        cmocka_unit_test(a_full_disk_pauses_and_recovers_by_itself),
+        cmocka_unit_test(force_sends_again_with_fresh_numbers),
+        cmocka_unit_test(a_channel_that_is_not_followed_keeps_its_place),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

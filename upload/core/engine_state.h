@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The state of an engine, which its roots, sessions, streams and offers refer to. */
+#ifndef GPUFL_UPLOAD_CORE_ENGINE_STATE_H
+#define GPUFL_UPLOAD_CORE_ENGINE_STATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "upload/core/backoff.h"
+#include "upload/core/counters.h"
+#include "upload/core/engine_config.h"
+#include "upload/core/origin.h"
+#include "upload/core/queue.h"
+#include "upload/core/trouble.h"
+#include "upload/source/gz_cache.h"
+
+#define ENGINE_ROOTS_MAX 64u
+/** A journal that could not be written is retried after this time. */
+#define JOURNAL_RETRY_MS 5000u
+/** Another frame may be made while those in flight are no larger than this: eight of the
+ * usual size. */
+#define FRAME_BYTES_IN_FLIGHT (8u << 18)
+
+struct encoder;
+struct frames;
+struct offer;
+struct root;
+struct session;
+
+struct engine {
+    struct engine_config config;
+    struct trouble trouble;
+    struct origin origin;
+    struct counters counters;
+    struct bucket bucket;
+    struct encoder *encoder;
+    struct frames *frames;
+    char *raw; /**< lines as they were read */
+    size_t raw_cap;
+    struct gz_cache gz;
+    struct root *root[ENGINE_ROOTS_MAX];
+    unsigned roots;
+    struct session *dirty; /**< to look at, in order */
+    struct session **dirty_last;
+    struct session *later; /**< to look at after the flush interval, in order */
+    struct session **later_last;
+    struct session *completing; /**< sessions in that state, and some that were */
+    unsigned completing_count;
+    struct queue live; /**< streams that wait for their turn */
+    struct queue backlog;
+    struct offer *offers;
+    size_t frame_bytes;        /**< of all offers */
+    uint64_t made_bytes;       /**< raw bytes that were put into frames last time … */
+    uint64_t made_frame_bytes; /**< … and how large these are */
+    unsigned streams_done_before; /**< of sessions that were complete when we began */
+    bool wants_more; /**< requests could be made, and nothing that is open is ready */
+    bool polling;    /**< no watcher reports changes */
+    bool at_quota;   /**< the last answer that concerned a workspace's limit was 402 */
+    bool skew_said;
+};
+
+#endif

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The life of an offer: made or restored, put into the journal, kept or finished. */
+#include "upload/core/offer.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "upload/core/frames.h"
+
+static struct offer *offer_link(struct stream *st)
+{
+    struct engine *engine = st->session->root->engine;
+    struct offer *offer = calloc(1, sizeof *offer);
+    if (!offer) {
+        return NULL;
+    }
+    offer->stream = st;
+    offer->fd = -1;
+    offer->made_ms = engine->config.sys->now_ms();
+    st->waits_since_ms = st->waits_since_ms ? st->waits_since_ms : offer->made_ms;
+    offer->next = engine->offers;
+    offer->link = &engine->offers;
+    if (engine->offers) {
+        engine->offers->link = &offer->next;
+    }
+    engine->offers = offer;
+    st->offer = offer;
+    return offer;
+}
+
+struct offer *offer_new(struct stream *st)
+{
+    struct offer *offer = offer_link(st);
+    if (offer) {
+        offer->record.sequence = st->sequence + 1;
+        uuid_make(st->session->root->engine->config.sys, offer->record.id);
+        uuid_format(offer->record.id, offer->id_text);
+    }
+    return offer;
+}
+
+struct offer *offer_restore(struct stream *st, const struct record_offer *record)
+{
+    struct offer *offer = st->offer ? st->offer : offer_link(st);
+    if (offer) {
+        offer->record = *record;
+        offer->maybe_stored = true; /* the earlier run may have sent it */
+        offer->state = OFFER_WAITING;
+        uuid_format(record->id, offer->id_text);
+    }
+    return offer;
+}
+
+static bool offer_journal_stream(struct stream *st)
+{
+    struct root *root = st->session->root;
+    if (st->id) {
+        return true;
+    }
+    st->id = root->last_stream_id + 1;
+    struct record_stream record = stream_record(st);
+    if (!record_append_stream(root->journal, &record)) {
+        st->id = 0;
+        return false;
+    }
+    root->last_stream_id = st->id;
+    return true;
+}
+
+bool offer_journal(struct offer *offer)
+{
+    struct stream *st = offer->stream;
+    uint64_t ticket = 0;
+    if (offer_journal_stream(st)) {
+        offer->record.stream = st->id;
+        ticket = record_append_offer(st->session->root->journal, &offer->record);
+    }
+    offer->ticket = ticket ? ticket : TICKET_NEVER;
+    offer->state = OFFER_SYNCING;
+    return ticket != 0;
+}
+
+void offer_drop_frame(struct engine *engine, struct offer *offer)
+{
+    if (offer->frame) {
+        engine->frame_bytes -= offer->frame_len;
+        frames_give(engine->frames, offer->frame);
+        offer->frame = NULL;
+    }
+}
+
+void offer_to_back(struct engine *engine, struct offer *offer)
+{
+    struct offer **end = &engine->offers;
+    *offer->link = offer->next;
+    if (offer->next) {
+        offer->next->link = offer->link;
+    }
+    while (*end) {
+        end = &(*end)->next;
+    }
+    offer->next = NULL;
+    offer->link = end;
+    *end = offer;
+}
+
+void offer_keep(struct offer *offer, uint64_t now_ms)
+{
+    offer->maybe_stored = true;
+    offer->state = OFFER_WAITING;
+    offer->retry_at_ms = now_ms + JOURNAL_RETRY_MS;
+}
+
+void offer_finish(struct offer *offer, uint64_t now_ms)
+{
+    struct stream *st = offer->stream;
+    struct engine *engine = st->session->root->engine;
+    bool full =
+        offer->record.lines >= engine->config.max_batch_lines ||
+        offer->record.end - offer->record.begin >= engine->config.max_batch_bytes / 2;
+    bool whole = session_writer_is_gone(st->session) ||
+                 st->file <= st->highest; /* nothing will be appended */
+    bool backlog = full || whole || st->kind == STREAM_VERBATIM || st->split_lines;
+    bool all = st->took == STREAM_TOOK_ALL && session_tells(st->session);
+    if (st->took !=
+        STREAM_TOOK_PART) { /* what is left was written after the offer was made */
+        st->waits_since_ms = offer->made_ms;
+    }
+    offer_free(engine, offer);
+    if (all) {
+        st->rest = STREAM_DRAINED; /* the watcher will report the next line */
+        return;
+    }
+    stream_enqueue(st, !backlog,
+                   backlog ? now_ms : engine_config_next_flush(&engine->config, now_ms));
+}
+
+void offer_free(struct engine *engine, struct offer *offer)
+{
+    offer_drop_frame(engine, offer);
+    if (offer->fd >= 0) {
+        close(offer->fd);
+    }
+    offer->stream->offer = NULL;
+    *offer->link = offer->next;
+    if (offer->next) {
+        offer->next->link = offer->link;
+    }
+    free(offer);
+}

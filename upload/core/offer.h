@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Offers: ranges of a stream with an identity. An offer waits here, journalled, until the
+ * backend has acknowledged it. */
+#ifndef GPUFL_UPLOAD_CORE_OFFER_H
+#define GPUFL_UPLOAD_CORE_OFFER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/uuid.h"
+#include "upload/core/stream.h"
+#include "upload/journal/journal_records.h"
+
+/** Ticket of an offer whose record the journal did not take: the next rewrite assigns
+ * another. */
+#define TICKET_NEVER UINT64_MAX
+
+enum offer_state {
+    OFFER_SYNCING, /**< its current record is not on disk yet */
+    OFFER_WAITING, /**< may be sent from retry_at_ms on */
+    OFFER_IN_FLIGHT,
+};
+
+/** A range with an identity. */
+struct offer {
+    struct stream *stream;
+    struct offer *next;
+    struct offer **link;
+    struct record_offer record;
+    enum offer_state state;
+    uint64_t ticket;
+    uint64_t retry_at_ms;
+    uint64_t made_ms;
+    uint64_t successes_before; /**< of the origin, when it first failed */
+    bool failed;
+    unsigned failures_alone;
+    bool maybe_stored;
+    bool is_shutdown;
+    bool paid; /**< its request is already counted in the bucket */
+    void *frame;
+    size_t frame_len;
+    uint32_t crc32;
+    int fd; /**< of a sealed window, else -1 */
+    char id_text[UUID_TEXT];
+};
+
+/** The result of an attempt to make an offer. */
+enum made {
+    MADE_OFFER,
+    MADE_NOTHING,
+    MADE_STEP, /**< the stream moved a step forward: try again */
+};
+
+/** Makes an offer with the stream's next number and a random id; it is not in the journal
+ * yet. \return NULL without memory. */
+struct offer *offer_new(struct stream *stream);
+
+/** Restores the offer of an earlier run, in place of the stream's current one if there is
+ * one. \return NULL without memory. */
+struct offer *offer_restore(struct stream *stream, const struct record_offer *record);
+
+/** Appends it to the journal, and its stream if that is not there yet; the offer then
+ * waits until the record is on disk. \return false if the journal cannot be written now.
+ */
+bool offer_journal(struct offer *offer);
+
+/** Drops its encoded body, which is encoded again when it is sent. */
+void offer_drop_frame(struct engine *engine, struct offer *offer);
+
+/** Moves it behind all others, so that another stream's offer probes the origin next. */
+void offer_to_back(struct engine *engine, struct offer *offer);
+
+/** Keeps an offer whose outcome could not be journalled: it is sent again once the
+ * journal can be written. The backend's window registry, or its answer, prevents storing
+ * it twice. */
+void offer_keep(struct offer *offer, uint64_t now_ms);
+
+/** The offer is over: frees it and queues its stream, which may have more. */
+void offer_finish(struct offer *offer, uint64_t now_ms);
+
+void offer_free(struct engine *engine, struct offer *offer);
+
+#endif

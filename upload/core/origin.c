@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Learns what the backend declares, and when to send to it again after a failure. */
+#include "upload/core/origin.h"
+
+#include "upload/core/backoff.h"
+#include "upload/http/reply.h"
+
+#define BACKOFF_BASE_MS 500u
+#define BACKOFF_CAP_MS  30000u
+#define SLOW_REPLY_MS   10u
+#define FEW_SLOTS       4u
+#define REQUESTS_A_SLOT 250u
+
+bool origin_probing(const struct origin *origin)
+{
+    return origin->failures || origin->hold;
+}
+
+/* A connection costs both ends: more than a few pay off only where answers are slow, or
+ * where many requests share them. */
+unsigned origin_slots(const struct origin *origin)
+{
+    uint64_t shared = origin->successes / REQUESTS_A_SLOT;
+    if (origin_probing(origin)) {
+        return 1;
+    }
+    if (origin->reply_ms >= SLOW_REPLY_MS || shared >= TRANSPORT_SLOTS) {
+        return TRANSPORT_SLOTS;
+    }
+    return shared > FEW_SLOTS ? (unsigned)shared : FEW_SLOTS;
+}
+
+bool origin_ready(const struct origin *origin, uint64_t now_ms)
+{
+    return origin->in_flight < origin_slots(origin) && now_ms >= origin->not_before_ms;
+}
+
+/* A success proves that the origin works: waiting ends for all but those that fail alone.
+ */
+void origin_ok(struct origin *origin)
+{
+    if (origin->failures || origin->hold) {
+        log_info(origin->config->log, "origin.ok", "after_failures=%u", origin->failures);
+    }
+    trouble_set(origin->trouble, origin->config->sys, false);
+    origin->failures = 0;
+    origin->not_before_ms = 0;
+    origin->successes++;
+    origin->hold = HOLD_NONE;
+    origin->answered = true;
+}
+
+void origin_failed(struct origin *origin, uint64_t retry_after_ms, uint64_t now_ms)
+{
+    origin->failures++;
+    trouble_set(origin->trouble, origin->config->sys, true);
+    origin->not_before_ms =
+        now_ms + backoff_ms(origin->config->sys, origin->failures, BACKOFF_BASE_MS,
+                            BACKOFF_CAP_MS, retry_after_ms);
+}
+
+void origin_hold(struct origin *origin, int status, const char *reason, uint64_t now_ms)
+{
+    enum engine_hold hold = status == 401 || status == 403 ? HOLD_AUTH : HOLD_SERVER;
+    if (origin->hold != hold || origin->hold_status != status) {
+        log_error(origin->config->log, "origin.hold", "status=%d reason=\"%s\"", status,
+                  reason);
+        trouble_say(origin->trouble, "the backend answered %d: %s", status, reason);
+    }
+    origin->hold = hold;
+    origin->hold_status = status;
+    trouble_set(origin->trouble, origin->config->sys, true);
+    if (!origin->live_windows && !origin->zstd) {
+        origin->state = ORIGIN_UNASKED; /* what was asked may not have been the backend */
+    }
+    origin->answered = true;
+    origin->not_before_ms =
+        now_ms + backoff_ms(origin->config->sys, 1, ORIGIN_SLOW_RETRY_MS,
+                            ORIGIN_SLOW_RETRY_MS, 1000);
+}
+
+static void origin_learn(struct origin *origin, const struct transport_reply *reply)
+{
+    struct reply_version version = {.supported = true};
+    if (reply->status >= 200 && reply->status <= 299) {
+        reply_read_version(reply->body, reply->body_len, &version);
+    }
+    origin->state = ORIGIN_KNOWN;
+    origin->zstd = version.zstd || (reply->accept_encoding && reply->accepts_zstd);
+    origin->live_windows = version.live_windows;
+    if (!version.supported) {
+        log_error(origin->config->log, "origin.version",
+                  "note=\"the backend does not list wire version 1; sending anyway\"");
+    }
+    if (!version.registry) {
+        log_warn(origin->config->log, "origin.no_registry",
+                 "note=\"the backend declares no window registry: delivery is at least "
+                 "once\"");
+    }
+    log_info(origin->config->log, "origin.known", "status=%d zstd=%d live_windows=%d",
+             reply->status, origin->zstd, origin->live_windows);
+}
+
+void origin_probe(struct origin *origin, uint64_t now_ms)
+{
+    if (origin->state != ORIGIN_UNASKED || now_ms < origin->not_before_ms) {
+        return;
+    }
+    struct transport_request request = {.kind = TRANSPORT_PROBE, .fd = -1, .tag = origin};
+    if (origin->config->transport.submit(origin->config->transport.self, &request) ==
+        GPUFL_OK) {
+        origin->state = ORIGIN_ASKING;
+        origin->in_flight++;
+    }
+}
+
+/* Any status below 500 counts as an answer, even 401 or 404: such an origin declares
+ * nothing. */
+void origin_on_probe(struct origin *origin, const struct transport_reply *reply,
+                     uint64_t now_ms)
+{
+    bool later = reply->status == 0 || reply->status == 408 || reply->status == 425 ||
+                 reply->status == 429 || (reply->status >= 500 && reply->status != 501);
+    origin->answered = origin->answered || reply->status != 0;
+    if (!later) {
+        origin_learn(origin, reply);
+        if (reply->status < 300) {
+            origin_ok(origin);
+        }
+        return;
+    }
+    origin->state = ORIGIN_UNASKED;
+    origin_failed(origin, reply->retry_after_ms, now_ms);
+    if (origin->failures == 1) {
+        log_warn(origin->config->log, "origin.failing", "status=%d reason=\"%s\"",
+                 reply->status, reply->error);
+    }
+    trouble_say(origin->trouble, reply->status ? "the backend answered %d%s" : "%.0d%s",
+                reply->status, reply->status ? "" : reply->error);
+}

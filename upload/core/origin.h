@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The origin, which is the one backend: what it declares, whether it answers, whether a
+ * person must act first. */
+#ifndef GPUFL_UPLOAD_CORE_ORIGIN_H
+#define GPUFL_UPLOAD_CORE_ORIGIN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "upload/core/engine_config.h"
+#include "upload/core/trouble.h"
+#include "upload/http/transport.h"
+
+/** After so many refusals in a row, ranges are held instead of quarantined. */
+#define ORIGIN_REFUSALS_MAX 8u
+/** How often a request is retried while a person must act. */
+#define ORIGIN_SLOW_RETRY_MS 60000u
+
+/** Why nothing is sent. */
+enum engine_hold {
+    HOLD_NONE,
+    HOLD_AUTH,    /**< 401 or 403 */
+    HOLD_SERVER,  /**< another answer that a person must act on */
+    HOLD_QUOTA,   /**< 402 on every session */
+    HOLD_JOURNAL, /**< the journal cannot be written */
+};
+
+struct origin {
+    const struct engine_config *config;
+    struct trouble *trouble;
+    enum { ORIGIN_UNASKED, ORIGIN_ASKING, ORIGIN_KNOWN } state;
+    bool zstd;
+    bool live_windows;
+    bool no_zstd_ever; /**< it answered 415 */
+    bool answered;
+    unsigned failures;
+    unsigned refusals; /**< single-line refusals since the last acceptance */
+    uint64_t not_before_ms;
+    uint64_t successes;
+    unsigned in_flight;
+    uint64_t reply_ms; /**< recent response time */
+    enum engine_hold hold;
+    int hold_status;
+};
+
+/** \return true while requests go out one at a time, until one succeeds. */
+bool origin_probing(const struct origin *origin);
+
+/** \return how many requests may be in flight at once. */
+unsigned origin_slots(const struct origin *origin);
+
+/** \return true if one more request may go out now. */
+bool origin_ready(const struct origin *origin, uint64_t now_ms);
+
+/** Asks the origin what it declares, unless that is known. */
+void origin_probe(struct origin *origin, uint64_t now_ms);
+
+/** Handles the answer to that. */
+void origin_on_probe(struct origin *origin, const struct transport_reply *reply,
+                     uint64_t now_ms);
+
+/** Notes an answer as expected: all backoffs end but those of offers that fail alone. */
+void origin_ok(struct origin *origin);
+
+/** Notes that it did not answer, or asked for a retry: everything waits for a backoff. */
+void origin_failed(struct origin *origin, uint64_t retry_after_ms, uint64_t now_ms);
+
+/** Notes that it answered \p status, which a person must act on. */
+void origin_hold(struct origin *origin, int status, const char *reason, uint64_t now_ms);
+
+#endif

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sessions that need no attention, in a few bytes each: complete ones, and ended ones
+ * that wait for their turn. A complete session whose directory disappeared leaves the
+ * journal but is remembered for another day of listings, so that a mount that comes back
+ * is not sent again. */
+#ifndef GPUFL_UPLOAD_CORE_PARKED_H
+#define GPUFL_UPLOAD_CORE_PARKED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "upload/core/path_table.h"
+
+/** What is kept of a complete session's channel: the journal, the progress file and
+ * `force` need it. */
+struct parked_stream {
+    uint64_t offset;
+    uint64_t head;
+    uint64_t lines;
+    uint32_t file;
+    uint32_t sequence;
+    uint32_t id;
+    uint8_t channel;
+    uint8_t kind;
+    bool keep;
+};
+
+struct parked_session {
+    struct path_node node;
+    struct parked_session *next_waiting; /**< in the list of those that wait */
+    uint32_t listed; /**< number of the listing of the root that named it last */
+    bool complete;
+    bool gone; /**< its directory is gone, and the journal says so */
+    bool wanted;
+    bool in_cursor;
+    uint8_t streams;
+    struct parked_stream stream[]; /**< the path's text follows */
+};
+
+/** The parked sessions of a root; all zero when there are none. */
+struct parked {
+    struct path_table table;
+    struct parked_session *waiting; /**< in the order of their turns */
+    struct parked_session **waiting_last;
+    unsigned waiting_count;
+    unsigned complete;         /**< of those that are wanted */
+    unsigned complete_streams; /**< of these */
+    bool changed;              /**< a complete session was added or removed */
+};
+
+/** \return the session whose first member is \p node; NULL for NULL. */
+struct parked_session *parked_of(struct path_node *node);
+
+/** \return the parked session at \p path, or NULL. */
+struct parked_session *parked_find(const struct parked *parked, const char *path);
+
+/** Adds a session that has ended and waits for its turn; \p listed is the listing that
+ * named it. \return false without memory. */
+bool parked_wait(struct parked *parked, const char *path, uint32_t listed);
+
+/** Adds a session with \p streams streams, not counted yet: fill it in, then call
+ * parked_add_complete. \return NULL without memory. */
+struct parked_session *parked_new(struct parked *parked, const char *path,
+                                  uint8_t streams);
+
+/** Marks a session from parked_new as complete and counts it. */
+void parked_add_complete(struct parked *parked, struct parked_session *session);
+
+/** Removes and frees a parked session. */
+void parked_drop(struct parked *parked, struct parked_session *session);
+
+/** Treats everything at or below \p path as named by listing \p listed: it could not be
+ * read, which is no evidence that it is gone. */
+void parked_keep(struct parked *parked, const char *path, uint32_t listed);
+
+/** Visits the complete sessions whose directory is there, in no particular order. */
+void parked_each_complete(struct parked *parked,
+                          void (*visit)(void *arg, struct parked_session *session),
+                          void *arg);
+
+void parked_close(struct parked *parked);
+
+#endif

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Moves positions as the journal's records say, and appends those records. */
+#include "upload/core/position.h"
+
+#include "base/log.h"
+
+void position_apply(struct stream *st, const struct record_settled *settled)
+{
+    st->file = settled->file;
+    st->head = settled->head;
+    st->offset = settled->end;
+    st->sequence = settled->sequence > st->sequence ? settled->sequence : st->sequence;
+    st->keep = st->keep || settled->how >= SETTLED_REFUSED_FINAL;
+    if (settled->how == SETTLED_ACKED || settled->how == SETTLED_UNPROVEN) {
+        st->lines += settled->lines;
+    } else {
+        st->refused_lines += settled->lines;
+    }
+}
+
+/* The files before the current one may be deleted as soon as the record is on disk. */
+static void position_passed_file(struct stream *st)
+{
+    const struct root *root = st->session->root;
+    session_mark(st->session);
+    if (stream_deletes(st)) {
+        journal_want(root->journal);
+        session_mark_later(st->session, root->engine->config.sys->now_ms());
+    }
+}
+
+bool position_advance(struct stream *st, const struct record_settled *settled)
+{
+    struct record_settled record = *settled;
+    record.stream = st->id;
+    uint64_t ticket = record_append_settled(st->session->root->journal, &record);
+    if (!ticket) {
+        return false;
+    }
+    if (record.file > st->journal_file) {
+        st->journal_file = record.file;
+        st->journal_file_ticket = ticket;
+        position_passed_file(st);
+    }
+    position_apply(st, &record);
+    return true;
+}
+
+bool position_settle(const struct offer *offer, uint32_t lines, enum settled_how how)
+{
+    struct stream *st = offer->stream;
+    bool window = st->kind == STREAM_VERBATIM;
+    return position_advance(
+        st, &(struct record_settled){
+                .sequence = offer->record.sequence,
+                .file = window ? offer->record.file + 1 : offer->record.file,
+                .end = window ? 0 : offer->record.end,
+                .lines = lines,
+                .how = (uint8_t)how,
+                .head = offer->record.head,
+            });
+}
+
+bool position_quarantine(struct stream *st, const struct record_quarantine *record)
+{
+    struct session *session = st->session;
+    struct engine *engine = session->root->engine;
+    bool window = st->kind == STREAM_VERBATIM;
+    bool offered = st->offer && st->offer->record.file == record->file;
+    struct record_settled settled = {.sequence = record->sequence,
+                                     .file = window ? record->file + 1 : record->file,
+                                     .end = window ? 0 : record->end,
+                                     .lines = record->lines,
+                                     .how = SETTLED_QUARANTINED,
+                                     .head = offered ? st->offer->record.head : st->head};
+    if (!registry_quarantine(session->root, record) || !position_advance(st, &settled)) {
+        return false;
+    }
+    session->quarantined++;
+    counters_note_status(&engine->counters.quarantined, record->status);
+    log_error(engine->config.log, "upload.quarantined",
+              "session=%s channel=%s file=%u begin=%llu end=%llu status=%d reason=\"%s\"",
+              session->id, stream_channel(st), record->file,
+              (unsigned long long)record->begin, (unsigned long long)record->end,
+              record->status, record->reason);
+    trouble_say(&engine->trouble, "session %s, channel %s: a range is quarantined: %s",
+                session->id, stream_channel(st), record->reason);
+    return true;
+}
+
+void position_release(struct stream *st, const struct record_released *record)
+{
+    struct record_quarantine range;
+    if (registry_release(st->session->root, record, &range)) {
+        st->refused_lines -=
+            range.lines < st->refused_lines ? range.lines : st->refused_lines;
+        st->lines += record->stored ? range.lines : 0;
+        st->session->quarantined -= st->session->quarantined > 0;
+    }
+}
+
+void position_restore(struct stream *st, const struct record_stream *record)
+{
+    st->id = record->stream;
+    st->kind = record->kind;
+    st->file = st->journal_file = record->file ? record->file : 1;
+    st->offset = record->offset;
+    st->head = record->head;
+    st->sequence = record->sequence;
+    st->lines = record->lines;
+    st->refused_lines = record->refused_lines;
+    st->keep = record->marks & MARK_KEEP;
+    st->gap = record->marks & MARK_GAP;
+}
+
+void position_begin_at(struct stream *st, uint32_t file, uint64_t offset, uint64_t head)
+{
+    st->file = file;
+    st->offset = offset;
+    st->head = head;
+}
+
+void position_next_file(struct stream *st, uint64_t head)
+{
+    position_begin_at(st, st->file + 1, 0, head);
+}
+
+void position_rewind(struct stream *st)
+{
+    position_begin_at(st, 1, 0, 0);
+    st->journal_file = 0; /* so that nothing is deleted before it was sent again */
+    st->lines = st->refused_lines = 0;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where a stream stands. Positions move only here: an answer and a record that is
+ * replayed at start are applied by the same code. */
+#ifndef GPUFL_UPLOAD_CORE_POSITION_H
+#define GPUFL_UPLOAD_CORE_POSITION_H
+
+#include <stdbool.h>
+
+#include "upload/core/offer.h"
+#include "upload/journal/journal_records.h"
+
+/** Applies a record of the journal: moves the position and counts the lines. */
+void position_apply(struct stream *stream, const struct record_settled *settled);
+
+/** Appends \p settled to the journal and applies it. The record is durable before
+ * anything that depends on it is sent or reported, because later records follow it in the
+ * same file. \return false if the journal cannot be written now; the position stays. */
+bool position_advance(struct stream *stream, const struct record_settled *settled);
+
+/** Settles the range of \p offer: moves the position to its end. \return as
+ * position_advance. */
+bool position_settle(const struct offer *offer, uint32_t lines, enum settled_how how);
+
+/** Adds a range to the quarantine list and moves the position past it. \return false if
+ * the journal cannot be written now. */
+bool position_quarantine(struct stream *stream, const struct record_quarantine *record);
+
+/** Removes a range from the quarantine list: it is stored now, or given up. */
+void position_release(struct stream *stream, const struct record_released *record);
+
+/** Restores a stream as the journal describes it. */
+void position_restore(struct stream *stream, const struct record_stream *record);
+
+/** Starts somewhere other than at the beginning of the first file; \p head identifies the
+ * file in the shifting layout, else 0. */
+void position_begin_at(struct stream *stream, uint32_t file, uint64_t offset,
+                       uint64_t head);
+
+/** Moves to the start of the next file: the current one is settled. */
+void position_next_file(struct stream *stream, uint64_t head);
+
+/** Moves back to the first byte: everything is sent again. */
+void position_rewind(struct stream *stream);
+
+#endif

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Parses the lines of the progress files. */
+#include "upload/core/progress_file.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "schema/layout.h"
+#include "upload/http/reply.h"
+
+#define PROGRESS_MAX_BYTES (16u << 20)
+
+/* `[group/]id`. */
+static bool progress_is_path(const char *text)
+{
+    char group[JOURNAL_PATH_MAX];
+    const char *slash = strchr(text, '/');
+    if (!slash) {
+        return layout_name_ok(text);
+    }
+    snprintf(group, sizeof group, "%.*s", (int)(slash - text), text);
+    return layout_name_ok(group) && layout_name_ok(slash + 1);
+}
+
+static bool progress_parse_line(const char *line, struct progress_line *out)
+{
+    char path[JOURNAL_PATH_MAX + 1];
+    char channel[LAYOUT_CHANNEL_MAX + 2];
+    int end = 0;
+    if (sscanf(line, "%258s %32s %" SCNu32 " %" SCNu64 " %" SCNu32 " %" SCNu32 "%n", path,
+               channel, &out->file, &out->offset, &out->sequence, &out->kind,
+               &end) != 6 ||
+        line[end] || strlen(path) >= sizeof out->path || !layout_channel_ok(channel) ||
+        out->file == 0 || out->kind > STREAM_VERBATIM) {
+        return false;
+    }
+    if (!progress_is_path(path)) {
+        return false;
+    }
+    memcpy(out->path, path, strlen(path) + 1);
+    memcpy(out->channel, channel, strlen(channel) + 1);
+    return true;
+}
+
+void progress_parse(const char *text, size_t len,
+                    void (*visit)(void *arg, const struct progress_line *line), void *arg)
+{
+    char line[PROGRESS_LINE_BYTES];
+    struct progress_line parsed;
+    const char *at = text;
+    while (at < text + len) {
+        const char *end = memchr(at, '\n', (size_t)(text + len - at));
+        if (!end) {
+            return; /* incomplete */
+        }
+        size_t n = (size_t)(end - at);
+        if (n < sizeof line) {
+            memcpy(line, at, n);
+            line[n] = '\0';
+            if (progress_parse_line(line, &parsed)) {
+                visit(arg, &parsed);
+            }
+        }
+        at = end + 1;
+    }
+}
+
+gpufl_status progress_read(const struct sys *sys, int root_fd,
+                           void (*visit)(void *arg, const struct progress_line *line),
+                           void *arg)
+{
+    static const char *const path[] = {LAYOUT_PROGRESS, LAYOUT_COMPLETE};
+    gpufl_status worst = GPUFL_OK;
+    for (unsigned i = 0; i < 2; i++) {
+        char *text;
+        size_t len;
+        gpufl_status status =
+            file_read(sys, root_fd, path[i], PROGRESS_MAX_BYTES, &text, &len);
+        if (status == GPUFL_OK) {
+            progress_parse(text, len, visit, arg);
+            free(text);
+        } else if (i == 0 || status != GPUFL_ERR_NOT_FOUND) {
+            worst = status;
+        }
+    }
+    return worst;
+}
+
+bool progress_parse_note(const char *line, struct progress_note *out)
+{
+    int end = 0;
+    *out = (struct progress_note){0};
+    if (sscanf(line, "!trouble %" SCNd64 " %n", &out->since_s, &end) != 1 || !end) {
+        end = 0;
+        out->since_s = 0;
+        if (sscanf(line, "!held %257s %31s %n", out->path, out->channel, &end) != 2 ||
+            !end || !progress_is_path(out->path) ||
+            (strcmp(out->channel, "*") != 0 && !layout_channel_ok(out->channel))) {
+            return false;
+        }
+    }
+    reply_excerpt(line + end, strlen(line + end), out->text, sizeof out->text);
+    return out->since_s != 0 || out->path[0];
+}
+
+void progress_notes(const struct sys *sys, int root_fd,
+                    void (*visit)(void *arg, const struct progress_note *note), void *arg)
+{
+    struct progress_note note;
+    char *text;
+    char *rest;
+    size_t len;
+    if (file_read(sys, root_fd, LAYOUT_PROGRESS, PROGRESS_MAX_BYTES, &text, &len) !=
+        GPUFL_OK) {
+        return;
+    }
+    for (char *line = strtok_r(text, "\n", &rest); line;
+         line = strtok_r(NULL, "\n", &rest)) {
+        if (line[0] == '!' && progress_parse_note(line, &note)) {
+            visit(arg, &note);
+        }
+    }
+    free(text);
+}
+
+bool progress_holder(const struct sys *sys, int root_fd, char *out, size_t size)
+{
+    char *text;
+    size_t len;
+    int pid;
+    char program[41];
+    bool lives = false;
+    snprintf(out, size, "another process");
+    if (file_read(sys, root_fd, LAYOUT_PROGRESS, PROGRESS_MAX_BYTES, &text, &len) !=
+        GPUFL_OK) {
+        return false;
+    }
+    if (sscanf(text, "gpufl-progress 1 pid=%d program=%40s", &pid, program) == 2) {
+        snprintf(out, size, "%s (pid %d)", program, pid);
+        lives = pid > 0 && (kill(pid, 0) == 0 || errno == EPERM);
+    }
+    free(text);
+    return lives;
+}

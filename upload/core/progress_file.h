@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reads `<root>/.gpufl-agent/progress`, and `complete` beside it for sessions that are:
+ * what the holder of a root has durably settled, for others. Advisory; also second
+ * evidence when the journal was lost.
+ *
+ *     gpufl-progress 1 pid=<pid> program=<name>
+ *     !trouble <since, seconds of 1970> <what stands in the way of all>
+ *     !held <session path> <channel or *> <what stands in its way>
+ *     <session path> <channel> <file> <offset> <sequence> <kind>
+ */
+#ifndef GPUFL_UPLOAD_CORE_PROGRESS_FILE_H
+#define GPUFL_UPLOAD_CORE_PROGRESS_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/sys.h"
+#include "upload/journal/journal_records.h"
+
+#define PROGRESS_LINE_BYTES (JOURNAL_PATH_MAX + 128)
+
+/** One line of a channel. */
+struct progress_line {
+    char path[JOURNAL_PATH_MAX];
+    char channel[LAYOUT_CHANNEL_MAX + 1];
+    uint32_t file;
+    uint64_t offset;
+    uint32_t sequence;
+    uint32_t kind;
+};
+
+/** What stands in the way of all sessions, or of one. */
+struct progress_note {
+    int64_t since_s; /**< of all: since then; 0 = of the session `path` */
+    char path[JOURNAL_PATH_MAX];
+    char channel[LAYOUT_CHANNEL_MAX + 1]; /**< "*" = all of them */
+    char text[320];
+};
+
+/** Parses a line that tells of trouble. \return false if it is another kind of line. */
+bool progress_parse_note(const char *line, struct progress_note *out);
+
+/** Visits what stood in the way when the file was last written; nothing without a file.
+ */
+void progress_notes(const struct sys *sys, int root_fd,
+                    void (*visit)(void *arg, const struct progress_note *note),
+                    void *arg);
+
+/** Describes who holds the root, or held it last, according to the file. \return whether
+ * a process with that pid exists. */
+bool progress_holder(const struct sys *sys, int root_fd, char *out, size_t size);
+
+/** Calls \p visit for each line of \p text. Lines that cannot be read are skipped. */
+void progress_parse(const char *text, size_t len,
+                    void (*visit)(void *arg, const struct progress_line *line),
+                    void *arg);
+
+/** Reads the files of the root \p root_fd and visits their lines.
+ *  \return GPUFL_OK, GPUFL_ERR_NOT_FOUND, GPUFL_ERR_IO… */
+GPUFL_MUST gpufl_status progress_read(const struct sys *sys, int root_fd,
+                                      void (*visit)(void *arg,
+                                                    const struct progress_line *line),
+                                      void *arg);
+
+#endif

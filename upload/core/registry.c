@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Looks up and changes a root's channels and its quarantine list. */
+#include "upload/core/registry.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+
+#define GONE_LISTINGS 8640u /* a day of listings at the usual interval */
+
+int registry_channel(struct root *root, const char *channel)
+{
+    for (unsigned i = 0; i < root->channel_names; i++) {
+        if (strcmp(root->channel_name[i], channel) == 0) {
+            return (int)i;
+        }
+    }
+    if (root->channel_names == SCAN_CHANNELS_MAX) {
+        return -1;
+    }
+    snprintf(root->channel_name[root->channel_names], sizeof root->channel_name[0], "%s",
+             channel);
+    return (int)root->channel_names++;
+}
+
+static bool registry_reserve_quarantine(struct root *root)
+{
+    struct record_quarantine *more =
+        realloc(root->quarantine, (root->quarantines + 1) * sizeof *more);
+    if (more) {
+        root->quarantine = more;
+    }
+    return more != NULL;
+}
+
+bool registry_list_quarantine(struct root *root, const struct record_quarantine *record)
+{
+    if (!registry_reserve_quarantine(root)) {
+        return false;
+    }
+    root->quarantine[root->quarantines++] = *record;
+    return true;
+}
+
+bool registry_quarantine(struct root *root, const struct record_quarantine *record)
+{
+    if (!registry_reserve_quarantine(root) ||
+        !record_append_quarantine(root->journal, record)) {
+        return false;
+    }
+    root->quarantine[root->quarantines++] = *record;
+    return true;
+}
+
+bool registry_release(struct root *root, const struct record_released *record,
+                      struct record_quarantine *out)
+{
+    for (size_t i = 0; i < root->quarantines; i++) {
+        struct record_quarantine *q = &root->quarantine[i];
+        if (q->stream == record->stream && q->file == record->file &&
+            q->begin == record->begin) {
+            *out = *q;
+            memmove(q, q + 1, (--root->quarantines - i) * sizeof *q);
+            return true;
+        }
+    }
+    return false;
+}
+
+bool registry_is_quarantined(const struct root *root, uint32_t stream, uint32_t file)
+{
+    for (size_t i = 0; i < root->quarantines; i++) {
+        if (root->quarantine[i].stream == stream && root->quarantine[i].file == file) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void registry_say_vanished(const struct root *root, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    log_error(root->engine->config.log, "session.vanished",
+              "session=%s note=\"deleted before all of it was sent\"",
+              slash ? slash + 1 : path);
+}
+
+bool registry_absent_for_long(const struct root *root, uint32_t listed)
+{
+    return root->listing_number - listed > GONE_LISTINGS;
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A watched root and the tables in it: channels, sessions, quarantined ranges. */
+#ifndef GPUFL_UPLOAD_CORE_REGISTRY_H
+#define GPUFL_UPLOAD_CORE_REGISTRY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "schema/layout.h"
+#include "upload/core/engine_state.h"
+#include "upload/core/parked.h"
+#include "upload/core/path_table.h"
+#include "upload/journal/journal.h"
+#include "upload/journal/journal_records.h"
+#include "upload/source/scan.h"
+
+struct listing;
+struct session;
+
+/** A watched root. */
+struct root {
+    struct engine *engine;
+    unsigned index;
+    char *path;
+    int fd;       /**< holds the flock */
+    int state_fd; /**< directory of the journal, -1 = memory */
+    struct journal *journal;
+    uint64_t journal_retry_ms;
+    uint64_t lazy_until_ms; /**< when records that nobody waits for are synced as well; 0
+                               = there are none */
+    struct engine_channels channels; /**< followed */
+    /** All known channels: the followed ones first, then those only in the journal. */
+    char channel_name[SCAN_CHANNELS_MAX][LAYOUT_CHANNEL_MAX + 1];
+    unsigned channel_names;
+    struct session *sessions;
+    struct path_table by_path; /**< of these */
+    struct parked parked;      /**< sessions that need no attention */
+    uint32_t last_stream_id;
+    struct record_quarantine *quarantine;
+    size_t quarantines;
+    struct listing *listing; /**< under way, or NULL */
+    uint32_t listing_number;
+    unsigned looked_into;    /**< directories inspected in this step of the listing */
+    struct timespec changed; /**< the root's mtime, when last asked */
+    unsigned same_changes;   /**< how many times in a row it was the same */
+    bool only_sessions; /**< the last listing found nothing but sessions, all known by now
+                         */
+    bool list_soon;     /**< something came or went */
+    bool grouped;       /**< a session lies in a directory of its group */
+    bool look_at_all;   /**< at the next listing, whatever is watched */
+    bool looks_at_all;  /**< at this one */
+    uint64_t rescan_at_ms;
+    uint64_t progress_at_ms;
+    uint64_t progress_ticket;
+    unsigned progress_stamp; /**< of the trouble that was last published */
+    bool other_root_said;
+    bool progress_off;     /**< it could not be written; said once */
+    bool visited;          /**< the watcher knows it */
+    uint64_t change_stamp; /**< raised when a session appears or is done */
+    uint64_t visit_stamp;
+    bool cursor_stale;   /**< it does not name all sessions that are complete */
+    size_t cursor_bytes; /**< of the upload cursor as we wrote it, 0 = not yet */
+    uint32_t cursor_crc32c;
+};
+
+/** \return the index of a channel's name in the root, added if need be; -1 if there are
+ * too many. */
+int registry_channel(struct root *root, const char *channel);
+
+/** Adds a range to the quarantine list. \return false without memory. */
+bool registry_list_quarantine(struct root *root, const struct record_quarantine *record);
+
+/** Appends a range to the journal and adds it to the quarantine list. \return false
+ * without memory, or if the journal cannot be written now. */
+bool registry_quarantine(struct root *root, const struct record_quarantine *record);
+
+/** Removes a range from the quarantine list and copies it to \p out. \return false if it
+ * is not listed. */
+bool registry_release(struct root *root, const struct record_released *record,
+                      struct record_quarantine *out);
+
+/** \return true if a range in that file of the stream is quarantined. */
+bool registry_is_quarantined(const struct root *root, uint32_t stream, uint32_t file);
+
+/** Logs that a session's directory was deleted before all of it was sent. */
+void registry_say_vanished(const struct root *root, const char *path);
+
+/** \return true if no listing since \p listed, for a day, has named it: it will not come
+ * back with a mount. */
+bool registry_absent_for_long(const struct root *root, uint32_t listed);
+
+#endif

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Creates, finds and drops sessions, and lists those to be inspected or completed. */
+#include "upload/core/session.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+
+#define LATER_MIN_MS 20u
+
+struct session *session_find(const struct root *root, const char *path)
+{
+    return (struct session *)path_table_find(&root->by_path, path); /* its first member */
+}
+
+/* Adds it at the head of the root's list. */
+static void session_link(struct session *session)
+{
+    struct root *root = session->root;
+    session->next = root->sessions;
+    session->link = &root->sessions;
+    if (session->next) {
+        session->next->link = &session->next;
+    }
+    root->sessions = session;
+    root->change_stamp++;
+}
+
+struct session *session_make(struct root *root, const char *path)
+{
+    struct session *s = session_find(root, path);
+    size_t len = strlen(path);
+    if (s || len >= JOURNAL_PATH_MAX) {
+        return s;
+    }
+    s = calloc(1, sizeof *s + len + 1);
+    if (!s) {
+        return NULL;
+    }
+    s->root = root;
+    s->node.path = memcpy(s->path, path, len + 1);
+    if (!path_table_add(&root->by_path, &s->node)) {
+        free(s);
+        return NULL;
+    }
+    const char *slash = strrchr(s->path, '/');
+    s->id = slash ? slash + 1 : s->path;
+    root->grouped = root->grouped || slash;
+    const struct engine_config *config = &root->engine->config;
+    s->wanted = !config->wanted || config->wanted(config->wanted_arg, s->id);
+    session_link(s);
+    return s;
+}
+
+void session_drop(struct session *session)
+{
+    path_table_remove(&session->root->by_path, &session->node);
+    *session->link = session->next;
+    if (session->next) {
+        session->next->link = session->link;
+    }
+    for (unsigned i = 0; i < SCAN_CHANNELS_MAX; i++) {
+        free(session->stream[i]);
+    }
+    free(session);
+}
+
+void session_mark(struct session *session)
+{
+    struct engine *engine = session->root->engine;
+    if (!session->dirty) {
+        session->dirty = true;
+        session->next_dirty = NULL;
+        *(engine->dirty ? engine->dirty_last : &engine->dirty) = session;
+        engine->dirty_last = &session->next_dirty;
+    }
+}
+
+/* One inspection finds everything once the flush interval is over. All wait equally long,
+ * so the list is in order. */
+void session_mark_later(struct session *session, uint64_t now_ms)
+{
+    struct engine *engine = session->root->engine;
+    uint64_t wait_ms = engine->config.flush_interval_ms;
+    if (!session->later) {
+        session->later = true;
+        session->later_at_ms = now_ms + (wait_ms < LATER_MIN_MS ? LATER_MIN_MS : wait_ms);
+        session->next_later = NULL;
+        *(engine->later ? engine->later_last : &engine->later) = session;
+        engine->later_last = &session->next_later;
+    }
+}
+
+void session_set_state(struct session *session, enum session_state state)
+{
+    struct engine *engine = session->root->engine;
+    session->state = (uint8_t)state;
+    if (state == SESSION_COMPLETING && !session->in_completing) {
+        session->in_completing = true; /* until it is found in another state */
+        session->next_completing = engine->completing;
+        engine->completing = session;
+        engine->completing_count++;
+    }
+}
+
+void session_say_hold(struct session *session, const char *channel, const char *reason,
+                      const char **said)
+{
+    struct engine *engine = session->root->engine;
+    if (*said != reason) {
+        log_error(engine->config.log, "session.held",
+                  "session=%s channel=%s reason=\"%s\"", session->id, channel, reason);
+        trouble_say(&engine->trouble, "session %s, channel %s waits: %s", session->id,
+                    channel, reason);
+        engine->trouble.stamp++;
+    }
+    *said = reason;
+}
+
+void session_hold(struct session *session, const char *reason)
+{
+    session_say_hold(session, "*", reason, &session->hold_reason);
+    session->held = true;
+}
+
+bool session_is_listed(const struct session *session)
+{
+    return session->presence == SESSION_PRESENT || session->presence == SESSION_ABSENT;
+}
+
+bool session_writer_is_gone(const struct session *session)
+{
+    return session->writer == SESSION_WRITER_GONE ||
+           session->writer == SESSION_WRITER_ENDED;
+}
+
+bool session_writer_is_unprobed(const struct session *session)
+{
+    return session->writer == SESSION_WRITER_UNKNOWN ||
+           session->writer == SESSION_WRITER_ENDED;
+}
+
+bool session_silent(const struct session *session, uint64_t now_ms)
+{
+    return session->last_growth_ms &&
+           now_ms - session->last_growth_ms >= SESSION_SILENCE_MS;
+}
+
+bool session_tells(const struct session *session)
+{
+    return session->watched && session->writer == SESSION_WRITER_LIVES &&
+           !session->root->engine->polling;
+}

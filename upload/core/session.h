@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One session: what is known of it, and when it is inspected. */
+#ifndef GPUFL_UPLOAD_CORE_SESSION_H
+#define GPUFL_UPLOAD_CORE_SESSION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "upload/core/path_table.h"
+#include "upload/core/registry.h"
+#include "upload/source/scan.h"
+
+/** A session that cannot be probed has probably ended when it has not grown for so long.
+ */
+#define SESSION_SILENCE_MS 30000u
+
+struct stream;
+
+enum session_state {
+    SESSION_OPEN,
+    SESSION_COMPLETING, /**< session-complete is under way or waits */
+    SESSION_DONE,
+};
+
+/** Whether its directory is there. */
+enum session_presence {
+    SESSION_UNSEEN,  /**< the last whole listing of the root did not name it */
+    SESSION_PRESENT, /**< it did, or the directory was found since */
+    SESSION_ABSENT,  /**< it did, but the last look did not find it; the next listing
+                        decides */
+    SESSION_GONE,    /**< it is not there, and the journal says so */
+};
+
+/** Whether its writer lives, according to the last look. */
+enum session_writer {
+    SESSION_WRITER_LIVES,
+    SESSION_WRITER_UNKNOWN, /**< it cannot be probed */
+    SESSION_WRITER_ENDED,   /**< it cannot be probed, but its files show that it ended */
+    SESSION_WRITER_GONE,
+};
+
+/** What happens to windows that a crashed 1.3 writer left in `.tmp`. */
+enum session_salvage {
+    SESSION_SALVAGE_NONE,   /**< there are none */
+    SESSION_SALVAGE_WAITS,  /**< they are not being published */
+    SESSION_SALVAGE_RUNS,   /**< they are being published, one step per look */
+    SESSION_SALVAGE_PERSON, /**< a person must deal with what is left */
+};
+
+struct session {
+    struct path_node node; /**< in the root's table */
+    struct root *root;
+    struct session *next; /**< in the root */
+    struct session **link;
+    struct session *next_dirty; /**< in the list of those to look at */
+    struct session *next_later; /**< in the list of those to look at later */
+    struct session *next_completing;
+    struct stream *stream[SCAN_CHANNELS_MAX]; /**< the first `streams` are in use */
+    uint8_t streams;
+    uint8_t layout;   /**< enum session_layout */
+    uint8_t state;    /**< enum session_state */
+    uint8_t presence; /**< enum session_presence */
+    uint8_t writer;   /**< enum session_writer */
+    uint8_t salvage;  /**< enum session_salvage */
+    bool wanted;      /**< to be uploaded */
+    bool looked;      /**< layout and streams are known */
+    bool watched;     /**< the watcher knows it */
+    bool loss;        /**< its writer dropped rows */
+    bool held;        /**< until something changes in the directory */
+    bool dirty;       /**< in the list of sessions to inspect */
+    bool later;       /**< it grew, and is looked at at later_at_ms */
+    bool overdue;     /**< what the look finds has waited for its flush interval */
+    bool complete_in_flight;
+    bool in_completing;         /**< in the engine's list of them */
+    bool in_cursor;             /**< the upload cursor names it */
+    const char *salvage_reason; /**< why something is still in `.tmp`; logged once */
+    const char *hold_reason;    /**< the last one that was logged, a literal */
+    unsigned refused; /**< entries that are not read; logged when the number changes */
+    uint32_t quarantined; /**< ranges */
+    uint32_t listed;      /**< number of the listing of the root that named it last */
+    unsigned complete_failures;
+    uint64_t complete_at_ms;
+    uint64_t hold_until_ms; /**< the workspace is at its limit until then */
+    uint64_t last_growth_ms;
+    uint64_t looked_at_ms;
+    uint64_t quiet_until_ms; /**< something waits for its flush interval until then */
+    uint64_t later_at_ms;    /**< when `later` is over */
+    uint64_t seen_bytes;
+    const char *id; /**< last component of path */
+    char path[];    /**< below the root */
+};
+
+/** \return the session at \p path, or NULL. */
+struct session *session_find(const struct root *root, const char *path);
+
+/** \return the session at \p path, created if need be; NULL without memory. */
+struct session *session_make(struct root *root, const char *path);
+
+/** Frees a session that nothing refers to any more: see session_idle. */
+void session_drop(struct session *session);
+
+/** Adds it to the list of sessions to inspect. */
+void session_mark(struct session *session);
+
+/** Adds it to the list of sessions to inspect when the flush interval is over. */
+void session_mark_later(struct session *session, uint64_t now_ms);
+
+/** A session that is to be completed is added to the engine's list of those. */
+void session_set_state(struct session *session, enum session_state state);
+
+/** Logs why \p channel waits ("*" = the whole session), once: not if \p said is that
+ * reason already. */
+void session_say_hold(struct session *session, const char *channel, const char *reason,
+                      const char **said);
+
+/** Holds the whole session until something changes in its directory. */
+void session_hold(struct session *session, const char *reason);
+
+/** \return true if the last whole listing named it, or its directory was found since. */
+bool session_is_listed(const struct session *session);
+
+/** \return true if its writer is gone, by a probe or by the evidence of its files. */
+bool session_writer_is_gone(const struct session *session);
+
+/** \return true if its writer could not be probed. */
+bool session_writer_is_unprobed(const struct session *session);
+
+/** \return true if it has not grown for SESSION_SILENCE_MS. */
+bool session_silent(const struct session *session, uint64_t now_ms);
+
+/** \return true if the watcher reports whatever happens in it: its directory is watched,
+ * and its living writer closes its files when it ends. */
+bool session_tells(const struct session *session);
+
+#endif

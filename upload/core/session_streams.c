@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Walks the streams of a session. */
+#include "upload/core/session_streams.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "schema/layout.h"
+
+struct stream *session_stream(struct session *session, const char *channel)
+{
+    int index = registry_channel(session->root, channel);
+    if (index < 0) {
+        return NULL;
+    }
+    for (unsigned i = 0; i < session->streams; i++) {
+        if (session->stream[i]->channel == index) {
+            return session->stream[i];
+        }
+    }
+    struct stream **slot = &session->stream[session->streams];
+    struct stream *st =
+        *slot ? *slot : malloc(sizeof *st); /* the memory of a forgotten one is reused */
+    if (!st) {
+        return NULL;
+    }
+    *slot = st;
+    session->streams++;
+    *st = (struct stream){.session = session, .channel = (uint8_t)index, .file = 1};
+    /* A channel that is not followed this time keeps its place and blocks nothing. */
+    if (st->channel >= session->root->channels.count) {
+        st->at_shutdown = true;
+        st->rest = STREAM_DRAINED;
+    }
+    return st;
+}
+
+bool session_any_held(const struct session *session)
+{
+    for (unsigned i = 0; i < session->streams; i++) {
+        if (session->stream[i]->held) {
+            return true;
+        }
+    }
+    return session->held;
+}
+
+bool session_blocked(const struct session *session)
+{
+    if (session->loss || session->salvage != SESSION_SALVAGE_NONE ||
+        session_any_held(session) || session->quarantined) {
+        return true;
+    }
+    for (unsigned i = 0; i < session->streams; i++) {
+        if (session->stream[i]->refused_lines || session->stream[i]->gap) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool session_settled(const struct session *session)
+{
+    for (unsigned i = 0; i < session->streams; i++) {
+        const struct stream *st = session->stream[i];
+        if (st->rest != STREAM_DRAINED || st->offer) {
+            return false;
+        }
+    }
+    return session->streams > 0;
+}
+
+bool session_idle(const struct session *session)
+{
+    for (unsigned i = 0; i < session->streams; i++) {
+        if (session->stream[i]->queued || session->stream[i]->offer) {
+            return false;
+        }
+    }
+    return !session->dirty && !session->later && !session->in_completing &&
+           !session->watched && !session->complete_in_flight;
+}
+
+bool session_grew(struct session *session, const char *file, uint64_t now_ms)
+{
+    const struct root *root = session->root;
+    struct layout_name name = layout_parse(file);
+    if (name.kind != LAYOUT_ACTIVE || name.gz || !session->looked || session->held ||
+        session->layout != SESSION_LIVE || session->state != SESSION_OPEN ||
+        !session_tells(session)) {
+        return false;
+    }
+    for (unsigned i = 0; i < session->streams; i++) {
+        struct stream *st = session->stream[i];
+        if (strcmp(stream_channel(st), name.channel) == 0 && !st->held &&
+            !st->at_shutdown && st->kind == STREAM_BATCHED) {
+            session->last_growth_ms = now_ms;
+            stream_note_growth(st);
+            if (!st->offer) {
+                stream_enqueue(st, true,
+                               engine_config_next_flush(&root->engine->config, now_ms));
+            }
+            return true;
+        }
+    }
+    return false;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The streams of a session together: finding one, and whether any is held, blocked or has
+ * something left to send. */
+#ifndef GPUFL_UPLOAD_CORE_SESSION_STREAMS_H
+#define GPUFL_UPLOAD_CORE_SESSION_STREAMS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "upload/core/stream.h"
+
+/** \return the stream of \p channel, created if need be; NULL without memory, or if the
+ * root has too many channels. */
+struct stream *session_stream(struct session *session, const char *channel);
+
+/** \return true if the session, or a stream of it, waits for a change in its directory.
+ */
+bool session_any_held(const struct session *session);
+
+/** \return true if it cannot become complete as it is: quarantine, refusal, loss, held.
+ */
+bool session_blocked(const struct session *session);
+
+/** \return true if nothing of it is left to send or to settle. */
+bool session_settled(const struct session *session);
+
+/** \return true if no list, request or watcher refers to it or to a stream of it. */
+bool session_idle(const struct session *session);
+
+/** Notes that a file of a live session grew: its channel is due after the flush interval,
+ * without an inspection. \return false if only an inspection can tell what it means. */
+bool session_grew(struct session *session, const char *file, uint64_t now_ms);
+
+#endif

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Describes a stream, tells what it waits for, and queues it. */
+#include "upload/core/stream.h"
+
+#include <stdio.h>
+
+struct stream *stream_of(struct queue_node *node)
+{
+    return (struct stream *)node; /* its first member */
+}
+
+const char *stream_channel(const struct stream *st)
+{
+    return st->session->root->channel_name[st->channel];
+}
+
+struct tail_where stream_where(const struct stream *st)
+{
+    const struct root *root = st->session->root;
+    return (struct tail_where){
+        .root = root->fd,
+        .path = st->session->path,
+        .channel = stream_channel(st),
+        .layout = (enum session_layout)st->session->layout,
+        .sealed_only = st->file <= st->highest,
+        .file = st->file,
+        .offset = st->offset,
+        .head = st->head,
+        .index = st->index,
+        .cache = &root->engine->gz,
+    };
+}
+
+struct record_stream stream_record(const struct stream *st)
+{
+    struct record_stream record = {
+        .stream = st->id,
+        .kind = st->kind,
+        .file = st->file,
+        .offset = st->offset,
+        .head = st->head,
+        .sequence = st->sequence,
+        .lines = st->lines,
+        .refused_lines = st->refused_lines,
+        .marks = (uint8_t)((st->keep ? MARK_KEEP : 0) | (st->gap ? MARK_GAP : 0))};
+    snprintf(record.path, sizeof record.path, "%s", st->session->path);
+    snprintf(record.channel, sizeof record.channel, "%s", stream_channel(st));
+    return record;
+}
+
+void stream_enqueue(struct stream *st, bool live, uint64_t due_ms)
+{
+    struct engine *engine = st->session->root->engine;
+    if (st->rest != STREAM_PENDING || !st->waits_since_ms) {
+        st->waits_since_ms = engine->config.sys->now_ms();
+    }
+    st->rest = STREAM_PENDING;
+    if (st->queued) {
+        st->due_ms = due_ms < st->due_ms ? due_ms : st->due_ms;
+        return;
+    }
+    st->queued = true;
+    st->due_ms = due_ms;
+    queue_push(live ? &engine->live : &engine->backlog, &st->node);
+}
+
+void stream_note_growth(struct stream *st)
+{
+    if (st->took == STREAM_TOOK_ALL) {
+        st->took = STREAM_TOOK_ALL_SO_FAR;
+    }
+}
+
+void stream_hold(struct stream *st, const char *reason)
+{
+    session_say_hold(st->session, stream_channel(st), reason, &st->hold_reason);
+    st->held = true;
+}
+
+bool stream_held(const struct stream *st)
+{
+    return st->held || st->session->held;
+}
+
+bool stream_waits(const struct stream *st, uint64_t now_ms)
+{
+    const struct session *session = st->session;
+    return stream_held(st) || now_ms < session->hold_until_ms ||
+           journal_broken(session->root->journal);
+}
+
+uint64_t stream_seen_bytes(const struct stream *st)
+{
+    return st->session->layout == SESSION_LIVE ? st->seen >> STREAM_SEEN_SHIFT : 0;
+}
+
+bool stream_deletes(const struct stream *st)
+{
+    switch (st->session->root->engine->config.delete_acked) {
+    case DELETE_NEVER:
+        return false;
+    case DELETE_WINDOWS:
+        return st->kind == STREAM_VERBATIM && !st->keep;
+    case DELETE_ALL:
+        break;
+    }
+    return !st->keep &&
+           (st->kind == STREAM_VERBATIM || st->session->layout == SESSION_LIVE);
+}
+
+void stream_count_acked(const struct stream *st, uint32_t lines, uint64_t now_ms)
+{
+    struct counters *counters = &st->session->root->engine->counters;
+    struct counters_channel *channel = counters_channel(counters, stream_channel(st));
+    counters->lines_acked += lines;
+    counters->batches_acked += st->kind == STREAM_BATCHED;
+    counters->windows_acked += st->kind == STREAM_VERBATIM;
+    channel->lines += lines;
+    channel->batches += st->kind == STREAM_BATCHED;
+    channel->windows += st->kind == STREAM_VERBATIM;
+    counters->last_success_ms = now_ms;
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A stream: the files of one channel of one session, read in order. */
+#ifndef GPUFL_UPLOAD_CORE_STREAM_H
+#define GPUFL_UPLOAD_CORE_STREAM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "upload/core/queue.h"
+#include "upload/core/session.h"
+#include "upload/journal/journal_records.h"
+#include "upload/source/tail.h"
+
+/** In `seen` of a live stream, the size of the active file starts at this bit. */
+#define STREAM_SEEN_SHIFT 9
+
+struct offer;
+
+/** Whether something of it is left, according to the last look or read. */
+enum stream_rest {
+    STREAM_PENDING,
+    STREAM_DRAINED, /**< all of it is settled or offered */
+    STREAM_MISSING, /**< its file had more when last looked at, and is not there */
+};
+
+/** How much of its file the last offer took. */
+enum stream_took {
+    STREAM_TOOK_PART,
+    STREAM_TOOK_ALL,       /**< all there was */
+    STREAM_TOOK_ALL_SO_FAR /**< and something has happened since */
+};
+
+/** Files of one channel of one session, read in order. */
+struct stream {
+    struct queue_node node; /**< in the ready queue */
+    struct session *session;
+    struct offer *offer;          /**< the current one, or NULL */
+    uint64_t due_ms;              /**< not before this */
+    uint64_t offset;              /**< settled bytes of file */
+    uint64_t journal_file_ticket; /**< the record that named journal_file */
+    uint64_t head; /**< identifies the file in the shifting layout; 0 = not known yet */
+    uint64_t lines;
+    uint64_t refused_lines;
+    const char *hold_reason; /**< the last one that was logged, a literal */
+    uint64_t seen;           /**< what the last look saw of its files */
+    uint64_t waits_since_ms; /**< no byte has been unsettled for longer than since then,
+                                while it is not drained */
+    uint64_t split_end;      /**< until this offset of file… */
+    uint32_t split_lines;    /**< …no batch has more lines; 0 = no limit */
+    uint32_t file;           /**< settled file number, 1 or more */
+    uint32_t journal_file;   /**< as the journal has it: may be less than file */
+    uint32_t sequence;       /**< last one used */
+    uint32_t id;             /**< its number in the journal, 0 = none yet */
+    uint32_t highest;        /**< highest numbered file seen */
+    uint32_t lowest;         /**< lowest numbered payload seen, 0 = none */
+    uint32_t counted_file;   /**< last file counted in the summary */
+    uint8_t index;           /**< shifting layout: number of file when last seen */
+    uint8_t channel;         /**< index into the root's channel_name */
+    uint8_t kind;            /**< enum stream_kind */
+    /* Many sessions wait at once: flags are single bits. */
+    bool queued : 1;
+    bool held : 1;        /**< until something changes in the directory */
+    bool keep : 1;        /**< part of it was accepted without proof that it is stored */
+    bool gap : 1;         /**< its first files were deleted before they were read */
+    bool all_read : 1;    /**< everything up to `seen` was read */
+    bool at_shutdown : 1; /**< its next line, or its last, is the channel's shutdown */
+    uint8_t rest : 2;     /**< enum stream_rest */
+    uint8_t took : 2;     /**< enum stream_took */
+};
+
+/** \return the stream that holds \p node; NULL for NULL. */
+struct stream *stream_of(struct queue_node *node);
+
+const char *stream_channel(const struct stream *stream);
+
+/** \return where the stream is to be read. */
+struct tail_where stream_where(const struct stream *stream);
+
+/** \return the stream as a record of the journal. */
+struct record_stream stream_record(const struct stream *stream);
+
+/** Adds it to the queue of live streams or of the backlog, due at \p due_ms. A stream
+ * that is queued already keeps its place and takes the earlier time. */
+void stream_enqueue(struct stream *stream, bool live, uint64_t due_ms);
+
+/** Notes that something happened to its files since its offer was made. */
+void stream_note_growth(struct stream *stream);
+
+/** Holds this channel until something changes in the directory; the others go on. */
+void stream_hold(struct stream *stream, const char *reason);
+
+/** \return true if it, or its session, waits for a change in the directory. */
+bool stream_held(const struct stream *stream);
+
+/** \return true if it waits for a change in the directory, the workspace's limit or the
+ * journal. */
+bool stream_waits(const struct stream *stream, uint64_t now_ms);
+
+/** \return the size of its active file at the last look; 0 if not known. */
+uint64_t stream_seen_bytes(const struct stream *stream);
+
+/** \return true if its files are deleted once the backend has stored them. */
+bool stream_deletes(const struct stream *stream);
+
+/** Counts \p lines acknowledged lines of the stream. */
+void stream_count_acked(const struct stream *stream, uint32_t lines, uint64_t now_ms);
+
+#endif

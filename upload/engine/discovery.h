@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which sessions lie under a root: found, kept while they cannot be looked into,
+ * forgotten when they are gone. */
+#ifndef GPUFL_UPLOAD_ENGINE_DISCOVERY_H
+#define GPUFL_UPLOAD_ENGINE_DISCOVERY_H
+
+#include "upload/core/registry.h"
+
+/** Begins a listing if one is due, or something came or went. */
+void discovery_begin(struct root *root, uint64_t now_ms);
+
+/** Continues the current listing by a few directories, so that what they hold can be sent
+ * before the rest was seen. */
+void discovery_step(struct root *root, uint64_t now_ms);
+
+/** Handles a change in the directory \p path, which may be new, or gone. */
+void discovery_touch(struct root *root, const char *path, uint64_t now_ms);
+
+/** \return true if a listing is under way or due. */
+bool discovery_waits(const struct root *root);
+
+/** \return true if an uploader serves the directory \p dir, by its exclusive lock on it.
+ */
+bool discovery_is_served(int dir);
+
+#endif

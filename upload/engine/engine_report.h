@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the engine reports: figures, and whether anything is left to do. */
+#ifndef GPUFL_UPLOAD_ENGINE_ENGINE_REPORT_H
+#define GPUFL_UPLOAD_ENGINE_ENGINE_REPORT_H
+
+#include "upload/core/origin.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+struct engine;
+
+/** Figures since the engine began. Walks all sessions. */
+struct engine_summary {
+    unsigned sessions;
+    unsigned sessions_done;    /**< complete at the backend */
+    unsigned sessions_live;    /**< their writer is there or may be */
+    unsigned sessions_blocked; /**< never complete: quarantine, refusal, loss, held */
+    unsigned streams_pending;  /**< something of them is not settled */
+    unsigned streams_stuck;    /**< failing while others succeed */
+    uint64_t files_acked;      /**< files of which something was acknowledged */
+    uint64_t batches_acked;
+    uint64_t windows_acked;
+    uint64_t lines_acked;
+    uint64_t file_bytes_acked; /**< of files, windows as they lie on disk */
+    uint64_t sent_bytes;       /**< bodies, as sent */
+    uint64_t requests;
+    uint64_t retries;
+    uint64_t lines_rejected;     /**< the backend took the batch but not these */
+    uint64_t ranges_quarantined; /**< in the journal, earlier runs included */
+    uint64_t lines_refused_final;
+    unsigned stuck_failures;      /**< of the stream that failed alone most often */
+    unsigned streams_done_before; /**< of sessions that were complete when we began */
+    unsigned failures_in_row;     /**< failed requests since the last success */
+    bool ever_answered;           /**< the origin has answered at least once */
+    uint64_t state_write_errors;  /**< how many times a journal broke */
+    enum engine_hold hold;
+    int hold_status;
+    char last_problem[256]; /**< one sentence, "" = none */
+};
+
+void engine_summary(const struct engine *engine, struct engine_summary *out);
+
+/** \return true if nothing is left to do: all wanted sessions are settled, and reported
+ * complete where that is wanted. */
+bool engine_drained(const struct engine *engine);
+
+#endif

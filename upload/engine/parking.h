@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* When a session is parked, and when it becomes an open one again. */
+#ifndef GPUFL_UPLOAD_ENGINE_PARKING_H
+#define GPUFL_UPLOAD_ENGINE_PARKING_H
+
+#include <stdbool.h>
+
+#include "upload/core/session.h"
+
+/** Parks a complete session that nothing refers to any more, and frees it. Without memory
+ * it stays as it is. */
+void parking_complete(struct session *session);
+
+/** Turns a parked session into an open one again. \return NULL without memory; it stays
+ * parked. */
+struct session *parking_open(struct root *root, struct parked_session *parked);
+
+/** Opens and marks some of the waiting sessions if the backend could take more. \return
+ * true if there were any. */
+bool parking_open_some(struct engine *engine);
+
+/** \return true if a session waits that could be opened now. */
+bool parking_waits(const struct root *root);
+
+/** The current listing names it. */
+void parking_seen(struct root *root, struct parked_session *parked);
+
+/** Forgets the sessions that the listing that has just ended did not name. */
+void parking_forget_absent(struct root *root);
+
+/** Opens the complete sessions that are wanted, to send everything again. */
+void parking_open_complete(struct root *root);
+
+/** Appends the complete sessions to the journal. */
+void parking_write_state(struct root *root);
+
+#endif

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Splits, quarantines or gives up what was refused. */
+#include "upload/engine/refusal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "upload/core/position.h"
+#include "upload/engine/batch.h"
+#include "upload/http/reply.h"
+#include "upload/source/ndjson.h"
+
+/* Replaces a refused batch by its first half: a new id, the same sequence. */
+static gpufl_status refusal_halve(struct offer *offer)
+{
+    struct stream *st = offer->stream;
+    struct engine *engine = st->session->root->engine;
+    size_t raw_len;
+    uint64_t old_end = offer->record.end;
+    uint32_t half = offer->record.lines / 2;
+    gpufl_status status = batch_reread(offer, &raw_len);
+    if (status != GPUFL_OK) {
+        return status;
+    }
+    struct ndjson_limits limits = {.max_bytes = raw_len, .max_lines = half};
+    struct ndjson_cut cut = ndjson_cut(engine->raw, raw_len, limits);
+    if (offer->maybe_stored && !offer->record.whole_end) {
+        offer->record.whole_end = old_end;
+        offer->record.whole_lines = offer->record.lines;
+    }
+    uuid_make(engine->config.sys, offer->record.id);
+    uuid_format(offer->record.id, offer->id_text);
+    offer->record.end = offer->record.begin + cut.bytes;
+    offer->record.lines = cut.lines;
+    offer->record.unterminated = 0;
+    offer->record.encoding_changed = 0;
+    offer->maybe_stored = false;
+    st->took = STREAM_TOOK_PART; /* the other half is still there */
+    st->split_end = old_end;
+    st->split_lines = half;
+    offer_journal(offer); /* a broken journal takes it once it is rewritten */
+    return batch_encode(offer, cut.bytes);
+}
+
+void refusal_split(struct offer *offer, uint64_t now_ms)
+{
+    struct stream *st = offer->stream;
+    struct engine *engine = st->session->root->engine;
+    if (refusal_halve(offer) != GPUFL_OK) {
+        stream_hold(st, "a refused batch cannot be read again");
+        if (offer->state == OFFER_IN_FLIGHT) {
+            offer_keep(offer, now_ms);
+        }
+    } else {
+        log_info(engine->config.log, "upload.split", "session=%s channel=%s lines=%u",
+                 st->session->id, stream_channel(st), offer->record.lines);
+    }
+}
+
+void refusal_quarantine(struct offer *offer, const struct transport_reply *reply,
+                        uint64_t now_ms)
+{
+    struct stream *st = offer->stream;
+    struct engine *engine = st->session->root->engine;
+    if (++engine->origin.refusals > ORIGIN_REFUSALS_MAX) {
+        offer->state = OFFER_WAITING;
+        origin_hold(&engine->origin, reply->status, "it refuses every line", now_ms);
+        return;
+    }
+    struct record_quarantine record = {.stream = st->id,
+                                       .sequence = offer->record.sequence,
+                                       .file = offer->record.file,
+                                       .begin = offer->record.begin,
+                                       .end = offer->record.end,
+                                       .lines = offer->record.lines,
+                                       .status = reply->status};
+    memcpy(record.id, offer->record.id, sizeof record.id);
+    char said[180];
+    reply_excerpt(reply->body, reply->body_len, said, sizeof said);
+    snprintf(record.reason, sizeof record.reason, "HTTP %d %s", reply->status, said);
+    if (position_quarantine(st, &record)) {
+        offer_finish(offer, now_ms);
+    } else {
+        offer_keep(offer, now_ms);
+    }
+}
+
+bool refusal_whole_was_stored(struct offer *offer, uint64_t now_ms)
+{
+    const struct record_offer *record = &offer->record;
+    struct stream *st = offer->stream;
+    struct engine *engine = st->session->root->engine;
+    if (!record->whole_end) {
+        return false;
+    }
+    if (!position_advance(st, &(struct record_settled){.sequence = record->sequence,
+                                                       .file = record->file,
+                                                       .end = record->whole_end,
+                                                       .lines = record->whole_lines,
+                                                       .how = SETTLED_UNPROVEN,
+                                                       .head = record->head})) {
+        offer_keep(offer, now_ms);
+        return true;
+    }
+    engine->origin.refusals = 0;
+    stream_count_acked(st, record->whole_lines, now_ms);
+    log_info(engine->config.log, "upload.was_stored", "session=%s channel=%s lines=%u",
+             st->session->id, stream_channel(st), record->whole_lines);
+    offer_finish(offer, now_ms);
+    return true;
+}
+
+void refusal_final(struct offer *offer, uint64_t now_ms)
+{
+    struct stream *st = offer->stream;
+    struct engine *engine = st->session->root->engine;
+    if (!position_settle(offer, offer->record.lines, SETTLED_REFUSED_FINAL)) {
+        offer_keep(offer, now_ms);
+        return;
+    }
+    engine->counters.lines_refused_final += offer->record.lines;
+    log_error(engine->config.log, "upload.refused_final",
+              "session=%s channel=%s lines=%u note=\"the backend had closed the session; "
+              "the file is kept\"",
+              st->session->id, stream_channel(st), offer->record.lines);
+    trouble_say(&engine->trouble,
+                "the backend had closed session %s before all of it was there",
+                st->session->id);
+    offer_finish(offer, now_ms);
+}

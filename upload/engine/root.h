@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Opening and closing a watched root. */
+#ifndef GPUFL_UPLOAD_ENGINE_ROOT_H
+#define GPUFL_UPLOAD_ENGINE_ROOT_H
+
+#include "upload/core/registry.h"
+
+/** \return as engine_add_root. */
+GPUFL_MUST gpufl_status root_open(struct engine *engine, const char *path,
+                                  const struct engine_channels *channels,
+                                  struct root **out, char why[512]);
+
+/** Closes the journal, which is synced first, and frees what is known of the root. */
+void root_close(struct root *root);
+
+#endif

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Takes streams from the queues, makes a batch or window of each, and posts it. */
+#include "upload/engine/send.h"
+
+#include "upload/core/offer.h"
+#include "upload/engine/batch.h"
+#include "upload/engine/window.h"
+#include "upload/http/encode.h"
+
+#define ENOUGH_FRAME_BYTES (64u << 10)
+#define COMPLETING_ENOUGH  64u
+#define SMALL_ENOUGH       32u
+
+static enum made send_make_one(struct stream *st)
+{
+    enum made made;
+    do {
+        made = st->kind == STREAM_VERBATIM ? window_make(st) : batch_make(st);
+    } while (made == MADE_STEP);
+    if (!st->held) {
+        st->hold_reason = NULL; /* it goes on: a later reason is logged again */
+    }
+    return made;
+}
+
+static bool send_may_offer(const struct stream *st, uint64_t now_ms)
+{
+    const struct session *session = st->session;
+    return !st->offer && session->state == SESSION_OPEN && !stream_waits(st, now_ms);
+}
+
+bool send_has_room(const struct engine *engine, uint64_t now_ms)
+{
+    unsigned waiting = 0;
+    for (const struct offer *o = engine->offers; o; o = o->next) {
+        /* One that fails alone, or whose session waits, blocks no other. */
+        waiting += o->failures_alone == 0 && !stream_waits(o->stream, now_ms);
+    }
+    /* More if they are small: one sync serves them all. */
+    bool small = engine->frame_bytes <= ENOUGH_FRAME_BYTES && waiting < SMALL_ENOUGH;
+    return (waiting <= origin_slots(&engine->origin) ||
+            (small && !origin_probing(&engine->origin))) &&
+           engine->frame_bytes <= FRAME_BYTES_IN_FLIGHT;
+}
+
+/* \return true if there is room for an offer, and not too many sessions wait for their
+ * completion. */
+bool send_lacks_streams(const struct engine *engine, uint64_t now_ms)
+{
+    return engine->completing_count < COMPLETING_ENOUGH && send_has_room(engine, now_ms);
+}
+
+/* Disk and sockets have waited long enough: a large frame was made, or four batches'
+ * worth of small ones. */
+static bool send_made_enough(const struct engine *engine)
+{
+    return engine->made_frame_bytes > ENOUGH_FRAME_BYTES ||
+           engine->made_bytes > 3 * engine->config.max_batch_bytes;
+}
+
+/* The token of its request is already taken. */
+static void send_take_turn(struct stream *st)
+{
+    struct engine *engine = st->session->root->engine;
+    if (send_make_one(st) == MADE_OFFER) {
+        st->offer->paid = true;
+        if (st->offer->frame) {
+            engine->made_bytes += st->offer->record.end - st->offer->record.begin;
+            engine->made_frame_bytes += st->offer->frame_len;
+        }
+        return;
+    }
+    bucket_return(&engine->bucket);
+    if (st->rest == STREAM_PENDING) {
+        return;
+    }
+    st->all_read = true;
+    if (!session_tells(st->session)) {
+        session_mark(st->session); /* that may have been the last of it */
+    }
+}
+
+/* Takes the streams that are due from one queue; the others keep their order. The queue,
+ * which may be thousands long, is not walked if no offer may be made. */
+static void send_serve(struct engine *engine, struct queue *queue, uint64_t now_ms)
+{
+    struct queue later = {0};
+    for (struct stream *st;
+         !send_made_enough(engine) && (st = stream_of(queue->first));) {
+        bool ready = st->due_ms <= now_ms && send_may_offer(st, now_ms);
+        bool idle = st->offer || stream_held(st) || st->session->state != SESSION_OPEN;
+        if (ready && (!send_has_room(engine, now_ms) ||
+                      bucket_take(&engine->bucket, now_ms) > 0)) {
+            break;
+        }
+        queue_pop(queue);
+        st->queued =
+            !ready &&
+            !idle; /* it is queued again when its offer is settled, or on a change */
+        if (ready) {
+            send_take_turn(st);
+        } else if (st->queued) {
+            queue_push(&later, &st->node);
+        }
+    }
+    queue_append(&later, queue);
+    *queue = later;
+    if (!queue->first) {
+        queue->last = &queue->first;
+    }
+}
+
+/* An offer that has not failed yet: the next probe. */
+static bool send_has_fresh(const struct engine *engine, uint64_t now_ms)
+{
+    for (const struct offer *o = engine->offers; o; o = o->next) {
+        if (!o->failed && !stream_waits(o->stream, now_ms)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void send_make_offers(struct engine *engine, uint64_t now_ms)
+{
+    engine->made_bytes = engine->made_frame_bytes = 0;
+    engine->wants_more = false;
+    if (engine->origin.state != ORIGIN_KNOWN || !origin_ready(&engine->origin, now_ms)) {
+        return;
+    }
+    /* While the origin fails, each probe is another stream's, so that one that fails
+     * alone does not stand for all of them. */
+    if (origin_probing(&engine->origin) && send_has_fresh(engine, now_ms)) {
+        return;
+    }
+    send_serve(engine, &engine->live, now_ms);
+    send_serve(engine, &engine->backlog, now_ms);
+    engine->wants_more = !send_made_enough(engine) &&
+                         send_lacks_streams(engine, now_ms) &&
+                         bucket_wait(&engine->bucket, now_ms) == 0;
+}
+
+/* After a restart, or if the origin declares something else now: the same range under the
+ * same id. If it is encoded to other bytes, the record says so. */
+static bool send_encode_again(struct offer *offer)
+{
+    struct stream *st = offer->stream;
+    struct engine *engine = st->session->root->engine;
+    size_t raw_len;
+    if (st->kind == STREAM_VERBATIM) {
+        return window_open(st, offer) == GPUFL_OK;
+    }
+    enum codec codec = batch_codec(engine);
+    uint32_t library = encode_library_version(codec);
+    bool changed = offer->record.codec != codec || offer->record.library != library;
+    if (batch_reread(offer, &raw_len) != GPUFL_OK) {
+        return false;
+    }
+    if (changed) {
+        offer->record.codec = (uint8_t)codec;
+        offer->record.library = library;
+        offer->record.encoding_changed = 1;
+        offer_journal(offer);
+    }
+    return batch_encode(offer, raw_len) == GPUFL_OK;
+}
+
+static bool send_submit(struct offer *offer)
+{
+    struct stream *st = offer->stream;
+    struct session *session = st->session;
+    struct engine *engine = session->root->engine;
+    bool verbatim = st->kind == STREAM_VERBATIM;
+    enum engine_identity identity = engine->config.identity;
+    struct transport_request request = {
+        .kind = TRANSPORT_BATCH,
+        .session = session->id,
+        .encoding = codec_name((enum codec)offer->record.codec),
+        .window_id = offer->id_text,
+        .window_headers = verbatim || identity == IDENTITY_ON ||
+                          (identity == IDENTITY_AUTO && engine->origin.live_windows),
+        .channel = stream_channel(st),
+        .sequence = offer->record.sequence,
+        .crc32 = offer->crc32,
+        .body = verbatim ? NULL : offer->frame,
+        .fd = offer->fd,
+        .body_len = verbatim ? (size_t)offer->record.end : offer->frame_len,
+        .tag = offer,
+    };
+    if (engine->config.transport.submit(engine->config.transport.self, &request) !=
+        GPUFL_OK) {
+        return false;
+    }
+    offer->state = OFFER_IN_FLIGHT;
+    engine->origin.in_flight++;
+    engine->counters.requests++;
+    return true;
+}
+
+/* \return true if the loop may go on to the next offer. */
+static bool send_one(struct engine *engine, struct offer *offer, uint64_t now_ms)
+{
+    struct stream *st = offer->stream;
+    if (offer->state != OFFER_WAITING || now_ms < offer->retry_at_ms ||
+        stream_waits(st, now_ms)) {
+        return true;
+    }
+    bool verbatim = st->kind == STREAM_VERBATIM;
+    if ((verbatim ? offer->fd < 0 : !offer->frame) && !send_encode_again(offer)) {
+        stream_hold(st, "a batch from before cannot be read again");
+        return true;
+    }
+    if (offer->state != OFFER_WAITING) {
+        return true; /* its changed record must reach the disk first */
+    }
+    if (!offer->paid && bucket_take(&engine->bucket, now_ms) > 0) {
+        return false;
+    }
+    if (!send_submit(offer)) {
+        offer->paid = true;
+        return false;
+    }
+    offer->paid = false;
+    return true;
+}
+
+void send_offers(struct engine *engine, uint64_t now_ms)
+{
+    for (struct offer *o = engine->offers; o; o = o->next) {
+        struct root *root = o->stream->session->root;
+        if (o->state == OFFER_SYNCING && o->ticket <= journal_durable(root->journal)) {
+            o->state = OFFER_WAITING;
+        }
+    }
+    for (struct offer *o = engine->offers; o; o = o->next) {
+        if (engine->origin.state != ORIGIN_KNOWN ||
+            !origin_ready(&engine->origin, now_ms) || !send_one(engine, o, now_ms)) {
+            return;
+        }
+    }
+}

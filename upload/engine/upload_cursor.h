@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `.gpufl-upload-cursor.json`: tells other tools of this ecosystem which sessions are at
+ * the backend. Format: schema/README.md, "Upload cursor". */
+#ifndef GPUFL_UPLOAD_ENGINE_UPLOAD_CURSOR_H
+#define GPUFL_UPLOAD_ENGINE_UPLOAD_CURSOR_H
+
+#include "upload/core/registry.h"
+
+void upload_cursor_write(struct root *root);
+
+#endif

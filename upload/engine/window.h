@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sealed windows of the 1.3 client: offered as they lie on disk. */
+#ifndef GPUFL_UPLOAD_ENGINE_WINDOW_H
+#define GPUFL_UPLOAD_ENGINE_WINDOW_H
+
+#include "upload/core/offer.h"
+
+/** Offers the window at the stream's position, if there is one. */
+enum made window_make(struct stream *stream);
+
+/** Opens the offer's window again. \return GPUFL_OK if it matches its sidecar. */
+gpufl_status window_open(struct stream *stream, struct offer *offer);
+
+#endif
