@@ -11,8 +11,8 @@
 #include "base/flags.h"
 #include "cli/exit_codes.h"
 #include "cli/output.h"
-#include "cli/send.h"
 #include "cli/transfer_module.h"
+#include "cli/upload_recorded.h"
 #include "cli/version_line.h"
 
 #define UPLOAD_EVERY_MS 5000
@@ -27,7 +27,7 @@ struct monitor {
     int interval_ms;
     uint64_t duration_ms; /* 0 = until a signal */
     bool quiet;
-    struct send send;
+    struct upload_recorded send;
     struct transfer_module module; /* with send.wanted */
 };
 
@@ -61,8 +61,8 @@ static const struct flag monitor_flags[] = {
      .min = 1,
      .expected = "a duration above 0 such as 30s",
      .help = "stop after this time: 500ms, 30s, 5m or 1h; a bare number is seconds"},
-    SEND_FLAGS(offsetof(struct monitor, send),
-               "send what was recorded every 5 s, and the rest at the end"),
+    UPLOAD_RECORDED_FLAGS(offsetof(struct monitor, send),
+                          "send what was recorded every 5 s, and the rest at the end"),
     {.name = "quiet",
      .letter = 'q',
      .type = FLAG_ON,
@@ -97,7 +97,7 @@ static int monitor_arguments(int argc, char **argv, struct monitor *m,
     if (rc != FLAGS_GO_ON) {
         return rc;
     }
-    if (m->send.wanted && !send_has_backend(&m->send)) {
+    if (m->send.wanted && !upload_recorded_has_backend(&m->send)) {
         return flags_wrong(&monitor_table, "--upload",
                            "no backend (give --backend-url and --api-key, or set "
                            "GPUFL_BACKEND_URL and GPUFL_API_KEY)");
@@ -125,7 +125,7 @@ static bool wait_for_signal(const sigset_t *stop, int64_t ms)
 static gpufl_status send_recorded(const struct monitor *m, int timeout_ms,
                                   struct gpufl_upload_result *result)
 {
-    struct gpufl_upload_options options = send_options(&m->send, m->output);
+    struct gpufl_upload_options options = upload_recorded_options(&m->send, m->output);
     options.total_timeout_ms = timeout_ms;
     options.max_retries = UPLOAD_RETRIES;
     return m->module.upload_logs(&options, result);
@@ -151,7 +151,7 @@ static int send_rest(const struct monitor *m)
 {
     struct gpufl_upload_result result = GPUFL_UPLOAD_RESULT_INIT;
     if (send_recorded(m, LAST_UPLOAD_MS, &result) != GPUFL_OK) {
-        send_failed("gpufl monitor", m->output, result.message);
+        upload_recorded_failed("gpufl monitor", m->output, result.message);
         return EXIT_NOT_ALL;
     }
     return EXIT_ALL_DONE;

@@ -11,8 +11,8 @@
 #include "cli/child.h"
 #include "cli/installed.h"
 #include "cli/output.h"
-#include "cli/send.h"
 #include "cli/transfer_module.h"
+#include "cli/upload_recorded.h"
 #include "cli/version_line.h"
 
 #define INJECT "libgpufl-inject.so"
@@ -26,7 +26,7 @@ struct trace {
     enum trace_engine engine;
     int interval_ms;
     bool quiet;
-    struct send send;
+    struct upload_recorded send;
 };
 
 static const struct flag trace_flags[] = {
@@ -60,8 +60,8 @@ static const struct flag trace_flags[] = {
      .expected = "milliseconds from 0 to 99999999",
      .fallback = "1000",
      .help = "milliseconds between samples of host and GPU metrics; 0 takes none"},
-    SEND_FLAGS(offsetof(struct trace, send),
-               "send the sessions when the command has ended"),
+    UPLOAD_RECORDED_FLAGS(offsetof(struct trace, send),
+                          "send the sessions when the command has ended"),
     {.name = "quiet",
      .letter = 'q',
      .type = FLAG_ON,
@@ -126,15 +126,15 @@ static void send_traced(const struct trace *t)
 {
     struct transfer_module module;
     struct gpufl_upload_result result = GPUFL_UPLOAD_RESULT_INIT;
-    struct gpufl_upload_options options = send_options(&t->send, t->output);
-    if (!send_has_backend(&t->send)) {
-        send_failed("gpufl trace", t->output,
-                    "no backend; give --backend-url and --api-key, or set "
-                    "GPUFL_BACKEND_URL and GPUFL_API_KEY");
+    struct gpufl_upload_options options = upload_recorded_options(&t->send, t->output);
+    if (!upload_recorded_has_backend(&t->send)) {
+        upload_recorded_failed("gpufl trace", t->output,
+                               "no backend; give --backend-url and --api-key, or set "
+                               "GPUFL_BACKEND_URL and GPUFL_API_KEY");
     } else if (!transfer_module_open(&module, result.message)) {
-        send_failed("gpufl trace", t->output, result.message);
+        upload_recorded_failed("gpufl trace", t->output, result.message);
     } else if (module.upload_logs(&options, &result) != GPUFL_OK) {
-        send_failed("gpufl trace", t->output, result.message);
+        upload_recorded_failed("gpufl trace", t->output, result.message);
     }
 }
 

@@ -13,7 +13,7 @@
 #include "cli/child.h"
 #include "cli/installed.h"
 #include "cli/output.h"
-#include "cli/send.h"
+#include "cli/upload_recorded.h"
 #include "tests/support/capture.h"
 
 /* Runs it with the signals of a program that has just started. */
@@ -123,19 +123,19 @@ static void the_flags_of_an_upload_become_its_options(void **state)
 {
     (void)state;
     static struct capture said;
-    struct send send = {.backend_url = "http://b", .api_path = "/v2"};
-    assert_false(send_has_backend(&send));
+    struct upload_recorded send = {.backend_url = "http://b", .api_path = "/v2"};
+    assert_false(upload_recorded_has_backend(&send));
     snprintf(send.api_key, sizeof send.api_key, "key");
-    assert_true(send_has_backend(&send));
-    struct gpufl_upload_options options = send_options(&send, "/logs");
+    assert_true(upload_recorded_has_backend(&send));
+    struct gpufl_upload_options options = upload_recorded_options(&send, "/logs");
     assert_string_equal(options.log_path, "/logs");
     assert_string_equal(options.backend_url, "http://b");
     assert_string_equal(options.api_path, "/v2");
     assert_string_equal(options.api_key, "key");
     send.backend_url = NULL;
-    assert_false(send_has_backend(&send));
+    assert_false(upload_recorded_has_backend(&send));
     capture_begin(&said);
-    send_failed("gpufl trace", "/logs", "no contact");
+    upload_recorded_failed("gpufl trace", "/logs", "no contact");
     capture_end(&said);
     assert_string_equal(said.err, "gpufl trace: --upload: no contact (send it later: "
                                   "gpufl upload /logs)\n");

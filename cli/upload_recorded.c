@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Turns the flags of --upload into the options of an upload. */
-#include "cli/send.h"
+#include "cli/upload_recorded.h"
 
 #include <stdio.h>
 
 #include "cli/upload_flags.h"
 
-bool send_has_backend(const struct send *send)
+bool upload_recorded_has_backend(const struct upload_recorded *send)
 {
     return send->backend_url && *send->backend_url && *send->api_key;
 }
 
-struct gpufl_upload_options send_options(const struct send *send, const char *directory)
+struct gpufl_upload_options upload_recorded_options(const struct upload_recorded *send,
+                                                    const char *directory)
 {
     struct gpufl_upload_options options = GPUFL_UPLOAD_OPTIONS_DEFAULT;
     options.log_path = directory;
@@ -22,7 +23,7 @@ struct gpufl_upload_options send_options(const struct send *send, const char *di
     return options;
 }
 
-void send_failed(const char *program, const char *directory, const char *why)
+void upload_recorded_failed(const char *program, const char *directory, const char *why)
 {
     fprintf(stderr, "%s: --upload: %s (send it later: gpufl upload %s)\n", program, why,
             directory);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `--upload` of the verbs that record: what was recorded goes to a backend. */
-#ifndef GPUFL_CLI_SEND_H
-#define GPUFL_CLI_SEND_H
+#ifndef GPUFL_CLI_UPLOAD_RECORDED_H
+#define GPUFL_CLI_UPLOAD_RECORDED_H
 
 #include <stdbool.h>
 
@@ -10,47 +10,48 @@
 #include "base/flag.h"
 
 /** What the flags say. */
-struct send {
+struct upload_recorded {
     bool wanted;
     const char *backend_url;
     const char *api_path;
     char api_key[FLAG_SECRET_BYTES];
 };
 
-/** Rows for a table of flags whose struct has a struct send at offset \p at; \p when is
- * the help of --upload. */
-#define SEND_FLAGS(at, when)                                                             \
+/** Rows for a table of flags whose struct has a struct upload_recorded at offset \p at;
+ * \p when is the help of --upload. */
+#define UPLOAD_RECORDED_FLAGS(at, when)                                                  \
     {.name = "upload",                                                                   \
      .type = FLAG_ON,                                                                    \
-     .field = (at) + offsetof(struct send, wanted),                                      \
+     .field = (at) + offsetof(struct upload_recorded, wanted),                           \
      .help = (when)},                                                                    \
         {.name = "backend-url",                                                          \
          .type = FLAG_TEXT,                                                              \
          .value = "URL",                                                                 \
-         .field = (at) + offsetof(struct send, backend_url),                             \
+         .field = (at) + offsetof(struct upload_recorded, backend_url),                  \
          .variable = "GPUFL_BACKEND_URL",                                                \
          .expected = "scheme://host[:port]",                                             \
          .help = "URL of the backend for --upload, scheme://host[:port]"},               \
         {.name = "api-key",                                                              \
          .type = FLAG_SECRET,                                                            \
          .value = "KEY",                                                                 \
-         .field = (at) + offsetof(struct send, api_key),                                 \
+         .field = (at) + offsetof(struct upload_recorded, api_key),                      \
          .variable = "GPUFL_API_KEY",                                                    \
          .help = "API key for --upload"},                                                \
     {                                                                                    \
         .name = "api-path", .type = FLAG_TEXT, .value = "PATH",                          \
-        .field = (at) + offsetof(struct send, api_path), .variable = "GPUFL_API_PATH",   \
-        .fallback = "/api/v1", .help = "path of the API"                                 \
+        .field = (at) + offsetof(struct upload_recorded, api_path),                      \
+        .variable = "GPUFL_API_PATH", .fallback = "/api/v1", .help = "path of the API"   \
     }
 
 /** Whether the flags or the environment name a backend and a key. */
-bool send_has_backend(const struct send *send);
+bool upload_recorded_has_backend(const struct upload_recorded *send);
 
 /** The options of an upload of \p directory; they borrow from both. */
-struct gpufl_upload_options send_options(const struct send *send, const char *directory);
+struct gpufl_upload_options upload_recorded_options(const struct upload_recorded *send,
+                                                    const char *directory);
 
 /** Says on stderr that \p directory is not (all) at the backend, why, and how to send it
  * later. */
-void send_failed(const char *program, const char *directory, const char *why);
+void upload_recorded_failed(const char *program, const char *directory, const char *why);
 
 #endif
