@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A job for the demo: records nested scopes for SECONDS seconds, and samples every 100 ms.
- * Usage: demo-job LOG_DIR SECONDS */
+/* A job for the demo: records nested scopes for SECONDS seconds, and samples every 100
+ * ms. Usage: demo-job LOG_DIR SECONDS */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
