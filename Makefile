@@ -130,27 +130,31 @@ $(B)/%.o: %.c $(B)/.flags
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_FLAGS) -MMD -MP -c -o $@ $<
 
+# An archive: each library and program takes only what it uses of these.
+SHARED = $(B)/shared.a
+$(SHARED): $(call obj,$(BASE) $(SCHEMA))
+
 # nodelete: the writer thread and thread-local destructors outlive a dlclose
-$(B)/libgpufl.so: $(call obj,$(BASE) $(SCHEMA) $(COLLECTOR)) collector-lib/exports.map
+$(B)/libgpufl.so: $(call obj,$(COLLECTOR)) $(SHARED) collector-lib/exports.map
 	$(call say,LINK)
 	$(Q)$(CC) $(ALL_FLAGS) $(LDFLAGS) -shared -Wl,-soname,libgpufl.so.0,-z,nodelete \
-	  -Wl,--version-script=collector-lib/exports.map -o $@ $(filter %.o,$^) -ldl -pthread
+	  -Wl,--version-script=collector-lib/exports.map -o $@ $(filter %.o %.a,$^) -ldl -pthread
 	$(Q)ln -sf libgpufl.so $(B)/libgpufl.so.0
 
 $(call obj,$(CUPTI)): OUR_CPPFLAGS += -isystem $(CUPTI_INCLUDE)
-$(B)/libgpufl-cupti.so: $(call obj,$(CUPTI) base/array.c collector-lib/core/clock.c collector-lib/core/thread.c)
+$(B)/libgpufl-cupti.so: $(call obj,$(CUPTI) collector-lib/core/clock.c collector-lib/core/thread.c) $(SHARED)
 	$(call say,LINK)
-	$(Q)$(CC) $(ALL_FLAGS) $(LDFLAGS) -shared -Wl,-z,nodelete -o $@ $(filter %.o,$^) -ldl -pthread
+	$(Q)$(CC) $(ALL_FLAGS) $(LDFLAGS) -shared -Wl,-z,nodelete -o $@ $(filter %.o %.a,$^) -ldl -pthread
 
 # Its libgpufl.so.0 is beside it in build/, one folder up where it is installed.
 $(B)/libgpufl-inject.so: $(call obj,collector-lib/inject/inject.c) $(B)/libgpufl.so
 	$(call say,LINK)
 	$(Q)$(CC) $(ALL_FLAGS) $(LDFLAGS) -shared -Wl,-z,nodelete,-rpath,'$$ORIGIN:$$ORIGIN/..' -o $@ $(filter %.o %.so,$^)
 
-$(B)/libgpufl-upload.so: $(call obj,$(BASE) $(SCHEMA) $(UPLOAD)) upload/exports.map
+$(B)/libgpufl-upload.so: $(call obj,$(UPLOAD)) $(SHARED) upload/exports.map
 	$(call say,LINK)
 	$(Q)$(CC) $(ALL_FLAGS) $(LDFLAGS) -shared -Wl,-soname,libgpufl-upload.so.0 \
-	  -Wl,--version-script=upload/exports.map -o $@ $(filter %.o,$^) $(UPLOAD_LIBS)
+	  -Wl,--version-script=upload/exports.map -o $@ $(filter %.o %.a,$^) $(UPLOAD_LIBS)
 	$(Q)ln -sf libgpufl-upload.so $(B)/libgpufl-upload.so.0
 
 $(B)/libgpufl.a: $(call obj,$(BASE) $(SCHEMA) $(COLLECTOR))
@@ -160,17 +164,17 @@ $(B)/%.a:
 	$(Q)rm -f $@; $(AR) rcs $@ $^
 
 link = $(CC) $(ALL_FLAGS) $(LDFLAGS) -o $@ $(filter %.o %.a,$^)
-$(B)/gpufl-agent: $(call obj,$(BASE) $(SCHEMA) $(UPLOAD) $(AGENT) agent/main.c)
+$(B)/gpufl-agent: $(call obj,$(UPLOAD) $(AGENT) agent/main.c) $(SHARED)
 	$(call say,LINK)
 	$(Q)$(link) $(AGENT_LIBS)
-$(B)/gpufl: $(call obj,$(BASE) $(SCHEMA) $(COLLECTOR) $(CLI) cli/main.c) | $(TRANSFER_MODULE)
+$(B)/gpufl: $(call obj,$(COLLECTOR) $(CLI) cli/main.c) $(SHARED) | $(TRANSFER_MODULE)
 	$(call say,LINK)
 	$(Q)$(link) -ldl
-$(TRANSFER_MODULE): $(call obj,$(BASE) $(SCHEMA) $(UPLOAD) $(TRANSFER) cli/upload_flags.c)
+$(TRANSFER_MODULE): $(call obj,$(UPLOAD) $(TRANSFER)) $(SHARED)
 	$(call say,LINK)
-	$(Q)$(CC) $(ALL_FLAGS) $(LDFLAGS) -shared -o $@ $(filter %.o,$^) $(UPLOAD_LIBS)
+	$(Q)$(CC) $(ALL_FLAGS) $(LDFLAGS) -shared -o $@ $(filter %.o %.a,$^) $(UPLOAD_LIBS)
 $(B)/backend/http/page.o: $(wildcard backend/page/*)
-$(B)/gpufl-backend: $(call obj,$(BASE) $(SCHEMA) $(BACKEND) backend/main.c)
+$(B)/gpufl-backend: $(call obj,$(BACKEND) backend/main.c) $(SHARED)
 	$(call say,LINK)
 	$(Q)$(link) $(BACKEND_LIBS)
 
