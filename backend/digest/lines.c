@@ -8,16 +8,42 @@
 
 #include "backend/digest/digest_line.h"
 #include "schema/channels.h"
+#include "schema/layout.h"
 #include "schema/protocol.h"
 #include "schema/record_field.h"
 
-#define TYPE_BYTES 64u
+#define TYPE_BYTES        64u
+#define SESSION_KEY_BYTES (LAYOUT_NAME_MAX + 32)
+
+/* Some writers do not escape what they write, so that a line is no JSON behind such a
+ * text: what stands before or behind it is found by its bytes. */
+static bool type_by_bytes(const char *line, size_t len, struct record_text *out)
+{
+    static const char key[] = "\"type\":\"";
+    const char *at =
+        memmem(line, len < TYPE_BYTES ? len : TYPE_BYTES, key, sizeof key - 1);
+    if (!at) {
+        return false;
+    }
+    at += sizeof key - 1;
+    const char *end = memchr(at, '"', len - (size_t)(at - line));
+    *out = (struct record_text){at, end ? (size_t)(end - at) : 0};
+    return end != NULL;
+}
+
+static bool session_by_bytes(const char *line, size_t len, const char *session)
+{
+    char key[SESSION_KEY_BYTES];
+    int n = snprintf(key, sizeof key, "\"session_id\":\"%s\"", session);
+    return n > 0 && (size_t)n < sizeof key && memmem(line, len, key, (size_t)n);
+}
 
 static bool copy_type(const char *line, size_t len, char out[TYPE_BYTES])
 {
     struct record_text type;
-    if (!record_field_text(line, len, "type", &type) || type.len == 0 ||
-        type.len >= TYPE_BYTES) {
+    if ((!record_field_text(line, len, "type", &type) &&
+         !type_by_bytes(line, len, &type)) ||
+        type.len == 0 || type.len >= TYPE_BYTES) {
         return false;
     }
     memcpy(out, type.at, type.len);
@@ -43,7 +69,8 @@ static const char *fault_of(const char *line, size_t len, const char *session,
     if (!copy_type(line, len, type)) {
         return "type is missing or not a name";
     }
-    return record_field_is(line, len, "session_id", session)
+    return record_field_is(line, len, "session_id", session) ||
+                   session_by_bytes(line, len, session)
                ? NULL
                : "session_id differs from " PROTOCOL_H_SESSION;
 }
