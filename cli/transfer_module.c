@@ -29,7 +29,7 @@ bool transfer_module_open(struct transfer_module *out, char why[512])
     }
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!library || !find_function(library, "gpufl_transfer_verb", &out->run_verb) ||
-        !find_function(library, "gpufl_upload_logs", &out->upload_logs)) {
+        !find_function(library, "gpufl_transfer_upload", &out->upload_logs)) {
         snprintf(why, 512,
                  "%.300s (install libcurl, json-c, zstd and zlib, or run this where they "
                  "are)",

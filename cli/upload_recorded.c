@@ -4,8 +4,6 @@
 
 #include <stdio.h>
 
-#include "cli/upload_flags.h"
-
 bool upload_recorded_has_backend(const struct upload_recorded *send)
 {
     return send->backend_url && *send->backend_url && *send->api_key;
@@ -19,7 +17,6 @@ struct gpufl_upload_options upload_recorded_options(const struct upload_recorded
     options.backend_url = send->backend_url ? send->backend_url : "";
     options.api_path = send->api_path;
     options.api_key = send->api_key;
-    options.option_name = upload_flag_of;
     return options;
 }
 

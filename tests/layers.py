@@ -35,7 +35,7 @@ BELOW = {
               "upload/core", "upload/engine", "agent/options"],
     "cli": ["base", "schema", "collector-lib/sample"],  # nothing of upload: see Makefile
     "cli/transfer": ["base", "schema", "cli", "upload/http", "upload/journal",
-                     "upload/source", "upload/core", "upload/engine"],
+                     "upload/source", "upload/core", "upload/engine", "upload"],
     "backend/digest": ["base", "schema"],
     "backend/store": ["base", "schema", "backend/digest"],
     "backend/api": ["base", "schema", "backend/digest", "backend/store"],

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Runs the engine on the calling thread, within a budget: gpufl_upload_logs(). */
-#include <gpufl/upload.h>
+#include "upload/upload_logs.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +14,6 @@
 #include "upload/engine/engine.h"
 #include "upload/http/transport_http.h"
 #include "upload/source/select.h"
-#include "upload/upload_options.h"
 #include "upload/upload_result.h"
 #include "upload/wait_holder.h"
 
@@ -28,6 +27,7 @@ __attribute__((weak)) bool gpufl_is_disabled(void);
 /* One call. */
 struct upload {
     struct gpufl_upload_options options;
+    const char *(*name)(const char *field); /* what the user calls them */
     struct gpufl_upload_result *result;
     struct selection selection;
     struct log log;
@@ -102,7 +102,7 @@ static gpufl_status open_root(struct upload *u)
         return upload_result_say(
             u->result, GPUFL_ERR_NOT_FOUND,
             "%s: '%.300s': %s (expected the directory that holds the sessions)",
-            upload_options_name(&u->options, "log_path"), path, strerror(error));
+            upload_options_name(u->name, "log_path"), path, strerror(error));
     }
     return GPUFL_OK;
 }
@@ -113,7 +113,7 @@ static gpufl_status choose_sessions(struct upload *u)
     gpufl_status status = select_list(&sys_real, u->root, &u->selection);
     if (status != GPUFL_OK) {
         return upload_result_say(u->result, status, "%s: '%.300s': %s",
-                                 upload_options_name(o, "log_path"), o->log_path,
+                                 upload_options_name(u->name, "log_path"), o->log_path,
                                  status == GPUFL_ERR_IO ? strerror(errno)
                                                         : gpufl_status_text(status));
     }
@@ -123,7 +123,7 @@ static gpufl_status choose_sessions(struct upload *u)
     if (status != GPUFL_OK) {
         return upload_result_say(
             u->result, status, "%s: '%.128s': no such session in %.250s",
-            upload_options_name(o, "session_id"), o->session_id, o->log_path);
+            upload_options_name(u->name, "session_id"), o->session_id, o->log_path);
     }
     for (size_t i = 0; i < u->selection.count; i++) {
         u->bytes_total += u->selection.session[i].bytes;
@@ -154,7 +154,7 @@ static gpufl_status open_transport(struct upload *u)
         .connect_timeout_ms = (uint64_t)o->connect_timeout_ms,
         .read_timeout_ms = (uint64_t)o->read_timeout_ms,
         .total_timeout_ms = (uint64_t)o->total_timeout_ms,
-        .option_name = o->option_name,
+        .option_name = u->name,
     };
     gpufl_status status = transport_http_open(&config, &u->transport, why);
     return status == GPUFL_OK ? status : upload_result_say(u->result, status, "%s", why);
@@ -165,7 +165,7 @@ static gpufl_status wait_for_other(struct upload *u, const char *who)
     if (u->options.force) {
         return upload_result_say(u->result, GPUFL_BUSY,
                                  "%s (%s needs it to be stopped first)", who,
-                                 upload_options_name(&u->options, "force"));
+                                 upload_options_name(u->name, "force"));
     }
     gpufl_status status =
         wait_for_holder(&sys_real, u->root, &u->selection, u->deadline_ms);
@@ -250,7 +250,7 @@ static gpufl_status upload_selected(struct upload *u)
 {
     struct engine_summary summary;
     char why[512];
-    gpufl_status status = upload_options_check(&u->options, why);
+    gpufl_status status = upload_options_check(&u->options, u->name, why);
     if (status != GPUFL_OK) {
         return upload_result_say(u->result, status, "%s", why);
     }
@@ -282,11 +282,12 @@ static gpufl_status upload_selected(struct upload *u)
                                u->options.backend_url);
 }
 
-gpufl_status gpufl_upload_logs(const struct gpufl_upload_options *options,
+gpufl_status upload_logs_named(const struct gpufl_upload_options *options,
+                               const char *(*name)(const char *field),
                                struct gpufl_upload_result *result)
 {
     struct gpufl_upload_result full = GPUFL_UPLOAD_RESULT_INIT;
-    struct upload u = {.result = &full, .root = -1};
+    struct upload u = {.name = name, .result = &full, .root = -1};
     gpufl_status status = GPUFL_OK;
     u.start_ms = sys_real.now_ms();
     upload_options_resolve(options, &u.options);
@@ -310,4 +311,10 @@ gpufl_status gpufl_upload_logs(const struct gpufl_upload_options *options,
     full.elapsed_ms = (int64_t)(sys_real.now_ms() - u.start_ms);
     upload_result_copy(&full, result);
     return status;
+}
+
+gpufl_status gpufl_upload_logs(const struct gpufl_upload_options *options,
+                               struct gpufl_upload_result *result)
+{
+    return upload_logs_named(options, NULL, result);
 }

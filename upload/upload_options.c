@@ -39,20 +39,20 @@ void upload_options_resolve(const struct gpufl_upload_options *given,
     out->state_dir = or_empty(out->state_dir);
 }
 
-const char *upload_options_name(const struct gpufl_upload_options *options,
-                                const char *field)
+const char *upload_options_name(const char *(*name)(const char *field), const char *field)
 {
-    return options->option_name ? options->option_name(field) : field;
+    return name ? name(field) : field;
 }
 
-static gpufl_status refuse_option(const struct gpufl_upload_options *o, const char *field,
-                                  const char *reason, char why[512])
+static gpufl_status refuse_option(const char *(*name)(const char *field),
+                                  const char *field, const char *reason, char why[512])
 {
-    snprintf(why, 512, "%s: %s", upload_options_name(o, field), reason);
+    snprintf(why, 512, "%s: %s", upload_options_name(name, field), reason);
     return GPUFL_ERR_USAGE;
 }
 
-static gpufl_status check_numbers(const struct gpufl_upload_options *o, char why[512])
+static gpufl_status check_numbers(const struct gpufl_upload_options *o,
+                                  const char *(*name)(const char *field), char why[512])
 {
     const struct {
         const char *field;
@@ -67,32 +67,33 @@ static gpufl_status check_numbers(const struct gpufl_upload_options *o, char why
     for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
         if (row[i].value < row[i].min) {
             snprintf(why, 512, "%s: %d: too small (expected %d or more)",
-                     upload_options_name(o, row[i].field), row[i].value, row[i].min);
+                     upload_options_name(name, row[i].field), row[i].value, row[i].min);
             return GPUFL_ERR_USAGE;
         }
     }
     return GPUFL_OK;
 }
 
-gpufl_status upload_options_check(const struct gpufl_upload_options *o, char why[512])
+gpufl_status upload_options_check(const struct gpufl_upload_options *o,
+                                  const char *(*name)(const char *field), char why[512])
 {
     if (!*o->log_path) {
-        return refuse_option(o, "log_path",
+        return refuse_option(name, "log_path",
                              "missing (expected the directory that holds the sessions)",
                              why);
     }
     if (!*o->backend_url) {
-        return refuse_option(o, "backend_url", "missing (set it or GPUFL_BACKEND_URL)",
+        return refuse_option(name, "backend_url", "missing (set it or GPUFL_BACKEND_URL)",
                              why);
     }
     if (!*o->api_key) {
-        return refuse_option(o, "api_key", "missing (set it or GPUFL_API_KEY)", why);
+        return refuse_option(name, "api_key", "missing (set it or GPUFL_API_KEY)", why);
     }
     if (*o->session_id && o->all_sessions) {
         snprintf(why, 512, "%s: '%.128s': conflicts with %s (set only one)",
-                 upload_options_name(o, "session_id"), o->session_id,
-                 upload_options_name(o, "all_sessions"));
+                 upload_options_name(name, "session_id"), o->session_id,
+                 upload_options_name(name, "all_sessions"));
         return GPUFL_ERR_USAGE;
     }
-    return check_numbers(o, why);
+    return check_numbers(o, name, why);
 }

@@ -11,12 +11,14 @@
 void upload_options_resolve(const struct gpufl_upload_options *given,
                             struct gpufl_upload_options *out);
 
-/** \return GPUFL_OK or GPUFL_ERR_USAGE with one sentence in \p why. */
+/** \return GPUFL_OK or GPUFL_ERR_USAGE with one sentence in \p why, which names options
+ * as \p name does. */
 GPUFL_MUST gpufl_status upload_options_check(const struct gpufl_upload_options *options,
+                                             const char *(*name)(const char *field),
                                              char why[512]);
 
-/** What messages call the option \p field. */
-const char *upload_options_name(const struct gpufl_upload_options *options,
+/** What messages call the option \p field: what \p name says, or the field (NULL). */
+const char *upload_options_name(const char *(*name)(const char *field),
                                 const char *field);
 
 #endif

@@ -4,9 +4,11 @@
 
 #include "base/flags.h"
 #include "cli/exit_codes.h"
+#include "cli/transfer/upload_flags.h"
 #include "cli/transfer/verb_quarantine.h"
 #include "cli/transfer/verb_status.h"
 #include "cli/transfer/verb_upload.h"
+#include "upload/upload_logs.h"
 
 static const struct flag_verb transfer_verbs[] = {
     {"upload", verb_upload, NULL},
@@ -24,4 +26,10 @@ int gpufl_transfer_verb(int argc, char **argv)
 {
     const struct flag_verb *verb = flags_verb(&transfer_table, argv[0]);
     return verb ? verb->run(argc, argv) : EXIT_BAD_USE;
+}
+
+gpufl_status gpufl_transfer_upload(const struct gpufl_upload_options *options,
+                                   struct gpufl_upload_result *result)
+{
+    return upload_logs_named(options, upload_flag_of, result);
 }

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What libgpufl-transfer.so offers to gpufl, besides gpufl_upload_logs(). */
+/* What libgpufl-transfer.so offers to gpufl. */
 #ifndef GPUFL_CLI_TRANSFER_TRANSFER_VERB_H
 #define GPUFL_CLI_TRANSFER_TRANSFER_VERB_H
 
-#include <gpufl/status.h>
+#include <gpufl/upload.h>
 
 /** Runs the verb \p argv[0]: upload, status or quarantine. \return the exit code. */
 GPUFL_API int gpufl_transfer_verb(int argc, char **argv);
+
+/** As gpufl_upload_logs(), with messages that name flags. */
+GPUFL_API gpufl_status gpufl_transfer_upload(const struct gpufl_upload_options *options,
+                                             struct gpufl_upload_result *result);
 
 #endif

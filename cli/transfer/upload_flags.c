@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the command line calls the options of an upload. */
-#include "cli/upload_flags.h"
+#include "cli/transfer/upload_flags.h"
 
 #include <stddef.h>
 #include <string.h>

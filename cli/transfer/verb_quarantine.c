@@ -8,7 +8,7 @@
 #include "cli/exit_codes.h"
 #include "cli/transfer/quarantine_act.h"
 #include "cli/transfer/quarantine_look.h"
-#include "cli/upload_flags.h"
+#include "cli/transfer/upload_flags.h"
 #include "cli/version_line.h"
 
 struct quarantine_arguments {

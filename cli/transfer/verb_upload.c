@@ -9,9 +9,10 @@
 
 #include "base/flags.h"
 #include "cli/exit_codes.h"
+#include "cli/transfer/upload_flags.h"
 #include "cli/transfer/upload_report.h"
-#include "cli/upload_flags.h"
 #include "cli/version_line.h"
+#include "upload/upload_logs.h"
 
 /* In the order of enum gpufl_compression. */
 static const char *const codings[] = {"auto", "zstd", "gzip", "none", NULL};
@@ -184,13 +185,12 @@ int verb_upload(int argc, char **argv)
     bool bar = !a.quiet && isatty(STDERR_FILENO);
     a.options.log_path = words.word[0];
     a.options.api_key = a.key;
-    a.options.option_name = upload_flag_of;
     a.options.all_sessions = !a.latest && !*a.options.session_id;
     a.options.total_timeout_ms = a.timeout_ms ? (int)a.timeout_ms : TIMEOUT_DEFAULT_MS;
     a.options.progress = bar ? upload_report_progress : NULL;
     a.options.diagnostic = warn_upload;
     a.options.diagnostic_arg = &a;
-    gpufl_status status = gpufl_upload_logs(&a.options, &result);
+    gpufl_status status = upload_logs_named(&a.options, upload_flag_of, &result);
     if (bar) {
         fputc('\n', stderr);
     }

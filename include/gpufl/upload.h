@@ -77,10 +77,6 @@ struct gpufl_upload_options {
                             NO_PROXY for https, no proxy for http */
     bool allow_insecure_http; /**< allow sending the key over http to a public address;
                                    otherwise that is GPUFL_ERR_USAGE */
-    /** Names options in messages: is called with the name of a field and returns the name
-     * that the user knows, for example `--backend-url`. NULL = the names of the fields.
-     */
-    const char *(*option_name)(const char *field);
 };
 
 /** Initialiser with all defaults. */
@@ -88,7 +84,7 @@ struct gpufl_upload_options {
     {                                                                                    \
         sizeof(struct gpufl_upload_options), "", "", "", "", 300000, 10000, 30000, 5,    \
             "", false, false, GPUFL_COMPRESSION_AUTO, "", NULL, NULL, NULL, NULL, false, \
-            "", "", "", "", false, NULL                                                  \
+            "", "", "", "", false                                                        \
     }
 
 /** Fills \p options with the defaults. */

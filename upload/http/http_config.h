@@ -25,7 +25,8 @@ struct transport_http_config {
     uint64_t connect_timeout_ms;
     uint64_t read_timeout_ms;  /**< without a byte sent or received */
     uint64_t total_timeout_ms; /**< of one request */
-    /** What errors call an option, as in gpufl_upload_options; NULL = its field there. */
+    /** What errors call the option \p field of gpufl_upload_options; NULL = as it is
+     * called there. */
     const char *(*option_name)(const char *field);
 };
 
