@@ -191,8 +191,12 @@ def the_command_of_the_empty_page_works_as_pasted(place):
     script = backend.get("/page/sessions.js").decode()
     template, = re.findall(r"`(gpufl upload [^`]*)`", script)
     command = template.replace("${url}", backend.url + "/")
+    programs = place.path / "bin"
+    programs.mkdir()
+    (programs / "gpufl").write_text(f'#!/bin/sh\nexec {" ".join(lib.EMULATOR)} {lib.BUILD}/gpufl "$@"\n')
+    (programs / "gpufl").chmod(0o755)
     done = subprocess.run(command, shell=True, cwd=place.logs, capture_output=True, text=True,
-                          env={**os.environ, "PATH": f"{lib.BUILD}:{os.environ['PATH']}"})
+                          env={**os.environ, "PATH": f"{programs}:{os.environ['PATH']}"})
     equal(done.returncode, 0, f"{command}: {done.stderr}")
     check(_listed(backend), "sessions are stored")
 

@@ -310,7 +310,7 @@ def a_fork_does_not_cut_our_loading_in_two(place):
 
 
 def what_is_older_than_100_ms_survives_kill_9(place):
-    done, session = play(place, "kill", 1500 if lib.VALGRIND else 150)
+    done, session = play(place, "kill", 1500 if lib.VALGRIND or lib.EMULATOR else 150)
     equal(done.returncode, -signal.SIGKILL, "exit code")
     equal(paired(session)["work"], 50, "scopes")
     check(unlocked(session), "the lock frees itself")
