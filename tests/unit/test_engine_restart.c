@@ -126,6 +126,100 @@ static void a_channel_that_is_not_followed_keeps_its_place(void **state)
     rig_delete(rig);
 }
 
+/* A backend that cannot be reached, and then has closed the session. */
+static int away_then_closed(struct rig *rig, const struct rig_request *r)
+{
+    rig->reply_body = "session already finalized";
+    return r->kind != TRANSPORT_BATCH ? RIG_REGISTRY : rig->mark ? 409 : 0;
+}
+
+static void
+what_never_left_the_host_does_not_count_as_stored_after_a_restart(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_ended_session(3);
+    rig->answer = away_then_closed;
+    rig_start(rig);
+    rig_run(rig, 60000, false);
+    rig_stop(rig);
+    rig->mark = 1;
+    rig_start(rig);
+    rig_run(rig, 60000, false);
+    assert_int_equal(rig_summary(rig).lines_refused_final, 15);
+    assert_int_equal(rig_summary(rig).lines_acked, 0);
+    assert_int_equal(rig_summary(rig).sessions_done, 0);
+    rig_delete(rig);
+}
+
+static void an_offer_that_waited_for_its_turn_does_not_count_as_stored(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_ended_session(3);
+    rig->answer = away_then_closed;
+    rig->sync_ms = 1000;
+    rig_start(rig);
+    rig_run(rig, 500, false); /* the sync of the offers is under way */
+    assert_int_equal(rig_count(rig, TRANSPORT_BATCH), 0);
+    rig_stop(rig);
+    rig->mark = 1;
+    rig_start(rig);
+    rig_run(rig, 60000, false);
+    assert_int_equal(rig_summary(rig).lines_refused_final, 15);
+    rig_delete(rig);
+}
+
+static int lost_then_closed(struct rig *rig, const struct rig_request *r)
+{
+    rig->reply_body = "session already finalized";
+    return r->kind != TRANSPORT_BATCH ? RIG_REGISTRY
+           : rig->mark == 2           ? 409
+           : rig->mark == 1           ? 0
+                                      : RIG_LOST;
+}
+
+static void what_may_have_arrived_counts_as_stored_after_a_restart(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_ended_session(3);
+    rig->answer = lost_then_closed;
+    rig_start(rig);
+    rig_run(rig, 100, false);
+    assert_true(rig_count(rig, TRANSPORT_BATCH) >= 1);
+    rig->mark = 1; /* later attempts do not reach it */
+    rig_run(rig, 600000, false);
+    rig_stop(rig);
+    rig->mark = 2;
+    rig_start(rig);
+    rig_run(rig, 600000, false);
+    unsigned lost = 0;
+    for (unsigned i = 0; i < rig->requests; i++) {
+        lost += rig->lost[i] ? rig->request[i].lines : 0;
+    }
+    assert_int_equal(rig_summary(rig).lines_acked, lost);
+    assert_int_equal(rig_summary(rig).lines_refused_final, 15 - lost);
+    rig_delete(rig);
+}
+
+static void what_was_under_way_counts_as_stored_after_a_crash(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_ended_session(3);
+    rig->answer = lost_then_closed;
+    rig_start(rig);
+    rig_run(rig, 100, false);
+    rig->silent = true;
+    rig_run(rig, 5000, false);
+    unsigned under_way = rig->requests - rig->answered;
+    assert_true(under_way >= 1);
+    rig_stop(rig);
+    rig->silent = false;
+    rig->mark = 2;
+    rig_start(rig);
+    rig_run(rig, 600000, false);
+    assert_true(rig_summary(rig).lines_acked >= under_way);
+    rig_delete(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -134,6 +228,11 @@ int main(void)
         cmocka_unit_test(a_full_disk_pauses_and_recovers_by_itself),
         cmocka_unit_test(force_sends_again_with_fresh_numbers),
         cmocka_unit_test(a_channel_that_is_not_followed_keeps_its_place),
+        cmocka_unit_test(
+            what_never_left_the_host_does_not_count_as_stored_after_a_restart),
+        cmocka_unit_test(an_offer_that_waited_for_its_turn_does_not_count_as_stored),
+        cmocka_unit_test(what_may_have_arrived_counts_as_stored_after_a_restart),
+        cmocka_unit_test(what_was_under_way_counts_as_stored_after_a_crash),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

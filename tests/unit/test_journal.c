@@ -392,6 +392,7 @@ static void same_offer(const struct record_offer *a, const struct record_offer *
     assert_int_equal(a->unterminated, b->unterminated);
     assert_int_equal(a->encoding_changed, b->encoding_changed);
     assert_true(a->whole_end == b->whole_end && a->whole_lines == b->whole_lines);
+    assert_int_equal(a->sent, b->sent);
 }
 
 static void records_are_read_back_as_written(void **state)
@@ -413,7 +414,8 @@ static void records_are_read_back_as_written(void **state)
                                  .encoding_changed = 1,
                                  .head = 1ull << 63 | 5,
                                  .whole_end = 1ull << 41,
-                                 .whole_lines = 8};
+                                 .whole_lines = 8,
+                                 .sent = OFFER_NOT_SENT};
     struct record_quarantine q = {.stream = 7, .status = -1, .reason = "why", .end = 4};
     struct record_offer offer_back;
     struct record_quarantine q_back;
@@ -423,6 +425,9 @@ static void records_are_read_back_as_written(void **state)
         if (round == 1) {
             assert_true(record_parse_offer(&last_record, &offer_back));
             same_offer(&offer, &offer_back);
+            last_record.len -= 1; /* as it was written before attempts were */
+            assert_true(record_parse_offer(&last_record, &offer_back));
+            assert_int_equal(offer_back.sent, OFFER_SENT_UNKNOWN);
             last_record.len -= 8 + 4; /* as it was written before wholes were */
             assert_true(record_parse_offer(&last_record, &offer_back));
             assert_true(offer_back.head == offer.head && offer_back.whole_end == 0);

@@ -50,7 +50,7 @@ static void next_wait_for_offers(struct engine *engine, uint64_t *wait_ms,
 static bool next_wait_all_durable(const struct root *root)
 {
     return !journal_broken(root->journal) &&
-           journal_durable(root->journal) == journal_last(root->journal);
+           journal_durable(root->journal) >= journal_last(root->journal);
 }
 
 static void next_wait_for_completion(struct engine *engine, uint64_t *wait_ms,

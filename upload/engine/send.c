@@ -187,8 +187,14 @@ static bool send_submit(struct offer *offer)
         .body_len = verbatim ? (size_t)offer->record.end : offer->frame_len,
         .tag = offer,
     };
+    if (!offer_note_sent(offer)) {
+        return false;
+    }
     if (engine->config.transport.submit(engine->config.transport.self, &request) !=
         GPUFL_OK) {
+        if (!offer->maybe_stored) {
+            offer_note_unsent(offer);
+        }
         return false;
     }
     offer->state = OFFER_IN_FLIGHT;

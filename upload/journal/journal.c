@@ -29,6 +29,7 @@ struct journal {
     uint32_t generation;
     uint64_t after_rewrite; /* bytes of the file when it was last written anew */
     uint64_t last;          /* last number given out */
+    uint64_t loud;          /* of the last record that was not appended quietly */
     uint64_t durable;
     uint64_t wanted;  /* somebody waits until this one is durable */
     uint64_t syncing; /* what the sync under way makes durable */
@@ -52,8 +53,8 @@ static void journal_break(struct journal *j, const char *what, int error)
     j->broken = true;
 }
 
-uint64_t journal_append_lazily(struct journal *j, uint32_t type, const void *payload,
-                               size_t len)
+uint64_t journal_append_quietly(struct journal *j, uint32_t type, const void *payload,
+                                size_t len)
 {
     unsigned char record[JOURNAL_RECORD_MAX];
     if (j->broken || len > JOURNAL_MAX_PAYLOAD) {
@@ -76,6 +77,14 @@ uint64_t journal_append_lazily(struct journal *j, uint32_t type, const void *pay
     return ++j->last;
 }
 
+uint64_t journal_append_lazily(struct journal *j, uint32_t type, const void *payload,
+                               size_t len)
+{
+    uint64_t ticket = journal_append_quietly(j, type, payload, len);
+    j->loud = ticket ? ticket : j->loud;
+    return ticket;
+}
+
 uint64_t journal_append(struct journal *j, uint32_t type, const void *payload, size_t len)
 {
     uint64_t ticket = journal_append_lazily(j, type, payload, len);
@@ -92,7 +101,7 @@ void journal_want(struct journal *j)
 
 bool journal_is_lazy(const struct journal *j)
 {
-    return j->step == SYNC_NONE && j->durable < j->last && j->durable >= j->wanted;
+    return j->step == SYNC_NONE && j->durable < j->loud && j->durable >= j->wanted;
 }
 
 static void name_of_new(const struct journal *j, char name[300])
@@ -324,7 +333,7 @@ uint64_t journal_durable(const struct journal *j)
 
 uint64_t journal_last(const struct journal *j)
 {
-    return j->last;
+    return j->loud;
 }
 
 uint64_t journal_breaks(const struct journal *j)
