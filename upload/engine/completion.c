@@ -14,14 +14,43 @@
 #define COMPLETE_BASE_MS 1000u
 #define COMPLETE_CAP_MS  60000u
 
+bool completion_waits_for_disk(const struct session *session)
+{
+    return session->state == SESSION_COMPLETING &&
+           journal_durable(session->root->journal) < session->complete_ticket;
+}
+
+bool completion_may_go(const struct session *session)
+{
+    return session->state == SESSION_COMPLETING && !session->complete_in_flight &&
+           !completion_waits_for_disk(session) && !journal_broken(session->root->journal);
+}
+
+void completion_first(struct engine *engine, uint64_t now_ms)
+{
+    struct session *first = NULL;
+    if (origin_probing(&engine->origin)) {
+        return;
+    }
+    for (struct session *s = engine->completing; s; s = s->next_completing) {
+        if (s->complete_in_flight) {
+            return;
+        }
+        if (completion_may_go(s) &&
+            (!first || s->complete_at_ms < first->complete_at_ms)) {
+            first = s;
+        }
+    }
+    if (first) {
+        completion_step(first, now_ms);
+    }
+}
+
 void completion_step(struct session *session, uint64_t now_ms)
 {
     struct engine *engine = session->root->engine;
-    struct journal *journal = session->root->journal;
-    if (session->state != SESSION_COMPLETING || session->complete_in_flight ||
-        now_ms < session->complete_at_ms || engine->origin.state != ORIGIN_KNOWN ||
-        !origin_ready(&engine->origin, now_ms) ||
-        journal_durable(journal) < journal_last(journal) ||
+    if (!completion_may_go(session) || now_ms < session->complete_at_ms ||
+        engine->origin.state != ORIGIN_KNOWN || !origin_ready(&engine->origin, now_ms) ||
         bucket_take(&engine->bucket, now_ms) > 0) {
         return;
     }
