@@ -3,9 +3,12 @@
 #include "tests/support/check.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "tests/support/rig_backend.h"
 #include "tests/support/rig_session.h"
 
 static void after_a_crash_the_same_range_is_offered_under_the_same_id(void **state)
@@ -126,6 +129,72 @@ static void a_channel_that_is_not_followed_keeps_its_place(void **state)
     rig_delete(rig);
 }
 
+/* Every batch has no answer, or one over 4 MiB is too large. */
+static int away_or_too_large(struct rig *rig, const struct rig_request *r)
+{
+    if (r->kind != TRANSPORT_BATCH) {
+        return RIG_REGISTRY;
+    }
+    return rig->mark == 0                              ? 0
+           : rig->mark == 413 && r->raw_len > 4u << 20 ? 413
+                                                       : RIG_REGISTRY;
+}
+
+/* 10 MiB in 2,560 lines. */
+static char *long_lines(struct rig *rig)
+{
+    enum { LINES = 2560, LINE_BYTES = 4096 };
+    struct live_session s;
+    char *text = malloc(LINES * LINE_BYTES + 1);
+    memset(text, 'x', LINES * LINE_BYTES);
+    for (int i = 0; i < LINES; i++) {
+        char *line = text + (size_t)i * LINE_BYTES;
+        int n = snprintf(line, LINE_BYTES, "{\"type\":\"x\",\"n\":%d,\"pad\":\"", i);
+        line[n] = 'x';
+        memcpy(line + LINE_BYTES - 3, "\"}\n", 3);
+    }
+    text[LINES * LINE_BYTES] = '\0';
+    live_open(&s, rig->root, RIG_ID);
+    dirs_append(s.dir, "device.log", text);
+    live_line(&s, "device", "shutdown", 1);
+    live_close(&s);
+    return text;
+}
+
+static void a_batch_as_large_as_batches_may_be_is_read_again(int then)
+{
+    struct rig *rig = rig_new();
+    char *text = long_lines(rig);
+    rig->config.max_batch_bytes = 16u << 20;
+    rig->answer = away_or_too_large;
+    rig_start(rig);
+    rig_run(rig, 10000, false);
+    assert_true(rig_count(rig, TRANSPORT_BATCH) > 0);
+    rig_stop(rig);
+    rig->config.max_batch_bytes = 1u << 20; /* what is offered keeps its size */
+    rig->mark = then;
+    rig_start(rig);
+    rig_run(rig, 600000, true);
+    char *stored = rig_stored(rig, RIG_ID, "device");
+    assert_int_equal(strncmp(stored, text, strlen(text)), 0);
+    assert_int_equal(rig_summary(rig).sessions_done, 1);
+    free(stored);
+    free(text);
+    rig_delete(rig);
+}
+
+static void a_large_batch_is_read_again_after_a_restart(void **state)
+{
+    (void)state;
+    a_batch_as_large_as_batches_may_be_is_read_again(200);
+}
+
+static void a_large_batch_that_is_too_large_is_split(void **state)
+{
+    (void)state;
+    a_batch_as_large_as_batches_may_be_is_read_again(413);
+}
+
 /* A backend that cannot be reached, and then has closed the session. */
 static int away_then_closed(struct rig *rig, const struct rig_request *r)
 {
@@ -230,6 +299,8 @@ int main(void)
         cmocka_unit_test(a_channel_that_is_not_followed_keeps_its_place),
         cmocka_unit_test(
             what_never_left_the_host_does_not_count_as_stored_after_a_restart),
+        cmocka_unit_test(a_large_batch_is_read_again_after_a_restart),
+        cmocka_unit_test(a_large_batch_that_is_too_large_is_split),
         cmocka_unit_test(an_offer_that_waited_for_its_turn_does_not_count_as_stored),
         cmocka_unit_test(what_may_have_arrived_counts_as_stored_after_a_restart),
         cmocka_unit_test(what_was_under_way_counts_as_stored_after_a_crash),

@@ -33,6 +33,31 @@ enum codec batch_codec(const struct engine *engine)
     return engine->origin.zstd && !engine->origin.no_zstd_ever ? CODEC_ZSTD : CODEC_GZIP;
 }
 
+static bool batch_grow_raw(struct engine *engine, size_t cap)
+{
+    if (engine->raw_cap >= cap) {
+        return true;
+    }
+    char *raw = realloc(engine->raw, cap + 1); /* one more for an added newline */
+    if (!raw) {
+        return false;
+    }
+    engine->raw = raw;
+    engine->raw_cap = cap;
+    return true;
+}
+
+/* Shrinks the buffer again after a long line, or a batch of a run with larger ones. */
+static void batch_shrink_raw(struct engine *engine)
+{
+    size_t cap = engine->config.max_batch_bytes;
+    char *raw = engine->raw_cap > cap ? realloc(engine->raw, cap + 1) : NULL;
+    if (raw) {
+        engine->raw = raw;
+        engine->raw_cap = cap;
+    }
+}
+
 gpufl_status batch_encode(struct offer *offer, size_t raw_len)
 {
     struct engine *engine = offer->stream->session->root->engine;
@@ -52,32 +77,8 @@ gpufl_status batch_encode(struct offer *offer, size_t raw_len)
     offer->frame_len = len;
     offer->crc32 = encode_crc32(0, offer->frame, len);
     engine->frame_bytes += len;
+    batch_shrink_raw(engine);
     return GPUFL_OK;
-}
-
-static bool batch_grow_raw(struct engine *engine, size_t cap)
-{
-    if (engine->raw_cap >= cap) {
-        return true;
-    }
-    char *raw = realloc(engine->raw, cap + 1); /* one more for an added newline */
-    if (!raw) {
-        return false;
-    }
-    engine->raw = raw;
-    engine->raw_cap = cap;
-    return true;
-}
-
-/* Shrinks the buffer again after a long line. */
-static void batch_shrink_raw(struct engine *engine)
-{
-    size_t cap = engine->config.max_batch_bytes;
-    char *raw = engine->raw_cap > cap ? realloc(engine->raw, cap + 1) : NULL;
-    if (raw) {
-        engine->raw = raw;
-        engine->raw_cap = cap;
-    }
 }
 
 gpufl_status batch_reread(struct offer *offer, size_t *raw_len)
@@ -90,7 +91,7 @@ gpufl_status batch_reread(struct offer *offer, size_t *raw_len)
     where.sealed_only = offer->record.file <= offer->stream->highest;
     where.offset = offer->record.begin;
     where.head = offer->record.head;
-    if (want > PROTOCOL_MAX_LINE_BYTES || !batch_grow_raw(engine, want)) {
+    if (want > PROTOCOL_MAX_BATCH_BYTES_EVER || !batch_grow_raw(engine, want)) {
         return GPUFL_ERR_NOMEM;
     }
     gpufl_status status =
