@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "tests/support/rig_backend.h"
@@ -126,6 +127,32 @@ static void a_channel_that_is_not_followed_keeps_its_place(void **state)
     rig_start(rig);
     rig_run(rig, 60000, false);
     assert_int_equal(rig_count(rig, TRANSPORT_BATCH), before);
+    rig_delete(rig);
+}
+
+static void a_child_forked_while_a_root_was_served_does_not_keep_its_lock(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_ended_session(3);
+    int alive[2];
+    char byte;
+    assert_int_equal(pipe(alive), 0);
+    rig_start(rig);
+    rig_run(rig, 5000, false);
+    pid_t child = fork();
+    if (child == 0) {
+        close(alive[1]);
+        ssize_t n = read(alive[0], &byte, 1); /* until the parent has tried */
+        _exit((int)n);
+    }
+    assert_true(child > 0);
+    close(alive[0]);
+    rig_stop(rig);
+    rig_start(rig);
+    close(alive[1]);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    rig_run(rig, 60000, true);
+    rig_all_same(rig, RIG_ID);
     rig_delete(rig);
 }
 
@@ -299,6 +326,7 @@ int main(void)
         cmocka_unit_test(a_channel_that_is_not_followed_keeps_its_place),
         cmocka_unit_test(
             what_never_left_the_host_does_not_count_as_stored_after_a_restart),
+        cmocka_unit_test(a_child_forked_while_a_root_was_served_does_not_keep_its_lock),
         cmocka_unit_test(a_large_batch_is_read_again_after_a_restart),
         cmocka_unit_test(a_large_batch_that_is_too_large_is_split),
         cmocka_unit_test(an_offer_that_waited_for_its_turn_does_not_count_as_stored),
