@@ -27,7 +27,8 @@ struct journal {
     struct journal_file file;
     struct journal_file old; /* still the valid one while the new one is being synced */
     uint32_t generation;
-    uint64_t after_rewrite; /* bytes of the file when it was last written anew */
+    uint64_t start;         /* bytes of the headers */
+    uint64_t after_rewrite; /* bytes of the records when it was last written anew */
     uint64_t last;          /* last number given out */
     uint64_t loud;          /* of the last record that was not appended quietly */
     uint64_t durable;
@@ -209,14 +210,16 @@ static void begin_rewrite(struct journal *j)
         abandon_new(j, "write", 0);
         return;
     }
-    j->after_rewrite = j->file.at;
+    j->start = len;
+    j->after_rewrite = j->file.at - len;
     j->syncing = j->last;
     start_sync(j, SYNC_NEW_FILE, j->file.fd);
 }
 
 static bool mostly_history(const struct journal *j)
 {
-    return j->file.at > j->config.rewrite_bytes && j->file.at > 4 * j->after_rewrite;
+    uint64_t records = j->file.at - j->start;
+    return records > j->config.rewrite_bytes && records > 4 * j->after_rewrite;
 }
 
 void journal_collect(struct journal *j)
