@@ -202,12 +202,28 @@ static enum made batch_long_line(struct stream *st, bool final)
     return batch_quarantine(st, end, 1, "line longer than 8 MiB");
 }
 
+/* A living writer may take the seal of its newest file back, and append to it. */
+static bool batch_may_leave_file(const struct stream *st)
+{
+    const struct session *session = st->session;
+    const struct sys *sys = session->root->engine->config.sys;
+    struct tail_where where = stream_where(st);
+    return st->file < st->highest || session_writer_is_gone(session) ||
+           (session_writer_is_unprobed(session) &&
+            session_silent(session, sys->now_ms())) ||
+           tail_has_next(sys, &where);
+}
+
 static enum made batch_nothing_whole(struct stream *st, const struct tail_chunk *chunk)
 {
     const struct session *session = st->session;
     bool final = chunk->sealed || session_writer_is_gone(session);
     if (chunk->len == 0) {
         if (chunk->sealed && session->layout == SESSION_LIVE) {
+            if (!batch_may_leave_file(st)) {
+                st->rest = STREAM_PENDING;
+                return MADE_NOTHING; /* until the directory changes, or the next look */
+            }
             position_next_file(st, st->head);
             return MADE_STEP;
         }
