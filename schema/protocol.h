@@ -32,6 +32,8 @@
 #define PROTOCOL_MAX_LINES 5000u
 /** Raw bytes of one batch of more than one line. */
 #define PROTOCOL_MAX_BATCH_BYTES (1u << 20)
+/** Raw bytes that a batch may be configured to have. */
+#define PROTOCOL_MAX_BATCH_BYTES_EVER (64u << 20)
 /** Longest single line that is sent; a longer one is quarantined. */
 #define PROTOCOL_MAX_LINE_BYTES (8u << 20)
 

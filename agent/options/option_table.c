@@ -5,6 +5,7 @@
 
 #include "agent/options/options.h"
 #include "schema/channels.h"
+#include "schema/protocol.h"
 
 #define TEXT(field)     .kind = KIND_TEXT, .at = offsetof(struct options, field)
 #define COUNT(field)    .kind = KIND_COUNT, .at = offsetof(struct options, field)
@@ -187,7 +188,7 @@ const struct option_row option_rows[] = {
      .fallback = "1048576",
      .zero_is_default = true,
      .minimum = 1,
-     .maximum = 64u << 20,
+     .maximum = PROTOCOL_MAX_BATCH_BYTES_EVER,
      .help = "maximum uncompressed bytes per batch"},
     {.flag = "flush-interval",
      .env = "GPUFL_AGENT_FLUSH_INTERVAL",

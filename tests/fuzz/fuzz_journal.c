@@ -11,6 +11,7 @@ static void read_all(void *arg, const struct journal_record *record)
     union {
         struct record_stream stream;
         struct record_offer offer;
+        struct record_attempt attempt;
         struct record_settled settled;
         struct record_quarantine quarantine;
         struct record_session session;
@@ -18,6 +19,7 @@ static void read_all(void *arg, const struct journal_record *record)
     (void)arg;
     (void)record_parse_stream(record, &out.stream);
     (void)record_parse_offer(record, &out.offer);
+    (void)record_parse_attempt(record, &out.attempt);
     (void)record_parse_settled(record, &out.settled);
     (void)record_parse_quarantine(record, &out.quarantine);
     (void)record_parse_session(record, &out.session);

@@ -163,6 +163,99 @@ static void a_batch_of_one_byte_at_most_takes_a_line(void **state)
     rig_close(&rig);
 }
 
+/* The writer seals a file, cannot open the next one and takes the seal back. */
+static void seal_and_take_back(struct rig *rig, struct live_session *s, bool restart)
+{
+    char sealed[600];
+    char active[600];
+    snprintf(sealed, sizeof sealed, "%s/device.1.log", s->dir);
+    snprintf(active, sizeof active, "%s/device.log", s->dir);
+    live_rotate(s, "device", 1);
+    engine_rescan(rig->engine);
+    rig_run(rig, 5000, false);
+    if (restart) {
+        rig_stop(rig);
+        rig_start(rig);
+        rig_run(rig, 5000, false);
+    }
+    assert_int_equal(rename(sealed, active), 0);
+    live_line(s, "device", "x", 3);
+}
+
+static void a_seal_that_is_taken_back_repeats_nothing(void **state)
+{
+    (void)state;
+    for (int restart = 0; restart < 2; restart++) {
+        struct rig *rig = rig_new();
+        struct live_session s;
+        live_open(&s, rig->root, RIG_ID);
+        live_line(&s, "device", "job_start", 1);
+        live_line(&s, "device", "x", 2);
+        rig_start(rig);
+        rig_run(rig, 5000, false);
+        seal_and_take_back(rig, &s, restart);
+        engine_rescan(rig->engine);
+        rig_run(rig, 5000, false);
+        live_line(&s, "device", "shutdown", 4);
+        live_close(&s);
+        engine_rescan(rig->engine);
+        rig_run(rig, 60000, true);
+        rig_same_as_file(rig, RIG_ID, "device");
+        assert_int_equal(rig_summary(rig).sessions_done, 1);
+        rig_delete(rig);
+    }
+}
+
+static void a_seal_that_is_taken_back_hides_nothing(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new();
+    struct live_session s;
+    live_open(&s, rig->root, RIG_ID);
+    live_line(&s, "device", "job_start", 1);
+    live_line(&s, "device", "x", 2);
+    rig_start(rig);
+    rig_run(rig, 5000, false);
+    seal_and_take_back(rig, &s, false);
+    live_rotate(&s, "device", 1); /* for good; between two looks */
+    live_line(&s, "device", "shutdown", 4);
+    live_close(&s);
+    engine_rescan(rig->engine);
+    rig_run(rig, 60000, true);
+    char *stored = rig_stored(rig, RIG_ID, "device");
+    char *sealed = rig_file(rig, RIG_ID "/device.1.log");
+    char *active = rig_file(rig, RIG_ID "/device.log");
+    assert_int_equal(strlen(stored), strlen(sealed) + strlen(active));
+    assert_int_equal(strncmp(stored, sealed, strlen(sealed)), 0);
+    assert_string_equal(stored + strlen(sealed), active);
+    assert_int_equal(rig_summary(rig).sessions_done, 1);
+    free(stored);
+    free(sealed);
+    free(active);
+    rig_delete(rig);
+}
+
+static void a_writer_that_ended_between_seal_and_next_file_is_complete(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new();
+    struct live_session s;
+    live_open(&s, rig->root, RIG_ID);
+    live_line(&s, "device", "shutdown", 1);
+    rig_start(rig);
+    rig_run(rig, 5000, false);
+    live_rotate(&s, "device", 1);
+    engine_rescan(rig->engine);
+    unsigned before = rig->loops;
+    rig_run(rig, 60000, false);
+    assert_true(rig->loops - before < 200); /* it waits, it does not spin */
+    live_close(&s);
+    engine_rescan(rig->engine);
+    rig_run(rig, 60000, true);
+    assert_int_equal(rig_summary(rig).sessions_done, 1);
+    rig_delete(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -173,6 +266,9 @@ int main(void)
         cmocka_unit_test(a_final_line_without_newline_is_sent_if_it_is_whole),
         cmocka_unit_test(rotated_files_are_read_in_order_and_then_the_active_one),
         cmocka_unit_test(a_batch_of_one_byte_at_most_takes_a_line),
+        cmocka_unit_test(a_seal_that_is_taken_back_repeats_nothing),
+        cmocka_unit_test(a_seal_that_is_taken_back_hides_nothing),
+        cmocka_unit_test(a_writer_that_ended_between_seal_and_next_file_is_complete),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

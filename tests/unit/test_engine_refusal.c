@@ -2,6 +2,7 @@
 /* Answers by which the backend refuses what the engine sent. */
 #include "tests/support/check.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -122,6 +123,111 @@ static void a_closed_session_after_a_lost_answer_means_stored(void **state)
     rig_delete(rig);
 }
 
+/* Of the sessions that ended before the test began. */
+static int refuse_to_complete(struct rig *rig, const struct rig_request *r)
+{
+    return r->kind == TRANSPORT_COMPLETE && strncmp(r->session, "old", 3) == 0
+               ? rig->mark
+               : RIG_REGISTRY;
+}
+
+static void end_sessions(struct rig *rig, int count)
+{
+    for (int i = 0; i < count; i++) {
+        struct live_session s;
+        char id[40];
+        snprintf(id, sizeof id, "old%d", i);
+        live_open(&s, rig->root, id);
+        live_line(&s, "device", "shutdown", 1);
+        live_close(&s);
+    }
+}
+
+/* The longest that a line of another session waits while those of `end_sessions` are
+ * refused. */
+static uint64_t longest_wait_ms(int status)
+{
+    struct rig *rig = rig_new();
+    struct live_session live;
+    uint64_t longest_ms = 0;
+    end_sessions(rig, 30);
+    live_open(&live, rig->root, RIG_ID);
+    rig->mark = status;
+    rig->answer = refuse_to_complete;
+    rig->config.rescan_interval_ms = 100;
+    rig_start(rig);
+    for (int i = 0; i < 20; i++) {
+        uint64_t begin_ms = rig_now_ms();
+        live_line(&live, "device", "x", i);
+        engine_rescan(rig->engine);
+        rig_run(rig, 20000, false);
+        for (unsigned k = 0; k < rig->requests; k++) {
+            const struct rig_request *r = &rig->request[k];
+            if (r->at_ms >= begin_ms && strcmp(r->session, RIG_ID) == 0 &&
+                r->at_ms - begin_ms > longest_ms) {
+                longest_ms = r->at_ms - begin_ms;
+            }
+        }
+    }
+    assert_int_equal(rig_summary(rig).sessions_done, 0);
+    assert_true(rig_count(rig, TRANSPORT_COMPLETE) >= 60);  /* retried … */
+    assert_true(rig_count(rig, TRANSPORT_COMPLETE) < 1000); /* … ever more slowly */
+    rig_same_as_file(rig, RIG_ID, "device");
+    live_close(&live);
+    rig_delete(rig);
+    return longest_ms;
+}
+
+static void refused_completions_delay_no_other_session(void **state)
+{
+    (void)state;
+    assert_in_range(longest_wait_ms(422), 0, 700);
+    assert_in_range(longest_wait_ms(400), 0, 700);
+    assert_in_range(longest_wait_ms(500), 0, 700);
+}
+
+static void sessions_that_cannot_complete_keep_no_other_from_being_sent(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new();
+    end_sessions(rig, 150);
+    struct live_session s;
+    live_open(&s, rig->root, RIG_ID);
+    rig_fill(&s, 3);
+    live_close(&s);
+    rig->mark = 422;
+    rig->answer = refuse_to_complete;
+    rig_start(rig);
+    rig_run(rig, 60000, false);
+    rig_all_same(rig, RIG_ID);
+    assert_int_equal(rig_summary(rig).sessions_done, 1);
+    assert_int_equal(rig_summary(rig).streams_pending, 0);
+    rig->mark = 200;
+    rig_run(rig, 600000, true);
+    assert_int_equal(rig_summary(rig).sessions_done, 151);
+    rig_delete(rig);
+}
+
+static int no_answer_to_complete(struct rig *rig, const struct rig_request *r)
+{
+    return r->kind == TRANSPORT_COMPLETE ? rig->mark : RIG_REGISTRY;
+}
+
+static void a_completion_without_answer_counts_against_the_origin(void **state)
+{
+    (void)state;
+    static const int status[] = {0, 429, 503};
+    for (size_t i = 0; i < sizeof status / sizeof *status; i++) {
+        struct rig *rig = rig_ended_session(3);
+        rig->mark = status[i];
+        rig->answer = no_answer_to_complete;
+        rig_start(rig);
+        rig_run(rig, 60000, false);
+        assert_true(rig_summary(rig).failures_in_row > 1);
+        rig_delete(rig);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -130,6 +236,9 @@ int main(void)
         cmocka_unit_test(a_gateway_that_refuses_everything_shreds_nothing),
         cmocka_unit_test(lines_for_a_closed_session_are_counted_as_not_stored),
         cmocka_unit_test(a_closed_session_after_a_lost_answer_means_stored),
+        cmocka_unit_test(refused_completions_delay_no_other_session),
+        cmocka_unit_test(sessions_that_cannot_complete_keep_no_other_from_being_sent),
+        cmocka_unit_test(a_completion_without_answer_counts_against_the_origin),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,9 +10,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/bytes.h"
+#include "base/crc32c.h"
 #include "tests/support/dirs.h"
 #include "upload/journal/journal_format.h"
 #include "upload/journal/journal_records.h"
+
+/* Of a journal of the root "/some/root": a page with one header, and the second one. */
+#define HEADER (24u + 16u)
+#define SECOND 4096u
+#define START  (SECOND + HEADER)
 
 struct seen {
     uint32_t type[64];
@@ -133,7 +140,7 @@ static void a_torn_tail_is_cut_at_every_byte(void **state)
     bool damaged;
     open_place(&p);
     unsigned char *data = records(&p, 5, &len);
-    for (size_t cut = 0; cut < 600; cut++) {
+    for (size_t cut = 0; cut < START + 600; cut++) {
         unsigned char *copy =
             malloc(cut ? cut : 1); /* exact size: a sanitizer sees over-reads */
         memcpy(copy, data, cut);
@@ -159,8 +166,7 @@ static void a_flipped_byte_costs_one_record_at_most(void **state)
     bool damaged;
     open_place(&p);
     unsigned char *data = records(&p, 5, &len);
-    size_t header = 24 + 16; /* and the root's name */
-    for (size_t at = header; at < header + 5 * 40 && at < len; at++) {
+    for (size_t at = START; at < START + 5 * 40 && at < len; at++) {
         data[at] ^= 0x55;
         size_t count = parse(data, len, &seen, &damaged);
         assert_in_range(count, 4, 5);
@@ -185,19 +191,20 @@ static void a_zeroed_page_costs_its_own_records(void **state)
     struct journal_parsed parsed;
     open_place(&p);
     unsigned char *data = records(&p, RECORDS, &len);
-    for (size_t at = PAGE; at + PAGE <= len && at < RECORDS * 40; at += PAGE) {
+    for (size_t at = 0; at + PAGE <= len && at < START + RECORDS * 40; at += PAGE) {
         unsigned char page[PAGE];
         int found = 0;
         memcpy(page, data + at, PAGE);
         memset(data + at, 0, PAGE);
         assert_int_equal(journal_format_parse(data, len, count_one, &found, &parsed),
                          GPUFL_OK);
-        assert_in_range(found, RECORDS - A_PAGE, RECORDS - 1);
-        assert_true(parsed.damaged || at + PAGE > RECORDS * 40);
+        assert_in_range(found, RECORDS - A_PAGE, RECORDS - (at > 0));
+        assert_true(parsed.damaged || at == 0 || at + PAGE > START + RECORDS * 40);
+        assert_int_equal(parsed.header_damaged, at <= SECOND);
         memcpy(data + at, page, PAGE);
     }
-    memset(data, 0,
-           PAGE); /* without its head it is none: what it held comes from elsewhere */
+    memset(data, 0, PAGE + HEADER); /* without a header it is none: what it held comes
+                                       from elsewhere */
     assert_int_equal(journal_format_parse(data, len, count_one, &(int){0}, &parsed),
                      GPUFL_ERR_FORMAT);
     free(data);
@@ -213,7 +220,7 @@ static void a_damaged_journal_is_kept_aside_and_goes_on(void **state)
     char path[512];
     open_place(&p);
     unsigned char *data = records(&p, 5, &len);
-    data[24 + 16 + 40 + 30] ^= 0xff; /* in the second record */
+    data[START + 40 + 30] ^= 0xff; /* in the second record */
     snprintf(path, sizeof path, "%s/journal", p.dir);
     int fd = open(path, O_WRONLY);
     assert_int_equal(write(fd, data, len), len);
@@ -239,7 +246,7 @@ static void a_newer_format_is_refused_and_left_alone(void **state)
     struct journal *journal;
     open_place(&p);
     unsigned char *data = records(&p, 5, &len);
-    data[8] = 2;
+    data[8] = data[SECOND + 8] = JOURNAL_FORMAT_VERSION + 1;
     snprintf(path, sizeof path, "%s/journal", p.dir);
     int fd = open(path, O_WRONLY);
     assert_int_equal(write(fd, data, len), len);
@@ -249,6 +256,78 @@ static void a_newer_format_is_refused_and_left_alone(void **state)
     assert_null(journal);
     free(data);
     close_place(&p);
+}
+
+static void a_flipped_byte_in_a_header_costs_nothing(void **state)
+{
+    (void)state;
+    struct place p;
+    struct seen seen;
+    struct journal_parsed parsed;
+    size_t len;
+    open_place(&p);
+    unsigned char *data = records(&p, 5, &len);
+    for (size_t at = 0; at < START; at += at == HEADER ? SECOND - HEADER : 1) {
+        data[at] ^= 0x55;
+        memset(&seen, 0, sizeof seen);
+        assert_int_equal(journal_format_parse(data, len, see, &seen, &parsed), GPUFL_OK);
+        assert_int_equal(seen.count, 5);
+        assert_false(parsed.damaged);
+        assert_true(parsed.header_damaged || at % SECOND >= HEADER - 6); /* padding */
+        assert_int_equal(parsed.root_len, strlen("/some/root"));
+        data[at] ^= 0x55;
+    }
+    free(data);
+    close_place(&p);
+}
+
+static void a_root_with_the_longest_name_has_two_headers(void **state)
+{
+    (void)state;
+    static unsigned char data[JOURNAL_START_MAX];
+    static char root[JOURNAL_ROOT_MAX + 2];
+    struct seen seen = {.count = 0};
+    struct journal_parsed parsed;
+    memset(root, 'r', JOURNAL_ROOT_MAX);
+    size_t len = journal_format_put_start(data, 7, root);
+    assert_in_range(len, 1, sizeof data);
+    for (size_t at = 0; at < len; at += 64) {
+        data[at] ^= 0x55;
+        assert_int_equal(journal_format_parse(data, len, see, &seen, &parsed), GPUFL_OK);
+        assert_int_equal(parsed.generation, 7);
+        assert_int_equal(parsed.end, len);
+        data[at] ^= 0x55;
+    }
+    root[JOURNAL_ROOT_MAX] = 'r';
+    assert_int_equal(journal_format_put_start(data, 7, root), 0);
+}
+
+/* As the first version wrote it: one header. */
+static void a_journal_of_the_version_before_is_read(void **state)
+{
+    (void)state;
+    static unsigned char data[HEADER + 3 * JOURNAL_RECORD_MAX];
+    struct bytes b = {.at = data, .left = HEADER};
+    struct seen seen = {.count = 0};
+    struct journal_parsed parsed;
+    bytes_put(&b, JOURNAL_FILE_MAGIC, 8);
+    bytes_put_uint(&b, 1, 4);
+    bytes_put_uint(&b, 3, 4);
+    bytes_put_uint(&b, 10, 4);
+    bytes_put_uint(&b, crc32c(crc32c(0, data, 20), "/some/root", 10), 4);
+    bytes_put(&b, "/some/root", 10);
+    size_t len = HEADER;
+    for (uint64_t number = 1; number <= 3; number++) {
+        len += journal_format_put_record(data + len, number, JOURNAL_DONE, "old", 3);
+    }
+    assert_int_equal(journal_format_parse(data, len, see, &seen, &parsed), GPUFL_OK);
+    assert_int_equal(seen.count, 3);
+    assert_int_equal(parsed.generation, 3);
+    assert_false(parsed.damaged || parsed.header_damaged);
+    data[HEADER - 10] ^= 1; /* it has no other */
+    assert_int_equal(journal_format_parse(data, len, see, &seen, &parsed),
+                     GPUFL_ERR_FORMAT);
+    assert_false(journal_format_is_newer(data, len));
 }
 
 static int sync_error;
@@ -392,6 +471,7 @@ static void same_offer(const struct record_offer *a, const struct record_offer *
     assert_int_equal(a->unterminated, b->unterminated);
     assert_int_equal(a->encoding_changed, b->encoding_changed);
     assert_true(a->whole_end == b->whole_end && a->whole_lines == b->whole_lines);
+    assert_int_equal(a->sent, b->sent);
 }
 
 static void records_are_read_back_as_written(void **state)
@@ -413,7 +493,8 @@ static void records_are_read_back_as_written(void **state)
                                  .encoding_changed = 1,
                                  .head = 1ull << 63 | 5,
                                  .whole_end = 1ull << 41,
-                                 .whole_lines = 8};
+                                 .whole_lines = 8,
+                                 .sent = OFFER_NOT_SENT};
     struct record_quarantine q = {.stream = 7, .status = -1, .reason = "why", .end = 4};
     struct record_offer offer_back;
     struct record_quarantine q_back;
@@ -423,6 +504,9 @@ static void records_are_read_back_as_written(void **state)
         if (round == 1) {
             assert_true(record_parse_offer(&last_record, &offer_back));
             same_offer(&offer, &offer_back);
+            last_record.len -= 1; /* as it was written before attempts were */
+            assert_true(record_parse_offer(&last_record, &offer_back));
+            assert_int_equal(offer_back.sent, OFFER_SENT_UNKNOWN);
             last_record.len -= 8 + 4; /* as it was written before wholes were */
             assert_true(record_parse_offer(&last_record, &offer_back));
             assert_true(offer_back.head == offer.head && offer_back.whole_end == 0);
@@ -457,6 +541,9 @@ int main(void)
         cmocka_unit_test(a_zeroed_page_costs_its_own_records),
         cmocka_unit_test(a_damaged_journal_is_kept_aside_and_goes_on),
         cmocka_unit_test(a_newer_format_is_refused_and_left_alone),
+        cmocka_unit_test(a_flipped_byte_in_a_header_costs_nothing),
+        cmocka_unit_test(a_root_with_the_longest_name_has_two_headers),
+        cmocka_unit_test(a_journal_of_the_version_before_is_read),
         cmocka_unit_test(after_a_failed_sync_nothing_counts_until_it_is_written_anew),
         cmocka_unit_test(writing_it_anew_waits_for_no_sync),
         cmocka_unit_test(records_are_read_back_as_written),

@@ -33,6 +33,7 @@ struct offer *offer_new(struct stream *st)
     struct offer *offer = offer_link(st);
     if (offer) {
         offer->record.sequence = st->sequence + 1;
+        offer->record.sent = OFFER_NOT_SENT;
         uuid_make(st->session->root->engine->config.sys, offer->record.id);
         uuid_format(offer->record.id, offer->id_text);
     }
@@ -44,7 +45,8 @@ struct offer *offer_restore(struct stream *st, const struct record_offer *record
     struct offer *offer = st->offer ? st->offer : offer_link(st);
     if (offer) {
         offer->record = *record;
-        offer->maybe_stored = true; /* the earlier run may have sent it */
+        offer->maybe_stored = record->sent != OFFER_NOT_SENT;
+        offer->restored = true;
         offer->state = OFFER_WAITING;
         uuid_format(record->id, offer->id_text);
     }
@@ -78,6 +80,29 @@ bool offer_journal(struct offer *offer)
     offer->ticket = ticket ? ticket : TICKET_NEVER;
     offer->state = OFFER_SYNCING;
     return ticket != 0;
+}
+
+static bool offer_note(struct offer *offer, enum offer_sent sent)
+{
+    struct record_offer *record = &offer->record;
+    struct record_attempt attempt = {
+        .stream = record->stream, .sequence = record->sequence, .sent = (uint8_t)sent};
+    if (record->sent != sent &&
+        !record_append_attempt(offer->stream->session->root->journal, &attempt)) {
+        return false;
+    }
+    record->sent = (uint8_t)sent;
+    return true;
+}
+
+bool offer_note_sent(struct offer *offer)
+{
+    return offer_note(offer, OFFER_MAYBE_SENT);
+}
+
+void offer_note_unsent(struct offer *offer)
+{
+    (void)!offer_note(offer, OFFER_NOT_SENT); /* in doubt it was sent */
 }
 
 void offer_drop_frame(struct engine *engine, struct offer *offer)

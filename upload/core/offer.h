@@ -35,7 +35,8 @@ struct offer {
     uint64_t successes_before; /**< of the origin, when it first failed */
     bool failed;
     unsigned failures_alone;
-    bool maybe_stored;
+    bool maybe_stored; /**< an attempt of this identity may have reached the backend */
+    bool restored;     /**< of an earlier run: power loss may hide that it was sent */
     bool is_shutdown;
     bool paid; /**< its request is already counted in the bucket */
     void *frame;
@@ -64,6 +65,13 @@ struct offer *offer_restore(struct stream *stream, const struct record_offer *re
  * waits until the record is on disk. \return false if the journal cannot be written now.
  */
 bool offer_journal(struct offer *offer);
+
+/** Notes that it is about to leave the host. \return false if the journal cannot be
+ * written now: then it must not. */
+bool offer_note_sent(struct offer *offer);
+
+/** Notes that no attempt has reached the backend, or that it refused them all. */
+void offer_note_unsent(struct offer *offer);
 
 /** Drops its encoded body, which is encoded again when it is sent. */
 void offer_drop_frame(struct engine *engine, struct offer *offer);

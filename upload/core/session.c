@@ -96,6 +96,9 @@ void session_set_state(struct session *session, enum session_state state)
 {
     struct engine *engine = session->root->engine;
     session->state = (uint8_t)state;
+    if (state == SESSION_COMPLETING) {
+        session->complete_ticket = journal_last(session->root->journal);
+    }
     if (state == SESSION_COMPLETING && !session->in_completing) {
         session->in_completing = true; /* until it is found in another state */
         session->next_completing = engine->completing;

@@ -79,8 +79,12 @@ struct session {
     uint32_t quarantined; /**< ranges */
     uint32_t listed;      /**< number of the listing of the root that named it last */
     unsigned complete_failures;
+    int complete_refused; /**< the status by which session-complete was refused, 0 = none
+                           */
+    uint64_t successes_before; /**< of the origin, when session-complete first failed */
     uint64_t complete_at_ms;
-    uint64_t hold_until_ms; /**< the workspace is at its limit until then */
+    uint64_t complete_ticket; /**< once this is on disk, all that was settled is */
+    uint64_t hold_until_ms;   /**< the workspace is at its limit until then */
     uint64_t last_growth_ms;
     uint64_t looked_at_ms;
     uint64_t quiet_until_ms; /**< something waits for its flush interval until then */

@@ -70,15 +70,25 @@ bool session_settled(const struct session *session)
     return session->streams > 0;
 }
 
+bool session_queued(const struct session *session)
+{
+    for (unsigned i = 0; i < session->streams; i++) {
+        if (session->stream[i]->queued) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bool session_idle(const struct session *session)
 {
     for (unsigned i = 0; i < session->streams; i++) {
-        if (session->stream[i]->queued || session->stream[i]->offer) {
+        if (session->stream[i]->offer) {
             return false;
         }
     }
-    return !session->dirty && !session->later && !session->in_completing &&
-           !session->watched && !session->complete_in_flight;
+    return !session_queued(session) && !session->dirty && !session->later &&
+           !session->in_completing && !session->watched && !session->complete_in_flight;
 }
 
 bool session_grew(struct session *session, const char *file, uint64_t now_ms)

@@ -24,6 +24,9 @@ bool session_blocked(const struct session *session);
 /** \return true if nothing of it is left to send or to settle. */
 bool session_settled(const struct session *session);
 
+/** \return true if one of its streams is in a queue. */
+bool session_queued(const struct session *session);
+
 /** \return true if no list, request or watcher refers to it or to a stream of it. */
 bool session_idle(const struct session *session);
 

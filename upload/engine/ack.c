@@ -80,6 +80,9 @@ void ack_reply(struct offer *offer, const struct transport_reply *reply, uint64_
     engine->origin.answered = engine->origin.answered || reply->status != 0;
     offer->maybe_stored = offer->maybe_stored || reply->maybe_received ||
                           (verdict == VERDICT_RETRY && reply->status >= 500);
+    if (verdict != VERDICT_ACKED && !offer->maybe_stored) {
+        offer_note_unsent(offer); /* after a restart as without one */
+    }
     if (verdict != VERDICT_RETRY && verdict != VERDICT_HOLD_ORIGIN) {
         origin_ok(&engine->origin);
     }

@@ -33,6 +33,31 @@ enum codec batch_codec(const struct engine *engine)
     return engine->origin.zstd && !engine->origin.no_zstd_ever ? CODEC_ZSTD : CODEC_GZIP;
 }
 
+static bool batch_grow_raw(struct engine *engine, size_t cap)
+{
+    if (engine->raw_cap >= cap) {
+        return true;
+    }
+    char *raw = realloc(engine->raw, cap + 1); /* one more for an added newline */
+    if (!raw) {
+        return false;
+    }
+    engine->raw = raw;
+    engine->raw_cap = cap;
+    return true;
+}
+
+/* Shrinks the buffer again after a long line, or a batch of a run with larger ones. */
+static void batch_shrink_raw(struct engine *engine)
+{
+    size_t cap = engine->config.max_batch_bytes;
+    char *raw = engine->raw_cap > cap ? realloc(engine->raw, cap + 1) : NULL;
+    if (raw) {
+        engine->raw = raw;
+        engine->raw_cap = cap;
+    }
+}
+
 gpufl_status batch_encode(struct offer *offer, size_t raw_len)
 {
     struct engine *engine = offer->stream->session->root->engine;
@@ -52,32 +77,8 @@ gpufl_status batch_encode(struct offer *offer, size_t raw_len)
     offer->frame_len = len;
     offer->crc32 = encode_crc32(0, offer->frame, len);
     engine->frame_bytes += len;
+    batch_shrink_raw(engine);
     return GPUFL_OK;
-}
-
-static bool batch_grow_raw(struct engine *engine, size_t cap)
-{
-    if (engine->raw_cap >= cap) {
-        return true;
-    }
-    char *raw = realloc(engine->raw, cap + 1); /* one more for an added newline */
-    if (!raw) {
-        return false;
-    }
-    engine->raw = raw;
-    engine->raw_cap = cap;
-    return true;
-}
-
-/* Shrinks the buffer again after a long line. */
-static void batch_shrink_raw(struct engine *engine)
-{
-    size_t cap = engine->config.max_batch_bytes;
-    char *raw = engine->raw_cap > cap ? realloc(engine->raw, cap + 1) : NULL;
-    if (raw) {
-        engine->raw = raw;
-        engine->raw_cap = cap;
-    }
 }
 
 gpufl_status batch_reread(struct offer *offer, size_t *raw_len)
@@ -90,7 +91,7 @@ gpufl_status batch_reread(struct offer *offer, size_t *raw_len)
     where.sealed_only = offer->record.file <= offer->stream->highest;
     where.offset = offer->record.begin;
     where.head = offer->record.head;
-    if (want > PROTOCOL_MAX_LINE_BYTES || !batch_grow_raw(engine, want)) {
+    if (want > PROTOCOL_MAX_BATCH_BYTES_EVER || !batch_grow_raw(engine, want)) {
         return GPUFL_ERR_NOMEM;
     }
     gpufl_status status =
@@ -201,12 +202,28 @@ static enum made batch_long_line(struct stream *st, bool final)
     return batch_quarantine(st, end, 1, "line longer than 8 MiB");
 }
 
+/* A living writer may take the seal of its newest file back, and append to it. */
+static bool batch_may_leave_file(const struct stream *st)
+{
+    const struct session *session = st->session;
+    const struct sys *sys = session->root->engine->config.sys;
+    struct tail_where where = stream_where(st);
+    return st->file < st->highest || session_writer_is_gone(session) ||
+           (session_writer_is_unprobed(session) &&
+            session_silent(session, sys->now_ms())) ||
+           tail_has_next(sys, &where);
+}
+
 static enum made batch_nothing_whole(struct stream *st, const struct tail_chunk *chunk)
 {
     const struct session *session = st->session;
     bool final = chunk->sealed || session_writer_is_gone(session);
     if (chunk->len == 0) {
         if (chunk->sealed && session->layout == SESSION_LIVE) {
+            if (!batch_may_leave_file(st)) {
+                st->rest = STREAM_PENDING;
+                return MADE_NOTHING; /* until the directory changes, or the next look */
+            }
             position_next_file(st, st->head);
             return MADE_STEP;
         }

@@ -9,18 +9,48 @@
 #include "base/log.h"
 #include "upload/core/backoff.h"
 #include "upload/engine/cleanup.h"
+#include "upload/http/reply.h"
 
 #define COMPLETE_BASE_MS 1000u
 #define COMPLETE_CAP_MS  60000u
 
+bool completion_waits_for_disk(const struct session *session)
+{
+    return session->state == SESSION_COMPLETING &&
+           journal_durable(session->root->journal) < session->complete_ticket;
+}
+
+bool completion_may_go(const struct session *session)
+{
+    return session->state == SESSION_COMPLETING && !session->complete_in_flight &&
+           !completion_waits_for_disk(session) && !journal_broken(session->root->journal);
+}
+
+void completion_first(struct engine *engine, uint64_t now_ms)
+{
+    struct session *first = NULL;
+    if (origin_probing(&engine->origin)) {
+        return;
+    }
+    for (struct session *s = engine->completing; s; s = s->next_completing) {
+        if (s->complete_in_flight) {
+            return;
+        }
+        if (completion_may_go(s) &&
+            (!first || s->complete_at_ms < first->complete_at_ms)) {
+            first = s;
+        }
+    }
+    if (first) {
+        completion_step(first, now_ms);
+    }
+}
+
 void completion_step(struct session *session, uint64_t now_ms)
 {
     struct engine *engine = session->root->engine;
-    struct journal *journal = session->root->journal;
-    if (session->state != SESSION_COMPLETING || session->complete_in_flight ||
-        now_ms < session->complete_at_ms || engine->origin.state != ORIGIN_KNOWN ||
-        !origin_ready(&engine->origin, now_ms) ||
-        journal_durable(journal) < journal_last(journal) ||
+    if (!completion_may_go(session) || now_ms < session->complete_at_ms ||
+        engine->origin.state != ORIGIN_KNOWN || !origin_ready(&engine->origin, now_ms) ||
         bucket_take(&engine->bucket, now_ms) > 0) {
         return;
     }
@@ -64,6 +94,56 @@ bool completion_done(struct session *session)
     return true;
 }
 
+/* The session waits by itself: the origin has answered, and serves others. */
+static void completion_refused(struct session *session,
+                               const struct transport_reply *reply)
+{
+    struct engine *engine = session->root->engine;
+    int status = reply->status;
+    char said[120];
+    reply_excerpt(reply->body, reply->body_len, said, sizeof said);
+    if (status == 400 || status == 402 || status == 413 || status == 422) {
+        origin_ok(&engine->origin); /* as after a batch */
+    }
+    if (session->complete_refused != status) {
+        session->complete_refused = status;
+        log_warn(engine->config.log, "session.not_completed",
+                 "session=%s status=%d reason=\"%s\"", session->id, status, said);
+    }
+    trouble_say(&engine->trouble,
+                "session %s is sent, but the backend does not take its end: HTTP %d %s",
+                session->id, status, said);
+}
+
+/* No answer, or one by which an origin or its gateway says that it is busy: unless others
+ * succeed meanwhile. */
+static bool completion_origin_fails(const struct session *session, int status)
+{
+    const struct origin *origin = &session->root->engine->origin;
+    bool busy = status == 408 || status == 425 || status == 429 || status == 502 ||
+                status == 503 || status == 504;
+    bool alone =
+        session->complete_failures > 1 && origin->successes > session->successes_before;
+    return status == 0 || (busy && !alone);
+}
+
+static void completion_failed(struct session *session,
+                              const struct transport_reply *reply, uint64_t now_ms)
+{
+    struct engine *engine = session->root->engine;
+    if (session->complete_failures++ == 0) {
+        session->successes_before = engine->origin.successes;
+    }
+    session->complete_at_ms =
+        now_ms + backoff_ms(engine->config.sys, session->complete_failures,
+                            COMPLETE_BASE_MS, COMPLETE_CAP_MS, reply->retry_after_ms);
+    if (completion_origin_fails(session, reply->status)) {
+        origin_failed(&engine->origin, reply->retry_after_ms, now_ms);
+    } else {
+        completion_refused(session, reply);
+    }
+}
+
 void completion_on_reply(struct session *session, const struct transport_reply *reply,
                          uint64_t now_ms)
 {
@@ -87,10 +167,6 @@ void completion_on_reply(struct session *session, const struct transport_reply *
         origin_hold(&engine->origin, status, "check the API key", now_ms);
         session->complete_at_ms = now_ms;
     } else {
-        session->complete_failures++;
-        session->complete_at_ms =
-            now_ms + backoff_ms(engine->config.sys, session->complete_failures,
-                                COMPLETE_BASE_MS, COMPLETE_CAP_MS, reply->retry_after_ms);
-        origin_failed(&engine->origin, reply->retry_after_ms, now_ms);
+        completion_failed(session, reply, now_ms);
     }
 }

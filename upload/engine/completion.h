@@ -6,6 +6,16 @@
 #include "upload/core/session.h"
 #include "upload/http/transport.h"
 
+/** \return true if it is to be completed and what was settled is not on disk yet. */
+bool completion_waits_for_disk(const struct session *session);
+
+/** \return true if session-complete may be sent from complete_at_ms on. */
+bool completion_may_go(const struct session *session);
+
+/** Sends one session-complete that is due, unless one is under way. Batches of others may
+ * want every request: this one comes before them, except while the origin fails. */
+void completion_first(struct engine *engine, uint64_t now_ms);
+
 /** Sends session-complete once everything is durably settled. */
 void completion_step(struct session *session, uint64_t now_ms);
 

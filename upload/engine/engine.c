@@ -154,6 +154,15 @@ static void engine_collect_syncs(struct engine *engine)
     }
 }
 
+static bool engine_completion_waits(const struct root *root)
+{
+    const struct session *s = root->engine->completing;
+    while (s && (s->root != root || !completion_waits_for_disk(s))) {
+        s = s->next_completing;
+    }
+    return s != NULL;
+}
+
 /* Records that nobody waits for are synced with others, but not much later. */
 static void engine_sync_lazy(struct root *root, uint64_t now_ms)
 {
@@ -165,7 +174,7 @@ static void engine_sync_lazy(struct root *root, uint64_t now_ms)
     if (!root->lazy_until_ms) {
         root->lazy_until_ms = now_ms + engine->config.settled_sync_ms;
     }
-    if (engine->completing || now_ms >= root->lazy_until_ms) {
+    if (now_ms >= root->lazy_until_ms || engine_completion_waits(root)) {
         journal_want(root->journal);
         root->lazy_until_ms = 0;
     }
@@ -231,6 +240,9 @@ static void engine_complete_sessions(struct engine *engine, uint64_t now_ms)
         if (session->state == SESSION_COMPLETING) {
             completion_step(session, now_ms);
             link = &session->next_completing;
+        } else if (session->state == SESSION_DONE && session_queued(session)) {
+            link =
+                &session->next_completing; /* until its turn shows that it is drained */
         } else {
             *link = session->next_completing;
             session->in_completing = false;
@@ -257,6 +269,7 @@ uint64_t engine_turn(struct engine *engine)
         engine_wake_later(engine, now_ms);
         engine_look_at_dirty(engine, now_ms);
         origin_probe(&engine->origin, now_ms);
+        completion_first(engine, now_ms);
         send_make_offers(engine, now_ms);
         engine_pump_journals(engine, now_ms); /* inline syncs are done now */
         send_offers(engine, now_ms);

@@ -3,6 +3,7 @@
 #include "upload/engine/next_wait.h"
 
 #include "upload/core/offer.h"
+#include "upload/engine/completion.h"
 #include "upload/engine/parking.h"
 #include "upload/engine/send.h"
 
@@ -50,7 +51,7 @@ static void next_wait_for_offers(struct engine *engine, uint64_t *wait_ms,
 static bool next_wait_all_durable(const struct root *root)
 {
     return !journal_broken(root->journal) &&
-           journal_durable(root->journal) == journal_last(root->journal);
+           journal_durable(root->journal) >= journal_last(root->journal);
 }
 
 static void next_wait_for_completion(struct engine *engine, uint64_t *wait_ms,
@@ -58,8 +59,7 @@ static void next_wait_for_completion(struct engine *engine, uint64_t *wait_ms,
 {
     for (const struct session *s = engine->completing; s; s = s->next_completing) {
         /* Otherwise the end of the sync wakes us. */
-        if (s->state == SESSION_COMPLETING && !s->complete_in_flight &&
-            next_wait_all_durable(s->root)) {
+        if (completion_may_go(s)) {
             next_wait_earliest(wait_ms, s->complete_at_ms, now_ms);
         }
     }

@@ -24,7 +24,7 @@ static gpufl_status refusal_halve(struct offer *offer)
     }
     struct ndjson_limits limits = {.max_bytes = raw_len, .max_lines = half};
     struct ndjson_cut cut = ndjson_cut(engine->raw, raw_len, limits);
-    if (offer->maybe_stored && !offer->record.whole_end) {
+    if ((offer->maybe_stored || offer->restored) && !offer->record.whole_end) {
         offer->record.whole_end = old_end;
         offer->record.whole_lines = offer->record.lines;
     }
@@ -34,7 +34,8 @@ static gpufl_status refusal_halve(struct offer *offer)
     offer->record.lines = cut.lines;
     offer->record.unterminated = 0;
     offer->record.encoding_changed = 0;
-    offer->maybe_stored = false;
+    offer->record.sent = OFFER_NOT_SENT;
+    offer->maybe_stored = offer->restored = false;
     st->took = STREAM_TOOK_PART; /* the other half is still there */
     st->split_end = old_end;
     st->split_lines = half;
@@ -49,7 +50,8 @@ void refusal_split(struct offer *offer, uint64_t now_ms)
     if (refusal_halve(offer) != GPUFL_OK) {
         stream_hold(st, "a refused batch cannot be read again");
         if (offer->state == OFFER_IN_FLIGHT) {
-            offer_keep(offer, now_ms);
+            offer->state = OFFER_WAITING;
+            offer->retry_at_ms = now_ms + JOURNAL_RETRY_MS;
         }
     } else {
         log_info(engine->config.log, "upload.split", "session=%s channel=%s lines=%u",

@@ -107,6 +107,17 @@ static void replay_quarantine(struct replay *replay, const struct journal_record
     }
 }
 
+static void replay_attempt(struct replay *replay, const struct journal_record *raw)
+{
+    struct record_attempt record;
+    struct stream *st =
+        record_parse_attempt(raw, &record) ? replay_known(replay, record.stream) : NULL;
+    if (st && st->offer && st->offer->record.sequence == record.sequence) {
+        st->offer->record.sent = record.sent;
+        st->offer->maybe_stored = record.sent != OFFER_NOT_SENT;
+    }
+}
+
 /* It is done, or its directory is gone. */
 static void replay_session(struct replay *replay, const struct journal_record *raw)
 {
@@ -152,6 +163,9 @@ void replay_record(void *arg, const struct journal_record *raw)
             (st = replay_known(replay, offer.stream))) {
             offer_restore(st, &offer);
         }
+        break;
+    case JOURNAL_ATTEMPT:
+        replay_attempt(replay, raw);
         break;
     case JOURNAL_SETTLED:
         replay_settled(replay, raw);

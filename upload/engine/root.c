@@ -202,6 +202,7 @@ void root_close(struct root *root)
         close(root->state_fd);
     }
     if (root->fd >= 0) {
+        flock(root->fd, LOCK_UN); /* a child forked meanwhile has the descriptor, too */
         close(root->fd);
     }
     path_table_close(&root->by_path);

@@ -9,6 +9,7 @@
 
 #define ENOUGH_FRAME_BYTES (64u << 10)
 #define COMPLETING_ENOUGH  64u
+#define COMPLETING_MAX     1024u
 #define SMALL_ENOUGH       32u
 
 static enum made send_make_one(struct stream *st)
@@ -43,11 +44,20 @@ bool send_has_room(const struct engine *engine, uint64_t now_ms)
            engine->frame_bytes <= FRAME_BYTES_IN_FLIGHT;
 }
 
-/* \return true if there is room for an offer, and not too many sessions wait for their
- * completion. */
+/* Those whose end was refused keep others from being opened only when there are very many
+ * of them. */
+static bool send_completes_enough(const struct engine *engine)
+{
+    unsigned fresh = 0;
+    for (const struct session *s = engine->completing; s; s = s->next_completing) {
+        fresh += s->complete_failures == 0;
+    }
+    return fresh >= COMPLETING_ENOUGH || engine->completing_count >= COMPLETING_MAX;
+}
+
 bool send_lacks_streams(const struct engine *engine, uint64_t now_ms)
 {
-    return engine->completing_count < COMPLETING_ENOUGH && send_has_room(engine, now_ms);
+    return !send_completes_enough(engine) && send_has_room(engine, now_ms);
 }
 
 /* Disk and sockets have waited long enough: a large frame was made, or four batches'
@@ -187,8 +197,14 @@ static bool send_submit(struct offer *offer)
         .body_len = verbatim ? (size_t)offer->record.end : offer->frame_len,
         .tag = offer,
     };
+    if (!offer_note_sent(offer)) {
+        return false;
+    }
     if (engine->config.transport.submit(engine->config.transport.self, &request) !=
         GPUFL_OK) {
+        if (!offer->maybe_stored) {
+            offer_note_unsent(offer);
+        }
         return false;
     }
     offer->state = OFFER_IN_FLIGHT;

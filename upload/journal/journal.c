@@ -27,8 +27,10 @@ struct journal {
     struct journal_file file;
     struct journal_file old; /* still the valid one while the new one is being synced */
     uint32_t generation;
-    uint64_t after_rewrite; /* bytes of the file when it was last written anew */
+    uint64_t start;         /* bytes of the headers */
+    uint64_t after_rewrite; /* bytes of the records when it was last written anew */
     uint64_t last;          /* last number given out */
+    uint64_t loud;          /* of the last record that was not appended quietly */
     uint64_t durable;
     uint64_t wanted;  /* somebody waits until this one is durable */
     uint64_t syncing; /* what the sync under way makes durable */
@@ -52,8 +54,8 @@ static void journal_break(struct journal *j, const char *what, int error)
     j->broken = true;
 }
 
-uint64_t journal_append_lazily(struct journal *j, uint32_t type, const void *payload,
-                               size_t len)
+uint64_t journal_append_quietly(struct journal *j, uint32_t type, const void *payload,
+                                size_t len)
 {
     unsigned char record[JOURNAL_RECORD_MAX];
     if (j->broken || len > JOURNAL_MAX_PAYLOAD) {
@@ -76,6 +78,14 @@ uint64_t journal_append_lazily(struct journal *j, uint32_t type, const void *pay
     return ++j->last;
 }
 
+uint64_t journal_append_lazily(struct journal *j, uint32_t type, const void *payload,
+                               size_t len)
+{
+    uint64_t ticket = journal_append_quietly(j, type, payload, len);
+    j->loud = ticket ? ticket : j->loud;
+    return ticket;
+}
+
 uint64_t journal_append(struct journal *j, uint32_t type, const void *payload, size_t len)
 {
     uint64_t ticket = journal_append_lazily(j, type, payload, len);
@@ -92,7 +102,7 @@ void journal_want(struct journal *j)
 
 bool journal_is_lazy(const struct journal *j)
 {
-    return j->step == SYNC_NONE && j->durable < j->last && j->durable >= j->wanted;
+    return j->step == SYNC_NONE && j->durable < j->loud && j->durable >= j->wanted;
 }
 
 static void name_of_new(const struct journal *j, char name[300])
@@ -200,14 +210,16 @@ static void begin_rewrite(struct journal *j)
         abandon_new(j, "write", 0);
         return;
     }
-    j->after_rewrite = j->file.at;
+    j->start = len;
+    j->after_rewrite = j->file.at - len;
     j->syncing = j->last;
     start_sync(j, SYNC_NEW_FILE, j->file.fd);
 }
 
 static bool mostly_history(const struct journal *j)
 {
-    return j->file.at > j->config.rewrite_bytes && j->file.at > 4 * j->after_rewrite;
+    uint64_t records = j->file.at - j->start;
+    return records > j->config.rewrite_bytes && records > 4 * j->after_rewrite;
 }
 
 void journal_collect(struct journal *j)
@@ -324,7 +336,7 @@ uint64_t journal_durable(const struct journal *j)
 
 uint64_t journal_last(const struct journal *j)
 {
-    return j->last;
+    return j->loud;
 }
 
 uint64_t journal_breaks(const struct journal *j)

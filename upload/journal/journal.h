@@ -64,6 +64,11 @@ uint64_t journal_append(struct journal *journal, uint32_t type, const void *payl
 uint64_t journal_append_lazily(struct journal *journal, uint32_t type,
                                const void *payload, size_t len);
 
+/** The same for a record that changes nothing that others see: it causes no sync, and is
+ * not counted by journal_last. */
+uint64_t journal_append_quietly(struct journal *journal, uint32_t type,
+                                const void *payload, size_t len);
+
 /** Asks for all that was appended to reach the disk. */
 void journal_want(struct journal *journal);
 
@@ -83,7 +88,7 @@ void journal_pump(struct journal *journal);
 /** The ticket up to which every record is on disk. */
 uint64_t journal_durable(const struct journal *journal);
 
-/** The last ticket given out. */
+/** The last ticket given out, but for quiet records. */
 uint64_t journal_last(const struct journal *journal);
 
 /** True after a failed write or sync: nothing new may be sent. journal_mend heals it. */

@@ -44,23 +44,36 @@ size_t journal_format_put_record(unsigned char *out, uint64_t number, uint32_t t
     return JOURNAL_FRAME_BYTES + padded;
 }
 
+static size_t header_size(size_t root_len)
+{
+    return JOURNAL_HEADER_BYTES + padded_to_8(root_len);
+}
+
+/* Where the second header stands. */
+static size_t second_header(size_t root_len)
+{
+    size_t pages = (header_size(root_len) + JOURNAL_PAGE_BYTES - 1) / JOURNAL_PAGE_BYTES;
+    return pages * JOURNAL_PAGE_BYTES;
+}
+
 size_t journal_format_put_start(unsigned char *out, uint32_t generation, const char *root)
 {
     size_t root_len = strlen(root);
     if (root_len > JOURNAL_ROOT_MAX) {
         return 0;
     }
-    size_t padded = padded_to_8(root_len);
+    size_t second = second_header(root_len);
     struct bytes b = {.at = out, .left = JOURNAL_HEADER_BYTES};
+    memset(out, 0, second);
     bytes_put(&b, JOURNAL_FILE_MAGIC, 8);
     bytes_put_uint(&b, JOURNAL_FORMAT_VERSION, 4);
     bytes_put_uint(&b, generation, 4);
     bytes_put_uint(&b, root_len, 4);
     bytes_put_uint(&b, crc32c(crc32c(0, out, JOURNAL_HEADER_BYTES - 4), root, root_len),
                    4);
-    memset(out + JOURNAL_HEADER_BYTES, 0, padded);
     memcpy(out + JOURNAL_HEADER_BYTES, root, root_len);
-    return JOURNAL_HEADER_BYTES + padded;
+    memcpy(out + second, out, header_size(root_len));
+    return second + header_size(root_len);
 }
 
 /* A whole, intact record at \p data. */
@@ -95,27 +108,64 @@ static bool resynchronise(const unsigned char *data, size_t len, size_t *at,
     return false;
 }
 
+/* A header as it was read. */
+struct journal_header {
+    uint32_t version, generation;
+    const char *root;
+    size_t root_len;
+};
+
+static bool read_header(const unsigned char *data, size_t len, size_t at,
+                        struct journal_header *h)
+{
+    if (at > len || len - at < JOURNAL_HEADER_BYTES ||
+        memcmp(data + at, JOURNAL_FILE_MAGIC, 8) != 0) {
+        return false;
+    }
+    struct bytes b = {.at = (unsigned char *)(uintptr_t)data + at + 8,
+                      .left = JOURNAL_HEADER_BYTES - 8};
+    h->version = (uint32_t)bytes_get_uint(&b, 4);
+    h->generation = (uint32_t)bytes_get_uint(&b, 4);
+    h->root = (const char *)data + at + JOURNAL_HEADER_BYTES;
+    h->root_len = (size_t)bytes_get_uint(&b, 4);
+    uint32_t crc = (uint32_t)bytes_get_uint(&b, 4);
+    return h->root_len <= JOURNAL_ROOT_MAX && header_size(h->root_len) <= len - at &&
+           crc32c(crc32c(0, data + at, JOURNAL_HEADER_BYTES - 4), h->root, h->root_len) ==
+               crc;
+}
+
+/* The first header, or the second one, which stands behind one page or two. */
+static bool find_header(const unsigned char *data, size_t len, struct journal_header *h)
+{
+    if (read_header(data, len, 0, h)) {
+        return true;
+    }
+    for (size_t at = JOURNAL_PAGE_BYTES; at <= 2 * JOURNAL_PAGE_BYTES;
+         at += JOURNAL_PAGE_BYTES) {
+        if (read_header(data, len, at, h) && second_header(h->root_len) == at) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static gpufl_status parse_header(const unsigned char *data, size_t len,
                                  struct journal_parsed *out)
 {
+    struct journal_header h;
+    struct journal_header other;
     *out = (struct journal_parsed){0};
-    if (len < JOURNAL_HEADER_BYTES || memcmp(data, JOURNAL_FILE_MAGIC, 8) != 0) {
+    if (!find_header(data, len, &h) || h.version > JOURNAL_FORMAT_VERSION) {
         return GPUFL_ERR_FORMAT;
     }
-    struct bytes b = {.at = (unsigned char *)(uintptr_t)data + 8,
-                      .left = JOURNAL_HEADER_BYTES - 8};
-    uint32_t version = (uint32_t)bytes_get_uint(&b, 4);
-    out->generation = (uint32_t)bytes_get_uint(&b, 4);
-    out->root = (const char *)data + JOURNAL_HEADER_BYTES;
-    out->root_len = (size_t)bytes_get_uint(&b, 4);
-    uint32_t crc = (uint32_t)bytes_get_uint(&b, 4);
-    if (version > JOURNAL_FORMAT_VERSION || out->root_len > JOURNAL_ROOT_MAX ||
-        padded_to_8(out->root_len) > len - JOURNAL_HEADER_BYTES ||
-        crc32c(crc32c(0, data, JOURNAL_HEADER_BYTES - 4), out->root, out->root_len) !=
-            crc) {
-        return GPUFL_ERR_FORMAT;
-    }
-    out->end = JOURNAL_HEADER_BYTES + padded_to_8(out->root_len);
+    size_t second = h.version == 1 ? 0 : second_header(h.root_len);
+    size_t end = second + header_size(h.root_len);
+    out->generation = h.generation;
+    out->root = h.root;
+    out->root_len = h.root_len;
+    out->end = end < len ? end : len;
+    out->header_damaged =
+        !read_header(data, len, 0, &other) || !read_header(data, len, second, &other);
     return GPUFL_OK;
 }
 
@@ -146,9 +196,15 @@ gpufl_status journal_format_parse(const unsigned char *data, size_t len,
     return GPUFL_OK;
 }
 
+/* Where no header is intact, what its version says is believed: a newer format may have
+ * others. */
 bool journal_format_is_newer(const unsigned char *data, size_t len)
 {
+    struct journal_header h;
     struct bytes b = {.at = (unsigned char *)(uintptr_t)data + 8, .left = 4};
+    if (find_header(data, len, &h)) {
+        return h.version > JOURNAL_FORMAT_VERSION;
+    }
     return len >= 12 && memcmp(data, JOURNAL_FILE_MAGIC, 8) == 0 &&
            bytes_get_uint(&b, 4) > JOURNAL_FORMAT_VERSION;
 }

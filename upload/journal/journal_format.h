@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The bytes of a journal file.
  *
- * A header (magic, version, generation, root) is followed by records, each behind a
- * 24-byte frame (magic, payload length, number, CRC-32C, type) and padded to 8 bytes;
- * zeros up to the end are free space. Numbers rise by one. All integers are
- * little-endian. A crash leaves at most a torn tail, which is cut off; damage further up
- * is skipped by looking for the next frame, and reported. journal_records.h lists the
- * record types. */
+ * A header (magic, version, generation, root, CRC-32C) stands at the start and once more
+ * on the next page, so that one of them survives a damaged page. It is followed by
+ * records, each behind a 24-byte frame (magic, payload length, number, CRC-32C, type) and
+ * padded to 8 bytes; zeros up to the end are free space. Numbers rise by one. All
+ * integers are little-endian. A crash leaves at most a torn tail, which is cut off;
+ * damage further up is skipped by looking for the next frame, and reported.
+ * journal_records.h lists the record types. */
 #ifndef GPUFL_UPLOAD_JOURNAL_JOURNAL_FORMAT_H
 #define GPUFL_UPLOAD_JOURNAL_JOURNAL_FORMAT_H
 
@@ -16,7 +17,8 @@
 
 #include <gpufl/status.h>
 
-#define JOURNAL_FORMAT_VERSION 1u
+/* 1: one header. */
+#define JOURNAL_FORMAT_VERSION 2u
 #define JOURNAL_MAX_PAYLOAD    4096u
 
 #define JOURNAL_FILE_MAGIC  "GPUFLJ\r\n"
@@ -25,9 +27,11 @@
 /* magic 8, version 4, generation 4, root length 4, CRC 4 */
 #define JOURNAL_HEADER_BYTES 24u
 #define JOURNAL_ROOT_MAX     4096u
+#define JOURNAL_PAGE_BYTES   4096u
 
 #define JOURNAL_RECORD_MAX (JOURNAL_FRAME_BYTES + JOURNAL_MAX_PAYLOAD)
-#define JOURNAL_START_MAX  (JOURNAL_HEADER_BYTES + JOURNAL_ROOT_MAX + 8)
+#define JOURNAL_START_MAX                                                                \
+    (2 * JOURNAL_PAGE_BYTES + JOURNAL_HEADER_BYTES + JOURNAL_ROOT_MAX)
 
 /** One record as replayed. */
 struct journal_record {
@@ -53,9 +57,10 @@ struct journal_parsed {
     uint32_t generation;
     const char *root; /**< of the file's bytes, without a NUL */
     size_t root_len;
-    uint64_t last; /**< number of the last record, 0 = none */
-    size_t end;    /**< offset behind the last good record */
-    bool damaged;  /**< records in the middle could not be read */
+    uint64_t last;       /**< number of the last record, 0 = none */
+    size_t end;          /**< offset behind the last good record */
+    bool damaged;        /**< records in the middle could not be read */
+    bool header_damaged; /**< one of the two headers; the other one is intact */
 };
 
 /** Replays \p data, a whole journal file; for opening one, for status and for fuzzing.

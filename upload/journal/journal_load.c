@@ -32,6 +32,17 @@ static void compare_root(const struct journal_place *place,
     }
 }
 
+static void say_header(const struct journal_place *place,
+                       const struct journal_parsed *parsed)
+{
+    if (parsed->header_damaged) {
+        log_warn(place->log, "journal.header",
+                 "root=%s note=\"one of its two headers was damaged: the records are "
+                 "used, and the file is written anew\"",
+                 place->root);
+    }
+}
+
 gpufl_status journal_load(const struct journal_place *place, journal_replay_fn replay,
                           void *arg, struct journal_loaded *out)
 {
@@ -55,6 +66,7 @@ gpufl_status journal_load(const struct journal_place *place, journal_replay_fn r
     if (status == GPUFL_OK) {
         out->generation = parsed.generation;
         compare_root(place, &parsed);
+        say_header(place, &parsed);
     } else if (journal_format_is_newer(bytes, len)) {
         log_error(place->log, "journal.newer",
                   "root=%s note=\"written by a newer gpufl; upgrade this one\"",

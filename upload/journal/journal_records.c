@@ -23,9 +23,14 @@ static uint64_t out_append(struct out *out, struct journal *journal,
     if (out->b.bad) {
         return 0;
     }
-    /* A range that is stored may be offered again: nobody waits until that is on disk. */
-    return type == JOURNAL_SETTLED ? journal_append_lazily(journal, type, out->data, len)
-                                   : journal_append(journal, type, out->data, len);
+    switch (type) {
+    case JOURNAL_SETTLED: /* a range that is stored may be offered again */
+        return journal_append_lazily(journal, type, out->data, len);
+    case JOURNAL_ATTEMPT: /* what power loss hides is reported as not stored */
+        return journal_append_quietly(journal, type, out->data, len);
+    default:
+        return journal_append(journal, type, out->data, len);
+    }
 }
 
 static struct bytes in_begin(const struct journal_record *record)
@@ -94,6 +99,7 @@ uint64_t record_append_offer(struct journal *journal, const struct record_offer 
     bytes_put_uint(b, f->head, 8);
     bytes_put_uint(b, f->whole_end, 8);
     bytes_put_uint(b, f->whole_lines, 4);
+    bytes_put_uint(b, f->sent, 1);
     return out_append(&out, journal, JOURNAL_OFFER);
 }
 
@@ -116,7 +122,28 @@ bool record_parse_offer(const struct journal_record *record, struct record_offer
     f->head = get_later(&b, 8);
     f->whole_end = get_later(&b, 8);
     f->whole_lines = (uint32_t)get_later(&b, 4);
-    return !b.bad && f->begin <= f->end && (!f->whole_end || f->whole_end >= f->end);
+    f->sent = (uint8_t)get_later(&b, 1);
+    return !b.bad && f->begin <= f->end && (!f->whole_end || f->whole_end >= f->end) &&
+           f->sent <= OFFER_MAYBE_SENT;
+}
+
+uint64_t record_append_attempt(struct journal *journal, const struct record_attempt *f)
+{
+    struct out out;
+    struct bytes *b = out_begin(&out);
+    bytes_put_uint(b, f->stream, 4);
+    bytes_put_uint(b, f->sequence, 4);
+    bytes_put_uint(b, f->sent, 1);
+    return out_append(&out, journal, JOURNAL_ATTEMPT);
+}
+
+bool record_parse_attempt(const struct journal_record *record, struct record_attempt *f)
+{
+    struct bytes b = in_begin(record);
+    f->stream = (uint32_t)bytes_get_uint(&b, 4);
+    f->sequence = (uint32_t)bytes_get_uint(&b, 4);
+    f->sent = (uint8_t)bytes_get_uint(&b, 1);
+    return !b.bad && f->sent <= OFFER_MAYBE_SENT;
 }
 
 uint64_t record_append_settled(struct journal *journal, const struct record_settled *f)

@@ -21,6 +21,7 @@ enum record_type {
     JOURNAL_FORGET = 6,     /**< its directory is gone */
     /** a person let a range out of quarantine: it is stored, or given up */
     JOURNAL_RELEASED = 7,
+    JOURNAL_ATTEMPT = 8, /**< whether the stream's open offer may have left the host */
 };
 
 enum stream_kind { STREAM_UNSET = 0, STREAM_BATCHED = 1, STREAM_VERBATIM = 2 };
@@ -31,6 +32,13 @@ enum settled_how {
     SETTLED_QUARANTINED = 1,
     SETTLED_REFUSED_FINAL = 2,
     SETTLED_UNPROVEN = 3, /**< acknowledged, but not as stored: files are kept */
+};
+
+/** Whether the server may have got an offer. */
+enum offer_sent {
+    OFFER_SENT_UNKNOWN, /**< written by a version that did not record it */
+    OFFER_NOT_SENT,
+    OFFER_MAYBE_SENT,
 };
 
 enum { MARK_KEEP = 1 /* never delete its files */, MARK_GAP = 2 /* begins late */ };
@@ -67,6 +75,14 @@ struct record_offer {
      * The backend's word that the sequence is taken then means that batch. */
     uint64_t whole_end;
     uint32_t whole_lines;
+    uint8_t sent; /**< enum offer_sent */
+};
+
+/** About the offer that a stream has open. */
+struct record_attempt {
+    uint32_t stream;
+    uint32_t sequence;
+    uint8_t sent; /**< enum offer_sent */
 };
 
 struct record_settled {
@@ -107,6 +123,8 @@ struct record_session {
 uint64_t record_append_stream(struct journal *journal,
                               const struct record_stream *record);
 uint64_t record_append_offer(struct journal *journal, const struct record_offer *record);
+uint64_t record_append_attempt(struct journal *journal,
+                               const struct record_attempt *record);
 uint64_t record_append_settled(struct journal *journal,
                                const struct record_settled *record);
 uint64_t record_append_quarantine(struct journal *journal,
@@ -119,6 +137,8 @@ uint64_t record_append_session(struct journal *journal, enum record_type type,
 /* Each reads one record. \return false when it is not what it says. */
 bool record_parse_stream(const struct journal_record *record, struct record_stream *out);
 bool record_parse_offer(const struct journal_record *record, struct record_offer *out);
+bool record_parse_attempt(const struct journal_record *record,
+                          struct record_attempt *out);
 bool record_parse_settled(const struct journal_record *record,
                           struct record_settled *out);
 bool record_parse_quarantine(const struct journal_record *record,

@@ -106,6 +106,34 @@ gpufl_status tail_read(const struct sys *sys, const struct tail_where *w, char *
     return status;
 }
 
+static bool stat_name(const struct sys *sys, const struct tail_where *w, const char *name,
+                      struct stat *st)
+{
+    int fd = open_name(sys, w, name);
+    bool ok = fd >= 0 && fstat(fd, st) == 0;
+    if (fd >= 0) {
+        close(fd);
+    }
+    return ok;
+}
+
+/* A writer that cannot open the next file renames the sealed one back, so an active file
+ * may be this one: unless both are there at last, and are two. */
+bool tail_has_next(const struct sys *sys, const struct tail_where *w)
+{
+    char name[LAYOUT_PATH_MAX];
+    struct stat next;
+    struct stat sealed;
+    layout_numbered(name, w->channel, w->file + 1, false);
+    bool begun = stat_name(sys, w, name, &next);
+    layout_active(name, w->channel, false);
+    begun = begun || stat_name(sys, w, name, &next);
+    layout_numbered(name, w->channel, w->file, false);
+    return begun && stat_name(sys, w, name, &sealed) &&
+           (sealed.st_ino != next.st_ino || sealed.st_dev != next.st_dev) &&
+           (uint64_t)sealed.st_size == w->offset;
+}
+
 gpufl_status tail_open_window(const struct sys *sys, const struct tail_where *w, int *fd,
                               bool *gz)
 {
