@@ -66,7 +66,7 @@ static void wrong_use_is_said_in_one_line_and_exits_2(void **state)
          "--retries: invalid value 'x' (expected a whole number from 0 to 1000000)"},
         {"upload a --compression lz4",
          "--compression: invalid value 'lz4' (expected auto, zstd, gzip or none)"},
-        {"upload a --api-key", "--api-key: missing value (expected KEY of at most 1023 "
+        {"upload a --api-key", "--api-key: missing value (expected KEY of at most 4095 "
                                "bytes)"},
         {"upload a --backend_url=x", "--backend_url: unknown option (did you mean "
                                      "--backend-url?)"},
