@@ -57,6 +57,10 @@ static const struct flag quarantine_flags[] = {
      .value = "FILE",
      BACKEND(ca_file),
      .help = "for retry, PEM certificates to trust instead of the system's"},
+    {.name = "allow-insecure-http",
+     .type = FLAG_ON,
+     BACKEND(allow_insecure_http),
+     .help = "for retry, allow sending the key over http:// to a public address"},
 };
 
 enum action { LIST, SHOW, RETRY, DROP };
@@ -122,6 +126,7 @@ static int retry_chosen(struct quarantine_arguments *a)
         return flags_wrong(&quarantine_table, "--backend-url",
                            "missing (retry needs it, or GPUFL_BACKEND_URL)");
     }
+    a->backend.option_name = upload_names_of(a->backend.backend_url);
     a->backend.token = a->key;
     return quarantine_act_retry(&a->choice, &a->backend);
 }
@@ -130,7 +135,6 @@ int verb_quarantine(int argc, char **argv)
 {
     struct flag_words words = {argv, argc};
     struct quarantine_arguments a = {.backend = {.user_agent = "gpufl/" GPUFL_VERSION,
-                                                 .option_name = upload_flag_of,
                                                  .connect_timeout_ms = 10000,
                                                  .read_timeout_ms = 30000,
                                                  .total_timeout_ms = 300000}};

@@ -190,7 +190,8 @@ int verb_upload(int argc, char **argv)
     a.options.progress = bar ? upload_report_progress : NULL;
     a.options.diagnostic = warn_upload;
     a.options.diagnostic_arg = &a;
-    gpufl_status status = upload_logs_named(&a.options, upload_flag_of, &result);
+    gpufl_status status =
+        upload_logs_named(&a.options, upload_names_of(a.options.backend_url), &result);
     if (bar) {
         fputc('\n', stderr);
     }
