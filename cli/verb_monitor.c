@@ -113,7 +113,7 @@ static int monitor_arguments(int argc, char **argv, struct monitor *m,
     if (!m->output || !*m->output) {
         if (!output_default("monitor", default_output)) {
             return flags_wrong(&monitor_table, "--output",
-                               "missing (there is no home directory to record into)");
+                               "missing (HOME is not set; give a directory)");
         }
         m->output = default_output;
     }

@@ -77,8 +77,9 @@ static const struct flag_table quarantine_table = {
     .usage = "list DIR [--json]\nshow DIR NAME...\nretry DIR NAME... | --all\n"
              "drop DIR NAME... | --all",
     .about =
-        "What the backend refused for good stays in its files and is listed here. It "
-        "keeps its session from being complete. retry and drop need the directory "
+        "Lines that the backend rejects permanently stay in their files; their session "
+        "cannot complete until they are retried or dropped. retry and drop need the "
+        "directory "
         "for themselves: stop gpufl-agent first, and start it again afterwards.",
     .notes = "Exit: 0 done; 1 something is still refused, or there is no such range; 2 "
              "wrong use, or another uploader serves the directory.",
@@ -124,7 +125,7 @@ static int retry_chosen(struct quarantine_arguments *a)
 {
     if (!a->backend.backend_url || !*a->backend.backend_url) {
         return flags_wrong(&quarantine_table, "--backend-url",
-                           "missing (retry needs it, or GPUFL_BACKEND_URL)");
+                           "missing (give it, or set GPUFL_BACKEND_URL)");
     }
     a->backend.option_name = upload_names_of(a->backend.backend_url);
     a->backend.token = a->key;

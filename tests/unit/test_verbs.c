@@ -84,7 +84,7 @@ static void wrong_use_is_said_in_one_line_and_exits_2(void **state)
                               "shows, or --all)"},
         {"quarantine drop a", "NAME: missing (expected names that gpufl quarantine list "
                               "shows, or --all)"},
-        {"quarantine retry a --all", "--backend-url: missing (retry needs it, or "
+        {"quarantine retry a --all", "--backend-url: missing (give it, or set "
                                      "GPUFL_BACKEND_URL)"},
         {"quarantine show /nowhere --all", "/nowhere: No such file or directory"},
         {"monitor --interval 0", "--interval: invalid value '0' (expected milliseconds "
@@ -198,8 +198,8 @@ static void the_output_needs_a_home_or_a_name(void **state)
     (void)state;
     static const char *const line[] = {"trace true", "monitor --duration 1ms"};
     static const char *const want[] = {
-        "gpufl trace: --output: missing (there is no home directory to record into)\n",
-        "gpufl monitor: --output: missing (there is no home directory to record into)\n"};
+        "gpufl trace: --output: missing (HOME is not set; give a directory)\n",
+        "gpufl monitor: --output: missing (HOME is not set; give a directory)\n"};
     unsetenv("HOME");
     for (size_t i = 0; i < 2; i++) {
         static struct capture said;
