@@ -56,6 +56,7 @@ void engine_options(const struct options *o, struct engine_config *config)
         config->one_owner ? (uid_t)strtoul(o->require_owner_uid, NULL, 10) : 0;
     config->memory_state = o->state == STATE_IN_MEMORY;
     config->state_dir = o->state_dir;
+    config->state_dir_name = "--state-dir";
     config->program = "gpufl-agent";
     config->max_batch_lines = (uint32_t)o->stream_max_lines;
     config->max_batch_bytes = (size_t)o->stream_max_bytes;

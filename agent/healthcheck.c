@@ -26,7 +26,16 @@ static bool refuse_argument(const char *arg, char why[512])
 {
     static const char *const known[] = {"--listen", "--ready", "--help", "--version"};
     char word[100];
+    if (strcmp(arg, "--listen") == 0) {
+        snprintf(why, 512, "--listen: missing value (expected ADDRESS:PORT)");
+        return false;
+    }
     snprintf(word, sizeof word, "%.*s", (int)strcspn(arg, "="), arg);
+    if (strcmp(word, "--ready") == 0) {
+        snprintf(why, 512, "--ready: unexpected value '%.100s' (it takes none)",
+                 arg + sizeof "--ready");
+        return false;
+    }
     const char *near = nearest_name(word, known, sizeof known / sizeof known[0]);
     snprintf(why, 512, "%s: unknown option (%s%s%s)", word,
              near ? "did you mean " : "see gpufl-agent healthcheck --help",
@@ -48,6 +57,9 @@ bool healthcheck_parse(int argc, char **argv, struct healthcheck_request *out,
         const char *arg = argv[i];
         if (strncmp(arg, "--listen=", 9) == 0) {
             out->listen = arg[9] ? arg + 9 : HEALTHCHECK_ADDRESS;
+            out->listen_name = "--listen";
+        } else if (strcmp(arg, "--listen") == 0 && i + 1 < argc) {
+            out->listen = argv[++i];
             out->listen_name = "--listen";
         } else if (strcmp(arg, "--ready") == 0) {
             out->path = "/readyz";

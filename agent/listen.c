@@ -158,8 +158,8 @@ static gpufl_status open_listen_socket(struct listener *l, const struct address 
     if (l->socket < 0 ||
         bind(l->socket, (const struct sockaddr *)&address->sock, address->sock_len) < 0 ||
         listen(l->socket, LISTEN_CLIENTS_MAX) < 0) {
-        snprintf(why, 512, "cannot listen on %s port %u: %s", address->host,
-                 address->port, strerror(errno));
+        snprintf(why, 512, "--listen: '%s:%u': %s", address->host, address->port,
+                 strerror(errno));
         return GPUFL_ERR_IO;
     }
     return GPUFL_OK;

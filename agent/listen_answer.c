@@ -27,7 +27,7 @@ static void respond_plain(struct text *out, const char *status, const char *body
 static void respond_hanging(struct text *out, uint64_t silent_ms)
 {
     char body[64];
-    snprintf(body, sizeof body, "the main loop has not turned for %llu s\n",
+    snprintf(body, sizeof body, "the main loop has been stuck for %llu s\n",
              (unsigned long long)silent_ms / 1000);
     respond_plain(out, "503 Service Unavailable", body);
 }

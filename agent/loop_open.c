@@ -13,6 +13,7 @@
 #include "agent/folders.h"
 #include "agent/loop_folders.h"
 #include "agent/options/option_find.h"
+#include "agent/options/option_value.h"
 
 static void wake_loop(void *arg)
 {
@@ -141,7 +142,11 @@ gpufl_status loop_open(struct loop *loop, bool have_inotify, char why[512])
     status = status == GPUFL_OK ? loop_add_folders(loop, o->folder, why) : status;
     status = status == GPUFL_OK ? loop_add_folders(loop, o->folders, why) : status;
     status = status == GPUFL_OK ? open_watch(loop, have_inotify, why) : status;
-    return status == GPUFL_OK ? open_listener(loop, why) : status;
+    status = status == GPUFL_OK ? open_listener(loop, why) : status;
+    if (status != GPUFL_OK) {
+        option_blame_source(o, why);
+    }
+    return status;
 }
 
 void loop_close(struct loop *loop)

@@ -66,7 +66,8 @@ gpufl_status token_open(struct token *token, char *value, const char *file, char
     choose_token_file(token, value, file);
     if (token->file[0]) {
         if (read_token_file(token->file, token->value) < 0) {
-            snprintf(why, 512, "cannot read the token file %.300s: %s", token->file,
+            snprintf(why, 512, "%s: '%.300s': %s",
+                     file && *file ? "--token-file" : "token file", token->file,
                      strerror(errno));
             status = GPUFL_ERR_USAGE;
         }

@@ -56,8 +56,8 @@ static const struct flag flags[] = {
      .value = "KEY",
      FIELD(api_key),
      .variable = "GPUFL_BACKEND_API_KEY",
-     .help = "require this key from every client; the variable keeps it out of the "
-             "process list"},
+     .help = "require this key from every client; prefer GPUFL_BACKEND_API_KEY, which "
+             "other users cannot see"},
     {.name = "retain-days",
      .type = FLAG_NUMBER,
      .value = "N",

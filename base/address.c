@@ -36,9 +36,9 @@ const char *address_parse(const char *text, struct address *out)
     bool digits = colon && colon[1] >= '0' && colon[1] <= '9';
     unsigned long port = digits ? strtoul(colon + 1, &end, 10) : 0;
     if (!digits || *end || port > UINT16_MAX || len == 0 || len >= sizeof out->host) {
-        return "give ADDRESS:PORT, for example 127.0.0.1:8765";
+        return "expected ADDRESS:PORT, such as 127.0.0.1:9464";
     }
     memcpy(out->host, host, len);
     out->port = (uint16_t)port;
-    return set_sock(out) ? NULL : "give a numeric IP address, for example 127.0.0.1:8765";
+    return set_sock(out) ? NULL : "expected a numeric IP address, such as 127.0.0.1:9464";
 }

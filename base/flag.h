@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define FLAG_SECRET_BYTES 1024u
+#define FLAG_SECRET_BYTES 4096u
 
 /** What the value of a flag is, and the type of the field that takes it. */
 enum flag_type {

@@ -7,15 +7,36 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
+
+/* Debian keeps the libraries of several architectures side by side. */
+#if defined(__x86_64__)
+#define ARCHITECTURE "x86_64"
+#elif defined(__aarch64__)
+#define ARCHITECTURE "aarch64"
+#else
+#define ARCHITECTURE "*"
+#endif
+
+/* The path of this program, "" if unknown. */
+static void find_program(char out[PATH_MAX])
+{
+    ssize_t len = readlink("/proc/self/exe", out, PATH_MAX - 1);
+    out[len > 0 ? len : 0] = '\0';
+    const char *started = (const char *)getauxval(AT_EXECFN);
+    if (len <= 0 && (!started || !realpath(started, out))) { /* without /proc */
+        out[0] = '\0';
+    }
+}
 
 bool installed_find(const char *file, char out[PATH_MAX])
 {
-    static const char *const place[] = {"", "/../lib/gpufl", "/../lib/*-linux-gnu/gpufl",
+    static const char *const place[] = {"", "/../lib/gpufl",
+                                        "/../lib/" ARCHITECTURE "-linux-gnu/gpufl",
                                         "/../lib64/gpufl"};
     char self[PATH_MAX];
-    ssize_t len = readlink("/proc/self/exe", self, sizeof self - 1);
-    self[len > 0 ? len : 0] = '\0';
+    find_program(self);
     char *slash = strrchr(self, '/');
     bool found = false;
     if (slash) {

@@ -17,7 +17,7 @@ static const struct flag_verb verbs[] = {
     {"trace", verb_trace, "run a command and record what it does on the GPU"},
     {"monitor", verb_monitor, "record host and GPU metrics until interrupted"},
     {"upload", verb_transfer, "send the sessions of a directory to a backend"},
-    {"status", verb_transfer, "show what of a directory is sent and what is pending"},
+    {"status", verb_transfer, "show what has been sent and what is pending"},
     {"quarantine", verb_transfer, "list, retry or drop what the backend refused"},
     {"info", verb_info, "show the GPUs"},
     {"version", verb_version, "print the version"},

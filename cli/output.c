@@ -3,10 +3,13 @@
 #include "cli/output.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/random.h>
 #include <time.h>
+#include <unistd.h>
 
 bool output_default(const char *verb, char out[PATH_MAX])
 {
@@ -35,4 +38,19 @@ unsigned output_sessions(const char *directory)
         closedir(dir);
     }
     return sessions;
+}
+
+bool output_is_writable(const char *directory)
+{
+    char path[PATH_MAX];
+    int n = snprintf(path, sizeof path, "%s/.", directory);
+    char *slash = n < PATH_MAX ? strrchr(path, '/') : NULL;
+    while (slash && access(path, W_OK) < 0) {
+        *slash = '\0';
+        slash = strrchr(path, '/'); /* what is missing is made in its parent */
+        if (errno != ENOENT) {
+            return false;
+        }
+    }
+    return true;
 }

@@ -13,4 +13,7 @@ bool output_default(const char *verb, char out[PATH_MAX]);
 /** The number of sessions in \p directory. */
 unsigned output_sessions(const char *directory);
 
+/** Whether \p directory can be written to, or made. \return false with errno. */
+bool output_is_writable(const char *directory);
+
 #endif

@@ -17,11 +17,12 @@ struct gpufl_upload_options upload_recorded_options(const struct upload_recorded
     options.backend_url = send->backend_url ? send->backend_url : "";
     options.api_path = send->api_path;
     options.api_key = send->api_key;
+    options.allow_insecure_http = send->allow_insecure_http;
     return options;
 }
 
 void upload_recorded_failed(const char *program, const char *directory, const char *why)
 {
-    fprintf(stderr, "%s: --upload: %s (send it later: gpufl upload %s)\n", program, why,
+    fprintf(stderr, "%s: --upload: %s; gpufl upload %s sends it later\n", program, why,
             directory);
 }

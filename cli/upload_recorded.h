@@ -15,6 +15,7 @@ struct upload_recorded {
     const char *backend_url;
     const char *api_path;
     char api_key[FLAG_SECRET_BYTES];
+    bool allow_insecure_http;
 };
 
 /** Rows for a table of flags whose struct has a struct upload_recorded at offset \p at;
@@ -37,10 +38,17 @@ struct upload_recorded {
          .field = (at) + offsetof(struct upload_recorded, api_key),                      \
          .variable = "GPUFL_API_KEY",                                                    \
          .help = "API key for --upload"},                                                \
+        {.name = "api-path",                                                             \
+         .type = FLAG_TEXT,                                                              \
+         .value = "PATH",                                                                \
+         .field = (at) + offsetof(struct upload_recorded, api_path),                     \
+         .variable = "GPUFL_API_PATH",                                                   \
+         .fallback = "/api/v1",                                                          \
+         .help = "path of the API"},                                                     \
     {                                                                                    \
-        .name = "api-path", .type = FLAG_TEXT, .value = "PATH",                          \
-        .field = (at) + offsetof(struct upload_recorded, api_path),                      \
-        .variable = "GPUFL_API_PATH", .fallback = "/api/v1", .help = "path of the API"   \
+        .name = "allow-insecure-http", .type = FLAG_ON,                                  \
+        .field = (at) + offsetof(struct upload_recorded, allow_insecure_http),           \
+        .help = "allow sending the key over http:// to a public address"                 \
     }
 
 /** Whether the flags or the environment name a backend and a key. */

@@ -2,13 +2,17 @@
 /* Records host and GPU metrics of a node until it is stopped. */
 #include "cli/verb_monitor.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include <gpufl/gpufl.h>
 
 #include "base/flags.h"
+#include "base/parse_bool.h"
 #include "cli/exit_codes.h"
 #include "cli/output.h"
 #include "cli/transfer_module.h"
@@ -18,6 +22,7 @@
 #define UPLOAD_EVERY_MS 5000
 #define UPLOAD_RETRIES  2
 #define LAST_UPLOAD_MS  60000
+#define NAME_MAX_BYTES  255
 
 enum { EXIT_NO_SESSION = 3 };
 
@@ -108,7 +113,7 @@ static int monitor_arguments(int argc, char **argv, struct monitor *m,
     if (!m->output || !*m->output) {
         if (!output_default("monitor", default_output)) {
             return flags_wrong(&monitor_table, "--output",
-                               "missing (there is no home directory to record into)");
+                               "missing (HOME is not set; give a directory)");
         }
         m->output = default_output;
     }
@@ -157,6 +162,33 @@ static int send_rest(const struct monitor *m)
     return EXIT_ALL_DONE;
 }
 
+/* In the words of the command line, which the recorder does not know. */
+static bool is_recordable(const struct monitor *m)
+{
+    if (strlen(m->name) > NAME_MAX_BYTES) {
+        flags_wrong(&monitor_table, "--name", "longer than %d bytes", NAME_MAX_BYTES);
+        return false;
+    }
+    if (!output_is_writable(m->output)) {
+        flags_wrong(&monitor_table, "--output",
+                    "'%s': %s (expected a directory that can be written to)", m->output,
+                    strerror(errno));
+        return false;
+    }
+    return true;
+}
+
+static int not_recording(gpufl_status status)
+{
+    if (status == GPUFL_OFF) { /* else the recorder has said why */
+        flags_wrong(&monitor_table, "not recording", "%s",
+                    parse_bool(getenv("GPUFL_DISABLED"))
+                        ? "GPUFL_DISABLED is set (unset it to record)"
+                        : "the configuration file sets enabled to false");
+    }
+    return EXIT_NO_SESSION;
+}
+
 int verb_monitor(int argc, char **argv)
 {
     struct monitor m = {0};
@@ -167,6 +199,9 @@ int verb_monitor(int argc, char **argv)
     if (rc != FLAGS_GO_ON) {
         return rc;
     }
+    if (!is_recordable(&m)) {
+        return EXIT_NO_SESSION;
+    }
     sigemptyset(&stop);
     sigaddset(&stop, SIGINT);
     sigaddset(&stop, SIGTERM);
@@ -175,8 +210,9 @@ int verb_monitor(int argc, char **argv)
     record.log_path = m.output;
     record.system_sample_rate_ms = m.interval_ms;
     record.continuous_system_sampling = true;
-    if (gpufl_init(&record) != GPUFL_OK) {
-        return EXIT_NO_SESSION; /* the collector has said why */
+    gpufl_status status = gpufl_init(&record);
+    if (status != GPUFL_OK) {
+        return not_recording(status);
     }
     if (!m.quiet) {
         printf("gpufl monitor: recording into %s\n", m.output);

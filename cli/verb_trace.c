@@ -96,7 +96,7 @@ static int trace_arguments(struct flag_words *words, struct trace *t,
     if (!t->output || !*t->output) {
         if (!output_default("trace", default_output)) {
             return flags_wrong(&trace_table, "--output",
-                               "missing (there is no home directory to record into)");
+                               "missing (HOME is not set; give a directory)");
         }
         t->output = default_output;
     }

@@ -193,6 +193,7 @@ static gpufl_status open_upload_engine(struct upload *u, char why[512])
     config.compression = codec[(unsigned)o->compression < 4 ? o->compression : 0];
     config.rescan_interval_ms = NO_RESCAN_MS;
     config.state_dir = *o->state_dir ? o->state_dir : NULL;
+    config.state_dir_name = upload_options_name(u->name, "state_dir");
     config.program = "gpufl-upload";
     config.wanted = is_selected;
     config.wanted_arg = u;

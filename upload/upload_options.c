@@ -83,11 +83,12 @@ gpufl_status upload_options_check(const struct gpufl_upload_options *o,
                              why);
     }
     if (!*o->backend_url) {
-        return refuse_option(name, "backend_url", "missing (set it or GPUFL_BACKEND_URL)",
-                             why);
+        return refuse_option(name, "backend_url",
+                             "missing (give it, or set GPUFL_BACKEND_URL)", why);
     }
     if (!*o->api_key) {
-        return refuse_option(name, "api_key", "missing (set it or GPUFL_API_KEY)", why);
+        return refuse_option(name, "api_key", "missing (give it, or set GPUFL_API_KEY)",
+                             why);
     }
     if (*o->session_id && o->all_sessions) {
         snprintf(why, 512, "%s: '%.128s': conflicts with %s (set only one)",

@@ -217,3 +217,17 @@ void option_values_free(struct options *o)
         }
     }
 }
+
+void option_blame_source(const struct options *o, char why[512])
+{
+    char name[OPTION_NAME_MAX];
+    char said[512];
+    size_t len = strcspn(why, ":");
+    bool flag = strncmp(why, "--", 2) == 0;
+    const struct option_row *row = flag ? option_of_flag(why + 2, len - 2) : NULL;
+    if (row) {
+        snprintf(said, sizeof said, "%s%.400s", option_name_used(o, row, name),
+                 why + len);
+        memcpy(why, said, sizeof said);
+    }
+}

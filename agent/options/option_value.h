@@ -34,6 +34,9 @@ GPUFL_MUST gpufl_status option_set_defaults(struct options *options, char why[51
 const char *option_name_used(const struct options *options, const struct option_row *row,
                              char out[OPTION_NAME_MAX]);
 
+/** Puts the name that was used in place of the flag that \p why begins with, if any. */
+void option_blame_source(const struct options *options, char why[512]);
+
 /** True when the two hold different values in the field of \p row. */
 bool option_differs(const struct option_row *row, const struct options *a,
                     const struct options *b);

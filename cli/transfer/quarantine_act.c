@@ -35,6 +35,7 @@ static gpufl_status act_open(struct act *act, char why[512])
     config.wanted = wants_none;
     config.ack_only = true;
     config.state_dir = act->choice->state_dir;
+    config.state_dir_name = "--state-dir";
     config.program = "gpufl quarantine";
     gpufl_status status = engine_open(&config, &act->engine);
     if (status != GPUFL_OK) {

@@ -13,7 +13,7 @@
 #include "cli/transfer/quarantine_print.h"
 
 #define NO_JOURNAL                                                                       \
-    "no journal found: nothing was sent from here, or --state-dir is needed"
+    "no journal found (nothing was uploaded yet, or give the --state-dir that was used)"
 
 /* A directory and its journal, open. */
 struct look {

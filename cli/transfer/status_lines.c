@@ -20,14 +20,19 @@ static void lines_time(struct text *out, int64_t at_s)
 static void lines_start(struct text *out, bool has_journal)
 {
     if (!has_journal) {
-        text_puts(out, "no journal found: nothing was sent from here, or --state-dir is "
-                       "needed\n");
+        text_puts(out,
+                  "no journal found (nothing was uploaded yet, or give the --state-dir "
+                  "that was used)\n");
     }
 }
 
 static void lines_holder(struct text *out, const char *holder)
 {
-    text_printf(out, "served by %s\n", holder ? holder : "nobody");
+    if (holder) {
+        text_printf(out, "served by %s\n", holder);
+    } else {
+        text_puts(out, "no uploader is running\n");
+    }
 }
 
 static void lines_note(struct text *out, const struct progress_note *note)

@@ -31,5 +31,5 @@ int gpufl_transfer_verb(int argc, char **argv)
 gpufl_status gpufl_transfer_upload(const struct gpufl_upload_options *options,
                                    struct gpufl_upload_result *result)
 {
-    return upload_logs_named(options, upload_flag_of, result);
+    return upload_logs_named(options, upload_names_of(options->backend_url), result);
 }

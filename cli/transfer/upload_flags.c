@@ -2,10 +2,12 @@
 /* What the command line calls the options of an upload. */
 #include "cli/transfer/upload_flags.h"
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
-const char *upload_flag_of(const char *field)
+static const char *upload_flag_of(const char *field)
 {
     static const char *const flag[][2] = {
         {"log_path", "DIR"},
@@ -32,4 +34,16 @@ const char *upload_flag_of(const char *field)
         }
     }
     return field;
+}
+
+static const char *upload_variable_of(const char *field)
+{
+    return strcmp(field, "backend_url") == 0 ? "GPUFL_BACKEND_URL"
+                                             : upload_flag_of(field);
+}
+
+upload_names *upload_names_of(const char *backend_url)
+{
+    bool by_variable = backend_url && backend_url == getenv("GPUFL_BACKEND_URL");
+    return by_variable ? upload_variable_of : upload_flag_of;
 }

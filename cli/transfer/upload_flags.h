@@ -3,7 +3,11 @@
 #ifndef GPUFL_CLI_TRANSFER_UPLOAD_FLAGS_H
 #define GPUFL_CLI_TRANSFER_UPLOAD_FLAGS_H
 
-/** The flag that sets \p field of gpufl_upload_options. */
-const char *upload_flag_of(const char *field);
+/** Names what set \p field of gpufl_upload_options. */
+typedef const char *upload_names(const char *field);
+
+/** The names to use when the flags have been read and \p backend_url has come out: the
+ * flags, or GPUFL_BACKEND_URL where that gave the URL. */
+upload_names *upload_names_of(const char *backend_url);
 
 #endif

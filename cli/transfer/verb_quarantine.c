@@ -57,6 +57,10 @@ static const struct flag quarantine_flags[] = {
      .value = "FILE",
      BACKEND(ca_file),
      .help = "for retry, PEM certificates to trust instead of the system's"},
+    {.name = "allow-insecure-http",
+     .type = FLAG_ON,
+     BACKEND(allow_insecure_http),
+     .help = "for retry, allow sending the key over http:// to a public address"},
 };
 
 enum action { LIST, SHOW, RETRY, DROP };
@@ -73,8 +77,9 @@ static const struct flag_table quarantine_table = {
     .usage = "list DIR [--json]\nshow DIR NAME...\nretry DIR NAME... | --all\n"
              "drop DIR NAME... | --all",
     .about =
-        "What the backend refused for good stays in its files and is listed here. It "
-        "keeps its session from being complete. retry and drop need the directory "
+        "Lines that the backend rejects permanently stay in their files; their session "
+        "cannot complete until they are retried or dropped. retry and drop need the "
+        "directory "
         "for themselves: stop gpufl-agent first, and start it again afterwards.",
     .notes = "Exit: 0 done; 1 something is still refused, or there is no such range; 2 "
              "wrong use, or another uploader serves the directory.",
@@ -120,8 +125,9 @@ static int retry_chosen(struct quarantine_arguments *a)
 {
     if (!a->backend.backend_url || !*a->backend.backend_url) {
         return flags_wrong(&quarantine_table, "--backend-url",
-                           "missing (retry needs it, or GPUFL_BACKEND_URL)");
+                           "missing (give it, or set GPUFL_BACKEND_URL)");
     }
+    a->backend.option_name = upload_names_of(a->backend.backend_url);
     a->backend.token = a->key;
     return quarantine_act_retry(&a->choice, &a->backend);
 }
@@ -130,7 +136,6 @@ int verb_quarantine(int argc, char **argv)
 {
     struct flag_words words = {argv, argc};
     struct quarantine_arguments a = {.backend = {.user_agent = "gpufl/" GPUFL_VERSION,
-                                                 .option_name = upload_flag_of,
                                                  .connect_timeout_ms = 10000,
                                                  .read_timeout_ms = 30000,
                                                  .total_timeout_ms = 300000}};

@@ -39,9 +39,9 @@ static const struct flag_table status_table = {
     .program = "gpufl status",
     .version = VERSION_LINE,
     .usage = "DIR [options]",
-    .about =
-        "Shows what of each session in DIR is settled at the backend and what waits. "
-        "Reads the journal of gpufl-agent or gpufl upload and changes nothing.",
+    .about = "Shows, per session in DIR, what the backend has acknowledged and what is "
+             "pending. "
+             "Reads the journal of gpufl-agent or gpufl upload and changes nothing.",
     .notes = "Exit: 0 everything is sent; 1 something waits or was refused; 2 wrong use.",
     .flag = status_flags,
     .count = sizeof status_flags / sizeof status_flags[0],

@@ -42,7 +42,7 @@ static const struct flag upload_flags[] = {
      .value = "KEY",
      .field = offsetof(struct upload_arguments, key),
      .variable = "GPUFL_API_KEY",
-     .help = "API key; other users cannot see it in the variable"},
+     .help = "API key; prefer the variable, which other users cannot see"},
     {.name = "api-path",
      .type = FLAG_TEXT,
      .value = "PATH",
@@ -82,8 +82,7 @@ static const struct flag upload_flags[] = {
      OPTION(max_retries),
      .max = 1000000,
      .fallback = "5",
-     .help =
-         "give up after so many failed requests in a row; 0 means at the timeout only"},
+     .help = "give up after N consecutive failed requests; 0: only at the timeout"},
     {.name = "compression",
      .type = FLAG_CHOICE,
      .value = "C",
@@ -116,7 +115,7 @@ static const struct flag upload_flags[] = {
      .type = FLAG_TEXT,
      .value = "URL",
      OPTION(proxy),
-     .help = "proxy, http://host:port; none ignores HTTPS_PROXY, too"},
+     .help = "proxy, http://host:port; none: no proxy, not even HTTPS_PROXY"},
     {.name = "allow-insecure-http",
      .type = FLAG_ON,
      OPTION(allow_insecure_http),
@@ -190,7 +189,8 @@ int verb_upload(int argc, char **argv)
     a.options.progress = bar ? upload_report_progress : NULL;
     a.options.diagnostic = warn_upload;
     a.options.diagnostic_arg = &a;
-    gpufl_status status = upload_logs_named(&a.options, upload_flag_of, &result);
+    gpufl_status status =
+        upload_logs_named(&a.options, upload_names_of(a.options.backend_url), &result);
     if (bar) {
         fputc('\n', stderr);
     }

@@ -47,14 +47,20 @@ def _root(place):
     return root
 
 
-def _inside(root, *command):
-    """Runs a command in the root, which has a /proc as any container; None where that is not allowed."""
+def _inside(root, *command, proc=True):
+    """Runs a command in the root, which has a /proc as any container if asked; None where that is not allowed."""
     enter = ["unshare", "--mount", *([] if os.geteuid() == 0 else ["--map-root-user", "--pid", "--fork"])]
     if subprocess.run([*enter, "true"], capture_output=True, check=False).returncode != 0:
         return None
-    mounts = 'mount -t proc proc "$0/proc" && exec chroot "$0" "$@"'
+    mounts = ('mount -t proc proc "$0/proc" && ' if proc else "") + 'exec chroot "$0" "$@"'
     return subprocess.run([*enter, "sh", "-c", mounts, root, *command], capture_output=True, text=True, check=False,
                           timeout=60, env={"PATH": "/bin:/usr/sbin:/usr/bin:/sbin", "LD_LIBRARY_PATH": "/bin"})
+
+
+def its_modules_are_found_without_proc(place):
+    done = _inside(_root(place), "gpufl", "status", "/", proc=False)
+    if done:
+        check("not found beside" not in done.stderr, done.stderr)
 
 
 def gpufl_is_linked_with_the_c_library_alone(place):

@@ -62,7 +62,8 @@ def without_a_backend_the_session_stays_and_is_said(place):
 def wrong_use_is_told(place):
     for args, code, word in ((("--interval", "0"), 2, "interval"), (("--upload",), 2, "backend-url"),
                              (("--duration", "soon"), 2, "duration"), (("extra",), 2, "extra"),
-                             (("--output", "/proc/none", "--duration", "1s"), 3, "not recording")):
+                             (("--output", "/proc/none", "--duration", "1s"), 3, "/proc/none"),
+                             (("--output", "/dev/null/x", "--duration", "1s"), 3, "--output: ")):
         done = place.run("gpufl", "monitor", *args)
         equal(done.returncode, code, f"exit code of {args}")
         check(word in done.stderr, f"{args}: {done.stderr}")

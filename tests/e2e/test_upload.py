@@ -340,7 +340,7 @@ def status_tells_what_waits(place):
 def status_tells_for_what_and_since_when(place):
     session = lib.job(place, 0.1)
     nobody = place.run("gpufl", "status", place.logs)
-    check("served by nobody" in nobody.stdout and "gpufl upload" in nobody.stdout, nobody.stdout)
+    check("no uploader is running" in nobody.stdout and "gpufl upload" in nobody.stdout, nobody.stdout)
     first = lib.json.loads((session / "scope.log").read_bytes().splitlines()[0])
     with sink.Sink(key="another") as s:
         agent = lib.agent(place, s.url, "--drain-timeout=100ms")

@@ -116,8 +116,9 @@ static void an_empty_directory_is_all_sent(void **state)
     int rc = verb_status(2, word);
     capture_end(&said);
     assert_int_equal(rc, 0);
-    assert_string_equal(said.out, "no journal found: nothing was sent from here, or "
-                                  "--state-dir is needed\nserved by nobody\n");
+    assert_string_equal(said.out,
+                        "no journal found (nothing was uploaded yet, or give "
+                        "the --state-dir that was used)\nno uploader is running\n");
     dirs_remove(root);
 }
 

@@ -137,8 +137,8 @@ static void the_flags_of_an_upload_become_its_options(void **state)
     capture_begin(&said);
     upload_recorded_failed("gpufl trace", "/logs", "no contact");
     capture_end(&said);
-    assert_string_equal(said.err, "gpufl trace: --upload: no contact (send it later: "
-                                  "gpufl upload /logs)\n");
+    assert_string_equal(said.err, "gpufl trace: --upload: no contact; "
+                                  "gpufl upload /logs sends it later\n");
 }
 
 int main(void)

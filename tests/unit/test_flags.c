@@ -231,8 +231,8 @@ static void a_secret_leaves_the_process_list_and_no_message(void **state)
     for (int i = 0; i < 3; i++) {
         assert_null(strstr(o->word[i], "s3cret"));
     }
-    char key[FLAG_SECRET_BYTES + 1] = "";
-    memset(key, 'k', FLAG_SECRET_BYTES);
+    char key[4096 + 1] = "";
+    memset(key, 'k', 4096);
     char *word[] = {"send", "--api-key", key, "dir", NULL};
     struct flag_words words = {word, 4};
     capture_begin(&o->said);
@@ -241,8 +241,20 @@ static void a_secret_leaves_the_process_list_and_no_message(void **state)
     assert_int_equal(rc, FLAGS_WRONG);
     assert_string_equal(o->said.err,
                         "tool send: --api-key: invalid value (expected KEY of "
-                        "at most 1023 bytes)\n");
+                        "at most 4095 bytes)\n");
     assert_int_equal(key[0], 'x');
+}
+
+static void a_key_may_be_as_long_as_a_long_token(void **state)
+{
+    (void)state;
+    struct outcome *o = read_line(&table, "dir");
+    char key[4095 + 1] = "";
+    char *word[] = {"send", "--api-key", key, "dir", NULL};
+    struct flag_words words = {word, 4};
+    memset(key, 'k', 4095);
+    assert_int_equal(flags_read(&table, &words, &o->fields), FLAGS_GO_ON);
+    assert_int_equal(strlen(o->fields.key), 4095);
 }
 
 static void what_follows_a_command_is_the_commands(void **state)
@@ -338,6 +350,7 @@ int main(void)
         cmocka_unit_test(wrong_use_is_told_in_one_form),
         cmocka_unit_test(a_wrong_variable_is_told_by_its_name),
         cmocka_unit_test(a_secret_leaves_the_process_list_and_no_message),
+        cmocka_unit_test(a_key_may_be_as_long_as_a_long_token),
         cmocka_unit_test(what_follows_a_command_is_the_commands),
         cmocka_unit_test(help_is_made_from_the_rows),
         cmocka_unit_test(a_verb_is_found_or_the_nearest_is_suggested),

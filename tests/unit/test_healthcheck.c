@@ -11,24 +11,27 @@ static void arguments_are_read_over_the_environment(void **state)
 {
     (void)state;
     static const struct {
-        const char *env, *arg, *listen, *name, *path;
+        const char *env, *arg, *value, *listen, *name, *path;
     } row[] = {
-        {NULL, NULL, HEALTHCHECK_ADDRESS, "--listen", "/healthz"},
-        {"", NULL, HEALTHCHECK_ADDRESS, "--listen", "/healthz"},
-        {"127.0.0.1:1", NULL, "127.0.0.1:1", "GPUFL_AGENT_LISTEN", "/healthz"},
-        {"127.0.0.1:1", "--listen=127.0.0.1:2", "127.0.0.1:2", "--listen", "/healthz"},
-        {"127.0.0.1:1", "--listen=", HEALTHCHECK_ADDRESS, "--listen", "/healthz"},
-        {NULL, "--ready", HEALTHCHECK_ADDRESS, "--listen", "/readyz"},
+        {NULL, NULL, NULL, HEALTHCHECK_ADDRESS, "--listen", "/healthz"},
+        {"", NULL, NULL, HEALTHCHECK_ADDRESS, "--listen", "/healthz"},
+        {"127.0.0.1:1", NULL, NULL, "127.0.0.1:1", "GPUFL_AGENT_LISTEN", "/healthz"},
+        {"127.0.0.1:1", "--listen=127.0.0.1:2", NULL, "127.0.0.1:2", "--listen",
+         "/healthz"},
+        {"127.0.0.1:1", "--listen=", NULL, HEALTHCHECK_ADDRESS, "--listen", "/healthz"},
+        {"127.0.0.1:1", "--listen", "127.0.0.1:2", "127.0.0.1:2", "--listen", "/healthz"},
+        {NULL, "--ready", NULL, HEALTHCHECK_ADDRESS, "--listen", "/readyz"},
     };
     for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
         struct healthcheck_request request;
         char why[512];
-        char *argv[] = {"healthcheck", (char *)row[i].arg, NULL};
+        char *argv[] = {"healthcheck", (char *)row[i].arg, (char *)row[i].value, NULL};
         unsetenv("GPUFL_AGENT_LISTEN");
         if (row[i].env) {
             setenv("GPUFL_AGENT_LISTEN", row[i].env, 1);
         }
-        assert_true(healthcheck_parse(row[i].arg ? 2 : 1, argv, &request, why));
+        assert_true(
+            healthcheck_parse(1 + !!row[i].arg + !!row[i].value, argv, &request, why));
         assert_string_equal(request.listen, row[i].listen);
         assert_string_equal(request.listen_name, row[i].name);
         assert_string_equal(request.path, row[i].path);
@@ -66,6 +69,8 @@ static void an_unknown_argument_is_refused(void **state)
     } row[] = {
         {"--redy", "--redy: unknown option (did you mean --ready?)"},
         {"--lsiten=1", "--lsiten: unknown option (did you mean --listen?)"},
+        {"--listen", "--listen: missing value (expected ADDRESS:PORT)"},
+        {"--ready=1", "--ready: unexpected value '1' (it takes none)"},
         {"--what", "--what: unknown option (see gpufl-agent healthcheck --help)"},
     };
     for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {

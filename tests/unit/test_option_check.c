@@ -89,8 +89,8 @@ static void what_is_missing_or_excluded_is_said(void **state)
         {{FOLDER, HOST, {SOURCE_FLAG, "--listen", "127.0.0.1:0"}}, ""},
         {{FOLDER, HOST, {SOURCE_FLAG, "--listen", ""}}, ""},
         {{FOLDER, HOST, {SOURCE_ENVIRONMENT, "GPUFL_AGENT_LISTEN", "9464"}},
-         "GPUFL_AGENT_LISTEN: invalid value '9464' (give ADDRESS:PORT, for example "
-         "127.0.0.1:8765)"},
+         "GPUFL_AGENT_LISTEN: invalid value '9464' (expected ADDRESS:PORT, such as "
+         "127.0.0.1:9464)"},
     };
     for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
         assert_string_equal(check_with(row[i].setting, 5), row[i].why);

@@ -200,6 +200,13 @@ static void an_option_is_named_as_it_was_given(void **state)
         char name[OPTION_NAME_MAX];
         o.source[row_of("listen") - option_rows] = row[i].source;
         assert_string_equal(option_name_used(&o, row_of("listen"), name), row[i].name);
+        char why[512] = "--listen: 'x': in use (see --help)", want[512];
+        snprintf(want, sizeof want, "%s: 'x': in use (see --help)", row[i].name);
+        option_blame_source(&o, why);
+        assert_string_equal(why, want);
+        snprintf(why, sizeof why, "folder: --listen: no");
+        option_blame_source(&o, why);
+        assert_string_equal(why, "folder: --listen: no");
     }
 }
 

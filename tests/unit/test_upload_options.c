@@ -28,8 +28,8 @@ static void wrong_options_are_named(void **state)
     static const char *const why[10] = {
         NULL,
         "log_path: missing (expected the directory that holds the sessions)",
-        "backend_url: missing (set it or GPUFL_BACKEND_URL)",
-        "api_key: missing (set it or GPUFL_API_KEY)",
+        "backend_url: missing (give it, or set GPUFL_BACKEND_URL)",
+        "api_key: missing (give it, or set GPUFL_API_KEY)",
         "session_id: 's': conflicts with all_sessions (set only one)",
         "total_timeout_ms: 0: too small (expected 1 or more)",
         "connect_timeout_ms: -5: too small (expected 1 or more)",

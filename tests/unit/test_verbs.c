@@ -16,6 +16,7 @@
 #include "cli/verb_transfer.h"
 #include "cli/verb_version.h"
 #include "tests/support/capture.h"
+#include "tests/support/dirs.h"
 
 #define WORDS_MAX 16
 
@@ -66,7 +67,7 @@ static void wrong_use_is_said_in_one_line_and_exits_2(void **state)
          "--retries: invalid value 'x' (expected a whole number from 0 to 1000000)"},
         {"upload a --compression lz4",
          "--compression: invalid value 'lz4' (expected auto, zstd, gzip or none)"},
-        {"upload a --api-key", "--api-key: missing value (expected KEY of at most 1023 "
+        {"upload a --api-key", "--api-key: missing value (expected KEY of at most 4095 "
                                "bytes)"},
         {"upload a --backend_url=x", "--backend_url: unknown option (did you mean "
                                      "--backend-url?)"},
@@ -83,7 +84,7 @@ static void wrong_use_is_said_in_one_line_and_exits_2(void **state)
                               "shows, or --all)"},
         {"quarantine drop a", "NAME: missing (expected names that gpufl quarantine list "
                               "shows, or --all)"},
-        {"quarantine retry a --all", "--backend-url: missing (retry needs it, or "
+        {"quarantine retry a --all", "--backend-url: missing (give it, or set "
                                      "GPUFL_BACKEND_URL)"},
         {"quarantine show /nowhere --all", "/nowhere: No such file or directory"},
         {"monitor --interval 0", "--interval: invalid value '0' (expected milliseconds "
@@ -141,13 +142,64 @@ static void each_verb_has_help_and_a_version(void **state)
     }
 }
 
+static void each_verb_that_sends_takes_the_flag_that_its_message_names(void **state)
+{
+    (void)state;
+    static const char *const line[] = {"upload -h", "quarantine -h", "monitor -h",
+                                       "trace -h"};
+    for (size_t i = 0; i < sizeof line / sizeof line[0]; i++) {
+        static struct capture said;
+        assert_int_equal(run_line(line[i], &said), 0);
+        assert_non_null(strstr(said.out, "  --allow-insecure-http"));
+    }
+}
+
+static void a_wrong_value_is_called_by_what_set_it(void **state)
+{
+    (void)state;
+    static struct capture said;
+    char line[200];
+    char *dir = dirs_make();
+    setenv("GPUFL_BACKEND_URL", "ftp://x", 1);
+    snprintf(line, sizeof line, "quarantine retry %s --all", dir);
+    assert_int_equal(run_line(line, &said), 2);
+    assert_non_null(strstr(said.err, "GPUFL_BACKEND_URL: 'ftp://x': not an http"));
+    snprintf(line, sizeof line, "quarantine drop %s --all --state-dir /dev/null", dir);
+    assert_int_equal(run_line(line, &said), 2);
+    assert_non_null(strstr(said.err, " --state-dir: '/dev/null': Not a directory"));
+    snprintf(line, sizeof line, "quarantine retry %s --all --backend-url ftp://y", dir);
+    assert_int_equal(run_line(line, &said), 2);
+    assert_non_null(strstr(said.err, "--backend-url: 'ftp://y': not an http"));
+    unsetenv("GPUFL_BACKEND_URL");
+    dirs_remove(dir);
+}
+
+static void monitor_says_why_nothing_is_recorded(void **state)
+{
+    (void)state;
+    static struct capture said;
+    assert_int_equal(run_line("monitor --duration 1ms -o /dev/null/x", &said), 3);
+    assert_string_equal(said.err,
+                        "gpufl monitor: --output: '/dev/null/x': Not a directory "
+                        "(expected a directory that can be written to)\n");
+    char line[400];
+    snprintf(line, sizeof line, "monitor --duration 1ms -o /tmp -n %0256d", 0);
+    assert_int_equal(run_line(line, &said), 3);
+    assert_string_equal(said.err, "gpufl monitor: --name: longer than 255 bytes\n");
+    setenv("GPUFL_DISABLED", "1", 1);
+    assert_int_equal(run_line("monitor --duration 1ms -o /tmp", &said), 3);
+    unsetenv("GPUFL_DISABLED");
+    assert_string_equal(said.err, "gpufl monitor: not recording: GPUFL_DISABLED is set "
+                                  "(unset it to record)\n");
+}
+
 static void the_output_needs_a_home_or_a_name(void **state)
 {
     (void)state;
     static const char *const line[] = {"trace true", "monitor --duration 1ms"};
     static const char *const want[] = {
-        "gpufl trace: --output: missing (there is no home directory to record into)\n",
-        "gpufl monitor: --output: missing (there is no home directory to record into)\n"};
+        "gpufl trace: --output: missing (HOME is not set; give a directory)\n",
+        "gpufl monitor: --output: missing (HOME is not set; give a directory)\n"};
     unsetenv("HOME");
     for (size_t i = 0; i < 2; i++) {
         static struct capture said;
@@ -199,6 +251,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(wrong_use_is_said_in_one_line_and_exits_2),
         cmocka_unit_test(each_verb_has_help_and_a_version),
+        cmocka_unit_test(each_verb_that_sends_takes_the_flag_that_its_message_names),
+        cmocka_unit_test(a_wrong_value_is_called_by_what_set_it),
+        cmocka_unit_test(monitor_says_why_nothing_is_recorded),
         cmocka_unit_test(the_output_needs_a_home_or_a_name),
         cmocka_unit_test(without_the_transfer_module_its_verbs_say_so),
         cmocka_unit_test(the_module_finds_its_verbs),

@@ -126,7 +126,7 @@ void refusal_final(struct offer *offer, uint64_t now_ms)
               "the file is kept\"",
               st->session->id, stream_channel(st), offer->record.lines);
     trouble_say(&engine->trouble,
-                "the backend had closed session %s before all of it was there",
+                "the backend had closed session %s before all its lines were sent",
                 st->session->id);
     offer_finish(offer, now_ms);
 }

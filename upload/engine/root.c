@@ -57,13 +57,18 @@ static gpufl_status root_lock(struct root *root, char why[512])
 static gpufl_status root_open_journal(struct root *root, char why[512])
 {
     struct engine *engine = root->engine;
+    const char *wanted = engine->config.state_dir;
     char name[STATE_NAME_MAX] = "memory";
+    char reason[512];
     gpufl_status status = GPUFL_OK;
     if (!engine->config.memory_state) {
-        status = state_dir_open(engine->config.state_dir, root->fd, root->path, true,
-                                &root->state_fd, name, why);
+        status = state_dir_open(wanted, root->fd, root->path, true, &root->state_fd, name,
+                                reason);
     }
     if (status != GPUFL_OK) {
+        bool named = wanted && *wanted && engine->config.state_dir_name;
+        snprintf(why, 512, "%s%s%.470s", named ? engine->config.state_dir_name : "",
+                 named ? ": " : "", reason);
         return status;
     }
     struct replay *replay = replay_open(root);
@@ -160,7 +165,8 @@ gpufl_status root_open(struct engine *engine, const char *path,
     root->path = root->fd >= 0 ? realpath(path, NULL) : NULL;
     gpufl_status status = GPUFL_OK;
     if (!root->path) {
-        snprintf(why, 512, "cannot open the directory %.300s: %s", path, strerror(errno));
+        snprintf(why, 512, "%.300s: %s (expected a directory that can be read)", path,
+                 strerror(errno));
         status = errno == ENOENT ? GPUFL_ERR_NOT_FOUND : GPUFL_ERR_IO;
     }
     if (status == GPUFL_OK) {

@@ -121,8 +121,9 @@ gpufl_status state_dir_open(const char *wanted, int root_fd, const char *root_pa
     if (*fd >= 0) {
         return GPUFL_OK;
     }
-    snprintf(why, 512,
-             "state directory: '%.150s': %s (the journal of %.200s needs a writable one)",
-             named[0] ? named : "none", strerror(errno), root_path);
+    const char *what = wanted && *wanted ? "" : "state directory: ";
+    snprintf(why, 512, "%s'%.150s': %s (the journal of %.200s needs a writable one)",
+             named == systemd ? "STATE_DIRECTORY: " : what, named[0] ? named : "none",
+             strerror(errno), root_path);
     return errno == ENOENT ? GPUFL_ERR_NOT_FOUND : GPUFL_ERR_IO;
 }
