@@ -80,7 +80,7 @@ def same_files(sources):
 
 
 def mutable_globals(sources, build):
-    """Objects in .data and .bss against the list in docs/contributing.md."""
+    """Objects in .data, .bss and their thread-local kin against the list in docs/contributing.md."""
     listed = set(re.findall(r"^\| `([\w/.-]+:\w+)`", (ROOT / "docs/contributing.md").read_text(), re.M))
     found, unbuilt = set(), set()
     for name, _ in sources:
@@ -90,8 +90,9 @@ def mutable_globals(sources, build):
             continue
         table = subprocess.run(["objdump", "-t", str(obj)], capture_output=True, text=True,
                                check=True).stdout
-        for symbol in re.findall(r" O \.(?:data(?!\.rel\.ro)|bss|tdata|tbss)\S*\s+\S+\s+(?:\.hidden )?(\S+)$",
-                                 table, re.M):
+        # objdump marks objects with O, but not those of a thread; names of sections have a dot.
+        for symbol in re.findall(r"^\S+ .{6}(?:O \.(?:data(?!\.rel\.ro)|bss)|. \.t(?:data|bss))\S*\s+\S+\s+"
+                                 r"(?:\.hidden )?([^.\s]\S*)$", table, re.M):
             found.add(f"{name}:{symbol.split('.')[0]}")
     for entry in sorted(found - listed):
         yield f"{entry.replace(':', ': ')}: a mutable global that docs/contributing.md does not list"
