@@ -28,7 +28,8 @@ struct tail_chunk {
 GPUFL_MUST gpufl_status tail_read(const struct sys *sys, const struct tail_where *where,
                                   char *buf, size_t cap, struct tail_chunk *out);
 
-/** Opens the payload of v1.3 window \p number for reading into *fd; *gz tells its kind.
+/** Opens the payload of the v1.3 window at \p where for reading into *fd; *gz tells its
+ *  kind.
  *  \return GPUFL_OK, GPUFL_ERR_NOT_FOUND or GPUFL_ERR_IO. */
 GPUFL_MUST gpufl_status tail_open_window(const struct sys *sys,
                                          const struct tail_where *where, int *fd,
