@@ -8,6 +8,7 @@
 #include <gpufl/upload.h>
 
 #include "base/flag.h"
+#include "schema/protocol.h"
 
 /** What the flags say. */
 struct upload_recorded {
@@ -40,7 +41,8 @@ struct upload_recorded {
     {                                                                                    \
         .name = "api-path", .type = FLAG_TEXT, .value = "PATH",                          \
         .field = (at) + offsetof(struct upload_recorded, api_path),                      \
-        .variable = "GPUFL_API_PATH", .fallback = "/api/v1", .help = "path of the API"   \
+        .variable = "GPUFL_API_PATH", .fallback = PROTOCOL_DEFAULT_API_PATH,             \
+        .help = "path of the API"                                                        \
     }
 
 /** Whether the flags or the environment name a backend and a key. */

@@ -9,7 +9,7 @@ import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
-Function = collections.namedtuple("Function", "name static line lines")
+Function = collections.namedtuple("Function", "name static line lines parameters labels")
 Code = collections.namedtuple("Code", "text words declared objects")
 
 
@@ -78,16 +78,28 @@ def objects(without):
 def definitions(path):
     """The functions that a file defines, in order."""
     out, head, start = [], "", None
-    for number, line in enumerate(code_only(path).text.split("\n"), 1):
+    lines = code_only(path).text.split("\n")
+    for number, line in enumerate(lines, 1):
         if line == "{" and start is None:
             start = number
         elif line == "}" and start is not None:
             name = re.search(r"\b(\w+)\((?!\()", re.sub(r"__attribute__\(\(.*?\)\)+", "", head))
             if name:
+                body = "\n".join(lines[start:number])
                 out.append(Function(name.group(1), bool(re.search(r"\bstatic\b", head)), start,
-                                    number - start - 1))
+                                    number - start - 1, parameters(head[name.end():]),
+                                    frozenset(re.findall(r"\bgoto (\w+);", body))))
             head, start = "", None
         elif start is None:
             head = "" if not line.strip() or line.startswith("#") or line.endswith((";", "}")) \
                 else head + " " + line
     return tuple(out)
+
+
+def parameters(rest):
+    """How many parameters stand in what follows a function's opening parenthesis."""
+    before = None
+    while before != rest:
+        before, rest = rest, re.sub(r"\([^()]*\)", "", rest)
+    listed = rest.split(")")[0].strip()
+    return 0 if listed in ("", "void") else listed.count(",") + 1
