@@ -58,8 +58,7 @@ static inline uint64_t bytes_get_uint(struct bytes *b, size_t size)
     return value;
 }
 
-/** A string of up to \p cap - 1 bytes behind its 16-bit length; read back NUL-terminated.
- */
+/** A string behind its 16-bit length; NUL-terminated when read back. */
 static inline void bytes_put_string(struct bytes *b, const char *text)
 {
     size_t len = strlen(text);

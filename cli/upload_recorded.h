@@ -8,6 +8,7 @@
 #include <gpufl/upload.h>
 
 #include "base/flag.h"
+#include "schema/protocol.h"
 
 /** What the flags say. */
 struct upload_recorded {
@@ -43,7 +44,7 @@ struct upload_recorded {
          .value = "PATH",                                                                \
          .field = (at) + offsetof(struct upload_recorded, api_path),                     \
          .variable = "GPUFL_API_PATH",                                                   \
-         .fallback = "/api/v1",                                                          \
+         .fallback = PROTOCOL_DEFAULT_API_PATH,                                          \
          .help = "path of the API"},                                                     \
     {                                                                                    \
         .name = "allow-insecure-http", .type = FLAG_ON,                                  \

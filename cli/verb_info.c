@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "cli/exit_codes.h"
 #include "cli/version_line.h"
-#include "collector-lib/sample/gpu_source.h"
+#include "collector-lib/sample/gpu.h"
 
 enum { EXIT_NO_GPU = 3 };
 

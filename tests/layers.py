@@ -3,9 +3,10 @@
 """The rooms of docs/architecture.md as a check: which folder may include which, no circle of
 files, each header one file's, each foreign library behind the files that wrap it."""
 import collections
+import re
 import sys
 
-from source_tree import ROOT, code_only, definitions, files, includes, unit_of
+from source_tree import ROOT, all_code, code_only, definitions, files, includes, unit_of
 
 # Room -> the rooms below it that its files may include, besides itself, the system and <gpufl/...>.
 # A room is a folder; the files directly in a folder with rooms are a room of their own.
@@ -57,6 +58,8 @@ ONLY = {
                    "backend/http/http_respond.h", "backend/http/http_route.h",
                    "backend/http/http_sessions.h"],
     "sqlite3": ["backend/store/store_statement.h"],
+    "linux/landlock": [],  # agent/landlock.h declares what older headers lack
+    "openssl": [],  # libcurl brings it
     "cupti": ["collector-lib/cupti/cupti_api.h"],
     "dlfcn": ["collector-lib/sample/nvml_api.c", "collector-lib/trace/tracer_load.c",
               "collector-lib/trace/demangle.c", "collector-lib/cupti/cupti_api.c",
@@ -81,7 +84,15 @@ def arrows(name, path):
             yield f"{name} includes {target}: an arrow back up"
         for library, allowed in ONLY.items():
             if kind == "<" and target.startswith(library) and name not in allowed:
-                yield f"{name} includes <{target}>: only {', '.join(allowed)} may"
+                yield f"{name} includes <{target}>: only {', '.join(allowed) or 'nothing'} may"
+
+
+def named(path, owner):
+    """What a file names of others: functions, and the objects that it declares itself. (A word
+    alone is no object: it may be a local variable. One from a header shows as its include.)"""
+    code = code_only(path)
+    return {w for w in set(code.words) & owner.keys() if w not in owner.objects} \
+        | code.declared & owner.keys()
 
 
 def uses(sources, owner):
@@ -92,11 +103,22 @@ def uses(sources, owner):
         for kind, target in includes(path):
             if kind == '"' and unit_of(target) != unit:
                 graph[unit].setdefault(unit_of(target), f"includes {target}")
-        for word in set(code_only(path).words):
-            other = owner.get(word)
-            if other and other != unit:
+        for word in named(path, owner):
+            other = owner[word]
+            if other != unit:
                 graph[unit].setdefault(other, f"uses {word}")
     return graph
+
+
+def detours(sources, owner):
+    """Arrows back up without an include: what a file declares for itself, and uses."""
+    public = set().union(*(code_only(path).declared for _, path in files("*.h", ["include"])))
+    for name, path in sources:
+        room = room_of(name)
+        for word in sorted(named(path, owner) - public):
+            other = room_of(owner[word] + ".c")
+            if other != room and other not in BELOW.get(room, ()):
+                yield f"{name} uses {word} of {owner[word]}.c: an arrow back up"
 
 
 def circles(graph):
@@ -133,27 +155,47 @@ def circles(graph):
     return out
 
 
+class Owner(dict):
+    """Function or object -> the unit that defines it."""
+
+    def __init__(self, sources):
+        own = [(n, p) for n, p in sources if n.endswith(".c")]
+        super().__init__((word, unit_of(n)) for n, p in own for word in shared(p))
+        self.objects = set().union(*(code_only(p).objects for _, p in own))
+
+
+def shared(path):
+    """The functions and objects of a file that other files can name."""
+    return {f.name for f in definitions(path) if not f.static and f.name != "main"} \
+        | code_only(path).objects
+
+
 def crowds(sources):
-    """Headers that declare what another file defines."""
+    """Headers that declare what another file defines, or have nothing of their own."""
     defined = collections.defaultdict(set)
     for name, path in sources:
-        for function in definitions(path):
-            if not function.static:
-                defined[function.name].add(unit_of(name))
+        for word in shared(path):
+            defined[word].add(unit_of(name))
     for name, path in sources:
         if name.endswith(".h"):
-            for function in code_only(path).declared:
-                homes = defined.get(function, set())
+            for word in sorted(code_only(path).declared):
+                homes = defined.get(word, set())
                 if homes and unit_of(name) not in homes:
-                    yield f"{name} declares {function}, which {sorted(homes)[0]}.c defines"
+                    yield f"{name} declares {word}, which {sorted(homes)[0]}.c defines"
+            text = re.sub(r"^\s*#\s*(?:include\b.*|define \w+$|ifndef.*|endif.*)", "",
+                          code_only(path).text, flags=re.M)
+            if not text.strip():
+                yield f"{name} has only includes: include what is needed where it is needed"
 
 
 def main():
     only = sys.argv[1:]
     sources = [(n, p) for n, p in files("*.[ch]", BELOW) if not n.startswith("include/")]
     bad = [line for name, path in sources for line in arrows(name, path)]
-    owner = {f.name: unit_of(n) for n, p in sources if n.endswith(".c")
-             for f in definitions(p) if not f.static and f.name != "main"}
+    bad += [f"{name} lies in no room of tests/layers.py" for name in all_code()
+            if name.split("/")[0] not in {room.split("/")[0] for room in BELOW}]
+    owner = Owner(sources)
+    bad += detours(sources, owner)
     graph = uses(sources, owner)
     for group in circles(graph):
         links = [f"    {a} {why}" for a in group for b, why in sorted(graph[a].items())

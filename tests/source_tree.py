@@ -5,11 +5,12 @@ import collections
 import functools
 import pathlib
 import re
+import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
-Function = collections.namedtuple("Function", "name static line lines")
-Code = collections.namedtuple("Code", "text words declared")
+Function = collections.namedtuple("Function", "name static line lines parameters labels")
+Code = collections.namedtuple("Code", "text words declared objects")
 
 
 def files(pattern, folders):
@@ -24,7 +25,24 @@ def unit_of(name):
 
 
 def includes(path):
-    return re.findall(r'^\s*#\s*include\s*([<"])([^">]+)[">]', path.read_text(), re.M)
+    """(kind, name) of each include; a file of the tree is `"` even where it is spelled <...>."""
+    found = re.findall(r'^\s*#\s*include\s*([<"])([^">]+)[">]', path.read_text(), re.M)
+    return [('"' if in_tree(target) else kind, target) for kind, target in found]
+
+
+@functools.lru_cache(maxsize=None)
+def in_tree(target):
+    return (ROOT / target).is_file()
+
+
+def all_code():
+    """Each .c and .h of the tree, ignored files and tests left out, sorted."""
+    listed = subprocess.run(["git", "-C", ROOT, "ls-files", "-co", "--exclude-standard", "*.c", "*.h"],
+                            capture_output=True, text=True, check=False) \
+        if (ROOT / ".git").exists() else None
+    names = listed.stdout.split("\n")[:-1] if listed and not listed.returncode else \
+        [name for name, _ in files("*.[ch]", ["."])]
+    return sorted(n for n in names if not n.startswith(("tests/", "build/")) and (ROOT / n).exists())
 
 
 @functools.lru_cache(maxsize=None)
@@ -36,23 +54,52 @@ def code_only(path):
     without = re.sub(r"^[ \t]*#(?:\\\n|[^\n])*", "", text, flags=re.M)
     declared = re.findall(r"\b([a-z_]\w*)\((?:[^;{}]*)\)[^;{}()]*(?:__attribute__\(.*?\)\))?;",
                           without) if path.suffix == ".h" else []
-    return Code(text, re.findall(r"(?<!struct )(?<!enum )(?<!\.)(?<!->)\b[A-Za-z_]\w*\b", without), set(declared))
+    return Code(text, re.findall(r"(?<!struct )(?<!enum )(?<!\.)(?<!->)\b[A-Za-z_]\w*\b", without),
+                set(declared) | set(extern_objects(without)), set(objects(without)))
+
+
+def extern_objects(without):
+    """Objects that are declared with `extern`."""
+    return re.findall(r"^extern\s[^();{}=]*?\b(\w+)(?:\[[^];]*\])*;", without, re.M)
+
+
+def objects(without):
+    """Objects with external linkage that are defined."""
+    depth_0, before = without, None
+    while before != depth_0:
+        before, depth_0 = depth_0, re.sub(r"\{[^{}]*\}", "@", depth_0)
+    for statement in re.findall(r"^(?!static\b|typedef\b|extern\b)\w[^;@()=]*(?:=|;)", depth_0, re.M):
+        name = re.match(r"[\w\s*]*?[\s*](\w+)\s*(?:\[[^]]*\]\s*)*[=;]$", statement)
+        if name and not re.match(r"(?:struct|enum|union) \w+;$", statement):
+            yield name.group(1)
 
 
 @functools.lru_cache(maxsize=None)
 def definitions(path):
     """The functions that a file defines, in order."""
     out, head, start = [], "", None
-    for number, line in enumerate(code_only(path).text.split("\n"), 1):
+    lines = code_only(path).text.split("\n")
+    for number, line in enumerate(lines, 1):
         if line == "{" and start is None:
             start = number
         elif line == "}" and start is not None:
             name = re.search(r"\b(\w+)\((?!\()", re.sub(r"__attribute__\(\(.*?\)\)+", "", head))
             if name:
+                body = "\n".join(lines[start:number])
                 out.append(Function(name.group(1), bool(re.search(r"\bstatic\b", head)), start,
-                                    number - start - 1))
+                                    number - start - 1, parameters(head[name.end():]),
+                                    frozenset(re.findall(r"\bgoto (\w+);", body))))
             head, start = "", None
         elif start is None:
             head = "" if not line.strip() or line.startswith("#") or line.endswith((";", "}")) \
                 else head + " " + line
     return tuple(out)
+
+
+def parameters(rest):
+    """How many parameters stand in what follows a function's opening parenthesis."""
+    before = None
+    while before != rest:
+        before, rest = rest, re.sub(r"\([^()]*\)", "", rest)
+    listed = rest.split(")")[0].strip()
+    return 0 if listed in ("", "void") else listed.count(",") + 1

@@ -69,7 +69,7 @@ bool digest_names(struct digest *d, const char *line, size_t len)
         {
             if (json_object_is_type(value, json_type_string)) {
                 ok = ok && digest_add_name(
-                               d, dictionaries[i].dictionary, atoll(key),
+                               d, dictionaries[i].dictionary, strtoll(key, NULL, 10),
                                strndup(json_object_get_string(value), NAME_BYTES_MAX));
             }
         }
@@ -95,7 +95,10 @@ static char *joined(struct json_object *lines, size_t bytes)
     char *at = text;
     for (size_t i = 0; text && i < json_object_array_length(lines); i++) {
         const char *line = json_object_get_string(json_object_array_get_idx(lines, i));
-        at = stpcpy(stpcpy(at, line ? line : ""), "\n");
+        size_t len = line ? strlen(line) : 0;
+        memcpy(at, line ? line : "", len);
+        at[len] = '\n';
+        at += len + 1;
     }
     if (text) {
         *at = '\0';

@@ -12,7 +12,7 @@
 #include "backend/store/store_ingest.h"
 #include "schema/protocol.h"
 
-#define API      "/api/v1"
+#define API      PROTOCOL_DEFAULT_API_PATH
 #define SESSIONS API "/sessions"
 
 static const char *header_of(struct MHD_Connection *c, const char *name)

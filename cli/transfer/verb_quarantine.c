@@ -5,11 +5,11 @@
 #include <string.h>
 
 #include "base/flags.h"
-#include "cli/exit_codes.h"
 #include "cli/transfer/quarantine_act.h"
 #include "cli/transfer/quarantine_look.h"
 #include "cli/transfer/upload_flags.h"
 #include "cli/version_line.h"
+#include "schema/protocol.h"
 
 struct quarantine_arguments {
     struct quarantine_choice choice;
@@ -50,7 +50,7 @@ static const struct flag quarantine_flags[] = {
      .value = "PATH",
      BACKEND(api_path),
      .variable = "GPUFL_API_PATH",
-     .fallback = "/api/v1",
+     .fallback = PROTOCOL_DEFAULT_API_PATH,
      .help = "path of the API for retry"},
     {.name = "ca-file",
      .type = FLAG_TEXT,

@@ -12,6 +12,7 @@
 #include "cli/transfer/upload_flags.h"
 #include "cli/transfer/upload_report.h"
 #include "cli/version_line.h"
+#include "schema/protocol.h"
 #include "upload/upload_logs.h"
 
 /* In the order of enum gpufl_compression. */
@@ -48,7 +49,7 @@ static const struct flag upload_flags[] = {
      .value = "PATH",
      OPTION(api_path),
      .variable = "GPUFL_API_PATH",
-     .fallback = "/api/v1",
+     .fallback = PROTOCOL_DEFAULT_API_PATH,
      .help = "path of the API"},
     {.name = "session-id",
      .type = FLAG_TEXT,

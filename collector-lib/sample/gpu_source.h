@@ -63,19 +63,4 @@ struct gpu_source {
     void (*close)(struct gpu_handle *handle);
 };
 
-extern const struct gpu_source gpu_source_nvml;
-extern const struct gpu_source gpu_source_amdgpu;
-extern const struct gpu_source gpu_source_simulated;
-
-/** The chosen source and its handle; both are NULL if there is no GPU. */
-struct gpu {
-    const struct gpu_source *source;
-    struct gpu_handle *handle;
-    unsigned count;
-};
-
-/** Opens the first source of \p kind that answers. */
-struct gpu gpu_open(enum gpufl_backend_kind kind, const struct gpu_wish *wish);
-void gpu_close(struct gpu *gpu);
-
 #endif

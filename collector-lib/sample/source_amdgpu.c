@@ -6,13 +6,14 @@
  * figure at GPU_NOT_AVAILABLE. PCIe throughput is not asked for: the driver's pcie_bw
  * sleeps a second in each read, and most data centre chips lack it. Tested on trees of
  * files: not run on hardware. */
+#include "collector-lib/sample/source_amdgpu.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "collector-lib/sample/amdgpu.h"
-#include "collector-lib/sample/gpu_source.h"
 #include "collector-lib/sample/sysfs.h"
 
 #define NAME_BYTES 128

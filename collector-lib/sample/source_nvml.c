@@ -5,11 +5,12 @@
  * Measured on an H200, driver 580: most calls take 10 µs, but the PCIe throughput query
  * blocks for 21 ms a direction and the energy counter spins for 3.2 ms, which at 20 ms a
  * sample was 17 % of a core. So those two have a thread and a slow beat of their own. */
+#include "collector-lib/sample/source_nvml.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector-lib/sample/gpu_source.h"
 #include "collector-lib/sample/nvml_api.h"
 #include "collector-lib/sample/nvml_details.h"
 #include "collector-lib/sample/slow_query.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Simulated GPUs for demos and tests; name, uuid and vendor say so. */
+#include "collector-lib/sample/source_simulated.h"
+
 #include <stdio.h>
 #include <stdlib.h>
-
-#include "collector-lib/sample/gpu_source.h"
 
 #define SIMULATED_MAX 16
 #define TOTAL_MIB     81920

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "collector-lib/sample/gpu_source.h"
+#include "collector-lib/sample/gpu.h"
 #include "collector-lib/sample/host.h"
 #include "collector-lib/writer/metric_records.h"
 #include "collector-lib/writer/session_records.h"

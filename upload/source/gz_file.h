@@ -19,7 +19,7 @@ GPUFL_MUST gpufl_status gz_file_check(const struct sys *sys, int fd);
  *  \return GPUFL_OK, GPUFL_ERR_FORMAT or GPUFL_ERR_IO. */
 GPUFL_MUST gpufl_status gz_file_compare(int left_fd, int right_fd, bool *same);
 
-/** Writes all of \p from into \p to as one member, and syncs it.
+/** Writes all of \p from_fd into \p to_fd as one member, and syncs it.
  *  \return GPUFL_OK, GPUFL_ERR_IO or GPUFL_ERR_NOMEM. */
 GPUFL_MUST gpufl_status gz_file_write(const struct sys *sys, int from_fd, int to_fd);
 

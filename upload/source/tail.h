@@ -32,7 +32,8 @@ GPUFL_MUST gpufl_status tail_read(const struct sys *sys, const struct tail_where
  * and its writer has begun the next one: from then on it does not take the seal back. */
 bool tail_has_next(const struct sys *sys, const struct tail_where *where);
 
-/** Opens the payload of v1.3 window \p number for reading into *fd; *gz tells its kind.
+/** Opens the payload of the v1.3 window at \p where for reading into *fd; *gz tells its
+ *  kind.
  *  \return GPUFL_OK, GPUFL_ERR_NOT_FOUND or GPUFL_ERR_IO. */
 GPUFL_MUST gpufl_status tail_open_window(const struct sys *sys,
                                          const struct tail_where *where, int *fd,

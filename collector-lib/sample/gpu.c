@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Chooses the source of device figures. */
-#include "collector-lib/sample/gpu_source.h"
+#include "collector-lib/sample/gpu.h"
 
 #include <stddef.h>
+
+#include "collector-lib/sample/source_amdgpu.h"
+#include "collector-lib/sample/source_nvml.h"
+#include "collector-lib/sample/source_simulated.h"
 
 /* In order of preference: real devices before simulated ones. */
 static const struct gpu_source *const sources[] = {
