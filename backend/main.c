@@ -5,6 +5,7 @@
 
 #include "backend/backend_options.h"
 #include "backend/http/http.h"
+#include "backend/http/http_listen.h"
 #include "backend/store/retention.h"
 
 static int cannot_start(const char *what, const char *why)
@@ -27,11 +28,15 @@ static int backend_serve(const struct backend_options *options, const sigset_t *
     struct store *store;
     struct http_server *server;
     int signal_number;
+    int listener = http_listen(&options->listen, why);
+    if (listener < 0) {
+        return cannot_start("--listen", why);
+    }
     if (store_open(options->db, &store, why) != GPUFL_OK) {
         return cannot_start("--db", why);
     }
     struct http_config config = {
-        .address = &options->listen,
+        .listener = listener,
         .api_key = *options->api_key ? options->api_key : NULL,
         .store = store,
         .retention = {(unsigned)options->retain_days, options->max_db_bytes}};

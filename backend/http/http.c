@@ -54,7 +54,6 @@ static void on_done(void *arg, struct MHD_Connection *c, void **state,
 gpufl_status http_start(const struct http_config *config, struct http_server **out,
                         char why[256])
 {
-    const struct address *address = config->address;
     *out = NULL;
     struct http_server *server = calloc(1, sizeof *server);
     if (!server) {
@@ -65,17 +64,13 @@ gpufl_status http_start(const struct http_config *config, struct http_server **o
     server->service.retention = config->retention;
     server->service.api_key = config->api_key ? strdup(config->api_key) : NULL;
     pthread_mutex_init(&server->service.changes.lock, NULL);
-    unsigned flags =
-        MHD_USE_AUTO | MHD_USE_INTERNAL_POLLING_THREAD | MHD_ALLOW_SUSPEND_RESUME;
-    flags |= address->sock.ss_family == AF_INET6 ? MHD_USE_IPv6 : 0;
     server->daemon = MHD_start_daemon(
-        flags, address->port, NULL, NULL, on_request, server, MHD_OPTION_SOCK_ADDR,
-        &address->sock, MHD_OPTION_NOTIFY_COMPLETED, on_done, server,
-        MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT,
-        IDLE_S, MHD_OPTION_LISTENING_ADDRESS_REUSE, 1u, MHD_OPTION_END);
+        MHD_USE_AUTO | MHD_USE_INTERNAL_POLLING_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0,
+        NULL, NULL, on_request, server, MHD_OPTION_LISTEN_SOCKET, config->listener,
+        MHD_OPTION_NOTIFY_COMPLETED, on_done, server, MHD_OPTION_CONNECTION_LIMIT,
+        CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT, IDLE_S, MHD_OPTION_END);
     if (!server->daemon) {
-        snprintf(why, 256, "%.100s port %u: cannot listen: %s", address->host,
-                 address->port, strerror(errno));
+        snprintf(why, 256, "cannot start the server: %s", strerror(errno));
         http_stop(server);
         return GPUFL_ERR_IO;
     }

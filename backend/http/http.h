@@ -9,12 +9,11 @@
 
 #include "backend/store/retention.h"
 #include "backend/store/store.h"
-#include "base/address.h"
 
 struct http_server;
 
 struct http_config {
-    const struct address *address;
+    int listener;        /**< of http_listen(); the server closes it */
     const char *api_key; /**< NULL = no key is required */
     struct store *store; /**< borrowed until http_stop */
     struct retention retention;

@@ -5,8 +5,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "backend/store/store_lock.h"
 #include "backend/store/store_statement.h"
+
+#define IN_MEMORY ":memory:" /* SQLite's name for it */
 
 /* With errno's text where a system call failed. */
 static void say_why(sqlite3 *db, const char *path, bool foreign, char why[256])
@@ -29,6 +33,12 @@ gpufl_status store_open(const char *path, struct store **out, char why[256])
         snprintf(why, 256, "out of memory");
         return GPUFL_ERR_NOMEM;
     }
+    bool in_memory = strcmp(path, IN_MEMORY) == 0;
+    store->lock_fd = in_memory ? -1 : store_lock(path, why);
+    if (!in_memory && store->lock_fd < 0) {
+        store_close(store);
+        return GPUFL_ERR_IO;
+    }
     bool opened = sqlite3_open(path, &store->db) == SQLITE_OK &&
                   sqlite3_busy_timeout(store->db, 5000) == SQLITE_OK;
     bool fits = opened && statement_version_fits(store->db);
@@ -49,5 +59,8 @@ void store_close(struct store *store)
     }
     statement_finalize_all(store);
     sqlite3_close(store->db);
+    if (store->lock_fd >= 0) {
+        close(store->lock_fd);
+    }
     free(store);
 }

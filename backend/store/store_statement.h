@@ -52,6 +52,7 @@ enum statement {
 
 struct store {
     sqlite3 *db;
+    int lock_fd; /**< of store_lock(); -1 for a database in memory */
     sqlite3_stmt *statement[S_COUNT];
 };
 
