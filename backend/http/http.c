@@ -17,15 +17,32 @@ struct http_server {
     struct http_service service;
 };
 
+/* A refusal waits for the end of the body, as a sender might not read it before; one that
+ * asks first, by Expect, has it at once. */
+static enum MHD_Result on_headers(struct http_server *server, struct MHD_Connection *c,
+                                  const struct http_request *request, void **state)
+{
+    struct body *in = calloc(1, sizeof *in);
+    *state = in;
+    if (!in) {
+        return MHD_NO;
+    }
+    in->unwanted = !http_route_wants_body(&server->service, c, request);
+    if (in->unwanted && MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Expect")) {
+        return http_route(&server->service, c, request);
+    }
+    return MHD_YES;
+}
+
 static enum MHD_Result on_request(void *arg, struct MHD_Connection *c, const char *url,
                                   const char *method, const char *version,
                                   const char *data, size_t *data_len, void **state)
 {
     struct http_server *server = arg;
     (void)version;
+    struct http_request request = {.method = method, .url = url};
     if (!*state) {
-        *state = calloc(1, sizeof(struct body));
-        return *state ? MHD_YES : MHD_NO;
+        return on_headers(server, c, &request, state);
     }
     struct body *in = *state;
     if (*data_len > 0) {
@@ -33,7 +50,7 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *c, const cha
         *data_len = 0;
         return MHD_YES;
     }
-    struct http_request request = {.method = method, .url = url, .body = in};
+    request.body = in;
     return http_route(&server->service, c, &request);
 }
 

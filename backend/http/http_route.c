@@ -118,12 +118,16 @@ static enum MHD_Result route_get(struct http_service *service, struct MHD_Connec
     return http_respond_error(c, 404, "no such path");
 }
 
+/* Some clients are configured without the /api/v1 prefix. */
+static const char *path_below_api(const char *url)
+{
+    return strncmp(url, API, sizeof API - 1) == 0 ? url + sizeof API - 1 : url;
+}
+
 static enum MHD_Result route_post(struct http_service *service, struct MHD_Connection *c,
                                   const char *url, const struct body *in)
 {
-    /* Some clients are configured without the /api/v1 prefix. */
-    const char *path =
-        strncmp(url, API, sizeof API - 1) == 0 ? url + sizeof API - 1 : url;
+    const char *path = path_below_api(url);
     if (!http_auth_allows(c, service->api_key)) {
         return http_respond_error(c, 401,
                                   "Authorization: the API key is missing or wrong");
@@ -135,6 +139,14 @@ static enum MHD_Result route_post(struct http_service *service, struct MHD_Conne
         return on_complete(service, c);
     }
     return http_respond_error(c, 404, "no such path");
+}
+
+bool http_route_wants_body(const struct http_service *service, struct MHD_Connection *c,
+                           const struct http_request *request)
+{
+    return strcmp(request->method, "POST") == 0 &&
+           strcmp(path_below_api(request->url), PROTOCOL_STREAM) == 0 &&
+           http_auth_allows(c, service->api_key);
 }
 
 enum MHD_Result http_route(struct http_service *service, struct MHD_Connection *c,

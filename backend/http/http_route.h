@@ -4,6 +4,7 @@
 #define GPUFL_BACKEND_HTTP_HTTP_ROUTE_H
 
 #include <microhttpd.h>
+#include <stdbool.h>
 
 #include "backend/http/body.h"
 #include "backend/http/http_changes.h"
@@ -18,14 +19,19 @@ struct http_service {
     struct retention retention;
 };
 
-/** One request, its body read to the end. */
+/** One request. */
 struct http_request {
     const char *method;
     const char *url;
-    const struct body *body;
+    const struct body *body; /**< read to the end; NULL = not yet */
 };
 
-/** Answers \p request, which came on \p c. */
+/** True when the headers of \p request allow it to be answered with more than a refusal,
+ * and its body matters. */
+bool http_route_wants_body(const struct http_service *service, struct MHD_Connection *c,
+                           const struct http_request *request);
+
+/** Answers \p request, which came on \p c: one whose body is wanted at its end. */
 enum MHD_Result http_route(struct http_service *service, struct MHD_Connection *c,
                            const struct http_request *request);
 
