@@ -2,6 +2,7 @@
 /* A local stand-in for the hosted service: the program gpufl-backend. */
 #include <signal.h>
 #include <stdio.h>
+#include <time.h>
 
 #include "backend/backend_options.h"
 #include "backend/http/http.h"
@@ -27,7 +28,7 @@ static int backend_serve(const struct backend_options *options, const sigset_t *
     char why[256];
     struct store *store;
     struct http_server *server;
-    int signal_number;
+    static const struct timespec second = {.tv_sec = 1};
     int listener = http_listen(&options->listen, why);
     if (listener < 0) {
         return cannot_start("--listen", why);
@@ -47,7 +48,9 @@ static int backend_serve(const struct backend_options *options, const sigset_t *
         return cannot_start("--listen", why);
     }
     print_address(options, http_port(server));
-    sigwait(stop, &signal_number);
+    while (sigtimedwait(stop, NULL, &second) < 0) {
+        http_sweep(server);
+    }
     http_stop(server);
     store_close(store);
     return 0;

@@ -26,6 +26,9 @@ GPUFL_MUST gpufl_status http_start(const struct http_config *config,
 /** The port that the server listens on. */
 uint16_t http_port(const struct http_server *server);
 
+/** Ends connections that are too slow; to be called once a second. */
+void http_sweep(struct http_server *server);
+
 /** Stops; requests in progress are answered or cut off. */
 void http_stop(struct http_server *server);
 

@@ -14,6 +14,7 @@
 
 #define API      "/api/v1"
 #define SESSIONS API "/sessions"
+#define CHANGES  API "/changes"
 
 static const char *header_of(struct MHD_Connection *c, const char *name)
 {
@@ -109,7 +110,7 @@ static enum MHD_Result route_get(struct http_service *service, struct MHD_Connec
     if (file) {
         return http_respond_file(c, file);
     }
-    if (strcmp(url, API "/changes") == 0) {
+    if (strcmp(url, CHANGES) == 0) {
         return on_changes(service, c);
     }
     if (strncmp(url, SESSIONS, sizeof SESSIONS - 1) == 0) {
@@ -141,12 +142,15 @@ static enum MHD_Result route_post(struct http_service *service, struct MHD_Conne
     return http_respond_error(c, 404, "no such path");
 }
 
-bool http_route_wants_body(const struct http_service *service, struct MHD_Connection *c,
-                           const struct http_request *request)
+bool http_route_wants_body(const struct http_request *request)
 {
     return strcmp(request->method, "POST") == 0 &&
-           strcmp(path_below_api(request->url), PROTOCOL_STREAM) == 0 &&
-           http_auth_allows(c, service->api_key);
+           strcmp(path_below_api(request->url), PROTOCOL_STREAM) == 0;
+}
+
+bool http_route_is_endless(const struct http_request *request)
+{
+    return strcmp(request->url, CHANGES) == 0;
 }
 
 enum MHD_Result http_route(struct http_service *service, struct MHD_Connection *c,

@@ -26,10 +26,11 @@ struct http_request {
     const struct body *body; /**< read to the end; NULL = not yet */
 };
 
-/** True when the headers of \p request allow it to be answered with more than a refusal,
- * and its body matters. */
-bool http_route_wants_body(const struct http_service *service, struct MHD_Connection *c,
-                           const struct http_request *request);
+/** True when the answer to \p request depends on its body. */
+bool http_route_wants_body(const struct http_request *request);
+
+/** True when the answer to \p request lasts as long as the connection. */
+bool http_route_is_endless(const struct http_request *request);
 
 /** Answers \p request, which came on \p c: one whose body is wanted at its end. */
 enum MHD_Result http_route(struct http_service *service, struct MHD_Connection *c,

@@ -5,11 +5,13 @@ import contextlib
 import os
 import socket
 import sys
+import time
 
 import lib
 from lib import check, equal
 from test_backend import SESSION, line, post
 
+CROWD = 700  # the server takes 512
 STREAM = "/api/v1/events/stream"
 
 
@@ -92,6 +94,78 @@ def who_asks_before_sending_a_body_is_answered_before(place):
         with _connect(backend) as client:
             client.sendall(_headers(STREAM, 4 << 20, key, Expect="100-continue"))
             equal(client.recv(12), want, f"key {key}")
+
+
+class _Crowd:
+    """Connections beyond the most that the server takes, each after some bytes; new ones for those that end."""
+
+    def __init__(self, backend, begin, drip, source="127.0.0.1"):
+        self.backend, self.begin, self.drip, self.source = backend, begin, drip, source
+        self.clients = [self._one() for _ in range(CROWD)]
+
+    def _one(self):
+        client = socket.create_connection(("127.0.0.1", self.backend.port), timeout=20 * lib.SLOW,
+                                          source_address=(self.source, 0))
+        client.setblocking(False)
+        with contextlib.suppress(ConnectionError):
+            client.send(self.begin)
+        return client
+
+    def go_on(self):
+        """Each sends a little more."""
+        for i, client in enumerate(self.clients):
+            try:
+                if self.drip:
+                    client.send(self.drip)
+                if client.recv(1) == b"":
+                    raise ConnectionResetError
+            except BlockingIOError:
+                pass
+            except ConnectionError:
+                client.close()
+                self.clients[i] = self._one()
+
+    def close(self):
+        for client in self.clients:
+            client.close()
+
+
+def slow_clients_keep_nobody_out(place):
+    """More of them than there is room for, which do nothing, or send headers or a body byte by byte."""
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    headers = _headers(STREAM, 1 << 20)
+    kinds = {"idle": (b"", b""), "slow headers": (headers[:20], b"x"), "slow body": (headers, b"x")}
+    want, n = b"", 0
+    for source in ("127.0.0.2", "127.0.0.1"):
+        for kind, (begin, drip) in kinds.items():
+            crowd = _Crowd(backend, begin, drip, source)
+            for _ in range(3):
+                began = time.monotonic()
+                n, want = n + 1, want + line(n + 1)
+                equal(post(backend, line(n))[0], 200, kind)
+                spent = time.monotonic() - began
+                check(spent < 3 * lib.SLOW, f"{kind} of {source}: {spent:.1f} s")
+                crowd.go_on()
+            crowd.close()
+    equal(backend.export(SESSION, "device"), want, "what is stored")
+
+
+def headers_that_never_end_do(place):
+    backend = lib.Backend(place)
+    with _connect(backend) as client:
+        client.sendall(b"GET /healthz HTTP/1.1\r\nX: ")
+        client.setblocking(False)
+
+        def ended():
+            try:
+                client.send(b"x")
+                return client.recv(1) == b""
+            except BlockingIOError:
+                return False
+            except ConnectionError:
+                return True
+        lib.until(ended, "the connection ends", 40)
+    equal(post(backend, line(1))[0], 200, "others are served")
 
 
 if __name__ == "__main__":
