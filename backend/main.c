@@ -69,5 +69,6 @@ int main(int argc, char **argv)
     sigaddset(&stop, SIGTERM);
     sigprocmask(SIG_BLOCK, &stop, NULL);
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); /* a file size limit is an error of write(2) */
     return backend_serve(&options, &stop);
 }

@@ -9,6 +9,7 @@
 #include "backend/http/http_sessions.h"
 #include "backend/http/ingest.h"
 #include "backend/http/page.h"
+#include "backend/store/store_health.h"
 #include "backend/store/store_ingest.h"
 #include "schema/protocol.h"
 
@@ -51,14 +52,15 @@ static enum MHD_Result on_complete(struct http_service *service, struct MHD_Conn
         return http_respond_error(c, 400,
                                   PROTOCOL_H_SESSION ": missing or not a session id");
     }
+    struct text answer = {0};
     gpufl_status status = store_complete(service->store, session);
     if (status == GPUFL_ERR_NOT_FOUND) {
         return http_respond_error(c, 404, "no such session");
     }
     if (status != GPUFL_OK) {
-        return http_respond_error(c, 500, "the database could not be written");
+        int refusal = ingest_refuse_unwritten(service->store, &answer);
+        return http_respond(c, refusal, HTTP_JSON, &answer);
     }
-    struct text answer = {0};
     changes_note(&service->changes, session);
     text_printf(&answer, "{\"complete\":true}\n");
     return http_respond(c, 200, HTTP_JSON, &answer);
@@ -96,8 +98,10 @@ static enum MHD_Result route_get(struct http_service *service, struct MHD_Connec
 {
     struct text answer = {0};
     if (strcmp(url, "/healthz") == 0) {
-        text_printf(&answer, "ok\n");
-        return http_respond(c, 200, "text/plain", &answer);
+        const char *why = store_health_ask(service->store);
+        text_printf(&answer, "%s%s\n", why ? "the database cannot be written: " : "ok",
+                    why ? why : "");
+        return http_respond(c, why ? 503 : 200, "text/plain", &answer);
     }
     if (strcmp(url, API PROTOCOL_VERSION) == 0) {
         return on_version(c);

@@ -165,6 +165,8 @@ static const char *const sql[S_COUNT] = {
     [S_NAME_OF] = "SELECT text FROM name WHERE session = ?1 AND dictionary = ?2"
                   " AND id = ?3",
     [S_TEXT_OF] = "SELECT line FROM text WHERE session = ?1 AND which = ?2",
+    [S_TRY] = "INSERT OR REPLACE INTO text VALUES(0, 0, zeroblob(?1))",
+    [S_TRIED] = "DELETE FROM text WHERE session = 0",
 };
 
 #endif

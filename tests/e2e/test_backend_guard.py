@@ -3,13 +3,14 @@
 in two, and nobody is kept out."""
 import contextlib
 import os
+import resource
 import socket
 import sys
 import time
 
 import lib
 from lib import check, equal
-from test_backend import SESSION, line, post
+from test_backend import SESSION, _random_body, line, post
 
 CROWD = 700  # the server takes 512
 STREAM = "/api/v1/events/stream"
@@ -166,6 +167,31 @@ def headers_that_never_end_do(place):
                 return True
         lib.until(ended, "the connection ends", 40)
     equal(post(backend, line(1))[0], 200, "others are served")
+
+
+def a_full_disk_is_507_until_there_is_room(place):
+    """The limit of a file's size stands for the disk: it can be raised while the server runs."""
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    window = ("w1", "device", 1)
+    equal(post(backend, line(1), window=window)[0], 200, "it works")
+    resource.prlimit(backend.process.pid, resource.RLIMIT_FSIZE, (400 << 10, resource.RLIM_INFINITY))
+    large = _random_body(SESSION, 2)
+    status, answer = 200, {}
+    stored = line(1)
+    while status == 200:
+        status, answer = post(backend, large)
+        stored += large if status == 200 else b""
+    equal((status, answer["error"], "File too large" in answer["message"]), (507, "full", True), f"{answer}")
+    for _ in range(3):
+        status, text = post(backend, b"", path="/healthz", method="GET", key="")
+        equal((status, b"File too large" in text), (503, True), f"{text}")
+    equal(backend.process.log.read_text().count("store.failing"), 1, "said once")
+    equal(post(backend, line(1), window=window)[0], 200, "what it has is not refused")
+    equal(sorted(backend.export(SESSION, "device") + backend.export(SESSION, "all")), sorted(stored), "nothing is lost")
+    resource.prlimit(backend.process.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    lib.until(lambda: post(backend, b"", path="/healthz", method="GET", key="")[0] == 200, "it is well again")
+    equal(post(backend, large)[0], 200, "and stores")
+    check("store.works" in backend.process.log.read_text(), "that is said")
 
 
 if __name__ == "__main__":
