@@ -72,9 +72,6 @@ struct store {
     sqlite3_stmt *statement[S_COUNT];
 };
 
-/** True for a new file and for one with our tables. */
-bool statement_version_fits(sqlite3 *db);
-
 /** Creates missing tables and prepares all statements. */
 bool statement_prepare_all(struct store *store);
 

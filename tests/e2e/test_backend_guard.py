@@ -5,6 +5,7 @@ import contextlib
 import os
 import resource
 import socket
+import sqlite3
 import sys
 import time
 
@@ -192,6 +193,54 @@ def a_full_disk_is_507_until_there_is_room(place):
     lib.until(lambda: post(backend, b"", path="/healthz", method="GET", key="")[0] == 200, "it is well again")
     equal(post(backend, large)[0], 200, "and stores")
     check("store.works" in backend.process.log.read_text(), "that is said")
+
+
+def _database(path, script):
+    with contextlib.closing(sqlite3.connect(path)) as db:
+        db.executescript(script)
+
+
+def a_database_of_another_application_is_left_alone(place):
+    scripts = {"tables": "CREATE TABLE t(x); INSERT INTO t VALUES(1);",
+               "a table of the same name": "CREATE TABLE session(id); PRAGMA user_version=2;",
+               "an application": "PRAGMA application_id=7;",
+               "ours in part": "CREATE TABLE text(x); CREATE TABLE theirs(x); PRAGMA user_version=2;",
+               "a view": "CREATE VIEW v AS SELECT 1; PRAGMA user_version=2;"}
+    for n, (what, script) in enumerate(scripts.items()):
+        path = place.path / f"{n}.db"
+        _database(path, script)
+        before = path.read_bytes()
+        _refused(place, "--listen", "127.0.0.1:0", "--db", path,
+                 words=("--db", path.name, "of another application", "name another file"))
+        equal((path.read_bytes() == before, list(place.path.glob(f"{n}.db-*"))), (True, []), what)
+
+
+def a_database_of_another_version_is_left_alone(place):
+    path = place.path / "newer.db"
+    _database(path, "PRAGMA application_id=0x6770666c; PRAGMA user_version=3; CREATE TABLE text(x);")
+    before = path.read_bytes()
+    _refused(place, "--listen", "127.0.0.1:0", "--db", path, words=("--db", "another version"))
+    equal(path.read_bytes(), before, "its bytes")
+
+
+def a_database_of_the_version_before_is_taken_over(place):
+    """Which had no application_id; and one that was killed while it made its tables."""
+    backend = lib.Backend(place)
+    path = place.path / "backend.db"
+    equal(post(backend, line(1))[0], 200, "stored")
+    for script in ("PRAGMA application_id=0",
+                   "PRAGMA application_id=0; DROP TABLE series; DROP TABLE text"):
+        backend.kill()  # its log is not written back
+        _database(path, script)
+        backend.start()
+        equal(backend.export(SESSION, "device"), line(1), "what is stored")
+        with contextlib.closing(sqlite3.connect(path)) as db:
+            equal(db.execute("PRAGMA application_id").fetchone(), (0x6770666c,), "it is ours now")
+    equal(post(backend, line(2))[0], 200, "stored")
+    path = place.path / "begun.db"
+    _database(path, "PRAGMA application_id=0x6770666c")
+    process = place.start("gpufl-backend", "--listen", "127.0.0.1:0", "--db", path)
+    lib.until(lambda: "http://" in process.log.read_text(), "one that was only begun is made")
 
 
 if __name__ == "__main__":
