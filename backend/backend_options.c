@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define DB_BYTES_MIN (1u << 20)
+#define KEY_VARIABLE "GPUFL_BACKEND_API_KEY"
 
 static bool parse_listen(const char *value, void *field)
 {
@@ -49,15 +50,25 @@ static const struct flag flags[] = {
      .type = FLAG_TEXT,
      .value = "FILE",
      FIELD(db),
+     .min = 1,
+     .expected = "the name of a file",
      .fallback = "gpufl-backend.db",
      .help = "the database, created if it does not exist"},
     {.name = "api-key",
      .type = FLAG_SECRET,
      .value = "KEY",
      FIELD(api_key),
-     .variable = "GPUFL_BACKEND_API_KEY",
+     .min = 1,
+     .expected = "a key of 1 to 4095 bytes",
+     .variable = KEY_VARIABLE,
      .help = "require this key from every client; prefer GPUFL_BACKEND_API_KEY, which "
              "other users cannot see"},
+    {.name = "insecure",
+     .type = FLAG_ON,
+     FIELD(insecure),
+     .help =
+         "listen beyond loopback without a key: whoever reaches the port may read and "
+         "write"},
     {.name = "retain-days",
      .type = FLAG_NUMBER,
      .value = "N",
@@ -89,8 +100,30 @@ static const struct flag_table table = {
     .count = sizeof flags / sizeof *flags,
 };
 
+/* An empty variable is a key that could not be read, as of $(cat missing). */
+static int check_key(const struct backend_options *options)
+{
+    const char *variable = getenv(KEY_VARIABLE);
+    if (*options->api_key) {
+        return FLAGS_GO_ON;
+    }
+    if (variable && !*variable) {
+        return flags_wrong(&table, KEY_VARIABLE,
+                           "empty (set it to a key, or unset it to ask for none)");
+    }
+    if (!options->insecure && !address_is_loopback(&options->listen)) {
+        return flags_wrong(&table, "--listen",
+                           "%s: not a loopback address, and no key is required: whoever "
+                           "reaches it could read and write (set " KEY_VARIABLE
+                           ", or give --insecure)",
+                           options->listen.host);
+    }
+    return FLAGS_GO_ON;
+}
+
 int backend_options_read(int argc, char **argv, struct backend_options *out)
 {
     struct flag_words words = {.word = argv, .count = argc};
-    return flags_read(&table, &words, out);
+    int rc = flags_read(&table, &words, out);
+    return rc == FLAGS_GO_ON ? check_key(out) : rc;
 }

@@ -3,6 +3,7 @@
 #ifndef GPUFL_BACKEND_BACKEND_OPTIONS_H
 #define GPUFL_BACKEND_BACKEND_OPTIONS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/address.h"
@@ -12,6 +13,7 @@ struct backend_options {
     struct address listen;
     const char *db;
     char api_key[FLAG_SECRET_BYTES]; /**< "" = everybody may ask */
+    bool insecure;                   /**< even from other hosts */
     int retain_days;
     uint64_t max_db_bytes;
 };

@@ -2,9 +2,11 @@
 /* A local stand-in for the hosted service: the program gpufl-backend. */
 #include <signal.h>
 #include <stdio.h>
+#include <time.h>
 
 #include "backend/backend_options.h"
 #include "backend/http/http.h"
+#include "backend/http/http_listen.h"
 #include "backend/store/retention.h"
 
 static int cannot_start(const char *what, const char *why)
@@ -26,12 +28,16 @@ static int backend_serve(const struct backend_options *options, const sigset_t *
     char why[256];
     struct store *store;
     struct http_server *server;
-    int signal_number;
+    static const struct timespec second = {.tv_sec = 1};
+    int listener = http_listen(&options->listen, why);
+    if (listener < 0) {
+        return cannot_start("--listen", why);
+    }
     if (store_open(options->db, &store, why) != GPUFL_OK) {
         return cannot_start("--db", why);
     }
     struct http_config config = {
-        .address = &options->listen,
+        .listener = listener,
         .api_key = *options->api_key ? options->api_key : NULL,
         .store = store,
         .retention = {(unsigned)options->retain_days, options->max_db_bytes}};
@@ -42,7 +48,9 @@ static int backend_serve(const struct backend_options *options, const sigset_t *
         return cannot_start("--listen", why);
     }
     print_address(options, http_port(server));
-    sigwait(stop, &signal_number);
+    while (sigtimedwait(stop, NULL, &second) < 0) {
+        http_sweep(server);
+    }
     http_stop(server);
     store_close(store);
     return 0;
@@ -61,5 +69,6 @@ int main(int argc, char **argv)
     sigaddset(&stop, SIGTERM);
     sigprocmask(SIG_BLOCK, &stop, NULL);
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); /* a file size limit is an error of write(2) */
     return backend_serve(&options, &stop);
 }

@@ -4,7 +4,6 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,4 +40,18 @@ const char *address_parse(const char *text, struct address *out)
     memcpy(out->host, host, len);
     out->port = (uint16_t)port;
     return set_sock(out) ? NULL : "expected a numeric IP address, such as 127.0.0.1:9464";
+}
+
+bool address_is_loopback(const struct address *address)
+{
+    struct sockaddr_in in;
+    struct sockaddr_in6 in6;
+    if (address->sock.ss_family == AF_INET) {
+        memcpy(&in, &address->sock, sizeof in);
+        return ntohl(in.sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
+    }
+    memcpy(&in6, &address->sock, sizeof in6);
+    return IN6_IS_ADDR_LOOPBACK(&in6.sin6_addr) ||
+           (IN6_IS_ADDR_V4MAPPED(&in6.sin6_addr) &&
+            in6.sin6_addr.s6_addr[12] == IN_LOOPBACKNET);
 }

@@ -3,6 +3,7 @@
 #ifndef GPUFL_BASE_ADDRESS_H
 #define GPUFL_BASE_ADDRESS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/socket.h>
 
@@ -16,5 +17,8 @@ struct address {
 
 /** \return NULL, or what to write instead. */
 const char *address_parse(const char *text, struct address *out);
+
+/** True when only programs of this host can reach \p address. */
+bool address_is_loopback(const struct address *address);
 
 #endif

@@ -10,10 +10,16 @@
 
 #include "base/duration.h"
 
-static bool store_secret(const char *value, char *field)
+static bool store_string(const struct flag *flag, const char *value, const char **field)
+{
+    *field = value;
+    return strlen(value) >= (size_t)flag->min;
+}
+
+static bool store_secret(const struct flag *flag, const char *value, char *field)
 {
     size_t len = strlen(value);
-    if (len >= FLAG_SECRET_BYTES) {
+    if (len < (size_t)flag->min || len >= FLAG_SECRET_BYTES) {
         return false;
     }
     memcpy(field, value, len + 1);
@@ -65,10 +71,9 @@ bool flag_store(const struct flag *flag, const char *value, void *fields)
     case FLAG_IGNORED:
         return true;
     case FLAG_TEXT:
-        *(const char **)field = value;
-        return true;
+        return store_string(flag, value, field);
     case FLAG_SECRET:
-        return store_secret(value, field);
+        return store_secret(flag, value, field);
     case FLAG_NUMBER:
         return store_number(flag, value, field);
     case FLAG_CHOICE:

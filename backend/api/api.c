@@ -5,7 +5,9 @@
 #include <inttypes.h>
 
 #include "backend/api/api_about.h"
+#include "backend/api/api_state.h"
 #include "backend/store/store_sessions.h"
+#include "backend/store/wall_clock.h"
 
 struct session_answer {
     struct store *store;
@@ -24,6 +26,7 @@ static void session_fields(struct text *a, const struct store_session *s)
     text_json_string(a, s->kind);
     text_printf(a, ",\"gpus\":");
     text_json_string(a, s->gpus);
+    text_printf(a, ",\"state\":\"%s\"", api_state(s, wall_clock_ms()));
     text_printf(a,
                 ",\"start_ns\":%" PRId64 ",\"shutdown_ns\":%" PRId64
                 ",\"first_seen_ms\":%" PRId64 ",\"last_seen_ms\":%" PRId64

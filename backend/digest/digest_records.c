@@ -213,11 +213,20 @@ bool digest_start(struct digest *d, const char *line, size_t len)
     return ok;
 }
 
+static bool is_true(struct json_object *root, const char *key)
+{
+    struct json_object *value;
+    return json_object_object_get_ex(root, key, &value) && json_object_get_boolean(value);
+}
+
+/* What a launcher writes for a process that was killed is no shutdown; one without a time
+ * is. */
 bool digest_shutdown(struct digest *d, const char *line, size_t len)
 {
     struct json_object *root = parse_root(line, len);
-    if (root) {
-        d->session.shutdown_ns = number(root, "ts_ns");
+    if (root && !is_true(root, "signaled") && !is_true(root, "crashed")) {
+        int64_t ts_ns = number(root, "ts_ns");
+        d->session.shutdown_ns = ts_ns > 0 ? ts_ns : 1;
     }
     json_object_put(root);
     return true;

@@ -6,6 +6,9 @@
 
 void body_take(struct body *in, const char *data, size_t len)
 {
+    if (in->unwanted) {
+        return;
+    }
     in->too_large = in->too_large || in->bytes.len + len > PROTOCOL_MAX_BODY_BYTES;
     if (!in->too_large) {
         text_append(&in->bytes, data, len);

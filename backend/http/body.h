@@ -11,10 +11,12 @@
 /** Zero-initialise. */
 struct body {
     struct text bytes;
+    bool unwanted;  /**< nobody will look at it: nothing is kept */
     bool too_large; /**< over PROTOCOL_MAX_BODY_BYTES, or out of memory */
 };
 
-/** Appends \p len bytes; beyond the limit they are read but not kept. */
+/** Appends \p len bytes; beyond the limit, and where it is unwanted, they are read but
+ * not kept. */
 void body_take(struct body *body, const char *data, size_t len);
 
 void body_fini(struct body *body);

@@ -7,15 +7,79 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/http/http_auth.h"
+#include "backend/http/http_peers.h"
 #include "backend/http/http_route.h"
+#include "base/sys.h"
 
-#define CONNECTIONS_MAX 512u
-#define IDLE_S          75u
+#define SEND_S 75u /* without a byte; what is to come, http_peers.h limits */
 
 struct http_server {
     struct MHD_Daemon *daemon;
     struct http_service service;
+    struct peers peers;
 };
+
+/* NULL when there was no room. */
+static struct peer *peer_of(struct MHD_Connection *c)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    return info ? info->socket_context : NULL;
+}
+
+static void on_connection(void *arg, struct MHD_Connection *c, void **context,
+                          enum MHD_ConnectionNotificationCode what)
+{
+    struct http_server *server = arg;
+    if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
+        if (*context) {
+            peers_leave(*context);
+        }
+        return;
+    }
+    const union MHD_ConnectionInfo *fd =
+        MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD);
+    int socket = fd->connect_fd;
+    const union MHD_ConnectionInfo *address =
+        MHD_get_connection_info(c, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    *context =
+        peers_enter(&server->peers, socket, address->client_addr, sys_real.now_ms());
+}
+
+static enum MHD_Result route(struct http_server *server, struct MHD_Connection *c,
+                             const struct http_request *request)
+{
+    struct peer *peer = peer_of(c);
+    if (peer) {
+        peers_enter_phase(
+            peer, http_route_is_endless(request) ? PEER_LISTENING : PEER_ANSWERING,
+            sys_real.now_ms());
+    }
+    return http_route(&server->service, c, request);
+}
+
+/* A refusal waits for the end of the body, as a sender might not read it before; one that
+ * asks first, by Expect, has it at once. */
+static enum MHD_Result on_headers(struct http_server *server, struct MHD_Connection *c,
+                                  const struct http_request *request, void **state)
+{
+    struct body *in = calloc(1, sizeof *in);
+    struct peer *peer = peer_of(c);
+    bool allowed = http_auth_allows(c, server->service.api_key);
+    if (peer) {
+        peers_begin(peer, allowed, sys_real.now_ms());
+    }
+    *state = in;
+    if (!in) {
+        return MHD_NO;
+    }
+    in->unwanted = !allowed || !http_route_wants_body(request);
+    if (in->unwanted && MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Expect")) {
+        return route(server, c, request);
+    }
+    return MHD_YES;
+}
 
 static enum MHD_Result on_request(void *arg, struct MHD_Connection *c, const char *url,
                                   const char *method, const char *version,
@@ -23,18 +87,22 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *c, const cha
 {
     struct http_server *server = arg;
     (void)version;
+    struct http_request request = {.method = method, .url = url};
     if (!*state) {
-        *state = calloc(1, sizeof(struct body));
-        return *state ? MHD_YES : MHD_NO;
+        return on_headers(server, c, &request, state);
     }
     struct body *in = *state;
     if (*data_len > 0) {
+        struct peer *peer = peer_of(c);
+        if (peer) {
+            peers_received(peer, *data_len);
+        }
         body_take(in, data, *data_len);
         *data_len = 0;
         return MHD_YES;
     }
-    struct http_request request = {.method = method, .url = url, .body = in};
-    return http_route(&server->service, c, &request);
+    request.body = in;
+    return route(server, c, &request);
 }
 
 static void on_done(void *arg, struct MHD_Connection *c, void **state,
@@ -42,8 +110,11 @@ static void on_done(void *arg, struct MHD_Connection *c, void **state,
 {
     struct http_server *server = arg;
     struct body *in = *state;
-    (void)c;
+    struct peer *peer = peer_of(c);
     (void)why;
+    if (peer) {
+        peers_enter_phase(peer, PEER_WAITING, sys_real.now_ms());
+    }
     if (in) {
         body_fini(in);
         free(in);
@@ -54,7 +125,6 @@ static void on_done(void *arg, struct MHD_Connection *c, void **state,
 gpufl_status http_start(const struct http_config *config, struct http_server **out,
                         char why[256])
 {
-    const struct address *address = config->address;
     *out = NULL;
     struct http_server *server = calloc(1, sizeof *server);
     if (!server) {
@@ -65,17 +135,15 @@ gpufl_status http_start(const struct http_config *config, struct http_server **o
     server->service.retention = config->retention;
     server->service.api_key = config->api_key ? strdup(config->api_key) : NULL;
     pthread_mutex_init(&server->service.changes.lock, NULL);
-    unsigned flags =
-        MHD_USE_AUTO | MHD_USE_INTERNAL_POLLING_THREAD | MHD_ALLOW_SUSPEND_RESUME;
-    flags |= address->sock.ss_family == AF_INET6 ? MHD_USE_IPv6 : 0;
+    peers_init(&server->peers);
     server->daemon = MHD_start_daemon(
-        flags, address->port, NULL, NULL, on_request, server, MHD_OPTION_SOCK_ADDR,
-        &address->sock, MHD_OPTION_NOTIFY_COMPLETED, on_done, server,
-        MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT,
-        IDLE_S, MHD_OPTION_LISTENING_ADDRESS_REUSE, 1u, MHD_OPTION_END);
+        MHD_USE_AUTO | MHD_USE_INTERNAL_POLLING_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0,
+        NULL, NULL, on_request, server, MHD_OPTION_LISTEN_SOCKET, config->listener,
+        MHD_OPTION_NOTIFY_CONNECTION, on_connection, server, MHD_OPTION_NOTIFY_COMPLETED,
+        on_done, server, MHD_OPTION_CONNECTION_LIMIT, PEERS_MAX,
+        MHD_OPTION_CONNECTION_TIMEOUT, SEND_S, MHD_OPTION_END);
     if (!server->daemon) {
-        snprintf(why, 256, "%.100s port %u: cannot listen: %s", address->host,
-                 address->port, strerror(errno));
+        snprintf(why, 256, "cannot start the server: %s", strerror(errno));
         http_stop(server);
         return GPUFL_ERR_IO;
     }
@@ -90,6 +158,11 @@ uint16_t http_port(const struct http_server *server)
     return info ? info->port : 0;
 }
 
+void http_sweep(struct http_server *server)
+{
+    peers_sweep(&server->peers, sys_real.now_ms());
+}
+
 void http_stop(struct http_server *server)
 {
     changes_close(&server->service.changes);
@@ -97,6 +170,7 @@ void http_stop(struct http_server *server)
         MHD_stop_daemon(server->daemon);
     }
     pthread_mutex_destroy(&server->service.changes.lock);
+    peers_fini(&server->peers);
     free(server->service.api_key);
     free(server);
 }

@@ -9,12 +9,11 @@
 
 #include "backend/store/retention.h"
 #include "backend/store/store.h"
-#include "base/address.h"
 
 struct http_server;
 
 struct http_config {
-    const struct address *address;
+    int listener;        /**< of http_listen(); the server closes it */
     const char *api_key; /**< NULL = no key is required */
     struct store *store; /**< borrowed until http_stop */
     struct retention retention;
@@ -26,6 +25,9 @@ GPUFL_MUST gpufl_status http_start(const struct http_config *config,
 
 /** The port that the server listens on. */
 uint16_t http_port(const struct http_server *server);
+
+/** Ends connections that are too slow; to be called once a second. */
+void http_sweep(struct http_server *server);
 
 /** Stops; requests in progress are answered or cut off. */
 void http_stop(struct http_server *server);

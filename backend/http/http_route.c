@@ -9,11 +9,13 @@
 #include "backend/http/http_sessions.h"
 #include "backend/http/ingest.h"
 #include "backend/http/page.h"
+#include "backend/store/store_health.h"
 #include "backend/store/store_ingest.h"
 #include "schema/protocol.h"
 
 #define API      PROTOCOL_DEFAULT_API_PATH
 #define SESSIONS API "/sessions"
+#define CHANGES  API "/changes"
 
 static const char *header_of(struct MHD_Connection *c, const char *name)
 {
@@ -50,14 +52,15 @@ static enum MHD_Result on_complete(struct http_service *service, struct MHD_Conn
         return http_respond_error(c, 400,
                                   PROTOCOL_H_SESSION ": missing or not a session id");
     }
+    struct text answer = {0};
     gpufl_status status = store_complete(service->store, session);
     if (status == GPUFL_ERR_NOT_FOUND) {
         return http_respond_error(c, 404, "no such session");
     }
     if (status != GPUFL_OK) {
-        return http_respond_error(c, 500, "the database could not be written");
+        int refusal = ingest_refuse_unwritten(service->store, &answer);
+        return http_respond(c, refusal, HTTP_JSON, &answer);
     }
-    struct text answer = {0};
     changes_note(&service->changes, session);
     text_printf(&answer, "{\"complete\":true}\n");
     return http_respond(c, 200, HTTP_JSON, &answer);
@@ -95,8 +98,10 @@ static enum MHD_Result route_get(struct http_service *service, struct MHD_Connec
 {
     struct text answer = {0};
     if (strcmp(url, "/healthz") == 0) {
-        text_printf(&answer, "ok\n");
-        return http_respond(c, 200, "text/plain", &answer);
+        const char *why = store_health_ask(service->store);
+        text_printf(&answer, "%s%s\n", why ? "the database cannot be written: " : "ok",
+                    why ? why : "");
+        return http_respond(c, why ? 503 : 200, "text/plain", &answer);
     }
     if (strcmp(url, API PROTOCOL_VERSION) == 0) {
         return on_version(c);
@@ -109,7 +114,7 @@ static enum MHD_Result route_get(struct http_service *service, struct MHD_Connec
     if (file) {
         return http_respond_file(c, file);
     }
-    if (strcmp(url, API "/changes") == 0) {
+    if (strcmp(url, CHANGES) == 0) {
         return on_changes(service, c);
     }
     if (strncmp(url, SESSIONS, sizeof SESSIONS - 1) == 0) {
@@ -118,12 +123,16 @@ static enum MHD_Result route_get(struct http_service *service, struct MHD_Connec
     return http_respond_error(c, 404, "no such path");
 }
 
+/* Some clients are configured without the /api/v1 prefix. */
+static const char *path_below_api(const char *url)
+{
+    return strncmp(url, API, sizeof API - 1) == 0 ? url + sizeof API - 1 : url;
+}
+
 static enum MHD_Result route_post(struct http_service *service, struct MHD_Connection *c,
                                   const char *url, const struct body *in)
 {
-    /* Some clients are configured without the /api/v1 prefix. */
-    const char *path =
-        strncmp(url, API, sizeof API - 1) == 0 ? url + sizeof API - 1 : url;
+    const char *path = path_below_api(url);
     if (!http_auth_allows(c, service->api_key)) {
         return http_respond_error(c, 401,
                                   "Authorization: the API key is missing or wrong");
@@ -135,6 +144,17 @@ static enum MHD_Result route_post(struct http_service *service, struct MHD_Conne
         return on_complete(service, c);
     }
     return http_respond_error(c, 404, "no such path");
+}
+
+bool http_route_wants_body(const struct http_request *request)
+{
+    return strcmp(request->method, "POST") == 0 &&
+           strcmp(path_below_api(request->url), PROTOCOL_STREAM) == 0;
+}
+
+bool http_route_is_endless(const struct http_request *request)
+{
+    return strcmp(request->url, CHANGES) == 0;
 }
 
 enum MHD_Result http_route(struct http_service *service, struct MHD_Connection *c,

@@ -4,6 +4,7 @@
 #define GPUFL_BACKEND_HTTP_HTTP_ROUTE_H
 
 #include <microhttpd.h>
+#include <stdbool.h>
 
 #include "backend/http/body.h"
 #include "backend/http/http_changes.h"
@@ -18,14 +19,20 @@ struct http_service {
     struct retention retention;
 };
 
-/** One request, its body read to the end. */
+/** One request. */
 struct http_request {
     const char *method;
     const char *url;
-    const struct body *body;
+    const struct body *body; /**< read to the end; NULL = not yet */
 };
 
-/** Answers \p request, which came on \p c. */
+/** True when the answer to \p request depends on its body. */
+bool http_route_wants_body(const struct http_request *request);
+
+/** True when the answer to \p request lasts as long as the connection. */
+bool http_route_is_endless(const struct http_request *request);
+
+/** Answers \p request, which came on \p c: one whose body is wanted at its end. */
 enum MHD_Result http_route(struct http_service *service, struct MHD_Connection *c,
                            const struct http_request *request);
 

@@ -4,10 +4,12 @@
 
 #include <errno.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
 
+#include "backend/store/store_health.h"
 #include "backend/store/store_ingest.h"
 #include "schema/layout.h"
 #include "schema/protocol.h"
@@ -26,6 +28,16 @@ static int ingest_refuse(struct text *answer, int status, const char *error,
     text_json_string(answer, message);
     text_printf(answer, "}");
     return status;
+}
+
+int ingest_refuse_unwritten(const struct store *store, struct text *answer)
+{
+    const char *why = store_health_why(store);
+    bool full = store_health_is_full(store);
+    char message[300];
+    snprintf(message, sizeof message, "the database could not be written: %s%s",
+             why ? why : "unknown", full ? " (free some space)" : "");
+    return ingest_refuse(answer, full ? 507 : 500, full ? "full" : "store", message);
 }
 
 static bool read_u32(const char *text, uint32_t *out)
@@ -81,10 +93,8 @@ static int look_up_identity(struct store *store, const struct ingest_request *r,
     }
     switch (found) {
     case REGISTRY_KNOWN:
-        return store_duplicate(store, r->session) == GPUFL_OK
-                   ? answer_known(answer)
-                   : ingest_refuse(answer, 500, "store",
-                                   "the database could not be written");
+        store_duplicate(store, r->session);
+        return answer_known(answer);
     case REGISTRY_IDENTITY_CONFLICT:
         return ingest_refuse(answer, 409, PROTOCOL_IDENTITY_CONFLICT,
                              "this window id is already stored with different content");
@@ -145,7 +155,7 @@ static int store_lines(struct store *store, const struct ingest_request *r,
     gpufl_status status = store_add(store, &body);
     free(packed);
     if (status != GPUFL_OK) {
-        return ingest_refuse(answer, 500, "store", "the database could not be written");
+        return ingest_refuse_unwritten(store, answer);
     }
     return answer_stored(answer, lines, id->given);
 }

@@ -30,4 +30,7 @@ struct ingest_request {
 int ingest(struct store *store, const struct retention *retention,
            const struct ingest_request *request, struct text *answer);
 
+/** The answer when something could not be written: 507 on a full disk, else 500. */
+int ingest_refuse_unwritten(const struct store *store, struct text *answer);
+
 #endif

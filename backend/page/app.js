@@ -7,12 +7,14 @@ import { sessionsView } from './sessions.js';
 
 const ONCE_MS = 1000;
 const SHARE = 9;
+const EXPIRES_MS = 16000; // a live session without news no longer is
 const root = document.getElementById('view');
 const where = document.getElementById('where');
 const link = document.getElementById('link');
 let view;
 let busy = false;
 let again = false;
+let expiry;
 
 function failed(error) {
   const told = root.querySelector('[role=alert]') || element('p', { role: 'alert', class: 'bad' });
@@ -36,6 +38,8 @@ async function run(load) {
   } catch (error) {
     if (shown === view) failed(error);
   }
+  clearTimeout(expiry);
+  if (view.isLive()) expiry = setTimeout(() => run(() => view.load()), EXPIRES_MS);
   setTimeout(() => {
     busy = false;
     if (again) {

@@ -151,6 +151,7 @@ export function sessionView(root, id) {
   const channels = section('Delivery', channelColumns);
   const latency = section('Delay from recording to storage', latencyColumns);
   let kernelRows = PAGE;
+  let live = false;
 
   async function loadKernels() {
     const shown = await get(`sessions/${id}/kernels`, { limit: Math.min(1000, kernelRows) });
@@ -178,6 +179,7 @@ export function sessionView(root, id) {
 
   async function load() {
     const session = await get(`sessions/${id}`);
+    live = session.state === 'live';
     top.replaceChildren(element('h1', {}, name(session.app || id)), facts(session));
     for (const metric of session.metrics) {
       if (!charts.has(metric.metric) && !NOT_CHARTED.has(metric.metric)) {
@@ -192,5 +194,6 @@ export function sessionView(root, id) {
   axis.node.append(lane.node, grid);
   root.replaceChildren(top, axis.node, kernels.node, byScope.node, byStack.node, hotspots.node, lines.node, copies.node, syncs.node,
     allocations.node, channels.node, latency.node);
-  return { title: id, load, changed: changed => changed === null || changed === id ? load() : null };
+  return { title: id, load, isLive: () => live,
+    changed: changed => changed === null || changed === id ? load() : null };
 }

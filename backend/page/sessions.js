@@ -3,17 +3,19 @@
 import { get } from './api.js';
 import { bytes, count, duration, element, name, table, time } from './format.js';
 
-const LIVE_MS = 15000;
 const PAGE = 1000;
 const MOST = 10000; // sessions in one answer
 
 // Only the sender knows what it quarantined or lost, and why: gpufl status on its node tells.
 export function state(session) {
-  if (session.complete) return ['complete', 'dim'];
-  if (Date.now() - session.last_seen_ms < LIVE_MS) return ['live', 'live'];
-  if (session.missing) return [`gap: ${count(session.missing)} batches missing`, 'bad'];
-  return session.shutdown_ns ? ['ended, not reported complete: run gpufl status on its node', 'bad']
-    : ['silent: crashed or disconnected', 'bad'];
+  switch (session.state) {
+    case 'complete': return ['complete', 'dim'];
+    case 'live': return ['live', 'live'];
+    case 'gap': return [`gap: ${count(session.missing)} batches missing`, 'bad'];
+    case 'ended_without_shutdown': return ['ended without shutdown: killed or crashed', 'bad'];
+    case 'not_complete': return ['ended, not reported complete: run gpufl status on its node', 'bad'];
+    default: return ['silent: killed, disconnected or idle', 'bad'];
+  }
 }
 
 function length(session) {
@@ -72,5 +74,5 @@ export function sessionsView(root) {
   }
 
   root.replaceChildren(element('h1', {}, 'Sessions'), element('div', { class: 'bar' }, search, filter), list, more);
-  return { title: '', load, changed: load };
+  return { title: '', load, changed: load, isLive: () => sessions.some(s => s.state === 'live') };
 }

@@ -5,20 +5,49 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "backend/store/store_lock.h"
+#include "backend/store/store_owner.h"
 #include "backend/store/store_statement.h"
 
+#define IN_MEMORY ":memory:" /* SQLite's name for it */
+
 /* With errno's text where a system call failed. */
-static void say_why(sqlite3 *db, const char *path, bool foreign, char why[256])
+static void say_why(sqlite3 *db, const char *path, enum store_owner owner, char why[256])
 {
     int error = sqlite3_system_errno(db);
-    if (foreign) {
+    if (owner == STORE_FOREIGN) {
+        snprintf(why, 256,
+                 "%.120s: a database of another application (name another "
+                 "file)",
+                 path);
+    } else if (owner == STORE_OTHER_VERSION) {
         snprintf(why, 256, "%.120s: created by another version (name another file)",
                  path);
     } else {
         snprintf(why, 256, "%.120s: %.60s%s%.60s", path, sqlite3_errmsg(db),
                  error ? ": " : "", error ? strerror(error) : "");
     }
+}
+
+/* What is not ours is closed as it was: even its log is not written back. */
+static bool open_own(struct store *store, const char *path, char why[256])
+{
+    enum store_owner owner = STORE_UNREADABLE;
+    if (sqlite3_open(path, &store->db) == SQLITE_OK &&
+        sqlite3_busy_timeout(store->db, 5000) == SQLITE_OK) {
+        sqlite3_db_config(store->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+        owner = store_owner(store->db);
+    }
+    if (owner == STORE_OURS) {
+        sqlite3_db_config(store->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL);
+    }
+    if (owner != STORE_OURS || !statement_prepare_all(store)) {
+        say_why(store->db, path, owner, why);
+        return false;
+    }
+    return true;
 }
 
 gpufl_status store_open(const char *path, struct store **out, char why[256])
@@ -29,12 +58,13 @@ gpufl_status store_open(const char *path, struct store **out, char why[256])
         snprintf(why, 256, "out of memory");
         return GPUFL_ERR_NOMEM;
     }
-    bool opened = sqlite3_open(path, &store->db) == SQLITE_OK &&
-                  sqlite3_busy_timeout(store->db, 5000) == SQLITE_OK;
-    bool fits = opened && statement_version_fits(store->db);
-    if (!fits || !statement_prepare_all(store)) {
-        bool foreign = opened && !fits && sqlite3_errcode(store->db) == SQLITE_OK;
-        say_why(store->db, path, foreign, why);
+    bool in_memory = strcmp(path, IN_MEMORY) == 0;
+    store->lock_fd = in_memory ? -1 : store_lock(path, why);
+    if (!in_memory && store->lock_fd < 0) {
+        store_close(store);
+        return GPUFL_ERR_IO;
+    }
+    if (!open_own(store, path, why)) {
         store_close(store);
         return GPUFL_ERR_IO;
     }
@@ -49,5 +79,8 @@ void store_close(struct store *store)
     }
     statement_finalize_all(store);
     sqlite3_close(store->db);
+    if (store->lock_fd >= 0) {
+        close(store->lock_fd);
+    }
     free(store);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "backend/store/store_digest.h"
+#include "backend/store/store_health.h"
 #include "backend/store/store_statement.h"
 #include "backend/store/wall_clock.h"
 
@@ -109,6 +110,7 @@ static bool describe_session(struct store *store, int64_t session,
 gpufl_status store_add(struct store *store, const struct store_body *body)
 {
     if (!statement_run(statement_use(store, S_BEGIN))) {
+        store_health_failed(store, body->len);
         return GPUFL_ERR_IO;
     }
     int64_t session = touch_session(store, body->session);
@@ -117,7 +119,10 @@ gpufl_status store_add(struct store *store, const struct store_body *body)
               store_digest_add(store, session, &body->lines->digest) &&
               describe_session(store, session, body) &&
               statement_run(statement_use(store, S_COMMIT));
-    if (!ok) {
+    if (ok) {
+        store_health_wrote(store, body->len);
+    } else {
+        store_health_failed(store, body->len);
         statement_run(statement_use(store, S_ROLLBACK));
     }
     return ok ? GPUFL_OK : GPUFL_ERR_IO;
@@ -128,14 +133,18 @@ gpufl_status store_complete(struct store *store, const char *session)
     sqlite3_stmt *s = statement_use(store, S_COMPLETE);
     statement_bind_text(s, 1, session);
     if (!statement_run(s)) {
+        store_health_failed(store, 0);
         return GPUFL_ERR_IO;
     }
+    store_health_wrote(store, 0);
     return sqlite3_changes(store->db) ? GPUFL_OK : GPUFL_ERR_NOT_FOUND;
 }
 
-gpufl_status store_duplicate(struct store *store, const char *session)
+void store_duplicate(struct store *store, const char *session)
 {
     sqlite3_stmt *s = statement_use(store, S_DUPLICATE);
     statement_bind_text(s, 1, session);
-    return statement_run(s) ? GPUFL_OK : GPUFL_ERR_IO;
+    if (!statement_run(s)) {
+        store_health_failed(store, 0);
+    }
 }

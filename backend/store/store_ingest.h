@@ -46,7 +46,7 @@ GPUFL_MUST gpufl_status store_add(struct store *store, const struct store_body *
 /** Marks a session complete. \return GPUFL_OK, GPUFL_ERR_NOT_FOUND, GPUFL_ERR_IO. */
 GPUFL_MUST gpufl_status store_complete(struct store *store, const char *session);
 
-/** Counts a batch that came again. */
-GPUFL_MUST gpufl_status store_duplicate(struct store *store, const char *session);
+/** Counts a batch that came again, if that can be written. */
+void store_duplicate(struct store *store, const char *session);
 
 #endif

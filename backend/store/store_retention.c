@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "backend/store/store_health.h"
 #include "backend/store/store_statement.h"
 
 uint64_t store_bytes(struct store *store)
@@ -51,6 +52,7 @@ static bool delete_rest(struct store *store, int64_t session)
 gpufl_status store_delete(struct store *store, int64_t session, unsigned bodies)
 {
     if (!statement_run(statement_use(store, S_BEGIN))) {
+        store_health_failed(store, 0);
         return GPUFL_ERR_IO;
     }
     sqlite3_stmt *s = statement_use(store, S_DELETE_BODIES);
@@ -61,6 +63,7 @@ gpufl_status store_delete(struct store *store, int64_t session, unsigned bodies)
     ok = ok && (!last || delete_rest(store, session)) &&
          statement_run(statement_use(store, S_COMMIT));
     if (!ok) {
+        store_health_failed(store, 0);
         statement_run(statement_use(store, S_ROLLBACK));
     }
     return ok ? GPUFL_OK : GPUFL_ERR_IO;

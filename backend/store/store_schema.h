@@ -4,83 +4,57 @@
 #ifndef GPUFL_BACKEND_STORE_STORE_SCHEMA_H
 #define GPUFL_BACKEND_STORE_STORE_SCHEMA_H
 
-/* Increased when the tables change; a file of another version is refused. */
-#define STORE_VERSION  2
+#include "backend/store/store_version.h"
+
 #define STORE_TEXT_(x) #x
 #define STORE_TEXT(x)  STORE_TEXT_(x)
 
-#define STORE_SCHEMA                                                                     \
-    "PRAGMA journal_mode=WAL;"                                                           \
-    "PRAGMA synchronous=FULL;"                                                           \
-    "PRAGMA user_version=" STORE_TEXT(                                                   \
-        STORE_VERSION) ";"                                                               \
-                       "CREATE TABLE IF NOT EXISTS session(id INTEGER PRIMARY KEY, sid " \
-                       "TEXT NOT NULL "                                                  \
-                       "UNIQUE,"                                                         \
-                       " app TEXT NOT NULL DEFAULT '', hostname TEXT NOT NULL DEFAULT "  \
-                       "'',"                                                             \
-                       " kind TEXT NOT NULL DEFAULT '', gpus TEXT NOT NULL DEFAULT '', " \
-                       "start_ns INTEGER "                                               \
-                       "NOT NULL DEFAULT 0,"                                             \
-                       " shutdown_ns INTEGER NOT NULL DEFAULT 0, first_seen_ms INTEGER " \
-                       "NOT NULL,"                                                       \
-                       " last_seen_ms INTEGER NOT NULL, complete INTEGER NOT NULL "      \
-                       "DEFAULT 0,"                                                      \
-                       " lines INTEGER NOT NULL DEFAULT 0, raw_bytes INTEGER NOT NULL "  \
-                       "DEFAULT 0,"                                                      \
-                       " stored_bytes INTEGER NOT NULL DEFAULT 0, rejected INTEGER NOT " \
-                       "NULL DEFAULT 0,"                                                 \
-                       " duplicates INTEGER NOT NULL DEFAULT 0,"                         \
-                       " first_ns INTEGER NOT NULL DEFAULT 0, last_ns INTEGER NOT NULL " \
-                       "DEFAULT 0,"                                                      \
-                       " metrics INTEGER NOT NULL DEFAULT 0);"                           \
-                       "CREATE TABLE IF NOT EXISTS body(id INTEGER PRIMARY KEY,"         \
-                       " session INTEGER NOT NULL REFERENCES session(id), channel TEXT " \
-                       "NOT NULL,"                                                       \
-                       " sequence INTEGER, window_id TEXT UNIQUE, crc32 INTEGER, "       \
-                       "encoding INTEGER NOT "                                           \
-                       "NULL,"                                                           \
-                       " lines INTEGER NOT NULL, raw_bytes INTEGER NOT NULL, "           \
-                       "received_ms INTEGER NOT NULL,"                                   \
-                       " newest_ns INTEGER NOT NULL, data BLOB NOT NULL);"               \
-                       "CREATE INDEX IF NOT EXISTS session_seen ON "                     \
-                       "session(last_seen_ms);"                                          \
-                       "CREATE UNIQUE INDEX IF NOT EXISTS body_order ON body(session, "  \
-                       "channel, sequence);"                                             \
-                       "CREATE TABLE IF NOT EXISTS channel(session INTEGER NOT NULL, "   \
-                       "name TEXT NOT NULL,"                                             \
-                       " lines INTEGER NOT NULL, raw_bytes INTEGER NOT NULL, bodies "    \
-                       "INTEGER NOT NULL,"                                               \
-                       " numbered INTEGER NOT NULL, first INTEGER NOT NULL, last "       \
-                       "INTEGER NOT NULL,"                                               \
-                       " PRIMARY KEY(session, name)) WITHOUT ROWID;"                     \
-                       "CREATE TABLE IF NOT EXISTS name(session INTEGER NOT NULL, "      \
-                       "dictionary INTEGER NOT "                                         \
-                       "NULL,"                                                           \
-                       " id INTEGER NOT NULL, text TEXT NOT NULL,"                       \
-                       " PRIMARY KEY(session, dictionary, id)) WITHOUT ROWID;"           \
-                       "CREATE TABLE IF NOT EXISTS tally(session INTEGER NOT NULL, "     \
-                       "kind INTEGER NOT NULL,"                                          \
-                       " a INTEGER NOT NULL, b INTEGER NOT NULL, c INTEGER NOT NULL,"    \
-                       " count INTEGER NOT NULL, total INTEGER NOT NULL, min INTEGER "   \
-                       "NOT NULL,"                                                       \
-                       " max INTEGER NOT NULL, bytes INTEGER NOT NULL,"                  \
-                       " PRIMARY KEY(session, kind, a, b, c)) WITHOUT ROWID;"            \
-                       "CREATE TABLE IF NOT EXISTS series(id INTEGER PRIMARY KEY, "      \
-                       "session INTEGER NOT "                                            \
-                       "NULL,"                                                           \
-                       " kind INTEGER NOT NULL, device INTEGER NOT NULL, first_ns "      \
-                       "INTEGER NOT NULL,"                                               \
-                       " last_ns INTEGER NOT NULL, rows INTEGER NOT NULL, metrics "      \
-                       "INTEGER NOT NULL,"                                               \
-                       " data BLOB NOT NULL);"                                           \
-                       "CREATE INDEX IF NOT EXISTS series_time ON series(session, "      \
-                       "kind, device, first_ns,"                                         \
-                       " last_ns);"                                                      \
-                       "CREATE TABLE IF NOT EXISTS text(session INTEGER NOT NULL, "      \
-                       "which INTEGER NOT NULL,"                                         \
-                       " line TEXT NOT NULL, PRIMARY KEY(session, which)) WITHOUT "      \
-                       "ROWID;"
+#define STORE_PRAGMAS "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL"
+
+/* Ours before the first table, so that we know it again whenever we are killed. */
+#define STORE_MARKS                                                                      \
+    "PRAGMA application_id=" STORE_TEXT(                                                 \
+        STORE_APPLICATION) "; PRAGMA user_version=" STORE_TEXT(STORE_VERSION)
+
+#define STORE_TABLES                                                                     \
+    "CREATE TABLE IF NOT EXISTS session(id INTEGER PRIMARY KEY, sid TEXT NOT NULL"       \
+    " UNIQUE, app TEXT NOT NULL DEFAULT '', hostname TEXT NOT NULL DEFAULT '',"          \
+    " kind TEXT NOT NULL DEFAULT '', gpus TEXT NOT NULL DEFAULT '', start_ns"            \
+    " INTEGER NOT NULL DEFAULT 0, shutdown_ns INTEGER NOT NULL DEFAULT 0,"               \
+    " first_seen_ms INTEGER NOT NULL, last_seen_ms INTEGER NOT NULL, complete"           \
+    " INTEGER NOT NULL DEFAULT 0, lines INTEGER NOT NULL DEFAULT 0, raw_bytes"           \
+    " INTEGER NOT NULL DEFAULT 0, stored_bytes INTEGER NOT NULL DEFAULT 0,"              \
+    " rejected INTEGER NOT NULL DEFAULT 0, duplicates INTEGER NOT NULL DEFAULT 0,"       \
+    " first_ns INTEGER NOT NULL DEFAULT 0, last_ns INTEGER NOT NULL DEFAULT 0,"          \
+    " metrics INTEGER NOT NULL DEFAULT 0);"                                              \
+    "CREATE TABLE IF NOT EXISTS body(id INTEGER PRIMARY KEY, session INTEGER NOT"        \
+    " NULL REFERENCES session(id), channel TEXT NOT NULL, sequence INTEGER,"             \
+    " window_id TEXT UNIQUE, crc32 INTEGER, encoding INTEGER NOT NULL, lines"            \
+    " INTEGER NOT NULL, raw_bytes INTEGER NOT NULL, received_ms INTEGER NOT NULL,"       \
+    " newest_ns INTEGER NOT NULL, data BLOB NOT NULL);"                                  \
+    "CREATE INDEX IF NOT EXISTS session_seen ON session(last_seen_ms);"                  \
+    "CREATE UNIQUE INDEX IF NOT EXISTS body_order ON body(session, channel,"             \
+    " sequence);"                                                                        \
+    "CREATE TABLE IF NOT EXISTS channel(session INTEGER NOT NULL, name TEXT NOT"         \
+    " NULL, lines INTEGER NOT NULL, raw_bytes INTEGER NOT NULL, bodies INTEGER"          \
+    " NOT NULL, numbered INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER"         \
+    " NOT NULL, PRIMARY KEY(session, name)) WITHOUT ROWID;"                              \
+    "CREATE TABLE IF NOT EXISTS name(session INTEGER NOT NULL, dictionary INTEGER"       \
+    " NOT NULL, id INTEGER NOT NULL, text TEXT NOT NULL, PRIMARY KEY(session,"           \
+    " dictionary, id)) WITHOUT ROWID;"                                                   \
+    "CREATE TABLE IF NOT EXISTS tally(session INTEGER NOT NULL, kind INTEGER NOT"        \
+    " NULL, a INTEGER NOT NULL, b INTEGER NOT NULL, c INTEGER NOT NULL, count"           \
+    " INTEGER NOT NULL, total INTEGER NOT NULL, min INTEGER NOT NULL, max INTEGER"       \
+    " NOT NULL, bytes INTEGER NOT NULL, PRIMARY KEY(session, kind, a, b, c))"            \
+    " WITHOUT ROWID;"                                                                    \
+    "CREATE TABLE IF NOT EXISTS series(id INTEGER PRIMARY KEY, session INTEGER"          \
+    " NOT NULL, kind INTEGER NOT NULL, device INTEGER NOT NULL, first_ns INTEGER"        \
+    " NOT NULL, last_ns INTEGER NOT NULL, rows INTEGER NOT NULL, metrics INTEGER"        \
+    " NOT NULL, data BLOB NOT NULL);"                                                    \
+    "CREATE INDEX IF NOT EXISTS series_time ON series(session, kind, device,"            \
+    " first_ns, last_ns);"                                                               \
+    "CREATE TABLE IF NOT EXISTS text(session INTEGER NOT NULL, which INTEGER NOT"        \
+    " NULL, line TEXT NOT NULL, PRIMARY KEY(session, which)) WITHOUT ROWID;"
 
 static const char *const sql[S_COUNT] = {
     [S_BEGIN] = "BEGIN IMMEDIATE",
@@ -165,6 +139,8 @@ static const char *const sql[S_COUNT] = {
     [S_NAME_OF] = "SELECT text FROM name WHERE session = ?1 AND dictionary = ?2"
                   " AND id = ?3",
     [S_TEXT_OF] = "SELECT line FROM text WHERE session = ?1 AND which = ?2",
+    [S_TRY] = "INSERT OR REPLACE INTO text VALUES(0, 0, zeroblob(?1))",
+    [S_TRIED] = "DELETE FROM text WHERE session = 0",
 };
 
 #endif

@@ -6,22 +6,13 @@
 
 #include "backend/store/store_schema.h"
 
-bool statement_version_fits(sqlite3 *db)
-{
-    sqlite3_stmt *s = NULL;
-    bool fits = false;
-    if (sqlite3_prepare_v2(db, "PRAGMA user_version", -1, &s, NULL) == SQLITE_OK &&
-        sqlite3_step(s) == SQLITE_ROW) {
-        int version = sqlite3_column_int(s, 0);
-        fits = version == 0 || version == STORE_VERSION;
-    }
-    sqlite3_finalize(s);
-    return fits;
-}
-
 bool statement_prepare_all(struct store *store)
 {
-    bool ok = sqlite3_exec(store->db, STORE_SCHEMA, NULL, NULL, NULL) == SQLITE_OK;
+    bool ok = true;
+    static const char *const first[] = {STORE_PRAGMAS, STORE_MARKS, STORE_TABLES};
+    for (size_t i = 0; ok && i < sizeof first / sizeof *first; i++) {
+        ok = sqlite3_exec(store->db, first[i], NULL, NULL, NULL) == SQLITE_OK;
+    }
     for (int i = 0; ok && i < S_COUNT; i++) {
         ok = sqlite3_prepare_v3(store->db, sql[i], -1, SQLITE_PREPARE_PERSISTENT,
                                 &store->statement[i], NULL) == SQLITE_OK;

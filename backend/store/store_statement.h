@@ -5,6 +5,8 @@
 
 #include <sqlite3.h>
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include <gpufl/status.h>
 
@@ -47,16 +49,28 @@ enum statement {
     S_SERIES,
     S_NAME_OF,
     S_TEXT_OF,
+    S_TRY,
+    S_TRIED,
     S_COUNT
+};
+
+/** Of store_health.h. */
+struct store_health {
+    bool failing;
+    bool full;
+    bool said;    /**< in the log */
+    size_t bytes; /**< the most that could not be written */
+    uint64_t said_ms;
+    uint64_t asked_ms;
+    char why[200];
 };
 
 struct store {
     sqlite3 *db;
+    int lock_fd; /**< of store_lock(); -1 for a database in memory */
+    struct store_health health;
     sqlite3_stmt *statement[S_COUNT];
 };
-
-/** True for a new file and for one with our tables. */
-bool statement_version_fits(sqlite3 *db);
 
 /** Creates missing tables and prepares all statements. */
 bool statement_prepare_all(struct store *store);

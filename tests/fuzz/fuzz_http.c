@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "backend/http/http.h"
+#include "backend/http/http_listen.h"
 #include "backend/store/store.h"
 
 #define REQUESTS_A_STORE 5000u /* then a new one: what is stored is memory */
@@ -21,8 +22,12 @@ static void start(void)
 {
     char why[256];
     struct address address;
-    struct http_config config = {.address = &address};
+    struct http_config config = {0};
     if (address_parse("127.0.0.1:0", &address)) {
+        abort();
+    }
+    config.listener = http_listen(&address, why);
+    if (config.listener < 0) {
         abort();
     }
     if (store_open(":memory:", &store, why) != GPUFL_OK) {

@@ -40,6 +40,7 @@ class _Page:
                 equal(self.browser.errors(), [], "what the console says")
         finally:
             self.browser.close()
+            self.backend.kill()  # so that a next one can have its database
 
     def open(self, part=""):
         self.browser.go(f"{self.backend.url}/{part}")
@@ -92,6 +93,22 @@ def a_running_job_appears_and_moves_by_itself(place):
         page.see("complete", "dl", 40)
         equal(job.wait(20), 0, "the job")
         equal(page.browser.run("return window.kept"), 1, "without a reload")
+
+
+def live_expires_without_news(place):
+    with _Page(place) as page:
+        equal(post(page.backend, line(1), key=None)[0], 200, "stored")
+        page.open()
+        until(lambda: page.table("State")[0][0] == "live", "it is live")
+        until(lambda: page.table("State")[0][0].startswith("silent"), "it no longer is", 40)
+        equal(post(page.backend, line(2), key=None)[0], 200, "more comes")
+        until(lambda: page.table("State")[0][0] == "live", "it is live again")
+        shutdown = b'{"type":"shutdown","session_id":"%s","ts_ns":5,"signaled":true}\n' % SESSION.encode()
+        equal(post(page.backend, shutdown, key=None)[0], 200, "a launcher's shutdown")
+        equal(post(page.backend, b"", path="/api/v1/events/session-complete", key=None)[0], 200, "complete")
+        until(lambda: page.table("State")[0][0] == "ended without shutdown: killed or crashed", "it was killed")
+        page.open(f"#/s/{SESSION}")
+        page.see("ended without shutdown", "dl")
 
 
 def _shown_ns(text):

@@ -77,6 +77,8 @@ static void a_wrong_value_is_refused_with_what_is_expected(void **state)
         {"--retain-days", "-1", "from 0 to 36500"},
         {"--retain-days", "36501", "from 0 to 36500"},
         {"--retain-days", "1d", "from 0 to 36500"},
+        {"--db", "", "name of a file"},
+        {"--api-key", "", "1 to 1023 bytes"},
         {"--listen", "localhost:1", "127.0.0.1:8765"},
         {"--listen", "127.0.0.1", "127.0.0.1:8765"},
         {"--listen", "127.0.0.1:65536", "127.0.0.1:8765"},
@@ -89,12 +91,54 @@ static void a_wrong_value_is_refused_with_what_is_expected(void **state)
     }
 }
 
+static void an_empty_variable_is_no_key(void **state)
+{
+    (void)state;
+    setenv("GPUFL_BACKEND_API_KEY", "", 1);
+    assert_int_equal(read_two(NULL, NULL), FLAGS_WRONG);
+    assert_non_null(strstr(said.err, "GPUFL_BACKEND_API_KEY: empty"));
+    assert_int_equal(read_two("--api-key", "k"), FLAGS_GO_ON);
+    unsetenv("GPUFL_BACKEND_API_KEY");
+}
+
+static void without_a_key_only_loopback_is_served(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *listen;
+        bool loopback;
+    } row[] = {{"127.0.0.1:1", true},  {"127.8.0.9:1", true},
+               {"[::1]:1", true},      {"[::ffff:127.0.0.1]:1", true},
+               {"0.0.0.0:1", false},   {"126.255.255.255:1", false},
+               {"10.0.0.1:1", false},  {"[::]:1", false},
+               {"[fe80::1]:1", false}, {"[::ffff:10.0.0.1]:1", false}};
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        unsetenv("GPUFL_BACKEND_API_KEY");
+        assert_int_equal(read_two("--listen", row[i].listen),
+                         row[i].loopback ? FLAGS_GO_ON : FLAGS_WRONG);
+        assert_int_equal(strstr(said.err, "--insecure") != NULL, !row[i].loopback);
+        setenv("GPUFL_BACKEND_API_KEY", "k", 1);
+        assert_int_equal(read_two("--listen", row[i].listen), FLAGS_GO_ON);
+    }
+    unsetenv("GPUFL_BACKEND_API_KEY");
+}
+
+static void with_insecure_any_address_is_served_without_a_key(void **state)
+{
+    (void)state;
+    assert_int_equal(read_two("--insecure", "--listen=0.0.0.0:1"), FLAGS_GO_ON);
+    assert_string_equal(options.api_key, "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_flags_all_has_its_default),
         cmocka_unit_test(a_size_has_a_unit),
         cmocka_unit_test(a_wrong_value_is_refused_with_what_is_expected),
+        cmocka_unit_test(an_empty_variable_is_no_key),
+        cmocka_unit_test(without_a_key_only_loopback_is_served),
+        cmocka_unit_test(with_insecure_any_address_is_served_without_a_key),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

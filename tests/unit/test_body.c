@@ -38,11 +38,22 @@ static void a_body_beyond_the_limit_is_read_and_not_kept(void **state)
     free(piece);
 }
 
+static void a_body_that_is_unwanted_is_read_and_not_kept(void **state)
+{
+    (void)state;
+    struct body body = {.unwanted = true};
+    body_take(&body, "one", 3);
+    assert_null(body.bytes.data);
+    assert_false(body.too_large);
+    body_fini(&body);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_body_is_its_pieces),
         cmocka_unit_test(a_body_beyond_the_limit_is_read_and_not_kept),
+        cmocka_unit_test(a_body_that_is_unwanted_is_read_and_not_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

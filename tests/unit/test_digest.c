@@ -132,11 +132,35 @@ static void each_metric_has_a_number_of_its_own(void **state)
     assert_int_equal(metric_column_of(""), -1);
 }
 
+static void a_launchers_shutdown_of_a_killed_process_is_none(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *line;
+        int64_t shutdown_ns;
+    } row[] = {
+        {"{\"ts_ns\":7}", 7},
+        {"{}", 1},
+        {"{\"ts_ns\":-7}", 1},
+        {"{\"ts_ns\":7,\"synthetic\":true,\"exit_code\":0}", 7},
+        {"{\"ts_ns\":7,\"synthetic\":true,\"signaled\":true,\"signal\":9}", 0},
+        {"{\"ts_ns\":7,\"synthetic\":true,\"crashed\":true}", 0},
+        {"{\"ts_ns\":7,\"synthetic\":true,\"signaled\":false,\"crashed\":false}", 7},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        struct digest d = {0};
+        TAKE(&d, "shutdown", row[i].line);
+        assert_true(d.session.shutdown_ns == row[i].shutdown_ns);
+        digest_fini(&d);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(metrics_are_packed_by_device),
         cmocka_unit_test(a_hostile_batch_costs_little),
+        cmocka_unit_test(a_launchers_shutdown_of_a_killed_process_is_none),
         cmocka_unit_test(each_record_adds_what_is_shown_of_it),
         cmocka_unit_test(each_metric_has_a_number_of_its_own),
     };

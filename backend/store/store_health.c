@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Keeps the reason of a failed write until a write as large succeeds, and logs both. */
+#include "backend/store/store_health.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "backend/store/store_statement.h"
+#include "base/log.h"
+#include "base/sys.h"
+
+#define SAID_AGAIN_MS  10000u
+#define ASKED_AGAIN_MS 1000u
+
+static const struct log to_stderr = {.level = LOG_AT_INFO, .write = log_to_stderr};
+
+static bool is_no_room(int error)
+{
+    return error == ENOSPC || error == EDQUOT || error == EFBIG;
+}
+
+/* \p last: errno after the failed call, as SQLite forgets it when a COMMIT fails. */
+static int error_of_system(sqlite3 *db, int last)
+{
+    int error = sqlite3_system_errno(db);
+    return error == 0 && sqlite3_errcode(db) == SQLITE_IOERR ? last : error;
+}
+
+void store_health_failed(struct store *store, size_t bytes)
+{
+    struct store_health *health = &store->health;
+    int error = error_of_system(store->db, errno);
+    uint64_t now_ms = sys_real.now_ms();
+    bool again =
+        health->failing || (health->said_ms && now_ms - health->said_ms < SAID_AGAIN_MS);
+    health->failing = true;
+    health->full = sqlite3_errcode(store->db) == SQLITE_FULL || is_no_room(error);
+    health->bytes = bytes > health->bytes ? bytes : health->bytes;
+    snprintf(health->why, sizeof health->why, "%.80s%s%.80s", sqlite3_errmsg(store->db),
+             error ? ": " : "", error ? strerror(error) : "");
+    if (!again) {
+        health->said = true;
+        health->said_ms = now_ms;
+        log_error(&to_stderr, "store.failing", "reason=\"%s\"", health->why);
+    }
+}
+
+void store_health_wrote(struct store *store, size_t bytes)
+{
+    struct store_health *health = &store->health;
+    if (health->failing && bytes >= health->bytes) {
+        health->failing = health->full = false;
+        health->bytes = 0;
+        if (health->said) {
+            log_info(&to_stderr, "store.works", "after_ms=%llu",
+                     (unsigned long long)(sys_real.now_ms() - health->said_ms));
+        }
+        health->said = false;
+    }
+}
+
+const char *store_health_why(const struct store *store)
+{
+    return store->health.failing ? store->health.why : NULL;
+}
+
+bool store_health_is_full(const struct store *store)
+{
+    return store->health.full;
+}
+
+/* Writes what failed once more, as zeros that belong to no session. */
+static void try_again(struct store *store)
+{
+    size_t bytes = store->health.bytes;
+    sqlite3_stmt *s = statement_use(store, S_TRY);
+    sqlite3_bind_int64(s, 1, (int64_t)bytes);
+    if (!statement_run(s)) {
+        store_health_failed(store, bytes);
+    } else if (!statement_run(statement_use(store, S_TRIED))) {
+        store_health_failed(store, 0);
+    } else {
+        store_health_wrote(store, bytes);
+    }
+}
+
+const char *store_health_ask(struct store *store)
+{
+    uint64_t now_ms = sys_real.now_ms();
+    if (store->health.failing && now_ms - store->health.asked_ms >= ASKED_AGAIN_MS) {
+        store->health.asked_ms = now_ms;
+        try_again(store);
+    }
+    return store_health_why(store);
+}

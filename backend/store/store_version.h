@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a database of ours says of itself. */
+#ifndef GPUFL_BACKEND_STORE_STORE_VERSION_H
+#define GPUFL_BACKEND_STORE_STORE_VERSION_H
+
+/* user_version: increased when the tables change; a file of another version is refused.
+ */
+#define STORE_VERSION 2
+
+/* application_id: "gpfl". */
+#define STORE_APPLICATION 0x6770666c
+
+#endif

@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: Apache-2.0
+"""gpufl-backend beside a second one, and among peers that mean harm or are slow: nothing is split
+in two, and nobody is kept out."""
+import contextlib
+import os
+import resource
+import socket
+import sqlite3
+import sys
+import time
+
+import lib
+from lib import check, equal
+from test_backend import SESSION, _random_body, line, post
+
+CROWD = 700  # the server takes 512
+STREAM = "/api/v1/events/stream"
+
+
+def _refused(place, *args, words):
+    """A second server says each of the words, and ends."""
+    done = place.run("gpufl-backend", *args)
+    equal(done.returncode, 1, f"{args}: {done.stdout}{done.stderr}")
+    for word in words:
+        check(word in done.stderr, f"{word!r} is missing: {done.stderr}")
+    equal(done.stderr.count("\n"), 1, "lines")
+
+
+def a_second_server_on_the_port_is_refused(place):
+    backend = lib.Backend(place)
+    for address in ("127.0.0.1", "0.0.0.0"):
+        other = place.path / "other.db"
+        _refused(place, "--listen", f"{address}:{backend.port}", "--db", other, "--insecure",
+                 words=("--listen", f"{address}:{backend.port}", "Address already in use", "name another port"))
+        check(not other.exists(), "it makes no database")
+    equal(post(backend, line(1))[0], 200, "the first one serves on")
+    backend.kill()
+    backend.start()  # at once, on the same port
+    equal(backend.export(SESSION, "device"), line(1), "what is stored")
+
+
+def a_second_server_on_the_database_is_refused(place):
+    backend = lib.Backend(place)
+    db = place.path / "backend.db"
+    link, hard = place.path / "link.db", place.path / "hard.db"
+    link.symlink_to(db)
+    os.link(db, hard)
+    for name in (db, link, hard):
+        _refused(place, "--listen", "127.0.0.1:0", "--db", name,
+                 words=("--db", str(name), "in use by another gpufl-backend", "name another file"))
+    hard.unlink()
+    equal(post(backend, line(1))[0], 200, "the first one serves on")
+    backend.kill()
+    backend.start()
+    equal(backend.export(SESSION, "device"), line(1), "what is stored")
+
+
+def _headers(path, length, key=None, method="POST", **more):
+    lines = [f"{method} {path} HTTP/1.1", "Host: h", f"Content-Length: {length}",
+             f"X-GpuFlight-Session-Id: {SESSION}", *(f"{k}: {v}" for k, v in more.items())]
+    if key:
+        lines.append(f"Authorization: Bearer {key}")
+    return "\r\n".join([*lines, "", ""]).encode()
+
+
+def _connect(backend):
+    return socket.create_connection(("127.0.0.1", backend.port), timeout=20 * lib.SLOW)
+
+
+def a_body_that_nobody_wants_takes_no_memory(place):
+    """80 at a time, of clients without a key or for a path that takes none, each 4 MiB."""
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    equal(post(backend, line(1))[0], 200, "it works")
+    before = lib.peak_kib(backend.process.pid)
+    whole, part = 4 << 20, b"x" * (1 << 20)
+    kinds = [({}, 401), ({"key": "wrong"}, 401), ({"key": lib.KEY, "path": "/api/v1/none"}, 404),
+             ({"path": "/healthz", "method": "GET"}, 200)]
+    with contextlib.ExitStack() as stack:
+        clients = []
+        for n in range(80):
+            client = stack.enter_context(_connect(backend))
+            how, status = kinds[n % len(kinds)]
+            client.sendall(_headers(**{"path": STREAM, **how}, length=whole) + part * 3)
+            clients.append((client, status))
+        for client, status in clients:
+            client.sendall(part)
+            equal(int(client.recv(100).split()[1]), status, "its answer")
+        grown = lib.peak_kib(backend.process.pid) - before
+        check(lib.MEASURES_ITSELF or grown < 24 << 10, f"{grown} KiB")
+    equal(backend.export(SESSION, "device"), line(1), "what is stored")
+
+
+def who_asks_before_sending_a_body_is_answered_before(place):
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    for key, want in ((None, b"HTTP/1.1 401"), (lib.KEY, b"HTTP/1.1 100")):
+        with _connect(backend) as client:
+            client.sendall(_headers(STREAM, 4 << 20, key, Expect="100-continue"))
+            equal(client.recv(12), want, f"key {key}")
+
+
+class _Crowd:
+    """Connections beyond the most that the server takes, each after some bytes; new ones for those that end."""
+
+    def __init__(self, backend, begin, drip, source="127.0.0.1"):
+        self.backend, self.begin, self.drip, self.source = backend, begin, drip, source
+        self.clients = [self._one() for _ in range(CROWD)]
+
+    def _one(self):
+        client = socket.create_connection(("127.0.0.1", self.backend.port), timeout=20 * lib.SLOW,
+                                          source_address=(self.source, 0))
+        client.setblocking(False)
+        with contextlib.suppress(ConnectionError):
+            client.send(self.begin)
+        return client
+
+    def go_on(self):
+        """Each sends a little more."""
+        for i, client in enumerate(self.clients):
+            try:
+                if self.drip:
+                    client.send(self.drip)
+                if client.recv(1) == b"":
+                    raise ConnectionResetError
+            except BlockingIOError:
+                pass
+            except ConnectionError:
+                client.close()
+                self.clients[i] = self._one()
+
+    def close(self):
+        for client in self.clients:
+            client.close()
+
+
+def slow_clients_keep_nobody_out(place):
+    """More of them than there is room for, which do nothing, or send headers or a body byte by byte."""
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    headers = _headers(STREAM, 1 << 20)
+    kinds = {"idle": (b"", b""), "slow headers": (headers[:20], b"x"), "slow body": (headers, b"x")}
+    want, n = b"", 0
+    for source in ("127.0.0.2", "127.0.0.1"):
+        for kind, (begin, drip) in kinds.items():
+            crowd = _Crowd(backend, begin, drip, source)
+            for _ in range(3):
+                began = time.monotonic()
+                n, want = n + 1, want + line(n + 1)
+                equal(post(backend, line(n))[0], 200, kind)
+                spent = time.monotonic() - began
+                check(spent < 3 * lib.SLOW, f"{kind} of {source}: {spent:.1f} s")
+                crowd.go_on()
+            crowd.close()
+    equal(backend.export(SESSION, "device"), want, "what is stored")
+
+
+def headers_that_never_end_do(place):
+    backend = lib.Backend(place)
+    with _connect(backend) as client:
+        client.sendall(b"GET /healthz HTTP/1.1\r\nX: ")
+        client.setblocking(False)
+
+        def ended():
+            try:
+                client.send(b"x")
+                return client.recv(1) == b""
+            except BlockingIOError:
+                return False
+            except ConnectionError:
+                return True
+        lib.until(ended, "the connection ends", 40)
+    equal(post(backend, line(1))[0], 200, "others are served")
+
+
+def a_full_disk_is_507_until_there_is_room(place):
+    """The limit of a file's size stands for the disk: it can be raised while the server runs."""
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    window = ("w1", "device", 1)
+    equal(post(backend, line(1), window=window)[0], 200, "it works")
+    resource.prlimit(backend.process.pid, resource.RLIMIT_FSIZE, (400 << 10, resource.RLIM_INFINITY))
+    large = _random_body(SESSION, 2)
+    status, answer = 200, {}
+    stored = line(1)
+    while status == 200:
+        status, answer = post(backend, large)
+        stored += large if status == 200 else b""
+    equal((status, answer["error"], "File too large" in answer["message"]), (507, "full", True), f"{answer}")
+    for _ in range(3):
+        status, text = post(backend, b"", path="/healthz", method="GET", key="")
+        equal((status, b"File too large" in text), (503, True), f"{text}")
+    equal(backend.process.log.read_text().count("store.failing"), 1, "said once")
+    equal(post(backend, line(1), window=window)[0], 200, "what it has is not refused")
+    equal(sorted(backend.export(SESSION, "device") + backend.export(SESSION, "all")), sorted(stored), "nothing is lost")
+    resource.prlimit(backend.process.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    lib.until(lambda: post(backend, b"", path="/healthz", method="GET", key="")[0] == 200, "it is well again")
+    equal(post(backend, large)[0], 200, "and stores")
+    check("store.works" in backend.process.log.read_text(), "that is said")
+
+
+def _database(path, script):
+    with contextlib.closing(sqlite3.connect(path)) as db:
+        db.executescript(script)
+
+
+def a_database_of_another_application_is_left_alone(place):
+    scripts = {"tables": "CREATE TABLE t(x); INSERT INTO t VALUES(1);",
+               "a table of the same name": "CREATE TABLE session(id); PRAGMA user_version=2;",
+               "an application": "PRAGMA application_id=7;",
+               "ours in part": "CREATE TABLE text(x); CREATE TABLE theirs(x); PRAGMA user_version=2;",
+               "a view": "CREATE VIEW v AS SELECT 1; PRAGMA user_version=2;"}
+    for n, (what, script) in enumerate(scripts.items()):
+        path = place.path / f"{n}.db"
+        _database(path, script)
+        before = path.read_bytes()
+        _refused(place, "--listen", "127.0.0.1:0", "--db", path,
+                 words=("--db", path.name, "of another application", "name another file"))
+        equal((path.read_bytes() == before, list(place.path.glob(f"{n}.db-*"))), (True, []), what)
+
+
+def a_database_of_another_version_is_left_alone(place):
+    path = place.path / "newer.db"
+    _database(path, "PRAGMA application_id=0x6770666c; PRAGMA user_version=3; CREATE TABLE text(x);")
+    before = path.read_bytes()
+    _refused(place, "--listen", "127.0.0.1:0", "--db", path, words=("--db", "another version"))
+    equal(path.read_bytes(), before, "its bytes")
+
+
+def a_database_of_the_version_before_is_taken_over(place):
+    """Which had no application_id; and one that was killed while it made its tables."""
+    backend = lib.Backend(place)
+    path = place.path / "backend.db"
+    equal(post(backend, line(1))[0], 200, "stored")
+    for script in ("PRAGMA application_id=0",
+                   "PRAGMA application_id=0; DROP TABLE series; DROP TABLE text"):
+        backend.kill()  # its log is not written back
+        _database(path, script)
+        backend.start()
+        equal(backend.export(SESSION, "device"), line(1), "what is stored")
+        with contextlib.closing(sqlite3.connect(path)) as db:
+            equal(db.execute("PRAGMA application_id").fetchone(), (0x6770666c,), "it is ours now")
+    equal(post(backend, line(2))[0], 200, "stored")
+    path = place.path / "begun.db"
+    _database(path, "PRAGMA application_id=0x6770666c")
+    process = place.start("gpufl-backend", "--listen", "127.0.0.1:0", "--db", path)
+    lib.until(lambda: "http://" in process.log.read_text(), "one that was only begun is made")
+
+
+if __name__ == "__main__":
+    lib.main(sys.modules[__name__])
