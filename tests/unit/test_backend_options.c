@@ -78,7 +78,7 @@ static void a_wrong_value_is_refused_with_what_is_expected(void **state)
         {"--retain-days", "36501", "from 0 to 36500"},
         {"--retain-days", "1d", "from 0 to 36500"},
         {"--db", "", "name of a file"},
-        {"--api-key", "", "1 to 1023 bytes"},
+        {"--api-key", "", "1 to 4095 bytes"},
         {"--listen", "localhost:1", "127.0.0.1:8765"},
         {"--listen", "127.0.0.1", "127.0.0.1:8765"},
         {"--listen", "127.0.0.1:65536", "127.0.0.1:8765"},
