@@ -259,7 +259,8 @@ const struct option_row option_rows[] = {
      .env = "GPUFL_AGENT_EXIT_WHEN_DRAINED",
      .key = "agent.exitWhenDrained",
      SWITCH(exit_when_drained),
-     .help = "exit with 0 once every session is complete"},
+     .help = "exit once every session is settled: with 0 if all was sent, with 1 if "
+             "something was quarantined, held or refused"},
     {.flag = "exit-if-empty",
      .env = "GPUFL_AGENT_EXIT_IF_EMPTY",
      .key = "agent.exitIfEmpty",
