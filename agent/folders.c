@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -58,16 +59,38 @@ static bool is_remote(const char *path)
     return false;
 }
 
+bool folders_next(const char **list, char *path, size_t size)
+{
+    const char *at = *list ? *list + strspn(*list, ",") : "";
+    size_t len = strcspn(at, ",");
+    snprintf(path, size, "%.*s", (int)len, at);
+    *list = at + len;
+    return len > 0;
+}
+
 bool folders_any_remote(const char *list)
 {
     char path[4096];
-    while (list && *list) {
-        size_t len = strcspn(list, ",");
-        snprintf(path, sizeof path, "%.*s", (int)len, list);
-        if (len && is_remote(path)) {
+    while (folders_next(&list, path, sizeof path)) {
+        if (is_remote(path)) {
             return true;
         }
-        list += len + (list[len] == ',');
+    }
+    return false;
+}
+
+bool folders_same(const char *list, const char *path, char *same, size_t size)
+{
+    struct stat one;
+    struct stat other;
+    if (stat(path, &one) < 0) {
+        return false;
+    }
+    while (folders_next(&list, same, size)) {
+        if (stat(same, &other) == 0 && one.st_dev == other.st_dev &&
+            one.st_ino == other.st_ino) {
+            return true;
+        }
     }
     return false;
 }

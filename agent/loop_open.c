@@ -159,6 +159,7 @@ void loop_close(struct loop *loop)
     transport_http_close(&loop->transport);
     java_cursor_close(loop->imported);
     free(loop->missing);
+    free(loop->served);
     select_free(&loop->ignored);
     token_fini(&loop->token);
     if (loop->signal_fd >= 0) {
