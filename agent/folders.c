@@ -12,12 +12,33 @@
 
 #include "agent/options/option_find.h"
 #include "agent/options/option_value.h"
+#include "schema/channels.h"
+
+static gpufl_status refuse_channels(const struct options *o, const char *fault,
+                                    char why[512])
+{
+    char option[OPTION_NAME_MAX];
+    const struct option_row *row = option_of_field(offsetof(struct options, log_types));
+    snprintf(why, 512,
+             "%s: invalid value '%.100s': %s (expected some of " CHANNEL_LIST ")",
+             option_name_used(o, row, option), o->log_types, fault);
+    return GPUFL_ERR_USAGE;
+}
+
+static bool is_channel(const char *name, size_t len)
+{
+    for (int i = 0; i < CHANNEL_COUNT; i++) {
+        const char *known = channel_name((enum channel)i);
+        if (strlen(known) == len && memcmp(known, name, len) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
 
 gpufl_status folders_read_channels(const struct options *o, struct engine_channels *out,
                                    char why[512])
 {
-    char option[OPTION_NAME_MAX];
-    const struct option_row *row = option_of_field(offsetof(struct options, log_types));
     memset(out, 0, sizeof *out);
     for (const char *at = o->log_types; *at;) {
         at += strspn(at, ", ");
@@ -25,20 +46,23 @@ gpufl_status folders_read_channels(const struct options *o, struct engine_channe
         if (len == 0) {
             break;
         }
-        char name[LAYOUT_CHANNEL_MAX + 2];
-        snprintf(name, sizeof name, "%.*s", (int)len, at);
-        if (len > LAYOUT_CHANNEL_MAX || !layout_channel_ok(name) ||
-            out->count == SCAN_CHANNELS_MAX) {
-            snprintf(why, 512,
-                     "%s: invalid value '%.100s' (expected up to %u channel names, "
-                     "separated by commas)",
-                     option_name_used(o, row, option), o->log_types, SCAN_CHANNELS_MAX);
-            return GPUFL_ERR_USAGE;
+        char fault[100];
+        char *name = out->name[out->count];
+        if (!is_channel(at, len)) {
+            snprintf(fault, sizeof fault, "no channel is called '%.*s'",
+                     len < 40 ? (int)len : 40, at);
+            return refuse_channels(o, fault, why);
         }
-        memcpy(out->name[out->count++], name, len + 1);
+        memcpy(name, at, len);
+        name[len] = '\0';
+        bool again = false;
+        for (unsigned i = 0; i < out->count; i++) {
+            again = again || strcmp(out->name[i], name) == 0;
+        }
+        out->count += !again;
         at += len;
     }
-    return GPUFL_OK;
+    return out->count ? GPUFL_OK : refuse_channels(o, "it names no channel", why);
 }
 
 /* On a network file system inotify does not report what other machines write. The numbers

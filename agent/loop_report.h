@@ -8,6 +8,8 @@
 
 /** Exit status: something is left, kept back or was not accepted. */
 #define LOOP_NOT_ALL 1
+/** Exit status: with these settings nothing can be sent. */
+#define LOOP_CANNOT_START 2
 
 /** Fills in the figures if a client of the listener is waiting for them. */
 void loop_report_figures(struct loop *loop);

@@ -18,10 +18,12 @@
  * 0.5 MiB more at the peak of a backlog. */
 #define FROM_THE_KERNEL_BYTES (128 << 10)
 
+#define EXIT_INVALID 2
+
 static int fail_usage(const char *why)
 {
     fprintf(stderr, "gpufl-agent: %s\n", why);
-    return 1;
+    return EXIT_INVALID;
 }
 
 /* All threads inherit the mask; the loop reads the signals from a descriptor. */

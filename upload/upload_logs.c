@@ -121,9 +121,11 @@ static gpufl_status choose_sessions(struct upload *u)
         status = select_one(&u->selection, o->session_id);
     }
     if (status != GPUFL_OK) {
-        return upload_result_say(
-            u->result, status, "%s: '%.128s': no such session in %.250s",
-            upload_options_name(u->name, "session_id"), o->session_id, o->log_path);
+        return upload_result_say(u->result, status,
+                                 "%s: '%.128s': no such session in %.250s (expected the "
+                                 "name of a directory there)",
+                                 upload_options_name(u->name, "session_id"),
+                                 o->session_id, o->log_path);
     }
     for (size_t i = 0; i < u->selection.count; i++) {
         u->bytes_total += u->selection.session[i].bytes;
@@ -255,7 +257,10 @@ static gpufl_status upload_selected(struct upload *u)
     if (status != GPUFL_OK) {
         return upload_result_say(u->result, status, "%s", why);
     }
-    status = open_root(u);
+    status = open_transport(u); /* first: what cannot work is said with nothing to send */
+    if (status == GPUFL_OK) {
+        status = open_root(u);
+    }
     if (status == GPUFL_OK) {
         status = choose_sessions(u);
     }
@@ -263,9 +268,6 @@ static gpufl_status upload_selected(struct upload *u)
         return upload_result_say(u->result, GPUFL_OK,
                                  "nothing to send: no session in %.300s",
                                  u->options.log_path);
-    }
-    if (status == GPUFL_OK) {
-        status = open_transport(u);
     }
     if (status != GPUFL_OK) {
         return status;

@@ -153,6 +153,7 @@ const struct option_row option_rows[] = {
      .key = "publisher.readTimeout",
      DURATION(read_timeout_ms),
      .fallback = "30s",
+     .minimum = 1,
      .help = "give up on a request when no byte arrives for this long"},
     {.flag = "compression",
      .env = "GPUFL_AGENT_COMPRESSION",
@@ -217,6 +218,7 @@ const struct option_row option_rows[] = {
      .key = "agent.rescanInterval",
      DURATION(rescan_interval_ms),
      .fallback = "10s",
+     .minimum = 1,
      .help = "interval between directory scans (1s when polling); complete sessions and "
              "watched directories are scanned every sixth time"},
     {.flag = "orphan-timeout",

@@ -30,7 +30,8 @@ static void describe_expected(const struct option_row *row, char *out, size_t si
     if (row->kind == KIND_CHOICE) {
         list_choices(row->choices, out, size);
     } else if (row->kind == KIND_DURATION) {
-        snprintf(out, size, "a duration such as 250ms, 30s, 5m or 1h");
+        snprintf(out, size, "a duration%s such as 250ms, 30s, 5m or 1h",
+                 row->minimum ? " above 0" : "");
     } else if (row->maximum) {
         snprintf(out, size, "a whole number from %llu to %llu",
                  (unsigned long long)row->minimum, (unsigned long long)row->maximum);
