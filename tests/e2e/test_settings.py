@@ -5,7 +5,8 @@ import sys
 from concurrent import futures
 
 import lib
-from lib import check, equal
+from lib import check, equal, until
+import sink
 
 # In parentheses; a reason of the system or a place in a file says enough.
 WAY_OUT = r"\(.+\)$|: [A-Z][a-z ]+$|:\d+:\d+: "
@@ -151,6 +152,47 @@ def wrong_settings_of_an_upload_are_refused_at_the_start(place):
         (["--proxy", "gopher://p"], "--proxy", "gopher://p", "unknown scheme"),
         (["--retry", "3"], "--retry", "", "unknown option"),
     ], one)
+
+
+def a_check_says_whether_the_settings_would_work(place):
+    """It asks the backend with the key, and sends and writes nothing."""
+    lib.job(place, 0.1)
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    key = {"GPUFL_HTTP_TOKEN": lib.KEY}
+
+    def answer(status, body=""):
+        return lambda s, request: (status, body) if request.is_batch else None
+
+    def one(url, code, said, *args, env=None, folder=place.logs):
+        done = place.run("gpufl-agent", "--check", f"--folder={folder}", f"--host={url}", *args, env=key if env is None else env)
+        equal(done.returncode, code, f"{url} {args}: {done.stdout}{done.stderr}")
+        check(said in (done.stderr if code else done.stdout), f"{url} {args}: {done.stdout}{done.stderr}")
+
+    one(backend.url, 0, "takes the key, 1 folder")
+    one(backend.url, 2, "refuses the API key", env={"GPUFL_HTTP_TOKEN": "wrong"})
+    one(backend.url, 2, "asks for an API key", env={})
+    one(backend.url + "/elsewhere", 2, "--api-path")
+    one("http://127.0.0.1:9", 2, "connect")
+    one("http://127.0.0.1:99999", 2, "1 to 65535")
+    one(backend.url, 2, "Not a directory", folder=backend.process.log)
+    one(backend.url, 0, "does not exist yet", folder=place.path / "none")
+    one(backend.url, 2, "No such file", "--exit-when-drained", folder=place.path / "none")
+    one(backend.url, 2, "Not a directory", f"--state-dir={backend.process.log}")
+    one(backend.url, 2, "cursor file", f"--cursor-file={backend.process.log}")
+    one(backend.url, 2, "no channel is called", "--log-types=x")
+    for status, code, said in ((200, 0, "takes the key"), (202, 0, ""), (400, 0, ""), (422, 0, ""), (401, 2, "key"),
+                               (403, 2, "key"), (404, 2, "--host"), (302, 2, "redirects"), (503, 2, "later")):
+        with sink.Sink(answer(status)) as s:  # without a declaration, as a hosted server
+            one(s.url, code, said)
+            equal([r.raw() for r in s.batches()], [b""], "no line is sent")
+    agent = lib.agent(place, backend.url)
+    session, = (d for d in place.logs.iterdir() if not d.name.startswith("."))
+    until(lambda: backend.complete(session.name), "an agent serves the folder")
+    before = sorted(str(p) for p in place.path.rglob("*"))
+    one(backend.url, 0, "takes the key")
+    equal(sorted(str(p) for p in place.path.rglob("*")), before, "nothing is written")
+    agent.terminate()
+    equal(agent.wait(20 * lib.SLOW), 0, "the agent goes on until it is stopped")
 
 
 if __name__ == "__main__":
