@@ -108,6 +108,7 @@ static const char *agent_option_of(const char *field)
         {"ca_file", "--ca-file"},
         {"client_cert", "--client-cert"},
         {"client_key", "--client-key"},
+        {"proxy", "--proxy"},
         {"allow_insecure_http", "--allow-insecure-http"},
     };
     for (size_t i = 0; i < sizeof option / sizeof option[0]; i++) {
@@ -116,6 +117,44 @@ static const char *agent_option_of(const char *field)
         }
     }
     return field;
+}
+
+/* Messages begin with a flag: in its place, the variable or key that was used. */
+static void name_what_was_used(const struct options *o, char why[256])
+{
+    char name[OPTION_NAME_MAX];
+    char said[256];
+    size_t len = strcspn(why, ":");
+    const struct option_row *row =
+        strncmp(why, "--", 2) == 0 ? option_of_flag(why + 2, len - 2) : NULL;
+    if (row && strcmp(row->flag, "token") == 0 && o->token_file && *o->token_file) {
+        row = option_of_field(offsetof(struct options, token_file));
+    }
+    if (row) {
+        snprintf(said, sizeof said, "%s%.180s", option_name_used(o, row, name),
+                 why + len);
+        memcpy(why, said, sizeof said);
+    }
+}
+
+gpufl_status engine_options_token(const struct options *o, struct token *token,
+                                  char why[512])
+{
+    char name[OPTION_NAME_MAX] = "credential " TOKEN_CREDENTIAL;
+    char reason[512];
+    const struct option_row *file = option_of_field(offsetof(struct options, token_file));
+    const struct option_row *value = option_of_field(offsetof(struct options, token));
+    gpufl_status status = token_open(token, o->token, o->token_file, reason);
+    if (status == GPUFL_OK) {
+        return GPUFL_OK;
+    }
+    if (o->token_file && *o->token_file) {
+        option_name_used(o, file, name);
+    } else if (!token->file[0]) {
+        option_name_used(o, value, name);
+    }
+    snprintf(why, 512, "%s: %.440s", name, reason);
+    return status;
 }
 
 gpufl_status engine_options_transport(const struct options *o, const char *token,
@@ -144,5 +183,9 @@ gpufl_status engine_options_transport(const struct options *o, const char *token
         .total_timeout_ms = REQUEST_TOTAL_MS,
         .option_name = agent_option_of,
     };
-    return transport_http_open(&config, out, why);
+    gpufl_status status = transport_http_open(&config, out, why);
+    if (status != GPUFL_OK) {
+        name_what_was_used(o, why);
+    }
+    return status;
 }

@@ -4,6 +4,7 @@
 #define GPUFL_AGENT_ENGINE_OPTIONS_H
 
 #include "agent/options/options.h"
+#include "agent/token.h"
 #include "upload/engine/engine.h"
 #include "upload/http/transport.h"
 #include "upload/source/java_cursor.h"
@@ -24,6 +25,11 @@ uint64_t engine_options_flush_ms(const struct options *o);
  * error with the reason in \p why. */
 gpufl_status engine_options_cursor(const struct options *o, const struct log *log,
                                    struct java_cursor **out, char why[512]);
+
+/** Reads the API key from --token-file, --token or the systemd credential.
+ *  \return GPUFL_OK, or GPUFL_ERR_USAGE with the reason in \p why. */
+GPUFL_MUST gpufl_status engine_options_token(const struct options *o, struct token *token,
+                                             char why[512]);
 
 /** Opens the transport to --host with \p token; the caller closes it.
  *  \return GPUFL_OK; else an error with the reason in \p why. */

@@ -6,17 +6,39 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
 #include "agent/options/option_find.h"
 #include "agent/options/option_value.h"
+#include "schema/channels.h"
+
+static gpufl_status refuse_channels(const struct options *o, const char *fault,
+                                    char why[512])
+{
+    char option[OPTION_NAME_MAX];
+    const struct option_row *row = option_of_field(offsetof(struct options, log_types));
+    snprintf(why, 512,
+             "%s: invalid value '%.100s': %s (expected some of " CHANNEL_LIST ")",
+             option_name_used(o, row, option), o->log_types, fault);
+    return GPUFL_ERR_USAGE;
+}
+
+static bool is_channel(const char *name, size_t len)
+{
+    for (int i = 0; i < CHANNEL_COUNT; i++) {
+        const char *known = channel_name((enum channel)i);
+        if (strlen(known) == len && memcmp(known, name, len) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
 
 gpufl_status folders_read_channels(const struct options *o, struct engine_channels *out,
                                    char why[512])
 {
-    char option[OPTION_NAME_MAX];
-    const struct option_row *row = option_of_field(offsetof(struct options, log_types));
     memset(out, 0, sizeof *out);
     for (const char *at = o->log_types; *at;) {
         at += strspn(at, ", ");
@@ -24,20 +46,23 @@ gpufl_status folders_read_channels(const struct options *o, struct engine_channe
         if (len == 0) {
             break;
         }
-        char name[LAYOUT_CHANNEL_MAX + 2];
-        snprintf(name, sizeof name, "%.*s", (int)len, at);
-        if (len > LAYOUT_CHANNEL_MAX || !layout_channel_ok(name) ||
-            out->count == SCAN_CHANNELS_MAX) {
-            snprintf(why, 512,
-                     "%s: invalid value '%.100s' (expected up to %u channel names, "
-                     "separated by commas)",
-                     option_name_used(o, row, option), o->log_types, SCAN_CHANNELS_MAX);
-            return GPUFL_ERR_USAGE;
+        char fault[100];
+        char *name = out->name[out->count];
+        if (!is_channel(at, len)) {
+            snprintf(fault, sizeof fault, "no channel is called '%.*s'",
+                     len < 40 ? (int)len : 40, at);
+            return refuse_channels(o, fault, why);
         }
-        memcpy(out->name[out->count++], name, len + 1);
+        memcpy(name, at, len);
+        name[len] = '\0';
+        bool again = false;
+        for (unsigned i = 0; i < out->count; i++) {
+            again = again || strcmp(out->name[i], name) == 0;
+        }
+        out->count += !again;
         at += len;
     }
-    return GPUFL_OK;
+    return out->count ? GPUFL_OK : refuse_channels(o, "it names no channel", why);
 }
 
 /* On a network file system inotify does not report what other machines write. The numbers
@@ -58,16 +83,38 @@ static bool is_remote(const char *path)
     return false;
 }
 
+bool folders_next(const char **list, char *path, size_t size)
+{
+    const char *at = *list ? *list + strspn(*list, ",") : "";
+    size_t len = strcspn(at, ",");
+    snprintf(path, size, "%.*s", (int)len, at);
+    *list = at + len;
+    return len > 0;
+}
+
 bool folders_any_remote(const char *list)
 {
     char path[4096];
-    while (list && *list) {
-        size_t len = strcspn(list, ",");
-        snprintf(path, sizeof path, "%.*s", (int)len, list);
-        if (len && is_remote(path)) {
+    while (folders_next(&list, path, sizeof path)) {
+        if (is_remote(path)) {
             return true;
         }
-        list += len + (list[len] == ',');
+    }
+    return false;
+}
+
+bool folders_same(const char *list, const char *path, char *same, size_t size)
+{
+    struct stat one;
+    struct stat other;
+    if (stat(path, &one) < 0) {
+        return false;
+    }
+    while (folders_next(&list, same, size)) {
+        if (stat(same, &other) == 0 && one.st_dev == other.st_dev &&
+            one.st_ino == other.st_ino) {
+            return true;
+        }
     }
     return false;
 }

@@ -18,6 +18,14 @@ GPUFL_MUST gpufl_status folders_read_channels(const struct options *options,
 /** True when one of the folders lies on a network file system. \p list may be NULL. */
 bool folders_any_remote(const char *list);
 
+/** Copies the next folder of the comma-separated \p *list, cut to fit, and moves behind
+ * it. \return false at the end. */
+bool folders_next(const char **list, char *path, size_t size);
+
+/** Copies the folder of \p list (may be NULL) that is the same directory as \p path: by
+ * device and inode, whatever the names. \return false when there is none. */
+bool folders_same(const char *list, const char *path, char *same, size_t size);
+
 /** Adds the sessions in folder \p path to \p into.
  *  \return GPUFL_OK, or an error with its reason in \p why. */
 GPUFL_MUST gpufl_status folders_list(const char *path, struct selection *into,

@@ -214,13 +214,13 @@ int loop_run(struct options *options, int argc, char **argv, const sigset_t *sig
         notify_send(&loop.notify, "READY=1");
         run_loop(&loop);
         log_sink_flush(&loop.sink);
-        loop_log_end(&loop);
+        rc = loop_end(&loop);
         if (!engine_drained(loop.engine) && loop.draining) {
-            _exit(0); /* out of time: do not wait for a sync that hangs */
+            _exit(rc); /* out of time: do not wait for a sync that hangs */
         }
     } else {
         fprintf(stderr, "gpufl-agent: %s\n", why[0] ? why : gpufl_status_text(status));
-        rc = 1;
+        rc = status == GPUFL_BUSY ? LOOP_NOT_ALL : LOOP_CANNOT_START;
     }
     loop_close(&loop);
     log_sink_fini(&loop.sink);

@@ -12,13 +12,38 @@
 
 #define MISSING_CHECK_MS 500u
 
+/* Appends \p path to the comma-separated \p *list. */
+static bool remember_folder(char **list, const char *path)
+{
+    char *more;
+    if (asprintf(&more, "%s%s,", *list ? *list : "", path) < 0) {
+        return false;
+    }
+    free(*list);
+    *list = more;
+    return true;
+}
+
+static bool is_missing(const struct loop *loop, const char *path)
+{
+    const char *list = loop->missing;
+    char known[4096];
+    while (folders_next(&list, known, sizeof known)) {
+        if (strcmp(known, path) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* A sidecar may start before the job does. A run with --exit-when-drained
  * does not wait. */
 static gpufl_status add_missing(struct loop *loop, const char *path, char why[512])
 {
-    char *more = NULL;
-    if (loop->options->exit_when_drained ||
-        asprintf(&more, "%s%s,", loop->missing ? loop->missing : "", path) < 0) {
+    if (is_missing(loop, path)) {
+        return GPUFL_OK;
+    }
+    if (loop->options->exit_when_drained || !remember_folder(&loop->missing, path)) {
         snprintf(why, 512, "cannot open %.300s: %s", path, strerror(ENOENT));
         return GPUFL_ERR_NOT_FOUND;
     }
@@ -26,33 +51,41 @@ static gpufl_status add_missing(struct loop *loop, const char *path, char why[51
         log_warn(&loop->log, "folder.missing",
                  "folder=%s note=\"waiting for it to appear\"", path);
     }
-    free(loop->missing);
-    loop->missing = more;
     return GPUFL_OK;
+}
+
+/* One directory may be given under several names: it is served once. */
+static gpufl_status add_folder(struct loop *loop, const char *path, char why[512])
+{
+    struct engine_channels channels;
+    char same[4096];
+    gpufl_status status = folders_read_channels(loop->options, &channels, why);
+    if (status == GPUFL_OK && folders_same(loop->served, path, same, sizeof same)) {
+        log_info(&loop->log, "folder.same", "folder=%s as=%s", path, same);
+        return GPUFL_OK;
+    }
+    if (status == GPUFL_OK && loop->options->ignore_preexisting && !loop->running) {
+        status = folders_list(path, &loop->ignored, why);
+    }
+    if (status == GPUFL_OK) {
+        status = engine_add_root(loop->engine, path, &channels, why);
+    }
+    if (status == GPUFL_OK && !remember_folder(&loop->served, path)) {
+        snprintf(why, 512, "out of memory");
+        status = GPUFL_ERR_NOMEM;
+    }
+    return status;
 }
 
 gpufl_status loop_add_folders(struct loop *loop, const char *list, char why[512])
 {
-    struct engine_channels channels;
     char path[4096];
-    gpufl_status status = folders_read_channels(loop->options, &channels, why);
-    while (status == GPUFL_OK && list && *list) {
-        list += strspn(list, ",");
-        size_t len = strcspn(list, ",");
-        if (len == 0) {
-            break;
-        }
-        snprintf(path, sizeof path, "%.*s", (int)len, list);
-        list += len;
+    gpufl_status status = GPUFL_OK;
+    while (status == GPUFL_OK && folders_next(&list, path, sizeof path)) {
         if (access(path, F_OK) < 0 && errno == ENOENT) {
             status = add_missing(loop, path, why);
-            continue;
-        }
-        if (loop->options->ignore_preexisting && !loop->running) {
-            status = folders_list(path, &loop->ignored, why);
-        }
-        if (status == GPUFL_OK) {
-            status = engine_add_root(loop->engine, path, &channels, why);
+        } else {
+            status = add_folder(loop, path, why);
         }
     }
     return status;

@@ -124,7 +124,9 @@ static gpufl_status open_listener(struct loop *loop, char why[512])
 gpufl_status loop_open(struct loop *loop, bool have_inotify, char why[512])
 {
     const struct options *o = loop->options;
-    gpufl_status status = token_open(&loop->token, o->token, o->token_file, why);
+    struct engine_channels channels;
+    gpufl_status status = folders_read_channels(o, &channels, why);
+    status = status == GPUFL_OK ? engine_options_token(o, &loop->token, why) : status;
     status = status == GPUFL_OK ? engine_options_transport(o, token_value(&loop->token),
                                                            &loop->transport, why)
                                 : status;
@@ -159,6 +161,7 @@ void loop_close(struct loop *loop)
     transport_http_close(&loop->transport);
     java_cursor_close(loop->imported);
     free(loop->missing);
+    free(loop->served);
     select_free(&loop->ignored);
     token_fini(&loop->token);
     if (loop->signal_fd >= 0) {

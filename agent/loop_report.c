@@ -70,14 +70,20 @@ void loop_report_to_systemd(struct loop *loop, uint64_t now_ms)
     }
 }
 
-void loop_log_end(const struct loop *loop)
+int loop_end(const struct loop *loop)
 {
     struct engine_summary s;
     engine_summary(loop->engine, &s);
-    log_line(&loop->log, s.streams_pending ? LOG_AT_WARN : LOG_AT_INFO, "agent.stopped",
-             "sent_lines=%llu complete=%u unsent_channels=%u quarantined=%llu%s",
+    bool all = s.streams_pending == 0 && engine_summary_accepted(&s);
+    const char *note =
+        s.sessions_blocked  ? " note=\"some is kept back; see gpufl status\""
+        : s.streams_pending ? " note=\"the rest will be sent after the next start\""
+                            : "";
+    log_line(&loop->log, all ? LOG_AT_INFO : LOG_AT_WARN, "agent.stopped",
+             "sent_lines=%llu complete=%u unsent_channels=%u quarantined=%llu blocked=%u "
+             "refused=%llu%s",
              (unsigned long long)s.lines_acked, s.sessions_done, s.streams_pending,
-             (unsigned long long)s.ranges_quarantined,
-             s.streams_pending ? " note=\"the rest will be sent after the next start\""
-                               : "");
+             (unsigned long long)s.ranges_quarantined, s.sessions_blocked,
+             (unsigned long long)(s.lines_rejected + s.lines_refused_final), note);
+    return all || !loop->options->exit_when_drained ? 0 : LOOP_NOT_ALL;
 }

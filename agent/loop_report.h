@@ -6,13 +6,20 @@
 
 #include "agent/loop_state.h"
 
+/** Exit status: something is left, kept back or was not accepted. */
+#define LOOP_NOT_ALL 1
+/** Exit status: with these settings nothing can be sent. */
+#define LOOP_CANNOT_START 2
+
 /** Fills in the figures if a client of the listener is waiting for them. */
 void loop_report_figures(struct loop *loop);
 
 /** Sends systemd the status line and, if it asks for one, the watchdog's keep-alive. */
 void loop_report_to_systemd(struct loop *loop, uint64_t now_ms);
 
-/** Logs at the end what was sent and what is left. */
-void loop_log_end(const struct loop *loop);
+/** Logs at the end what was sent and what is left.
+ *  \return the exit status: with --exit-when-drained, LOOP_NOT_ALL unless everything was
+ * sent and accepted. */
+int loop_end(const struct loop *loop);
 
 #endif

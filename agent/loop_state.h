@@ -30,6 +30,7 @@ struct loop {
     struct selection ignored; /**< sessions that existed at startup */
     struct java_cursor *imported;
     char *missing; /**< folders that do not exist yet, comma-separated */
+    char *served;  /**< folders of the engine, likewise */
     uint64_t missing_check_ms;
     struct token token;
     struct listener *listener; /**< NULL without --listen */

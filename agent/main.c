@@ -12,16 +12,19 @@
 #include "agent/options/option_sources.h"
 #include "agent/options/option_value.h"
 #include "agent/process.h"
+#include "agent/trial.h"
 #include "agent/watch.h"
 
 /* Large blocks come and go in all sizes. From the heap they would leave holes: 0.3 to
  * 0.5 MiB more at the peak of a backlog. */
 #define FROM_THE_KERNEL_BYTES (128 << 10)
 
+#define EXIT_INVALID 2
+
 static int fail_usage(const char *why)
 {
     fprintf(stderr, "gpufl-agent: %s\n", why);
-    return 1;
+    return EXIT_INVALID;
 }
 
 /* All threads inherit the mask; the loop reads the signals from a descriptor. */
@@ -56,6 +59,9 @@ int main(int argc, char **argv)
         puts("gpufl-agent " GPUFL_VERSION " (wire v1)");
     } else if (option_check(&options, why) != GPUFL_OK) {
         rc = fail_usage(why);
+    } else if (options.check) {
+        sigprocmask(SIG_UNBLOCK, &signals, NULL);
+        rc = trial_run(&options);
     } else {
         rc = loop_run(&options, argc, argv, &signals, have_inotify);
     }

@@ -27,22 +27,31 @@ static bool copy_trimmed_token(char out[TOKEN_MAX], const char *value)
     return true;
 }
 
-static int read_token_file(const char *file, char out[TOKEN_MAX])
+/* \return NULL, or why the file holds no key. */
+static const char *read_token_file(const char *file, char out[TOKEN_MAX])
 {
-    char text[TOKEN_MAX];
+    char text[TOKEN_MAX + 1];
+    const char *fault = NULL;
     int fd = open(file, O_RDONLY | O_CLOEXEC);
     ssize_t n = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
-    int saved = errno;
+    if (n < 0) {
+        fault = strerror(errno);
+    }
     if (fd >= 0) {
         close(fd);
     }
     text[n > 0 ? n : 0] = '\0';
-    if (n >= 0) {
-        copy_trimmed_token(out, text);
+    if (n >= 0 && strlen(text) != (size_t)n) {
+        fault = "not a text file (expected one line with the API key)";
+    } else if (n >= 0 && !copy_trimmed_token(out, text)) {
+        fault = "longer than 4095 bytes (expected one line with the API key)";
+    } else if (n >= 0 && !*out) {
+        fault = "empty (write the API key into it)";
+    } else if (n >= 0 && strpbrk(out, "\r\n")) {
+        fault = "more than one line (expected one line with the API key)";
     }
     explicit_bzero(text, sizeof text);
-    errno = saved;
-    return n < 0 ? -1 : 0;
+    return fault;
 }
 
 static void choose_token_file(struct token *token, const char *value, const char *file)
@@ -53,7 +62,7 @@ static void choose_token_file(struct token *token, const char *value, const char
         snprintf(token->file, sizeof token->file, "%s", file);
     } else if ((!value || !*value) && credentials) {
         int n = snprintf(path, sizeof path, "%s/" TOKEN_CREDENTIAL, credentials);
-        if (n > 0 && (size_t)n < sizeof path && access(path, R_OK) == 0) {
+        if (n > 0 && (size_t)n < sizeof path && access(path, F_OK) == 0) {
             memcpy(token->file, path, (size_t)n + 1);
         }
     }
@@ -65,14 +74,13 @@ gpufl_status token_open(struct token *token, char *value, const char *file, char
     memset(token, 0, sizeof *token);
     choose_token_file(token, value, file);
     if (token->file[0]) {
-        if (read_token_file(token->file, token->value) < 0) {
-            snprintf(why, 512, "%s: '%.300s': %s",
-                     file && *file ? "--token-file" : "token file", token->file,
-                     strerror(errno));
+        const char *fault = read_token_file(token->file, token->value);
+        if (fault) {
+            snprintf(why, 512, "'%.300s': %s", token->file, fault);
             status = GPUFL_ERR_USAGE;
         }
     } else if (value && !copy_trimmed_token(token->value, value)) {
-        snprintf(why, 512, "the API key is too long (maximum %d bytes)", TOKEN_MAX - 1);
+        snprintf(why, 512, "the API key is too long (at most %d bytes)", TOKEN_MAX - 1);
         status = GPUFL_ERR_USAGE;
     }
     if (value) {
@@ -84,8 +92,8 @@ gpufl_status token_open(struct token *token, char *value, const char *file, char
 bool token_reload(struct token *token)
 {
     char fresh[TOKEN_MAX] = "";
-    bool changed = token->file[0] && read_token_file(token->file, fresh) == 0 &&
-                   fresh[0] && strcmp(fresh, token->value) != 0;
+    bool changed = token->file[0] && !read_token_file(token->file, fresh) &&
+                   strcmp(fresh, token->value) != 0;
     if (changed) {
         memcpy(token->value, fresh, sizeof fresh);
     }

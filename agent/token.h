@@ -19,7 +19,7 @@ struct token {
 
 /** Reads the key: \p file beats \p value, which is wiped. Either may be NULL; without
  * both it is the systemd credential ($CREDENTIALS_DIRECTORY), if there is one. \return
- * GPUFL_OK or GPUFL_ERR_USAGE with the reason in \p why. */
+ * GPUFL_OK or GPUFL_ERR_USAGE with the value and the reason in \p why. */
 GPUFL_MUST gpufl_status token_open(struct token *token, char *value, const char *file,
                                    char why[512]);
 

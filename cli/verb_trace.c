@@ -61,7 +61,7 @@ static const struct flag trace_flags[] = {
      .fallback = "1000",
      .help = "milliseconds between samples of host and GPU metrics; 0 takes none"},
     UPLOAD_RECORDED_FLAGS(offsetof(struct trace, send),
-                          "send the sessions when the command has ended"),
+                          "send all sessions when the command has ended"),
     {.name = "quiet",
      .letter = 'q',
      .type = FLAG_ON,
@@ -127,6 +127,7 @@ static void send_traced(const struct trace *t)
     struct transfer_module module;
     struct gpufl_upload_result result = GPUFL_UPLOAD_RESULT_INIT;
     struct gpufl_upload_options options = upload_recorded_options(&t->send, t->output);
+    options.all_sessions = true; /* one of each process of the command */
     if (!upload_recorded_has_backend(&t->send)) {
         upload_recorded_failed("gpufl trace", t->output,
                                "no backend; give --backend-url and --api-key, or set "

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,8 @@
 
 #define PROGRESS_EVERY_MS 250u
 #define CHECK_EVERY_MS    50u
+#define ASK_AGAIN_MS      200u
+#define SILENT_HOLDER_MS  5000u /* how long one that shows no progress is waited for */
 #define NO_RESCAN_MS      (24u * 3600u * 1000u)
 
 /* Of libgpufl, if the process has it: switching that off switches uploads off, too. */
@@ -121,9 +124,11 @@ static gpufl_status choose_sessions(struct upload *u)
         status = select_one(&u->selection, o->session_id);
     }
     if (status != GPUFL_OK) {
-        return upload_result_say(
-            u->result, status, "%s: '%.128s': no such session in %.250s",
-            upload_options_name(u->name, "session_id"), o->session_id, o->log_path);
+        return upload_result_say(u->result, status,
+                                 "%s: '%.128s': no such session in %.250s (expected the "
+                                 "name of a directory there)",
+                                 upload_options_name(u->name, "session_id"),
+                                 o->session_id, o->log_path);
     }
     for (size_t i = 0; i < u->selection.count; i++) {
         u->bytes_total += u->selection.session[i].bytes;
@@ -160,24 +165,6 @@ static gpufl_status open_transport(struct upload *u)
     return status == GPUFL_OK ? status : upload_result_say(u->result, status, "%s", why);
 }
 
-static gpufl_status wait_for_other(struct upload *u, const char *who)
-{
-    if (u->options.force) {
-        return upload_result_say(u->result, GPUFL_BUSY,
-                                 "%s (%s needs it to be stopped first)", who,
-                                 upload_options_name(u->name, "force"));
-    }
-    gpufl_status status =
-        wait_for_holder(&sys_real, u->root, &u->selection, u->deadline_ms);
-    if (status == GPUFL_OK) {
-        return upload_result_say(u->result, status,
-                                 "sent by the uploader that serves this directory");
-    }
-    return upload_result_say(
-        u->result, status, "%s%s", who,
-        status == GPUFL_BUSY ? "" : " (it did not finish within the time limit)");
-}
-
 static gpufl_status open_upload_engine(struct upload *u, char why[512])
 {
     static const enum engine_compression codec[] = {COMPRESS_AUTO, COMPRESS_ZSTD,
@@ -210,6 +197,50 @@ static gpufl_status open_upload_engine(struct upload *u, char why[512])
     char path[64];
     snprintf(path, sizeof path, "/proc/self/fd/%d", u->root);
     return engine_add_root(u->engine, path, &channels, why);
+}
+
+static void close_upload_engine(struct upload *u)
+{
+    engine_close(u->engine);
+    u->engine = NULL;
+}
+
+/* The other uploader may be one that ends, of another rank: then this one has its turn.
+ * \return GPUFL_OK with u->engine to go on with, or without when all is sent. */
+static gpufl_status wait_for_other(struct upload *u, char why[512])
+{
+    gpufl_status status = GPUFL_BUSY;
+    if (u->options.force) {
+        return upload_result_say(u->result, GPUFL_BUSY,
+                                 "%s (%s needs it to be stopped first)", why,
+                                 upload_options_name(u->name, "force"));
+    }
+    uint64_t silent_ms = sys_real.now_ms() + SILENT_HOLDER_MS;
+    for (uint64_t now_ms = 0; now_ms < u->deadline_ms;) {
+        uint64_t turn_ms = sys_real.now_ms() + ASK_AGAIN_MS;
+        turn_ms = turn_ms < u->deadline_ms ? turn_ms : u->deadline_ms;
+        status = wait_for_holder(&sys_real, u->root, &u->selection, turn_ms);
+        if (status == GPUFL_OK) {
+            close_upload_engine(u);
+            return upload_result_say(u->result, status,
+                                     "sent by the uploader that serves this directory");
+        }
+        now_ms = sys_real.now_ms();
+        if (status == GPUFL_BUSY && now_ms >= silent_ms) {
+            break;
+        }
+        poll(NULL, 0, now_ms < turn_ms ? (int)(turn_ms - now_ms) : 0);
+        close_upload_engine(u);
+        gpufl_status opened = open_upload_engine(u, why);
+        if (opened != GPUFL_BUSY) {
+            return opened == GPUFL_OK ? opened
+                                      : upload_result_say(u->result, opened, "%s", why);
+        }
+    }
+    close_upload_engine(u);
+    return upload_result_say(
+        u->result, status, "%s%s", why,
+        status == GPUFL_BUSY ? "" : " (it did not finish within the time limit)");
 }
 
 /* True when it makes no sense to continue: a person must act, or nobody answers. */
@@ -255,7 +286,10 @@ static gpufl_status upload_selected(struct upload *u)
     if (status != GPUFL_OK) {
         return upload_result_say(u->result, status, "%s", why);
     }
-    status = open_root(u);
+    status = open_transport(u); /* first: what cannot work is said with nothing to send */
+    if (status == GPUFL_OK) {
+        status = open_root(u);
+    }
     if (status == GPUFL_OK) {
         status = choose_sessions(u);
     }
@@ -264,18 +298,16 @@ static gpufl_status upload_selected(struct upload *u)
                                  "nothing to send: no session in %.300s",
                                  u->options.log_path);
     }
-    if (status == GPUFL_OK) {
-        status = open_transport(u);
-    }
     if (status != GPUFL_OK) {
         return status;
     }
     status = open_upload_engine(u, why);
-    if (status == GPUFL_BUSY) {
-        return wait_for_other(u, why);
+    bool busy = status == GPUFL_BUSY;
+    if (busy) {
+        status = wait_for_other(u, why);
     }
-    if (status != GPUFL_OK) {
-        return upload_result_say(u->result, status, "%s", why);
+    if (status != GPUFL_OK || (busy && !u->engine)) {
+        return busy ? status : upload_result_say(u->result, status, "%s", why);
     }
     upload_until_done(u);
     engine_summary(u->engine, &summary);

@@ -67,7 +67,7 @@ gpufl_status upload_result_judge(struct gpufl_upload_result *r,
             "not everything was sent: %s (nothing is lost; run it again)",
             problem[0] ? problem : "the time limit was reached");
     }
-    if (s->sessions_blocked || s->lines_rejected || s->lines_refused_final) {
+    if (!engine_summary_accepted(s)) {
         return upload_result_say(
             r, GPUFL_PARTIAL, "everything was sent, but not everything was accepted: %s",
             problem[0] ? problem : "see gpufl status");

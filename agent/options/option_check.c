@@ -2,12 +2,15 @@
 /* Required options, and those that only some values of others allow. */
 #include "agent/options/option_check.h"
 
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "agent/options/option_find.h"
 #include "agent/options/option_value.h"
 #include "base/address.h"
+#include "schema/layout.h"
 
 #define UID_DIGITS_MAX 10
 
@@ -62,7 +65,8 @@ static gpufl_status check_owner(const struct options *o, char why[512])
     const struct option_row *row =
         option_of_field(offsetof(struct options, require_owner_uid));
     const char *uid = o->require_owner_uid ? o->require_owner_uid : "";
-    if (uid[strspn(uid, "0123456789")] || strlen(uid) > UID_DIGITS_MAX) {
+    if (uid[strspn(uid, "0123456789")] || strlen(uid) > UID_DIGITS_MAX ||
+        strtoull(uid, NULL, 10) >= UINT32_MAX) {
         snprintf(why, 512,
                  "%s: invalid value '%.100s' (expected a numeric user ID; see id -u)",
                  option_name_used(o, row, name), uid);
@@ -85,10 +89,49 @@ static gpufl_status check_listen(const struct options *o, char why[512])
     return GPUFL_OK;
 }
 
+/* `--token="$KEY"` where KEY is not set would mean something else than was meant. */
+static gpufl_status check_empty(const struct options *o, char why[512])
+{
+    static const size_t field[] = {offsetof(struct options, host),
+                                   offsetof(struct options, token),
+                                   offsetof(struct options, token_file),
+                                   offsetof(struct options, ca_file),
+                                   offsetof(struct options, client_cert),
+                                   offsetof(struct options, client_key),
+                                   offsetof(struct options, state_dir),
+                                   offsetof(struct options, require_owner_uid),
+                                   offsetof(struct options, api_path),
+                                   offsetof(struct options, cursor_file)};
+    for (size_t i = 0; i < sizeof field / sizeof field[0]; i++) {
+        const struct option_row *row = option_of_field(field[i]);
+        const char *const *value = (const void *)((const char *)o + field[i]);
+        if (o->source[row - option_rows] == SOURCE_FLAG && is_empty(*value)) {
+            snprintf(why, 512, "--%s: empty (give %s, or leave the option out)",
+                     row->flag, row->value);
+            return GPUFL_ERR_USAGE;
+        }
+    }
+    return GPUFL_OK;
+}
+
+static gpufl_status check_version(const struct options *o, char why[512])
+{
+    char name[OPTION_NAME_MAX];
+    const struct option_row *row = option_of_field(offsetof(struct options, api_version));
+    if (!layout_name_ok(o->api_version)) {
+        snprintf(why, 512, "%s: invalid value '%.100s' (expected a version such as v1)",
+                 option_name_used(o, row, name), o->api_version);
+        return GPUFL_ERR_USAGE;
+    }
+    return GPUFL_OK;
+}
+
 gpufl_status option_check(const struct options *o, char why[512])
 {
-    gpufl_status status = check_required(o, why);
+    gpufl_status status = check_empty(o, why);
+    status = status == GPUFL_OK ? check_required(o, why) : status;
     status = status == GPUFL_OK ? check_publisher(o, why) : status;
+    status = status == GPUFL_OK ? check_version(o, why) : status;
     status = status == GPUFL_OK ? check_owner(o, why) : status;
     return status == GPUFL_OK ? check_listen(o, why) : status;
 }

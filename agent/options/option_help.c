@@ -68,8 +68,11 @@ void option_help_print(FILE *out)
             fprintf(out, "      environment: %s\n", row->env);
         }
     }
-    fputs("\nDurations: 250ms, 30s, 5m, 1h; a bare number is seconds.\n"
-          "On SIGTERM, send what is left and exit; on a second one, exit at once.\n"
-          "Exit status: 0 stopped or drained, 1 invalid configuration.\n",
-          out);
+    fputs(
+        "\nDurations: 250ms, 30s, 5m, 1h; a bare number is seconds.\n"
+        "On SIGTERM, send what is left and exit; on a second one, exit at once.\n"
+        "Exit status: 0 stopped, or all sent; 1 with --exit-when-drained, something was\n"
+        "quarantined, held, refused or not sent; 1 another uploader serves the folder;\n"
+        "2 invalid settings.\n",
+        out);
 }

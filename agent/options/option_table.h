@@ -34,6 +34,7 @@ struct option_row {
     uint64_t maximum;           /**< likewise; 0 = no bound */
     bool zero_is_default;       /**< 0 stands for the default */
     bool reloadable;            /**< SIGHUP applies it to a running agent */
+    bool adds;                  /**< KIND_TEXT: a second flag adds to the list */
     bool secret;                /**< wiped where it was read from */
     const char *value;          /**< its name in --help; NULL = by kind */
     const char *help;           /**< KIND_REFUSED and the like: what to do instead */

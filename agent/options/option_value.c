@@ -30,7 +30,8 @@ static void describe_expected(const struct option_row *row, char *out, size_t si
     if (row->kind == KIND_CHOICE) {
         list_choices(row->choices, out, size);
     } else if (row->kind == KIND_DURATION) {
-        snprintf(out, size, "a duration such as 250ms, 30s, 5m or 1h");
+        snprintf(out, size, "a duration%s such as 250ms, 30s, 5m or 1h",
+                 row->minimum ? " above 0" : "");
     } else if (row->maximum) {
         snprintf(out, size, "a whole number from %llu to %llu",
                  (unsigned long long)row->minimum, (unsigned long long)row->maximum);
@@ -94,10 +95,12 @@ static bool asks_for_nothing(const struct option_row *row, const char *value)
            (strcasecmp(value, row->fallback) == 0 || strcmp(value, "0") == 0);
 }
 
-static gpufl_status option_store_text(char **field, const char *value)
+/* Behind \p list, which may be NULL. */
+static gpufl_status option_store_text(char **field, const char *list, const char *value)
 {
-    char *copy = strdup(value);
-    if (!copy) {
+    char *copy;
+    const char *kept = list ? list : "";
+    if (asprintf(&copy, "%s%s%s", kept, *kept && *value ? "," : "", value) < 0) {
         return GPUFL_ERR_NOMEM;
     }
     free(*field);
@@ -110,9 +113,11 @@ gpufl_status option_set(struct options *o, const struct option_row *row,
 {
     void *field = (char *)o + row->at;
     bool ok = true;
+    bool adds = row->adds && by.source == SOURCE_FLAG &&
+                o->source[row - option_rows] == SOURCE_FLAG;
     switch (row->kind) {
     case KIND_TEXT:
-        if (option_store_text(field, value) != GPUFL_OK) {
+        if (option_store_text(field, adds ? *(char **)field : NULL, value) != GPUFL_OK) {
             snprintf(why, 512, "%s: out of memory", by.name);
             return GPUFL_ERR_NOMEM;
         }

@@ -73,6 +73,7 @@ struct options {
     bool exit_if_empty;
     bool ignore_preexisting;
     bool retain_acked_payloads;
+    bool check;
     bool help;
     bool version;
     enum option_source source[OPTIONS_MAX]; /**< of each row's value */

@@ -3,6 +3,7 @@
 #include "cli/transfer/verb_upload.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include <gpufl/upload.h>
@@ -18,8 +19,7 @@
 /* In the order of enum gpufl_compression. */
 static const char *const codings[] = {"auto", "zstd", "gzip", "none", NULL};
 
-#define TIMEOUT_DEFAULT_MS 300000
-#define TIMEOUT_MAX_MS     2000000000
+#define TIMEOUT_MAX_MS 2000000000
 
 struct upload_arguments {
     struct gpufl_upload_options options;
@@ -74,6 +74,7 @@ static const struct flag upload_flags[] = {
      .type = FLAG_DURATION,
      .value = "TIME",
      .field = offsetof(struct upload_arguments, timeout_ms),
+     .min = 1,
      .max = TIMEOUT_MAX_MS,
      .fallback = "5m",
      .help = "time limit of the whole upload; a bare number is seconds"},
@@ -173,20 +174,65 @@ static int upload_exit_code(gpufl_status status)
     }
 }
 
+static const char **text_of(const struct flag *flag, struct upload_arguments *a)
+{
+    return flag->type == FLAG_TEXT ? (const char **)(void *)((char *)a + flag->field)
+                                   : NULL;
+}
+
+/* So that a flag that is given as "" differs from one that is not given. */
+static void forget_texts(struct upload_arguments *a)
+{
+    for (size_t i = 0; i < upload_table.count; i++) {
+        const char **text = text_of(&upload_flags[i], a);
+        if (text) {
+            *text = NULL;
+        }
+    }
+}
+
+/* `--session-id "$ID"` where ID is not set would mean something else than was meant. */
+static int check_together(struct upload_arguments *a)
+{
+    char name[80];
+    const char *key = getenv("GPUFL_API_KEY");
+    for (size_t i = 0; i < upload_table.count; i++) {
+        const struct flag *flag = &upload_flags[i];
+        const char **text = text_of(flag, a);
+        if (text && *text && !**text) {
+            snprintf(name, sizeof name, "--%s", flag->name);
+            return flags_wrong(&upload_table, name, "empty (give %s, or leave it out)",
+                               flag->value);
+        }
+    }
+    if (!a->key[0] && key && *key) { /* the variable counts where no flag is given */
+        return flags_wrong(&upload_table, "--api-key",
+                           "empty (give KEY, or leave it out to use GPUFL_API_KEY)");
+    }
+    if (a->latest && a->options.session_id) {
+        return flags_wrong(&upload_table, "--latest",
+                           "conflicts with --session-id '%s' (give only one)",
+                           a->options.session_id);
+    }
+    return FLAGS_GO_ON;
+}
+
 int verb_upload(int argc, char **argv)
 {
     struct flag_words words = {argv, argc};
     struct upload_arguments a = {.options = GPUFL_UPLOAD_OPTIONS_DEFAULT};
     struct gpufl_upload_result result = GPUFL_UPLOAD_RESULT_INIT;
+    forget_texts(&a);
     int rc = flags_read(&upload_table, &words, &a);
+    rc = rc == FLAGS_GO_ON ? check_together(&a) : rc;
     if (rc != FLAGS_GO_ON) {
         return rc;
     }
     bool bar = !a.quiet && isatty(STDERR_FILENO);
     a.options.log_path = words.word[0];
     a.options.api_key = a.key;
-    a.options.all_sessions = !a.latest && !*a.options.session_id;
-    a.options.total_timeout_ms = a.timeout_ms ? (int)a.timeout_ms : TIMEOUT_DEFAULT_MS;
+    a.options.all_sessions = !a.latest && !a.options.session_id;
+    a.options.total_timeout_ms = (int)a.timeout_ms;
     a.options.progress = bar ? upload_report_progress : NULL;
     a.options.diagnostic = warn_upload;
     a.options.diagnostic_arg = &a;

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/process_identity.h"
 #include "base/uuid.h"
 #include "collector-lib/core/clock.h"
 #include "schema/layout.h"
@@ -54,25 +55,22 @@ static int make_path(const char *path)
 
 static int write_manifest(const struct session_dir *dir)
 {
-    char boot_id[40] = "";
-    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-    if (fd >= 0) {
-        ssize_t n = read(fd, boot_id, sizeof boot_id - 1);
-        boot_id[n > 0 ? strcspn(boot_id, "\n") : 0] = '\0';
-        close(fd);
-    }
+    struct process_identity self;
+    process_identity_read(&self);
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
     char text[512];
-    int len =
-        snprintf(text, sizeof text,
-                 "{\"schema_version\":1,\"type\":\"gpufl_session\",\"layout\":\"live\","
-                 "\"session_id\":\"%s\",\"pid\":%d,\"boot_id\":\"%s\","
-                 "\"start_ns\":%lld}\n",
-                 dir->id, (int)getpid(), boot_id,
-                 (long long)now.tv_sec * 1000000000 + now.tv_nsec);
-    fd = openat(dir->dir_fd, LAYOUT_MANIFEST, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
-                0666);
+    int len = snprintf(
+        text, sizeof text,
+        "{\"schema_version\":1,\"type\":\"gpufl_session\",\"layout\":\"live\","
+        "\"session_id\":\"%s\",\"pid\":%lld,\"boot_id\":\"%s\","
+        "\"pid_namespace\":%llu,\"pid_start_ticks\":%llu,"
+        "\"start_ns\":%lld}\n",
+        dir->id, (long long)self.pid, self.boot_id,
+        (unsigned long long)self.pid_namespace, (unsigned long long)self.start_ticks,
+        (long long)now.tv_sec * 1000000000 + now.tv_nsec);
+    int fd = openat(dir->dir_fd, LAYOUT_MANIFEST, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+                    0666);
     if (fd < 0) {
         return -1;
     }

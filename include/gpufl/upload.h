@@ -55,7 +55,9 @@ struct gpufl_upload_options {
     int read_timeout_ms;     /**< without any data transferred; default 30,000 */
     int max_retries; /**< consecutive failed requests before the call gives up; 0 = until
                           total_timeout_ms; default 5 */
-    const char *session_id; /**< only this session; "" = the newest one */
+    const char *session_id; /**< only this session; "" = that of the calling process: the
+                               one it records, or recorded last, in log_path; the newest
+                               one if it recorded none there */
     bool all_sessions;      /**< all sessions, oldest first */
     bool force; /**< send again what has been acknowledged; a backend without a window
                    registry then stores these lines twice */
@@ -127,7 +129,8 @@ struct gpufl_upload_result {
 /** Uploads sessions and returns within total_timeout_ms. Acknowledgements are stored
  * durably, so that a later call, or gpufl-agent, continues where this one stopped. If
  * another uploader is serving the directory, the call waits, within the same limit, until
- * that uploader has sent everything that was there at the start of the call.
+ * that uploader has sent everything that was there at the start of the call, or has
+ * ended: then the call sends the rest itself.
  *
  * Never ends the process and never changes a signal handler. Deletes nothing except the
  * files in a crashed writer's `.tmp` that it has published (see leave_unpublished).

@@ -283,7 +283,7 @@ def what_is_not_built_is_refused_with_the_way_out(place):
                        ((folder, host, "--compression=snappy"), "zstd"),
                        ((f"--folder={place.path}/none", host, "--exit-when-drained"), "none")):
         done = place.run("gpufl-agent", *args)
-        equal(done.returncode, 1, f"exit code of {args}")
+        equal(done.returncode, 2, f"exit code of {args}")
         check(word in done.stderr and done.stderr.count("\n") == 1, f"{args}: {done.stderr}")
     done = place.run("gpufl-agent", "--help")
     equal(done.returncode, 0, "help")
@@ -339,6 +339,41 @@ def a_late_folder_that_is_refused_keeps_no_other_one_away(place):
     session = lib.job(place, 0.1, logs=free)
     until(lambda: backend.complete(session.name), "the other one is served")
     equal(late.log.read_text().count("folder.refused"), 1, "and said once")
+
+
+def one_directory_under_several_names_is_served_once(place):
+    """Launchers set both variables to the same directory."""
+    link, late = place.path / "link", place.path / "late"
+    link.symlink_to(place.logs)
+    twice = {"GPUFL_SOURCE_FOLDER": str(place.logs), "GPUFL_SOURCE_FOLDERS": str(place.logs)}
+    for args, env in (((), twice), ((f"--folder={place.logs}", f"--folder={link}"), {}),
+                      ((f"--folders={place.logs},{link},{place.logs}/",), {})):
+        session = lib.job(place, 0.1)
+        with sink.Sink(declare=True) as s:
+            process = place.start("gpufl-agent", f"--host={s.url}", "--exit-when-drained", *args,
+                                  env=env)
+            equal(process.wait(30 * lib.SLOW), 0, f"exit code ({process.log.read_text()})")
+            want = sum(len(lib.on_disk(session, c).splitlines()) for c in lib.CHANNELS)
+            equal(len(s.lines), want, "lines, each once")
+    with sink.Sink(declare=True) as s:
+        process = place.start("gpufl-agent", f"--host={s.url}", f"--folder={late}", f"--folder={late}")
+        until(lambda: "folder.missing" in process.log.read_text(), "it is waited for")
+        session = lib.job(place, 0.1, logs=late)
+        want = sum(len(lib.on_disk(session, c).splitlines()) for c in lib.CHANNELS)
+        until(lambda: len(s.lines) == want, "it is served")
+        process.terminate()
+        equal(process.wait(20 * lib.SLOW), 0, "exit code")
+        log = process.log.read_text()
+        equal((log.count("folder.missing"), log.count("folder.refused")), (1, 0), log)
+
+
+def a_second_folder_flag_adds(place):
+    sessions = [lib.job(place, 0.1, logs=place.path / name) for name in ("one", "two")]
+    with sink.Sink(declare=True) as s:
+        process = place.start("gpufl-agent", f"--host={s.url}", "--exit-when-drained",
+                              *(f"--folder={x.parent}" for x in sessions))
+        equal(process.wait(30 * lib.SLOW), 0, f"exit code ({process.log.read_text()})")
+        equal({r.session for r in s.batches()}, {x.name for x in sessions}, "both are served")
 
 
 if __name__ == "__main__":

@@ -10,6 +10,8 @@ import sys
 
 import lib
 from lib import check, equal
+import sink
+from writers import Live
 
 BEGIN, END = 0, 1
 
@@ -363,6 +365,35 @@ def an_upload_from_inside_the_job_sends_all(place):
     during, after, complete, *_ = done.stdout.split("\n")[1].split()
     equal((during, after, complete), ("0", "0", "1"), f"statuses ({done.stdout})")
     lib.same(backend, session)
+
+
+def an_upload_from_inside_a_job_is_of_its_own_session(place):
+    """While it runs and after its end, also where another one is newer."""
+    newer = Live(place.logs)
+    newer.raw("scope", b'{"type":"job_start","ts_ns":9000000000000000000}\n')
+    for channel in newer.channels:
+        path = newer.active(channel)
+        path.write_bytes(path.read_bytes().split(b"\n", 1)[1])
+    newer.end()
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    done, session = play(place, "upload", backend.url)
+    equal(done.stdout.split("\n")[1].split()[:3], ["0", "0", "1"], f"statuses ({done.stdout})")
+    lib.same(backend, session)
+    check(backend.complete(session.name), "complete")
+    equal(backend.session(newer.id), None, "the other one is left to its own process")
+
+
+def each_rank_of_a_run_sends_its_own_session(place):
+    """All at once, in one directory: they take turns."""
+    with sink.Sink(declare=True, key=lib.KEY, delay_s=0.02) as s:
+        ranks = [place.start("tests/e2e/job", place.logs, "upload", s.url) for _ in range(6)]
+        for rank in ranks:
+            equal(rank.wait(60 * lib.SLOW), 0, "exit code")
+        said = [rank.log.read_text().splitlines() for rank in ranks]
+        equal([line[1].split()[1:3] for line in said], [["0", "1"]] * 6, f"each has sent its session: {said}")
+        sessions = [place.logs / line[0] for line in said]
+        want = sorted(x for d in sessions for c in lib.CHANNELS for x in lib.on_disk(d, c).splitlines())
+        equal(sorted(s.lines), want, "each line once")
 
 
 def uploading_without_a_backend_leaves_the_jobs_exit_code_alone(place):

@@ -3,6 +3,7 @@
 import gzip
 import json
 import re
+import shutil
 import signal
 import sys
 import zlib
@@ -10,7 +11,7 @@ import zlib
 import lib
 from lib import check, equal, until
 import sink
-from writers import KEPT, SHIFTING_ID as SESSION, Shifting
+from writers import KEPT, Live, SHIFTING_ID as SESSION, Shifting
 
 
 def a_finished_11_session_is_sent_in_order(place):
@@ -172,6 +173,7 @@ def the_jvm_agents_cursor_is_where_windows_go_on(place):
     process = lib.agent(place, backend.url, "--exit-when-drained", flag)
     equal(process.wait(30 * lib.SLOW), 0, process.log.read_text())
     equal(backend.export(first.name, "device"), b"", "what was sent is not sent again")
+    equal(process.log.read_text().count("cursor.imported"), 1, "one position is taken over")
     for session, channel in ((first, "scope"), (first, "sass"), (second, "device")):
         check(backend.export(session.name, channel) ==
               lib.on_disk(lib.SAMPLES / session.name, channel), f"{session.name} {channel}")
@@ -179,17 +181,38 @@ def the_jvm_agents_cursor_is_where_windows_go_on(place):
 
 def a_cursor_file_that_is_none_is_refused(place):
     path = place.path / "cursor.json"
-    for text in ("", "{", "[]", "7", '{"streams":[]}', '{"stream":{}}'):
+    for text in ("{", "[]", "7", '{"streams":[]}', '{"stream":{}}'):
         path.write_text(text)
         done = place.run("gpufl-agent", f"--folder={place.logs}", "--host=http://127.0.0.1:9",
                          f"--cursor-file={path}")
-        equal(done.returncode, 1, text)
+        equal(done.returncode, 2, text)
         check("--cursor-file" in done.stderr and done.stderr.count("\n") == 1, done.stderr)
     path.unlink()
     with sink.Sink() as s:
         process = lib.agent(place, s.url, "--exit-when-drained", "--exit-if-empty",
                             f"--cursor-file={path}")
         equal(process.wait(20 * lib.SLOW), 0, "none yet: it starts")
+
+
+def a_cursor_file_without_positions_is_a_fresh_start(place):
+    """What the JVM agent leaves before it has sent anything; a live session is none of its own."""
+    path = place.path / "cursor.json"
+    old, = lib.copy_samples(place)[:1]
+    live = Live(place.logs)
+    live.end()
+    for n, text in enumerate(("", " \n", "{}", "{ }\n", '{"streams":{}}', json.dumps({"streams": {
+            f"{live.id}.scope": {"fileIndex": 3, "offset": 9}, f"{old.name}.device": {"fileIndex": 1, "offset": 0}}}))):
+        path.write_text(text)
+        with sink.Sink(declare=True) as s:
+            process = lib.agent(place, s.url, "--exit-when-drained", "--retain-acked-payloads",
+                                f"--cursor-file={path}", f"--state-dir={place.path / str(n)}",
+                                folder=shutil.copytree(place.logs, place.path / f"logs-{n}", copy_function=shutil.copy2))
+            equal(process.wait(30 * lib.SLOW), 0, f"{text!r}: {process.log.read_text()}")
+            equal(b"".join(x + b"\n" for x in s.lines if live.id.encode() in x and b'"scope"' in x),
+                  bytes(live.written["scope"]), "everything is sent")
+            log = process.log.read_text()
+            equal(log.count("cursor.imported"), 0, f"{text!r}: {log}")
+            equal("cursor.none" in log, "streams" not in text, f"{text!r}: {log}")
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ from gateway import Gateway, PASS, answer, header
 import lib
 from lib import check, equal, until
 import sink
+from writers import Live
 
 LINES = [b'{"type":"x","session_id":"%s","n":%d}' % (b"44444444-4444-4444-8444-444444444444", n) for n in range(60)]
 LINES[-1] = LINES[-1].replace(b'"x"', b'"shutdown"')  # by which its end is known
@@ -55,6 +56,40 @@ def ranges_are_listed_and_shown_beside_a_running_agent(place):
         equal(len(_list(place)), 2, "nothing happened")
         agent.terminate()
         agent.wait(20 * lib.SLOW)
+
+
+def a_run_that_keeps_something_back_exits_1(place):
+    def refuse_scope(_, request):
+        return 422 if request.is_batch and request.channel == "scope" else None
+
+    def close_early(_, request):
+        return (409, "session_final") if request.is_batch and request.channel == "scope" else None
+
+    def rejects(_, request):
+        return (200, '{"accepted":0,"rejected":1}') if request.is_batch and request.channel == "scope" else None
+
+    def run(name, answer, spoil=None):
+        logs = place.path / name
+        logs.mkdir(mode=0o700)
+        writer = Live(logs)
+        for n in range(4):
+            writer.line("device")
+            writer.line("scope")
+            if n < 2:
+                writer.rotate("scope")
+        writer.end()
+        if spoil:
+            (writer.dir / spoil).unlink()
+        with sink.Sink(answer, declare=True) as s:
+            agent = lib.agent(place, s.url, "--exit-when-drained", folder=logs)
+            return agent.wait(30 * lib.SLOW), agent.log.read_text()
+
+    equal(run("clean", None)[0], 0, "all sent")
+    for name, answer, spoil in (("quarantined", refuse_scope, None), ("refused", close_early, None),
+                                ("rejected", rejects, None), ("held", None, "scope.1.log")):
+        code, log = run(name, answer, spoil)
+        equal(code, 1, f"{name}: {log}")
+        check("WARN" in [x for x in log.splitlines() if "agent.stopped" in x][0].upper(), f"{name}: {log}")
 
 
 def offered_again_they_keep_their_identity_and_the_session_is_complete(place):

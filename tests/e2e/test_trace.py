@@ -600,6 +600,19 @@ def a_trace_is_uploaded_when_it_has_ended(place):
     lib.same(backend, session)
 
 
+def each_process_of_a_trace_is_uploaded(place):
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    out = place.path / "out"
+    done = _trace(place, "-qo", out, "--upload", f"--backend-url={backend.url}", lib.BUILD / "tests/e2e/gpu_job", "-",
+                  "injected", "children", GPUFL_API_KEY=lib.KEY)
+    equal((done.returncode, done.stderr), (7, ""), "quiet")
+    sessions = [d for d in out.iterdir() if not d.name.startswith(".")]
+    equal(len(sessions), 3, "sessions")
+    for session in sessions:
+        check(backend.complete(session.name), "it is complete there")
+        lib.same(backend, session)
+
+
 def a_signal_reaches_the_program(place):
     for number in (signal.SIGINT, signal.SIGTERM):
         out = place.path / str(int(number))

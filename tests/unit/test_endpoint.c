@@ -15,6 +15,9 @@ static void urls_and_paths_join_to_one_prefix(void **state)
         {"https://api.gpuflight.com/", NULL, "https://api.gpuflight.com/api/v1"},
         {"example.com", "/", "http://example.com/api/v1"},
         {"HTTPS://h", "foo/bar/", "https://h/foo/bar"},
+        {"http://my_host.svc.:65535", "", "http://my_host.svc.:65535/api/v1"},
+        {"http://127.1", "", "http://127.1/api/v1"},
+        {"http://[fe80::1%25eth0]:8", "", "http://[fe80::1%25eth0]:8/api/v1"},
         {"http://[::1]:80//", "/obs/gpu/api/v1/", "http://[::1]:80/obs/gpu/api/v1"},
     };
     for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
@@ -40,6 +43,24 @@ static void bad_urls_are_refused_with_a_sentence(void **state)
         "http://ho st",
         "http://host\r\nX: y",
         "file:///etc/passwd",
+        "http://host:",
+        "http://host:0",
+        "http://host:65536",
+        "http://host:80x",
+        "http://host:-1",
+        "http://:80",
+        "http://a:b:80",
+        "http://::1",
+        "http://[::1",
+        "http://[::1]80",
+        "http://[::g]:80",
+        "http://[]:80",
+        "http://256.1.1.1",
+        "http://a..b",
+        "http://.a",
+        "http://a_$b",
+        "http://<host>:80",
+        "https://host:443:443",
     };
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         char out[512];

@@ -19,8 +19,7 @@ static void channels_are_read_from_a_list(void **state)
         {" device , scope ", 2, "device", "scope"},
         {",,device,,", 1, "device", "device"},
         {"device scope", 2, "device", "scope"},
-        {"", 0, "", ""},
-        {" , ", 0, "", ""},
+        {"scope,scope", 1, "scope", "scope"},
     };
     for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
         struct options o = {.log_types = row[i].list};
@@ -38,7 +37,12 @@ static void what_is_no_channel_is_refused_by_the_name_that_was_used(void **state
 {
     (void)state;
     static char *const list[] = {
-        "device,../x", "a=b", "a,b,c,d,e,f,g,h,i,j,k,l,m,n,o",
+        "",
+        " , ",
+        "devices",
+        "device,../x",
+        "a=b",
+        "a,b,c,d,e,f,g,h,i,j,k,l,m,n,o",
         "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
         "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"};
     const struct option_row *row = option_of_field(offsetof(struct options, log_types));

@@ -79,7 +79,16 @@ static void what_is_missing_or_excluded_is_said(void **state)
          ""},
         {{FOLDER, HOST, {SOURCE_FLAG, "--archiver-bucket", "b"}}, ""},
         {{FOLDER, HOST, {SOURCE_FLAG, "--require-owner-uid", "1000"}}, ""},
-        {{FOLDER, HOST, {SOURCE_FLAG, "--require-owner-uid", ""}}, ""},
+        {{FOLDER, HOST, {SOURCE_FLAG, "--require-owner-uid", ""}},
+         "--require-owner-uid: empty (give UID, or leave the option out)"},
+        {{FOLDER, HOST, {SOURCE_ENVIRONMENT, "GPUFL_HTTP_TOKEN", ""}}, ""},
+        {{FOLDER, HOST, {SOURCE_FLAG, "--token", ""}},
+         "--token: empty (give KEY, or leave the option out)"},
+        {{FOLDER, HOST, {SOURCE_ENVIRONMENT, "GPUFL_HTTP_API_VERSION", "a/b"}},
+         "GPUFL_HTTP_API_VERSION: invalid value 'a/b' (expected a version such as v1)"},
+        {{FOLDER, HOST, {SOURCE_FLAG, "--require-owner-uid", "4294967295"}},
+         "--require-owner-uid: invalid value '4294967295' (expected a numeric user ID; "
+         "see id -u)"},
         {{FOLDER, HOST, {SOURCE_FLAG, "--require-owner-uid", "root"}},
          "--require-owner-uid: invalid value 'root' (expected a numeric user ID; see id "
          "-u)"},

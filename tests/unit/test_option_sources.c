@@ -110,6 +110,33 @@ static void each_option_is_read_from_its_variable(void **state)
     }
 }
 
+static void a_second_folder_adds(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *args, *variable, *folder, *folders;
+    } row[] = {
+        {"--folder=/a --folder=/b", NULL, "/a,/b", ""},
+        {"--folder=/a --folder=/b --folder=/a", NULL, "/a,/b,/a", ""},
+        {"--folder=/a --folders=/b,/c --folders /d", NULL, "/a", "/b,/c,/d"},
+        {"--folder= --folder=/b", NULL, "/b", ""},
+        {"--folder=/a --folder=", NULL, "/a", ""},
+        {"--folder=/a --folder=/b", "/c", "/a,/b", ""}, /* over the environment */
+        {"", "/c", "/c", ""},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+        struct options o;
+        forget_variables(NULL);
+        if (row[i].variable) {
+            setenv("GPUFL_SOURCE_FOLDER", row[i].variable, 1);
+        }
+        assert_string_equal(parse(row[i].args, &o), "");
+        assert_string_equal(o.folder, row[i].folder);
+        assert_string_equal(o.folders ? o.folders : "", row[i].folders);
+        option_values_free(&o);
+    }
+}
+
 static void flags_are_taken_in_each_form(void **state)
 {
     (void)state;
@@ -198,6 +225,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(the_strongest_source_wins, forget_variables),
         cmocka_unit_test_setup(each_option_is_read_from_its_variable, forget_variables),
+        cmocka_unit_test_setup(a_second_folder_adds, forget_variables),
         cmocka_unit_test_setup(flags_are_taken_in_each_form, forget_variables),
         cmocka_unit_test_setup(what_is_wrong_is_said_in_the_words_that_were_used,
                                forget_variables),

@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/process_identity.h"
+#include "schema/layout.h"
 #include "tests/support/dirs.h"
 #include "upload/source/select.h"
 
@@ -66,6 +68,61 @@ static void sessions_are_listed_by_their_start(void **state)
     dirs_remove(root);
 }
 
+static void write_writer(const char *root, const char *id,
+                         const struct process_identity *writer)
+{
+    char dir[512];
+    char line[512];
+    snprintf(dir, sizeof dir, "%s/%s", root, id);
+    snprintf(
+        line, sizeof line,
+        "{\"schema_version\":1,\"layout\":\"live\",\"session_id\":\"%s\",\"pid\":%lld,"
+        "\"boot_id\":\"%s\",\"pid_namespace\":%llu,\"pid_start_ticks\":%llu}\n",
+        id, (long long)writer->pid, writer->boot_id,
+        (unsigned long long)writer->pid_namespace,
+        (unsigned long long)writer->start_ticks);
+    dirs_append(dir, LAYOUT_MANIFEST, line);
+}
+
+/* Of a, b and c, a is the newest and c the oldest. */
+static void the_newest_of_this_process_comes_first(void **state)
+{
+    (void)state;
+    struct process_identity self;
+    process_identity_read(&self);
+    struct process_identity before = self; /* had the pid before, or in a container */
+    struct process_identity apart = self;
+    struct process_identity old_version = self; /* whose manifest does not tell */
+    before.start_ticks--;
+    apart.pid_namespace++;
+    old_version.pid_namespace = old_version.start_ticks = 0;
+    const struct {
+        const struct process_identity *a, *b, *c;
+        const char *want;
+    } row[] = {
+        {NULL, NULL, NULL, "a"},         {NULL, &self, NULL, "b"},
+        {NULL, &self, &self, "b"},       {NULL, NULL, &self, "c"},
+        {&before, &apart, &self, "c"},   {&apart, &self, &before, "b"},
+        {&before, &apart, &apart, "a"},  {&old_version, &self, NULL, "b"},
+        {NULL, &old_version, NULL, "a"}, {&self, &self, NULL, "a"},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+        const struct process_identity *writer[] = {row[i].a, row[i].b, row[i].c};
+        char *root = some_sessions();
+        struct selection s;
+        for (size_t w = 0; w < 3; w++) {
+            if (writer[w]) {
+                write_writer(root, (const char *[]){"a", "b", "c"}[w], writer[w]);
+            }
+        }
+        list(root, &s);
+        assert_int_equal(select_one(&s, ""), GPUFL_OK);
+        assert_string_equal(s.session[0].id, row[i].want);
+        select_free(&s);
+        dirs_remove(root);
+    }
+}
+
 static void one_is_selected_by_name_or_as_the_newest(void **state)
 {
     (void)state;
@@ -112,6 +169,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sessions_are_listed_by_their_start),
+        cmocka_unit_test(the_newest_of_this_process_comes_first),
         cmocka_unit_test(one_is_selected_by_name_or_as_the_newest),
         cmocka_unit_test(joined_selections_keep_all_and_grow_on),
     };

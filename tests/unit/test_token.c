@@ -119,8 +119,33 @@ static void a_file_that_cannot_be_read_is_said(void **state)
     char why[512];
     char want[600];
     assert_int_equal(token_open(&token, NULL, file, why), GPUFL_ERR_USAGE);
-    snprintf(want, sizeof want, "--token-file: '%s': No such file or directory", file);
+    snprintf(want, sizeof want, "'%s': No such file or directory", file);
     assert_string_equal(why, want);
+}
+
+static void a_file_without_one_key_is_refused(void **state)
+{
+    (void)state;
+    static const char *const row[][2] = {
+        {"", "empty"},
+        {" \n\t\n", "empty"},
+        {"one\ntwo\n", "more than one line"},
+    };
+    struct token token;
+    char why[512];
+    char *huge = calloc(1, TOKEN_MAX + 2);
+    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+        write_key("key", row[i][0]);
+        assert_int_equal(token_open(&token, NULL, file, why), GPUFL_ERR_USAGE);
+        assert_non_null(strstr(why, row[i][1]));
+        assert_non_null(strstr(why, file));
+    }
+    assert_non_null(huge);
+    memset(huge, 'k', TOKEN_MAX + 1);
+    write_key("key", huge);
+    assert_int_equal(token_open(&token, NULL, file, why), GPUFL_ERR_USAGE);
+    assert_non_null(strstr(why, "longer than 4095 bytes"));
+    free(huge);
 }
 
 static void a_value_that_is_too_long_is_refused(void **state)
@@ -132,7 +157,7 @@ static void a_value_that_is_too_long_is_refused(void **state)
     memset(value, 'k', TOKEN_MAX);
     value[TOKEN_MAX] = '\0';
     assert_int_equal(token_open(&token, value, NULL, why), GPUFL_ERR_USAGE);
-    assert_string_equal(why, "the API key is too long (maximum 4095 bytes)");
+    assert_string_equal(why, "the API key is too long (at most 4095 bytes)");
     memset(value, 'k', TOKEN_MAX - 1);
     value[TOKEN_MAX - 1] = '\0';
     assert_int_equal(token_open(&token, value, NULL, why), GPUFL_OK);
@@ -150,6 +175,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_replaced_file_is_noticed_once, make_dir,
                                         remove_dir),
         cmocka_unit_test_setup_teardown(a_file_that_cannot_be_read_is_said, make_dir,
+                                        remove_dir),
+        cmocka_unit_test_setup_teardown(a_file_without_one_key_is_refused, make_dir,
                                         remove_dir),
         cmocka_unit_test_setup_teardown(a_value_that_is_too_long_is_refused, make_dir,
                                         remove_dir),

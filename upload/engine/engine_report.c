@@ -124,3 +124,8 @@ void engine_summary(const struct engine *engine, struct engine_summary *out)
         out->hold = HOLD_QUOTA;
     }
 }
+
+bool engine_summary_accepted(const struct engine_summary *s)
+{
+    return !s->sessions_blocked && !s->lines_rejected && !s->lines_refused_final;
+}

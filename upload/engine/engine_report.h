@@ -40,6 +40,10 @@ struct engine_summary {
 
 void engine_summary(const struct engine *engine, struct engine_summary *out);
 
+/** \return true if the origin took everything that it was sent and nothing is kept back:
+ * no session is blocked, no line was rejected or refused. */
+bool engine_summary_accepted(const struct engine_summary *summary);
+
 /** \return true if nothing is left to do: all wanted sessions are settled, and reported
  * complete where that is wanted. */
 bool engine_drained(const struct engine *engine);

@@ -6,7 +6,8 @@
 #include "upload/source/java_cursor.h"
 #include "upload/source/shifting.h"
 
-static void import_window(struct stream *st, const struct java_position *from)
+/* \return whether something is skipped. */
+static bool import_window(struct stream *st, const struct java_position *from)
 {
     position_begin_at(st, from->file_index ? from->file_index : 1, st->offset, st->head);
     if (from->offset) {
@@ -15,11 +16,12 @@ static void import_window(struct stream *st, const struct java_position *from)
                     "window is sent again",
                     st->session->id, st->file);
     }
+    return st->file > 1;
 }
 
 /* Its file may have been renamed since: it is found by its head if one was noted, else by
- * its number. */
-static void import_shifting(struct stream *st, const struct java_position *from)
+ * its number. \return whether it was. */
+static bool import_shifting(struct stream *st, const struct java_position *from)
 {
     const struct engine *engine = st->session->root->engine;
     struct tail_where where = stream_where(st);
@@ -36,6 +38,7 @@ static void import_shifting(struct stream *st, const struct java_position *from)
                     "what is there is sent from the start",
                     st->session->id);
     }
+    return status == GPUFL_OK;
 }
 
 void import_position(struct stream *st)
@@ -47,12 +50,13 @@ void import_position(struct stream *st)
                                     stream_channel(st), &from)) {
         return;
     }
-    if (session->layout == SESSION_WINDOWS) {
-        import_window(st, &from);
-    } else if (session->layout == SESSION_SHIFTING && (from.file_index || from.offset)) {
-        import_shifting(st, &from);
+    bool shifts = session->layout == SESSION_SHIFTING && (from.file_index || from.offset);
+    bool imported = session->layout == SESSION_WINDOWS
+                        ? import_window(st, &from)
+                        : shifts && import_shifting(st, &from);
+    if (imported) {
+        log_info(root->engine->config.log, "cursor.imported",
+                 "session=%s channel=%s file=%u offset=%llu", session->id,
+                 stream_channel(st), from.file_index, (unsigned long long)from.offset);
     }
-    log_info(root->engine->config.log, "cursor.imported",
-             "session=%s channel=%s file=%u offset=%llu", session->id, stream_channel(st),
-             from.file_index, (unsigned long long)from.offset);
 }

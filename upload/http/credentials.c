@@ -2,14 +2,15 @@
 /* Checks and copies what a transport needs to identify itself and its server. */
 #include "upload/http/credentials.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include <strings.h>
 
 #include "upload/http/endpoint.h"
 #include "upload/http/exposure.h"
+#include "upload/http/host_port.h"
+#include "upload/http/pem.h"
 #include "upload/http/request_headers.h"
 
 /* An empty text counts as none. */
@@ -28,13 +29,37 @@ static void wipe_token(struct credentials *credentials)
     credentials->token = NULL;
 }
 
-static gpufl_status check_readable(const char *name, const char *file, char why[256])
+static gpufl_status check_pem(const char *name, const char *file, enum pem_kind kind,
+                              char why[256])
 {
-    if (file && *file && access(file, R_OK) < 0) {
-        snprintf(why, 256, "%s: '%.160s': %s", name, file, strerror(errno));
+    const char *fault = file && *file ? pem_fault(file, kind) : NULL;
+    if (fault) {
+        snprintf(why, 256, "%s: '%.120s': %s", name, file, fault);
         return GPUFL_ERR_USAGE;
     }
     return GPUFL_OK;
+}
+
+/* The key may lie in the file of the certificate. */
+static gpufl_status check_client(const struct transport_http_config *config,
+                                 char why[256])
+{
+    const char *cert_name = http_config_name(config, "client_cert");
+    const char *key_name = http_config_name(config, "client_key");
+    bool has_cert = config->client_cert && *config->client_cert;
+    bool has_key = config->client_key && *config->client_key;
+    gpufl_status status = check_pem(cert_name, config->client_cert, PEM_CERTIFICATE, why);
+    if (status == GPUFL_OK) {
+        status = check_pem(has_key ? key_name : cert_name,
+                           has_key ? config->client_key : config->client_cert,
+                           PEM_PRIVATE_KEY, why);
+    }
+    if (status == GPUFL_OK && has_key && !has_cert) {
+        snprintf(why, 256, "%s: '%.120s': a key without its certificate (give %s, too)",
+                 key_name, config->client_key, cert_name);
+        status = GPUFL_ERR_USAGE;
+    }
+    return status;
 }
 
 static gpufl_status check_files(const struct transport_http_config *config,
@@ -42,16 +67,37 @@ static gpufl_status check_files(const struct transport_http_config *config,
 {
     const char *ca_name = ca_file == config->ca_file ? http_config_name(config, "ca_file")
                                                      : "SSL_CERT_FILE";
-    gpufl_status status = check_readable(ca_name, ca_file, why);
-    if (status == GPUFL_OK) {
-        status = check_readable(http_config_name(config, "client_cert"),
-                                config->client_cert, why);
+    gpufl_status status = check_pem(ca_name, ca_file, PEM_CERTIFICATE, why);
+    return status == GPUFL_OK ? check_client(config, why) : status;
+}
+
+/* Its value is not shown when it may hold a password. */
+static gpufl_status check_proxy(const struct transport_http_config *config, char why[256])
+{
+    static const char *const schemes[] = {"http",    "https",  "socks4",
+                                          "socks4a", "socks5", "socks5h"};
+    const char *proxy = config->proxy ? config->proxy : "";
+    const char *colon = strstr(proxy, "://");
+    const char *host = colon ? colon + 3 : proxy;
+    size_t len = strcspn(host, "/");
+    const char *user = memrchr(host, '@', len);
+    bool known = !colon;
+    if (!*proxy || strcmp(proxy, "none") == 0) {
+        return GPUFL_OK;
     }
-    if (status == GPUFL_OK) {
-        status = check_readable(http_config_name(config, "client_key"),
-                                config->client_key, why);
+    for (size_t i = 0; i < sizeof schemes / sizeof schemes[0] && !known; i++) {
+        known = (size_t)(colon - proxy) == strlen(schemes[i]) &&
+                strncasecmp(proxy, schemes[i], strlen(schemes[i])) == 0;
     }
-    return status;
+    len -= user ? (size_t)(user + 1 - host) : 0;
+    host = user ? user + 1 : host;
+    const char *fault = known ? host_port_fault(host, len) : "unknown scheme";
+    if (fault) {
+        snprintf(why, 256, "%s: '%.100s': %s (expected http://host:port, or none)",
+                 http_config_name(config, "proxy"), user ? host : proxy, fault);
+        return GPUFL_ERR_USAGE;
+    }
+    return GPUFL_OK;
 }
 
 /* No proxy for http unless it was asked for: it would see the token. */
@@ -85,18 +131,21 @@ static gpufl_status check_exposure(const struct transport_http_config *config,
 gpufl_status credentials_init(struct credentials *credentials,
                               const struct transport_http_config *config, char why[256])
 {
-    const char *ca_file =
-        config->ca_file && *config->ca_file ? config->ca_file : getenv("SSL_CERT_FILE");
+    const char *ca_file = config->ca_file;
     memset(credentials, 0, sizeof *credentials);
     if (config->token && !request_headers_value_ok(config->token)) {
-        snprintf(why, 256, "%s: contains a control character",
+        snprintf(why, 256, "%s: contains a control character (copy the key again)",
                  http_config_name(config, "api_key"));
         return GPUFL_ERR_USAGE;
     }
     gpufl_status status = endpoint_prefix(config, credentials->prefix, why);
+    if ((!ca_file || !*ca_file) && strncmp(credentials->prefix, "https:", 6) == 0) {
+        ca_file = getenv("SSL_CERT_FILE");
+    }
     status =
         status == GPUFL_OK ? check_exposure(config, credentials->prefix, why) : status;
     status = status == GPUFL_OK ? check_files(config, ca_file, why) : status;
+    status = status == GPUFL_OK ? check_proxy(config, why) : status;
     if (status == GPUFL_OK &&
         (!copy_optional(config->token, &credentials->token) ||
          !copy_optional(config->user_agent, &credentials->user_agent) ||

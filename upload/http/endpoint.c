@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #include "schema/protocol.h"
+#include "upload/http/host_port.h"
 
 static bool url_text_ok(const char *text)
 {
@@ -41,6 +42,12 @@ static gpufl_status check_url(const struct transport_http_config *config, const 
                  "%s: '%.100s': contains a blank, a quote, '?' or '#' (expected a path "
                  "such as %s)",
                  path_name, path, PROTOCOL_DEFAULT_API_PATH);
+        return GPUFL_ERR_USAGE;
+    }
+    const char *fault = host_port_fault(host, host_len);
+    if (fault) {
+        snprintf(why, 256, "%s: '%.100s': %s (expected scheme://host[:port])", url_name,
+                 url, fault);
         return GPUFL_ERR_USAGE;
     }
     if (host[host_len + slashes]) {

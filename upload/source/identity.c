@@ -101,6 +101,8 @@ gpufl_status manifest_parse(const char *text, size_t len, const char *session,
     const char *boot_id = identity_get_string(root, "boot_id");
     memset(out, 0, sizeof *out);
     out->pid = identity_get_int(root, "pid", INT32_MAX);
+    out->pid_namespace = identity_get_int(root, "pid_namespace", INT64_MAX);
+    out->pid_start_ticks = identity_get_int(root, "pid_start_ticks", INT64_MAX);
     if (identity_get_int(root, "schema_version", 1) == 1 &&
         strcmp(identity_get_string(root, "layout"), "live") == 0 &&
         strcmp(identity_get_string(root, "session_id"), session) == 0 &&

@@ -27,6 +27,8 @@ struct sidecar {
 struct manifest {
     int64_t pid;
     char boot_id[40];
+    int64_t pid_namespace;   /**< -1 = not told, by earlier versions */
+    int64_t pid_start_ticks; /**< likewise */
 };
 
 /** Reads the sidecar of window \p number of \p channel of \p session from \p text; its

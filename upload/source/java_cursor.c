@@ -5,12 +5,24 @@
 #include <json-c/json.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "schema/layout.h"
 
 #define CURSOR_MAX_BYTES (64u << 20)
 #define CURSOR_DEPTH     8
+
+/* What an agent that had sent nothing yet leaves. */
+static bool cursor_says_nothing(const char *text, size_t len, struct json_object *root)
+{
+    size_t blanks = 0;
+    while (blanks < len && text[blanks] && strchr(" \t\r\n", text[blanks])) {
+        blanks++;
+    }
+    return blanks == len || (json_object_is_type(root, json_type_object) &&
+                             json_object_object_length(root) == 0);
+}
 
 struct java_cursor {
     struct json_object *root;
@@ -29,6 +41,10 @@ gpufl_status java_cursor_parse(const char *text, size_t len, struct java_cursor 
     }
     cursor->root = json_tokener_parse_ex(tokener, text, (int)len);
     json_tokener_free(tokener);
+    if (cursor_says_nothing(text, len, cursor->root)) {
+        java_cursor_close(cursor);
+        return GPUFL_ERR_NOT_FOUND;
+    }
     if (!json_object_object_get_ex(cursor->root, "streams", &cursor->streams) ||
         !json_object_is_type(cursor->streams, json_type_object)) {
         java_cursor_close(cursor);

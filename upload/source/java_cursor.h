@@ -22,8 +22,8 @@ struct java_position {
 };
 
 /** Reads \p path. *out is the caller's.
- *  \return GPUFL_OK, GPUFL_ERR_NOT_FOUND, GPUFL_ERR_FORMAT, GPUFL_ERR_IO or
- *  GPUFL_ERR_NOMEM. */
+ *  \return GPUFL_OK; GPUFL_ERR_NOT_FOUND if there is none, or an empty one or `{}`;
+ * GPUFL_ERR_FORMAT, GPUFL_ERR_IO or GPUFL_ERR_NOMEM. */
 GPUFL_MUST gpufl_status java_cursor_open(const char *path, struct java_cursor **out);
 
 /** The same for \p text. */

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/process_identity.h"
 #include "upload/source/shifting.h"
 #include "upload/source/tail.h"
 
@@ -99,6 +100,21 @@ struct selecting {
     gpufl_status status;
 };
 
+static bool is_own(const struct scan *scan)
+{
+    const struct manifest *m = &scan->manifest;
+    struct process_identity self;
+    struct process_identity writer = {.pid = m->pid};
+    if (!scan->has_manifest || m->pid_namespace <= 0 || m->pid_start_ticks <= 0) {
+        return false;
+    }
+    process_identity_read(&self);
+    writer.pid_namespace = (uint64_t)m->pid_namespace;
+    writer.start_ticks = (uint64_t)m->pid_start_ticks;
+    snprintf(writer.boot_id, sizeof writer.boot_id, "%s", m->boot_id);
+    return process_identity_same(&self, &writer);
+}
+
 static void add_selected(struct selecting *l, const char *path, const struct scan *scan)
 {
     struct selection *out = l->out;
@@ -113,6 +129,7 @@ static void add_selected(struct selecting *l, const char *path, const struct sca
     snprintf(s->path, sizeof s->path, "%s", path);
     s->start_ns = session_start_of(l->sys, l->root, path, scan);
     s->bytes = session_bytes_of(l->sys, l->root, path, scan);
+    s->ours = is_own(scan);
 }
 
 static void visit_session(void *arg, const char *name)
@@ -173,8 +190,13 @@ gpufl_status select_list(const struct sys *sys, int root, struct selection *out)
 
 gpufl_status select_one(struct selection *selection, const char *id)
 {
+    bool any_ours = false;
+    for (size_t i = 0; i < selection->count; i++) {
+        any_ours = any_ours || selection->session[i].ours;
+    }
     for (size_t i = selection->count; i-- > 0;) {
-        if (!*id || strcmp(selection->session[i].id, id) == 0) {
+        const struct selected *s = &selection->session[i];
+        if (*id ? strcmp(s->id, id) == 0 : s->ours || !any_ours) {
             selection->session[0] = selection->session[i];
             selection->count = 1;
             set_ids(selection);

@@ -19,6 +19,7 @@ struct selected {
     const char *id;   /**< within path */
     int64_t start_ns; /**< of its job_start, 0 = unknown */
     uint64_t bytes;   /**< of its payload files on disk */
+    bool ours;        /**< this process writes it, or wrote it */
 };
 
 struct selection {
@@ -32,7 +33,8 @@ struct selection {
 GPUFL_MUST gpufl_status select_list(const struct sys *sys, int root,
                                     struct selection *out);
 
-/** Keeps only session \p id, or, with \p id "", only the newest.
+/** Keeps only session \p id; with \p id "" only the newest of those that this process
+ * writes or wrote, or, where it wrote none, of all.
  *  \return GPUFL_OK or GPUFL_ERR_NOT_FOUND. */
 GPUFL_MUST gpufl_status select_one(struct selection *selection, const char *id);
 

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Opens what the agent would open, and makes two requests: what the backend declares, and
+ * whether it takes a batch of nothing with this key. */
+#include "agent/trial.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/engine_options.h"
+#include "agent/folders.h"
+#include "upload/http/transport_http.h"
+
+#define TRIAL_POLL_MS 100u
+
+struct trial {
+    const struct options *options;
+    struct token token;
+    struct transport transport;
+    unsigned faults;
+    unsigned folders;
+};
+
+static void trial_fault(struct trial *t, const char *what, const char *value,
+                        const char *why)
+{
+    fprintf(stderr, "gpufl-agent: %s: '%s': %s\n", what, value, why);
+    t->faults++;
+}
+
+static void trial_folder(struct trial *t, const char *path)
+{
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    t->folders++;
+    if (fd >= 0) {
+        close(fd);
+    } else if (errno == ENOENT && !t->options->exit_when_drained) {
+        printf("gpufl-agent: --folder: '%s': does not exist yet (the agent waits)\n",
+               path);
+    } else {
+        trial_fault(t, "--folder", path, strerror(errno));
+    }
+}
+
+static void trial_directories(struct trial *t)
+{
+    const char *lists[] = {t->options->folder, t->options->folders};
+    const char *state = t->options->state_dir;
+    char path[4096];
+    for (size_t i = 0; i < 2; i++) {
+        while (folders_next(&lists[i], path, sizeof path)) {
+            trial_folder(t, path);
+        }
+    }
+    int fd = state ? open(state, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+    if (state &&
+        ((fd < 0 && errno != ENOENT) || (fd >= 0 && access(state, W_OK | X_OK) < 0))) {
+        trial_fault(t, "--state-dir", state, strerror(errno));
+    }
+    if (fd >= 0) {
+        close(fd);
+    }
+}
+
+/* \return NULL when the answer is one to go on with, else what is wrong. */
+static const char *trial_judge(const struct trial *t, const struct transport_reply *reply,
+                               enum transport_kind kind)
+{
+    int status = reply->status;
+    if (status == 0) {
+        return reply->error;
+    }
+    if (status == 401 || status == 403) {
+        return token_value(&t->token)[0]
+                   ? "the backend refuses the API key (give another one by --token-file)"
+                   : "the backend asks for an API key (give one by --token-file)";
+    }
+    if (status == 408 || status == 425 || status == 429 ||
+        (status >= 500 && status != 501)) {
+        return "the backend cannot answer now (try again later)";
+    }
+    if (status >= 300 && status < 400) {
+        return "redirects are not followed (give the URL that it leads to)";
+    }
+    bool absent = status == 404 || status == 405 || status == 501;
+    if (reply->web_page || (absent && kind == TRANSPORT_BATCH)) {
+        return "no backend answers below this URL (correct --host or --api-path)";
+    }
+    return NULL;
+}
+
+static bool trial_ask(struct trial *t, enum transport_kind kind)
+{
+    struct transport_request request = {.kind = kind, .fd = -1, .body = ""};
+    struct transport_reply reply;
+    char why[400];
+    if (t->transport.submit(t->transport.self, &request) != GPUFL_OK) {
+        trial_fault(t, "--host", t->options->host, "out of memory");
+        return false;
+    }
+    while (!t->transport.next(t->transport.self, &reply)) {
+        t->transport.poll(t->transport.self, TRIAL_POLL_MS, -1);
+    }
+    const char *fault = trial_judge(t, &reply, kind);
+    if (fault && reply.status) {
+        snprintf(why, sizeof why, "HTTP %d: %s", reply.status, fault);
+        fault = why;
+    }
+    if (fault) {
+        trial_fault(t, "--host", t->options->host, fault);
+    }
+    return !fault;
+}
+
+/* \return GPUFL_OK, or the first error as the agent would say it. */
+static gpufl_status trial_open(struct trial *t, char why[512])
+{
+    const struct log quiet = {.level = LOG_AT_ERROR};
+    const struct options *o = t->options;
+    struct engine_channels channels;
+    struct java_cursor *cursor = NULL;
+    gpufl_status status = folders_read_channels(o, &channels, why);
+    status = status == GPUFL_OK ? engine_options_token(o, &t->token, why) : status;
+    status = status == GPUFL_OK
+                 ? engine_options_transport(o, token_value(&t->token), &t->transport, why)
+                 : status;
+    status = status == GPUFL_OK ? engine_options_cursor(o, &quiet, &cursor, why) : status;
+    java_cursor_close(cursor);
+    return status;
+}
+
+int trial_run(const struct options *options)
+{
+    struct trial t = {.options = options};
+    char why[512] = "";
+    if (trial_open(&t, why) != GPUFL_OK) {
+        fprintf(stderr, "gpufl-agent: %s\n", why);
+        t.faults++;
+    } else {
+        trial_directories(&t);
+        if (trial_ask(&t, TRANSPORT_PROBE)) {
+            trial_ask(&t, TRANSPORT_BATCH);
+        }
+    }
+    if (!t.faults) {
+        printf("gpufl-agent: the settings work: %s answers%s, %u folder%s\n",
+               options->host, token_value(&t.token)[0] ? " and takes the key" : "",
+               t.folders, t.folders == 1 ? "" : "s");
+    }
+    transport_http_close(&t.transport);
+    token_fini(&t.token);
+    return t.faults ? TRIAL_FAILED : 0;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `gpufl-agent --check`: whether the agent would work with these settings. */
+#ifndef GPUFL_AGENT_TRIAL_H
+#define GPUFL_AGENT_TRIAL_H
+
+#include "agent/options/options.h"
+
+/** Exit status of a trial: the agent would send nothing. */
+#define TRIAL_FAILED 2
+
+/** Examines files and folders, and asks the backend with the key. Sends no line, takes no
+ * lock and writes nothing. Says on stderr what would not work, or on stdout that all
+ * does. \return the exit status: 0 or TRIAL_FAILED. */
+int trial_run(const struct options *options);
+
+#endif

@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Settings that cannot work: an error at the start with value, reason and way out."""
+import re
+import sys
+from concurrent import futures
+
+import lib
+from lib import check, equal, until
+import sink
+
+# In parentheses; a reason of the system or a place in a file says enough.
+WAY_OUT = r"\(.+\)$|: [A-Z][a-z ]+$|:\d+:\d+: "
+HOST = "http://127.0.0.1:9"
+
+
+def _files(place):
+    """Files that are not what they are given for."""
+    texts = {"empty": "", "blank": " \n\n", "lines": "one\ntwo\n", "text": "hello\n", "nul": "a\0b",
+             "control": "a\x01b\n", "long": "k" * 5000,
+             "cut.pem": "-----BEGIN CERTIFICATE-----\nMAMC\n",
+             "cert.pem": "-----BEGIN CERTIFICATE-----\nMAMCAQA=\n-----END CERTIFICATE-----\n",
+             "key.pem": "-----BEGIN PRIVATE KEY-----\nMAMCAQA=\n-----END PRIVATE KEY-----\n",
+             "locked.pem": "-----BEGIN ENCRYPTED PRIVATE KEY-----\nMAMCAQA=\n-----END ENCRYPTED PRIVATE KEY-----\n"}
+    for name, text in texts.items():
+        (place.path / name).write_text(text)
+    return place.path
+
+
+def _in_parallel(rows, one):
+    with futures.ThreadPoolExecutor(2) as pool:
+        for done in [pool.submit(one, *row) for row in rows]:
+            done.result()
+
+
+def wrong_settings_of_the_agent_are_refused_at_the_start(place):
+    f = _files(place)
+
+    def one(args, name, value, reason, env=None, without=()):
+        given = {a.split("=")[0] for a in args} | set(without)
+        usual = [f"{flag}={v}" for flag, v in (("--folder", place.logs), ("--host", HOST)) if flag not in given]
+        done = place.run("gpufl-agent", *usual, *args, env=env)
+        equal(done.returncode, 2, f"{args} {env}: {done.stderr}")
+        said = done.stderr
+        check(said.startswith(f"gpufl-agent: {name}: ") and said.count("\n") == 1, f"{args} {env}: {said}")
+        check(value in said and reason in said, f"{args} {env}: {said}")
+        check(re.search(WAY_OUT, said.strip()), f"{args} {env} has no way out: {said}")
+
+    _in_parallel([
+        (["--log-types=devices"], "--log-types", "devices", "device,scope,system,sass"),
+        ([], "GPUFL_LOG_TYPES", "device,cpu", "no channel is called 'cpu'", {"GPUFL_LOG_TYPES": "device,cpu"}),
+        (["--log-types=,"], "--log-types", "','", "names no channel"),
+        ([f"--folder={f}/none", "--log-types=cpu"], "--log-types", "cpu", "no channel"),  # before it is there
+        ([f"--token-file={f}/none"], "--token-file", f"{f}/none", "No such file"),
+        ([f"--token-file={f}/empty"], "--token-file", f"{f}/empty", "empty"),
+        ([], "GPUFL_HTTP_TOKEN_FILE", f"{f}/blank", "empty", {"GPUFL_HTTP_TOKEN_FILE": str(f / "blank")}),
+        ([f"--token-file={f}/lines"], "--token-file", f"{f}/lines", "more than one line"),
+        ([f"--token-file={f}/nul"], "--token-file", f"{f}/nul", "not a text file"),
+        ([f"--token-file={f}/control"], "--token-file", "", "control character"),
+        ([f"--token-file={f}/long"], "--token-file", f"{f}/long", "4095"),
+        ([f"--token-file={f}"], "--token-file", f"{f}", "Is a directory"),
+        (["--token="], "--token", "", "empty"),
+        (["--token=" + "k" * 5000], "--token", "", "too long"),
+        ([f"--ca-file={f}/none"], "--ca-file", f"{f}/none", "No such file"),
+        ([f"--ca-file={f}/empty"], "--ca-file", f"{f}/empty", "empty"),
+        ([], "GPUFL_AGENT_CA_FILE", f"{f}/text", "no certificate", {"GPUFL_AGENT_CA_FILE": str(f / "text")}),
+        ([f"--ca-file={f}/cut.pem"], "--ca-file", f"{f}/cut.pem", "cut off"),
+        ([f"--ca-file={f}"], "--ca-file", f"{f}", "not a regular file"),
+        ([f"--ca-file={f}/key.pem"], "--ca-file", f"{f}/key.pem", "no certificate"),
+        (["--host=https://h"], "SSL_CERT_FILE", f"{f}/text", "no certificate", {"SSL_CERT_FILE": str(f / "text")}),
+        ([f"--client-cert={f}/text"], "--client-cert", f"{f}/text", "no certificate"),
+        ([f"--client-cert={f}/cert.pem"], "--client-cert", f"{f}/cert.pem", "no private key"),
+        ([f"--client-cert={f}/cert.pem", f"--client-key={f}/cert.pem"], "--client-key", f"{f}/cert.pem",
+         "no private key"),
+        ([f"--client-cert={f}/cert.pem", f"--client-key={f}/locked.pem"], "--client-key", f"{f}/locked.pem",
+         "passphrase"),
+        ([f"--client-key={f}/key.pem"], "--client-key", f"{f}/key.pem", "without its certificate"),
+        (["--host=http://127.0.0.1:99999"], "--host", "127.0.0.1:99999", "1 to 65535"),
+        ([], "GPUFL_HTTP_HOST", "http://h:port", "1 to 65535", {"GPUFL_HTTP_HOST": "http://h:port"}, ["--host"]),
+        (["--host=http://:80"], "--host", "http://:80", "no host name"),
+        (["--host=http://[::1"], "--host", "http://[::1", "brackets"),
+        (["--host=http://1.2.3.400"], "--host", "1.2.3.400", "not an IP address"),
+        (["--host=gopher://h"], "--host", "gopher://h", "http"),
+        (["--host="], "--host", "", "empty"),
+        (["--host=http://8.8.8.8", "--token=k"], "--host", "8.8.8.8", "unencrypted"),
+        (["--proxy=ftp://h:1"], "--proxy", "ftp://h:1", "unknown scheme"),
+        (["--proxy=http://h:0"], "--proxy", "http://h:0", "1 to 65535"),
+        (["--api-path=/a?b"], "--api-path", "/a?b", "contains"),
+        (["--api-version=../v1"], "--api-version", "../v1", "a version such as v1"),
+        (["--require-owner-uid=root"], "--require-owner-uid", "root", "numeric"),
+        (["--require-owner-uid=9999999999"], "--require-owner-uid", "9999999999", "numeric"),
+        (["--read-timeout=0"], "--read-timeout", "'0'", "above 0"),
+        (["--rescan-interval=0"], "--rescan-interval", "'0'", "above 0"),
+        (["--zstd-level=20"], "--zstd-level", "'20'", "1 to 19"),
+        (["--listen=127.0.0.1"], "--listen", "'127.0.0.1'", "ADDRESS:PORT"),
+        (["--state-dir="], "--state-dir", "", "empty"),
+        ([f"--cursor-file={f}/text"], "--cursor-file", f"{f}/text", "not a cursor file"),
+        ([f"--config={f}/text"], f"{f}/text:1:1", "", "unexpected"),
+    ], one)
+
+
+def wrong_settings_of_an_upload_are_refused_at_the_start(place):
+    """Whether or not there is anything to send."""
+    f = _files(place)
+
+    def one(args, name, value, reason, env=None):
+        flags = {str(a) for a in args}
+        usual = [a for flag, v in (("--backend-url", HOST), ("--api-key", "k")) if flag not in flags
+                 for a in (flag, v)]
+        where = [] if name == "DIR" else [place.logs]
+        done = place.run("gpufl", "upload", *where, *usual, *args, env=env)
+        equal(done.returncode, 2, f"{args} {env}: {done.stderr}")
+        said = done.stderr
+        check(said.startswith(f"gpufl upload: {name}: ") and said.count("\n") == 1, f"{args} {env}: {said}")
+        check(value in said and reason in said, f"{args} {env}: {said}")
+        check(re.search(WAY_OUT, said.strip()), f"{args} {env} has no way out: {said}")
+
+    _in_parallel([
+        ([], "DIR", "", "missing"),
+        ([f / "none"], "DIR", f"{f}/none", "No such file"),
+        ([f / "text"], "DIR", f"{f}/text", "Not a directory"),
+        (["--backend-url", ""], "--backend-url", "", "empty"),
+        (["--backend-url", "ftp://h"], "--backend-url", "ftp://h", "http"),
+        (["--backend-url", "http://h/api"], "--backend-url", "http://h/api", "--api-path"),
+        (["--backend-url", "http://u:p@h"], "--backend-url", "", "user name"),
+        (["--backend-url", "http://h:0"], "--backend-url", "http://h:0", "1 to 65535"),
+        (["--backend-url", "http://h:"], "--backend-url", "http://h:", "1 to 65535"),
+        (["--backend-url", "http://h:1:2"], "--backend-url", "http://h:1:2", "':'"),
+        (["--backend-url", "http://[1]:2"], "--backend-url", "http://[1]:2", "IPv6"),
+        (["--backend-url", "http://a b"], "--backend-url", "", "blank"),
+        (["--backend-url", "http://8.8.8.8"], "--backend-url", "8.8.8.8", "--allow-insecure-http"),
+        (["--api-key", ""], "--api-key", "", "missing"),
+        (["--api-key", ""], "--api-key", "", "empty", {"GPUFL_API_KEY": "k"}),
+        (["--api-key", "a\x01b"], "--api-key", "", "control character"),
+        (["--api-path", "/a#b"], "--api-path", "/a#b", "contains"),
+        (["--api-path", ""], "--api-path", "", "empty"),
+        (["--session-id", ""], "--session-id", "", "empty"),
+        (["--session-id", "x"], "--session-id", "'x'", "no such session"),
+        (["--latest", "--session-id", "x"], "--latest", "'x'", "--session-id"),
+        (["--timeout", "0"], "--timeout", "'0'", "such as 30s"),
+        (["--timeout", "soon"], "--timeout", "'soon'", "such as 30s"),
+        (["--retries", "-1"], "--retries", "'-1'", "from 0"),
+        (["--compression", "lz4"], "--compression", "'lz4'", "zstd"),
+        (["--state-dir", ""], "--state-dir", "", "empty"),
+        (["--ca-file", ""], "--ca-file", "", "empty"),
+        (["--ca-file", f / "none"], "--ca-file", f"{f}/none", "No such file"),
+        (["--ca-file", f / "text"], "--ca-file", f"{f}/text", "no certificate"),
+        (["--client-cert", f / "cert.pem"], "--client-cert", f"{f}/cert.pem", "no private key"),
+        (["--client-cert", f / "cert.pem", "--client-key", f / "locked.pem"], "--client-key", f"{f}/locked.pem",
+         "passphrase"),
+        (["--client-key", f / "key.pem"], "--client-key", f"{f}/key.pem", "without its certificate"),
+        (["--proxy", "http://p:port"], "--proxy", "http://p:port", "1 to 65535"),
+        (["--proxy", "gopher://p"], "--proxy", "gopher://p", "unknown scheme"),
+        (["--retry", "3"], "--retry", "", "unknown option"),
+    ], one)
+
+
+def a_check_says_whether_the_settings_would_work(place):
+    """It asks the backend with the key, and sends and writes nothing."""
+    lib.job(place, 0.1)
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    key = {"GPUFL_HTTP_TOKEN": lib.KEY}
+
+    def answer(status, body=""):
+        return lambda s, request: (status, body) if request.is_batch else None
+
+    def one(url, code, said, *args, env=None, folder=place.logs):
+        done = place.run("gpufl-agent", "--check", f"--folder={folder}", f"--host={url}", *args, env=key if env is None else env)
+        equal(done.returncode, code, f"{url} {args}: {done.stdout}{done.stderr}")
+        check(said in (done.stderr if code else done.stdout), f"{url} {args}: {done.stdout}{done.stderr}")
+
+    one(backend.url, 0, "takes the key, 1 folder")
+    one(backend.url, 2, "refuses the API key", env={"GPUFL_HTTP_TOKEN": "wrong"})
+    one(backend.url, 2, "asks for an API key", env={})
+    one(backend.url + "/elsewhere", 2, "--api-path")
+    one("http://127.0.0.1:9", 2, "connect")
+    one("http://127.0.0.1:99999", 2, "1 to 65535")
+    one(backend.url, 2, "Not a directory", folder=backend.process.log)
+    one(backend.url, 0, "does not exist yet", folder=place.path / "none")
+    one(backend.url, 2, "No such file", "--exit-when-drained", folder=place.path / "none")
+    one(backend.url, 2, "Not a directory", f"--state-dir={backend.process.log}")
+    one(backend.url, 2, "cursor file", f"--cursor-file={backend.process.log}")
+    one(backend.url, 2, "no channel is called", "--log-types=x")
+    for status, code, said in ((200, 0, "takes the key"), (202, 0, ""), (400, 0, ""), (422, 0, ""), (401, 2, "key"),
+                               (403, 2, "key"), (404, 2, "--host"), (302, 2, "redirects"), (503, 2, "later")):
+        with sink.Sink(answer(status)) as s:  # without a declaration, as a hosted server
+            one(s.url, code, said)
+            equal([r.raw() for r in s.batches()], [b""], "no line is sent")
+    agent = lib.agent(place, backend.url)
+    session, = (d for d in place.logs.iterdir() if not d.name.startswith("."))
+    until(lambda: backend.complete(session.name), "an agent serves the folder")
+    before = sorted(str(p) for p in place.path.rglob("*"))
+    one(backend.url, 0, "takes the key")
+    equal(sorted(str(p) for p in place.path.rglob("*")), before, "nothing is written")
+    agent.terminate()
+    equal(agent.wait(20 * lib.SLOW), 0, "the agent goes on until it is stopped")
+
+
+if __name__ == "__main__":
+    lib.main(sys.modules[__name__])
