@@ -56,7 +56,8 @@ struct root {
     uint64_t progress_ticket;
     unsigned progress_stamp; /**< of the trouble that was last published */
     bool other_root_said;
-    bool progress_off;     /**< it could not be written; said once */
+    bool progress_off;     /**< it could not be written, and that was said */
+    bool cursor_off;       /**< the same of the upload cursor */
     bool visited;          /**< the watcher knows it */
     uint64_t change_stamp; /**< raised when a session appears or is done */
     uint64_t visit_stamp;

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Two users in a directory in which everybody may create files, as the packaged service has it:
+what one does there changes nothing for the other."""
+import os
+import signal
+import subprocess
+import sys
+
+import lib
+from lib import check, equal, until
+from writers import Live
+
+AGENT, OTHER = 65532, 65534  # neither is root; sessions belong to root
+PLANTED = "umask 0; cd {logs}; "
+
+
+class _Shared:
+    """A directory with mode 3777 and a session in it; the agent's state is its own."""
+
+    def __init__(self, place, name="logs"):
+        place.path.chmod(0o755)
+        self.place, self.logs, self.state = place, place.path / name, place.path / f"state-{name}"
+        self.logs.mkdir(exist_ok=True)
+        self.logs.chmod(0o3777)
+        self.state.mkdir(mode=0o700)
+        os.chown(self.state, AGENT, AGENT)
+        self.backend = lib.Backend(place, "--api-key", lib.KEY)
+
+    def session(self, lines=20):
+        writer = Live(self.logs)
+        (writer.dir / ".gpufl-session.lock").chmod(0o644)
+        for _ in range(lines):
+            writer.line("device")
+        return writer
+
+    def other(self, script):
+        """Lets the other user do something."""
+        done = subprocess.run(["sh", "-ec", PLANTED.format(logs=self.logs) + script], user=OTHER, group=OTHER,
+                              extra_groups=[], check=False, capture_output=True, text=True)
+        equal(done.returncode, 0, f"{script}: {done.stderr}")
+
+    def agent(self, *args, **more):
+        return lib.agent(self.place, self.backend.url, f"--state-dir={self.state}", "--rescan-interval=200ms", *args,
+                         folder=self.logs, user=AGENT, group=AGENT, extra_groups=[], **more)
+
+    def all_is_sent(self, agent, writer):
+        until(lambda: self.backend.complete(writer.id), "the session is complete")
+        lib.holds(self.backend, writer)
+        agent.send_signal(signal.SIGTERM)
+        equal(agent.wait(20 * lib.SLOW), 0, agent.log.read_text())
+
+
+def _forged(writer, file=1, offset=None):
+    """Progress that says that all but the last line of a session is settled."""
+    whole = bytes(writer.written["device"])
+    offset = len(whole[:whole.rindex(b"\n", 0, -1) + 1]) if offset is None else offset
+    return f"gpufl-progress 1 pid=1 program=x\\n{writer.id} device {file} {offset} 7 1\\n"
+
+
+AGENT_DIR = "mkdir -m 777 .gpufl-agent; "
+PLANT = {  # what the other user does before the agent starts
+    "a pipe as progress.tmp": AGENT_DIR + "mkfifo .gpufl-agent/progress.tmp",
+    "a pipe as complete.tmp": AGENT_DIR + "mkfifo .gpufl-agent/complete.tmp",
+    "a pipe as progress": AGENT_DIR + "mkfifo .gpufl-agent/progress",
+    "a pipe as complete": AGENT_DIR + "mkfifo .gpufl-agent/complete",
+    "a pipe as the state directory": "mkfifo .gpufl-agent",
+    "a link as the state directory": "ln -s /etc .gpufl-agent",
+    "a link as progress": AGENT_DIR + "ln -s /etc/passwd .gpufl-agent/progress",
+    "a directory as progress": AGENT_DIR + "mkdir .gpufl-agent/progress",
+    "a progress of 1 GiB": AGENT_DIR + "truncate -s 1G .gpufl-agent/progress",
+    "a pipe as the upload cursor": "mkfifo .gpufl-upload-cursor.json",
+    "a pipe as the upload cursor's temporary file": "mkfifo .gpufl-upload-cursor.json.tmp",
+    "a link as the upload cursor": "ln -s /etc/passwd .gpufl-upload-cursor.json",
+    "an upload cursor that names the session": "echo '{{\"schema_version\":2,\"uploaded_files\":[],"
+                                               "\"completed_sessions\":{{\"{id}\":{{}}}}}}' > .gpufl-upload-cursor.json",
+    "an upload cursor of 1 GiB": "truncate -s 1G .gpufl-upload-cursor.json",
+}
+
+
+def what_another_user_plants_changes_nothing(place):
+    if os.geteuid() != 0:
+        return
+    for n, (what, script) in enumerate(PLANT.items()):
+        print(f"# {what}", flush=True)
+        shared = _Shared(place, f"logs-{n}")
+        writer = shared.session()
+        writer.end()
+        shared.other(script.format(progress=_forged(writer), id=writer.id))
+        agent = shared.agent()
+        shared.all_is_sent(agent, writer)
+        shared.backend.kill()
+
+
+if __name__ == "__main__":
+    sys.exit(lib.main(sys.modules[__name__]))
