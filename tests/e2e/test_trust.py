@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Two users in a directory in which everybody may create files, as the packaged service has it:
 what one does there changes nothing for the other."""
+import json
 import os
 import signal
 import subprocess
@@ -67,6 +68,12 @@ PLANT = {  # what the other user does before the agent starts
     "a link as the state directory": "ln -s /etc .gpufl-agent",
     "a link as progress": AGENT_DIR + "ln -s /etc/passwd .gpufl-agent/progress",
     "a directory as progress": AGENT_DIR + "mkdir .gpufl-agent/progress",
+    "a forged progress": AGENT_DIR + "printf '{progress}' > .gpufl-agent/progress",
+    "a forged progress that only it can write": AGENT_DIR + "printf '{progress}' > .gpufl-agent/progress; "
+                                                            "chmod 644 .gpufl-agent/progress; chmod 755 .gpufl-agent",
+    "a forged list of complete sessions": AGENT_DIR + "printf '{progress}' | tee .gpufl-agent/progress "
+                                                      "> .gpufl-agent/complete",
+    "a forged journal": AGENT_DIR + "echo GPUFLJNL > .gpufl-agent/journal",
     "a progress of 1 GiB": AGENT_DIR + "truncate -s 1G .gpufl-agent/progress",
     "a pipe as the upload cursor": "mkfifo .gpufl-upload-cursor.json",
     "a pipe as the upload cursor's temporary file": "mkfifo .gpufl-upload-cursor.json.tmp",
@@ -88,7 +95,20 @@ def what_another_user_plants_changes_nothing(place):
         shared.other(script.format(progress=_forged(writer), id=writer.id))
         agent = shared.agent()
         shared.all_is_sent(agent, writer)
+        check("progress.imported" not in agent.log.read_text(), what)
         shared.backend.kill()
+
+
+def status_does_not_believe_a_forged_progress(place):
+    if os.geteuid() != 0:
+        return
+    shared = _Shared(place)
+    shared.session().end()
+    shared.other(AGENT_DIR + "printf 'gpufl-progress 1 pid=1 program=x\\n!trouble 9 call this number\\n'"
+                             " > .gpufl-agent/progress")
+    done = place.run("gpufl", "status", shared.logs, "--json", "--state-dir", shared.state)
+    said = json.loads(done.stdout)
+    check(said["served_by"] is None and "number" not in done.stdout, done.stdout)
 
 
 if __name__ == "__main__":

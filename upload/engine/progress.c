@@ -193,5 +193,11 @@ void progress_import(struct root *root)
         progress_read(root->engine->config.sys, root->fd, progress_import_line, root);
     if (status == GPUFL_OK) {
         log_info(root->engine->config.log, "progress.imported", "root=%s", root->path);
+    } else if (status == GPUFL_ERR_IO) {
+        log_warn(
+            root->engine->config.log, "progress.ignored",
+            "root=%s reason=\"%s\" note=\"only files of the uploader's user or of root "
+            "are believed\"",
+            root->path, strerror(errno));
     }
 }
