@@ -99,6 +99,33 @@ def what_another_user_plants_changes_nothing(place):
         shared.backend.kill()
 
 
+def a_file_that_is_parsed_takes_no_more_memory_than_it_may(place):
+    """Ours, too: a cursor whose tree would be forty or four hundred times its size, a manifest, a last line."""
+    if lib.MEASURES_ITSELF:
+        return
+    for n, unit in enumerate((b"0,", b"{},")):
+        logs = place.path / f"logs-{n}"
+        logs.mkdir(mode=0o700)
+        array = b"[" + unit * ((7 << 20) // len(unit)) + b"0]"
+        (logs / ".gpufl-upload-cursor.json").write_bytes(b'{"uploaded_files":%s}' % array)
+        writer, torn = Live(logs), Live(logs)
+        manifest = json.loads((writer.dir / ".gpufl-session.json").read_text())
+        (writer.dir / ".gpufl-session.json").write_text(json.dumps({**manifest, "more": [0] * 200}))
+        torn.raw("device", b'{"type":"x","session_id":"%s","a":%s}' % (torn.id.encode(), array))
+        torn.die()
+        writer.end()
+        backend = lib.Backend(place, "--api-key", lib.KEY)
+        agent = lib.agent(place, backend.url, "--rescan-interval=200ms", "--orphan-timeout=1s", folder=logs)
+        until(lambda: backend.complete(writer.id), "complete")
+        until(lambda: backend.export(torn.id, "device") == torn.written["device"] + b"\n", "the last line")
+        until(lambda: "cursor.off" in agent.log.read_text(), "it is said")
+        check("too large" in agent.log.read_text(), agent.log.read_text())
+        check(lib.peak_kib(agent.pid) < 64 << 10, f"{lib.peak_kib(agent.pid)} KiB")
+        agent.terminate()
+        equal(agent.wait(20 * lib.SLOW), 0, "exit code")
+        backend.kill()
+
+
 def status_does_not_believe_a_forged_progress(place):
     if os.geteuid() != 0:
         return

@@ -13,12 +13,15 @@
 
 #include "base/crc32c.h"
 #include "base/file.h"
+#include "base/json_text.h"
 #include "base/text.h"
 #include "upload/core/stream.h"
 
-#define CURSOR_MAX_BYTES (16u << 20)
-#define CURSOR_DEPTH     8
-#define NOTHING          "{\"schema_version\":2,\"uploaded_files\":[],\"completed_sessions\":{}}"
+#define CURSOR_MAX_BYTES      (16u << 20)
+#define CURSOR_MAX_TREE_BYTES (48u << 20) /* about 30,000 sessions */
+#define CURSOR_DEPTH          8
+#define TOO_LARGE             "it is too large; remove it"
+#define NOTHING               "{\"schema_version\":2,\"uploaded_files\":[],\"completed_sessions\":{}}"
 
 /* The file's text while entries are added. */
 struct cursor {
@@ -81,13 +84,17 @@ static const char *cursor_load(const struct root *root, struct cursor *cursor)
                         CURSOR_MAX_BYTES, &text, &len);
     if (status != GPUFL_OK && status != GPUFL_ERR_NOT_FOUND) {
         return status == GPUFL_ERR_IO       ? strerror(errno)
-               : status == GPUFL_ERR_FORMAT ? "it is too large"
+               : status == GPUFL_ERR_FORMAT ? TOO_LARGE
                                             : "out of memory";
     }
     if (text && len > 0 && len == root->cursor_bytes &&
         crc32c(0, text, len) == root->cursor_crc32c) {
         cursor->text = (struct text){.data = text, .len = len, .cap = len};
         return NULL; /* as we wrote it */
+    }
+    if (text && json_tree_bytes(text, len) > CURSOR_MAX_TREE_BYTES) {
+        free(text);
+        return TOO_LARGE;
     }
     cursor_take_over(cursor, text ? text : NOTHING, text ? len : strlen(NOTHING));
     free(text);
