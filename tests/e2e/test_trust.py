@@ -126,6 +126,28 @@ def a_file_that_is_parsed_takes_no_more_memory_than_it_may(place):
         backend.kill()
 
 
+def a_state_directory_that_others_can_change_is_refused(place):
+    """Also one with the sticky bit; below it one is made, as on an emptyDir volume."""
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    session = lib.job(place, 0.1)
+    state = place.path / "state"
+    state.mkdir()
+    for mode in (0o777, 0o1777, 0o770):
+        state.chmod(mode)
+        agent = lib.agent(place, backend.url, f"--state-dir={state}")
+        equal(agent.wait(20 * lib.SLOW), 1, f"{mode:o}")
+        check(f"'{state}'" in agent.log.read_text() and f"{mode:04o}" in agent.log.read_text(), agent.log.read_text())
+        done = lib.upload(place, backend.url, "--state-dir", state)
+        equal(done.returncode, 2, f"{mode:o}: {done.result}")
+        check("chmod go-w" in done.result["message"], done.result["message"])
+    equal(list(state.iterdir()), [], "nothing is written there")
+    state.chmod(0o2777)
+    agent = lib.agent(place, backend.url, f"--state-dir={state}/agent", "--exit-when-drained")
+    equal(agent.wait(20 * lib.SLOW), 0, agent.log.read_text())
+    equal((state / "agent").stat().st_mode & 0o777, 0o700, "its mode")
+    lib.same(backend, session)
+
+
 def status_does_not_believe_a_forged_progress(place):
     if os.geteuid() != 0:
         return
