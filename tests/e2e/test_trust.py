@@ -148,6 +148,58 @@ def a_state_directory_that_others_can_change_is_refused(place):
     lib.same(backend, session)
 
 
+def _locked_by(user, path):
+    holder = subprocess.Popen(["flock", "-x", path, "sh", "-c", "echo; cat"], user=user, group=user, extra_groups=[],
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    holder.stdout.readline()
+    return holder
+
+
+def a_lock_that_another_user_takes_keeps_no_service_away(place):
+    """On the directory, on the one above, on a group below; released, the agent takes it itself."""
+    if os.geteuid() != 0:
+        return
+    for n, where in enumerate(("root", "above", "group")):
+        shared = _Shared(place, f"logs-{n}")
+        group = shared.logs / "run-1"
+        group.mkdir()
+        writer = Live(group) if where == "group" else shared.session()
+        writer.line("device")
+        (writer.dir / ".gpufl-session.lock").chmod(0o644)
+        writer.end()
+        holder = _locked_by(OTHER, {"root": shared.logs, "above": place.path, "group": group}[where])
+        agent = shared.agent(env={"STATE_DIRECTORY": str(shared.state)})
+        until(lambda w=writer, s=shared: s.backend.complete(w.id), f"{where}: complete")
+        lib.holds(shared.backend, writer)
+        if where == "root":
+            check("root.locked" in agent.log.read_text(), agent.log.read_text())
+            second = shared.agent(env={"STATE_DIRECTORY": str(shared.state)})
+            equal(second.wait(20 * lib.SLOW), 1, "a second service")
+            check("only one uploader" in second.log.read_text(), second.log.read_text())
+        holder.communicate()
+        if where == "root":
+            until(lambda a=agent: "root.unlocked" in a.log.read_text(), "it takes the lock")
+            done = lib.upload(place, shared.backend.url, directory=shared.logs)
+            equal(done.returncode, 1, "an upload finds it served")
+        agent.terminate()
+        equal(agent.wait(20 * lib.SLOW), 0, agent.log.read_text())
+        shared.backend.kill()
+
+
+def the_lock_of_one_who_has_a_say_keeps_a_service_away(place):
+    """Of the agent's own user, of root, of the directory's owner; and of anybody, if it is no service."""
+    if os.geteuid() != 0:
+        return
+    shared = _Shared(place)
+    for user, owner, service in ((AGENT, 0, True), (0, 0, True), (OTHER, OTHER, True), (OTHER, 0, False)):
+        os.chown(shared.logs, owner, 0)
+        shared.logs.chmod(0o3777)
+        holder = _locked_by(user, shared.logs)
+        agent = shared.agent(env={"STATE_DIRECTORY": str(shared.state)} if service else {})
+        equal(agent.wait(20 * lib.SLOW), 1, f"{user} {owner} {service}: {agent.log.read_text()}")
+        holder.communicate()
+
+
 def status_does_not_believe_a_forged_progress(place):
     if os.geteuid() != 0:
         return
