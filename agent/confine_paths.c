@@ -142,6 +142,7 @@ void confine_allow_system(const struct landlock *rules)
                                        "/run/NetworkManager",
                                        "/dev/urandom",
                                        "/proc/self",
+                                       "/proc/locks",
                                        "/proc/sys/kernel/random",
                                        "/proc/sys/fs/inotify"};
     for (size_t i = 0; i < sizeof read / sizeof read[0]; i++) {

@@ -37,6 +37,12 @@ static enum engine_delete files_to_delete(const struct options *o)
     return o->delete_acked == DELETE_ACKED_ALL ? DELETE_ALL : DELETE_WINDOWS;
 }
 
+static bool is_run_as_a_service(void)
+{
+    const char *state = getenv("STATE_DIRECTORY"); /* of systemd */
+    return geteuid() == 0 || (state && *state);
+}
+
 void engine_options(const struct options *o, struct engine_config *config)
 {
     engine_config_default(config);
@@ -57,6 +63,7 @@ void engine_options(const struct options *o, struct engine_config *config)
     config->memory_state = o->state == STATE_IN_MEMORY;
     config->state_dir = o->state_dir;
     config->state_dir_name = "--state-dir";
+    config->service = is_run_as_a_service();
     config->program = "gpufl-agent";
     config->max_batch_lines = (uint32_t)o->stream_max_lines;
     config->max_batch_bytes = (size_t)o->stream_max_bytes;

@@ -4,10 +4,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#define FILE_TEMP_NAME 320
 
 int file_open(const struct sys *sys, int dir, const char *path)
 {
@@ -20,6 +23,63 @@ int file_open(const struct sys *sys, int dir, const char *path)
         close(fd);
         errno = ELOOP;
         return -1;
+    }
+    return fd;
+}
+
+bool file_dir_is_ours(int dir)
+{
+    struct stat st;
+    if (fstat(dir, &st) < 0) {
+        return false;
+    }
+    if (!S_ISDIR(st.st_mode) || st.st_uid != geteuid() || st.st_mode & 022) {
+        errno = EPERM;
+        return false;
+    }
+    return true;
+}
+
+static int file_open_owned(const struct sys *sys, int dir, const char *path)
+{
+    int fd =
+        sys->open_beneath(dir, path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW, 0);
+    struct stat st;
+    if (fd < 0) {
+        return -1;
+    }
+    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ||
+        (st.st_uid != geteuid() && st.st_uid != 0)) {
+        close(fd);
+        errno = EPERM;
+        return -1;
+    }
+    return fd;
+}
+
+int file_create(const struct sys *sys, int dir, const char *name, mode_t mode)
+{
+    int flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
+    int fd = sys->open_beneath(dir, name, flags, mode);
+    if (fd < 0 && errno == EEXIST && sys->unlinkat(dir, name, 0) == 0) {
+        fd = sys->open_beneath(dir, name, flags, mode);
+    }
+    return fd;
+}
+
+/* The usual name comes first, so that what a crash leaves is replaced and does not pile
+ * up. Where that name cannot be had, a random one is taken, which nobody can occupy. */
+static int file_create_temp(const struct sys *sys, int dir, const char *name,
+                            char temp[FILE_TEMP_NAME])
+{
+    uint64_t random;
+    snprintf(temp, FILE_TEMP_NAME, "%s.tmp", name);
+    int fd = file_create(sys, dir, temp, 0644);
+    struct stat st;
+    if (fd < 0 && fstatat(dir, temp, &st, AT_SYMLINK_NOFOLLOW) == 0) {
+        sys->random(&random, sizeof random);
+        snprintf(temp, FILE_TEMP_NAME, "%s.%016" PRIx64 ".tmp", name, random);
+        fd = file_create(sys, dir, temp, 0644);
     }
     return fd;
 }
@@ -61,15 +121,16 @@ int file_pwrite_all(const struct sys *sys, int fd, const void *data, size_t len,
     return 0;
 }
 
-gpufl_status file_read(const struct sys *sys, int dir, const char *path, size_t cap,
-                       char **out, size_t *len)
+/* Reads the whole file and closes it. \p fd < 0: it could not be opened, errno says why.
+ */
+static gpufl_status file_read_all(const struct sys *sys, int fd, size_t cap, char **out,
+                                  size_t *len)
 {
     gpufl_status status = GPUFL_OK;
     char *data = NULL;
     struct stat st;
     *out = NULL;
     *len = 0;
-    int fd = file_open(sys, dir, path);
     if (fd < 0) {
         return errno == ENOENT ? GPUFL_ERR_NOT_FOUND : GPUFL_ERR_IO;
     }
@@ -101,12 +162,23 @@ out:
     return status;
 }
 
+gpufl_status file_read(const struct sys *sys, int dir, const char *path, size_t cap,
+                       char **out, size_t *len)
+{
+    return file_read_all(sys, file_open(sys, dir, path), cap, out, len);
+}
+
+gpufl_status file_read_owned(const struct sys *sys, int dir, const char *path,
+                             size_t max_bytes, char **out, size_t *len)
+{
+    return file_read_all(sys, file_open_owned(sys, dir, path), max_bytes, out, len);
+}
+
 gpufl_status file_replace(const struct sys *sys, int dir, const char *name,
                           const void *data, size_t len, bool durable)
 {
-    char temp[300];
-    snprintf(temp, sizeof temp, "%s.tmp", name);
-    int fd = sys->open_beneath(dir, temp, O_WRONLY | O_CREAT | O_TRUNC, 0644);
+    char temp[FILE_TEMP_NAME];
+    int fd = file_create_temp(sys, dir, name, temp);
     if (fd < 0) {
         return GPUFL_ERR_IO;
     }

@@ -21,6 +21,20 @@ int file_open(const struct sys *sys, int dir, const char *path);
 GPUFL_MUST gpufl_status file_read(const struct sys *sys, int dir, const char *path,
                                   size_t cap, char **out, size_t *len);
 
+/** Reads a control file of ours: only a regular file that belongs to our user or to root,
+ * never blocking, of at most \p max_bytes. \return as file_read; GPUFL_ERR_IO with EPERM
+ * for the file of another user, and for anything but a regular file. */
+GPUFL_MUST gpufl_status file_read_owned(const struct sys *sys, int dir, const char *path,
+                                        size_t max_bytes, char **out, size_t *len);
+
+/** True if the directory belongs to our user and nobody else can write to it; false with
+ * errno otherwise. Control files of ours are written only there. */
+bool file_dir_is_ours(int dir);
+
+/** Creates `<dir>/<name>`, open for reading and writing. What has that name already is
+ * removed, never opened. \return the descriptor, or -1 with errno. */
+int file_create(const struct sys *sys, int dir, const char *name, mode_t mode);
+
 /** Replaces `<dir>/<name>` by \p data: temporary file, rename; synced when \p durable.
  * The old file stays whole if anything fails. */
 GPUFL_MUST gpufl_status file_replace(const struct sys *sys, int dir, const char *name,

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json_text.h"
 #include "schema/layout.h"
 #include "upload/core/progress_file.h"
 #include "upload/source/identity.h"
@@ -60,7 +61,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     (void)manifest_parse(text, size, "s", &manifest);
     (void)identity_job_start_ns(text, size, &ts);
-    (void)identity_is_json_object(text, size);
+    (void)json_is_object(text, size, 64);
     (void)shifting_head(text, size);
     check_cursor(text, size);
     struct ndjson_limits limits = {.max_bytes = 64, .max_lines = 8};

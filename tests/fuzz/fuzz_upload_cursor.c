@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/json_text.h"
 #include "upload/core/session.h"
 #include "upload/engine/upload_cursor.h"
 #include "upload/source/identity.h"
@@ -51,8 +52,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         GPUFL_OK) {
         abort();
     }
-    if (!identity_is_json_object(text, len) ||
-        !strstr(text, "\"completed_sessions\":{")) {
+    if (!json_is_object(text, len, 64) || !strstr(text, "\"completed_sessions\":{")) {
         __builtin_trap();
     }
     free(text);

@@ -140,11 +140,99 @@ static void a_name_stands_in_the_upload_cursor_once(void **state)
     rig_close(&rig);
 }
 
+/* As in a directory in which every user may create files. \return the state directory. */
+static char *rig_with_another_user(struct rig *rig)
+{
+    char dir[700];
+    char fifo[800];
+    char *state_dir = dirs_make();
+    rig_open(rig);
+    rig->config.state_dir = state_dir;
+    assert_int_equal(chmod(rig->root, 03777), 0);
+    snprintf(dir, sizeof dir, "%s/%s", rig->root, LAYOUT_STATE_DIR);
+    assert_int_equal(mkdir(dir, 0777), 0);
+    assert_int_equal(chmod(dir, 0777), 0);
+    snprintf(fifo, sizeof fifo, "%s/progress.tmp", dir);
+    assert_int_equal(mkfifo(fifo, 0666), 0);
+    snprintf(fifo, sizeof fifo, "%s/complete.tmp", dir);
+    assert_int_equal(mkfifo(fifo, 0666), 0);
+    snprintf(fifo, sizeof fifo, "%s/%s.tmp", rig->root, LAYOUT_UPLOAD_CURSOR);
+    assert_int_equal(mkfifo(fifo, 0666), 0);
+    return state_dir;
+}
+
+static void what_another_user_plants_blocks_nothing(void **state)
+{
+    (void)state;
+    static struct rig rig;
+    char path[700];
+    struct stat st;
+    char *state_dir = rig_with_another_user(&rig);
+    alarm(30); /* an open that blocks would do so for ever */
+    ended_make(rig.root, 0, 3);
+    rig_start(&rig);
+    rig_run(&rig, 60000, false);
+    alarm(0);
+    assert_int_equal(ended_requests(&rig, TRANSPORT_COMPLETE), 3);
+    static const char *const unwritten[] = {LAYOUT_PROGRESS, LAYOUT_COMPLETE,
+                                            LAYOUT_UPLOAD_CURSOR};
+    for (size_t i = 0; i < sizeof unwritten / sizeof unwritten[0]; i++) {
+        snprintf(path, sizeof path, "%s/%s", rig.root, unwritten[i]);
+        assert_int_equal(lstat(path, &st), -1);
+    }
+    rig_close(&rig);
+    dirs_remove(state_dir);
+}
+
+/* Overwritten, what it says would be lost for the tool that wrote it. */
+static void the_upload_cursor_of_another_user_is_left_alone(void **state)
+{
+    (void)state;
+    static struct rig rig;
+    char path[700];
+    if (geteuid() != 0) {
+        return;
+    }
+    rig_open(&rig);
+    dirs_append(rig.root, LAYOUT_UPLOAD_CURSOR, "{}");
+    snprintf(path, sizeof path, "%s/%s", rig.root, LAYOUT_UPLOAD_CURSOR);
+    assert_int_equal(chown(path, 12345, 12345), 0);
+    ended_make(rig.root, 0, 1);
+    rig_start(&rig);
+    rig_run(&rig, 60000, false);
+    assert_int_equal(ended_requests(&rig, TRANSPORT_COMPLETE), 1);
+    char *text = rig_file(&rig, LAYOUT_UPLOAD_CURSOR);
+    assert_string_equal(text, "{}");
+    free(text);
+    rig_close(&rig);
+}
+
+static void progress_is_published_again_once_it_can_be_written(void **state)
+{
+    (void)state;
+    static struct rig rig;
+    char *state_dir = rig_with_another_user(&rig);
+    char path[700];
+    ended_make(rig.root, 0, 1);
+    rig_start(&rig);
+    rig_run(&rig, 30000, false);
+    snprintf(path, sizeof path, "%s/%s", rig.root, LAYOUT_STATE_DIR);
+    assert_int_equal(chmod(path, 0755), 0); /* a person put it right */
+    ended_make(rig.root, 1, 1);
+    rig_run(&rig, 30000, false);
+    assert_int_equal(ended_told_of(&rig).lines, 2);
+    rig_close(&rig);
+    dirs_remove(state_dir);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(others_are_told_of_complete_sessions_in_a_file_of_their_own),
         cmocka_unit_test(the_upload_cursor_grows_and_keeps_the_words_of_others),
-        cmocka_unit_test(a_name_stands_in_the_upload_cursor_once)};
+        cmocka_unit_test(a_name_stands_in_the_upload_cursor_once),
+        cmocka_unit_test(what_another_user_plants_blocks_nothing),
+        cmocka_unit_test(the_upload_cursor_of_another_user_is_left_alone),
+        cmocka_unit_test(progress_is_published_again_once_it_can_be_written)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -83,6 +83,53 @@ static void the_first_place_that_is_ours_is_taken(void **state)
     }
 }
 
+static void a_directory_that_others_can_change_is_refused_with_the_reason(void **state)
+{
+    (void)state;
+    static const struct {
+        mode_t mode;
+        uid_t owner;
+        bool write; /* taken to write in */
+        bool read;
+        const char *why;
+    } row[] = {
+        {0700, 0, true, true, ""},
+        {0755, 0, true, true, ""},
+        {02750, 0, true, true, ""},
+        {0777, 0, false, false, "its mode is 0777 (run chmod go-w"},
+        {01777, 0, false, false, "its mode is 1777"},
+        {02770, 0, false, false, "its mode is 2770"},
+        {0702, 0, false, false, "its mode is 0702"},
+        {0700, 12345, false, true, "it belongs to user 12345, not to user 0"},
+        {0777, 12345, false, false, "it belongs to user 12345"},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+        char *base = dirs_make();
+        char path[512];
+        char name[STATE_NAME_MAX];
+        char why[512] = "";
+        int fd = -1;
+        int root = open(base, O_RDONLY | O_DIRECTORY);
+        snprintf(path, sizeof path, "%s/state", base);
+        assert_int_equal(mkdir(path, 0700), 0);
+        assert_int_equal(chmod(path, row[i].mode), 0);
+        if (row[i].owner == 0 || chown(path, row[i].owner, 0) == 0) {
+            bool write =
+                state_dir_open(path, root, base, true, &fd, name, why) == GPUFL_OK;
+            if (write != row[i].write || !strstr(why, row[i].why)) {
+                fail_msg("%04o of %u: %s", row[i].mode, row[i].owner, why);
+            }
+            close(fd);
+            assert_int_equal(state_dir_open(path, root, base, false, &fd, name, why) ==
+                                 GPUFL_OK,
+                             row[i].read);
+            close(fd);
+        }
+        close(root);
+        dirs_remove(base);
+    }
+}
+
 static void reading_makes_no_directory(void **state)
 {
     (void)state;
@@ -105,6 +152,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_first_place_that_is_ours_is_taken),
+        cmocka_unit_test(a_directory_that_others_can_change_is_refused_with_the_reason),
         cmocka_unit_test(reading_makes_no_directory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -73,6 +73,26 @@ static void what_is_settled_is_compared_channel_by_channel(void **state)
     }
 }
 
+/* It could say that lines are sent which are not. */
+static void progress_that_another_user_wrote_is_not_believed(void **state)
+{
+    (void)state;
+    char *root = dirs_make();
+    char path[600];
+    struct live_session s;
+    if (geteuid() != 0) {
+        return;
+    }
+    live_open(&s, root, ID);
+    live_line(&s, "device", "x", 1);
+    assert_int_equal(wait_at(root, HEADER ID " device 9 9 1 1\n"), GPUFL_OK);
+    snprintf(path, sizeof path, "%s/.gpufl-agent/progress", root);
+    assert_int_equal(chown(path, 12345, 12345), 0);
+    assert_int_equal(wait_at(root, NULL), GPUFL_BUSY);
+    live_close(&s);
+    dirs_remove(root);
+}
+
 static void a_11_session_that_rotated_cannot_be_waited_for(void **state)
 {
     (void)state;
@@ -90,6 +110,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_settled_is_compared_channel_by_channel),
+        cmocka_unit_test(progress_that_another_user_wrote_is_not_believed),
         cmocka_unit_test(a_11_session_that_rotated_cannot_be_waited_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -80,7 +80,7 @@ gpufl_status progress_read(const struct sys *sys, int root_fd,
         char *text;
         size_t len;
         gpufl_status status =
-            file_read(sys, root_fd, path[i], PROGRESS_MAX_BYTES, &text, &len);
+            file_read_owned(sys, root_fd, path[i], PROGRESS_MAX_BYTES, &text, &len);
         if (status == GPUFL_OK) {
             progress_parse(text, len, visit, arg);
             free(text);
@@ -115,7 +115,7 @@ void progress_notes(const struct sys *sys, int root_fd,
     char *text;
     char *rest;
     size_t len;
-    if (file_read(sys, root_fd, LAYOUT_PROGRESS, PROGRESS_MAX_BYTES, &text, &len) !=
+    if (file_read_owned(sys, root_fd, LAYOUT_PROGRESS, PROGRESS_MAX_BYTES, &text, &len) !=
         GPUFL_OK) {
         return;
     }
@@ -136,7 +136,7 @@ bool progress_holder(const struct sys *sys, int root_fd, char *out, size_t size)
     char program[41];
     bool lives = false;
     snprintf(out, size, "another process");
-    if (file_read(sys, root_fd, LAYOUT_PROGRESS, PROGRESS_MAX_BYTES, &text, &len) !=
+    if (file_read_owned(sys, root_fd, LAYOUT_PROGRESS, PROGRESS_MAX_BYTES, &text, &len) !=
         GPUFL_OK) {
         return false;
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads `<root>/.gpufl-agent/progress`, and `complete` beside it for sessions that are:
  * what the holder of a root has durably settled, for others. Advisory; also second
- * evidence when the journal was lost.
+ * evidence when the journal was lost. Only files of our user or of root are believed.
  *
  *     gpufl-progress 1 pid=<pid> program=<name>
  *     !trouble <since, seconds of 1970> <what stands in the way of all>
@@ -57,7 +57,7 @@ void progress_parse(const char *text, size_t len,
                     void *arg);
 
 /** Reads the files of the root \p root_fd and visits their lines.
- *  \return GPUFL_OK, GPUFL_ERR_NOT_FOUND, GPUFL_ERR_IO… */
+ *  \return GPUFL_OK, GPUFL_ERR_NOT_FOUND, GPUFL_ERR_IO (EPERM: of another user)… */
 GPUFL_MUST gpufl_status progress_read(const struct sys *sys, int root_fd,
                                       void (*visit)(void *arg,
                                                     const struct progress_line *line),

@@ -24,8 +24,10 @@ struct root {
     struct engine *engine;
     unsigned index;
     char *path;
-    int fd;       /**< holds the flock */
-    int state_fd; /**< directory of the journal, -1 = memory */
+    int fd;        /**< holds the flock */
+    bool unlocked; /**< another user holds the flock; it is taken when that is gone */
+    int lock_fd;   /**< holds a lock in the state directory, for a service; -1 = none */
+    int state_fd;  /**< directory of the journal, -1 = memory */
     struct journal *journal;
     uint64_t journal_retry_ms;
     uint64_t lazy_until_ms; /**< when records that nobody waits for are synced as well; 0
@@ -56,7 +58,8 @@ struct root {
     uint64_t progress_ticket;
     unsigned progress_stamp; /**< of the trouble that was last published */
     bool other_root_said;
-    bool progress_off;     /**< it could not be written; said once */
+    bool progress_off;     /**< it could not be written, and that was said */
+    bool cursor_off;       /**< the same of the upload cursor */
     bool visited;          /**< the watcher knows it */
     uint64_t change_stamp; /**< raised when a session appears or is done */
     uint64_t visit_stamp;

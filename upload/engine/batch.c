@@ -6,17 +6,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json_text.h"
 #include "schema/protocol.h"
 #include "upload/core/frames.h"
 #include "upload/core/position.h"
 #include "upload/core/shutdown.h"
 #include "upload/engine/shifted_stream.h"
 #include "upload/http/encode.h"
-#include "upload/source/identity.h"
 #include "upload/source/ndjson.h"
 
 /* Raised when the same input and level would give other bytes than before. */
-#define PARAMETER_SET 1u
+#define PARAMETER_SET  1u
+#define LINE_MAX_DEPTH 64
 
 enum codec batch_codec(const struct engine *engine)
 {
@@ -157,7 +158,7 @@ static enum made batch_quarantine(struct stream *st, uint64_t end, uint32_t line
 static enum made batch_torn_end(struct stream *st, size_t len)
 {
     const char *raw = st->session->root->engine->raw;
-    if (identity_is_json_object(raw, len)) {
+    if (json_is_object(raw, len, LINE_MAX_DEPTH)) {
         struct ndjson_cut cut = {
             .bytes = len, .lines = 1, .shutdown_first = ndjson_is_shutdown(raw, len)};
         return batch_offer(st, &cut, true);

@@ -16,19 +16,20 @@
 #include "upload/core/session_streams.h"
 #include "upload/engine/inspect.h"
 #include "upload/engine/parking.h"
+#include "upload/source/lock_holder.h"
 
 #define QUIET_LISTINGS 6u
 #define OPEN_ENOUGH    64u
 #define NAMES_A_STEP   1024u
 #define LOOKS_A_STEP   32u
 
-bool discovery_is_served(int dir)
+bool discovery_is_served(const struct engine *engine, int dir)
 {
-    bool served = flock(dir, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK;
-    if (!served) {
+    bool locked = flock(dir, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK;
+    if (!locked) {
         flock(dir, LOCK_UN);
     }
-    return served;
+    return locked && !(engine->config.service && lock_holder_is_foreign(dir));
 }
 
 static struct session *discovery_found(struct root *root, const char *path)
@@ -62,7 +63,7 @@ static bool discovery_is_a_root(struct root *root, const char *name)
     const struct sys *sys = root->engine->config.sys;
     int dir = sys->open_beneath(root->fd, name, O_RDONLY | O_DIRECTORY, 0);
     bool other =
-        dir >= 0 && (discovery_is_served(dir) ||
+        dir >= 0 && (discovery_is_served(root->engine, dir) ||
                      faccessat(dir, LAYOUT_STATE_DIR, F_OK, AT_SYMLINK_NOFOLLOW) == 0);
     if (dir >= 0) {
         close(dir);

@@ -19,8 +19,8 @@ void discovery_touch(struct root *root, const char *path, uint64_t now_ms);
 /** \return true if a listing is under way or due. */
 bool discovery_waits(const struct root *root);
 
-/** \return true if an uploader serves the directory \p dir, by its exclusive lock on it.
- */
-bool discovery_is_served(int dir);
+/** \return true if another uploader serves the directory \p dir, by its exclusive lock on
+ * it; for a service, only if that uploader's user has a say there. */
+bool discovery_is_served(const struct engine *engine, int dir);
 
 #endif

@@ -259,6 +259,7 @@ uint64_t engine_turn(struct engine *engine)
     uint64_t now_ms = engine->config.sys->now_ms();
     bool again;
     for (unsigned i = 0; i < engine->roots; i++) {
+        root_lock_again(engine->root[i]);
         discovery_begin(engine->root[i], now_ms);
     }
     do {

@@ -89,33 +89,40 @@ static void progress_add_complete(void *arg, struct parked_session *s)
     }
 }
 
-static void progress_write_file(struct root *root, const char *name, struct text *text)
+/* Another user may have made the directory, to mislead those who read in it. */
+static bool progress_replace(const struct root *root, const char *name,
+                             const struct text *text)
 {
     const struct sys *sys = root->engine->config.sys;
-    if (text->failed) {
-        text_fini(text);
-        return; /* no memory: what was published before stays true */
-    }
     if (mkdirat(root->fd, LAYOUT_STATE_DIR, 0755) < 0 && errno != EEXIST) {
-        root->progress_off = true;
-    } else {
-        int dir =
-            sys->open_beneath(root->fd, LAYOUT_STATE_DIR, O_RDONLY | O_DIRECTORY, 0);
-        if (dir < 0 ||
-            file_replace(sys, dir, name, text->data, text->len, false) != GPUFL_OK) {
-            root->progress_off = true;
-        }
-        if (dir >= 0) {
-            close(dir);
-        }
+        return false;
     }
-    if (root->progress_off) {
+    int dir = sys->open_beneath(root->fd, LAYOUT_STATE_DIR, O_RDONLY | O_DIRECTORY, 0);
+    bool written = dir >= 0 && file_dir_is_ours(dir) &&
+                   file_replace(sys, dir, name, text->data, text->len, false) == GPUFL_OK;
+    int error = errno;
+    if (dir >= 0) {
+        close(dir);
+    }
+    errno = error;
+    return written;
+}
+
+/* \return false if it could not be written, which is said once. */
+static bool progress_write_file(struct root *root, const char *name, struct text *text)
+{
+    /* Without memory, what was published before stays true. */
+    bool written = !text->failed && progress_replace(root, name, text);
+    if (!written && !text->failed && !root->progress_off) {
+        root->progress_off = true;
         log_info(root->engine->config.log, "progress.off",
-                 "root=%s reason=\"%s\" note=\"cannot write .gpufl-agent/progress: "
-                 "gpufl_upload_logs() will return BUSY instead of waiting\"",
+                 "root=%s reason=\"%s\" note=\"cannot write .gpufl-agent/progress, which "
+                 "must belong to the uploader's user alone: gpufl_upload_logs() will "
+                 "return BUSY instead of waiting\"",
                  root->path, strerror(errno));
     }
     text_fini(text);
+    return written;
 }
 
 /* Complete sessions are many and rarely change, so they have a file of their own. It is
@@ -128,8 +135,7 @@ static void progress_write(struct root *root)
         progress_add_header(&complete, root);
         parked_each_complete(&root->parked, progress_add_complete,
                              &(struct complete){&complete, root});
-        root->parked.changed = complete.failed;
-        progress_write_file(root, PROGRESS_COMPLETE, &complete);
+        root->parked.changed = !progress_write_file(root, PROGRESS_COMPLETE, &complete);
     }
     progress_add_header(&open, root);
     progress_add_trouble(&open, root);
@@ -151,9 +157,7 @@ void progress_publish(struct root *root, uint64_t now_ms)
     root->progress_ticket = last;
     root->progress_stamp = stamp;
     root->progress_at_ms = now_ms + PROGRESS_INTERVAL_MS;
-    if (!root->progress_off) {
-        progress_write(root);
-    }
+    progress_write(root);
     if (root->cursor_stale) {
         root->cursor_stale = false;
         upload_cursor_write(root);
@@ -189,5 +193,11 @@ void progress_import(struct root *root)
         progress_read(root->engine->config.sys, root->fd, progress_import_line, root);
     if (status == GPUFL_OK) {
         log_info(root->engine->config.log, "progress.imported", "root=%s", root->path);
+    } else if (status == GPUFL_ERR_IO) {
+        log_warn(
+            root->engine->config.log, "progress.ignored",
+            "root=%s reason=\"%s\" note=\"only files of the uploader's user or of root "
+            "are believed\"",
+            root->path, strerror(errno));
     }
 }

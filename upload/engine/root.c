@@ -19,6 +19,7 @@
 #include "upload/engine/progress.h"
 #include "upload/engine/replay.h"
 #include "upload/journal/state_dir.h"
+#include "upload/source/lock_holder.h"
 
 static gpufl_status root_say_busy(const struct root *root, int dir, const char *which,
                                   char why[512])
@@ -37,21 +38,57 @@ static gpufl_status root_say_busy(const struct root *root, int dir, const char *
 static gpufl_status root_lock(struct root *root, char why[512])
 {
     gpufl_status status = GPUFL_OK;
-    if (flock(root->fd, LOCK_EX | LOCK_NB) < 0) {
-        if (errno == EWOULDBLOCK) {
+    bool locked = flock(root->fd, LOCK_EX | LOCK_NB) == 0;
+    if (!locked && errno == EWOULDBLOCK) {
+        if (!root->engine->config.service || !lock_holder_is_foreign(root->fd)) {
             return root_say_busy(root, root->fd, "", why);
         }
+        root->unlocked = true;
+        log_warn(
+            root->engine->config.log, "root.locked",
+            "root=%s note=\"a process of another user holds a lock on it, which keeps "
+            "gpufl upload from it; fuser shows which\"",
+            root->path);
+    } else if (!locked) {
         snprintf(why, 512, "cannot lock %.300s: %s", root->path, strerror(errno));
         return GPUFL_ERR_IO;
     }
     int parent = openat(root->fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (parent >= 0 && strcmp(root->path, "/") != 0 && discovery_is_served(parent)) {
+    if (parent >= 0 && strcmp(root->path, "/") != 0 &&
+        discovery_is_served(root->engine, parent)) {
         status = root_say_busy(root, parent, "the directory above ", why);
     }
     if (parent >= 0) {
         close(parent);
     }
     return status;
+}
+
+void root_lock_again(struct root *root)
+{
+    if (root->unlocked && flock(root->fd, LOCK_EX | LOCK_NB) == 0) {
+        root->unlocked = false;
+        log_info(root->engine->config.log, "root.unlocked", "root=%s", root->path);
+    }
+}
+
+/* Others can lock the root, but nothing in the state directory. It is what keeps out a
+ * second service while another user holds the lock on the root. */
+static gpufl_status root_lock_state(struct root *root, const char *journal, char why[512])
+{
+    char name[STATE_NAME_MAX + 8];
+    snprintf(name, sizeof name, "%s.lock", journal);
+    root->lock_fd =
+        openat(root->state_fd, name,
+               O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0600);
+    if (root->lock_fd < 0) {
+        snprintf(why, 512, "cannot lock the journal of %.300s: %s", root->path,
+                 strerror(errno));
+        return GPUFL_ERR_IO;
+    }
+    return flock(root->lock_fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK
+               ? root_say_busy(root, root->fd, "", why)
+               : GPUFL_OK;
 }
 
 static gpufl_status root_open_journal(struct root *root, char why[512])
@@ -69,6 +106,12 @@ static gpufl_status root_open_journal(struct root *root, char why[512])
         bool named = wanted && *wanted && engine->config.state_dir_name;
         snprintf(why, 512, "%s%s%.470s", named ? engine->config.state_dir_name : "",
                  named ? ": " : "", reason);
+        return status;
+    }
+    if (engine->config.service && !engine->config.memory_state) {
+        status = root_lock_state(root, name, why);
+    }
+    if (status != GPUFL_OK) {
         return status;
     }
     struct replay *replay = replay_open(root);
@@ -161,6 +204,7 @@ gpufl_status root_open(struct engine *engine, const char *path,
     memcpy(root->channel_name, channels->name, sizeof root->channel_name);
     root->channel_names = channels->count;
     root->state_fd = -1;
+    root->lock_fd = -1;
     root->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     root->path = root->fd >= 0 ? realpath(path, NULL) : NULL;
     gpufl_status status = GPUFL_OK;
@@ -203,6 +247,9 @@ void root_close(struct root *root)
     if (root->listing) {
         listing_close(root->listing);
         free(root->listing);
+    }
+    if (root->lock_fd >= 0) {
+        close(root->lock_fd);
     }
     if (root->state_fd >= 0) {
         close(root->state_fd);

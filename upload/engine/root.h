@@ -10,6 +10,9 @@ GPUFL_MUST gpufl_status root_open(struct engine *engine, const char *path,
                                   const struct engine_channels *channels,
                                   struct root **out, char why[512]);
 
+/** Takes the lock on the root once another user has released it. */
+void root_lock_again(struct root *root);
+
 /** Closes the journal, which is synced first, and frees what is known of the root. */
 void root_close(struct root *root);
 

@@ -2,6 +2,7 @@
 /* Writes the upload cursor, and keeps what other tools wrote there. */
 #include "upload/engine/upload_cursor.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <json-c/json.h>
 #include <malloc.h>
@@ -12,12 +13,15 @@
 
 #include "base/crc32c.h"
 #include "base/file.h"
+#include "base/json_text.h"
 #include "base/text.h"
 #include "upload/core/stream.h"
 
-#define CURSOR_MAX_BYTES (16u << 20)
-#define CURSOR_DEPTH     8
-#define NOTHING          "{\"schema_version\":2,\"uploaded_files\":[],\"completed_sessions\":{}}"
+#define CURSOR_MAX_BYTES      (16u << 20)
+#define CURSOR_MAX_TREE_BYTES (48u << 20) /* about 30,000 sessions */
+#define CURSOR_DEPTH          8
+#define TOO_LARGE             "it is too large; remove it"
+#define NOTHING               "{\"schema_version\":2,\"uploaded_files\":[],\"completed_sessions\":{}}"
 
 /* The file's text while entries are added. */
 struct cursor {
@@ -67,22 +71,45 @@ static void cursor_take_over(struct cursor *cursor, const char *theirs, size_t l
     json_object_put(tree);
 }
 
-static void cursor_load(const struct root *root, struct cursor *cursor)
+/* \return why the file must stay as it is; NULL if it was read, or is none. */
+static const char *cursor_load(const struct root *root, struct cursor *cursor)
 {
     char *text;
     size_t len;
-    if (file_read(root->engine->config.sys, root->fd, LAYOUT_UPLOAD_CURSOR,
-                  CURSOR_MAX_BYTES, &text, &len) != GPUFL_OK) {
-        text = NULL;
-        len = 0;
+    if (!file_dir_is_ours(root->fd)) {
+        return "other users can write to the directory";
+    }
+    gpufl_status status =
+        file_read_owned(root->engine->config.sys, root->fd, LAYOUT_UPLOAD_CURSOR,
+                        CURSOR_MAX_BYTES, &text, &len);
+    if (status != GPUFL_OK && status != GPUFL_ERR_NOT_FOUND) {
+        return status == GPUFL_ERR_IO       ? strerror(errno)
+               : status == GPUFL_ERR_FORMAT ? TOO_LARGE
+                                            : "out of memory";
     }
     if (text && len > 0 && len == root->cursor_bytes &&
         crc32c(0, text, len) == root->cursor_crc32c) {
         cursor->text = (struct text){.data = text, .len = len, .cap = len};
-        return; /* as we wrote it */
+        return NULL; /* as we wrote it */
+    }
+    if (text && json_tree_bytes(text, len) > CURSOR_MAX_TREE_BYTES) {
+        free(text);
+        return TOO_LARGE;
     }
     cursor_take_over(cursor, text ? text : NOTHING, text ? len : strlen(NOTHING));
     free(text);
+    return cursor->text.failed ? "out of memory" : NULL;
+}
+
+static void cursor_say_off(struct root *root, const char *reason)
+{
+    if (!root->cursor_off) {
+        root->cursor_off = true;
+        log_info(
+            root->engine->config.log, "cursor.off",
+            "root=%s reason=\"%s\" note=\"other tools will not see what is uploaded\"",
+            root->path, reason);
+    }
 }
 
 static bool cursor_names(const struct cursor *cursor, const char *id)
@@ -146,10 +173,12 @@ void upload_cursor_write(struct root *root)
     struct tm tm;
     gmtime_r(&now, &tm);
     strftime(cursor.when, sizeof cursor.when, "%Y-%m-%dT%H:%M:%SZ", &tm);
-    cursor_load(root, &cursor);
-    if (cursor.text.failed) {
+    const char *blocked = cursor_load(root, &cursor);
+    if (blocked) {
+        cursor_say_off(root, blocked);
+        text_fini(&cursor.text);
         json_object_put(cursor.completed);
-        return; /* no memory */
+        return;
     }
     parked_each_complete(&root->parked, cursor_add_parked, &cursor);
     cursor_add_done(&cursor, root);
@@ -157,9 +186,7 @@ void upload_cursor_write(struct root *root)
     root->cursor_crc32c = crc32c(0, cursor.text.data, cursor.text.len);
     if (file_replace(sys, root->fd, LAYOUT_UPLOAD_CURSOR, cursor.text.data,
                      cursor.text.len, false) != GPUFL_OK) {
-        log_info(root->engine->config.log, "cursor.off",
-                 "root=%s note=\"other tools will not see what is uploaded\"",
-                 root->path);
+        cursor_say_off(root, strerror(errno));
     }
     text_fini(&cursor.text);
     if (cursor.completed) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `.gpufl-upload-cursor.json`: tells other tools of this ecosystem which sessions are at
- * the backend. Format: schema/README.md, "Upload cursor". */
+ * the backend. It is written only where nobody else can write, and the file of another
+ * user is left alone. Format: schema/README.md, "Upload cursor". */
 #ifndef GPUFL_UPLOAD_ENGINE_UPLOAD_CURSOR_H
 #define GPUFL_UPLOAD_ENGINE_UPLOAD_CURSOR_H
 

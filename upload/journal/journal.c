@@ -3,12 +3,12 @@
 #include "upload/journal/journal.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "upload/journal/journal_file.h"
 #include "upload/journal/journal_load.h"
 
@@ -198,8 +198,7 @@ static void begin_rewrite(struct journal *j)
         say_mended(j);
         return;
     }
-    j->file.fd = j->config.sys->open_beneath(j->config.dir, temp,
-                                             O_RDWR | O_CREAT | O_TRUNC, 0600);
+    j->file.fd = file_create(j->config.sys, j->config.dir, temp, 0600);
     size_t len = journal_format_put_start(start, j->generation, j->root);
     if (j->file.fd < 0 || journal_file_append(j->config.sys, &j->file, start, len) < 0) {
         abandon_new(j, "open", errno);

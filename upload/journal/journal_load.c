@@ -51,7 +51,7 @@ gpufl_status journal_load(const struct journal_place *place, journal_replay_fn r
     struct journal_parsed parsed;
     *out = (struct journal_loaded){0};
     gpufl_status status =
-        file_read(place->sys, place->dir, place->name, MAX_FILE_BYTES, &data, &len);
+        file_read_owned(place->sys, place->dir, place->name, MAX_FILE_BYTES, &data, &len);
     if (status == GPUFL_ERR_NOT_FOUND) {
         out->is_new = true;
         return GPUFL_OK;

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/hash.h"
 #include "schema/layout.h"
 
@@ -40,17 +41,9 @@ static int make_dirs(const char *path)
     return mkdir(copy, 0700) < 0 && errno != EEXIST ? -1 : 0;
 }
 
-/* Another user who can write here could make us lose or repeat lines. */
-static bool is_private(int fd)
-{
-    struct stat st;
-    return fstat(fd, &st) == 0 && st.st_uid == geteuid() && !(st.st_mode & 022);
-}
-
 static int open_beside_logs(int root_fd, bool create)
 {
-    if (!is_private(root_fd)) {
-        errno = EPERM;
+    if (!file_dir_is_ours(root_fd)) {
         return -1;
     }
     if (create && mkdirat(root_fd, LAYOUT_STATE_DIR, 0755) < 0 && errno != EEXIST) {
@@ -59,7 +52,7 @@ static int open_beside_logs(int root_fd, bool create)
     int fd = openat(root_fd, LAYOUT_STATE_DIR,
                     O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd >= 0 &&
-        (!is_private(fd) || (create && faccessat(fd, ".", W_OK, AT_EACCESS) < 0))) {
+        (!file_dir_is_ours(fd) || (create && faccessat(fd, ".", W_OK, AT_EACCESS) < 0))) {
         close(fd);
         errno = EPERM;
         return -1;
@@ -67,17 +60,41 @@ static int open_beside_logs(int root_fd, bool create)
     return fd;
 }
 
-static int open_named(const char *path, bool create)
+/* Another user who can write here could make us lose or repeat lines, a sticky bit or
+ * not. To read, as a person who names the directory of a service, its owner is trusted.
+ */
+static gpufl_status state_dir_check(int fd, bool create, char reason[128])
 {
-    if (create && make_dirs(path) < 0) {
-        return -1;
+    struct stat st;
+    if (fstat(fd, &st) < 0 || (create && faccessat(fd, ".", W_OK, AT_EACCESS) < 0)) {
+        snprintf(reason, 128, "%s", strerror(errno));
+        return GPUFL_ERR_IO;
     }
-    int fd = open_dir(path);
-    if (fd >= 0 && create && faccessat(fd, ".", W_OK, AT_EACCESS) < 0) {
-        int saved = errno;
+    if (create && st.st_uid != geteuid() && st.st_uid != 0) {
+        snprintf(reason, 128, "it belongs to user %u, not to user %u", st.st_uid,
+                 geteuid());
+        return GPUFL_ERR_IO;
+    }
+    if (st.st_mode & 022) {
+        snprintf(reason, 128,
+                 "other users can write to it: its mode is %04o (run chmod go-w, or name "
+                 "a directory in it, which is made)",
+                 (unsigned)st.st_mode & 07777);
+        return GPUFL_ERR_IO;
+    }
+    return GPUFL_OK;
+}
+
+static int open_named(const char *path, bool create, char reason[128])
+{
+    reason[0] = '\0';
+    int fd = create && make_dirs(path) < 0 ? -1 : open_dir(path);
+    if (fd < 0) {
+        snprintf(reason, 128, "%s", strerror(errno));
+    } else if (state_dir_check(fd, create, reason) != GPUFL_OK) {
         close(fd);
-        errno = saved;
-        return -1;
+        errno = EPERM;
+        fd = -1;
     }
     return fd;
 }
@@ -100,6 +117,7 @@ gpufl_status state_dir_open(const char *wanted, int root_fd, const char *root_pa
                             char why[512])
 {
     char home[PATH_MAX];
+    char reason[128] = "no home directory";
     const char *systemd = getenv("STATE_DIRECTORY");
     const char *named = wanted && *wanted ? wanted : systemd && *systemd ? systemd : NULL;
     snprintf(
@@ -107,7 +125,7 @@ gpufl_status state_dir_open(const char *wanted, int root_fd, const char *root_pa
         (unsigned long long)hash64_bytes(HASH64_BASIS, root_path, strlen(root_path)));
     why[0] = '\0';
     if (named) {
-        *fd = open_named(named, create);
+        *fd = open_named(named, create, reason);
     } else {
         *fd = open_beside_logs(root_fd, create);
         if (*fd >= 0) {
@@ -116,14 +134,16 @@ gpufl_status state_dir_open(const char *wanted, int root_fd, const char *root_pa
         }
         home_state(home);
         named = home;
-        *fd = home[0] ? open_named(home, create) : -1;
+        *fd = home[0] ? open_named(home, create, reason) : -1;
     }
     if (*fd >= 0) {
         return GPUFL_OK;
     }
     const char *what = wanted && *wanted ? "" : "state directory: ";
-    snprintf(why, 512, "%s'%.150s': %s (the journal of %.200s needs a writable one)",
+    snprintf(why, 512,
+             "%s'%.140s': %s (the journal of %.160s needs a directory that only its user "
+             "can write to)",
              named == systemd ? "STATE_DIRECTORY: " : what, named[0] ? named : "none",
-             strerror(errno), root_path);
+             reason, root_path);
     return errno == ENOENT ? GPUFL_ERR_NOT_FOUND : GPUFL_ERR_IO;
 }

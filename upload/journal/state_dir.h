@@ -15,8 +15,9 @@
  * (systemd); `<root>/.gpufl-agent` if it and the root are ours and nobody else can write
  * to them; $XDG_STATE_HOME/gpufl; ~/.local/state/gpufl. *fd is the caller's; \p name gets
  * the journal's file name, which holds a hash of the root where several roots share a
- * directory. \return GPUFL_OK; GPUFL_ERR_IO or GPUFL_ERR_NOT_FOUND with one sentence in
- * \p why, to which the caller puts what it calls \p wanted if that was given. */
+ * directory. A directory to which others can write is refused, to write in also one of
+ * another user. \return GPUFL_OK; GPUFL_ERR_IO or GPUFL_ERR_NOT_FOUND with one sentence
+ * in \p why, to which the caller puts what it calls \p wanted if that was given. */
 GPUFL_MUST gpufl_status state_dir_open(const char *wanted, int root_fd,
                                        const char *root_path, bool create, int *fd,
                                        char name[STATE_NAME_MAX], char why[512]);

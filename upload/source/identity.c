@@ -6,19 +6,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json_text.h"
 #include "base/uuid.h"
 #include "schema/records.h"
 #include "upload/source/ndjson.h"
 
-#define MAX_DEPTH 16
+#define MAX_DEPTH      16
+#define MAX_TREE_BYTES (256u << 10)
 
 /* A single JSON object with nothing but blanks behind it; NULL otherwise. */
-static struct json_object *identity_parse_object(const char *text, size_t len, int depth)
+static struct json_object *identity_parse_object(const char *text, size_t len)
 {
-    if (len > INT32_MAX) {
+    if (len > INT32_MAX || json_tree_bytes(text, len) > MAX_TREE_BYTES) {
         return NULL;
     }
-    struct json_tokener *tokener = json_tokener_new_ex(depth);
+    struct json_tokener *tokener = json_tokener_new_ex(MAX_DEPTH);
     if (!tokener) {
         return NULL;
     }
@@ -63,7 +65,7 @@ gpufl_status sidecar_parse(const char *text, size_t len, const char *session,
                            const char *channel, uint32_t number, struct sidecar *out)
 {
     gpufl_status status = GPUFL_ERR_FORMAT;
-    struct json_object *root = identity_parse_object(text, len, MAX_DEPTH);
+    struct json_object *root = identity_parse_object(text, len);
     if (!root) {
         return status;
     }
@@ -94,7 +96,7 @@ gpufl_status manifest_parse(const char *text, size_t len, const char *session,
                             struct manifest *out)
 {
     gpufl_status status = GPUFL_ERR_FORMAT;
-    struct json_object *root = identity_parse_object(text, len, MAX_DEPTH);
+    struct json_object *root = identity_parse_object(text, len);
     if (!root) {
         return status;
     }
@@ -112,13 +114,6 @@ gpufl_status manifest_parse(const char *text, size_t len, const char *session,
     }
     json_object_put(root);
     return status;
-}
-
-bool identity_is_json_object(const char *text, size_t len)
-{
-    struct json_object *root = identity_parse_object(text, len, 64);
-    json_object_put(root);
-    return root != NULL;
 }
 
 bool identity_job_start_ns(const char *text, size_t len, int64_t *ts_ns)

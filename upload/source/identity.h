@@ -41,9 +41,6 @@ GPUFL_MUST gpufl_status sidecar_parse(const char *text, size_t len, const char *
 GPUFL_MUST gpufl_status manifest_parse(const char *text, size_t len, const char *session,
                                        struct manifest *out);
 
-/** True when \p text is one whole JSON object. */
-bool identity_is_json_object(const char *text, size_t len);
-
 /** The `ts_ns` of the first `job_start` among the lines of \p text, the last of which may
  * be cut. \return false when there is none. */
 bool identity_job_start_ns(const char *text, size_t len, int64_t *ts_ns);

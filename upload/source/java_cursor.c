@@ -2,16 +2,21 @@
 /* Parses the cursor file of the JVM agent. */
 #include "upload/source/java_cursor.h"
 
+#include <fcntl.h>
 #include <json-c/json.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
+#include "base/json_text.h"
 #include "schema/layout.h"
 
-#define CURSOR_MAX_BYTES (64u << 20)
-#define CURSOR_DEPTH     8
+#define CURSOR_MAX_BYTES      (16 << 20)
+#define CURSOR_MAX_TREE_BYTES (64u << 20)
+#define CURSOR_DEPTH          8
 
 /* What an agent that had sent nothing yet leaves. */
 static bool cursor_says_nothing(const char *text, size_t len, struct json_object *root)
@@ -31,9 +36,12 @@ struct java_cursor {
 
 gpufl_status java_cursor_parse(const char *text, size_t len, struct java_cursor **out)
 {
+    *out = NULL;
+    if (json_tree_bytes(text, len) > CURSOR_MAX_TREE_BYTES) {
+        return GPUFL_ERR_FORMAT;
+    }
     struct json_tokener *tokener = json_tokener_new_ex(CURSOR_DEPTH);
     struct java_cursor *cursor = calloc(1, sizeof *cursor);
-    *out = NULL;
     if (!tokener || !cursor || len > INT32_MAX) {
         json_tokener_free(tokener);
         free(cursor);
@@ -54,23 +62,31 @@ gpufl_status java_cursor_parse(const char *text, size_t len, struct java_cursor 
     return GPUFL_OK;
 }
 
+/* \return the size of a regular file that is not too large; -1 otherwise. */
+static ssize_t java_cursor_size(int fd)
+{
+    struct stat st;
+    return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size <= CURSOR_MAX_BYTES
+               ? (ssize_t)st.st_size
+               : -1;
+}
+
 gpufl_status java_cursor_open(const char *path, struct java_cursor **out)
 {
-    char *text;
-    size_t len;
     *out = NULL;
     /* The user named this file, so links are followed. */
-    FILE *file = fopen(path, "re");
-    if (!file) {
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (fd < 0) {
         return access(path, F_OK) < 0 ? GPUFL_ERR_NOT_FOUND : GPUFL_ERR_IO;
     }
-    text = malloc(CURSOR_MAX_BYTES);
-    len = text ? fread(text, 1, CURSOR_MAX_BYTES, file) : 0;
-    gpufl_status status = !text                     ? GPUFL_ERR_NOMEM
-                          : ferror(file)            ? GPUFL_ERR_IO
-                          : len == CURSOR_MAX_BYTES ? GPUFL_ERR_FORMAT
-                                                    : java_cursor_parse(text, len, out);
-    fclose(file);
+    ssize_t size = java_cursor_size(fd);
+    char *text = size >= 0 ? malloc((size_t)size + 1) : NULL;
+    ssize_t len = text ? file_pread_full(&sys_real, fd, text, (size_t)size, 0) : 0;
+    gpufl_status status = size < 0  ? GPUFL_ERR_FORMAT
+                          : !text   ? GPUFL_ERR_NOMEM
+                          : len < 0 ? GPUFL_ERR_IO
+                                    : java_cursor_parse(text, (size_t)len, out);
+    close(fd);
     free(text);
     return status;
 }

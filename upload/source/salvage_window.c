@@ -40,9 +40,7 @@ enum salvage_result salvage_compress(const struct salvage_place *place,
     layout_numbered(gz, channel, number, true);
     snprintf(part, sizeof part, "%s.part", gz);
     int from = file_open(sys, dirs->tmp, raw);
-    int to = from < 0
-                 ? -1
-                 : sys->open_beneath(dirs->tmp, part, O_RDWR | O_CREAT | O_TRUNC, 0644);
+    int to = from < 0 ? -1 : file_create(sys, dirs->tmp, part, 0644);
     bool good = to >= 0 && gz_file_write(sys, from, to) == GPUFL_OK &&
                 sys->renameat(dirs->tmp, part, dirs->tmp, gz) == 0 &&
                 sys->fsync(dirs->tmp) == 0;
