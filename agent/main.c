@@ -19,12 +19,10 @@
  * 0.5 MiB more at the peak of a backlog. */
 #define FROM_THE_KERNEL_BYTES (128 << 10)
 
-#define EXIT_INVALID 2
-
 static int fail_usage(const char *why)
 {
     fprintf(stderr, "gpufl-agent: %s\n", why);
-    return EXIT_INVALID;
+    return 1; /* as the existing agent does */
 }
 
 /* All threads inherit the mask; the loop reads the signals from a descriptor. */

@@ -203,9 +203,9 @@ def what_is_left_out_is_refused_by_each_way(place):
             ("url", "GPUFL_HTTP_URL", ("publisher", "endpointUrl"), "http://x", "--host")):
         for args, env, config in _three_ways(flag, variable, key, value):
             args = (_config(place, config),) if config else args
-            said = _drain(place, "http://127.0.0.1:9", *args, env=env, code=2)
+            said = _drain(place, "http://127.0.0.1:9", *args, env=env, code=1)
             check(word in said and said.count("\n") == 1, f"{flag}: {said}")
-    check("--folder" in _run(place, code=2), "no settings at all")
+    check("--folder" in _run(place, code=1), "no settings at all")
 
 
 def requests_for_windows_are_those_of_the_existing_agent(place):

@@ -185,7 +185,7 @@ def a_cursor_file_that_is_none_is_refused(place):
         path.write_text(text)
         done = place.run("gpufl-agent", f"--folder={place.logs}", "--host=http://127.0.0.1:9",
                          f"--cursor-file={path}")
-        equal(done.returncode, 2, text)
+        equal(done.returncode, 1, text)
         check("--cursor-file" in done.stderr and done.stderr.count("\n") == 1, done.stderr)
     path.unlink()
     with sink.Sink() as s:
