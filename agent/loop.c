@@ -220,7 +220,7 @@ int loop_run(struct options *options, int argc, char **argv, const sigset_t *sig
         }
     } else {
         fprintf(stderr, "gpufl-agent: %s\n", why[0] ? why : gpufl_status_text(status));
-        rc = status == GPUFL_BUSY ? LOOP_NOT_ALL : LOOP_CANNOT_START;
+        rc = LOOP_CANNOT_START;
     }
     loop_close(&loop);
     log_sink_fini(&loop.sink);

@@ -8,8 +8,8 @@
 
 /** Exit status: something is left, kept back or was not accepted. */
 #define LOOP_NOT_ALL 1
-/** Exit status: with these settings nothing can be sent. */
-#define LOOP_CANNOT_START 2
+/** Exit status: it cannot start. One value for all reasons, as the existing agent has. */
+#define LOOP_CANNOT_START 1
 
 /** Fills in the figures if a client of the listener is waiting for them. */
 void loop_report_figures(struct loop *loop);
