@@ -40,6 +40,27 @@ def each_option_is_in_its_page_and_the_other_way_round(place):
         equal(_flags(_shown(page)) - SILENT, _flags(_help(place, program)) - SILENT, program)
 
 
+def _defaults(text):
+    """(option, default) of each option whose default is one word. A default counts for the option before it."""
+    found, option = set(), None
+    for at in re.finditer(r"^ *(?:-\w, )?--([a-z][a-z-]*)|\(default:? ([\w./-]+)[;,)]", text, re.M):
+        option = at.group(1) or option
+        if at.group(2):
+            found.add((option, at.group(2)))
+    return found
+
+
+def each_default_of_the_help_is_in_the_page(place):
+    for program, verb, page in (("gpufl-agent", None, "gpufl-agent.8"), ("gpufl", "upload", "gpufl.1"),
+                                ("gpufl", "monitor", "gpufl.1"), ("gpufl", "trace", "gpufl.1")):
+        said = _defaults(re.sub(r"\n {7,}(?!-)", " ", place.run(program, *([verb] if verb else []), "--help").stdout))
+        text = _shown(page)
+        if verb:
+            text = re.search(rf"^GPUFL {verb.upper()}$(.*?)^[A-Z]", text, re.M | re.S).group(1)
+        check(len(said) > (10 if not verb else 1), f"{program} {verb}: {said}")
+        equal(said - _defaults(re.sub(r"\n {7,}(?!-)", " ", text)), set(), f"{program} {verb}: defaults that the page lacks")
+
+
 def each_variable_of_an_option_is_in_the_page(place):
     names = set(re.findall(r"environment: (\w+)", place.run("gpufl-agent", "--help").stdout))
     check(len(names) > 30, f"{names}")

@@ -22,6 +22,11 @@ static void the_nearest_name_is_suggested(void **state)
         {"uplaod", "upload"},
         {"Upload", "upload"},
         {"flush-intervall", "flush-interval"},
+        {"uplXXd", "upload"},
+        {"uXXXad", NULL},                     /* two edits of six, three */
+        {"ofdler", "folder"},                 /* two swaps are two edits */
+        {"flush_intXXXXl", "flush-interval"}, /* four of 14: `_` for `-` is none */
+        {"flush+intXXXXl", NULL},
         {"xyz", NULL},
         {"", NULL},
         {"up", NULL},
