@@ -8,8 +8,10 @@ import itertools
 import json
 import os
 import pathlib
+import random
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -120,11 +122,21 @@ def environment(more):
     return env
 
 
+def _free_port():
+    """A port that no client is given while its server is down: below the range of those that the kernel chooses."""
+    first = int(pathlib.Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+    while True:
+        port = random.randrange(first // 2, first)
+        with contextlib.suppress(OSError), socket.socket() as probe:
+            probe.bind(("127.0.0.1", port))
+            return port
+
+
 class Backend:
     """gpufl-backend on a free port that it keeps over restarts."""
 
     def __init__(self, place, *args, port=0):
-        self.place, self.args, self.port = place, args, port
+        self.place, self.args, self.port = place, args, port or _free_port()
         self.start()
 
     def start(self):

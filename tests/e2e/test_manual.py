@@ -43,7 +43,7 @@ def each_option_is_in_its_page_and_the_other_way_round(place):
 def _defaults(text):
     """(option, default) of each option whose default is one word. A default counts for the option before it."""
     found, option = set(), None
-    for at in re.finditer(r"^ *(?:-\w, )?--([a-z][a-z-]*)|\(default:? ([\w./-]+)[;,)]", text, re.M):
+    for at in re.finditer(r"^ *(?:-\w, )?--([a-z][a-z-]*)|\(default:? +([\w./-]+)[;,)]", text, re.M):
         option = at.group(1) or option
         if at.group(2):
             found.add((option, at.group(2)))
