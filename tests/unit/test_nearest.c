@@ -22,11 +22,11 @@ static void the_nearest_name_is_suggested(void **state)
         {"uplaod", "upload"},
         {"Upload", "upload"},
         {"flush-intervall", "flush-interval"},
-        {"uplXXd", "upload"},
-        {"uXXXad", NULL},                     /* two edits of six, three */
+        {"uplzzd", "upload"},
+        {"uzzzad", NULL},                     /* two edits of six, three */
         {"ofdler", "folder"},                 /* two swaps are two edits */
-        {"flush_intXXXXl", "flush-interval"}, /* four of 14: `_` for `-` is none */
-        {"flush+intXXXXl", NULL},
+        {"flush_intzzzzl", "flush-interval"}, /* four of 14: `_` for `-` is none */
+        {"flush+intzzzzl", NULL},
         {"xyz", NULL},
         {"", NULL},
         {"up", NULL},
