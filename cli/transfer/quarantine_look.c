@@ -27,7 +27,8 @@ static gpufl_status look_open(const struct quarantine_choice *choice, struct loo
     char *path = realpath(choice->directory, NULL);
     out->root = open(choice->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (out->root < 0 || !path) {
-        quarantine_choice_fail(0, choice->directory, strerror(errno));
+        fprintf(stderr, "gpufl quarantine: DIR: '%s': %s\n", choice->directory,
+                strerror(errno));
         free(path);
         return GPUFL_ERR_IO;
     }

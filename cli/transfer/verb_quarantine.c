@@ -74,7 +74,7 @@ static const struct flag_verb actions[] = {
 static const struct flag_table quarantine_table = {
     .program = "gpufl quarantine",
     .version = VERSION_LINE,
-    .usage = "list DIR [--json]\nshow DIR NAME...\nretry DIR NAME... | --all\n"
+    .usage = "list DIR [--json]\nshow DIR NAME... | --all\nretry DIR NAME... | --all\n"
              "drop DIR NAME... | --all",
     .about =
         "Lines that the backend rejects permanently stay in their files; their session "
@@ -87,7 +87,7 @@ static const struct flag_table quarantine_table = {
     .verbs = sizeof actions / sizeof actions[0],
     .flag = quarantine_flags,
     .count = sizeof quarantine_flags / sizeof quarantine_flags[0],
-    .operand = "ACTION",
+    .operand = "VERB",
     .operand_expected = "list, show, retry or drop",
     .operands_min = 1,
     .operands_max = -1,
@@ -110,8 +110,7 @@ static int read_words(const struct flag_words *words, struct quarantine_argument
     choice->names = words->word + 2;
     choice->count = words->count - 2;
     if (*action == LIST && choice->count) {
-        return flags_wrong(&quarantine_table, choice->names[0],
-                           "unexpected argument (see gpufl quarantine --help)");
+        return flags_unexpected(&quarantine_table, choice->names[0]);
     }
     if (*action != LIST && !choice->count && !choice->all) {
         return flags_wrong(

@@ -165,7 +165,7 @@ static int open_and_show(struct status *s, const char *directory, const char *st
     s->root = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (s->root < 0 || !path ||
         select_list(&sys_real, s->root, &s->sessions) != GPUFL_OK) {
-        fprintf(stderr, "gpufl status: %s: %s\n", directory, strerror(errno));
+        fprintf(stderr, "gpufl status: DIR: '%s': %s\n", directory, strerror(errno));
         free(path);
         return EXIT_BAD_USE;
     }

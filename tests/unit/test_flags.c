@@ -200,7 +200,7 @@ static void wrong_use_is_told_in_one_form(void **state)
         {"dir -lx", "-x: unknown option (see tool send --help)"},
         {"dir --api", "--api: ambiguous option (--api-path or --api-key)"},
         {"--loud", "DIR: missing (expected the directory to send)"},
-        {"dir other", "other: unexpected argument (see tool send --help)"},
+        {"dir other", "'other': unexpected argument (see tool send --help)"},
     };
     for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
         char want[256];
@@ -323,9 +323,9 @@ static void a_verb_is_found_or_the_nearest_is_suggested(void **state)
     assert_null(flags_verb(&with_verbs, "uplaod"));
     assert_null(flags_verb(&with_verbs, "record"));
     capture_end(&o.said);
-    assert_string_equal(o.said.err,
-                        "tool send: uplaod: unknown verb (did you mean upload?)\n"
-                        "tool send: record: unknown verb (see tool send --help)\n");
+    assert_string_equal(
+        o.said.err, "tool send: 'uplaod': unknown verb (did you mean upload?)\n"
+                    "tool send: 'record': unknown verb (expected upload or status)\n");
     assert_non_null(strstr(read_line(&with_verbs, "-h")->said.out,
                            "\n\n  upload  send it\n  status  show it\n\n      --back"));
 }

@@ -56,7 +56,8 @@ static void wrong_use_is_said_in_one_line_and_exits_2(void **state)
         const char *line, *want;
     } row[] = {
         {"upload", "DIR: missing (expected the directory that holds the sessions)"},
-        {"upload a b", "b: unexpected argument (see gpufl upload --help)"},
+        {"upload a b", "'b': unexpected argument (see gpufl upload --help)"},
+        {"upload a ", "'': unexpected argument (see gpufl upload --help)"},
         {"upload a --timeout abc",
          "--timeout: invalid value 'abc' (expected a duration such as 30s)"},
         {"upload a --timeout=-1",
@@ -74,26 +75,30 @@ static void wrong_use_is_said_in_one_line_and_exits_2(void **state)
         {"upload a --latests", "--latests: unknown option (did you mean --latest?)"},
         {"status", "DIR: missing (expected the directory that holds the sessions)"},
         {"status a --jsn", "--jsn: unknown option (did you mean --json?)"},
-        {"status /nowhere", "/nowhere: No such file or directory"},
-        {"quarantine", "ACTION: missing (expected list, show, retry or drop)"},
-        {"quarantine lst a", "lst: unknown verb (did you mean list?)"},
+        {"status /nowhere", "DIR: '/nowhere': No such file or directory"},
+        {"status ", "DIR: '': No such file or directory"},
+        {"quarantine", "VERB: missing (expected list, show, retry or drop)"},
+        {"quarantine lst a", "'lst': unknown verb (did you mean list?)"},
+        {"quarantine /logs list",
+         "'/logs': unknown verb (expected list, show, retry or drop)"},
+        {"quarantine ", "'': unknown verb (expected list, show, retry or drop)"},
         {"quarantine list", "DIR: missing (expected the directory that holds the "
                             "sessions)"},
-        {"quarantine list a b", "b: unexpected argument (see gpufl quarantine --help)"},
+        {"quarantine list a b", "'b': unexpected argument (see gpufl quarantine --help)"},
         {"quarantine show a", "NAME: missing (expected names that gpufl quarantine list "
                               "shows, or --all)"},
         {"quarantine drop a", "NAME: missing (expected names that gpufl quarantine list "
                               "shows, or --all)"},
         {"quarantine retry a --all", "--backend-url: missing (give it, or set "
                                      "GPUFL_BACKEND_URL)"},
-        {"quarantine show /nowhere --all", "/nowhere: No such file or directory"},
+        {"quarantine show /nowhere --all", "DIR: '/nowhere': No such file or directory"},
         {"monitor --interval 0", "--interval: invalid value '0' (expected milliseconds "
                                  "from 1 to 86400000)"},
         {"monitor --duration soon", "--duration: invalid value 'soon' (expected a "
                                     "duration above 0 such as 30s)"},
         {"monitor --duration 0", "--duration: invalid value '0' (expected a duration "
                                  "above 0 such as 30s)"},
-        {"monitor extra", "extra: unexpected argument (see gpufl monitor --help)"},
+        {"monitor extra", "'extra': unexpected argument (see gpufl monitor --help)"},
         {"monitor --uplaod", "--uplaod: unknown option (did you mean --upload?)"},
         {"monitor --upload", "--upload: no backend (give --backend-url and --api-key, or "
                              "set GPUFL_BACKEND_URL and GPUFL_API_KEY)"},
@@ -235,7 +240,8 @@ static void the_module_finds_its_verbs(void **state)
     assert_int_equal(gpufl_transfer_verb(2, known), 0);
     assert_int_equal(gpufl_transfer_verb(2, unknown), 2);
     capture_end(&said);
-    assert_string_equal(said.err, "gpufl: statsu: unknown verb (did you mean status?)\n");
+    assert_string_equal(said.err,
+                        "gpufl: 'statsu': unknown verb (did you mean status?)\n");
 }
 
 static int without_variables(void **state)
