@@ -85,17 +85,21 @@ static bool act_on(struct act *act, const struct quarantined *range)
     return true;
 }
 
+static bool act_at(const void *from, size_t index, struct quarantined *out)
+{
+    const struct act *act = from;
+    return quarantine_at(act->engine, index, out);
+}
+
 static int act_on_chosen(struct act *act)
 {
     struct quarantined range;
-    for (size_t i = 0; quarantine_at(act->engine, i, &range);) {
+    int rc = quarantine_choice_missing(act->choice, act_at, act);
+    for (size_t i = 0; act_at(act, i, &range);) {
         bool gone = quarantine_choice_has(act->choice, &range) && act_on(act, &range);
         i += !gone; /* else the next one has moved to its place */
     }
-    if (act->done + act->refused == 0 && !act->choice->all) {
-        return quarantine_choice_none(act->choice);
-    }
-    return act->refused ? EXIT_NOT_ALL : EXIT_ALL_DONE;
+    return act->refused ? EXIT_NOT_ALL : rc;
 }
 
 int quarantine_act_retry(const struct quarantine_choice *choice,

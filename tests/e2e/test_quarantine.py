@@ -167,14 +167,18 @@ def a_sealed_window_goes_again_byte_for_byte(place):
 
 
 def what_is_gone_or_unknown_is_said(place):
-    session, _ = _poisoned(place)
+    session, lines = _poisoned(place)
     with sink.Sink(_refuse, declare=True) as s:
         lib.upload(place, s.url)
         names = [item["name"] for item in _list(place)]
         for what in ("show", "retry", "drop"):
             done = _quarantine(place, what, "00000000", "--backend-url", s.url)
             equal(done.returncode, 1, what)
-            check("no such range" in done.stderr, done.stderr)
+            check("NAME: '00000000': no such range" in done.stderr and "quarantine list" in done.stderr, done.stderr)
+        done = _quarantine(place, "show", names[0], "nope", "")
+        equal((done.returncode, done.stdout), (1, lines[POISON[0]].decode() + "\n"), "one of three is there")
+        equal(done.stderr.count("no such range"), 2, done.stderr)
+        check("'nope'" in done.stderr and "''" in done.stderr, done.stderr)
         (session / "scope.log").write_bytes(b"")
         done = _quarantine(place, "show", names[0])
         check(done.returncode == 1 and "cannot be read" in done.stderr, done.stderr)
