@@ -82,7 +82,8 @@ static const struct flag_table quarantine_table = {
         "directory "
         "for themselves: stop gpufl-agent first, and start it again afterwards.",
     .notes = "Exit: 0 done; 1 something is still refused, or there is no such range; 2 "
-             "wrong use, or another uploader serves the directory.",
+             "wrong use, another uploader serves the directory, or the backend cannot be "
+             "reached.",
     .verb = actions,
     .verbs = sizeof actions / sizeof actions[0],
     .flag = quarantine_flags,

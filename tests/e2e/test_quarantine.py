@@ -98,7 +98,7 @@ def offered_again_they_keep_their_identity_and_the_session_is_complete(place):
         equal(lib.upload(place, s.url).returncode, 1, "two are refused")
         names = [item["name"] for item in _list(place)]
         done = _quarantine(place, "retry", "--all", "--backend-url", s.url, "--api-key", lib.KEY)
-        equal((done.returncode, done.stderr.count("still refused: HTTP 400")), (1, 2), done.stderr)
+        equal((done.returncode, done.stderr.count("still rejected: HTTP 400")), (1, 2), done.stderr)
         equal([item["name"] for item in _list(place)], names, "they stay, under their names")
         refused = {r.window_id: r.headers["X-GpuFlight-Window-Sequence"] for r in s.batches()
                    if r.status == 400 and len(r.raw().splitlines()) == 1}
@@ -117,6 +117,18 @@ def offered_again_they_keep_their_identity_and_the_session_is_complete(place):
         equal(sorted(s.lines), sorted(lines), "each line once")
         check(any(r.path.endswith("session-complete") and r.session == session.name for r in s.requests), "complete")
     equal(place.run("gpufl", "status", place.logs).returncode, 0, "status")
+
+
+def a_backend_that_is_down_rejects_nothing(place):
+    _poisoned(place)
+    with sink.Sink(_refuse, declare=True) as s:
+        equal(lib.upload(place, s.url).returncode, 1, "two are rejected")
+    before = _list(place)
+    done = _quarantine(place, "retry", "--all", "--backend-url", s.url, "--api-key", lib.KEY)
+    equal((done.returncode, done.stdout, done.stderr.count("\n")), (2, "", 1), done.stderr)
+    check(f"--backend-url: cannot reach '{s.url}': " in done.stderr and "connect" in done.stderr, done.stderr)
+    check("rejected" not in done.stderr, done.stderr)
+    equal(_list(place), before, "they stay")
 
 
 def the_registry_of_the_backend_takes_them(place):
