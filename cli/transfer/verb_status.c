@@ -81,10 +81,11 @@ static const char *writer_of(const struct status *s, const struct selected *sess
 static void show_channel(struct status *s, const char *name,
                          const struct channel_state *state)
 {
-    if (state->waiting_files || state->waiting_bytes || state->refused_lines ||
-        state->front_missing) {
+    bool waits = state->waiting_files || state->waiting_bytes;
+    if (waits || state->refused_lines || state->front_missing) {
         s->end.all_sent = false;
     }
+    s->end.waiting = s->end.waiting || waits;
     s->view->channel(&s->out, name, state);
 }
 
@@ -115,6 +116,7 @@ static void show_note(void *arg, const struct progress_note *note)
 {
     struct status *s = arg;
     s->end.all_sent = false;
+    s->end.waiting = true;
     s->view->note(&s->out, note);
 }
 

@@ -97,6 +97,9 @@ def offered_again_they_keep_their_identity_and_the_session_is_complete(place):
     with sink.Sink(_refuse, declare=True) as s:
         equal(lib.upload(place, s.url).returncode, 1, "two are refused")
         names = [item["name"] for item in _list(place)]
+        status = place.run("gpufl", "status", place.logs).stdout
+        check("retry or drop the quarantined lines: see gpufl quarantine --help\n" in status, status)
+        check("run gpufl upload" not in status, f"which would send nothing: {status}")
         done = _quarantine(place, "retry", "--all", "--backend-url", s.url, "--api-key", lib.KEY)
         equal((done.returncode, done.stderr.count("still rejected: HTTP 400")), (1, 2), done.stderr)
         equal([item["name"] for item in _list(place)], names, "they stay, under their names")
