@@ -64,7 +64,6 @@ static const struct flag monitor_flags[] = {
      .value = "TIME",
      .field = offsetof(struct monitor, duration_ms),
      .min = 1,
-     .expected = "a duration above 0 such as 30s",
      .help = "stop after this time: 500ms, 30s, 5m or 1h; a bare number is seconds"},
     UPLOAD_RECORDED_FLAGS(offsetof(struct monitor, send),
                           "send what was recorded every 5 s, and the rest at the end"),

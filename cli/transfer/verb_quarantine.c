@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include <gpufl/upload.h>
+
 #include "base/flags.h"
 #include "cli/transfer/quarantine_act.h"
 #include "cli/transfer/quarantine_look.h"
@@ -135,10 +137,11 @@ static int retry_chosen(struct quarantine_arguments *a)
 int verb_quarantine(int argc, char **argv)
 {
     struct flag_words words = {argv, argc};
-    struct quarantine_arguments a = {.backend = {.user_agent = "gpufl/" GPUFL_VERSION,
-                                                 .connect_timeout_ms = 10000,
-                                                 .read_timeout_ms = 30000,
-                                                 .total_timeout_ms = 300000}};
+    struct quarantine_arguments a = {
+        .backend = {.user_agent = "gpufl/" GPUFL_VERSION,
+                    .connect_timeout_ms = GPUFL_UPLOAD_CONNECT_TIMEOUT_MS,
+                    .read_timeout_ms = GPUFL_UPLOAD_READ_TIMEOUT_MS,
+                    .total_timeout_ms = GPUFL_UPLOAD_TOTAL_TIMEOUT_MS}};
     int rc = flags_read(&quarantine_table, &words, &a);
     if (rc != FLAGS_GO_ON) {
         return rc;

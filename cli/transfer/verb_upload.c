@@ -19,7 +19,7 @@
 /* In the order of enum gpufl_compression. */
 static const char *const codings[] = {"auto", "zstd", "gzip", "none", NULL};
 
-#define TIMEOUT_MAX_MS 2000000000
+#define TIMEOUT_MAX_MS (596 * 3600000L) /* of an int */
 
 struct upload_arguments {
     struct gpufl_upload_options options;
@@ -76,14 +76,15 @@ static const struct flag upload_flags[] = {
      .field = offsetof(struct upload_arguments, timeout_ms),
      .min = 1,
      .max = TIMEOUT_MAX_MS,
-     .fallback = "5m",
-     .help = "time limit of the whole upload; a bare number is seconds"},
+     .fallback = FLAG_DEFAULT_MS(GPUFL_UPLOAD_TOTAL_TIMEOUT_MS),
+     .help = "time limit of the whole upload: 500ms, 30s, 5m or 1h; a bare number is "
+             "seconds"},
     {.name = "retries",
      .type = FLAG_NUMBER,
      .value = "N",
      OPTION(max_retries),
      .max = 1000000,
-     .fallback = "5",
+     .fallback = FLAG_DEFAULT(GPUFL_UPLOAD_MAX_RETRIES),
      .help = "give up after N consecutive failed requests; 0: only at the timeout"},
     {.name = "compression",
      .type = FLAG_CHOICE,
