@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lists, shows, retries or drops what the backend refused for good. */
+/* Lists, shows, retries or drops what the backend rejected permanently. */
 #include "cli/transfer/verb_quarantine.h"
 
 #include <string.h>
@@ -34,7 +34,7 @@ static const struct flag quarantine_flags[] = {
      .type = FLAG_TEXT,
      .value = "DIR",
      .field = offsetof(struct quarantine_arguments, choice.state_dir),
-     .help = "directory of the journal (default: beside the logs)"},
+     .help = "directory of the journal (default: next to the logs)"},
     {.name = "backend-url",
      .type = FLAG_TEXT,
      .value = "URL",
@@ -83,9 +83,11 @@ static const struct flag_table quarantine_table = {
         "cannot complete until they are retried or dropped. retry and drop need the "
         "directory "
         "for themselves: stop gpufl-agent first, and start it again afterwards.",
-    .notes = "Exit: 0 done; 1 something is still refused, or there is no such range; 2 "
-             "wrong use, another uploader serves the directory, or the backend cannot be "
-             "reached.",
+    .notes =
+        "Exit status: 0 done; 1 something is still rejected, or there is no such range; "
+        "2 "
+        "usage error, another uploader serves the directory, or the backend cannot be "
+        "reached.",
     .verb = actions,
     .verbs = sizeof actions / sizeof actions[0],
     .flag = quarantine_flags,

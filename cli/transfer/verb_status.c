@@ -32,7 +32,7 @@ static const struct flag status_flags[] = {
      .type = FLAG_TEXT,
      .value = "DIR",
      .field = offsetof(struct status_arguments, state_dir),
-     .help = "directory of the journal (default: beside the logs)"},
+     .help = "directory of the journal (default: next to the logs)"},
 };
 
 static const struct flag_table status_table = {
@@ -42,7 +42,8 @@ static const struct flag_table status_table = {
     .about = "Shows, per session in DIR, what the backend has acknowledged and what is "
              "pending. "
              "Reads the journal of gpufl-agent or gpufl upload and changes nothing.",
-    .notes = "Exit: 0 everything is sent; 1 something waits or was refused; 2 wrong use.",
+    .notes = "Exit status: 0 everything is sent; 1 something waits or was rejected; 2 "
+             "usage error.",
     .flag = status_flags,
     .count = sizeof status_flags / sizeof status_flags[0],
     .operand = "DIR",

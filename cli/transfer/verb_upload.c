@@ -98,7 +98,7 @@ static const struct flag upload_flags[] = {
      .type = FLAG_TEXT,
      .value = "DIR",
      OPTION(state_dir),
-     .help = "directory of the journal (default: beside the logs)"},
+     .help = "directory of the journal (default: next to the logs)"},
     {.name = "ca-file",
      .type = FLAG_TEXT,
      .value = "FILE",
@@ -143,9 +143,9 @@ static const struct flag_table upload_table = {
     .about = "Sends all sessions in DIR and waits until the backend has them. What was "
              "sent is remembered, so it can be run again at any time, also after "
              "gpufl-agent or an interruption. No window or log is deleted.",
-    .notes =
-        "Exit: 0 all sent, or nothing to send; 1 something is left, held or refused; "
-        "2 wrong use, refused key or no contact with the backend.",
+    .notes = "Exit status: 0 all sent, or nothing to send; 1 something is left, held or "
+             "rejected; "
+             "2 usage error, rejected key, or the backend cannot be reached.",
     .flag = upload_flags,
     .count = sizeof upload_flags / sizeof upload_flags[0],
     .operand = "DIR",

@@ -101,7 +101,7 @@ static const struct flag_table table = {
     .version = "tool 1.2",
     .usage = "[options] DIR\n--all",
     .about = "Sends a directory.",
-    .notes = "Exit: 0 sent; 2 wrong use.",
+    .notes = "Exit status: 0 sent; 2 usage error.",
     .flag = rows,
     .count = sizeof rows / sizeof rows[0],
     .operand = "DIR",
@@ -304,7 +304,7 @@ static void help_is_made_from_the_rows(void **state)
         "  -h, --help             print this text\n"
         "  -V, --version          print the version\n"
         "\n"
-        "Exit: 0 sent; 2 wrong use.\n";
+        "Exit status: 0 sent; 2 usage error.\n";
     static const char *const line[] = {"--help", "-h", "dir other --hel", "-lh"};
     for (size_t i = 0; i < sizeof line / sizeof line[0]; i++) {
         struct outcome *o = read_line(&table, line[i]);
