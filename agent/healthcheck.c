@@ -20,7 +20,7 @@ static const char usage[] =
     "default\n" HEALTHCHECK_ADDRESS
     ") for /healthz, with --ready for /readyz, and print its answer.\n"
     "\n"
-    "Exit status: 0 healthy, 1 unhealthy or no answer, 2 invalid usage.\n";
+    "Exit status: 0 healthy, 1 unhealthy or no answer, 2 usage error.\n";
 
 static bool refuse_argument(const char *arg, char why[512])
 {

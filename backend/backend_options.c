@@ -95,7 +95,7 @@ static const struct flag_table table = {
     .about = "Stores what gpufl-agent and gpufl upload send, and shows it at "
              "http://ADDRESS:PORT/.",
     .notes = "Stop it with SIGINT or SIGTERM. Exit status: 0 stopped, 1 cannot start, 2 "
-             "wrong usage.",
+             "usage error.",
     .flag = flags,
     .count = sizeof flags / sizeof *flags,
 };

@@ -95,6 +95,17 @@ static void put_choices(const struct flag *flag, char *out, size_t size)
     }
 }
 
+static void put_durations(const struct flag *flag, char *out, size_t size)
+{
+    char min[DURATION_TEXT], max[DURATION_TEXT];
+    duration_text((uint64_t)flag->min, min);
+    duration_text(flag->max ? (uint64_t)flag->max : DURATION_MAX_MS, max);
+    snprintf(out, size,
+             "a whole number and ms, s, m or h, such as 30s, from %s to %s; a bare "
+             "number is seconds",
+             min, max);
+}
+
 void flag_expected(const struct flag *flag, char *out, size_t size)
 {
     if (flag->expected) {
@@ -104,7 +115,7 @@ void flag_expected(const struct flag *flag, char *out, size_t size)
     } else if (flag->type == FLAG_NUMBER) {
         snprintf(out, size, "a whole number from %ld to %ld", flag->min, flag->max);
     } else if (flag->type == FLAG_DURATION) {
-        snprintf(out, size, "a duration such as 30s");
+        put_durations(flag, out, size);
     } else if (flag->type == FLAG_SECRET) {
         snprintf(out, size, "%s of at most %u bytes", flag->value, FLAG_SECRET_BYTES - 1);
     } else {

@@ -37,7 +37,7 @@ struct flag {
     const char *expected; /**< a valid value in words; else it follows from the type */
     const char *variable; /**< environment variable, if not empty, where the flag is not
                                given */
-    const char *fallback; /**< the default, written as a user would write it */
+    const char *fallback; /**< the default, as a user could write it */
     const char *help;     /**< NULL = --help does not list it */
 };
 
@@ -66,6 +66,12 @@ struct flag_table {
     int operands_max;     /**< -1 = any number */
     bool stop_at_operand; /**< what follows the first operand is not for this program */
 };
+
+/** A number as the text that a row wants for fallback, and one of ms for
+ * FLAG_DURATION. */
+#define FLAG_DEFAULT(number)    FLAG_DEFAULT_OF(number)
+#define FLAG_DEFAULT_MS(number) FLAG_DEFAULT_OF(number) "ms"
+#define FLAG_DEFAULT_OF(number) #number
 
 /** Stores \p value in the field of \p flag in \p fields. \return false: not valid. */
 bool flag_store(const struct flag *flag, const char *value, void *fields);

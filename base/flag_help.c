@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "base/duration.h"
+
 #define COLUMNS      80u
 #define LABEL_INDENT 2u
 #define LABEL_MAX    24u /* a longer label has a line of its own */
@@ -68,12 +70,19 @@ static void put_label(const struct flag *flag, struct text *out)
 
 static void put_meaning(const struct flag *flag, struct text *out)
 {
+    char duration[DURATION_TEXT];
+    uint64_t ms;
+    const char *fallback = flag->fallback;
+    if (fallback && flag->type == FLAG_DURATION && duration_parse(fallback, &ms)) {
+        duration_text(ms, duration);
+        fallback = duration;
+    }
     text_puts(out, flag->help);
-    if (flag->variable && flag->fallback) {
-        text_printf(out, " (default: $%s, else %s)", flag->variable, flag->fallback);
-    } else if (flag->variable || flag->fallback) {
+    if (flag->variable && fallback) {
+        text_printf(out, " (default: $%s, else %s)", flag->variable, fallback);
+    } else if (flag->variable || fallback) {
         text_printf(out, " (default: %s%s)", flag->variable ? "$" : "",
-                    flag->variable ? flag->variable : flag->fallback);
+                    flag->variable ? flag->variable : fallback);
     }
     text_append(out, "", 1); /* ends the string */
 }

@@ -14,6 +14,7 @@
 
 #define ROWS_MAX  40u
 #define VERBS_MAX 16u
+#define WORD_MAX  400 /* of an operand in a message */
 #define LONG      256 /* + row: what getopt_long() returns for a long name */
 #define HELP      (LONG + (int)ROWS_MAX)
 #define VERSION   (HELP + 1)
@@ -33,6 +34,14 @@ int flags_wrong(const struct flag_table *table, const char *what, const char *wh
     va_end(args);
     fputc('\n', stderr);
     return FLAGS_WRONG;
+}
+
+int flags_unexpected(const struct flag_table *table, const char *operand)
+{
+    char quoted[WORD_MAX];
+    snprintf(quoted, sizeof quoted, "'%s'", operand);
+    return flags_wrong(table, quoted, "unexpected argument (see %s --help)",
+                       table->program);
 }
 
 static void flags_spell(const struct flag_table *table, struct spelling *out)
@@ -235,15 +244,25 @@ int flags_read(const struct flag_table *table, struct flag_words *words, void *f
                            table->operand_expected);
     }
     if (table->operands_max >= 0 && words->count > table->operands_max) {
-        return flags_wrong(table, words->word[table->operands_max],
-                           "unexpected argument (see %s --help)", table->program);
+        return flags_unexpected(table, words->word[table->operands_max]);
     }
     return FLAGS_GO_ON;
+}
+
+/* "list, show or drop" into \p out. */
+static void join_names(const char *const *names, size_t count, char out[160])
+{
+    size_t len = 0;
+    for (size_t i = 0; i < count && len < 160; i++) {
+        const char *between = !i ? "" : i + 1 < count ? ", " : " or ";
+        len += (size_t)snprintf(out + len, 160 - len, "%s%s", between, names[i]);
+    }
 }
 
 const struct flag_verb *flags_verb(const struct flag_table *table, const char *name)
 {
     const char *names[VERBS_MAX];
+    char quoted[WORD_MAX], choices[160] = "";
     assert(table->verbs <= VERBS_MAX);
     for (size_t i = 0; i < table->verbs; i++) {
         if (strcmp(table->verb[i].name, name) == 0) {
@@ -252,10 +271,12 @@ const struct flag_verb *flags_verb(const struct flag_table *table, const char *n
         names[i] = table->verb[i].name;
     }
     const char *meant = nearest_name(name, names, table->verbs);
+    snprintf(quoted, sizeof quoted, "'%s'", name);
     if (meant) {
-        flags_wrong(table, name, "unknown verb (did you mean %s?)", meant);
+        flags_wrong(table, quoted, "unknown verb (did you mean %s?)", meant);
     } else {
-        flags_wrong(table, name, "unknown verb (see %s --help)", table->program);
+        join_names(names, table->verbs, choices);
+        flags_wrong(table, quoted, "unknown verb (expected %s)", choices);
     }
     return NULL;
 }

@@ -26,6 +26,9 @@ int flags_read(const struct flag_table *table, struct flag_words *words, void *f
 /** The verb that is called \p name; NULL when there is none, after one line on stderr. */
 const struct flag_verb *flags_verb(const struct flag_table *table, const char *name);
 
+/** Says that \p operand is one too many. \return FLAGS_WRONG. */
+int flags_unexpected(const struct flag_table *table, const char *operand);
+
 /** Says "PROGRAM: WHAT: WHY" in one line on stderr. \return FLAGS_WRONG. */
 __attribute__((format(printf, 3, 4))) int
 flags_wrong(const struct flag_table *table, const char *what, const char *why, ...);

@@ -18,7 +18,7 @@ static const struct flag_verb verbs[] = {
     {"monitor", verb_monitor, "record host and GPU metrics until interrupted"},
     {"upload", verb_transfer, "send the sessions of a directory to a backend"},
     {"status", verb_transfer, "show what has been sent and what is pending"},
-    {"quarantine", verb_transfer, "list, retry or drop what the backend refused"},
+    {"quarantine", verb_transfer, "list, retry or drop what the backend rejected"},
     {"info", verb_info, "show the GPUs"},
     {"version", verb_version, "print the version"},
     {"help", NULL /* below, since it runs the others */, "print the help of a verb"},

@@ -9,9 +9,11 @@
 
 #include <gpufl/upload.h>
 
+#include "cli/transfer_arguments.h"
+
 /** What the module offers. It stays loaded until the process ends. */
 struct transfer_module {
-    int (*run_verb)(int argc, char **argv); /**< upload, status or quarantine */
+    int (*run_verb)(const struct transfer_arguments *arguments);
     gpufl_status (*upload_logs)(const struct gpufl_upload_options *options,
                                 struct gpufl_upload_result *result);
 };

@@ -64,7 +64,6 @@ static const struct flag monitor_flags[] = {
      .value = "TIME",
      .field = offsetof(struct monitor, duration_ms),
      .min = 1,
-     .expected = "a duration above 0 such as 30s",
      .help = "stop after this time: 500ms, 30s, 5m or 1h; a bare number is seconds"},
     UPLOAD_RECORDED_FLAGS(offsetof(struct monitor, send),
                           "send what was recorded every 5 s, and the rest at the end"),
@@ -80,8 +79,9 @@ static const struct flag_table monitor_table = {
     .version = VERSION_LINE,
     .usage = "[options]",
     .about = "Records host and GPU metrics until SIGINT or SIGTERM, or for a duration.",
-    .notes = "Exit: 0 recorded (and sent); 1 not all was sent, the rest stays in the "
-             "directory; 2 wrong use; 3 the session cannot be created.",
+    .notes =
+        "Exit status: 0 recorded (and sent); 1 not all was sent, the rest stays in the "
+        "directory; 2 usage error; 3 the session cannot be created.",
     .flag = monitor_flags,
     .count = sizeof monitor_flags / sizeof monitor_flags[0],
 };

@@ -75,8 +75,9 @@ static const struct flag_table trace_table = {
     .usage = "[options] [--] COMMAND [ARGUMENT]...",
     .about = "Runs a command and records what its processes do on the GPU. The command "
              "needs no change. Each process that uses CUDA becomes a session.",
-    .notes = "Exit: that of the command; 128 + n when signal n ended it; 126 when it "
-             "cannot be run; 127 when it is not found; 2 wrong use.",
+    .notes =
+        "Exit status: that of the command; 128 + n when signal n ended it; 126 when it "
+        "cannot be run; 127 when it is not found; 2 usage error.",
     .flag = trace_flags,
     .count = sizeof trace_flags / sizeof trace_flags[0],
     .operand = "COMMAND",

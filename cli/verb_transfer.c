@@ -1,19 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Hands upload, status and quarantine to the transfer module. */
+/* Reads the arguments of upload, status and quarantine; the transfer module does the
+ * rest. */
 #include "cli/verb_transfer.h"
 
 #include <stdio.h>
 
+#include "base/flags.h"
 #include "cli/exit_codes.h"
 #include "cli/transfer_module.h"
 
 int verb_transfer(int argc, char **argv)
 {
     struct transfer_module module;
+    struct transfer_arguments arguments;
     char why[512];
+    int rc = transfer_arguments_read(argc, argv, &arguments);
+    if (rc != FLAGS_GO_ON) {
+        return rc;
+    }
     if (!transfer_module_open(&module, why)) {
         fprintf(stderr, "gpufl %s: %s\n", argv[0], why);
         return EXIT_BAD_USE;
     }
-    return module.run_verb(argc, argv);
+    return module.run_verb(&arguments);
 }

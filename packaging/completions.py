@@ -19,7 +19,7 @@ def says(*command):
 def options(text):
     """{flag: (takes a value, its choices, the first clause of its help)}"""
     found = {flag: (bool(value), [], "") for flag, value in re.findall(r"\[--([a-z-]+)([= ][A-Z][A-Z:]*)?\]", text)}
-    lines = text.split("\n\nExit: ")[0].split("\n\nDurations: ")[0].splitlines()
+    lines = text.split("\n\nExit status: ")[0].split("\n\nDurations: ")[0].splitlines()
     for at, line in enumerate(lines):
         if not re.match(r" +(-\w, )?--[a-z]", line):
             continue

@@ -58,7 +58,7 @@ gpufl_status upload_result_judge(struct gpufl_upload_result *r,
     if (!drained && !s->ever_answered) {
         return upload_result_say(
             r, GPUFL_ERR_CONTACT,
-            "no contact with %.200s: %s (nothing is lost; run it again)", backend_url,
+            "cannot reach %.200s: %s (nothing is lost; run it again)", backend_url,
             problem);
     }
     if (!drained) {

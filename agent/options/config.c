@@ -179,6 +179,35 @@ static gpufl_status read_root(struct options *out, const struct config_text *fil
     return status;
 }
 
+/* Whether there is text at \p at that is no comment, which json-c takes. */
+static bool config_has_text(const struct config_text *file, size_t at)
+{
+    return at < file->len && file->text[at] != '/';
+}
+
+static size_t config_skip_blanks(const struct config_text *file, size_t at)
+{
+    while (at < file->len && strchr(" \t\r\n", file->text[at]) && file->text[at]) {
+        at++;
+    }
+    return at;
+}
+
+/* json-c asks for more where `null` or a number ends, since a digit could follow. */
+static gpufl_status config_fail_to_parse(const struct config_text *file,
+                                         enum json_tokener_error error, size_t end,
+                                         char why[512])
+{
+    size_t first = config_skip_blanks(file, 0);
+    if (error != json_tokener_continue) {
+        return config_fail_at(file, end, json_tokener_error_desc(error), why);
+    }
+    if (config_has_text(file, first) && file->text[first] != '{') {
+        return config_fail_at(file, first, "expected a JSON object", why);
+    }
+    return config_fail_at(file, end, "unexpected end of file", why);
+}
+
 gpufl_status config_parse(const struct config_text *file, struct options *out,
                           char why[512])
 {
@@ -192,15 +221,17 @@ gpufl_status config_parse(const struct config_text *file, struct options *out,
     size_t end = json_tokener_get_parse_end(tokener);
     json_tokener_free(tokener);
     if (error != json_tokener_success) {
-        return config_fail_at(file, end,
-                              error == json_tokener_continue
-                                  ? "unexpected end of file"
-                                  : json_tokener_error_desc(error),
-                              why);
+        return config_fail_to_parse(file, error, end, why);
     }
-    gpufl_status status = json_object_is_type(root, json_type_object)
-                              ? read_root(out, file, root, why)
-                              : config_fail_at(file, 0, "expected a JSON object", why);
+    size_t rest = config_skip_blanks(file, end);
+    gpufl_status status = GPUFL_ERR_USAGE;
+    if (!json_object_is_type(root, json_type_object)) {
+        config_fail_at(file, config_skip_blanks(file, 0), "expected a JSON object", why);
+    } else if (config_has_text(file, rest)) {
+        config_fail_at(file, rest, "unexpected text behind the object", why);
+    } else {
+        status = read_root(out, file, root, why);
+    }
     json_object_put(root);
     return status;
 }

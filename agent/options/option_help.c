@@ -19,8 +19,8 @@ static void print_wrapped(FILE *out, const struct option_row *row)
                  (unsigned long long)row->minimum, (unsigned long long)row->maximum);
     }
     snprintf(text, sizeof text, "%s%s%s%s%s", row->help,
-             row->fallback ? " (default " : "", row->fallback ? row->fallback : "", range,
-             row->fallback ? ")" : "");
+             row->fallback ? " (default: " : "", row->fallback ? row->fallback : "",
+             range, row->fallback ? ")" : "");
     for (const char *word = text; *word; word += strspn(word, " ")) {
         size_t len = strcspn(word, " ");
         bool wraps = column == 0 || column + 1 + len > HELP_COLUMNS;

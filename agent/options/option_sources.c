@@ -67,7 +67,7 @@ static struct flag next_flag(struct arguments *a)
 static gpufl_status refuse_flag(const char *arg, char why[512])
 {
     if (arg[0] != '-') {
-        snprintf(why, 512, "%.100s: unexpected argument (see gpufl-agent --help)", arg);
+        snprintf(why, 512, "'%.100s': unexpected argument (see gpufl-agent --help)", arg);
         return GPUFL_ERR_USAGE;
     }
     char word[100];

@@ -26,8 +26,10 @@ static void say_why(sqlite3 *db, const char *path, enum store_owner owner, char 
         snprintf(why, 256, "%.120s: created by another version (name another file)",
                  path);
     } else {
-        snprintf(why, 256, "%.120s: %.60s%s%.60s", path, sqlite3_errmsg(db),
-                 error ? ": " : "", error ? strerror(error) : "");
+        bool other = sqlite3_errcode(db) == SQLITE_NOTADB;
+        snprintf(why, 256, "%.120s: %.60s%s%.60s%s", path, sqlite3_errmsg(db),
+                 error ? ": " : "", error ? strerror(error) : "",
+                 other ? " (name another file)" : "");
     }
 }
 

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* One byte far behind those that SQLite locks. */
@@ -16,10 +17,16 @@
 int store_lock(const char *path, char why[256])
 {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = LOCKED_BYTE};
+    struct stat st;
     lock.l_len = 1;
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0644);
     if (fd < 0) {
         snprintf(why, 256, "%.150s: cannot open: %.60s", path, strerror(errno));
+        return -1;
+    }
+    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
+        snprintf(why, 256, "%.150s: not a regular file (name another file)", path);
+        close(fd);
         return -1;
     }
     if (fcntl(fd, F_OFD_SETLK, &lock) < 0) {

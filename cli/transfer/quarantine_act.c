@@ -13,8 +13,10 @@ struct act {
     struct engine *engine;
     struct transport transport; /* empty = drop */
     bool window_headers;
+    const char *backend_url;
     unsigned done;
-    unsigned refused;
+    unsigned left;
+    bool unreachable;
 };
 
 /* No session: only what was asked for is sent. */
@@ -67,16 +69,27 @@ static bool act_on(struct act *act, const struct quarantined *range)
 {
     char said[256];
     bool retry = act->transport.self != NULL;
-    if (retry && quarantine_offer(act->engine, &act->transport, range,
-                                  act->window_headers, said) != GPUFL_OK) {
-        fprintf(stderr, "gpufl quarantine: %s: still refused: %s\n", range->name, said);
-        act->refused++;
+    gpufl_status status = retry ? quarantine_offer(act->engine, &act->transport, range,
+                                                   act->window_headers, said)
+                                : GPUFL_OK;
+    if (status == GPUFL_ERR_CONTACT) {
+        fprintf(stderr,
+                "gpufl quarantine: --backend-url: cannot reach '%s': %s (the ranges stay "
+                "quarantined; retry them later)\n",
+                act->backend_url, said);
+        act->unreachable = true;
+        return false;
+    }
+    if (status != GPUFL_OK) {
+        fprintf(stderr, "gpufl quarantine: %s: %s%s\n", range->name,
+                status == GPUFL_PARTIAL ? "still rejected: " : "", said);
+        act->left++;
         return false;
     }
     if (quarantine_release(act->engine, range, retry) != GPUFL_OK) {
         quarantine_choice_fail(EXIT_NOT_ALL, range->name,
                                "the journal cannot be written");
-        act->refused++;
+        act->left++;
         return false;
     }
     printf("%s  %s %s: %s\n", range->name, range->path, range->channel,
@@ -85,23 +98,30 @@ static bool act_on(struct act *act, const struct quarantined *range)
     return true;
 }
 
+static bool act_at(const void *from, size_t index, struct quarantined *out)
+{
+    const struct act *act = from;
+    return quarantine_at(act->engine, index, out);
+}
+
 static int act_on_chosen(struct act *act)
 {
     struct quarantined range;
-    for (size_t i = 0; quarantine_at(act->engine, i, &range);) {
+    int rc = quarantine_choice_missing(act->choice, act_at, act);
+    for (size_t i = 0; !act->unreachable && act_at(act, i, &range);) {
         bool gone = quarantine_choice_has(act->choice, &range) && act_on(act, &range);
         i += !gone; /* else the next one has moved to its place */
     }
-    if (act->done + act->refused == 0 && !act->choice->all) {
-        return quarantine_choice_none(act->choice);
+    if (act->unreachable && !act->done && !act->left) {
+        return EXIT_BAD_USE;
     }
-    return act->refused ? EXIT_NOT_ALL : EXIT_ALL_DONE;
+    return act->unreachable || act->left ? EXIT_NOT_ALL : rc;
 }
 
 int quarantine_act_retry(const struct quarantine_choice *choice,
                          const struct transport_http_config *backend)
 {
-    struct act act = {.choice = choice};
+    struct act act = {.choice = choice, .backend_url = backend->backend_url};
     char why[512];
     gpufl_status status = act_open(&act, why);
     if (status == GPUFL_OK) {

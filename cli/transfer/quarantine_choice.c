@@ -24,9 +24,23 @@ int quarantine_choice_fail(int rc, const char *what, const char *why)
     return rc;
 }
 
-int quarantine_choice_none(const struct quarantine_choice *choice)
+int quarantine_choice_missing(const struct quarantine_choice *choice, quarantine_get *get,
+                              const void *from)
 {
-    return quarantine_choice_fail(EXIT_NOT_ALL,
-                                  choice->count ? choice->names[0] : choice->directory,
-                                  "no such range (see gpufl quarantine list)");
+    int rc = EXIT_ALL_DONE;
+    for (int i = 0; i < choice->count; i++) {
+        struct quarantined range;
+        bool found = false;
+        for (size_t k = 0; !found && get(from, k, &range); k++) {
+            found = strcmp(choice->names[i], range.name) == 0;
+        }
+        if (!found) {
+            fprintf(stderr,
+                    "gpufl quarantine: NAME: '%s': no such range (gpufl quarantine list "
+                    "'%s' shows the names)\n",
+                    choice->names[i], choice->directory);
+            rc = EXIT_NOT_ALL;
+        }
+    }
+    return rc;
 }

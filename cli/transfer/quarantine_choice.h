@@ -20,7 +20,12 @@ bool quarantine_choice_has(const struct quarantine_choice *choice,
 /** Says "gpufl quarantine: WHAT: WHY" on stderr. \return \p rc. */
 int quarantine_choice_fail(int rc, const char *what, const char *why);
 
-/** Says that no range is as chosen. \return EXIT_NOT_ALL. */
-int quarantine_choice_none(const struct quarantine_choice *choice);
+/** Gets range \p index of \p from. \return false after the last. */
+typedef bool quarantine_get(const void *from, size_t index, struct quarantined *out);
+
+/** Says which of the names no range of \p from has. \return EXIT_NOT_ALL if there is such
+ * a name, else EXIT_ALL_DONE. */
+int quarantine_choice_missing(const struct quarantine_choice *choice, quarantine_get *get,
+                              const void *from);
 
 #endif

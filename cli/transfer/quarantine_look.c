@@ -27,7 +27,8 @@ static gpufl_status look_open(const struct quarantine_choice *choice, struct loo
     char *path = realpath(choice->directory, NULL);
     out->root = open(choice->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (out->root < 0 || !path) {
-        quarantine_choice_fail(0, choice->directory, strerror(errno));
+        fprintf(stderr, "gpufl quarantine: DIR: '%s': %s\n", choice->directory,
+                strerror(errno));
         free(path);
         return GPUFL_ERR_IO;
     }
@@ -107,21 +108,26 @@ static int print_lines(int root, const struct quarantined *range)
     return written ? EXIT_ALL_DONE : EXIT_NOT_ALL;
 }
 
+static bool look_at(const void *from, size_t index, struct quarantined *out)
+{
+    const struct look *look = from;
+    return quarantine_in_journal(&look->journal, index, out);
+}
+
 int quarantine_look_show(const struct quarantine_choice *choice)
 {
     struct look look = {.root = -1};
     struct quarantined range;
-    int rc = EXIT_ALL_DONE;
-    bool found = false;
     if (look_open(choice, &look) != GPUFL_OK) {
         return EXIT_BAD_USE;
     }
-    for (size_t i = 0; quarantine_in_journal(&look.journal, i, &range); i++) {
-        if (quarantine_choice_has(choice, &range)) {
-            found = true;
-            rc = print_lines(look.root, &range);
+    int rc = quarantine_choice_missing(choice, look_at, &look);
+    for (size_t i = 0; look_at(&look, i, &range); i++) {
+        if (quarantine_choice_has(choice, &range) &&
+            print_lines(look.root, &range) != EXIT_ALL_DONE) {
+            rc = EXIT_NOT_ALL;
         }
     }
     look_close(&look);
-    return found ? rc : quarantine_choice_none(choice);
+    return rc;
 }

@@ -86,9 +86,11 @@ static void lines_range(struct text *out, const struct quarantined *range)
 static void lines_end(struct text *out, const struct status_end *end)
 {
     if (end->quarantined) {
-        text_puts(out, "see gpufl quarantine --help\n");
+        text_printf(
+            out, "retry or drop the quarantined lines%s: see gpufl quarantine --help\n",
+            end->served ? ", after gpufl-agent is stopped" : "");
     }
-    if (!end->served && !end->all_sent) {
+    if (!end->served && end->waiting) {
         text_puts(out, "start gpufl-agent, or run gpufl upload\n");
     }
 }

@@ -19,6 +19,7 @@ struct status_session {
 /** The whole of it, when all was shown. */
 struct status_end {
     bool all_sent;
+    bool waiting; /**< something would be sent by an uploader */
     bool quarantined;
     bool served;
 };

@@ -5,8 +5,10 @@
 
 #include <gpufl/upload.h>
 
-/** Runs the verb \p argv[0]: upload, status or quarantine. \return the exit code. */
-GPUFL_API int gpufl_transfer_verb(int argc, char **argv);
+#include "cli/transfer_arguments.h"
+
+/** Runs upload, status or quarantine. \return the exit code. */
+GPUFL_API int gpufl_transfer_verb(const struct transfer_arguments *arguments);
 
 /** As gpufl_upload_logs(), with messages that name flags. */
 GPUFL_API gpufl_status gpufl_transfer_upload(const struct gpufl_upload_options *options,

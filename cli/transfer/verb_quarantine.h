@@ -3,7 +3,9 @@
 #ifndef GPUFL_CLI_TRANSFER_VERB_QUARANTINE_H
 #define GPUFL_CLI_TRANSFER_VERB_QUARANTINE_H
 
-/** \p argv[0] is the verb. \return the exit code. */
-int verb_quarantine(int argc, char **argv);
+#include "cli/quarantine_arguments.h"
+
+/** Does what \p a says. \return the exit code. */
+int verb_quarantine(const struct quarantine_arguments *a);
 
 #endif

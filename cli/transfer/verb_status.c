@@ -10,46 +10,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/flags.h"
 #include "cli/exit_codes.h"
 #include "cli/transfer/status_json.h"
 #include "cli/transfer/status_lines.h"
-#include "cli/version_line.h"
 #include "upload/source/liveness.h"
 #include "upload/source/select.h"
-
-struct status_arguments {
-    bool json;
-    const char *state_dir;
-};
-
-static const struct flag status_flags[] = {
-    {.name = "json",
-     .type = FLAG_ON,
-     .field = offsetof(struct status_arguments, json),
-     .help = "print one JSON object"},
-    {.name = "state-dir",
-     .type = FLAG_TEXT,
-     .value = "DIR",
-     .field = offsetof(struct status_arguments, state_dir),
-     .help = "directory of the journal (default: beside the logs)"},
-};
-
-static const struct flag_table status_table = {
-    .program = "gpufl status",
-    .version = VERSION_LINE,
-    .usage = "DIR [options]",
-    .about = "Shows, per session in DIR, what the backend has acknowledged and what is "
-             "pending. "
-             "Reads the journal of gpufl-agent or gpufl upload and changes nothing.",
-    .notes = "Exit: 0 everything is sent; 1 something waits or was refused; 2 wrong use.",
-    .flag = status_flags,
-    .count = sizeof status_flags / sizeof status_flags[0],
-    .operand = "DIR",
-    .operand_expected = "the directory that holds the sessions",
-    .operands_min = 1,
-    .operands_max = 1,
-};
 
 /* One run over a directory. */
 struct status {
@@ -81,10 +46,11 @@ static const char *writer_of(const struct status *s, const struct selected *sess
 static void show_channel(struct status *s, const char *name,
                          const struct channel_state *state)
 {
-    if (state->waiting_files || state->waiting_bytes || state->refused_lines ||
-        state->front_missing) {
+    bool waits = state->waiting_files || state->waiting_bytes;
+    if (waits || state->refused_lines || state->front_missing) {
         s->end.all_sent = false;
     }
+    s->end.waiting = s->end.waiting || waits;
     s->view->channel(&s->out, name, state);
 }
 
@@ -115,6 +81,7 @@ static void show_note(void *arg, const struct progress_note *note)
 {
     struct status *s = arg;
     s->end.all_sent = false;
+    s->end.waiting = true;
     s->view->note(&s->out, note);
 }
 
@@ -165,7 +132,7 @@ static int open_and_show(struct status *s, const char *directory, const char *st
     s->root = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (s->root < 0 || !path ||
         select_list(&sys_real, s->root, &s->sessions) != GPUFL_OK) {
-        fprintf(stderr, "gpufl status: %s: %s\n", directory, strerror(errno));
+        fprintf(stderr, "gpufl status: DIR: '%s': %s\n", directory, strerror(errno));
         free(path);
         return EXIT_BAD_USE;
     }
@@ -180,17 +147,11 @@ static int open_and_show(struct status *s, const char *directory, const char *st
     return show_status(s, status == GPUFL_OK);
 }
 
-int verb_status(int argc, char **argv)
+int verb_status(const struct status_arguments *a)
 {
-    struct flag_words words = {argv, argc};
-    struct status_arguments a = {0};
     struct status s = {.root = -1};
-    int rc = flags_read(&status_table, &words, &a);
-    if (rc != FLAGS_GO_ON) {
-        return rc;
-    }
-    s.view = a.json ? &status_json : &status_lines;
-    rc = open_and_show(&s, words.word[0], a.state_dir);
+    s.view = a->json ? &status_json : &status_lines;
+    int rc = open_and_show(&s, a->directory, a->state_dir);
     text_fini(&s.out);
     journal_read_fini(&s.journal);
     select_free(&s.sessions);

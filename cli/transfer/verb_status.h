@@ -3,7 +3,9 @@
 #ifndef GPUFL_CLI_TRANSFER_VERB_STATUS_H
 #define GPUFL_CLI_TRANSFER_VERB_STATUS_H
 
-/** \p argv[0] is the verb. \return the exit code. */
-int verb_status(int argc, char **argv);
+#include "cli/status_arguments.h"
+
+/** Does what \p a says. \return the exit code. */
+int verb_status(const struct status_arguments *a);
 
 #endif

@@ -3,160 +3,17 @@
 #include "cli/transfer/verb_upload.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
-#include <gpufl/upload.h>
-
-#include "base/flags.h"
 #include "cli/exit_codes.h"
 #include "cli/transfer/upload_flags.h"
 #include "cli/transfer/upload_report.h"
-#include "cli/version_line.h"
-#include "schema/protocol.h"
 #include "upload/upload_logs.h"
-
-/* In the order of enum gpufl_compression. */
-static const char *const codings[] = {"auto", "zstd", "gzip", "none", NULL};
-
-#define TIMEOUT_MAX_MS 2000000000
-
-struct upload_arguments {
-    struct gpufl_upload_options options;
-    uint64_t timeout_ms;
-    bool latest;
-    bool quiet;
-    bool json;
-    char key[FLAG_SECRET_BYTES];
-};
-
-#define OPTION(f) .field = offsetof(struct upload_arguments, options.f)
-static const struct flag upload_flags[] = {
-    {.name = "backend-url",
-     .type = FLAG_TEXT,
-     .value = "URL",
-     OPTION(backend_url),
-     .variable = "GPUFL_BACKEND_URL",
-     .help = "URL of the backend, scheme://host[:port]"},
-    {.name = "api-key",
-     .type = FLAG_SECRET,
-     .value = "KEY",
-     .field = offsetof(struct upload_arguments, key),
-     .variable = "GPUFL_API_KEY",
-     .help = "API key; prefer the variable, which other users cannot see"},
-    {.name = "api-path",
-     .type = FLAG_TEXT,
-     .value = "PATH",
-     OPTION(api_path),
-     .variable = "GPUFL_API_PATH",
-     .fallback = PROTOCOL_DEFAULT_API_PATH,
-     .help = "path of the API"},
-    {.name = "session-id",
-     .type = FLAG_TEXT,
-     .value = "ID",
-     OPTION(session_id),
-     .help = "send this session only"},
-    {.name = "latest",
-     .type = FLAG_ON,
-     .field = offsetof(struct upload_arguments, latest),
-     .help = "send the newest session only"},
-    {.name = "all-sessions", .type = FLAG_IGNORED, .help = "send all sessions (default)"},
-    {.name = "salvage", .type = FLAG_OFF, OPTION(leave_unpublished)},
-    {.name = "no-salvage",
-     .type = FLAG_ON,
-     OPTION(leave_unpublished),
-     .help = "do not publish what a crashed 1.3 writer left in its .tmp"},
-    {.name = "force",
-     .type = FLAG_ON,
-     OPTION(force),
-     .help = "send again what was sent already"},
-    {.name = "timeout",
-     .type = FLAG_DURATION,
-     .value = "TIME",
-     .field = offsetof(struct upload_arguments, timeout_ms),
-     .min = 1,
-     .max = TIMEOUT_MAX_MS,
-     .fallback = "5m",
-     .help = "time limit of the whole upload; a bare number is seconds"},
-    {.name = "retries",
-     .type = FLAG_NUMBER,
-     .value = "N",
-     OPTION(max_retries),
-     .max = 1000000,
-     .fallback = "5",
-     .help = "give up after N consecutive failed requests; 0: only at the timeout"},
-    {.name = "compression",
-     .type = FLAG_CHOICE,
-     .value = "C",
-     OPTION(compression),
-     .choices = codings,
-     .fallback = "auto",
-     .help = "encoding of request bodies; auto is zstd if the backend declares it, else "
-             "gzip"},
-    {.name = "state-dir",
-     .type = FLAG_TEXT,
-     .value = "DIR",
-     OPTION(state_dir),
-     .help = "directory of the journal (default: beside the logs)"},
-    {.name = "ca-file",
-     .type = FLAG_TEXT,
-     .value = "FILE",
-     OPTION(ca_file),
-     .help = "PEM certificates to trust instead of the system's"},
-    {.name = "client-cert",
-     .type = FLAG_TEXT,
-     .value = "FILE",
-     OPTION(client_cert),
-     .help = "PEM certificate for a backend that asks for one"},
-    {.name = "client-key",
-     .type = FLAG_TEXT,
-     .value = "FILE",
-     OPTION(client_key),
-     .help = "private key of --client-cert, PEM"},
-    {.name = "proxy",
-     .type = FLAG_TEXT,
-     .value = "URL",
-     OPTION(proxy),
-     .help = "proxy, http://host:port; none: no proxy, not even HTTPS_PROXY"},
-    {.name = "allow-insecure-http",
-     .type = FLAG_ON,
-     OPTION(allow_insecure_http),
-     .help = "allow sending the key over http:// to a public address"},
-    /* Of the existing client, which starts a JVM; none is needed here. */
-    {.name = "agent-jar", .type = FLAG_IGNORED, .value = "FILE"},
-    {.name = "quiet",
-     .letter = 'q',
-     .type = FLAG_ON,
-     .field = offsetof(struct upload_arguments, quiet),
-     .help = "print errors only"},
-    {.name = "json",
-     .type = FLAG_ON,
-     .field = offsetof(struct upload_arguments, json),
-     .help = "print the result as one JSON object on stdout"},
-};
-
-static const struct flag_table upload_table = {
-    .program = "gpufl upload",
-    .version = VERSION_LINE,
-    .usage = "DIR [options]",
-    .about = "Sends all sessions in DIR and waits until the backend has them. What was "
-             "sent is remembered, so it can be run again at any time, also after "
-             "gpufl-agent or an interruption. No window or log is deleted.",
-    .notes =
-        "Exit: 0 all sent, or nothing to send; 1 something is left, held or refused; "
-        "2 wrong use, refused key or no contact with the backend.",
-    .flag = upload_flags,
-    .count = sizeof upload_flags / sizeof upload_flags[0],
-    .operand = "DIR",
-    .operand_expected = "the directory that holds the sessions",
-    .operands_min = 1,
-    .operands_max = 1,
-};
 
 static void warn_upload(void *arg, int level, const char *line)
 {
-    const struct upload_arguments *a = arg;
-    if (!a->quiet || level == 0) {
+    const bool *quiet = arg;
+    if (!*quiet || level == 0) {
         fprintf(stderr, "%s%s\n", isatty(STDERR_FILENO) ? "\r\033[K" : "", line);
     }
 }
@@ -174,76 +31,23 @@ static int upload_exit_code(gpufl_status status)
     }
 }
 
-static const char **text_of(const struct flag *flag, struct upload_arguments *a)
+int verb_upload(const struct upload_arguments *a)
 {
-    return flag->type == FLAG_TEXT ? (const char **)(void *)((char *)a + flag->field)
-                                   : NULL;
-}
-
-/* So that a flag that is given as "" differs from one that is not given. */
-static void forget_texts(struct upload_arguments *a)
-{
-    for (size_t i = 0; i < upload_table.count; i++) {
-        const char **text = text_of(&upload_flags[i], a);
-        if (text) {
-            *text = NULL;
-        }
-    }
-}
-
-/* `--session-id "$ID"` where ID is not set would mean something else than was meant. */
-static int check_together(struct upload_arguments *a)
-{
-    char name[80];
-    const char *key = getenv("GPUFL_API_KEY");
-    for (size_t i = 0; i < upload_table.count; i++) {
-        const struct flag *flag = &upload_flags[i];
-        const char **text = text_of(flag, a);
-        if (text && *text && !**text) {
-            snprintf(name, sizeof name, "--%s", flag->name);
-            return flags_wrong(&upload_table, name, "empty (give %s, or leave it out)",
-                               flag->value);
-        }
-    }
-    if (!a->key[0] && key && *key) { /* the variable counts where no flag is given */
-        return flags_wrong(&upload_table, "--api-key",
-                           "empty (give KEY, or leave it out to use GPUFL_API_KEY)");
-    }
-    if (a->latest && a->options.session_id) {
-        return flags_wrong(&upload_table, "--latest",
-                           "conflicts with --session-id '%s' (give only one)",
-                           a->options.session_id);
-    }
-    return FLAGS_GO_ON;
-}
-
-int verb_upload(int argc, char **argv)
-{
-    struct flag_words words = {argv, argc};
-    struct upload_arguments a = {.options = GPUFL_UPLOAD_OPTIONS_DEFAULT};
+    struct gpufl_upload_options options = a->options;
     struct gpufl_upload_result result = GPUFL_UPLOAD_RESULT_INIT;
-    forget_texts(&a);
-    int rc = flags_read(&upload_table, &words, &a);
-    rc = rc == FLAGS_GO_ON ? check_together(&a) : rc;
-    if (rc != FLAGS_GO_ON) {
-        return rc;
-    }
-    bool bar = !a.quiet && isatty(STDERR_FILENO);
-    a.options.log_path = words.word[0];
-    a.options.api_key = a.key;
-    a.options.all_sessions = !a.latest && !a.options.session_id;
-    a.options.total_timeout_ms = (int)a.timeout_ms;
-    a.options.progress = bar ? upload_report_progress : NULL;
-    a.options.diagnostic = warn_upload;
-    a.options.diagnostic_arg = &a;
+    bool bar = !a->quiet && isatty(STDERR_FILENO);
+    bool quiet = a->quiet;
+    options.progress = bar ? upload_report_progress : NULL;
+    options.diagnostic = warn_upload;
+    options.diagnostic_arg = &quiet;
     gpufl_status status =
-        upload_logs_named(&a.options, upload_names_of(a.options.backend_url), &result);
+        upload_logs_named(&options, upload_names_of(options.backend_url), &result);
     if (bar) {
         fputc('\n', stderr);
     }
-    if (a.json) {
+    if (a->json) {
         upload_report_json(status, &result);
-    } else if (status != GPUFL_OK || !a.quiet) {
+    } else if (status != GPUFL_OK || !a->quiet) {
         upload_report_line(status, &result);
     }
     return upload_exit_code(status);

@@ -3,7 +3,9 @@
 #ifndef GPUFL_CLI_TRANSFER_VERB_UPLOAD_H
 #define GPUFL_CLI_TRANSFER_VERB_UPLOAD_H
 
-/** \p argv[0] is the verb. \return the exit code. */
-int verb_upload(int argc, char **argv);
+#include "cli/upload_arguments.h"
+
+/** Does what \p a says. \return the exit code. */
+int verb_upload(const struct upload_arguments *a);
 
 #endif

@@ -43,7 +43,7 @@ static bool subscribe(char *why, size_t size)
                  "PyTorch's "
                  "or JAX's profiler, or the other tracer)");
     } else {
-        snprintf(why, size, "CUPTI does not start: %s (is there a driver and a GPU?)",
+        snprintf(why, size, "cannot start CUPTI: %s (check driver and GPU)",
                  cupti_api_error(result));
     }
     return false;

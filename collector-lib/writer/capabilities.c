@@ -60,7 +60,7 @@ static struct feature callback_feature(const struct tracing *t, const char *name
     if (*f.mode && t->status.silent) {
         f.status = "partial";
         f.reason = NO_CALLBACKS;
-        f.message = "CUPTI refused its callbacks";
+        f.message = "CUPTI callbacks could not be enabled";
     }
     return f;
 }
@@ -91,7 +91,7 @@ static struct feature source_feature(const struct tracing *t, bool requested,
     struct feature f = traced_feature(t, "source_correlation", requested, t->log.files);
     if (*f.mode && t->status.modules_dropped) {
         count_missing(&f, reason, size, "no_room", t->status.modules_dropped);
-        f.message = "modules whose line tables found no room";
+        f.message = "line tables of this many modules were dropped: out of space";
     }
     return f;
 }
@@ -103,7 +103,7 @@ static struct feature scope_feature(const struct tracing *t, uint64_t dropped,
     if (t->status.silent) {
         f.status = "partial";
         f.reason = NO_CALLBACKS;
-        f.message = "CUPTI refused its callbacks: kernels have no scope";
+        f.message = "CUPTI callbacks could not be enabled: kernels have no scope";
     } else if (dropped) {
         count_missing(&f, reason, size, "ring_full", dropped);
     }
@@ -124,7 +124,7 @@ static void write_kernels(struct text *out, const struct tracing *t, bool above)
     } else if (above && lost && *f.mode) {
         count_missing(&f, reason, sizeof reason, "records_lost", lost);
         snprintf(message, sizeof message,
-                 "%" PRIu64 " found no buffer, %" PRIu64
+                 "%" PRIu64 " dropped for lack of a buffer, %" PRIu64
                  " kernels had not ended, %" PRIu64 " could not be read",
                  s->dropped, s->incomplete, s->unknown);
         f.message = message;

@@ -40,6 +40,12 @@ typedef void (*gpufl_upload_progress_fn)(void *arg,
  * \p level is 0 for errors, 1 for warnings. */
 typedef void (*gpufl_upload_diagnostic_fn)(void *arg, int level, const char *line);
 
+/** Defaults of the options. */
+#define GPUFL_UPLOAD_TOTAL_TIMEOUT_MS   300000
+#define GPUFL_UPLOAD_CONNECT_TIMEOUT_MS 10000
+#define GPUFL_UPLOAD_READ_TIMEOUT_MS    30000
+#define GPUFL_UPLOAD_MAX_RETRIES        5
+
 /** What to upload, and where. Initialise it with GPUFL_UPLOAD_OPTIONS_DEFAULT, then
  * change fields. Strings are borrowed for the duration of the call. If backend_url,
  * api_key or api_path is "", the value is taken from GPUFL_BACKEND_URL, GPUFL_API_KEY or
@@ -50,11 +56,11 @@ struct gpufl_upload_options {
     const char *backend_url; /**< required: scheme://host[:port], no path */
     const char *api_key;     /**< required: sent as `Authorization: Bearer <key>` */
     const char *api_path;    /**< "" = /api/v1 */
-    int total_timeout_ms;    /**< upper limit for the whole call; default 300,000 */
-    int connect_timeout_ms;  /**< default 10,000 */
-    int read_timeout_ms;     /**< without any data transferred; default 30,000 */
+    int total_timeout_ms;    /**< upper limit for the whole call */
+    int connect_timeout_ms;
+    int read_timeout_ms; /**< without any data transferred */
     int max_retries; /**< consecutive failed requests before the call gives up; 0 = until
-                          total_timeout_ms; default 5 */
+                          total_timeout_ms */
     const char *session_id; /**< only this session; "" = that of the calling process: the
                                one it records, or recorded last, in log_path; the newest
                                one if it recorded none there */
@@ -84,9 +90,11 @@ struct gpufl_upload_options {
 /** Initialiser with all defaults. */
 #define GPUFL_UPLOAD_OPTIONS_DEFAULT                                                     \
     {                                                                                    \
-        sizeof(struct gpufl_upload_options), "", "", "", "", 300000, 10000, 30000, 5,    \
-            "", false, false, GPUFL_COMPRESSION_AUTO, "", NULL, NULL, NULL, NULL, false, \
-            "", "", "", "", false                                                        \
+        sizeof(struct gpufl_upload_options), "", "", "", "",                             \
+            GPUFL_UPLOAD_TOTAL_TIMEOUT_MS, GPUFL_UPLOAD_CONNECT_TIMEOUT_MS,              \
+            GPUFL_UPLOAD_READ_TIMEOUT_MS, GPUFL_UPLOAD_MAX_RETRIES, "", false, false,    \
+            GPUFL_COMPRESSION_AUTO, "", NULL, NULL, NULL, NULL, false, "", "", "", "",   \
+            false                                                                        \
     }
 
 /** Fills \p options with the defaults. */

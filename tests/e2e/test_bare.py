@@ -88,6 +88,11 @@ def a_program_is_traced_where_only_the_c_library_is(place):
     equal(kernels, 20, "kernels")
     done = _inside(root, "gpufl", "monitor", "-o", "/metrics", "--duration", "200ms", "--interval", "20")
     equal((done.returncode, done.stderr), (0, "gpufl monitor: 1 session in /metrics\n"), "monitor")
+    for verb in ("upload", "status", "quarantine"):
+        done = _inside(root, "gpufl", verb, "--help")
+        equal((done.returncode, done.stderr), (0, ""), f"{verb} --help")
+        check(done.stdout.startswith(f"Usage: gpufl {verb} "), done.stdout)
+        equal(_inside(root, "gpufl", verb, "-V").returncode, 0, f"{verb} -V")
     done = _inside(root, "gpufl", "upload", "/out")
     equal(done.returncode, 2, "upload")
     check(done.stderr.startswith("gpufl upload: libcurl") and "install libcurl" in done.stderr, done.stderr)
@@ -101,12 +106,13 @@ def a_library_that_cannot_be_loaded_is_named(place):
     broken.mkdir()
     (broken / "libcurl.so.4").write_text("")
     for verb in (("upload", place.logs), ("status", place.logs), ("quarantine", "list", place.logs),
-                 ("monitor", "--upload", *BACKEND), ("help", "upload")):
+                 ("monitor", "--upload", *BACKEND)):
         done = place.run("gpufl", *verb, env={"LD_LIBRARY_PATH": str(broken)})
         equal((done.returncode, done.stdout), (2, ""), f"{verb}: {done.stderr}")
-        check(done.stderr.startswith(f"gpufl {'upload' if verb[0] == 'help' else verb[0]}: "), done.stderr)
+        check(done.stderr.startswith(f"gpufl {verb[0]}: "), done.stderr)
         check("libcurl.so.4" in done.stderr and "install libcurl" in done.stderr, done.stderr)
-    for verb in (("version",), ("trace", "-o", place.path / "out", "true")):
+    for verb in (("version",), ("trace", "-o", place.path / "out", "true"), ("help", "upload"), ("upload", "--help"),
+                 ("status", "-V"), ("quarantine", "-h")):
         equal(place.run("gpufl", *verb, env={"LD_LIBRARY_PATH": str(broken)}).returncode, 0, f"{verb}")
 
 
@@ -118,7 +124,7 @@ def without_its_module_gpufl_says_where_it_looked(place):
     check(done.stderr.startswith("gpufl upload: libgpufl-transfer.so: not found beside gpufl"), done.stderr)
     (place.path / "lib/gpufl").mkdir(parents=True)
     shutil.copy(lib.BUILD / "libgpufl-transfer.so", place.path / "lib/gpufl")
-    done = subprocess.run([alone, "upload", "--help"], capture_output=True, text=True, check=False)
+    done = subprocess.run([alone, "status", place.logs], capture_output=True, text=True, check=False)
     equal((done.returncode, done.stderr), (0, ""), "as it is installed")
 
 

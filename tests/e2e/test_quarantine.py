@@ -97,8 +97,11 @@ def offered_again_they_keep_their_identity_and_the_session_is_complete(place):
     with sink.Sink(_refuse, declare=True) as s:
         equal(lib.upload(place, s.url).returncode, 1, "two are refused")
         names = [item["name"] for item in _list(place)]
+        status = place.run("gpufl", "status", place.logs).stdout
+        check("retry or drop the quarantined lines: see gpufl quarantine --help\n" in status, status)
+        check("run gpufl upload" not in status, f"which would send nothing: {status}")
         done = _quarantine(place, "retry", "--all", "--backend-url", s.url, "--api-key", lib.KEY)
-        equal((done.returncode, done.stderr.count("still refused: HTTP 400")), (1, 2), done.stderr)
+        equal((done.returncode, done.stderr.count("still rejected: HTTP 400")), (1, 2), done.stderr)
         equal([item["name"] for item in _list(place)], names, "they stay, under their names")
         refused = {r.window_id: r.headers["X-GpuFlight-Window-Sequence"] for r in s.batches()
                    if r.status == 400 and len(r.raw().splitlines()) == 1}
@@ -117,6 +120,18 @@ def offered_again_they_keep_their_identity_and_the_session_is_complete(place):
         equal(sorted(s.lines), sorted(lines), "each line once")
         check(any(r.path.endswith("session-complete") and r.session == session.name for r in s.requests), "complete")
     equal(place.run("gpufl", "status", place.logs).returncode, 0, "status")
+
+
+def a_backend_that_is_down_rejects_nothing(place):
+    _poisoned(place)
+    with sink.Sink(_refuse, declare=True) as s:
+        equal(lib.upload(place, s.url).returncode, 1, "two are rejected")
+    before = _list(place)
+    done = _quarantine(place, "retry", "--all", "--backend-url", s.url, "--api-key", lib.KEY)
+    equal((done.returncode, done.stdout, done.stderr.count("\n")), (2, "", 1), done.stderr)
+    check(f"--backend-url: cannot reach '{s.url}': " in done.stderr and "connect" in done.stderr, done.stderr)
+    check("rejected" not in done.stderr, done.stderr)
+    equal(_list(place), before, "they stay")
 
 
 def the_registry_of_the_backend_takes_them(place):
@@ -167,14 +182,18 @@ def a_sealed_window_goes_again_byte_for_byte(place):
 
 
 def what_is_gone_or_unknown_is_said(place):
-    session, _ = _poisoned(place)
+    session, lines = _poisoned(place)
     with sink.Sink(_refuse, declare=True) as s:
         lib.upload(place, s.url)
         names = [item["name"] for item in _list(place)]
         for what in ("show", "retry", "drop"):
             done = _quarantine(place, what, "00000000", "--backend-url", s.url)
             equal(done.returncode, 1, what)
-            check("no such range" in done.stderr, done.stderr)
+            check("NAME: '00000000': no such range" in done.stderr and "quarantine list" in done.stderr, done.stderr)
+        done = _quarantine(place, "show", names[0], "nope", "")
+        equal((done.returncode, done.stdout), (1, lines[POISON[0]].decode() + "\n"), "one of three is there")
+        equal(done.stderr.count("no such range"), 2, done.stderr)
+        check("'nope'" in done.stderr and "''" in done.stderr, done.stderr)
         (session / "scope.log").write_bytes(b"")
         done = _quarantine(place, "show", names[0])
         check(done.returncode == 1 and "cannot be read" in done.stderr, done.stderr)

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Settings that cannot work: an error at the start with value, reason and way out."""
+import contextlib
+import os
 import re
+import socket
+import sqlite3
 import sys
 from concurrent import futures
 
@@ -152,6 +156,75 @@ def wrong_settings_of_an_upload_are_refused_at_the_start(place):
         (["--proxy", "gopher://p"], "--proxy", "gopher://p", "unknown scheme"),
         (["--retry", "3"], "--retry", "", "unknown option"),
     ], one)
+
+
+def wrong_settings_of_the_backend_are_refused_at_the_start(place):
+    f = _files(place)
+    for name, sql in (("foreign.db", "CREATE TABLE t(x)"), ("newer.db", "CREATE TABLE bodies(x); PRAGMA user_version=9999")):
+        with contextlib.closing(sqlite3.connect(f / name)) as db:
+            db.executescript(sql)
+    (f / "locked.db").touch(0o000)
+    taken = socket.create_server(("127.0.0.1", 0))
+    port = taken.getsockname()[1]
+
+    def one(args, code, name, value, reason, env=None):
+        given = {str(a).split("=")[0] for a in args}
+        usual = [a for flag, v in (("--listen", "127.0.0.1:0"), ("--db", f / "new.db")) if flag not in given
+                 for a in (flag, v)]
+        done = place.run("gpufl-backend", *usual, *args, env=env)
+        said = done.stderr
+        equal(done.returncode, code, f"{args} {env}: {said}")
+        check(said.startswith(f"gpufl-backend: {name}: ") and said.count("\n") == 1, f"{args} {env}: {said}")
+        check(value in said and reason in said, f"{args} {env}: {said}")
+        check(re.search(WAY_OUT, said.strip()), f"{args} {env} has no way out: {said}")
+
+    rows = [
+        (["--listen", ""], 2, "--listen", "''", "ADDRESS:PORT"),
+        (["--listen", "8765"], 2, "--listen", "'8765'", "ADDRESS:PORT"),
+        (["--listen", "127.0.0.1"], 2, "--listen", "'127.0.0.1'", "ADDRESS:PORT"),
+        (["--listen", "127.0.0.1:"], 2, "--listen", "'127.0.0.1:'", "ADDRESS:PORT"),
+        (["--listen", "127.0.0.1:65536"], 2, "--listen", "'127.0.0.1:65536'", "ADDRESS:PORT"),
+        (["--listen", "127.0.0.1:-1"], 2, "--listen", "'127.0.0.1:-1'", "ADDRESS:PORT"),
+        (["--listen", "127.0.0.1:http"], 2, "--listen", "'127.0.0.1:http'", "ADDRESS:PORT"),
+        (["--listen", "localhost:8765"], 2, "--listen", "'localhost:8765'", "numeric"),
+        (["--listen", "http://127.0.0.1:8765"], 2, "--listen", "'http://127.0.0.1:8765'", "ADDRESS:PORT"),
+        (["--listen", "0.0.0.0:0"], 2, "--listen", "0.0.0.0", "--insecure"),
+        (["--listen", "[::]:0"], 2, "--listen", "::", "--insecure"),
+        (["--listen", "192.0.2.1:0", "--api-key", "k"], 1, "--listen", "192.0.2.1", "cannot listen"),
+        (["--listen", f"127.0.0.1:{port}"], 1, "--listen", f"127.0.0.1:{port}", "in use"),
+        (["--listen"], 2, "--listen", "", "missing value"),
+        (["--db", ""], 2, "--db", "''", "name of a file"),
+        (["--db", f], 1, "--db", f"{f}", "Is a directory"),
+        (["--db", f / "none/x.db"], 1, "--db", f"{f}/none/x.db", "No such file"),
+        (["--db", f / "text/x.db"], 1, "--db", f"{f}/text/x.db", "Not a directory"),
+        (["--db", f / "text"], 1, "--db", f"{f}/text", "not a database"),
+        (["--db", f / "foreign.db"], 1, "--db", f"{f}/foreign.db", "another application"),
+        (["--db", f / "newer.db"], 1, "--db", f"{f}/newer.db", "another"),
+        (["--db", "/dev/null"], 1, "--db", "/dev/null", "not a regular file"),
+        (["--api-key", ""], 2, "--api-key", "", "1 to 4095"),
+        (["--api-key", "k" * 4096], 2, "--api-key", "", "1 to 4095"),
+        ([], 2, "GPUFL_BACKEND_API_KEY", "", "empty", {"GPUFL_BACKEND_API_KEY": ""}),
+        ([], 2, "GPUFL_BACKEND_API_KEY", "", "1 to 4095", {"GPUFL_BACKEND_API_KEY": "k" * 4096}),
+        (["--insecure=yes"], 2, "--insecure", "'yes'", "takes none"),
+        (["--retain-days", "-1"], 2, "--retain-days", "'-1'", "0 to 36500"),
+        (["--retain-days", "36501"], 2, "--retain-days", "'36501'", "0 to 36500"),
+        (["--retain-days", "7d"], 2, "--retain-days", "'7d'", "0 to 36500"),
+        (["--retain-days", ""], 2, "--retain-days", "''", "0 to 36500"),
+        (["--max-db-bytes", "1000"], 2, "--max-db-bytes", "'1000'", "1MiB"),
+        (["--max-db-bytes", "20GB"], 2, "--max-db-bytes", "'20GB'", "20GiB"),
+        (["--max-db-bytes", "-1"], 2, "--max-db-bytes", "'-1'", "1MiB"),
+        (["--max-db-bytes", "99999999TiB"], 2, "--max-db-bytes", "'99999999TiB'", "20GiB"),
+        (["--max-db-bytes", ""], 2, "--max-db-bytes", "''", "1MiB"),
+        (["--retian-days", "7"], 2, "--retian-days", "", "did you mean --retain-days?"),
+        (["--tls-cert", "x"], 2, "--tls-cert", "", "unknown option (see gpufl-backend --help)"),
+        (["-p", "1"], 2, "-p", "", "unknown option"),
+        (["start"], 2, "'start'", "", "unexpected argument"),
+        ([""], 2, "''", "", "unexpected argument"),
+    ]
+    if os.geteuid():  # root reads any file
+        rows.append((["--db", f / "locked.db"], 1, "--db", f"{f}/locked.db", "Permission denied"))
+    _in_parallel(rows, one)
+    taken.close()
 
 
 def a_check_says_whether_the_settings_would_work(place):

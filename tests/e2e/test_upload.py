@@ -63,7 +63,7 @@ def without_a_backend_it_exits_2_and_a_later_run_sends_all(place):
     backend.kill()
     down = lib.upload(place, backend.url, "--retries", "2")
     equal(down.returncode, 2, "no contact")
-    check("no contact" in down.result["message"], down.result["message"])
+    check("cannot reach" in down.result["message"], down.result["message"])
     backend.start()
     equal(lib.upload(place, backend.url).returncode, 0, "the later run")
     lib.same(backend, session)
@@ -196,7 +196,7 @@ def sealed_windows_wait_out_a_refused_key(place):
 
 
 def sealed_windows_wait_out_a_hung_server(place):
-    _sealed_windows_under(place, lambda _, r: sink.DROP, 2, "no contact", delay_s=20,
+    _sealed_windows_under(place, lambda _, r: sink.DROP, 2, "cannot reach", delay_s=20,
                           args=("--timeout", "1"))
 
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/duration.h"
 #include "base/flags.h"
 #include "tests/support/capture.h"
 
@@ -25,6 +26,8 @@ struct fields {
     bool salvage;
     char key[FLAG_SECRET_BYTES];
 };
+
+#define FIVE_MINUTES_MS 300000
 
 static bool parse_size(const char *value, void *field)
 {
@@ -58,7 +61,7 @@ static const struct flag rows[] = {
      FIELD(timeout_ms),
      .min = 1,
      .max = 3600000,
-     .fallback = "5m",
+     .fallback = FLAG_DEFAULT_MS(FIVE_MINUTES_MS),
      .help = "how long the whole may take, which is a text that is so long that it does "
              "not fit on one line"},
     {.name = "retries",
@@ -89,12 +92,16 @@ static const struct flag rows[] = {
     {.name = "old-jar", .type = FLAG_IGNORED, .value = "FILE"},
 };
 
+#define DURATION                                                                         \
+    "a whole number and ms, s, m or h, such as 30s, from 1ms to 1h; a bare number is "   \
+    "seconds"
+
 static const struct flag_table table = {
     .program = "tool send",
     .version = "tool 1.2",
     .usage = "[options] DIR\n--all",
     .about = "Sends a directory.",
-    .notes = "Exit: 0 sent; 2 wrong use.",
+    .notes = "Exit status: 0 sent; 2 usage error.",
     .flag = rows,
     .count = sizeof rows / sizeof rows[0],
     .operand = "DIR",
@@ -176,11 +183,10 @@ static void wrong_use_is_told_in_one_form(void **state)
     static const struct {
         const char *line, *want;
     } row[] = {
-        {"dir --timeout abc", "--timeout: invalid value 'abc' (expected a duration such "
-                              "as 30s)"},
-        {"dir --timeout 2h", "--timeout: invalid value '2h' (expected a duration such as "
-                             "30s)"},
-        {"dir -t 0", "--timeout: invalid value '0' (expected a duration such as 30s)"},
+        {"dir --timeout abc", "--timeout: invalid value 'abc' (expected " DURATION ")"},
+        {"dir --timeout 2h", "--timeout: invalid value '2h' (expected " DURATION ")"},
+        {"dir --timeout 0.1", "--timeout: invalid value '0.1' (expected " DURATION ")"},
+        {"dir -t 0", "--timeout: invalid value '0' (expected " DURATION ")"},
         {"dir --retries 10", "--retries: invalid value '10' (expected a whole number "
                              "from 0 to 9)"},
         {"dir --retries=", "--retries: invalid value '' (expected a whole number from 0 "
@@ -189,7 +195,7 @@ static void wrong_use_is_told_in_one_form(void **state)
         {"dir --size 4", "--size: invalid value '4' (expected a size such as 4K)"},
         {"dir --colour", "--colour: missing value (expected red, green or blue)"},
         {"dir --backend-url", "--backend-url: missing value (expected URL)"},
-        {"dir -t", "--timeout: missing value (expected a duration such as 30s)"},
+        {"dir -t", "--timeout: missing value (expected " DURATION ")"},
         {"dir --loud=5", "--loud: unexpected value '5' (it takes none)"},
         {"dir --help=5", "--help: unexpected value '5' (it takes none)"},
         {"dir --backend-ulr=x", "--backend-ulr: unknown option (did you mean "
@@ -200,7 +206,7 @@ static void wrong_use_is_told_in_one_form(void **state)
         {"dir -lx", "-x: unknown option (see tool send --help)"},
         {"dir --api", "--api: ambiguous option (--api-path or --api-key)"},
         {"--loud", "DIR: missing (expected the directory to send)"},
-        {"dir other", "other: unexpected argument (see tool send --help)"},
+        {"dir other", "'other': unexpected argument (see tool send --help)"},
     };
     for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
         char want[256];
@@ -298,7 +304,7 @@ static void help_is_made_from_the_rows(void **state)
         "  -h, --help             print this text\n"
         "  -V, --version          print the version\n"
         "\n"
-        "Exit: 0 sent; 2 wrong use.\n";
+        "Exit status: 0 sent; 2 usage error.\n";
     static const char *const line[] = {"--help", "-h", "dir other --hel", "-lh"};
     for (size_t i = 0; i < sizeof line / sizeof line[0]; i++) {
         struct outcome *o = read_line(&table, line[i]);
@@ -307,6 +313,28 @@ static void help_is_made_from_the_rows(void **state)
     }
     assert_string_equal(read_line(&table, "-V")->said.out, "tool 1.2\n");
     assert_int_equal(read_line(&table, "--version --nonsense")->rc, FLAGS_ANSWERED);
+}
+
+static void a_duration_is_written_as_it_is_read(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t ms;
+        const char *text;
+    } row[] = {{1, "1ms"},     {1500, "1500ms"},
+               {30000, "30s"}, {90000, "90s"},
+               {300000, "5m"}, {3600000, "1h"},
+               {0, "0h"},      {DURATION_MAX_MS, "4294967295h"}};
+    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+        char text[DURATION_TEXT];
+        uint64_t ms;
+        duration_text(row[i].ms, text);
+        assert_string_equal(text, row[i].text);
+        assert_true(duration_parse(text, &ms));
+        assert_int_equal(ms, row[i].ms);
+    }
+    uint64_t ms;
+    assert_false(duration_parse("4294967296h", &ms));
 }
 
 static void a_verb_is_found_or_the_nearest_is_suggested(void **state)
@@ -323,9 +351,9 @@ static void a_verb_is_found_or_the_nearest_is_suggested(void **state)
     assert_null(flags_verb(&with_verbs, "uplaod"));
     assert_null(flags_verb(&with_verbs, "record"));
     capture_end(&o.said);
-    assert_string_equal(o.said.err,
-                        "tool send: uplaod: unknown verb (did you mean upload?)\n"
-                        "tool send: record: unknown verb (see tool send --help)\n");
+    assert_string_equal(
+        o.said.err, "tool send: 'uplaod': unknown verb (did you mean upload?)\n"
+                    "tool send: 'record': unknown verb (expected upload or status)\n");
     assert_non_null(strstr(read_line(&with_verbs, "-h")->said.out,
                            "\n\n  upload  send it\n  status  show it\n\n      --back"));
 }
@@ -353,6 +381,7 @@ int main(void)
         cmocka_unit_test(a_key_may_be_as_long_as_a_long_token),
         cmocka_unit_test(what_follows_a_command_is_the_commands),
         cmocka_unit_test(help_is_made_from_the_rows),
+        cmocka_unit_test(a_duration_is_written_as_it_is_read),
         cmocka_unit_test(a_verb_is_found_or_the_nearest_is_suggested),
         cmocka_unit_test(an_empty_command_line_has_no_operand),
     };

@@ -44,9 +44,9 @@ static void values_defaults_and_ranges_come_from_the_table(void **state)
     assert_non_null(strstr(text, "  --compression=auto|zstd|gzip|none\n"));
     assert_non_null(strstr(text, "  -h, --help\n"));
     assert_non_null(strstr(text, "  --zstd-level=NUMBER\n      zstd compression level "
-                                 "(default 1, range 1 to 19)\n"));
+                                 "(default: 1, range 1 to 19)\n"));
     assert_non_null(strstr(text, "  --flush-interval=DURATION\n"));
-    assert_non_null(strstr(text, "(default 500ms)"));
+    assert_non_null(strstr(text, "(default: 500ms)"));
     free(text);
 }
 

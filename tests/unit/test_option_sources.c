@@ -183,7 +183,7 @@ static void what_is_wrong_is_said_in_the_words_that_were_used(void **state)
         {"-x", NULL, NULL, "-x: unknown option (see gpufl-agent --help)"},
         {"-", NULL, NULL, "-: unknown option (see gpufl-agent --help)"},
         {"--", NULL, NULL, "--: unknown option (see gpufl-agent --help)"},
-        {"logs", NULL, NULL, "logs: unexpected argument (see gpufl-agent --help)"},
+        {"logs", NULL, NULL, "'logs': unexpected argument (see gpufl-agent --help)"},
         {"--folder", NULL, NULL, "--folder: needs a value (see gpufl-agent --help)"},
         {"--folder --host=x", NULL, NULL,
          "--folder: needs a value (see gpufl-agent --help)"},

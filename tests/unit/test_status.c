@@ -57,7 +57,7 @@ static void show_all(const struct status_view *view, struct text *out)
     view->quarantine(out);
     view->range(out, &range);
     view->range(out, &range);
-    view->end(out, &(struct status_end){.quarantined = true});
+    view->end(out, &(struct status_end){.quarantined = true, .waiting = true});
     text_append(out, "", 1);
     assert_false(out->failed);
 }
@@ -134,7 +134,7 @@ static void status_for_people_has_a_line_each(void **state)
         "lines: line 1: \\u is\tno escape\n"
         "quarantined: 0123abcd  a/one \"quoted\" device file 2 bytes 10-4000000000, 3 "
         "lines: line 1: \\u is\tno escape\n"
-        "see gpufl quarantine --help\n"
+        "retry or drop the quarantined lines: see gpufl quarantine --help\n"
         "start gpufl-agent, or run gpufl upload\n");
     text_fini(&out);
 }

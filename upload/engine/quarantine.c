@@ -62,10 +62,10 @@ static gpufl_status quarantine_judge(const struct quarantined *range,
     reply_excerpt(reply->body, reply->body_len, text, sizeof text);
     if (reply->status) {
         snprintf(said, 256, "HTTP %d %s", reply->status, text);
-    } else {
-        snprintf(said, 256, "%s", reply->error);
+        return GPUFL_PARTIAL;
     }
-    return GPUFL_PARTIAL;
+    snprintf(said, 256, "%s", reply->error);
+    return GPUFL_ERR_CONTACT;
 }
 
 static gpufl_status quarantine_post(const struct engine *engine,

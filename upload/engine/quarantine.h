@@ -18,7 +18,8 @@
 bool quarantine_at(const struct engine *engine, size_t index, struct quarantined *out);
 
 /** Offers a range again and waits for the answer; \p window_headers as the origin
- * declares. \return GPUFL_OK if the backend has it, else \p said holds its answer. */
+ * declares. \return GPUFL_OK if the backend has it; GPUFL_ERR_CONTACT without an answer;
+ * \p said holds the answer, or why there is none. */
 GPUFL_MUST gpufl_status quarantine_offer(const struct engine *engine,
                                          struct transport *transport,
                                          const struct quarantined *range,

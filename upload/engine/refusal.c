@@ -48,7 +48,7 @@ void refusal_split(struct offer *offer, uint64_t now_ms)
     struct stream *st = offer->stream;
     struct engine *engine = st->session->root->engine;
     if (refusal_halve(offer) != GPUFL_OK) {
-        stream_hold(st, "a refused batch cannot be read again");
+        stream_hold(st, "a rejected batch cannot be re-read");
         if (offer->state == OFFER_IN_FLIGHT) {
             offer->state = OFFER_WAITING;
             offer->retry_at_ms = now_ms + JOURNAL_RETRY_MS;
@@ -66,7 +66,8 @@ void refusal_quarantine(struct offer *offer, const struct transport_reply *reply
     struct engine *engine = st->session->root->engine;
     if (++engine->origin.refusals > ORIGIN_REFUSALS_MAX) {
         offer->state = OFFER_WAITING;
-        origin_hold(&engine->origin, reply->status, "it refuses every line", now_ms);
+        origin_hold(&engine->origin, reply->status, "the backend rejects every line",
+                    now_ms);
         return;
     }
     struct record_quarantine record = {.stream = st->id,

@@ -223,7 +223,7 @@ static bool send_one(struct engine *engine, struct offer *offer, uint64_t now_ms
     }
     bool verbatim = st->kind == STREAM_VERBATIM;
     if ((verbatim ? offer->fd < 0 : !offer->frame) && !send_encode_again(offer)) {
-        stream_hold(st, "a batch from before cannot be read again");
+        stream_hold(st, "a batch from an earlier run cannot be re-read");
         return true;
     }
     if (offer->state != OFFER_WAITING) {

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table of flags of `gpufl quarantine`, and its verbs. */
+#include "cli/quarantine_arguments.h"
+
+#include <stddef.h>
+
+#include "base/flags.h"
+#include "cli/version_line.h"
+#include "schema/protocol.h"
+
+#define BACKEND(f) .field = offsetof(struct quarantine_arguments, f)
+static const struct flag quarantine_flags[] = {
+    {.name = "all",
+     .type = FLAG_ON,
+     .field = offsetof(struct quarantine_arguments, all),
+     .help = "every range of the directory"},
+    {.name = "json",
+     .type = FLAG_ON,
+     .field = offsetof(struct quarantine_arguments, json),
+     .help = "list as one JSON array"},
+    {.name = "state-dir",
+     .type = FLAG_TEXT,
+     .value = "DIR",
+     .field = offsetof(struct quarantine_arguments, state_dir),
+     .help = "directory of the journal (default: next to the logs)"},
+    {.name = "backend-url",
+     .type = FLAG_TEXT,
+     .value = "URL",
+     BACKEND(backend_url),
+     .variable = "GPUFL_BACKEND_URL",
+     .help = "URL of the backend for retry, scheme://host[:port]"},
+    {.name = "api-key",
+     .type = FLAG_SECRET,
+     .value = "KEY",
+     .field = offsetof(struct quarantine_arguments, key),
+     .variable = "GPUFL_API_KEY",
+     .help = "API key for retry"},
+    {.name = "api-path",
+     .type = FLAG_TEXT,
+     .value = "PATH",
+     BACKEND(api_path),
+     .variable = "GPUFL_API_PATH",
+     .fallback = PROTOCOL_DEFAULT_API_PATH,
+     .help = "path of the API for retry"},
+    {.name = "ca-file",
+     .type = FLAG_TEXT,
+     .value = "FILE",
+     BACKEND(ca_file),
+     .help = "for retry, PEM certificates to trust instead of the system's"},
+    {.name = "allow-insecure-http",
+     .type = FLAG_ON,
+     BACKEND(allow_insecure_http),
+     .help = "for retry, allow sending the key over http:// to a public address"},
+};
+
+static const struct flag_verb actions[] = {
+    [QUARANTINE_LIST] = {"list", NULL, "list the ranges"},
+    [QUARANTINE_SHOW] = {"show", NULL, "print the lines of the named ranges"},
+    [QUARANTINE_RETRY] = {"retry", NULL, "send them again under the same identity"},
+    [QUARANTINE_DROP] = {"drop", NULL, "give them up"},
+};
+
+static const struct flag_table quarantine_table = {
+    .program = "gpufl quarantine",
+    .version = VERSION_LINE,
+    .usage = "list DIR [--json]\nshow DIR NAME... | --all\nretry DIR NAME... | --all\n"
+             "drop DIR NAME... | --all",
+    .about =
+        "Lines that the backend rejects permanently stay in their files; their session "
+        "cannot complete until they are retried or dropped. retry and drop need the "
+        "directory "
+        "for themselves: stop gpufl-agent first, and start it again afterwards.",
+    .notes =
+        "Exit status: 0 done; 1 something is still rejected, or there is no such range; "
+        "2 "
+        "usage error, another uploader serves the directory, or the backend cannot be "
+        "reached.",
+    .verb = actions,
+    .verbs = sizeof actions / sizeof actions[0],
+    .flag = quarantine_flags,
+    .count = sizeof quarantine_flags / sizeof quarantine_flags[0],
+    .operand = "VERB",
+    .operand_expected = "list, show, retry or drop",
+    .operands_min = 1,
+    .operands_max = -1,
+};
+
+static int read_words(const struct flag_words *words, struct quarantine_arguments *out)
+{
+    const struct flag_verb *verb = flags_verb(&quarantine_table, words->word[0]);
+    if (!verb) {
+        return FLAGS_WRONG;
+    }
+    if (words->count < 2) {
+        return flags_wrong(&quarantine_table, "DIR",
+                           "missing (expected the directory that holds the sessions)");
+    }
+    out->action = (enum quarantine_action)(verb - actions);
+    out->directory = words->word[1];
+    out->names = words->word + 2;
+    out->count = words->count - 2;
+    if (out->action == QUARANTINE_LIST && out->count) {
+        return flags_unexpected(&quarantine_table, out->names[0]);
+    }
+    if (out->action != QUARANTINE_LIST && !out->count && !out->all) {
+        return flags_wrong(
+            &quarantine_table, "NAME",
+            "missing (expected names that gpufl quarantine list shows, or --all)");
+    }
+    if (out->action == QUARANTINE_RETRY && (!out->backend_url || !*out->backend_url)) {
+        return flags_wrong(&quarantine_table, "--backend-url",
+                           "missing (give it, or set GPUFL_BACKEND_URL)");
+    }
+    return FLAGS_GO_ON;
+}
+
+int quarantine_arguments_read(int argc, char **argv, struct quarantine_arguments *out)
+{
+    struct flag_words words = {argv, argc};
+    *out = (struct quarantine_arguments){0};
+    int rc = flags_read(&quarantine_table, &words, out);
+    return rc == FLAGS_GO_ON ? read_words(&words, out) : rc;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The arguments of `gpufl quarantine`. */
+#ifndef GPUFL_CLI_QUARANTINE_ARGUMENTS_H
+#define GPUFL_CLI_QUARANTINE_ARGUMENTS_H
+
+#include <stdbool.h>
+
+#include "base/flag.h"
+
+enum quarantine_action {
+    QUARANTINE_LIST,
+    QUARANTINE_SHOW,
+    QUARANTINE_RETRY,
+    QUARANTINE_DROP
+};
+
+struct quarantine_arguments {
+    enum quarantine_action action;
+    const char *directory;
+    const char *state_dir; /**< NULL = the default */
+    char **names;
+    int count;
+    bool all;
+    bool json;
+    const char *backend_url;
+    const char *api_path;
+    const char *ca_file;
+    bool allow_insecure_http;
+    char key[FLAG_SECRET_BYTES];
+};
+
+/** Reads the command line and the environment. \return FLAGS_GO_ON, else the exit code.
+ */
+int quarantine_arguments_read(int argc, char **argv, struct quarantine_arguments *out);
+
+#endif

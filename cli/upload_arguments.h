@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The arguments of `gpufl upload`. */
+#ifndef GPUFL_CLI_UPLOAD_ARGUMENTS_H
+#define GPUFL_CLI_UPLOAD_ARGUMENTS_H
+
+#include <gpufl/upload.h>
+
+#include "base/flag.h"
+
+/** What to upload, and how to tell of it. Options point into it: it is not copied. */
+struct upload_arguments {
+    struct gpufl_upload_options options;
+    uint64_t timeout_ms;
+    bool latest;
+    bool quiet;
+    bool json;
+    char key[FLAG_SECRET_BYTES];
+};
+
+/** Reads the command line and the environment. \return FLAGS_GO_ON, else the exit code.
+ */
+int upload_arguments_read(int argc, char **argv, struct upload_arguments *out);
+
+#endif
