@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The rules of docs/contributing.md that a machine can hold: sizes, opening sentences, calls
-that are banned, labels, unique names, listed mutable globals, records and columns spelled once."""
+that are banned, labels, unique names and tags, listed mutable globals, records and columns spelled once."""
 import collections
 import re
 import statistics
@@ -20,6 +20,7 @@ BANNED = re.compile(r"\b(strcpy|stpcpy|strcat|strncpy|stpncpy|strncat|sprintf|vs
 BANNER = re.compile(r"^\s*/\*\s*[-=*]{3,}|^\s*//\s*[-=]{3,}", re.M)
 # Each program's own entry.
 SHARED_NAMES = {"main"}
+SHARED_TAGS = {"gpu_handle"}
 
 
 def opening(name, text):
@@ -75,6 +76,17 @@ def names(sources):
     for function, places in sorted(homes.items()):
         if len(places) > 1 and function not in SHARED_NAMES:
             yield f"{places[0]}: {function} is defined {len(places)} times: {' '.join(places)}"
+
+
+def tags(sources):
+    """A tag names one type. Of gpu_handle, each source of samples has its own behind gpu_source.h."""
+    homes = collections.defaultdict(list)
+    for name, path in sources:
+        for match in re.finditer(r"\b(?:struct|union|enum)\s+(\w+)\s*\{", code_only(path).text):
+            homes[match.group(1)].append(f"{name}:{code_only(path).text[:match.start()].count(chr(10)) + 1}")
+    for tag, places in sorted(homes.items()):
+        if len(places) > 1 and tag not in SHARED_TAGS:
+            yield f"{places[0]}: {tag} is the tag of {len(places)} types: {' '.join(places)}"
 
 
 def same_files(sources):
@@ -151,6 +163,7 @@ def main():
             for line in [f"{name} has no SPDX line"]]
     bad += medians(sources)
     bad += names([f for f in files("*.[ch]", BELOW) if not f[0].startswith("examples/")])
+    bad += tags([f for f in files("*.[ch]", BELOW) if not f[0].startswith("examples/")])
     bad += same_files([f for f in files("*.[ch]", BELOW) if not f[0].startswith("include/")])
     bad += mutable_globals(sources, build)
     bad += respelled(files("*.[ch]", BELOW))
