@@ -100,8 +100,11 @@ gpufl_status series_scopes(struct store *store, int64_t session,
     s->visit = visit;
     s->arg = arg;
     /* From the beginning: what is open at from_ns began before it. */
-    gpufl_status status = store_tables(store, session, TABLE_SCOPES, INT64_MIN,
-                                       axis->to_ns, scope_table, s);
+    const struct store_range range = {.session = session,
+                                      .kind = TABLE_SCOPES,
+                                      .from_ns = INT64_MIN,
+                                      .to_ns = axis->to_ns};
+    gpufl_status status = store_tables(store, &range, scope_table, s);
     for (unsigned i = 0; i < s->opens; i++) {
         show_scope(s, &s->open[i].scope);
     }

@@ -80,6 +80,8 @@ def faults_of_the_files_are_found(place):
         ("base/hash.c", _at_end("\n" + long), "hash_long has 61 lines"),
         ("base/hash.c", _at_end("\n" * 400), "lines, 400 at most"),
         ("base/hash.c", _at_end("\nstatic int session_mark(void)\n{\n    return 0;\n}\n"), "session_mark is defined 2 times"),
+        ("base/hash.c", _at_end("\nvoid hash_seven(int a, int b, int c, int d, int e, int f, int g)\n{\n}\n"),
+         "hash_seven has 7 parameters, 6 at most"),
         ("base/hash.c", _at_end("\nstruct session {\n    int at;\n};\n"), "session is the tag of 2 types"),
         ("base/hash.c", _at_end("\nvoid hash_copy(char *to, const char *from)\n{\n    strcpy(to, from);\n}\n"), "strcpy is banned"),
         ("base/hash.c", _at_end("\n/* ---- more ---- */\n"), "a banner"),

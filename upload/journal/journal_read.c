@@ -157,19 +157,18 @@ static void read_record(void *arg, const struct journal_record *raw)
 gpufl_status journal_read_open(const struct sys *sys, const char *state_dir, int root_fd,
                                const char *root_path, struct journal_read *out)
 {
-    char name[STATE_NAME_MAX];
+    struct state_place place;
     char why[512];
     char *data = NULL;
     size_t len = 0;
-    int dir;
     memset(out, 0, sizeof *out);
     gpufl_status status =
-        state_dir_open(state_dir, root_fd, root_path, false, &dir, name, why);
+        state_dir_open(state_dir, root_fd, root_path, false, &place, why);
     if (status != GPUFL_OK) {
         return GPUFL_ERR_NOT_FOUND;
     }
-    status = file_read(sys, dir, name, JOURNAL_MAX_BYTES, &data, &len);
-    close(dir);
+    status = file_read(sys, place.fd, place.name, JOURNAL_MAX_BYTES, &data, &len);
+    close(place.fd);
     if (status == GPUFL_OK) {
         struct journal_parsed parsed;
         status = journal_format_parse((const unsigned char *)data, len, read_record, out,
