@@ -170,6 +170,10 @@ static void a_sealed_file_is_deleted_once_a_line_of_the_next_is_settled(void **s
     assert_int_equal(rig_summary(rig).lines_acked, 3);
     assert_false(is_there(&s, 1));
     assert_false(is_there(&s, 2));
+    live_line(&s, "device", "x", 4);
+    engine_rescan(rig->engine);
+    rig_run(rig, 60000, false);
+    assert_int_equal(rig_summary(rig).lines_acked, 4);
     assert_true(is_there(&s, 3)); /* the newest, which tells the active one's number */
     live_close(&s);
     rig_delete(rig);

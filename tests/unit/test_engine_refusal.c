@@ -5,10 +5,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "schema/protocol.h"
 #include "tests/support/rig_backend.h"
 #include "tests/support/rig_session.h"
+
+static bool is_there(const struct live_session *s, const char *name)
+{
+    char path[600];
+    snprintf(path, sizeof path, "%s/%s", s->dir, name);
+    return access(path, F_OK) == 0;
+}
 
 static int refuse_large(struct rig *rig, const struct rig_request *r)
 {
@@ -329,6 +337,99 @@ static void a_completion_without_answer_counts_against_the_origin(void **state)
     }
 }
 
+static void lines_that_are_not_stored_keep_their_files(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new();
+    struct live_session s;
+    rig->config.delete_acked = DELETE_ALL;
+    rig->answer = closed_session;
+    live_open(&s, rig->root, RIG_ID);
+    for (int n = 1; n <= 3; n++) {
+        live_line(&s, "device", "x", n);
+        live_rotate(&s, "device", (unsigned)n);
+        live_line(&s, "scope", "x", n);
+        live_rotate(&s, "scope", (unsigned)n);
+    }
+    live_close(&s);
+    rig_start(rig);
+    rig_run(rig, 600000, false);
+    assert_int_equal(rig_summary(rig).lines_refused_final, 3);
+    assert_false(is_there(&s, "device.1.log"));
+    assert_true(is_there(&s, "scope.1.log"));
+    assert_true(is_there(&s, "scope.2.log"));
+    rig_delete(rig);
+}
+
+static int fail_then_final(struct rig *rig, const struct rig_request *r)
+{
+    if (r->kind != TRANSPORT_BATCH || strcmp(r->channel, "device") != 0) {
+        return RIG_REGISTRY;
+    }
+    rig->reply_body = "session already finalized";
+    return rig->mark++ == 0 ? 502 : 409;
+}
+
+/* A gateway may answer 502 after the backend has stored. */
+static void a_closed_session_after_a_server_error_means_stored(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new();
+    struct live_session s;
+    rig->answer = fail_then_final;
+    live_open(&s, rig->root, RIG_ID);
+    live_line(&s, "device", "x", 1);
+    live_close(&s);
+    rig_start(rig);
+    rig_run(rig, 600000, true);
+    assert_int_equal(rig->mark, 2);
+    assert_int_equal(rig_summary(rig).lines_acked, 1);
+    assert_int_equal(rig_summary(rig).lines_refused_final, 0);
+    rig_delete(rig);
+}
+
+/* Every tenth line, each after lines that are stored. */
+static int refuse_tenths(struct rig *rig, const struct rig_request *r)
+{
+    (void)rig;
+    return r->kind == TRANSPORT_BATCH && strstr(r->raw, "0}") ? 400 : RIG_REGISTRY;
+}
+
+static void refused_lines_between_stored_ones_hold_no_origin(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new();
+    struct live_session s;
+    rig->answer = refuse_tenths;
+    live_open(&s, rig->root, RIG_ID);
+    for (int n = 1; n <= 125; n++) {
+        live_line(&s, "device", "x", n);
+    }
+    live_close(&s);
+    rig_start(rig);
+    rig_run(rig, 600000, true);
+    assert_int_equal(rig_summary(rig).hold, HOLD_NONE);
+    assert_int_equal(rig_summary(rig).ranges_quarantined, 12);
+    assert_int_equal(rig_summary(rig).lines_acked, 113);
+    rig_delete(rig);
+}
+
+static void a_backend_that_knows_no_end_of_a_session_has_it_complete(void **state)
+{
+    (void)state;
+    static const int status[] = {404, 405, 409, 501};
+    for (size_t i = 0; i < sizeof status / sizeof *status; i++) {
+        struct rig *rig = rig_ended_session(3);
+        rig->mark = status[i];
+        rig->answer = no_answer_to_complete;
+        rig_start(rig);
+        rig_run(rig, 60000, false);
+        assert_int_equal(rig_summary(rig).sessions_done, 1);
+        assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 1);
+        rig_delete(rig);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -344,6 +445,10 @@ int main(void)
         cmocka_unit_test(refused_completions_delay_no_other_session),
         cmocka_unit_test(sessions_that_cannot_complete_keep_no_other_from_being_sent),
         cmocka_unit_test(a_completion_without_answer_counts_against_the_origin),
+        cmocka_unit_test(lines_that_are_not_stored_keep_their_files),
+        cmocka_unit_test(a_closed_session_after_a_server_error_means_stored),
+        cmocka_unit_test(refused_lines_between_stored_ones_hold_no_origin),
+        cmocka_unit_test(a_backend_that_knows_no_end_of_a_session_has_it_complete),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
