@@ -56,9 +56,8 @@ static bool keeps_state_in(int root)
 static void allow_state(const struct landlock *rules, const struct options *o,
                         const char *root)
 {
-    char name[STATE_NAME_MAX];
+    struct state_place place;
     char why[512];
-    int dir;
     const char *systemd = getenv("STATE_DIRECTORY");
     bool named = (o->state_dir && *o->state_dir) || (systemd && *systemd);
     bool on_disk = o->state == STATE_ON_DISK;
@@ -69,9 +68,9 @@ static void allow_state(const struct landlock *rules, const struct options *o,
     }
     if (fd >= 0 && path &&
         state_dir_open(o->state_dir, fd, path, on_disk && (named || !keeps_state_in(fd)),
-                       &dir, name, why) == GPUFL_OK) {
-        landlock_allow_fd(rules, dir, LANDLOCK_WRITE);
-        close(dir);
+                       &place, why) == GPUFL_OK) {
+        landlock_allow_fd(rules, place.fd, LANDLOCK_WRITE);
+        close(place.fd);
     }
     free(path);
     close(fd);

@@ -118,8 +118,10 @@ static gpufl_status start_locked(const struct settings *settings)
     if (status == GPUFL_OK) {
         process.last_generation = (uint16_t)(process.last_generation % UINT16_MAX + 1);
         profiler_start(&profiler, settings, &listener);
-        status = writer_start(settings, &profiler, &dir, &process.rings, &process.names,
-                              process.last_generation, &process.writer);
+        const struct writer_input input = {.rings = &process.rings,
+                                           .names = &process.names,
+                                           .generation = process.last_generation};
+        status = writer_start(settings, &profiler, &dir, &input, &process.writer);
     }
     if (status == GPUFL_OK) {
         atomic_store_explicit(&process.generation, process.last_generation,

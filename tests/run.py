@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs test programs, some at a time, and counts. Usage: run.py --build DIR PROGRAM…
 
-C tests are cmocka programs, Python tests print `ok NAME` and `FAIL NAME`. The output of a
-program is shown only when something in it failed. Closes with `N passed, N failed`.
+C tests are cmocka programs, Python tests print `ok NAME`, `FAIL NAME` and `skip NAME: WHY`. The output
+of a program is shown only when something in it failed; what was skipped is always shown. Closes with
+`N passed, N failed`, and `N skipped` if some were.
 """
 import argparse
 import concurrent.futures
@@ -30,6 +31,11 @@ def counts(program, text):
     return int(passed.group(1)) if passed else 0, int(failed.group(1)) if failed else 0
 
 
+def skips(text):
+    """The tests that this machine or build cannot run, each with the reason."""
+    return re.findall(r"^skip .*", text, re.M)
+
+
 def run(program, build):
     command = ["python3", program, build] if program.endswith(".py") else [*EMULATOR, program]
     if "VALGRIND" in os.environ and not program.endswith(".py"):
@@ -50,7 +56,7 @@ def run(program, build):
     passed, failed = counts(program, text)
     if code and not failed:
         failed = 1  # it crashed, or a sanitizer stopped it
-    if not code and not passed and not failed:
+    if not code and not passed and not failed and not skips(text):
         failed, text = 1, text + "\nran no test\n"
     return program, passed, failed, text, time.monotonic() - start
 
@@ -64,7 +70,7 @@ def main():
     # time, then scripts, the longest first.
     programs = sorted(arguments.programs,
                       key=lambda p: ("/prop/" not in p, not p.endswith(".py"), -os.path.getsize(p)))
-    total_passed = total_failed = 0
+    total_passed = total_failed = total_skipped = 0
     with concurrent.futures.ThreadPoolExecutor(
             AT_ONCE_RELEASE if arguments.build.endswith("release") else AT_ONCE) as pool:
         jobs = [pool.submit(run, p, arguments.build) for p in programs]
@@ -72,12 +78,17 @@ def main():
             program, passed, failed, text, seconds = job.result()
             total_passed += passed
             total_failed += failed
+            total_skipped += len(skips(text))
             state = "FAIL" if failed else "ok"
             print(f"  {state:<4}  {os.path.relpath(program):<48} {passed:>3} passed "
                   f"{seconds:5.1f} s", flush=True)
             if failed:
                 print(text, flush=True)
-    print(f"{total_passed} passed, {total_failed} failed", flush=True)
+            else:
+                for line in skips(text):
+                    print(f"        {line}", flush=True)
+    print(f"{total_passed} passed, {total_failed} failed" +
+          (f", {total_skipped} skipped" if total_skipped else ""), flush=True)
     return 1 if total_failed else 0
 
 

@@ -6,19 +6,19 @@
 #include <stdbool.h>
 #include <string.h>
 
-struct json_walk {
+struct place_walk {
     const char *at;
     const char *end;
 };
 
-static bool walk_sees(const struct json_walk *w, const char *word)
+static bool walk_sees(const struct place_walk *w, const char *word)
 {
     size_t len = strlen(word);
     return (size_t)(w->end - w->at) >= len && memcmp(w->at, word, len) == 0;
 }
 
 /* Goes behind the next \p word, or to the end. */
-static void walk_past(struct json_walk *w, const char *word)
+static void walk_past(struct place_walk *w, const char *word)
 {
     while (w->at < w->end && !walk_sees(w, word)) {
         w->at++;
@@ -27,7 +27,7 @@ static void walk_past(struct json_walk *w, const char *word)
     w->at += left < strlen(word) ? left : strlen(word);
 }
 
-static void walk_past_blanks(struct json_walk *w)
+static void walk_past_blanks(struct place_walk *w)
 {
     while (w->at < w->end) {
         if (walk_sees(w, "/*")) {
@@ -43,7 +43,7 @@ static void walk_past_blanks(struct json_walk *w)
 }
 
 /* Goes behind a quoted string. */
-static void walk_past_string(struct json_walk *w)
+static void walk_past_string(struct place_walk *w)
 {
     char quote = *w->at++;
     while (w->at < w->end && *w->at != quote) {
@@ -52,7 +52,7 @@ static void walk_past_string(struct json_walk *w)
     w->at += w->at < w->end;
 }
 
-static void walk_past_value(struct json_walk *w)
+static void walk_past_value(struct place_walk *w)
 {
     int depth = 0;
     do {
@@ -75,7 +75,7 @@ static void walk_past_value(struct json_walk *w)
 
 /* From an object to the value of its member \p key; the last one counts, as for json-c.
  * \return where the key stands, NULL when there is none. */
-static const char *enter_member(struct json_walk *w, const char *key)
+static const char *enter_member(struct place_walk *w, const char *key)
 {
     const char *found = NULL;
     const char *value = NULL;
@@ -100,7 +100,7 @@ static const char *enter_member(struct json_walk *w, const char *key)
 }
 
 /* From an array to its element \p index. */
-static void enter_element(struct json_walk *w, int index)
+static void enter_element(struct place_walk *w, int index)
 {
     walk_past_blanks(w);
     w->at += w->at < w->end;
@@ -111,7 +111,7 @@ static void enter_element(struct json_walk *w, int index)
 
 size_t config_place_of(const char *text, size_t len, const struct config_key *key)
 {
-    struct json_walk w = {.at = text, .end = text + len};
+    struct place_walk w = {.at = text, .end = text + len};
     const char *group = key->group ? enter_member(&w, key->group) : NULL;
     if (!group) {
         return 0;

@@ -37,17 +37,17 @@ struct arguments {
 };
 
 /* One flag: its row, or NULL, and its value, NULL when none was given. */
-struct flag {
+struct given_flag {
     const struct option_row *row;
     const char *arg;
     char *value;
 };
 
 /* `--flag=value`, `--flag value`, `--switch`, `-h`. Moves to the argument behind it. */
-static struct flag next_flag(struct arguments *a)
+static struct given_flag next_flag(struct arguments *a)
 {
     char *arg = a->argv[a->at++];
-    struct flag flag = {.arg = arg};
+    struct given_flag flag = {.arg = arg};
     if (strncmp(arg, "--", 2) != 0) {
         bool letter = arg[0] == '-' && arg[1] && !arg[2];
         flag.row = letter ? option_of_letter(arg[1]) : NULL;
@@ -84,7 +84,7 @@ static gpufl_status refuse_flag(const char *arg, char why[512])
 static gpufl_status read_flag(struct options *o, struct arguments *a, char why[512])
 {
     char name[OPTION_NAME_MAX];
-    struct flag flag = next_flag(a);
+    struct given_flag flag = next_flag(a);
     const struct option_row *row = flag.row;
     if (!row) {
         return refuse_flag(flag.arg, why);
@@ -111,7 +111,7 @@ static gpufl_status read_config_files(struct options *o, int argc, char **argv,
         option_of_field(offsetof(struct options, config_file));
     gpufl_status status = GPUFL_OK;
     for (struct arguments a = {argc, argv, 1}; status == GPUFL_OK && a.at < argc;) {
-        struct flag flag = next_flag(&a);
+        struct given_flag flag = next_flag(&a);
         if (flag.row == config && flag.value) {
             status = config_read(flag.value, o, why);
         }

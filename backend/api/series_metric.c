@@ -78,9 +78,12 @@ gpufl_status series_metric(struct store *store, int64_t session, int metric,
 {
     struct slices s = {
         .axis = axis, .visit = visit, .arg = arg, .metric = metric, .number = -1};
-    gpufl_status status =
-        store_tables(store, session, metrics[metric].host ? TABLE_HOST : TABLE_DEVICE,
-                     axis->from_ns, axis->to_ns, metric_table, &s);
+    const struct store_range range = {.session = session,
+                                      .kind = metrics[metric].host ? TABLE_HOST
+                                                                   : TABLE_DEVICE,
+                                      .from_ns = axis->from_ns,
+                                      .to_ns = axis->to_ns};
+    gpufl_status status = store_tables(store, &range, metric_table, &s);
     end_slice(&s);
     free(s.columns.value);
     return status;

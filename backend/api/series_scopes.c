@@ -11,7 +11,7 @@
 #define OPEN_MAX   4096u
 #define DEPTHS_MAX 64
 
-struct open_scope {
+struct scope_in_series {
     int64_t instance;
     struct series_scope scope;
 };
@@ -23,7 +23,7 @@ struct scopes {
     struct series_columns columns;
     int64_t shown[DEPTHS_MAX]; /* the last slice with a short one, plus 1 */
     unsigned opens;
-    struct open_scope open[OPEN_MAX];
+    struct scope_in_series open[OPEN_MAX];
 };
 
 static void show_scope(struct scopes *s, const struct series_scope *scope)
@@ -45,7 +45,8 @@ static void show_scope(struct scopes *s, const struct series_scope *scope)
 }
 
 /* Event types are even where a scope begins, odd where it ends. */
-static void take_event(struct scopes *s, const struct open_scope *event, int64_t type)
+static void take_event(struct scopes *s, const struct scope_in_series *event,
+                       int64_t type)
 {
     if (type % 2 == 0) {
         if (s->opens < OPEN_MAX) {
@@ -76,11 +77,11 @@ static bool scope_table(void *arg, const struct digest_table *table)
     size_t rows = table->rows;
     const int64_t *at = s->columns.value;
     for (size_t i = 0; i < rows; i++) {
-        struct open_scope event = {.instance = at[rows + i],
-                                   .scope = {.name = at[2 * rows + i],
-                                             .depth = at[4 * rows + i],
-                                             .begin_ns = at[i],
-                                             .end_ns = INT64_MAX}};
+        struct scope_in_series event = {.instance = at[rows + i],
+                                        .scope = {.name = at[2 * rows + i],
+                                                  .depth = at[4 * rows + i],
+                                                  .begin_ns = at[i],
+                                                  .end_ns = INT64_MAX}};
         take_event(s, &event, at[3 * rows + i]);
     }
     return true;
@@ -99,8 +100,11 @@ gpufl_status series_scopes(struct store *store, int64_t session,
     s->visit = visit;
     s->arg = arg;
     /* From the beginning: what is open at from_ns began before it. */
-    gpufl_status status = store_tables(store, session, TABLE_SCOPES, INT64_MIN,
-                                       axis->to_ns, scope_table, s);
+    const struct store_range range = {.session = session,
+                                      .kind = TABLE_SCOPES,
+                                      .from_ns = INT64_MIN,
+                                      .to_ns = axis->to_ns};
+    gpufl_status status = store_tables(store, &range, scope_table, s);
     for (unsigned i = 0; i < s->opens; i++) {
         show_scope(s, &s->open[i].scope);
     }

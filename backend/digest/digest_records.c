@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "backend/digest/wrap.h"
-#include "schema/columns.h"
+#include "schema/column_names.h"
 
 #define JSON_DEPTH       16
 #define NAME_BYTES_MAX   65536u

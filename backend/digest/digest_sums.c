@@ -2,7 +2,7 @@
 /* Sums up the rows of kernels, copies, waits, allocations and PC samples. */
 #include "backend/digest/digest_sums.h"
 
-#include "schema/columns.h"
+#include "schema/column_names.h"
 
 /* Which columns make the key, and which are summed; "" = none. */
 struct sum_columns {

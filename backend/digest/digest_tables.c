@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "backend/digest/metric_columns.h"
-#include "schema/columns.h"
+#include "schema/column_names.h"
 
 #define DEVICES_MAX 64u
 

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "schema/columns.h"
+#include "schema/column_names.h"
 
 const struct metric metrics[] = {
     {COLUMN(DEVICE, gpu_util), "%", 1, false},

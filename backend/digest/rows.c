@@ -9,19 +9,19 @@
 
 #define NUMBER_BYTES 40u
 
-struct cursor {
+struct row_walk {
     const char *at;
     const char *end;
 };
 
-static void skip_space(struct cursor *c)
+static void skip_space(struct row_walk *c)
 {
     while (c->at < c->end && (*c->at == ' ' || *c->at == '\t' || *c->at == '\r')) {
         c->at++;
     }
 }
 
-static bool take(struct cursor *c, char wanted)
+static bool take(struct row_walk *c, char wanted)
 {
     skip_space(c);
     if (c->at < c->end && *c->at == wanted) {
@@ -32,7 +32,7 @@ static bool take(struct cursor *c, char wanted)
 }
 
 /* The text between the quotes, without decoding escapes. */
-static bool take_string(struct cursor *c, const char **text, size_t *len)
+static bool take_string(struct row_walk *c, const char **text, size_t *len)
 {
     if (!take(c, '"')) {
         return false;
@@ -50,7 +50,7 @@ static bool take_string(struct cursor *c, const char **text, size_t *len)
 }
 
 /* Skips any value, up to the comma or bracket that follows it. */
-static bool skip_value(struct cursor *c)
+static bool skip_value(struct row_walk *c)
 {
     const char *text;
     size_t len;
@@ -75,7 +75,7 @@ static bool skip_value(struct cursor *c)
 }
 
 /* With a fraction or an exponent. */
-static int64_t slow_number(struct cursor *c, const char *begin)
+static int64_t slow_number(struct row_walk *c, const char *begin)
 {
     char text[NUMBER_BYTES];
     while (c->at < c->end && strchr("0123456789.eE+-", *c->at) && *c->at) {
@@ -91,7 +91,7 @@ static int64_t slow_number(struct cursor *c, const char *begin)
     return value > -9e18 && value < 9e18 ? (int64_t)value : ROWS_NOTHING;
 }
 
-static bool take_number(struct cursor *c, int64_t *out)
+static bool take_number(struct row_walk *c, int64_t *out)
 {
     skip_space(c);
     const char *begin = c->at;
@@ -114,7 +114,7 @@ static bool take_number(struct cursor *c, int64_t *out)
     return true;
 }
 
-static bool take_columns(struct cursor *c, struct rows *rows)
+static bool take_columns(struct row_walk *c, struct rows *rows)
 {
     const char *text;
     size_t len;
@@ -147,7 +147,7 @@ static bool reach_row(struct rows *rows)
     return cell;
 }
 
-static bool take_row(struct cursor *c, struct rows *rows)
+static bool take_row(struct row_walk *c, struct rows *rows)
 {
     if (!reach_row(rows) || !take(c, '[')) {
         return false;
@@ -171,7 +171,7 @@ static bool take_row(struct cursor *c, struct rows *rows)
     return true;
 }
 
-static bool take_rows(struct cursor *c, struct rows *rows)
+static bool take_rows(struct row_walk *c, struct rows *rows)
 {
     if (!take(c, '[')) {
         return false;
@@ -194,7 +194,7 @@ static bool is_key(const char *text, size_t len, const char *name)
 
 bool rows_read(struct rows *rows, const char *line, size_t len)
 {
-    struct cursor c = {line, line + len};
+    struct row_walk c = {line, line + len};
     const char *key;
     size_t key_len;
     bool any = false;

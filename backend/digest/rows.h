@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "backend/digest/wrap.h"
-#include "schema/columns.h"
+#include "schema/column_names.h"
 
 #define ROWS_COLUMNS_MAX 40u
 #define ROWS_NAME_BYTES  32u

@@ -10,7 +10,7 @@
 #define HELLO       "retry: 2000\n\n"
 #define NUDGE       ":\n\n"
 
-struct listener {
+struct change_listener {
     struct changes *changes;
     struct MHD_Connection *connection;
     unsigned place;
@@ -23,7 +23,7 @@ struct listener {
 static void wake_all(struct changes *changes)
 {
     for (unsigned i = 0; i < CHANGES_LISTENERS_MAX; i++) {
-        struct listener *l = changes->listener[i];
+        struct change_listener *l = changes->listener[i];
         if (l && l->suspended) {
             l->suspended = false;
             MHD_resume_connection(l->connection);
@@ -39,7 +39,7 @@ static bool is_told_anyway(const struct changes *changes, const char *session)
         return false;
     }
     for (unsigned i = 0; i < CHANGES_LISTENERS_MAX; i++) {
-        const struct listener *l = changes->listener[i];
+        const struct change_listener *l = changes->listener[i];
         if (l && l->told == changes->count) {
             return false;
         }
@@ -59,7 +59,7 @@ void changes_note(struct changes *changes, const char *session)
 }
 
 /* One event, or a comment. An empty event says that older changes were forgotten. */
-static size_t next_event(struct listener *l, char *buf, size_t max)
+static size_t next_event(struct change_listener *l, char *buf, size_t max)
 {
     const struct changes *changes = l->changes;
     if (!l->greeted) {
@@ -80,7 +80,7 @@ static size_t next_event(struct listener *l, char *buf, size_t max)
 
 static ssize_t read_events(void *arg, uint64_t position, char *buf, size_t max)
 {
-    struct listener *l = arg;
+    struct change_listener *l = arg;
     struct changes *changes = l->changes;
     ssize_t n = 0;
     (void)position;
@@ -99,7 +99,7 @@ static ssize_t read_events(void *arg, uint64_t position, char *buf, size_t max)
 
 static void end_listening(void *arg)
 {
-    struct listener *l = arg;
+    struct change_listener *l = arg;
     struct changes *changes = l->changes;
     pthread_mutex_lock(&changes->lock);
     changes->listener[l->place] = NULL;
@@ -107,7 +107,7 @@ static void end_listening(void *arg)
     free(l);
 }
 
-static bool take_place(struct changes *changes, struct listener *l)
+static bool take_place(struct changes *changes, struct change_listener *l)
 {
     bool found = false;
     pthread_mutex_lock(&changes->lock);
@@ -128,7 +128,7 @@ static bool take_place(struct changes *changes, struct listener *l)
 
 struct MHD_Response *changes_listen(struct changes *changes, struct MHD_Connection *c)
 {
-    struct listener *l = calloc(1, sizeof *l);
+    struct change_listener *l = calloc(1, sizeof *l);
     if (!l) {
         return NULL;
     }

@@ -13,14 +13,14 @@
 #define CHANGES_LISTENERS_MAX 64u
 #define CHANGES_RECENT        64u
 
-struct listener;
+struct change_listener;
 
 /** Zero-initialise, except for the lock. */
 struct changes {
     pthread_mutex_t lock;
     uint64_t count;                                    /**< of changes so far */
     char session[CHANGES_RECENT][LAYOUT_NAME_MAX + 1]; /**< the last ones, by count */
-    struct listener *listener[CHANGES_LISTENERS_MAX];
+    struct change_listener *listener[CHANGES_LISTENERS_MAX];
     bool closing;
 };
 

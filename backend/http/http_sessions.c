@@ -14,7 +14,7 @@
 #include "backend/http/http_respond.h"
 #include "backend/store/export.h"
 #include "backend/store/store_sessions.h"
-#include "schema/columns.h"
+#include "schema/column_names.h"
 
 #define NDJSON           "application/x-ndjson"
 #define SESSIONS_DEFAULT 100

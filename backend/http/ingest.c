@@ -87,8 +87,12 @@ static int look_up_identity(struct store *store, const struct ingest_request *r,
     if (!id->given) {
         return 0;
     }
-    if (store_lookup(store, r->window_id, r->session, r->window_channel, id->sequence,
-                     id->crc32, &found) != GPUFL_OK) {
+    const struct store_identity identity = {.window_id = r->window_id,
+                                            .session = r->session,
+                                            .channel = r->window_channel,
+                                            .sequence = id->sequence,
+                                            .crc32 = id->crc32};
+    if (store_lookup(store, &identity, &found) != GPUFL_OK) {
         return ingest_refuse(answer, 500, "store", "the database could not be read");
     }
     switch (found) {

@@ -9,18 +9,17 @@
 #include "backend/store/store_statement.h"
 #include "backend/store/wall_clock.h"
 
-gpufl_status store_lookup(struct store *store, const char *window_id, const char *session,
-                          const char *channel, uint32_t sequence, uint32_t crc32,
+gpufl_status store_lookup(struct store *store, const struct store_identity *id,
                           enum registry *out)
 {
     sqlite3_stmt *s = statement_use(store, S_BY_ID);
-    statement_bind_text(s, 1, window_id);
+    statement_bind_text(s, 1, id->window_id);
     int rc = sqlite3_step(s);
     if (rc == SQLITE_ROW) {
-        bool same = sqlite3_column_int64(s, 0) == crc32 &&
-                    strcmp((const char *)sqlite3_column_text(s, 1), session) == 0 &&
-                    strcmp((const char *)sqlite3_column_text(s, 2), channel) == 0 &&
-                    sqlite3_column_int64(s, 3) == sequence;
+        bool same = sqlite3_column_int64(s, 0) == id->crc32 &&
+                    strcmp((const char *)sqlite3_column_text(s, 1), id->session) == 0 &&
+                    strcmp((const char *)sqlite3_column_text(s, 2), id->channel) == 0 &&
+                    sqlite3_column_int64(s, 3) == id->sequence;
         *out = same ? REGISTRY_KNOWN : REGISTRY_IDENTITY_CONFLICT;
         sqlite3_reset(s);
         return GPUFL_OK;
@@ -30,9 +29,9 @@ gpufl_status store_lookup(struct store *store, const char *window_id, const char
         return GPUFL_ERR_IO;
     }
     s = statement_use(store, S_BY_SEQUENCE);
-    statement_bind_text(s, 1, session);
-    statement_bind_text(s, 2, channel);
-    sqlite3_bind_int64(s, 3, sequence);
+    statement_bind_text(s, 1, id->session);
+    statement_bind_text(s, 2, id->channel);
+    sqlite3_bind_int64(s, 3, id->sequence);
     rc = sqlite3_step(s);
     sqlite3_reset(s);
     *out = rc == SQLITE_ROW ? REGISTRY_SEQUENCE_CONFLICT : REGISTRY_NEW;

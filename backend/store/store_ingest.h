@@ -33,10 +33,17 @@ enum registry {
     REGISTRY_SEQUENCE_CONFLICT, /**< other id for this session, channel and sequence */
 };
 
+/** What identifies a batch or window. */
+struct store_identity {
+    const char *window_id;
+    const char *session;
+    const char *channel;
+    uint32_t sequence;
+    uint32_t crc32;
+};
+
 /** Looks an identity up. \return GPUFL_OK or GPUFL_ERR_IO. */
-GPUFL_MUST gpufl_status store_lookup(struct store *store, const char *window_id,
-                                     const char *session, const char *channel,
-                                     uint32_t sequence, uint32_t crc32,
+GPUFL_MUST gpufl_status store_lookup(struct store *store, const struct store_identity *id,
                                      enum registry *out);
 
 /** Stores one body, its digest, in one transaction.

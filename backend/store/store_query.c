@@ -79,21 +79,20 @@ gpufl_status store_tally_sum(struct store *store, int64_t session, enum tally_ki
     return GPUFL_OK;
 }
 
-gpufl_status store_tables(struct store *store, int64_t session,
-                          enum digest_table_kind kind, int64_t from_ns, int64_t to_ns,
+gpufl_status store_tables(struct store *store, const struct store_range *range,
                           bool (*visit)(void *arg, const struct digest_table *table),
                           void *arg)
 {
     sqlite3_stmt *s = statement_use(store, S_TABLES);
     int rc;
     bool more = true;
-    sqlite3_bind_int64(s, 1, session);
-    sqlite3_bind_int(s, 2, kind);
-    sqlite3_bind_int64(s, 3, from_ns);
-    sqlite3_bind_int64(s, 4, to_ns);
+    sqlite3_bind_int64(s, 1, range->session);
+    sqlite3_bind_int(s, 2, range->kind);
+    sqlite3_bind_int64(s, 3, range->from_ns);
+    sqlite3_bind_int64(s, 4, range->to_ns);
     while (more && (rc = sqlite3_step(s)) == SQLITE_ROW) {
         struct digest_table table = {
-            .kind = kind,
+            .kind = range->kind,
             .device = sqlite3_column_int64(s, 0),
             .first_ns = sqlite3_column_int64(s, 1),
             .last_ns = sqlite3_column_int64(s, 2),

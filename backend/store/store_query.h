@@ -43,11 +43,18 @@ GPUFL_MUST gpufl_status store_tally_sum(struct store *store, int64_t session,
                                         enum tally_kind kind,
                                         struct store_tally_sum *out);
 
-/** Visits the tables of \p kind with rows between \p from_ns and \p to_ns, by device and
- * time, until it returns false. */
-GPUFL_MUST gpufl_status store_tables(
-    struct store *store, int64_t session, enum digest_table_kind kind, int64_t from_ns,
-    int64_t to_ns, bool (*visit)(void *arg, const struct digest_table *table), void *arg);
+/** Which tables of a session. */
+struct store_range {
+    int64_t session;
+    enum digest_table_kind kind;
+    int64_t from_ns, to_ns; /**< those with rows between */
+};
+
+/** Visits the tables of \p range, by device and time, until \p visit returns false. */
+GPUFL_MUST gpufl_status store_tables(struct store *store, const struct store_range *range,
+                                     bool (*visit)(void *arg,
+                                                   const struct digest_table *table),
+                                     void *arg);
 
 /** What a session's tables span. */
 struct store_series {

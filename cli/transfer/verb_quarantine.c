@@ -5,7 +5,7 @@
 #include <gpufl/upload.h>
 
 #include "cli/transfer/quarantine_act.h"
-#include "cli/transfer/quarantine_look.h"
+#include "cli/transfer/quarantine_view.h"
 #include "cli/transfer/upload_flags.h"
 
 static int retry_chosen(const struct quarantine_arguments *a,
@@ -34,9 +34,9 @@ int verb_quarantine(const struct quarantine_arguments *a)
                                        .all = a->all};
     switch (a->action) {
     case QUARANTINE_LIST:
-        return quarantine_look_list(&choice, a->json);
+        return quarantine_view_list(&choice, a->json);
     case QUARANTINE_SHOW:
-        return quarantine_look_show(&choice);
+        return quarantine_view_show(&choice);
     case QUARANTINE_RETRY:
         return retry_chosen(a, &choice);
     case QUARANTINE_DROP:

@@ -7,14 +7,14 @@
 
 #define DEPTH_MAX 16
 
-struct cursor {
+struct flat_walk {
     char *at;
     char *end;
     char *line_begin;
     unsigned line;
 };
 
-static void skip_blanks(struct cursor *c)
+static void skip_blanks(struct flat_walk *c)
 {
     while (c->at < c->end && strchr(" \t\r\n", *c->at) && *c->at) {
         if (*c->at++ == '\n') {
@@ -24,7 +24,7 @@ static void skip_blanks(struct cursor *c)
     }
 }
 
-static bool take_char(struct cursor *c, char wanted)
+static bool take_char(struct flat_walk *c, char wanted)
 {
     skip_blanks(c);
     if (c->at < c->end && *c->at == wanted) {
@@ -71,7 +71,7 @@ static char *put_utf8(char *out, int code)
 }
 
 /* The escape behind a backslash; NULL if it is not one. Never longer than it was. */
-static char *take_escape(struct cursor *c, char *out)
+static char *take_escape(struct flat_walk *c, char *out)
 {
     static const char from[] = "\"\\/bfnrt";
     static const char to[] = "\"\\/\b\f\n\r\t";
@@ -90,7 +90,7 @@ static char *take_escape(struct cursor *c, char *out)
 }
 
 /* The cursor is behind the opening quote. */
-static char *take_json_string(struct cursor *c)
+static char *take_json_string(struct flat_walk *c)
 {
     char *begin = c->at;
     char *out = c->at;
@@ -116,7 +116,7 @@ static char *take_json_string(struct cursor *c)
     return begin;
 }
 
-static bool skip_nested(struct cursor *c)
+static bool skip_nested(struct flat_walk *c)
 {
     int depth = 0;
     do {
@@ -135,7 +135,7 @@ static bool skip_nested(struct cursor *c)
 }
 
 /* A bare word or number; *ok says whether it is one. */
-static enum flat_json_kind take_bare(struct cursor *c, char **value, bool *ok)
+static enum flat_json_kind take_bare(struct flat_walk *c, char **value, bool *ok)
 {
     *value = c->at;
     size_t len = strspn(c->at, "+-.0123456789abcdefghijklmnopqrstuvwxyzE");
@@ -154,7 +154,7 @@ static enum flat_json_kind take_bare(struct cursor *c, char **value, bool *ok)
     return FLAT_NUMBER;
 }
 
-static bool take_member(struct cursor *c, flat_json_visit *visit, void *arg)
+static bool take_member(struct flat_walk *c, flat_json_visit *visit, void *arg)
 {
     char *key = take_char(c, '"') ? take_json_string(c) : NULL;
     if (!key || !take_char(c, ':')) {
@@ -194,7 +194,7 @@ static bool take_member(struct cursor *c, flat_json_visit *visit, void *arg)
 bool flat_json_parse(char *text, size_t len, flat_json_visit *visit, void *arg,
                      struct flat_json_place *stopped)
 {
-    struct cursor c = {.at = text, .end = text + len, .line_begin = text, .line = 1};
+    struct flat_walk c = {.at = text, .end = text + len, .line_begin = text, .line = 1};
     bool ok = take_char(&c, '{');
     if (ok && !take_char(&c, '}')) {
         do {

@@ -105,27 +105,25 @@ static void render_devices(const struct summary *s, const struct gpu_info *info,
     }
 }
 
-void summary_render(struct summary *s, const char *app, const char *session_id,
-                    const struct names *names, const struct names *kernels,
-                    const struct gpu_info *info, uint64_t dropped, uint64_t lost_bytes,
+void summary_render(struct summary *s, const struct summary_context *context,
                     struct text *out)
 {
-    text_printf(out, "gpufl report\n  app          %s\n  session      %s\n", app,
-                session_id);
+    text_printf(out, "gpufl report\n  app          %s\n  session      %s\n", context->app,
+                context->session_id);
     text_printf(out, "  duration     %.3f s\n  scopes       %" PRIu64 "\n",
                 (double)(s->end_ns - s->begin_ns) / 1e9, s->pairs);
-    render_times(&s->scope, "Scopes", names, out);
-    if (kernels) {
-        render_times(&s->kernel, "Kernels", kernels, out);
+    render_times(&s->scope, "Scopes", context->names, out);
+    if (context->kernels) {
+        render_times(&s->kernel, "Kernels", context->kernels, out);
     }
-    render_devices(s, info, out);
+    render_devices(s, context->info, out);
     if (s->cpu_pct_x100.count) {
         text_puts(out, "\nHost\n");
         render_figure(out, "CPU", &s->cpu_pct_x100, 100, "%");
         render_figure(out, "memory", &s->ram_mib, 1, "MiB");
     }
     text_printf(out, "\nLosses\n  scopes       %" PRIu64 "\n  bytes        %" PRIu64 "\n",
-                dropped, lost_bytes);
+                context->dropped, context->lost_bytes);
 }
 
 void summary_fini(struct summary *s)

@@ -42,11 +42,19 @@ void summary_row(struct summary *summary, const struct row *row);
 void summary_host(struct summary *summary, const struct host_sample *sample);
 void summary_gpu(struct summary *summary, unsigned at, const struct gpu_sample *sample);
 
-/** Appends the report as plain text. \p info has summary->devices entries; \p kernels
- * are the names of kernels, NULL if none were traced. */
-void summary_render(struct summary *summary, const char *app, const char *session_id,
-                    const struct names *names, const struct names *kernels,
-                    const struct gpu_info *info, uint64_t dropped, uint64_t lost_bytes,
+/** What a report needs beside the figures. */
+struct summary_context {
+    const char *app;
+    const char *session_id;
+    const struct names *names;   /**< of scopes */
+    const struct names *kernels; /**< NULL if none were traced */
+    const struct gpu_info *info; /**< summary->devices entries */
+    uint64_t dropped;            /**< scopes */
+    uint64_t lost_bytes;
+};
+
+/** Appends the report as plain text. */
+void summary_render(struct summary *summary, const struct summary_context *context,
                     struct text *out);
 
 void summary_fini(struct summary *summary);

@@ -99,8 +99,7 @@ static void writer_free(struct writer *w)
 
 gpufl_status writer_start(const struct settings *settings,
                           const struct profiler *profiler, const struct session_dir *dir,
-                          struct rings *rings, struct names *names, uint16_t generation,
-                          struct writer **out)
+                          const struct writer_input *input, struct writer **out)
 {
     *out = NULL;
     struct writer *w = calloc(1, sizeof *w);
@@ -113,10 +112,10 @@ gpufl_status writer_start(const struct settings *settings,
     }
     w->settings = *settings;
     w->dir = *dir;
-    w->rings = rings;
-    w->names = names;
-    w->generation = generation;
-    w->dropped_before = rings_dropped(rings);
+    w->rings = input->rings;
+    w->names = input->names;
+    w->generation = input->generation;
+    w->dropped_before = rings_dropped(input->rings);
     w->beat_ms = WRITER_BUSY_BEAT_MS; /* a job may begin with a burst */
     w->spool = (struct spool){.max_bytes = settings->max_spool_bytes,
                               .min_free_bytes = settings->min_free_bytes,
@@ -147,9 +146,14 @@ gpufl_status writer_start(const struct settings *settings,
 static char *render_report(struct writer *w, const struct gpufl_stats *stats)
 {
     struct text text = {0};
-    summary_render(&w->summary, w->settings.app_name, w->dir.id, w->names,
-                   w->tracing.log.names.kernels, w->sampler.info, stats->scopes_dropped,
-                   stats->bytes_lost, &text);
+    const struct summary_context context = {.app = w->settings.app_name,
+                                            .session_id = w->dir.id,
+                                            .names = w->names,
+                                            .kernels = w->tracing.log.names.kernels,
+                                            .info = w->sampler.info,
+                                            .dropped = stats->scopes_dropped,
+                                            .lost_bytes = stats->bytes_lost};
+    summary_render(&w->summary, &context, &text);
     text_append(&text, "", 1);
     if (text.failed) {
         text_fini(&text);

@@ -14,14 +14,20 @@
 /** A running writer; opaque. */
 struct writer;
 
-/** Takes over \p dir and \p profiler and starts the thread, which blocks all signals. \p
- * rings and \p names are borrowed until writer_stop. \p generation marks the rows of this
- * session. \return GPUFL_OK, GPUFL_ERR_NOMEM or GPUFL_ERR_IO; on failure \p dir is closed
+/** Where a writer takes rows from; borrowed until writer_stop. */
+struct writer_input {
+    struct rings *rings;
+    struct names *names;
+    uint16_t generation; /**< marks the rows of this session */
+};
+
+/** Takes over \p dir and \p profiler and starts the thread, which blocks all signals.
+ * \return GPUFL_OK, GPUFL_ERR_NOMEM or GPUFL_ERR_IO; on failure \p dir is closed
  * and \p profiler stopped. */
 GPUFL_MUST gpufl_status writer_start(const struct settings *settings,
                                      const struct profiler *profiler,
-                                     const struct session_dir *dir, struct rings *rings,
-                                     struct names *names, uint16_t generation,
+                                     const struct session_dir *dir,
+                                     const struct writer_input *input,
                                      struct writer **out);
 
 /** The result of a session. */

@@ -66,7 +66,7 @@ def every_broken_line_is_refused(place):
 
 def real_sessions_validate_line_by_line(place):
     if lib.SANITIZER:
-        return  # none of our code runs in this
+        lib.skip("none of our code runs in this")
     lines = schemas.Lines()
     for path in sorted(lib.SAMPLES.glob("*/*.log.gz")):
         for number, line in enumerate(gzip.open(path), 1):
@@ -84,7 +84,7 @@ def _validate(session, lines):
 
 def traced_sessions_of_a_real_gpu_validate(place):
     if lib.SANITIZER:
-        return  # none of our code runs in this
+        lib.skip("none of our code runs in this")
     lines = schemas.Lines()
     for session in lib.TRACED.iterdir():
         _validate(session, lines)

@@ -214,7 +214,7 @@ def _confined(place, *flags):
 def code_that_took_it_over_reaches_nothing_else(place):
     said, can = _confined(place)
     if said.startswith("off"):
-        return  # this kernel has no Landlock
+        lib.skip("this kernel has no Landlock")
     old = "all" in said  # before 6.7 connections are not confined
     version = int(said.split("version ")[1].split(",")[0])
     refused = {"read-file", "read-home", "read-shadow", "write-tmp", "other-process", "execute"}

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tests/support/rig_backend.h"
 #include "tests/support/rig_session.h"
@@ -146,6 +147,38 @@ static void rotated_files_are_read_in_order_and_then_the_active_one(void **state
     rig_delete(rig);
 }
 
+static bool is_there(const struct live_session *s, int number)
+{
+    char path[600];
+    snprintf(path, sizeof path, "%s/device.%d.log", s->dir, number);
+    return access(path, F_OK) == 0;
+}
+
+static void a_sealed_file_is_deleted_once_a_line_of_the_next_is_settled(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new();
+    struct live_session s;
+    rig->config.delete_acked = DELETE_ALL;
+    live_open(&s, rig->root, RIG_ID);
+    for (int n = 1; n <= 3; n++) {
+        live_line(&s, "device", "x", n);
+        live_rotate(&s, "device", (unsigned)n);
+    }
+    rig_start(rig);
+    rig_run(rig, 60000, false);
+    assert_int_equal(rig_summary(rig).lines_acked, 3);
+    assert_false(is_there(&s, 1));
+    assert_false(is_there(&s, 2));
+    live_line(&s, "device", "x", 4);
+    engine_rescan(rig->engine);
+    rig_run(rig, 60000, false);
+    assert_int_equal(rig_summary(rig).lines_acked, 4);
+    assert_true(is_there(&s, 3)); /* the newest, which tells the active one's number */
+    live_close(&s);
+    rig_delete(rig);
+}
+
 static void a_batch_of_one_byte_at_most_takes_a_line(void **state)
 {
     (void)state;
@@ -265,6 +298,7 @@ int main(void)
         cmocka_unit_test(a_torn_line_is_held_back),
         cmocka_unit_test(a_final_line_without_newline_is_sent_if_it_is_whole),
         cmocka_unit_test(rotated_files_are_read_in_order_and_then_the_active_one),
+        cmocka_unit_test(a_sealed_file_is_deleted_once_a_line_of_the_next_is_settled),
         cmocka_unit_test(a_batch_of_one_byte_at_most_takes_a_line),
         cmocka_unit_test(a_seal_that_is_taken_back_repeats_nothing),
         cmocka_unit_test(a_seal_that_is_taken_back_hides_nothing),

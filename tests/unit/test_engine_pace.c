@@ -132,6 +132,26 @@ static void what_comes_within_one_interval_goes_together(void **state)
     rig_delete(rig);
 }
 
+/* Files are closed just before the lock is released, and only that is told. */
+static void a_writer_that_goes_just_after_its_last_line_is_noticed_at_once(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new();
+    struct live_session s;
+    rig->config.flush_interval_ms = 0;
+    live_open(&s, rig->root, RIG_ID);
+    live_line(&s, "device", "x", 1);
+    rig_start(rig);
+    rig_run(rig, 5000, false);
+    live_line(&s, "device", "shutdown", 2);
+    engine_touch(rig->engine, 0, s.id);
+    rig_run(rig, 10, false);
+    live_close(&s);
+    rig_run(rig, 1000, false);
+    assert_int_equal(rig_summary(rig).sessions_done, 1);
+    rig_delete(rig);
+}
+
 static void requests_keep_to_their_budget(void **state)
 {
     (void)state;
@@ -246,6 +266,7 @@ int main(void)
         cmocka_unit_test(with_nothing_to_do_it_hardly_turns),
         cmocka_unit_test(a_watched_job_that_says_nothing_is_left_alone),
         cmocka_unit_test(what_comes_within_one_interval_goes_together),
+        cmocka_unit_test(a_writer_that_goes_just_after_its_last_line_is_noticed_at_once),
         cmocka_unit_test(requests_keep_to_their_budget),
         cmocka_unit_test(many_connections_only_where_answers_are_slow),
         cmocka_unit_test(a_backlog_does_not_keep_sessions_from_being_completed),

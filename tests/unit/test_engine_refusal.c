@@ -5,9 +5,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "schema/protocol.h"
 #include "tests/support/rig_backend.h"
 #include "tests/support/rig_session.h"
+
+static bool is_there(const struct live_session *s, const char *name)
+{
+    char path[600];
+    snprintf(path, sizeof path, "%s/%s", s->dir, name);
+    return access(path, F_OK) == 0;
+}
 
 static int refuse_large(struct rig *rig, const struct rig_request *r)
 {
@@ -25,6 +34,106 @@ static void a_batch_that_is_too_large_is_split(void **state)
     rig_all_same(rig, RIG_ID);
     assert_int_equal(rig_summary(rig).sessions_done, 1);
     assert_int_equal(rig_summary(rig).ranges_quarantined, 0);
+    rig_delete(rig);
+}
+
+/* The second half fits, too: it is not sent together with what follows it. */
+static void the_second_half_of_a_split_batch_goes_as_it_is(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_ended_session(47); /* 48 lines, and the shutdown */
+    char answers[64] = "";
+    rig->answer = refuse_large;
+    rig_start(rig);
+    rig_run(rig, 600000, true);
+    for (unsigned i = 0, n = 0; i < rig->requests && n < 6; i++) {
+        const struct rig_request *r = &rig->request[i];
+        if (r->kind == TRANSPORT_BATCH && strcmp(r->channel, "device") == 0) {
+            size_t len = strlen(answers);
+            snprintf(answers + len, sizeof answers - len, "%u:%d ", r->lines, r->status);
+            n++;
+        }
+    }
+    assert_string_equal(answers, "48:413 24:413 12:413 6:413 3:200 3:200 ");
+    rig_delete(rig);
+}
+
+/* A batch of "device" has no answer though it is stored, and is then too large; so is its
+ * first half, whose answer is lost, too. */
+static int lose_then_too_large(struct rig *rig, const struct rig_request *r)
+{
+    if (r->kind != TRANSPORT_BATCH || strcmp(r->channel, "device") != 0) {
+        return RIG_REGISTRY;
+    }
+    rig->mark++;
+    return rig->mark > 4 ? RIG_REGISTRY : rig->mark % 2 == 1 ? RIG_LOST : 413;
+}
+
+static void a_stored_batch_that_is_split_twice_is_stored_once(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_ended_session(15);
+    rig->answer = lose_then_too_large;
+    rig_start(rig);
+    rig_run(rig, 600000, true);
+    assert_true(rig->mark > 4);
+    rig_all_same(rig, RIG_ID);
+    assert_int_equal(rig_summary(rig).lines_acked, 3 * 17);
+    assert_int_equal(rig_summary(rig).ranges_quarantined, 0);
+    rig_delete(rig);
+}
+
+/* A batch of "device" may have arrived, is then too large, and the session is closed. */
+static int busy_then_too_large_then_closed(struct rig *rig, const struct rig_request *r)
+{
+    if (r->kind != TRANSPORT_BATCH || strcmp(r->channel, "device") != 0) {
+        return RIG_REGISTRY;
+    }
+    rig->mark++;
+    return rig->mark == 1 ? 0 : rig->mark == 2 ? 503 : rig->mark == 3 ? 413 : 409;
+}
+
+static void a_half_that_was_never_sent_before_does_not_count_as_stored(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_ended_session(15);
+    rig->answer = busy_then_too_large_then_closed;
+    rig->reply_body = "session already finalized";
+    rig_start(rig);
+    rig_run(rig, 600000, true);
+    assert_true(rig->mark > 3);
+    assert_int_equal(rig_summary(rig).lines_refused_final, 17);
+    assert_int_equal(rig_summary(rig).sessions_done, 0);
+    rig_delete(rig);
+}
+
+/* The batch of an earlier run, encoded anew, is too large; the halves' ids are taken. */
+static int split_then_taken(struct rig *rig, const struct rig_request *r)
+{
+    if (r->kind != TRANSPORT_BATCH || strcmp(r->channel, "device") != 0) {
+        return RIG_REGISTRY;
+    }
+    rig->reply_body = rig->mark == 2 ? PROTOCOL_IDENTITY_CONFLICT : NULL;
+    return rig->mark == 0     ? 0
+           : rig->mark++ == 1 ? 413
+           : rig->mark < 4    ? 409
+                              : RIG_REGISTRY;
+}
+
+static void a_half_has_an_encoding_of_its_own(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_ended_session(15);
+    rig->answer = split_then_taken;
+    rig_start(rig);
+    rig_run(rig, 5000, false);
+    rig_stop(rig);
+    rig->config.compression = COMPRESS_GZIP;
+    rig->mark = 1;
+    rig_start(rig);
+    rig_run(rig, 600000, false);
+    assert_int_equal(rig_summary(rig).ranges_quarantined, 1);
+    assert_int_equal(rig_summary(rig).sessions_done, 0);
     rig_delete(rig);
 }
 
@@ -228,10 +337,107 @@ static void a_completion_without_answer_counts_against_the_origin(void **state)
     }
 }
 
+static void lines_that_are_not_stored_keep_their_files(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new();
+    struct live_session s;
+    rig->config.delete_acked = DELETE_ALL;
+    rig->answer = closed_session;
+    live_open(&s, rig->root, RIG_ID);
+    for (int n = 1; n <= 3; n++) {
+        live_line(&s, "device", "x", n);
+        live_rotate(&s, "device", (unsigned)n);
+        live_line(&s, "scope", "x", n);
+        live_rotate(&s, "scope", (unsigned)n);
+    }
+    live_close(&s);
+    rig_start(rig);
+    rig_run(rig, 600000, false);
+    assert_int_equal(rig_summary(rig).lines_refused_final, 3);
+    assert_false(is_there(&s, "device.1.log"));
+    assert_true(is_there(&s, "scope.1.log"));
+    assert_true(is_there(&s, "scope.2.log"));
+    rig_delete(rig);
+}
+
+static int fail_then_final(struct rig *rig, const struct rig_request *r)
+{
+    if (r->kind != TRANSPORT_BATCH || strcmp(r->channel, "device") != 0) {
+        return RIG_REGISTRY;
+    }
+    rig->reply_body = "session already finalized";
+    return rig->mark++ == 0 ? 502 : 409;
+}
+
+/* A gateway may answer 502 after the backend has stored. */
+static void a_closed_session_after_a_server_error_means_stored(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new();
+    struct live_session s;
+    rig->answer = fail_then_final;
+    live_open(&s, rig->root, RIG_ID);
+    live_line(&s, "device", "x", 1);
+    live_close(&s);
+    rig_start(rig);
+    rig_run(rig, 600000, true);
+    assert_int_equal(rig->mark, 2);
+    assert_int_equal(rig_summary(rig).lines_acked, 1);
+    assert_int_equal(rig_summary(rig).lines_refused_final, 0);
+    rig_delete(rig);
+}
+
+/* Every tenth line, each after lines that are stored. */
+static int refuse_tenths(struct rig *rig, const struct rig_request *r)
+{
+    (void)rig;
+    return r->kind == TRANSPORT_BATCH && strstr(r->raw, "0}") ? 400 : RIG_REGISTRY;
+}
+
+static void refused_lines_between_stored_ones_hold_no_origin(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new();
+    struct live_session s;
+    rig->answer = refuse_tenths;
+    live_open(&s, rig->root, RIG_ID);
+    for (int n = 1; n <= 125; n++) {
+        live_line(&s, "device", "x", n);
+    }
+    live_close(&s);
+    rig_start(rig);
+    rig_run(rig, 600000, true);
+    assert_int_equal(rig_summary(rig).hold, HOLD_NONE);
+    assert_int_equal(rig_summary(rig).ranges_quarantined, 12);
+    assert_int_equal(rig_summary(rig).lines_acked, 113);
+    rig_delete(rig);
+}
+
+static void a_backend_that_knows_no_end_of_a_session_has_it_complete(void **state)
+{
+    (void)state;
+    static const int status[] = {404, 405, 409, 501};
+    for (size_t i = 0; i < sizeof status / sizeof *status; i++) {
+        struct rig *rig = rig_ended_session(3);
+        rig->mark = status[i];
+        rig->answer = no_answer_to_complete;
+        rig_start(rig);
+        rig_run(rig, 60000, false);
+        assert_int_equal(rig_summary(rig).sessions_done, 1);
+        assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 1);
+        rig_delete(rig);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_batch_that_is_too_large_is_split),
+        cmocka_unit_test(the_second_half_of_a_split_batch_goes_as_it_is),
+        cmocka_unit_test(a_stored_batch_that_is_split_twice_is_stored_once),
+        cmocka_unit_test(a_half_that_was_never_sent_before_does_not_count_as_stored),
+        cmocka_unit_test(a_half_has_an_encoding_of_its_own),
         cmocka_unit_test(one_poison_line_is_quarantined_alone),
         cmocka_unit_test(a_gateway_that_refuses_everything_shreds_nothing),
         cmocka_unit_test(lines_for_a_closed_session_are_counted_as_not_stored),
@@ -239,6 +445,10 @@ int main(void)
         cmocka_unit_test(refused_completions_delay_no_other_session),
         cmocka_unit_test(sessions_that_cannot_complete_keep_no_other_from_being_sent),
         cmocka_unit_test(a_completion_without_answer_counts_against_the_origin),
+        cmocka_unit_test(lines_that_are_not_stored_keep_their_files),
+        cmocka_unit_test(a_closed_session_after_a_server_error_means_stored),
+        cmocka_unit_test(refused_lines_between_stored_ones_hold_no_origin),
+        cmocka_unit_test(a_backend_that_knows_no_end_of_a_session_has_it_complete),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -316,6 +316,59 @@ static void what_was_under_way_counts_as_stored_after_a_crash(void **state)
     rig_delete(rig);
 }
 
+static int lose_first_of_device(struct rig *rig, const struct rig_request *r)
+{
+    bool first = r->kind == TRANSPORT_BATCH && strcmp(r->channel, "device") == 0;
+    return first && rig->mark++ == 0 ? RIG_LOST : rig->mark == 1 ? 0 : RIG_REGISTRY;
+}
+
+static void a_stored_batch_that_is_encoded_anew_is_known_as_stored(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new();
+    struct live_session s;
+    live_open(&s, rig->root, RIG_ID);
+    live_line(&s, "device", "x", 1);
+    live_close(&s);
+    rig->answer = lose_first_of_device;
+    rig_start(rig);
+    rig_run(rig, 50, false);
+    assert_int_equal(rig->mark, 1);
+    rig_stop(rig);
+    rig->config.compression = COMPRESS_GZIP; /* it was zstd */
+    rig->mark = 2;
+    rig_start(rig);
+    rig_run(rig, 60000, true);
+    assert_int_equal(rig_summary(rig).ranges_quarantined, 0);
+    assert_int_equal(rig_summary(rig).lines_acked, 1);
+    rig_same_as_file(rig, RIG_ID, "device");
+    rig_delete(rig);
+}
+
+static void a_line_without_newline_is_the_same_after_a_restart(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new();
+    struct live_session s;
+    live_open(&s, rig->root, RIG_ID);
+    dirs_append(s.dir, "device.log", "{\"type\":\"x\"}");
+    live_close(&s);
+    rig->answer = lose_first_of_device;
+    rig_start(rig);
+    rig_run(rig, 50, false);
+    assert_int_equal(rig->mark, 1);
+    rig_stop(rig);
+    rig->mark = 2;
+    rig_start(rig);
+    rig_run(rig, 60000, true);
+    assert_int_equal(rig_summary(rig).ranges_quarantined, 0);
+    assert_int_equal(rig_summary(rig).lines_acked, 1);
+    char *stored = rig_stored(rig, RIG_ID, "device");
+    assert_string_equal(stored, "{\"type\":\"x\"}\n");
+    free(stored);
+    rig_delete(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -332,6 +385,8 @@ int main(void)
         cmocka_unit_test(an_offer_that_waited_for_its_turn_does_not_count_as_stored),
         cmocka_unit_test(what_may_have_arrived_counts_as_stored_after_a_restart),
         cmocka_unit_test(what_was_under_way_counts_as_stored_after_a_crash),
+        cmocka_unit_test(a_stored_batch_that_is_encoded_anew_is_known_as_stored),
+        cmocka_unit_test(a_line_without_newline_is_the_same_after_a_restart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

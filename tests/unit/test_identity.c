@@ -114,6 +114,22 @@ static void job_start_is_found_whatever_its_spacing(void **state)
         identity_job_start_ns("{\"type\":\"job_start\"}\n{\"ts_ns\":5}", 33, &ts));
 }
 
+static void a_boot_id_longer_than_any_is_refused(void **state)
+{
+    (void)state;
+    static const char digits[] = "0123456789012345678901234567890123456789"; /* 40 */
+    struct manifest manifest;
+    char text[256];
+    for (int len = 39; len <= 40; len++) {
+        int n = snprintf(text, sizeof text,
+                         "{\"schema_version\":1,\"layout\":\"live\",\"session_id\":\"" SID
+                         "\",\"pid\":42,\"boot_id\":\"%.*s\"}\n",
+                         len, digits);
+        assert_int_equal(manifest_parse(text, (size_t)n, SID, &manifest),
+                         len == 39 ? GPUFL_OK : GPUFL_ERR_FORMAT);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -122,6 +138,7 @@ int main(void)
         cmocka_unit_test(deep_nesting_is_refused),
         cmocka_unit_test(a_manifest_names_its_own_session),
         cmocka_unit_test(job_start_is_found_whatever_its_spacing),
+        cmocka_unit_test(a_boot_id_longer_than_any_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -101,6 +101,8 @@ static void without_a_lock_only_a_living_pid_is_evidence(void **state)
     }
     waitpid((pid_t)manifest.pid, NULL, 0);
     assert_int_equal(probe(dir, &manifest), WRITER_UNKNOWN);
+    manifest.pid = 0; /* to kill(2), our own process group */
+    assert_int_equal(probe(dir, &manifest), WRITER_UNKNOWN);
     dirs_remove(dir);
 }
 

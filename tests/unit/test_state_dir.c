@@ -19,20 +19,21 @@ static void open_state(const char *base, const char *wanted, bool create, char o
     char root_path[512];
     char link[64];
     char why[512];
-    int fd = -1;
+    struct state_place place;
     out[0] = '\0';
     snprintf(root_path, sizeof root_path, "%s/root", base);
     int root = open(root_path, O_RDONLY | O_DIRECTORY);
-    gpufl_status status = state_dir_open(wanted, root, root_path, create, &fd, name, why);
-    assert_int_equal(status == GPUFL_OK, fd >= 0);
-    if (fd >= 0) {
-        snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    gpufl_status status = state_dir_open(wanted, root, root_path, create, &place, why);
+    memcpy(name, place.name, STATE_NAME_MAX);
+    assert_int_equal(status == GPUFL_OK, place.fd >= 0);
+    if (place.fd >= 0) {
+        snprintf(link, sizeof link, "/proc/self/fd/%d", place.fd);
         ssize_t n = readlink(link, out, 511);
         assert_true(n > 0);
         out[n] = '\0';
         assert_int_equal(strncmp(out, base, strlen(base)), 0);
         memmove(out, out + strlen(base), strlen(out + strlen(base)) + 1);
-        close(fd);
+        close(place.fd);
     } else {
         assert_true(strstr(why, root_path) && strstr(why, "state directory: "));
     }
@@ -106,24 +107,22 @@ static void a_directory_that_others_can_change_is_refused_with_the_reason(void *
     for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
         char *base = dirs_make();
         char path[512];
-        char name[STATE_NAME_MAX];
+        struct state_place place;
         char why[512] = "";
-        int fd = -1;
         int root = open(base, O_RDONLY | O_DIRECTORY);
         snprintf(path, sizeof path, "%s/state", base);
         assert_int_equal(mkdir(path, 0700), 0);
         assert_int_equal(chmod(path, row[i].mode), 0);
         if (row[i].owner == 0 || chown(path, row[i].owner, 0) == 0) {
-            bool write =
-                state_dir_open(path, root, base, true, &fd, name, why) == GPUFL_OK;
+            bool write = state_dir_open(path, root, base, true, &place, why) == GPUFL_OK;
             if (write != row[i].write || !strstr(why, row[i].why)) {
                 fail_msg("%04o of %u: %s", row[i].mode, row[i].owner, why);
             }
-            close(fd);
-            assert_int_equal(state_dir_open(path, root, base, false, &fd, name, why) ==
+            close(place.fd);
+            assert_int_equal(state_dir_open(path, root, base, false, &place, why) ==
                                  GPUFL_OK,
                              row[i].read);
-            close(fd);
+            close(place.fd);
         }
         close(root);
         dirs_remove(base);

@@ -75,7 +75,14 @@ static void the_report_orders_by_time_and_admits_what_is_missing(void **state)
     name_times_add(&s.kernel, 2, 2000000);
     name_times_add(&s.kernel, 2, 2000000);
     summary_gpu(&s, 0, &sample);
-    summary_render(&s, "app", "id", names, kernels, &info, 3, 4, &text);
+    const struct summary_context context = {.app = "app",
+                                            .session_id = "id",
+                                            .names = names,
+                                            .kernels = kernels,
+                                            .info = &info,
+                                            .dropped = 3,
+                                            .lost_bytes = 4};
+    summary_render(&s, &context, &text);
     text_append(&text, "", 1);
     assert_non_null(strstr(text.data, "2.500 s"));
     assert_true(strstr(text.data, "long") < strstr(text.data, "short"));
@@ -114,7 +121,9 @@ of_100000_names_the_report_shows_the_20_longest_and_adds_up_the_rest(void **stat
         snprintf(name[i], sizeof name[i], "name-%u", NAMED - i);
         names->name[NAMED - i] = name[i];
     }
-    summary_render(&s, "app", "id", names, NULL, NULL, 0, 0, &text);
+    const struct summary_context context = {
+        .app = "app", .session_id = "id", .names = names};
+    summary_render(&s, &context, &text);
     text_append(&text, "", 1);
     assert_true(lines_in(text.data) < 40);
     assert_non_null(strstr(text.data, "name-60000\n"));

@@ -153,6 +153,27 @@ static void a_lock_is_probed_without_being_taken(void **state)
     end(&f);
 }
 
+static void a_sealed_file_that_is_read_has_a_next_one_once_that_is_there(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct tail_chunk chunk;
+    char buf[512];
+    begin(&f);
+    live_line(&f.live, "device", "x", 1);
+    live_rotate(&f.live, "device", 1);
+    struct tail_where where = {
+        .root = f.fd, .path = ID, .channel = "device", .layout = SESSION_LIVE, .file = 1};
+    assert_int_equal(tail_read(&sys_real, &where, buf, sizeof buf, &chunk), GPUFL_OK);
+    where.offset = chunk.size;
+    assert_false(tail_has_next(&sys_real, &where));
+    live_line(&f.live, "device", "x", 2);
+    assert_true(tail_has_next(&sys_real, &where));
+    where.offset--; /* not all of it is read */
+    assert_false(tail_has_next(&sys_real, &where));
+    end(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -161,6 +182,7 @@ int main(void)
         cmocka_unit_test(a_session_directory_that_is_a_link_is_not_entered),
         cmocka_unit_test(layouts_are_told_apart),
         cmocka_unit_test(a_lock_is_probed_without_being_taken),
+        cmocka_unit_test(a_sealed_file_that_is_read_has_a_next_one_once_that_is_there),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

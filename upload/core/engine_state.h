@@ -41,9 +41,9 @@ struct engine {
     struct gz_cache gz;
     struct root *root[ENGINE_ROOTS_MAX];
     unsigned roots;
-    struct session *dirty; /**< to look at, in order */
+    struct session *dirty; /**< to be inspected, in order */
     struct session **dirty_last;
-    struct session *later; /**< to look at after the flush interval, in order */
+    struct session *later; /**< to be inspected after the flush interval, in order */
     struct session **later_last;
     struct session *completing; /**< sessions in that state, and some that were */
     unsigned completing_count;

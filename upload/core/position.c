@@ -3,6 +3,7 @@
 #include "upload/core/position.h"
 
 #include "base/log.h"
+#include "upload/journal/record_apply.h"
 
 void position_apply(struct stream *st, const struct record_settled *settled)
 {
@@ -11,11 +12,7 @@ void position_apply(struct stream *st, const struct record_settled *settled)
     st->offset = settled->end;
     st->sequence = settled->sequence > st->sequence ? settled->sequence : st->sequence;
     st->keep = st->keep || settled->how >= SETTLED_REFUSED_FINAL;
-    if (settled->how == SETTLED_ACKED || settled->how == SETTLED_UNPROVEN) {
-        st->lines += settled->lines;
-    } else {
-        st->refused_lines += settled->lines;
-    }
+    record_apply_settled(settled, &st->lines, &st->refused_lines);
 }
 
 /* The files before the current one may be deleted as soon as the record is on disk. */
@@ -92,9 +89,7 @@ void position_release(struct stream *st, const struct record_released *record)
 {
     struct record_quarantine range;
     if (registry_release(st->session->root, record, &range)) {
-        st->refused_lines -=
-            range.lines < st->refused_lines ? range.lines : st->refused_lines;
-        st->lines += record->stored ? range.lines : 0;
+        record_apply_released(record, &range, &st->lines, &st->refused_lines);
         st->session->quarantined -= st->session->quarantined > 0;
     }
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "upload/journal/record_apply.h"
 
 #define GONE_LISTINGS 8640u /* a day of listings at the usual interval */
 
@@ -57,16 +58,7 @@ bool registry_quarantine(struct root *root, const struct record_quarantine *reco
 bool registry_release(struct root *root, const struct record_released *record,
                       struct record_quarantine *out)
 {
-    for (size_t i = 0; i < root->quarantines; i++) {
-        struct record_quarantine *q = &root->quarantine[i];
-        if (q->stream == record->stream && q->file == record->file &&
-            q->begin == record->begin) {
-            *out = *q;
-            memmove(q, q + 1, (--root->quarantines - i) * sizeof *q);
-            return true;
-        }
-    }
-    return false;
+    return record_take_range(record, root->quarantine, &root->quarantines, out);
 }
 
 bool registry_is_quarantined(const struct root *root, uint32_t stream, uint32_t file)

@@ -44,15 +44,15 @@ struct root {
     size_t quarantines;
     struct listing *listing; /**< under way, or NULL */
     uint32_t listing_number;
-    unsigned looked_into;    /**< directories inspected in this step of the listing */
+    unsigned inspected;      /**< directories inspected in this step of the listing */
     struct timespec changed; /**< the root's mtime, when last asked */
     unsigned same_changes;   /**< how many times in a row it was the same */
     bool only_sessions; /**< the last listing found nothing but sessions, all known by now
                          */
     bool list_soon;     /**< something came or went */
     bool grouped;       /**< a session lies in a directory of its group */
-    bool look_at_all;   /**< at the next listing, whatever is watched */
-    bool looks_at_all;  /**< at this one */
+    bool inspect_all;   /**< at the next listing, whatever is watched */
+    bool inspects_all;  /**< at this one */
     uint64_t rescan_at_ms;
     uint64_t progress_at_ms;
     uint64_t progress_ticket;

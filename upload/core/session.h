@@ -26,12 +26,12 @@ enum session_state {
 enum session_presence {
     SESSION_UNSEEN,  /**< the last whole listing of the root did not name it */
     SESSION_PRESENT, /**< it did, or the directory was found since */
-    SESSION_ABSENT,  /**< it did, but the last look did not find it; the next listing
-                        decides */
-    SESSION_GONE,    /**< it is not there, and the journal says so */
+    SESSION_ABSENT, /**< it did, but the last inspection did not find it; the next listing
+                       decides */
+    SESSION_GONE,   /**< it is not there, and the journal says so */
 };
 
-/** Whether its writer lives, according to the last look. */
+/** Whether its writer lives, according to the last inspection. */
 enum session_writer {
     SESSION_WRITER_LIVES,
     SESSION_WRITER_UNKNOWN, /**< it cannot be probed */
@@ -43,7 +43,7 @@ enum session_writer {
 enum session_salvage {
     SESSION_SALVAGE_NONE,   /**< there are none */
     SESSION_SALVAGE_WAITS,  /**< they are not being published */
-    SESSION_SALVAGE_RUNS,   /**< they are being published, one step per look */
+    SESSION_SALVAGE_RUNS,   /**< they are being published, one step per inspection */
     SESSION_SALVAGE_PERSON, /**< a person must deal with what is left */
 };
 
@@ -52,8 +52,8 @@ struct session {
     struct root *root;
     struct session *next; /**< in the root */
     struct session **link;
-    struct session *next_dirty; /**< in the list of those to look at */
-    struct session *next_later; /**< in the list of those to look at later */
+    struct session *next_dirty; /**< in the list of those to be inspected */
+    struct session *next_later; /**< in the list of those to be inspected later */
     struct session *next_completing;
     struct stream *stream[SCAN_CHANNELS_MAX]; /**< the first `streams` are in use */
     uint8_t streams;
@@ -63,13 +63,13 @@ struct session {
     uint8_t writer;   /**< enum session_writer */
     uint8_t salvage;  /**< enum session_salvage */
     bool wanted;      /**< to be uploaded */
-    bool looked;      /**< layout and streams are known */
+    bool inspected;   /**< layout and streams are known */
     bool watched;     /**< the watcher knows it */
     bool loss;        /**< its writer dropped rows */
     bool held;        /**< until something changes in the directory */
     bool dirty;       /**< in the list of sessions to inspect */
-    bool later;       /**< it grew, and is looked at at later_at_ms */
-    bool overdue;     /**< what the look finds has waited for its flush interval */
+    bool later;       /**< it grew, and is inspected at later_at_ms */
+    bool overdue;     /**< what the inspection finds has waited for its flush interval */
     bool complete_in_flight;
     bool in_completing;         /**< in the engine's list of them */
     bool in_cursor;             /**< the upload cursor names it */

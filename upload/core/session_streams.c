@@ -95,7 +95,7 @@ bool session_grew(struct session *session, const char *file, uint64_t now_ms)
 {
     const struct root *root = session->root;
     struct layout_name name = layout_parse(file);
-    if (name.kind != LAYOUT_ACTIVE || name.gz || !session->looked || session->held ||
+    if (name.kind != LAYOUT_ACTIVE || name.gz || !session->inspected || session->held ||
         session->layout != SESSION_LIVE || session->state != SESSION_OPEN ||
         !session_tells(session)) {
         return false;

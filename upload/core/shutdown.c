@@ -7,11 +7,11 @@
 #include "upload/core/offer.h"
 #include "upload/source/ndjson.h"
 
-#define TAIL_LOOK_BYTES 4096u
+#define LAST_LINE_BYTES 4096u
 
 bool shutdown_is_last(const struct stream *st)
 {
-    char buf[TAIL_LOOK_BYTES];
+    char buf[LAST_LINE_BYTES];
     struct tail_chunk chunk;
     uint64_t back = st->offset < sizeof buf ? st->offset : sizeof buf;
     struct tail_where where = stream_where(st);

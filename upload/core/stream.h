@@ -16,11 +16,11 @@
 
 struct offer;
 
-/** Whether something of it is left, according to the last look or read. */
+/** Whether something of it is left, according to the last inspection or read. */
 enum stream_rest {
     STREAM_PENDING,
     STREAM_DRAINED, /**< all of it is settled or offered */
-    STREAM_MISSING, /**< its file had more when last looked at, and is not there */
+    STREAM_MISSING, /**< its file had more at the last inspection, and is not there */
 };
 
 /** How much of its file the last offer took. */
@@ -42,7 +42,7 @@ struct stream {
     uint64_t lines;
     uint64_t refused_lines;
     const char *hold_reason; /**< the last one that was logged, a literal */
-    uint64_t seen;           /**< what the last look saw of its files */
+    uint64_t seen;           /**< what the last inspection saw of its files */
     uint64_t waits_since_ms; /**< no byte has been unsettled for longer than since then,
                                 while it is not drained */
     uint64_t split_end;      /**< until this offset of file… */
@@ -96,7 +96,7 @@ bool stream_held(const struct stream *stream);
  * journal. */
 bool stream_waits(const struct stream *stream, uint64_t now_ms);
 
-/** \return the size of its active file at the last look; 0 if not known. */
+/** \return the size of its active file at the last inspection; 0 if not known. */
 uint64_t stream_seen_bytes(const struct stream *stream);
 
 /** \return true if its files are deleted once the backend has stored them. */

@@ -8,21 +8,21 @@
 
 #include "upload/core/session_streams.h"
 
-#define LOOKS_MAX 4096u
+#define FILES_MAX 4096u
 
 struct measure {
     struct backlog *out;
     int64_t wall_s;
     uint64_t now_ms;
-    unsigned looks;
+    unsigned files;
 };
 
 static bool backlog_stat(struct measure *m, int dir, const char *name, struct stat *st)
 {
-    if (m->looks >= LOOKS_MAX) {
+    if (m->files >= FILES_MAX) {
         return false;
     }
-    m->looks++;
+    m->files++;
     return fstatat(dir, name, st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st->st_mode);
 }
 
@@ -64,7 +64,7 @@ static void backlog_measure_stream(struct measure *m, int dir, const struct stre
     bool sealed_front = false;
     char name[LAYOUT_PATH_MAX];
     struct stat about;
-    for (uint32_t n = first; n && n <= last && m->looks < LOOKS_MAX; n++) {
+    for (uint32_t n = first; n && n <= last && m->files < FILES_MAX; n++) {
         bool front = n == (shifting ? last : first);
         if (!backlog_stat_numbered(m, dir, channel, n, &about)) {
             continue;
@@ -125,7 +125,7 @@ void engine_backlog(const struct engine *engine, struct backlog *out)
         out->complete += root->parked.complete;
         out->parked_session += root->parked.waiting_count;
         for (const struct session *s = root->sessions; s; s = s->next) {
-            if (!s->wanted || (!s->looked && s->state != SESSION_DONE)) {
+            if (!s->wanted || (!s->inspected && s->state != SESSION_DONE)) {
                 continue;
             }
             backlog_count(out, s);

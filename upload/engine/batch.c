@@ -223,7 +223,8 @@ static enum made batch_nothing_whole(struct stream *st, const struct tail_chunk 
         if (chunk->sealed && session->layout == SESSION_LIVE) {
             if (!batch_may_leave_file(st)) {
                 st->rest = STREAM_PENDING;
-                return MADE_NOTHING; /* until the directory changes, or the next look */
+                return MADE_NOTHING; /* until the directory changes, or the next
+                                        inspection */
             }
             position_next_file(st, st->head);
             return MADE_STEP;
@@ -272,7 +273,7 @@ static enum made batch_read_problem(struct stream *st, gpufl_status status)
         if (session->layout == SESSION_LIVE && st->file <= st->highest) {
             stream_hold(st, "a file before the newest one is missing");
         }
-        /* Renamed, as the next look will find, or deleted. */
+        /* Renamed, as the next inspection will find, or deleted. */
         st->rest = st->file <= st->highest              ? STREAM_PENDING
                    : stream_seen_bytes(st) > st->offset ? STREAM_MISSING
                                                         : STREAM_DRAINED;

@@ -71,7 +71,7 @@ static void cleanup_delete(struct stream *st, int dir, uint32_t number)
 static uint32_t cleanup_end(const struct stream *st)
 {
     if (journal_durable(st->session->root->journal) < st->journal_file_ticket) {
-        return 0; /* the next look, or the completion, tries again */
+        return 0; /* the next inspection, or the completion, tries again */
     }
     return st->kind == STREAM_BATCHED && st->highest < st->journal_file
                ? st->highest

@@ -18,10 +18,10 @@
 #include "upload/engine/parking.h"
 #include "upload/source/lock_holder.h"
 
-#define QUIET_LISTINGS 6u
-#define OPEN_ENOUGH    64u
-#define NAMES_A_STEP   1024u
-#define LOOKS_A_STEP   32u
+#define QUIET_LISTINGS     6u
+#define OPEN_ENOUGH        64u
+#define NAMES_A_STEP       1024u
+#define INSPECTIONS_A_STEP 32u
 
 bool discovery_is_served(const struct engine *engine, int dir)
 {
@@ -105,10 +105,10 @@ static void discovery_visit_group(const struct visit *outer, const char *name)
 
 /* Watched sessions report changes, and settled sessions without a writer do not change:
  * both are inspected rarely, in case an event was lost. */
-static bool discovery_look_is_due(const struct session *session, uint64_t now_ms)
+static bool discovery_inspection_is_due(const struct session *session, uint64_t now_ms)
 {
     bool over = session_writer_is_gone(session) && session_settled(session);
-    if (session->root->looks_at_all || session->salvage == SESSION_SALVAGE_RUNS ||
+    if (session->root->inspects_all || session->salvage == SESSION_SALVAGE_RUNS ||
         session_any_held(session) || !(over || session_tells(session))) {
         return true;
     }
@@ -130,7 +130,7 @@ static void discovery_visit(void *arg, const char *name)
     const struct visit *visit = arg;
     struct root *root = visit->root;
     char below[JOURNAL_PATH_MAX];
-    struct look look;
+    struct inspection seen;
     const char *path = name;
     if (visit->group[0]) {
         snprintf(below, sizeof below, "%s/%s", visit->group, name);
@@ -149,22 +149,22 @@ static void discovery_visit(void *arg, const char *name)
     }
     if (old && old->presence == SESSION_PRESENT) {
         old->listed = root->listing_number;
-        if (discovery_look_is_due(old, visit->now_ms)) {
+        if (discovery_inspection_is_due(old, visit->now_ms)) {
             session_mark(old);
         }
         return;
     }
-    root->looked_into++;
+    root->inspected++;
     if (!old && discovery_can_wait(root, path, name) &&
         parked_wait(&root->parked, path, root->listing_number)) {
         return;
     }
-    gpufl_status status = inspect_directory(root, path, name, false, &look);
+    gpufl_status status = inspect_directory(root, path, name, false, &seen);
     root->only_sessions = root->only_sessions && status == GPUFL_OK;
     if (status == GPUFL_OK) {
         struct session *session = discovery_found(root, path);
         if (session) {
-            inspect_apply(session, &look, visit->now_ms);
+            inspect_apply(session, &seen, visit->now_ms);
         } else {
             root->only_sessions = false; /* no memory */
         }
@@ -224,7 +224,7 @@ static void discovery_forget(struct session *s)
     root->change_stamp++;
     s->presence = SESSION_GONE;
     s->held = true; /* nothing of it is read; it goes on if it comes back */
-    s->looked = false;
+    s->inspected = false;
 }
 
 /* Forgets the state of directories that are gone; unsent lines in them are lost, which is
@@ -276,7 +276,7 @@ static bool discovery_is_as_listed(struct root *root)
 static void discovery_mark_due(struct root *root, uint64_t now_ms)
 {
     for (struct session *s = root->sessions; s; s = s->next) {
-        if (session_is_listed(s) && discovery_look_is_due(s, now_ms)) {
+        if (session_is_listed(s) && discovery_inspection_is_due(s, now_ms)) {
             session_mark(s);
         }
     }
@@ -289,12 +289,12 @@ void discovery_begin(struct root *root, uint64_t now_ms)
     if (root->listing || !(due || root->list_soon)) {
         return;
     }
-    root->looks_at_all = root->look_at_all && due;
-    root->look_at_all = root->look_at_all && !due;
+    root->inspects_all = root->inspect_all && due;
+    root->inspect_all = root->inspect_all && !due;
     if (due) {
         root->rescan_at_ms = now_ms + root->engine->config.rescan_interval_ms;
     }
-    if (due && discovery_is_as_listed(root) && !root->list_soon && !root->looks_at_all) {
+    if (due && discovery_is_as_listed(root) && !root->list_soon && !root->inspects_all) {
         discovery_mark_due(root, now_ms);
         return;
     }
@@ -327,8 +327,9 @@ void discovery_step(struct root *root, uint64_t now_ms)
 {
     struct visit visit = {.root = root, .group = "", .now_ms = now_ms};
     unsigned names = 0;
-    root->looked_into = 0;
-    while (root->listing && names++ < NAMES_A_STEP && root->looked_into < LOOKS_A_STEP) {
+    root->inspected = 0;
+    while (root->listing && names++ < NAMES_A_STEP &&
+           root->inspected < INSPECTIONS_A_STEP) {
         const char *name = listing_next_dir(root->listing);
         if (name) {
             discovery_visit(&visit, name);
@@ -350,7 +351,7 @@ void discovery_touch(struct root *root, const char *path, uint64_t now_ms)
         parked_session ? parking_open(root, parked_session) : session_find(root, path);
     if (session && session->presence == SESSION_PRESENT) {
         session_mark(session);
-        /* Look once more later: files are closed just before the lock is released. */
+        /* And once more later: files are closed just before the lock is released. */
         session_mark_later(session, now_ms);
     } else if (strchr(path, '/')) {
         root->list_soon = true;

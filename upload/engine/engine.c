@@ -21,9 +21,9 @@
 #include "upload/engine/wakeups.h"
 #include "upload/http/encode.h"
 
-#define GZIP_LEVEL       6
-#define LOOKS_AT_ONCE    32u
-#define CLOCK_SKEW_MAX_S 60
+#define GZIP_LEVEL        6
+#define INSPECTED_AT_ONCE 32u
+#define CLOCK_SKEW_MAX_S  60
 
 gpufl_status engine_open(const struct engine_config *config, struct engine **out)
 {
@@ -223,9 +223,9 @@ static void engine_wake_later(struct engine *engine, uint64_t now_ms)
     }
 }
 
-static void engine_look_at_dirty(struct engine *engine, uint64_t now_ms)
+static void engine_inspect_dirty(struct engine *engine, uint64_t now_ms)
 {
-    for (unsigned i = 0; engine->dirty && i < LOOKS_AT_ONCE; i++) {
+    for (unsigned i = 0; engine->dirty && i < INSPECTED_AT_ONCE; i++) {
         struct session *session = engine->dirty;
         engine->dirty = session->next_dirty;
         session->dirty = false;
@@ -268,7 +268,7 @@ uint64_t engine_turn(struct engine *engine)
         engine_list_roots(engine, now_ms);
         again = parking_open_some(engine) || again;
         engine_wake_later(engine, now_ms);
-        engine_look_at_dirty(engine, now_ms);
+        engine_inspect_dirty(engine, now_ms);
         origin_probe(&engine->origin, now_ms);
         completion_first(engine, now_ms);
         send_make_offers(engine, now_ms);

@@ -65,7 +65,7 @@ bool engine_drained(const struct engine *engine)
 
 static void report_count_session(const struct session *s, struct engine_summary *out)
 {
-    if (!s->wanted || (!s->looked && s->state != SESSION_DONE)) {
+    if (!s->wanted || (!s->inspected && s->state != SESSION_DONE)) {
         return;
     }
     out->sessions++;

@@ -76,7 +76,7 @@ static void inspect_channel(struct session *session, const struct scan_channel *
     }
     struct stream *st = session_stream(session, seen->name);
     if (!st) {
-        return; /* no memory: at the next look */
+        return; /* no memory: at the next inspection */
     }
     if (st->kind == STREAM_UNSET) {
         st->kind = session->layout == SESSION_WINDOWS ? STREAM_VERBATIM : STREAM_BATCHED;
@@ -152,7 +152,7 @@ static bool inspect_owner_ok(const struct root *root, const char *path)
 
 void inspect_failed(struct session *session, gpufl_status why)
 {
-    session->looked = true;
+    session->inspected = true;
     session_hold(session,
                  why == GPUFL_ERR_USAGE
                      ? "its directory belongs to another user (see --require-owner-uid)"
@@ -160,7 +160,7 @@ void inspect_failed(struct session *session, gpufl_status why)
 }
 
 gpufl_status inspect_directory(const struct root *root, const char *path, const char *id,
-                               bool known_live, struct look *out)
+                               bool known_live, struct inspection *out)
 {
     const struct sys *sys = root->engine->config.sys;
     if (!inspect_owner_ok(root, path)) {
@@ -192,7 +192,7 @@ static void inspect_apply_writer(struct session *session, enum liveness writer)
 static void inspect_apply_layout(struct session *session, const struct scan *scan)
 {
     struct engine *engine = session->root->engine;
-    bool changed = session->looked && session->layout != scan->layout;
+    bool changed = session->inspected && session->layout != scan->layout;
     session->held = false; /* the reason may be gone */
     session->layout = (uint8_t)scan->layout;
     session->loss = scan->has_loss;
@@ -207,8 +207,8 @@ static void inspect_apply_layout(struct session *session, const struct scan *sca
                  session->id, scan->refused);
         session->refused = scan->refused;
     }
-    session->root->change_stamp += !session->looked; /* now it may be watched */
-    session->looked = true;
+    session->root->change_stamp += !session->inspected; /* now it may be watched */
+    session->inspected = true;
     if (changed && session->streams && session->stream[0]->id) {
         session_hold(session, "its layout changed while it was being read");
     }
@@ -258,25 +258,27 @@ static void inspect_channels(struct session *session, const struct scan *scan,
 /* The existing agent marks sessions that it has reported as complete. It reads all there
  * is only in the windows layout; for a session that we have begun, our own journal knows
  * better. */
-static bool inspect_is_anothers(const struct session *session, const struct look *look)
+static bool inspect_is_anothers(const struct session *session,
+                                const struct inspection *seen)
 {
-    return look->scan.has_uploaded && look->scan.layout == SESSION_WINDOWS &&
+    return seen->scan.has_uploaded && seen->scan.layout == SESSION_WINDOWS &&
            session->streams == 0 && !session->root->engine->config.force;
 }
 
-void inspect_apply(struct session *session, const struct look *look, uint64_t now_ms)
+void inspect_apply(struct session *session, const struct inspection *seen,
+                   uint64_t now_ms)
 {
     bool was_held = session_any_held(session);
     if (session->state == SESSION_DONE || !session->wanted) {
         return;
     }
     session->looked_at_ms = now_ms;
-    if (inspect_is_anothers(session, look) && completion_done(session)) {
+    if (inspect_is_anothers(session, seen) && completion_done(session)) {
         return;
     }
-    inspect_apply_writer(session, look->writer);
-    inspect_apply_layout(session, &look->scan);
-    inspect_channels(session, &look->scan, now_ms);
+    inspect_apply_writer(session, seen->writer);
+    inspect_apply_layout(session, &seen->scan);
+    inspect_channels(session, &seen->scan, now_ms);
     if (!was_held && !session->held) {
         session->hold_reason = NULL;
     }
@@ -285,7 +287,7 @@ void inspect_apply(struct session *session, const struct look *look, uint64_t no
         session_set_state(session, SESSION_OPEN);
         return;
     }
-    if (session->writer == SESSION_WRITER_UNKNOWN && !look->scan.has_tmp &&
+    if (session->writer == SESSION_WRITER_UNKNOWN && !seen->scan.has_tmp &&
         inspect_has_ended(session, now_ms)) {
         session->writer = SESSION_WRITER_ENDED;
     }
@@ -298,16 +300,16 @@ void inspect_apply(struct session *session, const struct look *look, uint64_t no
 
 void inspect_session(struct session *session, uint64_t now_ms)
 {
-    struct look look;
+    struct inspection seen;
     if (session->state == SESSION_DONE || !session->wanted ||
         session->presence == SESSION_GONE) {
         return;
     }
-    bool known_live = session->looked && session->layout == SESSION_LIVE;
+    bool known_live = session->inspected && session->layout == SESSION_LIVE;
     gpufl_status status =
-        inspect_directory(session->root, session->path, session->id, known_live, &look);
+        inspect_directory(session->root, session->path, session->id, known_live, &seen);
     if (status == GPUFL_OK) {
-        inspect_apply(session, &look, now_ms);
+        inspect_apply(session, &seen, now_ms);
     } else if (status == GPUFL_ERR_NOT_FOUND) {
         session->presence =
             session->presence == SESSION_PRESENT ? SESSION_ABSENT : session->presence;

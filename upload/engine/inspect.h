@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A look at a session's directory, and what follows from what it finds. */
+/* An inspection of a session's directory, and what follows from what it finds. */
 #ifndef GPUFL_UPLOAD_ENGINE_INSPECT_H
 #define GPUFL_UPLOAD_ENGINE_INSPECT_H
 
@@ -7,13 +7,13 @@
 #include "upload/source/liveness.h"
 #include "upload/source/scan.h"
 
-/** What one look at a session's directory found. */
-struct look {
+/** What one inspection of a directory found. */
+struct inspection {
     enum liveness writer;
     struct scan scan;
 };
 
-/** Looks at the session's directory and applies what is there. */
+/** Inspects the session's directory and applies what is there. */
 void inspect_session(struct session *session, uint64_t now_ms);
 
 /** \return true if \p path is a session whose lock nobody holds: its writer is gone. */
@@ -23,12 +23,13 @@ bool inspect_is_over(const struct root *root, const char *path);
  * that a writer found gone has written. \return GPUFL_OK, GPUFL_ERR_NOT_FOUND if there is
  * no session, GPUFL_ERR_USAGE if another user owns it, GPUFL_ERR_IO. */
 gpufl_status inspect_directory(const struct root *root, const char *path, const char *id,
-                               bool known_live, struct look *out);
+                               bool known_live, struct inspection *out);
 
 /** Holds a session whose directory cannot be read: \p why. */
 void inspect_failed(struct session *session, gpufl_status why);
 
-/** Applies what a look found. */
-void inspect_apply(struct session *session, const struct look *look, uint64_t now_ms);
+/** Applies what an inspection found. */
+void inspect_apply(struct session *session, const struct inspection *seen,
+                   uint64_t now_ms);
 
 #endif

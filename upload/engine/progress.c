@@ -26,12 +26,12 @@ static void progress_add_header(struct text *text, const struct root *root)
                 root->engine->config.program);
 }
 
-static void progress_add_stream(struct text *text, const char *path, const char *channel,
-                                uint32_t file, uint64_t offset, uint32_t sequence,
-                                uint8_t kind)
+static void progress_add_stream(struct text *text, const struct root *root,
+                                const char *path, const struct parked_stream *st)
 {
-    text_printf(text, "%s %s %u %" PRIu64 " %u %u\n", path, channel, file, offset,
-                sequence, kind);
+    text_printf(text, "%s %s %u %" PRIu64 " %u %u\n", path,
+                root->channel_name[st->channel], st->file, st->offset, st->sequence,
+                st->kind);
 }
 
 static void progress_add_open(struct text *text, const struct root *root)
@@ -40,8 +40,12 @@ static void progress_add_open(struct text *text, const struct root *root)
         for (unsigned i = 0; i < s->streams; i++) {
             const struct stream *st = s->stream[i];
             if (st->id) {
-                progress_add_stream(text, s->path, root->channel_name[st->channel],
-                                    st->file, st->offset, st->sequence, st->kind);
+                progress_add_stream(text, root, s->path,
+                                    &(struct parked_stream){.channel = st->channel,
+                                                            .file = st->file,
+                                                            .offset = st->offset,
+                                                            .sequence = st->sequence,
+                                                            .kind = st->kind});
             }
         }
     }
@@ -83,9 +87,7 @@ static void progress_add_complete(void *arg, struct parked_session *s)
 {
     const struct complete *to = arg;
     for (unsigned i = 0; i < s->streams; i++) {
-        const struct parked_stream *st = &s->stream[i];
-        progress_add_stream(to->text, s->node.path, to->root->channel_name[st->channel],
-                            st->file, st->offset, st->sequence, st->kind);
+        progress_add_stream(to->text, to->root, s->node.path, &s->stream[i]);
     }
 }
 

@@ -32,10 +32,9 @@ static gpufl_status refusal_halve(struct offer *offer)
     uuid_format(offer->record.id, offer->id_text);
     offer->record.end = offer->record.begin + cut.bytes;
     offer->record.lines = cut.lines;
-    offer->record.unterminated = 0;
     offer->record.encoding_changed = 0;
     offer->record.sent = OFFER_NOT_SENT;
-    offer->maybe_stored = offer->restored = false;
+    offer->maybe_stored = false;
     st->took = STREAM_TOOK_PART; /* the other half is still there */
     st->split_end = old_end;
     st->split_lines = half;

@@ -95,12 +95,12 @@ static gpufl_status root_open_journal(struct root *root, char why[512])
 {
     struct engine *engine = root->engine;
     const char *wanted = engine->config.state_dir;
-    char name[STATE_NAME_MAX] = "memory";
+    struct state_place place = {.fd = -1, .name = "memory"};
     char reason[512];
     gpufl_status status = GPUFL_OK;
     if (!engine->config.memory_state) {
-        status = state_dir_open(wanted, root->fd, root->path, true, &root->state_fd, name,
-                                reason);
+        status = state_dir_open(wanted, root->fd, root->path, true, &place, reason);
+        root->state_fd = place.fd;
     }
     if (status != GPUFL_OK) {
         bool named = wanted && *wanted && engine->config.state_dir_name;
@@ -109,7 +109,7 @@ static gpufl_status root_open_journal(struct root *root, char why[512])
         return status;
     }
     if (engine->config.service && !engine->config.memory_state) {
-        status = root_lock_state(root, name, why);
+        status = root_lock_state(root, place.name, why);
     }
     if (status != GPUFL_OK) {
         return status;
@@ -119,7 +119,7 @@ static gpufl_status root_open_journal(struct root *root, char why[512])
                                     .syncer = engine->config.syncer,
                                     .log = engine->config.log,
                                     .dir = root->state_fd,
-                                    .name = name,
+                                    .name = place.name,
                                     .root = root->path,
                                     .rewrite_bytes = engine->config.journal_bytes,
                                     .state = replay_write_state,

@@ -29,7 +29,7 @@ const char *session_salvage_step(struct session *session, bool unpublished)
     case SALVAGE_DONE:
     case SALVAGE_STEP:
         session->salvage = SESSION_SALVAGE_RUNS;
-        root->list_soon = true; /* the next turn looks again */
+        root->list_soon = true; /* the next turn inspects it again */
         return NULL;
     case SALVAGE_LEFT:
         session->salvage = SESSION_SALVAGE_PERSON;

@@ -5,9 +5,9 @@
 
 #include "upload/core/session.h"
 
-/** Takes one step per look, so that nothing else waits for a large window; \p
- * unpublished: the look found such windows. \return why something stays in `.tmp`, or
- * NULL while it goes on. */
+/** Takes one step per inspection, so that nothing else waits for a large window; \p
+ * unpublished: the inspection found such windows. \return why something stays in `.tmp`,
+ * or NULL while it goes on. */
 const char *session_salvage_step(struct session *session, bool unpublished);
 
 #endif

@@ -24,7 +24,7 @@
 #define NOTHING               "{\"schema_version\":2,\"uploaded_files\":[],\"completed_sessions\":{}}"
 
 /* The file's text while entries are added. */
-struct cursor {
+struct cursor_text {
     struct text text;
     char when[32];
     struct json_object
@@ -47,7 +47,7 @@ static struct json_object *cursor_member(struct json_object *cursor, const char 
 
 /* Other tools write here, too: their content stays, with `completed_sessions` moved to
  * the end. */
-static void cursor_take_over(struct cursor *cursor, const char *theirs, size_t len)
+static void cursor_take_over(struct cursor_text *cursor, const char *theirs, size_t len)
 {
     struct json_tokener *tokener = json_tokener_new_ex(CURSOR_DEPTH);
     struct json_object *tree =
@@ -72,7 +72,7 @@ static void cursor_take_over(struct cursor *cursor, const char *theirs, size_t l
 }
 
 /* \return why the file must stay as it is; NULL if it was read, or is none. */
-static const char *cursor_load(const struct root *root, struct cursor *cursor)
+static const char *cursor_load(const struct root *root, struct cursor_text *cursor)
 {
     char *text;
     size_t len;
@@ -112,7 +112,7 @@ static void cursor_say_off(struct root *root, const char *reason)
     }
 }
 
-static bool cursor_names(const struct cursor *cursor, const char *id)
+static bool cursor_names(const struct cursor_text *cursor, const char *id)
 {
     char key[LAYOUT_NAME_MAX + 8];
     int len = snprintf(key, sizeof key, "\"%s\":{", id);
@@ -124,7 +124,7 @@ static bool cursor_names(const struct cursor *cursor, const char *id)
 
 /* Inserts an entry before the two braces that end the text. A session's name needs no
  * escaping. */
-static bool cursor_add(struct cursor *cursor, const char *id, uint64_t lines)
+static bool cursor_add(struct cursor_text *cursor, const char *id, uint64_t lines)
 {
     struct text *text = &cursor->text;
     if (cursor_names(cursor, id)) {
@@ -146,13 +146,13 @@ static void cursor_add_parked(void *arg, struct parked_session *s)
     for (unsigned i = 0; i < s->streams; i++) {
         lines += s->stream[i].lines;
     }
-    struct cursor *cursor = arg;
+    struct cursor_text *cursor = arg;
     if (!s->in_cursor || cursor->completed) {
         s->in_cursor = cursor_add(cursor, slash ? slash + 1 : s->node.path, lines);
     }
 }
 
-static void cursor_add_done(struct cursor *cursor, struct root *root)
+static void cursor_add_done(struct cursor_text *cursor, struct root *root)
 {
     for (struct session *s = root->sessions; s; s = s->next) {
         uint64_t lines = 0;
@@ -168,7 +168,7 @@ static void cursor_add_done(struct cursor *cursor, struct root *root)
 void upload_cursor_write(struct root *root)
 {
     const struct sys *sys = root->engine->config.sys;
-    struct cursor cursor = {.grouped = root->grouped};
+    struct cursor_text cursor = {.grouped = root->grouped};
     time_t now = (time_t)sys->wall_s();
     struct tm tm;
     gmtime_r(&now, &tm);

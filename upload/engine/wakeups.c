@@ -48,7 +48,7 @@ void engine_unwatched(struct engine *engine, unsigned root, const char *session_
 void engine_rescan(struct engine *engine)
 {
     for (unsigned i = 0; i < engine->roots; i++) {
-        engine->root[i]->look_at_all = true;
+        engine->root[i]->inspect_all = true;
         engine->root[i]->rescan_at_ms = 0;
     }
 }
@@ -79,8 +79,9 @@ void engine_visit_changed(struct engine *engine,
         }
         root->visit_stamp = root->change_stamp;
         for (struct session *s = root->sessions; s; s = s->next) {
-            if (!s->looked && !s->watched) {
-                continue; /* most of a large backlog has ended, as the first look shows */
+            if (!s->inspected && !s->watched) {
+                continue; /* most of a large backlog has ended, as the first inspection
+                             shows */
             }
             /* A session whose writer is gone grows no more: the next scan is soon enough.
              */

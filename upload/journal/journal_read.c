@@ -9,6 +9,7 @@
 #include "base/array.h"
 #include "base/file.h"
 #include "upload/journal/journal_format.h"
+#include "upload/journal/record_apply.h"
 #include "upload/journal/state_dir.h"
 
 #define JOURNAL_MAX_BYTES (1u << 30)
@@ -62,11 +63,7 @@ static void read_settled(struct journal_read *r, const struct journal_record *ra
     s->record.offset = record.end;
     s->record.head = record.head;
     s->offered = false;
-    if (record.how == SETTLED_ACKED || record.how == SETTLED_UNPROVEN) {
-        s->record.lines += record.lines;
-    } else {
-        s->record.refused_lines += record.lines;
-    }
+    record_apply_settled(&record, &s->record.lines, &s->record.refused_lines);
 }
 
 static void read_offer(struct journal_read *r, const struct journal_record *raw)
@@ -99,16 +96,10 @@ static void read_released(struct journal_read *r, const struct journal_record *r
         return;
     }
     struct journal_read_stream *s = find_stream(r, record.stream);
-    for (size_t i = 0; s && i < r->quarantines; i++) {
-        struct record_quarantine *q = &r->quarantine[i];
-        if (q->stream == record.stream && q->file == record.file &&
-            q->begin == record.begin) {
-            s->record.refused_lines -=
-                q->lines < s->record.refused_lines ? q->lines : s->record.refused_lines;
-            s->record.lines += record.stored ? q->lines : 0;
-            memmove(q, q + 1, (--r->quarantines - i) * sizeof *q);
-            return;
-        }
+    struct record_quarantine range;
+    if (s && record_take_range(&record, r->quarantine, &r->quarantines, &range)) {
+        record_apply_released(&record, &range, &s->record.lines,
+                              &s->record.refused_lines);
     }
 }
 
@@ -166,19 +157,18 @@ static void read_record(void *arg, const struct journal_record *raw)
 gpufl_status journal_read_open(const struct sys *sys, const char *state_dir, int root_fd,
                                const char *root_path, struct journal_read *out)
 {
-    char name[STATE_NAME_MAX];
+    struct state_place place;
     char why[512];
     char *data = NULL;
     size_t len = 0;
-    int dir;
     memset(out, 0, sizeof *out);
     gpufl_status status =
-        state_dir_open(state_dir, root_fd, root_path, false, &dir, name, why);
+        state_dir_open(state_dir, root_fd, root_path, false, &place, why);
     if (status != GPUFL_OK) {
         return GPUFL_ERR_NOT_FOUND;
     }
-    status = file_read(sys, dir, name, JOURNAL_MAX_BYTES, &data, &len);
-    close(dir);
+    status = file_read(sys, place.fd, place.name, JOURNAL_MAX_BYTES, &data, &len);
+    close(place.fd);
     if (status == GPUFL_OK) {
         struct journal_parsed parsed;
         status = journal_format_parse((const unsigned char *)data, len, read_record, out,

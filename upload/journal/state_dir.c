@@ -113,30 +113,29 @@ static void home_state(char out[PATH_MAX])
 }
 
 gpufl_status state_dir_open(const char *wanted, int root_fd, const char *root_path,
-                            bool create, int *fd, char name[STATE_NAME_MAX],
-                            char why[512])
+                            bool create, struct state_place *place, char why[512])
 {
     char home[PATH_MAX];
     char reason[128] = "no home directory";
     const char *systemd = getenv("STATE_DIRECTORY");
     const char *named = wanted && *wanted ? wanted : systemd && *systemd ? systemd : NULL;
     snprintf(
-        name, STATE_NAME_MAX, "%016llx.journal",
+        place->name, STATE_NAME_MAX, "%016llx.journal",
         (unsigned long long)hash64_bytes(HASH64_BASIS, root_path, strlen(root_path)));
     why[0] = '\0';
     if (named) {
-        *fd = open_named(named, create, reason);
+        place->fd = open_named(named, create, reason);
     } else {
-        *fd = open_beside_logs(root_fd, create);
-        if (*fd >= 0) {
-            snprintf(name, STATE_NAME_MAX, "journal");
+        place->fd = open_beside_logs(root_fd, create);
+        if (place->fd >= 0) {
+            snprintf(place->name, STATE_NAME_MAX, "journal");
             return GPUFL_OK;
         }
         home_state(home);
         named = home;
-        *fd = home[0] ? open_named(home, create, reason) : -1;
+        place->fd = home[0] ? open_named(home, create, reason) : -1;
     }
-    if (*fd >= 0) {
+    if (place->fd >= 0) {
         return GPUFL_OK;
     }
     const char *what = wanted && *wanted ? "" : "state directory: ";

@@ -10,16 +10,22 @@
 /** Longest journal file name, NUL included. */
 #define STATE_NAME_MAX 64
 
+/** Where a journal is. */
+struct state_place {
+    int fd; /**< of the directory, the caller's */
+    char name[STATE_NAME_MAX];
+};
+
 /** Chooses and, with \p create, makes the directory for the journal of \p root_path,
  * whose descriptor is \p root_fd. In this order: \p wanted if given; $STATE_DIRECTORY
  * (systemd); `<root>/.gpufl-agent` if it and the root are ours and nobody else can write
- * to them; $XDG_STATE_HOME/gpufl; ~/.local/state/gpufl. *fd is the caller's; \p name gets
+ * to them; $XDG_STATE_HOME/gpufl; ~/.local/state/gpufl. \p place gets
  * the journal's file name, which holds a hash of the root where several roots share a
  * directory. A directory to which others can write is refused, to write in also one of
  * another user. \return GPUFL_OK; GPUFL_ERR_IO or GPUFL_ERR_NOT_FOUND with one sentence
  * in \p why, to which the caller puts what it calls \p wanted if that was given. */
 GPUFL_MUST gpufl_status state_dir_open(const char *wanted, int root_fd,
-                                       const char *root_path, bool create, int *fd,
-                                       char name[STATE_NAME_MAX], char why[512]);
+                                       const char *root_path, bool create,
+                                       struct state_place *place, char why[512]);
 
 #endif

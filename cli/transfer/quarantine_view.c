@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads the journal and shows what the backend refused; changes nothing. */
-#include "cli/transfer/quarantine_look.h"
+#include "cli/transfer/quarantine_view.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,13 +16,14 @@
     "no journal found (nothing was uploaded yet, or give the --state-dir that was used)"
 
 /* A directory and its journal, open. */
-struct look {
+struct quarantine_view {
     struct journal_read journal;
     int root;
 };
 
 /* \return GPUFL_OK, or why not, which has been said. */
-static gpufl_status look_open(const struct quarantine_choice *choice, struct look *out)
+static gpufl_status view_open(const struct quarantine_choice *choice,
+                              struct quarantine_view *out)
 {
     char *path = realpath(choice->directory, NULL);
     out->root = open(choice->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -44,18 +45,18 @@ static gpufl_status look_open(const struct quarantine_choice *choice, struct loo
     return status;
 }
 
-static void look_close(struct look *look)
+static void view_close(struct quarantine_view *view)
 {
-    journal_read_fini(&look->journal);
-    close(look->root);
+    journal_read_fini(&view->journal);
+    close(view->root);
 }
 
-static void print_ranges(const struct look *look, bool json)
+static void print_ranges(const struct quarantine_view *view, bool json)
 {
     struct quarantined range;
     struct text out = {0};
     text_puts(&out, json ? "[" : "");
-    for (size_t i = 0; quarantine_in_journal(&look->journal, i, &range); i++) {
+    for (size_t i = 0; quarantine_in_journal(&view->journal, i, &range); i++) {
         if (json) {
             text_puts(&out, i ? "," : "");
             quarantine_print_json(&out, &range);
@@ -69,16 +70,16 @@ static void print_ranges(const struct look *look, bool json)
     text_fini(&out);
 }
 
-int quarantine_look_list(const struct quarantine_choice *choice, bool json)
+int quarantine_view_list(const struct quarantine_choice *choice, bool json)
 {
-    struct look look = {.root = -1};
-    gpufl_status status = look_open(choice, &look);
+    struct quarantine_view view = {.root = -1};
+    gpufl_status status = view_open(choice, &view);
     if (status == GPUFL_OK) {
-        print_ranges(&look, json);
-        look_close(&look);
+        print_ranges(&view, json);
+        view_close(&view);
         return EXIT_ALL_DONE;
     }
-    if (json && look.root >= 0) {
+    if (json && view.root >= 0) {
         puts("[]");
     }
     return status == GPUFL_ERR_NOT_FOUND ? EXIT_ALL_DONE : EXIT_BAD_USE;
@@ -110,24 +111,24 @@ static int print_lines(int root, const struct quarantined *range)
 
 static bool look_at(const void *from, size_t index, struct quarantined *out)
 {
-    const struct look *look = from;
-    return quarantine_in_journal(&look->journal, index, out);
+    const struct quarantine_view *view = from;
+    return quarantine_in_journal(&view->journal, index, out);
 }
 
-int quarantine_look_show(const struct quarantine_choice *choice)
+int quarantine_view_show(const struct quarantine_choice *choice)
 {
-    struct look look = {.root = -1};
+    struct quarantine_view view = {.root = -1};
     struct quarantined range;
-    if (look_open(choice, &look) != GPUFL_OK) {
+    if (view_open(choice, &view) != GPUFL_OK) {
         return EXIT_BAD_USE;
     }
-    int rc = quarantine_choice_missing(choice, look_at, &look);
-    for (size_t i = 0; look_at(&look, i, &range); i++) {
+    int rc = quarantine_choice_missing(choice, look_at, &view);
+    for (size_t i = 0; look_at(&view, i, &range); i++) {
         if (quarantine_choice_has(choice, &range) &&
-            print_lines(look.root, &range) != EXIT_ALL_DONE) {
+            print_lines(view.root, &range) != EXIT_ALL_DONE) {
             rc = EXIT_NOT_ALL;
         }
     }
-    look_close(&look);
+    view_close(&view);
     return rc;
 }

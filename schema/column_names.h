@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The names of columns for those who read batches, checked by the compiler. */
-#ifndef GPUFL_SCHEMA_COLUMNS_H
-#define GPUFL_SCHEMA_COLUMNS_H
+/* The names of columns as text, for those who read batches, checked by the compiler. */
+#ifndef GPUFL_SCHEMA_COLUMN_NAMES_H
+#define GPUFL_SCHEMA_COLUMN_NAMES_H
 
 #include "schema/records.h"
 

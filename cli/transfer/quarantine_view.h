@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `gpufl quarantine list` and `show`, which may run beside an agent. */
-#ifndef GPUFL_CLI_TRANSFER_QUARANTINE_LOOK_H
-#define GPUFL_CLI_TRANSFER_QUARANTINE_LOOK_H
+#ifndef GPUFL_CLI_TRANSFER_QUARANTINE_VIEW_H
+#define GPUFL_CLI_TRANSFER_QUARANTINE_VIEW_H
 
 #include "cli/transfer/quarantine_choice.h"
 
 /** Lists the ranges, as one JSON array with \p json. \return the exit code. */
-int quarantine_look_list(const struct quarantine_choice *choice, bool json);
+int quarantine_view_list(const struct quarantine_choice *choice, bool json);
 
 /** Prints the lines of the chosen ranges. \return the exit code. */
-int quarantine_look_show(const struct quarantine_choice *choice);
+int quarantine_view_show(const struct quarantine_choice *choice);
 
 #endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the journal's records change in the counts of a stream and in the list of ranges
+ * in quarantine, for the uploader and for those who only read a journal. */
+#ifndef GPUFL_UPLOAD_JOURNAL_RECORD_APPLY_H
+#define GPUFL_UPLOAD_JOURNAL_RECORD_APPLY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "upload/journal/journal_records.h"
+
+/** Adds the lines of \p settled to those that are stored, or to those that are refused.
+ */
+void record_apply_settled(const struct record_settled *settled, uint64_t *lines,
+                          uint64_t *refused_lines);
+
+/** Takes the range that \p released names out of the \p count ranges of \p list. \return
+ * false if it is not there. */
+bool record_take_range(const struct record_released *released,
+                       struct record_quarantine *list, size_t *count,
+                       struct record_quarantine *out);
+
+/** Moves the lines of \p range from those that are refused to those that are stored, or
+ * forgets them if it was given up. */
+void record_apply_released(const struct record_released *released,
+                           const struct record_quarantine *range, uint64_t *lines,
+                           uint64_t *refused_lines);
+
+#endif
