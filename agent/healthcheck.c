@@ -16,9 +16,17 @@
 
 static const char usage[] =
     "Usage: gpufl-agent healthcheck [--ready] [--listen=ADDRESS:PORT]\n"
-    "Ask the agent listening on this address (GPUFL_AGENT_LISTEN, "
-    "default\n" HEALTHCHECK_ADDRESS
-    ") for /healthz, with --ready for /readyz, and print its answer.\n"
+    "Ask the agent of this host for /healthz, and print its answer.\n"
+    "\n"
+    "  --ready\n"
+    "      ask for /readyz instead\n"
+    "  --listen=ADDRESS:PORT\n"
+    "      where the agent listens (default " HEALTHCHECK_ADDRESS ")\n"
+    "      environment: GPUFL_AGENT_LISTEN\n"
+    "  -h, --help\n"
+    "      print this help\n"
+    "  -V, --version\n"
+    "      print the version\n"
     "\n"
     "Exit status: 0 healthy, 1 unhealthy or no answer, 2 usage error.\n";
 

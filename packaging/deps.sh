@@ -49,6 +49,8 @@ for group in "$@"; do
         want python3 command -v python3
         want openssl command -v openssl
         want groff-base command -v groff
+        want zsh command -v zsh
+        want fish command -v fish
         want python3-jsonschema python_module jsonschema
         want python3-yaml python_module yaml
         want python3-seccomp python_module seccomp

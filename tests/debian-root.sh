@@ -14,8 +14,8 @@ command -v debootstrap >/dev/null ||
 
 mkdir -p "$(dirname "$root")"
 debootstrap --variant=minbase --include="$packages" "${SUITE:-bookworm}" "$root" \
-    ${MIRROR:+"$MIRROR"} >"$root.debootstrap.log" 2>&1 || { tail "$root.debootstrap.log" >&2; exit 1; }
-rm -rf "$root.debootstrap.log" "$root/etc/apt/sources.list" "$root/etc/resolv.conf"
+    ${MIRROR:+"$MIRROR"} >"$root.log" 2>&1 || { tail "$root.log" >&2; exit 1; }
+rm -rf "$root/etc/apt/sources.list" "$root/etc/resolv.conf"
 for path in /etc/apt/sources.list /etc/apt/sources.list.d /etc/apt/apt.conf.d /etc/apt/auth.conf.d \
     /etc/apt/preferences.d /etc/apt/keyrings /etc/apt/trusted.gpg.d /usr/share/keyrings \
     /usr/local/share/ca-certificates /etc/resolv.conf; do
@@ -23,4 +23,9 @@ for path in /etc/apt/sources.list /etc/apt/sources.list.d /etc/apt/apt.conf.d /e
     mkdir -p "$root$(dirname "$path")"
     cp -rL "$path" "$root$(dirname "$path")/"
 done
-chroot "$root" update-ca-certificates >/dev/null 2>&1 || true # a proxy's certificate, if there is one
+# The proxy of this machine may have a certificate of its own.
+if [ -x "$root/usr/sbin/update-ca-certificates" ]; then
+    chroot "$root" update-ca-certificates >"$root.log" 2>&1 ||
+        { echo "debian-root: $root: update-ca-certificates failed:" >&2; cat "$root.log" >&2; exit 1; }
+fi
+rm -f "$root.log"

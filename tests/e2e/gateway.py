@@ -14,6 +14,7 @@ PASS = "pass"
 DRIBBLE = "dribble"                # the backend's answer, byte by byte
 RESET_BEFORE = "reset before"      # the body is read
 RESET_AFTER = "reset after"        # the body was read; nothing is stored
+CLOSED = "closed"                  # likewise, without an error
 STORED_RESET = "stored, reset"     # stored, and its answer lost
 STORED_CUT = "stored, cut"         # stored, and half of its answer given
 SILENCE = "silence"                # nothing comes back, nothing is stored
@@ -74,6 +75,8 @@ class Gateway:
             body += _some(client)
         if action == RESET_AFTER:
             return _reset(client)
+        if action == CLOSED:
+            return False
         if action == SILENCE:
             return _until_it_goes(client)
         if isinstance(action, bytes):

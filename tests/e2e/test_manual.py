@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the manual and the completions promise is what the programs take, and the other way round."""
+"""What the manual promises is what the programs take, and the other way round."""
 import re
 import subprocess
 import sys
@@ -86,39 +86,6 @@ def examples_of_the_pages_compile(place):
         done = subprocess.run(["cc", "-std=c11", "-Wall", "-Wextra", "-Werror", "-Wno-unused-result", "-I",
                                lib.ROOT / "include", "-fsyntax-only", source], capture_output=True, text=True, check=False)
         equal(done.returncode, 0, f"{page}: {done.stderr}")
-
-
-def completions_know_each_option(place):
-    subprocess.run([sys.executable, lib.ROOT / "packaging/completions.py", lib.BUILD, place.path / "out"], check=True)
-    for program in PAGES:
-        for shell in ("bash", "zsh", "fish"):
-            text = (place.path / "out" / f"{program}.{shell}").read_text()
-            missing = {f for f in _flags(_help(place, program)) - {"ready"}
-                       if not re.search(rf"(--|-l ){f}\b", text)}
-            equal(missing, set(), f"{program}.{shell}")
-
-    def complete(program, *words):
-        script = (f"source {place.path}/out/{program}.bash; COMP_WORDS=(\"$@\"); COMP_CWORD=$(($#-1));"
-                  f"compopt() {{ :; }}; _{program.replace('-', '_')}; echo \"${{COMPREPLY[*]}}\"")
-        return subprocess.run(["bash", "-c", script, "-", *words], capture_output=True, text=True,
-                              check=True).stdout.split()
-
-    equal(complete("gpufl-agent", "gpufl-agent", "--log-f"), ["--log-format="], "a flag")
-    equal(complete("gpufl-agent", "gpufl-agent", "--log-format", "=", "j"), ["json"], "a choice")
-    equal(complete("gpufl-agent", "gpufl-agent", "--log-format", "="), ["text", "json"], "all choices")
-    equal(complete("gpufl", "gpufl", "up"), ["upload"], "a verb")
-    equal(complete("gpufl", "gpufl", "upload"), ["upload"], "a whole verb")
-    verbs = [v for v in complete("gpufl", "gpufl", "") if v[0] != "-"]
-    check(len(verbs) == 8, f"{verbs}")
-    for program, verb in [*(("gpufl", v) for v in verbs), ("gpufl-agent", "healthcheck")]:
-        offered = {w.strip("-=") for w in complete(program, program, verb, "--")}
-        text = place.run(program, verb, "--help").stdout
-        listed = set(re.findall(r"^ +(?:-\w, )?--([a-z-]+)", text, re.M)) if program == "gpufl" else _flags(text)
-        equal(offered, listed, verb)
-    equal(complete("gpufl", "gpufl", "trace", "--engine", "=", "M"), ["Monitor"], "a choice of a verb")
-    equal(complete("gpufl", "gpufl", "upload", "--compression", ""), ["auto", "zstd", "gzip", "none"], "behind a blank")
-    equal(complete("gpufl", "gpufl", "quarantine", "r"), ["retry"], "an action")
-    equal(complete("gpufl", "gpufl", "help", "q"), ["quarantine"], "a verb to have explained")
 
 
 def help_fits_a_terminal(place):

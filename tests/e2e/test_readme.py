@@ -35,6 +35,9 @@ def the_c_example_compiles_as_printed_and_records(place):
           "it says where it recorded, and the library says nothing")
     text = lib.on_disk(session, "scope").decode()
     check('"step"' in text and '"forward"' in text, "its scopes are there")
+    done = subprocess.run([place.path / "train"], cwd=place.path / "logs" / session.name, check=False,
+                          env=lib.environment({"GPUFL_DISABLED": "1"}), capture_output=True, text=True)
+    equal((done.returncode, done.stdout, done.stderr), (0, "", "train: gpufl records nothing\n"), "when it is off")
 
 
 def public_headers_are_strict_c11(place):

@@ -4,6 +4,7 @@ import concurrent.futures
 import email.utils
 import os
 import random
+import signal
 import ssl
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from gateway import Gateway, answer
 import lib
 from lib import check, equal, until
 import sink
+from writers import Live
 
 SEED = int(os.environ.get("SEED") or random.randrange(1 << 32))
 ROUNDS = 60 if lib.FULL else 6
@@ -87,6 +89,40 @@ def at_random_too(place):
                       "--stream-max-lines=7")
 
     _side_by_side((one, number) for number in range(ROUNDS))
+
+
+def a_kept_connection_that_ends_under_a_batch_is_no_failure(place):
+    """The server closes it just as the next request begins. Whether the batch arrived is not forgotten."""
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    for first, then in ((gateway.RESET_BEFORE, gateway.PASS), (gateway.RESET_AFTER, gateway.PASS),
+                        (gateway.CLOSED, gateway.PASS), (gateway.STORED_RESET, gateway.PASS),
+                        (gateway.STORED_RESET, answer(409)), (gateway.STORED_RESET, answer(413))):
+        writer, fates, met = Live(place.logs), [], []
+
+        def plan(_, head, n, fates=fates, met=met):
+            met.append(gateway.header(head, "X-GpuFlight-Window-Id"))
+            return fates.pop(0) if fates else gateway.PASS
+
+        def stored(writer=writer):
+            return all(backend.export(writer.id, channel) == want for channel, want in writer.written.items())
+
+        with Gateway(backend.url, plan) as g:
+            agent = lib.agent(place, g.url, "--flush-interval=0")
+            until(stored, "connections are open and idle")
+            del met[:]
+            fates[:] = [first, then]
+            writer.line("device")
+            writer.line("device")
+            until(lambda met=met: len(met) > 1, "the batch is sent again")
+            equal(met[0], met[1], "its id")
+            writer.line("device")
+            writer.end()
+            until(lambda writer=writer: backend.complete(writer.id), f"{first}, {then}: complete")
+            agent.send_signal(signal.SIGTERM)
+            equal(agent.wait(20 * lib.SLOW), 0, agent.log.read_text())
+        lib.holds(backend, writer)
+        equal([line for line in agent.log.read_text().splitlines() if "upload.retry" in line or "origin.failing" in line],
+              [], f"{first}, {then}")
 
 
 def a_lost_answer_and_then_a_refusal_double_nothing(place):

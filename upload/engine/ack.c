@@ -76,10 +76,11 @@ void ack_reply(struct offer *offer, const struct transport_reply *reply, uint64_
     struct engine *engine = session->root->engine;
     struct reply_batch said;
     reply_read_batch(reply->body, reply->body_len, &said);
+    offer->maybe_stored = offer->maybe_stored || reply->maybe_received;
     enum verdict verdict = ack_judge(offer, reply, &said);
     engine->origin.answered = engine->origin.answered || reply->status != 0;
-    offer->maybe_stored = offer->maybe_stored || reply->maybe_received ||
-                          (verdict == VERDICT_RETRY && reply->status >= 500);
+    offer->maybe_stored =
+        offer->maybe_stored || (verdict == VERDICT_RETRY && reply->status >= 500);
     if (verdict != VERDICT_ACKED && !offer->maybe_stored) {
         offer_note_unsent(offer); /* after a restart as without one */
     }

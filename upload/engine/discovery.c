@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lists a root a few directories at a time, and tells new sessions from known ones. */
+/* Lists the directories below a root, a limited number per step, and adds the sessions
+ * that are new. */
 #include "upload/engine/discovery.h"
 
 #include <errno.h>

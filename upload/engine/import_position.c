@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Takes over the positions of the upload cursor that another agent left. */
+/* Sets the position of a stream from the cursor file of another agent. */
 #include "upload/engine/import_position.h"
 
 #include "upload/core/position.h"
@@ -19,8 +19,8 @@ static bool import_window(struct stream *st, const struct java_position *from)
     return st->file > 1;
 }
 
-/* Its file may have been renamed since: it is found by its head if one was noted, else by
- * its number. \return whether it was. */
+/* Finds the file of the position, which may have been renamed since: by its head if the
+ * cursor has one, else by its number. \return whether it was found. */
 static bool import_shifting(struct stream *st, const struct java_position *from)
 {
     const struct engine *engine = st->session->root->engine;

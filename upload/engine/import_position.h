@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Starts where another agent stopped, for streams that the journal does not know. The
- * first offer puts the position into the journal. */
+/* Sets the position of a stream that the journal does not know to where another agent
+ * stopped. The position is written to the journal with the first offer. */
 #ifndef GPUFL_UPLOAD_ENGINE_IMPORT_POSITION_H
 #define GPUFL_UPLOAD_ENGINE_IMPORT_POSITION_H
 

@@ -63,6 +63,19 @@ static size_t on_read(char *buf, size_t size, size_t count, void *arg)
     return (size_t)n;
 }
 
+/* libcurl sends a request again by itself, and begins the body anew, when a kept
+ * connection ends before the first byte of the answer. */
+static int on_seek(void *arg, curl_off_t offset, int origin)
+{
+    struct http_slot *slot = arg;
+    if (origin != SEEK_SET || offset < 0 || (size_t)offset > slot->request.body_len) {
+        return CURL_SEEKFUNC_CANTSEEK;
+    }
+    slot->repeated = slot->repeated || slot->sent >= slot->request.body_len;
+    slot->sent = (size_t)offset;
+    return CURL_SEEKFUNC_OK;
+}
+
 static bool set_headers(const struct credentials *credentials, struct http_slot *slot)
 {
     struct request_headers lines;
@@ -90,10 +103,11 @@ static void set_body(struct http_slot *slot)
     }
     curl_easy_setopt(slot->easy, CURLOPT_POST, 1L);
     curl_easy_setopt(slot->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)r->body_len);
-    /* By a callback that cannot rewind: on a connection that turns out dead libcurl would
-     * otherwise send the body again by itself, and hide that the first one may have
-     * arrived. */
+    /* By callbacks, not as POSTFIELDS: on_seek notes that the body may have arrived
+     * before it is sent again. */
     curl_easy_setopt(slot->easy, CURLOPT_POSTFIELDS, NULL);
+    curl_easy_setopt(slot->easy, CURLOPT_SEEKFUNCTION, on_seek);
+    curl_easy_setopt(slot->easy, CURLOPT_SEEKDATA, slot);
     curl_easy_setopt(slot->easy, CURLOPT_READFUNCTION, on_read);
     curl_easy_setopt(slot->easy, CURLOPT_READDATA, slot);
 }
@@ -240,6 +254,7 @@ void http_slot_reply(struct http_slot *slot, const struct credentials *credentia
     curl_easy_getinfo(slot->easy, CURLINFO_RETRY_AFTER, &retry_s);
     curl_easy_getinfo(slot->easy, CURLINFO_TOTAL_TIME_T, &took_us);
     out->took_ms = (uint64_t)took_us / 1000;
+    out->maybe_received = slot->repeated;
     /* A refusal may come before the whole body went out (413, say): it counts. A success
      * counts only when it arrived whole. */
     bool answered =
@@ -249,7 +264,7 @@ void http_slot_reply(struct http_slot *slot, const struct credentials *credentia
         out->status = (int)status;
         out->retry_after_ms = retry_s > 0 ? (uint64_t)retry_s * 1000 : 0;
     } else {
-        out->maybe_received = may_have_arrived(slot);
+        out->maybe_received = slot->repeated || may_have_arrived(slot);
         out->failure = failure_of(slot->result);
         say_error(slot, credentials, out);
     }

@@ -19,6 +19,7 @@ struct http_slot {
     struct curl_slist *headers;
     struct transport_request request;
     size_t sent;
+    bool repeated; /**< libcurl sent the body again after the server may have got it */
     char *reply;
     size_t reply_len;
     size_t reply_seen;

@@ -50,7 +50,8 @@ enum transport_failure {
 struct transport_reply {
     void *tag;
     int status;          /**< HTTP status, 0 = no answer */
-    bool maybe_received; /**< no answer, but the server may have got the whole body */
+    bool maybe_received; /**< the server may have got the whole body without answering; an
+                            answer may then be that to a repeat */
     enum transport_failure failure; /**< for status 0: of what kind */
     int64_t server_time_s;          /**< its Date header; 0 = none */
     uint64_t retry_after_ms;        /**< 0 = not said */

@@ -35,6 +35,7 @@ static gpufl_status http_submit(void *self, const struct transport_request *requ
     slot->sent_bytes = &http->sent_bytes;
     slot->request = *request;
     slot->sent = slot->reply_len = slot->reply_seen = 0;
+    slot->repeated = false;
     slot->headers_seen = (struct reply_headers){0};
     slot->server_time_s = 0;
     slot->error[0] = '\0';
