@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A job by script. Usage: script WORD…, in order:
- *   field=value        an option of the next init; log_path, rate, continuous, backend (0
- * to 3), kernel_rate, flags (all six capture flags) and the names of texts init shutdown
- * the calls; init prints its status and the session's id scope:NAME:MS      a scope of MS
- * ms; thread:NAME:MS likewise on a thread of its own start:NAME stop:NAME
- * gpufl_system_start, _stop sleep:MS upload             gpufl_upload_logs with url, key
- * and path of the options; prints status, success and events look               prints
- * the number of threads, whether a GPU library is mapped, and the context switches of all
- * threads but this one hold               waits for the end of standard input */
+/* A job by script. Usage: script WORD..., in order:
+ *
+ *  - field=value: an option of the next init: log_path, rate, continuous, backend (0 to
+ *    3), kernel_rate, flags (all six capture flags) and the names of texts
+ *  - init, shutdown: the calls; init prints its status and the session's id
+ *  - scope:NAME:MS: a scope of MS ms; thread:NAME:MS: one on a thread of its own
+ *  - start:NAME, stop:NAME: gpufl_system_start, gpufl_system_stop
+ *  - sleep:MS
+ *  - upload: gpufl_upload_logs with url, key and path of the options; prints status,
+ *    success and events
+ *  - look: prints the number of threads, whether a GPU library is mapped, and the context
+ *    switches of all threads but this one
+ *  - hold: waits for the end of standard input */
 #include <dirent.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -176,9 +176,13 @@ def the_environment_stands_for_unset_fields(place):
 def the_name_is_in_every_channel_and_on_the_dashboard(place):
     """S2-07, S2-10, D-13: also with quotes, newlines and bytes that are no UTF-8."""
     backend = lib.Backend(place, "--api-key", lib.KEY)
-    _, session, done = script(place, "app_name=my_app", "rate=20", "continuous=1", "init",
-                              f"scope:a \"b\"\n\x01é:{100 * lib.SLOW}", "shutdown", env={"GPUFL_SIMULATED_GPUS": "1"})
-    equal(done.returncode, 0, done.stderr)
+    job = place.start("tests/e2e/script", f"log_path={place.logs}", "app_name=my_app", "rate=20", "continuous=1",
+                      "init", "scope:a \"b\"\n\x01é:5", "hold", "shutdown",
+                      env={"GPUFL_SIMULATED_GPUS": "1"}, stdin=subprocess.PIPE)
+    session = place.logs / until(job.log.read_text, "it records").split()[1]
+    until(lambda: len(list(collector.rows(session, "system", "device_metric_batch"))) > 1, "two samples on disk")
+    job.communicate(b"")
+    equal(job.returncode, 0, job.log.read_text())
     for channel in ("device", "scope", "system"):
         data = lib.on_disk(session, channel)
         check(data.endswith(b"}\n"), "ends in a whole line")
