@@ -73,6 +73,14 @@ bool offer_note_sent(struct offer *offer);
 /** Notes that no attempt has reached the backend, or that it refused them all. */
 void offer_note_unsent(struct offer *offer);
 
+/** \return true if it is not sent until something changes in the directory of its
+ * session, or that is there again. While its body is in memory, or its file open, it can
+ * be sent without the directory. */
+bool offer_is_held(const struct offer *offer);
+
+/** \return true if it cannot be sent now. */
+bool offer_waits(const struct offer *offer, uint64_t now_ms);
+
 /** Drops its encoded body, which is encoded again when it is sent. */
 void offer_drop_frame(struct engine *engine, struct offer *offer);
 

@@ -79,7 +79,7 @@ void stream_hold(struct stream *st, const char *reason)
 
 bool stream_held(const struct stream *st)
 {
-    return st->held || st->session->held;
+    return st->held || st->session->held || st->session->presence == SESSION_AWAY;
 }
 
 bool stream_waits(const struct stream *st, uint64_t now_ms)

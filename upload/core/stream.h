@@ -89,7 +89,8 @@ void stream_note_growth(struct stream *stream);
 /** Holds this channel until something changes in the directory; the others go on. */
 void stream_hold(struct stream *stream, const char *reason);
 
-/** \return true if it, or its session, waits for a change in the directory. */
+/** \return true if it, or its session, waits for a change in the directory, or for the
+ * directory. */
 bool stream_held(const struct stream *stream);
 
 /** \return true if it waits for a change in the directory, the workspace's limit or the

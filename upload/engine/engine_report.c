@@ -36,7 +36,7 @@ static unsigned report_sendable_offers(const struct engine *engine)
 {
     unsigned count = 0;
     for (const struct offer *o = engine->offers; o; o = o->next) {
-        count += o->state == OFFER_IN_FLIGHT || !stream_held(o->stream);
+        count += o->state == OFFER_IN_FLIGHT || !offer_is_held(o);
     }
     return count;
 }
@@ -63,8 +63,21 @@ bool engine_drained(const struct engine *engine)
     return true;
 }
 
+/* Its offers wait for it; what else it holds is not known. */
+static void report_count_away(const struct session *s, struct engine_summary *out)
+{
+    out->sessions_away++;
+    for (unsigned i = 0; i < s->streams; i++) {
+        out->streams_pending += s->stream[i]->offer != NULL;
+    }
+}
+
 static void report_count_session(const struct session *s, struct engine_summary *out)
 {
+    if (s->wanted && s->presence == SESSION_AWAY && s->state != SESSION_DONE) {
+        report_count_away(s, out);
+        return;
+    }
     if (!s->wanted || (!s->inspected && s->state != SESSION_DONE)) {
         return;
     }
@@ -107,6 +120,7 @@ void engine_summary(const struct engine *engine, struct engine_summary *out)
         out->state_write_errors += journal_breaks(root->journal);
         out->sessions += root->parked.complete;
         out->sessions_done += root->parked.complete;
+        out->sessions_away += root->parked.away;
         out->streams_pending += root->parked.waiting_count; /* one each, at least */
         for (const struct session *s = root->sessions; s; s = s->next) {
             report_count_session(s, out);

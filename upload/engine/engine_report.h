@@ -15,6 +15,7 @@ struct engine_summary {
     unsigned sessions_done;    /**< complete at the backend */
     unsigned sessions_live;    /**< their writer is there or may be */
     unsigned sessions_blocked; /**< never complete: quarantine, refusal, loss, held */
+    unsigned sessions_away;    /**< not complete, and their directory is not there */
     unsigned streams_pending;  /**< something of them is not settled */
     unsigned streams_stuck;    /**< failing while others succeed */
     uint64_t files_acked;      /**< files of which something was acknowledged */

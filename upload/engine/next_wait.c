@@ -39,7 +39,7 @@ static void next_wait_for_offers(struct engine *engine, uint64_t *wait_ms,
                                  uint64_t now_ms)
 {
     for (const struct offer *o = engine->offers; o; o = o->next) {
-        if (o->state == OFFER_WAITING && !stream_held(o->stream) &&
+        if (o->state == OFFER_WAITING && !offer_is_held(o) &&
             !journal_broken(o->stream->session->root->journal)) {
             uint64_t hold = o->stream->session->hold_until_ms;
             next_wait_earliest(wait_ms, o->retry_at_ms > hold ? o->retry_at_ms : hold,

@@ -114,6 +114,7 @@ static gpufl_status root_open_journal(struct root *root, char why[512])
     if (status != GPUFL_OK) {
         return status;
     }
+    root->journal_inside = strcmp(place.name, STATE_NAME_INSIDE) == 0;
     struct replay *replay = replay_open(root);
     struct journal_config config = {.sys = engine->config.sys,
                                     .syncer = engine->config.syncer,

@@ -24,6 +24,7 @@ static uint64_t out_append(struct out *out, struct journal *journal,
         return 0;
     }
     switch (type) {
+    case JOURNAL_AWAY:    /* a day may be counted again */
     case JOURNAL_SETTLED: /* a range that is stored may be offered again */
         return journal_append_lazily(journal, type, out->data, len);
     case JOURNAL_ATTEMPT: /* what power loss hides is reported as not stored */
@@ -225,6 +226,25 @@ bool record_parse_released(const struct journal_record *record, struct record_re
     f->begin = bytes_get_uint(&b, 8);
     f->stored = (uint8_t)bytes_get_uint(&b, 1);
     return !b.bad && f->stored <= 1;
+}
+
+uint64_t record_append_away(struct journal *journal, const struct record_away *f)
+{
+    struct out out;
+    struct bytes *b = out_begin(&out);
+    bytes_put_uint(b, f->days, 4);
+    bytes_put_uint(b, f->last, 4);
+    bytes_put_string(b, f->path);
+    return out_append(&out, journal, JOURNAL_AWAY);
+}
+
+bool record_parse_away(const struct journal_record *record, struct record_away *f)
+{
+    struct bytes b = in_begin(record);
+    f->days = (uint32_t)bytes_get_uint(&b, 4);
+    f->last = (uint32_t)bytes_get_uint(&b, 4);
+    bytes_get_string(&b, f->path, sizeof f->path);
+    return !b.bad;
 }
 
 uint64_t record_append_session(struct journal *journal, enum record_type type,

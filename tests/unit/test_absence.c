@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Directories that are away for a while: nothing of them is forgotten, and when they are
+ * back they go on where they were. */
+#include "tests/support/check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tests/support/ended_sessions.h"
+#include "tests/support/rig_backend.h"
+#include "tests/support/rig_session.h"
+#include "upload/core/absence.h"
+#include "upload/core/session.h"
+#include "upload/journal/journal_read.h"
+
+#define MINUTE_MS 60000u
+#define DAY_S     86400
+
+/* A directory below the root, or what is in its place elsewhere. */
+static void move(const struct rig *rig, const char *from, const char *to)
+{
+    char a[700];
+    char b[700];
+    snprintf(a, sizeof a, "%s/%s", rig->root, from);
+    snprintf(b, sizeof b, "%s/%s", rig->root, to);
+    assert_int_equal(rename(a, b), 0);
+}
+
+static void go_away(const struct rig *rig)
+{
+    move(rig, RIG_ID, ".away");
+}
+
+static void come_back(const struct rig *rig)
+{
+    move(rig, ".away", RIG_ID);
+}
+
+/* Stored once, though the registry would take a second id for another number. */
+static void assert_all_once(struct rig *rig)
+{
+    unsigned lines = 0;
+    for (unsigned i = 0; i < rig->requests; i++) {
+        const struct rig_request *r = &rig->request[i];
+        lines += r->kind == TRANSPORT_BATCH && r->status == 200 && r->raw ? r->lines : 0;
+    }
+    assert_int_equal(lines, 36);
+    rig_all_same(rig, RIG_ID);
+}
+
+/* 0: stored, but the answer is lost; 1: unavailable; 2: as it should be. */
+static int by_mark(struct rig *rig, const struct rig_request *r)
+{
+    return r->kind != TRANSPORT_BATCH || rig->mark == 2 ? RIG_REGISTRY
+           : rig->mark == 0                             ? RIG_LOST
+                                                        : 503;
+}
+
+static struct rig *rig_with_lost_answers(void)
+{
+    struct rig *rig = rig_ended_session(10);
+    rig->answer = by_mark;
+    rig_start(rig);
+    while (rig_count(rig, TRANSPORT_BATCH) < 3) {
+        rig_run(rig, 100, false);
+    }
+    rig->mark = 1;
+    return rig;
+}
+
+static void
+an_offer_whose_answer_was_lost_survives_that_its_directory_is_away(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_with_lost_answers();
+    go_away(rig);
+    rig_run(rig, 5 * MINUTE_MS, false);
+    come_back(rig);
+    rig->mark = 2;
+    rig_run(rig, 10 * MINUTE_MS, false);
+    assert_all_once(rig);
+    assert_int_equal(rig_summary(rig).sessions_done, 1);
+    rig_delete(rig);
+}
+
+static void what_is_in_memory_is_sent_while_its_directory_is_away(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_with_lost_answers();
+    go_away(rig);
+    rig_run(rig, MINUTE_MS, false);
+    rig->mark = 2;
+    rig_run(rig, 10 * MINUTE_MS, false);
+    assert_true(engine_drained(rig->engine)); /* what is left waits for the directory */
+    assert_int_equal(rig_summary(rig).lines_acked, 33);
+    come_back(rig);
+    rig_run(rig, 10 * MINUTE_MS, false);
+    assert_all_once(rig);
+    rig_delete(rig);
+}
+
+static void offers_survive_a_restart_while_their_directory_is_away(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_with_lost_answers();
+    go_away(rig);
+    rig_run(rig, MINUTE_MS, false);
+    for (int i = 0; i < 3; i++) { /* each rewrites the journal */
+        rig_stop(rig);
+        rig_start(rig);
+        rig_run(rig, 5 * MINUTE_MS, false);
+    }
+    rig->mark = 2;
+    rig_run(rig, MINUTE_MS, true);
+    assert_true(rig_summary(rig).streams_pending > 0); /* it does not claim to be done */
+    come_back(rig);
+    rig_run(rig, 10 * MINUTE_MS, false);
+    assert_all_once(rig);
+    assert_int_equal(rig_summary(rig).sessions_done, 1);
+    rig_delete(rig);
+}
+
+static void a_mount_that_is_missing_at_boot_doubles_nothing(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_ended_session(10);
+    struct live_session live;
+    live_open(&live, rig->root, RIG_ID2);
+    live_line(&live, "scope", "x", 1);
+    rig_start(rig);
+    rig_run(rig, MINUTE_MS, false);
+    assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 1);
+    unsigned sent = rig_count(rig, TRANSPORT_BATCH);
+    rig_stop(rig);
+    go_away(rig);
+    move(rig, RIG_ID2, ".away2");
+    for (int i = 0; i < 3; i++) {
+        rig_start(rig);
+        rig_run(rig, 5 * MINUTE_MS, false);
+        rig_stop(rig);
+        rig_step_wall_s(DAY_S);
+    }
+    come_back(rig);
+    move(rig, ".away2", RIG_ID2);
+    rig_start(rig);
+    rig_run(rig, 5 * MINUTE_MS, false);
+    assert_int_equal(rig_count(rig, TRANSPORT_BATCH), sent);
+    assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 1);
+    live_line(&live, "scope", "x", 2); /* and the running one goes on */
+    rig_run(rig, 5 * MINUTE_MS, false);
+    rig_same_as_file(rig, RIG_ID2, "scope");
+    live_close(&live);
+    rig_delete(rig);
+}
+
+/* Streams of which the journal on disk knows. */
+static size_t journalled(const struct rig *rig)
+{
+    struct journal_read read;
+    assert_int_equal(
+        journal_read_open(&sys_real, NULL, ended_root(rig)->fd, rig->root, &read),
+        GPUFL_OK);
+    size_t streams = read.streams;
+    journal_read_fini(&read);
+    return streams;
+}
+
+/* Lists the root on so many days, restarting on some of them. */
+static void pass_days(struct rig *rig, unsigned days)
+{
+    for (unsigned i = 0; i < days; i++) {
+        rig_step_wall_s(DAY_S);
+        rig_run(rig, 10 * MINUTE_MS, false);
+        if (i % 3 == 0) {
+            rig_stop(rig);
+            rig_start(rig);
+            rig_run(rig, MINUTE_MS, false);
+        }
+    }
+}
+
+static void complete_sessions_that_are_missed_for_a_week_are_forgotten(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_ended_session(10);
+    rig_start(rig);
+    rig_run(rig, MINUTE_MS, true);
+    assert_int_equal(journalled(rig), 3);
+    go_away(rig);
+    rig_run(rig, MINUTE_MS, false);
+    pass_days(rig, ABSENCE_COMPLETE_DAYS - 1);
+    assert_int_equal(journalled(rig), 3);
+    pass_days(rig, 1);
+    assert_int_equal(journalled(rig), 0);
+    rig_delete(rig);
+}
+
+static void days_are_counted_anew_once_it_was_there(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_ended_session(10);
+    rig_start(rig);
+    rig_run(rig, MINUTE_MS, true);
+    for (int i = 0; i < 3; i++) {
+        go_away(rig);
+        rig_run(rig, MINUTE_MS, false);
+        pass_days(rig, ABSENCE_COMPLETE_DAYS - 1);
+        come_back(rig);
+        rig_run(rig, MINUTE_MS, false);
+    }
+    assert_int_equal(journalled(rig), 3);
+    assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 1);
+    rig_delete(rig);
+}
+
+static void what_was_not_sent_is_given_up_after_a_month_and_counted(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_with_lost_answers();
+    go_away(rig);
+    rig_run(rig, MINUTE_MS, false);
+    pass_days(rig, ABSENCE_OPEN_DAYS - 1);
+    assert_int_equal(journalled(rig), 3);
+    assert_int_equal(engine_counters(rig->engine)->lost_windows, 0);
+    rig_step_wall_s(DAY_S);
+    rig_run(rig, 10 * MINUTE_MS, false);
+    assert_int_equal(journalled(rig), 0);
+    assert_int_equal(engine_counters(rig->engine)->lost_windows, 3);
+    rig_delete(rig);
+}
+
+static void in_a_root_where_nothing_known_is_left_no_day_is_counted(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_ended_session(10);
+    char *elsewhere = dirs_make();
+    rig->config.state_dir = elsewhere;
+    rig_start(rig);
+    rig_run(rig, MINUTE_MS, true);
+    go_away(rig);
+    rig_run(rig, MINUTE_MS, false);
+    pass_days(rig, 3 * ABSENCE_OPEN_DAYS);
+    come_back(rig);
+    rig_run(rig, 10 * MINUTE_MS, true);
+    assert_all_once(rig);
+    rig_delete(rig);
+    dirs_remove(elsewhere);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(
+            an_offer_whose_answer_was_lost_survives_that_its_directory_is_away),
+        cmocka_unit_test(what_is_in_memory_is_sent_while_its_directory_is_away),
+        cmocka_unit_test(offers_survive_a_restart_while_their_directory_is_away),
+        cmocka_unit_test(a_mount_that_is_missing_at_boot_doubles_nothing),
+        cmocka_unit_test(complete_sessions_that_are_missed_for_a_week_are_forgotten),
+        cmocka_unit_test(days_are_counted_anew_once_it_was_there),
+        cmocka_unit_test(what_was_not_sent_is_given_up_after_a_month_and_counted),
+        cmocka_unit_test(in_a_root_where_nothing_known_is_left_no_day_is_counted),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
