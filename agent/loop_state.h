@@ -41,6 +41,8 @@ struct loop {
     bool running;
     bool draining;
     bool stop_now;
+    bool rules_said;
+    bool replaced; /**< it ends because a folder was replaced that it may not open */
     uint64_t drain_deadline_ms;
     uint64_t next_check_ms;
     unsigned drained_checks;

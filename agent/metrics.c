@@ -51,6 +51,13 @@ static void write_holds(struct text *out, const struct engine_summary *s)
                   "Ranges in quarantine, including those of earlier runs.");
 }
 
+static void write_away(struct text *out, const struct engine_summary *s)
+{
+    metrics_gauge(out, "folders_away", (double)s->roots_away,
+                  "Folders whose path names nothing that can be served, or none of the "
+                  "sessions that were there.");
+}
+
 static void write_watch(struct text *out, const struct metrics_agent *agent)
 {
     metrics_counter(out, "inotify_overflows_total", agent->inotify_overflows,
@@ -107,6 +114,7 @@ void metrics_write(const struct engine *engine, const struct metrics_agent *agen
     metrics_sent_write(out, &summary, counters);
     write_backlog(out, engine);
     write_holds(out, &summary);
+    write_away(out, &summary);
     write_watch(out, agent);
     write_clocks(out, counters);
 }

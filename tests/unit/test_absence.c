@@ -3,9 +3,11 @@
  * back they go on where they were. */
 #include "tests/support/check.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,6 +17,7 @@
 #include "upload/core/absence.h"
 #include "upload/core/session.h"
 #include "upload/journal/journal_read.h"
+#include "upload/upload_result.h"
 
 #define MINUTE_MS 60000u
 #define DAY_S     86400
@@ -250,6 +253,162 @@ static void in_a_root_where_nothing_known_is_left_no_day_is_counted(void **state
     dirs_remove(elsewhere);
 }
 
+/* The root itself, or what is in its place. */
+static void move_root(const struct rig *rig, bool away)
+{
+    char elsewhere[700];
+    snprintf(elsewhere, sizeof elsewhere, "%s.away", rig->root);
+    assert_int_equal(away ? rename(rig->root, elsewhere) : rename(elsewhere, rig->root),
+                     0);
+}
+
+static void a_root_that_was_replaced_is_served_without_a_restart(bool state_elsewhere)
+{
+    struct rig *rig = rig_ended_session(10);
+    struct live_session other;
+    char *elsewhere = dirs_make();
+    rig->config.state_dir = state_elsewhere ? elsewhere : NULL;
+    rig_start(rig);
+    rig_run(rig, MINUTE_MS, true);
+    move_root(rig, true);
+    assert_int_equal(mkdir(rig->root, 0700), 0);
+    live_open(&other, rig->root, RIG_ID2);
+    rig_fill(&other, 5);
+    live_close(&other);
+    rig_run(rig, 10 * MINUTE_MS, false);
+    rig_all_same(rig, RIG_ID2);
+    assert_int_equal(rig_summary(rig).roots_away, 0);
+    dirs_remove(strdup(rig->root));
+    rig_run(rig, 10 * MINUTE_MS, false);
+    assert_int_equal(rig_summary(rig).roots_away, 1);
+    assert_false(engine_summary_accepted(&(struct engine_summary){.roots_away = 1}));
+    move_root(rig, false);
+    rig_run(rig, 10 * MINUTE_MS, false);
+    assert_int_equal(rig_summary(rig).roots_away, 0);
+    assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 2);
+    assert_int_equal(rig_summary(rig).lines_acked, 36 + 21);
+    rig_delete(rig);
+    dirs_remove(elsewhere);
+}
+
+static void a_root_that_was_replaced_is_served_with_its_journal_elsewhere(void **state)
+{
+    (void)state;
+    a_root_that_was_replaced_is_served_without_a_restart(true);
+}
+
+static void a_root_that_was_replaced_is_served_with_the_journal_in_it(void **state)
+{
+    (void)state;
+    a_root_that_was_replaced_is_served_without_a_restart(false);
+}
+
+static bool serves_what_the_path_names(const struct rig *rig)
+{
+    struct stat served;
+    struct stat named;
+    return fstat(ended_root(rig)->fd, &served) == 0 && stat(rig->root, &named) == 0 &&
+           served.st_ino == named.st_ino;
+}
+
+static int silent_from_the_first_batch_on(struct rig *rig, const struct rig_request *r)
+{
+    rig->silent = rig->silent || (r->kind == TRANSPORT_BATCH && rig->mark == 0);
+    return RIG_REGISTRY;
+}
+
+static void
+a_root_that_is_replaced_while_requests_are_under_way_waits_for_them(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_ended_session(10);
+    rig->answer = silent_from_the_first_batch_on;
+    rig_start(rig);
+    rig_run(rig, MINUTE_MS, false);
+    assert_int_equal(rig_count(rig, TRANSPORT_BATCH), 3);
+    move_root(rig, true);
+    assert_int_equal(mkdir(rig->root, 0700), 0);
+    rig_run(rig, 10 * MINUTE_MS, false);
+    assert_false(serves_what_the_path_names(rig));
+    rig->silent = false;
+    rig->mark = 1;
+    rig_run(rig, MINUTE_MS, false);
+    assert_true(serves_what_the_path_names(rig));
+    dirs_remove(strdup(rig->root));
+    move_root(rig, false);
+    rig_run(rig, 10 * MINUTE_MS, false);
+    assert_all_once(rig);
+    rig_delete(rig);
+}
+
+static void a_root_that_another_uploader_took_is_away_until_it_lets_go(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_ended_session(10);
+    rig_start(rig);
+    rig_run(rig, MINUTE_MS, true);
+    move_root(rig, true);
+    assert_int_equal(mkdir(rig->root, 0700), 0);
+    int other = open(rig->root, O_RDONLY | O_DIRECTORY);
+    assert_int_equal(flock(other, LOCK_EX), 0);
+    rig_run(rig, 10 * MINUTE_MS, false);
+    struct engine_summary summary = rig_summary(rig);
+    assert_int_equal(summary.roots_away, 1);
+    assert_non_null(strstr(summary.away, "already served"));
+    assert_true(engine_drained(rig->engine)); /* a run on demand ends, and says so */
+    assert_true(rig->loops < 5000);           /* it does not spin */
+    close(other);
+    rig_run(rig, MINUTE_MS, false);
+    assert_int_equal(rig_summary(rig).roots_away, 0);
+    dirs_remove(strdup(rig->root));
+    move_root(rig, false);
+    rig_run(rig, 10 * MINUTE_MS, false);
+    assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 1);
+    rig_delete(rig);
+}
+
+static void what_is_away_is_not_all_sent(void **state)
+{
+    (void)state;
+    static const struct engine_summary summary[] = {
+        {.roots_away = 1, .away = "/logs: a mount may be missing"},
+        {.sessions_away = 1, .streams_pending = 1},
+    };
+    for (unsigned i = 0; i < 2; i++) {
+        struct gpufl_upload_result result = GPUFL_UPLOAD_RESULT_INIT;
+        assert_int_equal(upload_result_judge(&result, &summary[i], true, "http://x"),
+                         GPUFL_PARTIAL);
+        assert_non_null(strstr(result.message, "when it is back"));
+    }
+}
+
+static void an_empty_mount_point_is_said_where_something_was_left(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new();
+    struct live_session live;
+    char *elsewhere = dirs_make();
+    live_open(&live, rig->root, RIG_ID);
+    live_line(&live, "scope", "x", 1);
+    rig->config.state_dir = elsewhere;
+    rig_start(rig);
+    rig_run(rig, MINUTE_MS, false);
+    assert_int_equal(rig_summary(rig).roots_away, 0);
+    rig_stop(rig);
+    go_away(rig);
+    rig_start(rig);
+    rig_run(rig, MINUTE_MS, false);
+    assert_int_equal(rig_summary(rig).roots_away, 1);
+    assert_int_equal(rig_summary(rig).sessions_away, 1);
+    come_back(rig);
+    rig_run(rig, 10 * MINUTE_MS, false);
+    assert_int_equal(rig_summary(rig).roots_away, 0);
+    assert_int_equal(rig_summary(rig).sessions_away, 0);
+    live_close(&live);
+    rig_delete(rig);
+    dirs_remove(elsewhere);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -262,6 +421,13 @@ int main(void)
         cmocka_unit_test(days_are_counted_anew_once_it_was_there),
         cmocka_unit_test(what_was_not_sent_is_given_up_after_a_month_and_counted),
         cmocka_unit_test(in_a_root_where_nothing_known_is_left_no_day_is_counted),
+        cmocka_unit_test(a_root_that_was_replaced_is_served_with_its_journal_elsewhere),
+        cmocka_unit_test(a_root_that_was_replaced_is_served_with_the_journal_in_it),
+        cmocka_unit_test(
+            a_root_that_is_replaced_while_requests_are_under_way_waits_for_them),
+        cmocka_unit_test(a_root_that_another_uploader_took_is_away_until_it_lets_go),
+        cmocka_unit_test(what_is_away_is_not_all_sent),
+        cmocka_unit_test(an_empty_mount_point_is_said_where_something_was_left),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

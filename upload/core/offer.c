@@ -109,7 +109,8 @@ bool offer_is_held(const struct offer *offer)
 {
     const struct session *session = offer->stream->session;
     bool body = offer->frame || offer->fd >= 0;
-    return offer->stream->held || session->held || (!body && !session_is_listed(session));
+    return session->root->away || offer->stream->held || session->held ||
+           (!body && !session_is_listed(session));
 }
 
 bool offer_waits(const struct offer *offer, uint64_t now_ms)

@@ -23,8 +23,16 @@ struct session;
 struct root {
     struct engine *engine;
     unsigned index;
-    char *path;
-    int fd;        /**< holds the flock */
+    char *given; /**< the path as it was named, which may name another directory later */
+    char *path;  /**< what it named when it was opened */
+    bool away;   /**< it does not name the directory that is open */
+    bool deserted; /**< the last listing named no session that was known before, and some
+                      are unfinished */
+    bool unwatch;  /**< the watcher still watches the directory that was open before */
+    uint64_t reopen_at_ms;
+    bool bound;            /**< the process may open nothing that is put in its place */
+    char away_reason[200]; /**< why it is away, as it was logged */
+    int fd;                /**< holds the flock */
     bool unlocked; /**< another user holds the flock; it is taken when that is gone */
     int lock_fd;   /**< holds a lock in the state directory, for a service; -1 = none */
     int state_fd;  /**< directory of the journal, -1 = memory */

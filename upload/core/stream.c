@@ -85,7 +85,7 @@ bool stream_held(const struct stream *st)
 bool stream_waits(const struct stream *st, uint64_t now_ms)
 {
     const struct session *session = st->session;
-    return stream_held(st) || now_ms < session->hold_until_ms ||
+    return stream_held(st) || session->root->away || now_ms < session->hold_until_ms ||
            journal_broken(session->root->journal);
 }
 

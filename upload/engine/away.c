@@ -147,6 +147,16 @@ static void away_parked_session(void *arg, struct path_node *node)
     }
 }
 
+/* As an empty mount point is. */
+static bool away_is_deserted(const struct root *root)
+{
+    bool unfinished = false;
+    for (const struct session *s = root->sessions; s && !unfinished; s = s->next) {
+        unfinished = s->presence == SESSION_AWAY && s->wanted && s->state != SESSION_DONE;
+    }
+    return unfinished && !away_counts_days(root);
+}
+
 void away_after_listing(struct root *root)
 {
     for (struct session *s = root->sessions, *next; s; s = next) {
@@ -164,6 +174,7 @@ void away_after_listing(struct root *root)
         }
     }
     path_table_each(&root->parked.table, away_parked_session, root);
+    root->deserted = away_is_deserted(root);
 }
 
 void away_session_back(struct session *session)

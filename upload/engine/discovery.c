@@ -191,7 +191,7 @@ static void discovery_say_failed(const struct root *root, int error)
 
 bool discovery_waits(const struct root *root)
 {
-    return root->listing || root->list_soon || root->rescan_at_ms == 0;
+    return !root->away && (root->listing || root->list_soon || root->rescan_at_ms == 0);
 }
 
 /* The watcher reports what comes and goes, and so does the root's mtime. It is listed
@@ -220,6 +220,10 @@ static void discovery_mark_due(struct root *root, uint64_t now_ms)
 void discovery_begin(struct root *root, uint64_t now_ms)
 {
     bool due = now_ms >= root->rescan_at_ms;
+    if (root->away) {
+        root->list_soon = false;
+        return;
+    }
     if (root->listing || !(due || root->list_soon)) {
         return;
     }

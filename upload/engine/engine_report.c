@@ -48,6 +48,9 @@ bool engine_drained(const struct engine *engine)
     }
     for (unsigned i = 0; i < engine->roots; i++) {
         struct root *root = engine->root[i];
+        if (root->away) {
+            continue; /* nothing can be done for it */
+        }
         if (discovery_waits(root) || root->parked.waiting) {
             return false;
         }
@@ -96,6 +99,18 @@ static void report_count_session(const struct session *s, struct engine_summary 
     }
 }
 
+static void report_root_away(const struct root *root, struct engine_summary *out)
+{
+    const char *why = root->away ? root->away_reason
+                      : root->deserted
+                          ? "none of its sessions is there: a mount may be missing"
+                          : NULL;
+    if (why) {
+        out->roots_away++;
+        snprintf(out->away, sizeof out->away, "%.300s: %s", root->path, why);
+    }
+}
+
 void engine_summary(const struct engine *engine, struct engine_summary *out)
 {
     const struct counters *counters = &engine->counters;
@@ -116,6 +131,7 @@ void engine_summary(const struct engine *engine, struct engine_summary *out)
     snprintf(out->last_problem, sizeof out->last_problem, "%s", engine->trouble.last);
     for (unsigned i = 0; i < engine->roots; i++) {
         const struct root *root = engine->root[i];
+        report_root_away(root, out);
         out->ranges_quarantined += root->quarantines;
         out->state_write_errors += journal_breaks(root->journal);
         out->sessions += root->parked.complete;
@@ -141,5 +157,6 @@ void engine_summary(const struct engine *engine, struct engine_summary *out)
 
 bool engine_summary_accepted(const struct engine_summary *s)
 {
-    return !s->sessions_blocked && !s->lines_rejected && !s->lines_refused_final;
+    return !s->sessions_blocked && !s->roots_away && !s->lines_rejected &&
+           !s->lines_refused_final;
 }

@@ -83,7 +83,7 @@ struct session *parking_open(struct root *root, struct parked_session *s)
 /* Nothing new is sent while the journal is broken. */
 bool parking_waits(const struct root *root)
 {
-    return root->parked.waiting && !journal_broken(root->journal);
+    return root->parked.waiting && !root->away && !journal_broken(root->journal);
 }
 
 bool parking_open_some(struct engine *engine)

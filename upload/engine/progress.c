@@ -153,7 +153,7 @@ void progress_publish(struct root *root, uint64_t now_ms)
 {
     uint64_t last = journal_last(root->journal);
     unsigned stamp = root->engine->trouble.stamp;
-    if (now_ms < root->progress_at_ms ||
+    if (root->away || now_ms < root->progress_at_ms ||
         (root->progress_ticket == last && root->progress_stamp == stamp) ||
         journal_durable(root->journal) < last || journal_broken(root->journal)) {
         return;
