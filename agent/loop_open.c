@@ -167,6 +167,7 @@ void loop_close(struct loop *loop)
     java_cursor_close(loop->imported);
     free(loop->missing);
     free(loop->served);
+    free(loop->refused);
     select_free(&loop->ignored);
     token_fini(&loop->token);
     if (loop->signal_fd >= 0) {

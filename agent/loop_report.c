@@ -21,6 +21,8 @@ static void say_why_not_ready(const struct loop *loop, char *out, size_t size)
     out[0] = '\0';
     if (what) {
         snprintf(out, size, "%s: %s", what, s.last_problem);
+    } else if (loop->refused_why[0]) {
+        snprintf(out, size, "a folder cannot be served: %.450s", loop->refused_why);
     } else if (s.roots_away) {
         snprintf(out, size, "a folder is away: %.450s", s.away);
     }

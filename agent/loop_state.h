@@ -31,6 +31,8 @@ struct loop {
     struct java_cursor *imported;
     char *missing; /**< folders that do not exist yet, comma-separated */
     char *served;  /**< folders of the engine, likewise */
+    char *refused; /**< folders that appeared, could not be served, and were logged */
+    char refused_why[512]; /**< why the last of them cannot be served now; "" = none */
     uint64_t missing_check_ms;
     struct token token;
     struct listener *listener; /**< NULL without --listen */

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Folders that are replaced, mounted over, unmounted or late: what is said, and that nothing is missing or twice."""
 import os
+import pathlib
 import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 
 import lib
 from lib import check, equal, until
@@ -114,6 +116,41 @@ def a_supervised_agent_ends_to_be_started_again_when_it_must_not_open_a_folder(p
         place.logs.mkdir(mode=0o700)
         equal(agent.process.wait(20 * lib.SLOW), 1, "exit code")
         check("to be started again" in agent.log(), agent.log())
+
+
+def a_late_folder_is_served_with_the_state_elsewhere(place):
+    """The state is not below a directory that the folder's rule covers."""
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    with tempfile.TemporaryDirectory(prefix="gpufl-e2e-state-") as state:
+        for name, flags, env, mode in (("flag", [f"--state-dir={state}/flag"], {}, 0o700),
+                                       ("systemd", [], {"STATE_DIRECTORY": f"{state}/systemd"}, 0o700),
+                                       ("home", [], {"XDG_STATE_HOME": f"{state}/home"}, 0o777)):
+            late = place.path / name / "logs"
+            agent = Watched(place, backend.url, *flags, folder=late, env=env)
+            until(lambda: "folder.missing" in agent.log(), "it is waited for")
+            late.mkdir(parents=True)
+            late.chmod(mode)
+            _holds_once(backend, _job(late))
+            check("folder.refused" not in agent.log(), agent.log())
+            check(list(pathlib.Path(state, name).rglob("*.journal")), "its journal is there")
+            agent.stop()
+
+
+def a_late_folder_that_was_refused_is_served_once_it_can_be(place):
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    late, elsewhere = place.path / "late", place.path / "elsewhere"
+    agent = Watched(place, backend.url, folder=late)
+    elsewhere.mkdir(mode=0o700)
+    other = lib.agent(place, backend.url, folder=elsewhere)
+    until(lambda: "agent.started" in other.log.read_text(), "another agent has its lock")
+    elsewhere.rename(late)
+    until(lambda: "folder.refused" in agent.log(), "it is said")
+    equal(agent.ask("/readyz")[0], 503, "not ready")
+    other.kill()
+    other.wait()
+    _holds_once(backend, _job(late))
+    equal((agent.log().count("folder.refused"), agent.ask("/readyz")), (1, (200, "ready\n")), "said once")
+    agent.stop()
 
 
 if __name__ == "__main__":
