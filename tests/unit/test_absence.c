@@ -409,6 +409,61 @@ static void an_empty_mount_point_is_said_where_something_was_left(void **state)
     dirs_remove(elsewhere);
 }
 
+/* Of the same size up to where it was sent. */
+static void a_file_that_comes_back_as_another_is_held(bool restart)
+{
+    struct rig *rig = rig_new();
+    struct live_session live;
+    char path[700];
+    live_open(&live, rig->root, RIG_ID);
+    live_line(&live, "scope", "x", 1);
+    rig_start(rig);
+    rig_run(rig, MINUTE_MS, false);
+    assert_int_equal(rig_count(rig, TRANSPORT_BATCH), 1);
+    if (restart) {
+        rig_stop(rig);
+    }
+    go_away(rig);
+    if (!restart) {
+        rig_run(rig, MINUTE_MS, false);
+    }
+    come_back(rig);
+    snprintf(path, sizeof path, "%s/scope.log", live.dir);
+    char *was = rig_file(rig, RIG_ID "/scope.log");
+    assert_int_equal(unlink(path), 0);
+    live_line(&live, "scope", "x", 7);
+    live_line(&live, "scope", "x", 8);
+    if (restart) {
+        rig_start(rig);
+    }
+    rig_run(rig, 10 * MINUTE_MS, false);
+    assert_int_equal(rig_count(rig, TRANSPORT_BATCH), 1);
+    rig_run(rig, 5000, false); /* between two inspections, each of which tries again */
+    assert_int_equal(rig_summary(rig).sessions_blocked, 1);
+    assert_int_equal(unlink(path), 0); /* and the right one goes on */
+    dirs_append(live.dir, "scope.log", was);
+    live_line(&live, "scope", "x", 2);
+    rig_run(rig, 10 * MINUTE_MS, false);
+    rig_same_as_file(rig, RIG_ID, "scope");
+    assert_int_equal(rig_count(rig, TRANSPORT_BATCH), 2);
+    assert_int_equal(rig_summary(rig).sessions_blocked, 0);
+    free(was);
+    live_close(&live);
+    rig_delete(rig);
+}
+
+static void a_file_that_is_another_after_a_restart_is_held(void **state)
+{
+    (void)state;
+    a_file_that_comes_back_as_another_is_held(true);
+}
+
+static void a_file_that_is_another_after_it_was_away_is_held(void **state)
+{
+    (void)state;
+    a_file_that_comes_back_as_another_is_held(false);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -426,6 +481,8 @@ int main(void)
         cmocka_unit_test(
             a_root_that_is_replaced_while_requests_are_under_way_waits_for_them),
         cmocka_unit_test(a_root_that_another_uploader_took_is_away_until_it_lets_go),
+        cmocka_unit_test(a_file_that_is_another_after_a_restart_is_held),
+        cmocka_unit_test(a_file_that_is_another_after_it_was_away_is_held),
         cmocka_unit_test(what_is_away_is_not_all_sent),
         cmocka_unit_test(an_empty_mount_point_is_said_where_something_was_left),
     };

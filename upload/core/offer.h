@@ -42,7 +42,8 @@ struct offer {
     void *frame;
     size_t frame_len;
     uint32_t crc32;
-    int fd; /**< of a sealed window, else -1 */
+    uint32_t raw_crc32c; /**< of the file's bytes in it; 0 = not known */
+    int fd;              /**< of a sealed window, else -1 */
     char id_text[UUID_TEXT];
 };
 

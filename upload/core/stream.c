@@ -39,6 +39,8 @@ struct record_stream stream_record(const struct stream *st)
         .file = st->file,
         .offset = st->offset,
         .head = st->head,
+        .proof_begin = st->proof_begin,
+        .proof_crc32c = st->proof_crc32c,
         .sequence = st->sequence,
         .lines = st->lines,
         .refused_lines = st->refused_lines,

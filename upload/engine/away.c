@@ -114,6 +114,9 @@ static void away_session(struct session *s)
         s->presence = SESSION_AWAY;
         s->inspected = false; /* what comes back is read as a whole */
         root->change_stamp++;
+        for (unsigned i = 0; i < s->streams; i++) {
+            s->stream[i]->proved = false; /* what comes back may be something else */
+        }
         if (s->wanted && s->state != SESSION_DONE) {
             away_say(root, s->path);
         }

@@ -60,6 +60,8 @@ uint64_t record_append_stream(struct journal *journal, const struct record_strea
     bytes_put_string(b, f->path);
     bytes_put_string(b, f->channel);
     bytes_put_uint(b, f->head, 8);
+    bytes_put_uint(b, f->proof_begin, 8);
+    bytes_put_uint(b, f->proof_crc32c, 4);
     return out_append(&out, journal, JOURNAL_STREAM);
 }
 
@@ -77,6 +79,8 @@ bool record_parse_stream(const struct journal_record *record, struct record_stre
     bytes_get_string(&b, f->path, sizeof f->path);
     bytes_get_string(&b, f->channel, sizeof f->channel);
     f->head = get_later(&b, 8);
+    f->proof_begin = get_later(&b, 8);
+    f->proof_crc32c = (uint32_t)get_later(&b, 4);
     return !b.bad && f->kind <= STREAM_VERBATIM && layout_channel_ok(f->channel);
 }
 
@@ -158,6 +162,8 @@ uint64_t record_append_settled(struct journal *journal, const struct record_sett
     bytes_put_uint(b, f->lines, 4);
     bytes_put_uint(b, f->how, 1);
     bytes_put_uint(b, f->head, 8);
+    bytes_put_uint(b, f->begin, 8);
+    bytes_put_uint(b, f->raw_crc32c, 4);
     return out_append(&out, journal, JOURNAL_SETTLED);
 }
 
@@ -171,6 +177,8 @@ bool record_parse_settled(const struct journal_record *record, struct record_set
     f->lines = (uint32_t)bytes_get_uint(&b, 4);
     f->how = (uint8_t)bytes_get_uint(&b, 1);
     f->head = get_later(&b, 8);
+    f->begin = get_later(&b, 8);
+    f->raw_crc32c = (uint32_t)get_later(&b, 4);
     return !b.bad && f->how <= SETTLED_UNPROVEN;
 }
 

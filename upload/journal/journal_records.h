@@ -52,8 +52,10 @@ struct record_stream {
     uint32_t sequence; /**< last one used */
     uint64_t lines;    /**< settled so far */
     uint64_t refused_lines;
-    uint8_t marks; /**< MARK_KEEP | MARK_GAP */
-    uint64_t head; /**< of file, shifting layout; else 0 */
+    uint8_t marks;         /**< MARK_KEEP | MARK_GAP */
+    uint64_t head;         /**< of file, shifting layout; else 0 */
+    uint64_t proof_begin;  /**< the last batch of file began here, and ended at offset */
+    uint32_t proof_crc32c; /**< of its bytes; 0 = not known */
     char path[JOURNAL_PATH_MAX];
     char channel[LAYOUT_CHANNEL_MAX + 1];
 };
@@ -93,7 +95,9 @@ struct record_settled {
     uint64_t end;
     uint32_t lines;
     uint8_t how;
-    uint64_t head; /**< of file, shifting layout; else 0 */
+    uint64_t head;       /**< of file, shifting layout; else 0 */
+    uint64_t begin;      /**< of the range in file… */
+    uint32_t raw_crc32c; /**< …and the checksum of its bytes; 0 = not known */
 };
 
 struct record_quarantine {
