@@ -12,6 +12,7 @@
 
 /* Version 1 lets no file move between directories, which --salvage does. */
 #define VERSION_NEEDED 2
+#define ON             "on, "
 
 static gpufl_status not_confined(const struct options *o, const char *reason,
                                  char said[512])
@@ -23,7 +24,7 @@ static gpufl_status not_confined(const struct options *o, const char *reason,
 
 static void describe_rules(const struct landlock *rules, char said[512])
 {
-    int len = snprintf(said, 512, "on, version %d, ports", rules->version);
+    int len = snprintf(said, 512, ON "version %d, ports", rules->version);
     for (unsigned i = 0; i < rules->ports; i++) {
         len += snprintf(said + len, 512 - (size_t)len, " %u", rules->port[i]);
     }
@@ -67,4 +68,9 @@ gpufl_status confine(const struct options *o, char said[512])
     gpufl_status status = apply_rules(&rules, o, said);
     landlock_close(&rules);
     return status;
+}
+
+bool confine_is_on(const char *said)
+{
+    return strncmp(said, ON, sizeof ON - 1) == 0;
 }

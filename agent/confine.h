@@ -6,6 +6,8 @@
 #ifndef GPUFL_AGENT_CONFINE_H
 #define GPUFL_AGENT_CONFINE_H
 
+#include <stdbool.h>
+
 #include <gpufl/status.h>
 
 #include "agent/options/options.h"
@@ -14,5 +16,8 @@
  *  \return GPUFL_OK: \p said describes how far. GPUFL_ERR_IO: not possible although it is
  *  required; \p said holds the reason. */
 GPUFL_MUST gpufl_status confine(const struct options *options, char said[512]);
+
+/** \return true if \p said, as confine wrote it, says that the process is confined. */
+bool confine_is_on(const char *said);
 
 #endif

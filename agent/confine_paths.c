@@ -52,7 +52,8 @@ static bool keeps_state_in(int root)
            faccessat(root, ".", W_OK, AT_EACCESS) == 0;
 }
 
-/* Allows the state directory that the engine will choose. */
+/* Allows the state directory that the engine will choose. That of a folder which does not
+ * exist yet is below it, where a directory above is allowed, or elsewhere. */
 static void allow_state(const struct landlock *rules, const struct options *o,
                         const char *root)
 {
@@ -66,9 +67,9 @@ static void allow_state(const struct landlock *rules, const struct options *o,
     if (path) {
         allow_parent(rules, path);
     }
-    if (fd >= 0 && path &&
-        state_dir_open(o->state_dir, fd, path, on_disk && (named || !keeps_state_in(fd)),
-                       &place, why) == GPUFL_OK) {
+    if (state_dir_open(o->state_dir, fd, path ? path : root,
+                       on_disk && (named || fd < 0 || !keeps_state_in(fd)), &place,
+                       why) == GPUFL_OK) {
         landlock_allow_fd(rules, place.fd, LANDLOCK_WRITE);
         close(place.fd);
     }

@@ -16,6 +16,7 @@
 #include "agent/loop_report.h"
 #include "agent/options/reload.h"
 #include "agent/options/unread_env.h"
+#include "upload/engine/reopen.h"
 
 #define DRAIN_CHECK_MS 1000u
 #define STOP_SPARE_MS  5000u /* for the last syncs after the drain */
@@ -124,12 +125,40 @@ static void refresh_token(struct loop *loop)
     }
 }
 
+/* Something starts the agent again when it ends. */
+static bool is_supervised(const struct loop *loop)
+{
+    return loop->notify.fd >= 0 || getpid() == 1 || getenv("KUBERNETES_SERVICE_HOST");
+}
+
+/* Rules of Landlock are bound to the directory that was there when they were made, and
+ * none can be added: only a new process can serve what is in its place. */
+static bool needs_new_rules(struct loop *loop)
+{
+    const char *root = engine_denied_root(loop->engine);
+    if (!root || loop->rules_said) {
+        return false;
+    }
+    bool ends = is_supervised(loop);
+    loop->rules_said = true;
+    log_error(&loop->log, "folder.confined", "folder=%s note=\"%s\"", root,
+              ends ? "it was replaced, and Landlock's rules cover the directory before: "
+                     "the agent ends, to be started again"
+                   : "it was replaced, and Landlock's rules cover the directory before: "
+                     "start the agent again");
+    return ends;
+}
+
 /* True when the loop must end. */
 static bool is_finished(struct loop *loop, uint64_t now_ms)
 {
     const struct options *o = loop->options;
     struct engine_summary summary;
     if (loop->stop_now) {
+        return true;
+    }
+    if (needs_new_rules(loop)) {
+        loop->replaced = true;
         return true;
     }
     if (loop->draining &&

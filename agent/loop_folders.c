@@ -24,9 +24,8 @@ static bool remember_folder(char **list, const char *path)
     return true;
 }
 
-static bool is_missing(const struct loop *loop, const char *path)
+static bool is_in(const char *list, const char *path)
 {
-    const char *list = loop->missing;
     char known[4096];
     while (folders_next(&list, known, sizeof known)) {
         if (strcmp(known, path) == 0) {
@@ -40,7 +39,7 @@ static bool is_missing(const struct loop *loop, const char *path)
  * does not wait. */
 static gpufl_status add_missing(struct loop *loop, const char *path, char why[512])
 {
-    if (is_missing(loop, path)) {
+    if (is_in(loop->missing, path)) {
         return GPUFL_OK;
     }
     if (loop->options->exit_when_drained || !remember_folder(&loop->missing, path)) {
@@ -91,6 +90,18 @@ gpufl_status loop_add_folders(struct loop *loop, const char *list, char why[512]
     return status;
 }
 
+/* It is tried again: another uploader may end, a mode be changed. */
+static void refuse_late(struct loop *loop, const char *path, const char *why)
+{
+    snprintf(loop->refused_why, sizeof loop->refused_why, "%s", why);
+    if (!is_in(loop->refused, path)) {
+        log_error(&loop->log, "folder.refused",
+                  "reason=\"%s\" note=\"tried again until it can be served\"", why);
+        (void)remember_folder(&loop->refused, path); /* else it is said again */
+    }
+    (void)remember_folder(&loop->missing, path);
+}
+
 void loop_find_missing_folders(struct loop *loop, uint64_t now_ms)
 {
     char *rest;
@@ -99,12 +110,13 @@ void loop_find_missing_folders(struct loop *loop, uint64_t now_ms)
     }
     char *list = loop->missing;
     loop->missing = NULL;
+    loop->refused_why[0] = '\0';
     loop->missing_check_ms = now_ms + MISSING_CHECK_MS;
     for (char *path = strtok_r(list, ",", &rest); path;
          path = strtok_r(NULL, ",", &rest)) {
         char why[512] = "";
         if (loop_add_folders(loop, path, why) != GPUFL_OK) { /* the others go on */
-            log_error(&loop->log, "folder.refused", "reason=\"%s\"", why);
+            refuse_late(loop, path, why);
         }
     }
     free(list);

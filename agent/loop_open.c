@@ -14,6 +14,7 @@
 #include "agent/loop_folders.h"
 #include "agent/options/option_find.h"
 #include "agent/options/option_value.h"
+#include "upload/engine/reopen.h"
 
 static void wake_loop(void *arg)
 {
@@ -143,6 +144,10 @@ gpufl_status loop_open(struct loop *loop, bool have_inotify, char why[512])
     status = status == GPUFL_OK ? open_loop_engine(loop, why) : status;
     status = status == GPUFL_OK ? loop_add_folders(loop, o->folder, why) : status;
     status = status == GPUFL_OK ? loop_add_folders(loop, o->folders, why) : status;
+    if (status == GPUFL_OK && confine_is_on(loop->confined)) {
+        engine_bind(loop->engine); /* a late folder is covered by a rule for a directory
+                                      above it */
+    }
     status = status == GPUFL_OK ? open_watch(loop, have_inotify, why) : status;
     status = status == GPUFL_OK ? open_listener(loop, why) : status;
     if (status != GPUFL_OK) {
@@ -162,6 +167,7 @@ void loop_close(struct loop *loop)
     java_cursor_close(loop->imported);
     free(loop->missing);
     free(loop->served);
+    free(loop->refused);
     select_free(&loop->ignored);
     token_fini(&loop->token);
     if (loop->signal_fd >= 0) {

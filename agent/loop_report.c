@@ -21,6 +21,10 @@ static void say_why_not_ready(const struct loop *loop, char *out, size_t size)
     out[0] = '\0';
     if (what) {
         snprintf(out, size, "%s: %s", what, s.last_problem);
+    } else if (loop->refused_why[0]) {
+        snprintf(out, size, "a folder cannot be served: %.450s", loop->refused_why);
+    } else if (s.roots_away) {
+        snprintf(out, size, "a folder is away: %.450s", s.away);
     }
 }
 
@@ -85,5 +89,8 @@ int loop_end(const struct loop *loop)
              (unsigned long long)s.lines_acked, s.sessions_done, s.streams_pending,
              (unsigned long long)s.ranges_quarantined, s.sessions_blocked,
              (unsigned long long)(s.lines_rejected + s.lines_refused_final), note);
+    if (loop->replaced) {
+        return LOOP_NOT_ALL;
+    }
     return all || !loop->options->exit_when_drained ? 0 : LOOP_NOT_ALL;
 }

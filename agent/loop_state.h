@@ -31,6 +31,8 @@ struct loop {
     struct java_cursor *imported;
     char *missing; /**< folders that do not exist yet, comma-separated */
     char *served;  /**< folders of the engine, likewise */
+    char *refused; /**< folders that appeared, could not be served, and were logged */
+    char refused_why[512]; /**< why the last of them cannot be served now; "" = none */
     uint64_t missing_check_ms;
     struct token token;
     struct listener *listener; /**< NULL without --listen */
@@ -41,6 +43,8 @@ struct loop {
     bool running;
     bool draining;
     bool stop_now;
+    bool rules_said;
+    bool replaced; /**< it ends because a folder was replaced that it may not open */
     uint64_t drain_deadline_ms;
     uint64_t next_check_ms;
     unsigned drained_checks;

@@ -25,11 +25,13 @@ static void write_backlog(struct text *out, const struct engine *engine)
     metrics_about(
         out, "sessions", "gauge",
         "Sessions by state: live = being written, ended = being sent, waiting = ended "
-        "and queued, blocked = cannot complete without intervention, complete.");
+        "and queued, blocked = cannot complete without intervention, away = their "
+        "directory is not there, complete.");
     metrics_line(out, "gpufl_agent_sessions{state=\"live\"} %u", b.live);
     metrics_line(out, "gpufl_agent_sessions{state=\"ended\"} %u", b.ended);
     metrics_line(out, "gpufl_agent_sessions{state=\"waiting\"} %u", b.parked_session);
     metrics_line(out, "gpufl_agent_sessions{state=\"blocked\"} %u", b.blocked);
+    metrics_line(out, "gpufl_agent_sessions{state=\"away\"} %u", b.away);
     metrics_line(out, "gpufl_agent_sessions{state=\"complete\"} %u", b.complete);
 }
 
@@ -47,6 +49,13 @@ static void write_holds(struct text *out, const struct engine_summary *s)
                  s->hold == HOLD_JOURNAL);
     metrics_gauge(out, "quarantined_ranges", (double)s->ranges_quarantined,
                   "Ranges in quarantine, including those of earlier runs.");
+}
+
+static void write_away(struct text *out, const struct engine_summary *s)
+{
+    metrics_gauge(out, "folders_away", (double)s->roots_away,
+                  "Folders whose path names nothing that can be served, or none of the "
+                  "sessions that were there.");
 }
 
 static void write_watch(struct text *out, const struct metrics_agent *agent)
@@ -105,6 +114,7 @@ void metrics_write(const struct engine *engine, const struct metrics_agent *agen
     metrics_sent_write(out, &summary, counters);
     write_backlog(out, engine);
     write_holds(out, &summary);
+    write_away(out, &summary);
     write_watch(out, agent);
     write_clocks(out, counters);
 }

@@ -21,8 +21,10 @@
 #define SESSION_EVENTS                                                                   \
     (IN_MODIFY | IN_CLOSE_WRITE | IN_CREATE | IN_MOVED_TO | IN_MOVED_FROM |              \
      IN_DELETE_SELF | IN_DONT_FOLLOW | IN_ONLYDIR)
-#define ROOT_EVENTS (IN_CREATE | IN_MOVED_TO | IN_DELETE | IN_DONT_FOLLOW | IN_ONLYDIR)
-#define WAIT_S      1
+#define ROOT_EVENTS                                                                      \
+    (IN_CREATE | IN_MOVED_TO | IN_DELETE | IN_MOVE_SELF | IN_DELETE_SELF |               \
+     IN_DONT_FOLLOW | IN_ONLYDIR)
+#define WAIT_S 1
 
 struct watch {
     const struct log *log;
@@ -124,6 +126,11 @@ static void add_place(struct watch *w, struct watch_place *p)
     hint_of(w, p, HINT_CHANGED, ""); /* for what happened before it was watched */
 }
 
+static void unwatch(int wd)
+{
+    inotifytools_remove_watch_by_wd(wd);
+}
+
 static void serve_requests(struct watch *w)
 {
     bool added = false;
@@ -140,7 +147,9 @@ static void serve_requests(struct watch *w)
             added = true;
             continue;
         }
-        if (p->done && *known) {
+        if (p->done && !p->session[0]) {
+            watch_places_remove_root(&w->places, p->root, unwatch);
+        } else if (p->done && *known) {
             inotifytools_remove_watch_by_wd((*known)->wd);
             watch_places_remove(&w->places, known);
         }
@@ -156,6 +165,10 @@ static void serve_requests(struct watch *w)
 static void on_root_event(struct watch *w, const struct watch_place *root,
                           const struct inotify_event *event)
 {
+    if (event->mask & (IN_MOVE_SELF | IN_DELETE_SELF)) {
+        hint_at(w, root->root, ""); /* the path names another directory now, or none */
+        return;
+    }
     if (!(event->mask & IN_ISDIR) || !event->len || !layout_name_ok(event->name)) {
         return;
     }

@@ -25,8 +25,8 @@ GPUFL_MUST gpufl_status watch_open(const struct log *log, uint64_t nap_ms,
                                    struct watch **out);
 
 /** Asks to watch `<root_path>/<session>` (session "" = the root itself), if it is not
- * watched yet; or, with \p done, to stop. Done on the watcher's thread; \p root_path is
- * borrowed until watch_close. */
+ * watched yet; or, with \p done, to stop: for the root itself, with all that is below it.
+ * Done on the watcher's thread. */
 void watch_request(struct watch *watch, unsigned root, const char *root_path,
                    const char *session, bool done);
 

@@ -11,10 +11,12 @@ struct watch_place *watch_place_make(unsigned root, const char *root_path,
                                      const char *session)
 {
     size_t len = strlen(session) + 1;
-    struct watch_place *p = malloc(sizeof *p + len);
+    size_t root_len = strlen(root_path) + 1;
+    struct watch_place *p = malloc(sizeof *p + len + root_len);
     if (p) {
-        *p = (struct watch_place){.wd = -1, .root = root, .root_path = root_path};
+        *p = (struct watch_place){.wd = -1, .root = root};
         memcpy(p->session, session, len);
+        p->root_path = memcpy(p->session + len, root_path, root_len);
     }
     return p;
 }
@@ -64,6 +66,21 @@ void watch_places_remove(struct watch_places *places, struct watch_place **link)
     *wd = p->next_by_wd;
     *link = p->next;
     free(p);
+}
+
+void watch_places_remove_root(struct watch_places *places, unsigned root,
+                              void (*unwatch)(int wd))
+{
+    for (size_t i = 0; i < WATCH_BUCKETS; i++) {
+        for (struct watch_place **link = &places->by_name[i]; *link;) {
+            if ((*link)->root == root) {
+                unwatch((*link)->wd);
+                watch_places_remove(places, link);
+            } else {
+                link = &(*link)->next;
+            }
+        }
+    }
 }
 
 void watch_place_list_free(struct watch_place *first)

@@ -17,8 +17,8 @@ struct watch_place {
     unsigned root;
     bool done; /**< a request to stop watching */
     struct watch_mark mark;
-    const char *root_path; /**< borrowed */
-    char session[];        /**< below it; "" for the root itself */
+    const char *root_path;
+    char session[]; /**< below it; "" for the root itself; the root's path follows */
 };
 
 /** Zero-initialise. */
@@ -44,6 +44,10 @@ void watch_places_insert(struct watch_places *places, struct watch_place *place)
 void watch_places_remove(struct watch_places *places, struct watch_place **link);
 
 void watch_places_free(struct watch_places *places);
+
+/** Removes and frees all places of a root, each after \p unwatch was called for it. */
+void watch_places_remove_root(struct watch_places *places, unsigned root,
+                              void (*unwatch)(int wd));
 
 /** Frees a list. */
 void watch_place_list_free(struct watch_place *first);

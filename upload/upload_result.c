@@ -67,6 +67,17 @@ gpufl_status upload_result_judge(struct gpufl_upload_result *r,
             "not everything was sent: %s (nothing is lost; run it again)",
             problem[0] ? problem : "the time limit was reached");
     }
+    if (s->roots_away) {
+        return upload_result_say(r, GPUFL_PARTIAL,
+                                 "%s (nothing is forgotten; run it "
+                                 "again when it is back)",
+                                 s->away);
+    }
+    if (s->sessions_away && s->streams_pending) {
+        return upload_result_say(r, GPUFL_PARTIAL,
+                                 "something was offered of sessions whose directory is "
+                                 "not there (run it again when it is back)");
+    }
     if (!engine_summary_accepted(s)) {
         return upload_result_say(
             r, GPUFL_PARTIAL, "everything was sent, but not everything was accepted: %s",

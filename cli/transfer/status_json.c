@@ -76,6 +76,7 @@ static void json_session(struct text *out, const struct status_session *session)
     text_json_string(out, session->id);
     text_puts(out, ",\"path\":");
     text_json_string(out, session->path);
+    text_puts(out, session->away ? ",\"away\":true" : "");
     text_printf(out,
                 ",\"writer\":\"%s\",\"complete\":%s,\"recording_loss\":%s,\"channels\":[",
                 session->writer, json_bool(session->complete), json_bool(session->loss));

@@ -48,6 +48,11 @@ static void lines_note(struct text *out, const struct progress_note *note)
 
 static void lines_session(struct text *out, const struct status_session *session)
 {
+    if (session->away) {
+        text_printf(out, "%s  its directory is not there: a mount may be missing\n",
+                    session->path);
+        return;
+    }
     text_printf(out, "%s  writer %s%s%s\n", session->path, session->writer,
                 session->complete ? ", complete at the backend" : "",
                 session->loss ? ", lines were dropped while recording" : "");

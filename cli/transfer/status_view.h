@@ -14,6 +14,7 @@ struct status_session {
     const char *writer; /**< "live", "ended" or "unknown" */
     bool complete;      /**< the backend knows that it has all of it */
     bool loss;          /**< lines were dropped while recording */
+    bool away;          /**< its directory is not there; the journal knows it */
 };
 
 /** The whole of it, when all was shown. */

@@ -77,6 +77,56 @@ static void show_session(struct status *s, const struct selected *selected)
     s->view->session_end(&s->out);
 }
 
+static bool is_listed(const struct status *s, const char *path)
+{
+    for (size_t i = 0; i < s->sessions.count; i++) {
+        if (strcmp(s->sessions.session[i].path, path) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void show_away_session(struct status *s, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    struct status_session session = {
+        .id = slash ? slash + 1 : path, .path = path, .writer = "unknown", .away = true};
+    s->end.all_sent = false;
+    s->view->session(&s->out, &session);
+    for (size_t i = 0; i < s->journal.streams; i++) {
+        const struct record_stream *f = &s->journal.stream[i].record;
+        if (strcmp(f->path, path) == 0) {
+            struct channel_state state = {.settled_lines = f->lines,
+                                          .refused_lines = f->refused_lines};
+            show_channel(s, f->channel, &state);
+        }
+    }
+    s->view->session_end(&s->out);
+}
+
+static bool is_first_of_session(const struct status *s, size_t at)
+{
+    const struct journal_read_stream *stream = s->journal.stream;
+    size_t first = 0;
+    while (strcmp(stream[first].record.path, stream[at].record.path) != 0) {
+        first++;
+    }
+    return first == at;
+}
+
+/* Those that the journal knows as unfinished, and the listing does not name. */
+static void show_away(struct status *s)
+{
+    for (size_t i = 0; i < s->journal.streams; i++) {
+        const char *path = s->journal.stream[i].record.path;
+        if (!is_listed(s, path) && !journal_read_is_done(&s->journal, path) &&
+            is_first_of_session(s, i)) {
+            show_away_session(s, path);
+        }
+    }
+}
+
 static void show_note(void *arg, const struct progress_note *note)
 {
     struct status *s = arg;
@@ -116,6 +166,7 @@ static int show_status(struct status *s, bool has_journal)
     for (size_t i = 0; i < s->sessions.count; i++) {
         show_session(s, &s->sessions.session[i]);
     }
+    show_away(s);
     show_quarantine(s);
     s->view->end(&s->out, &s->end);
     if (s->out.failed) {

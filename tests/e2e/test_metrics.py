@@ -235,8 +235,9 @@ def what_is_lost_or_refused_on_disk_moves_its_own_counter(place):
         agent = Watched(place, s.url, "--drain-timeout=100ms", "--rescan-interval=100ms", folder=logs)
         until(lambda: agent.figure("backlog_windows") >= 3, "it is known")
         shutil.rmtree(session)
-        until(lambda: agent.figure("lost_windows_total") >= 3, "its files are counted")
-        check("session.vanished" in agent.log(), agent.log())
+        until(lambda: agent.figure("sessions{away}") == 1, "it is away")
+        equal(agent.figure("lost_windows_total"), 0, "which is no loss yet")
+        check("session.away" in agent.log(), agent.log())
         agent.stop()
 
 

@@ -13,6 +13,7 @@ import time
 import lib
 from lib import check, equal, until
 import sink
+from writers import Live
 
 
 SAMPLE_IDS = [d.name for d in lib.SAMPLES.iterdir()]
@@ -335,6 +336,22 @@ def status_tells_what_waits(place):
     after = place.run("gpufl", "status", place.logs)
     equal(after.returncode, 0, f"nothing waits ({after.stdout})")
     check("complete at the backend" in after.stdout, after.stdout)
+
+
+def status_names_what_is_away(place):
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    writer = Live(place.logs)
+    writer.line("device")
+    agent = lib.agent(place, backend.url)
+    until(lambda: backend.export(writer.id, "device"), "its line is stored")
+    agent.terminate()
+    equal(agent.wait(20 * lib.SLOW), 0, "exit code")
+    writer.dir.rename(place.path / "elsewhere")
+    done = place.run("gpufl", "status", place.logs)
+    equal(done.returncode, 1, done.stdout)
+    check(f"{writer.id}  its directory is not there" in done.stdout, done.stdout)
+    told = lib.json.loads(place.run("gpufl", "status", place.logs, "--json").stdout)
+    equal([(s["session_id"], s["away"], s["complete"]) for s in told["sessions"]], [(writer.id, True, False)], "JSON")
 
 
 def status_tells_for_what_and_since_when(place):

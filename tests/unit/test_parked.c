@@ -102,7 +102,10 @@ static void what_waits_for_its_turn_is_not_drained(void **state)
     snprintf(path, sizeof path, "%s/%s", rig.root, id);
     dirs_remove(strdup(path));
     rig_run(&rig, 20000, false);
-    assert_null(parked_find(&ended_root(&rig)->parked, id));
+    assert_true(parked_find(&ended_root(&rig)->parked, id)->away);
+    assert_string_not_equal(ended_root(&rig)->parked.waiting->node.path, id);
+    engine_summary(rig.engine, &summary);
+    assert_int_equal(summary.sessions_away, 1);
     rig_close(&rig);
 }
 
@@ -129,22 +132,25 @@ static void a_complete_session_that_comes_back_is_not_sent_again(void **state)
     unsigned sent = rig.requests;
     const struct parked_session *parked_session =
         parked_find(&ended_root(&rig)->parked, id);
-    assert_true(parked_session && parked_session->complete && !parked_session->gone);
+    assert_true(parked_session && parked_session->complete && !parked_session->away);
     move(rig.root, id, ".elsewhere");
     rig_run(&rig, 20000, false);
-    assert_true(parked_session->gone);
-    assert_int_equal(ended_told_of(&rig).lines,
-                     1); /* others hear that it went, and that it is back */
+    assert_true(parked_session->away);
+    assert_int_equal(ended_told_of(&rig).lines, 2); /* others still hear of it */
     move(rig.root, ".elsewhere", id);
     rig_run(&rig, 20000, false);
-    assert_false(parked_session->gone);
+    assert_false(parked_session->away);
     assert_int_equal(ended_told_of(&rig).lines, 2);
     rig_stop(&rig);
     rig_start(&rig);
     rig_run(&rig, 20000, false);
     assert_int_equal(rig.requests - sent, 1); /* the question after the version */
     move(rig.root, id, ".elsewhere");
-    rig_run(&rig, 2 * DAY_MS, false);
+    for (unsigned day = 0; day <= ABSENCE_COMPLETE_DAYS; day++) {
+        assert_non_null(parked_find(&ended_root(&rig)->parked, id));
+        rig_step_wall_s(DAY_MS / 1000);
+        rig_run(&rig, 20000, false);
+    }
     assert_null(parked_find(&ended_root(&rig)->parked, id)); /* it never comes back */
     ended_id(1, id);
     assert_non_null(parked_find(&ended_root(&rig)->parked, id));

@@ -59,11 +59,37 @@ static void a_removed_place_is_in_neither_table(void **state)
     free(places);
 }
 
+static int unwatched;
+
+static void count_unwatched(int wd)
+{
+    unwatched += wd;
+}
+
+static void all_places_of_a_root_are_removed_and_no_other(void **state)
+{
+    (void)state;
+    struct watch_places *places = calloc(1, sizeof *places);
+    assert_non_null(places);
+    insert(places, 0, "", 1);
+    insert(places, 0, "a", 2);
+    insert(places, 0, "b", 4);
+    insert(places, 1, "a", 8);
+    watch_places_remove_root(places, 0, count_unwatched);
+    assert_int_equal(unwatched, 1 + 2 + 4);
+    assert_null(*watch_places_link(places, 0, "a"));
+    assert_null(watch_places_by_wd(places, 4));
+    assert_string_equal(watch_places_by_wd(places, 8)->session, "a");
+    watch_places_free(places);
+    free(places);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(places_are_found_by_name_and_descriptor),
         cmocka_unit_test(a_removed_place_is_in_neither_table),
+        cmocka_unit_test(all_places_of_a_root_are_removed_and_no_other),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -105,6 +105,21 @@ void offer_note_unsent(struct offer *offer)
     (void)!offer_note(offer, OFFER_NOT_SENT); /* in doubt it was sent */
 }
 
+bool offer_is_held(const struct offer *offer)
+{
+    const struct session *session = offer->stream->session;
+    bool body = offer->frame || offer->fd >= 0;
+    return session->root->away || offer->stream->held || session->held ||
+           (!body && !session_is_listed(session));
+}
+
+bool offer_waits(const struct offer *offer, uint64_t now_ms)
+{
+    const struct session *session = offer->stream->session;
+    return offer_is_held(offer) || now_ms < session->hold_until_ms ||
+           journal_broken(session->root->journal);
+}
+
 void offer_drop_frame(struct engine *engine, struct offer *offer)
 {
     if (offer->frame) {

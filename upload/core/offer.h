@@ -42,7 +42,8 @@ struct offer {
     void *frame;
     size_t frame_len;
     uint32_t crc32;
-    int fd; /**< of a sealed window, else -1 */
+    uint32_t raw_crc32c; /**< of the file's bytes in it; 0 = not known */
+    int fd;              /**< of a sealed window, else -1 */
     char id_text[UUID_TEXT];
 };
 
@@ -72,6 +73,14 @@ bool offer_note_sent(struct offer *offer);
 
 /** Notes that no attempt has reached the backend, or that it refused them all. */
 void offer_note_unsent(struct offer *offer);
+
+/** \return true if it is not sent until something changes in the directory of its
+ * session, or that is there again. While its body is in memory, or its file open, it can
+ * be sent without the directory. */
+bool offer_is_held(const struct offer *offer);
+
+/** \return true if it cannot be sent now. */
+bool offer_waits(const struct offer *offer, uint64_t now_ms);
 
 /** Drops its encoded body, which is encoded again when it is sent. */
 void offer_drop_frame(struct engine *engine, struct offer *offer);

@@ -45,7 +45,7 @@ void parked_add_complete(struct parked *parked, struct parked_session *session)
     parked_count(parked, session, 1);
 }
 
-static void parked_unlink(struct parked *parked, const struct parked_session *s)
+void parked_stop_waiting(struct parked *parked, struct parked_session *s)
 {
     struct parked_session **link = &parked->waiting;
     while (*link && *link != s) {
@@ -64,6 +64,14 @@ struct parked_session *parked_find(const struct parked *parked, const char *path
     return parked_of(node);
 }
 
+void parked_wait_again(struct parked *parked, struct parked_session *s)
+{
+    s->next_waiting = NULL;
+    *(parked->waiting ? parked->waiting_last : &parked->waiting) = s;
+    parked->waiting_last = &s->next_waiting;
+    parked->waiting_count++;
+}
+
 bool parked_wait(struct parked *parked, const char *path, uint32_t listed)
 {
     struct parked_session *s = parked_new(parked, path, 0);
@@ -71,16 +79,15 @@ bool parked_wait(struct parked *parked, const char *path, uint32_t listed)
         return false;
     }
     s->listed = listed;
-    *(parked->waiting ? parked->waiting_last : &parked->waiting) = s;
-    parked->waiting_last = &s->next_waiting;
-    parked->waiting_count++;
+    parked_wait_again(parked, s);
     return true;
 }
 
 void parked_drop(struct parked *parked, struct parked_session *s)
 {
     if (!s->complete) {
-        parked_unlink(parked, s);
+        parked_stop_waiting(parked, s);
+        parked->away -= s->away;
     }
     parked_count(parked, s, -1);
     path_table_remove(&parked->table, &s->node);
@@ -116,7 +123,7 @@ struct visitor {
 static void parked_visit_complete(void *arg, struct path_node *node)
 {
     const struct visitor *visitor = arg;
-    if (parked_of(node)->complete && !parked_of(node)->gone) {
+    if (parked_of(node)->complete) {
         visitor->visit(visitor->arg, parked_of(node));
     }
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sessions that need no attention, in a few bytes each: complete ones, and ended ones
- * that wait for their turn. A complete session whose directory disappeared leaves the
- * journal but is remembered for another day of listings, so that a mount that comes back
- * is not sent again. */
+ * that wait for their turn. One whose directory is not there is kept for days, so that a
+ * mount that comes back is not sent again. */
 #ifndef GPUFL_UPLOAD_CORE_PARKED_H
 #define GPUFL_UPLOAD_CORE_PARKED_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "upload/core/absence.h"
 #include "upload/core/path_table.h"
 
 /** What is kept of a complete session's channel: the journal, the progress file and
@@ -30,10 +30,11 @@ struct parked_session {
     struct parked_session *next_waiting; /**< in the list of those that wait */
     uint32_t listed; /**< number of the listing of the root that named it last */
     bool complete;
-    bool gone; /**< its directory is gone, and the journal says so */
+    bool away; /**< the last whole listing did not name it */
     bool wanted;
     bool in_cursor;
     uint8_t streams;
+    struct absence absence;
     struct parked_stream stream[]; /**< the path's text follows */
 };
 
@@ -43,7 +44,8 @@ struct parked {
     struct parked_session *waiting; /**< in the order of their turns */
     struct parked_session **waiting_last;
     unsigned waiting_count;
-    unsigned complete;         /**< of those that are wanted */
+    unsigned away;     /**< sessions that would wait, if their directory was there */
+    unsigned complete; /**< of those that are wanted */
     unsigned complete_streams; /**< of these */
     bool changed;              /**< a complete session was added or removed */
 };
@@ -66,6 +68,12 @@ struct parked_session *parked_new(struct parked *parked, const char *path,
 /** Marks a session from parked_new as complete and counts it. */
 void parked_add_complete(struct parked *parked, struct parked_session *session);
 
+/** Takes a session that is away out of the order of turns… */
+void parked_stop_waiting(struct parked *parked, struct parked_session *session);
+
+/** …and puts it at its end when it is back. */
+void parked_wait_again(struct parked *parked, struct parked_session *session);
+
 /** Removes and frees a parked session. */
 void parked_drop(struct parked *parked, struct parked_session *session);
 
@@ -73,7 +81,7 @@ void parked_drop(struct parked *parked, struct parked_session *session);
  * read, which is no evidence that it is gone. */
 void parked_keep(struct parked *parked, const char *path, uint32_t listed);
 
-/** Visits the complete sessions whose directory is there, in no particular order. */
+/** Visits the complete sessions, in no particular order. */
 void parked_each_complete(struct parked *parked,
                           void (*visit)(void *arg, struct parked_session *session),
                           void *arg);

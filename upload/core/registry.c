@@ -6,10 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
 #include "upload/journal/record_apply.h"
-
-#define GONE_LISTINGS 8640u /* a day of listings at the usual interval */
 
 int registry_channel(struct root *root, const char *channel)
 {
@@ -71,15 +68,10 @@ bool registry_is_quarantined(const struct root *root, uint32_t stream, uint32_t 
     return false;
 }
 
-void registry_say_vanished(const struct root *root, const char *path)
+void registry_append_absence(const struct root *root, const char *path,
+                             const struct absence *absence)
 {
-    const char *slash = strrchr(path, '/');
-    log_error(root->engine->config.log, "session.vanished",
-              "session=%s note=\"deleted before all of it was sent\"",
-              slash ? slash + 1 : path);
-}
-
-bool registry_absent_for_long(const struct root *root, uint32_t listed)
-{
-    return root->listing_number - listed > GONE_LISTINGS;
+    struct record_away record = {.days = absence->days, .last = absence->last};
+    snprintf(record.path, sizeof record.path, "%s", path);
+    (void)record_append_away(root->journal, &record);
 }

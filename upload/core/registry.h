@@ -23,8 +23,16 @@ struct session;
 struct root {
     struct engine *engine;
     unsigned index;
-    char *path;
-    int fd;        /**< holds the flock */
+    char *given; /**< the path as it was named, which may name another directory later */
+    char *path;  /**< what it named when it was opened */
+    bool away;   /**< it does not name the directory that is open */
+    bool deserted; /**< the last listing named no session that was known before, and some
+                      are unfinished */
+    bool unwatch;  /**< the watcher still watches the directory that was open before */
+    uint64_t reopen_at_ms;
+    bool bound;            /**< the process may open nothing that is put in its place */
+    char away_reason[200]; /**< why it is away, as it was logged */
+    int fd;                /**< holds the flock */
     bool unlocked; /**< another user holds the flock; it is taken when that is gone */
     int lock_fd;   /**< holds a lock in the state directory, for a service; -1 = none */
     int state_fd;  /**< directory of the journal, -1 = memory */
@@ -45,6 +53,8 @@ struct root {
     struct listing *listing; /**< under way, or NULL */
     uint32_t listing_number;
     unsigned inspected;      /**< directories inspected in this step of the listing */
+    unsigned known_named;    /**< sessions in this listing that were known before it */
+    bool journal_inside;     /**< it lies below the root */
     struct timespec changed; /**< the root's mtime, when last asked */
     unsigned same_changes;   /**< how many times in a row it was the same */
     bool only_sessions; /**< the last listing found nothing but sessions, all known by now
@@ -87,11 +97,9 @@ bool registry_release(struct root *root, const struct record_released *record,
 /** \return true if a range in that file of the stream is quarantined. */
 bool registry_is_quarantined(const struct root *root, uint32_t stream, uint32_t file);
 
-/** Logs that a session's directory was deleted before all of it was sent. */
-void registry_say_vanished(const struct root *root, const char *path);
-
-/** \return true if no listing since \p listed, for a day, has named it: it will not come
- * back with a mount. */
-bool registry_absent_for_long(const struct root *root, uint32_t listed);
+/** Appends to the journal for how long the session at \p path has been away; one that is
+ * broken gets it when it is rewritten. */
+void registry_append_absence(const struct root *root, const char *path,
+                             const struct absence *absence);
 
 #endif

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "upload/core/absence.h"
 #include "upload/core/path_table.h"
 #include "upload/core/registry.h"
 #include "upload/source/scan.h"
@@ -28,7 +29,7 @@ enum session_presence {
     SESSION_PRESENT, /**< it did, or the directory was found since */
     SESSION_ABSENT, /**< it did, but the last inspection did not find it; the next listing
                        decides */
-    SESSION_GONE,   /**< it is not there, and the journal says so */
+    SESSION_AWAY, /**< no whole listing has named it since; what is known of it is kept */
 };
 
 /** Whether its writer lives, according to the last inspection. */
@@ -78,6 +79,7 @@ struct session {
     unsigned refused; /**< entries that are not read; logged when the number changes */
     uint32_t quarantined; /**< ranges */
     uint32_t listed;      /**< number of the listing of the root that named it last */
+    struct absence absence;
     unsigned complete_failures;
     int complete_refused; /**< the status by which session-complete was refused, 0 = none
                            */

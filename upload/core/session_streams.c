@@ -80,6 +80,12 @@ bool session_queued(const struct session *session)
     return false;
 }
 
+bool session_is_referenced(const struct session *session)
+{
+    return session_queued(session) || session->dirty || session->later ||
+           session->in_completing || session->watched || session->complete_in_flight;
+}
+
 bool session_idle(const struct session *session)
 {
     for (unsigned i = 0; i < session->streams; i++) {
@@ -87,8 +93,7 @@ bool session_idle(const struct session *session)
             return false;
         }
     }
-    return !session_queued(session) && !session->dirty && !session->later &&
-           !session->in_completing && !session->watched && !session->complete_in_flight;
+    return !session_is_referenced(session);
 }
 
 bool session_grew(struct session *session, const char *file, uint64_t now_ms)

@@ -27,7 +27,11 @@ bool session_settled(const struct session *session);
 /** \return true if one of its streams is in a queue. */
 bool session_queued(const struct session *session);
 
-/** \return true if no list, request or watcher refers to it or to a stream of it. */
+/** \return true if a list, its end's request or a watcher refers to it or to a stream. */
+bool session_is_referenced(const struct session *session);
+
+/** \return true if nothing refers to it or to a stream of it, and no stream has an offer.
+ */
 bool session_idle(const struct session *session);
 
 /** Notes that a file of a live session grew: its channel is due after the flush interval,

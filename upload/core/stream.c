@@ -39,6 +39,8 @@ struct record_stream stream_record(const struct stream *st)
         .file = st->file,
         .offset = st->offset,
         .head = st->head,
+        .proof_begin = st->proof_begin,
+        .proof_crc32c = st->proof_crc32c,
         .sequence = st->sequence,
         .lines = st->lines,
         .refused_lines = st->refused_lines,
@@ -79,13 +81,13 @@ void stream_hold(struct stream *st, const char *reason)
 
 bool stream_held(const struct stream *st)
 {
-    return st->held || st->session->held;
+    return st->held || st->session->held || st->session->presence == SESSION_AWAY;
 }
 
 bool stream_waits(const struct stream *st, uint64_t now_ms)
 {
     const struct session *session = st->session;
-    return stream_held(st) || now_ms < session->hold_until_ms ||
+    return stream_held(st) || session->root->away || now_ms < session->hold_until_ms ||
            journal_broken(session->root->journal);
 }
 

@@ -47,6 +47,8 @@ struct stream {
                                 while it is not drained */
     uint64_t split_end;      /**< until this offset of file… */
     uint32_t split_lines;    /**< …no batch has more lines; 0 = no limit */
+    uint64_t proof_begin;    /**< the last batch of file: from here to offset */
+    uint32_t proof_crc32c;   /**< of its bytes; 0 = not known */
     uint32_t file;           /**< settled file number, 1 or more */
     uint32_t journal_file;   /**< as the journal has it: may be less than file */
     uint32_t sequence;       /**< last one used */
@@ -62,6 +64,7 @@ struct stream {
     bool held : 1;        /**< until something changes in the directory */
     bool keep : 1;        /**< part of it was accepted without proof that it is stored */
     bool gap : 1;         /**< its first files were deleted before they were read */
+    bool proved : 1;      /**< its file holds the bytes that proof_crc32c is of */
     bool all_read : 1;    /**< everything up to `seen` was read */
     bool at_shutdown : 1; /**< its next line, or its last, is the channel's shutdown */
     uint8_t rest : 2;     /**< enum stream_rest */
@@ -89,7 +92,8 @@ void stream_note_growth(struct stream *stream);
 /** Holds this channel until something changes in the directory; the others go on. */
 void stream_hold(struct stream *stream, const char *reason);
 
-/** \return true if it, or its session, waits for a change in the directory. */
+/** \return true if it, or its session, waits for a change in the directory, or for the
+ * directory. */
 bool stream_held(const struct stream *stream);
 
 /** \return true if it waits for a change in the directory, the workspace's limit or the

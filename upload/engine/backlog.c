@@ -124,7 +124,12 @@ void engine_backlog(const struct engine *engine, struct backlog *out)
         const struct root *root = engine->root[i];
         out->complete += root->parked.complete;
         out->parked_session += root->parked.waiting_count;
+        out->away += root->parked.away;
         for (const struct session *s = root->sessions; s; s = s->next) {
+            if (s->wanted && s->presence == SESSION_AWAY && s->state != SESSION_DONE) {
+                out->away++;
+                continue;
+            }
             if (!s->wanted || (!s->inspected && s->state != SESSION_DONE)) {
                 continue;
             }

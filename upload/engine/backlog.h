@@ -17,6 +17,7 @@ struct backlog {
     unsigned ended;  /**< being sent, or about to be reported as complete */
     unsigned parked_session; /**< ended and waiting for their turn */
     unsigned blocked;        /**< never complete: quarantine, refusal, loss, held */
+    unsigned away;           /**< not complete, and their directory is not there */
     unsigned complete;
 };
 

@@ -6,11 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/crc32c.h"
 #include "base/json_text.h"
 #include "schema/protocol.h"
 #include "upload/core/frames.h"
 #include "upload/core/position.h"
 #include "upload/core/shutdown.h"
+#include "upload/engine/proof.h"
 #include "upload/engine/shifted_stream.h"
 #include "upload/http/encode.h"
 #include "upload/source/ndjson.h"
@@ -76,6 +78,8 @@ gpufl_status batch_encode(struct offer *offer, size_t raw_len)
     }
     memcpy(offer->frame, encoded, len);
     offer->frame_len = len;
+    offer->raw_crc32c =
+        crc32c(0, engine->raw, (size_t)(offer->record.end - offer->record.begin));
     offer->crc32 = encode_crc32(0, offer->frame, len);
     engine->frame_bytes += len;
     batch_shrink_raw(engine);
@@ -289,7 +293,7 @@ enum made batch_make(struct stream *st)
 {
     struct engine *engine = st->session->root->engine;
     struct tail_chunk chunk;
-    if (!shifted_stream_find(st)) {
+    if (!shifted_stream_find(st) || !proof_holds(st)) {
         return MADE_NOTHING;
     }
     struct tail_where where = stream_where(st);

@@ -23,7 +23,8 @@ bool completion_waits_for_disk(const struct session *session)
 bool completion_may_go(const struct session *session)
 {
     return session->state == SESSION_COMPLETING && !session->complete_in_flight &&
-           !completion_waits_for_disk(session) && !journal_broken(session->root->journal);
+           !completion_waits_for_disk(session) && !session->root->away &&
+           !journal_broken(session->root->journal);
 }
 
 void completion_first(struct engine *engine, uint64_t now_ms)

@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "upload/core/offer.h"
 #include "upload/core/session_streams.h"
+#include "upload/engine/away.h"
 #include "upload/engine/inspect.h"
 #include "upload/engine/parking.h"
 #include "upload/source/lock_holder.h"
@@ -39,7 +39,7 @@ static struct session *discovery_found(struct root *root, const char *path)
     if (session) {
         root->change_stamp += !session->watched;
         session->listed = root->listing_number;
-        session->presence = SESSION_PRESENT;
+        away_session_back(session);
     }
     return session;
 }
@@ -139,13 +139,15 @@ static void discovery_visit(void *arg, const char *name)
     }
     struct parked_session *parked_session = parked_find(&root->parked, path);
     if (parked_session) {
-        parking_seen(root, parked_session);
+        root->known_named++;
+        away_parked_seen(root, parked_session);
         return;
     }
     struct session *old = session_find(root, path);
+    root->known_named += old != NULL;
     if (old && old->state == SESSION_DONE) {
         old->listed = root->listing_number;
-        old->presence = old->presence == SESSION_GONE ? SESSION_GONE : SESSION_PRESENT;
+        away_session_back(old);
         return;
     }
     if (old && old->presence == SESSION_PRESENT) {
@@ -181,75 +183,6 @@ static void discovery_visit(void *arg, const char *name)
     }
 }
 
-static bool discovery_any_in_flight(const struct session *session)
-{
-    for (unsigned i = 0; i < session->streams; i++) {
-        const struct offer *offer = session->stream[i]->offer;
-        if (offer && offer->state == OFFER_IN_FLIGHT) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static uint64_t discovery_unsettled_files(const struct session *s)
-{
-    uint64_t files = 0;
-    for (unsigned i = 0; i < s->streams; i++) {
-        const struct stream *st = s->stream[i];
-        bool waits = st->rest != STREAM_DRAINED || st->offer;
-        files += !waits ? 0 : st->highest > st->file ? st->highest - st->file + 1 : 1;
-    }
-    return files;
-}
-
-static void discovery_forget(struct session *s)
-{
-    struct root *root = s->root;
-    bool lost = s->state != SESSION_DONE && !session_settled(s);
-    if (discovery_any_in_flight(s) ||
-        !record_append_session(root->journal, JOURNAL_FORGET, s->path)) {
-        return; /* its answer still refers to this, or the journal is broken: next time */
-    }
-    if (lost) {
-        registry_say_vanished(root, s->path);
-        root->engine->counters.lost_windows += discovery_unsettled_files(s);
-    }
-    for (unsigned i = 0; i < s->streams; i++) {
-        if (s->stream[i]->offer) {
-            offer_free(root->engine, s->stream[i]->offer);
-        }
-        s->stream[i]->id = 0;
-        s->stream[i]->rest = STREAM_DRAINED;
-    }
-    root->change_stamp++;
-    s->presence = SESSION_GONE;
-    s->held = true; /* nothing of it is read; it goes on if it comes back */
-    s->inspected = false;
-}
-
-/* Forgets the state of directories that are gone; unsent lines in them are lost, which is
- * logged. */
-static void discovery_forget_absent(struct root *root)
-{
-    for (struct session *s = root->sessions, *next; s; s = next) {
-        next = s->next;
-        bool named = s->listed == root->listing_number;
-        if (s->presence != SESSION_GONE && (!named || s->presence == SESSION_UNSEEN)) {
-            s->presence = named ? SESSION_PRESENT : SESSION_UNSEEN;
-        }
-        if (s->state == SESSION_DONE && session_idle(s)) {
-            parking_complete(s);
-        } else if (s->presence == SESSION_UNSEEN && s->streams > 0) {
-            discovery_forget(s);
-        } else if (!named && session_idle(s) &&
-                   (s->streams == 0 || registry_absent_for_long(root, s->listed))) {
-            session_drop(s);
-        }
-    }
-    parking_forget_absent(root);
-}
-
 static void discovery_say_failed(const struct root *root, int error)
 {
     log_error(root->engine->config.log, "scan.failed", "root=%s reason=\"%s\"",
@@ -258,7 +191,7 @@ static void discovery_say_failed(const struct root *root, int error)
 
 bool discovery_waits(const struct root *root)
 {
-    return root->listing || root->list_soon || root->rescan_at_ms == 0;
+    return !root->away && (root->listing || root->list_soon || root->rescan_at_ms == 0);
 }
 
 /* The watcher reports what comes and goes, and so does the root's mtime. It is listed
@@ -287,6 +220,10 @@ static void discovery_mark_due(struct root *root, uint64_t now_ms)
 void discovery_begin(struct root *root, uint64_t now_ms)
 {
     bool due = now_ms >= root->rescan_at_ms;
+    if (root->away) {
+        root->list_soon = false;
+        return;
+    }
     if (root->listing || !(due || root->list_soon)) {
         return;
     }
@@ -308,6 +245,7 @@ void discovery_begin(struct root *root, uint64_t now_ms)
         root->listing = NULL;
     }
     root->only_sessions = root->listing != NULL;
+    root->known_named = 0;
     root->listing_number++;
 }
 
@@ -317,7 +255,7 @@ static void discovery_end(struct root *root)
         discovery_say_failed(root, root->listing->error);
         root->only_sessions = false;
     } else {
-        discovery_forget_absent(root);
+        away_after_listing(root);
     }
     listing_close(root->listing);
     free(root->listing);

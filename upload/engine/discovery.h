@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which sessions lie under a root: found, kept while they cannot be looked into,
- * forgotten when they are gone. */
+/* Which sessions lie under a root: found, and kept while they cannot be looked into. */
 #ifndef GPUFL_UPLOAD_ENGINE_DISCOVERY_H
 #define GPUFL_UPLOAD_ENGINE_DISCOVERY_H
 

@@ -16,6 +16,7 @@
 #include "upload/engine/next_wait.h"
 #include "upload/engine/parking.h"
 #include "upload/engine/progress.h"
+#include "upload/engine/reopen.h"
 #include "upload/engine/root.h"
 #include "upload/engine/send.h"
 #include "upload/engine/wakeups.h"
@@ -60,6 +61,13 @@ gpufl_status engine_add_root(struct engine *engine, const char *path,
     }
     struct root *root;
     gpufl_status status = root_open(engine, path, channels, &root, why);
+    if (status == GPUFL_OK && engine->config.force) {
+        status = root_rewind(root);
+        if (status != GPUFL_OK) {
+            snprintf(why, 512, "cannot write the journal of %.300s", path);
+            root_close(root);
+        }
+    }
     if (status == GPUFL_OK) {
         engine->root[engine->roots++] = root;
         engine->streams_done_before += root->parked.complete_streams;
@@ -259,6 +267,7 @@ uint64_t engine_turn(struct engine *engine)
     uint64_t now_ms = engine->config.sys->now_ms();
     bool again;
     for (unsigned i = 0; i < engine->roots; i++) {
+        reopen_step(engine, i, now_ms);
         root_lock_again(engine->root[i]);
         discovery_begin(engine->root[i], now_ms);
     }

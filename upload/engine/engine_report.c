@@ -36,7 +36,7 @@ static unsigned report_sendable_offers(const struct engine *engine)
 {
     unsigned count = 0;
     for (const struct offer *o = engine->offers; o; o = o->next) {
-        count += o->state == OFFER_IN_FLIGHT || !stream_held(o->stream);
+        count += o->state == OFFER_IN_FLIGHT || !offer_is_held(o);
     }
     return count;
 }
@@ -48,6 +48,9 @@ bool engine_drained(const struct engine *engine)
     }
     for (unsigned i = 0; i < engine->roots; i++) {
         struct root *root = engine->root[i];
+        if (root->away) {
+            continue; /* nothing can be done for it */
+        }
         if (discovery_waits(root) || root->parked.waiting) {
             return false;
         }
@@ -63,8 +66,21 @@ bool engine_drained(const struct engine *engine)
     return true;
 }
 
+/* Its offers wait for it; what else it holds is not known. */
+static void report_count_away(const struct session *s, struct engine_summary *out)
+{
+    out->sessions_away++;
+    for (unsigned i = 0; i < s->streams; i++) {
+        out->streams_pending += s->stream[i]->offer != NULL;
+    }
+}
+
 static void report_count_session(const struct session *s, struct engine_summary *out)
 {
+    if (s->wanted && s->presence == SESSION_AWAY && s->state != SESSION_DONE) {
+        report_count_away(s, out);
+        return;
+    }
     if (!s->wanted || (!s->inspected && s->state != SESSION_DONE)) {
         return;
     }
@@ -80,6 +96,18 @@ static void report_count_session(const struct session *s, struct engine_summary 
         if (failures > out->stuck_failures) {
             out->stuck_failures = failures;
         }
+    }
+}
+
+static void report_root_away(const struct root *root, struct engine_summary *out)
+{
+    const char *why = root->away ? root->away_reason
+                      : root->deserted
+                          ? "none of its sessions is there: a mount may be missing"
+                          : NULL;
+    if (why) {
+        out->roots_away++;
+        snprintf(out->away, sizeof out->away, "%.300s: %s", root->path, why);
     }
 }
 
@@ -103,10 +131,12 @@ void engine_summary(const struct engine *engine, struct engine_summary *out)
     snprintf(out->last_problem, sizeof out->last_problem, "%s", engine->trouble.last);
     for (unsigned i = 0; i < engine->roots; i++) {
         const struct root *root = engine->root[i];
+        report_root_away(root, out);
         out->ranges_quarantined += root->quarantines;
         out->state_write_errors += journal_breaks(root->journal);
         out->sessions += root->parked.complete;
         out->sessions_done += root->parked.complete;
+        out->sessions_away += root->parked.away;
         out->streams_pending += root->parked.waiting_count; /* one each, at least */
         for (const struct session *s = root->sessions; s; s = s->next) {
             report_count_session(s, out);
@@ -127,5 +157,6 @@ void engine_summary(const struct engine *engine, struct engine_summary *out)
 
 bool engine_summary_accepted(const struct engine_summary *s)
 {
-    return !s->sessions_blocked && !s->lines_rejected && !s->lines_refused_final;
+    return !s->sessions_blocked && !s->roots_away && !s->lines_rejected &&
+           !s->lines_refused_final;
 }

@@ -15,6 +15,7 @@ struct engine_summary {
     unsigned sessions_done;    /**< complete at the backend */
     unsigned sessions_live;    /**< their writer is there or may be */
     unsigned sessions_blocked; /**< never complete: quarantine, refusal, loss, held */
+    unsigned sessions_away;    /**< not complete, and their directory is not there */
     unsigned streams_pending;  /**< something of them is not settled */
     unsigned streams_stuck;    /**< failing while others succeed */
     uint64_t files_acked;      /**< files of which something was acknowledged */
@@ -36,12 +37,14 @@ struct engine_summary {
     enum engine_hold hold;
     int hold_status;
     char last_problem[256]; /**< one sentence, "" = none */
+    unsigned roots_away;    /**< their path names nothing that can be served */
+    char away[520];         /**< one of these, and why */
 };
 
 void engine_summary(const struct engine *engine, struct engine_summary *out);
 
 /** \return true if the origin took everything that it was sent and nothing is kept back:
- * no session is blocked, no line was rejected or refused. */
+ * no session is blocked, no root away, no line was rejected or refused. */
 bool engine_summary_accepted(const struct engine_summary *summary);
 
 /** \return true if nothing is left to do: all wanted sessions are settled, and reported

@@ -302,7 +302,7 @@ void inspect_session(struct session *session, uint64_t now_ms)
 {
     struct inspection seen;
     if (session->state == SESSION_DONE || !session->wanted ||
-        session->presence == SESSION_GONE) {
+        session->presence == SESSION_AWAY) {
         return;
     }
     bool known_live = session->inspected && session->layout == SESSION_LIVE;

@@ -39,7 +39,7 @@ static void next_wait_for_offers(struct engine *engine, uint64_t *wait_ms,
                                  uint64_t now_ms)
 {
     for (const struct offer *o = engine->offers; o; o = o->next) {
-        if (o->state == OFFER_WAITING && !stream_held(o->stream) &&
+        if (o->state == OFFER_WAITING && !offer_is_held(o) &&
             !journal_broken(o->stream->session->root->journal)) {
             uint64_t hold = o->stream->session->hold_until_ms;
             next_wait_earliest(wait_ms, o->retry_at_ms > hold ? o->retry_at_ms : hold,
@@ -112,10 +112,14 @@ uint64_t next_wait_ms(struct engine *engine, uint64_t now_ms)
     }
     for (unsigned i = 0; i < engine->roots; i++) {
         struct root *root = engine->root[i];
-        next_wait_earliest(&wait, root->list_soon ? 0 : root->rescan_at_ms, now_ms);
+        next_wait_earliest(&wait,
+                           root->away        ? root->reopen_at_ms
+                           : root->list_soon ? 0
+                                             : root->rescan_at_ms,
+                           now_ms);
         bool news = root->progress_ticket != journal_last(root->journal) ||
                     root->progress_stamp != engine->trouble.stamp;
-        if (news && next_wait_all_durable(root)) {
+        if (news && !root->away && next_wait_all_durable(root)) {
             next_wait_earliest(&wait, root->progress_at_ms, now_ms);
         }
         if (root->lazy_until_ms) {

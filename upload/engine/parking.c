@@ -18,7 +18,8 @@ void parking_complete(struct session *session)
     }
     s->wanted = session->wanted;
     s->in_cursor = session->in_cursor;
-    s->gone = session->presence == SESSION_GONE;
+    s->away = session->presence == SESSION_AWAY;
+    s->absence = session->absence;
     s->listed = session->listed;
     for (unsigned i = 0; i < session->streams; i++) {
         const struct stream *st = session->stream[i];
@@ -62,7 +63,8 @@ struct session *parking_open(struct root *root, struct parked_session *s)
         return NULL;
     }
     session->listed = s->listed;
-    session->presence = SESSION_PRESENT;
+    session->presence = s->away ? SESSION_AWAY : SESSION_PRESENT;
+    session->absence = s->absence;
     session->in_cursor = s->in_cursor;
     for (unsigned i = 0; i < s->streams; i++) {
         uint8_t channel = s->stream[i].channel;
@@ -81,7 +83,7 @@ struct session *parking_open(struct root *root, struct parked_session *s)
 /* Nothing new is sent while the journal is broken. */
 bool parking_waits(const struct root *root)
 {
-    return root->parked.waiting && !journal_broken(root->journal);
+    return root->parked.waiting && !root->away && !journal_broken(root->journal);
 }
 
 bool parking_open_some(struct engine *engine)
@@ -101,7 +103,8 @@ bool parking_open_some(struct engine *engine)
     return opened > 0;
 }
 
-static uint64_t parking_append(const struct root *root, const struct parked_session *s)
+/* The record that it is done is the last, as the others are of an open session. */
+static void parking_append(const struct root *root, const struct parked_session *s)
 {
     for (unsigned i = 0; i < s->streams; i++) {
         struct record_stream record = parking_record(root, s, i);
@@ -109,40 +112,10 @@ static uint64_t parking_append(const struct root *root, const struct parked_sess
             record_append_stream(root->journal, &record);
         }
     }
-    return record_append_session(root->journal, JOURNAL_DONE, s->node.path);
-}
-
-void parking_seen(struct root *root, struct parked_session *s)
-{
-    if (!s->gone || parking_append(root, s)) {
-        root->parked.changed = root->parked.changed || s->gone;
-        s->listed = root->listing_number;
-        s->gone = false;
-    } /* else the journal is broken: at the next listing */
-}
-
-static void parking_forget(void *arg, struct path_node *node)
-{
-    struct root *root = arg;
-    struct parked_session *s = parked_of(node);
-    if (s->listed == root->listing_number) {
-        return;
+    if (s->absence.days) {
+        registry_append_absence(root, s->node.path, &s->absence);
     }
-    if (!s->complete) {
-        registry_say_vanished(root, node->path);
-        root->engine->counters.lost_windows++;
-        parked_drop(&root->parked, s);
-    } else if (!s->gone) {
-        s->gone = record_append_session(root->journal, JOURNAL_FORGET, node->path) != 0;
-        root->parked.changed = true;
-    } else if (registry_absent_for_long(root, s->listed)) {
-        parked_drop(&root->parked, s);
-    }
-}
-
-void parking_forget_absent(struct root *root)
-{
-    path_table_each(&root->parked.table, parking_forget, root);
+    record_append_session(root->journal, JOURNAL_DONE, s->node.path);
 }
 
 static void parking_reopen(void *arg, struct path_node *node)

@@ -22,12 +22,6 @@ bool parking_open_some(struct engine *engine);
 /** \return true if a session waits that could be opened now. */
 bool parking_waits(const struct root *root);
 
-/** The current listing names it. */
-void parking_seen(struct root *root, struct parked_session *parked);
-
-/** Forgets the sessions that the listing that has just ended did not name. */
-void parking_forget_absent(struct root *root);
-
 /** Opens the complete sessions that are wanted, to send everything again. */
 void parking_open_complete(struct root *root);
 

@@ -53,7 +53,9 @@ static void progress_add_open(struct text *text, const struct root *root)
 
 static void progress_add_held(struct text *text, const struct session *s)
 {
-    if (s->held && s->hold_reason) {
+    if (s->presence == SESSION_AWAY && s->wanted && s->state != SESSION_DONE) {
+        text_printf(text, "!held %s * its directory is not there\n", s->path);
+    } else if (s->held && s->hold_reason) {
         text_printf(text, "!held %s * %.120s\n", s->path, s->hold_reason);
     }
     for (unsigned i = 0; i < s->streams; i++) {
@@ -151,7 +153,7 @@ void progress_publish(struct root *root, uint64_t now_ms)
 {
     uint64_t last = journal_last(root->journal);
     unsigned stamp = root->engine->trouble.stamp;
-    if (now_ms < root->progress_at_ms ||
+    if (root->away || now_ms < root->progress_at_ms ||
         (root->progress_ticket == last && root->progress_stamp == stamp) ||
         journal_durable(root->journal) < last || journal_broken(root->journal)) {
         return;

@@ -65,7 +65,7 @@ static void replay_stream(struct replay *replay, const struct journal_record *ra
     struct parked_session *before = parked_find(&replay->root->parked, record.path);
     if (before) {
         parked_drop(&replay->root->parked,
-                    before); /* it came back: the record that it had gone was damaged */
+                    before); /* the record that it was forgotten was damaged */
     }
     struct session *session = session_make(replay->root, record.path);
     struct stream *st = session ? session_stream(session, record.channel) : NULL;
@@ -118,7 +118,23 @@ static void replay_attempt(struct replay *replay, const struct journal_record *r
     }
 }
 
-/* It is done, or its directory is gone. */
+static void replay_away(const struct replay *replay, const struct journal_record *raw)
+{
+    struct record_away record;
+    if (!record_parse_away(raw, &record)) {
+        return;
+    }
+    struct session *session = session_find(replay->root, record.path);
+    struct parked_session *parked = parked_find(&replay->root->parked, record.path);
+    struct absence absence = {record.days, record.last};
+    if (session) {
+        session->absence = absence;
+    } else if (parked) {
+        parked->absence = absence;
+    }
+}
+
+/* It is done, or its directory has not been there for long. */
 static void replay_session(struct replay *replay, const struct journal_record *raw)
 {
     struct record_session record;
@@ -179,6 +195,9 @@ void replay_record(void *arg, const struct journal_record *raw)
             position_release(st, &released);
         }
         break;
+    case JOURNAL_AWAY:
+        replay_away(replay, raw);
+        break;
     case JOURNAL_DONE:
     case JOURNAL_FORGET:
         replay_session(replay, raw);
@@ -208,6 +227,9 @@ void replay_write_state(void *arg)
             if (s->stream[i]->id) {
                 replay_write_stream(root, s->stream[i]);
             }
+        }
+        if (s->absence.days) {
+            registry_append_absence(root, s->path, &s->absence);
         }
         if (s->state == SESSION_DONE) {
             record_append_session(root->journal, JOURNAL_DONE, s->path);

@@ -114,6 +114,7 @@ static gpufl_status root_open_journal(struct root *root, char why[512])
     if (status != GPUFL_OK) {
         return status;
     }
+    root->journal_inside = strcmp(place.name, STATE_NAME_INSIDE) == 0;
     struct replay *replay = replay_open(root);
     struct journal_config config = {.sys = engine->config.sys,
                                     .syncer = engine->config.syncer,
@@ -167,9 +168,8 @@ static void root_forgive(struct session *session)
     session->quarantined = 0;
 }
 
-/* For `force`: everything is read and sent again. The sequence continues, so no number is
- * used twice. */
-static void root_rewind(struct root *root)
+/* The sequence continues, so no number is used twice. */
+gpufl_status root_rewind(struct root *root)
 {
     parking_open_complete(root);
     for (struct session *s = root->sessions; s; s = s->next) {
@@ -186,6 +186,57 @@ static void root_rewind(struct root *root)
             position_rewind(st);
         }
     }
+    return journal_rewrite(root->journal);
+}
+
+/* Without descriptors and a journal. */
+static struct root *root_make(struct engine *engine, const char *path,
+                              const struct engine_channels *channels)
+{
+    struct root *root = calloc(1, sizeof *root);
+    if (!root) {
+        return NULL;
+    }
+    root->given = strdup(path);
+    if (!root->given) {
+        free(root);
+        return NULL;
+    }
+    root->engine = engine;
+    root->index = engine->roots;
+    root->channels = *channels;
+    memcpy(root->channel_name, channels->name, sizeof root->channel_name);
+    root->channel_names = channels->count;
+    root->fd = -1;
+    root->state_fd = -1;
+    root->lock_fd = -1;
+    return root;
+}
+
+struct root *root_vacant(const struct root *root)
+{
+    struct root *vacant = root_make(root->engine, root->given, &root->channels);
+    if (!vacant) {
+        return NULL;
+    }
+    struct journal_config config = {.sys = root->engine->config.sys,
+                                    .syncer = root->engine->config.syncer,
+                                    .dir = -1,
+                                    .name = "memory",
+                                    .root = root->path,
+                                    .state = replay_write_state,
+                                    .arg = vacant};
+    vacant->path = strdup(root->path);
+    vacant->away = true;
+    vacant->visited = true; /* there is nothing to watch */
+    vacant->index = root->index;
+    if (!vacant->path ||
+        journal_open(&config, replay_record, NULL, &vacant->journal) != GPUFL_OK ||
+        journal_rewrite(vacant->journal) != GPUFL_OK) {
+        root_close(vacant);
+        return NULL;
+    }
+    return vacant;
 }
 
 gpufl_status root_open(struct engine *engine, const char *path,
@@ -193,18 +244,11 @@ gpufl_status root_open(struct engine *engine, const char *path,
                        char why[512])
 {
     *out = NULL;
-    struct root *root = calloc(1, sizeof *root);
+    struct root *root = root_make(engine, path, channels);
     if (!root) {
         snprintf(why, 512, "out of memory");
         return GPUFL_ERR_NOMEM;
     }
-    root->engine = engine;
-    root->index = engine->roots;
-    root->channels = *channels;
-    memcpy(root->channel_name, channels->name, sizeof root->channel_name);
-    root->channel_names = channels->count;
-    root->state_fd = -1;
-    root->lock_fd = -1;
     root->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     root->path = root->fd >= 0 ? realpath(path, NULL) : NULL;
     gpufl_status status = GPUFL_OK;
@@ -218,10 +262,6 @@ gpufl_status root_open(struct engine *engine, const char *path,
     }
     if (status == GPUFL_OK) {
         status = root_open_journal(root, why);
-    }
-    if (status == GPUFL_OK && engine->config.force) {
-        root_rewind(root);
-        status = journal_rewrite(root->journal);
     }
     if (status != GPUFL_OK) {
         root_close(root);
@@ -260,6 +300,7 @@ void root_close(struct root *root)
     }
     path_table_close(&root->by_path);
     free(root->quarantine);
+    free(root->given);
     free(root->path);
     free(root);
 }

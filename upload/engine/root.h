@@ -10,6 +10,13 @@ GPUFL_MUST gpufl_status root_open(struct engine *engine, const char *path,
                                   const struct engine_channels *channels,
                                   struct root **out, char why[512]);
 
+/** \return what stands in for \p root while that cannot be opened: without a directory,
+ * sessions or a journal on disk; NULL without memory. */
+struct root *root_vacant(const struct root *root);
+
+/** For `force`: everything is read and sent again. \return as journal_rewrite. */
+GPUFL_MUST gpufl_status root_rewind(struct root *root);
+
 /** Takes the lock on the root once another user has released it. */
 void root_lock_again(struct root *root);
 

@@ -35,7 +35,7 @@ bool send_has_room(const struct engine *engine, uint64_t now_ms)
     unsigned waiting = 0;
     for (const struct offer *o = engine->offers; o; o = o->next) {
         /* One that fails alone, or whose session waits, blocks no other. */
-        waiting += o->failures_alone == 0 && !stream_waits(o->stream, now_ms);
+        waiting += o->failures_alone == 0 && !offer_waits(o, now_ms);
     }
     /* More if they are small: one sync serves them all. */
     bool small = engine->frame_bytes <= ENOUGH_FRAME_BYTES && waiting < SMALL_ENOUGH;
@@ -124,7 +124,7 @@ static void send_serve(struct engine *engine, struct queue *queue, uint64_t now_
 static bool send_has_fresh(const struct engine *engine, uint64_t now_ms)
 {
     for (const struct offer *o = engine->offers; o; o = o->next) {
-        if (!o->failed && !stream_waits(o->stream, now_ms)) {
+        if (!o->failed && !offer_waits(o, now_ms)) {
             return true;
         }
     }
@@ -218,7 +218,7 @@ static bool send_one(struct engine *engine, struct offer *offer, uint64_t now_ms
 {
     struct stream *st = offer->stream;
     if (offer->state != OFFER_WAITING || now_ms < offer->retry_at_ms ||
-        stream_waits(st, now_ms)) {
+        offer_waits(offer, now_ms)) {
         return true;
     }
     bool verbatim = st->kind == STREAM_VERBATIM;

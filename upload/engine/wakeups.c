@@ -7,9 +7,12 @@
 
 void engine_touch(struct engine *engine, unsigned root, const char *session_path)
 {
-    if (root < engine->roots && session_path[0]) {
+    if (root >= engine->roots || engine->root[root]->away) {
+        return;
+    }
+    if (session_path[0]) {
         discovery_touch(engine->root[root], session_path, engine->config.sys->now_ms());
-    } else if (root < engine->roots) {
+    } else {
         engine->root[root]->list_soon = true;
     }
 }
@@ -69,6 +72,10 @@ void engine_visit_changed(struct engine *engine,
 {
     for (unsigned i = 0; i < engine->roots; i++) {
         struct root *root = engine->root[i];
+        if (root->unwatch) {
+            root->unwatch = false;
+            visit(arg, i, root->path, "", true);
+        }
         if (!root->visited) {
             root->visited = true;
             visit(arg, i, root->path, "", false);

@@ -24,6 +24,7 @@ static uint64_t out_append(struct out *out, struct journal *journal,
         return 0;
     }
     switch (type) {
+    case JOURNAL_AWAY:    /* a day may be counted again */
     case JOURNAL_SETTLED: /* a range that is stored may be offered again */
         return journal_append_lazily(journal, type, out->data, len);
     case JOURNAL_ATTEMPT: /* what power loss hides is reported as not stored */
@@ -59,6 +60,8 @@ uint64_t record_append_stream(struct journal *journal, const struct record_strea
     bytes_put_string(b, f->path);
     bytes_put_string(b, f->channel);
     bytes_put_uint(b, f->head, 8);
+    bytes_put_uint(b, f->proof_begin, 8);
+    bytes_put_uint(b, f->proof_crc32c, 4);
     return out_append(&out, journal, JOURNAL_STREAM);
 }
 
@@ -76,6 +79,8 @@ bool record_parse_stream(const struct journal_record *record, struct record_stre
     bytes_get_string(&b, f->path, sizeof f->path);
     bytes_get_string(&b, f->channel, sizeof f->channel);
     f->head = get_later(&b, 8);
+    f->proof_begin = get_later(&b, 8);
+    f->proof_crc32c = (uint32_t)get_later(&b, 4);
     return !b.bad && f->kind <= STREAM_VERBATIM && layout_channel_ok(f->channel);
 }
 
@@ -157,6 +162,8 @@ uint64_t record_append_settled(struct journal *journal, const struct record_sett
     bytes_put_uint(b, f->lines, 4);
     bytes_put_uint(b, f->how, 1);
     bytes_put_uint(b, f->head, 8);
+    bytes_put_uint(b, f->begin, 8);
+    bytes_put_uint(b, f->raw_crc32c, 4);
     return out_append(&out, journal, JOURNAL_SETTLED);
 }
 
@@ -170,6 +177,8 @@ bool record_parse_settled(const struct journal_record *record, struct record_set
     f->lines = (uint32_t)bytes_get_uint(&b, 4);
     f->how = (uint8_t)bytes_get_uint(&b, 1);
     f->head = get_later(&b, 8);
+    f->begin = get_later(&b, 8);
+    f->raw_crc32c = (uint32_t)get_later(&b, 4);
     return !b.bad && f->how <= SETTLED_UNPROVEN;
 }
 
@@ -225,6 +234,25 @@ bool record_parse_released(const struct journal_record *record, struct record_re
     f->begin = bytes_get_uint(&b, 8);
     f->stored = (uint8_t)bytes_get_uint(&b, 1);
     return !b.bad && f->stored <= 1;
+}
+
+uint64_t record_append_away(struct journal *journal, const struct record_away *f)
+{
+    struct out out;
+    struct bytes *b = out_begin(&out);
+    bytes_put_uint(b, f->days, 4);
+    bytes_put_uint(b, f->last, 4);
+    bytes_put_string(b, f->path);
+    return out_append(&out, journal, JOURNAL_AWAY);
+}
+
+bool record_parse_away(const struct journal_record *record, struct record_away *f)
+{
+    struct bytes b = in_begin(record);
+    f->days = (uint32_t)bytes_get_uint(&b, 4);
+    f->last = (uint32_t)bytes_get_uint(&b, 4);
+    bytes_get_string(&b, f->path, sizeof f->path);
+    return !b.bad;
 }
 
 uint64_t record_append_session(struct journal *journal, enum record_type type,

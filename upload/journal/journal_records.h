@@ -18,10 +18,11 @@ enum record_type {
     JOURNAL_SETTLED = 3, /**< the range is done with: acknowledged or refused */
     JOURNAL_QUARANTINE = 4, /**< a range that was refused for good */
     JOURNAL_DONE = 5,       /**< the session is complete at the backend */
-    JOURNAL_FORGET = 6,     /**< its directory is gone */
+    JOURNAL_FORGET = 6,     /**< its directory has not been there for long */
     /** a person let a range out of quarantine: it is stored, or given up */
     JOURNAL_RELEASED = 7,
     JOURNAL_ATTEMPT = 8, /**< whether the stream's open offer may have left the host */
+    JOURNAL_AWAY = 9,    /**< for how long its directory has not been there */
 };
 
 enum stream_kind { STREAM_UNSET = 0, STREAM_BATCHED = 1, STREAM_VERBATIM = 2 };
@@ -51,8 +52,10 @@ struct record_stream {
     uint32_t sequence; /**< last one used */
     uint64_t lines;    /**< settled so far */
     uint64_t refused_lines;
-    uint8_t marks; /**< MARK_KEEP | MARK_GAP */
-    uint64_t head; /**< of file, shifting layout; else 0 */
+    uint8_t marks;         /**< MARK_KEEP | MARK_GAP */
+    uint64_t head;         /**< of file, shifting layout; else 0 */
+    uint64_t proof_begin;  /**< the last batch of file began here, and ended at offset */
+    uint32_t proof_crc32c; /**< of its bytes; 0 = not known */
     char path[JOURNAL_PATH_MAX];
     char channel[LAYOUT_CHANNEL_MAX + 1];
 };
@@ -92,7 +95,9 @@ struct record_settled {
     uint64_t end;
     uint32_t lines;
     uint8_t how;
-    uint64_t head; /**< of file, shifting layout; else 0 */
+    uint64_t head;       /**< of file, shifting layout; else 0 */
+    uint64_t begin;      /**< of the range in file… */
+    uint32_t raw_crc32c; /**< …and the checksum of its bytes; 0 = not known */
 };
 
 struct record_quarantine {
@@ -119,6 +124,13 @@ struct record_session {
     char path[JOURNAL_PATH_MAX];
 };
 
+/** About a session that the journal knows. */
+struct record_away {
+    uint32_t days; /**< on which its directory was missed; 0 = it is there */
+    uint32_t last; /**< the last of them, since 1970 */
+    char path[JOURNAL_PATH_MAX];
+};
+
 /* Each appends one record. \return the ticket, 0 on failure. */
 uint64_t record_append_stream(struct journal *journal,
                               const struct record_stream *record);
@@ -131,6 +143,7 @@ uint64_t record_append_quarantine(struct journal *journal,
                                   const struct record_quarantine *record);
 uint64_t record_append_released(struct journal *journal,
                                 const struct record_released *record);
+uint64_t record_append_away(struct journal *journal, const struct record_away *record);
 uint64_t record_append_session(struct journal *journal, enum record_type type,
                                const char *path);
 
@@ -145,6 +158,7 @@ bool record_parse_quarantine(const struct journal_record *record,
                              struct record_quarantine *out);
 bool record_parse_released(const struct journal_record *record,
                            struct record_released *out);
+bool record_parse_away(const struct journal_record *record, struct record_away *out);
 bool record_parse_session(const struct journal_record *record,
                           struct record_session *out);
 

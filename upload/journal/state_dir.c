@@ -128,7 +128,7 @@ gpufl_status state_dir_open(const char *wanted, int root_fd, const char *root_pa
     } else {
         place->fd = open_beside_logs(root_fd, create);
         if (place->fd >= 0) {
-            snprintf(place->name, STATE_NAME_MAX, "journal");
+            snprintf(place->name, STATE_NAME_MAX, STATE_NAME_INSIDE);
             return GPUFL_OK;
         }
         home_state(home);

@@ -9,6 +9,8 @@
 
 /** Longest journal file name, NUL included. */
 #define STATE_NAME_MAX 64
+/** Its name in a directory below the root. */
+#define STATE_NAME_INSIDE "journal"
 
 /** Where a journal is. */
 struct state_place {

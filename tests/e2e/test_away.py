@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Folders that are replaced, mounted over, unmounted or late: what is said, and that nothing is missing or twice."""
+import os
+import pathlib
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+
+import lib
+from lib import check, equal, until
+from test_metrics import Watched
+from writers import Live
+
+OPEN = "--landlock=off"
+
+
+def _job(logs, lines=20):
+    writer = Live(logs)
+    for _ in range(lines):
+        writer.line("device")
+    writer.end()
+    return writer
+
+
+def _confined(agent):
+    """Whether the kernel has Landlock."""
+    return 'landlock="on' in until(lambda: "agent.started" in agent.log() and agent.log(), "it is up")
+
+
+def _holds_once(backend, *writers):
+    for writer in writers:
+        until(lambda: backend.complete(writer.id), "it is complete")
+        lib.holds(backend, writer)
+
+
+def a_folder_that_is_replaced_is_served_without_a_restart(place):
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    agent = Watched(place, backend.url, OPEN, f"--state-dir={place.path}/state", "--rescan-interval=300ms")
+    before = _job(place.logs)
+    _holds_once(backend, before)
+    away = place.path / "away"
+    place.logs.rename(away)
+    until(lambda: agent.ask("/readyz")[0] == 503, "it is not ready")
+    check("a folder is away" in agent.ask("/readyz")[1], agent.ask("/readyz")[1])
+    equal(agent.figure("folders_away"), 1, "figure")
+    check("root.away" in agent.log(), agent.log())
+    place.logs.mkdir(mode=0o700)
+    other = _job(place.logs)
+    _holds_once(backend, other)
+    equal(agent.ask("/readyz"), (200, "ready\n"), "ready again")
+    live = Live(place.logs)
+    live.line("device")
+    until(lambda: backend.export(live.id, "device") == live.written["device"], "it is watched, too")
+    shutil.rmtree(place.logs)
+    away.rename(place.logs)
+    last = _job(place.logs)
+    _holds_once(backend, before, other, last)
+    equal(agent.figure("lines_sent_total{device}"), 3 * len(last.written["device"].splitlines()) +
+          len(live.written["device"].splitlines()), "each line was sent once")
+    agent.stop()
+
+
+def a_file_system_that_is_mounted_over_a_folder_is_served_and_what_it_hides_later(place):
+    if os.geteuid() != 0:
+        return
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    agent = Watched(place, backend.url, OPEN, f"--state-dir={place.path}/state", "--rescan-interval=300ms")
+    hidden = Live(place.logs)
+    hidden.line("device")
+    until(lambda: backend.export(hidden.id, "device"), "its line is stored")
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "mode=700", "none", place.logs], check=False).returncode:
+        agent.stop()
+        return  # a container that may not mount
+    try:
+        _holds_once(backend, _job(place.logs))
+    finally:
+        subprocess.run(["umount", "--lazy", place.logs], check=True)
+    hidden.line("device")
+    hidden.end()
+    _holds_once(backend, hidden)
+    equal(agent.figure("folders_away"), 0, "none is away")
+    agent.stop()
+
+
+def a_confined_agent_says_that_it_must_not_open_what_replaced_a_folder(place):
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    args = (f"--state-dir={place.path}/state", "--rescan-interval=300ms")
+    agent = Watched(place, backend.url, *args)
+    if not _confined(agent):
+        return
+    before = _job(place.logs)
+    _holds_once(backend, before)
+    place.logs.rename(place.path / "away")
+    place.logs.mkdir(mode=0o700)
+    other = _job(place.logs)
+    until(lambda: "folder.confined" in agent.log(), "it is said")
+    status, why = agent.ask("/readyz")
+    equal((status, "may not open" in why), (503, True), why)
+    agent.stop()
+    agent = Watched(place, backend.url, *args)
+    _holds_once(backend, before, other)
+    agent.stop()
+
+
+def a_supervised_agent_ends_to_be_started_again_when_it_must_not_open_a_folder(place):
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as systemd:
+        systemd.bind(str(place.path / "notify"))
+        agent = Watched(place, backend.url, "--rescan-interval=300ms",
+                        env={"NOTIFY_SOCKET": str(place.path / "notify")})
+        if not _confined(agent):
+            return
+        place.logs.rename(place.path / "away")
+        place.logs.mkdir(mode=0o700)
+        equal(agent.process.wait(20 * lib.SLOW), 1, "exit code")
+        check("to be started again" in agent.log(), agent.log())
+
+
+def a_late_folder_is_served_with_the_state_elsewhere(place):
+    """The state is not below a directory that the folder's rule covers."""
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    with tempfile.TemporaryDirectory(prefix="gpufl-e2e-state-") as state:
+        for name, flags, env, mode in (("flag", [f"--state-dir={state}/flag"], {}, 0o700),
+                                       ("systemd", [], {"STATE_DIRECTORY": f"{state}/systemd"}, 0o700),
+                                       ("home", [], {"XDG_STATE_HOME": f"{state}/home"}, 0o777)):
+            late = place.path / name / "logs"
+            agent = Watched(place, backend.url, *flags, folder=late, env=env)
+            until(lambda: "folder.missing" in agent.log(), "it is waited for")
+            late.mkdir(parents=True)
+            late.chmod(mode)
+            _holds_once(backend, _job(late))
+            check("folder.refused" not in agent.log(), agent.log())
+            check(list(pathlib.Path(state, name).rglob("*.journal")), "its journal is there")
+            agent.stop()
+
+
+def a_late_folder_that_was_refused_is_served_once_it_can_be(place):
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    late, elsewhere = place.path / "late", place.path / "elsewhere"
+    agent = Watched(place, backend.url, folder=late)
+    elsewhere.mkdir(mode=0o700)
+    other = lib.agent(place, backend.url, folder=elsewhere)
+    until(lambda: "agent.started" in other.log.read_text(), "another agent has its lock")
+    elsewhere.rename(late)
+    until(lambda: "folder.refused" in agent.log(), "it is said")
+    equal(agent.ask("/readyz")[0], 503, "not ready")
+    other.kill()
+    other.wait()
+    _holds_once(backend, _job(late))
+    equal((agent.log().count("folder.refused"), agent.ask("/readyz")), (1, (200, "ready\n")), "said once")
+    agent.stop()
+
+
+if __name__ == "__main__":
+    lib.main(sys.modules[__name__])

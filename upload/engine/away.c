@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Notes which sessions are away, says so, and forgets them after many days. */
+#include "upload/engine/away.h"
+
+#include <string.h>
+
+#include "base/log.h"
+#include "upload/core/offer.h"
+#include "upload/core/session_streams.h"
+#include "upload/engine/parking.h"
+
+static const char *away_id(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+static void away_say(const struct root *root, const char *path)
+{
+    log_warn(root->engine->config.log, "session.away",
+             "session=%s note=\"its directory is not there; nothing of it is forgotten, "
+             "and it goes on when it is back\"",
+             away_id(path));
+    root->engine->trouble.stamp++;
+}
+
+static void away_say_back(const struct root *root, const char *path)
+{
+    log_info(root->engine->config.log, "session.back", "session=%s", away_id(path));
+    root->engine->trouble.stamp++;
+}
+
+static void away_say_lost(const struct root *root, const char *path, uint64_t files)
+{
+    log_error(
+        root->engine->config.log, "session.vanished",
+        "session=%s note=\"not there for %u days, and not all of it was sent: it is "
+        "forgotten\"",
+        away_id(path), ABSENCE_OPEN_DAYS);
+    root->engine->counters.lost_windows += files;
+}
+
+/* In a root that is empty because a mount is missing, nothing is missed. If the journal
+ * lies in the root, the root is the right one. */
+static bool away_counts_days(const struct root *root)
+{
+    return root->known_named > 0 || root->journal_inside;
+}
+
+static void away_count_day(const struct root *root, const char *path,
+                           struct absence *absence)
+{
+    if (away_counts_days(root) &&
+        absence_count(absence, root->engine->config.sys->wall_s())) {
+        registry_append_absence(root, path, absence);
+    }
+}
+
+static void away_end_absence(const struct root *root, const char *path,
+                             struct absence *absence)
+{
+    if (absence->days) {
+        *absence = (struct absence){0};
+        registry_append_absence(root, path, absence);
+    }
+}
+
+static uint64_t away_unsettled_files(const struct session *s)
+{
+    uint64_t files = 0;
+    for (unsigned i = 0; i < s->streams; i++) {
+        const struct stream *st = s->stream[i];
+        bool waits = (s->looked_at_ms && st->rest != STREAM_DRAINED) || st->offer;
+        files += !waits ? 0 : st->highest > st->file ? st->highest - st->file + 1 : 1;
+    }
+    return files;
+}
+
+static bool away_any_in_flight(const struct session *session)
+{
+    for (unsigned i = 0; i < session->streams; i++) {
+        const struct offer *offer = session->stream[i]->offer;
+        if (offer && offer->state == OFFER_IN_FLIGHT) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* If something still refers to it, or the journal is broken, after the next listing. */
+static void away_forget(struct session *s)
+{
+    struct root *root = s->root;
+    uint64_t files = s->state == SESSION_DONE ? 0 : away_unsettled_files(s);
+    if (away_any_in_flight(s) || session_is_referenced(s) ||
+        !record_append_session(root->journal, JOURNAL_FORGET, s->path)) {
+        return;
+    }
+    if (files) {
+        away_say_lost(root, s->path, files);
+    }
+    for (unsigned i = 0; i < s->streams; i++) {
+        if (s->stream[i]->offer) {
+            offer_free(root->engine, s->stream[i]->offer);
+        }
+    }
+    session_drop(s);
+}
+
+static void away_session(struct session *s)
+{
+    struct root *root = s->root;
+    if (s->presence != SESSION_AWAY) {
+        s->presence = SESSION_AWAY;
+        s->inspected = false; /* what comes back is read as a whole */
+        root->change_stamp++;
+        for (unsigned i = 0; i < s->streams; i++) {
+            s->stream[i]->proved = false; /* what comes back may be something else */
+        }
+        if (s->wanted && s->state != SESSION_DONE) {
+            away_say(root, s->path);
+        }
+    }
+    away_count_day(root, s->path, &s->absence);
+    if (s->absence.days > ABSENCE_OPEN_DAYS) {
+        away_forget(s);
+    }
+}
+
+static void away_parked_session(void *arg, struct path_node *node)
+{
+    struct root *root = arg;
+    struct parked_session *s = parked_of(node);
+    if (s->listed == root->listing_number) {
+        return;
+    }
+    if (!s->away && !s->complete) {
+        parked_stop_waiting(&root->parked, s);
+        root->parked.away++;
+        away_say(root, node->path);
+    }
+    s->away = true;
+    away_count_day(root, node->path, &s->absence);
+    if (!s->complete && s->absence.days > ABSENCE_OPEN_DAYS) {
+        away_say_lost(root, node->path, 1);
+        parked_drop(&root->parked, s);
+    } else if (s->complete && s->absence.days > ABSENCE_COMPLETE_DAYS &&
+               record_append_session(root->journal, JOURNAL_FORGET, node->path)) {
+        parked_drop(&root->parked, s);
+    }
+}
+
+/* As an empty mount point is. */
+static bool away_is_deserted(const struct root *root)
+{
+    bool unfinished = false;
+    for (const struct session *s = root->sessions; s && !unfinished; s = s->next) {
+        unfinished = s->presence == SESSION_AWAY && s->wanted && s->state != SESSION_DONE;
+    }
+    return unfinished && !away_counts_days(root);
+}
+
+void away_after_listing(struct root *root)
+{
+    for (struct session *s = root->sessions, *next; s; s = next) {
+        next = s->next;
+        bool named = s->listed == root->listing_number;
+        if (named && s->presence == SESSION_UNSEEN) {
+            s->presence = SESSION_PRESENT;
+        }
+        if (s->state == SESSION_DONE && session_idle(s)) {
+            parking_complete(s);
+        } else if (!named && s->streams > 0) {
+            away_session(s);
+        } else if (!named && session_idle(s)) {
+            session_drop(s); /* nothing is known of it */
+        }
+    }
+    path_table_each(&root->parked.table, away_parked_session, root);
+    root->deserted = away_is_deserted(root);
+}
+
+void away_session_back(struct session *session)
+{
+    if (session->presence == SESSION_AWAY && session->wanted &&
+        session->state != SESSION_DONE) {
+        away_say_back(session->root, session->path);
+    }
+    session->presence = SESSION_PRESENT;
+    away_end_absence(session->root, session->path, &session->absence);
+}
+
+void away_parked_seen(struct root *root, struct parked_session *s)
+{
+    s->listed = root->listing_number;
+    if (s->away && !s->complete) {
+        parked_wait_again(&root->parked, s);
+        root->parked.away--;
+        away_say_back(root, s->node.path);
+    }
+    s->away = false;
+    away_end_absence(root, s->node.path, &s->absence);
+}
