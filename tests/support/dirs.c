@@ -65,11 +65,26 @@ void live_open(struct live_session *s, const char *root, const char *id)
     assert_int_equal(fcntl(s->lock_fd, F_OFD_SETLK, &lock), 0);
 }
 
+static bool live_is_first(const struct live_session *s, const char *channel)
+{
+    char active[700];
+    char sealed[700];
+    snprintf(active, sizeof active, "%s/%s.log", s->dir, channel);
+    snprintf(sealed, sizeof sealed, "%s/%s.1.log", s->dir, channel);
+    return access(active, F_OK) < 0 && access(sealed, F_OK) < 0;
+}
+
 void live_line(struct live_session *s, const char *channel, const char *type, int n)
 {
     char name[64];
     char text[256];
     snprintf(name, sizeof name, "%s.log", channel);
+    bool first = strcmp(type, "job_start") != 0 && live_is_first(s, channel);
+    if (first && strcmp(type, "shutdown") == 0) {
+        live_line(s, channel, "job_start", n);
+    } else if (first) {
+        type = "job_start";
+    }
     snprintf(text, sizeof text, "{\"type\":\"%s\",\"session_id\":\"%s\",\"n\":%d}\n",
              type, s->id, n);
     dirs_append(s->dir, name, text);

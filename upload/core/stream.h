@@ -23,6 +23,13 @@ enum stream_rest {
     STREAM_MISSING, /**< its file had more at the last inspection, and is not there */
 };
 
+/** The end of a file that was read. */
+struct stream_end {
+    uint64_t head; /**< 0 = not known */
+    uint64_t offset;
+    struct record_mark mark;
+};
+
 /** How much of its file the last offer took. */
 enum stream_took {
     STREAM_TOOK_PART,
@@ -39,6 +46,10 @@ struct stream {
     uint64_t offset;              /**< settled bytes of file */
     uint64_t journal_file_ticket; /**< the record that named journal_file */
     uint64_t head; /**< identifies the file in the shifting layout; 0 = not known yet */
+    struct file_known known;     /**< the file that was read last */
+    struct record_mark mark;     /**< of file, before offset */
+    struct record_sealed sealed; /**< live: its newest sealed file, as it was seen */
+    struct stream_end before;    /**< shifting layout: where the file before ended */
     uint64_t lines;
     uint64_t refused_lines;
     const char *hold_reason; /**< the last one that was logged, a literal */
@@ -57,11 +68,13 @@ struct stream {
     uint8_t index;           /**< shifting layout: number of file when last seen */
     uint8_t channel;         /**< index into the root's channel_name */
     uint8_t kind;            /**< enum stream_kind */
+    uint8_t layout;          /**< 1 + enum session_layout in the journal, 0 = not there */
     /* Many sessions wait at once: flags are single bits. */
     bool queued : 1;
     bool held : 1;        /**< until something changes in the directory */
     bool keep : 1;        /**< part of it was accepted without proof that it is stored */
     bool gap : 1;         /**< its first files were deleted before they were read */
+    bool cut : 1;         /**< its file is shorter than what was sent of it */
     bool all_read : 1;    /**< everything up to `seen` was read */
     bool at_shutdown : 1; /**< its next line, or its last, is the channel's shutdown */
     uint8_t rest : 2;     /**< enum stream_rest */

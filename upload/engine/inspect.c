@@ -13,6 +13,7 @@
 #include "upload/engine/cleanup.h"
 #include "upload/engine/completion.h"
 #include "upload/engine/import_position.h"
+#include "upload/engine/sealed_file.h"
 #include "upload/engine/session_salvage.h"
 
 /* Whether something of this channel is not settled yet. */
@@ -27,7 +28,7 @@ static bool inspect_is_pending(const struct session *session, const struct strea
     case SESSION_LIVE:
         /* A file smaller than what was sent from it has changed, too: reading shows how.
          */
-        return st->file <= seen->highest ||
+        return st->file <= st->highest ||
                (seen->has_active && seen->active_bytes != st->offset);
     }
     return true;
@@ -36,8 +37,8 @@ static bool inspect_is_pending(const struct session *session, const struct strea
 static uint64_t inspect_behind_bytes(const struct stream *st,
                                      const struct scan_channel *seen)
 {
-    bool sealed = st->session->layout == SESSION_SHIFTING ? st->index > 0
-                                                          : st->file <= seen->highest;
+    bool sealed =
+        st->session->layout == SESSION_SHIFTING ? st->index > 0 : st->file <= st->highest;
     if (sealed) {
         return UINT64_MAX; /* never live data */
     }
@@ -82,9 +83,10 @@ static void inspect_channel(struct session *session, const struct scan_channel *
         st->kind = session->layout == SESSION_WINDOWS ? STREAM_VERBATIM : STREAM_BATCHED;
         import_position(st);
     }
+    st->layout = (uint8_t)(1 + session->layout);
     st->held = false; /* the reason may be gone */
     st->rest = st->rest == STREAM_PENDING ? STREAM_PENDING : STREAM_DRAINED;
-    st->highest = seen->highest;
+    st->highest = sealed_file_note(st, seen->highest);
     st->lowest = seen->lowest;
     uint64_t before = st->seen;
     st->seen = inspect_seen(session, seen);
@@ -189,12 +191,27 @@ static void inspect_apply_writer(struct session *session, enum liveness writer)
     session->root->change_stamp += was_gone != session_writer_is_gone(session);
 }
 
+/* The layout in which something of the session was sent. */
+static enum session_layout inspect_settled_layout(const struct session *session,
+                                                  enum session_layout otherwise)
+{
+    for (unsigned i = 0; i < session->streams; i++) {
+        const struct stream *st = session->stream[i];
+        if (st->id && st->layout) {
+            return (enum session_layout)(st->layout - 1);
+        }
+        if (st->id && (st->kind == STREAM_VERBATIM || st->head)) {
+            return st->head ? SESSION_SHIFTING : SESSION_WINDOWS;
+        }
+    }
+    return otherwise;
+}
+
 static void inspect_apply_layout(struct session *session, const struct scan *scan)
 {
     struct engine *engine = session->root->engine;
-    bool changed = session->inspected && session->layout != scan->layout;
     session->held = false; /* the reason may be gone */
-    session->layout = (uint8_t)scan->layout;
+    session->layout = (uint8_t)inspect_settled_layout(session, scan->layout);
     session->loss = scan->has_loss;
     if (scan->refused != session->refused) {
         if (scan->refused > session->refused) {
@@ -209,7 +226,10 @@ static void inspect_apply_layout(struct session *session, const struct scan *sca
     }
     session->root->change_stamp += !session->inspected; /* now it may be watched */
     session->inspected = true;
-    if (changed && session->streams && session->stream[0]->id) {
+    if (scan->bad_manifest ||
+        (session->layout == SESSION_LIVE && session->layout != scan->layout)) {
+        session_hold(session, "its manifest (.gpufl-session.json) is gone or damaged");
+    } else if (session->layout != scan->layout) {
         session_hold(session, "its layout changed while it was being read");
     }
     bool unpublished = scan->layout == SESSION_WINDOWS && scan->has_tmp &&
@@ -305,7 +325,8 @@ void inspect_session(struct session *session, uint64_t now_ms)
         session->presence == SESSION_GONE) {
         return;
     }
-    bool known_live = session->inspected && session->layout == SESSION_LIVE;
+    bool known_live =
+        session->inspected && session->layout == SESSION_LIVE && !session->held;
     gpufl_status status =
         inspect_directory(session->root, session->path, session->id, known_live, &seen);
     if (status == GPUFL_OK) {

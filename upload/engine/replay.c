@@ -94,6 +94,16 @@ static void replay_settled(struct replay *replay, const struct journal_record *r
     }
 }
 
+static void replay_sealed(struct replay *replay, const struct journal_record *raw)
+{
+    struct record_sealed record;
+    struct stream *st =
+        record_parse_sealed(raw, &record) ? replay_known(replay, record.stream) : NULL;
+    if (st) {
+        st->sealed = record;
+    }
+}
+
 static void replay_quarantine(struct replay *replay, const struct journal_record *raw)
 {
     struct record_quarantine record;
@@ -170,6 +180,9 @@ void replay_record(void *arg, const struct journal_record *raw)
     case JOURNAL_SETTLED:
         replay_settled(replay, raw);
         break;
+    case JOURNAL_SEALED:
+        replay_sealed(replay, raw);
+        break;
     case JOURNAL_QUARANTINE:
         replay_quarantine(replay, raw);
         break;
@@ -192,6 +205,11 @@ static void replay_write_stream(struct root *root, const struct stream *st)
 {
     struct record_stream record = stream_record(st);
     record_append_stream(root->journal, &record);
+    if (st->sealed.file) {
+        struct record_sealed sealed = st->sealed;
+        sealed.stream = st->id;
+        record_append_sealed(root->journal, &sealed);
+    }
     if (st->offer && st->offer->state == OFFER_IN_FLIGHT) {
         record_append_offer(root->journal,
                             &st->offer->record); /* it was durable before */

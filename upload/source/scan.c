@@ -121,6 +121,7 @@ static gpufl_status read_manifest(const struct sys *sys, int dir, const char *id
         scan->has_manifest = manifest_parse(text, len, id, &scan->manifest) == GPUFL_OK;
         free(text);
     }
+    scan->bad_manifest = !scan->has_manifest && status != GPUFL_ERR_NOT_FOUND;
     return status == GPUFL_ERR_IO || status == GPUFL_ERR_NOMEM ? GPUFL_ERR_IO : GPUFL_OK;
 }
 

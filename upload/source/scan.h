@@ -42,6 +42,7 @@ struct scan {
     bool has_uploaded; /**< some agent reported it as complete */
     bool has_loss;     /**< a loss marker: the session is never complete */
     bool has_manifest; /**< a valid one */
+    bool bad_manifest; /**< one that is not */
     struct manifest manifest;
     unsigned refused; /**< payload names that are links or not files, or belong to one
                            channel too many */

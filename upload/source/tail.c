@@ -10,9 +10,13 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "schema/records.h"
+#include "upload/source/ndjson.h"
 #include "upload/source/shifting.h"
 
 #define PATH_BYTES (2 * LAYOUT_PATH_MAX + LAYOUT_PATH_MAX + 8)
+/* The type of a channel's first record stands within them. */
+#define BEGIN_BYTES 512u
 
 static int open_name(const struct sys *sys, const struct tail_where *w, const char *name)
 {
@@ -42,6 +46,60 @@ static int open_live(const struct sys *sys, const struct tail_where *w, bool *se
     *sealed = numbered >= 0;
     errno = error;
     return numbered;
+}
+
+/* Nothing of the active file was read yet. It is number N if the file before is there, or
+ * if it begins the channel. That N is not there proves nothing: it may be deleted. */
+static enum file_match match_by_name(const struct sys *sys, const struct tail_where *w,
+                                     int fd)
+{
+    char data[BEGIN_BYTES];
+    char name[LAYOUT_PATH_MAX];
+    struct record_text line;
+    if (w->any_number) {
+        return FILE_MATCHES;
+    }
+    if (w->file > 1) {
+        layout_numbered(name, w->channel, w->file - 1, false);
+        int before = open_name(sys, w, name);
+        if (before >= 0) {
+            close(before);
+            return FILE_MATCHES;
+        }
+        return errno == ENOENT ? FILE_DIFFERS : FILE_UNREADABLE;
+    }
+    ssize_t n = file_pread_full(sys, fd, data, sizeof data, 0);
+    if (n < 0) {
+        return FILE_UNREADABLE;
+    }
+    if ((size_t)n < sizeof data && !memchr(data, '\n', (size_t)n)) {
+        return FILE_SHORTER; /* nothing whole is there yet */
+    }
+    return ndjson_find_type(data, (size_t)n, RECORD_JOB_START, &line) ? FILE_MATCHES
+                                                                      : FILE_DIFFERS;
+}
+
+/* Whether the file of that name is the one that the position means. */
+static gpufl_status check_live(const struct sys *sys, const struct tail_where *w, int fd,
+                               struct tail_chunk *out)
+{
+    struct file_known found = file_known_of(fd);
+    bool at_begin = w->mark_at == 0;
+    if ((!w->known && !w->mark.bytes) ||
+        (w->known && file_known_same(w->known, &found))) {
+        return GPUFL_OK;
+    }
+    enum file_match match = at_begin && !out->sealed
+                                ? match_by_name(sys, w, fd)
+                                : file_mark_match(sys, fd, false, &w->mark, w->mark_at);
+    if (match == FILE_MATCHES && w->known) {
+        *w->known = found;
+    }
+    if (match == FILE_MATCHES || (at_begin && match == FILE_SHORTER)) {
+        return GPUFL_OK;
+    }
+    out->other = match == FILE_DIFFERS;
+    return match == FILE_UNREADABLE ? GPUFL_ERR_IO : GPUFL_ERR_FORMAT;
 }
 
 static gpufl_status read_plain(const struct sys *sys, int fd, uint64_t offset, char *buf,
@@ -101,7 +159,10 @@ gpufl_status tail_read(const struct sys *sys, const struct tail_where *w, char *
     if (fd < 0) {
         return errno == ENOENT ? GPUFL_ERR_NOT_FOUND : GPUFL_ERR_IO;
     }
-    gpufl_status status = read_plain(sys, fd, w->offset, buf, cap, out);
+    gpufl_status status = check_live(sys, w, fd, out);
+    if (status == GPUFL_OK) {
+        status = read_plain(sys, fd, w->offset, buf, cap, out);
+    }
     close(fd);
     return status;
 }
