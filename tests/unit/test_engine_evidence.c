@@ -345,6 +345,88 @@ static void files_that_begin_with_the_same_line_are_told_apart(void **state)
     }
 }
 
+/* A complete session of one channel, whose lock is free. */
+static struct rig *rig_complete(struct live_session *s)
+{
+    struct rig *rig = rig_new();
+    live_open(s, rig->root, RIG_ID);
+    live_line(s, "device", "job_start", 1);
+    live_line(s, "device", "x", 2);
+    live_close(s);
+    rig_start(rig);
+    rig_run(rig, 20000, false);
+    assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 1);
+    return rig;
+}
+
+static void growth_after_the_end_is_sent_and_the_end_reported_again(void **state)
+{
+    (void)state;
+    for (int restart = 0; restart < 2; restart++) {
+        struct live_session s;
+        struct rig *rig = rig_complete(&s);
+        if (restart) {
+            rig_stop(rig);
+        }
+        later_line(&s, "device", 3);
+        live_rotate(&s, "device", 1);
+        later_line(&s, "device", 4);
+        live_line(&s, "scope", "job_start", 1);
+        if (restart) {
+            rig_start(rig);
+        }
+        rig_run(rig, 700000, false);
+        assert_stored(rig, "device", "1 2 3 4 ");
+        assert_stored(rig, "scope", "1 ");
+        assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 2);
+        assert_int_equal(rig->request[rig->requests - 1].kind, TRANSPORT_COMPLETE);
+        assert_int_equal(rig_summary(rig).sessions_done, 1);
+        rig_again(rig);
+        rig_run(rig, 700000, false);
+        assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 2);
+        rig_delete(rig);
+    }
+}
+
+/* The journal says that the session is open again before anything of it is sent. */
+static void a_session_that_grew_stays_open_over_a_restart(void **state)
+{
+    (void)state;
+    struct live_session s;
+    struct rig *rig = rig_complete(&s);
+    rig->answer = away;
+    live_line(&s, "scope", "job_start", 1);
+    rig_run(rig, 700000, false);
+    rig_stop(rig);
+    rig->answer = NULL;
+    rig_start(rig);
+    rig_run(rig, 700000, false);
+    assert_stored(rig, "device", "1 2 ");
+    assert_stored(rig, "scope", "1 ");
+    assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 2);
+    rig_delete(rig);
+}
+
+static void a_plain_directory_that_is_used_again_is_sent_again(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new();
+    struct live_session s = {.id = RIG_ID};
+    snprintf(s.dir, sizeof s.dir, "%s/" RIG_ID, rig->root);
+    assert_int_equal(mkdir(s.dir, 0700), 0);
+    later_line(&s, "device", 1);
+    dirs_append(s.dir, "device.log", "{\"type\":\"shutdown\",\"n\":2}\n");
+    rig_start(rig);
+    rig_run(rig, 70000, false);
+    assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 1);
+    later_line(&s, "device", 3);
+    dirs_append(s.dir, "device.log", "{\"type\":\"shutdown\",\"n\":4}\n");
+    rig_run(rig, 700000, false);
+    assert_stored(rig, "device", "1 2 3 4 ");
+    assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 2);
+    rig_delete(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -357,6 +439,9 @@ int main(void)
         cmocka_unit_test(a_file_that_was_cut_and_written_anew_is_another_one),
         cmocka_unit_test(a_damaged_manifest_holds_the_session_until_it_is_back),
         cmocka_unit_test(files_that_begin_with_the_same_line_are_told_apart),
+        cmocka_unit_test(growth_after_the_end_is_sent_and_the_end_reported_again),
+        cmocka_unit_test(a_session_that_grew_stays_open_over_a_restart),
+        cmocka_unit_test(a_plain_directory_that_is_used_again_is_sent_again),
         cmocka_unit_test(an_empty_manifest_does_not_make_another_layout),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,6 +9,7 @@
 #include "base/json_text.h"
 #include "base/log.h"
 #include "schema/protocol.h"
+#include "schema/records.h"
 #include "upload/core/frames.h"
 #include "upload/core/position.h"
 #include "upload/core/shutdown.h"
@@ -282,11 +283,10 @@ static bool batch_begins_in_the_middle(struct stream *st)
         return false;
     }
     st->gap = true;
-    trouble_say(
-        &engine->trouble,
-        "session %s, channel %s does not start with its job_start record: earlier "
-        "files are missing",
-        st->session->id, stream_channel(st));
+    trouble_say(&engine->trouble,
+                "session %s, channel %s does not start with its " RECORD_JOB_START
+                " record: earlier files are missing",
+                st->session->id, stream_channel(st));
     log_warn(engine->config.log, "session.gap",
              "session=%s channel=%s reason=\"earlier files are missing\"",
              st->session->id, stream_channel(st));

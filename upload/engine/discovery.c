@@ -140,6 +140,9 @@ static void discovery_visit(void *arg, const char *name)
     struct parked_session *parked_session = parked_find(&root->parked, path);
     if (parked_session) {
         parking_seen(root, parked_session);
+        if (parked_session->complete && root->inspects_complete) {
+            parking_reopen_grown(root, parked_session);
+        }
         return;
     }
     struct session *old = session_find(root, path);
@@ -308,6 +311,11 @@ void discovery_begin(struct root *root, uint64_t now_ms)
         root->listing = NULL;
     }
     root->only_sessions = root->listing != NULL;
+    root->inspects_complete = now_ms >= root->complete_inspect_ms;
+    if (root->inspects_complete) {
+        root->complete_inspect_ms =
+            now_ms + QUIET_LISTINGS * root->engine->config.rescan_interval_ms;
+    }
     root->listing_number++;
 }
 
@@ -346,7 +354,8 @@ void discovery_touch(struct root *root, const char *path, uint64_t now_ms)
     struct visit visit = {.root = root, .group = "", .now_ms = now_ms};
     struct parked_session *parked_session = parked_find(&root->parked, path);
     if (parked_session && parked_session->complete) {
-        return; /* nothing can change for it */
+        parking_reopen_grown(root, parked_session);
+        return;
     }
     struct session *session =
         parked_session ? parking_open(root, parked_session) : session_find(root, path);

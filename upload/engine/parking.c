@@ -4,8 +4,10 @@
 
 #include <stdio.h>
 
+#include "base/log.h"
 #include "upload/core/position.h"
 #include "upload/core/session_streams.h"
+#include "upload/engine/growth.h"
 
 #define OPENED_AT_ONCE 32u
 
@@ -24,6 +26,9 @@ void parking_complete(struct session *session)
         const struct stream *st = session->stream[i];
         s->stream[i] = (struct parked_stream){.offset = st->offset,
                                               .head = st->head,
+                                              .mark = st->mark,
+                                              .sealed = st->sealed,
+                                              .layout = st->layout,
                                               .lines = st->lines,
                                               .file = st->file,
                                               .sequence = st->sequence,
@@ -48,7 +53,9 @@ static struct record_stream parking_record(const struct root *root,
                                    .sequence = st->sequence,
                                    .lines = st->lines,
                                    .marks = st->keep ? MARK_KEEP : 0,
-                                   .head = st->head};
+                                   .head = st->head,
+                                   .mark = st->mark,
+                                   .layout = st->layout};
     snprintf(record.path, sizeof record.path, "%s", s->node.path);
     snprintf(record.channel, sizeof record.channel, "%s",
              root->channel_name[st->channel]);
@@ -73,6 +80,7 @@ struct session *parking_open(struct root *root, struct parked_session *s)
         }
         struct record_stream record = parking_record(root, s, i);
         position_restore(st, &record);
+        st->sealed = s->stream[i].sealed;
     }
     parked_drop(&root->parked, s);
     return session;
@@ -101,15 +109,46 @@ bool parking_open_some(struct engine *engine)
     return opened > 0;
 }
 
-static uint64_t parking_append(const struct root *root, const struct parked_session *s)
+static bool parking_append_streams(const struct root *root,
+                                   const struct parked_session *s)
 {
     for (unsigned i = 0; i < s->streams; i++) {
         struct record_stream record = parking_record(root, s, i);
-        if (record.stream) {
-            record_append_stream(root->journal, &record);
+        if (record.stream && !record_append_stream(root->journal, &record)) {
+            return false;
+        }
+        if (record.stream && s->stream[i].sealed.file) {
+            struct record_sealed sealed = s->stream[i].sealed;
+            sealed.stream = record.stream;
+            if (!record_append_sealed(root->journal, &sealed)) {
+                return false;
+            }
         }
     }
-    return record_append_session(root->journal, JOURNAL_DONE, s->node.path);
+    return true;
+}
+
+static bool parking_append(const struct root *root, const struct parked_session *s)
+{
+    return parking_append_streams(root, s) &&
+           record_append_session(root->journal, JOURNAL_DONE, s->node.path) != 0;
+}
+
+bool parking_reopen_grown(struct root *root, struct parked_session *s)
+{
+    if (!s->wanted || !growth_of(root, s) || !parking_append_streams(root, s)) {
+        return false; /* while the journal is broken, at a later listing */
+    }
+    struct session *session = parking_open(root, s);
+    if (session) {
+        root->change_stamp++;
+        log_warn(root->engine->config.log, "session.grew",
+                 "session=%s note=\"it was complete, and its files have grown since: the "
+                 "new lines are sent\"",
+                 session->id);
+        session_mark(session);
+    }
+    return session != NULL;
 }
 
 void parking_seen(struct root *root, struct parked_session *s)

@@ -64,10 +64,12 @@ static void replay_stream(struct replay *replay, const struct journal_record *ra
     }
     struct parked_session *before = parked_find(&replay->root->parked, record.path);
     if (before) {
-        parked_drop(&replay->root->parked,
-                    before); /* it came back: the record that it had gone was damaged */
+        parking_open(replay->root, before); /* it grew, or came back */
     }
     struct session *session = session_make(replay->root, record.path);
+    if (session && before) {
+        session->presence = SESSION_UNSEEN;
+    }
     struct stream *st = session ? session_stream(session, record.channel) : NULL;
     if (!st) {
         return; /* more channels than are followed at once */
