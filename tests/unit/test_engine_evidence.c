@@ -389,6 +389,36 @@ static void growth_after_the_end_is_sent_and_the_end_reported_again(void **state
 }
 
 /* The journal says that the session is open again before anything of it is sent. */
+/* The writer's lock is not visible: it is of another host, or of a guest. */
+static void a_free_lock_of_another_boot_does_not_end_a_session(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new();
+    struct live_session s;
+    live_open(&s, rig->root, RIG_ID);
+    remove_file(&s, LAYOUT_MANIFEST);
+    dirs_append(s.dir, LAYOUT_MANIFEST,
+                "{\"schema_version\":1,\"layout\":\"live\",\"session_id\":\"" RIG_ID
+                "\",\"pid\":1,\"boot_id\":\"11111111-1111-4111-8111-111111111111\"}");
+    live_line(&s, "device", "job_start", 1);
+    live_close(&s);
+    rig->config.orphan_timeout_ms = 600000;
+    rig_start(rig);
+    rig_run(rig, 500000, false);
+    assert_stored(rig, "device", "1 ");
+    assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 0);
+    later_line(&s, "device", 2);
+    rig_run(rig, 500000, false);
+    assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 0);
+    rig_run(rig, 200000, false); /* killed, it seems */
+    assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 1);
+    later_line(&s, "device", 3); /* but it was only quiet */
+    rig_run(rig, 900000, false);
+    assert_stored(rig, "device", "1 2 3 ");
+    assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 2);
+    rig_delete(rig);
+}
+
 static void a_session_that_grew_stays_open_over_a_restart(void **state)
 {
     (void)state;
@@ -440,6 +470,7 @@ int main(void)
         cmocka_unit_test(a_damaged_manifest_holds_the_session_until_it_is_back),
         cmocka_unit_test(files_that_begin_with_the_same_line_are_told_apart),
         cmocka_unit_test(growth_after_the_end_is_sent_and_the_end_reported_again),
+        cmocka_unit_test(a_free_lock_of_another_boot_does_not_end_a_session),
         cmocka_unit_test(a_session_that_grew_stays_open_over_a_restart),
         cmocka_unit_test(a_plain_directory_that_is_used_again_is_sent_again),
         cmocka_unit_test(an_empty_manifest_does_not_make_another_layout),

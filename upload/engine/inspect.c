@@ -129,13 +129,15 @@ static bool inspect_has_ended(const struct session *session, uint64_t now_ms)
 }
 
 static enum liveness inspect_probe_writer(const struct root *root, const char *path,
-                                          const struct manifest *manifest)
+                                          const struct scan *scan)
 {
     char lock[JOURNAL_PATH_MAX + LAYOUT_PATH_MAX];
     snprintf(lock, sizeof lock, "%s/%s", path, LAYOUT_LOCK);
     bool here = root->engine->config.in_job && liveness_is_open_here(root->fd, lock);
     return here ? WRITER_LIVE
-                : liveness_probe(root->engine->config.sys, root->fd, lock, manifest);
+                : liveness_probe(root->engine->config.sys, root->fd, lock,
+                                 scan ? &scan->manifest : NULL,
+                                 scan ? scan->last_write_s : 0);
 }
 
 bool inspect_is_over(const struct root *root, const char *path)
@@ -169,11 +171,11 @@ gpufl_status inspect_directory(const struct root *root, const char *path, const 
         return GPUFL_ERR_USAGE;
     }
     out->writer = inspect_probe_writer(root, path, NULL);
-    gpufl_status status = known_live && out->writer != WRITER_UNKNOWN
+    gpufl_status status = known_live && out->writer == WRITER_LIVE
                               ? scan_session_again(sys, root->fd, path, &out->scan)
                               : scan_session(sys, root->fd, path, id, &out->scan);
-    if (status == GPUFL_OK && out->writer == WRITER_UNKNOWN && out->scan.has_manifest) {
-        out->writer = inspect_probe_writer(root, path, &out->scan.manifest);
+    if (status == GPUFL_OK && out->writer != WRITER_LIVE && out->scan.has_manifest) {
+        out->writer = inspect_probe_writer(root, path, &out->scan);
     }
     if (status == GPUFL_OK && out->scan.layout == SESSION_SHIFTING) {
         out->writer =

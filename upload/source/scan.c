@@ -43,6 +43,9 @@ static gpufl_status note_payload(struct scan *scan, int dir, const char *file,
         scan->refused++;
         return GPUFL_OK;
     }
+    if (st.st_mtim.tv_sec > scan->last_write_s) {
+        scan->last_write_s = st.st_mtim.tv_sec;
+    }
     if (name->kind == LAYOUT_NUMBERED) {
         channel->payloads++;
         if (channel->lowest == 0 || name->number < channel->lowest) {
