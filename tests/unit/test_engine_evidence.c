@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include "schema/layout.h"
 #include "tests/support/rig_backend.h"
@@ -419,6 +420,82 @@ static void a_free_lock_of_another_boot_does_not_end_a_session(void **state)
     rig_delete(rig);
 }
 
+static void pack_active(const struct live_session *s, const char *channel)
+{
+    char data[4096];
+    char from[700];
+    char to[700];
+    snprintf(from, sizeof from, "%s/%s.log", s->dir, channel);
+    snprintf(to, sizeof to, "%s/%s.log.gz", s->dir, channel);
+    FILE *plain = fopen(from, "r");
+    assert_non_null(plain);
+    size_t n = fread(data, 1, sizeof data, plain);
+    fclose(plain);
+    gzFile packed = gzopen(to, "wb");
+    assert_int_equal(gzwrite(packed, data, (unsigned)n), n);
+    gzclose(packed);
+    assert_int_equal(unlink(from), 0);
+}
+
+/* As the existing uploader does it, also with the active file of a living writer. */
+static void an_active_file_that_was_compressed_is_read(void **state)
+{
+    (void)state;
+    for (int whole = 0; whole < 2; whole++) {
+        struct rig *rig = rig_new();
+        struct live_session s;
+        live_open(&s, rig->root, RIG_ID);
+        live_line(&s, "device", "job_start", 1);
+        live_line(&s, "scope", "job_start", 1);
+        rig_start(rig);
+        rig_run(rig, 20000, false);
+        later_line(&s, "device", 2);
+        later_line(&s, "device", 3);
+        if (whole) {
+            live_line(&s, "device", "shutdown", 4);
+        }
+        pack_active(&s, "device");
+        rig_run(rig, 70000, false);
+        live_line(&s, "scope", "shutdown", 2);
+        live_close(&s);
+        rig_again(rig);
+        rig_run(rig, 70000, false);
+        assert_stored(rig, "device", whole ? "1 2 3 4 " : "1 2 3 ");
+        assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), whole);
+        assert_int_equal(rig_summary(rig).sessions_blocked, !whole);
+        rig_delete(rig);
+    }
+}
+
+static void an_active_file_that_is_gone_holds_its_channel_until_it_is_back(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new();
+    struct live_session s;
+    live_open(&s, rig->root, RIG_ID);
+    live_line(&s, "device", "job_start", 1);
+    live_line(&s, "scope", "job_start", 1);
+    rig_start(rig);
+    rig_run(rig, 20000, false);
+    remove_file(&s, "device.log");
+    live_line(&s, "scope", "shutdown", 2);
+    live_close(&s);
+    rig_run(rig, 70000, false);
+    rig_again(rig);
+    assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 0);
+    assert_int_equal(rig_summary(rig).sessions_blocked, 1);
+    later_line(&s, "device", 1); /* not the file that was there */
+    rig_run(rig, 70000, false);
+    assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 0);
+    remove_file(&s, "device.log");
+    live_line(&s, "device", "job_start", 1);
+    live_line(&s, "device", "shutdown", 2);
+    rig_run(rig, 70000, false);
+    assert_stored(rig, "device", "1 2 ");
+    assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 1);
+    rig_delete(rig);
+}
+
 static void a_session_that_grew_stays_open_over_a_restart(void **state)
 {
     (void)state;
@@ -471,6 +548,8 @@ int main(void)
         cmocka_unit_test(files_that_begin_with_the_same_line_are_told_apart),
         cmocka_unit_test(growth_after_the_end_is_sent_and_the_end_reported_again),
         cmocka_unit_test(a_free_lock_of_another_boot_does_not_end_a_session),
+        cmocka_unit_test(an_active_file_that_was_compressed_is_read),
+        cmocka_unit_test(an_active_file_that_is_gone_holds_its_channel_until_it_is_back),
         cmocka_unit_test(a_session_that_grew_stays_open_over_a_restart),
         cmocka_unit_test(a_plain_directory_that_is_used_again_is_sent_again),
         cmocka_unit_test(an_empty_manifest_does_not_make_another_layout),

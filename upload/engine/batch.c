@@ -230,6 +230,16 @@ static bool batch_may_leave_file(const struct stream *st)
            tail_has_next(sys, &where);
 }
 
+/* All that is left of the channel was sent, so the others need not wait for it. */
+static void batch_hold_rest(struct stream *st, const char *reason)
+{
+    stream_hold(st, reason);
+    if (!st->cut) {
+        st->cut = true;
+        shutdown_release(st, st->session->root->engine->config.sys->now_ms());
+    }
+}
+
 static enum made batch_nothing_whole(struct stream *st, const struct tail_chunk *chunk)
 {
     const struct session *session = st->session;
@@ -247,6 +257,11 @@ static enum made batch_nothing_whole(struct stream *st, const struct tail_chunk 
         if (chunk->index > 0 && session->layout == SESSION_SHIFTING) {
             return shifted_stream_next(st);
         }
+        if (chunk->packed && !shutdown_is_last(st)) {
+            batch_hold_rest(st, "its active file was compressed while its writer lived");
+            return MADE_NOTHING;
+        }
+        st->cut = false;
         st->rest = STREAM_DRAINED;
         return MADE_NOTHING;
     }
@@ -317,11 +332,7 @@ static enum made batch_read_problem(struct stream *st, gpufl_status status,
         }
         stream_hold(st, "the file that was being read is gone: another one has its name");
     } else if (status == GPUFL_ERR_FORMAT) {
-        stream_hold(st, "a file is shorter than what was sent from it");
-        if (!st->cut) {
-            st->cut = true;
-            shutdown_release(st, session->root->engine->config.sys->now_ms());
-        }
+        batch_hold_rest(st, "a file is shorter than what was sent from it");
     } else {
         stream_hold(st, "a file cannot be read");
     }
@@ -344,7 +355,6 @@ enum made batch_make(struct stream *st)
         return batch_read_problem(st, status, &chunk);
     }
     st->index = (uint8_t)chunk.index;
-    st->cut = false;
     if (st->offset >= st->split_end) {
         st->split_lines = 0;
     } else if (st->split_lines && st->split_lines < limits.max_lines) {
@@ -354,6 +364,7 @@ enum made batch_make(struct stream *st)
     if (cut.lines == 0) {
         return batch_nothing_whole(st, &chunk);
     }
+    st->cut = false;
     st->took = chunk.at_end && !chunk.sealed && cut.bytes == chunk.len ? STREAM_TOOK_ALL
                                                                        : STREAM_TOOK_PART;
     if (cut.shutdown_first) {

@@ -29,7 +29,8 @@ static bool inspect_is_pending(const struct session *session, const struct strea
         /* A file smaller than what was sent from it has changed, too: reading shows how.
          */
         return st->file <= st->highest ||
-               (seen->has_active && seen->active_bytes != st->offset);
+               (seen->has_active ? seen->active_bytes != st->offset
+                                 : seen->has_active_gz && !st->all_read);
     }
     return true;
 }
@@ -252,6 +253,26 @@ static bool inspect_waits_for_flush(const struct session *session, uint64_t now_
     return false;
 }
 
+static bool inspect_has_active(const struct scan *scan, const char *channel)
+{
+    for (unsigned i = 0; i < scan->channels; i++) {
+        if (strcmp(scan->channel[i].name, channel) == 0) {
+            return scan->channel[i].has_active || scan->channel[i].has_active_gz;
+        }
+    }
+    return false;
+}
+
+/* A listing may miss a file that is renamed meanwhile. */
+static bool inspect_is_lost(const struct stream *st)
+{
+    char byte;
+    struct tail_chunk chunk;
+    struct tail_where where = stream_where(st);
+    return tail_read(st->session->root->engine->config.sys, &where, &byte, 1, &chunk) ==
+           GPUFL_ERR_NOT_FOUND;
+}
+
 static void inspect_channels(struct session *session, const struct scan *scan,
                              uint64_t now_ms)
 {
@@ -259,6 +280,13 @@ static void inspect_channels(struct session *session, const struct scan *scan,
     session->seen_bytes = 0;
     for (unsigned i = 0; i < scan->channels; i++) {
         inspect_channel(session, &scan->channel[i], now_ms);
+    }
+    for (unsigned i = 0; i < session->streams; i++) {
+        struct stream *st = session->stream[i];
+        if (session->layout == SESSION_LIVE && st->offset && st->file > st->highest &&
+            !inspect_has_active(scan, stream_channel(st)) && inspect_is_lost(st)) {
+            stream_hold(st, "its active file is gone");
+        }
     }
     if (session->seen_bytes != seen_before || !session->last_growth_ms) {
         session->last_growth_ms = now_ms;

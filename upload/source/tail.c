@@ -27,7 +27,8 @@ static int open_name(const struct sys *sys, const struct tail_where *w, const ch
 
 /* The active file is number N until `<ch>.N.log` exists. If it exists by now, what was
  * opened as the active file may be a later one: the numbered file is right. */
-static int open_live(const struct sys *sys, const struct tail_where *w, bool *sealed)
+static int open_plain_live(const struct sys *sys, const struct tail_where *w,
+                           bool *sealed)
 {
     char active[LAYOUT_PATH_MAX];
     char number[LAYOUT_PATH_MAX];
@@ -48,10 +49,36 @@ static int open_live(const struct sys *sys, const struct tail_where *w, bool *se
     return numbered;
 }
 
+/* Other tools may compress the active file and remove it. */
+static int open_live(const struct sys *sys, const struct tail_where *w,
+                     struct tail_chunk *out)
+{
+    char packed[LAYOUT_PATH_MAX];
+    int fd = open_plain_live(sys, w, &out->sealed);
+    if (fd < 0 && errno == ENOENT && !w->sealed_only) {
+        layout_active(packed, w->channel, true);
+        fd = open_name(sys, w, packed);
+        out->packed = fd >= 0;
+    }
+    return fd;
+}
+
+static ssize_t read_begin(const struct sys *sys, int fd, bool gz, char data[BEGIN_BYTES])
+{
+    struct gz_cache once = {0};
+    size_t len;
+    if (!gz) {
+        return file_pread_full(sys, fd, data, BEGIN_BYTES, 0);
+    }
+    gpufl_status status = gz_cache_read(&once, fd, 0, data, BEGIN_BYTES, &len);
+    gz_cache_close(&once);
+    return status == GPUFL_OK ? (ssize_t)len : -1;
+}
+
 /* Nothing of the active file was read yet. It is number N if the file before is there, or
  * if it begins the channel. That N is not there proves nothing: it may be deleted. */
 static enum file_match match_by_name(const struct sys *sys, const struct tail_where *w,
-                                     int fd)
+                                     int fd, bool packed)
 {
     char data[BEGIN_BYTES];
     char name[LAYOUT_PATH_MAX];
@@ -68,7 +95,7 @@ static enum file_match match_by_name(const struct sys *sys, const struct tail_wh
         }
         return errno == ENOENT ? FILE_DIFFERS : FILE_UNREADABLE;
     }
-    ssize_t n = file_pread_full(sys, fd, data, sizeof data, 0);
+    ssize_t n = read_begin(sys, fd, packed, data);
     if (n < 0) {
         return FILE_UNREADABLE;
     }
@@ -89,9 +116,10 @@ static gpufl_status check_live(const struct sys *sys, const struct tail_where *w
         (w->known && file_known_same(w->known, &found))) {
         return GPUFL_OK;
     }
-    enum file_match match = at_begin && !out->sealed
-                                ? match_by_name(sys, w, fd)
-                                : file_mark_match(sys, fd, false, &w->mark, w->mark_at);
+    enum file_match match =
+        at_begin && !out->sealed
+            ? match_by_name(sys, w, fd, out->packed)
+            : file_mark_match(sys, fd, out->packed, &w->mark, w->mark_at);
     if (match == FILE_MATCHES && w->known) {
         *w->known = found;
     }
@@ -155,13 +183,14 @@ gpufl_status tail_read(const struct sys *sys, const struct tail_where *w, char *
     if (w->layout == SESSION_SHIFTING) {
         return read_shifting(sys, w, buf, cap, out);
     }
-    int fd = open_live(sys, w, &out->sealed);
+    int fd = open_live(sys, w, out);
     if (fd < 0) {
         return errno == ENOENT ? GPUFL_ERR_NOT_FOUND : GPUFL_ERR_IO;
     }
     gpufl_status status = check_live(sys, w, fd, out);
     if (status == GPUFL_OK) {
-        status = read_plain(sys, fd, w->offset, buf, cap, out);
+        status = out->packed ? read_gzip(w, fd, buf, cap, out)
+                             : read_plain(sys, fd, w->offset, buf, cap, out);
     }
     close(fd);
     return status;
