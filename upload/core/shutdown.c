@@ -36,7 +36,7 @@ bool shutdown_may_go(const struct stream *st, uint64_t now_ms)
     }
     for (unsigned i = 0; i < session->streams; i++) {
         const struct stream *o = session->stream[i];
-        bool empty = (o->rest != STREAM_PENDING || o->cut) && !o->offer;
+        bool empty = o->rest != STREAM_PENDING && !o->offer;
         bool at_end = (o->at_shutdown && (!o->offer || o->offer->is_shutdown)) ||
                       (empty && (session_writer_is_gone(session) || shutdown_is_last(o)));
         if (o != st && !at_end) {

@@ -74,7 +74,6 @@ struct stream {
     bool held : 1;        /**< until something changes in the directory */
     bool keep : 1;        /**< part of it was accepted without proof that it is stored */
     bool gap : 1;         /**< its first files were deleted before they were read */
-    bool cut : 1;         /**< it is held, and all that is left of it was sent */
     bool all_read : 1;    /**< everything up to `seen` was read */
     bool at_shutdown : 1; /**< its next line, or its last, is the channel's shutdown */
     uint8_t rest : 2;     /**< enum stream_rest */

@@ -230,16 +230,6 @@ static bool batch_may_leave_file(const struct stream *st)
            tail_has_next(sys, &where);
 }
 
-/* All that is left of the channel was sent, so the others need not wait for it. */
-static void batch_hold_rest(struct stream *st, const char *reason)
-{
-    stream_hold(st, reason);
-    if (!st->cut) {
-        st->cut = true;
-        shutdown_release(st, st->session->root->engine->config.sys->now_ms());
-    }
-}
-
 static enum made batch_nothing_whole(struct stream *st, const struct tail_chunk *chunk)
 {
     const struct session *session = st->session;
@@ -258,10 +248,9 @@ static enum made batch_nothing_whole(struct stream *st, const struct tail_chunk 
             return shifted_stream_next(st);
         }
         if (chunk->packed && !shutdown_is_last(st)) {
-            batch_hold_rest(st, "its active file was compressed while its writer lived");
+            stream_hold(st, "its active file was compressed while its writer lived");
             return MADE_NOTHING;
         }
-        st->cut = false;
         st->rest = STREAM_DRAINED;
         return MADE_NOTHING;
     }
@@ -332,7 +321,7 @@ static enum made batch_read_problem(struct stream *st, gpufl_status status,
         }
         stream_hold(st, "the file that was being read is gone: another one has its name");
     } else if (status == GPUFL_ERR_FORMAT) {
-        batch_hold_rest(st, "a file is shorter than what was sent from it");
+        stream_hold(st, "a file is shorter than what was sent from it");
     } else {
         stream_hold(st, "a file cannot be read");
     }
@@ -364,7 +353,6 @@ enum made batch_make(struct stream *st)
     if (cut.lines == 0) {
         return batch_nothing_whole(st, &chunk);
     }
-    st->cut = false;
     st->took = chunk.at_end && !chunk.sealed && cut.bytes == chunk.len ? STREAM_TOOK_ALL
                                                                        : STREAM_TOOK_PART;
     if (cut.shutdown_first) {
