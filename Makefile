@@ -197,9 +197,9 @@ $(EXAMPLE_BINS): %: %.o $(B)/libgpufl.a $(B)/libgpufl-upload.a
 	$(call say,LINK)
 	$(Q)$(link) $(UPLOAD_LIBS) -ldl
 
-$(B)/tests/bench/tree: $(B)/tests/bench/tree.o
+$(B)/tests/bench/tree: $(B)/tests/bench/tree.o $(call obj,base/process_identity.c)
 $(B)/tests/bench/floor: $(B)/tests/bench/floor.o
-$(B)/tests/bench/writer: $(B)/tests/bench/writer.o
+$(B)/tests/bench/writer: $(B)/tests/bench/writer.o $(call obj,base/process_identity.c)
 $(B)/tests/bench/sink: $(call obj,tests/bench/sink.c tests/bench/sink_parser.c)
 $(BENCH_TOOLS):
 	$(call say,LINK)

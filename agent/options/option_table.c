@@ -224,7 +224,7 @@ const struct option_row option_rows[] = {
      .env = "GPUFL_AGENT_ORPHAN_TIMEOUT",
      .key = "agent.orphanTimeout",
      DURATION(orphan_timeout_ms),
-     .fallback = "0",
+     .fallback = "1h",
      .help = "end a session whose writer cannot be probed after this long without new "
              "data; 0 = never"},
     {.flag = "state-dir",

@@ -32,7 +32,8 @@ static const char *writer_of(const struct status *s, const struct selected *sess
     char lock[JOURNAL_PATH_MAX + LAYOUT_PATH_MAX];
     snprintf(lock, sizeof lock, "%s/%s", session->path, LAYOUT_LOCK);
     switch (liveness_probe(&sys_real, s->root, lock,
-                           scan->has_manifest ? &scan->manifest : NULL)) {
+                           scan->has_manifest ? &scan->manifest : NULL,
+                           scan->last_write_s)) {
     case WRITER_LIVE:
         return "live";
     case WRITER_GONE:

@@ -18,6 +18,8 @@
 #include "collector-lib/core/clock.h"
 #include "schema/layout.h"
 
+#define NAMES_EVERY_NS 1000000000ll
+
 /* Not by uuid_make, which ends the process where getrandom(2) is refused. */
 static gpufl_status make_session_id(char out[40])
 {
@@ -97,8 +99,8 @@ static int open_active(struct session_dir *dir, enum channel channel)
     char name[LAYOUT_PATH_MAX];
     layout_active(name, channel_name(channel), false);
     struct channel_file *file = &dir->file[channel];
-    file->fd = openat(dir->dir_fd, name,
-                      O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
+    file->fd =
+        openat(dir->dir_fd, name, O_RDWR | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
     if (file->fd < 0) {
         return -1;
     }
@@ -129,7 +131,7 @@ static int fill_directory(struct session_dir *dir)
 gpufl_status session_dir_open(struct session_dir *dir, const char *log_path)
 {
     dir->dir_fd = dir->lock_fd = -1;
-    dir->opened_ns = clock_mono_ns();
+    dir->opened_ns = dir->names_checked_ns = clock_mono_ns();
     for (int c = 0; c < CHANNEL_COUNT; c++) {
         dir->file[c] = (struct channel_file){.fd = -1};
     }
@@ -249,6 +251,61 @@ void session_dir_rotate_old(struct session_dir *dir, int64_t mono_ns)
         if (file->first_write_ns &&
             mono_ns - file->first_write_ns >= dir->rotate_after_ns) {
             rotate_channel(dir, (enum channel)c);
+        }
+    }
+}
+
+static bool copy_all(int from, int to)
+{
+    char part[16384];
+    ssize_t n;
+    for (off_t at = 0; (n = pread(from, part, sizeof part, at)) > 0; at += n) {
+        if (write(to, part, (size_t)n) != n) {
+            return false;
+        }
+    }
+    return n == 0;
+}
+
+/* Another tool may have compressed the active file and removed it. All that was written
+ * is still behind our descriptor: it becomes the active file again, and readers go on in
+ * it. */
+static void restore_active(struct session_dir *dir, enum channel channel)
+{
+    char active[LAYOUT_PATH_MAX];
+    char staged[sizeof LAYOUT_STAGING_PREFIX + LAYOUT_PATH_MAX];
+    layout_active(active, channel_name(channel), false);
+    snprintf(staged, sizeof staged, "%s%s", LAYOUT_STAGING_PREFIX, active);
+    unlinkat(dir->dir_fd, staged, 0);
+    int fd = openat(dir->dir_fd, staged, O_RDWR | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC,
+                    0666);
+    if (fd < 0) {
+        return; /* the directory is gone, or there is no room: next time */
+    }
+    struct channel_file *file = &dir->file[channel];
+    if (copy_all(file->fd, fd) &&
+        linkat(dir->dir_fd, staged, dir->dir_fd, active, 0) == 0) {
+        close(file->fd);
+        file->fd = fd;
+        fd = -1;
+    }
+    unlinkat(dir->dir_fd, staged, 0);
+    if (fd >= 0) {
+        close(fd);
+    }
+}
+
+void session_dir_restore_names(struct session_dir *dir, int64_t mono_ns)
+{
+    struct stat st;
+    if (mono_ns - dir->names_checked_ns < NAMES_EVERY_NS) {
+        return;
+    }
+    dir->names_checked_ns = mono_ns;
+    for (int c = 0; c < CHANNEL_COUNT; c++) {
+        if (dir->file[c].fd >= 0 && fstat(dir->file[c].fd, &st) == 0 &&
+            st.st_nlink == 0) {
+            restore_active(dir, (enum channel)c);
         }
     }
 }

@@ -26,9 +26,10 @@ struct session_dir {
     uint64_t rotate_bytes;
     int64_t rotate_after_ns; /* 0 = by size alone */
     bool sync_each_write;
-    bool with_sass;      /* whether the session has the channel of sources */
-    int64_t opened_ns;   /* monotonic */
-    uint64_t lost_bytes; /* of lines that could not be written */
+    bool with_sass;           /* whether the session has the channel of sources */
+    int64_t opened_ns;        /* monotonic */
+    int64_t names_checked_ns; /* likewise */
+    uint64_t lost_bytes;      /* of lines that could not be written */
     struct channel_file file[CHANNEL_COUNT];
 };
 
@@ -48,6 +49,10 @@ gpufl_status session_dir_append(struct session_dir *dir, enum channel channel,
 
 /** Seals each active file that is not empty and older than rotate_after_ns. */
 void session_dir_rotate_old(struct session_dir *dir, int64_t mono_ns);
+
+/** Once a second, gives an active file that somebody has removed its name back, with all
+ * that was written. */
+void session_dir_restore_names(struct session_dir *dir, int64_t mono_ns);
 
 /** Closes files and releases the lock. */
 void session_dir_close(struct session_dir *dir);

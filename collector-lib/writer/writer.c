@@ -58,6 +58,7 @@ static void keep_house(struct writer *w)
 {
     int64_t now_ns = clock_mono_ns();
     session_dir_rotate_old(&w->dir, now_ns);
+    session_dir_restore_names(&w->dir, now_ns);
     if (spool_check(&w->spool, now_ns, now_ns + w->context.anchor_ns)) {
         w->names_written = 0; /* readers may lack names: write all of them again */
         trace_log_rewind(&w->tracing.log);

@@ -13,6 +13,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/process_identity.h"
+
 enum { DEVICE, SCOPE, SYSTEM, CHANNELS };
 
 static const char *const channel_name[CHANNELS] = {"device", "scope", "system"};
@@ -207,10 +209,12 @@ static void open_session(struct session *s, const char *directory, unsigned numb
     if (!manifest) {
         fail(path);
     }
+    struct process_identity self;
+    process_identity_read(&self);
     fprintf(manifest,
             "{\"schema_version\":1,\"layout\":\"live\",\"session_id\":\"%s\",\"pid\":1,"
-            "\"boot_id\":\"another\"}",
-            s->id);
+            "\"boot_id\":\"%s\"}",
+            s->id, self.boot_id);
     fclose(manifest);
     for (int c = 0; c < CHANNELS; c++) {
         snprintf(path, sizeof path, "%s/%s/%s.log", directory, s->id, channel_name[c]);

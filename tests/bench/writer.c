@@ -16,6 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/process_identity.h"
+
 #define LINE_MAX_BYTES 65536
 
 struct session {
@@ -74,10 +76,12 @@ static void open_session(struct session *s, const char *directory, unsigned numb
     if (!manifest) {
         fail(path);
     }
+    struct process_identity self;
+    process_identity_read(&self);
     fprintf(manifest,
             "{\"schema_version\":1,\"layout\":\"live\",\"session_id\":\"%s\",\"pid\":%d,"
-            "\"boot_id\":\"x\"}",
-            s->id, (int)getpid());
+            "\"boot_id\":\"%s\"}",
+            s->id, (int)getpid(), self.boot_id);
     fclose(manifest);
     snprintf(path, sizeof path, "%s/%s/system.log", directory, s->id);
     s->fd = open(path, O_WRONLY | O_CREAT | O_APPEND, 0644);

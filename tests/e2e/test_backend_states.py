@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The state of a session, by what is stored of it."""
 import contextlib
+import os
 import sqlite3
 import sys
 import uuid
@@ -48,6 +49,18 @@ def live_expires(place):
     equal(_listed_states(backend), {SESSION: "silent", gap: "gap", ended: "not_complete"}, "15 s later")
     equal(post(backend, line(2))[0], 200, "more comes")
     equal(_state(backend, SESSION), "live", "again")
+
+
+def lines_after_the_end_take_it_back(place):
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    lib.agent(place, backend.url, "--rescan-interval=200ms")
+    writer = Live(place.logs)
+    writer.line("scope")
+    os.close(writer.lock)
+    until(lambda: _state(backend, writer.id) == "ended_without_shutdown", "its end is reported")
+    writer.line("scope")
+    until(lambda: backend.session(writer.id)["lines"] == 5, "the new line is stored")
+    until(lambda: _state(backend, writer.id) == "ended_without_shutdown", "its end is reported again")
 
 
 if __name__ == "__main__":

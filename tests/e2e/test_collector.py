@@ -91,6 +91,22 @@ def a_session_has_manifest_lock_and_three_channels(place):
         check("Simulated" in start["devices"][0]["name"], "simulated GPUs say so")
 
 
+def an_active_file_that_was_removed_gets_its_name_back(place):
+    """As by a tool that compresses logs: nothing of what was written is lost."""
+    job = place.start("examples/demo-job", place.logs, 60 * lib.SLOW)
+    active = until(lambda: next(place.logs.glob("[!.]*/system.log"), None), "the session")
+    until(lambda: active.read_bytes().count(b"\n") > 1, "it is written")
+    before = active.read_bytes()
+    active.unlink()
+    until(active.exists, "it is back")
+    check(active.read_bytes().startswith(before), "with all that was written")
+    size = active.stat().st_size
+    until(lambda: active.stat().st_size > size, "and goes on")
+    equal(sorted(f.name for f in active.parent.glob(".new-*")), [], "nothing else is left")
+    job.kill()
+    job.wait()
+
+
 def _with_nvml(place, **env):
     return lib.job(place, 2 if lib.VALGRIND else 0.5, env={"LD_LIBRARY_PATH": str(lib.BUILD / "tests/fake"), **env})
 

@@ -4,6 +4,7 @@ import fcntl
 import gzip
 import json
 import os
+import pathlib
 import uuid
 import zlib
 
@@ -183,7 +184,8 @@ class Live(Writer):
         fcntl.lockf(self.lock, fcntl.LOCK_EX)
         (staged / ".gpufl-session.json").write_text(json.dumps(
             {"schema_version": 1, "type": "gpufl_session", "layout": "live", "session_id": self.id,
-             "pid": os.getpid(), "boot_id": ""}) + "\n")
+             "pid": os.getpid(),
+             "boot_id": pathlib.Path("/proc/sys/kernel/random/boot_id").read_text().strip()}) + "\n")
         for channel in self.channels:
             (staged / f"{channel}.log").touch()
         staged.rename(self.dir)

@@ -264,7 +264,7 @@ static void one_round(uint64_t seed)
         snprintf(id, sizeof id, "%08d-1111-4111-8111-111111111111", i);
         live_open(&model[i].live, rig.root, id);
         for (int c = 0; c < 3; c++) {
-            append(&model[i], c, "", true);
+            append(&model[i], c, "{\"type\":\"job_start\"}\n", true);
         }
     }
     rig.answer = moody;

@@ -84,6 +84,7 @@ static void one_round(uint64_t seed)
     pick_seed(seed);
     start(&rig, &sys);
     shifting_writer.compresses = pick(4) != 0;
+    shifting_writer.alike = pick(2);
     for (uint64_t n = pick(200); n > 0; n--) {
         shifting_writer_step(); /* what the reader finds at first */
     }

@@ -12,6 +12,7 @@
 
 #include "tests/support/check.h"
 
+#include "base/process_identity.h"
 #include "schema/layout.h"
 
 char *dirs_make(void)
@@ -51,13 +52,15 @@ void live_open(struct live_session *s, const char *root, const char *id)
 {
     char text[256];
     char path[700];
+    struct process_identity self;
+    process_identity_read(&self);
     snprintf(s->id, sizeof s->id, "%s", id);
     snprintf(s->dir, sizeof s->dir, "%s/%s", root, id);
     assert_int_equal(mkdir(s->dir, 0755), 0);
     snprintf(text, sizeof text,
              "{\"schema_version\":1,\"type\":\"gpufl_session\",\"layout\":\"live\","
-             "\"session_id\":\"%s\",\"pid\":1,\"boot_id\":\"x\",\"start_ns\":1}\n",
-             id);
+             "\"session_id\":\"%s\",\"pid\":1,\"boot_id\":\"%s\",\"start_ns\":1}\n",
+             id, self.boot_id);
     dirs_append(s->dir, LAYOUT_MANIFEST, text);
     snprintf(path, sizeof path, "%s/%s", s->dir, LAYOUT_LOCK);
     s->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
@@ -65,11 +68,26 @@ void live_open(struct live_session *s, const char *root, const char *id)
     assert_int_equal(fcntl(s->lock_fd, F_OFD_SETLK, &lock), 0);
 }
 
+static bool live_is_first(const struct live_session *s, const char *channel)
+{
+    char active[700];
+    char sealed[700];
+    snprintf(active, sizeof active, "%s/%s.log", s->dir, channel);
+    snprintf(sealed, sizeof sealed, "%s/%s.1.log", s->dir, channel);
+    return access(active, F_OK) < 0 && access(sealed, F_OK) < 0;
+}
+
 void live_line(struct live_session *s, const char *channel, const char *type, int n)
 {
     char name[64];
     char text[256];
     snprintf(name, sizeof name, "%s.log", channel);
+    bool first = strcmp(type, "job_start") != 0 && live_is_first(s, channel);
+    if (first && strcmp(type, "shutdown") == 0) {
+        live_line(s, channel, "job_start", n);
+    } else if (first) {
+        type = "job_start";
+    }
     snprintf(text, sizeof text, "{\"type\":\"%s\",\"session_id\":\"%s\",\"n\":%d}\n",
              type, s->id, n);
     dirs_append(s->dir, name, text);

@@ -30,6 +30,7 @@ extern struct shifting_writer {
     int line;
     int rotations;
     bool compresses;
+    bool alike; /* all files begin with the same line */
     bool wants_end;
     char *written; /**< all lines so far; the caller frees it */
     size_t len;

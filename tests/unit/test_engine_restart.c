@@ -176,7 +176,8 @@ static char *long_lines(struct rig *rig)
     memset(text, 'x', LINES * LINE_BYTES);
     for (int i = 0; i < LINES; i++) {
         char *line = text + (size_t)i * LINE_BYTES;
-        int n = snprintf(line, LINE_BYTES, "{\"type\":\"x\",\"n\":%d,\"pad\":\"", i);
+        int n = snprintf(line, LINE_BYTES, "{\"type\":\"%s\",\"n\":%d,\"pad\":\"",
+                         i ? "x" : "job_start", i);
         line[n] = 'x';
         memcpy(line + LINE_BYTES - 3, "\"}\n", 3);
     }

@@ -472,6 +472,8 @@ static void same_offer(const struct record_offer *a, const struct record_offer *
     assert_int_equal(a->encoding_changed, b->encoding_changed);
     assert_true(a->whole_end == b->whole_end && a->whole_lines == b->whole_lines);
     assert_int_equal(a->sent, b->sent);
+    assert_int_equal(a->mark.bytes, b->mark.bytes);
+    assert_int_equal(a->mark.crc32, b->mark.crc32);
 }
 
 static void records_are_read_back_as_written(void **state)
@@ -494,7 +496,8 @@ static void records_are_read_back_as_written(void **state)
                                  .head = 1ull << 63 | 5,
                                  .whole_end = 1ull << 41,
                                  .whole_lines = 8,
-                                 .sent = OFFER_NOT_SENT};
+                                 .sent = OFFER_NOT_SENT,
+                                 .mark = {.bytes = 5, .crc32 = 6}};
     struct record_quarantine q = {.stream = 7, .status = -1, .reason = "why", .end = 4};
     struct record_offer offer_back;
     struct record_quarantine q_back;
@@ -504,7 +507,11 @@ static void records_are_read_back_as_written(void **state)
         if (round == 1) {
             assert_true(record_parse_offer(&last_record, &offer_back));
             same_offer(&offer, &offer_back);
-            last_record.len -= 1; /* as it was written before attempts were */
+            last_record.len -= 4 + 4; /* as it was written before marks were */
+            assert_true(record_parse_offer(&last_record, &offer_back));
+            assert_int_equal(offer_back.sent, OFFER_NOT_SENT);
+            assert_int_equal(offer_back.mark.bytes, 0);
+            last_record.len -= 1; /* and before attempts were */
             assert_true(record_parse_offer(&last_record, &offer_back));
             assert_int_equal(offer_back.sent, OFFER_SENT_UNKNOWN);
             last_record.len -= 8 + 4; /* as it was written before wholes were */

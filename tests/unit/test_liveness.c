@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +34,7 @@ static void boot_id(char out[40])
 static enum liveness probe(const char *dir, const struct manifest *manifest)
 {
     int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    enum liveness found = liveness_probe(&sys_real, fd, LAYOUT_LOCK, manifest);
+    enum liveness found = liveness_probe(&sys_real, fd, LAYOUT_LOCK, manifest, 0);
     close(fd);
     return found;
 }
@@ -104,6 +105,44 @@ static void without_a_lock_only_a_living_pid_is_evidence(void **state)
     manifest.pid = 0; /* to kill(2), our own process group */
     assert_int_equal(probe(dir, &manifest), WRITER_UNKNOWN);
     dirs_remove(dir);
+}
+
+static enum liveness probe_written(const char *dir, const struct manifest *manifest,
+                                   int64_t last_write_s)
+{
+    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    enum liveness found =
+        liveness_probe(&sys_real, fd, LAYOUT_LOCK, manifest, last_write_s);
+    close(fd);
+    return found;
+}
+
+static void a_free_lock_proves_death_on_the_boot_of_its_writer(void **state)
+{
+    (void)state;
+    char *dir = dirs_make();
+    struct manifest manifest = {.pid = getpid()};
+    dirs_append(dir, LAYOUT_LOCK, "");
+    boot_id(manifest.boot_id);
+    assert_int_equal(probe_written(dir, &manifest, time(NULL)), WRITER_GONE);
+    strcpy(manifest.boot_id, "of another boot, or of a guest");
+    assert_int_equal(probe_written(dir, &manifest, time(NULL)), WRITER_UNKNOWN);
+    assert_int_equal(probe_written(dir, &manifest, 0), WRITER_UNKNOWN);
+    assert_int_equal(probe_written(dir, &manifest, 1), WRITER_GONE); /* before the boot */
+    dirs_remove(dir);
+}
+
+static void locks_of_shared_file_systems_do_not_reach_all_of_the_host(void **state)
+{
+    (void)state;
+    static const long far[] = {NFS_SUPER_MAGIC, FUSE_SUPER_MAGIC, V9FS_MAGIC,
+                               (long)0xfe534d42, -0x1acb2be};
+    static const long local[] = {EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, BTRFS_SUPER_MAGIC,
+                                 TMPFS_MAGIC, OVERLAYFS_SUPER_MAGIC};
+    for (unsigned i = 0; i < 5; i++) {
+        assert_false(liveness_locks_are_local(far[i]));
+        assert_true(liveness_locks_are_local(local[i]));
+    }
 }
 
 static bool completed(const struct rig *rig)
@@ -266,6 +305,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_lock_of_either_kind_is_seen),
         cmocka_unit_test(without_a_lock_only_a_living_pid_is_evidence),
+        cmocka_unit_test(a_free_lock_proves_death_on_the_boot_of_its_writer),
+        cmocka_unit_test(locks_of_shared_file_systems_do_not_reach_all_of_the_host),
         cmocka_unit_test(no_step_of_the_clock_ends_a_live_session),
         cmocka_unit_test(a_vanished_session_is_forgotten_once),
         cmocka_unit_test(

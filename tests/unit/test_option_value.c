@@ -157,7 +157,7 @@ static void defaults_are_those_of_the_manual(void **state)
     assert_int_equal(o.flush_interval_ms, 500);
     assert_int_equal(o.max_requests_per_second, 50);
     assert_int_equal(o.rescan_interval_ms, 10000);
-    assert_int_equal(o.orphan_timeout_ms, 0);
+    assert_int_equal(o.orphan_timeout_ms, 3600 * 1000);
     assert_int_equal(o.drain_timeout_ms, 25000);
     assert_int_equal(o.zstd_level, 1);
     assert_int_equal(o.compression, COMPRESS_AUTO);

@@ -145,11 +145,11 @@ static void a_lock_is_probed_without_being_taken(void **state)
     struct fixture f;
     const char *lock = ID "/.gpufl-session.lock";
     begin(&f);
-    assert_int_equal(liveness_probe(&sys_real, f.fd, lock, NULL), WRITER_LIVE);
-    assert_int_equal(liveness_probe(&sys_real, f.fd, lock, NULL), WRITER_LIVE);
+    assert_int_equal(liveness_probe(&sys_real, f.fd, lock, NULL, 0), WRITER_LIVE);
+    assert_int_equal(liveness_probe(&sys_real, f.fd, lock, NULL, 0), WRITER_LIVE);
     live_close(&f.live);
-    assert_int_equal(liveness_probe(&sys_real, f.fd, lock, NULL), WRITER_GONE);
-    assert_int_equal(liveness_probe(&sys_real, f.fd, "none", NULL), WRITER_UNKNOWN);
+    assert_int_equal(liveness_probe(&sys_real, f.fd, lock, NULL, 0), WRITER_GONE);
+    assert_int_equal(liveness_probe(&sys_real, f.fd, "none", NULL, 0), WRITER_UNKNOWN);
     end(&f);
 }
 

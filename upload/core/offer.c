@@ -66,6 +66,10 @@ static bool offer_journal_stream(struct stream *st)
         return false;
     }
     root->last_stream_id = st->id;
+    if (st->sealed.file) {
+        st->sealed.stream = st->id;
+        return record_append_sealed(root->journal, &st->sealed) != 0;
+    }
     return true;
 }
 

@@ -42,8 +42,7 @@ struct offer {
     void *frame;
     size_t frame_len;
     uint32_t crc32;
-    uint32_t raw_crc32c; /**< of the file's bytes in it; 0 = not known */
-    int fd;              /**< of a sealed window, else -1 */
+    int fd; /**< of a sealed window, else -1 */
     char id_text[UUID_TEXT];
 };
 

@@ -10,18 +10,22 @@
 
 #include "upload/core/absence.h"
 #include "upload/core/path_table.h"
+#include "upload/journal/journal_records.h"
 
 /** What is kept of a complete session's channel: the journal, the progress file and
  * `force` need it. */
 struct parked_stream {
     uint64_t offset;
     uint64_t head;
+    struct record_mark mark;
+    struct record_sealed sealed;
     uint64_t lines;
     uint32_t file;
     uint32_t sequence;
     uint32_t id;
     uint8_t channel;
     uint8_t kind;
+    uint8_t layout;
     bool keep;
 };
 
@@ -29,6 +33,7 @@ struct parked_session {
     struct path_node node;
     struct parked_session *next_waiting; /**< in the list of those that wait */
     uint32_t listed; /**< number of the listing of the root that named it last */
+    uint64_t bytes;  /**< of its files when they were last looked at, 0 = not yet */
     bool complete;
     bool away; /**< the last whole listing did not name it */
     bool wanted;

@@ -7,11 +7,13 @@
 
 void position_apply(struct stream *st, const struct record_settled *settled)
 {
+    if (st->file != settled->file) {
+        st->known = (struct file_known){0};
+    }
     st->file = settled->file;
     st->head = settled->head;
     st->offset = settled->end;
-    st->proof_begin = settled->begin;
-    st->proof_crc32c = settled->begin < settled->end ? settled->raw_crc32c : 0;
+    st->mark = settled->mark;
     st->sequence = settled->sequence > st->sequence ? settled->sequence : st->sequence;
     st->keep = st->keep || settled->how >= SETTLED_REFUSED_FINAL;
     record_apply_settled(settled, &st->lines, &st->refused_lines);
@@ -57,8 +59,7 @@ bool position_settle(const struct offer *offer, uint32_t lines, enum settled_how
                 .lines = lines,
                 .how = (uint8_t)how,
                 .head = offer->record.head,
-                .begin = offer->record.begin,
-                .raw_crc32c = window ? 0 : offer->raw_crc32c,
+                .mark = window ? (struct record_mark){0} : offer->record.mark,
             });
 }
 
@@ -74,6 +75,9 @@ bool position_quarantine(struct stream *st, const struct record_quarantine *reco
                                      .lines = record->lines,
                                      .how = SETTLED_QUARANTINED,
                                      .head = offered ? st->offer->record.head : st->head};
+    if (offered && !window && st->offer->record.end == record->end) {
+        settled.mark = st->offer->record.mark;
+    }
     if (!registry_quarantine(session->root, record) || !position_advance(st, &settled)) {
         return false;
     }
@@ -105,8 +109,8 @@ void position_restore(struct stream *st, const struct record_stream *record)
     st->file = st->journal_file = record->file ? record->file : 1;
     st->offset = record->offset;
     st->head = record->head;
-    st->proof_begin = record->proof_begin;
-    st->proof_crc32c = record->proof_begin < record->offset ? record->proof_crc32c : 0;
+    st->mark = record->mark;
+    st->layout = record->layout;
     st->sequence = record->sequence;
     st->lines = record->lines;
     st->refused_lines = record->refused_lines;
@@ -119,7 +123,8 @@ void position_begin_at(struct stream *st, uint32_t file, uint64_t offset, uint64
     st->file = file;
     st->offset = offset;
     st->head = head;
-    st->proof_crc32c = 0;
+    st->mark = (struct record_mark){0};
+    st->known = (struct file_known){0};
 }
 
 void position_next_file(struct stream *st, uint64_t head)

@@ -63,6 +63,8 @@ struct root {
     bool grouped;       /**< a session lies in a directory of its group */
     bool inspect_all;   /**< at the next listing, whatever is watched */
     bool inspects_all;  /**< at this one */
+    bool inspects_complete; /**< at this one, whether complete sessions have grown */
+    uint64_t complete_inspect_ms; /**< when that is due again */
     uint64_t rescan_at_ms;
     uint64_t progress_at_ms;
     uint64_t progress_ticket;

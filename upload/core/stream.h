@@ -23,6 +23,13 @@ enum stream_rest {
     STREAM_MISSING, /**< its file had more at the last inspection, and is not there */
 };
 
+/** The end of a file that was read. */
+struct stream_end {
+    uint64_t head; /**< 0 = not known */
+    uint64_t offset;
+    struct record_mark mark;
+};
+
 /** How much of its file the last offer took. */
 enum stream_took {
     STREAM_TOOK_PART,
@@ -39,6 +46,10 @@ struct stream {
     uint64_t offset;              /**< settled bytes of file */
     uint64_t journal_file_ticket; /**< the record that named journal_file */
     uint64_t head; /**< identifies the file in the shifting layout; 0 = not known yet */
+    struct file_known known;     /**< the file that was read last */
+    struct record_mark mark;     /**< of file, before offset */
+    struct record_sealed sealed; /**< live: its newest sealed file, as it was seen */
+    struct stream_end before;    /**< shifting layout: where the file before ended */
     uint64_t lines;
     uint64_t refused_lines;
     const char *hold_reason; /**< the last one that was logged, a literal */
@@ -47,8 +58,6 @@ struct stream {
                                 while it is not drained */
     uint64_t split_end;      /**< until this offset of file… */
     uint32_t split_lines;    /**< …no batch has more lines; 0 = no limit */
-    uint64_t proof_begin;    /**< the last batch of file: from here to offset */
-    uint32_t proof_crc32c;   /**< of its bytes; 0 = not known */
     uint32_t file;           /**< settled file number, 1 or more */
     uint32_t journal_file;   /**< as the journal has it: may be less than file */
     uint32_t sequence;       /**< last one used */
@@ -59,12 +68,12 @@ struct stream {
     uint8_t index;           /**< shifting layout: number of file when last seen */
     uint8_t channel;         /**< index into the root's channel_name */
     uint8_t kind;            /**< enum stream_kind */
+    uint8_t layout;          /**< 1 + enum session_layout in the journal, 0 = not there */
     /* Many sessions wait at once: flags are single bits. */
     bool queued : 1;
     bool held : 1;        /**< until something changes in the directory */
     bool keep : 1;        /**< part of it was accepted without proof that it is stored */
     bool gap : 1;         /**< its first files were deleted before they were read */
-    bool proved : 1;      /**< its file holds the bytes that proof_crc32c is of */
     bool all_read : 1;    /**< everything up to `seen` was read */
     bool at_shutdown : 1; /**< its next line, or its last, is the channel's shutdown */
     uint8_t rest : 2;     /**< enum stream_rest */

@@ -115,7 +115,8 @@ static void away_session(struct session *s)
         s->inspected = false; /* what comes back is read as a whole */
         root->change_stamp++;
         for (unsigned i = 0; i < s->streams; i++) {
-            s->stream[i]->proved = false; /* what comes back may be something else */
+            s->stream[i]->known =
+                (struct file_known){0}; /* what comes back may be something else */
         }
         if (s->wanted && s->state != SESSION_DONE) {
             away_say(root, s->path);

@@ -6,13 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/crc32c.h"
 #include "base/json_text.h"
+#include "base/log.h"
 #include "schema/protocol.h"
+#include "schema/records.h"
 #include "upload/core/frames.h"
 #include "upload/core/position.h"
 #include "upload/core/shutdown.h"
-#include "upload/engine/proof.h"
+#include "upload/engine/sealed_file.h"
 #include "upload/engine/shifted_stream.h"
 #include "upload/http/encode.h"
 #include "upload/source/ndjson.h"
@@ -78,8 +79,6 @@ gpufl_status batch_encode(struct offer *offer, size_t raw_len)
     }
     memcpy(offer->frame, encoded, len);
     offer->frame_len = len;
-    offer->raw_crc32c =
-        crc32c(0, engine->raw, (size_t)(offer->record.end - offer->record.begin));
     offer->crc32 = encode_crc32(0, offer->frame, len);
     engine->frame_bytes += len;
     batch_shrink_raw(engine);
@@ -96,6 +95,9 @@ gpufl_status batch_reread(struct offer *offer, size_t *raw_len)
     where.sealed_only = offer->record.file <= offer->stream->highest;
     where.offset = offer->record.begin;
     where.head = offer->record.head;
+    where.mark = offer->record.mark;
+    where.mark_at = offer->record.end;
+    where.known = NULL;
     if (want > PROTOCOL_MAX_BATCH_BYTES_EVER || !batch_grow_raw(engine, want)) {
         return GPUFL_ERR_NOMEM;
     }
@@ -111,6 +113,14 @@ gpufl_status batch_reread(struct offer *offer, size_t *raw_len)
     return GPUFL_OK;
 }
 
+struct record_mark batch_mark(const struct offer *offer, size_t raw_len)
+{
+    const struct stream *st = offer->stream;
+    bool follows = st->file == offer->record.file && st->offset == offer->record.begin;
+    return file_mark_over(follows ? st->mark : (struct record_mark){0},
+                          st->session->root->engine->raw, raw_len);
+}
+
 static enum made batch_offer(struct stream *st, const struct ndjson_cut *cut,
                              bool unterminated)
 {
@@ -124,6 +134,7 @@ static enum made batch_offer(struct stream *st, const struct ndjson_cut *cut,
     offer->record.file = st->file;
     offer->record.head = st->head;
     offer->record.begin = st->offset;
+    offer->record.mark = batch_mark(offer, cut->bytes);
     offer->record.end = st->offset + cut->bytes;
     offer->record.lines = cut->lines;
     offer->record.codec = (uint8_t)codec;
@@ -236,6 +247,10 @@ static enum made batch_nothing_whole(struct stream *st, const struct tail_chunk 
         if (chunk->index > 0 && session->layout == SESSION_SHIFTING) {
             return shifted_stream_next(st);
         }
+        if (chunk->packed && !shutdown_is_last(st)) {
+            stream_hold(st, "its active file was compressed while its writer lived");
+            return MADE_NOTHING;
+        }
         st->rest = STREAM_DRAINED;
         return MADE_NOTHING;
     }
@@ -264,11 +279,30 @@ static bool batch_begins_later(struct stream *st)
     return true;
 }
 
-static enum made batch_read_problem(struct stream *st, gpufl_status status)
+/* The active file does not begin the channel, and nothing was sent of it yet. */
+static bool batch_begins_in_the_middle(struct stream *st)
+{
+    struct engine *engine = st->session->root->engine;
+    if (st->id || st->file > 1 || st->offset) {
+        return false;
+    }
+    st->gap = true;
+    trouble_say(&engine->trouble,
+                "session %s, channel %s does not start with its " RECORD_JOB_START
+                " record: earlier files are missing",
+                st->session->id, stream_channel(st));
+    log_warn(engine->config.log, "session.gap",
+             "session=%s channel=%s reason=\"earlier files are missing\"",
+             st->session->id, stream_channel(st));
+    return true;
+}
+
+static enum made batch_read_problem(struct stream *st, gpufl_status status,
+                                    const struct tail_chunk *chunk)
 {
     struct session *session = st->session;
     if (status == GPUFL_ERR_NOT_FOUND) {
-        if (batch_begins_later(st)) {
+        if (batch_begins_later(st) || (st->gap && sealed_file_find(st))) {
             return MADE_STEP;
         }
         if (session->layout == SESSION_SHIFTING) {
@@ -281,6 +315,11 @@ static enum made batch_read_problem(struct stream *st, gpufl_status status)
         st->rest = st->file <= st->highest              ? STREAM_PENDING
                    : stream_seen_bytes(st) > st->offset ? STREAM_MISSING
                                                         : STREAM_DRAINED;
+    } else if (status == GPUFL_ERR_FORMAT && chunk->other) {
+        if (batch_begins_in_the_middle(st)) {
+            return MADE_STEP;
+        }
+        stream_hold(st, "the file that was being read is gone: another one has its name");
     } else if (status == GPUFL_ERR_FORMAT) {
         stream_hold(st, "a file is shorter than what was sent from it");
     } else {
@@ -293,7 +332,7 @@ enum made batch_make(struct stream *st)
 {
     struct engine *engine = st->session->root->engine;
     struct tail_chunk chunk;
-    if (!shifted_stream_find(st) || !proof_holds(st)) {
+    if (!shifted_stream_find(st)) {
         return MADE_NOTHING;
     }
     struct tail_where where = stream_where(st);
@@ -302,7 +341,7 @@ enum made batch_make(struct stream *st)
     gpufl_status status = tail_read(engine->config.sys, &where, engine->raw,
                                     engine->config.max_batch_bytes, &chunk);
     if (status != GPUFL_OK) {
-        return batch_read_problem(st, status);
+        return batch_read_problem(st, status, &chunk);
     }
     st->index = (uint8_t)chunk.index;
     if (st->offset >= st->split_end) {

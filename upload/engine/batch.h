@@ -15,6 +15,10 @@ gpufl_status batch_reread(struct offer *offer, size_t *raw_len);
 /** Encodes the first \p raw_len bytes of the engine's buffer as the offer's body. */
 gpufl_status batch_encode(struct offer *offer, size_t raw_len);
 
+/** \return the mark before the end of an offer that begins with the first \p raw_len
+ * bytes of the engine's buffer. */
+struct record_mark batch_mark(const struct offer *offer, size_t raw_len);
+
 /** \return the codec that new batches get. */
 enum codec batch_codec(const struct engine *engine);
 

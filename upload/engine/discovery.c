@@ -141,6 +141,9 @@ static void discovery_visit(void *arg, const char *name)
     if (parked_session) {
         root->known_named++;
         away_parked_seen(root, parked_session);
+        if (parked_session->complete && root->inspects_complete) {
+            parking_reopen_grown(root, parked_session);
+        }
         return;
     }
     struct session *old = session_find(root, path);
@@ -246,6 +249,11 @@ void discovery_begin(struct root *root, uint64_t now_ms)
     }
     root->only_sessions = root->listing != NULL;
     root->known_named = 0;
+    root->inspects_complete = now_ms >= root->complete_inspect_ms;
+    if (root->inspects_complete) {
+        root->complete_inspect_ms =
+            now_ms + QUIET_LISTINGS * root->engine->config.rescan_interval_ms;
+    }
     root->listing_number++;
 }
 
@@ -284,7 +292,8 @@ void discovery_touch(struct root *root, const char *path, uint64_t now_ms)
     struct visit visit = {.root = root, .group = "", .now_ms = now_ms};
     struct parked_session *parked_session = parked_find(&root->parked, path);
     if (parked_session && parked_session->complete) {
-        return; /* nothing can change for it */
+        parking_reopen_grown(root, parked_session);
+        return;
     }
     struct session *session =
         parked_session ? parking_open(root, parked_session) : session_find(root, path);

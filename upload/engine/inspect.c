@@ -13,6 +13,7 @@
 #include "upload/engine/cleanup.h"
 #include "upload/engine/completion.h"
 #include "upload/engine/import_position.h"
+#include "upload/engine/sealed_file.h"
 #include "upload/engine/session_salvage.h"
 
 /* Whether something of this channel is not settled yet. */
@@ -27,8 +28,9 @@ static bool inspect_is_pending(const struct session *session, const struct strea
     case SESSION_LIVE:
         /* A file smaller than what was sent from it has changed, too: reading shows how.
          */
-        return st->file <= seen->highest ||
-               (seen->has_active && seen->active_bytes != st->offset);
+        return st->file <= st->highest ||
+               (seen->has_active ? seen->active_bytes != st->offset
+                                 : seen->has_active_gz && !st->all_read);
     }
     return true;
 }
@@ -36,8 +38,8 @@ static bool inspect_is_pending(const struct session *session, const struct strea
 static uint64_t inspect_behind_bytes(const struct stream *st,
                                      const struct scan_channel *seen)
 {
-    bool sealed = st->session->layout == SESSION_SHIFTING ? st->index > 0
-                                                          : st->file <= seen->highest;
+    bool sealed =
+        st->session->layout == SESSION_SHIFTING ? st->index > 0 : st->file <= st->highest;
     if (sealed) {
         return UINT64_MAX; /* never live data */
     }
@@ -82,9 +84,10 @@ static void inspect_channel(struct session *session, const struct scan_channel *
         st->kind = session->layout == SESSION_WINDOWS ? STREAM_VERBATIM : STREAM_BATCHED;
         import_position(st);
     }
+    st->layout = (uint8_t)(1 + session->layout);
     st->held = false; /* the reason may be gone */
     st->rest = st->rest == STREAM_PENDING ? STREAM_PENDING : STREAM_DRAINED;
-    st->highest = seen->highest;
+    st->highest = sealed_file_note(st, seen->highest);
     st->lowest = seen->lowest;
     uint64_t before = st->seen;
     st->seen = inspect_seen(session, seen);
@@ -127,13 +130,15 @@ static bool inspect_has_ended(const struct session *session, uint64_t now_ms)
 }
 
 static enum liveness inspect_probe_writer(const struct root *root, const char *path,
-                                          const struct manifest *manifest)
+                                          const struct scan *scan)
 {
     char lock[JOURNAL_PATH_MAX + LAYOUT_PATH_MAX];
     snprintf(lock, sizeof lock, "%s/%s", path, LAYOUT_LOCK);
     bool here = root->engine->config.in_job && liveness_is_open_here(root->fd, lock);
     return here ? WRITER_LIVE
-                : liveness_probe(root->engine->config.sys, root->fd, lock, manifest);
+                : liveness_probe(root->engine->config.sys, root->fd, lock,
+                                 scan ? &scan->manifest : NULL,
+                                 scan ? scan->last_write_s : 0);
 }
 
 bool inspect_is_over(const struct root *root, const char *path)
@@ -167,11 +172,11 @@ gpufl_status inspect_directory(const struct root *root, const char *path, const 
         return GPUFL_ERR_USAGE;
     }
     out->writer = inspect_probe_writer(root, path, NULL);
-    gpufl_status status = known_live && out->writer != WRITER_UNKNOWN
+    gpufl_status status = known_live && out->writer == WRITER_LIVE
                               ? scan_session_again(sys, root->fd, path, &out->scan)
                               : scan_session(sys, root->fd, path, id, &out->scan);
-    if (status == GPUFL_OK && out->writer == WRITER_UNKNOWN && out->scan.has_manifest) {
-        out->writer = inspect_probe_writer(root, path, &out->scan.manifest);
+    if (status == GPUFL_OK && out->writer != WRITER_LIVE && out->scan.has_manifest) {
+        out->writer = inspect_probe_writer(root, path, &out->scan);
     }
     if (status == GPUFL_OK && out->scan.layout == SESSION_SHIFTING) {
         out->writer =
@@ -189,12 +194,27 @@ static void inspect_apply_writer(struct session *session, enum liveness writer)
     session->root->change_stamp += was_gone != session_writer_is_gone(session);
 }
 
+/* The layout in which something of the session was sent. */
+static enum session_layout inspect_settled_layout(const struct session *session,
+                                                  enum session_layout otherwise)
+{
+    for (unsigned i = 0; i < session->streams; i++) {
+        const struct stream *st = session->stream[i];
+        if (st->id && st->layout) {
+            return (enum session_layout)(st->layout - 1);
+        }
+        if (st->id && (st->kind == STREAM_VERBATIM || st->head)) {
+            return st->head ? SESSION_SHIFTING : SESSION_WINDOWS;
+        }
+    }
+    return otherwise;
+}
+
 static void inspect_apply_layout(struct session *session, const struct scan *scan)
 {
     struct engine *engine = session->root->engine;
-    bool changed = session->inspected && session->layout != scan->layout;
     session->held = false; /* the reason may be gone */
-    session->layout = (uint8_t)scan->layout;
+    session->layout = (uint8_t)inspect_settled_layout(session, scan->layout);
     session->loss = scan->has_loss;
     if (scan->refused != session->refused) {
         if (scan->refused > session->refused) {
@@ -209,7 +229,10 @@ static void inspect_apply_layout(struct session *session, const struct scan *sca
     }
     session->root->change_stamp += !session->inspected; /* now it may be watched */
     session->inspected = true;
-    if (changed && session->streams && session->stream[0]->id) {
+    if (scan->bad_manifest ||
+        (session->layout == SESSION_LIVE && session->layout != scan->layout)) {
+        session_hold(session, "its manifest (.gpufl-session.json) is gone or damaged");
+    } else if (session->layout != scan->layout) {
         session_hold(session, "its layout changed while it was being read");
     }
     bool unpublished = scan->layout == SESSION_WINDOWS && scan->has_tmp &&
@@ -230,6 +253,26 @@ static bool inspect_waits_for_flush(const struct session *session, uint64_t now_
     return false;
 }
 
+static bool inspect_has_active(const struct scan *scan, const char *channel)
+{
+    for (unsigned i = 0; i < scan->channels; i++) {
+        if (strcmp(scan->channel[i].name, channel) == 0) {
+            return scan->channel[i].has_active || scan->channel[i].has_active_gz;
+        }
+    }
+    return false;
+}
+
+/* A listing may miss a file that is renamed meanwhile. */
+static bool inspect_is_lost(const struct stream *st)
+{
+    char byte;
+    struct tail_chunk chunk;
+    struct tail_where where = stream_where(st);
+    return tail_read(st->session->root->engine->config.sys, &where, &byte, 1, &chunk) ==
+           GPUFL_ERR_NOT_FOUND;
+}
+
 static void inspect_channels(struct session *session, const struct scan *scan,
                              uint64_t now_ms)
 {
@@ -237,6 +280,13 @@ static void inspect_channels(struct session *session, const struct scan *scan,
     session->seen_bytes = 0;
     for (unsigned i = 0; i < scan->channels; i++) {
         inspect_channel(session, &scan->channel[i], now_ms);
+    }
+    for (unsigned i = 0; i < session->streams; i++) {
+        struct stream *st = session->stream[i];
+        if (session->layout == SESSION_LIVE && st->offset && st->file > st->highest &&
+            !inspect_has_active(scan, stream_channel(st)) && inspect_is_lost(st)) {
+            stream_hold(st, "its active file is gone");
+        }
     }
     if (session->seen_bytes != seen_before || !session->last_growth_ms) {
         session->last_growth_ms = now_ms;
@@ -305,7 +355,8 @@ void inspect_session(struct session *session, uint64_t now_ms)
         session->presence == SESSION_AWAY) {
         return;
     }
-    bool known_live = session->inspected && session->layout == SESSION_LIVE;
+    bool known_live =
+        session->inspected && session->layout == SESSION_LIVE && !session->held;
     gpufl_status status =
         inspect_directory(session->root, session->path, session->id, known_live, &seen);
     if (status == GPUFL_OK) {

@@ -4,8 +4,10 @@
 
 #include <stdio.h>
 
+#include "base/log.h"
 #include "upload/core/position.h"
 #include "upload/core/session_streams.h"
+#include "upload/engine/growth.h"
 
 #define OPENED_AT_ONCE 32u
 
@@ -25,6 +27,9 @@ void parking_complete(struct session *session)
         const struct stream *st = session->stream[i];
         s->stream[i] = (struct parked_stream){.offset = st->offset,
                                               .head = st->head,
+                                              .mark = st->mark,
+                                              .sealed = st->sealed,
+                                              .layout = st->layout,
                                               .lines = st->lines,
                                               .file = st->file,
                                               .sequence = st->sequence,
@@ -49,7 +54,9 @@ static struct record_stream parking_record(const struct root *root,
                                    .sequence = st->sequence,
                                    .lines = st->lines,
                                    .marks = st->keep ? MARK_KEEP : 0,
-                                   .head = st->head};
+                                   .head = st->head,
+                                   .mark = st->mark,
+                                   .layout = st->layout};
     snprintf(record.path, sizeof record.path, "%s", s->node.path);
     snprintf(record.channel, sizeof record.channel, "%s",
              root->channel_name[st->channel]);
@@ -75,6 +82,7 @@ struct session *parking_open(struct root *root, struct parked_session *s)
         }
         struct record_stream record = parking_record(root, s, i);
         position_restore(st, &record);
+        st->sealed = s->stream[i].sealed;
     }
     parked_drop(&root->parked, s);
     return session;
@@ -103,19 +111,52 @@ bool parking_open_some(struct engine *engine)
     return opened > 0;
 }
 
-/* The record that it is done is the last, as the others are of an open session. */
-static void parking_append(const struct root *root, const struct parked_session *s)
+static bool parking_append_streams(const struct root *root,
+                                   const struct parked_session *s)
 {
     for (unsigned i = 0; i < s->streams; i++) {
         struct record_stream record = parking_record(root, s, i);
-        if (record.stream) {
-            record_append_stream(root->journal, &record);
+        if (record.stream && !record_append_stream(root->journal, &record)) {
+            return false;
         }
+        if (record.stream && s->stream[i].sealed.file) {
+            struct record_sealed sealed = s->stream[i].sealed;
+            sealed.stream = record.stream;
+            if (!record_append_sealed(root->journal, &sealed)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* The record that it is done is the last, as the others are of an open session. */
+static bool parking_append(const struct root *root, const struct parked_session *s)
+{
+    if (!parking_append_streams(root, s)) {
+        return false;
     }
     if (s->absence.days) {
         registry_append_absence(root, s->node.path, &s->absence);
     }
-    record_append_session(root->journal, JOURNAL_DONE, s->node.path);
+    return record_append_session(root->journal, JOURNAL_DONE, s->node.path) != 0;
+}
+
+bool parking_reopen_grown(struct root *root, struct parked_session *s)
+{
+    if (!s->wanted || !growth_of(root, s) || !parking_append_streams(root, s)) {
+        return false; /* while the journal is broken, at a later listing */
+    }
+    struct session *session = parking_open(root, s);
+    if (session) {
+        root->change_stamp++;
+        log_warn(root->engine->config.log, "session.grew",
+                 "session=%s note=\"it was complete, and its files have grown since: the "
+                 "new lines are sent\"",
+                 session->id);
+        session_mark(session);
+    }
+    return session != NULL;
 }
 
 static void parking_reopen(void *arg, struct path_node *node)

@@ -11,6 +11,10 @@
  * it stays as it is. */
 void parking_complete(struct session *session);
 
+/** Opens a complete session again if its files have grown since, and says so in the
+ * journal. \return false if they have not, or if it must wait. */
+bool parking_reopen_grown(struct root *root, struct parked_session *session);
+
 /** Turns a parked session into an open one again. \return NULL without memory; it stays
  * parked. */
 struct session *parking_open(struct root *root, struct parked_session *parked);

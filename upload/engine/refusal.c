@@ -32,6 +32,7 @@ static gpufl_status refusal_halve(struct offer *offer)
     uuid_format(offer->record.id, offer->id_text);
     offer->record.end = offer->record.begin + cut.bytes;
     offer->record.lines = cut.lines;
+    offer->record.mark = batch_mark(offer, cut.bytes);
     offer->record.encoding_changed = 0;
     offer->record.sent = OFFER_NOT_SENT;
     offer->maybe_stored = false;

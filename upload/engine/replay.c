@@ -64,10 +64,12 @@ static void replay_stream(struct replay *replay, const struct journal_record *ra
     }
     struct parked_session *before = parked_find(&replay->root->parked, record.path);
     if (before) {
-        parked_drop(&replay->root->parked,
-                    before); /* the record that it was forgotten was damaged */
+        parking_open(replay->root, before); /* it grew, or came back */
     }
     struct session *session = session_make(replay->root, record.path);
+    if (session && before) {
+        session->presence = SESSION_UNSEEN;
+    }
     struct stream *st = session ? session_stream(session, record.channel) : NULL;
     if (!st) {
         return; /* more channels than are followed at once */
@@ -91,6 +93,16 @@ static void replay_settled(struct replay *replay, const struct journal_record *r
     st->journal_file = record.file;
     if (st->offer) {
         offer_free(replay->root->engine, st->offer);
+    }
+}
+
+static void replay_sealed(struct replay *replay, const struct journal_record *raw)
+{
+    struct record_sealed record;
+    struct stream *st =
+        record_parse_sealed(raw, &record) ? replay_known(replay, record.stream) : NULL;
+    if (st) {
+        st->sealed = record;
     }
 }
 
@@ -186,6 +198,9 @@ void replay_record(void *arg, const struct journal_record *raw)
     case JOURNAL_SETTLED:
         replay_settled(replay, raw);
         break;
+    case JOURNAL_SEALED:
+        replay_sealed(replay, raw);
+        break;
     case JOURNAL_QUARANTINE:
         replay_quarantine(replay, raw);
         break;
@@ -211,6 +226,11 @@ static void replay_write_stream(struct root *root, const struct stream *st)
 {
     struct record_stream record = stream_record(st);
     record_append_stream(root->journal, &record);
+    if (st->sealed.file) {
+        struct record_sealed sealed = st->sealed;
+        sealed.stream = st->id;
+        record_append_sealed(root->journal, &sealed);
+    }
     if (st->offer && st->offer->state == OFFER_IN_FLIGHT) {
         record_append_offer(root->journal,
                             &st->offer->record); /* it was durable before */

@@ -17,6 +17,7 @@ bool shifted_stream_find(struct stream *st)
     case GPUFL_OK:
         position_begin_at(st, st->file, st->offset, place.head);
         st->index = (uint8_t)place.index;
+        st->known = place.known;
         return true;
     case GPUFL_ERR_NOT_FOUND:
         st->rest = STREAM_DRAINED; /* nothing whole is there yet */
@@ -34,8 +35,12 @@ enum made shifted_stream_next(struct stream *st)
     gpufl_status status =
         shifting_next(st->session->root->engine->config.sys, &where, &next);
     if (status == GPUFL_OK) {
+        struct stream_end before = {
+            .head = st->head, .offset = st->offset, .mark = st->mark};
         position_next_file(st, next.head);
+        st->before = before;
         st->index = (uint8_t)next.index;
+        st->known = next.known;
         return MADE_STEP;
     }
     if (status == GPUFL_ERR_NOT_FOUND) {
@@ -46,10 +51,28 @@ enum made shifted_stream_next(struct stream *st)
     return MADE_NOTHING;
 }
 
+/* Nothing was sent of the file, and it was compressed before it could be read: which of
+ * several alike it was, the one before it tells, or that it was the first. */
+static bool shifted_stream_back(struct stream *st)
+{
+    struct stream_end before = st->before;
+    if (st->offset || !st->known.inode) {
+        return false;
+    }
+    st->before = (struct stream_end){0};
+    position_begin_at(st, before.head ? st->file - 1 : st->file, before.offset,
+                      before.head);
+    st->mark = before.mark;
+    return true;
+}
+
 enum made shifted_stream_lost(struct stream *st)
 {
     struct root *root = st->session->root;
     struct tail_where where = stream_where(st);
+    if (shifted_stream_back(st)) {
+        return MADE_STEP;
+    }
     if (!shifting_overflows(root->engine->config.sys, &where)) {
         stream_hold(st, "the file that was being read is gone");
         return MADE_NOTHING;

@@ -33,6 +33,17 @@ static void *read_grown(struct journal_read *r, void *array, size_t count, size_
     return grown;
 }
 
+/* A complete session that grew is open again. */
+static void read_not_done(struct journal_read *r, const char *path)
+{
+    for (size_t i = 0; i < r->dones; i++) {
+        if (strcmp(r->done[i], path) == 0) {
+            memmove(r->done[i], r->done[--r->dones], sizeof r->done[i]);
+            return;
+        }
+    }
+}
+
 static void read_stream(struct journal_read *r, const struct journal_record *raw)
 {
     struct record_stream record;
@@ -48,6 +59,7 @@ static void read_stream(struct journal_read *r, const struct journal_record *raw
     }
     if (known) {
         *known = (struct journal_read_stream){.record = record};
+        read_not_done(r, record.path);
     }
 }
 

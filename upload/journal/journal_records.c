@@ -26,6 +26,7 @@ static uint64_t out_append(struct out *out, struct journal *journal,
     switch (type) {
     case JOURNAL_AWAY:    /* a day may be counted again */
     case JOURNAL_SETTLED: /* a range that is stored may be offered again */
+    case JOURNAL_SEALED:  /* the file is there to be seen again */
         return journal_append_lazily(journal, type, out->data, len);
     case JOURNAL_ATTEMPT: /* what power loss hides is reported as not stored */
         return journal_append_quietly(journal, type, out->data, len);
@@ -45,6 +46,20 @@ static uint64_t get_later(struct bytes *b, unsigned size)
     return b->left >= size ? bytes_get_uint(b, size) : 0;
 }
 
+static void put_mark(struct bytes *b, const struct record_mark *mark)
+{
+    bytes_put_uint(b, mark->bytes, 4);
+    bytes_put_uint(b, mark->crc32, 4);
+}
+
+static struct record_mark get_mark(struct bytes *b)
+{
+    struct record_mark mark;
+    mark.bytes = (uint32_t)get_later(b, 4);
+    mark.crc32 = (uint32_t)get_later(b, 4);
+    return mark;
+}
+
 uint64_t record_append_stream(struct journal *journal, const struct record_stream *f)
 {
     struct out out;
@@ -60,8 +75,8 @@ uint64_t record_append_stream(struct journal *journal, const struct record_strea
     bytes_put_string(b, f->path);
     bytes_put_string(b, f->channel);
     bytes_put_uint(b, f->head, 8);
-    bytes_put_uint(b, f->proof_begin, 8);
-    bytes_put_uint(b, f->proof_crc32c, 4);
+    put_mark(b, &f->mark);
+    bytes_put_uint(b, f->layout, 1);
     return out_append(&out, journal, JOURNAL_STREAM);
 }
 
@@ -79,8 +94,8 @@ bool record_parse_stream(const struct journal_record *record, struct record_stre
     bytes_get_string(&b, f->path, sizeof f->path);
     bytes_get_string(&b, f->channel, sizeof f->channel);
     f->head = get_later(&b, 8);
-    f->proof_begin = get_later(&b, 8);
-    f->proof_crc32c = (uint32_t)get_later(&b, 4);
+    f->mark = get_mark(&b);
+    f->layout = (uint8_t)get_later(&b, 1);
     return !b.bad && f->kind <= STREAM_VERBATIM && layout_channel_ok(f->channel);
 }
 
@@ -105,6 +120,7 @@ uint64_t record_append_offer(struct journal *journal, const struct record_offer 
     bytes_put_uint(b, f->whole_end, 8);
     bytes_put_uint(b, f->whole_lines, 4);
     bytes_put_uint(b, f->sent, 1);
+    put_mark(b, &f->mark);
     return out_append(&out, journal, JOURNAL_OFFER);
 }
 
@@ -128,6 +144,7 @@ bool record_parse_offer(const struct journal_record *record, struct record_offer
     f->whole_end = get_later(&b, 8);
     f->whole_lines = (uint32_t)get_later(&b, 4);
     f->sent = (uint8_t)get_later(&b, 1);
+    f->mark = get_mark(&b);
     return !b.bad && f->begin <= f->end && (!f->whole_end || f->whole_end >= f->end) &&
            f->sent <= OFFER_MAYBE_SENT;
 }
@@ -162,8 +179,7 @@ uint64_t record_append_settled(struct journal *journal, const struct record_sett
     bytes_put_uint(b, f->lines, 4);
     bytes_put_uint(b, f->how, 1);
     bytes_put_uint(b, f->head, 8);
-    bytes_put_uint(b, f->begin, 8);
-    bytes_put_uint(b, f->raw_crc32c, 4);
+    put_mark(b, &f->mark);
     return out_append(&out, journal, JOURNAL_SETTLED);
 }
 
@@ -177,9 +193,29 @@ bool record_parse_settled(const struct journal_record *record, struct record_set
     f->lines = (uint32_t)bytes_get_uint(&b, 4);
     f->how = (uint8_t)bytes_get_uint(&b, 1);
     f->head = get_later(&b, 8);
-    f->begin = get_later(&b, 8);
-    f->raw_crc32c = (uint32_t)get_later(&b, 4);
+    f->mark = get_mark(&b);
     return !b.bad && f->how <= SETTLED_UNPROVEN;
+}
+
+uint64_t record_append_sealed(struct journal *journal, const struct record_sealed *f)
+{
+    struct out out;
+    struct bytes *b = out_begin(&out);
+    bytes_put_uint(b, f->stream, 4);
+    bytes_put_uint(b, f->file, 4);
+    bytes_put_uint(b, f->bytes, 8);
+    put_mark(b, &f->mark);
+    return out_append(&out, journal, JOURNAL_SEALED);
+}
+
+bool record_parse_sealed(const struct journal_record *record, struct record_sealed *f)
+{
+    struct bytes b = in_begin(record);
+    f->stream = (uint32_t)bytes_get_uint(&b, 4);
+    f->file = (uint32_t)bytes_get_uint(&b, 4);
+    f->bytes = bytes_get_uint(&b, 8);
+    f->mark = get_mark(&b);
+    return !b.bad;
 }
 
 uint64_t record_append_quarantine(struct journal *journal,

@@ -23,6 +23,7 @@ enum record_type {
     JOURNAL_RELEASED = 7,
     JOURNAL_ATTEMPT = 8, /**< whether the stream's open offer may have left the host */
     JOURNAL_AWAY = 9,    /**< for how long its directory has not been there */
+    JOURNAL_SEALED = 10, /**< the newest sealed file that was seen of a live stream */
 };
 
 enum stream_kind { STREAM_UNSET = 0, STREAM_BATCHED = 1, STREAM_VERBATIM = 2 };
@@ -44,6 +45,12 @@ enum offer_sent {
 
 enum { MARK_KEEP = 1 /* never delete its files */, MARK_GAP = 2 /* begins late */ };
 
+/** The last bytes of a file before a position: by these the file is known again. */
+struct record_mark {
+    uint32_t bytes; /**< how many, 0 = not known */
+    uint32_t crc32; /**< of these bytes */
+};
+
 struct record_stream {
     uint32_t stream;
     uint8_t kind;
@@ -52,10 +59,10 @@ struct record_stream {
     uint32_t sequence; /**< last one used */
     uint64_t lines;    /**< settled so far */
     uint64_t refused_lines;
-    uint8_t marks;         /**< MARK_KEEP | MARK_GAP */
-    uint64_t head;         /**< of file, shifting layout; else 0 */
-    uint64_t proof_begin;  /**< the last batch of file began here, and ended at offset */
-    uint32_t proof_crc32c; /**< of its bytes; 0 = not known */
+    uint8_t marks;           /**< MARK_KEEP | MARK_GAP */
+    uint64_t head;           /**< of file, shifting layout; else 0 */
+    struct record_mark mark; /**< before offset */
+    uint8_t layout;          /**< 1 + enum session_layout; 0 = not known */
     char path[JOURNAL_PATH_MAX];
     char channel[LAYOUT_CHANNEL_MAX + 1];
 };
@@ -78,7 +85,8 @@ struct record_offer {
      * The backend's word that the sequence is taken then means that batch. */
     uint64_t whole_end;
     uint32_t whole_lines;
-    uint8_t sent; /**< enum offer_sent */
+    uint8_t sent;            /**< enum offer_sent */
+    struct record_mark mark; /**< before end */
 };
 
 /** About the offer that a stream has open. */
@@ -95,9 +103,16 @@ struct record_settled {
     uint64_t end;
     uint32_t lines;
     uint8_t how;
-    uint64_t head;       /**< of file, shifting layout; else 0 */
-    uint64_t begin;      /**< of the range in file… */
-    uint32_t raw_crc32c; /**< …and the checksum of its bytes; 0 = not known */
+    uint64_t head;           /**< of file, shifting layout; else 0 */
+    struct record_mark mark; /**< before end */
+};
+
+/** A sealed file, which its writer may still take back and append to. */
+struct record_sealed {
+    uint32_t stream;
+    uint32_t file;           /**< its number, 0 = there is none */
+    uint64_t bytes;          /**< its size when it was seen */
+    struct record_mark mark; /**< before its end */
 };
 
 struct record_quarantine {
@@ -139,6 +154,8 @@ uint64_t record_append_attempt(struct journal *journal,
                                const struct record_attempt *record);
 uint64_t record_append_settled(struct journal *journal,
                                const struct record_settled *record);
+uint64_t record_append_sealed(struct journal *journal,
+                              const struct record_sealed *record);
 uint64_t record_append_quarantine(struct journal *journal,
                                   const struct record_quarantine *record);
 uint64_t record_append_released(struct journal *journal,
@@ -154,6 +171,7 @@ bool record_parse_attempt(const struct journal_record *record,
                           struct record_attempt *out);
 bool record_parse_settled(const struct journal_record *record,
                           struct record_settled *out);
+bool record_parse_sealed(const struct journal_record *record, struct record_sealed *out);
 bool record_parse_quarantine(const struct journal_record *record,
                              struct record_quarantine *out);
 bool record_parse_released(const struct journal_record *record,

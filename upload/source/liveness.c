@@ -5,13 +5,21 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/file.h"
+
+/* Not in linux/magic.h. */
+#define LUSTRE_MAGIC 0x0bd00bd0u
+#define GPFS_MAGIC   0x47504653u
+#define GFS2_MAGIC   0x01161970u
 
 bool liveness_is_open_here(int dir, const char *lock_path)
 {
@@ -34,20 +42,46 @@ bool liveness_is_open_here(int dir, const char *lock_path)
     return found;
 }
 
+enum lock_state {
+    LOCK_UNKNOWN,  /**< no lock file, no permission */
+    LOCK_FREE_FAR, /**< free, as far as this host can see */
+    LOCK_FREE,
+    LOCK_HELD,
+};
+
+/* Locks on these do not reach every process that may write there: a mount option, another
+ * host, a guest, or a server in user space decides. */
+bool liveness_locks_are_local(long file_system)
+{
+    static const uint32_t far[] = {NFS_SUPER_MAGIC,   FUSE_SUPER_MAGIC, V9FS_MAGIC,
+                                   SMB_SUPER_MAGIC,   SMB2_SUPER_MAGIC, CIFS_SUPER_MAGIC,
+                                   CEPH_SUPER_MAGIC,  AFS_SUPER_MAGIC,  CODA_SUPER_MAGIC,
+                                   OCFS2_SUPER_MAGIC, LUSTRE_MAGIC,     GPFS_MAGIC,
+                                   GFS2_MAGIC};
+    for (size_t i = 0; i < sizeof far / sizeof far[0]; i++) {
+        if ((uint32_t)file_system == far[i]) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* F_GETLK works on a read-only descriptor and sees POSIX and OFD locks alike. */
-static enum liveness probe_lock(const struct sys *sys, int dir, const char *lock_path)
+static enum lock_state probe_lock(const struct sys *sys, int dir, const char *lock_path)
 {
     int fd = file_open(sys, dir, lock_path);
+    struct statfs st;
     if (fd < 0) {
-        return WRITER_UNKNOWN;
+        return LOCK_UNKNOWN;
     }
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     int rc = fcntl(fd, F_OFD_GETLK, &lock);
+    bool local = fstatfs(fd, &st) == 0 && liveness_locks_are_local((long)st.f_type);
     close(fd);
     if (rc < 0) {
-        return WRITER_UNKNOWN;
+        return LOCK_UNKNOWN;
     }
-    return lock.l_type == F_UNLCK ? WRITER_GONE : WRITER_LIVE;
+    return lock.l_type != F_UNLCK ? LOCK_HELD : local ? LOCK_FREE : LOCK_FREE_FAR;
 }
 
 static bool same_boot(const char *boot_id)
@@ -63,17 +97,33 @@ static bool same_boot(const char *boot_id)
     return mine[0] && strcmp(mine, boot_id) == 0;
 }
 
-enum liveness liveness_probe(const struct sys *sys, int dir, const char *lock_path,
-                             const struct manifest *manifest)
+/* Of another boot of this host, and not of a guest that shares the directory: nothing was
+ * written since this host was started. */
+static bool was_before_boot(int64_t last_write_s)
 {
-    enum liveness by_lock = probe_lock(sys, dir, lock_path);
-    if (by_lock != WRITER_UNKNOWN || !manifest || manifest->pid <= 0) {
-        return by_lock;
+    struct timespec now;
+    struct timespec up;
+    return last_write_s > 0 && clock_gettime(CLOCK_REALTIME, &now) == 0 &&
+           clock_gettime(CLOCK_BOOTTIME, &up) == 0 &&
+           last_write_s < now.tv_sec - up.tv_sec;
+}
+
+enum liveness liveness_probe(const struct sys *sys, int dir, const char *lock_path,
+                             const struct manifest *manifest, int64_t last_write_s)
+{
+    enum lock_state lock = probe_lock(sys, dir, lock_path);
+    if (lock == LOCK_HELD) {
+        return WRITER_LIVE;
     }
-    if (!same_boot(manifest->boot_id)) {
-        return WRITER_UNKNOWN;
+    if (!manifest) {
+        return lock == LOCK_FREE ? WRITER_GONE : WRITER_UNKNOWN;
+    }
+    bool here = same_boot(manifest->boot_id);
+    if (lock == LOCK_FREE && (here || was_before_boot(last_write_s))) {
+        return WRITER_GONE;
     }
     /* The pid may be of another pid namespace: only that it exists is evidence. */
-    return kill((pid_t)manifest->pid, 0) == 0 || errno == EPERM ? WRITER_LIVE
-                                                                : WRITER_UNKNOWN;
+    bool pid_exists = here && manifest->pid > 0 &&
+                      (kill((pid_t)manifest->pid, 0) == 0 || errno == EPERM);
+    return pid_exists ? WRITER_LIVE : WRITER_UNKNOWN;
 }

@@ -43,6 +43,9 @@ static gpufl_status note_payload(struct scan *scan, int dir, const char *file,
         scan->refused++;
         return GPUFL_OK;
     }
+    if (st.st_mtim.tv_sec > scan->last_write_s) {
+        scan->last_write_s = st.st_mtim.tv_sec;
+    }
     if (name->kind == LAYOUT_NUMBERED) {
         channel->payloads++;
         if (channel->lowest == 0 || name->number < channel->lowest) {
@@ -121,6 +124,7 @@ static gpufl_status read_manifest(const struct sys *sys, int dir, const char *id
         scan->has_manifest = manifest_parse(text, len, id, &scan->manifest) == GPUFL_OK;
         free(text);
     }
+    scan->bad_manifest = !scan->has_manifest && status != GPUFL_ERR_NOT_FOUND;
     return status == GPUFL_ERR_IO || status == GPUFL_ERR_NOMEM ? GPUFL_ERR_IO : GPUFL_OK;
 }
 

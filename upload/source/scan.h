@@ -42,9 +42,11 @@ struct scan {
     bool has_uploaded; /**< some agent reported it as complete */
     bool has_loss;     /**< a loss marker: the session is never complete */
     bool has_manifest; /**< a valid one */
+    bool bad_manifest; /**< one that is not */
     struct manifest manifest;
-    unsigned refused; /**< payload names that are links or not files, or belong to one
-                           channel too many */
+    int64_t last_write_s; /**< of the payload files, 0 = there are none */
+    unsigned refused;     /**< payload names that are links or not files, or belong to one
+                               channel too many */
 };
 
 /** Inspects `<root>/<path>`, a session whose id is \p id.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds files by their heads while a writer renames them. What was read counts only if no
- * rotation came in between, so each result is checked before it is used. */
+/* Finds files by their heads and marks while a writer renames them. What was read counts
+ * only if no rotation came in between, so each result is checked before it is used. */
 #include "upload/source/shifting.h"
 
 #include <errno.h>
@@ -75,15 +75,16 @@ static uint64_t head_of(const struct sys *sys, int fd, bool gz)
 }
 
 static bool is_still_at(const struct sys *sys, const struct tail_where *w, uint32_t index,
-                        uint64_t head)
+                        const struct file_known *known)
 {
     bool gz;
     int fd = open_index(sys, w, index, &gz);
-    bool same = fd >= 0 && head_of(sys, fd, gz) == head;
+    struct file_known found = {0};
     if (fd >= 0) {
+        found = file_known_of(fd);
         close(fd);
     }
-    return same;
+    return file_known_same(known, &found);
 }
 
 static bool index_exists(const struct sys *sys, const struct tail_where *w,
@@ -97,25 +98,124 @@ static bool index_exists(const struct sys *sys, const struct tail_where *w,
     return fd >= 0;
 }
 
+/* The highest number in use, 0 when there is none. Counting up, a file that
+ * moves up is never missed. */
+static uint32_t highest_index(const struct sys *sys, const struct tail_where *w)
+{
+    uint32_t highest = 0;
+    for (uint32_t i = 1; i <= SHIFTING_INDEX_MAX; i++) {
+        highest = index_exists(sys, w, i) ? i : highest;
+    }
+    return highest;
+}
+
+/* What a search for a file has found. */
+struct shifting_search {
+    int fd; /**< -1 = none */
+    bool gz;
+    uint32_t index;
+    unsigned alike;   /**< files that could be it */
+    bool any_shorter; /**< a file with that head ends before the position */
+    bool unreadable;  /**< one could not be opened */
+};
+
+static void search_take(struct shifting_search *search, int fd, bool gz, uint32_t index)
+{
+    if (search->fd >= 0) {
+        close(search->fd);
+    }
+    search->fd = fd;
+    search->gz = gz;
+    search->index = index;
+}
+
+/* Whether the file at \p index is or could be the one. \return true if it is for sure. */
+static bool search_at(const struct sys *sys, const struct tail_where *w, uint32_t index,
+                      struct shifting_search *search)
+{
+    bool gz;
+    int fd = open_index(sys, w, index, &gz);
+    if (fd < 0) {
+        search->unreadable = search->unreadable || errno != ENOENT;
+        return false;
+    }
+    struct file_known found = file_known_of(fd);
+    enum file_match match = FILE_DIFFERS;
+    if (head_of(sys, fd, gz) == w->head) {
+        if (w->known && file_known_same(w->known, &found)) {
+            search_take(search, fd, gz, index);
+            return true;
+        }
+        match = file_mark_match(sys, fd, gz, &w->mark, w->mark_at);
+    }
+    search->any_shorter = search->any_shorter || match == FILE_SHORTER;
+    search->alike += match == FILE_MATCHES;
+    if (match == FILE_MATCHES && search->fd < 0) {
+        search_take(search, fd, gz, index);
+    } else {
+        close(fd);
+    }
+    return false;
+}
+
+/* Of several that could be it, the one that its number in time points to, if no file was
+ * deleted and none is being renamed. */
+static bool search_by_count(const struct sys *sys, const struct tail_where *w,
+                            struct shifting_search *search)
+{
+    struct shifting_search one = {.fd = -1};
+    uint32_t files = highest_index(sys, w) + 1;
+    if (w->file == 0 || w->file > files) {
+        return false;
+    }
+    bool sure = search_at(sys, w, files - w->file, &one) || one.alike == 1;
+    if (sure && highest_index(sys, w) + 1 == files) {
+        search_take(search, one.fd, one.gz, one.index);
+        return true;
+    }
+    search_take(&one, -1, false, 0);
+    return false;
+}
+
+static gpufl_status search_end(const struct tail_where *w,
+                               const struct shifting_search *search, int *fd, bool *gz,
+                               uint32_t *index)
+{
+    *fd = search->fd;
+    *gz = search->gz;
+    *index = search->index;
+    if (w->known) {
+        *w->known = file_known_of(*fd);
+    }
+    if (lseek(*fd, 0, SEEK_SET) != 0) {
+        close(*fd);
+        return GPUFL_ERR_IO;
+    }
+    return GPUFL_OK;
+}
+
+/* Two passes: the file may have been renamed to a number that was tried before. */
 gpufl_status shifting_open(const struct sys *sys, const struct tail_where *w, int *fd,
                            bool *gz, uint32_t *index)
 {
-    for (int pass = 0; pass < 2; pass++) {
+    struct shifting_search search = {.fd = -1};
+    bool any = !w->known && !w->mark.bytes;
+    for (int pass = 0; pass < 2 && search.fd < 0; pass++) {
         for (uint32_t i = pass ? 0 : w->index; i <= SHIFTING_INDEX_MAX; i++) {
-            *fd = open_index(sys, w, i, gz);
-            if (*fd < 0 && errno != ENOENT) {
+            if (search_at(sys, w, i, &search) || (any && search.fd >= 0)) {
+                return search_end(w, &search, fd, gz, index);
+            }
+            if (search.unreadable) {
+                search_take(&search, -1, false, 0);
                 return GPUFL_ERR_IO;
-            }
-            if (*fd >= 0 && head_of(sys, *fd, *gz) == w->head) {
-                *index = i;
-                return lseek(*fd, 0, SEEK_SET) == 0 ? GPUFL_OK : GPUFL_ERR_IO;
-            }
-            if (*fd >= 0) {
-                close(*fd);
             }
         }
     }
-    return GPUFL_ERR_NOT_FOUND;
+    if (search.alike == 1 || (search.alike && search_by_count(sys, w, &search))) {
+        return search_end(w, &search, fd, gz, index);
+    }
+    search_take(&search, -1, false, 0);
+    return search.any_shorter && !search.alike ? GPUFL_ERR_FORMAT : GPUFL_ERR_NOT_FOUND;
 }
 
 /* The file at \p index, whichever it is. */
@@ -130,8 +230,8 @@ static gpufl_status place_at(const struct sys *sys, const struct tail_where *w,
         return errno == ENOENT ? GPUFL_ERR_NOT_FOUND : GPUFL_ERR_IO;
     }
     ssize_t n = read_head(sys, fd, gz, data);
+    *out = (struct shifting_place){.index = index, .known = file_known_of(fd)};
     close(fd);
-    *out = (struct shifting_place){.index = index};
     if (n > 0) {
         out->head = shifting_head(data, (size_t)n);
         out->begins = ndjson_find_type(data, (size_t)n, RECORD_JOB_START, &line);
@@ -153,16 +253,6 @@ static bool exists_between(const struct sys *sys, const struct tail_where *w,
         }
     }
     return false;
-}
-
-/* The highest number in use, 0 when there is none. Counts up, as above. */
-static uint32_t highest_index(const struct sys *sys, const struct tail_where *w)
-{
-    uint32_t highest = 0;
-    for (uint32_t i = 1; i <= SHIFTING_INDEX_MAX; i++) {
-        highest = index_exists(sys, w, i) ? i : highest;
-    }
-    return highest;
 }
 
 gpufl_status shifting_first(const struct sys *sys, const struct tail_where *w,
@@ -208,9 +298,10 @@ gpufl_status shifting_next(const struct sys *sys, const struct tail_where *w,
         if (status != GPUFL_OK) {
             return status;
         }
+        struct file_known known = file_known_of(fd);
         close(fd);
         status = place_below(sys, w, at, out, &taken);
-        if (!exists_between(sys, w, taken, at) && is_still_at(sys, w, at, w->head)) {
+        if (!exists_between(sys, w, taken, at) && is_still_at(sys, w, at, &known)) {
             return status;
         }
     }
@@ -232,11 +323,12 @@ gpufl_status shifting_by_crc(const struct sys *sys, const struct tail_where *w,
             continue;
         }
         ssize_t n = read_head(sys, fd, gz, data);
+        struct file_known known = file_known_of(fd);
         close(fd);
         uint32_t found = n > 0 ? encode_crc32(0, data, (size_t)n) : 0;
         if (n > 0 && (found ? found : 1) == crc) { /* the other agent writes 1 for 0 */
-            *out = (struct shifting_place){.index = i,
-                                           .head = shifting_head(data, (size_t)n)};
+            *out = (struct shifting_place){
+                .index = i, .head = shifting_head(data, (size_t)n), .known = known};
             return out->head ? GPUFL_OK : GPUFL_ERR_FORMAT;
         }
     }

@@ -2,9 +2,10 @@
 /* Finds files of the 1.1 layout, whose names shift: `<ch>.log` is the active file,
  * `<ch>.1.log` the newest rotated one, the highest number the oldest; each may be
  * compressed and then ends in `.gz`. Each rotation raises all numbers by one and deletes
- * the file beyond 100. So a file is identified by its head, never by its name, and its
- * number can only have risen since it was last seen. A directory that never rotated holds
- * the active file alone.
+ * the file beyond 100. So a file is identified by its head and the bytes that were sent
+ * of it, never by its name, and its number can only have risen since it was last seen.
+ * Several files may begin with the same line. A directory that never rotated holds the
+ * active file alone.
  *
  * A writer that died during a rotation leaves a number free: nothing is lost. */
 #ifndef GPUFL_UPLOAD_SOURCE_SHIFTING_H
@@ -29,14 +30,18 @@ struct shifting_place {
     uint32_t index; /**< 0 = active, else its number */
     uint64_t head;
     bool begins; /**< its head has a job_start: it is the first of its channel */
+    struct file_known known;
 };
 
 /** Hash (FNV-1a) of the first line, of its first 512 bytes at most. 0 = not known yet:
  * the file has neither a whole line nor 512 bytes. */
 uint64_t shifting_head(const char *data, size_t len);
 
-/** Opens the file whose head is \p where->head, at \p where->index or beyond.
- *  \return GPUFL_OK with *fd and *index; GPUFL_ERR_NOT_FOUND; GPUFL_ERR_IO. */
+/** Opens the file whose head is \p where->head, at \p where->index or beyond. Of several
+ * it is the one with \p where->mark; while nothing was read of it, \p where->known.
+ *  \return GPUFL_OK with *fd and *index; GPUFL_ERR_NOT_FOUND when there is none, or no
+ * telling which of several it is; GPUFL_ERR_FORMAT when it is shorter than the position;
+ * GPUFL_ERR_IO. */
 GPUFL_MUST gpufl_status shifting_open(const struct sys *sys,
                                       const struct tail_where *where, int *fd, bool *gz,
                                       uint32_t *index);

@@ -10,9 +10,13 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "schema/records.h"
+#include "upload/source/ndjson.h"
 #include "upload/source/shifting.h"
 
 #define PATH_BYTES (2 * LAYOUT_PATH_MAX + LAYOUT_PATH_MAX + 8)
+/* The type of a channel's first record stands within them. */
+#define BEGIN_BYTES 512u
 
 static int open_name(const struct sys *sys, const struct tail_where *w, const char *name)
 {
@@ -23,7 +27,8 @@ static int open_name(const struct sys *sys, const struct tail_where *w, const ch
 
 /* The active file is number N until `<ch>.N.log` exists. If it exists by now, what was
  * opened as the active file may be a later one: the numbered file is right. */
-static int open_live(const struct sys *sys, const struct tail_where *w, bool *sealed)
+static int open_plain_live(const struct sys *sys, const struct tail_where *w,
+                           bool *sealed)
 {
     char active[LAYOUT_PATH_MAX];
     char number[LAYOUT_PATH_MAX];
@@ -42,6 +47,87 @@ static int open_live(const struct sys *sys, const struct tail_where *w, bool *se
     *sealed = numbered >= 0;
     errno = error;
     return numbered;
+}
+
+/* Other tools may compress the active file and remove it. */
+static int open_live(const struct sys *sys, const struct tail_where *w,
+                     struct tail_chunk *out)
+{
+    char packed[LAYOUT_PATH_MAX];
+    int fd = open_plain_live(sys, w, &out->sealed);
+    if (fd < 0 && errno == ENOENT && !w->sealed_only) {
+        layout_active(packed, w->channel, true);
+        fd = open_name(sys, w, packed);
+        out->packed = fd >= 0;
+    }
+    return fd;
+}
+
+static ssize_t read_begin(const struct sys *sys, int fd, bool gz, char data[BEGIN_BYTES])
+{
+    struct gz_cache once = {0};
+    size_t len;
+    if (!gz) {
+        return file_pread_full(sys, fd, data, BEGIN_BYTES, 0);
+    }
+    gpufl_status status = gz_cache_read(&once, fd, 0, data, BEGIN_BYTES, &len);
+    gz_cache_close(&once);
+    return status == GPUFL_OK ? (ssize_t)len : -1;
+}
+
+/* Nothing of the active file was read yet. It is number N if the file before is there, or
+ * if it begins the channel. That N is not there proves nothing: it may be deleted. */
+static enum file_match match_by_name(const struct sys *sys, const struct tail_where *w,
+                                     int fd, bool packed)
+{
+    char data[BEGIN_BYTES];
+    char name[LAYOUT_PATH_MAX];
+    struct record_text line;
+    if (w->any_number) {
+        return FILE_MATCHES;
+    }
+    if (w->file > 1) {
+        layout_numbered(name, w->channel, w->file - 1, false);
+        int before = open_name(sys, w, name);
+        if (before >= 0) {
+            close(before);
+            return FILE_MATCHES;
+        }
+        return errno == ENOENT ? FILE_DIFFERS : FILE_UNREADABLE;
+    }
+    ssize_t n = read_begin(sys, fd, packed, data);
+    if (n < 0) {
+        return FILE_UNREADABLE;
+    }
+    if ((size_t)n < sizeof data && !memchr(data, '\n', (size_t)n)) {
+        return FILE_SHORTER; /* nothing whole is there yet */
+    }
+    return ndjson_find_type(data, (size_t)n, RECORD_JOB_START, &line) ? FILE_MATCHES
+                                                                      : FILE_DIFFERS;
+}
+
+/* Whether the file of that name is the one that the position means. */
+static gpufl_status check_live(const struct sys *sys, const struct tail_where *w, int fd,
+                               struct tail_chunk *out)
+{
+    struct file_known found = file_known_of(fd);
+    bool at_begin = w->mark_at == 0;
+    if ((!w->known && !w->mark.bytes) ||
+        (w->known && file_known_same(w->known, &found))) {
+        return GPUFL_OK;
+    }
+    enum file_match match =
+        at_begin && !out->sealed
+            ? match_by_name(sys, w, fd, out->packed)
+            : file_mark_match(sys, fd, out->packed, &w->mark, w->mark_at);
+    if (match == FILE_MATCHES && w->known) {
+        *w->known = found;
+    }
+    if (match == FILE_MATCHES || (at_begin && match == FILE_SHORTER)) {
+        return GPUFL_OK;
+    }
+    out->other = match == FILE_DIFFERS;
+    return match == FILE_UNREADABLE ? GPUFL_ERR_IO : GPUFL_ERR_FORMAT;
 }
 
 static gpufl_status read_plain(const struct sys *sys, int fd, uint64_t offset, char *buf,
@@ -97,11 +183,15 @@ gpufl_status tail_read(const struct sys *sys, const struct tail_where *w, char *
     if (w->layout == SESSION_SHIFTING) {
         return read_shifting(sys, w, buf, cap, out);
     }
-    int fd = open_live(sys, w, &out->sealed);
+    int fd = open_live(sys, w, out);
     if (fd < 0) {
         return errno == ENOENT ? GPUFL_ERR_NOT_FOUND : GPUFL_ERR_IO;
     }
-    gpufl_status status = read_plain(sys, fd, w->offset, buf, cap, out);
+    gpufl_status status = check_live(sys, w, fd, out);
+    if (status == GPUFL_OK) {
+        status = out->packed ? read_gzip(w, fd, buf, cap, out)
+                             : read_plain(sys, fd, w->offset, buf, cap, out);
+    }
     close(fd);
     return status;
 }

@@ -19,11 +19,14 @@ struct tail_chunk {
     bool at_end;    /**< the buffer reaches the file's end as it was when read */
     uint64_t size;  /**< bytes of the file (uncompressed; only with at_end for gzip) */
     uint32_t index; /**< shifting layout: its number now */
+    bool packed;    /**< live: the active file was compressed by another tool */
+    bool other;     /**< with GPUFL_ERR_FORMAT: another file has its name now */
 };
 
 /** Reads up to \p cap bytes at the position into \p buf.
  *  \return GPUFL_OK (len may be 0); GPUFL_ERR_NOT_FOUND when there is no such file (yet);
- *  GPUFL_ERR_FORMAT when the file is shorter than the offset or a gzip file is broken;
+ *  GPUFL_ERR_FORMAT when the file is shorter than the offset, is another one, or is a
+ *  broken gzip file;
  *  GPUFL_ERR_IO. */
 GPUFL_MUST gpufl_status tail_read(const struct sys *sys, const struct tail_where *where,
                                   char *buf, size_t cap, struct tail_chunk *out);

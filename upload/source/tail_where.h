@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "upload/source/file_mark.h"
 #include "upload/source/gz_cache.h"
 #include "upload/source/scan.h"
 
@@ -18,6 +19,11 @@ struct tail_where {
     bool sealed_only; /**< a later file exists: this one cannot be the active one */
     uint32_t file;    /**< number of the file: sealed, or the active one */
     uint64_t offset;  /**< uncompressed bytes into it */
+    struct record_mark mark; /**< of the bytes before mark_at; unknown = none is needed */
+    uint64_t mark_at;        /**< offset, or later */
+    struct file_known *known; /**< the file that was found last, which needs no mark; NULL
+                                 = none. It is updated */
+    bool any_number;          /**< live: whichever file is active is this one */
     /* Of the shifting layout: */
     uint64_t head;  /**< which identifies the file, see shifting.h */
     uint32_t index; /**< its number when it was last seen, 0 = active */

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whether the files of a complete session have grown. */
+#ifndef GPUFL_UPLOAD_ENGINE_GROWTH_H
+#define GPUFL_UPLOAD_ENGINE_GROWTH_H
+
+#include <stdbool.h>
+
+#include "upload/core/registry.h"
+
+/** \return true if a file of the session ends elsewhere than where it was sent to, and
+ * has changed since the last call. */
+bool growth_of(const struct root *root, struct parked_session *session);
+
+#endif

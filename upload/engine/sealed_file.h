@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The newest sealed file of a live stream, as the journal has it. It numbers the active
+ * file, so that one that disappeared is missed. */
+#ifndef GPUFL_UPLOAD_ENGINE_SEALED_FILE_H
+#define GPUFL_UPLOAD_ENGINE_SEALED_FILE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "upload/core/stream.h"
+
+/** Notes the newest sealed file that a scan has seen, \p highest. \return the number of
+ * the newest one there was, which is higher if that file has disappeared since; not if
+ * its writer took the seal back. */
+uint32_t sealed_file_note(struct stream *stream, uint32_t highest);
+
+/** Finds the stream's file, whose number was not known, among the sealed ones, by what
+ * was sent of it. \return false if it is not there. */
+bool sealed_file_find(struct stream *stream);
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tells whether a file is the one of which a part was read before: by its identity while
+ * it exists, otherwise by the last bytes that were read of it. */
+#ifndef GPUFL_UPLOAD_SOURCE_FILE_MARK_H
+#define GPUFL_UPLOAD_SOURCE_FILE_MARK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/sys.h"
+#include "upload/journal/journal_records.h"
+#include "upload/source/gz_cache.h"
+
+/** Identity of a file while it exists; all zero = not known. Numbers of inodes are used
+ * again, so the time of birth belongs to it where the file system tells it. */
+struct file_known {
+    uint64_t device;
+    uint64_t inode;
+    int64_t born_ns;
+};
+
+enum file_match {
+    FILE_MATCHES,
+    FILE_SHORTER, /**< it ends before the position */
+    FILE_DIFFERS, /**< other bytes stand before the position */
+    FILE_UNREADABLE,
+};
+
+/** \return the identity of an open file. */
+struct file_known file_known_of(int fd);
+
+/** \return true if both are known and the same. */
+bool file_known_same(const struct file_known *a, const struct file_known *b);
+
+/** \return \p mark moved over \p len bytes that follow it. */
+struct record_mark file_mark_over(struct record_mark mark, const char *data, size_t len);
+
+/** Compares the bytes before \p at with \p mark. A mark that is not known matches every
+ * file that is long enough. */
+enum file_match file_mark_match(const struct sys *sys, int fd, bool gz,
+                                const struct record_mark *mark, uint64_t at);
+
+/** \return the mark of the last bytes before \p at, at most 4 KiB; not known if they
+ * cannot be read. */
+struct record_mark file_mark_read(const struct sys *sys, int fd, uint64_t at);
+
+#endif
