@@ -48,7 +48,7 @@ bool engine_drained(const struct engine *engine)
     }
     for (unsigned i = 0; i < engine->roots; i++) {
         struct root *root = engine->root[i];
-        if (discovery_waits(root) || root->parked.waiting) {
+        if (discovery_waits(root) || root->parked.waiting || root->origin_asks) {
             return false;
         }
         if (journal_durable(root->journal) < journal_last(root->journal)) {

@@ -158,6 +158,22 @@ void parking_open_complete(struct root *root)
     path_table_each(&root->parked.table, parking_reopen, root);
 }
 
+static void parking_open_or_drop(void *arg, struct path_node *node)
+{
+    struct root *root = arg;
+    struct parked_session *s = parked_of(node);
+    if (s->complete && s->gone) {
+        parked_drop(&root->parked, s);
+    } else if (s->complete) {
+        parking_open(root, s);
+    }
+}
+
+void parking_open_all(struct root *root)
+{
+    path_table_each(&root->parked.table, parking_open_or_drop, root);
+}
+
 static void parking_append_complete(void *arg, struct parked_session *s)
 {
     parking_append(arg, s);

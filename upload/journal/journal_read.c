@@ -127,6 +127,23 @@ static void read_session(struct journal_read *r, const struct journal_record *ra
     }
 }
 
+/* Another backend: nothing is there yet. */
+static void read_origin(struct journal_read *r, const struct journal_record *raw)
+{
+    struct record_origin record;
+    if (!record_parse_origin(raw, &record) || !record.again) {
+        return;
+    }
+    for (size_t i = 0; i < r->streams; i++) {
+        struct journal_read_stream *s = &r->stream[i];
+        s->record.file = 1;
+        s->record.offset = s->record.head = 0;
+        s->record.lines = s->record.refused_lines = 0;
+        s->offered = false;
+    }
+    r->quarantines = r->dones = 0;
+}
+
 static void read_record(void *arg, const struct journal_record *raw)
 {
     switch (raw->type) {
@@ -144,6 +161,9 @@ static void read_record(void *arg, const struct journal_record *raw)
         break;
     case JOURNAL_RELEASED:
         read_released(arg, raw);
+        break;
+    case JOURNAL_ORIGIN:
+        read_origin(arg, raw);
         break;
     case JOURNAL_DONE:
     case JOURNAL_FORGET:
