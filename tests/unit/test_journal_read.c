@@ -131,11 +131,32 @@ static void without_a_journal_nothing_is_found(void **state)
     dirs_remove(root);
 }
 
+static void a_directory_that_is_refused_is_not_the_absence_of_a_journal(void **state)
+{
+    (void)state;
+    char *root = dirs_make();
+    char *shared = dirs_make();
+    struct journal_read journal;
+    int fd = open(root, O_RDONLY | O_DIRECTORY);
+    assert_int_equal(chmod(shared, 0777), 0);
+    assert_int_equal(journal_read_open(&sys_real, shared, fd, root, &journal),
+                     GPUFL_ERR_IO);
+    assert_non_null(strstr(journal.why, shared));
+    assert_non_null(strstr(journal.why, "other users can write to it"));
+    assert_int_equal(chmod(shared, 0700), 0);
+    assert_int_equal(journal_read_open(&sys_real, shared, fd, root, &journal),
+                     GPUFL_ERR_NOT_FOUND);
+    close(fd);
+    dirs_remove(root);
+    dirs_remove(shared);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(streams_sessions_and_quarantine_are_told),
         cmocka_unit_test(without_a_journal_nothing_is_found),
+        cmocka_unit_test(a_directory_that_is_refused_is_not_the_absence_of_a_journal),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

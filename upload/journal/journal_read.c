@@ -178,14 +178,13 @@ gpufl_status journal_read_open(const struct sys *sys, const char *state_dir, int
                                const char *root_path, struct journal_read *out)
 {
     struct state_place place;
-    char why[512];
     char *data = NULL;
     size_t len = 0;
     memset(out, 0, sizeof *out);
     gpufl_status status =
-        state_dir_open(state_dir, root_fd, root_path, false, &place, why);
+        state_dir_open(state_dir, root_fd, root_path, false, &place, out->why);
     if (status != GPUFL_OK) {
-        return GPUFL_ERR_NOT_FOUND;
+        return status;
     }
     status = file_read(sys, place.fd, place.name, JOURNAL_MAX_BYTES, &data, &len);
     close(place.fd);
