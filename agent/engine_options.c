@@ -57,6 +57,7 @@ void engine_options(const struct options *o, struct engine_config *config)
     config->skip_on_quota = o->on_quota == QUOTA_SKIP;
     config->delete_acked = files_to_delete(o);
     config->salvage = o->salvage;
+    config->same_origin = o->same_origin;
     config->one_owner = o->require_owner_uid && *o->require_owner_uid;
     config->owner =
         config->one_owner ? (uid_t)strtoul(o->require_owner_uid, NULL, 10) : 0;

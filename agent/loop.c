@@ -119,6 +119,8 @@ static void refresh_token(struct loop *loop)
     if (token_reload(&loop->token)) {
         log_info(&loop->log, "token.reloaded", "file=%s", loop->token.file);
         transport_http_set_token(&loop->transport, token_value(&loop->token));
+        transport_http_identity(&loop->transport, &loop->backend);
+        engine_take_key(loop->engine);
         if (engine_holding(loop->engine) == HOLD_AUTH) {
             engine_retry_now(loop->engine);
         }

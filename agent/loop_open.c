@@ -34,6 +34,8 @@ static gpufl_status open_loop_engine(struct loop *loop, char why[512])
     engine_options(o, &config);
     config.log = &loop->log;
     config.transport = loop->transport;
+    config.backend = &loop->backend;
+    transport_http_identity(&loop->transport, &loop->backend);
     config.imported = loop->imported;
     if (o->ignore_preexisting) {
         config.wanted = not_ignored;

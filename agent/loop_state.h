@@ -24,6 +24,7 @@ struct loop {
     struct log_sink sink;
     struct log log;
     struct transport transport;
+    struct origin_identity backend; /**< of the transport */
     struct sync_thread *syncs;
     struct watch *watch;
     struct engine *engine;

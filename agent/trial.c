@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opens what the agent would open, and makes two requests: what the backend declares, and
- * whether it takes a batch of nothing with this key. */
+/* Opens what the agent would open, and asks the backend whether it takes the key. */
 #include "agent/trial.h"
 
 #include <errno.h>
@@ -11,6 +10,7 @@
 
 #include "agent/engine_options.h"
 #include "agent/folders.h"
+#include "upload/http/key_check.h"
 #include "upload/http/transport_http.h"
 
 #define TRIAL_POLL_MS 100u
@@ -66,44 +66,41 @@ static void trial_directories(struct trial *t)
 
 /* \return NULL when the answer is one to go on with, else what is wrong. */
 static const char *trial_judge(const struct trial *t, const struct transport_reply *reply,
-                               enum transport_kind kind)
+                               enum key_check check)
 {
-    int status = reply->status;
-    if (status == 0) {
-        return reply->error;
-    }
-    if (status == 401 || status == 403) {
+    switch (check) {
+    case KEY_REFUSED:
         return token_value(&t->token)[0]
                    ? "the backend refuses the API key (give another one by --token-file)"
                    : "the backend asks for an API key (give one by --token-file)";
-    }
-    if (status == 408 || status == 425 || status == 429 ||
-        (status >= 500 && status != 501)) {
-        return "the backend cannot answer now (try again later)";
-    }
-    if (status >= 300 && status < 400) {
+    case KEY_LATER:
+        return reply->status ? "the backend cannot answer now (try again later)"
+                             : reply->error;
+    case KEY_MOVED:
         return "redirects are not followed (give the URL that it leads to)";
-    }
-    bool absent = status == 404 || status == 405 || status == 501;
-    if (reply->web_page || (absent && kind == TRANSPORT_BATCH)) {
+    case KEY_NOWHERE:
         return "no backend answers below this URL (correct --host or --api-path)";
+    case KEY_TAKEN:
+    case KEY_UNSURE:
+        break;
     }
     return NULL;
 }
 
-static bool trial_ask(struct trial *t, enum transport_kind kind)
+static enum key_check trial_ask(struct trial *t, enum transport_kind kind)
 {
     struct transport_request request = {.kind = kind, .fd = -1, .body = ""};
     struct transport_reply reply;
     char why[400];
     if (t->transport.submit(t->transport.self, &request) != GPUFL_OK) {
         trial_fault(t, "--host", t->options->host, "out of memory");
-        return false;
+        return KEY_LATER;
     }
     while (!t->transport.next(t->transport.self, &reply)) {
         t->transport.poll(t->transport.self, TRIAL_POLL_MS, -1);
     }
-    const char *fault = trial_judge(t, &reply, kind);
+    enum key_check check = key_check_of(kind, &reply);
+    const char *fault = trial_judge(t, &reply, check);
     if (fault && reply.status) {
         snprintf(why, sizeof why, "HTTP %d: %s", reply.status, fault);
         fault = why;
@@ -111,7 +108,7 @@ static bool trial_ask(struct trial *t, enum transport_kind kind)
     if (fault) {
         trial_fault(t, "--host", t->options->host, fault);
     }
-    return !fault;
+    return check;
 }
 
 /* \return GPUFL_OK, or the first error as the agent would say it. */
@@ -140,7 +137,7 @@ int trial_run(const struct options *options)
         t.faults++;
     } else {
         trial_directories(&t);
-        if (trial_ask(&t, TRANSPORT_PROBE)) {
+        if (trial_ask(&t, TRANSPORT_KEY) == KEY_UNSURE) {
             trial_ask(&t, TRANSPORT_BATCH);
         }
     }

@@ -51,6 +51,11 @@ static const struct flag quarantine_flags[] = {
      .type = FLAG_ON,
      BACKEND(allow_insecure_http),
      .help = "for retry, allow sending the key over http:// to a public address"},
+    {.name = "same-origin",
+     .type = FLAG_ON,
+     BACKEND(same_origin),
+     .help = "for retry, the backend is the one that refused them, under another URL or "
+             "key"},
 };
 
 static const struct flag_verb actions[] = {

@@ -26,6 +26,7 @@ struct quarantine_arguments {
     const char *api_path;
     const char *ca_file;
     bool allow_insecure_http;
+    bool same_origin;
     char key[FLAG_SECRET_BYTES];
 };
 

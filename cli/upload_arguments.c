@@ -55,6 +55,11 @@ static const struct flag upload_flags[] = {
      .type = FLAG_ON,
      OPTION(force),
      .help = "send again what was sent already"},
+    {.name = "same-origin",
+     .type = FLAG_ON,
+     OPTION(same_origin),
+     .help = "the backend is the one from before, under another URL or key: do not send "
+             "everything again"},
     {.name = "timeout",
      .type = FLAG_DURATION,
      .value = "TIME",

@@ -12,6 +12,7 @@
 
 #include "base/parse_bool.h"
 #include "schema/channels.h"
+#include "upload/core/progress_file.h"
 #include "upload/engine/engine.h"
 #include "upload/http/transport_http.h"
 #include "upload/source/select.h"
@@ -35,6 +36,7 @@ struct upload {
     struct selection selection;
     struct log log;
     struct transport transport;
+    struct origin_identity backend;
     struct engine *engine;
     int root;
     uint64_t start_ms;
@@ -162,7 +164,11 @@ static gpufl_status open_transport(struct upload *u)
         .option_name = u->name,
     };
     gpufl_status status = transport_http_open(&config, &u->transport, why);
-    return status == GPUFL_OK ? status : upload_result_say(u->result, status, "%s", why);
+    if (status != GPUFL_OK) {
+        return upload_result_say(u->result, status, "%s", why);
+    }
+    transport_http_identity(&u->transport, &u->backend);
+    return GPUFL_OK;
 }
 
 static gpufl_status open_upload_engine(struct upload *u, char why[512])
@@ -175,6 +181,8 @@ static gpufl_status open_upload_engine(struct upload *u, char why[512])
     engine_config_default(&config);
     config.log = &u->log;
     config.transport = u->transport;
+    config.backend = &u->backend;
+    config.same_origin = o->same_origin;
     config.flush_interval_ms = 0;
     config.max_requests_per_second = 0;
     config.compression = codec[(unsigned)o->compression < 4 ? o->compression : 0];
@@ -214,6 +222,13 @@ static gpufl_status wait_for_other(struct upload *u, char why[512])
         return upload_result_say(u->result, GPUFL_BUSY,
                                  "%s (%s needs it to be stopped first)", why,
                                  upload_options_name(u->name, "force"));
+    }
+    if (progress_is_of_another_origin(&sys_real, u->root, u->backend.url)) {
+        return upload_result_say(u->result, GPUFL_BUSY,
+                                 "%s, which sends to another backend than %s "
+                                 "'%.200s' (stop it first)",
+                                 why, upload_options_name(u->name, "backend_url"),
+                                 u->options.backend_url);
     }
     uint64_t silent_ms = sys_real.now_ms() + SILENT_HOLDER_MS;
     for (uint64_t now_ms = 0; now_ms < u->deadline_ms;) {

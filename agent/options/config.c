@@ -118,7 +118,46 @@ static gpufl_status read_group(struct options *out, const struct config_text *fi
     return status;
 }
 
-/* Several sources become one list of folders; their log types must agree. */
+/* \return the log types of an element, malloc'd; NULL = it has none. */
+static char *types_of(struct json_object *element)
+{
+    struct json_object *types;
+    if (!json_object_object_get_ex(element, "logTypes", &types)) {
+        return NULL;
+    }
+    if (json_object_is_type(types, json_type_array)) {
+        return joined_elements(types);
+    }
+    const char *text = json_object_get_string(types);
+    return text ? strdup(text) : NULL;
+}
+
+/* One set of channels holds for all folders: the last one would win. */
+static gpufl_status check_types(const struct config_text *file, struct json_object *array,
+                                const struct config_key *group, char why[512])
+{
+    struct json_object *element =
+        json_object_array_get_idx(array, (size_t)group->element);
+    char *first = types_of(json_object_array_get_idx(array, 0));
+    char *types = types_of(element);
+    bool same = first && types ? strcmp(first, types) == 0 : first == types;
+    gpufl_status status = GPUFL_OK;
+    if (!same) {
+        struct config_key key = *group;
+        char detail[400];
+        key.key = types ? "logTypes" : NULL;
+        snprintf(detail, sizeof detail,
+                 "sources.logTypes: '%.100s': the first source has '%.100s' (give all of "
+                 "them the same, or start a second agent)",
+                 types ? types : "", first ? first : "");
+        status = config_fail(file, &key, detail, why);
+    }
+    free(first);
+    free(types);
+    return status;
+}
+
+/* Several sources become one list of folders. */
 static gpufl_status read_sources(struct options *out, const struct config_text *file,
                                  struct json_object *array, char why[512])
 {
@@ -127,6 +166,7 @@ static gpufl_status read_sources(struct options *out, const struct config_text *
     for (size_t i = 0; status == GPUFL_OK && i < json_object_array_length(array); i++) {
         struct config_key group = {.group = "sources", .element = (int)i};
         status = read_group(out, file, &group, json_object_array_get_idx(array, i), why);
+        status = status == GPUFL_OK ? check_types(file, array, &group, why) : status;
         if (status == GPUFL_OK && out->folder) {
             text_printf(&folders, "%s%s", folders.len ? "," : "", out->folder);
         }

@@ -3,6 +3,7 @@
  * built in is refused with a way out. */
 #include "agent/options/option_table.h"
 
+#include "agent/options/option_choices.h"
 #include "agent/options/options.h"
 #include "schema/channels.h"
 #include "schema/protocol.h"
@@ -18,32 +19,6 @@
 #define NO_ARCHIVE                                                                       \
     "the archiver is not built in (copy session directories with your own tool once "    \
     "they are complete)"
-
-static const char *const compressions[] = {[COMPRESS_AUTO] = "auto",
-                                           [COMPRESS_ZSTD] = "zstd",
-                                           [COMPRESS_GZIP] = "gzip",
-                                           [COMPRESS_NONE] = "none",
-                                           NULL};
-static const char *const identities[] = {
-    [IDENTITY_AUTO] = "auto", [IDENTITY_ON] = "on", [IDENTITY_OFF] = "off", NULL};
-static const char *const watches[] = {
-    [WATCH_AUTO] = "auto", [WATCH_INOTIFY] = "inotify", [WATCH_POLL] = "poll", NULL};
-static const char *const states[] = {
-    [STATE_ON_DISK] = "disk", [STATE_IN_MEMORY] = "memory", NULL};
-static const char *const quotas[] = {[QUOTA_HOLD] = "hold", [QUOTA_SKIP] = "skip", NULL};
-static const char *const deletions[] = {[DELETE_ACKED_AUTO] = "auto",
-                                        [DELETE_ACKED_NEVER] = "never",
-                                        [DELETE_ACKED_ALL] = "acknowledged",
-                                        NULL};
-static const char *const log_levels[] = {[LOG_AT_ERROR] = "error",
-                                         [LOG_AT_WARN] = "warn",
-                                         [LOG_AT_INFO] = "info",
-                                         [LOG_AT_DEBUG] = "debug",
-                                         NULL};
-static const char *const log_formats[] = {
-    [LOG_FORMAT_TEXT] = "text", [LOG_FORMAT_JSON] = "json", NULL};
-static const char *const confinements[] = {
-    [CONFINE_AUTO] = "auto", [CONFINE_OFF] = "off", [CONFINE_REQUIRE] = "require", NULL};
 
 const struct option_row option_rows[] = {
     {.flag = "config",
@@ -157,7 +132,7 @@ const struct option_row option_rows[] = {
     {.flag = "compression",
      .env = "GPUFL_AGENT_COMPRESSION",
      .key = "publisher.contentEncoding",
-     CHOICE(compression, compressions),
+     CHOICE(compression, option_compressions),
      .fallback = "auto",
      .help = "encoding of request bodies; auto is zstd if the backend declares it, else "
              "gzip"},
@@ -172,7 +147,7 @@ const struct option_row option_rows[] = {
     {.flag = "live-identity",
      .env = "GPUFL_AGENT_LIVE_IDENTITY",
      .key = "publisher.liveIdentity",
-     CHOICE(live_identity, identities),
+     CHOICE(live_identity, option_identities),
      .fallback = "auto",
      .help = "send identity headers with live batches; auto sends them if the backend "
              "declares support"},
@@ -209,7 +184,7 @@ const struct option_row option_rows[] = {
     {.flag = "watch",
      .env = "GPUFL_AGENT_WATCH",
      .key = "agent.watch",
-     CHOICE(watch, watches),
+     CHOICE(watch, option_watches),
      .fallback = "auto",
      .help = "how to notice changes"},
     {.flag = "rescan-interval",
@@ -233,23 +208,29 @@ const struct option_row option_rows[] = {
      TEXT(state_dir),
      .value = "DIR",
      .help = "directory for the journal; gpufl-agent(8) describes the default"},
+    {.flag = "same-origin",
+     .env = "GPUFL_AGENT_SAME_ORIGIN",
+     .key = "agent.sameOrigin",
+     SWITCH(same_origin),
+     .help = "the backend is the one from before, under another URL or key: do not send "
+             "everything again"},
     {.flag = "state",
      .env = "GPUFL_AGENT_STATE",
      .key = "agent.state",
-     CHOICE(state, states),
+     CHOICE(state, option_states),
      .fallback = "disk",
      .help = "memory keeps no journal: after a restart lines may be sent twice"},
     {.flag = "on-quota",
      .env = "GPUFL_AGENT_ON_QUOTA",
      .key = "agent.onQuota",
-     CHOICE(on_quota, quotas),
+     CHOICE(on_quota, option_quotas),
      .fallback = "hold",
      .help = "when the workspace limit is reached (402), wait, or drop lines as the JVM "
              "agent does"},
     {.flag = "delete-acked",
      .env = "GPUFL_AGENT_DELETE_ACKED",
      .key = "agent.deleteAcked",
-     CHOICE(delete_acked, deletions),
+     CHOICE(delete_acked, option_deletions),
      .fallback = "auto",
      .help = "files to delete once the backend has stored them; auto: 1.3 windows"},
     {.flag = "salvage",
@@ -287,14 +268,14 @@ const struct option_row option_rows[] = {
     {.flag = "log-level",
      .env = "GPUFL_AGENT_LOG_LEVEL",
      .key = "agent.logLevel",
-     CHOICE(log_level, log_levels),
+     CHOICE(log_level, option_log_levels),
      .fallback = "info",
      .reloadable = true,
      .help = "least severe messages to log"},
     {.flag = "log-format",
      .env = "GPUFL_AGENT_LOG_FORMAT",
      .key = "agent.logFormat",
-     CHOICE(log_format, log_formats),
+     CHOICE(log_format, option_log_formats),
      .fallback = "text",
      .reloadable = true,
      .help = "format of log messages on stderr"},
@@ -314,7 +295,7 @@ const struct option_row option_rows[] = {
     {.flag = "landlock",
      .env = "GPUFL_AGENT_LANDLOCK",
      .key = "agent.landlock",
-     CHOICE(landlock, confinements),
+     CHOICE(landlock, option_confinements),
      .fallback = "auto",
      .help = "let the kernel restrict the agent to its directories and ports; auto does "
              "so if the kernel supports it"},

@@ -69,6 +69,7 @@ struct options {
     enum confine_mode landlock;
     bool allow_insecure_http;
     bool salvage;
+    bool same_origin;
     bool exit_when_drained;
     bool exit_if_empty;
     bool ignore_preexisting;

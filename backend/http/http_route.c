@@ -93,6 +93,12 @@ static enum MHD_Result on_changes(struct http_service *service, struct MHD_Conne
     return rc;
 }
 
+/* Some clients are configured without the /api/v1 prefix. */
+static const char *path_below_api(const char *url)
+{
+    return strncmp(url, API, sizeof API - 1) == 0 ? url + sizeof API - 1 : url;
+}
+
 static enum MHD_Result route_get(struct http_service *service, struct MHD_Connection *c,
                                  const char *url)
 {
@@ -120,13 +126,10 @@ static enum MHD_Result route_get(struct http_service *service, struct MHD_Connec
     if (strncmp(url, SESSIONS, sizeof SESSIONS - 1) == 0) {
         return http_sessions(service->store, c, url + sizeof SESSIONS - 1);
     }
+    if (strcmp(path_below_api(url), PROTOCOL_STREAM) == 0) {
+        return http_respond_error(c, 405, "method not allowed (expected POST)");
+    }
     return http_respond_error(c, 404, "no such path");
-}
-
-/* Some clients are configured without the /api/v1 prefix. */
-static const char *path_below_api(const char *url)
-{
-    return strncmp(url, API, sizeof API - 1) == 0 ? url + sizeof API - 1 : url;
 }
 
 static enum MHD_Result route_post(struct http_service *service, struct MHD_Connection *c,

@@ -3,6 +3,7 @@
 #include "cli/transfer/quarantine_act.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "cli/exit_codes.h"
 #include "schema/channels.h"
@@ -12,6 +13,7 @@ struct act {
     const struct quarantine_choice *choice;
     struct engine *engine;
     struct transport transport; /* empty = drop */
+    struct origin_identity backend;
     bool window_headers;
     const char *backend_url;
     unsigned done;
@@ -36,6 +38,8 @@ static gpufl_status act_open(struct act *act, char why[512])
     config.log = &quiet;
     config.wanted = wants_none;
     config.ack_only = true;
+    config.backend = act->transport.self ? &act->backend : NULL;
+    config.same_origin = act->choice->same_origin;
     config.state_dir = act->choice->state_dir;
     config.state_dir_name = "--state-dir";
     config.program = "gpufl quarantine";
@@ -45,6 +49,25 @@ static gpufl_status act_open(struct act *act, char why[512])
         return status;
     }
     return engine_add_root(act->engine, act->choice->directory, &channels, why);
+}
+
+/* They were refused by the backend that the journal was kept for. */
+static gpufl_status act_check_backend(const struct act *act,
+                                      const struct transport_http_config *backend,
+                                      char why[512])
+{
+    const char *was = engine_moves_from(act->engine);
+    if (!was) {
+        return GPUFL_OK;
+    }
+    bool same_url = strcmp(was, act->backend.url) == 0;
+    snprintf(why, 512,
+             "%s: '%.150s': another one refused the ranges, at %.150s (give that one; or "
+             "--same-origin if they are the same; or send everything here by gpufl "
+             "upload)",
+             http_config_name(backend, same_url ? "api_key" : "backend_url"),
+             same_url ? "..." : act->backend.url, was);
+    return GPUFL_ERR_USAGE;
 }
 
 /* Whether the origin declares window identity for batches. */
@@ -123,9 +146,13 @@ int quarantine_act_retry(const struct quarantine_choice *choice,
 {
     struct act act = {.choice = choice, .backend_url = backend->backend_url};
     char why[512];
-    gpufl_status status = act_open(&act, why);
+    gpufl_status status = transport_http_open(backend, &act.transport, why);
     if (status == GPUFL_OK) {
-        status = transport_http_open(backend, &act.transport, why);
+        transport_http_identity(&act.transport, &act.backend);
+        status = act_open(&act, why);
+    }
+    if (status == GPUFL_OK) {
+        status = act_check_backend(&act, backend, why);
     }
     int rc = EXIT_BAD_USE;
     if (status == GPUFL_OK) {

@@ -11,6 +11,7 @@ struct quarantine_choice {
     char **names;
     int count;
     bool all;
+    bool same_origin; /**< of retry */
 };
 
 /** Whether \p range is named, or all are meant. */

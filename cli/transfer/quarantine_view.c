@@ -40,6 +40,7 @@ static gpufl_status view_open(const struct quarantine_choice *choice,
         close(out->root);
         quarantine_choice_fail(0, choice->directory,
                                status == GPUFL_ERR_NOT_FOUND ? NO_JOURNAL
+                               : out->journal.why[0]         ? out->journal.why
                                                              : gpufl_status_text(status));
     }
     return status;

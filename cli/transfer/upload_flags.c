@@ -27,6 +27,7 @@ static const char *upload_flag_of(const char *field)
         {"client_key", "--client-key"},
         {"proxy", "--proxy"},
         {"allow_insecure_http", "--allow-insecure-http"},
+        {"same_origin", "--same-origin"},
     };
     for (size_t i = 0; i < sizeof flag / sizeof flag[0]; i++) {
         if (strcmp(flag[i][0], field) == 0) {

@@ -31,7 +31,8 @@ int verb_quarantine(const struct quarantine_arguments *a)
                                        .state_dir = a->state_dir,
                                        .names = a->names,
                                        .count = a->count,
-                                       .all = a->all};
+                                       .all = a->all,
+                                       .same_origin = a->same_origin};
     switch (a->action) {
     case QUARANTINE_LIST:
         return quarantine_view_list(&choice, a->json);

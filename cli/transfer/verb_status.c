@@ -193,7 +193,7 @@ static int open_and_show(struct status *s, const char *directory, const char *st
     free(path);
     if (status != GPUFL_OK && status != GPUFL_ERR_NOT_FOUND) {
         fprintf(stderr, "gpufl status: the journal of %s: %s\n", directory,
-                gpufl_status_text(status));
+                s->journal.why[0] ? s->journal.why : gpufl_status_text(status));
         return EXIT_BAD_USE;
     }
     return show_status(s, status == GPUFL_OK);

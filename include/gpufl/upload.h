@@ -85,6 +85,9 @@ struct gpufl_upload_options {
                             NO_PROXY for https, no proxy for http */
     bool allow_insecure_http; /**< allow sending the key over http to a public address;
                                    otherwise that is GPUFL_ERR_USAGE */
+    bool same_origin; /**< the backend is the one from before, although backend_url or
+                           api_key changed; otherwise everything is sent again, to what
+                           counts as another backend */
 };
 
 /** Initialiser with all defaults. */
@@ -94,7 +97,7 @@ struct gpufl_upload_options {
             GPUFL_UPLOAD_TOTAL_TIMEOUT_MS, GPUFL_UPLOAD_CONNECT_TIMEOUT_MS,              \
             GPUFL_UPLOAD_READ_TIMEOUT_MS, GPUFL_UPLOAD_MAX_RETRIES, "", false, false,    \
             GPUFL_COMPRESSION_AUTO, "", NULL, NULL, NULL, NULL, false, "", "", "", "",   \
-            false                                                                        \
+            false, false                                                                 \
     }
 
 /** Fills \p options with the defaults. */

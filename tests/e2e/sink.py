@@ -48,12 +48,13 @@ class Request:
 
     @property
     def is_batch(self):
-        return self.path.endswith("/events/stream")
+        return self.method == "POST" and self.path.endswith("/events/stream")
 
 
 class Sink:
-    def __init__(self, answer=None, declare=False, key=None, delay_s=0.0):
+    def __init__(self, answer=None, declare=False, key=None, delay_s=0.0, get=405):
         self.answer, self.declare, self.key, self.delay_s = answer, declare, key, delay_s
+        self.get = get  # the status of a GET where batches go
         self.lock = threading.Lock()
         self.requests = []
         self.stored = {}  # window id → raw bytes, once, in order of arrival
@@ -115,6 +116,8 @@ class Sink:
             return self.version(handler)
         if self.key and handler.headers.get("Authorization") != f"Bearer {self.key}":
             return self.reply(handler, request, 401, {"error": "key"})
+        if method == "GET":  # asked to see whether the key is taken
+            return self.reply(handler, request, self.get, {"error": "POST"})
         with self.lock:
             said = self.answer(self, request) if self.answer else None
             if said in (None, STORE_DROP, CUT) and request.is_batch:

@@ -350,7 +350,7 @@ def one_directory_under_several_names_is_served_once(place):
                       ((f"--folders={place.logs},{link},{place.logs}/",), {})):
         session = lib.job(place, 0.1)
         with sink.Sink(declare=True) as s:
-            process = place.start("gpufl-agent", f"--host={s.url}", "--exit-when-drained", *args,
+            process = place.start("gpufl-agent", f"--host={s.url}", "--exit-when-drained", "--same-origin", *args,
                                   env=env)
             equal(process.wait(30 * lib.SLOW), 0, f"exit code ({process.log.read_text()})")
             want = sum(len(lib.on_disk(session, c).splitlines()) for c in lib.CHANNELS)

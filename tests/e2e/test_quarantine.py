@@ -142,9 +142,10 @@ def the_registry_of_the_backend_takes_them(place):
                  else PASS) as g:
         equal(lib.upload(place, g.url).returncode, 1, "the device's lines are refused")
     check(0 < len(_list(place)) <= 8, f"{_list(place)}")
-    done = _quarantine(place, "retry", "--all", "--backend-url", backend.url, "--api-key", lib.KEY)
+    done = _quarantine(place, "retry", "--all", "--backend-url", backend.url, "--api-key", lib.KEY,
+                       "--same-origin")
     equal(done.returncode, 0, done.stderr)
-    equal(lib.upload(place, backend.url).returncode, 0, "and the rest")
+    equal(lib.upload(place, backend.url, "--same-origin").returncode, 0, "and the rest")
     for channel in lib.CHANNELS:
         equal(sorted(backend.export(session.name, channel).splitlines()),
               sorted(lib.on_disk(session, channel).splitlines()), channel)
@@ -187,7 +188,7 @@ def what_is_gone_or_unknown_is_said(place):
         lib.upload(place, s.url)
         names = [item["name"] for item in _list(place)]
         for what in ("show", "retry", "drop"):
-            done = _quarantine(place, what, "00000000", "--backend-url", s.url)
+            done = _quarantine(place, what, "00000000", "--backend-url", s.url, "--api-key", lib.KEY)
             equal(done.returncode, 1, what)
             check("NAME: '00000000': no such range" in done.stderr and "quarantine list" in done.stderr, done.stderr)
         done = _quarantine(place, "show", names[0], "nope", "")
@@ -197,7 +198,7 @@ def what_is_gone_or_unknown_is_said(place):
         (session / "scope.log").write_bytes(b"")
         done = _quarantine(place, "show", names[0])
         check(done.returncode == 1 and "cannot be read" in done.stderr, done.stderr)
-        done = _quarantine(place, "retry", names[0], "--backend-url", s.url)
+        done = _quarantine(place, "retry", names[0], "--backend-url", s.url, "--api-key", lib.KEY)
         check(done.returncode == 1 and "cannot be read" in done.stderr, done.stderr)
     for args in (("list",), ("show", place.logs), ("other", place.logs), ("retry", place.logs, "--all")):
         equal(place.run("gpufl", "quarantine", *args).returncode, 2, f"{args}")

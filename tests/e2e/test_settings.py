@@ -255,9 +255,14 @@ def a_check_says_whether_the_settings_would_work(place):
     one(backend.url, 2, "no channel is called", "--log-types=x")
     for status, code, said in ((200, 0, "takes the key"), (202, 0, ""), (400, 0, ""), (422, 0, ""), (401, 2, "key"),
                                (403, 2, "key"), (404, 2, "--host"), (302, 2, "redirects"), (503, 2, "later")):
-        with sink.Sink(answer(status)) as s:  # without a declaration, as a hosted server
+        with sink.Sink(answer(status), get=404) as s:  # without a declaration, as a hosted server
             one(s.url, code, said)
             equal([r.raw() for r in s.batches()], [b""], "no line is sent")
+    for status, code, said in ((405, 0, "takes the key"), (200, 0, ""), (401, 2, "key"), (403, 2, "key"),
+                               (302, 2, "redirects"), (503, 2, "later")):
+        with sink.Sink(get=status) as s:
+            one(s.url, code, said)
+            equal(s.batches(), [], f"{status}: the question is one that stores nothing")
     agent = lib.agent(place, backend.url)
     session, = (d for d in place.logs.iterdir() if not d.name.startswith("."))
     until((session / ".uploaded").exists, "an agent serves the folder, and has written all that it will")

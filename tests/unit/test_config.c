@@ -46,6 +46,12 @@ static void errors_name_line_and_column(void **state)
         {"{\"publisher\": []}", "x.json:1:2: publisher: expected an object"},
         {"{\"agent\": null}", "x.json:1:2: agent: expected an object"},
         {"{\"sources\": {}}", "x.json:1:2: sources: expected an array"},
+        {"{\"sources\": [{\"logTypes\": \"device\"},\n {\"logTypes\": [\"scope\"]}]}",
+         "x.json:2:3: sources.logTypes: 'scope': the first source has 'device' (give all "
+         "of them the same, or start a second agent)"},
+        {"{\"sources\": [{\"logTypes\": \"device\"}, {\"folder\": \"b\"}]}",
+         "x.json:1:2: sources.logTypes: '': the first source has 'device' (give all of "
+         "them the same, or start a second agent)"},
         {"{\"sources\": [7]}", "x.json:1:2: sources: expected an object"},
         {"{\n \"agent\": {\n  \"watch\": \"auto\",\n  \"wotch\": \"auto\"}}",
          "x.json:4:3: agent.wotch: unknown key (did you mean agent.watch?)"},
@@ -120,13 +126,14 @@ static void several_sources_become_one_list(void **state)
 {
     (void)state;
     struct options o;
-    assert_string_equal(parse("{\"sources\": [{\"folder\": \"/a\"}, {\"folder\": \"/b\", "
-                              "\"logTypes\": [\"device\"]}]}",
-                              &o),
-                        "");
+    assert_string_equal(
+        parse("{\"sources\": [{\"folder\": \"/a\", \"logTypes\": \"device,scope\"}, "
+              "{\"folder\": \"/b\", \"logTypes\": [\"device\", \"scope\"]}]}",
+              &o),
+        "");
     assert_null(o.folder);
     assert_string_equal(o.folders, "/a,/b");
-    assert_string_equal(o.log_types, "device");
+    assert_string_equal(o.log_types, "device,scope");
     option_values_free(&o);
     assert_string_equal(parse("{\"sources\": []}", &o), "");
     assert_string_equal(o.folders, "");

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "schema/protocol.h"
@@ -209,6 +210,66 @@ static void lines_for_a_closed_session_are_counted_as_not_stored(void **state)
     assert_int_equal(rig_summary(rig).lines_refused_final, 5);
     assert_int_equal(rig_summary(rig).sessions_done, 0);
     rig_delete(rig);
+}
+
+static int closed_by_another(struct rig *rig, const struct rig_request *r)
+{
+    rig->reply_body = "session already finalized";
+    return r->kind == TRANSPORT_PROBE ? RIG_REGISTRY : 409;
+}
+
+/* A rig whose upload cursor says that another tool sent the session at \p when. */
+static struct rig *rig_with_cursor(const char *when)
+{
+    char text[256];
+    struct rig *rig = rig_ended_session(3);
+    snprintf(text, sizeof text,
+             "{\"schema_version\":2,\"uploaded_files\":[],\"completed_sessions\":{"
+             "\"%s\":{\"completed_at\":\"%s\",\"events\":0}}}",
+             RIG_ID, when);
+    dirs_append(rig->root, ".gpufl-upload-cursor.json", text);
+    rig->answer = closed_by_another;
+    return rig;
+}
+
+static void what_the_cursor_names_and_the_backend_has_closed_is_complete(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_with_cursor("2099-01-01T00:00:00Z");
+    rig_start(rig);
+    rig_run(rig, 60000, true);
+    assert_int_equal(rig_summary(rig).lines_refused_final, 0);
+    assert_int_equal(rig_summary(rig).sessions_done, 1);
+    rig_delete(rig);
+}
+
+static void a_cursor_that_the_backend_does_not_confirm_is_not_believed(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_with_cursor("2099-01-01T00:00:00Z");
+    rig->answer = NULL;
+    rig_start(rig);
+    rig_run(rig, 60000, true);
+    rig_all_same(rig, RIG_ID);
+    rig_delete(rig);
+}
+
+static void a_cursor_of_old_or_of_others_is_not_believed(void **state)
+{
+    (void)state;
+    static const char *const when[] = {"2001-01-01T00:00:00Z", "soon",
+                                       "2099-01-01T00:00:00Z"};
+    for (size_t i = 0; i < 3; i++) {
+        struct rig *rig = rig_with_cursor(when[i]);
+        if (i == 2) {
+            assert_int_equal(chmod(rig->root, 0777), 0);
+        }
+        rig_start(rig);
+        rig_run(rig, 60000, true);
+        assert_true(rig_summary(rig).lines_refused_final > 0);
+        assert_int_equal(rig_summary(rig).sessions_done, 0);
+        rig_delete(rig);
+    }
 }
 
 static int lose_then_final(struct rig *rig, const struct rig_request *r)
@@ -441,6 +502,9 @@ int main(void)
         cmocka_unit_test(one_poison_line_is_quarantined_alone),
         cmocka_unit_test(a_gateway_that_refuses_everything_shreds_nothing),
         cmocka_unit_test(lines_for_a_closed_session_are_counted_as_not_stored),
+        cmocka_unit_test(what_the_cursor_names_and_the_backend_has_closed_is_complete),
+        cmocka_unit_test(a_cursor_that_the_backend_does_not_confirm_is_not_believed),
+        cmocka_unit_test(a_cursor_of_old_or_of_others_is_not_believed),
         cmocka_unit_test(a_closed_session_after_a_lost_answer_means_stored),
         cmocka_unit_test(refused_completions_delay_no_other_session),
         cmocka_unit_test(sessions_that_cannot_complete_keep_no_other_from_being_sent),

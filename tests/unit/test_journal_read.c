@@ -54,7 +54,30 @@ static void append_history(struct journal *journal, bool release, bool stored)
     assert_true(record_append_session(journal, JOURNAL_FORGET, "session4") > 0);
 }
 
-static void write_journal(const char *dir, bool release, bool stored)
+static void append_another_backend(struct journal *journal)
+{
+    struct record_origin origin = {
+        .url = "https://b.example/api/v1", .again = 1, .moved = 1};
+    append_history(journal, false, false);
+    assert_true(record_append_origin(journal, &origin) > 0);
+}
+
+static void append_refused(struct journal *journal)
+{
+    append_history(journal, false, false);
+}
+
+static void append_given_up(struct journal *journal)
+{
+    append_history(journal, true, false);
+}
+
+static void append_retried(struct journal *journal)
+{
+    append_history(journal, true, true);
+}
+
+static void write_journal(const char *dir, void (*append)(struct journal *journal))
 {
     struct journal *journal = NULL;
     int fd = open(dir, O_RDONLY | O_DIRECTORY);
@@ -68,7 +91,7 @@ static void write_journal(const char *dir, bool release, bool stored)
                                     .arg = &journal};
     assert_int_equal(journal_open(&config, no_record, NULL, &journal), GPUFL_OK);
     assert_int_equal(journal_rewrite(journal), GPUFL_OK);
-    append_history(journal, release, stored);
+    append(journal);
     journal_want(journal);
     journal_pump(journal);
     journal_close(journal);
@@ -89,17 +112,19 @@ static void streams_sessions_and_quarantine_are_told(void **state)
 {
     (void)state;
     static const struct {
-        bool release, stored;
+        void (*append)(struct journal *journal);
         uint64_t lines, refused;
         size_t quarantines;
-    } row[] = {{false, false, 7, 3, 1}, {true, false, 7, 0, 0}, {true, true, 10, 0, 0}};
+    } row[] = {{append_refused, 7, 3, 1},
+               {append_given_up, 7, 0, 0},
+               {append_retried, 10, 0, 0}};
     for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
         char *root = dirs_make();
         char dir[512];
         struct journal_read journal;
         snprintf(dir, sizeof dir, "%s/.gpufl-agent", root);
         assert_int_equal(mkdir(dir, 0755), 0);
-        write_journal(dir, row[i].release, row[i].stored);
+        write_journal(dir, row[i].append);
         assert_int_equal(read_journal(root, &journal), GPUFL_OK);
         assert_int_equal(journal.streams, STREAMS - 1); /* one session is forgotten */
         const struct journal_read_stream *first = &journal.stream[0];
@@ -119,6 +144,25 @@ static void streams_sessions_and_quarantine_are_told(void **state)
     }
 }
 
+static void of_another_backend_nothing_is_told_yet(void **state)
+{
+    (void)state;
+    char *root = dirs_make();
+    char dir[512];
+    struct journal_read journal;
+    snprintf(dir, sizeof dir, "%s/.gpufl-agent", root);
+    assert_int_equal(mkdir(dir, 0755), 0);
+    write_journal(dir, append_another_backend);
+    assert_int_equal(read_journal(root, &journal), GPUFL_OK);
+    assert_int_equal(journal.stream[0].record.lines, 0);
+    assert_int_equal(journal.stream[0].record.offset, 0);
+    assert_int_equal(journal.quarantines, 0);
+    assert_false(journal.stream[1].offered);
+    assert_false(journal_read_is_done(&journal, "session3"));
+    journal_read_fini(&journal);
+    dirs_remove(root);
+}
+
 static void without_a_journal_nothing_is_found(void **state)
 {
     (void)state;
@@ -131,11 +175,33 @@ static void without_a_journal_nothing_is_found(void **state)
     dirs_remove(root);
 }
 
+static void a_directory_that_is_refused_is_not_the_absence_of_a_journal(void **state)
+{
+    (void)state;
+    char *root = dirs_make();
+    char *shared = dirs_make();
+    struct journal_read journal;
+    int fd = open(root, O_RDONLY | O_DIRECTORY);
+    assert_int_equal(chmod(shared, 0777), 0);
+    assert_int_equal(journal_read_open(&sys_real, shared, fd, root, &journal),
+                     GPUFL_ERR_IO);
+    assert_non_null(strstr(journal.why, shared));
+    assert_non_null(strstr(journal.why, "other users can write to it"));
+    assert_int_equal(chmod(shared, 0700), 0);
+    assert_int_equal(journal_read_open(&sys_real, shared, fd, root, &journal),
+                     GPUFL_ERR_NOT_FOUND);
+    close(fd);
+    dirs_remove(root);
+    dirs_remove(shared);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(streams_sessions_and_quarantine_are_told),
+        cmocka_unit_test(of_another_backend_nothing_is_told_yet),
         cmocka_unit_test(without_a_journal_nothing_is_found),
+        cmocka_unit_test(a_directory_that_is_refused_is_not_the_absence_of_a_journal),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

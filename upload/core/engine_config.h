@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/sys.h"
 #include "schema/layout.h"
+#include "upload/http/origin_identity.h"
 #include "upload/http/transport.h"
 #include "upload/journal/syncer.h"
 #include "upload/source/scan.h"
@@ -48,6 +49,9 @@ struct engine_config {
         *sys; /**< borrowed for the engine's lifetime, like all pointers here */
     const struct log *log;
     struct syncer syncer;
+    /** Of the backend that the transport leads to; NULL = any is the same. */
+    const struct origin_identity *backend;
+    bool same_origin;           /**< another identity is still the same backend */
     struct transport transport; /**< the caller closes it after engine_close */
     uint64_t flush_interval_ms; /**< at most, from the first unsent byte until its batch
                                    is sent */

@@ -41,6 +41,11 @@ struct origin {
     uint64_t reply_ms; /**< recent response time */
     enum engine_hold hold;
     int hold_status;
+    bool wants_proof; /**< nothing is sent before it has taken the key */
+    bool proved;      /**< it has */
+    bool asks_proof;  /**< the question is under way … */
+    bool by_post;     /**< … or will be asked, by a batch of nothing */
+    unsigned stale;   /**< requests under way with the key from before */
 };
 
 /** \return true while requests go out one at a time, until one succeeds. */

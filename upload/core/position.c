@@ -138,3 +138,13 @@ void position_rewind(struct stream *st)
     st->journal_file = 0; /* so that nothing is deleted before it was sent again */
     st->lines = st->refused_lines = 0;
 }
+
+void position_again(struct stream *st)
+{
+    if (!stream_falls_short(st)) {
+        st->reached_file = st->file;
+        st->reached_offset = st->offset;
+    }
+    position_rewind(st);
+    st->sequence = 0;
+}

@@ -39,6 +39,10 @@ void position_begin_at(struct stream *stream, uint32_t file, uint64_t offset,
 /** Moves to the start of the next file: the current one is settled. */
 void position_next_file(struct stream *stream, uint64_t head);
 
+/** Back to its first byte, for another backend than before: that one has no number of it
+ * yet. How far the stream had been sent is kept. */
+void position_again(struct stream *stream);
+
 /** Moves back to the first byte: everything is sent again. */
 void position_rewind(struct stream *stream);
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/hash.h"
 #include "schema/layout.h"
 #include "upload/http/reply.h"
 
@@ -146,4 +147,25 @@ bool progress_holder(const struct sys *sys, int root_fd, char *out, size_t size)
     }
     free(text);
     return lives;
+}
+
+uint64_t progress_origin_of(const char *url)
+{
+    return hash64_bytes(HASH64_BASIS, url, strlen(url));
+}
+
+bool progress_is_of_another_origin(const struct sys *sys, int root_fd, const char *url)
+{
+    char *text;
+    size_t len;
+    uint64_t origin;
+    if (file_read_owned(sys, root_fd, LAYOUT_PROGRESS, PROGRESS_MAX_BYTES, &text, &len) !=
+        GPUFL_OK) {
+        return false;
+    }
+    bool other = sscanf(text, "gpufl-progress 1 pid=%*d program=%*s origin=%16" SCNx64,
+                        &origin) == 1 &&
+                 origin != progress_origin_of(url);
+    free(text);
+    return other;
 }

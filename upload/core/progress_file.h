@@ -3,7 +3,7 @@
  * what the holder of a root has durably settled, for others. Advisory; also second
  * evidence when the journal was lost. Only files of our user or of root are believed.
  *
- *     gpufl-progress 1 pid=<pid> program=<name>
+ *     gpufl-progress 1 pid=<pid> program=<name> origin=<hash of the backend's URL>
  *     !trouble <since, seconds of 1970> <what stands in the way of all>
  *     !held <session path> <channel or *> <what stands in its way>
  *     <session path> <channel> <file> <offset> <sequence> <kind>
@@ -50,6 +50,13 @@ void progress_notes(const struct sys *sys, int root_fd,
 /** Describes who holds the root, or held it last, according to the file. \return whether
  * a process with that pid exists. */
 bool progress_holder(const struct sys *sys, int root_fd, char *out, size_t size);
+
+/** What the file says instead of the URL of a backend, which others need not know. */
+uint64_t progress_origin_of(const char *url);
+
+/** \return true if the holder sends to another backend than the one at \p url; false if
+ * the file does not say. */
+bool progress_is_of_another_origin(const struct sys *sys, int root_fd, const char *url);
 
 /** Calls \p visit for each line of \p text. Lines that cannot be read are skipped. */
 void progress_parse(const char *text, size_t len,

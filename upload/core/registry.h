@@ -37,6 +37,10 @@ struct root {
     int lock_fd;   /**< holds a lock in the state directory, for a service; -1 = none */
     int state_fd;  /**< directory of the journal, -1 = memory */
     struct journal *journal;
+    struct record_origin origin; /**< the backend that the journal is about */
+    bool origin_unnoted;         /**< the settings name another one, or another key */
+    bool origin_asks;  /**< it must have taken the key before anything else happens */
+    bool origin_moves; /**< then everything is to be sent to it */
     uint64_t journal_retry_ms;
     uint64_t lazy_until_ms; /**< when records that nobody waits for are synced as well; 0
                                = there are none */

@@ -45,10 +45,21 @@ bool session_any_held(const struct session *session)
     return session->held;
 }
 
+bool session_falls_short(const struct session *session)
+{
+    for (unsigned i = 0; i < session->streams; i++) {
+        if (stream_falls_short(session->stream[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bool session_blocked(const struct session *session)
 {
     if (session->loss || session->salvage != SESSION_SALVAGE_NONE ||
-        session_any_held(session) || session->quarantined) {
+        session_any_held(session) || session->quarantined ||
+        session_falls_short(session)) {
         return true;
     }
     for (unsigned i = 0; i < session->streams; i++) {

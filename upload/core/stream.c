@@ -35,6 +35,17 @@ struct tail_where stream_where(const struct stream *st)
     };
 }
 
+bool stream_falls_short(const struct stream *st)
+{
+    return st->file < st->reached_file ||
+           (st->file == st->reached_file && st->offset < st->reached_offset);
+}
+
+bool stream_begins_again(const struct stream *st)
+{
+    return st->reached_file && st->file == 1 && st->offset == 0;
+}
+
 struct record_stream stream_record(const struct stream *st)
 {
     struct record_stream record = {

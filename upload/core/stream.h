@@ -58,6 +58,8 @@ struct stream {
                                 while it is not drained */
     uint64_t split_end;      /**< until this offset of file… */
     uint32_t split_lines;    /**< …no batch has more lines; 0 = no limit */
+    uint64_t reached_offset; /**< of reached_file */
+    uint32_t reached_file;   /**< how far an earlier backend got it, 0 = there was none */
     uint32_t file;           /**< settled file number, 1 or more */
     uint32_t journal_file;   /**< as the journal has it: may be less than file */
     uint32_t sequence;       /**< last one used */
@@ -87,6 +89,13 @@ const char *stream_channel(const struct stream *stream);
 
 /** \return where the stream is to be read. */
 struct tail_where stream_where(const struct stream *stream);
+
+/** \return true if it is not as far as it was sent to an earlier backend: unless there is
+ * more to read, part of its files was deleted since. */
+bool stream_falls_short(const struct stream *stream);
+
+/** \return true if all of it is to be sent again, and nothing has been. */
+bool stream_begins_again(const struct stream *stream);
 
 /** \return the stream as a record of the journal. */
 struct record_stream stream_record(const struct stream *stream);

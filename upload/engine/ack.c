@@ -6,6 +6,7 @@
 #include "upload/core/position.h"
 #include "upload/engine/refusal.h"
 #include "upload/engine/retry.h"
+#include "upload/engine/sent_elsewhere.h"
 #include "upload/http/encode.h"
 #include "upload/http/reply.h"
 #include "upload/http/verdict.h"
@@ -117,7 +118,11 @@ void ack_reply(struct offer *offer, const struct transport_reply *reply, uint64_
         }
         break;
     case VERDICT_REFUSED_FINAL:
-        refusal_final(offer, now_ms);
+        if (sent_elsewhere(session)) {
+            refusal_was_sent(offer, now_ms);
+        } else {
+            refusal_final(offer, now_ms);
+        }
         break;
     case VERDICT_PLAIN_CODEC:
         retry_plain_codec(offer, now_ms);

@@ -268,11 +268,16 @@ static bool batch_begins_later(struct stream *st)
 {
     const struct session *session = st->session;
     struct engine *engine = session->root->engine;
-    if (session->layout != SESSION_LIVE || st->id || st->file >= st->lowest) {
+    bool begun = st->id && !stream_begins_again(st);
+    if (session->layout != SESSION_LIVE || begun || st->file >= st->lowest) {
         return false;
     }
     position_begin_at(st, st->lowest, st->offset, st->head);
     st->gap = true;
+    struct record_stream record = stream_record(st);
+    if (st->id && !record_append_stream(session->root->journal, &record)) {
+        return false;
+    }
     trouble_say(&engine->trouble,
                 "session %s, channel %s starts at file %u: earlier files are missing",
                 session->id, stream_channel(st), st->file);

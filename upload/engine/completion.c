@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "upload/core/backoff.h"
+#include "upload/core/origin_proof.h"
 #include "upload/engine/cleanup.h"
 #include "upload/http/reply.h"
 
@@ -51,7 +52,7 @@ void completion_step(struct session *session, uint64_t now_ms)
 {
     struct engine *engine = session->root->engine;
     if (!completion_may_go(session) || now_ms < session->complete_at_ms ||
-        engine->origin.state != ORIGIN_KNOWN || !origin_ready(&engine->origin, now_ms) ||
+        !origin_takes(&engine->origin) || !origin_ready(&engine->origin, now_ms) ||
         bucket_take(&engine->bucket, now_ms) > 0) {
         return;
     }

@@ -8,12 +8,14 @@
 #include "upload/core/engine_state.h"
 #include "upload/core/frames.h"
 #include "upload/core/offer.h"
+#include "upload/core/origin_proof.h"
 #include "upload/core/session_streams.h"
 #include "upload/engine/ack.h"
 #include "upload/engine/completion.h"
 #include "upload/engine/discovery.h"
 #include "upload/engine/inspect.h"
 #include "upload/engine/next_wait.h"
+#include "upload/engine/origin_change.h"
 #include "upload/engine/parking.h"
 #include "upload/engine/progress.h"
 #include "upload/engine/reopen.h"
@@ -51,6 +53,19 @@ gpufl_status engine_open(const struct engine_config *config, struct engine **out
     return GPUFL_OK;
 }
 
+/* What follows for the journals from what is known about the backend. */
+static void engine_settle_origin(struct engine *engine)
+{
+    engine->origin.wants_proof = false;
+    for (unsigned i = 0; i < engine->roots; i++) {
+        struct root *root = engine->root[i];
+        if (engine->origin.proved) {
+            origin_change_proved(root);
+        }
+        engine->origin.wants_proof |= root->origin_asks;
+    }
+}
+
 gpufl_status engine_add_root(struct engine *engine, const char *path,
                              const struct engine_channels *channels, char why[512])
 {
@@ -71,6 +86,7 @@ gpufl_status engine_add_root(struct engine *engine, const char *path,
     if (status == GPUFL_OK) {
         engine->root[engine->roots++] = root;
         engine->streams_done_before += root->parked.complete_streams;
+        engine_settle_origin(engine);
     }
     return status;
 }
@@ -146,7 +162,16 @@ static bool engine_take_replies(struct engine *engine, uint64_t now_ms)
         engine_count_reply(engine, &reply);
         if (reply.tag == &engine->origin) {
             origin_on_probe(&engine->origin, &reply, now_ms);
-        } else if (engine_is_offer(engine, reply.tag)) {
+            continue;
+        }
+        if (reply.tag == &engine->origin.asks_proof) {
+            origin_on_proof(&engine->origin, &reply, now_ms);
+            engine_settle_origin(engine);
+            continue;
+        }
+        origin_note_proof(&engine->origin, &reply);
+        engine_settle_origin(engine); /* before what the answer settles */
+        if (engine_is_offer(engine, reply.tag)) {
             ack_reply(reply.tag, &reply, now_ms);
         } else {
             completion_on_reply(reply.tag, &reply, now_ms);
@@ -279,6 +304,8 @@ uint64_t engine_turn(struct engine *engine)
         engine_wake_later(engine, now_ms);
         engine_inspect_dirty(engine, now_ms);
         origin_probe(&engine->origin, now_ms);
+        engine_settle_origin(engine);
+        origin_ask_proof(&engine->origin, now_ms);
         completion_first(engine, now_ms);
         send_make_offers(engine, now_ms);
         engine_pump_journals(engine, now_ms); /* inline syncs are done now */
@@ -307,6 +334,25 @@ void engine_set_pace(struct engine *engine, uint64_t flush_interval_ms,
 const struct counters *engine_counters(const struct engine *engine)
 {
     return &engine->counters;
+}
+
+void engine_take_key(struct engine *engine)
+{
+    origin_forget_proof(&engine->origin);
+    for (unsigned i = 0; i < engine->roots; i++) {
+        origin_change_key(engine->root[i]);
+    }
+    engine_settle_origin(engine);
+}
+
+const char *engine_moves_from(const struct engine *engine)
+{
+    for (unsigned i = 0; i < engine->roots; i++) {
+        if (engine->root[i]->origin_moves) {
+            return engine->root[i]->origin.url;
+        }
+    }
+    return NULL;
 }
 
 void engine_retry_now(struct engine *engine)

@@ -44,6 +44,13 @@ void engine_flush(struct engine *engine);
 void engine_set_pace(struct engine *engine, uint64_t flush_interval_ms,
                      unsigned max_requests_per_second);
 
+/** The key in the identity of the configuration was replaced, in place. */
+void engine_take_key(struct engine *engine);
+
+/** \return the URL of the backend that a journal was kept for, if everything is to be
+ * sent to another one but has not begun; else NULL. */
+const char *engine_moves_from(const struct engine *engine);
+
 /** Retries an origin that waits for a person: the cause may be fixed. */
 void engine_retry_now(struct engine *engine);
 

@@ -51,7 +51,7 @@ bool engine_drained(const struct engine *engine)
         if (root->away) {
             continue; /* nothing can be done for it */
         }
-        if (discovery_waits(root) || root->parked.waiting) {
+        if (discovery_waits(root) || root->parked.waiting || root->origin_asks) {
             return false;
         }
         if (journal_durable(root->journal) < journal_last(root->journal)) {

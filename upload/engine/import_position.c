@@ -46,8 +46,9 @@ void import_position(struct stream *st)
     const struct session *session = st->session;
     const struct root *root = session->root;
     struct java_position from;
-    if (st->id || !java_cursor_find(root->engine->config.imported, session->id,
-                                    stream_channel(st), &from)) {
+    if (st->id || root->origin.moved ||
+        !java_cursor_find(root->engine->config.imported, session->id, stream_channel(st),
+                          &from)) {
         return;
     }
     bool shifts = session->layout == SESSION_SHIFTING && (from.file_index || from.offset);

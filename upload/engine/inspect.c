@@ -312,7 +312,8 @@ static bool inspect_is_anothers(const struct session *session,
                                 const struct inspection *seen)
 {
     return seen->scan.has_uploaded && seen->scan.layout == SESSION_WINDOWS &&
-           session->streams == 0 && !session->root->engine->config.force;
+           session->streams == 0 && !session->root->engine->config.force &&
+           !session->root->origin.moved && !session->root->origin_moves;
 }
 
 void inspect_apply(struct session *session, const struct inspection *seen,
@@ -340,6 +341,10 @@ void inspect_apply(struct session *session, const struct inspection *seen,
     if (session->writer == SESSION_WRITER_UNKNOWN && !seen->scan.has_tmp &&
         inspect_has_ended(session, now_ms)) {
         session->writer = SESSION_WRITER_ENDED;
+    }
+    if (session_writer_is_gone(session) && session_falls_short(session)) {
+        session_hold(session, "files that an earlier backend got were deleted: this one "
+                              "cannot get them");
     }
     if (session_writer_is_gone(session) && !session_blocked(session) &&
         !session->root->engine->config.ack_only && session->state == SESSION_OPEN) {

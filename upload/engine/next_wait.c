@@ -3,6 +3,7 @@
 #include "upload/engine/next_wait.h"
 
 #include "upload/core/offer.h"
+#include "upload/core/origin_proof.h"
 #include "upload/engine/completion.h"
 #include "upload/engine/parking.h"
 #include "upload/engine/send.h"
@@ -83,10 +84,10 @@ uint64_t next_wait_ms(struct engine *engine, uint64_t now_ms)
     if (engine->made_bytes) {
         return 0; /* a frame was made, and there may be room for the next */
     }
-    if (origin->state == ORIGIN_UNASKED) {
+    bool asks = origin->state == ORIGIN_KNOWN && origin->wants_proof;
+    if (origin->state == ORIGIN_UNASKED || (asks && !origin->asks_proof)) {
         sending = 0;
-    } else if (origin->state == ORIGIN_KNOWN &&
-               origin->in_flight < origin_slots(origin)) {
+    } else if (origin_takes(origin) && origin->in_flight < origin_slots(origin)) {
         next_wait_for_offers(engine, &sending, now_ms);
         if (send_has_room(engine, now_ms)) {
             next_wait_for_queue(&engine->live, &sending, now_ms);

@@ -172,6 +172,24 @@ void parking_open_complete(struct root *root)
     path_table_each(&root->parked.table, parking_reopen, root);
 }
 
+/* One that is away is forgotten: if it comes back, it is new to the other backend. */
+static void parking_open_or_forget(void *arg, struct path_node *node)
+{
+    struct root *root = arg;
+    struct parked_session *s = parked_of(node);
+    if (s->complete && !s->away) {
+        parking_open(root, s);
+    } else if (s->complete &&
+               record_append_session(root->journal, JOURNAL_FORGET, node->path)) {
+        parked_drop(&root->parked, s);
+    }
+}
+
+void parking_open_all(struct root *root)
+{
+    path_table_each(&root->parked.table, parking_open_or_forget, root);
+}
+
 static void parking_append_complete(void *arg, struct parked_session *s)
 {
     parking_append(arg, s);

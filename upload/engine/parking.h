@@ -29,6 +29,10 @@ bool parking_waits(const struct root *root);
 /** Opens the complete sessions that are wanted, to send everything again. */
 void parking_open_complete(struct root *root);
 
+/** Opens all complete sessions, wanted or not, as nothing of them is anywhere yet; those
+ * whose directory is away are forgotten. */
+void parking_open_all(struct root *root);
+
 /** Appends the complete sessions to the journal. */
 void parking_write_state(struct root *root);
 

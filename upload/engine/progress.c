@@ -22,8 +22,13 @@
 
 static void progress_add_header(struct text *text, const struct root *root)
 {
-    text_printf(text, "gpufl-progress 1 pid=%d program=%.40s\n", (int)getpid(),
+    const struct origin_identity *backend = root->engine->config.backend;
+    text_printf(text, "gpufl-progress 1 pid=%d program=%.40s", (int)getpid(),
                 root->engine->config.program);
+    if (backend) {
+        text_printf(text, " origin=%016" PRIx64, progress_origin_of(backend->url));
+    }
+    text_printf(text, "\n");
 }
 
 static void progress_add_stream(struct text *text, const struct root *root,

@@ -131,3 +131,17 @@ void refusal_final(struct offer *offer, uint64_t now_ms)
                 st->session->id);
     offer_finish(offer, now_ms);
 }
+
+void refusal_was_sent(struct offer *offer, uint64_t now_ms)
+{
+    const struct stream *st = offer->stream;
+    if (!position_settle(offer, offer->record.lines, SETTLED_UNPROVEN)) {
+        offer_keep(offer, now_ms);
+        return;
+    }
+    log_info(st->session->root->engine->config.log, "upload.was_stored",
+             "session=%s channel=%s lines=%u note=\"the upload cursor says so, and the "
+             "backend has closed the session\"",
+             st->session->id, stream_channel(st), offer->record.lines);
+    offer_finish(offer, now_ms);
+}

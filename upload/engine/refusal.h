@@ -22,6 +22,10 @@ void refusal_quarantine(struct offer *offer, const struct transport_reply *reply
  * stored although its answer was lost. \return false if there was none. */
 bool refusal_whole_was_stored(struct offer *offer, uint64_t now_ms);
 
+/** The backend had closed the session, which another tool had sent: nothing is missing.
+ */
+void refusal_was_sent(struct offer *offer, uint64_t now_ms);
+
 /** The backend had closed the session: counts the lines as not stored. */
 void refusal_final(struct offer *offer, uint64_t now_ms);
 

@@ -7,6 +7,7 @@
 
 #include "upload/core/position.h"
 #include "upload/core/session_streams.h"
+#include "upload/engine/origin_change.h"
 #include "upload/engine/parking.h"
 
 struct replay {
@@ -146,6 +147,35 @@ static void replay_away(const struct replay *replay, const struct journal_record
     }
 }
 
+static void replay_origin(struct replay *replay, const struct journal_record *raw)
+{
+    struct record_origin record;
+    if (!record_parse_origin(raw, &record)) {
+        return;
+    }
+    origin_change_replay(replay->root, &record);
+    /* Complete sessions are open again: the records that follow know their numbers. */
+    for (struct session *s = replay->root->sessions; s; s = s->next) {
+        for (unsigned i = 0; i < s->streams; i++) {
+            uint32_t id = s->stream[i]->id;
+            if (id && replay_reserve(replay, id)) {
+                replay->stream[id] = s->stream[i];
+            }
+        }
+    }
+}
+
+static void replay_reached(const struct replay *replay, const struct journal_record *raw)
+{
+    struct record_reached record;
+    struct stream *st =
+        record_parse_reached(raw, &record) ? replay_known(replay, record.stream) : NULL;
+    if (st) {
+        st->reached_file = record.file;
+        st->reached_offset = record.offset;
+    }
+}
+
 /* It is done, or its directory has not been there for long. */
 static void replay_session(struct replay *replay, const struct journal_record *raw)
 {
@@ -213,6 +243,12 @@ void replay_record(void *arg, const struct journal_record *raw)
     case JOURNAL_AWAY:
         replay_away(replay, raw);
         break;
+    case JOURNAL_ORIGIN:
+        replay_origin(replay, raw);
+        break;
+    case JOURNAL_REACHED:
+        replay_reached(replay, raw);
+        break;
     case JOURNAL_DONE:
     case JOURNAL_FORGET:
         replay_session(replay, raw);
@@ -225,11 +261,16 @@ void replay_record(void *arg, const struct journal_record *raw)
 static void replay_write_stream(struct root *root, const struct stream *st)
 {
     struct record_stream record = stream_record(st);
+    struct record_reached reached = {
+        .stream = st->id, .file = st->reached_file, .offset = st->reached_offset};
     record_append_stream(root->journal, &record);
     if (st->sealed.file) {
         struct record_sealed sealed = st->sealed;
         sealed.stream = st->id;
         record_append_sealed(root->journal, &sealed);
+    }
+    if (stream_falls_short(st)) {
+        record_append_reached(root->journal, &reached);
     }
     if (st->offer && st->offer->state == OFFER_IN_FLIGHT) {
         record_append_offer(root->journal,
@@ -242,6 +283,7 @@ static void replay_write_stream(struct root *root, const struct stream *st)
 void replay_write_state(void *arg)
 {
     struct root *root = arg;
+    origin_change_write_state(root);
     for (struct session *s = root->sessions; s; s = s->next) {
         for (unsigned i = 0; i < s->streams; i++) {
             if (s->stream[i]->id) {

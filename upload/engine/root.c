@@ -15,6 +15,7 @@
 #include "upload/core/position.h"
 #include "upload/core/progress_file.h"
 #include "upload/engine/discovery.h"
+#include "upload/engine/origin_change.h"
 #include "upload/engine/parking.h"
 #include "upload/engine/progress.h"
 #include "upload/engine/replay.h"
@@ -262,6 +263,9 @@ gpufl_status root_open(struct engine *engine, const char *path,
     }
     if (status == GPUFL_OK) {
         status = root_open_journal(root, why);
+    }
+    if (status == GPUFL_OK) {
+        origin_change_compare(root);
     }
     if (status != GPUFL_OK) {
         root_close(root);

@@ -3,6 +3,7 @@
 #include "upload/engine/send.h"
 
 #include "upload/core/offer.h"
+#include "upload/core/origin_proof.h"
 #include "upload/engine/batch.h"
 #include "upload/engine/window.h"
 #include "upload/http/encode.h"
@@ -135,7 +136,7 @@ void send_make_offers(struct engine *engine, uint64_t now_ms)
 {
     engine->made_bytes = engine->made_frame_bytes = 0;
     engine->wants_more = false;
-    if (engine->origin.state != ORIGIN_KNOWN || !origin_ready(&engine->origin, now_ms)) {
+    if (!origin_takes(&engine->origin) || !origin_ready(&engine->origin, now_ms)) {
         return;
     }
     /* While the origin fails, each probe is another stream's, so that one that fails
@@ -249,8 +250,8 @@ void send_offers(struct engine *engine, uint64_t now_ms)
         }
     }
     for (struct offer *o = engine->offers; o; o = o->next) {
-        if (engine->origin.state != ORIGIN_KNOWN ||
-            !origin_ready(&engine->origin, now_ms) || !send_one(engine, o, now_ms)) {
+        if (!origin_takes(&engine->origin) || !origin_ready(&engine->origin, now_ms) ||
+            !send_one(engine, o, now_ms)) {
             return;
         }
     }

@@ -71,8 +71,10 @@ static void cursor_take_over(struct cursor_text *cursor, const char *theirs, siz
     json_object_put(tree);
 }
 
-/* \return why the file must stay as it is; NULL if it was read, or is none. */
-static const char *cursor_load(const struct root *root, struct cursor_text *cursor)
+/* \return why the file must stay as it is; NULL if it was read, or is none. With \p parse
+ * its sessions are looked for, too, in what we wrote ourselves. */
+static const char *cursor_load(const struct root *root, struct cursor_text *cursor,
+                               bool parse)
 {
     char *text;
     size_t len;
@@ -87,7 +89,7 @@ static const char *cursor_load(const struct root *root, struct cursor_text *curs
                : status == GPUFL_ERR_FORMAT ? TOO_LARGE
                                             : "out of memory";
     }
-    if (text && len > 0 && len == root->cursor_bytes &&
+    if (!parse && text && len > 0 && len == root->cursor_bytes &&
         crc32c(0, text, len) == root->cursor_crc32c) {
         cursor->text = (struct text){.data = text, .len = len, .cap = len};
         return NULL; /* as we wrote it */
@@ -99,6 +101,32 @@ static const char *cursor_load(const struct root *root, struct cursor_text *curs
     cursor_take_over(cursor, text ? text : NOTHING, text ? len : strlen(NOTHING));
     free(text);
     return cursor->text.failed ? "out of memory" : NULL;
+}
+
+static bool cursor_time(struct json_object *entry, int64_t *out)
+{
+    struct json_object *when;
+    struct tm tm = {0};
+    const char *text = json_object_object_get_ex(entry, "completed_at", &when) &&
+                               json_object_is_type(when, json_type_string)
+                           ? json_object_get_string(when)
+                           : "";
+    const char *end = strptime(text, "%Y-%m-%dT%H:%M:%SZ", &tm);
+    *out = end && !*end ? (int64_t)timegm(&tm) : 0;
+    return *out > 0;
+}
+
+bool upload_cursor_find(const struct root *root, const char *id, int64_t *completed_s)
+{
+    struct cursor_text cursor = {0};
+    struct json_object *entry;
+    bool found = !cursor_load(root, &cursor, true) &&
+                 json_object_object_get_ex(cursor.completed, id, &entry) &&
+                 json_object_is_type(entry, json_type_object) &&
+                 cursor_time(entry, completed_s);
+    text_fini(&cursor.text);
+    json_object_put(cursor.completed);
+    return found;
 }
 
 static void cursor_say_off(struct root *root, const char *reason)
@@ -173,7 +201,7 @@ void upload_cursor_write(struct root *root)
     struct tm tm;
     gmtime_r(&now, &tm);
     strftime(cursor.when, sizeof cursor.when, "%Y-%m-%dT%H:%M:%SZ", &tm);
-    const char *blocked = cursor_load(root, &cursor);
+    const char *blocked = cursor_load(root, &cursor, false);
     if (blocked) {
         cursor_say_off(root, blocked);
         text_fini(&cursor.text);

@@ -9,4 +9,8 @@
 
 void upload_cursor_write(struct root *root);
 
+/** \return true if the cursor names the session as sent, with the time in seconds of
+ * 1970; false also where somebody else could have written it. */
+bool upload_cursor_find(const struct root *root, const char *id, int64_t *completed_s);
+
 #endif

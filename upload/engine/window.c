@@ -94,14 +94,43 @@ static bool window_delivered_by_another(const struct stream *st,
     return same;
 }
 
+static enum made window_next(struct stream *st)
+{
+    position_next_file(st, st->head);
+    return MADE_STEP;
+}
+
+/* It was deleted when an earlier backend had stored it: this one never gets it. */
+static enum made window_is_elsewhere(struct stream *st)
+{
+    struct root *root = st->session->root;
+    uint32_t file = st->file;
+    bool said = st->gap;
+    position_next_file(st, st->head);
+    st->gap = true;
+    struct record_stream record = stream_record(st);
+    if (st->id && !record_append_stream(root->journal, &record)) {
+        return MADE_NOTHING;
+    }
+    if (!said) {
+        log_error(root->engine->config.log, "session.incomplete",
+                  "session=%s channel=%s file=%u note=\"deleted after an earlier backend "
+                  "had stored it: this one does not get it\"",
+                  st->session->id, stream_channel(st), file);
+    }
+    trouble_say(&root->engine->trouble,
+                "session %s, channel %s: files are missing that an earlier backend got",
+                st->session->id, stream_channel(st));
+    return MADE_STEP;
+}
+
 /* No payload: delivered and deleted by another agent, not yet published (the sidecar
  * comes first), or lost. */
 static enum made window_no_payload(struct stream *st, const struct sidecar *sidecar)
 {
     const struct session *session = st->session;
     if (sidecar && window_delivered_by_another(st, sidecar)) {
-        position_next_file(st, st->head);
-        return MADE_STEP;
+        return session->root->origin.moved ? window_is_elsewhere(st) : window_next(st);
     }
     if (session->salvage != SESSION_SALVAGE_NONE ||
         (sidecar && !session_writer_is_gone(session))) {

@@ -97,7 +97,7 @@ static bool set_headers(const struct credentials *credentials, struct http_slot 
 static void set_body(struct http_slot *slot)
 {
     const struct transport_request *r = &slot->request;
-    if (r->kind == TRANSPORT_PROBE) {
+    if (r->kind == TRANSPORT_PROBE || r->kind == TRANSPORT_KEY) {
         curl_easy_setopt(slot->easy, CURLOPT_HTTPGET, 1L);
         return;
     }
@@ -151,7 +151,7 @@ static void set_limits(const struct transport_http_config *limits, CURL *easy)
 static const char *suffix(enum transport_kind kind)
 {
     static const char *const path[] = {PROTOCOL_VERSION, PROTOCOL_STREAM,
-                                       PROTOCOL_SESSION_COMPLETE};
+                                       PROTOCOL_SESSION_COMPLETE, PROTOCOL_STREAM};
     return path[kind];
 }
 

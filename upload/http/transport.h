@@ -17,6 +17,7 @@ enum transport_kind {
     TRANSPORT_PROBE,    /**< GET info/version */
     TRANSPORT_BATCH,    /**< POST events/stream */
     TRANSPORT_COMPLETE, /**< POST events/session-complete */
+    TRANSPORT_KEY,      /**< GET events/stream, which stores nothing: see key_check.h */
 };
 
 /** A request. Everything it points to is borrowed until its reply has been taken. */

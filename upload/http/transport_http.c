@@ -158,6 +158,13 @@ enum exposure transport_http_exposure(const struct transport *transport)
     return exposure_of(((struct transport_http *)transport->self)->credentials.prefix);
 }
 
+void transport_http_identity(const struct transport *transport,
+                             struct origin_identity *out)
+{
+    const struct transport_http *http = transport->self;
+    origin_identity_make(http->credentials.prefix, http->credentials.token, out);
+}
+
 void transport_http_set_token(struct transport *transport, const char *token)
 {
     credentials_set_token(&((struct transport_http *)transport->self)->credentials,

@@ -7,6 +7,7 @@
 
 #include "upload/http/exposure.h"
 #include "upload/http/http_config.h"
+#include "upload/http/origin_identity.h"
 #include "upload/http/transport.h"
 
 /** Opens a transport. Refuses to send a token over http to a public address unless
@@ -17,6 +18,10 @@ GPUFL_MUST gpufl_status transport_http_open(const struct transport_http_config *
 
 /** Who can read what is sent. */
 enum exposure transport_http_exposure(const struct transport *transport);
+
+/** By what its backend is told from another one. */
+void transport_http_identity(const struct transport *transport,
+                             struct origin_identity *out);
 
 /** Uses \p token from the next request on. */
 void transport_http_set_token(struct transport *transport, const char *token);

@@ -17,8 +17,9 @@
 
 #include <gpufl/status.h>
 
-/* 1: one header. */
-#define JOURNAL_FORMAT_VERSION 2u
+/* 1: one header. 2: no JOURNAL_ORIGIN, without which positions would be believed of
+ * another backend. */
+#define JOURNAL_FORMAT_VERSION 3u
 #define JOURNAL_MAX_PAYLOAD    4096u
 
 #define JOURNAL_FILE_MAGIC  "GPUFLJ\r\n"

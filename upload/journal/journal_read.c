@@ -139,6 +139,23 @@ static void read_session(struct journal_read *r, const struct journal_record *ra
     }
 }
 
+/* Another backend: nothing is there yet. */
+static void read_origin(struct journal_read *r, const struct journal_record *raw)
+{
+    struct record_origin record;
+    if (!record_parse_origin(raw, &record) || !record.again) {
+        return;
+    }
+    for (size_t i = 0; i < r->streams; i++) {
+        struct journal_read_stream *s = &r->stream[i];
+        s->record.file = 1;
+        s->record.offset = s->record.head = 0;
+        s->record.lines = s->record.refused_lines = 0;
+        s->offered = false;
+    }
+    r->quarantines = r->dones = 0;
+}
+
 static void read_record(void *arg, const struct journal_record *raw)
 {
     switch (raw->type) {
@@ -157,6 +174,9 @@ static void read_record(void *arg, const struct journal_record *raw)
     case JOURNAL_RELEASED:
         read_released(arg, raw);
         break;
+    case JOURNAL_ORIGIN:
+        read_origin(arg, raw);
+        break;
     case JOURNAL_DONE:
     case JOURNAL_FORGET:
         read_session(arg, raw);
@@ -170,14 +190,13 @@ gpufl_status journal_read_open(const struct sys *sys, const char *state_dir, int
                                const char *root_path, struct journal_read *out)
 {
     struct state_place place;
-    char why[512];
     char *data = NULL;
     size_t len = 0;
     memset(out, 0, sizeof *out);
     gpufl_status status =
-        state_dir_open(state_dir, root_fd, root_path, false, &place, why);
+        state_dir_open(state_dir, root_fd, root_path, false, &place, out->why);
     if (status != GPUFL_OK) {
-        return GPUFL_ERR_NOT_FOUND;
+        return status;
     }
     status = file_read(sys, place.fd, place.name, JOURNAL_MAX_BYTES, &data, &len);
     close(place.fd);

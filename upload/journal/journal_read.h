@@ -30,6 +30,8 @@ struct journal_read {
     size_t done_cap;
     bool damaged;   /**< records in its middle could not be read */
     bool no_memory; /**< used while it is read */
+    char why[512];  /**< with GPUFL_ERR_IO: what is wrong with its directory; "" = nothing
+                     */
 };
 
 /** Reads the journal of \p root_path (descriptor \p root_fd) from where an uploader with

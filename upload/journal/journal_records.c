@@ -291,6 +291,48 @@ bool record_parse_away(const struct journal_record *record, struct record_away *
     return !b.bad;
 }
 
+uint64_t record_append_origin(struct journal *journal, const struct record_origin *f)
+{
+    struct out out;
+    struct bytes *b = out_begin(&out);
+    bytes_put_string(b, f->url);
+    bytes_put(b, f->salt, sizeof f->salt);
+    bytes_put(b, f->key, sizeof f->key);
+    bytes_put_uint(b, f->again, 1);
+    bytes_put_uint(b, f->moved, 1);
+    return out_append(&out, journal, JOURNAL_ORIGIN);
+}
+
+bool record_parse_origin(const struct journal_record *record, struct record_origin *f)
+{
+    struct bytes b = in_begin(record);
+    bytes_get_string(&b, f->url, sizeof f->url);
+    bytes_get(&b, f->salt, sizeof f->salt);
+    bytes_get(&b, f->key, sizeof f->key);
+    f->again = (uint8_t)bytes_get_uint(&b, 1);
+    f->moved = (uint8_t)bytes_get_uint(&b, 1);
+    return !b.bad && f->url[0] && f->again <= 1 && f->moved <= 1;
+}
+
+uint64_t record_append_reached(struct journal *journal, const struct record_reached *f)
+{
+    struct out out;
+    struct bytes *b = out_begin(&out);
+    bytes_put_uint(b, f->stream, 4);
+    bytes_put_uint(b, f->file, 4);
+    bytes_put_uint(b, f->offset, 8);
+    return out_append(&out, journal, JOURNAL_REACHED);
+}
+
+bool record_parse_reached(const struct journal_record *record, struct record_reached *f)
+{
+    struct bytes b = in_begin(record);
+    f->stream = (uint32_t)bytes_get_uint(&b, 4);
+    f->file = (uint32_t)bytes_get_uint(&b, 4);
+    f->offset = bytes_get_uint(&b, 8);
+    return !b.bad;
+}
+
 uint64_t record_append_session(struct journal *journal, enum record_type type,
                                const char *path)
 {

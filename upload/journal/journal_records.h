@@ -21,9 +21,11 @@ enum record_type {
     JOURNAL_FORGET = 6,     /**< its directory has not been there for long */
     /** a person let a range out of quarantine: it is stored, or given up */
     JOURNAL_RELEASED = 7,
-    JOURNAL_ATTEMPT = 8, /**< whether the stream's open offer may have left the host */
-    JOURNAL_AWAY = 9,    /**< for how long its directory has not been there */
-    JOURNAL_SEALED = 10, /**< the newest sealed file that was seen of a live stream */
+    JOURNAL_ATTEMPT = 8,  /**< whether the stream's open offer may have left the host */
+    JOURNAL_AWAY = 9,     /**< for how long its directory has not been there */
+    JOURNAL_SEALED = 10,  /**< the newest sealed file that was seen of a live stream */
+    JOURNAL_ORIGIN = 16,  /**< the backend that all positions are about */
+    JOURNAL_REACHED = 17, /**< how far a stream was sent to an earlier backend */
 };
 
 enum stream_kind { STREAM_UNSET = 0, STREAM_BATCHED = 1, STREAM_VERBATIM = 2 };
@@ -134,6 +136,26 @@ struct record_released {
     uint8_t stored; /**< 1: the backend has it now; 0: it is given up */
 };
 
+#define JOURNAL_URL_MAX  512u
+#define JOURNAL_SALT     16u
+#define JOURNAL_KEY_HASH 32u
+
+/** A backend. The key is stored as a hash over a random salt and its own hash. */
+struct record_origin {
+    char url[JOURNAL_URL_MAX]; /**< normalised; "" = none was recorded */
+    unsigned char salt[JOURNAL_SALT];
+    unsigned char key[JOURNAL_KEY_HASH];
+    uint8_t again; /**< 1: it is another one than before: all positions begin again */
+    uint8_t moved; /**< 1: it was another one at some time, so that what other programs
+                      noted in the directories may be about that one */
+};
+
+struct record_reached {
+    uint32_t stream;
+    uint32_t file;
+    uint64_t offset;
+};
+
 /** For JOURNAL_DONE and JOURNAL_FORGET. */
 struct record_session {
     char path[JOURNAL_PATH_MAX];
@@ -161,6 +183,10 @@ uint64_t record_append_quarantine(struct journal *journal,
 uint64_t record_append_released(struct journal *journal,
                                 const struct record_released *record);
 uint64_t record_append_away(struct journal *journal, const struct record_away *record);
+uint64_t record_append_origin(struct journal *journal,
+                              const struct record_origin *record);
+uint64_t record_append_reached(struct journal *journal,
+                               const struct record_reached *record);
 uint64_t record_append_session(struct journal *journal, enum record_type type,
                                const char *path);
 
@@ -177,6 +203,9 @@ bool record_parse_quarantine(const struct journal_record *record,
 bool record_parse_released(const struct journal_record *record,
                            struct record_released *out);
 bool record_parse_away(const struct journal_record *record, struct record_away *out);
+bool record_parse_origin(const struct journal_record *record, struct record_origin *out);
+bool record_parse_reached(const struct journal_record *record,
+                          struct record_reached *out);
 bool record_parse_session(const struct journal_record *record,
                           struct record_session *out);
 

@@ -144,5 +144,8 @@ gpufl_status state_dir_open(const char *wanted, int root_fd, const char *root_pa
              "can write to)",
              named == systemd ? "STATE_DIRECTORY: " : what, named[0] ? named : "none",
              reason, root_path);
-    return errno == ENOENT ? GPUFL_ERR_NOT_FOUND : GPUFL_ERR_IO;
+    /* Nobody named the default one: where there is no place for it, there is none. */
+    bool none =
+        errno == ENOENT || (!create && named == home && (errno == ENOTDIR || !home[0]));
+    return none ? GPUFL_ERR_NOT_FOUND : GPUFL_ERR_IO;
 }

@@ -152,8 +152,13 @@ static int lock_session(const struct salvage_place *place, int session, bool *bu
     return fd;
 }
 
+/* The lock is released explicitly: a child forked meanwhile has the descriptor, too. */
 static void close_all(struct salvage *s, int lock)
 {
+    struct flock free_again = {.l_type = F_UNLCK, .l_whence = SEEK_SET};
+    if (lock >= 0) {
+        fcntl(lock, F_OFD_SETLK, &free_again);
+    }
     const int fds[] = {s->dirs.tmp, s->dirs.session, lock};
     for (unsigned i = 0; i < sizeof fds / sizeof fds[0]; i++) {
         if (fds[i] >= 0) {

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Beside the existing tools: started by the existing launcher, and on one directory with the existing uploader."""
+import collections
+import sys
+
+import existing_uploader
+import lib
+from lib import check, equal, until
+import sink
+import writers
+
+
+def _launcher(place, url, **more):
+    """All that the existing launcher sets, and nothing else: no flag, no file."""
+    return place.start("gpufl-agent", env={
+        "GPUFL_SOURCE_FOLDER": str(place.logs), "GPUFL_SOURCE_FOLDERS": str(place.logs),
+        "GPUFL_LOG_TYPES": "device,scope,system,sass", "GPUFL_CURSOR_FILE": str(place.logs / "cursor.json"),
+        "GPUFL_PUBLISHER_TYPE": "http", "GPUFL_HTTP_HOST": url, "GPUFL_HTTP_TOKEN": lib.KEY,
+        "GPUFL_HTTP_API_VERSION": "v1", "GPUFL_AGENT_UPLOAD_MODE": "stream", "GPUFL_AGENT_EXIT_WHEN_DRAINED": "1",
+        **more})
+
+
+def _upload_verb(place, url):
+    return _launcher(place, url, GPUFL_AGENT_EXIT_IF_EMPTY="1")
+
+
+def _ended(process, code=0):
+    equal(process.wait(60 * lib.SLOW), code, process.log.read_text()[-800:])
+    return process.log.read_text()
+
+
+def _lines(session):
+    return collections.Counter(line for c in lib.CHANNELS for line in lib.on_disk(session, c).splitlines())
+
+
+def _missing(s, lines):
+    equal(sum((lines - collections.Counter(s.lines)).values()), 0, "missing")
+
+
+def the_launcher_starts_the_agent_by_its_environment(place):
+    samples = lib.copy_samples(place)
+    ours = lib.job(place, 0.2)
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    said = _ended(_upload_verb(place, backend.url))
+    check("folder.same" in said and "error" not in said, said)
+    lib.same(backend, ours)
+    for session in [*samples, ours]:
+        check(backend.complete(session.name), session.name)
+    _ended(_upload_verb(place, backend.url))
+    lib.same(backend, ours)
+
+
+def the_launcher_ends_the_agent_where_nothing_is(place):
+    with sink.Sink() as s:
+        _ended(_upload_verb(place, s.url))
+        equal(s.batches(), [], "nothing")
+
+
+def the_launcher_traces_one_run(place):
+    """`trace --upload` starts it before the job, and leaves earlier runs alone."""
+    earlier = lib.job(place, 0.1)
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    agent = _launcher(place, backend.url, GPUFL_AGENT_IGNORE_PREEXISTING="1")
+    until(lambda: "agent.started" in agent.log.read_text(), "it runs")
+    session = lib.job(place, 0.3)
+    _ended(agent)
+    lib.same(backend, session)
+    check(backend.complete(session.name), "complete")
+    equal(backend.session(earlier.name), None, "the earlier run")
+
+
+def the_existing_uploader_comes_first(place):
+    """What it sent, a backend that keeps no account of it gets again: by its contract nothing says otherwise."""
+    session = lib.copy_samples(place)[0]
+    lines = _lines(session)
+    with sink.Sink() as s:
+        posted, skipped = existing_uploader.upload(place.logs, s.url)
+        check(posted > 0 and skipped == 0, f"{posted} {skipped}")
+        once = collections.Counter(s.lines)
+        _ended(_upload_verb(place, s.url))
+        _missing(s, lines)
+        equal(collections.Counter(s.lines), once + once, "each line twice, and no more")
+
+
+def a_backend_that_closed_what_the_uploader_sent_gets_nothing_twice(place):
+    lib.copy_samples(place)
+    ours = lib.job(place, 0.2)
+
+    def closed(s, request):
+        ended = getattr(s, "ended", set())
+        return (409, "session already finalized") if request.session in ended else None
+
+    with sink.Sink(closed) as s:
+        existing_uploader.upload(place.logs, s.url)
+        once = collections.Counter(s.lines)
+        s.ended = {d.name for d in place.logs.iterdir() if not d.name.startswith(".")}
+        said = _ended(_upload_verb(place, s.url))
+        equal(collections.Counter(s.lines), once, "nothing twice")
+        check("upload.was_stored" in said and "refused_final" not in said, said)
+        before = len(s.batches())
+        _ended(_upload_verb(place, s.url))
+        equal(len(s.batches()), before, "it is complete")
+        check(ours.name in s.ended, "ours, too")
+
+
+def the_existing_uploader_comes_second(place):
+    """It posts nothing of a session that our upload cursor names."""
+    lib.copy_samples(place)
+    session = lib.job(place, 0.2)
+    lines = _lines(session)
+    with sink.Sink() as s:
+        _ended(_launcher(place, s.url, GPUFL_AGENT_RETAIN_ACKED_PAYLOADS="1"))
+        once = collections.Counter(s.lines)
+        equal(existing_uploader.upload(place.logs, s.url), (0, 0), "it skips what is named")
+        equal(collections.Counter(s.lines), once, "nothing twice")
+        _missing(s, lines)
+
+
+def a_live_session_that_the_uploader_compresses_is_whole_or_held(place):
+    """It unlinks the files of the living writer: what that writes next may be gone, and then that is said."""
+    writer = writers.Live(place.logs)
+    for _ in range(50):
+        writer.line("device")
+        writer.line("scope")
+    with sink.Sink() as s:
+        agent = lib.agent(place, s.url)
+        until(lambda: len(s.lines) >= 100, "it is sent live")
+        existing_uploader.upload(place.logs, s.url)
+        check(not list((place.logs / writer.id).glob("*.log")), "the files have lost their names")
+        before = {c: bytes(data) for c, data in writer.written.items()}
+        writer.line("device")
+        writer.end()
+        agent.terminate()
+        agent.wait(40 * lib.SLOW)
+        _missing(s, collections.Counter(line for data in before.values() for line in data.splitlines()))
+        whole = not sum((collections.Counter(line for data in writer.written.values() for line in
+                                             bytes(data).splitlines()) - collections.Counter(s.lines)).values())
+        ended = any(r.path.endswith("session-complete") for r in s.requests)
+        check(whole or (not ended and "session.held" in agent.log.read_text()), agent.log.read_text()[-800:])
+
+
+if __name__ == "__main__":
+    lib.main(sys.modules[__name__])

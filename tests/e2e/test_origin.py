@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The journal is about one backend: another one gets everything, or is said to be the same."""
+import json
+import shutil
+import signal
+import sys
+
+import lib
+from lib import check, equal, until
+import sink
+
+
+def _drain(place, url, *args, env=None, code=0):
+    process = lib.agent(place, url, "--exit-when-drained", *args, env=env)
+    equal(process.wait(60 * lib.SLOW), code, process.log.read_text()[-800:])
+    return process.log.read_text()
+
+
+def _whole(s, session):
+    """Each line of the session is there, once."""
+    want = sorted(line for c in lib.CHANNELS for line in lib.on_disk(session, c).splitlines())
+    check(sorted(s.lines) == want, f"{session.name}: {len(s.lines)} of {len(want)} lines")
+
+
+def the_agent_sends_everything_to_another_host(place):
+    session = lib.job(place, 0.2)
+    with sink.Sink() as a, sink.Sink() as b:
+        _drain(place, a.url)
+        _whole(a, session)
+        said = _drain(place, b.url)
+        _whole(b, session)
+        check("origin.changed" in said and a.url in said and "--same-origin" in said, said)
+        equal(len([r for r in b.requests if r.path.endswith("session-complete")]), 1, "and its end")
+        before = len(b.batches())
+        _drain(place, b.url)
+        equal(len(b.batches()), before, "once")
+        _whole(a, session)
+
+
+def an_upload_sends_everything_to_another_backend(place):
+    session = lib.job(place, 0.2)
+    first = lib.Backend(place, "--api-key", lib.KEY)
+    equal(lib.upload(place, first.url).returncode, 0, "to the first one")
+    lib.same(first, session)
+    with sink.Sink(key=lib.KEY) as s:
+        done = lib.upload(place, s.url)
+        equal(done.returncode, 0, done.stderr)
+        equal(done.result["message"], "all sent", done.stdout)
+        check("origin.changed" in done.stderr, done.stderr)
+        _whole(s, session)
+    first.kill()
+    (place.path / "backend.db").rename(place.path / "first.db")
+    for rest in ("-wal", "-shm"):
+        (place.path / f"backend.db{rest}").unlink(missing_ok=True)
+    second = lib.Backend(place, "--api-key", lib.KEY)
+    done = lib.upload(place, second.url)
+    equal(done.returncode, 0, done.stderr)
+    lib.same(second, session)
+    check(second.complete(session.name), "complete")
+
+
+def the_same_backend_by_another_name_gets_the_rest(place):
+    session = lib.job(place, 0.2)
+    with sink.Sink() as s:
+        _drain(place, s.url)
+        moved = s.url.replace("127.0.0.1", "localhost")
+        said = _drain(place, moved, "--same-origin")
+        check("origin.same" in said, said)
+        _drain(place, moved)
+        _whole(s, session)
+        done = lib.upload(place, s.url, "--same-origin")
+        equal((done.returncode, done.result["message"]), (0, "nothing to send"), done.stderr)
+        _whole(s, session)
+
+
+def a_wrong_key_or_url_changes_nothing(place):
+    session = lib.job(place, 0.2)
+    with sink.Sink(key=lib.KEY) as s, sink.Sink(lambda *_: 404, get=404) as other:
+        _drain(place, s.url)
+        wrong = place.run("gpufl", "upload", place.logs, "--backend-url", s.url, "--api-key", "wrong", "--json")
+        equal((wrong.returncode, json.loads(wrong.stdout)["success"]), (2, False), wrong.stdout)
+        check(lib.upload(place, other.url).returncode != 0, "not a backend")
+        equal([r.body for r in other.batches()], [b""], "it got no line")
+        equal(lib.upload(place, s.url).result["message"], "nothing to send", "back again")
+        _whole(s, session)
+
+
+def a_key_that_is_replaced_under_a_running_agent_is_of_the_same_backend(place):
+    token = place.path / "token"
+    token.write_text("first")
+    lib.job(place, 0.2)
+    with sink.Sink() as s:
+        agent = lib.agent(place, s.url, f"--token-file={token}", env={"GPUFL_HTTP_TOKEN": ""})
+        until(lambda: any(r.path.endswith("session-complete") for r in s.requests), "all is sent")
+        token.write_text("second")
+        until(lambda: "token.reloaded" in agent.log.read_text(), "the file is read again")
+        lib.job(place, 0.2)
+        until(lambda: len([r for r in s.requests if r.path.endswith("session-complete")]) == 2, "the next session")
+        agent.terminate()
+        equal(agent.wait(20 * lib.SLOW), 0, "stopped")
+        before = len(s.batches())
+        said = _drain(place, s.url, f"--token-file={token}", env={"GPUFL_HTTP_TOKEN": ""})
+        equal(len(s.batches()), before, said)
+
+
+def a_changed_host_waits_for_a_restart(place):
+    lib.job(place, 0.2)
+    config = place.path / "agent.json"
+    with sink.Sink() as a, sink.Sink() as b:
+        config.write_text(json.dumps({"source": {"folder": str(place.logs)}, "publisher": {"hostUrl": a.url}}))
+        agent = place.start("gpufl-agent", f"--config={config}", env={"GPUFL_HTTP_TOKEN": lib.KEY})
+        until(lambda: a.batches(), "it sends")
+        config.write_text(config.read_text().replace(a.url, b.url))
+        agent.send_signal(signal.SIGHUP)
+        until(lambda: 'needs_restart="host"' in agent.log.read_text(), "it says so")
+        equal(b.requests, [], "nothing goes there yet")
+
+
+def windows_that_were_deleted_for_an_earlier_backend_are_said_to_be_missing(place):
+    sessions = lib.copy_samples(place)
+    with sink.Sink() as a, sink.Sink() as b:
+        _drain(place, a.url)  # deletes what it has stored
+        check(not list(sessions[0].glob("*.log.gz")), "deleted")
+        kept = place.path / "kept"
+        shutil.copytree(lib.SAMPLES / sessions[1].name, kept)
+        for payload in kept.glob("*.log.gz"):
+            shutil.copy(payload, sessions[1])  # of one they came back
+        said = _drain(place, b.url, code=1)
+        equal([r.session for r in b.requests if r.path.endswith("session-complete")], [sessions[1].name],
+              "only of what is whole")
+        check("session.incomplete" in said and sessions[0].name in said, said)
+        done = lib.upload(place, b.url)
+        equal(done.returncode, 1, done.stdout)
+
+
+def what_another_agent_had_marked_is_not_believed_of_another_backend(place):
+    marked, seen = lib.copy_samples(place)
+    (marked / ".uploaded").touch()
+    with sink.Sink() as a, sink.Sink() as b:
+        _drain(place, a.url, "--retain-acked-payloads")
+        equal({r.session for r in a.batches()}, {seen.name}, "it is believed at first")
+        _drain(place, b.url, "--retain-acked-payloads")
+        equal({r.session for r in b.batches()}, {marked.name, seen.name}, "both")
+
+
+def what_was_refused_is_retried_where_it_was_refused(place):
+    session = lib.job(place, 0.2)
+
+    def refuse(s, request):
+        return 422 if request.is_batch and b'"shutdown"' in request.raw() and request.raw().count(b"\n") == 1 else None
+
+    with sink.Sink(refuse) as a, sink.Sink() as b:
+        equal(lib.upload(place, a.url).returncode, 1, "refused")
+        at = ["--backend-url", b.url, "--api-key", lib.KEY]
+        done = place.run("gpufl", "quarantine", "retry", place.logs, "--all", *at)
+        equal(done.returncode, 2, done.stdout + done.stderr)
+        check("--backend-url" in done.stderr and a.url in done.stderr, done.stderr)
+        equal(b.batches(), [], "nothing is sent")
+        a.answer = None
+        at[1] = a.url
+        equal(place.run("gpufl", "quarantine", "retry", place.logs, "--all", *at).returncode, 0, "there it is")
+        _whole(a, session)
+
+
+def an_upload_does_not_wait_for_an_agent_that_sends_elsewhere(place):
+    lib.job(place, 0.2)
+    with sink.Sink() as a, sink.Sink() as b:
+        lib.agent(place, a.url)
+        until(lambda: any(r.path.endswith("session-complete") for r in a.requests), "all is sent")
+        until(lambda: lib.upload(place, a.url).returncode == 0, "to the same one: all is there")
+        done = lib.upload(place, b.url)
+        equal(done.returncode, 1, done.stdout)
+        check("another backend" in done.result["message"] and b.url in done.result["message"], done.stdout)
+
+
+if __name__ == "__main__":
+    lib.main(sys.modules[__name__])

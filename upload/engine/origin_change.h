@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The journal is about one backend. When the settings name another one, all positions
+ * begin again, once that one has taken the key: a typing error changes nothing. */
+#ifndef GPUFL_UPLOAD_ENGINE_ORIGIN_CHANGE_H
+#define GPUFL_UPLOAD_ENGINE_ORIGIN_CHANGE_H
+
+#include "upload/core/registry.h"
+
+/** Compares the backend of the settings with the one that the journal was kept for, and
+ * says what follows. To be called when the journal was read, and when the key changed. */
+void origin_change_compare(struct root *root);
+
+/** The key was replaced while it was in use: what was sent stays sent. */
+void origin_change_key(struct root *root);
+
+/** The backend has taken the key: notes it in the journal, and begins again if it is
+ * another one than before. */
+void origin_change_proved(struct root *root);
+
+/** Applies a record of the journal. */
+void origin_change_replay(struct root *root, const struct record_origin *record);
+
+/** Appends the backend to a journal that is rewritten. */
+void origin_change_write_state(const struct root *root);
+
+#endif

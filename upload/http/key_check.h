@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tells from an answer whether a backend takes the key, without storing anything: asked
+ * by GET where batches go, which changes nothing, and where that says too little by a
+ * POST of a batch of nothing. */
+#ifndef GPUFL_UPLOAD_HTTP_KEY_CHECK_H
+#define GPUFL_UPLOAD_HTTP_KEY_CHECK_H
+
+#include "upload/http/transport.h"
+
+enum key_check {
+    KEY_TAKEN,
+    KEY_REFUSED, /**< 401 or 403 */
+    KEY_UNSURE,  /**< a server that does not know GET there, or nothing at all: POST */
+    KEY_LATER,   /**< no answer, or it is busy */
+    KEY_MOVED,   /**< a redirect */
+    KEY_NOWHERE, /**< no backend answers there */
+};
+
+/** For the answer to a TRANSPORT_KEY or to an empty TRANSPORT_BATCH. */
+enum key_check key_check_of(enum transport_kind kind,
+                            const struct transport_reply *reply);
+
+#endif
