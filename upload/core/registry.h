@@ -44,6 +44,7 @@ struct root {
     size_t quarantines;
     struct listing *listing; /**< under way, or NULL */
     uint32_t listing_number;
+    bool listed;             /**< wholly, once */
     unsigned inspected;      /**< directories inspected in this step of the listing */
     struct timespec changed; /**< the root's mtime, when last asked */
     unsigned same_changes;   /**< how many times in a row it was the same */

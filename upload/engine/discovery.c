@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "upload/core/offer.h"
 #include "upload/core/session_streams.h"
+#include "upload/engine/claim.h"
 #include "upload/engine/inspect.h"
 #include "upload/engine/parking.h"
 #include "upload/source/lock_holder.h"
@@ -158,6 +159,7 @@ static void discovery_visit(void *arg, const char *name)
     root->inspected++;
     if (!old && discovery_can_wait(root, path, name) &&
         parked_wait(&root->parked, path, root->listing_number)) {
+        claim_note(root, path);
         return;
     }
     gpufl_status status = inspect_directory(root, path, name, false, &seen);
@@ -306,6 +308,7 @@ void discovery_begin(struct root *root, uint64_t now_ms)
         discovery_say_failed(root, errno);
         free(root->listing);
         root->listing = NULL;
+        claim_listed(root); /* others need not wait for it */
     }
     root->only_sessions = root->listing != NULL;
     root->listing_number++;
@@ -322,6 +325,7 @@ static void discovery_end(struct root *root)
     listing_close(root->listing);
     free(root->listing);
     root->listing = NULL;
+    claim_listed(root);
 }
 
 void discovery_step(struct root *root, uint64_t now_ms)

@@ -11,9 +11,11 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "upload/core/claims.h"
 #include "upload/core/offer.h"
 #include "upload/core/position.h"
 #include "upload/core/progress_file.h"
+#include "upload/engine/claim.h"
 #include "upload/engine/discovery.h"
 #include "upload/engine/parking.h"
 #include "upload/engine/progress.h"
@@ -130,6 +132,7 @@ static gpufl_status root_open_journal(struct root *root, char why[512])
         if (journal_is_new(root->journal) || journal_was_damaged(root->journal)) {
             progress_import(root);
         }
+        claim_replayed(root);
         status = journal_rewrite(root->journal);
     }
     if (status != GPUFL_OK) {
@@ -233,6 +236,7 @@ gpufl_status root_open(struct engine *engine, const char *path,
 
 void root_close(struct root *root)
 {
+    claims_close(root);
     journal_close(root->journal);
     while (root->sessions) {
         struct session *s = root->sessions;

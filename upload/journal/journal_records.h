@@ -22,6 +22,7 @@ enum record_type {
     /** a person let a range out of quarantine: it is stored, or given up */
     JOURNAL_RELEASED = 7,
     JOURNAL_ATTEMPT = 8, /**< whether the stream's open offer may have left the host */
+    JOURNAL_CLAIM = 16,  /**< which of several directories has a session id */
 };
 
 enum stream_kind { STREAM_UNSET = 0, STREAM_BATCHED = 1, STREAM_VERBATIM = 2 };
@@ -119,6 +120,13 @@ struct record_session {
     char path[JOURNAL_PATH_MAX];
 };
 
+/** Another directory has the same name, and waits. */
+struct record_claim {
+    uint32_t owner;    /**< user of the directory that has the id */
+    uint8_t has_owner; /**< 0: it was gone already */
+    char path[JOURNAL_PATH_MAX];
+};
+
 /* Each appends one record. \return the ticket, 0 on failure. */
 uint64_t record_append_stream(struct journal *journal,
                               const struct record_stream *record);
@@ -131,6 +139,7 @@ uint64_t record_append_quarantine(struct journal *journal,
                                   const struct record_quarantine *record);
 uint64_t record_append_released(struct journal *journal,
                                 const struct record_released *record);
+uint64_t record_append_claim(struct journal *journal, const struct record_claim *record);
 uint64_t record_append_session(struct journal *journal, enum record_type type,
                                const char *path);
 
@@ -145,6 +154,7 @@ bool record_parse_quarantine(const struct journal_record *record,
                              struct record_quarantine *out);
 bool record_parse_released(const struct journal_record *record,
                            struct record_released *out);
+bool record_parse_claim(const struct journal_record *record, struct record_claim *out);
 bool record_parse_session(const struct journal_record *record,
                           struct record_session *out);
 
