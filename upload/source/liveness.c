@@ -34,14 +34,16 @@ bool liveness_is_open_here(int dir, const char *lock_path)
     return found;
 }
 
-/* F_GETLK works on a read-only descriptor and sees POSIX and OFD locks alike. */
+/* F_GETLK works on a read-only descriptor and sees POSIX and OFD locks alike. Writers
+ * lock for writing, which needs a file that one may write; a lock for reading may be that
+ * of any user who can open the file, and says nothing. */
 static enum liveness probe_lock(const struct sys *sys, int dir, const char *lock_path)
 {
     int fd = file_open(sys, dir, lock_path);
     if (fd < 0) {
         return WRITER_UNKNOWN;
     }
-    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
     int rc = fcntl(fd, F_OFD_GETLK, &lock);
     close(fd);
     if (rc < 0) {
