@@ -17,6 +17,7 @@
 #include "upload/source/scan.h"
 
 struct listing;
+struct run_dir;
 struct session;
 
 /** A watched root. */
@@ -26,8 +27,9 @@ struct root {
     char *path;
     int fd;        /**< holds the flock */
     bool unlocked; /**< another user holds the flock; it is taken when that is gone */
-    int lock_fd;   /**< holds a lock in the state directory, for a service; -1 = none */
-    int state_fd;  /**< directory of the journal, -1 = memory */
+    int lock_fd;   /**< holds a lock in the state directory; -1 = none */
+    struct run_dir *published; /**< NULL = nothing is told to other users */
+    int state_fd;              /**< directory of the journal, -1 = memory */
     struct journal *journal;
     uint64_t journal_retry_ms;
     uint64_t lazy_until_ms; /**< when records that nobody waits for are synced as well; 0

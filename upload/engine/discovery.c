@@ -18,7 +18,7 @@
 #include "upload/engine/claim.h"
 #include "upload/engine/inspect.h"
 #include "upload/engine/parking.h"
-#include "upload/source/lock_holder.h"
+#include "upload/engine/served.h"
 
 #define QUIET_LISTINGS     6u
 #define OPEN_ENOUGH        64u
@@ -31,7 +31,7 @@ bool discovery_is_served(const struct engine *engine, int dir)
     if (!locked) {
         flock(dir, LOCK_UN);
     }
-    return locked && !(engine->config.service && lock_holder_is_foreign(dir));
+    return locked && served_lock_counts(engine, dir);
 }
 
 static struct session *discovery_found(struct root *root, const char *path)
