@@ -42,8 +42,6 @@ gpufl_status engine_open(const struct engine_config *config, struct engine **out
     engine->frames = frames_open(2 * FRAME_BYTES_IN_FLIGHT);
     engine->raw = malloc(config->max_batch_bytes + 1);
     engine->raw_cap = config->max_batch_bytes;
-    engine->live.last = &engine->live.first;
-    engine->backlog.last = &engine->backlog.first;
     bucket_init(&engine->bucket, config->max_requests_per_second, config->sys->now_ms());
     if (!engine->encoder || !engine->frames || !engine->raw) {
         engine_close(engine);
@@ -91,10 +89,12 @@ gpufl_status engine_add_root(struct engine *engine, const char *path,
     return status;
 }
 
-static void engine_make_due(struct queue *queue)
+static void engine_make_due(struct lanes *lanes)
 {
-    for (struct queue_node *node = queue->first; node; node = node->next) {
-        stream_of(node)->due_ms = 0;
+    for (unsigned i = 0; i < lanes->count; i++) {
+        for (struct queue_node *n = lanes->lane[i].queue.first; n; n = n->next) {
+            stream_of(n)->due_ms = 0;
+        }
     }
 }
 

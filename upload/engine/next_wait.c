@@ -34,6 +34,14 @@ static void next_wait_for_queue(const struct queue *queue, uint64_t *wait_ms,
     }
 }
 
+static void next_wait_for_lanes(const struct lanes *lanes, uint64_t *wait_ms,
+                                uint64_t now_ms)
+{
+    for (unsigned i = 0; i < lanes->count; i++) {
+        next_wait_for_queue(&lanes->lane[i].queue, wait_ms, now_ms);
+    }
+}
+
 /* An offer that waits may be sent at its own time, once its session, the origin and the
  * bucket allow it. */
 static void next_wait_for_offers(struct engine *engine, uint64_t *wait_ms,
@@ -90,8 +98,8 @@ uint64_t next_wait_ms(struct engine *engine, uint64_t now_ms)
     } else if (origin_takes(origin) && origin->in_flight < origin_slots(origin)) {
         next_wait_for_offers(engine, &sending, now_ms);
         if (send_has_room(engine, now_ms)) {
-            next_wait_for_queue(&engine->live, &sending, now_ms);
-            next_wait_for_queue(&engine->backlog, &sending, now_ms);
+            next_wait_for_lanes(&engine->live, &sending, now_ms);
+            next_wait_for_lanes(&engine->backlog, &sending, now_ms);
         }
         if (send_lacks_streams(engine, now_ms) && next_wait_any_parked(engine)) {
             sending = 0;
