@@ -191,6 +191,7 @@ TRIES = {
         "cd {logs}; for n in \"$(printf 'a\\nerror session.held')\" \"$(printf 'b\\033[2J')\" \"$(printf '\\377')\" "
         "'$(reboot)' '%s%n'; do mkdir \"$n\"; mkdir \"$n/{id}\"; echo " + FORGED + " > \"$n/{id}/sass.log\"; done; ready",
     "5,000 directories": "cd {logs}; seq 5000 | sed s/^/d/ | xargs mkdir; ready",
+    "100,000 directories": "cd {logs}; seq 100000 | sed s/^/d/ | xargs mkdir; ready",
     "a manifest of 1 GiB": OWN + "mkdir " + MINE + "; truncate -s 1G " + MINE + "/.gpufl-session.json; echo x > " +
                            MINE + "/device.log; ready",
     "a line of 1 GiB": OWN + "mkdir " + MINE + "; truncate -s 1G " + MINE + "/device.log; ready",

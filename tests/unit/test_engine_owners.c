@@ -118,12 +118,61 @@ static void live_lines_without_end_do_not_keep_a_backlog_back(void **state)
     rig_delete(rig);
 }
 
+static unsigned opens;
+
+static int counted_owners_open(int dir, const char *path, int flags, mode_t mode)
+{
+    opens++;
+    return sys_real.open_beneath(dir, path, flags, mode);
+}
+
+static void make_empty(const struct rig *rig)
+{
+    for (int i = 0; i < 3000; i++) {
+        char dir[512];
+        snprintf(dir, sizeof dir, "%s/empty-%d", rig->root, i);
+        assert_int_equal(mkdir(dir, 0755), 0);
+    }
+}
+
+static void lines_go_while_thousands_of_directories_are_listed(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new();
+    struct live_session live;
+    struct sys counted = *rig->config.sys;
+    counted.open_beneath = counted_owners_open;
+    rig->config.sys = &counted;
+    rig->config.flush_interval_ms = 0;
+    live_open(&live, rig->root, RIG_ID);
+    live_line(&live, "system", "x", 0);
+    rig_start(rig);
+    rig_run(rig, 3000, false);
+    make_empty(rig);
+    unsigned batches = rig_count(rig, TRANSPORT_BATCH);
+    opens = 0;
+    engine_rescan(rig->engine);
+    rig_run(rig, 1, false); /* the listing has begun */
+    live_line(&live, "system", "x", 1);
+    engine_touch(rig->engine, 0, live.id);
+    while (rig_count(rig, TRANSPORT_BATCH) == batches && opens < 3000) {
+        rig_run(rig, 1, false);
+    }
+    assert_int_equal(rig_count(rig, TRANSPORT_BATCH), batches + 1);
+    assert_true(opens < 3000);
+    rig_run(rig, 3000, false);
+    assert_true(opens > 3000); /* it went on to its end */
+    live_close(&live);
+    rig_delete(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(thousands_of_sessions_of_another_owner_delay_no_line),
         cmocka_unit_test(thousands_of_sessions_without_a_lock_delay_no_line_of_one_with),
         cmocka_unit_test(live_lines_without_end_do_not_keep_a_backlog_back),
+        cmocka_unit_test(lines_go_while_thousands_of_directories_are_listed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -26,7 +26,10 @@
 
 #define GZIP_LEVEL        6
 #define INSPECTED_AT_ONCE 32u
-#define CLOCK_SKEW_MAX_S  60
+/* A turn looks into some hundred directories at most: what the watcher, the sockets and
+ * systemd have to say does not wait for all there are. */
+#define ROUNDS_A_TURN    4u
+#define CLOCK_SKEW_MAX_S 60
 
 gpufl_status engine_open(const struct engine_config *config, struct engine **out)
 {
@@ -234,16 +237,6 @@ static void engine_list_roots(struct engine *engine, uint64_t now_ms)
     }
 }
 
-static bool engine_any_listing(const struct engine *engine)
-{
-    for (unsigned i = 0; i < engine->roots; i++) {
-        if (engine->root[i]->listing) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Their flush interval is over: they are inspected now. */
 static void engine_wake_later(struct engine *engine, uint64_t now_ms)
 {
@@ -290,6 +283,7 @@ static void engine_complete_sessions(struct engine *engine, uint64_t now_ms)
 uint64_t engine_turn(struct engine *engine)
 {
     uint64_t now_ms = engine->config.sys->now_ms();
+    unsigned rounds = 0;
     bool again;
     for (unsigned i = 0; i < engine->roots; i++) {
         reopen_step(engine, i, now_ms);
@@ -311,8 +305,7 @@ uint64_t engine_turn(struct engine *engine)
         engine_pump_journals(engine, now_ms); /* inline syncs are done now */
         send_offers(engine, now_ms);
         engine_complete_sessions(engine, now_ms);
-        again = again || engine->dirty || engine_any_listing(engine);
-    } while (again);
+    } while (again || (discovery_goes_on(engine) && ++rounds < ROUNDS_A_TURN));
     for (unsigned i = 0; i < engine->roots; i++) {
         progress_publish(engine->root[i], now_ms);
     }

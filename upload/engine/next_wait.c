@@ -5,6 +5,7 @@
 #include "upload/core/offer.h"
 #include "upload/core/origin_proof.h"
 #include "upload/engine/completion.h"
+#include "upload/engine/discovery.h"
 #include "upload/engine/parking.h"
 #include "upload/engine/send.h"
 
@@ -89,8 +90,9 @@ uint64_t next_wait_ms(struct engine *engine, uint64_t now_ms)
     struct origin *origin = &engine->origin;
     uint64_t sending = NEVER;
     uint64_t wait = NEVER;
-    if (engine->made_bytes) {
-        return 0; /* a frame was made, and there may be room for the next */
+    if (engine->made_bytes || discovery_goes_on(engine)) {
+        return 0; /* a frame was made, and there may be room for the next; or more to look
+                     into */
     }
     bool asks = origin->state == ORIGIN_KNOWN && origin->wants_proof;
     if (origin->state == ORIGIN_UNASKED || (asks && !origin->asks_proof)) {
