@@ -8,6 +8,7 @@ import sys
 
 import lib
 from lib import check, equal, until
+from sink import Sink
 from writers import Live
 
 AGENT, OTHER, VICTIM = 65532, 12345, 12346  # none is root, or an account of a service
@@ -190,6 +191,7 @@ TRIES = {
         "cd {logs}; for n in \"$(printf 'a\\nerror session.held')\" \"$(printf 'b\\033[2J')\" \"$(printf '\\377')\" "
         "'$(reboot)' '%s%n'; do mkdir \"$n\"; mkdir \"$n/{id}\"; echo " + FORGED + " > \"$n/{id}/sass.log\"; done; ready",
     "5,000 directories": "cd {logs}; seq 5000 | sed s/^/d/ | xargs mkdir; ready",
+    "100,000 directories": "cd {logs}; seq 100000 | sed s/^/d/ | xargs mkdir; ready",
     "a manifest of 1 GiB": OWN + "mkdir " + MINE + "; truncate -s 1G " + MINE + "/.gpufl-session.json; echo x > " +
                            MINE + "/device.log; ready",
     "a line of 1 GiB": OWN + "mkdir " + MINE + "; truncate -s 1G " + MINE + "/device.log; ready",
@@ -261,6 +263,36 @@ def _tried(place, number, what):
     late.die()
     service.stop(signal.SIGKILL)
     service.backend.kill()
+
+
+def _planted(service, count):
+    """Sessions of the other user, of one line each, in the layout without a lock."""
+    script = f"""cd {service.logs}; for n in $(seq {count}); do mkdir p$n; echo '{{"type":"x"}}' > p$n/device.log; done"""
+    subprocess.run(["sh", "-c", script], user=OTHER, group=OTHER, extra_groups=[], check=True)
+
+
+def thousands_of_sessions_of_one_user_do_not_go_before_the_lines_of_another(place):
+    """Counted in requests, as each of them takes as long as the backend and the budget want."""
+    if not ROOT:
+        lib.skip("needs root, to be several users")
+    service = _Service(place)
+    with Sink() as sink:
+        service.backend.url = sink.url
+        live = _Session(service.logs)
+        service.start()
+        until(lambda: sink.lines, "the agent sends")
+        _planted(service, 2000)
+        until(lambda: len(sink.batches()) > 100, "the planted ones are sent")
+        for number in range(5):
+            before = len(sink.batches())
+            live.line("device")
+            line = bytes(live.written["device"]).splitlines()[-1]
+            until(lambda line=line: line in sink.lines, f"line {number} arrives", 60)
+            ahead = len(sink.batches()) - before
+            check(ahead < 300, f"{ahead} requests went before line {number}")
+        check(len(sink.batches()) < 2000, "the planted ones were all sent before")
+    live.die()
+    service.stop(signal.SIGKILL)
 
 
 def what_one_user_does_changes_nothing_for_another(place):

@@ -10,9 +10,9 @@
 #include "upload/core/backoff.h"
 #include "upload/core/counters.h"
 #include "upload/core/engine_config.h"
+#include "upload/core/lanes.h"
 #include "upload/core/origin.h"
 #include "upload/core/path_table.h"
-#include "upload/core/queue.h"
 #include "upload/core/trouble.h"
 #include "upload/source/gz_cache.h"
 
@@ -49,8 +49,9 @@ struct engine {
     struct session **later_last;
     struct session *completing; /**< sessions in that state, and some that were */
     unsigned completing_count;
-    struct queue live; /**< streams that wait for their turn */
-    struct queue backlog;
+    struct lanes live; /**< streams that wait for their turn, of each owner */
+    struct lanes backlog;
+    unsigned live_in_a_row; /**< turns since one of the backlog */
     struct offer *offers;
     size_t frame_bytes;        /**< of all offers */
     uint64_t made_bytes;       /**< raw bytes that were put into frames last time … */

@@ -39,6 +39,7 @@ struct session *session_make(struct root *root, const char *path)
         return NULL;
     }
     s->root = root;
+    s->owner = SESSION_OWNER_UNKNOWN;
     s->node.path = memcpy(s->path, path, len + 1);
     if (!path_table_add(&root->by_path, &s->node)) {
         free(s);

@@ -15,6 +15,11 @@
  */
 #define SESSION_SILENCE_MS 30000u
 
+/** As what the users appear that a user namespace does not know. */
+#define SESSION_OWNER_UNKNOWN 65534u
+/** Nobody's uid. */
+#define SESSION_OWNER_NONE UINT32_MAX
+
 struct stream;
 
 enum session_state {
@@ -57,6 +62,7 @@ struct session {
     struct session *next_later; /**< in the list of those to be inspected later */
     struct session *next_completing;
     struct stream *stream[SCAN_CHANNELS_MAX]; /**< the first `streams` are in use */
+    uint32_t owner; /**< uid of its directory at the last whole inspection */
     uint8_t streams;
     uint8_t layout;   /**< enum session_layout */
     uint8_t state;    /**< enum session_state */

@@ -18,9 +18,6 @@
     "another directory has the same session id and was found first (session.claimed): "  \
     "remove one of the two"
 
-/* As what the users appear that a user namespace does not know. */
-#define OVERFLOW_UID 65534u
-
 /* A directory that claims an id. */
 struct claimant {
     struct root *root;
@@ -198,7 +195,7 @@ static bool claim_is_listed(const struct engine *engine)
 static void claim_note_owner(struct claim *claim, const struct claimant *holder)
 {
     if (holder->there) {
-        claim->has_owner = holder->owner != OVERFLOW_UID;
+        claim->has_owner = holder->owner != SESSION_OWNER_UNKNOWN;
         claim->owner = holder->owner;
     }
 }

@@ -199,6 +199,15 @@ bool discovery_waits(const struct root *root)
     return !root->away && (root->listing || root->list_soon || root->rescan_at_ms == 0);
 }
 
+bool discovery_goes_on(const struct engine *engine)
+{
+    bool listing = false;
+    for (unsigned i = 0; i < engine->roots; i++) {
+        listing = listing || engine->root[i]->listing;
+    }
+    return listing || engine->dirty;
+}
+
 /* The watcher reports what comes and goes, and so does the root's mtime. It is listed
  * every sixth time nevertheless: an event can be lost, and mtime is coarse. */
 static bool discovery_is_as_listed(struct root *root)
@@ -221,6 +230,21 @@ static void discovery_mark_due(struct root *root, uint64_t now_ms)
     }
 }
 
+/* A listing may take long, if somebody has made very many directories: the sessions that
+ * are known do not wait for its end. What it has passed by already, the next one finds.
+ */
+static void discovery_go_on(struct root *root, uint64_t now_ms)
+{
+    if (now_ms < root->rescan_at_ms) {
+        return;
+    }
+    root->rescan_at_ms = now_ms + root->engine->config.rescan_interval_ms;
+    root->list_soon = root->list_soon || root->inspect_all;
+    root->inspects_all = root->inspects_all || root->inspect_all;
+    root->inspect_all = false;
+    discovery_mark_due(root, now_ms);
+}
+
 /* Begins a listing if one is due, or something came or went. */
 void discovery_begin(struct root *root, uint64_t now_ms)
 {
@@ -229,7 +253,11 @@ void discovery_begin(struct root *root, uint64_t now_ms)
         root->list_soon = false;
         return;
     }
-    if (root->listing || !(due || root->list_soon)) {
+    if (root->listing) {
+        discovery_go_on(root, now_ms);
+        return;
+    }
+    if (!due && !root->list_soon) {
         return;
     }
     root->inspects_all = root->inspect_all && due;

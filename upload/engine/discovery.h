@@ -18,6 +18,9 @@ void discovery_touch(struct root *root, const char *path, uint64_t now_ms);
 /** \return true if a listing is under way or due. */
 bool discovery_waits(const struct root *root);
 
+/** \return true while a listing is under way or sessions are to be inspected. */
+bool discovery_goes_on(const struct engine *engine);
+
 /** \return true if another uploader serves the directory \p dir, by its exclusive lock on
  * it: see served.h. */
 bool discovery_is_served(const struct engine *engine, int dir);

@@ -26,7 +26,10 @@
 
 #define GZIP_LEVEL        6
 #define INSPECTED_AT_ONCE 32u
-#define CLOCK_SKEW_MAX_S  60
+/* A turn looks into some hundred directories at most: what the watcher, the sockets and
+ * systemd have to say does not wait for all there are. */
+#define ROUNDS_A_TURN    4u
+#define CLOCK_SKEW_MAX_S 60
 
 gpufl_status engine_open(const struct engine_config *config, struct engine **out)
 {
@@ -42,8 +45,6 @@ gpufl_status engine_open(const struct engine_config *config, struct engine **out
     engine->frames = frames_open(2 * FRAME_BYTES_IN_FLIGHT);
     engine->raw = malloc(config->max_batch_bytes + 1);
     engine->raw_cap = config->max_batch_bytes;
-    engine->live.last = &engine->live.first;
-    engine->backlog.last = &engine->backlog.first;
     bucket_init(&engine->bucket, config->max_requests_per_second, config->sys->now_ms());
     if (!engine->encoder || !engine->frames || !engine->raw) {
         engine_close(engine);
@@ -91,10 +92,12 @@ gpufl_status engine_add_root(struct engine *engine, const char *path,
     return status;
 }
 
-static void engine_make_due(struct queue *queue)
+static void engine_make_due(struct lanes *lanes)
 {
-    for (struct queue_node *node = queue->first; node; node = node->next) {
-        stream_of(node)->due_ms = 0;
+    for (unsigned i = 0; i < lanes->count; i++) {
+        for (struct queue_node *n = lanes->lane[i].queue.first; n; n = n->next) {
+            stream_of(n)->due_ms = 0;
+        }
     }
 }
 
@@ -234,16 +237,6 @@ static void engine_list_roots(struct engine *engine, uint64_t now_ms)
     }
 }
 
-static bool engine_any_listing(const struct engine *engine)
-{
-    for (unsigned i = 0; i < engine->roots; i++) {
-        if (engine->root[i]->listing) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Their flush interval is over: they are inspected now. */
 static void engine_wake_later(struct engine *engine, uint64_t now_ms)
 {
@@ -290,6 +283,7 @@ static void engine_complete_sessions(struct engine *engine, uint64_t now_ms)
 uint64_t engine_turn(struct engine *engine)
 {
     uint64_t now_ms = engine->config.sys->now_ms();
+    unsigned rounds = 0;
     bool again;
     for (unsigned i = 0; i < engine->roots; i++) {
         reopen_step(engine, i, now_ms);
@@ -311,8 +305,7 @@ uint64_t engine_turn(struct engine *engine)
         engine_pump_journals(engine, now_ms); /* inline syncs are done now */
         send_offers(engine, now_ms);
         engine_complete_sessions(engine, now_ms);
-        again = again || engine->dirty || engine_any_listing(engine);
-    } while (again);
+    } while (again || (discovery_goes_on(engine) && ++rounds < ROUNDS_A_TURN));
     for (unsigned i = 0; i < engine->roots; i++) {
         progress_publish(engine->root[i], now_ms);
     }

@@ -148,12 +148,18 @@ bool inspect_is_over(const struct root *root, const char *path)
 }
 
 /* If the directory is gone, the scan will find that. */
-static bool inspect_owner_ok(const struct root *root, const char *path)
+static bool inspect_owner_ok(const struct root *root, const char *path,
+                             struct inspection *seen)
 {
     const struct engine_config *config = &root->engine->config;
     struct stat st;
-    return !config->one_owner || fstatat(root->fd, path, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-           st.st_uid == config->owner;
+    seen->owner = SESSION_OWNER_UNKNOWN;
+    if (!(seen->whole || config->one_owner) ||
+        fstatat(root->fd, path, &st, AT_SYMLINK_NOFOLLOW) < 0) {
+        return true;
+    }
+    seen->owner = st.st_uid;
+    return !config->one_owner || st.st_uid == config->owner;
 }
 
 void inspect_failed(struct session *session, gpufl_status why)
@@ -169,7 +175,8 @@ gpufl_status inspect_directory(const struct root *root, const char *path, const 
                                bool known_live, struct inspection *out)
 {
     const struct sys *sys = root->engine->config.sys;
-    if (!inspect_owner_ok(root, path)) {
+    out->whole = !known_live;
+    if (!inspect_owner_ok(root, path, out)) {
         return GPUFL_ERR_USAGE;
     }
     out->writer = inspect_probe_writer(root, path, NULL);
@@ -325,6 +332,7 @@ void inspect_apply(struct session *session, const struct inspection *seen,
         return;
     }
     session->looked_at_ms = now_ms;
+    session->owner = seen->whole ? seen->owner : session->owner;
     if (!claim_check(session, &seen->scan, seen->writer)) {
         return;
     }

@@ -11,6 +11,8 @@
 struct inspection {
     enum liveness writer;
     struct scan scan;
+    bool whole;     /**< not only what changes while a known writer lives */
+    uint32_t owner; /**< of the directory, if whole */
 };
 
 /** Inspects the session's directory and applies what is there. */

@@ -5,6 +5,7 @@
 #include "upload/core/offer.h"
 #include "upload/core/origin_proof.h"
 #include "upload/engine/completion.h"
+#include "upload/engine/discovery.h"
 #include "upload/engine/parking.h"
 #include "upload/engine/send.h"
 
@@ -31,6 +32,14 @@ static void next_wait_for_queue(const struct queue *queue, uint64_t *wait_ms,
                           ? st->due_ms
                           : st->session->hold_until_ms;
         next_wait_earliest(wait_ms, at, now_ms);
+    }
+}
+
+static void next_wait_for_lanes(const struct lanes *lanes, uint64_t *wait_ms,
+                                uint64_t now_ms)
+{
+    for (unsigned i = 0; i < lanes->count; i++) {
+        next_wait_for_queue(&lanes->lane[i].queue, wait_ms, now_ms);
     }
 }
 
@@ -81,8 +90,9 @@ uint64_t next_wait_ms(struct engine *engine, uint64_t now_ms)
     struct origin *origin = &engine->origin;
     uint64_t sending = NEVER;
     uint64_t wait = NEVER;
-    if (engine->made_bytes) {
-        return 0; /* a frame was made, and there may be room for the next */
+    if (engine->made_bytes || discovery_goes_on(engine)) {
+        return 0; /* a frame was made, and there may be room for the next; or more to look
+                     into */
     }
     bool asks = origin->state == ORIGIN_KNOWN && origin->wants_proof;
     if (origin->state == ORIGIN_UNASKED || (asks && !origin->asks_proof)) {
@@ -90,8 +100,8 @@ uint64_t next_wait_ms(struct engine *engine, uint64_t now_ms)
     } else if (origin_takes(origin) && origin->in_flight < origin_slots(origin)) {
         next_wait_for_offers(engine, &sending, now_ms);
         if (send_has_room(engine, now_ms)) {
-            next_wait_for_queue(&engine->live, &sending, now_ms);
-            next_wait_for_queue(&engine->backlog, &sending, now_ms);
+            next_wait_for_lanes(&engine->live, &sending, now_ms);
+            next_wait_for_lanes(&engine->backlog, &sending, now_ms);
         }
         if (send_lacks_streams(engine, now_ms) && next_wait_any_parked(engine)) {
             sending = 0;

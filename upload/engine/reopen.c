@@ -82,8 +82,12 @@ static void reopen_clear_queue(struct queue *queue, const struct root *root)
         }
     }
     *queue = others;
-    if (!queue->first) {
-        queue->last = &queue->first;
+}
+
+static void reopen_clear_lanes(struct lanes *lanes, const struct root *root)
+{
+    for (unsigned i = 0; i < lanes->count; i++) {
+        reopen_clear_queue(&lanes->lane[i].queue, root);
     }
 }
 
@@ -121,8 +125,8 @@ static void reopen_clear_lists(struct engine *engine, const struct root *root)
 /* As at the end of a run; the journal has what is known. */
 static void reopen_close(struct engine *engine, struct root *root)
 {
-    reopen_clear_queue(&engine->live, root);
-    reopen_clear_queue(&engine->backlog, root);
+    reopen_clear_lanes(&engine->live, root);
+    reopen_clear_lanes(&engine->backlog, root);
     reopen_clear_lists(engine, root);
     journal_want(root->journal);
     journal_pump(root->journal);

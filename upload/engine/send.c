@@ -12,6 +12,8 @@
 #define COMPLETING_ENOUGH  64u
 #define COMPLETING_MAX     1024u
 #define SMALL_ENOUGH       32u
+/* One request in so many is for the backlog, however many live streams wait. */
+#define BACKLOG_SHARE 8u
 
 static enum made send_make_one(struct stream *st)
 {
@@ -91,34 +93,49 @@ static void send_take_turn(struct stream *st)
     }
 }
 
-/* Takes the streams that are due from one queue; the others keep their order. The queue,
- * which may be thousands long, is not walked if no offer may be made. */
-static void send_serve(struct engine *engine, struct queue *queue, uint64_t now_ms)
+/* Takes a stream that is due; one that waits for something else than time or its session
+ * is queued again when its offer is settled, or on a change. */
+static enum lanes_choice send_choose(void *arg, struct queue_node *node)
 {
-    struct queue later = {0};
-    for (struct stream *st;
-         !send_made_enough(engine) && (st = stream_of(queue->first));) {
-        bool ready = st->due_ms <= now_ms && send_may_offer(st, now_ms);
-        bool idle = st->offer || stream_held(st) || st->session->state != SESSION_OPEN;
-        if (ready && (!send_has_room(engine, now_ms) ||
-                      bucket_take(&engine->bucket, now_ms) > 0)) {
+    const uint64_t *now_ms = arg;
+    struct stream *st = stream_of(node);
+    bool ready = st->due_ms <= *now_ms && send_may_offer(st, *now_ms);
+    bool idle = st->offer || stream_held(st) || st->session->state != SESSION_OPEN;
+    st->queued = !ready && !idle;
+    return ready ? LANES_TAKE : idle ? LANES_DROP : LANES_PASS;
+}
+
+/* Live streams go first, but do not keep the backlog from going on: a session of somebody
+ * else that has ended is in it. */
+static struct stream *send_next(struct engine *engine, uint64_t now_ms)
+{
+    bool backlog_first = engine->live_in_a_row + 1 >= BACKLOG_SHARE;
+    struct lanes *first = backlog_first ? &engine->backlog : &engine->live;
+    struct lanes *second = backlog_first ? &engine->live : &engine->backlog;
+    struct queue_node *node = lanes_take(first, send_choose, &now_ms);
+    struct lanes *from = node ? first : second;
+    node = node ? node : lanes_take(second, send_choose, &now_ms);
+    if (node) {
+        engine->live_in_a_row =
+            from == &engine->backlog ? 0 : engine->live_in_a_row + !backlog_first;
+    }
+    return stream_of(node);
+}
+
+/* The queues, which may be thousands long, are not walked if no offer may be made. */
+static void send_serve(struct engine *engine, uint64_t now_ms)
+{
+    while (!send_made_enough(engine) && send_has_room(engine, now_ms) &&
+           bucket_wait(&engine->bucket, now_ms) == 0) {
+        struct stream *st = send_next(engine, now_ms);
+        if (!st) {
             break;
         }
-        queue_pop(queue);
-        st->queued =
-            !ready &&
-            !idle; /* it is queued again when its offer is settled, or on a change */
-        if (ready) {
-            send_take_turn(st);
-        } else if (st->queued) {
-            queue_push(&later, &st->node);
-        }
+        (void)bucket_take(&engine->bucket, now_ms);
+        send_take_turn(st);
     }
-    queue_append(&later, queue);
-    *queue = later;
-    if (!queue->first) {
-        queue->last = &queue->first;
-    }
+    lanes_rewind(&engine->live);
+    lanes_rewind(&engine->backlog);
 }
 
 /* An offer that has not failed yet: the next probe. */
@@ -144,8 +161,7 @@ void send_make_offers(struct engine *engine, uint64_t now_ms)
     if (origin_probing(&engine->origin) && send_has_fresh(engine, now_ms)) {
         return;
     }
-    send_serve(engine, &engine->live, now_ms);
-    send_serve(engine, &engine->backlog, now_ms);
+    send_serve(engine, now_ms);
     engine->wants_more = !send_made_enough(engine) &&
                          send_lacks_streams(engine, now_ms) &&
                          bucket_wait(&engine->bucket, now_ms) == 0;

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What one owner of sessions leaves to be sent, and how soon lines of another one go. */
+#include "tests/support/check.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tests/support/rig_session.h"
+
+#define MANY    1500
+#define OTHER   12345u
+#define UNKNOWN 65534u /* as a user namespace shows everybody else */
+/* Made or under way when the line came, and the other one's turn before it. */
+#define AHEAD 12u
+
+/* Sessions of one line each, in the layout that needs neither manifest nor lock. */
+static void plant(const struct rig *rig, uid_t owner, int from, int to)
+{
+    for (int i = from; i < to; i++) {
+        char dir[512];
+        snprintf(dir, sizeof dir, "%s/planted-%d", rig->root, i);
+        assert_int_equal(mkdir(dir, 0755), 0);
+        dirs_append(dir, "device.log", "{\"type\":\"x\",\"session_id\":\"planted\"}\n");
+        assert_int_equal(chown(dir, owner, owner), 0);
+    }
+}
+
+static unsigned planted_before(const struct rig *rig, unsigned begin, const char *session)
+{
+    for (unsigned i = begin; i < rig->requests; i++) {
+        if (strcmp(rig->request[i].session, session) == 0) {
+            return i - begin;
+        }
+    }
+    return RIG_REQUESTS_MAX;
+}
+
+/* Lines that are written while \p owner has thousands of sessions go first, or next. */
+static void lines_go_beside(uid_t owner, uid_t victim)
+{
+    if (geteuid() != 0) {
+        skip(); /* several owners */
+    }
+    struct rig *rig = rig_new();
+    struct live_session live;
+    live_open(&live, rig->root, RIG_ID);
+    assert_int_equal(chown(live.dir, victim, victim), 0);
+    live_line(&live, "system", "x", 0);
+    rig_start(rig);
+    rig_run(rig, 3000, false);
+    plant(rig, owner, 0, MANY);
+    rig_run(rig, 12000, false); /* they are found */
+    for (int n = 1; n <= 5; n++) {
+        unsigned begin = rig->requests;
+        uint64_t written_ms = rig_now_ms();
+        live_line(&live, "system", "x", n);
+        engine_touch(rig->engine, 0, live.id);
+        rig_run(rig, rig->config.flush_interval_ms, false);
+        unsigned due = rig->requests;
+        assert_true(due - begin > AHEAD); /* the others are sent meanwhile */
+        rig_run(rig, 1000, false);
+        assert_in_range(planted_before(rig, begin, live.id), 0, due - begin + AHEAD);
+        assert_true(rig->requests < MANY); /* … and some are left */
+        assert_in_range(rig_now_ms() - written_ms, 0, 2000);
+    }
+    live_close(&live);
+    rig_delete(rig);
+}
+
+static void thousands_of_sessions_of_another_owner_delay_no_line(void **state)
+{
+    (void)state;
+    lines_go_beside(OTHER, 0);
+}
+
+static void thousands_of_sessions_without_a_lock_delay_no_line_of_one_with(void **state)
+{
+    (void)state;
+    lines_go_beside(UNKNOWN, UNKNOWN);
+}
+
+/* A session of another owner that has ended is in the backlog. */
+static void live_lines_without_end_do_not_keep_a_backlog_back(void **state)
+{
+    (void)state;
+    if (geteuid() != 0) {
+        skip();
+    }
+    static struct live_session busy[60];
+    struct rig *rig = rig_new();
+    struct live_session ended;
+    for (unsigned i = 0; i < 60; i++) {
+        char id[40];
+        snprintf(id, sizeof id, "busy-%u", i);
+        live_open(&busy[i], rig->root, id);
+        assert_int_equal(chown(busy[i].dir, OTHER, OTHER), 0);
+    }
+    rig_start(rig);
+    for (int n = 0; rig_summary(rig).sessions_done == 0 && rig->requests < 1000; n++) {
+        for (unsigned i = 0; i < 60; i++) {
+            live_line(&busy[i], n % 2 ? "device" : "system", "x", n);
+            engine_touch(rig->engine, 0, busy[i].id);
+        }
+        rig_run(rig, 100, false);
+        if (n == 20) {
+            live_open(&ended, rig->root, RIG_ID);
+            rig_fill(&ended, 5);
+            live_close(&ended);
+            engine_touch(rig->engine, 0, ended.id);
+        }
+    }
+    assert_int_equal(rig_summary(rig).sessions_done, 1);
+    for (unsigned i = 0; i < 60; i++) {
+        live_close(&busy[i]);
+    }
+    rig_delete(rig);
+}
+
+static unsigned opens;
+
+static int counted_owners_open(int dir, const char *path, int flags, mode_t mode)
+{
+    opens++;
+    return sys_real.open_beneath(dir, path, flags, mode);
+}
+
+static void make_empty(const struct rig *rig)
+{
+    for (int i = 0; i < 3000; i++) {
+        char dir[512];
+        snprintf(dir, sizeof dir, "%s/empty-%d", rig->root, i);
+        assert_int_equal(mkdir(dir, 0755), 0);
+    }
+}
+
+static void lines_go_while_thousands_of_directories_are_listed(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new();
+    struct live_session live;
+    struct sys counted = *rig->config.sys;
+    counted.open_beneath = counted_owners_open;
+    rig->config.sys = &counted;
+    rig->config.flush_interval_ms = 0;
+    live_open(&live, rig->root, RIG_ID);
+    live_line(&live, "system", "x", 0);
+    rig_start(rig);
+    rig_run(rig, 3000, false);
+    make_empty(rig);
+    unsigned batches = rig_count(rig, TRANSPORT_BATCH);
+    opens = 0;
+    engine_rescan(rig->engine);
+    rig_run(rig, 1, false); /* the listing has begun */
+    live_line(&live, "system", "x", 1);
+    engine_touch(rig->engine, 0, live.id);
+    while (rig_count(rig, TRANSPORT_BATCH) == batches && opens < 3000) {
+        rig_run(rig, 1, false);
+    }
+    assert_int_equal(rig_count(rig, TRANSPORT_BATCH), batches + 1);
+    assert_true(opens < 3000);
+    rig_run(rig, 3000, false);
+    assert_true(opens > 3000); /* it went on to its end */
+    live_close(&live);
+    rig_delete(rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(thousands_of_sessions_of_another_owner_delay_no_line),
+        cmocka_unit_test(thousands_of_sessions_without_a_lock_delay_no_line_of_one_with),
+        cmocka_unit_test(live_lines_without_end_do_not_keep_a_backlog_back),
+        cmocka_unit_test(lines_go_while_thousands_of_directories_are_listed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
