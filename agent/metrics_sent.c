@@ -79,7 +79,7 @@ static void write_losses(struct text *out, const struct engine_summary *s,
                     "Files deleted before they were sent; a lower bound.");
     metrics_counter(
         out, "refused_names_total", c->refused_names,
-        "Links, devices and other names in session directories that are not read.");
+        "Files in session directories that may hold records and are not read.");
     metrics_counter(out, "state_write_errors_total", s->state_write_errors,
                     "Failed writes of the journal; nothing is sent until one succeeds.");
 }

@@ -77,8 +77,14 @@ static void json_session(struct text *out, const struct status_session *session)
     text_puts(out, ",\"path\":");
     text_json_string(out, session->path);
     text_printf(out,
-                ",\"writer\":\"%s\",\"complete\":%s,\"recording_loss\":%s,\"channels\":[",
+                ",\"writer\":\"%s\",\"complete\":%s,\"recording_loss\":%s,\"problem\":",
                 session->writer, json_bool(session->complete), json_bool(session->loss));
+    if (session->problem) {
+        text_json_string(out, session->problem);
+    } else {
+        text_puts(out, "null");
+    }
+    text_puts(out, ",\"channels\":[");
 }
 
 static void json_channel(struct text *out, const char *name,
@@ -100,9 +106,20 @@ static void json_channel(struct text *out, const char *name,
     text_puts(out, "}");
 }
 
-static void json_session_end(struct text *out)
+static void json_session_end(struct text *out, const struct status_session *session)
 {
-    text_puts(out, "]}");
+    text_puts(out, "],\"not_read\":[");
+    for (int i = 0; i < UNREAD_REASONS_COUNT; i++) {
+        const struct unread_group *group = &session->unread->reason[i];
+        if (group->names) {
+            json_separate(out);
+            text_printf(out, "{\"reason\":\"%s\",\"files\":%u,\"example\":",
+                        unread_key((enum unread_reason)i), group->names);
+            text_json_string(out, group->example);
+            text_puts(out, "}");
+        }
+    }
+    text_printf(out, "],\"other_files\":%u}", session->unread->other.names);
 }
 
 static void json_quarantine(struct text *out)

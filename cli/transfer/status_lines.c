@@ -48,9 +48,10 @@ static void lines_note(struct text *out, const struct progress_note *note)
 
 static void lines_session(struct text *out, const struct status_session *session)
 {
-    text_printf(out, "%s  writer %s%s%s\n", session->path, session->writer,
+    text_printf(out, "%s  writer %s%s%s%s%s\n", session->path, session->writer,
                 session->complete ? ", complete at the backend" : "",
-                session->loss ? ", lines were dropped while recording" : "");
+                session->loss ? ", lines were dropped while recording" : "",
+                session->problem ? ", " : "", session->problem ? session->problem : "");
 }
 
 static void lines_channel(struct text *out, const char *name,
@@ -74,6 +75,22 @@ static void lines_channel(struct text *out, const char *name,
         text_puts(out, ", its first files were gone");
     }
     text_puts(out, "\n");
+}
+
+static void lines_session_end(struct text *out, const struct status_session *session)
+{
+    const struct unread *unread = session->unread;
+    for (int i = 0; i < UNREAD_REASONS_COUNT; i++) {
+        const struct unread_group *group = &unread->reason[i];
+        if (group->names) {
+            text_printf(out, "  not read: %u files, for example %s: %s\n", group->names,
+                        group->example, unread_text((enum unread_reason)i));
+        }
+    }
+    if (unread->other.names) {
+        text_printf(out, "  not of a session: %u files, for example %s\n",
+                    unread->other.names, unread->other.example);
+    }
 }
 
 static void lines_range(struct text *out, const struct quarantined *range)
@@ -106,7 +123,7 @@ const struct status_view status_lines = {
     .sessions = lines_nothing,
     .session = lines_session,
     .channel = lines_channel,
-    .session_end = lines_nothing,
+    .session_end = lines_session_end,
     .quarantine = lines_nothing,
     .range = lines_range,
     .end = lines_end,

@@ -10,10 +10,12 @@
 
 struct status_session {
     const char *id;
-    const char *path;   /**< below the directory */
-    const char *writer; /**< "live", "ended" or "unknown" */
-    bool complete;      /**< the backend knows that it has all of it */
-    bool loss;          /**< lines were dropped while recording */
+    const char *path;    /**< below the directory */
+    const char *writer;  /**< "live", "ended" or "unknown" */
+    bool complete;       /**< the backend knows that it has all of it */
+    bool loss;           /**< lines were dropped while recording */
+    const char *problem; /**< why nothing of it is sent; NULL = nothing is wrong */
+    const struct unread *unread;
 };
 
 /** The whole of it, when all was shown. */
@@ -32,7 +34,7 @@ struct status_view {
     void (*session)(struct text *out, const struct status_session *session);
     void (*channel)(struct text *out, const char *name,
                     const struct channel_state *state);
-    void (*session_end)(struct text *out);
+    void (*session_end)(struct text *out, const struct status_session *session);
     void (*quarantine)(struct text *out);
     void (*range)(struct text *out, const struct quarantined *range);
     void (*end)(struct text *out, const struct status_end *end);

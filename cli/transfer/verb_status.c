@@ -42,7 +42,8 @@ static const struct flag_table status_table = {
     .about = "Shows, per session in DIR, what the backend has acknowledged and what is "
              "pending. "
              "Reads the journal of gpufl-agent or gpufl upload and changes nothing.",
-    .notes = "Exit: 0 everything is sent; 1 something waits or was refused; 2 wrong use.",
+    .notes = "Exit: 0 everything is sent; 1 something waits, was refused or is not read; "
+             "2 wrong use.",
     .flag = status_flags,
     .count = sizeof status_flags / sizeof status_flags[0],
     .operand = "DIR",
@@ -91,8 +92,9 @@ static void show_channel(struct status *s, const char *name,
 static void show_session(struct status *s, const struct selected *selected)
 {
     struct scan scan;
-    if (scan_session(&sys_real, s->root, selected->path, selected->id, &scan) !=
-        GPUFL_OK) {
+    gpufl_status status =
+        scan_session(&sys_real, s->root, selected->path, selected->id, &scan);
+    if (status == GPUFL_ERR_NOT_FOUND) {
         return;
     }
     struct status_session session = {
@@ -101,14 +103,17 @@ static void show_session(struct status *s, const struct selected *selected)
         .writer = writer_of(s, selected, &scan),
         .complete = journal_read_is_done(&s->journal, selected->path),
         .loss = scan.has_loss,
+        .problem = status == GPUFL_OK ? NULL : "its directory cannot be read",
+        .unread = &scan.unread,
     };
+    s->end.all_sent = s->end.all_sent && !session.problem && !scan.unread.names;
     s->view->session(&s->out, &session);
     for (unsigned i = 0; i < scan.channels; i++) {
         struct channel_state state =
             channel_state(s->root, &s->journal, selected->path, &scan, &scan.channel[i]);
         show_channel(s, scan.channel[i].name, &state);
     }
-    s->view->session_end(&s->out);
+    s->view->session_end(&s->out, &session);
 }
 
 static void show_note(void *arg, const struct progress_note *note)

@@ -47,7 +47,7 @@ struct counters {
     struct counters_statuses quarantined; /**< ranges; 0 = for a local reason */
     uint64_t retries[TRANSPORT_FAILURES]; /**< of batches, by the kind of failure */
     uint64_t lost_windows;  /**< files deleted before they were sent, at least */
-    uint64_t refused_names; /**< links and devices, which are not read */
+    uint64_t refused_names; /**< names that may hold records and are not read */
     struct counters_channel channel[COUNTERS_CHANNELS_MAX];
     unsigned channels;
     uint64_t last_success_ms; /**< on the engine's clock; 0 = never */

@@ -75,7 +75,9 @@ struct session {
     bool in_cursor;             /**< the upload cursor names it */
     const char *salvage_reason; /**< why something is still in `.tmp`; logged once */
     const char *hold_reason;    /**< the last one that was logged, a literal */
-    unsigned refused; /**< entries that are not read; logged when the number changes */
+    unsigned unread;            /**< files that are not read and may hold records */
+    uint8_t unread_said;  /**< reasons that were logged, bits of enum unread_reason */
+    bool other_said;      /**< files that cannot hold any were logged */
     uint32_t quarantined; /**< ranges */
     uint32_t listed;      /**< number of the listing of the root that named it last */
     unsigned complete_failures;

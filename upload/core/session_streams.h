@@ -17,8 +17,8 @@ struct stream *session_stream(struct session *session, const char *channel);
  */
 bool session_any_held(const struct session *session);
 
-/** \return true if it cannot become complete as it is: quarantine, refusal, loss, held.
- */
+/** \return true if it cannot become complete as it is: quarantine, refusal, loss, held,
+ * files that are not read. */
 bool session_blocked(const struct session *session);
 
 /** \return true if nothing of it is left to send or to settle. */

@@ -168,13 +168,12 @@ static void discovery_visit(void *arg, const char *name)
         } else {
             root->only_sessions = false; /* no memory */
         }
-    } else if (status == GPUFL_ERR_USAGE) {
-        struct session *session = discovery_found(root, path);
-        if (session) {
-            inspect_failed(session, status);
-        }
     } else if (status != GPUFL_ERR_NOT_FOUND) {
         discovery_keep(root, path);
+        struct session *session = discovery_found(root, path);
+        if (session) {
+            inspect_failed(session, status); /* what cannot be read may be one */
+        }
     } else if (!visit->group[0] && !discovery_is_a_root(root, name)) {
         discovery_visit_group(visit, name); /* a multi-pass run */
     }

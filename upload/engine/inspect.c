@@ -189,24 +189,48 @@ static void inspect_apply_writer(struct session *session, enum liveness writer)
     session->root->change_stamp += was_gone != session_writer_is_gone(session);
 }
 
-static void inspect_apply_layout(struct session *session, const struct scan *scan)
+/* A line per reason, however often names come and go. */
+static void inspect_say_unread(struct session *session, enum unread_reason reason,
+                               const struct unread_group *group)
 {
     struct engine *engine = session->root->engine;
+    if (group->names == 0 || session->unread_said & 1u << reason) {
+        return;
+    }
+    session->unread_said |= (uint8_t)(1u << reason);
+    log_warn(engine->config.log, "session.refused",
+             "session=%s names=%u example=\"%s\" reason=\"%s\" note=\"not read: the "
+             "session is not complete until they are moved away\"",
+             session->id, group->names, group->example, unread_text(reason));
+    trouble_say(&engine->trouble, "session %s: %u files are not read, for example %s: %s",
+                session->id, group->names, group->example, unread_text(reason));
+}
+
+static void inspect_apply_unread(struct session *session, const struct unread *unread)
+{
+    struct engine *engine = session->root->engine;
+    for (int i = 0; i < UNREAD_REASONS_COUNT; i++) {
+        inspect_say_unread(session, (enum unread_reason)i, &unread->reason[i]);
+    }
+    if (unread->other.names && !session->other_said) {
+        session->other_said = true;
+        log_info(engine->config.log, "session.other_files",
+                 "session=%s names=%u example=\"%s\"", session->id, unread->other.names,
+                 unread->other.example);
+    }
+    if (unread->names > session->unread) {
+        engine->counters.refused_names += unread->names - session->unread;
+    }
+    session->unread = unread->names;
+}
+
+static void inspect_apply_layout(struct session *session, const struct scan *scan)
+{
     bool changed = session->looked && session->layout != scan->layout;
     session->held = false; /* the reason may be gone */
     session->layout = (uint8_t)scan->layout;
     session->loss = scan->has_loss;
-    if (scan->refused != session->refused) {
-        if (scan->refused > session->refused) {
-            engine->counters.refused_names += scan->refused - session->refused;
-        }
-        log_warn(engine->config.log, "session.refused",
-                 "session=%s names=%u note=\"links, devices or too many channels: they "
-                 "are not "
-                 "read\"",
-                 session->id, scan->refused);
-        session->refused = scan->refused;
-    }
+    inspect_apply_unread(session, &scan->unread);
     session->root->change_stamp += !session->looked; /* now it may be watched */
     session->looked = true;
     if (changed && session->streams && session->stream[0]->id) {
@@ -261,7 +285,8 @@ static void inspect_channels(struct session *session, const struct scan *scan,
 static bool inspect_is_anothers(const struct session *session, const struct look *look)
 {
     return look->scan.has_uploaded && look->scan.layout == SESSION_WINDOWS &&
-           session->streams == 0 && !session->root->engine->config.force;
+           session->streams == 0 && !look->scan.unread.names &&
+           !session->root->engine->config.force;
 }
 
 void inspect_apply(struct session *session, const struct look *look, uint64_t now_ms)
@@ -289,8 +314,11 @@ void inspect_apply(struct session *session, const struct look *look, uint64_t no
         inspect_has_ended(session, now_ms)) {
         session->writer = SESSION_WRITER_ENDED;
     }
-    if (session_writer_is_gone(session) && !session_blocked(session) &&
-        !session->root->engine->config.ack_only && session->state == SESSION_OPEN) {
+    if (session_blocked(session)) {
+        session_set_state(session, SESSION_OPEN);
+    } else if (session_writer_is_gone(session) &&
+               !session->root->engine->config.ack_only &&
+               session->state == SESSION_OPEN) {
         session_set_state(session, SESSION_COMPLETING);
         session->complete_at_ms = now_ms;
     }

@@ -12,9 +12,12 @@
 #include "schema/layout.h"
 #include "upload/source/identity.h"
 #include "upload/source/listing.h"
+#include "upload/source/unread.h"
 
 /** Channels of one session that are followed. */
 #define SCAN_CHANNELS_MAX 8u
+/** Highest number that is read in the shifting layout; its writers delete beyond 100. */
+#define SCAN_SHIFTING_MAX 101u
 
 enum session_layout {
     SESSION_LIVE,     /**< ours: active `<ch>.log`, sealed `<ch>.N.log`, 1 oldest */
@@ -25,11 +28,12 @@ enum session_layout {
 
 struct scan_channel {
     char name[LAYOUT_CHANNEL_MAX + 1];
-    uint32_t lowest;    /**< lowest numbered payload file, 0 = none */
-    uint32_t highest;   /**< highest numbered payload or sidecar, 0 = none */
-    uint32_t payloads;  /**< numbered payload files */
-    bool has_active;    /**< `<ch>.log` */
-    bool has_active_gz; /**< `<ch>.log.gz` */
+    uint32_t lowest;           /**< lowest numbered payload file, 0 = none */
+    uint32_t highest;          /**< highest numbered payload or sidecar, 0 = none */
+    uint32_t highest_shifting; /**< of those up to SCAN_SHIFTING_MAX */
+    uint32_t payloads;         /**< numbered payload files */
+    bool has_active;           /**< `<ch>.log` */
+    bool has_active_gz;        /**< `<ch>.log.gz` */
     uint64_t active_bytes;
 };
 
@@ -43,12 +47,13 @@ struct scan {
     bool has_loss;     /**< a loss marker: the session is never complete */
     bool has_manifest; /**< a valid one */
     struct manifest manifest;
-    unsigned refused; /**< payload names that are links or not files, or belong to one
-                           channel too many */
+    bool is_begun; /**< it has a file of a known channel, be it one that is not read */
+    struct unread unread; /**< what is not read */
 };
 
 /** Inspects `<root>/<path>`, a session whose id is \p id.
- *  \return GPUFL_OK; GPUFL_ERR_NOT_FOUND when it holds no session file; GPUFL_ERR_IO. */
+ *  \return GPUFL_OK; GPUFL_ERR_NOT_FOUND when it holds no session file; GPUFL_ERR_IO,
+ * with nothing in \p out. */
 GPUFL_MUST gpufl_status scan_session(const struct sys *sys, int root, const char *path,
                                      const char *id, struct scan *out);
 

@@ -64,7 +64,7 @@ static ssize_t read_head(const struct sys *sys, int fd, bool gz,
     size_t len;
     gpufl_status status = gz_cache_read(&once, fd, 0, data, SHIFTING_HEAD_BYTES, &len);
     gz_cache_close(&once);
-    return status == GPUFL_OK ? (ssize_t)len : -1;
+    return status == GPUFL_ERR_IO || once.plain ? -1 : (ssize_t)len;
 }
 
 static uint64_t head_of(const struct sys *sys, int fd, bool gz)
@@ -101,7 +101,7 @@ gpufl_status shifting_open(const struct sys *sys, const struct tail_where *w, in
                            bool *gz, uint32_t *index)
 {
     for (int pass = 0; pass < 2; pass++) {
-        for (uint32_t i = pass ? 0 : w->index; i <= SHIFTING_INDEX_MAX; i++) {
+        for (uint32_t i = pass ? 0 : w->index; i <= SCAN_SHIFTING_MAX; i++) {
             *fd = open_index(sys, w, i, gz);
             if (*fd < 0 && errno != ENOENT) {
                 return GPUFL_ERR_IO;
@@ -139,7 +139,8 @@ static gpufl_status place_at(const struct sys *sys, const struct tail_where *w,
     if (out->head) {
         return GPUFL_OK;
     }
-    return index ? GPUFL_ERR_FORMAT : GPUFL_ERR_NOT_FOUND;
+    /* A compressed file is whole; the active one may be about to be written. */
+    return index || gz ? GPUFL_ERR_FORMAT : GPUFL_ERR_NOT_FOUND;
 }
 
 /* During a rotation a number is free for a moment, and the file below may move up while
@@ -159,7 +160,7 @@ static bool exists_between(const struct sys *sys, const struct tail_where *w,
 static uint32_t highest_index(const struct sys *sys, const struct tail_where *w)
 {
     uint32_t highest = 0;
-    for (uint32_t i = 1; i <= SHIFTING_INDEX_MAX; i++) {
+    for (uint32_t i = 1; i <= SCAN_SHIFTING_MAX; i++) {
         highest = index_exists(sys, w, i) ? i : highest;
     }
     return highest;
@@ -174,7 +175,7 @@ gpufl_status shifting_first(const struct sys *sys, const struct tail_where *w,
             return GPUFL_OK; /* the channel's first line: nothing is older */
         }
         if (status != GPUFL_ERR_NOT_FOUND || highest == 0) {
-            if (!exists_between(sys, w, highest, SHIFTING_INDEX_MAX + 1)) {
+            if (!exists_between(sys, w, highest, SCAN_SHIFTING_MAX + 1)) {
                 return status;
             }
         }
@@ -225,7 +226,7 @@ gpufl_status shifting_by_crc(const struct sys *sys, const struct tail_where *w,
     if (!crc) {
         return place_at(sys, w, w->index, out);
     }
-    for (uint32_t i = w->index; i <= SHIFTING_INDEX_MAX; i++) {
+    for (uint32_t i = w->index; i <= SCAN_SHIFTING_MAX; i++) {
         bool gz;
         int fd = open_index(sys, w, i, &gz);
         if (fd < 0) {

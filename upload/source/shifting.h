@@ -21,8 +21,6 @@
 
 /** Longest head of a file, in bytes. */
 #define SHIFTING_HEAD_BYTES 512u
-/** Highest number that is tried; writers delete beyond 100. */
-#define SHIFTING_INDEX_MAX 101u
 
 /** A file and its present number. */
 struct shifting_place {

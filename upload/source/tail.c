@@ -67,8 +67,18 @@ static gpufl_status read_gzip(const struct tail_where *w, int fd, char *buf, siz
     struct gz_cache once = {0};
     struct gz_cache *cache = w->cache ? w->cache : &once;
     gpufl_status status = gz_cache_read(cache, fd, w->offset, buf, cap, &out->len);
+    if (cache->plain) {
+        out->len = 0;
+        status = GPUFL_ERR_FORMAT;
+    }
+    const char *newline =
+        status == GPUFL_ERR_FORMAT && out->len ? memrchr(buf, '\n', out->len) : NULL;
+    if (newline) { /* what is whole before the cut */
+        out->len = (size_t)(newline - buf) + 1;
+        status = GPUFL_OK;
+    }
     gz_cache_close(&once);
-    out->at_end = out->len < cap;
+    out->at_end = !newline && out->len < cap;
     out->size = w->offset + out->len;
     return status;
 }
