@@ -107,23 +107,22 @@ void session_set_state(struct session *session, enum session_state state)
     }
 }
 
-void session_say_hold(struct session *session, const char *channel, const char *reason,
-                      const char **said)
+void session_say_hold(struct session *session, const char *channel, const char *reason)
 {
     struct engine *engine = session->root->engine;
-    if (*said != reason) {
-        log_error(engine->config.log, "session.held",
-                  "session=%s channel=%s reason=\"%s\"", session->id, channel, reason);
-        trouble_say(&engine->trouble, "session %s, channel %s waits: %s", session->id,
-                    channel, reason);
-        engine->trouble.stamp++;
-    }
-    *said = reason;
+    log_error(engine->config.log, "session.held", "session=%s channel=%s reason=\"%s\"",
+              session->id, channel, reason);
+    trouble_say(&engine->trouble, "session %s, channel %s waits: %s", session->id,
+                channel, reason);
+    engine->trouble.stamp++;
 }
 
-void session_hold(struct session *session, const char *reason)
+void session_hold(struct session *session, enum held_reason reason)
 {
-    session_say_hold(session, "*", reason, &session->hold_reason);
+    if (session->hold_reason != reason) {
+        session_say_hold(session, "*", held_text(reason));
+    }
+    session->hold_reason = (uint8_t)reason;
     session->held = true;
 }
 

@@ -71,9 +71,12 @@ void stream_note_growth(struct stream *st)
     }
 }
 
-void stream_hold(struct stream *st, const char *reason)
+void stream_hold(struct stream *st, enum held_reason reason)
 {
-    session_say_hold(st->session, stream_channel(st), reason, &st->hold_reason);
+    if (st->hold_reason != reason) {
+        session_say_hold(st->session, stream_channel(st), held_text(reason));
+    }
+    st->hold_reason = (uint8_t)reason;
     st->held = true;
 }
 

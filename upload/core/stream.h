@@ -41,7 +41,6 @@ struct stream {
     uint64_t head; /**< identifies the file in the shifting layout; 0 = not known yet */
     uint64_t lines;
     uint64_t refused_lines;
-    const char *hold_reason; /**< the last one that was logged, a literal */
     uint64_t seen;           /**< what the last look saw of its files */
     uint64_t waits_since_ms; /**< no byte has been unsettled for longer than since then,
                                 while it is not drained */
@@ -57,6 +56,7 @@ struct stream {
     uint8_t index;           /**< shifting layout: number of file when last seen */
     uint8_t channel;         /**< index into the root's channel_name */
     uint8_t kind;            /**< enum stream_kind */
+    uint8_t hold_reason;     /**< enum held_reason; the last one that was logged */
     /* Many sessions wait at once: flags are single bits. */
     bool queued : 1;
     bool held : 1;        /**< until something changes in the directory */
@@ -87,7 +87,7 @@ void stream_enqueue(struct stream *stream, bool live, uint64_t due_ms);
 void stream_note_growth(struct stream *stream);
 
 /** Holds this channel until something changes in the directory; the others go on. */
-void stream_hold(struct stream *stream, const char *reason);
+void stream_hold(struct stream *stream, enum held_reason reason);
 
 /** \return true if it, or its session, waits for a change in the directory. */
 bool stream_held(const struct stream *stream);

@@ -270,16 +270,17 @@ static enum made batch_read_problem(struct stream *st, gpufl_status status)
             return shifted_stream_lost(st);
         }
         if (session->layout == SESSION_LIVE && st->file <= st->highest) {
-            stream_hold(st, "a file before the newest one is missing");
+            stream_hold(st, HELD_MISSING);
         }
         /* Renamed, as the next look will find, or deleted. */
         st->rest = st->file <= st->highest              ? STREAM_PENDING
                    : stream_seen_bytes(st) > st->offset ? STREAM_MISSING
                                                         : STREAM_DRAINED;
     } else if (status == GPUFL_ERR_FORMAT) {
-        stream_hold(st, "a file is shorter than what was sent from it");
+        stream_hold(st,
+                    session->layout == SESSION_SHIFTING ? HELD_DAMAGED : HELD_SHORTER);
     } else {
-        stream_hold(st, "a file cannot be read");
+        stream_hold(st, HELD_UNREADABLE);
     }
     return MADE_NOTHING;
 }

@@ -153,10 +153,7 @@ static bool inspect_owner_ok(const struct root *root, const char *path)
 void inspect_failed(struct session *session, gpufl_status why)
 {
     session->looked = true;
-    session_hold(session,
-                 why == GPUFL_ERR_USAGE
-                     ? "its directory belongs to another user (see --require-owner-uid)"
-                     : "its directory cannot be read");
+    session_hold(session, why == GPUFL_ERR_USAGE ? HELD_OWNER : HELD_DIRECTORY);
 }
 
 gpufl_status inspect_directory(const struct root *root, const char *path, const char *id,
@@ -234,14 +231,15 @@ static void inspect_apply_layout(struct session *session, const struct scan *sca
     session->root->change_stamp += !session->looked; /* now it may be watched */
     session->looked = true;
     if (changed && session->streams && session->stream[0]->id) {
-        session_hold(session, "its layout changed while it was being read");
+        session_hold(session, HELD_LAYOUT);
     }
     bool unpublished = scan->layout == SESSION_WINDOWS && scan->has_tmp &&
                        session_writer_is_gone(session);
     const char *left = session_salvage_step(session, unpublished);
-    if (left) {
-        session_say_hold(session, "*", left, &session->salvage_reason);
+    if (left && left != session->salvage_reason) {
+        session_say_hold(session, "*", left);
     }
+    session->salvage_reason = left ? left : session->salvage_reason;
 }
 
 static bool inspect_waits_for_flush(const struct session *session, uint64_t now_ms)
@@ -268,8 +266,7 @@ static void inspect_channels(struct session *session, const struct scan *scan,
     for (unsigned i = 0; i < session->streams; i++) {
         if (session->stream[i]->rest == STREAM_MISSING &&
             session_writer_is_gone(session)) {
-            stream_hold(session->stream[i],
-                        "a file was deleted before all of it was sent");
+            stream_hold(session->stream[i], HELD_DELETED);
         }
     }
     session->overdue = false;
@@ -303,7 +300,7 @@ void inspect_apply(struct session *session, const struct look *look, uint64_t no
     inspect_apply_layout(session, &look->scan);
     inspect_channels(session, &look->scan, now_ms);
     if (!was_held && !session->held) {
-        session->hold_reason = NULL;
+        session->hold_reason = HELD_NOT;
     }
     cleanup_session(session);
     if (!session_settled(session)) {
