@@ -15,6 +15,7 @@
 #include "cli/transfer/status_json.h"
 #include "cli/transfer/status_lines.h"
 #include "cli/version_line.h"
+#include "upload/core/held.h"
 #include "upload/source/liveness.h"
 #include "upload/source/select.h"
 
@@ -68,7 +69,8 @@ static const char *writer_of(const struct status *s, const struct selected *sess
     char lock[JOURNAL_PATH_MAX + LAYOUT_PATH_MAX];
     snprintf(lock, sizeof lock, "%s/%s", session->path, LAYOUT_LOCK);
     switch (liveness_probe(&sys_real, s->root, lock,
-                           scan->has_manifest ? &scan->manifest : NULL)) {
+                           scan->manifest_state == SCAN_MANIFEST_VALID ? &scan->manifest
+                                                                       : NULL)) {
     case WRITER_LIVE:
         return "live";
     case WRITER_GONE:
@@ -89,6 +91,25 @@ static void show_channel(struct status *s, const char *name,
     s->view->channel(&s->out, name, state);
 }
 
+/* Why nothing of a session is sent; NULL = nothing is wrong. */
+static const char *problem_of(const struct status *s, const char *path,
+                              const struct scan *scan)
+{
+    switch (scan->manifest_state) {
+    case SCAN_MANIFEST_VALID:
+        return NULL;
+    case SCAN_MANIFEST_NEWER:
+        return held_text(HELD_MANIFEST_NEWER);
+    case SCAN_MANIFEST_DAMAGED:
+        return held_text(HELD_MANIFEST_DAMAGED);
+    case SCAN_MANIFEST_UNREADABLE:
+        return held_text(HELD_MANIFEST_UNREADABLE);
+    case SCAN_MANIFEST_NONE:
+        break;
+    }
+    return journal_read_is_live(&s->journal, path) ? held_text(HELD_MANIFEST_GONE) : NULL;
+}
+
 static void show_session(struct status *s, const struct selected *selected)
 {
     struct scan scan;
@@ -103,7 +124,8 @@ static void show_session(struct status *s, const struct selected *selected)
         .writer = writer_of(s, selected, &scan),
         .complete = journal_read_is_done(&s->journal, selected->path),
         .loss = scan.has_loss,
-        .problem = status == GPUFL_OK ? NULL : "its directory cannot be read",
+        .problem = status == GPUFL_OK ? problem_of(s, selected->path, &scan)
+                                      : held_text(HELD_DIRECTORY),
         .unread = &scan.unread,
     };
     s->end.all_sent = s->end.all_sent && !session.problem && !scan.unread.names;

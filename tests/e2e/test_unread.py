@@ -187,5 +187,63 @@ def a_rotated_file_that_is_cut_off_holds(place):
                 equal(len(sink.lines), len(set(sink.lines)), "nothing twice")
 
 
+def a_manifest_that_says_nothing_makes_no_other_layout(place):
+    def newer(file):
+        file.write_text(json.dumps(json.loads(file.read_text()) | {"schema_version": 2}))
+
+    def foreign(file):
+        file.write_text(json.dumps(json.loads(file.read_text()) | {"session_id": "another"}))
+
+    for n, (spoil, why) in enumerate((
+            (newer, "newer gpufl"), (foreign, "of another session"), (lambda file: file.write_text(""), "damaged"),
+            (lambda file: file.write_text("x" * 100000), "damaged"),
+            (lambda file: (file.unlink(), file.mkdir()), "cannot be read"))):
+        logs = place.path / f"logs{n}"
+        logs.mkdir(mode=0o700)
+        writer = Live(logs)
+        for _ in range(3):
+            writer.line("device")
+            writer.rotate("device")
+        writer.end()
+        manifest = writer.dir / ".gpufl-session.json"
+        was = manifest.read_text()
+        spoil(manifest)
+        with Sink(declare=True) as sink:
+            done = lib.upload(place, sink.url, directory=logs)
+            equal((done.returncode, len(sink.lines), _completes(sink)), (1, 0, 0), done.stdout)
+            check(why in done.result["message"], done.result)
+            status = place.run("gpufl", "status", logs)
+            equal((status.returncode, why in status.stdout), (1, True), status.stdout)
+            if manifest.is_dir():
+                manifest.rmdir()
+            manifest.write_text(was)
+            done = lib.upload(place, sink.url, directory=logs)
+            equal((done.returncode, _missing(sink, writer), _completes(sink)), (0, 0, 1), done.stdout)
+            numbers = [json.loads(line)["n"] for line in sink.lines if b'"channel":"device"' in line]
+            equal(numbers, sorted(numbers), "in order")
+
+
+def a_manifest_that_vanished_holds_its_session_after_a_restart_too(place):
+    writer = _session(place)
+    with Sink(declare=True) as sink:
+        agent = lib.agent(place, sink.url, "--rescan-interval=100ms")
+        until(lambda: _missing(sink, writer) == 0, "sent")
+        manifest = writer.dir / ".gpufl-session.json"
+        manifest.rename(place.path / "aside")
+        until(lambda: "is gone: restore it" in agent.log.read_text(), "it is said")
+        writer.rotate("device")
+        writer.line("device")
+        agent.terminate()
+        agent.wait(20 * lib.SLOW)
+        writer.end()
+        done = lib.upload(place, sink.url)
+        equal((done.returncode, _completes(sink)), (1, 0), done.stdout)
+        check("is gone: restore it" in place.run("gpufl", "status", place.logs).stdout, "status")
+        (place.path / "aside").rename(manifest)
+        done = lib.upload(place, sink.url)
+        equal((done.returncode, _missing(sink, writer), _completes(sink)), (0, 0, 1), done.stdout)
+        equal(len(sink.lines), len(set(sink.lines)), "nothing twice")
+
+
 if __name__ == "__main__":
     lib.main(sys.modules[__name__])

@@ -28,7 +28,14 @@ enum held_exit {
     X(OWNER, "owner", MEND,                                                              \
       "its directory belongs to another user (see --require-owner-uid)")                 \
     X(DIRECTORY, "directory", MEND, "its directory cannot be read")                      \
-    X(LAYOUT, "layout", MEND, "its layout changed while it was being read")
+    X(LAYOUT, "layout", MEND, "its layout changed while it was being read")              \
+    X(MANIFEST_NEWER, "manifest_newer", MEND,                                            \
+      "its .gpufl-session.json was written by a newer gpufl: upgrade this one")          \
+    X(MANIFEST_DAMAGED, "manifest_damaged", MEND,                                        \
+      "its .gpufl-session.json is damaged, or of another session: restore it")           \
+    X(MANIFEST_UNREADABLE, "manifest_unreadable", MEND,                                  \
+      "its .gpufl-session.json cannot be read")                                          \
+    X(MANIFEST_GONE, "manifest_gone", MEND, "its .gpufl-session.json is gone: restore it")
 
 #define HELD_ENUM_(id, key, exit, text) HELD_##id,
 

@@ -22,7 +22,7 @@ struct parked_stream {
     uint32_t id;
     uint8_t channel;
     uint8_t kind;
-    bool keep;
+    uint8_t marks; /**< as in its record */
 };
 
 struct parked_session {

@@ -111,6 +111,7 @@ void position_restore(struct stream *st, const struct record_stream *record)
     st->refused_lines = record->refused_lines;
     st->keep = record->marks & MARK_KEEP;
     st->gap = record->marks & MARK_GAP;
+    st->session->live = st->session->live || record->marks & MARK_LIVE;
 }
 
 void position_begin_at(struct stream *st, uint32_t file, uint64_t offset, uint64_t head)

@@ -65,6 +65,7 @@ struct session {
     uint8_t salvage;  /**< enum session_salvage */
     bool wanted;      /**< to be uploaded */
     bool looked;      /**< layout and streams are known */
+    bool live;        /**< it had a valid manifest once */
     bool watched;     /**< the watcher knows it */
     bool loss;        /**< its writer dropped rows */
     bool held;        /**< until something changes in the directory */

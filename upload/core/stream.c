@@ -42,7 +42,8 @@ struct record_stream stream_record(const struct stream *st)
         .sequence = st->sequence,
         .lines = st->lines,
         .refused_lines = st->refused_lines,
-        .marks = (uint8_t)((st->keep ? MARK_KEEP : 0) | (st->gap ? MARK_GAP : 0))};
+        .marks = (uint8_t)((st->keep ? MARK_KEEP : 0) | (st->gap ? MARK_GAP : 0) |
+                           (st->session->live ? MARK_LIVE : 0))};
     snprintf(record.path, sizeof record.path, "%s", st->session->path);
     snprintf(record.channel, sizeof record.channel, "%s", stream_channel(st));
     return record;

@@ -167,7 +167,8 @@ gpufl_status inspect_directory(const struct root *root, const char *path, const 
     gpufl_status status = known_live && out->writer != WRITER_UNKNOWN
                               ? scan_session_again(sys, root->fd, path, &out->scan)
                               : scan_session(sys, root->fd, path, id, &out->scan);
-    if (status == GPUFL_OK && out->writer == WRITER_UNKNOWN && out->scan.has_manifest) {
+    if (status == GPUFL_OK && out->writer == WRITER_UNKNOWN &&
+        out->scan.manifest_state == SCAN_MANIFEST_VALID) {
         out->writer = inspect_probe_writer(root, path, &out->scan.manifest);
     }
     if (status == GPUFL_OK && out->scan.layout == SESSION_SHIFTING) {
@@ -221,11 +222,38 @@ static void inspect_apply_unread(struct session *session, const struct unread *u
     session->unread = unread->names;
 }
 
+/* A manifest says how the files are to be read. One that is there and says nothing, or
+ * was there, does not turn its session into one of another layout. */
+static void inspect_apply_manifest(struct session *session, const struct scan *scan)
+{
+    switch (scan->manifest_state) {
+    case SCAN_MANIFEST_VALID:
+        session->live = true;
+        break;
+    case SCAN_MANIFEST_NONE:
+        if (session->live) {
+            session_hold(session, HELD_MANIFEST_GONE);
+        }
+        break;
+    case SCAN_MANIFEST_NEWER:
+        session_hold(session, HELD_MANIFEST_NEWER);
+        break;
+    case SCAN_MANIFEST_DAMAGED:
+        session_hold(session, HELD_MANIFEST_DAMAGED);
+        break;
+    case SCAN_MANIFEST_UNREADABLE:
+        session_hold(session, HELD_MANIFEST_UNREADABLE);
+        break;
+    }
+}
+
 static void inspect_apply_layout(struct session *session, const struct scan *scan)
 {
-    bool changed = session->looked && session->layout != scan->layout;
+    enum session_layout layout = session->live ? SESSION_LIVE : scan->layout;
+    bool changed = session->looked && session->layout != layout;
     session->held = false; /* the reason may be gone */
-    session->layout = (uint8_t)scan->layout;
+    session->layout = (uint8_t)layout;
+    inspect_apply_manifest(session, scan);
     session->loss = scan->has_loss;
     inspect_apply_unread(session, &scan->unread);
     session->root->change_stamp += !session->looked; /* now it may be watched */
@@ -233,8 +261,8 @@ static void inspect_apply_layout(struct session *session, const struct scan *sca
     if (changed && session->streams && session->stream[0]->id) {
         session_hold(session, HELD_LAYOUT);
     }
-    bool unpublished = scan->layout == SESSION_WINDOWS && scan->has_tmp &&
-                       session_writer_is_gone(session);
+    bool unpublished =
+        layout == SESSION_WINDOWS && scan->has_tmp && session_writer_is_gone(session);
     const char *left = session_salvage_step(session, unpublished);
     if (left && left != session->salvage_reason) {
         session_say_hold(session, "*", left);

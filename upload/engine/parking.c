@@ -30,7 +30,7 @@ void parking_complete(struct session *session)
                                               .id = st->id,
                                               .channel = st->channel,
                                               .kind = st->kind,
-                                              .keep = st->keep};
+                                              .marks = stream_record(st).marks};
     }
     parked_add_complete(&root->parked, s);
     session_drop(session);
@@ -47,7 +47,7 @@ static struct record_stream parking_record(const struct root *root,
                                    .offset = st->offset,
                                    .sequence = st->sequence,
                                    .lines = st->lines,
-                                   .marks = st->keep ? MARK_KEEP : 0,
+                                   .marks = st->marks,
                                    .head = st->head};
     snprintf(record.path, sizeof record.path, "%s", s->node.path);
     snprintf(record.channel, sizeof record.channel, "%s",

@@ -203,6 +203,17 @@ bool journal_read_is_done(const struct journal_read *journal, const char *path)
     return false;
 }
 
+bool journal_read_is_live(const struct journal_read *journal, const char *path)
+{
+    for (size_t i = 0; i < journal->streams; i++) {
+        const struct record_stream *record = &journal->stream[i].record;
+        if (record->marks & MARK_LIVE && strcmp(record->path, path) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void journal_read_fini(struct journal_read *journal)
 {
     free(journal->stream);

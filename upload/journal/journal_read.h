@@ -43,6 +43,9 @@ GPUFL_MUST gpufl_status journal_read_open(const struct sys *sys, const char *sta
 /** True when the session \p path is complete. */
 bool journal_read_is_done(const struct journal_read *journal, const char *path);
 
+/** True when the session \p path had a valid manifest. */
+bool journal_read_is_live(const struct journal_read *journal, const char *path);
+
 void journal_read_fini(struct journal_read *journal);
 
 #endif

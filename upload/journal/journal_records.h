@@ -41,7 +41,11 @@ enum offer_sent {
     OFFER_MAYBE_SENT,
 };
 
-enum { MARK_KEEP = 1 /* never delete its files */, MARK_GAP = 2 /* begins late */ };
+enum {
+    MARK_KEEP = 1, /* never delete its files */
+    MARK_GAP = 2,  /* begins late */
+    MARK_LIVE = 4, /* its session had a valid manifest */
+};
 
 struct record_stream {
     uint32_t stream;
@@ -51,7 +55,7 @@ struct record_stream {
     uint32_t sequence; /**< last one used */
     uint64_t lines;    /**< settled so far */
     uint64_t refused_lines;
-    uint8_t marks; /**< MARK_KEEP | MARK_GAP */
+    uint8_t marks; /**< MARK_… */
     uint64_t head; /**< of file, shifting layout; else 0 */
     char path[JOURNAL_PATH_MAX];
     char channel[LAYOUT_CHANNEL_MAX + 1];

@@ -158,7 +158,7 @@ static gpufl_status scan_note_name(struct scan *scan, const struct scan_dir *dir
     return GPUFL_OK;
 }
 
-/* A manifest that cannot be read just now must not change the session's layout. */
+/* A manifest that says nothing must not change the session's layout. */
 static gpufl_status read_manifest(const struct sys *sys, int dir, const char *id,
                                   struct scan *scan)
 {
@@ -166,18 +166,23 @@ static gpufl_status read_manifest(const struct sys *sys, int dir, const char *id
     size_t len;
     gpufl_status status =
         file_read(sys, dir, LAYOUT_MANIFEST, IDENTITY_MAX_BYTES, &text, &len);
-    scan->has_manifest = false;
-    if (status == GPUFL_OK) {
-        scan->has_manifest = manifest_parse(text, len, id, &scan->manifest) == GPUFL_OK;
-        free(text);
+    if (status != GPUFL_OK) {
+        scan->manifest_state =
+            status == GPUFL_ERR_FORMAT ? SCAN_MANIFEST_DAMAGED : SCAN_MANIFEST_UNREADABLE;
+        return status == GPUFL_ERR_NOMEM ? GPUFL_ERR_IO : GPUFL_OK;
     }
-    return status == GPUFL_ERR_IO || status == GPUFL_ERR_NOMEM ? GPUFL_ERR_IO : GPUFL_OK;
+    if (manifest_parse(text, len, id, &scan->manifest) != GPUFL_OK) {
+        scan->manifest_state =
+            manifest_is_newer(text, len) ? SCAN_MANIFEST_NEWER : SCAN_MANIFEST_DAMAGED;
+    }
+    free(text);
+    return GPUFL_OK;
 }
 
 /* A lock file alone proves nothing: other tools plant one in v1.1 directories. */
 static enum session_layout scan_layout_of(const struct scan *scan, bool sidecar)
 {
-    if (scan->has_manifest) {
+    if (scan->manifest_state != SCAN_MANIFEST_NONE) {
         return SESSION_LIVE;
     }
     if (scan->has_tmp || sidecar) {
@@ -225,7 +230,7 @@ static gpufl_status scan_files(const struct sys *sys, int root, const char *path
          status == GPUFL_OK && (entry = listing_next(&listing));) {
         status = scan_note_name(out, &dir, entry->d_name, &marks);
     }
-    out->has_manifest = marks.manifest;
+    out->manifest_state = marks.manifest ? SCAN_MANIFEST_VALID : SCAN_MANIFEST_NONE;
     if (status == GPUFL_OK && !listing.error && marks.manifest && id) {
         status = read_manifest(sys, listing.fd, id, out);
     }

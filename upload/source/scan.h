@@ -26,6 +26,15 @@ enum session_layout {
                          each may end in `.gz` */
 };
 
+/** `.gpufl-session.json`. */
+enum scan_manifest {
+    SCAN_MANIFEST_NONE,
+    SCAN_MANIFEST_VALID,
+    SCAN_MANIFEST_NEWER,   /**< of a version that is not known */
+    SCAN_MANIFEST_DAMAGED, /**< or of another session */
+    SCAN_MANIFEST_UNREADABLE,
+};
+
 struct scan_channel {
     char name[LAYOUT_CHANNEL_MAX + 1];
     uint32_t lowest;           /**< lowest numbered payload file, 0 = none */
@@ -45,7 +54,7 @@ struct scan {
     bool has_tmp;      /**< a v1.3 writer's unpublished data */
     bool has_uploaded; /**< some agent reported it as complete */
     bool has_loss;     /**< a loss marker: the session is never complete */
-    bool has_manifest; /**< a valid one */
+    enum scan_manifest manifest_state;
     struct manifest manifest;
     bool is_begun; /**< it has a file of a known channel, be it one that is not read */
     struct unread unread; /**< what is not read */

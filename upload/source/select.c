@@ -105,7 +105,8 @@ static bool is_own(const struct scan *scan)
     const struct manifest *m = &scan->manifest;
     struct process_identity self;
     struct process_identity writer = {.pid = m->pid};
-    if (!scan->has_manifest || m->pid_namespace <= 0 || m->pid_start_ticks <= 0) {
+    if (scan->manifest_state != SCAN_MANIFEST_VALID || m->pid_namespace <= 0 ||
+        m->pid_start_ticks <= 0) {
         return false;
     }
     process_identity_read(&self);
