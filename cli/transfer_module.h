@@ -11,7 +11,7 @@
 
 /** What the module offers. It stays loaded until the process ends. */
 struct transfer_module {
-    int (*run_verb)(int argc, char **argv); /**< upload, status or quarantine */
+    int (*run_verb)(int argc, char **argv); /**< upload, status, quarantine or resolve */
     gpufl_status (*upload_logs)(const struct gpufl_upload_options *options,
                                 struct gpufl_upload_result *result);
 };

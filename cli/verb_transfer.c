@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Hands upload, status and quarantine to the transfer module. */
+/* Hands upload, status, quarantine and resolve to the transfer module. */
 #include "cli/verb_transfer.h"
 
 #include <stdio.h>

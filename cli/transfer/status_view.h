@@ -16,6 +16,8 @@ struct status_session {
     bool loss;           /**< lines were dropped while recording */
     const char *problem; /**< why nothing of it is sent; NULL = nothing is wrong */
     const struct unread *unread;
+    bool unread_given_up;
+    const char *resolve; /**< the command that gives up what is gone; NULL = nothing is */
 };
 
 /** The whole of it, when all was shown. */
@@ -29,7 +31,8 @@ struct status_end {
 struct status_view {
     void (*start)(struct text *out, bool has_journal);
     void (*holder)(struct text *out, const char *holder); /**< NULL = nobody */
-    void (*note)(struct text *out, const struct progress_note *note);
+    /** \p resolve is the command that gives it up, or NULL. */
+    void (*note)(struct text *out, const struct progress_note *note, const char *resolve);
     void (*sessions)(struct text *out);
     void (*session)(struct text *out, const struct status_session *session);
     void (*channel)(struct text *out, const char *name,

@@ -6,6 +6,7 @@
 #include "cli/exit_codes.h"
 #include "cli/transfer/upload_flags.h"
 #include "cli/transfer/verb_quarantine.h"
+#include "cli/transfer/verb_resolve.h"
 #include "cli/transfer/verb_status.h"
 #include "cli/transfer/verb_upload.h"
 #include "upload/upload_logs.h"
@@ -14,6 +15,7 @@ static const struct flag_verb transfer_verbs[] = {
     {"upload", verb_upload, NULL},
     {"status", verb_status, NULL},
     {"quarantine", verb_quarantine, NULL},
+    {"resolve", verb_resolve, NULL},
 };
 
 static const struct flag_table transfer_table = {

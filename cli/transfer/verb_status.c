@@ -56,12 +56,51 @@ static const struct flag_table status_table = {
 /* One run over a directory. */
 struct status {
     const struct status_view *view;
+    const char *directory;
+    const char *state_dir;
     struct text out;
     struct selection sessions;
     struct journal_read journal;
     int root;
     struct status_end end;
 };
+
+/* For a shell. */
+static void put_word(struct text *out, const char *word)
+{
+    if (word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                          "/._-+=:,@%")] == '\0') {
+        text_puts(out, word);
+        return;
+    }
+    text_puts(out, "'");
+    for (; *word; word++) {
+        if (*word == '\'') {
+            text_puts(out, "'\\''");
+        } else {
+            text_append(out, word, 1);
+        }
+    }
+    text_puts(out, "'");
+}
+
+/* The command that gives up what is gone; \p channel "*" = of the whole session. The text
+ * is the caller's. */
+static struct text resolve_command(const struct status *s, const char *path,
+                                   const char *channel)
+{
+    struct text out = {0};
+    text_puts(&out, "gpufl resolve ");
+    put_word(&out, s->directory);
+    text_printf(&out, " %s%s%s", path, *channel == '*' ? "" : "/",
+                *channel == '*' ? "" : channel);
+    if (s->state_dir) {
+        text_puts(&out, " --state-dir ");
+        put_word(&out, s->state_dir);
+    }
+    text_append(&out, "", 1);
+    return out;
+}
 
 static const char *writer_of(const struct status *s, const struct selected *session,
                              const struct scan *scan)
@@ -118,6 +157,10 @@ static void show_session(struct status *s, const struct selected *selected)
     if (status == GPUFL_ERR_NOT_FOUND) {
         return;
     }
+    if (scan.manifest_state == SCAN_MANIFEST_NONE &&
+        journal_read_is_live(&s->journal, selected->path)) {
+        scan.layout = SESSION_LIVE;
+    }
     struct status_session session = {
         .id = selected->id,
         .path = selected->path,
@@ -128,21 +171,43 @@ static void show_session(struct status *s, const struct selected *selected)
                                       : held_text(HELD_DIRECTORY),
         .unread = &scan.unread,
     };
-    s->end.all_sent = s->end.all_sent && !session.problem && !scan.unread.names;
+    const struct record_resolved *resolved =
+        journal_read_resolved(&s->journal, selected->path);
+    enum held_reason held = session.problem ? held_by_text(session.problem) : HELD_NOT;
+    if (resolved && resolved->no_manifest && held_exit(held) == HELD_EXIT_RESOLVE) {
+        session.problem = NULL;
+        held = HELD_NOT;
+    }
+    session.unread_given_up =
+        resolved && scan.unread.mark && resolved->unread == scan.unread.mark;
+    bool not_read = scan.unread.names && !session.unread_given_up;
+    bool may_resolve = not_read || held_exit(held) == HELD_EXIT_RESOLVE;
+    s->end.all_sent = s->end.all_sent && !session.problem && !not_read;
     s->view->session(&s->out, &session);
     for (unsigned i = 0; i < scan.channels; i++) {
         struct channel_state state =
             channel_state(s->root, &s->journal, selected->path, &scan, &scan.channel[i]);
         show_channel(s, scan.channel[i].name, &state);
+        may_resolve = may_resolve || state.front_missing;
     }
+    struct text command = resolve_command(s, selected->path, "*");
+    session.resolve = may_resolve && !command.failed ? command.data : NULL;
     s->view->session_end(&s->out, &session);
+    text_fini(&command);
 }
 
 static void show_note(void *arg, const struct progress_note *note)
 {
     struct status *s = arg;
+    if (note->since_s && !s->end.served) {
+        return; /* it was so when the last uploader ended; a hold still is */
+    }
+    enum held_exit ends = held_exit(held_by_text(note->text));
+    struct text command = resolve_command(s, note->path, note->channel);
     s->end.all_sent = false;
-    s->view->note(&s->out, note);
+    s->view->note(&s->out, note,
+                  ends == HELD_EXIT_RESOLVE && !command.failed ? command.data : NULL);
+    text_fini(&command);
 }
 
 /* Who works on the directory, and what stands in the way as that told last. */
@@ -151,9 +216,7 @@ static void show_holder(struct status *s)
     char holder[128];
     s->end.served = progress_holder(&sys_real, s->root, holder, sizeof holder);
     s->view->holder(&s->out, s->end.served ? holder : NULL);
-    if (s->end.served) {
-        progress_notes(&sys_real, s->root, show_note, s);
-    }
+    progress_notes(&sys_real, s->root, show_note, s);
 }
 
 static void show_quarantine(struct status *s)
@@ -217,6 +280,8 @@ int verb_status(int argc, char **argv)
         return rc;
     }
     s.view = a.json ? &status_json : &status_lines;
+    s.directory = words.word[0];
+    s.state_dir = a.state_dir;
     rc = open_and_show(&s, words.word[0], a.state_dir);
     text_fini(&s.out);
     journal_read_fini(&s.journal);

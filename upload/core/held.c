@@ -2,6 +2,8 @@
 /* Looks up the rows of the reasons for holds. */
 #include "upload/core/held.h"
 
+#include <string.h>
+
 #define HELD_ROW_(id, key, exit, text) [HELD_##id] = {(key), (text), HELD_EXIT_##exit},
 
 static const struct {
@@ -24,4 +26,13 @@ const char *held_text(enum held_reason reason)
 enum held_exit held_exit(enum held_reason reason)
 {
     return held_rows[reason].exit;
+}
+
+enum held_reason held_by_text(const char *text)
+{
+    int i = HELD_REASONS_COUNT - 1;
+    while (i > HELD_NOT && strcmp(held_rows[i].text, text) != 0) {
+        i--;
+    }
+    return (enum held_reason)i;
 }

@@ -6,36 +6,42 @@
 
 /** What ends a hold, other than that the cause goes away. */
 enum held_exit {
-    HELD_EXIT_MEND,  /**< nothing: the text says what to do */
-    HELD_EXIT_FORCE, /**< gpufl upload --force sends the session again */
+    HELD_EXIT_MEND,    /**< nothing: the text says what to do */
+    HELD_EXIT_RESOLVE, /**< gpufl resolve gives up what is gone */
+    HELD_EXIT_FORCE,   /**< gpufl upload --force sends the session again */
 };
 
-/** X(identifier, key, exit, text) */
+/** X(identifier, key, exit, text). The last three block a session without holding it. */
 #define HELD_REASONS(X)                                                                  \
-    X(MISSING, "missing", MEND, "a file before the newest one is missing")               \
-    X(DELETED, "deleted", MEND, "a file was deleted before all of it was sent")          \
-    X(SHORTER, "shorter", MEND, "a file is shorter than what was sent from it")          \
-    X(DAMAGED, "damaged", MEND, "a rotated or compressed file is damaged or cut off")    \
-    X(UNREADABLE, "unreadable", MEND, "a file cannot be read")                           \
+    X(MISSING, "missing", RESOLVE, "a file before the newest one is missing")            \
+    X(DELETED, "deleted", RESOLVE, "a file was deleted before all of it was sent")       \
+    X(SHORTER, "shorter", RESOLVE, "a file is shorter than what was sent from it")       \
+    X(DAMAGED, "damaged", RESOLVE, "a rotated or compressed file is damaged or cut off") \
+    X(UNREADABLE, "unreadable", RESOLVE, "a file cannot be read")                        \
     X(ROTATED_GONE, "rotated_gone", FORCE, "the file that was being read is gone")       \
-    X(ROTATED_UNREADABLE, "rotated_unreadable", MEND, "a rotated file cannot be read")   \
-    X(WINDOW_MISSING, "window_missing", MEND,                                            \
+    X(ROTATED_UNREADABLE, "rotated_unreadable", RESOLVE,                                 \
+      "a rotated file cannot be read")                                                   \
+    X(WINDOW_MISSING, "window_missing", RESOLVE,                                         \
       "a window is missing before the newest one")                                       \
-    X(WINDOW_UNREADABLE, "window_unreadable", MEND, "a window cannot be opened")         \
-    X(WINDOW_SIDECAR, "window_sidecar", MEND, "a window has no valid sidecar")           \
-    X(BATCH, "batch", MEND, "a batch from before cannot be read again")                  \
-    X(REFUSED_BATCH, "refused_batch", MEND, "a refused batch cannot be read again")      \
+    X(WINDOW_UNREADABLE, "window_unreadable", RESOLVE, "a window cannot be opened")      \
+    X(WINDOW_SIDECAR, "window_sidecar", RESOLVE, "a window has no valid sidecar")        \
+    X(BATCH, "batch", RESOLVE, "a batch from before cannot be read again")               \
+    X(REFUSED_BATCH, "refused_batch", RESOLVE, "a refused batch cannot be read again")   \
     X(OWNER, "owner", MEND,                                                              \
       "its directory belongs to another user (see --require-owner-uid)")                 \
     X(DIRECTORY, "directory", MEND, "its directory cannot be read")                      \
     X(LAYOUT, "layout", MEND, "its layout changed while it was being read")              \
     X(MANIFEST_NEWER, "manifest_newer", MEND,                                            \
       "its .gpufl-session.json was written by a newer gpufl: upgrade this one")          \
-    X(MANIFEST_DAMAGED, "manifest_damaged", MEND,                                        \
+    X(MANIFEST_DAMAGED, "manifest_damaged", RESOLVE,                                     \
       "its .gpufl-session.json is damaged, or of another session: restore it")           \
-    X(MANIFEST_UNREADABLE, "manifest_unreadable", MEND,                                  \
+    X(MANIFEST_UNREADABLE, "manifest_unreadable", RESOLVE,                               \
       "its .gpufl-session.json cannot be read")                                          \
-    X(MANIFEST_GONE, "manifest_gone", MEND, "its .gpufl-session.json is gone: restore it")
+    X(MANIFEST_GONE, "manifest_gone", RESOLVE,                                           \
+      "its .gpufl-session.json is gone: restore it")                                     \
+    X(NOT_READ, "not_read", RESOLVE, "files that may hold records are not read")         \
+    X(GAP, "gap", RESOLVE, "its first files were gone")                                  \
+    X(REFUSED, "refused", RESOLVE, "lines were refused")
 
 #define HELD_ENUM_(id, key, exit, text) HELD_##id,
 
@@ -48,5 +54,8 @@ const char *held_key(enum held_reason reason);
 const char *held_text(enum held_reason reason);
 
 enum held_exit held_exit(enum held_reason reason);
+
+/** \return the reason with that text; HELD_NOT for any other. */
+enum held_reason held_by_text(const char *text);
 
 #endif

@@ -33,6 +33,8 @@ struct parked_session {
     bool gone; /**< its directory is gone, and the journal says so */
     bool wanted;
     bool in_cursor;
+    bool no_manifest;         /**< a person gave up its manifest */
+    uint64_t unread_given_up; /**< and the files with this mark, see struct session */
     uint8_t streams;
     struct parked_stream stream[]; /**< the path's text follows */
 };

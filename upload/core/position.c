@@ -13,6 +13,12 @@ void position_apply(struct stream *st, const struct record_settled *settled)
     st->keep = st->keep || settled->how >= SETTLED_REFUSED_FINAL;
     if (settled->how == SETTLED_ACKED || settled->how == SETTLED_UNPROVEN) {
         st->lines += settled->lines;
+    } else if (settled->how >= SETTLED_GIVEN_UP) {
+        st->lost = true;
+        st->gap = false;
+        st->ended_file = settled->how == SETTLED_ENDED ? settled->file : st->ended_file;
+        st->refused_lines -=
+            settled->lines < st->refused_lines ? settled->lines : st->refused_lines;
     } else {
         st->refused_lines += settled->lines;
     }
@@ -111,6 +117,8 @@ void position_restore(struct stream *st, const struct record_stream *record)
     st->refused_lines = record->refused_lines;
     st->keep = record->marks & MARK_KEEP;
     st->gap = record->marks & MARK_GAP;
+    st->lost = record->marks & MARK_LOST;
+    st->ended_file = record->marks & MARK_ENDED ? st->file : 0;
     st->session->live = st->session->live || record->marks & MARK_LIVE;
 }
 

@@ -14,6 +14,7 @@
 #include "upload/core/path_table.h"
 #include "upload/journal/journal.h"
 #include "upload/journal/journal_records.h"
+#include "upload/journal/state_dir.h"
 #include "upload/source/scan.h"
 
 struct listing;
@@ -28,6 +29,7 @@ struct root {
     bool unlocked; /**< another user holds the flock; it is taken when that is gone */
     int lock_fd;   /**< holds a lock in the state directory, for a service; -1 = none */
     int state_fd;  /**< directory of the journal, -1 = memory */
+    char journal_name[STATE_NAME_MAX]; /**< in that directory */
     struct journal *journal;
     uint64_t journal_retry_ms;
     uint64_t lazy_until_ms; /**< when records that nobody waits for are synced as well; 0
@@ -44,9 +46,11 @@ struct root {
     size_t quarantines;
     struct listing *listing; /**< under way, or NULL */
     uint32_t listing_number;
-    unsigned looked_into;    /**< directories inspected in this step of the listing */
-    struct timespec changed; /**< the root's mtime, when last asked */
-    unsigned same_changes;   /**< how many times in a row it was the same */
+    unsigned looked_into; /**< directories inspected in this step of the listing */
+    struct timespec requests_changed; /**< the state directory's mtime, when last asked */
+    bool requests_busy;               /**< it is looked at again */
+    struct timespec changed;          /**< the root's mtime, when last asked */
+    unsigned same_changes;            /**< how many times in a row it was the same */
     bool only_sessions; /**< the last listing found nothing but sessions, all known by now
                          */
     bool list_soon;     /**< something came or went */

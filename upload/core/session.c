@@ -2,6 +2,7 @@
 /* Creates, finds and drops sessions, and lists those to be inspected or completed. */
 #include "upload/core/session.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -124,6 +125,14 @@ void session_hold(struct session *session, enum held_reason reason)
     }
     session->hold_reason = (uint8_t)reason;
     session->held = true;
+}
+
+struct record_resolved session_resolved(const struct session *session)
+{
+    struct record_resolved record = {.unread = session->unread_given_up,
+                                     .no_manifest = session->no_manifest};
+    snprintf(record.path, sizeof record.path, "%s", session->path);
+    return record;
 }
 
 bool session_is_listed(const struct session *session)

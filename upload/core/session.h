@@ -78,6 +78,9 @@ struct session {
     const char *salvage_reason; /**< why something is still in `.tmp`; logged once */
     uint8_t hold_reason;        /**< enum held_reason; the last one that was logged */
     unsigned unread;            /**< files that are not read and may hold records */
+    uint64_t unread_mark;       /**< stands for their names */
+    uint64_t unread_given_up;   /**< the mark of those that a person gave up */
+    bool no_manifest;           /**< a person gave up its manifest */
     uint8_t unread_said;  /**< reasons that were logged, bits of enum unread_reason */
     bool other_said;      /**< files that cannot hold any were logged */
     uint32_t quarantined; /**< ranges */
@@ -121,6 +124,9 @@ void session_say_hold(struct session *session, const char *channel, const char *
 
 /** Holds the whole session until something changes in its directory. */
 void session_hold(struct session *session, enum held_reason reason);
+
+/** \return what a person gave up of it, as a record of the journal. */
+struct record_resolved session_resolved(const struct session *session);
 
 /** \return true if the last whole listing named it, or its directory was found since. */
 bool session_is_listed(const struct session *session);

@@ -42,8 +42,10 @@ struct record_stream stream_record(const struct stream *st)
         .sequence = st->sequence,
         .lines = st->lines,
         .refused_lines = st->refused_lines,
-        .marks = (uint8_t)((st->keep ? MARK_KEEP : 0) | (st->gap ? MARK_GAP : 0) |
-                           (st->session->live ? MARK_LIVE : 0))};
+        .marks =
+            (uint8_t)((st->keep ? MARK_KEEP : 0) | (st->gap ? MARK_GAP : 0) |
+                      (st->session->live ? MARK_LIVE : 0) | (st->lost ? MARK_LOST : 0) |
+                      (st->ended_file == st->file ? MARK_ENDED : 0))};
     snprintf(record.path, sizeof record.path, "%s", st->session->path);
     snprintf(record.channel, sizeof record.channel, "%s", stream_channel(st));
     return record;
@@ -74,6 +76,10 @@ void stream_note_growth(struct stream *st)
 
 void stream_hold(struct stream *st, enum held_reason reason)
 {
+    if (st->ended_file == st->file && !st->offer) {
+        st->rest = STREAM_DRAINED; /* a person gave up what is there */
+        return;
+    }
     if (st->hold_reason != reason) {
         session_say_hold(st->session, stream_channel(st), held_text(reason));
     }

@@ -53,15 +53,17 @@ struct stream {
     uint32_t highest;        /**< highest numbered file seen */
     uint32_t lowest;         /**< lowest numbered payload seen, 0 = none */
     uint32_t counted_file;   /**< last file counted in the summary */
-    uint8_t index;           /**< shifting layout: number of file when last seen */
-    uint8_t channel;         /**< index into the root's channel_name */
-    uint8_t kind;            /**< enum stream_kind */
-    uint8_t hold_reason;     /**< enum held_reason; the last one that was logged */
+    uint32_t ended_file; /**< the file of which a person gave up what cannot be read */
+    uint8_t index;       /**< shifting layout: number of file when last seen */
+    uint8_t channel;     /**< index into the root's channel_name */
+    uint8_t kind;        /**< enum stream_kind */
+    uint8_t hold_reason; /**< enum held_reason; the last one that was logged */
     /* Many sessions wait at once: flags are single bits. */
     bool queued : 1;
     bool held : 1;        /**< until something changes in the directory */
     bool keep : 1;        /**< part of it was accepted without proof that it is stored */
     bool gap : 1;         /**< its first files were deleted before they were read */
+    bool lost : 1;        /**< a person gave up part of it */
     bool all_read : 1;    /**< everything up to `seen` was read */
     bool at_shutdown : 1; /**< its next line, or its last, is the channel's shutdown */
     uint8_t rest : 2;     /**< enum stream_rest */

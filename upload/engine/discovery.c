@@ -16,6 +16,7 @@
 #include "upload/core/session_streams.h"
 #include "upload/engine/inspect.h"
 #include "upload/engine/parking.h"
+#include "upload/engine/resolve_request.h"
 #include "upload/source/lock_holder.h"
 
 #define QUIET_LISTINGS 6u
@@ -291,6 +292,7 @@ void discovery_begin(struct root *root, uint64_t now_ms)
     root->looks_at_all = root->look_at_all && due;
     root->look_at_all = root->look_at_all && !due;
     if (due) {
+        resolve_take_requests(root);
         root->rescan_at_ms = now_ms + root->engine->config.rescan_interval_ms;
     }
     if (due && discovery_is_as_listed(root) && !root->list_soon && !root->looks_at_all) {

@@ -207,7 +207,8 @@ static void inspect_say_unread(struct session *session, enum unread_reason reaso
 static void inspect_apply_unread(struct session *session, const struct unread *unread)
 {
     struct engine *engine = session->root->engine;
-    for (int i = 0; i < UNREAD_REASONS_COUNT; i++) {
+    bool given_up = unread->mark == session->unread_given_up;
+    for (int i = 0; !given_up && i < UNREAD_REASONS_COUNT; i++) {
         inspect_say_unread(session, (enum unread_reason)i, &unread->reason[i]);
     }
     if (unread->other.names && !session->other_said) {
@@ -216,34 +217,30 @@ static void inspect_apply_unread(struct session *session, const struct unread *u
                  "session=%s names=%u example=\"%s\"", session->id, unread->other.names,
                  unread->other.example);
     }
-    if (unread->names > session->unread) {
+    if (unread->names > session->unread && unread->mark != session->unread_mark) {
         engine->counters.refused_names += unread->names - session->unread;
     }
-    session->unread = unread->names;
+    session->unread_mark = unread->mark;
+    session->unread = unread->mark == session->unread_given_up ? 0 : unread->names;
 }
 
 /* A manifest says how the files are to be read. One that is there and says nothing, or
  * was there, does not turn its session into one of another layout. */
 static void inspect_apply_manifest(struct session *session, const struct scan *scan)
 {
-    switch (scan->manifest_state) {
-    case SCAN_MANIFEST_VALID:
-        session->live = true;
-        break;
-    case SCAN_MANIFEST_NONE:
-        if (session->live) {
-            session_hold(session, HELD_MANIFEST_GONE);
-        }
-        break;
-    case SCAN_MANIFEST_NEWER:
-        session_hold(session, HELD_MANIFEST_NEWER);
-        break;
-    case SCAN_MANIFEST_DAMAGED:
-        session_hold(session, HELD_MANIFEST_DAMAGED);
-        break;
-    case SCAN_MANIFEST_UNREADABLE:
-        session_hold(session, HELD_MANIFEST_UNREADABLE);
-        break;
+    static const enum held_reason held[] = {
+        [SCAN_MANIFEST_NONE] = HELD_MANIFEST_GONE,
+        [SCAN_MANIFEST_VALID] = HELD_NOT,
+        [SCAN_MANIFEST_NEWER] = HELD_MANIFEST_NEWER,
+        [SCAN_MANIFEST_DAMAGED] = HELD_MANIFEST_DAMAGED,
+        [SCAN_MANIFEST_UNREADABLE] = HELD_MANIFEST_UNREADABLE,
+    };
+    enum held_reason reason = held[scan->manifest_state];
+    session->live = session->live || reason == HELD_NOT;
+    bool given_up = session->no_manifest && held_exit(reason) == HELD_EXIT_RESOLVE;
+    bool none_needed = reason == HELD_MANIFEST_GONE && !session->live;
+    if (reason != HELD_NOT && !given_up && !none_needed) {
+        session_hold(session, reason);
     }
 }
 
@@ -280,6 +277,23 @@ static bool inspect_waits_for_flush(const struct session *session, uint64_t now_
     return false;
 }
 
+/* None of its files is there: whether there was more than was sent is not known. */
+static void inspect_absent(struct stream *st, const struct scan *scan)
+{
+    struct session *session = st->session;
+    bool seen = !inspect_is_followed(session->root, stream_channel(st));
+    for (unsigned i = 0; i < scan->channels; i++) {
+        seen = seen || strcmp(scan->channel[i].name, stream_channel(st)) == 0;
+    }
+    if (!seen && st->id && st->rest == STREAM_PENDING && !st->offer && !st->queued) {
+        st->rest = STREAM_MISSING;
+    }
+    /* One that lives makes its next file at once. */
+    if (st->rest == STREAM_MISSING && session->writer != SESSION_WRITER_LIVES) {
+        stream_hold(st, HELD_DELETED);
+    }
+}
+
 static void inspect_channels(struct session *session, const struct scan *scan,
                              uint64_t now_ms)
 {
@@ -292,10 +306,7 @@ static void inspect_channels(struct session *session, const struct scan *scan,
         session->last_growth_ms = now_ms;
     }
     for (unsigned i = 0; i < session->streams; i++) {
-        if (session->stream[i]->rest == STREAM_MISSING &&
-            session_writer_is_gone(session)) {
-            stream_hold(session->stream[i], HELD_DELETED);
-        }
+        inspect_absent(session->stream[i], scan);
     }
     session->overdue = false;
     session->quiet_until_ms =

@@ -20,6 +20,8 @@ void parking_complete(struct session *session)
     s->in_cursor = session->in_cursor;
     s->gone = session->presence == SESSION_GONE;
     s->listed = session->listed;
+    s->no_manifest = session->no_manifest;
+    s->unread_given_up = session->unread_given_up;
     for (unsigned i = 0; i < session->streams; i++) {
         const struct stream *st = session->stream[i];
         s->stream[i] = (struct parked_stream){.offset = st->offset,
@@ -64,6 +66,8 @@ struct session *parking_open(struct root *root, struct parked_session *s)
     session->listed = s->listed;
     session->presence = SESSION_PRESENT;
     session->in_cursor = s->in_cursor;
+    session->no_manifest = s->no_manifest;
+    session->unread_given_up = s->unread_given_up;
     for (unsigned i = 0; i < s->streams; i++) {
         uint8_t channel = s->stream[i].channel;
         struct stream *st = session_stream(session, root->channel_name[channel]);
@@ -108,6 +112,12 @@ static uint64_t parking_append(const struct root *root, const struct parked_sess
         if (record.stream) {
             record_append_stream(root->journal, &record);
         }
+    }
+    if (s->no_manifest || s->unread_given_up) {
+        struct record_resolved record = {.unread = s->unread_given_up,
+                                         .no_manifest = s->no_manifest};
+        snprintf(record.path, sizeof record.path, "%s", s->node.path);
+        record_append_resolved(root->journal, &record);
     }
     return record_append_session(root->journal, JOURNAL_DONE, s->node.path);
 }

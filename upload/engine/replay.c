@@ -118,6 +118,19 @@ static void replay_attempt(struct replay *replay, const struct journal_record *r
     }
 }
 
+static void replay_resolved(struct replay *replay, const struct journal_record *raw)
+{
+    struct record_resolved record;
+    struct session *session = record_parse_resolved(raw, &record)
+                                  ? session_make(replay->root, record.path)
+                                  : NULL;
+    if (session) {
+        session->unread_given_up = record.unread;
+        session->no_manifest = record.no_manifest;
+        session->live = session->live || record.no_manifest;
+    }
+}
+
 /* It is done, or its directory is gone. */
 static void replay_session(struct replay *replay, const struct journal_record *raw)
 {
@@ -179,6 +192,9 @@ void replay_record(void *arg, const struct journal_record *raw)
             position_release(st, &released);
         }
         break;
+    case JOURNAL_RESOLVED:
+        replay_resolved(replay, raw);
+        break;
     case JOURNAL_DONE:
     case JOURNAL_FORGET:
         replay_session(replay, raw);
@@ -208,6 +224,10 @@ void replay_write_state(void *arg)
             if (s->stream[i]->id) {
                 replay_write_stream(root, s->stream[i]);
             }
+        }
+        if (s->unread_given_up || s->no_manifest) {
+            struct record_resolved record = session_resolved(s);
+            record_append_resolved(root->journal, &record);
         }
         if (s->state == SESSION_DONE) {
             record_append_session(root->journal, JOURNAL_DONE, s->path);

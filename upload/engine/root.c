@@ -108,6 +108,7 @@ static gpufl_status root_open_journal(struct root *root, char why[512])
                  named ? ": " : "", reason);
         return status;
     }
+    memcpy(root->journal_name, name, sizeof name);
     if (engine->config.service && !engine->config.memory_state) {
         status = root_lock_state(root, name, why);
     }

@@ -167,6 +167,20 @@ enum made window_make(struct stream *st)
     return MADE_NOTHING;
 }
 
+bool window_is_whole(const struct stream *st)
+{
+    const struct sys *sys = st->session->root->engine->config.sys;
+    struct tail_where where = window_where(st, st->file);
+    struct sidecar sidecar;
+    int fd;
+    bool gz;
+    if (tail_open_window(sys, &where, &fd, &gz) != GPUFL_OK) {
+        return false;
+    }
+    close(fd);
+    return window_read_sidecar(st, st->file, &sidecar) == GPUFL_OK;
+}
+
 gpufl_status window_open(struct stream *st, struct offer *offer)
 {
     const struct sys *sys = st->session->root->engine->config.sys;

@@ -64,6 +64,11 @@ static void read_settled(struct journal_read *r, const struct journal_record *ra
     s->offered = false;
     if (record.how == SETTLED_ACKED || record.how == SETTLED_UNPROVEN) {
         s->record.lines += record.lines;
+    } else if (record.how >= SETTLED_GIVEN_UP) {
+        s->record.marks = (uint8_t)((s->record.marks & ~MARK_GAP) | MARK_LOST);
+        s->record.refused_lines -= record.lines < s->record.refused_lines
+                                       ? record.lines
+                                       : s->record.refused_lines;
     } else {
         s->record.refused_lines += record.lines;
     }
@@ -112,6 +117,19 @@ static void read_released(struct journal_read *r, const struct journal_record *r
     }
 }
 
+static void read_resolved(struct journal_read *r, const struct journal_record *raw)
+{
+    struct record_resolved record;
+    struct record_resolved *more =
+        record_parse_resolved(raw, &record)
+            ? read_grown(r, r->resolved, r->resolveds, &r->resolved_cap, sizeof *more)
+            : NULL;
+    if (more) {
+        r->resolved = more;
+        more[r->resolveds++] = record;
+    }
+}
+
 static void read_session(struct journal_read *r, const struct journal_record *raw)
 {
     struct record_session record;
@@ -126,6 +144,11 @@ static void read_session(struct journal_read *r, const struct journal_record *ra
             memcpy(more[r->dones++], record.path, sizeof record.path);
         }
         return;
+    }
+    for (size_t i = 0; i < r->resolveds; i++) {
+        if (strcmp(r->resolved[i].path, record.path) == 0) {
+            r->resolved[i].path[0] = '\0';
+        }
     }
     for (size_t i = 0; i < r->streams;) {
         if (strcmp(r->stream[i].record.path, record.path) == 0) {
@@ -153,6 +176,9 @@ static void read_record(void *arg, const struct journal_record *raw)
         break;
     case JOURNAL_RELEASED:
         read_released(arg, raw);
+        break;
+    case JOURNAL_RESOLVED:
+        read_resolved(arg, raw);
         break;
     case JOURNAL_DONE:
     case JOURNAL_FORGET:
@@ -203,6 +229,17 @@ bool journal_read_is_done(const struct journal_read *journal, const char *path)
     return false;
 }
 
+const struct record_resolved *journal_read_resolved(const struct journal_read *journal,
+                                                    const char *path)
+{
+    for (size_t i = journal->resolveds; i-- > 0;) {
+        if (strcmp(journal->resolved[i].path, path) == 0) {
+            return &journal->resolved[i]; /* the last one counts */
+        }
+    }
+    return NULL;
+}
+
 bool journal_read_is_live(const struct journal_read *journal, const char *path)
 {
     for (size_t i = 0; i < journal->streams; i++) {
@@ -219,5 +256,6 @@ void journal_read_fini(struct journal_read *journal)
     free(journal->stream);
     free(journal->quarantine);
     free(journal->done);
+    free(journal->resolved);
     memset(journal, 0, sizeof *journal);
 }

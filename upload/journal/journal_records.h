@@ -21,7 +21,8 @@ enum record_type {
     JOURNAL_FORGET = 6,     /**< its directory is gone */
     /** a person let a range out of quarantine: it is stored, or given up */
     JOURNAL_RELEASED = 7,
-    JOURNAL_ATTEMPT = 8, /**< whether the stream's open offer may have left the host */
+    JOURNAL_RESOLVED = 10, /**< a person gave up what is wrong with a whole session */
+    JOURNAL_ATTEMPT = 8,  /**< whether the stream's open offer may have left the host */
 };
 
 enum stream_kind { STREAM_UNSET = 0, STREAM_BATCHED = 1, STREAM_VERBATIM = 2 };
@@ -32,6 +33,9 @@ enum settled_how {
     SETTLED_QUARANTINED = 1,
     SETTLED_REFUSED_FINAL = 2,
     SETTLED_UNPROVEN = 3, /**< acknowledged, but not as stored: files are kept */
+    /** a person gave up what is before this position, and `lines` that were refused */
+    SETTLED_GIVEN_UP = 4,
+    SETTLED_ENDED = 5, /**< likewise, and whatever cannot be read in this file */
 };
 
 /** Whether the server may have got an offer. */
@@ -42,9 +46,11 @@ enum offer_sent {
 };
 
 enum {
-    MARK_KEEP = 1, /* never delete its files */
-    MARK_GAP = 2,  /* begins late */
-    MARK_LIVE = 4, /* its session had a valid manifest */
+    MARK_KEEP = 1,   /* never delete its files */
+    MARK_GAP = 2,    /* begins late */
+    MARK_LIVE = 4,   /* its session had a valid manifest */
+    MARK_LOST = 8,   /* a person gave up part of it */
+    MARK_ENDED = 16, /* and what cannot be read in its file */
 };
 
 struct record_stream {
@@ -118,6 +124,13 @@ struct record_released {
     uint8_t stored; /**< 1: the backend has it now; 0: it is given up */
 };
 
+/** What a person gave up of a whole session. */
+struct record_resolved {
+    uint64_t unread;     /**< stands for the names of files that are not read; 0 = none */
+    uint8_t no_manifest; /**< 1: it is read as a live session without a manifest */
+    char path[JOURNAL_PATH_MAX];
+};
+
 /** For JOURNAL_DONE and JOURNAL_FORGET. */
 struct record_session {
     char path[JOURNAL_PATH_MAX];
@@ -135,6 +148,8 @@ uint64_t record_append_quarantine(struct journal *journal,
                                   const struct record_quarantine *record);
 uint64_t record_append_released(struct journal *journal,
                                 const struct record_released *record);
+uint64_t record_append_resolved(struct journal *journal,
+                                const struct record_resolved *record);
 uint64_t record_append_session(struct journal *journal, enum record_type type,
                                const char *path);
 
@@ -149,6 +164,8 @@ bool record_parse_quarantine(const struct journal_record *record,
                              struct record_quarantine *out);
 bool record_parse_released(const struct journal_record *record,
                            struct record_released *out);
+bool record_parse_resolved(const struct journal_record *record,
+                           struct record_resolved *out);
 bool record_parse_session(const struct journal_record *record,
                           struct record_session *out);
 

@@ -272,3 +272,24 @@ gpufl_status scan_subdirs(const struct sys *sys, int root, const char *path,
     errno = listing.error;
     return listing.error ? GPUFL_ERR_IO : GPUFL_OK;
 }
+
+uint32_t scan_next_number(const struct scan_files_of *of, uint32_t above)
+{
+    struct listing listing;
+    uint32_t next = 0;
+    if (listing_open(&listing, of->sys, of->root, of->path) != GPUFL_OK) {
+        return 0;
+    }
+    for (const struct dirent64 *entry; (entry = listing_next(&listing));) {
+        struct layout_name name = layout_parse(entry->d_name);
+        bool numbered = of->windows
+                            ? name.kind == LAYOUT_SIDECAR || name.kind == LAYOUT_NUMBERED
+                            : name.kind == LAYOUT_NUMBERED && !name.gz;
+        if (numbered && strcmp(name.channel, of->channel) == 0 && name.number > above &&
+            (next == 0 || name.number < next)) {
+            next = name.number;
+        }
+    }
+    listing_close(&listing);
+    return next;
+}

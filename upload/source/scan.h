@@ -71,6 +71,18 @@ GPUFL_MUST gpufl_status scan_session(const struct sys *sys, int root, const char
 GPUFL_MUST gpufl_status scan_session_again(const struct sys *sys, int root,
                                            const char *path, struct scan *out);
 
+/** The files of one channel. */
+struct scan_files_of {
+    const struct sys *sys;
+    int root;
+    const char *path;
+    const char *channel;
+    bool windows; /**< sidecars and payloads, else uncompressed files */
+};
+
+/** Finds the lowest number above \p above. \return it; 0 = there is none. */
+uint32_t scan_next_number(const struct scan_files_of *of, uint32_t above);
+
 /** Calls \p visit for each subdirectory of `<root>/<path>`.
  *  \return GPUFL_OK; GPUFL_ERR_NOT_FOUND; GPUFL_ERR_IO. */
 GPUFL_MUST gpufl_status scan_subdirs(const struct sys *sys, int root, const char *path,

@@ -219,6 +219,25 @@ gpufl_status shifting_next(const struct sys *sys, const struct tail_where *w,
     return GPUFL_ERR_NOT_FOUND;
 }
 
+gpufl_status shifting_skip(const struct sys *sys, const struct tail_where *w,
+                           uint32_t highest, struct shifting_place *out)
+{
+    uint32_t at = highest + 1;
+    gpufl_status status = GPUFL_ERR_FORMAT;
+    bool gz;
+    int fd;
+    if (w->head && shifting_open(sys, w, &fd, &gz, &at) != GPUFL_OK) {
+        return GPUFL_ERR_NOT_FOUND;
+    }
+    if (w->head) {
+        close(fd);
+    }
+    while (at > 0 && status != GPUFL_OK) {
+        status = place_below(sys, w, at, out, &at);
+    }
+    return status == GPUFL_OK ? status : GPUFL_ERR_NOT_FOUND;
+}
+
 gpufl_status shifting_by_crc(const struct sys *sys, const struct tail_where *w,
                              uint32_t crc, struct shifting_place *out)
 {

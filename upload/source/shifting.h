@@ -51,6 +51,12 @@ GPUFL_MUST gpufl_status shifting_next(const struct sys *sys,
                                       const struct tail_where *where,
                                       struct shifting_place *out);
 
+/** Finds the next newer file that can be read: after \p where->head, or, if that is 0,
+ * from number \p highest down. \return GPUFL_OK; GPUFL_ERR_NOT_FOUND if there is none. */
+GPUFL_MUST gpufl_status shifting_skip(const struct sys *sys,
+                                      const struct tail_where *where, uint32_t highest,
+                                      struct shifting_place *out);
+
 /** Finds the file of which the first 512 bytes have this CRC-32 (zlib's), at
  *  \p where->index or beyond; with \p crc 0 the one at \p where->index. \return as
  *  shifting_first. */

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Gives up what is gone of a session: in the journal, or by a request to the uploader
+ * that serves the directory. */
+#include "cli/transfer/verb_resolve.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/flags.h"
+#include "cli/exit_codes.h"
+#include "cli/version_line.h"
+#include "schema/channels.h"
+#include "upload/engine/engine.h"
+#include "upload/engine/resolve.h"
+#include "upload/engine/resolve_request.h"
+#include "upload/journal/state_dir.h"
+
+#define LOOK_AGAIN_MS  100
+#define TIMEOUT_MAX_MS 3600000
+
+struct resolve_arguments {
+    const char *directory;
+    const char *what;
+    const char *state_dir;
+    uint64_t timeout_ms;
+};
+
+static const struct flag resolve_flags[] = {
+    {.name = "state-dir",
+     .type = FLAG_TEXT,
+     .value = "DIR",
+     .field = offsetof(struct resolve_arguments, state_dir),
+     .help = "directory of the journal (default: beside the logs)"},
+    {.name = "timeout",
+     .type = FLAG_DURATION,
+     .value = "TIME",
+     .field = offsetof(struct resolve_arguments, timeout_ms),
+     .min = 1,
+     .max = TIMEOUT_MAX_MS,
+     .fallback = "30s",
+     .help = "how long to wait for a running gpufl-agent to do it"},
+};
+
+static const struct flag_table resolve_table = {
+    .program = "gpufl resolve",
+    .version = VERSION_LINE,
+    .usage = "DIR SESSION[/CHANNEL] [options]",
+    .about =
+        "Gives up what is gone or cannot be read of a session in DIR, so that the rest "
+        "of it is sent and it can complete. gpufl status shows what is held, and the "
+        "command. What can be read is not given up; the loss is recorded. A running "
+        "gpufl-agent is asked to do it.",
+    .notes =
+        "Exit: 0 given up; 1 nothing could be given up, or the agent has not done it "
+        "yet; 2 wrong use, or no journal.",
+    .flag = resolve_flags,
+    .count = sizeof resolve_flags / sizeof resolve_flags[0],
+    .operand = "DIR SESSION",
+    .operand_expected = "the directory that holds the sessions, and what is held in it",
+    .operands_min = 2,
+    .operands_max = 2,
+};
+
+static int resolve_fail(int rc, const char *what, const char *why)
+{
+    fprintf(stderr, "gpufl resolve: '%s': %s\n", what, why);
+    return rc;
+}
+
+static gpufl_status resolve_open(const struct resolve_arguments *a,
+                                 struct engine **engine, char why[512])
+{
+    static const struct engine_channels channels = {{CHANNEL_NAMES}, CHANNEL_COUNT};
+    static const struct log quiet = {0};
+    struct engine_config config;
+    engine_config_default(&config);
+    config.log = &quiet;
+    config.ack_only = true;
+    config.state_dir = a->state_dir;
+    config.state_dir_name = "--state-dir";
+    config.program = "gpufl resolve";
+    gpufl_status status = engine_open(&config, engine);
+    if (status != GPUFL_OK) {
+        snprintf(why, 512, "out of memory");
+        return status;
+    }
+    return engine_add_root(*engine, a->directory, &channels, why);
+}
+
+/* Nobody serves the directory: this process does it. */
+static int resolve_here(const struct resolve_arguments *a, struct engine *engine)
+{
+    struct resolve_result result;
+    char text[JOURNAL_PATH_MAX + LAYOUT_CHANNEL_MAX + 2];
+    const char *path;
+    snprintf(text, sizeof text, "%s", a->what);
+    const char *channel = resolve_split(text, &path);
+    resolve_in_first_root(engine, path, channel, &result);
+    if (!result.given_up) {
+        return resolve_fail(EXIT_NOT_ALL, a->what, result.why);
+    }
+    printf("%s: given up; what is left is sent by gpufl-agent or gpufl upload\n",
+           a->what);
+    return EXIT_ALL_DONE;
+}
+
+/* The uploader removes the request when it has seen to it. */
+static int resolve_wait(const struct resolve_arguments *a, int dir, const char *name)
+{
+    uint64_t end_ms = sys_real.now_ms() + a->timeout_ms;
+    while (faccessat(dir, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
+        if (sys_real.now_ms() >= end_ms) {
+            return resolve_fail(EXIT_NOT_ALL, a->what,
+                                "not done yet: the request stays, and is seen to at the "
+                                "next scan of the uploader that serves the directory");
+        }
+        poll(NULL, 0, LOOK_AGAIN_MS);
+    }
+    printf(
+        "%s: the uploader that serves the directory has seen to it (see gpufl status)\n",
+        a->what);
+    return EXIT_ALL_DONE;
+}
+
+static int resolve_ask(const struct resolve_arguments *a)
+{
+    char journal[STATE_NAME_MAX];
+    char name[RESOLVE_REQUEST_NAME];
+    char why[512];
+    int dir = -1;
+    int rc;
+    int root = open(a->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    char *path = realpath(a->directory, NULL);
+    if (root < 0 || !path ||
+        state_dir_open(a->state_dir, root, path, false, &dir, journal, why) != GPUFL_OK ||
+        faccessat(dir, journal, F_OK, AT_SYMLINK_NOFOLLOW) < 0) {
+        rc =
+            resolve_fail(EXIT_BAD_USE, a->directory,
+                         "the journal of the uploader that serves it was not found (give "
+                         "its --state-dir, and run this as its user or as root)");
+    } else if (resolve_leave_request(dir, journal, a->what, name) != GPUFL_OK) {
+        rc = resolve_fail(EXIT_BAD_USE, "state directory", strerror(errno));
+    } else {
+        rc = resolve_wait(a, dir, name);
+    }
+    free(path);
+    if (root >= 0) {
+        close(root);
+    }
+    if (dir >= 0) {
+        close(dir);
+    }
+    return rc;
+}
+
+/* The result of a mistyped name would come late from an agent. */
+static int resolve_check(const struct resolve_arguments *a)
+{
+    char text[JOURNAL_PATH_MAX + LAYOUT_CHANNEL_MAX + 2];
+    const char *path;
+    struct stat st;
+    int root = open(a->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int rc = FLAGS_GO_ON;
+    if (root < 0) {
+        return resolve_fail(EXIT_BAD_USE, a->directory, strerror(errno));
+    }
+    snprintf(text, sizeof text, "%s", a->what);
+    resolve_split(text, &path);
+    if (strlen(a->what) >= sizeof text || !path ||
+        fstatat(root, path, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISDIR(st.st_mode)) {
+        rc = resolve_fail(EXIT_BAD_USE, a->what,
+                          "no such session (expected SESSION or SESSION/CHANNEL as gpufl "
+                          "status shows it)");
+    }
+    close(root);
+    return rc;
+}
+
+int verb_resolve(int argc, char **argv)
+{
+    struct flag_words words = {argv, argc};
+    struct resolve_arguments a = {0};
+    struct engine *engine = NULL;
+    char why[512];
+    int rc = flags_read(&resolve_table, &words, &a);
+    if (rc != FLAGS_GO_ON) {
+        return rc;
+    }
+    a.directory = words.word[0];
+    a.what = words.word[1];
+    rc = resolve_check(&a);
+    if (rc != FLAGS_GO_ON) {
+        return rc;
+    }
+    gpufl_status status = resolve_open(&a, &engine, why);
+    if (status == GPUFL_OK) {
+        rc = resolve_here(&a, engine);
+    } else if (status == GPUFL_BUSY) {
+        rc = resolve_ask(&a);
+    } else {
+        fprintf(stderr, "gpufl resolve: %s\n", why);
+        rc = EXIT_BAD_USE;
+    }
+    engine_close(engine);
+    return rc;
+}
