@@ -108,6 +108,7 @@ struct channel_state channel_state(int root, const struct journal_read *journal,
         out.settled_lines = known->record.lines;
         out.refused_lines = known->record.refused_lines;
         out.front_missing = known->record.marks & MARK_GAP;
+        out.lost = known->record.marks & MARK_LOST;
     }
     if (scan->layout == SESSION_SHIFTING) {
         measure_shifting(root, path, c, known ? &known->record : NULL, &out);

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Finds what keeps a stream from going on, and where it can go on. */
+#ifndef GPUFL_UPLOAD_ENGINE_RESOLVE_FIND_H
+#define GPUFL_UPLOAD_ENGINE_RESOLVE_FIND_H
+
+#include "upload/core/held.h"
+#include "upload/engine/resolve.h"
+#include "upload/journal/journal_records.h"
+
+struct stream;
+
+/* A stream, what is wrong with it, and where it is to go on. */
+struct resolving {
+    struct stream *stream;
+    struct resolve_result *out;
+    enum held_reason reason; /* HELD_NOT = nothing is wrong */
+    struct record_settled to;
+};
+
+/** Fills in the reason and the place. Nothing that can be read is before it, and nothing
+ * that was sent is behind it. */
+void resolve_find(struct resolving *r);
+
+#endif
