@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "schema/layout.h"
+#include "upload/core/run_dir.h"
 #include "upload/journal/state_dir.h"
 
 /* Kubernetes replaces a link beside a secret, others rename a new file over the old one:
@@ -144,7 +145,8 @@ void confine_allow_system(const struct landlock *rules)
                                        "/proc/self",
                                        "/proc/locks",
                                        "/proc/sys/kernel/random",
-                                       "/proc/sys/fs/inotify"};
+                                       "/proc/sys/fs/inotify",
+                                       RUN_DIR_DEFAULT};
     for (size_t i = 0; i < sizeof read / sizeof read[0]; i++) {
         landlock_allow_path(rules, read[i], LANDLOCK_READ);
     }
@@ -158,6 +160,7 @@ void confine_allow_system(const struct landlock *rules)
 void confine_allow_own_files(const struct landlock *rules, const struct options *o)
 {
     const char *credentials = getenv("CREDENTIALS_DIRECTORY");
+    const char *runtime = getenv("RUNTIME_DIRECTORY");
     const char *trusted = getenv("SSL_CERT_FILE");
     const char *const file[] = {o->token_file, o->ca_file,     o->client_cert,
                                 o->client_key, o->cursor_file, o->config_file,
@@ -166,6 +169,9 @@ void confine_allow_own_files(const struct landlock *rules, const struct options 
         if (file[i] && *file[i]) {
             allow_neighbours(rules, file[i]);
         }
+    }
+    if (runtime && *runtime) {
+        landlock_allow_path(rules, runtime, LANDLOCK_WRITE);
     }
     if (credentials) {
         landlock_allow_path(rules, credentials, LANDLOCK_READ);

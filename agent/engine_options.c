@@ -43,6 +43,13 @@ static bool is_run_as_a_service(void)
     return geteuid() == 0 || (state && *state);
 }
 
+/* Of systemd; a list if the unit names several. */
+static const char *runtime_directory(void)
+{
+    const char *dir = getenv("RUNTIME_DIRECTORY");
+    return dir && *dir && !strchr(dir, ':') ? dir : NULL;
+}
+
 void engine_options(const struct options *o, struct engine_config *config)
 {
     engine_config_default(config);
@@ -65,6 +72,7 @@ void engine_options(const struct options *o, struct engine_config *config)
     config->state_dir = o->state_dir;
     config->state_dir_name = "--state-dir";
     config->service = is_run_as_a_service();
+    config->run_dir = runtime_directory();
     config->program = "gpufl-agent";
     config->max_batch_lines = (uint32_t)o->stream_max_lines;
     config->max_batch_bytes = (size_t)o->stream_max_bytes;

@@ -254,9 +254,9 @@ def agent(place, url, *args, env=None, folder=None, **more):
                        env={"GPUFL_HTTP_TOKEN": KEY, **(env or {})}, **more)
 
 
-def upload(place, url, *args, directory=None, env=None, timeout=60):
+def upload(place, url, *args, directory=None, env=None, timeout=60, **more):
     done = place.run("gpufl", "upload", directory or place.logs, "--backend-url", url,
-                     "--api-key", KEY, "--json", *args, env=env, timeout=timeout)
+                     "--api-key", KEY, "--json", *args, env=env, timeout=timeout, **more)
     done.result = json.loads(done.stdout) if done.stdout.startswith("{") else {}
     return done
 

@@ -11,7 +11,7 @@ import lib
 from lib import check, equal, until
 from writers import Live
 
-AGENT, OTHER = 65532, 65534  # neither is root; sessions belong to root
+AGENT, OTHER, SERVICE = 65532, 65534, 64000  # neither is root; sessions belong to root
 PLANTED = "umask 0; cd {logs}; "
 
 
@@ -186,12 +186,12 @@ def a_lock_that_another_user_takes_keeps_no_service_away(place):
         shared.backend.kill()
 
 
-def the_lock_of_one_who_has_a_say_keeps_a_service_away(place):
-    """Of the agent's own user, of root, of the directory's owner; and of anybody, if it is no service."""
+def the_lock_of_one_who_has_a_say_keeps_an_agent_away(place):
+    """Of the agent's own user, of root, of the directory's owner; and, if it is no service, of the account of one."""
     if os.geteuid() != 0:
         return
     shared = _Shared(place)
-    for user, owner, service in ((AGENT, 0, True), (0, 0, True), (OTHER, OTHER, True), (OTHER, 0, False)):
+    for user, owner, service in ((AGENT, 0, True), (0, 0, True), (OTHER, OTHER, True), (SERVICE, 0, False)):
         os.chown(shared.logs, owner, 0)
         shared.logs.chmod(0o3777)
         holder = _locked_by(user, shared.logs)

@@ -40,7 +40,7 @@ static enum liveness probe(const char *dir, const struct manifest *manifest)
 }
 
 /* Another process holds the lock, by POSIX or by OFD. \return its pid. */
-static pid_t holder(const char *dir, int how, int *end)
+static pid_t holder(const char *dir, int how, short type, int *end)
 {
     int ready[2];
     int stop[2];
@@ -49,7 +49,7 @@ static pid_t holder(const char *dir, int how, int *end)
     pid_t pid = fork();
     if (pid == 0) {
         char path[600];
-        struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+        struct flock lock = {.l_type = type, .l_whence = SEEK_SET};
         snprintf(path, sizeof path, "%s/%s", dir, LAYOUT_LOCK);
         int fd = open(path, O_RDWR | O_CREAT, 0600);
         close(stop[1]);
@@ -73,7 +73,7 @@ static void a_lock_of_either_kind_is_seen(void **state)
         int end;
         int status;
         assert_int_equal(probe(dir, NULL), WRITER_UNKNOWN); /* no lock file at all */
-        pid_t pid = holder(dir, kinds[i], &end);
+        pid_t pid = holder(dir, kinds[i], F_WRLCK, &end);
         assert_int_equal(probe(dir, NULL), WRITER_LIVE);
         close(end);
         assert_int_equal(waitpid(pid, &status, 0), pid);
@@ -81,6 +81,21 @@ static void a_lock_of_either_kind_is_seen(void **state)
         assert_int_equal(probe(dir, NULL), WRITER_GONE);
         dirs_remove(dir);
     }
+}
+
+/* Any user who can open the file can take one. */
+static void a_lock_for_reading_is_not_the_writer_s(void **state)
+{
+    (void)state;
+    char *dir = dirs_make();
+    int end;
+    int status;
+    pid_t pid = holder(dir, F_OFD_SETLK, F_RDLCK, &end);
+    assert_int_equal(probe(dir, NULL), WRITER_GONE);
+    close(end);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    dirs_remove(dir);
 }
 
 /* Where locks do not work (NFS without them, another user's 0600) the pid is left: one
@@ -304,6 +319,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_lock_of_either_kind_is_seen),
+        cmocka_unit_test(a_lock_for_reading_is_not_the_writer_s),
         cmocka_unit_test(without_a_lock_only_a_living_pid_is_evidence),
         cmocka_unit_test(a_free_lock_proves_death_on_the_boot_of_its_writer),
         cmocka_unit_test(locks_of_shared_file_systems_do_not_reach_all_of_the_host),

@@ -14,8 +14,10 @@
 #include "tests/support/dirs.h"
 #include "upload/source/lock_holder.h"
 
-#define ANOTHER_USER 12345
-#define A_THIRD_USER 12346
+#define ANOTHER_USER   12345
+#define A_THIRD_USER   12346
+#define A_SERVICE      101
+#define A_DYNAMIC_USER 64000
 
 /* A process of \p user that holds a lock on \p path and may not be dumped. */
 static pid_t lock_holder_start(const char *path, uid_t user)
@@ -47,25 +49,29 @@ static void only_the_lock_of_one_who_has_no_say_is_foreign(void **state)
     static const struct {
         uid_t holder;
         uid_t owner;
-        bool foreign;
+        bool foreign; /* to a service */
+        bool foreign_to_others;
     } row[] = {
-        {0, 0, false},
-        {ANOTHER_USER, 0, true},
-        {ANOTHER_USER, A_THIRD_USER, true},
-        {ANOTHER_USER, ANOTHER_USER, false},
-        {0, ANOTHER_USER, false},
+        {0, 0, false, false},
+        {ANOTHER_USER, 0, true, true},
+        {ANOTHER_USER, A_THIRD_USER, true, true},
+        {ANOTHER_USER, ANOTHER_USER, false, false},
+        {0, ANOTHER_USER, false, false},
+        {A_SERVICE, 0, true, false},
+        {A_DYNAMIC_USER, 0, true, false},
     };
     for (size_t i = 0; geteuid() == 0 && i < sizeof row / sizeof row[0]; i++) {
         char *base = dirs_make();
         assert_int_equal(chown(base, row[i].owner, 0), 0);
         pid_t child = lock_holder_start(base, row[i].holder);
         int dir = open(base, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        if (lock_holder_is_foreign(dir) != row[i].foreign) {
+        if (lock_holder_is_foreign(dir, true) != row[i].foreign ||
+            lock_holder_is_foreign(dir, false) != row[i].foreign_to_others) {
             fail_msg("row %zu", i);
         }
         kill(child, SIGKILL);
         waitpid(child, NULL, 0);
-        assert_false(lock_holder_is_foreign(dir)); /* there is none */
+        assert_false(lock_holder_is_foreign(dir, true)); /* there is none */
         close(dir);
         dirs_remove(base);
     }
@@ -77,7 +83,7 @@ static void our_own_lock_among_others_counts(void **state)
     char *base = dirs_make();
     int dir = open(base, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     assert_int_equal(flock(dir, LOCK_SH), 0);
-    assert_false(lock_holder_is_foreign(dir));
+    assert_false(lock_holder_is_foreign(dir, true));
     close(dir);
     dirs_remove(base);
 }

@@ -80,9 +80,9 @@ struct engine_config {
     bool one_owner;     /**< only session directories of `owner` are read */
     uid_t owner;
     bool in_job;       /**< a writer may live in this process: do not disturb its locks */
-    bool service;      /**< run by root or a service manager: locks of other users, which
-                          anybody can take, do not keep it from a root */
+    bool service;      /**< run by root or a service manager */
     bool memory_state; /**< no journal on disk: delivery is at least once */
+    const char *run_dir;                /**< see run_dir.h; NULL = nothing is published */
     const char *state_dir;              /**< NULL = chosen, see journal/state_dir.h */
     const char *state_dir_name;         /**< what messages call it; NULL = nothing */
     const struct java_cursor *imported; /**< where another agent stood; NULL = nowhere */

@@ -11,6 +11,7 @@
 #include "upload/core/counters.h"
 #include "upload/core/engine_config.h"
 #include "upload/core/origin.h"
+#include "upload/core/path_table.h"
 #include "upload/core/queue.h"
 #include "upload/core/trouble.h"
 #include "upload/source/gz_cache.h"
@@ -41,7 +42,8 @@ struct engine {
     struct gz_cache gz;
     struct root *root[ENGINE_ROOTS_MAX];
     unsigned roots;
-    struct session *dirty; /**< to be inspected, in order */
+    struct path_table claims; /**< see core/claims.h */
+    struct session *dirty;    /**< to be inspected, in order */
     struct session **dirty_last;
     struct session *later; /**< to be inspected after the flush interval, in order */
     struct session **later_last;

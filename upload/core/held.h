@@ -34,6 +34,10 @@ enum held_exit {
     X(REFUSED_BATCH, "refused_batch", RESOLVE, "a rejected batch cannot be re-read")     \
     X(OWNER, "owner", MEND,                                                              \
       "its directory belongs to another user (see --require-owner-uid)")                 \
+    X(CLAIMED, "claimed", MEND,                                                          \
+      "another directory has the same session id and was found first "                   \
+      "(session.claimed): "                                                              \
+      "remove one of the two")                                                           \
     X(DIRECTORY, "directory", MEND, "its directory cannot be read")                      \
     X(AWAY, "away", RESOLVE, "its directory is not there")                               \
     X(FALLS_SHORT, "falls_short", RESOLVE,                                               \

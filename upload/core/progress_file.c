@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "schema/layout.h"
+#include "upload/core/run_dir.h"
 #include "upload/http/reply.h"
 
 #define PROGRESS_MAX_BYTES (16u << 20)
@@ -71,6 +72,17 @@ void progress_parse(const char *text, size_t len,
     }
 }
 
+/* What a service publishes counts where there is one: its files below the root cannot be
+ * read by others. */
+static gpufl_status progress_load(const struct sys *sys, int root_fd, const char *path,
+                                  char **text, size_t *len)
+{
+    return run_dir_is_served(root_fd)
+               ? run_dir_read(sys, root_fd, strrchr(path, '/') + 1, PROGRESS_MAX_BYTES,
+                              text, len)
+               : file_read_owned(sys, root_fd, path, PROGRESS_MAX_BYTES, text, len);
+}
+
 gpufl_status progress_read(const struct sys *sys, int root_fd,
                            void (*visit)(void *arg, const struct progress_line *line),
                            void *arg)
@@ -80,8 +92,7 @@ gpufl_status progress_read(const struct sys *sys, int root_fd,
     for (unsigned i = 0; i < 2; i++) {
         char *text;
         size_t len;
-        gpufl_status status =
-            file_read_owned(sys, root_fd, path[i], PROGRESS_MAX_BYTES, &text, &len);
+        gpufl_status status = progress_load(sys, root_fd, path[i], &text, &len);
         if (status == GPUFL_OK) {
             progress_parse(text, len, visit, arg);
             free(text);
@@ -116,8 +127,7 @@ void progress_notes(const struct sys *sys, int root_fd,
     char *text;
     char *rest;
     size_t len;
-    if (file_read_owned(sys, root_fd, LAYOUT_PROGRESS, PROGRESS_MAX_BYTES, &text, &len) !=
-        GPUFL_OK) {
+    if (progress_load(sys, root_fd, LAYOUT_PROGRESS, &text, &len) != GPUFL_OK) {
         return;
     }
     for (char *line = strtok_r(text, "\n", &rest); line;
@@ -137,8 +147,7 @@ bool progress_holder(const struct sys *sys, int root_fd, char *out, size_t size)
     char program[41];
     bool lives = false;
     snprintf(out, size, "another process");
-    if (file_read_owned(sys, root_fd, LAYOUT_PROGRESS, PROGRESS_MAX_BYTES, &text, &len) !=
-        GPUFL_OK) {
+    if (progress_load(sys, root_fd, LAYOUT_PROGRESS, &text, &len) != GPUFL_OK) {
         return false;
     }
     if (sscanf(text, "gpufl-progress 1 pid=%d program=%40s", &pid, program) == 2) {

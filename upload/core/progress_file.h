@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads `<root>/.gpufl-agent/progress`, and `complete` beside it for sessions that are:
  * what the holder of a root has durably settled, for others. Advisory; also second
- * evidence when the journal was lost. Only files of our user or of root are believed.
+ * evidence when the journal was lost. Only files of our user or of root are believed, and
+ * those that a service publishes, see run_dir.h, which come first.
  *
  *     gpufl-progress 1 pid=<pid> program=<name> origin=<hash of the backend's URL>
  *     !trouble <since, seconds of 1970> <what stands in the way of all>

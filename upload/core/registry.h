@@ -18,6 +18,7 @@
 #include "upload/source/scan.h"
 
 struct listing;
+struct run_dir;
 struct session;
 
 /** A watched root. */
@@ -35,8 +36,9 @@ struct root {
     char away_reason[200]; /**< why it is away, as it was logged */
     int fd;                /**< holds the flock */
     bool unlocked; /**< another user holds the flock; it is taken when that is gone */
-    int lock_fd;   /**< holds a lock in the state directory, for a service; -1 = none */
-    int state_fd;  /**< directory of the journal, -1 = memory */
+    int lock_fd;   /**< holds a lock in the state directory; -1 = none */
+    struct run_dir *published;         /**< NULL = nothing is told to other users */
+    int state_fd;                      /**< directory of the journal, -1 = memory */
     char journal_name[STATE_NAME_MAX]; /**< in that directory */
     struct journal *journal;
     struct record_origin origin; /**< the backend that the journal is about */
@@ -58,6 +60,7 @@ struct root {
     size_t quarantines;
     struct listing *listing; /**< under way, or NULL */
     uint32_t listing_number;
+    bool listed;          /**< wholly, once */
     unsigned inspected;   /**< directories inspected in this step of the listing */
     unsigned known_named; /**< sessions in this listing that were known before it */
     bool journal_inside;  /**< it lies below the root */

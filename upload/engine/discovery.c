@@ -15,10 +15,11 @@
 #include "base/log.h"
 #include "upload/core/session_streams.h"
 #include "upload/engine/away.h"
+#include "upload/engine/claim.h"
 #include "upload/engine/inspect.h"
 #include "upload/engine/parking.h"
 #include "upload/engine/resolve_request.h"
-#include "upload/source/lock_holder.h"
+#include "upload/engine/served.h"
 
 #define QUIET_LISTINGS     6u
 #define OPEN_ENOUGH        64u
@@ -31,7 +32,7 @@ bool discovery_is_served(const struct engine *engine, int dir)
     if (!locked) {
         flock(dir, LOCK_UN);
     }
-    return locked && !(engine->config.service && lock_holder_is_foreign(dir));
+    return locked && served_lock_counts(engine, dir);
 }
 
 static struct session *discovery_found(struct root *root, const char *path)
@@ -164,6 +165,7 @@ static void discovery_visit(void *arg, const char *name)
     root->inspected++;
     if (!old && discovery_can_wait(root, path, name) &&
         parked_wait(&root->parked, path, root->listing_number)) {
+        claim_note(root, path);
         return;
     }
     gpufl_status status = inspect_directory(root, path, name, false, &seen);
@@ -247,6 +249,7 @@ void discovery_begin(struct root *root, uint64_t now_ms)
         discovery_say_failed(root, errno);
         free(root->listing);
         root->listing = NULL;
+        claim_listed(root); /* others need not wait for it */
     }
     root->only_sessions = root->listing != NULL;
     root->known_named = 0;
@@ -269,6 +272,7 @@ static void discovery_end(struct root *root)
     listing_close(root->listing);
     free(root->listing);
     root->listing = NULL;
+    claim_listed(root);
 }
 
 void discovery_step(struct root *root, uint64_t now_ms)

@@ -19,7 +19,7 @@ void discovery_touch(struct root *root, const char *path, uint64_t now_ms);
 bool discovery_waits(const struct root *root);
 
 /** \return true if another uploader serves the directory \p dir, by its exclusive lock on
- * it; for a service, only if that uploader's user has a say there. */
+ * it: see served.h. */
 bool discovery_is_served(const struct engine *engine, int dir);
 
 #endif

@@ -373,6 +373,7 @@ void engine_close(struct engine *engine)
         progress_publish(root, engine->config.sys->now_ms());
         root_close(root);
     }
+    path_table_close(&engine->claims);
     gz_cache_close(&engine->gz);
     encoder_close(engine->encoder);
     frames_close(engine->frames);

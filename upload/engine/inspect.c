@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "upload/core/session_streams.h"
 #include "upload/core/shutdown.h"
+#include "upload/engine/claim.h"
 #include "upload/engine/cleanup.h"
 #include "upload/engine/completion.h"
 #include "upload/engine/import_position.h"
@@ -278,6 +279,9 @@ void inspect_apply(struct session *session, const struct inspection *seen,
         return;
     }
     session->looked_at_ms = now_ms;
+    if (!claim_check(session, &seen->scan, seen->writer)) {
+        return;
+    }
     if (inspect_is_anothers(session, seen) && completion_done(session)) {
         return;
     }

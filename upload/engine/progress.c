@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "upload/core/position.h"
 #include "upload/core/progress_file.h"
+#include "upload/core/run_dir.h"
 #include "upload/core/session_streams.h"
 #include "upload/engine/upload_cursor.h"
 
@@ -122,7 +123,9 @@ static bool progress_replace(const struct root *root, const char *name,
 static bool progress_write_file(struct root *root, const char *name, struct text *text)
 {
     /* Without memory, what was published before stays true. */
-    bool written = !text->failed && progress_replace(root, name, text);
+    bool shown = !text->failed && root->published &&
+                 run_dir_write(root->published, name, text->data, text->len);
+    bool written = !text->failed && (progress_replace(root, name, text) || shown);
     if (!written && !text->failed && !root->progress_off) {
         root->progress_off = true;
         log_info(root->engine->config.log, "progress.off",

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "upload/core/claims.h"
 #include "upload/core/position.h"
 #include "upload/core/session_streams.h"
 #include "upload/engine/origin_change.h"
@@ -224,6 +225,7 @@ void replay_record(void *arg, const struct journal_record *raw)
     struct replay *replay = arg;
     struct record_offer offer;
     struct record_released released;
+    struct record_claim claim;
     struct stream *st;
     switch (raw->type) {
     case JOURNAL_STREAM:
@@ -268,6 +270,11 @@ void replay_record(void *arg, const struct journal_record *raw)
     case JOURNAL_DONE:
     case JOURNAL_FORGET:
         replay_session(replay, raw);
+        break;
+    case JOURNAL_CLAIM:
+        if (record_parse_claim(raw, &claim)) {
+            claims_restore(replay->root, &claim);
+        }
         break;
     default:
         break; /* a later minor addition, which is not needed for safety */
@@ -318,6 +325,7 @@ void replay_write_state(void *arg)
         }
     }
     parking_write_state(root);
+    claims_write_state(root);
     for (size_t i = 0; i < root->quarantines; i++) {
         record_append_quarantine(root->journal, &root->quarantine[i]);
     }

@@ -180,6 +180,12 @@ void resolve_session(struct root *root, const char *path, const char *channel,
         snprintf(out->why, sizeof out->why, "no such session");
         return;
     }
+    if (session->held &&
+        held_exit((enum held_reason)session->hold_reason) == HELD_EXIT_MEND) {
+        snprintf(out->why, sizeof out->why, "%s",
+                 held_text((enum held_reason)session->hold_reason));
+        return;
+    }
     if (!channel) {
         resolve_whole(session, out);
     }

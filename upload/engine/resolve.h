@@ -4,14 +4,7 @@
 #define GPUFL_UPLOAD_ENGINE_RESOLVE_H
 
 #include "upload/core/registry.h"
-
-/** What became of it. */
-struct resolve_result {
-    unsigned given_up; /**< channels, and troubles of the whole session */
-    unsigned busy;     /**< channels of which a request is under way: to be tried again */
-    bool forgotten;    /**< the whole session: its directory is not there */
-    char why[256];     /**< when nothing was given up: one sentence */
-};
+#include "upload/engine/resolve_find.h"
 
 /** Splits `[group/]session[/channel]` in place. \return the channel, NULL = none is
  * named; *path is NULL if the text is none. */

@@ -3,11 +3,20 @@
 #ifndef GPUFL_UPLOAD_ENGINE_RESOLVE_FIND_H
 #define GPUFL_UPLOAD_ENGINE_RESOLVE_FIND_H
 
+#include <stdbool.h>
+
 #include "upload/core/held.h"
-#include "upload/engine/resolve.h"
 #include "upload/journal/journal_records.h"
 
 struct stream;
+
+/** What became of it. */
+struct resolve_result {
+    unsigned given_up; /**< channels, and troubles of the whole session */
+    unsigned busy;     /**< channels of which a request is under way: to be tried again */
+    bool forgotten;    /**< the whole session: its directory is not there */
+    char why[256];     /**< when nothing was given up: one sentence */
+};
 
 /* A stream, what is wrong with it, and where it is to go on. */
 struct resolving {

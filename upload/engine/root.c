@@ -11,16 +11,19 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "upload/core/claims.h"
 #include "upload/core/offer.h"
 #include "upload/core/position.h"
 #include "upload/core/progress_file.h"
+#include "upload/core/run_dir.h"
+#include "upload/engine/claim.h"
 #include "upload/engine/discovery.h"
 #include "upload/engine/origin_change.h"
 #include "upload/engine/parking.h"
 #include "upload/engine/progress.h"
 #include "upload/engine/replay.h"
+#include "upload/engine/served.h"
 #include "upload/journal/state_dir.h"
-#include "upload/source/lock_holder.h"
 
 static gpufl_status root_say_busy(const struct root *root, int dir, const char *which,
                                   char why[512])
@@ -41,18 +44,20 @@ static gpufl_status root_lock(struct root *root, char why[512])
     gpufl_status status = GPUFL_OK;
     bool locked = flock(root->fd, LOCK_EX | LOCK_NB) == 0;
     if (!locked && errno == EWOULDBLOCK) {
-        if (!root->engine->config.service || !lock_holder_is_foreign(root->fd)) {
+        if (served_lock_counts(root->engine, root->fd)) {
             return root_say_busy(root, root->fd, "", why);
         }
         root->unlocked = true;
-        log_warn(
-            root->engine->config.log, "root.locked",
-            "root=%s note=\"a process of another user holds a lock on it, which keeps "
-            "gpufl upload from it; fuser shows which\"",
-            root->path);
+        log_warn(root->engine->config.log, "root.locked",
+                 "root=%s note=\"a process of another user holds a lock on it; fuser "
+                 "shows which\"",
+                 root->path);
     } else if (!locked) {
         snprintf(why, 512, "cannot lock %.300s: %s", root->path, strerror(errno));
         return GPUFL_ERR_IO;
+    }
+    if (locked && run_dir_is_served(root->fd)) { /* it could not take the lock */
+        return root_say_busy(root, root->fd, "", why);
     }
     int parent = openat(root->fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (parent >= 0 && strcmp(root->path, "/") != 0 &&
@@ -74,7 +79,7 @@ void root_lock_again(struct root *root)
 }
 
 /* Others can lock the root, but nothing in the state directory. It is what keeps out a
- * second service while another user holds the lock on the root. */
+ * second uploader while another user holds the lock on the root. */
 static gpufl_status root_lock_state(struct root *root, const char *journal, char why[512])
 {
     char name[STATE_NAME_MAX + 8];
@@ -110,7 +115,7 @@ static gpufl_status root_open_journal(struct root *root, char why[512])
         return status;
     }
     memcpy(root->journal_name, place.name, sizeof place.name);
-    if (engine->config.service && !engine->config.memory_state) {
+    if (!engine->config.memory_state) {
         status = root_lock_state(root, place.name, why);
     }
     if (status != GPUFL_OK) {
@@ -133,6 +138,7 @@ static gpufl_status root_open_journal(struct root *root, char why[512])
         if (journal_is_new(root->journal) || journal_was_damaged(root->journal)) {
             progress_import(root);
         }
+        claim_replayed(root);
         status = journal_rewrite(root->journal);
     }
     if (status != GPUFL_OK) {
@@ -241,6 +247,22 @@ struct root *root_vacant(const struct root *root)
     return vacant;
 }
 
+/* For programs of other users, which can read nothing of ours below the root. */
+static void root_publish(struct root *root)
+{
+    const struct engine_config *config = &root->engine->config;
+    if (!config->run_dir) {
+        return;
+    }
+    root->published = run_dir_publish(config->sys, config->run_dir, root->fd);
+    if (!root->published) {
+        log_warn(config->log, "publish.off",
+                 "root=%s dir=%s reason=\"%s\" note=\"gpufl_upload_logs() of other users "
+                 "does not see that this directory is served\"",
+                 root->path, config->run_dir, strerror(errno));
+    }
+}
+
 gpufl_status root_open(struct engine *engine, const char *path,
                        const struct engine_channels *channels, struct root **out,
                        char why[512])
@@ -272,12 +294,14 @@ gpufl_status root_open(struct engine *engine, const char *path,
         root_close(root);
         return status;
     }
+    root_publish(root);
     *out = root;
     return GPUFL_OK;
 }
 
 void root_close(struct root *root)
 {
+    claims_close(root);
     journal_close(root->journal);
     while (root->sessions) {
         struct session *s = root->sessions;
@@ -293,7 +317,9 @@ void root_close(struct root *root)
         listing_close(root->listing);
         free(root->listing);
     }
+    run_dir_close(root->published);
     if (root->lock_fd >= 0) {
+        flock(root->lock_fd, LOCK_UN); /* as the root, below */
         close(root->lock_fd);
     }
     if (root->state_fd >= 0) {

@@ -352,6 +352,25 @@ bool record_parse_reached(const struct journal_record *record, struct record_rea
     return !b.bad;
 }
 
+uint64_t record_append_claim(struct journal *journal, const struct record_claim *f)
+{
+    struct out out;
+    struct bytes *b = out_begin(&out);
+    bytes_put_uint(b, f->owner, 4);
+    bytes_put_uint(b, f->has_owner, 1);
+    bytes_put_string(b, f->path);
+    return out_append(&out, journal, JOURNAL_CLAIM);
+}
+
+bool record_parse_claim(const struct journal_record *record, struct record_claim *f)
+{
+    struct bytes b = in_begin(record);
+    f->owner = (uint32_t)bytes_get_uint(&b, 4);
+    f->has_owner = (uint8_t)bytes_get_uint(&b, 1);
+    bytes_get_string(&b, f->path, sizeof f->path);
+    return !b.bad && f->has_owner <= 1 && f->path[0];
+}
+
 uint64_t record_append_session(struct journal *journal, enum record_type type,
                                const char *path)
 {

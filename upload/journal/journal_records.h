@@ -27,6 +27,7 @@ enum record_type {
     JOURNAL_RESOLVED = 11, /**< a person gave up what is wrong with a whole session */
     JOURNAL_ORIGIN = 16,   /**< the backend that all positions are about */
     JOURNAL_REACHED = 17,  /**< how far a stream was sent to an earlier backend */
+    JOURNAL_CLAIM = 18,    /**< which of several directories has a session id */
 };
 
 enum stream_kind { STREAM_UNSET = 0, STREAM_BATCHED = 1, STREAM_VERBATIM = 2 };
@@ -184,6 +185,13 @@ struct record_away {
     char path[JOURNAL_PATH_MAX];
 };
 
+/** Another directory has the same name, and waits. */
+struct record_claim {
+    uint32_t owner;    /**< user of the directory that has the id */
+    uint8_t has_owner; /**< 0: it was gone already */
+    char path[JOURNAL_PATH_MAX];
+};
+
 /* Each appends one record. \return the ticket, 0 on failure. */
 uint64_t record_append_stream(struct journal *journal,
                               const struct record_stream *record);
@@ -205,6 +213,7 @@ uint64_t record_append_origin(struct journal *journal,
                               const struct record_origin *record);
 uint64_t record_append_reached(struct journal *journal,
                                const struct record_reached *record);
+uint64_t record_append_claim(struct journal *journal, const struct record_claim *record);
 uint64_t record_append_session(struct journal *journal, enum record_type type,
                                const char *path);
 
@@ -226,6 +235,7 @@ bool record_parse_away(const struct journal_record *record, struct record_away *
 bool record_parse_origin(const struct journal_record *record, struct record_origin *out);
 bool record_parse_reached(const struct journal_record *record,
                           struct record_reached *out);
+bool record_parse_claim(const struct journal_record *record, struct record_claim *out);
 bool record_parse_session(const struct journal_record *record,
                           struct record_session *out);
 

@@ -66,7 +66,9 @@ bool liveness_locks_are_local(long file_system)
     return true;
 }
 
-/* F_GETLK works on a read-only descriptor and sees POSIX and OFD locks alike. */
+/* F_GETLK works on a read-only descriptor and sees POSIX and OFD locks alike. Writers
+ * lock for writing, which needs a file that one may write; a lock for reading may be that
+ * of any user who can open the file, and says nothing. */
 static enum lock_state probe_lock(const struct sys *sys, int dir, const char *lock_path)
 {
     int fd = file_open(sys, dir, lock_path);
@@ -74,7 +76,7 @@ static enum lock_state probe_lock(const struct sys *sys, int dir, const char *lo
     if (fd < 0) {
         return LOCK_UNKNOWN;
     }
-    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
     int rc = fcntl(fd, F_OFD_GETLK, &lock);
     bool local = fstatfs(fd, &st) == 0 && liveness_locks_are_local((long)st.f_type);
     close(fd);

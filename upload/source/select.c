@@ -2,6 +2,7 @@
 /* Lists the sessions of a root and orders them by the time of their first record. */
 #include "upload/source/select.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -119,6 +120,7 @@ static bool is_own(const struct scan *scan)
 static void add_selected(struct selecting *l, const char *path, const struct scan *scan)
 {
     struct selection *out = l->out;
+    struct stat st;
     struct selected *more =
         array_grown(out->session, out->count, &out->cap, sizeof *more);
     if (!more) {
@@ -131,6 +133,8 @@ static void add_selected(struct selecting *l, const char *path, const struct sca
     s->start_ns = session_start_of(l->sys, l->root, path, scan);
     s->bytes = session_bytes_of(l->sys, l->root, path, scan);
     s->ours = is_own(scan);
+    s->own_user =
+        fstatat(l->root, path, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_uid == geteuid();
 }
 
 static void visit_session(void *arg, const char *name)
@@ -195,16 +199,21 @@ gpufl_status select_one(struct selection *selection, const char *id)
     for (size_t i = 0; i < selection->count; i++) {
         any_ours = any_ours || selection->session[i].ours;
     }
+    const struct selected *one = NULL;
     for (size_t i = selection->count; i-- > 0;) {
         const struct selected *s = &selection->session[i];
-        if (*id ? strcmp(s->id, id) == 0 : s->ours || !any_ours) {
-            selection->session[0] = selection->session[i];
-            selection->count = 1;
-            set_ids(selection);
-            return GPUFL_OK;
+        bool wanted = *id ? strcmp(s->id, id) == 0 : s->ours || !any_ours;
+        if (wanted && (!one || (*id && s->own_user && !one->own_user))) {
+            one = s;
         }
     }
-    return GPUFL_ERR_NOT_FOUND;
+    if (!one) {
+        return GPUFL_ERR_NOT_FOUND;
+    }
+    selection->session[0] = *one;
+    selection->count = 1;
+    set_ids(selection);
+    return GPUFL_OK;
 }
 
 bool select_has(const struct selection *selection, const char *id)

@@ -20,6 +20,7 @@ struct selected {
     int64_t start_ns; /**< of its job_start, 0 = unknown */
     uint64_t bytes;   /**< of its payload files on disk */
     bool ours;        /**< this process writes it, or wrote it */
+    bool own_user;    /**< its directory belongs to our user */
 };
 
 struct selection {
@@ -34,8 +35,8 @@ GPUFL_MUST gpufl_status select_list(const struct sys *sys, int root,
                                     struct selection *out);
 
 /** Keeps only session \p id; with \p id "" only the newest of those that this process
- * writes or wrote, or, where it wrote none, of all.
- *  \return GPUFL_OK or GPUFL_ERR_NOT_FOUND. */
+ * writes or wrote, or, where it wrote none, of all. Of several with that id, one of our
+ * own user is kept. \return GPUFL_OK or GPUFL_ERR_NOT_FOUND. */
 GPUFL_MUST gpufl_status select_one(struct selection *selection, const char *id);
 
 /** True when \p id is selected. */

@@ -1,0 +1,275 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Two users and the packaged service on one directory: what one user does there neither ends, hides, delays nor
+forges a session of the other one. Needs root, to be several users."""
+import os
+import signal
+import subprocess
+import sys
+
+import lib
+from lib import check, equal, until
+from writers import Live
+
+AGENT, OTHER, VICTIM = 65532, 12345, 12346  # none is root, or an account of a service
+ROOT = os.geteuid() == 0
+
+
+def _as(user, argv, **more):
+    return subprocess.Popen(argv, user=user, group=user, extra_groups=[], stdin=subprocess.PIPE,
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more)
+
+
+class _Session(Live):
+    """A session of a user whose files the others can read, as by the usual umask."""
+
+    def __init__(self, logs, user=VICTIM, session=None):
+        super().__init__(logs, session)
+        self.user = user
+        (self.dir / ".gpufl-session.lock").chmod(0o644)
+        for path in (self.dir, *self.dir.iterdir()):
+            os.chown(path, user, -1)
+
+    def lines(self, count=20):
+        for _ in range(count):
+            self.line("device")
+
+
+class _Service:
+    """/var/log/gpufl with mode 3777, and the agent as its unit runs it."""
+
+    def __init__(self, place, name="logs"):
+        place.path.chmod(0o755)
+        self.place, self.logs = place, place.path / name
+        self.state, self.run = place.path / f"state-{name}", place.path / f"run-{name}"
+        for path, mode in ((self.logs, 0o3777), (self.state, 0o700), (self.run, 0o755)):
+            path.mkdir(exist_ok=True)
+            os.chown(path, 0 if path == self.logs else AGENT, AGENT)
+            path.chmod(mode)
+        self.backend = lib.Backend(place, "--api-key", lib.KEY)
+        self.agent = None
+
+    def start(self, *args):
+        env = {"STATE_DIRECTORY": str(self.state), "RUNTIME_DIRECTORY": str(self.run)}
+        self.agent = lib.agent(self.place, self.backend.url, "--rescan-interval=200ms", *args, env=env,
+                               folder=self.logs, user=AGENT, group=AGENT, extra_groups=[], umask=0o077)
+
+    def stop(self, how=signal.SIGTERM):
+        self.agent.send_signal(how)
+        self.agent.wait(30 * lib.SLOW)
+
+    def upload(self, user, *args):
+        env = {"GPUFL_RUNTIME_DIRECTORY": str(self.run), "XDG_STATE_HOME": str(self.home(user))}
+        return lib.upload(self.place, self.backend.url, *args, directory=self.logs, env=env, user=user, group=user,
+                          extra_groups=[])
+
+    def home(self, user):
+        home = self.place.path / f"home-{user}"
+        home.mkdir(exist_ok=True)
+        os.chown(home, user, user)
+        return home
+
+    def has(self, session):
+        return all(self.backend.export(session.id, channel) == bytes(data)
+                   for channel, data in session.written.items())
+
+
+class _Locked:
+    """Another user holds a lock on a path while this is open."""
+
+    def __init__(self, path, user=OTHER):
+        self.process = _as(user, ["flock", "-x", str(path), "sh", "-c", "echo; cat"])
+
+    def __enter__(self):
+        self.process.stdout.readline()
+        return self
+
+    def __exit__(self, *_):
+        self.process.communicate()
+
+
+def a_job_waits_for_the_service_though_it_can_read_nothing_of_it(place):
+    """Its lock and its progress are in its runtime directory; the lock on the log directory may be anybody's."""
+    if not ROOT:
+        lib.skip("needs root, to be several users")
+    service = _Service(place)
+    writer = _Session(service.logs)
+    writer.lines()
+    service.start()
+    until(lambda: service.has(writer), "the agent has sent it")
+    done = service.upload(VICTIM, "--session-id", writer.id)
+    equal((done.returncode, done.result.get("message")), (0, "sent by the uploader that serves this directory"),
+          str(done.result))
+    said = place.run("gpufl", "status", service.logs, "--json", env={"GPUFL_RUNTIME_DIRECTORY": str(service.run)},
+                     user=OTHER, group=OTHER, extra_groups=[])
+    check("gpufl-agent (pid" in said.stdout, said.stdout + said.stderr)
+    service.stop(signal.SIGKILL)
+    with _Locked(service.logs):
+        service.start()
+        until(lambda: "root.locked" in service.agent.log.read_text(), "the agent works without the lock")
+        writer.lines()
+        until(lambda: service.has(writer), "and sends")
+        done = service.upload(VICTIM, "--session-id", writer.id)
+        equal(done.returncode, 0, str(done.result))
+    writer.end()
+    until(lambda: service.backend.complete(writer.id), "complete")
+    lib.holds(service.backend, writer)
+
+
+def the_lock_of_another_user_keeps_no_upload_away(place):
+    """Nor does what that user's session claims; and two uploads of one user still take turns."""
+    if not ROOT:
+        lib.skip("needs root, to be several users")
+    service = _Service(place)
+    writer = _Session(service.logs)
+    writer.lines()
+    writer.end()
+    other = service.logs / "evil" / writer.id
+    other.mkdir(parents=True)
+    (other / "sass.log").write_text(f'{{"type":"shutdown","session_id":"{writer.id}"}}\n')
+    for path in (other.parent, other):
+        os.chown(path, OTHER, OTHER)
+    with _Locked(service.logs), _Locked(place.path):
+        done = service.upload(VICTIM, "--session-id", writer.id)
+        equal(done.returncode, 0, str(done.result))
+    check(service.backend.complete(writer.id), "complete")
+    lib.holds(service.backend, writer)
+    equal(service.backend.export(writer.id, "sass"), b"", "what was planted")
+
+
+# What the other user does, with {logs}, {run}, the {id} of the victim's session and its {dir}.
+# Each script may run for as long as the test does; `ready` says that it has begun.
+OWN = "mkdir -p {logs}/mine; cd {logs}/mine; "
+FORGED = """'{{"type":"shutdown","session_id":"{id}"}}'"""
+MANIFEST = """'{{"schema_version":1,"type":"gpufl_session","layout":"live","session_id":"%s","pid":%s,"boot_id":"%s"}}'"""
+MINE = "11111111-2222-4333-8444-555555555555"
+BOOT = "$(cat /proc/sys/kernel/random/boot_id)"
+TRIES = {
+    "one line that ends the victim's session": OWN + "mkdir {id}; echo " + FORGED + " > {id}/sass.log; ready",
+    "lines of the victim's session": OWN + "mkdir {id}; echo '{{\"type\":\"forged\",\"session_id\":\"{id}\"}}' > "
+                                           "{id}/device.log; echo " + FORGED + " >> {id}/device.log; ready",
+    "the victim's session, with manifest and lock":
+        OWN + "mkdir {id}; echo " + MANIFEST % ("{id}", 1, "x") + " > {id}/.gpufl-session.json; echo " + FORGED +
+        " > {id}/sass.log; : > {id}/.gpufl-session.lock; exec python3 -c 'import fcntl, os, time; "
+        "fd = os.open(\"{id}/.gpufl-session.lock\", os.O_RDWR); fcntl.lockf(fd, fcntl.LOCK_EX); "
+        "print(flush=True); input()'",
+    "a copy of the victim's session": OWN + "cp -r {dir} .; ready",
+    "a 1.3 session of the victim's id": OWN + "mkdir -p {id}/.tmp; echo " + FORGED + " > {id}/.tmp/sass.1.log; "
+                                                                             ": > {id}/.gpufl-session.lock; ready",
+    "a mark that the victim's session is uploaded": OWN + "mkdir {id}; : > {id}/.gpufl-uploaded; echo " + FORGED +
+                                                    " > {id}/sass.log; ready",
+    "the victim's id in many groups": "for n in $(seq 300); do mkdir -p {logs}/g$n/{id}; echo " + FORGED +
+                                      " > {logs}/g$n/{id}/sass.log; done; ready",
+    "a link of the victim's id": OWN + "ln -s {dir} {id}; ready",
+    "a link to the victim's file": OWN + "mkdir " + MINE + "; ln -s {dir}/device.log " + MINE + "/device.log; ready",
+    "a hard link to the victim's file": OWN + "mkdir " + MINE + "; ln {dir}/device.log " + MINE +
+                                        "/device.log 2>/dev/null || :; ready",
+    "locks for reading on the victim's files":
+        "exec python3 -c 'import fcntl, glob, os; fds = [os.open(p, os.O_RDONLY) for p in "
+        "glob.glob(\"{dir}/*\") + glob.glob(\"{dir}/.gpufl*\")]; "
+        "[fcntl.lockf(fd, fcntl.LOCK_SH | fcntl.LOCK_NB) for fd in fds if not fcntl.fcntl(fd, 3) & 3 "
+        "and not \"lock\" in os.readlink(\"/proc/self/fd/%d\" % fd)]; print(flush=True); input()'",
+    "a lock on the victim's directory": "ready; exec flock -x {dir} cat",
+    "a lock on the log directory": "ready; exec flock -x {logs} cat",
+    "a lock on the directory above": "ready; exec flock -x {logs}/.. cat",
+    "locks on what the service publishes": "exec python3 -c 'import fcntl, glob, os; fds = [os.open(p, os.O_RDONLY) "
+                                           "for p in glob.glob(\"{run}/*\")]\nfor fd in fds:\n try: fcntl.flock(fd, "
+                                           "fcntl.LOCK_EX); fcntl.lockf(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)\n except "
+                                           "OSError: pass\nprint(flush=True); input()'",
+    "a directory of the service's": "mkdir -m 777 {logs}/.gpufl-agent; mkfifo {logs}/.gpufl-agent/progress; ready",
+    "forged progress": "mkdir -m 777 {logs}/.gpufl-agent; printf 'gpufl-progress 1 pid=1 program=x\\n{id} device 9 9 7 "
+                       "1\\n' | tee {logs}/.gpufl-agent/progress > {logs}/.gpufl-agent/complete; ready",
+    "a forged upload cursor": "echo '{{\"schema_version\":2,\"uploaded_files\":[],\"completed_sessions\":{{\"{id}\":"
+                              "{{}}}}}}' > {logs}/.gpufl-upload-cursor.json; ready",
+    "pipes as files": OWN + "mkdir " + MINE + "; for f in device.log scope.1.log .gpufl-session.json "
+                            ".gpufl-session.lock; do mkfifo " + MINE + "/$f; done; ready",
+    "sockets as files": OWN + "mkdir " + MINE + "; cd " + MINE + "; python3 -c 'import socket\nfor f in (\"device.log\", "
+                              "\".gpufl-session.lock\", \".gpufl-session.json\"): "
+                              "socket.socket(socket.AF_UNIX).bind(f)'; ready",
+    "directories as files": OWN + "mkdir -p " + MINE + "/device.log " + MINE + "/.gpufl-session.json; ready",
+    "names with newlines and escapes":
+        "cd {logs}; for n in \"$(printf 'a\\nerror session.held')\" \"$(printf 'b\\033[2J')\" \"$(printf '\\377')\" "
+        "'$(reboot)' '%s%n'; do mkdir \"$n\"; mkdir \"$n/{id}\"; echo " + FORGED + " > \"$n/{id}/sass.log\"; done; ready",
+    "5,000 directories": "cd {logs}; seq 5000 | sed s/^/d/ | xargs mkdir; ready",
+    "a manifest of 1 GiB": OWN + "mkdir " + MINE + "; truncate -s 1G " + MINE + "/.gpufl-session.json; echo x > " +
+                           MINE + "/device.log; ready",
+    "a line of 1 GiB": OWN + "mkdir " + MINE + "; truncate -s 1G " + MINE + "/device.log; ready",
+    "a gzip file of zeros": OWN + "mkdir " + MINE + "; cd " + MINE + "; head -c 200M /dev/zero | gzip -1 > "
+                                  "device.1.log.gz; echo x > device.log; ready",
+    "a manifest with another's pid": OWN + "mkdir " + MINE + "; printf " + MANIFEST % (MINE, 1, "%s") + " " + BOOT +
+                                     " > " + MINE + "/.gpufl-session.json; echo x > " + MINE + "/device.log; ready",
+    "files and directories that nobody can read": OWN + "mkdir " + MINE + " a b; echo x > " + MINE + "/device.log; "
+                                                  "chmod 000 " + MINE + "/device.log a; chmod 000 .; ready",
+    "a directory that is swapped for a link": OWN + "mkdir m; ready; while mkdir m/{id} && echo " + FORGED +
+                                              " > m/{id}/sass.log; do rm -r m; ln -s {dir}/.. m; rm m; mkdir m; done",
+    "a session that is swapped for a link": OWN + "ready; while mkdir " + MINE + " && echo x > " + MINE + "/device.log; "
+                                            "do rm -r " + MINE + "; ln -s {dir} " + MINE + "; rm " + MINE + "; done",
+    "files that come and go": OWN + "mkdir " + MINE + "; cd " + MINE + "; ready; while echo x > device.log; do "
+                              "mv device.log device.1.log; rm device.1.log; done",
+    "a file that grows without end": OWN + "mkdir " + MINE + "; ready; exec timeout 20 sh -c \"yes "
+                                     "'{{\\\"type\\\":\\\"x\\\",\\\"session_id\\\":\\\"" + MINE + "\\\"}}' | head -c 2G > "
+                                     + MINE + "/device.log\"",
+    "names that come and go in the log directory": "cd {logs}; ready; while mkdir x{id}; do rmdir x{id}; done",
+}
+
+
+class _Try:
+    """The other user does something, for as long as this is open."""
+
+    def __init__(self, service, script, writer):
+        script = script.format(logs=service.logs, run=service.run, id=writer.id, dir=writer.dir)
+        self.process = _as(OTHER, ["sh", "-c", "umask 0; ready() { echo; }; " + script], start_new_session=True)
+        self.begun = self.process.stdout.readline()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.stdin.close()
+        if self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
+
+def _tried(place, number, what):
+    """While it goes on: what the victim writes arrives, also after a crash of the service, and its end does."""
+    service = _Service(place, f"logs-{number}")
+    before, live = _Session(service.logs), _Session(service.logs)
+    before.lines()
+    before.end()
+    live.lines()
+    service.start()
+    until(lambda: service.backend.complete(before.id), f"{what}: complete before it")
+    with _Try(service, TRIES[what], live) as attempt:
+        check(attempt.begun, f"{what}: {attempt.process.stderr.read() if attempt.process.poll() else 'silent'}")
+        live.lines()
+        until(lambda: service.has(live), f"{what}: live lines arrive")
+        service.stop(signal.SIGKILL)
+        late = _Session(service.logs)
+        late.lines()
+        live.lines()
+        service.start()
+        until(lambda: service.has(live) and service.has(late), f"{what}: after a crash", 60)
+        check(not service.backend.complete(live.id), f"{what}: complete before its end")
+        live.end()
+        until(lambda: service.backend.complete(live.id), f"{what}: complete", 60)
+        for session in (before, live, late):
+            lib.holds(service.backend, session)
+            equal(service.backend.export(session.id, "sass"), b"", f"{what}: forged lines")
+        check(service.agent.poll() is None, f"{what}: the agent ended")
+        if not lib.MEASURES_ITSELF:
+            check(lib.peak_kib(service.agent.pid) < 128 << 10, f"{what}: {lib.peak_kib(service.agent.pid)} KiB")
+    late.die()
+    service.stop(signal.SIGKILL)
+    service.backend.kill()
+
+
+def what_one_user_does_changes_nothing_for_another(place):
+    if not ROOT:
+        lib.skip("needs root, to be several users")
+    for number, what in enumerate(TRIES):
+        print(f"# {what}", flush=True)
+        _tried(place, number, what)
+
+
+if __name__ == "__main__":
+    sys.exit(lib.main(sys.modules[__name__]))

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Writes and reads what a service publishes in its runtime directory. */
+#include "upload/core/run_dir.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "base/file.h"
+
+#define RUN_DIR_KEY_MAX  48
+#define RUN_DIR_NAME_MAX (RUN_DIR_KEY_MAX + 32)
+
+struct run_dir {
+    const struct sys *sys;
+    int dir;
+    int lock;
+    char key[RUN_DIR_KEY_MAX];
+};
+
+/* Device and inode: the same for a root that is mounted in several places. */
+static bool run_dir_key(int root_fd, char out[RUN_DIR_KEY_MAX])
+{
+    struct stat st;
+    if (fstat(root_fd, &st) < 0) {
+        return false;
+    }
+    snprintf(out, RUN_DIR_KEY_MAX, "%x.%x-%llx", major(st.st_dev), minor(st.st_dev),
+             (unsigned long long)st.st_ino);
+    return true;
+}
+
+static void run_dir_name(char out[RUN_DIR_NAME_MAX], const char *key, const char *name)
+{
+    snprintf(out, RUN_DIR_NAME_MAX, "%s.%s", key, name);
+}
+
+/* A file that others cannot open before it has its content, its lock and its name. */
+static int run_dir_create(const struct run_dir *run, char temp[RUN_DIR_NAME_MAX])
+{
+    char name[32];
+    snprintf(name, sizeof name, "new.%d", (int)getpid());
+    run_dir_name(temp, run->key, name);
+    return file_create(run->sys, run->dir, temp, 0600);
+}
+
+/* \return 0, or -1 with errno; then the file is removed. */
+static int run_dir_show(const struct run_dir *run, int fd, const char *temp,
+                        const char *name)
+{
+    char final[RUN_DIR_NAME_MAX];
+    run_dir_name(final, run->key, name);
+    if (fchmod(fd, 0644) == 0 &&
+        run->sys->renameat(run->dir, temp, run->dir, final) == 0) {
+        return 0;
+    }
+    int error = errno;
+    run->sys->unlinkat(run->dir, temp, 0);
+    errno = error;
+    return -1;
+}
+
+/* The lock is new, so that nobody can have opened it: even a reader could lock it. */
+static int run_dir_lock(const struct run_dir *run)
+{
+    char temp[RUN_DIR_NAME_MAX];
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    int fd = run_dir_create(run, temp);
+    if (fd >= 0 &&
+        (fcntl(fd, F_OFD_SETLK, &lock) < 0 || run_dir_show(run, fd, temp, "lock") < 0)) {
+        int error = errno;
+        close(fd);
+        errno = error;
+        return -1;
+    }
+    return fd;
+}
+
+struct run_dir *run_dir_publish(const struct sys *sys, const char *path, int root_fd)
+{
+    struct run_dir *run = calloc(1, sizeof *run);
+    if (!run) {
+        return NULL;
+    }
+    run->sys = sys;
+    run->lock = -1;
+    run->dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (run->dir >= 0 && file_dir_is_ours(run->dir) && run_dir_key(root_fd, run->key)) {
+        run->lock = run_dir_lock(run);
+    }
+    if (run->lock < 0) {
+        int error = errno;
+        run_dir_close(run);
+        errno = error;
+        return NULL;
+    }
+    return run;
+}
+
+bool run_dir_write(const struct run_dir *run, const char *name, const void *data,
+                   size_t len)
+{
+    char temp[RUN_DIR_NAME_MAX];
+    int fd = run_dir_create(run, temp);
+    int rc = fd < 0 ? -1 : file_pwrite_all(run->sys, fd, data, len, 0);
+    if (rc == 0) {
+        rc = run_dir_show(run, fd, temp, name);
+    } else if (fd >= 0) {
+        run->sys->unlinkat(run->dir, temp, 0);
+    }
+    if (fd >= 0) {
+        close(fd);
+    }
+    return rc == 0;
+}
+
+void run_dir_close(struct run_dir *run)
+{
+    static const char *const file[] = {"progress", "complete", "lock"};
+    if (!run) {
+        return;
+    }
+    for (unsigned i = 0; run->lock >= 0 && i < 3; i++) {
+        char name[RUN_DIR_NAME_MAX];
+        run_dir_name(name, run->key, file[i]);
+        run->sys->unlinkat(run->dir, name, 0);
+    }
+    if (run->lock >= 0) {
+        close(run->lock);
+    }
+    if (run->dir >= 0) {
+        close(run->dir);
+    }
+    free(run);
+}
+
+/* Nobody but its owner writes there, and nobody but root can have given it its name,
+ * unless it is ours. */
+static bool run_dir_is_trusted(int dir, struct stat *st)
+{
+    struct stat above;
+    return fstat(dir, st) == 0 && !(st->st_mode & 022) &&
+           (st->st_uid == 0 || st->st_uid == geteuid() ||
+            (fstatat(dir, "..", &above, 0) == 0 && above.st_uid == 0 &&
+             !(above.st_mode & 022)));
+}
+
+static bool run_dir_is_locked(int dir, const char *key, uid_t owner)
+{
+    char name[RUN_DIR_NAME_MAX];
+    struct stat st;
+    struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
+    run_dir_name(name, key, "lock");
+    int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    bool locked = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+                  st.st_uid == owner && fcntl(fd, F_OFD_GETLK, &lock) == 0 &&
+                  lock.l_type == F_WRLCK;
+    if (fd >= 0) {
+        close(fd);
+    }
+    return locked;
+}
+
+/* \return the directory in which a service tells that it serves the root, or -1. */
+static int run_dir_of_root(int root_fd, char key[RUN_DIR_KEY_MAX])
+{
+    struct stat st;
+    const char *named = secure_getenv("GPUFL_RUNTIME_DIRECTORY");
+    int dir = open(named && *named ? named : RUN_DIR_DEFAULT,
+                   O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (dir >= 0 && !(run_dir_is_trusted(dir, &st) && run_dir_key(root_fd, key) &&
+                      run_dir_is_locked(dir, key, st.st_uid))) {
+        close(dir);
+        dir = -1;
+    }
+    return dir;
+}
+
+bool run_dir_is_served(int root_fd)
+{
+    char key[RUN_DIR_KEY_MAX];
+    int dir = run_dir_of_root(root_fd, key);
+    if (dir >= 0) {
+        close(dir);
+    }
+    return dir >= 0;
+}
+
+gpufl_status run_dir_read(const struct sys *sys, int root_fd, const char *name,
+                          size_t max_bytes, char **out, size_t *len)
+{
+    char key[RUN_DIR_KEY_MAX];
+    char file[RUN_DIR_NAME_MAX];
+    int dir = run_dir_of_root(root_fd, key);
+    if (dir < 0) {
+        return GPUFL_ERR_NOT_FOUND;
+    }
+    run_dir_name(file, key, name);
+    gpufl_status status = file_read(sys, dir, file, max_bytes, out, len);
+    close(dir);
+    return status;
+}

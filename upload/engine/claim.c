@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Compares the directories that claim a session id. The first one from which something
+ * was sent has it. Between two of which nothing was sent yet, what a stranger can set up
+ * decides last. */
+#include "upload/engine/claim.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "upload/core/claims.h"
+#include "upload/core/session_streams.h"
+
+/* As what the users appear that a user namespace does not know. */
+#define OVERFLOW_UID 65534u
+
+/* A directory that claims an id. */
+struct claimant {
+    struct root *root;
+    const char *path;
+    struct session *session; /* NULL if it is parked, or not known any more */
+    bool there;
+    uid_t owner; /* if it is there */
+    bool complete;
+    bool begun;   /* something of it was sent */
+    bool settled; /* all that was seen of it was sent */
+    bool plain;   /* in a layout whose writer takes no lock */
+    bool locked;  /* by its writer */
+};
+
+static void claim_ask_disk(struct claimant *c)
+{
+    struct stat st;
+    c->there = fstatat(c->root->fd, c->path, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+               S_ISDIR(st.st_mode);
+    c->owner = c->there ? st.st_uid : 0;
+}
+
+static bool claim_begun(const struct session *session)
+{
+    for (unsigned i = 0; i < session->streams; i++) {
+        if (session->stream[i]->id) {
+            return true;
+        }
+    }
+    return session->state == SESSION_DONE;
+}
+
+/* For one that is not being read. */
+static void claim_look(struct claimant *c, const char *id)
+{
+    const struct sys *sys = c->root->engine->config.sys;
+    char lock[JOURNAL_PATH_MAX + LAYOUT_PATH_MAX];
+    struct scan scan;
+    snprintf(lock, sizeof lock, "%s/%s", c->path, LAYOUT_LOCK);
+    c->plain = scan_session(sys, c->root->fd, c->path, id, &scan) == GPUFL_OK &&
+               scan.layout == SESSION_SHIFTING;
+    c->locked = !c->complete && !c->root->engine->config.in_job &&
+                liveness_probe(sys, c->root->fd, lock, NULL, 0) == WRITER_LIVE;
+}
+
+/* The one that has the id, as far as it is known. */
+static struct claimant claim_holder(const struct claim *claim)
+{
+    struct root *root = claim->root;
+    struct claimant c = {
+        .root = root, .path = claim->path, .session = session_find(root, claim->path)};
+    const struct session *s = c.session;
+    const struct parked_session *parked = parked_find(&root->parked, claim->path);
+    c.complete = s ? s->state == SESSION_DONE : parked && parked->complete;
+    c.begun = c.complete || (s && claim_begun(s));
+    c.settled = c.complete || (s && session_settled(s));
+    if (s && s->inspected && !s->held) {
+        c.plain = s->layout == SESSION_SHIFTING;
+        c.locked = s->writer == SESSION_WRITER_LIVES;
+    } else {
+        claim_look(&c, claim->node.path);
+    }
+    claim_ask_disk(&c);
+    return c;
+}
+
+static bool claim_knows(struct root *root, const char *path)
+{
+    return session_find(root, path) || parked_find(&root->parked, path);
+}
+
+/* Another session of that id right below a root. */
+static struct root *claim_root_of(const struct session *session)
+{
+    const struct engine *engine = session->root->engine;
+    for (unsigned i = 0; i < engine->roots; i++) {
+        struct root *root = engine->root[i];
+        bool itself = root == session->root && session->id == session->path;
+        if (!itself && claim_knows(root, session->id)) {
+            return root;
+        }
+    }
+    return NULL;
+}
+
+static bool claim_is_same(const struct claim *claim, const struct session *session)
+{
+    return claim->root == session->root && strcmp(claim->path, session->path) == 0;
+}
+
+/* Nobody can plant a directory right below a root where there is one already; the group
+ * directories may be anybody's. */
+static bool claim_ranks_before(const struct claimant *a, const struct claimant *b)
+{
+    bool a_grouped = strchr(a->path, '/');
+    bool b_grouped = strchr(b->path, '/');
+    if (a->plain != b->plain) {
+        return b->plain;
+    }
+    return a_grouped != b_grouped ? b_grouped : a->locked && !b->locked;
+}
+
+/* One who uploads sessions of its own, not as a service, knows best which those are. */
+static bool claim_is_own(const struct claimant *c)
+{
+    uid_t self = geteuid();
+    return !c->root->engine->config.service && self != 0 && c->there && c->owner == self;
+}
+
+/* A directory in which no writer ever had a lock may have been planted before its victim
+ * was there: it loses the id to one with a lock, once nothing in it waits. (Whose they
+ * are is not known in a user namespace.) */
+static bool claim_was_squatted(const struct claimant *by, const struct claimant *of)
+{
+    return by->plain && by->settled && of->locked && !of->plain;
+}
+
+static bool claim_passes_on(const struct claim *claim, const struct claimant *from,
+                            const struct claimant *to)
+{
+    bool first = from->begun || claim->disputed;
+    if (claim_is_own(from) != claim_is_own(to)) {
+        return claim_is_own(to);
+    }
+    if (!from->there && !from->complete) { /* it was moved, or somebody decided */
+        return !claim->disputed || to->owner == 0 ||
+               (claim->has_owner && claim->owner == to->owner);
+    }
+    if (first != to->begun) {
+        return !first || (from->there && claim_was_squatted(from, to));
+    }
+    return !claim->disputed && claim_ranks_before(to, from);
+}
+
+static void claim_say(const struct session *session, const struct claim *claim)
+{
+    log_warn(session->root->engine->config.log, "session.claimed",
+             "session=%s held=%s/%s read=%s/%s note=\"two directories have the same "
+             "session id\"",
+             session->id, session->root->path, session->path, claim->root->path,
+             claim->path);
+}
+
+/* It is not the session of that id. */
+static void claim_lose(struct session *session, const struct claim *claim)
+{
+    const struct engine *engine = session->root->engine;
+    bool foreign = engine->config.in_job && geteuid() != 0 && claim->has_owner &&
+                   claim->owner == geteuid();
+    if (!session->hold_reason) {
+        claim_say(session, claim);
+    }
+    if (session->state != SESSION_DONE) {
+        session_set_state(session, SESSION_OPEN);
+    }
+    session->root->change_stamp += !session->inspected;
+    session->inspected = true;
+    session->held = true;
+    session->wanted = session->wanted && !foreign; /* what others do is not our failure */
+    if (!foreign) {
+        session_hold(session, HELD_CLAIMED);
+    }
+}
+
+static bool claim_is_listed(const struct engine *engine)
+{
+    for (unsigned i = 0; i < engine->roots; i++) {
+        if (!engine->root[i]->listed && !engine->root[i]->away) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void claim_note_owner(struct claim *claim, const struct claimant *holder)
+{
+    if (holder->there) {
+        claim->has_owner = holder->owner != OVERFLOW_UID;
+        claim->owner = holder->owner;
+    }
+}
+
+/* Writes down who has the id, once all were seen that could have it. \return false if
+ * that is not possible now. */
+static bool claim_settle(struct claim *claim, const struct claimant *holder)
+{
+    claim->listing = claim->root->listing_number;
+    claim_note_owner(claim, holder);
+    if (!claim->disputed && claim_is_listed(claim->root->engine)) {
+        claim->disputed = claims_journal(claim);
+        return claim->disputed;
+    }
+    return true;
+}
+
+/* The id goes to \p to; the one that had it is held. */
+static bool claim_pass_on(struct claim *claim, const struct claimant *from,
+                          const struct claimant *to)
+{
+    bool known = claim->disputed || (from->there && claim_knows(from->root, from->path));
+    if (!claims_move(claim, to->root, to->path)) {
+        return false;
+    }
+    claim->disputed = false; /* the journal names the other one */
+    if (known && !claim_settle(claim, to)) {
+        return false;
+    }
+    if (from->session && from->session->state != SESSION_DONE) {
+        claim_lose(from->session, claim);
+    }
+    return true;
+}
+
+/* \return whether the session gets the id that another directory has. */
+static bool claim_dispute(struct claim *claim, struct session *session,
+                          struct claimant *own)
+{
+    struct claimant holder = claim_holder(claim);
+    claim_ask_disk(own);
+    session->held = true;
+    if (claim_passes_on(claim, &holder, own)) {
+        return claim_pass_on(claim, &holder, own);
+    }
+    if (claim_settle(claim, &holder)) {
+        claim_lose(session, claim);
+    } /* else the journal is broken: at the next look */
+    return false;
+}
+
+static struct claim *claim_of(struct session *session)
+{
+    struct claim *claim = claims_find(session->root->engine, session->id);
+    struct root *other = claim ? NULL : claim_root_of(session);
+    if (other) {
+        return claims_add(other, session->id);
+    }
+    return claim || session->id == session->path
+               ? claim
+               : claims_add(session->root, session->path);
+}
+
+bool claim_check(struct session *session, const struct scan *scan, enum liveness writer)
+{
+    const struct engine *engine = session->root->engine;
+    struct claim *claim = claim_of(session);
+    struct claimant own = {.root = session->root,
+                           .path = session->path,
+                           .session = session,
+                           .begun = claim_begun(session),
+                           .plain = scan->layout == SESSION_SHIFTING,
+                           .locked = writer == WRITER_LIVE};
+    if (!session->inspected) {
+        session->layout = (uint8_t)scan->layout;
+    }
+    if (claim && !claim_is_same(claim, session) && !claim_dispute(claim, session, &own)) {
+        return false;
+    }
+    /* For a service, a directory that is listed later may have more right to the id. */
+    if (engine->config.service && !own.begun && !claim_is_listed(engine)) {
+        session->held = true;
+        return false;
+    }
+    return true;
+}
+
+void claim_note(struct root *root, const char *path)
+{
+    if (strchr(path, '/')) {
+        (void)claims_add(root, path); /* without memory: when it is inspected */
+    }
+}
+
+static void claim_note_parked(void *arg, struct parked_session *parked)
+{
+    claim_note(arg, parked->node.path);
+}
+
+void claim_replayed(struct root *root)
+{
+    for (const struct session *s = root->sessions; s; s = s->next) {
+        claim_note(root, s->path);
+    }
+    parked_each_complete(&root->parked, claim_note_parked, root);
+}
+
+/* While one is held for it, a claim lasts: else the one that waits would get the id of a
+ * session that is complete and forgotten. */
+static void claim_renew_disputed(const struct root *root)
+{
+    for (const struct session *s = root->sessions; s; s = s->next) {
+        struct claim *claim =
+            s->hold_reason == HELD_CLAIMED ? claims_find(root->engine, s->id) : NULL;
+        if (claim) {
+            claim->listing = claim->root->listing_number;
+        }
+    }
+}
+
+void claim_listed(struct root *root)
+{
+    const struct engine *engine = root->engine;
+    bool first = !root->listed;
+    root->listed = true;
+    for (unsigned i = 0; first && engine->config.service && i < engine->roots; i++) {
+        for (struct session *s = engine->root[i]->sessions; s; s = s->next) {
+            if (s->held) {
+                session_mark(s);
+            }
+        }
+    }
+    claim_renew_disputed(root);
+    claims_sweep(root);
+}

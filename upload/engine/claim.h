@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Decides which of several directories of the same name is the session: the backend knows
+ * only that name. Another user could end or forge a session otherwise, and a copy that
+ * somebody makes would end a running one. */
+#ifndef GPUFL_UPLOAD_ENGINE_CLAIM_H
+#define GPUFL_UPLOAD_ENGINE_CLAIM_H
+
+#include <stdbool.h>
+
+#include "upload/core/session.h"
+#include "upload/source/liveness.h"
+
+/** Call it at each look at a session, with what was found.
+ *  \return true if the session may be read. If another directory has its id, the session
+ * is held, which is logged; during the first listing of a root it may only wait for the
+ * end of that. */
+bool claim_check(struct session *session, const struct scan *scan, enum liveness writer);
+
+/** Notes a session that was found and waits for its turn. */
+void claim_note(struct root *root, const char *path);
+
+/** Notes the sessions that the journal knows. */
+void claim_replayed(struct root *root);
+
+/** A listing of the root has ended: sessions that waited for that are looked at. */
+void claim_listed(struct root *root);
+
+#endif
