@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """gpufl resolve gives up what is gone, and nothing else: what can be read is sent, once, and the session completes."""
+import gzip
 import json
 import os
 import pathlib
@@ -280,6 +281,99 @@ def a_manifest_that_is_gone_or_damaged_is_given_up_and_a_newer_one_is_not(place)
                 equal((done.returncode, _completes(sink)), (1, 0), done.stdout)
             else:
                 _held_then_resolved(place, sink, writer, set(), logs, ".gpufl-session.json")
+
+
+def an_active_file_that_went_away_is_given_up_while_its_writer_lives(place):
+    writer = Live(place.logs)
+    _write(writer)
+    with Sink(declare=True) as sink:
+        agent = lib.agent(place, sink.url, "--rescan-interval=100ms")
+        until(lambda: _lines(writer) == _stored(sink), "sent")
+        (writer.dir / "device.log").unlink()
+        until(lambda: "its active file is gone" in agent.log.read_text(), "held")
+        done = place.run("gpufl", *until(lambda: _command(place), "status has the command"))
+        equal(done.returncode, 0, done.stderr)
+        until(lambda: "session.given_up" in agent.log.read_text(), "it is said")
+        _write(writer)  # a new file of that name
+        writer.end()
+        until(lambda: _completes(sink) == 1, "complete")
+        equal(_lines(writer) - _stored(sink), set(), "what was written to the new file is sent")
+        agent.terminate()
+        equal(agent.wait(20 * lib.SLOW), 0, "exit code")
+
+
+def another_file_of_the_name_is_read_once_the_first_is_given_up(place):
+    writer = Live(place.logs)
+    _write(writer)
+    with Sink(declare=True) as sink:
+        lib.upload(place, sink.url)
+        _write(writer)
+        lost = _file_lines(writer.dir / "device.log") - _stored(sink)
+        (writer.dir / "device.log").unlink()
+        _write(writer, lines=20)
+        writer.end()
+        _held_then_resolved(place, sink, writer, lost, why="another one has its name")
+
+
+def an_active_file_that_was_compressed_early_is_given_up(place):
+    writer = Live(place.logs)
+    _write(writer)
+    with Sink(declare=True) as sink:
+        lib.upload(place, sink.url)
+        _write(writer)
+        plain = writer.dir / "device.log"
+        (writer.dir / "device.log.gz").write_bytes(gzip.compress(plain.read_bytes()))
+        plain.unlink()
+        writer.die()
+        _held_then_resolved(place, sink, writer, set(), why="compressed while its writer lived")
+
+
+def a_session_that_is_away_for_good_is_forgotten(place):
+    for n, by_agent in enumerate((False, True)):
+        logs = place.path / f"logs{n}"
+        logs.mkdir(mode=0o700)
+        other, writer = Live(logs), Live(logs)
+        _write(writer)
+        with Sink(declare=True) as sink:
+            lib.upload(place, sink.url, directory=logs)
+            writer.end()
+            other.end()
+            writer.dir.rename(place.path / f"away{n}")
+            lib.upload(place, sink.url, directory=logs)
+            words = _command(place, logs)
+            if by_agent:
+                agent = lib.agent(place, sink.url, "--rescan-interval=100ms", folder=logs)
+                until(lambda a=agent: "session.away" in a.log.read_text(), "away")
+            done = place.run("gpufl", *words[:-1], f"{words[-1]}/device")
+            if not by_agent:
+                equal(done.returncode, 1, done.stdout)
+                check("only the whole session" in done.stderr, done.stderr)
+            done = place.run("gpufl", *words)
+            equal(done.returncode, 0, f"{done.stdout} {done.stderr}")
+            if by_agent:
+                until(lambda a=agent: "session.given_up" in a.log.read_text(), "it is said")
+                agent.terminate()
+                equal(agent.wait(20 * lib.SLOW), 0, "exit code")
+            else:
+                check("if its directory comes back, all of it is sent again" in done.stdout, done.stdout)
+            done = lib.upload(place, sink.url, directory=logs)
+            equal(done.returncode, 0, done.stdout)
+            equal(_command(place, logs), None, "nothing is held")
+            equal(place.run("gpufl", *words).returncode, 2, "it is not known any more")
+
+
+def files_deleted_before_another_backend_got_them_are_given_up(place):
+    writer = Live(place.logs)
+    _write(writer)
+    writer.rotate("device")
+    _write(writer)
+    writer.end()
+    with Sink(declare=True) as sink:
+        equal(lib.upload(place, sink.url).returncode, 0, "sent to the first")
+    lost = _file_lines(writer.dir / "device.log")
+    (writer.dir / "device.log").unlink()
+    with Sink(declare=True) as sink:
+        _held_then_resolved(place, sink, writer, lost, why="an earlier backend got")
 
 
 def front_that_was_gone_is_given_up(place):

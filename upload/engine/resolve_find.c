@@ -8,6 +8,7 @@
 
 #include "upload/core/offer.h"
 #include "upload/core/session_streams.h"
+#include "upload/core/shutdown.h"
 #include "upload/engine/batch.h"
 #include "upload/engine/window.h"
 #include "upload/source/shifting.h"
@@ -113,9 +114,10 @@ static void resolve_live(struct resolving *r)
         resolve_other_file(r, &where, &chunk);
     } else if (status != GPUFL_OK) {
         resolve_live_file(r, status);
-    } else if (st->held && st->hold_reason == HELD_COMPRESSED && chunk.len == 0) {
+    } else if (chunk.len == 0 && chunk.packed && !shutdown_is_last(st)) {
         resolve_end(r, HELD_COMPRESSED);
     }
+    r->at_end = status == GPUFL_ERR_NOT_FOUND || (status == GPUFL_OK && chunk.len == 0);
 }
 
 static void resolve_windows(struct resolving *r)
@@ -131,6 +133,7 @@ static void resolve_windows(struct resolving *r)
             st->held ? (enum held_reason)st->hold_reason : HELD_WINDOW_MISSING;
         resolve_go_on(r, reason, next ? next : st->highest + 1, 0);
     }
+    r->at_end = st->file > st->highest;
 }
 
 static void resolve_shifting(struct resolving *r)
@@ -168,6 +171,7 @@ static void resolve_shifting(struct resolving *r)
         return;
     }
     if (status == GPUFL_OK) {
+        r->at_end = st->head && chunk.len == 0;
         return;
     }
     enum held_reason reason =
@@ -205,13 +209,6 @@ static void resolve_offer(struct resolving *r)
     }
 }
 
-static bool resolve_falls_short(const struct stream *st)
-{
-    const struct session *session = st->session;
-    return session->held && session->hold_reason == HELD_FALLS_SHORT &&
-           stream_falls_short(st);
-}
-
 void resolve_find(struct resolving *r)
 {
     struct stream *st = r->stream;
@@ -233,7 +230,8 @@ void resolve_find(struct resolving *r)
     if (r->reason == HELD_NOT && st->gap) {
         r->reason = HELD_GAP;
     }
-    if (r->reason == HELD_NOT && resolve_falls_short(st)) {
+    if (r->reason == HELD_NOT && r->at_end && session_writer_is_gone(st->session) &&
+        stream_falls_short(st)) {
         r->reason = HELD_FALLS_SHORT;
     }
     if (!st->session->quarantined && st->refused_lines) {

@@ -23,6 +23,7 @@ struct resolving {
     struct stream *stream;
     struct resolve_result *out;
     enum held_reason reason; /* HELD_NOT = nothing is wrong */
+    bool at_end;             /* nothing of it is left to be read */
     struct record_settled to;
 };
 
