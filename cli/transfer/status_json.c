@@ -57,7 +57,7 @@ static void json_text_or_null(struct text *out, const char *text)
 }
 
 static void json_note(struct text *out, const struct progress_note *note,
-                      const char *resolve)
+                      const struct status_exit *ends)
 {
     json_separate(out);
     if (note->since_s) {
@@ -72,7 +72,9 @@ static void json_note(struct text *out, const struct progress_note *note,
     text_puts(out, ",\"reason\":");
     text_json_string(out, note->text);
     text_puts(out, ",\"resolve\":");
-    json_text_or_null(out, resolve);
+    json_text_or_null(out, ends->again ? NULL : ends->command);
+    text_puts(out, ",\"send_again\":");
+    json_text_or_null(out, ends->again ? ends->command : NULL);
     text_puts(out, "}");
 }
 

@@ -43,7 +43,7 @@ static void lines_resolve(struct text *out, const char *command)
 }
 
 static void lines_note(struct text *out, const struct progress_note *note,
-                       const char *resolve)
+                       const struct status_exit *ends)
 {
     if (note->since_s) {
         text_printf(out, "everything waits: %s, since ", note->text);
@@ -52,7 +52,13 @@ static void lines_note(struct text *out, const struct progress_note *note,
     } else {
         text_printf(out, "waits: %s %s: %s\n", note->path, note->channel, note->text);
     }
-    lines_resolve(out, resolve);
+    if (ends->again && ends->command) {
+        text_printf(out,
+                    "  to send all of the session again, also what the backend has: %s\n",
+                    ends->command);
+    } else {
+        lines_resolve(out, ends->command);
+    }
 }
 
 static void lines_session(struct text *out, const struct status_session *session)

@@ -21,6 +21,12 @@ struct status_session {
     const char *resolve; /**< the command that gives up what is gone; NULL = nothing is */
 };
 
+/** What a person can do about a hold. */
+struct status_exit {
+    const char *command; /**< NULL = mend what is wrong */
+    bool again;          /**< it sends the session again; else it gives up what is gone */
+};
+
 /** The whole of it, when all was shown. */
 struct status_end {
     bool all_sent;
@@ -33,8 +39,8 @@ struct status_end {
 struct status_view {
     void (*start)(struct text *out, bool has_journal);
     void (*holder)(struct text *out, const char *holder); /**< NULL = nobody */
-    /** \p resolve is the command that gives it up, or NULL. */
-    void (*note)(struct text *out, const struct progress_note *note, const char *resolve);
+    void (*note)(struct text *out, const struct progress_note *note,
+                 const struct status_exit *ends);
     void (*sessions)(struct text *out);
     void (*session)(struct text *out, const struct status_session *session);
     void (*channel)(struct text *out, const char *name,

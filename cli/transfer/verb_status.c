@@ -66,6 +66,29 @@ static struct text resolve_command(const struct status *s, const char *path,
     return out;
 }
 
+/* The command that sends the session again. The text is the caller's. */
+static struct text force_command(const struct status *s, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    struct text out = {0};
+    text_puts(&out, "gpufl upload ");
+    put_word(&out, s->directory);
+    text_printf(&out, " --force --session-id %s", slash ? slash + 1 : path);
+    text_append(&out, "", 1);
+    return out;
+}
+
+static bool is_quarantined(const struct status *s, const char *path)
+{
+    struct quarantined range;
+    for (size_t i = 0; quarantine_in_journal(&s->journal, i, &range); i++) {
+        if (strcmp(range.path, path) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static const char *writer_of(const struct status *s, const struct selected *session,
                              const struct scan *scan)
 {
@@ -165,7 +188,8 @@ static void show_session(struct status *s, const struct selected *selected)
         struct channel_state state =
             channel_state(s->root, &s->journal, selected->path, &scan, &scan.channel[i]);
         show_channel(s, scan.channel[i].name, &state);
-        may_resolve = may_resolve || state.front_missing;
+        may_resolve = may_resolve || state.front_missing ||
+                      (state.refused_lines && !is_quarantined(s, selected->path));
     }
     struct text command = resolve_command(s, selected->path, "*");
     session.resolve = may_resolve && !command.failed ? command.data : NULL;
@@ -237,11 +261,15 @@ static void show_note(void *arg, const struct progress_note *note)
         return; /* it was so when the last uploader ended; a hold still is */
     }
     enum held_exit ends = held_exit(held_by_text(note->text));
-    struct text command = resolve_command(s, note->path, note->channel);
+    struct text command = ends == HELD_EXIT_FORCE
+                              ? force_command(s, note->path)
+                              : resolve_command(s, note->path, note->channel);
+    struct status_exit out = {
+        .again = ends == HELD_EXIT_FORCE,
+        .command = command.failed || ends == HELD_EXIT_MEND ? NULL : command.data};
     s->end.all_sent = false;
     s->end.waiting = true;
-    s->view->note(&s->out, note,
-                  ends == HELD_EXIT_RESOLVE && !command.failed ? command.data : NULL);
+    s->view->note(&s->out, note, &out);
     text_fini(&command);
 }
 

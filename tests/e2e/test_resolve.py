@@ -376,6 +376,18 @@ def files_deleted_before_another_backend_got_them_are_given_up(place):
         _held_then_resolved(place, sink, writer, lost, why="an earlier backend got")
 
 
+def lines_that_were_rejected_for_good_are_given_up(place):
+    def reject(_, request):
+        return (409, "{}") if request.is_batch and request.channel == "device" else None
+
+    writer = Live(place.logs)
+    _write(writer)
+    writer.end()
+    lost = _file_lines(writer.dir / "device.log")
+    with Sink(reject, declare=True) as sink:
+        _held_then_resolved(place, sink, writer, lost)
+
+
 def front_that_was_gone_is_given_up(place):
     writer = Live(place.logs)
     for _ in range(2):

@@ -58,10 +58,14 @@ static void show_all(const struct status_view *view, struct text *out)
                                                .front_missing = true,
                                                .lost = true};
     static const struct channel_state settled = {.settled_lines = 9};
+    static const struct status_exit mend = {0};
+    static const struct status_exit give_up = {.command = "gpufl resolve D a/one"};
+    static const struct status_exit again = {.command = "gpufl upload D", .again = true};
     view->start(out, true);
     view->holder(out, "gpufl-agent, pid 7");
-    view->note(out, &all, NULL);
-    view->note(out, &one, "gpufl resolve D a/one");
+    view->note(out, &all, &mend);
+    view->note(out, &one, &give_up);
+    view->note(out, &one, &again);
     view->sessions(out);
     view->session(out, &session);
     view->channel(out, "device", &waits);
@@ -105,9 +109,12 @@ static void status_as_json_is_one_object(void **state)
     assert_string_equal(
         out.data,
         "{\"journal\":true,\"served_by\":\"gpufl-agent, pid 7\",\"waits\":["
-        "{\"since\":\"1970-01-02T00:00:00Z\",\"reason\":\"no answer\",\"resolve\":null},"
+        "{\"since\":\"1970-01-02T00:00:00Z\",\"reason\":\"no answer\",\"resolve\":null,"
+        "\"send_again\":null},"
         "{\"path\":\"a/one\",\"channel\":\"*\",\"reason\":\"refused \\\"key\\\"\","
-        "\"resolve\":\"gpufl resolve D a/one\"}],"
+        "\"resolve\":\"gpufl resolve D a/one\",\"send_again\":null},"
+        "{\"path\":\"a/one\",\"channel\":\"*\",\"reason\":\"refused \\\"key\\\"\","
+        "\"resolve\":null,\"send_again\":\"gpufl upload D\"}],"
         "\"sessions\":[{\"session_id\":\"one\",\"path\":\"a/one\",\"writer\":\"live\","
         "\"complete\":false,\"recording_loss\":true,\"problem\":\"cannot be read\","
         "\"channels\":[{\"channel\":"
@@ -150,6 +157,8 @@ static void status_for_people_has_a_line_each(void **state)
         "everything waits: no answer, since 1970-01-02 00:00:00\n"
         "waits: a/one *: refused \"key\"\n"
         "  to give up what is gone: gpufl resolve D a/one\n"
+        "waits: a/one *: refused \"key\"\n"
+        "  to send all of the session again, also what the backend has: gpufl upload D\n"
         "a/one  writer live, lines were dropped while recording, cannot be read\n"
         "  device                7 lines settled, 2 files wait, 30 bytes wait, the first "
         "of 1970-01-01 00:01:00, 1 lines refused, part of it was given up, its "
