@@ -3,11 +3,14 @@
 #ifndef GPUFL_SCHEMA_PROTOCOL_H
 #define GPUFL_SCHEMA_PROTOCOL_H
 
+#include <stdint.h>
+
 #define PROTOCOL_WIRE_VERSION     "1"
 #define PROTOCOL_DEFAULT_API_PATH "/api/v1"
 
 /* Paths below the API prefix. */
 #define PROTOCOL_STREAM           "/events/stream"
+#define PROTOCOL_PARTS            "/events/parts"
 #define PROTOCOL_SESSION_COMPLETE "/events/session-complete"
 #define PROTOCOL_VERSION          "/info/version"
 
@@ -34,6 +37,12 @@
 #define PROTOCOL_MAX_BATCH_BYTES (1u << 20)
 /** Raw bytes that a batch may be configured to have. */
 #define PROTOCOL_MAX_BATCH_BYTES_EVER (64u << 20)
+/** Parts of one POST. */
+#define PROTOCOL_MAX_PARTS 1024u
+/** Bytes of the line that lists them, and of a claim. */
+#define PROTOCOL_MAX_LIST_BYTES (1u << 20)
+/** Highest offset and number of lines of a position. */
+#define PROTOCOL_MAX_OFFSET (INT64_C(1) << 53)
 /** Longest single line that is sent; a longer one is quarantined. */
 #define PROTOCOL_MAX_LINE_BYTES (8u << 20)
 

@@ -72,7 +72,7 @@ static const char *fault_of(const char *line, size_t len, const char *session,
     return record_field_is(line, len, "session_id", session) ||
                    session_by_bytes(line, len, session)
                ? NULL
-               : "session_id differs from " PROTOCOL_H_SESSION;
+               : "session_id differs from that of the request";
 }
 
 static void reject(struct lines *out, uint64_t line, const char *reason)

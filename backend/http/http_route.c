@@ -9,8 +9,10 @@
 #include "backend/http/http_sessions.h"
 #include "backend/http/ingest.h"
 #include "backend/http/page.h"
+#include "backend/http/parts.h"
+#include "backend/http/session_claim.h"
+#include "backend/store/store_epoch.h"
 #include "backend/store/store_health.h"
-#include "backend/store/store_ingest.h"
 #include "schema/protocol.h"
 
 #define API      PROTOCOL_DEFAULT_API_PATH
@@ -22,10 +24,9 @@ static const char *header_of(struct MHD_Connection *c, const char *name)
     return MHD_lookup_connection_value(c, MHD_HEADER_KIND, name);
 }
 
-static enum MHD_Result on_lines(struct http_service *service, struct MHD_Connection *c,
-                                const struct body *in)
+static struct ingest_request request_of(struct MHD_Connection *c, const struct body *in)
 {
-    struct ingest_request request = {
+    return (struct ingest_request){
         .session = header_of(c, PROTOCOL_H_SESSION),
         .hostname = header_of(c, PROTOCOL_H_HOSTNAME),
         .encoding = header_of(c, "Content-Encoding"),
@@ -37,6 +38,12 @@ static enum MHD_Result on_lines(struct http_service *service, struct MHD_Connect
         .len = in->bytes.len,
         .too_large = in->too_large,
     };
+}
+
+static enum MHD_Result on_lines(struct http_service *service, struct MHD_Connection *c,
+                                const struct body *in)
+{
+    struct ingest_request request = request_of(c, in);
     struct text answer = {0};
     int status = ingest(service->store, &service->retention, &request, &answer);
     if (status == 200) {
@@ -45,7 +52,24 @@ static enum MHD_Result on_lines(struct http_service *service, struct MHD_Connect
     return http_respond(c, status, HTTP_JSON, &answer);
 }
 
-static enum MHD_Result on_complete(struct http_service *service, struct MHD_Connection *c)
+static void note_change(void *arg, const char *session)
+{
+    struct http_service *service = arg;
+    changes_note(&service->changes, session);
+}
+
+static enum MHD_Result on_parts(struct http_service *service, struct MHD_Connection *c,
+                                const struct body *in)
+{
+    struct ingest_request request = request_of(c, in);
+    struct text answer = {0};
+    int status = parts_take(service->store, &service->retention, &request, &answer,
+                            note_change, service);
+    return http_respond(c, status, HTTP_JSON, &answer);
+}
+
+static enum MHD_Result on_complete(struct http_service *service, struct MHD_Connection *c,
+                                   const struct body *in)
 {
     const char *session = header_of(c, PROTOCOL_H_SESSION);
     if (!session || !layout_name_ok(session)) {
@@ -53,27 +77,24 @@ static enum MHD_Result on_complete(struct http_service *service, struct MHD_Conn
                                   PROTOCOL_H_SESSION ": missing or not a session id");
     }
     struct text answer = {0};
-    gpufl_status status = store_complete(service->store, session);
-    if (status == GPUFL_ERR_NOT_FOUND) {
-        return http_respond_error(c, 404, "no such session");
+    int status = in->too_large
+                     ? ingest_refuse_large(&answer)
+                     : session_claim_judge(service->store, session, &in->bytes, &answer);
+    if (status == 200) {
+        changes_note(&service->changes, session);
     }
-    if (status != GPUFL_OK) {
-        int refusal = ingest_refuse_unwritten(service->store, &answer);
-        return http_respond(c, refusal, HTTP_JSON, &answer);
-    }
-    changes_note(&service->changes, session);
-    text_printf(&answer, "{\"complete\":true}\n");
-    return http_respond(c, 200, HTTP_JSON, &answer);
+    return http_respond(c, status, HTTP_JSON, &answer);
 }
 
-static enum MHD_Result on_version(struct MHD_Connection *c)
+static enum MHD_Result on_version(struct http_service *service, struct MHD_Connection *c)
 {
     struct text answer = {0};
     text_printf(&answer,
                 "{\"supported\":[\"" PROTOCOL_WIRE_VERSION "\"],"
                 "\"encodings\":[\"zstd\",\"gzip\"],\"live_windows\":true,"
-                "\"window_registry\":true,\"server\":\"gpufl-backend/%s\"}\n",
-                GPUFL_VERSION);
+                "\"window_registry\":true,\"positions\":true,\"epoch\":\"%s\","
+                "\"server\":\"gpufl-backend/%s\"}\n",
+                store_epoch(service->store), GPUFL_VERSION);
     return http_respond(c, 200, HTTP_JSON, &answer);
 }
 
@@ -110,7 +131,7 @@ static enum MHD_Result route_get(struct http_service *service, struct MHD_Connec
         return http_respond(c, why ? 503 : 200, "text/plain", &answer);
     }
     if (strcmp(url, API PROTOCOL_VERSION) == 0) {
-        return on_version(c);
+        return on_version(service, c);
     }
     if (!http_auth_allows(c, service->api_key)) {
         return http_respond_error(c, 401,
@@ -143,16 +164,21 @@ static enum MHD_Result route_post(struct http_service *service, struct MHD_Conne
     if (strcmp(path, PROTOCOL_STREAM) == 0) {
         return on_lines(service, c, in);
     }
+    if (strcmp(path, PROTOCOL_PARTS) == 0) {
+        return on_parts(service, c, in);
+    }
     if (strcmp(path, PROTOCOL_SESSION_COMPLETE) == 0) {
-        return on_complete(service, c);
+        return on_complete(service, c, in);
     }
     return http_respond_error(c, 404, "no such path");
 }
 
 bool http_route_wants_body(const struct http_request *request)
 {
+    const char *path = path_below_api(request->url);
     return strcmp(request->method, "POST") == 0 &&
-           strcmp(path_below_api(request->url), PROTOCOL_STREAM) == 0;
+           (strcmp(path, PROTOCOL_STREAM) == 0 || strcmp(path, PROTOCOL_PARTS) == 0 ||
+            strcmp(path, PROTOCOL_SESSION_COMPLETE) == 0);
 }
 
 bool http_route_is_endless(const struct http_request *request)

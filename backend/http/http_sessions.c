@@ -11,10 +11,12 @@
 #include "backend/api/api_kernels.h"
 #include "backend/api/api_memory.h"
 #include "backend/api/api_series.h"
+#include "backend/api/api_streams.h"
 #include "backend/http/http_respond.h"
 #include "backend/store/export.h"
 #include "backend/store/store_sessions.h"
 #include "schema/column_names.h"
+#include "schema/protocol.h"
 
 #define NDJSON           "application/x-ndjson"
 #define SESSIONS_DEFAULT 100
@@ -170,6 +172,29 @@ static const struct {
                      {"metrics", on_metrics},   {"scopes", on_scopes},
                      {"delivery", on_delivery}, {"launches", on_launches}};
 
+/* A session that is not known has no streams: its sender begins with the first line. */
+static enum MHD_Result on_streams(struct store *store, struct MHD_Connection *c,
+                                  const char *session)
+{
+    struct text answer = {0};
+    const char *channel = argument(c, "channel");
+    int64_t file = query_number(argument(c, "file"), 1, UINT32_MAX, 0);
+    int64_t offset = query_number(argument(c, "offset"), 0, PROTOCOL_MAX_OFFSET, -1);
+    if (!channel && !argument(c, "file") && !argument(c, "offset")) {
+        int status = api_streams(store, session, &answer);
+        return http_respond(c, status, HTTP_JSON, &answer);
+    }
+    if (!channel || !layout_channel_ok(channel) || file == 0 || offset < 0) {
+        return http_respond_error(c, 400,
+                                  "channel, file, offset: missing or out of range "
+                                  "(expected channel=device&file=1&offset=0, for "
+                                  "example)");
+    }
+    struct stream_place asked = {.file = (uint32_t)file, .offset = (uint64_t)offset};
+    int status = api_streams_place(store, session, &asked, channel, &answer);
+    return http_respond(c, status, HTTP_JSON, &answer);
+}
+
 static enum MHD_Result on_session_part(struct store *store, struct MHD_Connection *c,
                                        const char *session, const char *part)
 {
@@ -177,6 +202,9 @@ static enum MHD_Result on_session_part(struct store *store, struct MHD_Connectio
     struct text answer = {0};
     if (strcmp(part, "export") == 0) {
         return on_export(store, c, session);
+    }
+    if (strcmp(part, "streams") == 0) {
+        return on_streams(store, c, session);
     }
     for (size_t i = 0; i < sizeof session_parts / sizeof *session_parts; i++) {
         if (strcmp(part, session_parts[i].name) != 0) {

@@ -21,13 +21,17 @@ struct identity {
     uint32_t crc32;
 };
 
-static int ingest_refuse(struct text *answer, int status, const char *error,
-                         const char *message)
+int ingest_refuse(struct text *answer, int status, const char *error, const char *message)
 {
     text_printf(answer, "{\"error\":\"%s\",\"message\":", error);
     text_json_string(answer, message);
     text_printf(answer, "}");
     return status;
+}
+
+int ingest_refuse_large(struct text *answer)
+{
+    return ingest_refuse(answer, 413, "too_large", "the body is larger than 30 MiB");
 }
 
 int ingest_refuse_unwritten(const struct store *store, struct text *answer)
@@ -158,25 +162,26 @@ static int store_lines(struct store *store, const struct ingest_request *r,
     }
     gpufl_status status = store_add(store, &body);
     free(packed);
+    if (status == GPUFL_BUSY) {
+        return ingest_refuse(answer, 409, PROTOCOL_SEQUENCE_CONFLICT,
+                             "this channel is stored by positions");
+    }
     if (status != GPUFL_OK) {
         return ingest_refuse_unwritten(store, answer);
     }
     return answer_stored(answer, lines, id->given);
 }
 
-static int read_body(struct store *store, const struct ingest_request *r,
-                     const struct identity *id, struct text *answer)
+int ingest_decode(const struct ingest_request *r, char **raw, size_t *raw_len,
+                  struct text *answer)
 {
-    char *raw;
-    size_t raw_len;
-    struct lines lines;
     enum encoding encoding = codec_of_header(r->encoding);
     if (encoding == ENCODING_UNKNOWN) {
         return ingest_refuse(answer, 415, "encoding",
                              "Content-Encoding: unknown (expected zstd, gzip or none)");
     }
-    gpufl_status status = codec_decode(encoding, r->body, r->len,
-                                       PROTOCOL_MAX_DECODED_BYTES, &raw, &raw_len);
+    gpufl_status status =
+        codec_decode(encoding, r->body, r->len, PROTOCOL_MAX_DECODED_BYTES, raw, raw_len);
     if (status == GPUFL_PARTIAL) {
         return ingest_refuse(answer, 413, "too_large",
                              "the body is larger than 128 MiB when decoded");
@@ -185,6 +190,19 @@ static int read_body(struct store *store, const struct ingest_request *r,
         return status == GPUFL_ERR_NOMEM
                    ? ingest_refuse(answer, 500, "memory", "out of memory")
                    : ingest_refuse(answer, 400, "body", "the body cannot be decoded");
+    }
+    return 0;
+}
+
+static int read_body(struct store *store, const struct ingest_request *r,
+                     const struct identity *id, struct text *answer)
+{
+    char *raw;
+    size_t raw_len;
+    struct lines lines;
+    int refusal = ingest_decode(r, &raw, &raw_len, answer);
+    if (refusal) {
+        return refusal;
     }
     int code = lines_read(raw, raw_len, r->session, &lines)
                    ? store_lines(store, r, id, &lines, raw_len, answer)
@@ -214,7 +232,7 @@ int ingest(struct store *store, const struct retention *retention,
                              "the database is full (raise --max-db-bytes)");
     }
     if (r->too_large) {
-        return ingest_refuse(answer, 413, "too_large", "the body is larger than 30 MiB");
+        return ingest_refuse_large(answer);
     }
     if (id.given && crc32_z(0, r->body, r->len) != id.crc32) {
         return ingest_refuse(answer, 400, "crc",

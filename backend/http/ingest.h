@@ -30,6 +30,18 @@ struct ingest_request {
 int ingest(struct store *store, const struct retention *retention,
            const struct ingest_request *request, struct text *answer);
 
+/** Writes an error. \return \p status. */
+int ingest_refuse(struct text *answer, int status, const char *error,
+                  const char *message);
+
+/** The answer to a body of more than PROTOCOL_MAX_BODY_BYTES. */
+int ingest_refuse_large(struct text *answer);
+
+/** Decodes the body. *raw is malloc'd, the caller's. \return 0, or the status of a
+ * refusal. */
+int ingest_decode(const struct ingest_request *request, char **raw, size_t *raw_len,
+                  struct text *answer);
+
 /** The answer when something could not be written: 507 on a full disk, else 500. */
 int ingest_refuse_unwritten(const struct store *store, struct text *answer);
 

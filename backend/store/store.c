@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "backend/store/store_epoch.h"
 #include "backend/store/store_lock.h"
 #include "backend/store/store_owner.h"
 #include "backend/store/store_statement.h"
@@ -45,7 +46,8 @@ static bool open_own(struct store *store, const char *path, char why[256])
     if (owner == STORE_OURS) {
         sqlite3_db_config(store->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL);
     }
-    if (owner != STORE_OURS || !statement_prepare_all(store)) {
+    if (owner != STORE_OURS || !statement_prepare_all(store) ||
+        !store_epoch_begin(store)) {
         say_why(store->db, path, owner, why);
         return false;
     }

@@ -38,19 +38,21 @@ gpufl_status store_lookup(struct store *store, const struct store_identity *id,
     return rc == SQLITE_ROW || rc == SQLITE_DONE ? GPUFL_OK : GPUFL_ERR_IO;
 }
 
-static int64_t touch_session(struct store *store, const char *session)
+gpufl_status store_touch(struct store *store, const char *session,
+                         struct store_stored *out)
 {
+    *out = (struct store_stored){0};
     sqlite3_stmt *s = statement_use(store, S_TOUCH);
     statement_bind_text(s, 1, session);
     sqlite3_bind_int64(s, 2, wall_clock_ms());
     if (!statement_run(s)) {
-        return 0;
+        return GPUFL_ERR_IO;
     }
     s = statement_use(store, S_SESSION_ID);
     statement_bind_text(s, 1, session);
-    int64_t id = sqlite3_step(s) == SQLITE_ROW ? sqlite3_column_int64(s, 0) : 0;
+    out->session = sqlite3_step(s) == SQLITE_ROW ? sqlite3_column_int64(s, 0) : 0;
     sqlite3_reset(s);
-    return id;
+    return out->session ? GPUFL_OK : GPUFL_ERR_IO;
 }
 
 static bool insert_body(struct store *store, int64_t session, const struct store_body *b)
@@ -106,37 +108,55 @@ static bool describe_session(struct store *store, int64_t session,
     return statement_run(s);
 }
 
+gpufl_status store_put(struct store *store, const struct store_body *body,
+                       struct store_stored *out)
+{
+    if (store_touch(store, body->session, out) != GPUFL_OK ||
+        !insert_body(store, out->session, body)) {
+        return GPUFL_ERR_IO;
+    }
+    out->body = sqlite3_last_insert_rowid(store->db);
+    return count_body(store, out->session, body) &&
+                   store_digest_add(store, out->session, &body->lines->digest) &&
+                   describe_session(store, out->session, body)
+               ? GPUFL_OK
+               : GPUFL_ERR_IO;
+}
+
+/* A stream keeps the kind of identity it began with. */
+static gpufl_status put_without_position(struct store *store,
+                                         const struct store_body *body)
+{
+    struct store_stored stored;
+    sqlite3_stmt *s = statement_use(store, S_STREAM);
+    statement_bind_text(s, 1, body->session);
+    statement_bind_text(s, 2, body->channel);
+    int rc = sqlite3_step(s);
+    sqlite3_reset(s);
+    return rc == SQLITE_ROW    ? GPUFL_BUSY
+           : rc == SQLITE_DONE ? store_put(store, body, &stored)
+                               : GPUFL_ERR_IO;
+}
+
 gpufl_status store_add(struct store *store, const struct store_body *body)
 {
     if (!statement_run(statement_use(store, S_BEGIN))) {
         store_health_failed(store, body->len);
         return GPUFL_ERR_IO;
     }
-    int64_t session = touch_session(store, body->session);
-    bool ok = session && insert_body(store, session, body) &&
-              count_body(store, session, body) &&
-              store_digest_add(store, session, &body->lines->digest) &&
-              describe_session(store, session, body) &&
-              statement_run(statement_use(store, S_COMMIT));
-    if (ok) {
+    gpufl_status status = put_without_position(store, body);
+    if (status == GPUFL_OK && !statement_run(statement_use(store, S_COMMIT))) {
+        status = GPUFL_ERR_IO;
+    }
+    if (status == GPUFL_OK) {
         store_health_wrote(store, body->len);
-    } else {
+        return GPUFL_OK;
+    }
+    if (status == GPUFL_ERR_IO) {
         store_health_failed(store, body->len);
-        statement_run(statement_use(store, S_ROLLBACK));
     }
-    return ok ? GPUFL_OK : GPUFL_ERR_IO;
-}
-
-gpufl_status store_complete(struct store *store, const char *session)
-{
-    sqlite3_stmt *s = statement_use(store, S_COMPLETE);
-    statement_bind_text(s, 1, session);
-    if (!statement_run(s)) {
-        store_health_failed(store, 0);
-        return GPUFL_ERR_IO;
-    }
-    store_health_wrote(store, 0);
-    return sqlite3_changes(store->db) ? GPUFL_OK : GPUFL_ERR_NOT_FOUND;
+    statement_run(statement_use(store, S_ROLLBACK));
+    return status;
 }
 
 void store_duplicate(struct store *store, const char *session)

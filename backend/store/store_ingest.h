@@ -47,11 +47,23 @@ GPUFL_MUST gpufl_status store_lookup(struct store *store, const struct store_ide
                                      enum registry *out);
 
 /** Stores one body, its digest, in one transaction.
- *  \return GPUFL_OK after the commit, GPUFL_ERR_IO. */
+ *  \return GPUFL_OK after the commit, GPUFL_BUSY when its stream is stored by positions,
+ * GPUFL_ERR_IO. */
 GPUFL_MUST gpufl_status store_add(struct store *store, const struct store_body *body);
 
-/** Marks a session complete. \return GPUFL_OK, GPUFL_ERR_NOT_FOUND, GPUFL_ERR_IO. */
-GPUFL_MUST gpufl_status store_complete(struct store *store, const char *session);
+/** The rows of a body that was put. */
+struct store_stored {
+    int64_t session;
+    int64_t body; /**< 0 = none */
+};
+
+/** Puts one body and its digest, within a transaction of the caller. */
+GPUFL_MUST gpufl_status store_put(struct store *store, const struct store_body *body,
+                                  struct store_stored *out);
+
+/** Notes that \p session was heard of, which reopens it, within such a transaction. */
+GPUFL_MUST gpufl_status store_touch(struct store *store, const char *session,
+                                    struct store_stored *out);
 
 /** Counts a batch that came again, if that can be written. */
 void store_duplicate(struct store *store, const char *session);

@@ -11,7 +11,9 @@ static const char facts[] =
     " (SELECT count(*) FROM sqlite_master),"
     " (SELECT count(*) FROM sqlite_master WHERE type IN ('view', 'trigger') OR"
     " (type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND name NOT IN"
-    " ('session', 'body', 'channel', 'name', 'tally', 'series', 'text'))"
+    " ('session', 'body', 'channel', 'name', 'tally', 'series', 'text', 'origin', "
+    "'stream',"
+    " 'part'))"
     " OR (type = 'table' AND name = 'session' AND sql NOT LIKE '%sid TEXT NOT NULL%')"
     " OR (type = 'table' AND name = 'body' AND sql NOT LIKE '%window_id TEXT UNIQUE%'))";
 
@@ -30,7 +32,9 @@ static enum store_owner judge(sqlite3_stmt *s)
     if (application == 0 && (version == 0 || has_others)) {
         return STORE_FOREIGN;
     }
-    return version == STORE_VERSION ? STORE_OURS : STORE_OTHER_VERSION;
+    return version >= STORE_VERSION_OLDEST && version <= STORE_VERSION
+               ? STORE_OURS
+               : STORE_OTHER_VERSION;
 }
 
 enum store_owner store_owner(sqlite3 *db)

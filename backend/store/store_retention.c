@@ -34,11 +34,13 @@ gpufl_status store_oldest(struct store *store, struct store_session *out,
     return rc == SQLITE_ROW || rc == SQLITE_DONE ? GPUFL_OK : GPUFL_ERR_IO;
 }
 
+/* The ends of streams stay, as expired: else they would come again from their first line.
+ */
 static bool delete_rest(struct store *store, int64_t session)
 {
-    static const enum statement rest[] = {S_DELETE_SERIES, S_DELETE_TALLIES,
-                                          S_DELETE_NAMES,  S_DELETE_CHANNELS,
-                                          S_DELETE_TEXTS,  S_DELETE_SESSION};
+    static const enum statement rest[] = {
+        S_DELETE_SERIES, S_DELETE_TALLIES, S_DELETE_NAMES,  S_DELETE_CHANNELS,
+        S_DELETE_TEXTS,  S_DELETE_PARTS,   S_DELETE_SESSION};
     for (unsigned i = 0; i < sizeof rest / sizeof *rest; i++) {
         sqlite3_stmt *s = statement_use(store, rest[i]);
         sqlite3_bind_int64(s, 1, session);
@@ -55,10 +57,13 @@ gpufl_status store_delete(struct store *store, int64_t session, unsigned bodies)
         store_health_failed(store, 0);
         return GPUFL_ERR_IO;
     }
-    sqlite3_stmt *s = statement_use(store, S_DELETE_BODIES);
+    sqlite3_stmt *s = statement_use(store, S_EXPIRE);
+    sqlite3_bind_int64(s, 1, session);
+    bool ok = statement_run(s);
+    s = statement_use(store, S_DELETE_BODIES);
     sqlite3_bind_int64(s, 1, session);
     sqlite3_bind_int64(s, 2, bodies);
-    bool ok = statement_run(s);
+    ok = ok && statement_run(s);
     bool last = ok && sqlite3_changes(store->db) < (int)bodies;
     ok = ok && (!last || delete_rest(store, session)) &&
          statement_run(statement_use(store, S_COMMIT));

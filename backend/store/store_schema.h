@@ -11,7 +11,7 @@
 
 #define STORE_PRAGMAS "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL"
 
-/* Ours before the first table, so that we know it again whenever we are killed. */
+/* All of it in one transaction: a database is what it was, or of this version. */
 #define STORE_MARKS                                                                      \
     "PRAGMA application_id=" STORE_TEXT(                                                 \
         STORE_APPLICATION) "; PRAGMA user_version=" STORE_TEXT(STORE_VERSION)
@@ -54,7 +54,20 @@
     "CREATE INDEX IF NOT EXISTS series_time ON series(session, kind, device,"            \
     " first_ns, last_ns);"                                                               \
     "CREATE TABLE IF NOT EXISTS text(session INTEGER NOT NULL, which INTEGER NOT"        \
-    " NULL, line TEXT NOT NULL, PRIMARY KEY(session, which)) WITHOUT ROWID;"
+    " NULL, line TEXT NOT NULL, PRIMARY KEY(session, which)) WITHOUT ROWID;"             \
+    "CREATE TABLE IF NOT EXISTS origin(id TEXT NOT NULL);"                               \
+    "CREATE TABLE IF NOT EXISTS stream(sid TEXT NOT NULL, channel TEXT NOT NULL,"        \
+    " file INTEGER NOT NULL, offset INTEGER NOT NULL, lines INTEGER NOT NULL, crc"       \
+    " INTEGER NOT NULL, file_crc INTEGER NOT NULL, losses INTEGER NOT NULL, skips"       \
+    " INTEGER NOT NULL, lost_after INTEGER NOT NULL, expired INTEGER NOT NULL,"          \
+    " PRIMARY KEY(sid, channel)) WITHOUT ROWID;"                                         \
+    "CREATE TABLE IF NOT EXISTS part(id INTEGER PRIMARY KEY, session INTEGER NOT"        \
+    " NULL, channel TEXT NOT NULL, file INTEGER NOT NULL, offset INTEGER NOT NULL,"      \
+    " lines INTEGER NOT NULL, crc INTEGER NOT NULL, file_crc INTEGER NOT NULL,"          \
+    " end_file INTEGER NOT NULL, end_offset INTEGER NOT NULL, end_lines INTEGER NOT"     \
+    " NULL, end_crc INTEGER NOT NULL, end_file_crc INTEGER NOT NULL, body INTEGER,"      \
+    " lost_file INTEGER, lost_offset INTEGER);"                                          \
+    "CREATE INDEX IF NOT EXISTS part_place ON part(session, channel, file, offset);"
 
 static const char *const sql[S_COUNT] = {
     [S_BEGIN] = "BEGIN IMMEDIATE",
@@ -81,7 +94,7 @@ static const char *const sql[S_COUNT] = {
                    " first_ns = CASE WHEN ?12 <> 0 AND (first_ns = 0 OR ?12 < first_ns)"
                    " THEN ?12 ELSE first_ns END, last_ns = max(last_ns, ?13),"
                    " metrics = metrics | ?14 WHERE id = ?1",
-    [S_COMPLETE] = "UPDATE session SET complete = 1 WHERE sid = ?1",
+    [S_COMPLETE] = "UPDATE session SET complete = ?2 WHERE sid = ?1",
     [S_LIST] =
         "SELECT id, sid, app, hostname, kind, start_ns, shutdown_ns, first_seen_ms,"
         " last_seen_ms, complete, lines, raw_bytes, stored_bytes, rejected, gpus,"
@@ -141,6 +154,43 @@ static const char *const sql[S_COUNT] = {
     [S_TEXT_OF] = "SELECT line FROM text WHERE session = ?1 AND which = ?2",
     [S_TRY] = "INSERT OR REPLACE INTO text VALUES(0, 0, zeroblob(?1))",
     [S_TRIED] = "DELETE FROM text WHERE session = 0",
+    [S_ORIGIN_NEW] = "INSERT INTO origin SELECT ?1 WHERE NOT EXISTS"
+                     " (SELECT 1 FROM origin)",
+    [S_ORIGIN] = "SELECT id FROM origin",
+    [S_STATE] = "SELECT complete FROM session WHERE sid = ?1",
+    /* ?3 to ?6: begin, ?7 to ?10: end, ?11: a loss, ?12: a skip, ?13: reopens. A stream
+     * without a row ends at (1, 0), unless it began without positions. */
+    [S_MOVE_END] =
+        "INSERT INTO stream SELECT ?1, ?2, ?7, ?8, ?9, ?10, 0, ?11, ?12, 0, 0"
+        " WHERE (EXISTS (SELECT 1 FROM stream WHERE sid = ?1 AND channel = ?2) OR"
+        " (?3 = 1 AND ?4 = 0 AND ?5 = 0 AND ?6 = 0 AND NOT EXISTS (SELECT 1 FROM"
+        " session JOIN channel ON channel.session = session.id WHERE sid = ?1 AND"
+        " name = ?2))) AND (?13 OR NOT EXISTS (SELECT 1 FROM session WHERE sid = ?1"
+        " AND complete <> 0))"
+        " ON CONFLICT(sid, channel) DO UPDATE SET file = ?7, offset = ?8, lines = ?9,"
+        " crc = ?10, losses = losses + ?11, skips = skips + ?12, lost_after = 0"
+        " WHERE file = ?3 AND offset = ?4 AND lines = ?5 AND crc = ?6 AND expired = 0",
+    [S_FILE_CRC] = "UPDATE stream SET file_crc = ?3 WHERE sid = ?1 AND channel = ?2",
+    [S_STREAM] = "SELECT file, offset, lines, crc, file_crc, losses, skips, lost_after,"
+                 " expired FROM stream WHERE sid = ?1 AND channel = ?2",
+    [S_STREAMS] = "SELECT channel, file, offset, lines, crc, file_crc, losses, skips,"
+                  " lost_after, expired FROM stream WHERE sid = ?1 ORDER BY channel",
+    [S_IS_WINDOWED] = "SELECT 1 FROM session JOIN channel ON channel.session ="
+                      " session.id WHERE sid = ?1 AND name = ?2 AND NOT EXISTS (SELECT"
+                      " 1 FROM stream WHERE sid = ?1 AND channel = ?2)",
+    [S_WINDOWED] = "SELECT name FROM session JOIN channel ON channel.session = session.id"
+                   " WHERE sid = ?1 AND NOT EXISTS (SELECT 1 FROM stream WHERE"
+                   " stream.sid = ?1 AND stream.channel = name) ORDER BY name",
+    [S_PART] = "INSERT INTO part VALUES(NULL, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10,"
+               " ?11, ?12, ?13, ?14, ?15)",
+    [S_PLACE] = "SELECT file, offset, lines, crc, file_crc, end_file, end_offset,"
+                " end_lines, end_crc, end_file_crc, body FROM part WHERE session ="
+                " (SELECT id FROM session WHERE sid = ?1) AND channel = ?2 AND"
+                " file = ?3 AND offset <= ?4 ORDER BY id DESC LIMIT 1",
+    [S_LOST_AFTER] = "UPDATE stream SET lost_after = ?3 WHERE sid = ?1 AND channel = ?2",
+    [S_EXPIRE] = "UPDATE stream SET expired = 1 WHERE sid = (SELECT sid FROM session"
+                 " WHERE id = ?1)",
+    [S_DELETE_PARTS] = "DELETE FROM part WHERE session = ?1",
 };
 
 #endif

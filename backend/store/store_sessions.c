@@ -53,7 +53,8 @@ gpufl_status store_sessions(struct store *store, const char *only, unsigned limi
             .shutdown_ns = sqlite3_column_int64(s, 6),
             .first_seen_ms = sqlite3_column_int64(s, 7),
             .last_seen_ms = sqlite3_column_int64(s, 8),
-            .complete = sqlite3_column_int(s, 9),
+            .complete = sqlite3_column_int(s, 9) == STORE_COMPLETE ||
+                        sqlite3_column_int(s, 9) == STORE_VERIFIED,
             .lines = (uint64_t)sqlite3_column_int64(s, 10),
             .raw_bytes = (uint64_t)sqlite3_column_int64(s, 11),
             .stored_bytes = (uint64_t)sqlite3_column_int64(s, 12),
@@ -69,6 +70,18 @@ gpufl_status store_sessions(struct store *store, const char *only, unsigned limi
         visit(arg, &row);
     }
     return statement_end(s, rc);
+}
+
+gpufl_status store_session_state(struct store *store, const char *session,
+                                 enum store_completeness *out)
+{
+    sqlite3_stmt *s = statement_use(store, S_STATE);
+    statement_bind_text(s, 1, session);
+    int rc = sqlite3_step(s);
+    *out =
+        rc == SQLITE_ROW ? (enum store_completeness)sqlite3_column_int(s, 0) : STORE_OPEN;
+    sqlite3_reset(s);
+    return rc == SQLITE_ROW || rc == SQLITE_DONE ? GPUFL_OK : GPUFL_ERR_IO;
 }
 
 gpufl_status store_channels(struct store *store, int64_t session,

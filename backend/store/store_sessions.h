@@ -10,6 +10,14 @@
 #include "backend/store/store.h"
 #include "schema/layout.h"
 
+/** What is known of a session's end; the numbers are stored in the database. */
+enum store_completeness {
+    STORE_OPEN = 0,
+    STORE_COMPLETE = 1, /**< a sender says so */
+    STORE_VERIFIED = 2, /**< the ends of all streams were compared */
+    STORE_ENDED = 3,    /**< the same, but bytes were lost or skipped */
+};
+
 /** One session as listed. */
 struct store_session {
     int64_t id;
@@ -48,6 +56,10 @@ struct store_arrival {
 GPUFL_MUST gpufl_status
 store_sessions(struct store *store, const char *only, unsigned limit, unsigned offset,
                void (*visit)(void *arg, const struct store_session *session), void *arg);
+
+/** STORE_OPEN for a session that is not known. */
+GPUFL_MUST gpufl_status store_session_state(struct store *store, const char *session,
+                                            enum store_completeness *out);
 
 /** Visits the channels of a session. */
 GPUFL_MUST gpufl_status store_channels(struct store *store, int64_t session,

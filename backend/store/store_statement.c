@@ -9,7 +9,8 @@
 bool statement_prepare_all(struct store *store)
 {
     bool ok = true;
-    static const char *const first[] = {STORE_PRAGMAS, STORE_MARKS, STORE_TABLES};
+    static const char *const first[] = {STORE_PRAGMAS, "BEGIN IMMEDIATE", STORE_MARKS,
+                                        STORE_TABLES, "COMMIT"};
     for (size_t i = 0; ok && i < sizeof first / sizeof *first; i++) {
         ok = sqlite3_exec(store->db, first[i], NULL, NULL, NULL) == SQLITE_OK;
     }

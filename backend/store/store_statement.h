@@ -51,8 +51,24 @@ enum statement {
     S_TEXT_OF,
     S_TRY,
     S_TRIED,
+    S_ORIGIN_NEW,
+    S_ORIGIN,
+    S_STATE,
+    S_MOVE_END,
+    S_FILE_CRC,
+    S_STREAM,
+    S_STREAMS,
+    S_IS_WINDOWED,
+    S_WINDOWED,
+    S_PART,
+    S_PLACE,
+    S_LOST_AFTER,
+    S_EXPIRE,
+    S_DELETE_PARTS,
     S_COUNT
 };
+
+#define STORE_EPOCH_BYTES 80
 
 /** Of store_health.h. */
 struct store_health {
@@ -67,7 +83,8 @@ struct store_health {
 
 struct store {
     sqlite3 *db;
-    int lock_fd; /**< of store_lock(); -1 for a database in memory */
+    char epoch[STORE_EPOCH_BYTES]; /**< of store_epoch.h */
+    int lock_fd;                   /**< of store_lock(); -1 for a database in memory */
     struct store_health health;
     sqlite3_stmt *statement[S_COUNT];
 };

@@ -3,9 +3,12 @@
 #ifndef GPUFL_BACKEND_STORE_STORE_VERSION_H
 #define GPUFL_BACKEND_STORE_STORE_VERSION_H
 
-/* user_version: increased when the tables change; a file of another version is refused.
+/* user_version: increased when the tables change; a file of a newer version is refused.
  */
-#define STORE_VERSION 2
+#define STORE_VERSION 3
+
+/* The oldest that is taken over: it lacks tables, which are made when it is opened. */
+#define STORE_VERSION_OLDEST 2
 
 /* application_id: "gpfl". */
 #define STORE_APPLICATION 0x6770666c

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """schema/openapi.json against gpufl-backend's answers, and against what our senders send."""
+import contextlib
 import gzip
 import http.client
 import json
 import re
 import shutil
+import sqlite3
 import sys
 import urllib.parse
 import uuid
@@ -13,6 +15,7 @@ import zlib
 import schemas  # first: it may start this anew by the Python that has jsonschema
 import lib
 from lib import check, equal
+from positions import Part, ZERO, body_of
 import sink
 from test_backend import SESSION, line
 
@@ -152,11 +155,49 @@ def _shown(client):
     equal(client.ask("get", "/changes", key="other")[0], 401, "changes without the key")
 
 
+def _positions(client):
+    """A session that is stored by positions, to its deletion."""
+    session = "33333333-3333-4333-8333-333333333333"
+    whole = json.dumps({"type": "x", "session_id": session}).encode() + b"\n"
+    part = Part(session, "device", ZERO, whole)
+    damaged = Part(session, "device", ZERO, whole)
+    damaged.data = b"y" + whole[1:]
+    refused = Part(session, "device", ZERO, b"nonsense\n")
+    for sent, verdict in ((damaged, "damaged"), (refused, "refused"), (part, "stored"), (part, "known"),
+                          (Part(session, "device", part.end, whole, start={"file": 2, "offset": 0, "file_crc": 0}),
+                           "stored")):
+        _fits(_whole(DOC["components"]["schemas"]["Parts"]), {"parts": [sent.said]}, "the list")
+        status, data = client.ask("post", "/events/parts", body_of(sent))
+        equal((status, json.loads(data)["parts"][0]["verdict"]), (200, verdict), verdict)
+    end = json.loads(data)["parts"][0]["end"]
+    for body, headers, status in ((b"x", {}, 400), (b"x" * (31 << 20), {}, 413), (b"x", {"Content_Encoding": "br"}, 415),
+                                  (b"x", {"key": "other"}, 401)):
+        equal(client.ask("post", "/events/parts", body, **headers)[0], status, f"{headers}")
+    for query, status in (("", 200), ("?channel=device&file=1&offset=9", 200), ("?channel=device", 400),
+                          ("?channel=device&file=3&offset=9", 404)):
+        equal(client.ask("get", "/sessions/{session_id}/streams", session_id=session, query=query)[0], status, query)
+    equal(client.ask("get", "/sessions/{session_id}/streams", key="other")[0], 401, "streams")
+    who = {"X_GpuFlight_Session_Id": session}
+    claim = {"channels": [{"channel": "device", **{k: end[k] for k in ZERO}}]}
+    _fits(_whole(DOC["components"]["schemas"]["Claim"]), claim, "the claim")
+    for body, status in ((b"", 409), (json.dumps(claim), 200), (b"x" * (31 << 20), 413), (b'{"channels":1}', 400)):
+        equal(client.ask("post", "/events/session-complete", body, **who)[0], status, f"{body[:90]}")
+    backend = client.backend
+    backend.kill()
+    with contextlib.closing(sqlite3.connect(backend.place.path / "backend.db")) as db, db:
+        db.execute("UPDATE session SET last_seen_ms = 1 WHERE sid = ?", (session,))
+    backend.start()
+    equal(client.ask("post", "/events/session-complete", json.dumps(claim), **who)[0], 410, "its claim, deleted")
+    equal(client.ask("get", "/sessions/{session_id}/streams", session_id=session,
+                     query="?channel=device&file=1&offset=9")[0], 410, "its places")
+
+
 def the_backend_answers_as_documented(place):
-    client = Client(lib.Backend(place, "--api-key", lib.KEY))
+    client = Client(lib.Backend(place, "--api-key", lib.KEY, "--retain-days", "1"))
     who = {"X_GpuFlight_Session_Id": SESSION}
     client.ask("get", "/info/version", key="")
     _streams(client)
+    _positions(client)
     for path in ("/events/session-complete", "/sessions", "/sessions/{session_id}",
                  "/sessions/{session_id}/export", "/"):
         method, = WHOLE[path].keys() - {"servers"}

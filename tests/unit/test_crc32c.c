@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "base/crc32c.h"
+#include "base/crc32c_combine.h"
 #include "base/crc32c_processor.h"
 #include "base/crc32c_slices.h"
 
@@ -79,12 +80,30 @@ static void a_checksum_is_continued(void **state)
     }
 }
 
+static void checksums_are_joined_without_the_bytes(void **state)
+{
+    (void)state;
+    static unsigned char data[LONGEST];
+    for (size_t i = 0; i < sizeof data; i++) {
+        data[i] = (unsigned char)(i * 7 + i / 251);
+    }
+    uint32_t whole = crc32c(0, data, sizeof data);
+    for (size_t cut = 0; cut <= sizeof data; cut += cut < 40 ? 1 : 4093) {
+        size_t rest = sizeof data - cut;
+        assert_int_equal(
+            crc32c_combine(crc32c(0, data, cut), crc32c(0, data + cut, rest), rest),
+            whole);
+    }
+    assert_int_equal(crc32c_combine(0x1234, 0x77, 0), 0x1234 ^ 0x77);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(published_values_are_found),
         cmocka_unit_test(each_way_finds_the_same_checksum),
         cmocka_unit_test(a_checksum_is_continued),
+        cmocka_unit_test(checksums_are_joined_without_the_bytes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

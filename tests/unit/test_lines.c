@@ -191,9 +191,9 @@ static void a_line_is_refused_for_what_is_wrong_with_it(void **state)
         {"{\"type\":\"0123456789012345678901234567890123456789012345678901234567890123\","
          "\"session_id\":\"s\"}\n",
          "type is missing or not a name"},
-        {"{\"type\":\"x\"}\n", "session_id differs from X-GpuFlight-Session-Id"},
+        {"{\"type\":\"x\"}\n", "session_id differs from that of the request"},
         {"{\"type\":\"x\",\"session_id\":\"ss\"}\n",
-         "session_id differs from X-GpuFlight-Session-Id"},
+         "session_id differs from that of the request"},
     };
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         struct lines l = read_all(row[i].line);

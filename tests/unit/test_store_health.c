@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/store/store_completion.h"
 #include "backend/store/store_health.h"
 #include "backend/store/store_ingest.h"
 #include "backend/store/store_statement.h"
@@ -79,7 +80,10 @@ static void a_smaller_write_does_not_end_it(void **state)
     limit_to(100);
     assert_int_equal(put(LARGE), GPUFL_ERR_IO);
     assert_int_equal(put(1000), GPUFL_OK);
-    assert_int_equal(store_complete(store, SESSION), GPUFL_OK);
+    enum claim_verdict verdict;
+    assert_int_equal(
+        store_claim(store, &(struct store_claim){.session = SESSION}, &verdict),
+        GPUFL_OK);
     assert_non_null(store_health_why(store));
     limit_to(10000);
     capture_begin(&said);

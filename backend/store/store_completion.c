@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Judges claims: a session is complete when the claim names the streams that are stored,
+ * no more and no less, each with its end. */
+#include "backend/store/store_completion.h"
+
+#include <string.h>
+
+#include "backend/store/store_health.h"
+#include "backend/store/store_sessions.h"
+#include "backend/store/store_statement.h"
+
+struct comparison {
+    const struct store_claim *claim;
+    size_t equal, stored;
+    bool expired, lacks, windowed;
+};
+
+static const struct claim_channel *claimed(const struct store_claim *claim,
+                                           const char *channel)
+{
+    for (size_t i = 0; i < claim->channels; i++) {
+        if (strcmp(claim->channel[i].channel, channel) == 0) {
+            return &claim->channel[i];
+        }
+    }
+    return NULL;
+}
+
+static void compare_stream(void *arg, const char *channel, const struct stored_end *end)
+{
+    struct comparison *c = arg;
+    const struct claim_channel *own = claimed(c->claim, channel);
+    c->stored++;
+    c->expired |= end->expired;
+    if (own && stream_place_is(&own->end, &end->at)) {
+        c->equal++;
+        c->lacks |= end->losses || end->skips || own->lost_after;
+    }
+}
+
+static void note_windowed(void *arg, const char *channel)
+{
+    struct comparison *c = arg;
+    (void)channel;
+    c->windowed = true;
+}
+
+static enum claim_verdict judge_claim(const struct comparison *c)
+{
+    if (c->expired) {
+        return CLAIM_EXPIRED;
+    }
+    if (c->equal != c->stored || c->equal != c->claim->channels) {
+        return CLAIM_CONFLICT;
+    }
+    return c->lacks ? CLAIM_ENDED : CLAIM_COMPLETE;
+}
+
+static bool set_completeness(struct store *store, const char *session,
+                             enum store_completeness state)
+{
+    sqlite3_stmt *s = statement_use(store, S_COMPLETE);
+    statement_bind_text(s, 1, session);
+    sqlite3_bind_int(s, 2, (int)state);
+    return statement_run(s);
+}
+
+static bool note_losses(struct store *store, const struct store_claim *claim)
+{
+    for (size_t i = 0; i < claim->channels; i++) {
+        sqlite3_stmt *s = statement_use(store, S_LOST_AFTER);
+        statement_bind_text(s, 1, claim->session);
+        statement_bind_text(s, 2, claim->channel[i].channel);
+        sqlite3_bind_int(s, 3, claim->channel[i].lost_after);
+        if (!statement_run(s)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Within the transaction. */
+static gpufl_status settle_claim(struct store *store, const struct store_claim *claim,
+                                 enum claim_verdict *verdict)
+{
+    struct comparison c = {.claim = claim};
+    gpufl_status status = store_streams_visit(store, claim->session, compare_stream, &c);
+    if (status == GPUFL_OK) {
+        status = store_streams_windows(store, claim->session, note_windowed, &c);
+    }
+    if (status != GPUFL_OK) {
+        return status;
+    }
+    *verdict = judge_claim(&c);
+    if (*verdict != CLAIM_COMPLETE && *verdict != CLAIM_ENDED) {
+        return GPUFL_OK;
+    }
+    enum store_completeness state = *verdict == CLAIM_ENDED       ? STORE_ENDED
+                                    : c.windowed || c.stored == 0 ? STORE_COMPLETE
+                                                                  : STORE_VERIFIED;
+    if (!note_losses(store, claim) || !set_completeness(store, claim->session, state)) {
+        return GPUFL_ERR_IO;
+    }
+    *verdict = sqlite3_changes(store->db) ? *verdict : CLAIM_UNKNOWN;
+    return GPUFL_OK;
+}
+
+gpufl_status store_claim(struct store *store, const struct store_claim *claim,
+                         enum claim_verdict *verdict)
+{
+    gpufl_status status = store_streams_begin(store);
+    if (status != GPUFL_OK) {
+        return status;
+    }
+    status = settle_claim(store, claim, verdict);
+    if (status == GPUFL_OK) {
+        return store_streams_commit(store, 0);
+    }
+    store_health_failed(store, 0);
+    store_streams_rollback(store);
+    return status;
+}
