@@ -153,7 +153,7 @@ def a_file_shorter_than_what_was_sent_is_taken_as_it_is(place):
         _held_then_resolved(place, sink, writer, lost, why="shorter")
 
 
-def a_11_channel_of_which_all_files_went_away_is_held_after_a_restart(place):
+def a_11_channel_of_which_all_files_went_away_is_held_and_given_up(place):
     writer = Shifting(place.logs)
     with Sink(declare=True) as sink:
         agent = lib.agent(place, sink.url, "--rescan-interval=100ms")
@@ -164,6 +164,13 @@ def a_11_channel_of_which_all_files_went_away_is_held_after_a_restart(place):
         done = lib.upload(place, sink.url, "--timeout=30")
         equal((done.returncode, _completes(sink)), (1, 0), done.stdout)
         check("was deleted before" in done.stdout and "time limit" not in done.stdout, done.stdout)
+        for channel in ("scope", "system"):
+            writer.line(channel, "shutdown")
+        done = place.run("gpufl", *_command(place))
+        equal(done.returncode, 0, done.stderr)
+        done = lib.upload(place, sink.url, "--timeout=30")
+        equal((done.returncode, _completes(sink)), (0, 1), f"the others say that it has ended: {done.stdout}")
+        equal(_lines(writer) - _stored(sink), set(), "all that was there is sent")
 
 
 def a_sealed_file_that_is_never_readable_is_passed(place):
