@@ -77,9 +77,15 @@ static void write_losses(struct text *out, const struct engine_summary *s,
                     "Lines for sessions that the backend had already closed.");
     metrics_counter(out, "lost_windows_total", c->lost_windows,
                     "Files deleted before they were sent; a lower bound.");
+    metrics_about(out, "given_up_total", "counter",
+                  "Times that a person gave up what is gone, by what held it.");
+    for (int i = HELD_NOT + 1; i < HELD_REASONS_COUNT; i++) {
+        metrics_line(out, "gpufl_agent_given_up_total{reason=\"%s\"} %" PRIu64,
+                     held_key((enum held_reason)i), c->lost[i]);
+    }
     metrics_counter(
         out, "refused_names_total", c->refused_names,
-        "Links, devices and other names in session directories that are not read.");
+        "Files in session directories that may hold records and are not read.");
     metrics_counter(out, "state_write_errors_total", s->state_write_errors,
                     "Failed writes of the journal; nothing is sent until one succeeds.");
 }

@@ -5,12 +5,43 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #define FILE_TEMP_NAME 320
+
+bool file_may_be_read(const struct stat *file, const struct stat *dir)
+{
+    return S_ISREG(file->st_mode) &&
+           (file->st_nlink <= 1 ||
+            (file->st_uid == dir->st_uid && !(dir->st_mode & S_IWOTH)));
+}
+
+/* Opens the directory that holds \p path, and looks for the same file in it: the path may
+ * lead elsewhere by now. */
+static bool file_link_is_of_its_dir(const struct sys *sys, int dir, const char *path,
+                                    const struct stat *file)
+{
+    char parent[PATH_MAX];
+    const char *slash = strrchr(path, '/');
+    struct stat in;
+    struct stat found;
+    snprintf(parent, sizeof parent, "%.*s", slash ? (int)(slash - path) : 1,
+             slash ? path : ".");
+    int fd = sys->open_beneath(dir, parent, O_PATH | O_DIRECTORY, 0);
+    bool good = fd >= 0 && fstat(fd, &in) == 0 &&
+                fstatat(fd, slash ? slash + 1 : path, &found, AT_SYMLINK_NOFOLLOW) == 0 &&
+                found.st_dev == file->st_dev && found.st_ino == file->st_ino &&
+                file_may_be_read(&found, &in);
+    if (fd >= 0) {
+        close(fd);
+    }
+    return good;
+}
 
 int file_open(const struct sys *sys, int dir, const char *path)
 {
@@ -19,7 +50,8 @@ int file_open(const struct sys *sys, int dir, const char *path)
     if (fd < 0) {
         return -1;
     }
-    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_nlink > 1) {
+    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ||
+        (st.st_nlink > 1 && !file_link_is_of_its_dir(sys, dir, path, &st))) {
         close(fd);
         errno = ELOOP;
         return -1;

@@ -10,8 +10,16 @@
 
 #include "base/sys.h"
 
-/** Opens \p path beneath \p dir for reading, never blocking, and only if it is a regular
- * file with one name: a second hard link may belong to a file elsewhere.
+struct stat;
+
+/** \return true if \p file in the directory \p dir is a regular file that may be read:
+ * one with a second name, which may be a file from elsewhere, only if it belongs to the
+ * owner of the directory and nobody else can make names there. Backups by hard links are
+ * so. */
+bool file_may_be_read(const struct stat *file, const struct stat *dir);
+
+/** Opens \p path beneath \p dir for reading, never blocking, and only if
+ * file_may_be_read().
  *  \return the descriptor, or -1 with errno (ELOOP for anything but such a file). */
 int file_open(const struct sys *sys, int dir, const char *path);
 

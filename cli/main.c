@@ -19,6 +19,7 @@ static const struct flag_verb verbs[] = {
     {"upload", verb_transfer, "send the sessions of a directory to a backend"},
     {"status", verb_transfer, "show what has been sent and what is pending"},
     {"quarantine", verb_transfer, "list, retry or drop what the backend rejected"},
+    {"resolve", verb_transfer, "give up what is gone of a session"},
     {"info", verb_info, "show the GPUs"},
     {"version", verb_version, "print the version"},
     {"help", NULL /* below, since it runs the others */, "print the help of a verb"},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads the arguments of upload, status and quarantine. */
+/* Reads the arguments of upload, status, quarantine and resolve. */
 #include "cli/transfer_arguments.h"
 
 #include <string.h>
@@ -13,6 +13,10 @@ int transfer_arguments_read(int argc, char **argv, struct transfer_arguments *ou
     if (strcmp(argv[0], "status") == 0) {
         out->verb = TRANSFER_STATUS;
         return status_arguments_read(argc, argv, &out->status);
+    }
+    if (strcmp(argv[0], "resolve") == 0) {
+        out->verb = TRANSFER_RESOLVE;
+        return resolve_arguments_read(argc, argv, &out->resolve);
     }
     out->verb = TRANSFER_QUARANTINE;
     return quarantine_arguments_read(argc, argv, &out->quarantine);

@@ -5,20 +5,22 @@
 #define GPUFL_CLI_TRANSFER_ARGUMENTS_H
 
 #include "cli/quarantine_arguments.h"
+#include "cli/resolve_arguments.h"
 #include "cli/status_arguments.h"
 #include "cli/upload_arguments.h"
 
 struct transfer_arguments {
-    enum { TRANSFER_UPLOAD, TRANSFER_STATUS, TRANSFER_QUARANTINE } verb;
+    enum { TRANSFER_UPLOAD, TRANSFER_STATUS, TRANSFER_QUARANTINE, TRANSFER_RESOLVE } verb;
     union {
         struct upload_arguments upload;
         struct status_arguments status;
         struct quarantine_arguments quarantine;
+        struct resolve_arguments resolve;
     };
 };
 
-/** Reads the command line of the verb \p argv[0]: upload, status or quarantine. \return
- * FLAGS_GO_ON, else the exit code. */
+/** Reads the command line of the verb \p argv[0]: upload, status, quarantine or resolve.
+ * \return FLAGS_GO_ON, else the exit code. */
 int transfer_arguments_read(int argc, char **argv, struct transfer_arguments *out);
 
 #endif

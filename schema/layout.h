@@ -14,6 +14,8 @@
 /** Room for any name this module makes, NUL included. */
 #define LAYOUT_PATH_MAX (LAYOUT_NAME_MAX + 64)
 
+/** Begins the names of all files of the directory protocol. */
+#define LAYOUT_OWN_PREFIX     ".gpufl-"
 #define LAYOUT_MANIFEST       ".gpufl-session.json"
 #define LAYOUT_LOCK           ".gpufl-session.lock"
 #define LAYOUT_STAGING_PREFIX ".new-"

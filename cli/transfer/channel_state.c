@@ -96,6 +96,30 @@ static int64_t first_waiting_s(int root, const char *path, const struct scan *sc
     return time_of_records(text, got.len);
 }
 
+/* An active file of a live session that another tool has compressed. */
+static uint64_t measure_packed(int root, const char *path, const struct scan_channel *c,
+                               uint64_t offset)
+{
+    char chunk[SHIFTING_CHUNK_BYTES];
+    struct gz_cache cache = {0};
+    struct tail_chunk got = {0};
+    struct tail_where where = {.root = root,
+                               .path = path,
+                               .channel = c->name,
+                               .layout = SESSION_LIVE,
+                               .file = c->highest + 1,
+                               .offset = offset,
+                               .cache = &cache};
+    uint64_t bytes = 0;
+    while (!got.at_end &&
+           tail_read(&sys_real, &where, chunk, sizeof chunk, &got) == GPUFL_OK) {
+        bytes += got.len;
+        where.offset += got.len;
+    }
+    gz_cache_close(&cache);
+    return bytes;
+}
+
 struct channel_state channel_state(int root, const struct journal_read *journal,
                                    const char *path, const struct scan *scan,
                                    const struct scan_channel *c)
@@ -108,6 +132,7 @@ struct channel_state channel_state(int root, const struct journal_read *journal,
         out.settled_lines = known->record.lines;
         out.refused_lines = known->record.refused_lines;
         out.front_missing = known->record.marks & MARK_GAP;
+        out.lost = known->record.marks & MARK_LOST;
     }
     if (scan->layout == SESSION_SHIFTING) {
         measure_shifting(root, path, c, known ? &known->record : NULL, &out);
@@ -116,7 +141,11 @@ struct channel_state channel_state(int root, const struct journal_read *journal,
     } else {
         bool active = file > c->highest;
         out.waiting_files = active ? 0 : c->highest - file + 1;
-        out.waiting_bytes = c->active_bytes - (active ? offset : 0);
+        offset = active ? offset : 0;
+        out.waiting_bytes = !c->has_active && c->has_active_gz
+                                ? measure_packed(root, path, c, offset)
+                            : c->active_bytes > offset ? c->active_bytes - offset
+                                                       : 0;
     }
     if (out.waiting_files || out.waiting_bytes) {
         out.since_s = first_waiting_s(root, path, scan, c, known ? &known->record : NULL);

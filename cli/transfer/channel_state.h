@@ -14,6 +14,7 @@ struct channel_state {
     uint64_t waiting_bytes;
     uint32_t waiting_files;
     bool front_missing;
+    bool lost; /**< a person gave up part of it */
 };
 
 /** Compares the files of channel \p c of the session \p path in \p root with the

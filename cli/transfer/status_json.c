@@ -47,7 +47,17 @@ static void json_holder(struct text *out, const char *holder)
     text_puts(out, ",\"waits\":[");
 }
 
-static void json_note(struct text *out, const struct progress_note *note)
+static void json_text_or_null(struct text *out, const char *text)
+{
+    if (text) {
+        text_json_string(out, text);
+    } else {
+        text_puts(out, "null");
+    }
+}
+
+static void json_note(struct text *out, const struct progress_note *note,
+                      const struct status_exit *ends)
 {
     json_separate(out);
     if (note->since_s) {
@@ -61,6 +71,10 @@ static void json_note(struct text *out, const struct progress_note *note)
     }
     text_puts(out, ",\"reason\":");
     text_json_string(out, note->text);
+    text_puts(out, ",\"resolve\":");
+    json_text_or_null(out, ends->again ? NULL : ends->command);
+    text_puts(out, ",\"send_again\":");
+    json_text_or_null(out, ends->again ? ends->command : NULL);
     text_puts(out, "}");
 }
 
@@ -78,8 +92,10 @@ static void json_session(struct text *out, const struct status_session *session)
     text_json_string(out, session->path);
     text_puts(out, session->away ? ",\"away\":true" : "");
     text_printf(out,
-                ",\"writer\":\"%s\",\"complete\":%s,\"recording_loss\":%s,\"channels\":[",
+                ",\"writer\":\"%s\",\"complete\":%s,\"recording_loss\":%s,\"problem\":",
                 session->writer, json_bool(session->complete), json_bool(session->loss));
+    json_text_or_null(out, session->problem);
+    text_puts(out, ",\"channels\":[");
 }
 
 static void json_channel(struct text *out, const char *name,
@@ -91,9 +107,10 @@ static void json_channel(struct text *out, const char *name,
     text_printf(out,
                 ",\"settled_lines\":%" PRIu64 ",\"refused_lines\":%" PRIu64
                 ",\"waiting_files\":%u,\"waiting_bytes\":%" PRIu64
-                ",\"front_missing\":%s",
+                ",\"front_missing\":%s,\"given_up\":%s",
                 state->settled_lines, state->refused_lines, state->waiting_files,
-                state->waiting_bytes, json_bool(state->front_missing));
+                state->waiting_bytes, json_bool(state->front_missing),
+                json_bool(state->lost));
     if (state->since_s) {
         text_puts(out, ",\"waiting_since\":");
         json_time(out, state->since_s);
@@ -101,9 +118,23 @@ static void json_channel(struct text *out, const char *name,
     text_puts(out, "}");
 }
 
-static void json_session_end(struct text *out)
+static void json_session_end(struct text *out, const struct status_session *session)
 {
-    text_puts(out, "]}");
+    text_puts(out, "],\"not_read\":[");
+    for (int i = 0; i < UNREAD_REASONS_COUNT; i++) {
+        const struct unread_group *group = &session->unread->reason[i];
+        if (group->names) {
+            json_separate(out);
+            text_printf(out, "{\"reason\":\"%s\",\"files\":%u,\"example\":",
+                        unread_key((enum unread_reason)i), group->names);
+            text_json_string(out, group->example);
+            text_puts(out, "}");
+        }
+    }
+    text_printf(out, "],\"not_read_given_up\":%s,\"other_files\":%u,\"resolve\":",
+                json_bool(session->unread_given_up), session->unread->other.names);
+    json_text_or_null(out, session->resolve);
+    text_puts(out, "}");
 }
 
 static void json_quarantine(struct text *out)

@@ -35,7 +35,15 @@ static void lines_holder(struct text *out, const char *holder)
     }
 }
 
-static void lines_note(struct text *out, const struct progress_note *note)
+static void lines_resolve(struct text *out, const char *command)
+{
+    if (command) {
+        text_printf(out, "  to give up what is gone: %s\n", command);
+    }
+}
+
+static void lines_note(struct text *out, const struct progress_note *note,
+                       const struct status_exit *ends)
 {
     if (note->since_s) {
         text_printf(out, "everything waits: %s, since ", note->text);
@@ -43,6 +51,13 @@ static void lines_note(struct text *out, const struct progress_note *note)
         text_puts(out, "\n");
     } else {
         text_printf(out, "waits: %s %s: %s\n", note->path, note->channel, note->text);
+    }
+    if (ends->again && ends->command) {
+        text_printf(out,
+                    "  to send all of the session again, also what the backend has: %s\n",
+                    ends->command);
+    } else {
+        lines_resolve(out, ends->command);
     }
 }
 
@@ -53,9 +68,10 @@ static void lines_session(struct text *out, const struct status_session *session
                     session->path);
         return;
     }
-    text_printf(out, "%s  writer %s%s%s\n", session->path, session->writer,
+    text_printf(out, "%s  writer %s%s%s%s%s\n", session->path, session->writer,
                 session->complete ? ", complete at the backend" : "",
-                session->loss ? ", lines were dropped while recording" : "");
+                session->loss ? ", lines were dropped while recording" : "",
+                session->problem ? ", " : "", session->problem ? session->problem : "");
 }
 
 static void lines_channel(struct text *out, const char *name,
@@ -75,10 +91,31 @@ static void lines_channel(struct text *out, const char *name,
     if (state->refused_lines) {
         text_printf(out, ", %" PRIu64 " lines refused", state->refused_lines);
     }
+    if (state->lost) {
+        text_puts(out, ", part of it was given up");
+    }
     if (state->front_missing) {
         text_puts(out, ", its first files were gone");
     }
     text_puts(out, "\n");
+}
+
+static void lines_session_end(struct text *out, const struct status_session *session)
+{
+    const struct unread *unread = session->unread;
+    for (int i = 0; i < UNREAD_REASONS_COUNT; i++) {
+        const struct unread_group *group = &unread->reason[i];
+        if (group->names) {
+            text_printf(out, "  %s: %u files, for example %s: %s\n",
+                        session->unread_given_up ? "given up" : "not read", group->names,
+                        group->example, unread_text((enum unread_reason)i));
+        }
+    }
+    if (unread->other.names) {
+        text_printf(out, "  not of a session: %u files, for example %s\n",
+                    unread->other.names, unread->other.example);
+    }
+    lines_resolve(out, session->resolve);
 }
 
 static void lines_range(struct text *out, const struct quarantined *range)
@@ -113,7 +150,7 @@ const struct status_view status_lines = {
     .sessions = lines_nothing,
     .session = lines_session,
     .channel = lines_channel,
-    .session_end = lines_nothing,
+    .session_end = lines_session_end,
     .quarantine = lines_nothing,
     .range = lines_range,
     .end = lines_end,

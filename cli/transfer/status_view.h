@@ -10,11 +10,21 @@
 
 struct status_session {
     const char *id;
-    const char *path;   /**< below the directory */
-    const char *writer; /**< "live", "ended" or "unknown" */
-    bool complete;      /**< the backend knows that it has all of it */
-    bool loss;          /**< lines were dropped while recording */
-    bool away;          /**< its directory is not there; the journal knows it */
+    const char *path;    /**< below the directory */
+    const char *writer;  /**< "live", "ended" or "unknown" */
+    bool complete;       /**< the backend knows that it has all of it */
+    bool loss;           /**< lines were dropped while recording */
+    bool away;           /**< its directory is not there; the journal knows it */
+    const char *problem; /**< why nothing of it is sent; NULL = nothing is wrong */
+    const struct unread *unread;
+    bool unread_given_up;
+    const char *resolve; /**< the command that gives up what is gone; NULL = nothing is */
+};
+
+/** What a person can do about a hold. */
+struct status_exit {
+    const char *command; /**< NULL = mend what is wrong */
+    bool again;          /**< it sends the session again; else it gives up what is gone */
 };
 
 /** The whole of it, when all was shown. */
@@ -29,12 +39,13 @@ struct status_end {
 struct status_view {
     void (*start)(struct text *out, bool has_journal);
     void (*holder)(struct text *out, const char *holder); /**< NULL = nobody */
-    void (*note)(struct text *out, const struct progress_note *note);
+    void (*note)(struct text *out, const struct progress_note *note,
+                 const struct status_exit *ends);
     void (*sessions)(struct text *out);
     void (*session)(struct text *out, const struct status_session *session);
     void (*channel)(struct text *out, const char *name,
                     const struct channel_state *state);
-    void (*session_end)(struct text *out);
+    void (*session_end)(struct text *out, const struct status_session *session);
     void (*quarantine)(struct text *out);
     void (*range)(struct text *out, const struct quarantined *range);
     void (*end)(struct text *out, const struct status_end *end);

@@ -4,6 +4,7 @@
 
 #include "cli/transfer/upload_flags.h"
 #include "cli/transfer/verb_quarantine.h"
+#include "cli/transfer/verb_resolve.h"
 #include "cli/transfer/verb_status.h"
 #include "cli/transfer/verb_upload.h"
 #include "upload/upload_logs.h"
@@ -15,6 +16,8 @@ int gpufl_transfer_verb(const struct transfer_arguments *arguments)
         return verb_upload(&arguments->upload);
     case TRANSFER_STATUS:
         return verb_status(&arguments->status);
+    case TRANSFER_RESOLVE:
+        return verb_resolve(&arguments->resolve);
     case TRANSFER_QUARANTINE:
         break;
     }

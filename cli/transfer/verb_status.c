@@ -13,12 +13,15 @@
 #include "cli/exit_codes.h"
 #include "cli/transfer/status_json.h"
 #include "cli/transfer/status_lines.h"
+#include "upload/core/held.h"
 #include "upload/source/liveness.h"
 #include "upload/source/select.h"
 
 /* One run over a directory. */
 struct status {
     const struct status_view *view;
+    const char *directory;
+    const char *state_dir;
     struct text out;
     struct selection sessions;
     struct journal_read journal;
@@ -26,13 +29,74 @@ struct status {
     struct status_end end;
 };
 
+/* For a shell. */
+static void put_word(struct text *out, const char *word)
+{
+    if (word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                          "/._-+=:,@%")] == '\0') {
+        text_puts(out, word);
+        return;
+    }
+    text_puts(out, "'");
+    for (; *word; word++) {
+        if (*word == '\'') {
+            text_puts(out, "'\\''");
+        } else {
+            text_append(out, word, 1);
+        }
+    }
+    text_puts(out, "'");
+}
+
+/* The command that gives up what is gone; \p channel "*" = of the whole session. The text
+ * is the caller's. */
+static struct text resolve_command(const struct status *s, const char *path,
+                                   const char *channel)
+{
+    struct text out = {0};
+    text_puts(&out, "gpufl resolve ");
+    put_word(&out, s->directory);
+    text_printf(&out, " %s%s%s", path, *channel == '*' ? "" : "/",
+                *channel == '*' ? "" : channel);
+    if (s->state_dir) {
+        text_puts(&out, " --state-dir ");
+        put_word(&out, s->state_dir);
+    }
+    text_append(&out, "", 1);
+    return out;
+}
+
+/* The command that sends the session again. The text is the caller's. */
+static struct text force_command(const struct status *s, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    struct text out = {0};
+    text_puts(&out, "gpufl upload ");
+    put_word(&out, s->directory);
+    text_printf(&out, " --force --session-id %s", slash ? slash + 1 : path);
+    text_append(&out, "", 1);
+    return out;
+}
+
+static bool is_quarantined(const struct status *s, const char *path)
+{
+    struct quarantined range;
+    for (size_t i = 0; quarantine_in_journal(&s->journal, i, &range); i++) {
+        if (strcmp(range.path, path) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static const char *writer_of(const struct status *s, const struct selected *session,
                              const struct scan *scan)
 {
     char lock[JOURNAL_PATH_MAX + LAYOUT_PATH_MAX];
     snprintf(lock, sizeof lock, "%s/%s", session->path, LAYOUT_LOCK);
     switch (liveness_probe(&sys_real, s->root, lock,
-                           scan->has_manifest ? &scan->manifest : NULL,
+                           scan->manifest_state == SCAN_MANIFEST_VALID ? &scan->manifest
+                                                                       : NULL,
                            scan->last_write_s)) {
     case WRITER_LIVE:
         return "live";
@@ -55,12 +119,47 @@ static void show_channel(struct status *s, const char *name,
     s->view->channel(&s->out, name, state);
 }
 
+/* As which the journal knows it. */
+static bool was_live(const struct status *s, const char *path)
+{
+    for (size_t i = 0; i < s->journal.streams; i++) {
+        const struct record_stream *record = &s->journal.stream[i].record;
+        if (record->layout == 1 + SESSION_LIVE && strcmp(record->path, path) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Why nothing of a session is sent; NULL = nothing is wrong. */
+static const char *problem_of(const struct status *s, const char *path,
+                              const struct scan *scan)
+{
+    switch (scan->manifest_state) {
+    case SCAN_MANIFEST_VALID:
+        return NULL;
+    case SCAN_MANIFEST_NEWER:
+        return held_text(HELD_MANIFEST_NEWER);
+    case SCAN_MANIFEST_DAMAGED:
+        return held_text(HELD_MANIFEST_DAMAGED);
+    case SCAN_MANIFEST_UNREADABLE:
+        return held_text(HELD_MANIFEST_UNREADABLE);
+    case SCAN_MANIFEST_NONE:
+        break;
+    }
+    return was_live(s, path) ? held_text(HELD_MANIFEST_GONE) : NULL;
+}
+
 static void show_session(struct status *s, const struct selected *selected)
 {
     struct scan scan;
-    if (scan_session(&sys_real, s->root, selected->path, selected->id, &scan) !=
-        GPUFL_OK) {
+    gpufl_status status =
+        scan_session(&sys_real, s->root, selected->path, selected->id, &scan);
+    if (status == GPUFL_ERR_NOT_FOUND) {
         return;
+    }
+    if (scan.manifest_state == SCAN_MANIFEST_NONE && was_live(s, selected->path)) {
+        scan.layout = SESSION_LIVE;
     }
     struct status_session session = {
         .id = selected->id,
@@ -68,14 +167,34 @@ static void show_session(struct status *s, const struct selected *selected)
         .writer = writer_of(s, selected, &scan),
         .complete = journal_read_is_done(&s->journal, selected->path),
         .loss = scan.has_loss,
+        .problem = status == GPUFL_OK ? problem_of(s, selected->path, &scan)
+                                      : held_text(HELD_DIRECTORY),
+        .unread = &scan.unread,
     };
+    const struct record_resolved *resolved =
+        journal_read_resolved(&s->journal, selected->path);
+    enum held_reason held = session.problem ? held_by_text(session.problem) : HELD_NOT;
+    if (resolved && resolved->no_manifest && held_exit(held) == HELD_EXIT_RESOLVE) {
+        session.problem = NULL;
+        held = HELD_NOT;
+    }
+    session.unread_given_up =
+        resolved && scan.unread.mark && resolved->unread == scan.unread.mark;
+    bool not_read = scan.unread.names && !session.unread_given_up;
+    bool may_resolve = not_read || held_exit(held) == HELD_EXIT_RESOLVE;
+    s->end.all_sent = s->end.all_sent && !session.problem && !not_read;
     s->view->session(&s->out, &session);
     for (unsigned i = 0; i < scan.channels; i++) {
         struct channel_state state =
             channel_state(s->root, &s->journal, selected->path, &scan, &scan.channel[i]);
         show_channel(s, scan.channel[i].name, &state);
+        may_resolve = may_resolve || state.front_missing ||
+                      (state.refused_lines && !is_quarantined(s, selected->path));
     }
-    s->view->session_end(&s->out);
+    struct text command = resolve_command(s, selected->path, "*");
+    session.resolve = may_resolve && !command.failed ? command.data : NULL;
+    s->view->session_end(&s->out, &session);
+    text_fini(&command);
 }
 
 static bool is_listed(const struct status *s, const char *path)
@@ -91,8 +210,12 @@ static bool is_listed(const struct status *s, const char *path)
 static void show_away_session(struct status *s, const char *path)
 {
     const char *slash = strrchr(path, '/');
-    struct status_session session = {
-        .id = slash ? slash + 1 : path, .path = path, .writer = "unknown", .away = true};
+    static const struct unread none = {0};
+    struct status_session session = {.id = slash ? slash + 1 : path,
+                                     .path = path,
+                                     .writer = "unknown",
+                                     .away = true,
+                                     .unread = &none};
     s->end.all_sent = false;
     s->view->session(&s->out, &session);
     for (size_t i = 0; i < s->journal.streams; i++) {
@@ -103,7 +226,10 @@ static void show_away_session(struct status *s, const char *path)
             show_channel(s, f->channel, &state);
         }
     }
-    s->view->session_end(&s->out);
+    struct text command = resolve_command(s, path, "*");
+    session.resolve = command.failed ? NULL : command.data;
+    s->view->session_end(&s->out, &session);
+    text_fini(&command);
 }
 
 static bool is_first_of_session(const struct status *s, size_t at)
@@ -131,9 +257,20 @@ static void show_away(struct status *s)
 static void show_note(void *arg, const struct progress_note *note)
 {
     struct status *s = arg;
+    if (note->since_s && !s->end.served) {
+        return; /* it was so when the last uploader ended; a hold still is */
+    }
+    enum held_exit ends = held_exit(held_by_text(note->text));
+    struct text command = ends == HELD_EXIT_FORCE
+                              ? force_command(s, note->path)
+                              : resolve_command(s, note->path, note->channel);
+    struct status_exit out = {
+        .again = ends == HELD_EXIT_FORCE,
+        .command = command.failed || ends == HELD_EXIT_MEND ? NULL : command.data};
     s->end.all_sent = false;
     s->end.waiting = true;
-    s->view->note(&s->out, note);
+    s->view->note(&s->out, note, &out);
+    text_fini(&command);
 }
 
 /* Who works on the directory, and what stands in the way as that told last. */
@@ -142,9 +279,7 @@ static void show_holder(struct status *s)
     char holder[128];
     s->end.served = progress_holder(&sys_real, s->root, holder, sizeof holder);
     s->view->holder(&s->out, s->end.served ? holder : NULL);
-    if (s->end.served) {
-        progress_notes(&sys_real, s->root, show_note, s);
-    }
+    progress_notes(&sys_real, s->root, show_note, s);
 }
 
 static void show_quarantine(struct status *s)
@@ -203,6 +338,8 @@ int verb_status(const struct status_arguments *a)
 {
     struct status s = {.root = -1};
     s.view = a->json ? &status_json : &status_lines;
+    s.directory = a->directory;
+    s.state_dir = a->state_dir;
     int rc = open_and_show(&s, a->directory, a->state_dir);
     text_fini(&s.out);
     journal_read_fini(&s.journal);

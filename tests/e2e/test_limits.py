@@ -40,9 +40,9 @@ def _can_limit():
 def without_watches_the_scan_does_it(place):
     if not _can_limit():
         lib.skip("no user namespaces here")
+    backend = lib.Backend(place, "--api-key", lib.KEY)
     for name, value, said in (("max_inotify_watches", 3, "fs.inotify.max_user_watches"),
                               ("max_inotify_instances", 0, "watch=poll")):
-        backend = lib.Backend(place, "--api-key", lib.KEY)
         writers = [Live(place.logs) for _ in range(8)]
         agent = _limited(place, backend.url, f"/proc/sys/user/{name}", value)
         until(lambda a=agent, s=said: s in a.log.read_text(), f"it says so ({name})")
@@ -50,12 +50,11 @@ def without_watches_the_scan_does_it(place):
             writer.line("scope", late=True)
             writer.rotate("scope")
             writer.end()
-        until(lambda b=backend, w=writers: all(b.complete(x.id) for x in w), "all complete")
+        until(lambda w=writers: all(backend.complete(x.id) for x in w), "all complete")
         for writer in writers:
             lib.holds(backend, writer)
         agent.terminate()
         agent.wait(20 * lib.SLOW)
-        backend.kill()
 
 
 def a_queue_that_overflows_loses_nothing(place):

@@ -32,28 +32,47 @@ static void show_all(const struct status_view *view, struct text *out)
     static const struct progress_note all = {.since_s = 86400, .text = "no answer"};
     static const struct progress_note one = {
         .path = "a/one", .channel = "*", .text = "refused \"key\""};
-    static const struct status_session session = {
-        .id = "one", .path = "a/one", .writer = "live", .loss = true};
-    static const struct status_session done = {
-        .id = "two", .path = "two", .writer = "ended", .complete = true};
+    static const struct unread unread = {
+        .reason[UNREAD_NAME] = {.names = 2, .example = "device.log.1"},
+        .reason[UNREAD_CHANNEL] = {.names = 1, .example = "rank0.log"},
+        .other = {.names = 3, .example = "notes.txt"},
+        .names = 3};
+    static const struct unread all_read = {.names = 0};
+    static const struct status_session session = {.id = "one",
+                                                  .path = "a/one",
+                                                  .writer = "live",
+                                                  .loss = true,
+                                                  .problem = "cannot be read",
+                                                  .unread = &unread,
+                                                  .resolve = "gpufl resolve D a/one"};
+    static const struct status_session done = {.id = "two",
+                                               .path = "two",
+                                               .writer = "ended",
+                                               .complete = true,
+                                               .unread = &all_read};
     static const struct channel_state waits = {.settled_lines = 7,
                                                .refused_lines = 1,
                                                .waiting_files = 2,
                                                .waiting_bytes = 30,
                                                .since_s = 60,
-                                               .front_missing = true};
+                                               .front_missing = true,
+                                               .lost = true};
     static const struct channel_state settled = {.settled_lines = 9};
+    static const struct status_exit mend = {0};
+    static const struct status_exit give_up = {.command = "gpufl resolve D a/one"};
+    static const struct status_exit again = {.command = "gpufl upload D", .again = true};
     view->start(out, true);
     view->holder(out, "gpufl-agent, pid 7");
-    view->note(out, &all);
-    view->note(out, &one);
+    view->note(out, &all, &mend);
+    view->note(out, &one, &give_up);
+    view->note(out, &one, &again);
     view->sessions(out);
     view->session(out, &session);
     view->channel(out, "device", &waits);
     view->channel(out, "scope", &settled);
-    view->session_end(out);
+    view->session_end(out, &session);
     view->session(out, &done);
-    view->session_end(out);
+    view->session_end(out, &done);
     view->quarantine(out);
     view->range(out, &range);
     view->range(out, &range);
@@ -90,16 +109,28 @@ static void status_as_json_is_one_object(void **state)
     assert_string_equal(
         out.data,
         "{\"journal\":true,\"served_by\":\"gpufl-agent, pid 7\",\"waits\":["
-        "{\"since\":\"1970-01-02T00:00:00Z\",\"reason\":\"no answer\"},"
-        "{\"path\":\"a/one\",\"channel\":\"*\",\"reason\":\"refused \\\"key\\\"\"}],"
+        "{\"since\":\"1970-01-02T00:00:00Z\",\"reason\":\"no answer\",\"resolve\":null,"
+        "\"send_again\":null},"
+        "{\"path\":\"a/one\",\"channel\":\"*\",\"reason\":\"refused \\\"key\\\"\","
+        "\"resolve\":\"gpufl resolve D a/one\",\"send_again\":null},"
+        "{\"path\":\"a/one\",\"channel\":\"*\",\"reason\":\"refused \\\"key\\\"\","
+        "\"resolve\":null,\"send_again\":\"gpufl upload D\"}],"
         "\"sessions\":[{\"session_id\":\"one\",\"path\":\"a/one\",\"writer\":\"live\","
-        "\"complete\":false,\"recording_loss\":true,\"channels\":[{\"channel\":"
+        "\"complete\":false,\"recording_loss\":true,\"problem\":\"cannot be read\","
+        "\"channels\":[{\"channel\":"
         "\"device\",\"settled_lines\":7,\"refused_lines\":1,\"waiting_files\":2,"
-        "\"waiting_bytes\":30,\"front_missing\":true,\"waiting_since\":"
+        "\"waiting_bytes\":30,\"front_missing\":true,\"given_up\":true,\"waiting_since\":"
         "\"1970-01-01T00:01:00Z\"},{\"channel\":\"scope\",\"settled_lines\":9,"
         "\"refused_lines\":0,\"waiting_files\":0,\"waiting_bytes\":0,\"front_missing\":"
-        "false}]},{\"session_id\":\"two\",\"path\":\"two\",\"writer\":\"ended\","
-        "\"complete\":true,\"recording_loss\":false,\"channels\":[]}],"
+        "false,\"given_up\":false}],\"not_read\":[{\"reason\":\"channel\",\"files\":1,"
+        "\"example\":"
+        "\"rank0.log\"},{\"reason\":\"name\",\"files\":2,\"example\":"
+        "\"device.log.1\"}],\"not_read_given_up\":false,\"other_files\":3,"
+        "\"resolve\":\"gpufl resolve D a/one\"},{\"session_id\":\"two\",\"path\":\"two\","
+        "\"writer\":\"ended\","
+        "\"complete\":true,\"recording_loss\":false,\"problem\":null,\"channels\":[],"
+        "\"not_read\":[],\"not_read_given_up\":false,\"other_files\":0,\"resolve\":null}]"
+        ","
         "\"quarantine\":[" RANGE_JSON "," RANGE_JSON "]}\n");
     text_clear(&out);
     status_json.start(&out, false);
@@ -125,10 +156,18 @@ static void status_for_people_has_a_line_each(void **state)
         "served by gpufl-agent, pid 7\n"
         "everything waits: no answer, since 1970-01-02 00:00:00\n"
         "waits: a/one *: refused \"key\"\n"
-        "a/one  writer live, lines were dropped while recording\n"
+        "  to give up what is gone: gpufl resolve D a/one\n"
+        "waits: a/one *: refused \"key\"\n"
+        "  to send all of the session again, also what the backend has: gpufl upload D\n"
+        "a/one  writer live, lines were dropped while recording, cannot be read\n"
         "  device                7 lines settled, 2 files wait, 30 bytes wait, the first "
-        "of 1970-01-01 00:01:00, 1 lines refused, its first files were gone\n"
+        "of 1970-01-01 00:01:00, 1 lines refused, part of it was given up, its "
+        "first files were gone\n"
         "  scope                 9 lines settled\n"
+        "  not read: 1 files, for example rank0.log: not a file of a known channel\n"
+        "  not read: 2 files, for example device.log.1: not a name that a writer makes\n"
+        "  not of a session: 3 files, for example notes.txt\n"
+        "  to give up what is gone: gpufl resolve D a/one\n"
         "two  writer ended, complete at the backend\n"
         "quarantined: 0123abcd  a/one \"quoted\" device file 2 bytes 10-4000000000, 3 "
         "lines: line 1: \\u is\tno escape\n"

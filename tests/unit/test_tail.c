@@ -95,7 +95,8 @@ static void links_fifos_and_directories_are_not_opened(void **state)
     live_line(&f.live, "scope", "x", 1);
     assert_int_equal(scan_session(&sys_real, f.fd, ID, ID, &scan), GPUFL_OK);
     assert_int_equal(scan.channels, 1);
-    assert_int_equal(scan.refused, 1);
+    assert_int_equal(scan.unread.names, 1);
+    assert_int_equal(scan.unread.reason[UNREAD_IRREGULAR].names, 1);
     end(&f);
 }
 

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "schema/layout.h"
+#include "upload/core/held.h"
 #include "upload/http/transport.h"
 
 #define COUNTERS_STATUSES_MAX  32u
@@ -46,8 +47,9 @@ struct counters {
     struct counters_statuses answers;     /**< to all requests; 0 = none came */
     struct counters_statuses quarantined; /**< ranges; 0 = for a local reason */
     uint64_t retries[TRANSPORT_FAILURES]; /**< of batches, by the kind of failure */
-    uint64_t lost_windows;  /**< files deleted before they were sent, at least */
-    uint64_t refused_names; /**< links and devices, which are not read */
+    uint64_t lost_windows; /**< files deleted before they were sent, at least */
+    uint64_t lost[HELD_REASONS_COUNT]; /**< how often a person gave something up */
+    uint64_t refused_names; /**< names that may hold records and are not read */
     struct counters_channel channel[COUNTERS_CHANNELS_MAX];
     unsigned channels;
     uint64_t last_success_ms; /**< on the engine's clock; 0 = never */

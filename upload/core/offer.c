@@ -53,7 +53,7 @@ struct offer *offer_restore(struct stream *st, const struct record_offer *record
     return offer;
 }
 
-static bool offer_journal_stream(struct stream *st)
+bool offer_journal_stream(struct stream *st)
 {
     struct root *root = st->session->root;
     if (st->id) {

@@ -61,6 +61,10 @@ struct offer *offer_new(struct stream *stream);
  * one. \return NULL without memory. */
 struct offer *offer_restore(struct stream *stream, const struct record_offer *record);
 
+/** Appends the stream to the journal if it is not there yet. \return false if the journal
+ * cannot be written now. */
+bool offer_journal_stream(struct stream *stream);
+
 /** Appends it to the journal, and its stream if that is not there yet; the offer then
  * waits until the record is on disk. \return false if the journal cannot be written now.
  */

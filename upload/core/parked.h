@@ -26,7 +26,7 @@ struct parked_stream {
     uint8_t channel;
     uint8_t kind;
     uint8_t layout;
-    bool keep;
+    uint8_t marks; /**< as in its record */
 };
 
 struct parked_session {
@@ -38,6 +38,8 @@ struct parked_session {
     bool away; /**< the last whole listing did not name it */
     bool wanted;
     bool in_cursor;
+    bool no_manifest;         /**< a person gave up its manifest */
+    uint64_t unread_given_up; /**< and the files with this mark, see struct session */
     uint8_t streams;
     struct absence absence;
     struct parked_stream stream[]; /**< the path's text follows */

@@ -17,6 +17,11 @@ void position_apply(struct stream *st, const struct record_settled *settled)
     st->sequence = settled->sequence > st->sequence ? settled->sequence : st->sequence;
     st->keep = st->keep || settled->how >= SETTLED_REFUSED_FINAL;
     record_apply_settled(settled, &st->lines, &st->refused_lines);
+    if (settled->how >= SETTLED_GIVEN_UP) {
+        st->lost = true;
+        st->gap = false;
+        st->ended_file = settled->how == SETTLED_ENDED ? settled->file : st->ended_file;
+    }
 }
 
 /* The files before the current one may be deleted as soon as the record is on disk. */
@@ -116,6 +121,8 @@ void position_restore(struct stream *st, const struct record_stream *record)
     st->refused_lines = record->refused_lines;
     st->keep = record->marks & MARK_KEEP;
     st->gap = record->marks & MARK_GAP;
+    st->lost = record->marks & MARK_LOST;
+    st->ended_file = record->marks & MARK_ENDED ? st->file : 0;
 }
 
 void position_begin_at(struct stream *st, uint32_t file, uint64_t offset, uint64_t head)
@@ -137,6 +144,8 @@ void position_rewind(struct stream *st)
     position_begin_at(st, 1, 0, 0);
     st->journal_file = 0; /* so that nothing is deleted before it was sent again */
     st->lines = st->refused_lines = 0;
+    st->ended_file = 0;
+    st->lost = false;
 }
 
 void position_again(struct stream *st)

@@ -14,6 +14,7 @@
 #include "upload/core/path_table.h"
 #include "upload/journal/journal.h"
 #include "upload/journal/journal_records.h"
+#include "upload/journal/state_dir.h"
 #include "upload/source/scan.h"
 
 struct listing;
@@ -36,8 +37,9 @@ struct root {
     int fd;                /**< holds the flock */
     bool unlocked; /**< another user holds the flock; it is taken when that is gone */
     int lock_fd;   /**< holds a lock in the state directory; -1 = none */
-    struct run_dir *published; /**< NULL = nothing is told to other users */
-    int state_fd;              /**< directory of the journal, -1 = memory */
+    struct run_dir *published;         /**< NULL = nothing is told to other users */
+    int state_fd;                      /**< directory of the journal, -1 = memory */
+    char journal_name[STATE_NAME_MAX]; /**< in that directory */
     struct journal *journal;
     struct record_origin origin; /**< the backend that the journal is about */
     bool origin_unnoted;         /**< the settings name another one, or another key */
@@ -58,12 +60,14 @@ struct root {
     size_t quarantines;
     struct listing *listing; /**< under way, or NULL */
     uint32_t listing_number;
-    bool listed;             /**< wholly, once */
-    unsigned inspected;      /**< directories inspected in this step of the listing */
-    unsigned known_named;    /**< sessions in this listing that were known before it */
-    bool journal_inside;     /**< it lies below the root */
-    struct timespec changed; /**< the root's mtime, when last asked */
-    unsigned same_changes;   /**< how many times in a row it was the same */
+    bool listed;          /**< wholly, once */
+    unsigned inspected;   /**< directories inspected in this step of the listing */
+    unsigned known_named; /**< sessions in this listing that were known before it */
+    bool journal_inside;  /**< it lies below the root */
+    struct timespec requests_changed; /**< the state directory's mtime, when last asked */
+    bool requests_busy;               /**< it is looked at again */
+    struct timespec changed;          /**< the root's mtime, when last asked */
+    unsigned same_changes;            /**< how many times in a row it was the same */
     bool only_sessions; /**< the last listing found nothing but sessions, all known by now
                          */
     bool list_soon;     /**< something came or went */

@@ -2,6 +2,7 @@
 /* Creates, finds and drops sessions, and lists those to be inspected or completed. */
 #include "upload/core/session.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -108,24 +109,31 @@ void session_set_state(struct session *session, enum session_state state)
     }
 }
 
-void session_say_hold(struct session *session, const char *channel, const char *reason,
-                      const char **said)
+void session_say_hold(struct session *session, const char *channel, const char *reason)
 {
     struct engine *engine = session->root->engine;
-    if (*said != reason) {
-        log_error(engine->config.log, "session.held",
-                  "session=%s channel=%s reason=\"%s\"", session->id, channel, reason);
-        trouble_say(&engine->trouble, "session %s, channel %s waits: %s", session->id,
-                    channel, reason);
-        engine->trouble.stamp++;
-    }
-    *said = reason;
+    log_error(engine->config.log, "session.held", "session=%s channel=%s reason=\"%s\"",
+              session->id, channel, reason);
+    trouble_say(&engine->trouble, "session %s, channel %s waits: %s", session->id,
+                channel, reason);
+    engine->trouble.stamp++;
 }
 
-void session_hold(struct session *session, const char *reason)
+void session_hold(struct session *session, enum held_reason reason)
 {
-    session_say_hold(session, "*", reason, &session->hold_reason);
+    if (session->hold_reason != reason) {
+        session_say_hold(session, "*", held_text(reason));
+    }
+    session->hold_reason = (uint8_t)reason;
     session->held = true;
+}
+
+struct record_resolved session_resolved(const struct session *session)
+{
+    struct record_resolved record = {.unread = session->unread_given_up,
+                                     .no_manifest = session->no_manifest};
+    snprintf(record.path, sizeof record.path, "%s", session->path);
+    return record;
 }
 
 bool session_is_listed(const struct session *session)

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "upload/core/absence.h"
+#include "upload/core/held.h"
 #include "upload/core/path_table.h"
 #include "upload/core/registry.h"
 #include "upload/source/scan.h"
@@ -71,6 +72,7 @@ struct session {
     uint8_t salvage;  /**< enum session_salvage */
     bool wanted;      /**< to be uploaded */
     bool inspected;   /**< layout and streams are known */
+    bool live;        /**< it had a valid manifest once */
     bool watched;     /**< the watcher knows it */
     bool loss;        /**< its writer dropped rows */
     bool held;        /**< until something changes in the directory */
@@ -81,8 +83,13 @@ struct session {
     bool in_completing;         /**< in the engine's list of them */
     bool in_cursor;             /**< the upload cursor names it */
     const char *salvage_reason; /**< why something is still in `.tmp`; logged once */
-    const char *hold_reason;    /**< the last one that was logged, a literal */
-    unsigned refused; /**< entries that are not read; logged when the number changes */
+    uint8_t hold_reason;        /**< enum held_reason; the last one that was logged */
+    unsigned unread;            /**< files that are not read and may hold records */
+    uint64_t unread_mark;       /**< stands for their names */
+    uint64_t unread_given_up;   /**< the mark of those that a person gave up */
+    bool no_manifest;           /**< a person gave up its manifest */
+    uint8_t unread_said;  /**< reasons that were logged, bits of enum unread_reason */
+    bool other_said;      /**< files that cannot hold any were logged */
     uint32_t quarantined; /**< ranges */
     uint32_t listed;      /**< number of the listing of the root that named it last */
     struct absence absence;
@@ -120,13 +127,14 @@ void session_mark_later(struct session *session, uint64_t now_ms);
 /** A session that is to be completed is added to the engine's list of those. */
 void session_set_state(struct session *session, enum session_state state);
 
-/** Logs why \p channel waits ("*" = the whole session), once: not if \p said is that
- * reason already. */
-void session_say_hold(struct session *session, const char *channel, const char *reason,
-                      const char **said);
+/** Logs why \p channel waits ("*" = the whole session). */
+void session_say_hold(struct session *session, const char *channel, const char *reason);
 
 /** Holds the whole session until something changes in its directory. */
-void session_hold(struct session *session, const char *reason);
+void session_hold(struct session *session, enum held_reason reason);
+
+/** \return what a person gave up of it, as a record of the journal. */
+struct record_resolved session_resolved(const struct session *session);
 
 /** \return true if the last whole listing named it, or its directory was found since. */
 bool session_is_listed(const struct session *session);

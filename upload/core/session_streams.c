@@ -57,7 +57,7 @@ bool session_falls_short(const struct session *session)
 
 bool session_blocked(const struct session *session)
 {
-    if (session->loss || session->salvage != SESSION_SALVAGE_NONE ||
+    if (session->loss || session->unread || session->salvage != SESSION_SALVAGE_NONE ||
         session_any_held(session) || session->quarantined ||
         session_falls_short(session)) {
         return true;

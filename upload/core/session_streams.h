@@ -20,8 +20,8 @@ bool session_any_held(const struct session *session);
 /** \return true if some of it was sent to an earlier backend and deleted since. */
 bool session_falls_short(const struct session *session);
 
-/** \return true if it cannot become complete as it is: quarantine, refusal, loss, held.
- */
+/** \return true if it cannot become complete as it is: quarantine, refusal, loss, held,
+ * files that are not read. */
 bool session_blocked(const struct session *session);
 
 /** \return true if nothing of it is left to send or to settle. */

@@ -15,6 +15,9 @@ bool shutdown_is_last(const struct stream *st)
     struct tail_chunk chunk;
     uint64_t back = st->offset < sizeof buf ? st->offset : sizeof buf;
     struct tail_where where = stream_where(st);
+    if (st->ended_file == st->file) {
+        return true; /* it may have been in what a person gave up */
+    }
     where.sealed_only = false;
     where.offset = st->offset - back;
     if (back == 0 ||

@@ -20,7 +20,7 @@ bool shutdown_may_go(const struct stream *stream, uint64_t now_ms);
 void shutdown_release(const struct stream *stream, uint64_t now_ms);
 
 /** \return true if the last settled line of the stream is its shutdown, for layouts
- * without a lock to probe. */
+ * without a lock to probe, or if a person gave up what may have held it. */
 bool shutdown_is_last(const struct stream *stream);
 
 #endif

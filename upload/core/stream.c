@@ -28,7 +28,7 @@ struct tail_where stream_where(const struct stream *st)
         .mark = st->mark,
         .mark_at = st->offset,
         .known = (struct file_known *)(uintptr_t)&st->known, /* a cache */
-        .any_number = st->gap,
+        .any_number = st->gap || st->lost,
         .head = st->head,
         .index = st->index,
         .cache = &root->engine->gz,
@@ -59,7 +59,9 @@ struct record_stream stream_record(const struct stream *st)
         .sequence = st->sequence,
         .lines = st->lines,
         .refused_lines = st->refused_lines,
-        .marks = (uint8_t)((st->keep ? MARK_KEEP : 0) | (st->gap ? MARK_GAP : 0))};
+        .marks = (uint8_t)((st->keep ? MARK_KEEP : 0) | (st->gap ? MARK_GAP : 0) |
+                           (st->lost ? MARK_LOST : 0) |
+                           (st->ended_file == st->file ? MARK_ENDED : 0))};
     snprintf(record.path, sizeof record.path, "%s", st->session->path);
     snprintf(record.channel, sizeof record.channel, "%s", stream_channel(st));
     return record;
@@ -98,9 +100,16 @@ void stream_note_growth(struct stream *st)
     }
 }
 
-void stream_hold(struct stream *st, const char *reason)
+void stream_hold(struct stream *st, enum held_reason reason)
 {
-    session_say_hold(st->session, stream_channel(st), reason, &st->hold_reason);
+    if (st->ended_file == st->file && !st->offer) {
+        st->rest = STREAM_DRAINED; /* a person gave up what is there */
+        return;
+    }
+    if (st->hold_reason != reason) {
+        session_say_hold(st->session, stream_channel(st), held_text(reason));
+    }
+    st->hold_reason = (uint8_t)reason;
     st->held = true;
 }
 

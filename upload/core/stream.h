@@ -52,7 +52,6 @@ struct stream {
     struct stream_end before;    /**< shifting layout: where the file before ended */
     uint64_t lines;
     uint64_t refused_lines;
-    const char *hold_reason; /**< the last one that was logged, a literal */
     uint64_t seen;           /**< what the last inspection saw of its files */
     uint64_t waits_since_ms; /**< no byte has been unsettled for longer than since then,
                                 while it is not drained */
@@ -67,15 +66,18 @@ struct stream {
     uint32_t highest;        /**< highest numbered file seen */
     uint32_t lowest;         /**< lowest numbered payload seen, 0 = none */
     uint32_t counted_file;   /**< last file counted in the summary */
+    uint32_t ended_file;     /**< of which a person gave up what cannot be read */
     uint8_t index;           /**< shifting layout: number of file when last seen */
     uint8_t channel;         /**< index into the root's channel_name */
     uint8_t kind;            /**< enum stream_kind */
     uint8_t layout;          /**< 1 + enum session_layout in the journal, 0 = not there */
+    uint8_t hold_reason;     /**< enum held_reason; the last one that was logged */
     /* Many sessions wait at once: flags are single bits. */
     bool queued : 1;
     bool held : 1;        /**< until something changes in the directory */
     bool keep : 1;        /**< part of it was accepted without proof that it is stored */
     bool gap : 1;         /**< its first files were deleted before they were read */
+    bool lost : 1;        /**< a person gave up part of it */
     bool all_read : 1;    /**< everything up to `seen` was read */
     bool at_shutdown : 1; /**< its next line, or its last, is the channel's shutdown */
     uint8_t rest : 2;     /**< enum stream_rest */
@@ -108,7 +110,7 @@ void stream_enqueue(struct stream *stream, bool live, uint64_t due_ms);
 void stream_note_growth(struct stream *stream);
 
 /** Holds this channel until something changes in the directory; the others go on. */
-void stream_hold(struct stream *stream, const char *reason);
+void stream_hold(struct stream *stream, enum held_reason reason);
 
 /** \return true if it, or its session, waits for a change in the directory, or for the
  * directory. */

@@ -87,24 +87,47 @@ static bool away_any_in_flight(const struct session *session)
     return false;
 }
 
-/* If something still refers to it, or the journal is broken, after the next listing. */
-static void away_forget(struct session *s)
+/* \return false if something still refers to it, or the journal is broken. */
+static bool away_drop(struct session *s)
 {
     struct root *root = s->root;
-    uint64_t files = s->state == SESSION_DONE ? 0 : away_unsettled_files(s);
     if (away_any_in_flight(s) || session_is_referenced(s) ||
         !record_append_session(root->journal, JOURNAL_FORGET, s->path)) {
-        return;
-    }
-    if (files) {
-        away_say_lost(root, s->path, files);
+        return false;
     }
     for (unsigned i = 0; i < s->streams; i++) {
         if (s->stream[i]->offer) {
             offer_free(root->engine, s->stream[i]->offer);
         }
     }
+    return true;
+}
+
+/* If that cannot be done now, after the next listing. */
+static void away_forget(struct session *s)
+{
+    uint64_t files = s->state == SESSION_DONE ? 0 : away_unsettled_files(s);
+    if (!away_drop(s)) {
+        return;
+    }
+    if (files) {
+        away_say_lost(s->root, s->path, files);
+    }
     session_drop(s);
+}
+
+bool away_give_up(struct session *s)
+{
+    struct engine *engine = s->root->engine;
+    if (!away_drop(s)) {
+        return false;
+    }
+    engine->counters.lost[HELD_AWAY]++;
+    log_warn(engine->config.log, "session.given_up", "session=%s channel=* reason=\"%s\"",
+             s->id, held_text(HELD_AWAY));
+    s->root->change_stamp++;
+    session_drop(s);
+    return true;
 }
 
 static void away_session(struct session *s)

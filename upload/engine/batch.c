@@ -247,8 +247,8 @@ static enum made batch_nothing_whole(struct stream *st, const struct tail_chunk 
         if (chunk->index > 0 && session->layout == SESSION_SHIFTING) {
             return shifted_stream_next(st);
         }
-        if (chunk->packed && !shutdown_is_last(st)) {
-            stream_hold(st, "its active file was compressed while its writer lived");
+        if (chunk->packed && session->layout == SESSION_LIVE && !shutdown_is_last(st)) {
+            stream_hold(st, HELD_COMPRESSED);
             return MADE_NOTHING;
         }
         st->rest = STREAM_DRAINED;
@@ -302,6 +302,17 @@ static bool batch_begins_in_the_middle(struct stream *st)
     return true;
 }
 
+/* A person gave up the rest of the file, and its writer has made another one. */
+static bool batch_begins_after_the_end(struct stream *st)
+{
+    if (st->ended_file != st->file || st->offset == 0) {
+        return false;
+    }
+    st->ended_file = 0;
+    position_begin_at(st, st->file, 0, 0);
+    return true;
+}
+
 static enum made batch_read_problem(struct stream *st, gpufl_status status,
                                     const struct tail_chunk *chunk)
 {
@@ -314,21 +325,21 @@ static enum made batch_read_problem(struct stream *st, gpufl_status status,
             return shifted_stream_lost(st);
         }
         if (session->layout == SESSION_LIVE && st->file <= st->highest) {
-            stream_hold(st, "a file before the newest one is missing");
+            stream_hold(st, HELD_MISSING);
         }
         /* Renamed, as the next inspection will find, or deleted. */
         st->rest = st->file <= st->highest              ? STREAM_PENDING
                    : stream_seen_bytes(st) > st->offset ? STREAM_MISSING
                                                         : STREAM_DRAINED;
     } else if (status == GPUFL_ERR_FORMAT && chunk->other) {
-        if (batch_begins_in_the_middle(st)) {
+        if (batch_begins_in_the_middle(st) || batch_begins_after_the_end(st)) {
             return MADE_STEP;
         }
-        stream_hold(st, "the file that was being read is gone: another one has its name");
+        stream_hold(st, HELD_OTHER);
     } else if (status == GPUFL_ERR_FORMAT) {
-        stream_hold(st, "a file is shorter than what was sent from it");
+        stream_hold(st, chunk->packed ? HELD_DAMAGED : HELD_SHORTER);
     } else {
-        stream_hold(st, "a file cannot be read");
+        stream_hold(st, HELD_UNREADABLE);
     }
     return MADE_NOTHING;
 }

@@ -14,9 +14,6 @@
 #include "upload/core/claims.h"
 #include "upload/core/session_streams.h"
 
-#define CLAIM_REASON                                                                     \
-    "another directory has the same session id and was found first (session.claimed): "  \
-    "remove one of the two"
 
 /* A directory that claims an id. */
 struct claimant {
@@ -178,7 +175,7 @@ static void claim_lose(struct session *session, const struct claim *claim)
     session->held = true;
     session->wanted = session->wanted && !foreign; /* what others do is not our failure */
     if (!foreign) {
-        session_hold(session, CLAIM_REASON);
+        session_hold(session, HELD_CLAIMED);
     }
 }
 
@@ -308,9 +305,8 @@ void claim_replayed(struct root *root)
 static void claim_renew_disputed(const struct root *root)
 {
     for (const struct session *s = root->sessions; s; s = s->next) {
-        struct claim *claim = s->hold_reason && strcmp(s->hold_reason, CLAIM_REASON) == 0
-                                  ? claims_find(root->engine, s->id)
-                                  : NULL;
+        struct claim *claim =
+            s->hold_reason == HELD_CLAIMED ? claims_find(root->engine, s->id) : NULL;
         if (claim) {
             claim->listing = claim->root->listing_number;
         }

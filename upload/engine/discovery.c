@@ -18,6 +18,7 @@
 #include "upload/engine/claim.h"
 #include "upload/engine/inspect.h"
 #include "upload/engine/parking.h"
+#include "upload/engine/resolve_request.h"
 #include "upload/engine/served.h"
 
 #define QUIET_LISTINGS     6u
@@ -176,13 +177,12 @@ static void discovery_visit(void *arg, const char *name)
         } else {
             root->only_sessions = false; /* no memory */
         }
-    } else if (status == GPUFL_ERR_USAGE) {
-        struct session *session = discovery_found(root, path);
-        if (session) {
-            inspect_failed(session, status);
-        }
     } else if (status != GPUFL_ERR_NOT_FOUND) {
         discovery_keep(root, path);
+        struct session *session = discovery_found(root, path);
+        if (session) {
+            inspect_failed(session, status); /* what cannot be read may be one */
+        }
     } else if (!visit->group[0] && !discovery_is_a_root(root, name)) {
         discovery_visit_group(visit, name); /* a multi-pass run */
     }
@@ -263,6 +263,7 @@ void discovery_begin(struct root *root, uint64_t now_ms)
     root->inspects_all = root->inspect_all && due;
     root->inspect_all = root->inspect_all && !due;
     if (due) {
+        resolve_take_requests(root);
         root->rescan_at_ms = now_ms + root->engine->config.rescan_interval_ms;
     }
     if (due && discovery_is_as_listed(root) && !root->list_soon && !root->inspects_all) {

@@ -53,17 +53,20 @@ static uint64_t growth_of_channel(const struct growth_channel *c)
 bool growth_of(const struct root *root, struct parked_session *s)
 {
     uint64_t bytes = 1;
+    bool ended = false;
     for (unsigned i = 0; i < root->channels.count; i++) {
         struct growth_channel c = {
             .root = root, .path = s->node.path, .name = root->channels.name[i]};
         for (unsigned k = 0; k < s->streams; k++) {
             if (s->stream[k].channel == i) {
                 c.at = s->stream[k];
+                ended = ended || c.at.marks & MARK_ENDED;
             }
         }
         bytes += growth_of_channel(&c);
     }
-    bool grew = bytes != 1 && bytes != s->bytes;
+    /* What a person gave up of a file is no growth. */
+    bool grew = bytes != 1 && bytes != s->bytes && !(ended && s->bytes == 0);
     s->bytes = bytes;
     return grew;
 }

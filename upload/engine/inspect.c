@@ -14,8 +14,8 @@
 #include "upload/engine/cleanup.h"
 #include "upload/engine/completion.h"
 #include "upload/engine/import_position.h"
+#include "upload/engine/inspect_layout.h"
 #include "upload/engine/sealed_file.h"
-#include "upload/engine/session_salvage.h"
 
 /* Whether something of this channel is not settled yet. */
 static bool inspect_is_pending(const struct session *session, const struct stream *st,
@@ -165,10 +165,7 @@ static bool inspect_owner_ok(const struct root *root, const char *path,
 void inspect_failed(struct session *session, gpufl_status why)
 {
     session->inspected = true;
-    session_hold(session,
-                 why == GPUFL_ERR_USAGE
-                     ? "its directory belongs to another user (see --require-owner-uid)"
-                     : "its directory cannot be read");
+    session_hold(session, why == GPUFL_ERR_USAGE ? HELD_OWNER : HELD_DIRECTORY);
 }
 
 gpufl_status inspect_directory(const struct root *root, const char *path, const char *id,
@@ -183,7 +180,8 @@ gpufl_status inspect_directory(const struct root *root, const char *path, const 
     gpufl_status status = known_live && out->writer == WRITER_LIVE
                               ? scan_session_again(sys, root->fd, path, &out->scan)
                               : scan_session(sys, root->fd, path, id, &out->scan);
-    if (status == GPUFL_OK && out->writer != WRITER_LIVE && out->scan.has_manifest) {
+    if (status == GPUFL_OK && out->writer != WRITER_LIVE &&
+        out->scan.manifest_state == SCAN_MANIFEST_VALID) {
         out->writer = inspect_probe_writer(root, path, &out->scan);
     }
     if (status == GPUFL_OK && out->scan.layout == SESSION_SHIFTING) {
@@ -202,70 +200,11 @@ static void inspect_apply_writer(struct session *session, enum liveness writer)
     session->root->change_stamp += was_gone != session_writer_is_gone(session);
 }
 
-/* The layout in which something of the session was sent. */
-static enum session_layout inspect_settled_layout(const struct session *session,
-                                                  enum session_layout otherwise)
-{
-    for (unsigned i = 0; i < session->streams; i++) {
-        const struct stream *st = session->stream[i];
-        if (st->id && st->layout) {
-            return (enum session_layout)(st->layout - 1);
-        }
-        if (st->id && (st->kind == STREAM_VERBATIM || st->head)) {
-            return st->head ? SESSION_SHIFTING : SESSION_WINDOWS;
-        }
-    }
-    return otherwise;
-}
-
-static void inspect_apply_layout(struct session *session, const struct scan *scan)
-{
-    struct engine *engine = session->root->engine;
-    session->held = false; /* the reason may be gone */
-    session->layout = (uint8_t)inspect_settled_layout(session, scan->layout);
-    session->loss = scan->has_loss;
-    if (scan->refused != session->refused) {
-        if (scan->refused > session->refused) {
-            engine->counters.refused_names += scan->refused - session->refused;
-        }
-        log_warn(engine->config.log, "session.refused",
-                 "session=%s names=%u note=\"links, devices or too many channels: they "
-                 "are not "
-                 "read\"",
-                 session->id, scan->refused);
-        session->refused = scan->refused;
-    }
-    session->root->change_stamp += !session->inspected; /* now it may be watched */
-    session->inspected = true;
-    if (scan->bad_manifest ||
-        (session->layout == SESSION_LIVE && session->layout != scan->layout)) {
-        session_hold(session, "its manifest (.gpufl-session.json) is gone or damaged");
-    } else if (session->layout != scan->layout) {
-        session_hold(session, "its layout changed while it was being read");
-    }
-    bool unpublished = scan->layout == SESSION_WINDOWS && scan->has_tmp &&
-                       session_writer_is_gone(session);
-    const char *left = session_salvage_step(session, unpublished);
-    if (left) {
-        session_say_hold(session, "*", left, &session->salvage_reason);
-    }
-}
-
 static bool inspect_waits_for_flush(const struct session *session, uint64_t now_ms)
 {
     for (unsigned i = 0; i < session->streams; i++) {
         if (session->stream[i]->queued && session->stream[i]->due_ms > now_ms) {
             return true;
-        }
-    }
-    return false;
-}
-
-static bool inspect_has_active(const struct scan *scan, const char *channel)
-{
-    for (unsigned i = 0; i < scan->channels; i++) {
-        if (strcmp(scan->channel[i].name, channel) == 0) {
-            return scan->channel[i].has_active || scan->channel[i].has_active_gz;
         }
     }
     return false;
@@ -281,6 +220,31 @@ static bool inspect_is_lost(const struct stream *st)
            GPUFL_ERR_NOT_FOUND;
 }
 
+/* What is left of it may be gone. Whether there was more than was sent is not known. */
+static void inspect_absent(struct stream *st, const struct scan *scan)
+{
+    struct session *session = st->session;
+    const struct scan_channel *seen = NULL;
+    for (unsigned i = 0; i < scan->channels && !seen; i++) {
+        bool same = strcmp(scan->channel[i].name, stream_channel(st)) == 0;
+        seen = same ? &scan->channel[i] : NULL;
+    }
+    bool active = seen && (seen->has_active || seen->has_active_gz);
+    if (session->layout == SESSION_LIVE && st->offset && st->file > st->highest &&
+        !active && inspect_is_lost(st)) {
+        stream_hold(st, HELD_ACTIVE_GONE);
+        return;
+    }
+    if (!seen && inspect_is_followed(session->root, stream_channel(st)) && st->id &&
+        st->rest == STREAM_PENDING && !st->offer && !st->queued) {
+        st->rest = STREAM_MISSING;
+    }
+    /* One that lives makes its next file at once. */
+    if (st->rest == STREAM_MISSING && session->writer != SESSION_WRITER_LIVES) {
+        stream_hold(st, HELD_DELETED);
+    }
+}
+
 static void inspect_channels(struct session *session, const struct scan *scan,
                              uint64_t now_ms)
 {
@@ -289,22 +253,11 @@ static void inspect_channels(struct session *session, const struct scan *scan,
     for (unsigned i = 0; i < scan->channels; i++) {
         inspect_channel(session, &scan->channel[i], now_ms);
     }
-    for (unsigned i = 0; i < session->streams; i++) {
-        struct stream *st = session->stream[i];
-        if (session->layout == SESSION_LIVE && st->offset && st->file > st->highest &&
-            !inspect_has_active(scan, stream_channel(st)) && inspect_is_lost(st)) {
-            stream_hold(st, "its active file is gone");
-        }
-    }
     if (session->seen_bytes != seen_before || !session->last_growth_ms) {
         session->last_growth_ms = now_ms;
     }
     for (unsigned i = 0; i < session->streams; i++) {
-        if (session->stream[i]->rest == STREAM_MISSING &&
-            session_writer_is_gone(session)) {
-            stream_hold(session->stream[i],
-                        "a file was deleted before all of it was sent");
-        }
+        inspect_absent(session->stream[i], scan);
     }
     session->overdue = false;
     session->quiet_until_ms =
@@ -320,8 +273,9 @@ static bool inspect_is_anothers(const struct session *session,
                                 const struct inspection *seen)
 {
     return seen->scan.has_uploaded && seen->scan.layout == SESSION_WINDOWS &&
-           session->streams == 0 && !session->root->engine->config.force &&
-           !session->root->origin.moved && !session->root->origin_moves;
+           session->streams == 0 && !seen->scan.unread.names &&
+           !session->root->engine->config.force && !session->root->origin.moved &&
+           !session->root->origin_moves;
 }
 
 void inspect_apply(struct session *session, const struct inspection *seen,
@@ -340,10 +294,10 @@ void inspect_apply(struct session *session, const struct inspection *seen,
         return;
     }
     inspect_apply_writer(session, seen->writer);
-    inspect_apply_layout(session, &seen->scan);
+    inspect_layout_apply(session, &seen->scan);
     inspect_channels(session, &seen->scan, now_ms);
     if (!was_held && !session->held) {
-        session->hold_reason = NULL;
+        session->hold_reason = HELD_NOT;
     }
     cleanup_session(session);
     if (!session_settled(session)) {
@@ -355,11 +309,13 @@ void inspect_apply(struct session *session, const struct inspection *seen,
         session->writer = SESSION_WRITER_ENDED;
     }
     if (session_writer_is_gone(session) && session_falls_short(session)) {
-        session_hold(session, "files that an earlier backend got were deleted: this one "
-                              "cannot get them");
+        session_hold(session, HELD_FALLS_SHORT);
     }
-    if (session_writer_is_gone(session) && !session_blocked(session) &&
-        !session->root->engine->config.ack_only && session->state == SESSION_OPEN) {
+    if (session_blocked(session)) {
+        session_set_state(session, SESSION_OPEN);
+    } else if (session_writer_is_gone(session) &&
+               !session->root->engine->config.ack_only &&
+               session->state == SESSION_OPEN) {
         session_set_state(session, SESSION_COMPLETING);
         session->complete_at_ms = now_ms;
     }

@@ -23,6 +23,8 @@ void parking_complete(struct session *session)
     s->away = session->presence == SESSION_AWAY;
     s->absence = session->absence;
     s->listed = session->listed;
+    s->no_manifest = session->no_manifest;
+    s->unread_given_up = session->unread_given_up;
     for (unsigned i = 0; i < session->streams; i++) {
         const struct stream *st = session->stream[i];
         s->stream[i] = (struct parked_stream){.offset = st->offset,
@@ -36,7 +38,7 @@ void parking_complete(struct session *session)
                                               .id = st->id,
                                               .channel = st->channel,
                                               .kind = st->kind,
-                                              .keep = st->keep};
+                                              .marks = stream_record(st).marks};
     }
     parked_add_complete(&root->parked, s);
     session_drop(session);
@@ -53,7 +55,7 @@ static struct record_stream parking_record(const struct root *root,
                                    .offset = st->offset,
                                    .sequence = st->sequence,
                                    .lines = st->lines,
-                                   .marks = st->keep ? MARK_KEEP : 0,
+                                   .marks = st->marks,
                                    .head = st->head,
                                    .mark = st->mark,
                                    .layout = st->layout};
@@ -73,6 +75,8 @@ struct session *parking_open(struct root *root, struct parked_session *s)
     session->presence = s->away ? SESSION_AWAY : SESSION_PRESENT;
     session->absence = s->absence;
     session->in_cursor = s->in_cursor;
+    session->no_manifest = s->no_manifest;
+    session->unread_given_up = s->unread_given_up;
     for (unsigned i = 0; i < s->streams; i++) {
         uint8_t channel = s->stream[i].channel;
         struct stream *st = session_stream(session, root->channel_name[channel]);
@@ -130,6 +134,16 @@ static bool parking_append_streams(const struct root *root,
     return true;
 }
 
+static bool parking_append_resolved(const struct root *root,
+                                    const struct parked_session *s)
+{
+    struct record_resolved record = {.unread = s->unread_given_up,
+                                     .no_manifest = s->no_manifest};
+    snprintf(record.path, sizeof record.path, "%s", s->node.path);
+    return (!s->no_manifest && !s->unread_given_up) ||
+           record_append_resolved(root->journal, &record) != 0;
+}
+
 /* The record that it is done is the last, as the others are of an open session. */
 static bool parking_append(const struct root *root, const struct parked_session *s)
 {
@@ -138,6 +152,9 @@ static bool parking_append(const struct root *root, const struct parked_session 
     }
     if (s->absence.days) {
         registry_append_absence(root, s->node.path, &s->absence);
+    }
+    if (!parking_append_resolved(root, s)) {
+        return false;
     }
     return record_append_session(root->journal, JOURNAL_DONE, s->node.path) != 0;
 }

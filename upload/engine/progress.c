@@ -60,15 +60,16 @@ static void progress_add_open(struct text *text, const struct root *root)
 static void progress_add_held(struct text *text, const struct session *s)
 {
     if (s->presence == SESSION_AWAY && s->wanted && s->state != SESSION_DONE) {
-        text_printf(text, "!held %s * its directory is not there\n", s->path);
+        text_printf(text, "!held %s * %s\n", s->path, held_text(HELD_AWAY));
     } else if (s->held && s->hold_reason) {
-        text_printf(text, "!held %s * %.120s\n", s->path, s->hold_reason);
+        text_printf(text, "!held %s * %.120s\n", s->path,
+                    held_text((enum held_reason)s->hold_reason));
     }
     for (unsigned i = 0; i < s->streams; i++) {
         const struct stream *st = s->stream[i];
         if (st->held && st->hold_reason) {
             text_printf(text, "!held %s %s %.120s\n", s->path, stream_channel(st),
-                        st->hold_reason);
+                        held_text((enum held_reason)st->hold_reason));
         }
     }
 }

@@ -48,7 +48,7 @@ void refusal_split(struct offer *offer, uint64_t now_ms)
     struct stream *st = offer->stream;
     struct engine *engine = st->session->root->engine;
     if (refusal_halve(offer) != GPUFL_OK) {
-        stream_hold(st, "a rejected batch cannot be re-read");
+        stream_hold(st, HELD_REFUSED_BATCH);
         if (offer->state == OFFER_IN_FLIGHT) {
             offer->state = OFFER_WAITING;
             offer->retry_at_ms = now_ms + JOURNAL_RETRY_MS;

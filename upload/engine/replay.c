@@ -177,6 +177,19 @@ static void replay_reached(const struct replay *replay, const struct journal_rec
     }
 }
 
+static void replay_resolved(struct replay *replay, const struct journal_record *raw)
+{
+    struct record_resolved record;
+    struct session *session = record_parse_resolved(raw, &record)
+                                  ? session_make(replay->root, record.path)
+                                  : NULL;
+    if (session) {
+        session->unread_given_up = record.unread;
+        session->no_manifest = record.no_manifest;
+        session->live = session->live || record.no_manifest;
+    }
+}
+
 /* It is done, or its directory has not been there for long. */
 static void replay_session(struct replay *replay, const struct journal_record *raw)
 {
@@ -245,6 +258,9 @@ void replay_record(void *arg, const struct journal_record *raw)
     case JOURNAL_AWAY:
         replay_away(replay, raw);
         break;
+    case JOURNAL_RESOLVED:
+        replay_resolved(replay, raw);
+        break;
     case JOURNAL_ORIGIN:
         replay_origin(replay, raw);
         break;
@@ -299,6 +315,10 @@ void replay_write_state(void *arg)
         }
         if (s->absence.days) {
             registry_append_absence(root, s->path, &s->absence);
+        }
+        if (s->unread_given_up || s->no_manifest) {
+            struct record_resolved record = session_resolved(s);
+            record_append_resolved(root->journal, &record);
         }
         if (s->state == SESSION_DONE) {
             record_append_session(root->journal, JOURNAL_DONE, s->path);

@@ -114,6 +114,7 @@ static gpufl_status root_open_journal(struct root *root, char why[512])
                  named ? ": " : "", reason);
         return status;
     }
+    memcpy(root->journal_name, place.name, sizeof place.name);
     if (!engine->config.memory_state) {
         status = root_lock_state(root, place.name, why);
     }

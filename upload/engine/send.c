@@ -22,7 +22,7 @@ static enum made send_make_one(struct stream *st)
         made = st->kind == STREAM_VERBATIM ? window_make(st) : batch_make(st);
     } while (made == MADE_STEP);
     if (!st->held) {
-        st->hold_reason = NULL; /* it goes on: a later reason is logged again */
+        st->hold_reason = HELD_NOT; /* it goes on: a later reason is logged again */
     }
     return made;
 }
@@ -240,7 +240,7 @@ static bool send_one(struct engine *engine, struct offer *offer, uint64_t now_ms
     }
     bool verbatim = st->kind == STREAM_VERBATIM;
     if ((verbatim ? offer->fd < 0 : !offer->frame) && !send_encode_again(offer)) {
-        stream_hold(st, "a batch from an earlier run cannot be re-read");
+        stream_hold(st, HELD_BATCH);
         return true;
     }
     if (offer->state != OFFER_WAITING) {

@@ -23,7 +23,7 @@ bool shifted_stream_find(struct stream *st)
         st->rest = STREAM_DRAINED; /* nothing whole is there yet */
         return false;
     default:
-        stream_hold(st, "a rotated file cannot be read");
+        stream_hold(st, HELD_ROTATED_UNREADABLE);
         return false;
     }
 }
@@ -46,7 +46,7 @@ enum made shifted_stream_next(struct stream *st)
     if (status == GPUFL_ERR_NOT_FOUND) {
         st->rest = STREAM_DRAINED;
     } else {
-        stream_hold(st, "a rotated file cannot be read");
+        stream_hold(st, HELD_ROTATED_UNREADABLE);
     }
     return MADE_NOTHING;
 }
@@ -74,7 +74,7 @@ enum made shifted_stream_lost(struct stream *st)
         return MADE_STEP;
     }
     if (!shifting_overflows(root->engine->config.sys, &where)) {
-        stream_hold(st, "the file that was being read is gone");
+        stream_hold(st, HELD_ROTATED_GONE);
         return MADE_NOTHING;
     }
     position_next_file(st, 0);

@@ -137,7 +137,7 @@ static enum made window_no_payload(struct stream *st, const struct sidecar *side
         st->rest = STREAM_DRAINED; /* for now: when it comes, the directory changes */
         return MADE_NOTHING;
     }
-    stream_hold(st, "a window is missing before the newest one");
+    stream_hold(st, HELD_WINDOW_MISSING);
     return MADE_NOTHING;
 }
 
@@ -179,7 +179,7 @@ enum made window_make(struct stream *st)
     gpufl_status side = window_read_sidecar(st, st->file, &sidecar);
     gpufl_status payload = tail_open_window(sys, &where, &fd, &gz);
     if (payload == GPUFL_ERR_IO) {
-        stream_hold(st, "a window cannot be opened");
+        stream_hold(st, HELD_WINDOW_UNREADABLE);
         return MADE_NOTHING;
     }
     if (payload == GPUFL_ERR_NOT_FOUND) {
@@ -192,8 +192,22 @@ enum made window_make(struct stream *st)
     if (side == GPUFL_OK) {
         return window_quarantine(st, &sidecar, "payload differs from its sidecar");
     }
-    stream_hold(st, "a window has no valid sidecar");
+    stream_hold(st, HELD_WINDOW_SIDECAR);
     return MADE_NOTHING;
+}
+
+bool window_is_whole(const struct stream *st)
+{
+    const struct sys *sys = st->session->root->engine->config.sys;
+    struct tail_where where = window_where(st, st->file);
+    struct sidecar sidecar;
+    int fd;
+    bool gz;
+    if (tail_open_window(sys, &where, &fd, &gz) != GPUFL_OK) {
+        return false;
+    }
+    close(fd);
+    return window_read_sidecar(st, st->file, &sidecar) == GPUFL_OK;
 }
 
 gpufl_status window_open(struct stream *st, struct offer *offer)

@@ -8,6 +8,9 @@
 /** Offers the window at the stream's position, if there is one. */
 enum made window_make(struct stream *stream);
 
+/** \return true if the window at the stream's position is there, with a valid sidecar. */
+bool window_is_whole(const struct stream *stream);
+
 /** Opens the offer's window again. \return GPUFL_OK if it matches its sidecar. */
 gpufl_status window_open(struct stream *stream, struct offer *offer);
 

@@ -76,6 +76,9 @@ static void read_settled(struct journal_read *r, const struct journal_record *ra
     s->record.head = record.head;
     s->offered = false;
     record_apply_settled(&record, &s->record.lines, &s->record.refused_lines);
+    if (record.how >= SETTLED_GIVEN_UP) {
+        s->record.marks = (uint8_t)((s->record.marks & ~MARK_GAP) | MARK_LOST);
+    }
 }
 
 static void read_offer(struct journal_read *r, const struct journal_record *raw)
@@ -115,6 +118,19 @@ static void read_released(struct journal_read *r, const struct journal_record *r
     }
 }
 
+static void read_resolved(struct journal_read *r, const struct journal_record *raw)
+{
+    struct record_resolved record;
+    struct record_resolved *more =
+        record_parse_resolved(raw, &record)
+            ? read_grown(r, r->resolved, r->resolveds, &r->resolved_cap, sizeof *more)
+            : NULL;
+    if (more) {
+        r->resolved = more;
+        more[r->resolveds++] = record;
+    }
+}
+
 static void read_session(struct journal_read *r, const struct journal_record *raw)
 {
     struct record_session record;
@@ -129,6 +145,11 @@ static void read_session(struct journal_read *r, const struct journal_record *ra
             memcpy(more[r->dones++], record.path, sizeof record.path);
         }
         return;
+    }
+    for (size_t i = 0; i < r->resolveds; i++) {
+        if (strcmp(r->resolved[i].path, record.path) == 0) {
+            r->resolved[i].path[0] = '\0';
+        }
     }
     for (size_t i = 0; i < r->streams;) {
         if (strcmp(r->stream[i].record.path, record.path) == 0) {
@@ -151,6 +172,7 @@ static void read_origin(struct journal_read *r, const struct journal_record *raw
         s->record.file = 1;
         s->record.offset = s->record.head = 0;
         s->record.lines = s->record.refused_lines = 0;
+        s->record.marks &= MARK_KEEP | MARK_GAP;
         s->offered = false;
     }
     r->quarantines = r->dones = 0;
@@ -176,6 +198,9 @@ static void read_record(void *arg, const struct journal_record *raw)
         break;
     case JOURNAL_ORIGIN:
         read_origin(arg, raw);
+        break;
+    case JOURNAL_RESOLVED:
+        read_resolved(arg, raw);
         break;
     case JOURNAL_DONE:
     case JOURNAL_FORGET:
@@ -224,10 +249,22 @@ bool journal_read_is_done(const struct journal_read *journal, const char *path)
     return false;
 }
 
+const struct record_resolved *journal_read_resolved(const struct journal_read *journal,
+                                                    const char *path)
+{
+    for (size_t i = journal->resolveds; i-- > 0;) {
+        if (strcmp(journal->resolved[i].path, path) == 0) {
+            return &journal->resolved[i]; /* the last one counts */
+        }
+    }
+    return NULL;
+}
+
 void journal_read_fini(struct journal_read *journal)
 {
     free(journal->stream);
     free(journal->quarantine);
     free(journal->done);
+    free(journal->resolved);
     memset(journal, 0, sizeof *journal);
 }

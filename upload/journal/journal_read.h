@@ -28,6 +28,9 @@ struct journal_read {
     char (*done)[JOURNAL_PATH_MAX]; /**< paths of sessions that are complete */
     size_t dones;
     size_t done_cap;
+    struct record_resolved *resolved; /**< what a person gave up of whole sessions */
+    size_t resolveds;
+    size_t resolved_cap;
     bool damaged;   /**< records in its middle could not be read */
     bool no_memory; /**< used while it is read */
     char why[512];  /**< with GPUFL_ERR_IO: what is wrong with its directory; "" = nothing
@@ -44,6 +47,10 @@ GPUFL_MUST gpufl_status journal_read_open(const struct sys *sys, const char *sta
 
 /** True when the session \p path is complete. */
 bool journal_read_is_done(const struct journal_read *journal, const char *path);
+
+/** What a person gave up of the whole session \p path; NULL = nothing. */
+const struct record_resolved *journal_read_resolved(const struct journal_read *journal,
+                                                    const char *path);
 
 void journal_read_fini(struct journal_read *journal);
 

@@ -194,7 +194,7 @@ bool record_parse_settled(const struct journal_record *record, struct record_set
     f->how = (uint8_t)bytes_get_uint(&b, 1);
     f->head = get_later(&b, 8);
     f->mark = get_mark(&b);
-    return !b.bad && f->how <= SETTLED_UNPROVEN;
+    return !b.bad && f->how <= SETTLED_ENDED;
 }
 
 uint64_t record_append_sealed(struct journal *journal, const struct record_sealed *f)
@@ -270,6 +270,25 @@ bool record_parse_released(const struct journal_record *record, struct record_re
     f->begin = bytes_get_uint(&b, 8);
     f->stored = (uint8_t)bytes_get_uint(&b, 1);
     return !b.bad && f->stored <= 1;
+}
+
+uint64_t record_append_resolved(struct journal *journal, const struct record_resolved *f)
+{
+    struct out out;
+    struct bytes *b = out_begin(&out);
+    bytes_put_uint(b, f->unread, 8);
+    bytes_put_uint(b, f->no_manifest, 1);
+    bytes_put_string(b, f->path);
+    return out_append(&out, journal, JOURNAL_RESOLVED);
+}
+
+bool record_parse_resolved(const struct journal_record *record, struct record_resolved *f)
+{
+    struct bytes b = in_begin(record);
+    f->unread = bytes_get_uint(&b, 8);
+    f->no_manifest = (uint8_t)bytes_get_uint(&b, 1);
+    bytes_get_string(&b, f->path, sizeof f->path);
+    return !b.bad && f->no_manifest <= 1;
 }
 
 uint64_t record_append_away(struct journal *journal, const struct record_away *f)

@@ -21,12 +21,13 @@ enum record_type {
     JOURNAL_FORGET = 6,     /**< its directory has not been there for long */
     /** a person let a range out of quarantine: it is stored, or given up */
     JOURNAL_RELEASED = 7,
-    JOURNAL_ATTEMPT = 8,  /**< whether the stream's open offer may have left the host */
-    JOURNAL_AWAY = 9,     /**< for how long its directory has not been there */
-    JOURNAL_SEALED = 10,  /**< the newest sealed file that was seen of a live stream */
-    JOURNAL_ORIGIN = 16,  /**< the backend that all positions are about */
-    JOURNAL_REACHED = 17, /**< how far a stream was sent to an earlier backend */
-    JOURNAL_CLAIM = 18,   /**< which of several directories has a session id */
+    JOURNAL_ATTEMPT = 8,   /**< whether the stream's open offer may have left the host */
+    JOURNAL_AWAY = 9,      /**< for how long its directory has not been there */
+    JOURNAL_SEALED = 10,   /**< the newest sealed file that was seen of a live stream */
+    JOURNAL_RESOLVED = 11, /**< a person gave up what is wrong with a whole session */
+    JOURNAL_ORIGIN = 16,   /**< the backend that all positions are about */
+    JOURNAL_REACHED = 17,  /**< how far a stream was sent to an earlier backend */
+    JOURNAL_CLAIM = 18,    /**< which of several directories has a session id */
 };
 
 enum stream_kind { STREAM_UNSET = 0, STREAM_BATCHED = 1, STREAM_VERBATIM = 2 };
@@ -37,6 +38,9 @@ enum settled_how {
     SETTLED_QUARANTINED = 1,
     SETTLED_REFUSED_FINAL = 2,
     SETTLED_UNPROVEN = 3, /**< acknowledged, but not as stored: files are kept */
+    /** a person gave up what is before this position, and `lines` that were refused */
+    SETTLED_GIVEN_UP = 4,
+    SETTLED_ENDED = 5, /**< likewise, and whatever cannot be read in this file */
 };
 
 /** Whether the server may have got an offer. */
@@ -46,7 +50,12 @@ enum offer_sent {
     OFFER_MAYBE_SENT,
 };
 
-enum { MARK_KEEP = 1 /* never delete its files */, MARK_GAP = 2 /* begins late */ };
+enum {
+    MARK_KEEP = 1,  /* never delete its files */
+    MARK_GAP = 2,   /* begins late */
+    MARK_LOST = 4,  /* a person gave up part of it */
+    MARK_ENDED = 8, /* and what cannot be read in its file */
+};
 
 /** The last bytes of a file before a position: by these the file is known again. */
 struct record_mark {
@@ -62,7 +71,7 @@ struct record_stream {
     uint32_t sequence; /**< last one used */
     uint64_t lines;    /**< settled so far */
     uint64_t refused_lines;
-    uint8_t marks;           /**< MARK_KEEP | MARK_GAP */
+    uint8_t marks;           /**< MARK_… */
     uint64_t head;           /**< of file, shifting layout; else 0 */
     struct record_mark mark; /**< before offset */
     uint8_t layout;          /**< 1 + enum session_layout; 0 = not known */
@@ -137,6 +146,13 @@ struct record_released {
     uint8_t stored; /**< 1: the backend has it now; 0: it is given up */
 };
 
+/** What a person gave up of a whole session. */
+struct record_resolved {
+    uint64_t unread;     /**< stands for the names of files that are not read; 0 = none */
+    uint8_t no_manifest; /**< 1: it is read as a live session without a manifest */
+    char path[JOURNAL_PATH_MAX];
+};
+
 #define JOURNAL_URL_MAX  512u
 #define JOURNAL_SALT     16u
 #define JOURNAL_KEY_HASH 32u
@@ -190,6 +206,8 @@ uint64_t record_append_quarantine(struct journal *journal,
                                   const struct record_quarantine *record);
 uint64_t record_append_released(struct journal *journal,
                                 const struct record_released *record);
+uint64_t record_append_resolved(struct journal *journal,
+                                const struct record_resolved *record);
 uint64_t record_append_away(struct journal *journal, const struct record_away *record);
 uint64_t record_append_origin(struct journal *journal,
                               const struct record_origin *record);
@@ -211,6 +229,8 @@ bool record_parse_quarantine(const struct journal_record *record,
                              struct record_quarantine *out);
 bool record_parse_released(const struct journal_record *record,
                            struct record_released *out);
+bool record_parse_resolved(const struct journal_record *record,
+                           struct record_resolved *out);
 bool record_parse_away(const struct journal_record *record, struct record_away *out);
 bool record_parse_origin(const struct journal_record *record, struct record_origin *out);
 bool record_parse_reached(const struct journal_record *record,

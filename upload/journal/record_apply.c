@@ -9,6 +9,9 @@ void record_apply_settled(const struct record_settled *settled, uint64_t *lines,
 {
     if (settled->how == SETTLED_ACKED || settled->how == SETTLED_UNPROVEN) {
         *lines += settled->lines;
+    } else if (settled->how >= SETTLED_GIVEN_UP) {
+        *refused_lines -=
+            settled->lines < *refused_lines ? settled->lines : *refused_lines;
     } else {
         *refused_lines += settled->lines;
     }

@@ -10,8 +10,8 @@
 
 #include "upload/journal/journal_records.h"
 
-/** Adds the lines of \p settled to those that are stored, or to those that are refused.
- */
+/** Adds the lines of \p settled to those that are stored, or to those that are refused;
+ * of these, it takes away those that a person gave up. */
 void record_apply_settled(const struct record_settled *settled, uint64_t *lines,
                           uint64_t *refused_lines);
 

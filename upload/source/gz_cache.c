@@ -49,6 +49,14 @@ static int gz_slot_of(struct gz_cache *cache, int fd)
     return cache->slot[oldest].file ? (int)oldest : -1;
 }
 
+/* zlib ends a file that is cut off as if it were whole. */
+static bool gz_is_cut(gzFile file)
+{
+    int error = Z_OK;
+    gzerror(file, &error);
+    return error != Z_OK && error != Z_STREAM_END;
+}
+
 gpufl_status gz_cache_read(struct gz_cache *cache, int fd, uint64_t offset, char *buf,
                            size_t cap, size_t *len)
 {
@@ -62,11 +70,12 @@ gpufl_status gz_cache_read(struct gz_cache *cache, int fd, uint64_t offset, char
     int n = gzseek(file, (z_off_t)offset, SEEK_SET) == (z_off_t)offset
                 ? gzread(file, buf, (unsigned)cap)
                 : -1;
-    if (n < 0) {
+    cache->plain = gzdirect(file);
+    *len = n > 0 ? (size_t)n : 0;
+    if (n < 0 || ((size_t)n < cap && gz_is_cut(file))) {
         close_slot(cache, (unsigned)at);
         return GPUFL_ERR_FORMAT;
     }
-    *len = (size_t)n;
     return GPUFL_OK;
 }
 

@@ -4,6 +4,7 @@
 #ifndef GPUFL_UPLOAD_SOURCE_GZ_CACHE_H
 #define GPUFL_UPLOAD_SOURCE_GZ_CACHE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -24,12 +25,13 @@ struct gz_cache {
         uint64_t used;
     } slot[GZ_CACHE_SLOTS];
     uint64_t clock;
+    bool plain; /**< the file that was read last is no gzip file */
 };
 
 /** Reads up to \p cap bytes at the uncompressed \p offset of \p fd, which stays the
  *  caller's, into \p buf. A file that is not gzip is read as it is. \return GPUFL_OK
- * with *len (0 at or beyond the end), GPUFL_ERR_FORMAT when the file is broken,
- * GPUFL_ERR_IO.
+ * with *len (0 at or beyond the end), GPUFL_ERR_FORMAT when the file is broken or cut off
+ * (*len is what there is before), GPUFL_ERR_IO.
  */
 GPUFL_MUST gpufl_status gz_cache_read(struct gz_cache *cache, int fd, uint64_t offset,
                                       char *buf, size_t cap, size_t *len);

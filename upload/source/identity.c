@@ -116,6 +116,14 @@ gpufl_status manifest_parse(const char *text, size_t len, const char *session,
     return status;
 }
 
+bool manifest_is_newer(const char *text, size_t len)
+{
+    struct json_object *root = identity_parse_object(text, len);
+    bool newer = root && identity_get_int(root, "schema_version", INT64_MAX) > 1;
+    json_object_put(root);
+    return newer;
+}
+
 bool identity_job_start_ns(const char *text, size_t len, int64_t *ts_ns)
 {
     struct record_text line;

@@ -41,6 +41,9 @@ GPUFL_MUST gpufl_status sidecar_parse(const char *text, size_t len, const char *
 GPUFL_MUST gpufl_status manifest_parse(const char *text, size_t len, const char *session,
                                        struct manifest *out);
 
+/** \return true if \p text is a manifest of a version that is not known yet. */
+bool manifest_is_newer(const char *text, size_t len);
+
 /** The `ts_ns` of the first `job_start` among the lines of \p text, the last of which may
  * be cut. \return false when there is none. */
 bool identity_job_start_ns(const char *text, size_t len, int64_t *ts_ns);

@@ -11,6 +11,13 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "schema/channels.h"
+
+/* A session directory that is being listed. */
+struct scan_dir {
+    int fd;
+    struct stat st;
+};
 
 static struct scan_channel *scan_channel_of(struct scan *scan, const char *name)
 {
@@ -28,32 +35,56 @@ static struct scan_channel *scan_channel_of(struct scan *scan, const char *name)
     return channel;
 }
 
-static gpufl_status note_payload(struct scan *scan, int dir, const char *file,
-                                 const struct layout_name *name)
+static bool scan_is_known_channel(const char *name)
+{
+    for (int i = 0; i < CHANNEL_COUNT; i++) {
+        if (strcmp(channel_name((enum channel)i), name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void scan_note_number(struct scan_channel *channel, uint32_t number)
+{
+    channel->payloads++;
+    if (channel->lowest == 0 || number < channel->lowest) {
+        channel->lowest = number;
+    }
+    if (number > channel->highest) {
+        channel->highest = number;
+    }
+    if (number <= SCAN_SHIFTING_MAX && number > channel->highest_shifting) {
+        channel->highest_shifting = number;
+    }
+}
+
+static gpufl_status note_payload(struct scan *scan, const struct scan_dir *dir,
+                                 const char *file, const struct layout_name *name)
 {
     struct stat st;
-    if (fstatat(dir, file, &st, AT_SYMLINK_NOFOLLOW) < 0) {
+    if (!scan_is_known_channel(name->channel)) {
+        unread_add(&scan->unread, UNREAD_CHANNEL, file);
+        return GPUFL_OK;
+    }
+    if (fstatat(dir->fd, file, &st, AT_SYMLINK_NOFOLLOW) < 0) {
         /* Gone since it was listed: the next scan will tell. */
         return errno == ENOENT ? GPUFL_OK : GPUFL_ERR_IO;
     }
-    struct scan_channel *channel = S_ISREG(st.st_mode) && st.st_nlink <= 1
-                                       ? scan_channel_of(scan, name->channel)
-                                       : NULL;
-    if (!channel) {
-        scan->refused++;
+    scan->is_begun = true;
+    if (!file_may_be_read(&st, &dir->st)) {
+        unread_add(&scan->unread, S_ISREG(st.st_mode) ? UNREAD_LINKED : UNREAD_IRREGULAR,
+                   file);
         return GPUFL_OK;
     }
     if (st.st_mtim.tv_sec > scan->last_write_s) {
         scan->last_write_s = st.st_mtim.tv_sec;
     }
-    if (name->kind == LAYOUT_NUMBERED) {
-        channel->payloads++;
-        if (channel->lowest == 0 || name->number < channel->lowest) {
-            channel->lowest = name->number;
-        }
-        if (name->number > channel->highest) {
-            channel->highest = name->number;
-        }
+    struct scan_channel *channel = scan_channel_of(scan, name->channel);
+    if (!channel) {
+        unread_add(&scan->unread, UNREAD_CHANNEL, file);
+    } else if (name->kind == LAYOUT_NUMBERED) {
+        scan_note_number(channel, name->number);
     } else if (name->gz) {
         channel->has_active_gz = true;
     } else {
@@ -61,6 +92,22 @@ static gpufl_status note_payload(struct scan *scan, int dir, const char *file,
         channel->active_bytes = (uint64_t)st.st_size;
     }
     return GPUFL_OK;
+}
+
+/* Writers put records only into files with `.log` in their names, and so do the tools
+ * that rename or copy those: `device.log.1`, `device.log~`, `.device.log.Xy12Ab`. */
+static void note_other(struct scan *scan, const char *file)
+{
+    static const char *const known[] = {".", "..", ".failed", LAYOUT_UPLOADED};
+    bool ours = strncmp(file, LAYOUT_OWN_PREFIX, sizeof LAYOUT_OWN_PREFIX - 1) == 0;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        ours = ours || strcmp(file, known[i]) == 0;
+    }
+    if (!ours && strstr(file, ".log")) {
+        unread_add(&scan->unread, UNREAD_NAME, file);
+    } else if (!ours) {
+        unread_add_other(&scan->unread, file);
+    }
 }
 
 static bool is_file(int dir, const char *file)
@@ -74,8 +121,8 @@ struct marks {
     bool sidecar;
 };
 
-static gpufl_status scan_note_name(struct scan *scan, int dir, const char *file,
-                                   struct marks *marks)
+static gpufl_status scan_note_name(struct scan *scan, const struct scan_dir *dir,
+                                   const char *file, struct marks *marks)
 {
     struct layout_name name = layout_parse(file);
     switch (name.kind) {
@@ -83,7 +130,9 @@ static gpufl_status scan_note_name(struct scan *scan, int dir, const char *file,
     case LAYOUT_NUMBERED:
         return note_payload(scan, dir, file, &name);
     case LAYOUT_SIDECAR: {
-        struct scan_channel *channel = scan_channel_of(scan, name.channel);
+        struct scan_channel *channel = scan_is_known_channel(name.channel)
+                                           ? scan_channel_of(scan, name.channel)
+                                           : NULL;
         marks->sidecar = true;
         if (channel && name.number > channel->highest) {
             channel->highest = name.number;
@@ -100,18 +149,19 @@ static gpufl_status scan_note_name(struct scan *scan, int dir, const char *file,
         scan->has_tmp = true;
         break;
     case LAYOUT_IS_UPLOADED:
-        scan->has_uploaded = is_file(dir, file);
+        scan->has_uploaded = is_file(dir->fd, file);
         break;
     case LAYOUT_IS_MANIFEST:
         marks->manifest = true;
         break;
     case LAYOUT_OTHER:
+        note_other(scan, file);
         break;
     }
     return GPUFL_OK;
 }
 
-/* A manifest that cannot be read just now must not change the session's layout. */
+/* A manifest that says nothing must not change the session's layout. */
 static gpufl_status read_manifest(const struct sys *sys, int dir, const char *id,
                                   struct scan *scan)
 {
@@ -119,25 +169,54 @@ static gpufl_status read_manifest(const struct sys *sys, int dir, const char *id
     size_t len;
     gpufl_status status =
         file_read(sys, dir, LAYOUT_MANIFEST, IDENTITY_MAX_BYTES, &text, &len);
-    scan->has_manifest = false;
-    if (status == GPUFL_OK) {
-        scan->has_manifest = manifest_parse(text, len, id, &scan->manifest) == GPUFL_OK;
-        free(text);
+    if (status != GPUFL_OK) {
+        scan->manifest_state =
+            status == GPUFL_ERR_FORMAT ? SCAN_MANIFEST_DAMAGED : SCAN_MANIFEST_UNREADABLE;
+        return status == GPUFL_ERR_NOMEM ? GPUFL_ERR_IO : GPUFL_OK;
     }
-    scan->bad_manifest = !scan->has_manifest && status != GPUFL_ERR_NOT_FOUND;
-    return status == GPUFL_ERR_IO || status == GPUFL_ERR_NOMEM ? GPUFL_ERR_IO : GPUFL_OK;
+    if (manifest_parse(text, len, id, &scan->manifest) != GPUFL_OK) {
+        scan->manifest_state =
+            manifest_is_newer(text, len) ? SCAN_MANIFEST_NEWER : SCAN_MANIFEST_DAMAGED;
+    }
+    free(text);
+    return GPUFL_OK;
 }
 
 /* A lock file alone proves nothing: other tools plant one in v1.1 directories. */
 static enum session_layout scan_layout_of(const struct scan *scan, bool sidecar)
 {
-    if (scan->has_manifest) {
+    if (scan->manifest_state != SCAN_MANIFEST_NONE) {
         return SESSION_LIVE;
     }
     if (scan->has_tmp || sidecar) {
         return SESSION_WINDOWS;
     }
     return SESSION_SHIFTING;
+}
+
+/* Files that the layout, which is known only now, has no place for. */
+static void scan_note_misplaced(struct scan *scan)
+{
+    char name[LAYOUT_PATH_MAX];
+    for (unsigned i = 0; i < scan->channels; i++) {
+        struct scan_channel *c = &scan->channel[i];
+        if (scan->layout == SESSION_SHIFTING && c->highest > c->highest_shifting) {
+            layout_numbered(name, c->name, c->highest, false);
+            unread_add(&scan->unread, UNREAD_NUMBER, name);
+            c->highest = c->highest_shifting;
+        }
+        if (scan->layout == SESSION_WINDOWS && c->has_active) {
+            layout_active(name, c->name, false);
+            unread_add(&scan->unread, UNREAD_LAYOUT, name);
+        }
+        bool also_gz =
+            c->has_active_gz && (scan->layout == SESSION_WINDOWS ||
+                                 (scan->layout == SESSION_LIVE && c->has_active));
+        if (also_gz) {
+            layout_active(name, c->name, true);
+            unread_add(&scan->unread, UNREAD_LAYOUT, name);
+        }
+    }
 }
 
 /* \p id NULL: the manifest is not read. */
@@ -151,20 +230,25 @@ static gpufl_status scan_files(const struct sys *sys, int root, const char *path
     if (status != GPUFL_OK) {
         return status;
     }
+    struct scan_dir dir = {.fd = listing.fd};
+    status = fstat(dir.fd, &dir.st) == 0 ? GPUFL_OK : GPUFL_ERR_IO;
     for (const struct dirent64 *entry;
          status == GPUFL_OK && (entry = listing_next(&listing));) {
-        status = scan_note_name(out, listing.fd, entry->d_name, &marks);
+        status = scan_note_name(out, &dir, entry->d_name, &marks);
     }
-    out->has_manifest = marks.manifest;
+    out->manifest_state = marks.manifest ? SCAN_MANIFEST_VALID : SCAN_MANIFEST_NONE;
     if (status == GPUFL_OK && !listing.error && marks.manifest && id) {
         status = read_manifest(sys, listing.fd, id, out);
     }
     listing_close(&listing);
     if (status != GPUFL_OK || listing.error) {
+        memset(out, 0, sizeof *out);
         return GPUFL_ERR_IO; /* files that were not listed would count as deleted */
     }
     out->layout = scan_layout_of(out, marks.sidecar);
-    return out->channels || out->has_tmp ? GPUFL_OK : GPUFL_ERR_NOT_FOUND;
+    scan_note_misplaced(out);
+    return out->channels || out->has_tmp || out->is_begun ? GPUFL_OK
+                                                          : GPUFL_ERR_NOT_FOUND;
 }
 
 gpufl_status scan_session(const struct sys *sys, int root, const char *path,
@@ -193,4 +277,25 @@ gpufl_status scan_subdirs(const struct sys *sys, int root, const char *path,
     listing_close(&listing);
     errno = listing.error;
     return listing.error ? GPUFL_ERR_IO : GPUFL_OK;
+}
+
+uint32_t scan_next_number(const struct scan_files_of *of, uint32_t above)
+{
+    struct listing listing;
+    uint32_t next = 0;
+    if (listing_open(&listing, of->sys, of->root, of->path) != GPUFL_OK) {
+        return 0;
+    }
+    for (const struct dirent64 *entry; (entry = listing_next(&listing));) {
+        struct layout_name name = layout_parse(entry->d_name);
+        bool numbered = of->windows
+                            ? name.kind == LAYOUT_SIDECAR || name.kind == LAYOUT_NUMBERED
+                            : name.kind == LAYOUT_NUMBERED && !name.gz;
+        if (numbered && strcmp(name.channel, of->channel) == 0 && name.number > above &&
+            (next == 0 || name.number < next)) {
+            next = name.number;
+        }
+    }
+    listing_close(&listing);
+    return next;
 }

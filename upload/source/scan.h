@@ -12,9 +12,12 @@
 #include "schema/layout.h"
 #include "upload/source/identity.h"
 #include "upload/source/listing.h"
+#include "upload/source/unread.h"
 
 /** Channels of one session that are followed. */
 #define SCAN_CHANNELS_MAX 8u
+/** Highest number that is read in the shifting layout; its writers delete beyond 100. */
+#define SCAN_SHIFTING_MAX 101u
 
 enum session_layout {
     SESSION_LIVE,     /**< ours: active `<ch>.log`, sealed `<ch>.N.log`, 1 oldest */
@@ -23,13 +26,23 @@ enum session_layout {
                          each may end in `.gz` */
 };
 
+/** `.gpufl-session.json`. */
+enum scan_manifest {
+    SCAN_MANIFEST_NONE,
+    SCAN_MANIFEST_VALID,
+    SCAN_MANIFEST_NEWER,   /**< of a version that is not known */
+    SCAN_MANIFEST_DAMAGED, /**< or of another session */
+    SCAN_MANIFEST_UNREADABLE,
+};
+
 struct scan_channel {
     char name[LAYOUT_CHANNEL_MAX + 1];
-    uint32_t lowest;    /**< lowest numbered payload file, 0 = none */
-    uint32_t highest;   /**< highest numbered payload or sidecar, 0 = none */
-    uint32_t payloads;  /**< numbered payload files */
-    bool has_active;    /**< `<ch>.log` */
-    bool has_active_gz; /**< `<ch>.log.gz` */
+    uint32_t lowest;           /**< lowest numbered payload file, 0 = none */
+    uint32_t highest;          /**< highest numbered payload or sidecar, 0 = none */
+    uint32_t highest_shifting; /**< of those up to SCAN_SHIFTING_MAX */
+    uint32_t payloads;         /**< numbered payload files */
+    bool has_active;           /**< `<ch>.log` */
+    bool has_active_gz;        /**< `<ch>.log.gz` */
     uint64_t active_bytes;
 };
 
@@ -41,16 +54,16 @@ struct scan {
     bool has_tmp;      /**< a v1.3 writer's unpublished data */
     bool has_uploaded; /**< some agent reported it as complete */
     bool has_loss;     /**< a loss marker: the session is never complete */
-    bool has_manifest; /**< a valid one */
-    bool bad_manifest; /**< one that is not */
+    enum scan_manifest manifest_state;
     struct manifest manifest;
     int64_t last_write_s; /**< of the payload files, 0 = there are none */
-    unsigned refused;     /**< payload names that are links or not files, or belong to one
-                               channel too many */
+    bool is_begun; /**< it has a file of a known channel, be it one that is not read */
+    struct unread unread; /**< what is not read */
 };
 
 /** Inspects `<root>/<path>`, a session whose id is \p id.
- *  \return GPUFL_OK; GPUFL_ERR_NOT_FOUND when it holds no session file; GPUFL_ERR_IO. */
+ *  \return GPUFL_OK; GPUFL_ERR_NOT_FOUND when it holds no session file; GPUFL_ERR_IO,
+ * with nothing in \p out. */
 GPUFL_MUST gpufl_status scan_session(const struct sys *sys, int root, const char *path,
                                      const char *id, struct scan *out);
 
@@ -58,6 +71,18 @@ GPUFL_MUST gpufl_status scan_session(const struct sys *sys, int root, const char
  * enough, and out->manifest stays empty. */
 GPUFL_MUST gpufl_status scan_session_again(const struct sys *sys, int root,
                                            const char *path, struct scan *out);
+
+/** The files of one channel. */
+struct scan_files_of {
+    const struct sys *sys;
+    int root;
+    const char *path;
+    const char *channel;
+    bool windows; /**< sidecars and payloads, else uncompressed files */
+};
+
+/** Finds the lowest number above \p above. \return it; 0 = there is none. */
+uint32_t scan_next_number(const struct scan_files_of *of, uint32_t above);
 
 /** Calls \p visit for each subdirectory of `<root>/<path>`.
  *  \return GPUFL_OK; GPUFL_ERR_NOT_FOUND; GPUFL_ERR_IO. */

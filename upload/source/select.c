@@ -106,7 +106,8 @@ static bool is_own(const struct scan *scan)
     const struct manifest *m = &scan->manifest;
     struct process_identity self;
     struct process_identity writer = {.pid = m->pid};
-    if (!scan->has_manifest || m->pid_namespace <= 0 || m->pid_start_ticks <= 0) {
+    if (scan->manifest_state != SCAN_MANIFEST_VALID || m->pid_namespace <= 0 ||
+        m->pid_start_ticks <= 0) {
         return false;
     }
     process_identity_read(&self);
@@ -143,9 +144,9 @@ static void visit_session(void *arg, const char *name)
     struct scan scan;
     snprintf(path, sizeof path, "%s%s%s", l->group, l->group[0] ? "/" : "", name);
     gpufl_status status = scan_session(l->sys, l->root, path, name, &scan);
-    if (status == GPUFL_OK) {
+    if (status != GPUFL_ERR_NOT_FOUND) { /* what cannot be read may be one */
         add_selected(l, path, &scan);
-    } else if (status == GPUFL_ERR_NOT_FOUND && !l->group[0]) {
+    } else if (!l->group[0]) {
         struct selecting inner = *l;
         inner.group = name;
         if (scan_subdirs(l->sys, l->root, name, visit_session, &inner) == GPUFL_OK) {

@@ -64,7 +64,7 @@ static ssize_t read_head(const struct sys *sys, int fd, bool gz,
     size_t len;
     gpufl_status status = gz_cache_read(&once, fd, 0, data, SHIFTING_HEAD_BYTES, &len);
     gz_cache_close(&once);
-    return status == GPUFL_OK ? (ssize_t)len : -1;
+    return status == GPUFL_ERR_IO || once.plain ? -1 : (ssize_t)len;
 }
 
 static uint64_t head_of(const struct sys *sys, int fd, bool gz)
@@ -103,7 +103,7 @@ static bool index_exists(const struct sys *sys, const struct tail_where *w,
 static uint32_t highest_index(const struct sys *sys, const struct tail_where *w)
 {
     uint32_t highest = 0;
-    for (uint32_t i = 1; i <= SHIFTING_INDEX_MAX; i++) {
+    for (uint32_t i = 1; i <= SCAN_SHIFTING_MAX; i++) {
         highest = index_exists(sys, w, i) ? i : highest;
     }
     return highest;
@@ -148,7 +148,8 @@ static bool search_at(const struct sys *sys, const struct tail_where *w, uint32_
         }
         match = file_mark_match(sys, fd, gz, &w->mark, w->mark_at);
     }
-    search->any_shorter = search->any_shorter || match == FILE_SHORTER;
+    search->any_shorter = search->any_shorter || match == FILE_SHORTER ||
+                          (gz && match == FILE_UNREADABLE); /* cut off before it */
     search->alike += match == FILE_MATCHES;
     if (match == FILE_MATCHES && search->fd < 0) {
         search_take(search, fd, gz, index);
@@ -201,7 +202,7 @@ gpufl_status shifting_open(const struct sys *sys, const struct tail_where *w, in
     struct shifting_search search = {.fd = -1};
     bool any = !w->known && !w->mark.bytes;
     for (int pass = 0; pass < 2 && search.fd < 0; pass++) {
-        for (uint32_t i = pass ? 0 : w->index; i <= SHIFTING_INDEX_MAX; i++) {
+        for (uint32_t i = pass ? 0 : w->index; i <= SCAN_SHIFTING_MAX; i++) {
             if (search_at(sys, w, i, &search) || (any && search.fd >= 0)) {
                 return search_end(w, &search, fd, gz, index);
             }
@@ -239,7 +240,8 @@ static gpufl_status place_at(const struct sys *sys, const struct tail_where *w,
     if (out->head) {
         return GPUFL_OK;
     }
-    return index ? GPUFL_ERR_FORMAT : GPUFL_ERR_NOT_FOUND;
+    /* A compressed file is whole; the active one may be about to be written. */
+    return index || gz ? GPUFL_ERR_FORMAT : GPUFL_ERR_NOT_FOUND;
 }
 
 /* During a rotation a number is free for a moment, and the file below may move up while
@@ -264,7 +266,7 @@ gpufl_status shifting_first(const struct sys *sys, const struct tail_where *w,
             return GPUFL_OK; /* the channel's first line: nothing is older */
         }
         if (status != GPUFL_ERR_NOT_FOUND || highest == 0) {
-            if (!exists_between(sys, w, highest, SHIFTING_INDEX_MAX + 1)) {
+            if (!exists_between(sys, w, highest, SCAN_SHIFTING_MAX + 1)) {
                 return status;
             }
         }
@@ -309,6 +311,31 @@ gpufl_status shifting_next(const struct sys *sys, const struct tail_where *w,
     return GPUFL_ERR_NOT_FOUND;
 }
 
+gpufl_status shifting_skip(const struct sys *sys, const struct tail_where *w,
+                           uint32_t highest, struct shifting_place *out)
+{
+    /* One of which part is gone has only its head left. Of several alike, the newest is
+     * taken: nothing is sent twice. */
+    struct tail_where by_head = *w;
+    by_head.known = NULL;
+    by_head.mark = (struct record_mark){0};
+    uint32_t at = highest + 1;
+    gpufl_status status = GPUFL_ERR_FORMAT;
+    bool gz;
+    int fd;
+    if (w->head && shifting_open(sys, w, &fd, &gz, &at) != GPUFL_OK &&
+        shifting_open(sys, &by_head, &fd, &gz, &at) != GPUFL_OK) {
+        return GPUFL_ERR_NOT_FOUND;
+    }
+    if (w->head) {
+        close(fd);
+    }
+    while (at > 0 && status != GPUFL_OK) {
+        status = place_below(sys, w, at, out, &at);
+    }
+    return status == GPUFL_OK ? status : GPUFL_ERR_NOT_FOUND;
+}
+
 gpufl_status shifting_by_crc(const struct sys *sys, const struct tail_where *w,
                              uint32_t crc, struct shifting_place *out)
 {
@@ -316,7 +343,7 @@ gpufl_status shifting_by_crc(const struct sys *sys, const struct tail_where *w,
     if (!crc) {
         return place_at(sys, w, w->index, out);
     }
-    for (uint32_t i = w->index; i <= SHIFTING_INDEX_MAX; i++) {
+    for (uint32_t i = w->index; i <= SCAN_SHIFTING_MAX; i++) {
         bool gz;
         int fd = open_index(sys, w, i, &gz);
         if (fd < 0) {

@@ -22,8 +22,6 @@
 
 /** Longest head of a file, in bytes. */
 #define SHIFTING_HEAD_BYTES 512u
-/** Highest number that is tried; writers delete beyond 100. */
-#define SHIFTING_INDEX_MAX 101u
 
 /** A file and its present number. */
 struct shifting_place {
@@ -56,6 +54,12 @@ GPUFL_MUST gpufl_status shifting_first(const struct sys *sys,
 /** Finds the next newer file than \p where->head. \return as shifting_first. */
 GPUFL_MUST gpufl_status shifting_next(const struct sys *sys,
                                       const struct tail_where *where,
+                                      struct shifting_place *out);
+
+/** Finds the next newer file that can be read: after \p where->head, or, if that is 0,
+ * from number \p highest down. \return GPUFL_OK; GPUFL_ERR_NOT_FOUND if there is none. */
+GPUFL_MUST gpufl_status shifting_skip(const struct sys *sys,
+                                      const struct tail_where *where, uint32_t highest,
                                       struct shifting_place *out);
 
 /** Finds the file of which the first 512 bytes have this CRC-32 (zlib's), at

@@ -153,8 +153,18 @@ static gpufl_status read_gzip(const struct tail_where *w, int fd, char *buf, siz
     struct gz_cache once = {0};
     struct gz_cache *cache = w->cache ? w->cache : &once;
     gpufl_status status = gz_cache_read(cache, fd, w->offset, buf, cap, &out->len);
+    if (cache->plain) {
+        out->len = 0;
+        status = GPUFL_ERR_FORMAT;
+    }
+    const char *newline =
+        status == GPUFL_ERR_FORMAT && out->len ? memrchr(buf, '\n', out->len) : NULL;
+    if (newline) { /* what is whole before the cut */
+        out->len = (size_t)(newline - buf) + 1;
+        status = GPUFL_OK;
+    }
     gz_cache_close(&once);
-    out->at_end = out->len < cap;
+    out->at_end = !newline && out->len < cap;
     out->size = w->offset + out->len;
     return status;
 }
@@ -172,6 +182,7 @@ static gpufl_status read_shifting(const struct sys *sys, const struct tail_where
     status = gz ? read_gzip(w, fd, buf, cap, out)
                 : read_plain(sys, fd, w->offset, buf, cap, out);
     out->sealed = gz || out->index > 0;
+    out->packed = gz;
     close(fd);
     return status;
 }

@@ -19,7 +19,7 @@ struct tail_chunk {
     bool at_end;    /**< the buffer reaches the file's end as it was when read */
     uint64_t size;  /**< bytes of the file (uncompressed; only with at_end for gzip) */
     uint32_t index; /**< shifting layout: its number now */
-    bool packed;    /**< live: the active file was compressed by another tool */
+    bool packed;    /**< the file is compressed; live: the active one, by another tool */
     bool other;     /**< with GPUFL_ERR_FORMAT: another file has its name now */
 };
 

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Gives up what is gone of a session: in the journal, or by a request to the uploader
+ * that serves the directory. */
+#include "cli/transfer/verb_resolve.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/exit_codes.h"
+#include "schema/channels.h"
+#include "upload/engine/engine.h"
+#include "upload/engine/resolve.h"
+#include "upload/engine/resolve_request.h"
+#include "upload/journal/journal_read.h"
+#include "upload/journal/state_dir.h"
+
+#define LOOK_AGAIN_MS 100
+
+static int resolve_fail(int rc, const char *what, const char *why)
+{
+    fprintf(stderr, "gpufl resolve: '%s': %s\n", what, why);
+    return rc;
+}
+
+static gpufl_status resolve_open(const struct resolve_arguments *a,
+                                 struct engine **engine, char why[512])
+{
+    static const struct engine_channels channels = {{CHANNEL_NAMES}, CHANNEL_COUNT};
+    static const struct log quiet = {0};
+    struct engine_config config;
+    engine_config_default(&config);
+    config.log = &quiet;
+    config.ack_only = true;
+    config.state_dir = a->state_dir;
+    config.state_dir_name = "--state-dir";
+    config.program = "gpufl resolve";
+    gpufl_status status = engine_open(&config, engine);
+    if (status != GPUFL_OK) {
+        snprintf(why, 512, "out of memory");
+        return status;
+    }
+    return engine_add_root(*engine, a->directory, &channels, why);
+}
+
+/* Nobody serves the directory: this process does it. */
+static int resolve_here(const struct resolve_arguments *a, struct engine *engine)
+{
+    struct resolve_result result;
+    char text[JOURNAL_PATH_MAX + LAYOUT_CHANNEL_MAX + 2];
+    const char *path;
+    snprintf(text, sizeof text, "%s", a->what);
+    const char *channel = resolve_split(text, &path);
+    resolve_in_first_root(engine, path, channel, &result);
+    if (!result.given_up) {
+        return resolve_fail(EXIT_NOT_ALL, a->what, result.why);
+    }
+    printf(result.forgotten
+               ? "%s: forgotten; if its directory comes back, all of it is sent again\n"
+               : "%s: given up; what is left is sent by gpufl-agent or gpufl upload\n",
+           a->what);
+    return EXIT_ALL_DONE;
+}
+
+/* The uploader removes the request when it has seen to it. */
+static int resolve_wait(const struct resolve_arguments *a, int dir, const char *name)
+{
+    uint64_t end_ms = sys_real.now_ms() + a->timeout_ms;
+    while (faccessat(dir, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
+        if (sys_real.now_ms() >= end_ms) {
+            return resolve_fail(EXIT_NOT_ALL, a->what,
+                                "not done yet: the request stays, and is seen to at the "
+                                "next scan of the uploader that serves the directory");
+        }
+        poll(NULL, 0, LOOK_AGAIN_MS);
+    }
+    printf(
+        "%s: the uploader that serves the directory has seen to it (see gpufl status)\n",
+        a->what);
+    return EXIT_ALL_DONE;
+}
+
+static int resolve_ask(const struct resolve_arguments *a)
+{
+    struct state_place place = {.fd = -1};
+    char name[RESOLVE_REQUEST_NAME];
+    char why[512];
+    int rc;
+    int root = open(a->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    char *path = realpath(a->directory, NULL);
+    if (root < 0 || !path ||
+        state_dir_open(a->state_dir, root, path, false, &place, why) != GPUFL_OK ||
+        faccessat(place.fd, place.name, F_OK, AT_SYMLINK_NOFOLLOW) < 0) {
+        rc =
+            resolve_fail(EXIT_BAD_USE, a->directory,
+                         "the journal of the uploader that serves it was not found (give "
+                         "its --state-dir, and run this as its user or as root)");
+    } else if (resolve_leave_request(&place, a->what, name) != GPUFL_OK) {
+        rc = resolve_fail(EXIT_BAD_USE, "state directory", strerror(errno));
+    } else {
+        rc = resolve_wait(a, place.fd, name);
+    }
+    free(path);
+    if (root >= 0) {
+        close(root);
+    }
+    if (place.fd >= 0) {
+        close(place.fd);
+    }
+    return rc;
+}
+
+/* One whose directory is gone is only in the journal. */
+static bool resolve_is_known(const struct resolve_arguments *a, int root,
+                             const char *path)
+{
+    struct journal_read journal;
+    char *root_path = realpath(a->directory, NULL);
+    bool known = false;
+    if (!root_path) {
+        return false;
+    }
+    gpufl_status status =
+        journal_read_open(&sys_real, a->state_dir, root, root_path, &journal);
+    for (size_t i = 0; status == GPUFL_OK && i < journal.streams; i++) {
+        known = known || strcmp(journal.stream[i].record.path, path) == 0;
+    }
+    journal_read_fini(&journal);
+    free(root_path);
+    return known;
+}
+
+/* The result of a mistyped name would come late from an agent. */
+static int resolve_check(const struct resolve_arguments *a)
+{
+    char text[JOURNAL_PATH_MAX + LAYOUT_CHANNEL_MAX + 2];
+    const char *path;
+    struct stat st;
+    int root = open(a->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (root < 0) {
+        return resolve_fail(EXIT_BAD_USE, a->directory, strerror(errno));
+    }
+    snprintf(text, sizeof text, "%s", a->what);
+    resolve_split(text, &path);
+    bool named = strlen(a->what) < sizeof text && path;
+    bool there = named && fstatat(root, path, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+                 S_ISDIR(st.st_mode);
+    bool known = there || (named && resolve_is_known(a, root, path));
+    close(root);
+    return known ? EXIT_ALL_DONE
+                 : resolve_fail(EXIT_BAD_USE, a->what,
+                                "no such session (expected SESSION or SESSION/CHANNEL as "
+                                "gpufl status shows it)");
+}
+
+int verb_resolve(const struct resolve_arguments *a)
+{
+    struct engine *engine = NULL;
+    char why[512];
+    int rc = resolve_check(a);
+    if (rc != EXIT_ALL_DONE) {
+        return rc;
+    }
+    gpufl_status status = resolve_open(a, &engine, why);
+    if (status == GPUFL_OK) {
+        rc = resolve_here(a, engine);
+    } else if (status == GPUFL_BUSY) {
+        rc = resolve_ask(a);
+    } else {
+        fprintf(stderr, "gpufl resolve: %s\n", why);
+        rc = EXIT_BAD_USE;
+    }
+    engine_close(engine);
+    return rc;
+}

@@ -1,0 +1,428 @@
+# SPDX-License-Identifier: Apache-2.0
+"""gpufl resolve gives up what is gone, and nothing else: what can be read is sent, once, and the session completes."""
+import gzip
+import json
+import os
+import pathlib
+import shlex
+import sys
+
+import lib
+from lib import check, equal, until
+from sink import Sink
+from writers import Live, Shifting, Windows
+
+
+def _lines(writer):
+    return {line for data in writer.written.values() for line in bytes(data).splitlines()}
+
+
+def _stored(sink):
+    with sink.lock:
+        lines = [line.rstrip(b"\n") for line in sink.lines]
+    equal(len(lines), len(set(lines)), "nothing is stored twice")
+    return set(lines)
+
+
+def _completes(sink):
+    with sink.lock:
+        return sum(r.path.endswith("session-complete") for r in sink.requests)
+
+
+def _write(writer, channel="device", lines=5):
+    for _ in range(lines):
+        writer.line(channel)
+
+
+def _command(place, logs=None):
+    """The command that gpufl status prints."""
+    done = place.run("gpufl", "status", logs or place.logs)
+    found = [line.split(": ", 1)[1] for line in done.stdout.splitlines() if "to give up what is gone: " in line]
+    if not found:
+        return None
+    equal(done.returncode, 1, done.stdout)
+    words = shlex.split(found[0])
+    equal(words[:2], ["gpufl", "resolve"], found[0])
+    return words[1:]
+
+
+def _held_then_resolved(place, sink, writer, lost, logs=None, why=""):
+    """What is not in `lost` is sent, and the session completes once a person gave that up."""
+    done = lib.upload(place, sink.url, "--timeout=30", directory=logs)
+    equal((done.returncode, _completes(sink)), (1, 0), f"held: {done.stdout}")
+    check("time limit" not in done.stdout, f"it ends before its time limit: {done.stdout}")
+    check(why in done.stdout, f"{why}: {done.stdout}")
+    words = _command(place, logs)
+    done = place.run("gpufl", *words)
+    equal(done.returncode, 0, f"{words} {done.stdout} {done.stderr}")
+    done = lib.upload(place, sink.url, "--timeout=30", directory=logs)
+    equal((done.returncode, _completes(sink)), (0, 1), f"given up: {done.stdout}")
+    equal(_lines(writer) - _stored(sink), lost, "what is missing is what was given up")
+    done = place.run("gpufl", "status", logs or place.logs)
+    equal(done.returncode, 0, done.stdout)
+    done = place.run("gpufl", *words)
+    equal(done.returncode, 1, f"there is nothing more to give up: {done.stdout} {done.stderr}")
+
+
+def _file_lines(path):
+    return set(path.read_bytes().splitlines())
+
+
+def a_sealed_file_missing_in_the_middle_is_passed(place):
+    writer = Live(place.logs)
+    for _ in range(3):
+        _write(writer)
+        writer.rotate("device")
+    writer.end()
+    gone = writer.dir / "device.2.log"
+    lost = _file_lines(gone)
+    gone.unlink()
+    with Sink(declare=True) as sink:
+        _held_then_resolved(place, sink, writer, lost, why="is missing")
+        text = place.run("gpufl", "status", place.logs).stdout
+        check("part of it was given up" in text, text)
+
+
+def a_running_agent_is_asked(place):
+    writer = Live(place.logs)
+    for _ in range(3):
+        _write(writer)
+        writer.rotate("device")
+    gone = writer.dir / "device.2.log"
+    lost = _file_lines(gone)
+    gone.unlink()
+    with Sink(declare=True) as sink:
+        agent = lib.agent(place, sink.url, "--rescan-interval=100ms")
+        until(lambda: "session.held" in agent.log.read_text(), "held")
+        done = place.run("gpufl", *until(lambda: _command(place), "status has the command"))
+        equal(done.returncode, 0, done.stderr)
+        until(lambda: "session.given_up" in agent.log.read_text(), "it is said")
+        until(lambda: _lines(writer) - _stored(sink) == lost, "the rest is sent")
+        writer.end()
+        until(lambda: _completes(sink) == 1, "complete")
+        done = place.run("gpufl", "resolve", place.logs, writer.id)
+        equal(done.returncode, 0, done.stderr)
+        until(lambda: "resolve.failed" in agent.log.read_text(), "it is complete: nothing is held")
+        agent.terminate()
+        equal(agent.wait(20 * lib.SLOW), 0, "exit code")
+    equal([f.name for f in (place.logs / ".gpufl-agent").iterdir() if "resolve" in f.name], [], "no request is left")
+
+
+def requests_of_another_user_are_not_believed(place):
+    if os.geteuid() != 0:
+        return
+    writer = Live(place.logs)
+    _write(writer)
+    (writer.dir / "odd.log").write_text("x")
+    with Sink(declare=True) as sink:
+        agent = lib.agent(place, sink.url, "--rescan-interval=100ms")
+        until(lambda: "session.refused" in agent.log.read_text(), "held")
+        for name, text, owner in (("journal.resolve.1", writer.id, 65534), ("journal.resolve.2", "../x", 0),
+                                  ("journal.resolve.3", "x" * 5000, 0), ("journal.resolve.4", "no-such-session", 0)):
+            file = place.path / name
+            file.write_text(text + "\n")
+            os.chown(file, owner, owner)
+            file.rename(place.logs / ".gpufl-agent" / name)
+        until(lambda: not list((place.logs / ".gpufl-agent").glob("journal.resolve.*")), "all are seen to")
+        check("session.given_up" not in agent.log.read_text(), agent.log.read_text())
+        equal(agent.log.read_text().count("resolve.failed"), 2, agent.log.read_text())
+
+
+def all_files_of_a_channel_that_went_away_are_given_up(place):
+    writer = Live(place.logs)
+    _write(writer)
+    with Sink(declare=True) as sink:
+        lib.upload(place, sink.url)
+        equal(_lines(writer), _stored(sink), "sent")
+        _write(writer)
+        writer.end()
+        before = _stored(sink)
+        lost = _file_lines(writer.dir / "device.log") - before
+        (writer.dir / "device.log").unlink()
+        _held_then_resolved(place, sink, writer, lost, why="its active file is gone")
+
+
+def a_file_shorter_than_what_was_sent_is_taken_as_it_is(place):
+    writer = Live(place.logs)
+    _write(writer)
+    with Sink(declare=True) as sink:
+        lib.upload(place, sink.url)
+        writer.end()
+        lost = {line for line in _lines(writer) - _stored(sink) if b'"device"' in line}
+        os.truncate(writer.dir / "device.log", 100)
+        _held_then_resolved(place, sink, writer, lost, why="shorter")
+
+
+def a_11_channel_of_which_all_files_went_away_is_held_and_given_up(place):
+    writer = Shifting(place.logs)
+    with Sink(declare=True) as sink:
+        agent = lib.agent(place, sink.url, "--rescan-interval=100ms")
+        until(lambda: _lines(writer) == _stored(sink), "sent")
+        agent.terminate()
+        agent.wait(20 * lib.SLOW)
+        (writer.dir / "device.log").unlink()
+        done = lib.upload(place, sink.url, "--timeout=30")
+        equal((done.returncode, _completes(sink)), (1, 0), done.stdout)
+        check("was deleted before" in done.stdout and "time limit" not in done.stdout, done.stdout)
+        for channel in ("scope", "system"):
+            writer.line(channel, "shutdown")
+        done = place.run("gpufl", *_command(place))
+        equal(done.returncode, 0, done.stderr)
+        done = lib.upload(place, sink.url, "--timeout=30")
+        equal((done.returncode, _completes(sink)), (0, 1), f"the others say that it has ended: {done.stdout}")
+        equal(_lines(writer) - _stored(sink), set(), "all that was there is sent")
+
+
+def a_sealed_file_that_is_never_readable_is_passed(place):
+    writer = Live(place.logs)
+    for _ in range(2):
+        _write(writer)
+        writer.rotate("device")
+    writer.end()
+    gone = writer.dir / "device.1.log"
+    lost = _file_lines(gone)
+    gone.unlink()
+    gone.mkdir()
+    with Sink(declare=True) as sink:
+        done = lib.upload(place, sink.url)
+        equal((done.returncode, _completes(sink)), (1, 0), done.stdout)
+        done = place.run("gpufl", "resolve", place.logs, writer.id)
+        equal(done.returncode, 0, done.stderr)
+        done = lib.upload(place, sink.url)
+        equal((done.returncode, _completes(sink)), (0, 1), done.stdout)
+        equal(_lines(writer) - _stored(sink), lost, "missing")
+
+
+def windows_that_are_gone_are_passed(place):
+    for n in (1, 2, 3):
+        logs = place.path / f"logs{n}"
+        logs.mkdir(mode=0o700)
+        writer = Windows(logs)
+        lost = set()
+        for number in (1, 2):
+            before = _lines(writer)
+            _write(writer)
+            writer.rotate("device")
+            lost = lost | (_lines(writer) - before) if number == n else lost
+        before = {line for line in _lines(writer)}
+        if n == 1:
+            lost |= {line for line in before if b'"job_start"' in line and b'"device"' in line}
+        writer.end()
+        if n == 3:
+            lost = {line for line in _lines(writer) - before if b'"device"' in line}
+        (writer.dir / f"device.{n}.log.gz").unlink()
+        if n == 2:
+            (writer.dir / f".gpufl-window.device.{n}.json").unlink()
+        with Sink(declare=True) as sink:
+            _held_then_resolved(place, sink, writer, lost, logs, "a window is missing")
+
+
+def a_rotated_file_that_is_damaged_is_passed(place):
+    for n, spoil in enumerate((lambda data: data[40:], lambda data: b"")):
+        for which in (1, 2):
+            logs = place.path / f"logs{n}{which}"
+            logs.mkdir(mode=0o700)
+            writer = Shifting(logs)
+            by_rotation = {}
+            for rotation in (2, 1):
+                before = _lines(writer) if rotation == 1 else set()
+                _write(writer, lines=50)
+                writer.rotate("device")
+                by_rotation[rotation] = {line for line in _lines(writer) - before if b'"device"' in line}
+            writer.end()
+            packed = writer.dir / f"device.{which}.log.gz"
+            packed.write_bytes(spoil(packed.read_bytes()))
+            with Sink(declare=True) as sink:
+                done = lib.upload(place, sink.url, "--timeout=20", directory=logs)
+                equal((done.returncode, _completes(sink)), (1, 0), f"{n} {which} {done.stdout}")
+                done = place.run("gpufl", *_command(place, logs))
+                equal(done.returncode, 0, f"{n} {which} {done.stderr}")
+                lib.upload(place, sink.url, "--timeout=20", directory=logs)
+                equal(_lines(writer) - _stored(sink), by_rotation[which], f"{n} {which}: what is missing")
+
+
+def files_that_are_not_read_are_given_up_until_there_are_others(place):
+    writer = Live(place.logs)
+    (writer.dir / "rank0.log").write_text("the user's own\n")
+    writer.end()
+    with Sink(declare=True) as sink:
+        done = lib.upload(place, sink.url)
+        equal((done.returncode, _completes(sink)), (1, 0), done.stdout)
+        done = place.run("gpufl", *_command(place))
+        equal(done.returncode, 0, done.stderr)
+        (writer.dir / "rank1.log").write_text("another\n")
+        done = lib.upload(place, sink.url)
+        equal((done.returncode, _completes(sink)), (1, 0), f"another file: {done.stdout}")
+        done = place.run("gpufl", *_command(place))
+        equal(done.returncode, 0, done.stderr)
+        for _ in range(2):  # the second time from a journal that was rewritten
+            done = lib.upload(place, sink.url)
+            equal((done.returncode, _completes(sink)), (0, 1), done.stdout)
+        text = place.run("gpufl", "status", place.logs).stdout
+        check("given up: 2 files, for example rank0.log" in text, text)
+
+
+def a_manifest_that_is_gone_or_damaged_is_given_up_and_a_newer_one_is_not(place):
+    for n, text in enumerate(("", None, '{"schema_version":2,"layout":"live"}')):
+        logs = place.path / f"logs{n}"
+        logs.mkdir(mode=0o700)
+        writer = Live(logs)
+        for _ in range(2):
+            _write(writer)
+            writer.rotate("device")
+        with Sink(declare=True) as sink:
+            if text is None:
+                lib.upload(place, sink.url, directory=logs)
+            _write(writer)
+            writer.end()
+            manifest = writer.dir / ".gpufl-session.json"
+            manifest.unlink()
+            if text is not None:
+                manifest.write_text(text)
+            if n == 2:
+                done = lib.upload(place, sink.url, directory=logs)
+                equal(done.returncode, 1, done.stdout)
+                done = place.run("gpufl", "resolve", logs, writer.id)
+                equal(done.returncode, 1, done.stdout)
+                done = lib.upload(place, sink.url, directory=logs)
+                equal((done.returncode, _completes(sink)), (1, 0), done.stdout)
+            else:
+                _held_then_resolved(place, sink, writer, set(), logs, ".gpufl-session.json")
+
+
+def an_active_file_that_went_away_is_given_up_while_its_writer_lives(place):
+    writer = Live(place.logs)
+    _write(writer)
+    with Sink(declare=True) as sink:
+        agent = lib.agent(place, sink.url, "--rescan-interval=100ms")
+        until(lambda: _lines(writer) == _stored(sink), "sent")
+        (writer.dir / "device.log").unlink()
+        until(lambda: "its active file is gone" in agent.log.read_text(), "held")
+        done = place.run("gpufl", *until(lambda: _command(place), "status has the command"))
+        equal(done.returncode, 0, done.stderr)
+        until(lambda: "session.given_up" in agent.log.read_text(), "it is said")
+        _write(writer)  # a new file of that name
+        writer.end()
+        until(lambda: _completes(sink) == 1, "complete")
+        equal(_lines(writer) - _stored(sink), set(), "what was written to the new file is sent")
+        agent.terminate()
+        equal(agent.wait(20 * lib.SLOW), 0, "exit code")
+
+
+def another_file_of_the_name_is_read_once_the_first_is_given_up(place):
+    writer = Live(place.logs)
+    _write(writer)
+    with Sink(declare=True) as sink:
+        lib.upload(place, sink.url)
+        _write(writer)
+        lost = _file_lines(writer.dir / "device.log") - _stored(sink)
+        (writer.dir / "device.log").unlink()
+        _write(writer, lines=20)
+        writer.end()
+        _held_then_resolved(place, sink, writer, lost, why="another one has its name")
+
+
+def an_active_file_that_was_compressed_early_is_given_up(place):
+    writer = Live(place.logs)
+    _write(writer)
+    with Sink(declare=True) as sink:
+        lib.upload(place, sink.url)
+        _write(writer)
+        plain = writer.dir / "device.log"
+        (writer.dir / "device.log.gz").write_bytes(gzip.compress(plain.read_bytes()))
+        plain.unlink()
+        writer.die()
+        _held_then_resolved(place, sink, writer, set(), why="compressed while its writer lived")
+
+
+def a_session_that_is_away_for_good_is_forgotten(place):
+    for n, by_agent in enumerate((False, True)):
+        logs = place.path / f"logs{n}"
+        logs.mkdir(mode=0o700)
+        other, writer = Live(logs), Live(logs)
+        _write(writer)
+        with Sink(declare=True) as sink:
+            lib.upload(place, sink.url, directory=logs)
+            writer.end()
+            other.end()
+            writer.dir.rename(place.path / f"away{n}")
+            lib.upload(place, sink.url, directory=logs)
+            words = _command(place, logs)
+            if by_agent:
+                agent = lib.agent(place, sink.url, "--rescan-interval=100ms", folder=logs)
+                until(lambda a=agent: "session.away" in a.log.read_text(), "away")
+            done = place.run("gpufl", *words[:-1], f"{words[-1]}/device")
+            if not by_agent:
+                equal(done.returncode, 1, done.stdout)
+                check("only the whole session" in done.stderr, done.stderr)
+            done = place.run("gpufl", *words)
+            equal(done.returncode, 0, f"{done.stdout} {done.stderr}")
+            if by_agent:
+                until(lambda a=agent: "session.given_up" in a.log.read_text(), "it is said")
+                agent.terminate()
+                equal(agent.wait(20 * lib.SLOW), 0, "exit code")
+            else:
+                check("if its directory comes back, all of it is sent again" in done.stdout, done.stdout)
+            done = lib.upload(place, sink.url, directory=logs)
+            equal(done.returncode, 0, done.stdout)
+            equal(_command(place, logs), None, "nothing is held")
+            equal(place.run("gpufl", *words).returncode, 2, "it is not known any more")
+
+
+def files_deleted_before_another_backend_got_them_are_given_up(place):
+    writer = Live(place.logs)
+    _write(writer)
+    writer.rotate("device")
+    _write(writer)
+    writer.end()
+    with Sink(declare=True) as sink:
+        equal(lib.upload(place, sink.url).returncode, 0, "sent to the first")
+    lost = _file_lines(writer.dir / "device.log")
+    (writer.dir / "device.log").unlink()
+    with Sink(declare=True) as sink:
+        _held_then_resolved(place, sink, writer, lost, why="an earlier backend got")
+
+
+def lines_that_were_rejected_for_good_are_given_up(place):
+    def reject(_, request):
+        return (409, "{}") if request.is_batch and request.channel == "device" else None
+
+    writer = Live(place.logs)
+    _write(writer)
+    writer.end()
+    lost = _file_lines(writer.dir / "device.log")
+    with Sink(reject, declare=True) as sink:
+        _held_then_resolved(place, sink, writer, lost)
+
+
+def front_that_was_gone_is_given_up(place):
+    writer = Live(place.logs)
+    for _ in range(2):
+        _write(writer)
+        writer.rotate("device")
+    writer.end()
+    lost = _file_lines(writer.dir / "device.1.log")
+    (writer.dir / "device.1.log").unlink()
+    with Sink(declare=True) as sink:
+        _held_then_resolved(place, sink, writer, lost, why="earlier files are missing")
+
+
+def nothing_that_can_be_read_is_given_up(place):
+    writer = Live(place.logs)
+    _write(writer)
+    writer.rotate("device")
+    writer.end()
+    done = place.run("gpufl", "resolve", place.logs, f"{writer.id}/device")
+    equal(done.returncode, 1, done.stdout)
+    check("nothing of it can be given up" in done.stderr, done.stderr)
+    for what, word in (("none", "no such session"), ("../logs", "no such session"), ("", "no such session"),
+                       (f"{writer.id}/sass", "no such channel"), ("x" * 500, "no such session")):
+        done = place.run("gpufl", "resolve", place.logs, what)
+        check(done.returncode in (1, 2) and word in done.stderr, f"{what}: {done.returncode} {done.stderr}")
+    with Sink(declare=True) as sink:
+        done = lib.upload(place, sink.url)
+        equal((done.returncode, _completes(sink), _lines(writer) - _stored(sink)), (0, 1, set()), done.stdout)
+
+
+if __name__ == "__main__":
+    lib.main(sys.modules[__name__])

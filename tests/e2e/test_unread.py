@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What lies in a session directory and is not read is said, and keeps the session from being complete."""
+import gzip
+import json
+import os
+import stat
+import sys
+
+import lib
+from lib import check, equal, until
+from sink import Sink
+from writers import Live, Shifting, Windows
+
+
+def _completes(sink):
+    with sink.lock:
+        return sum(r.path.endswith("session-complete") for r in sink.requests)
+
+
+def _missing(sink, writer):
+    want = sum(len(bytes(data).splitlines()) for data in writer.written.values())
+    with sink.lock:
+        return want - len(set(sink.lines))
+
+
+def _session(place, lines=3):
+    writer = Live(place.logs)
+    for channel in writer.channels:
+        for _ in range(lines):
+            writer.line(channel)
+    return writer
+
+
+def _status(place):
+    done = place.run("gpufl", "status", place.logs, "--json")
+    return done.returncode, json.loads(done.stdout)["sessions"]
+
+
+def a_backup_by_hard_links_changes_nothing(place):
+    for kind in (Live, Windows, Shifting):
+        logs = place.path / kind.__name__
+        logs.mkdir(mode=0o700)
+        writer = kind(logs)
+        for channel in writer.channels:
+            writer.line(channel)
+            writer.rotate(channel)
+        writer.end()
+        backup = place.path / f"backup-{kind.__name__}"
+        backup.mkdir()
+        for file in writer.dir.iterdir():  # as cp -al and rsync --link-dest do
+            os.link(file, backup / file.name)
+        with Sink(declare=True) as sink:
+            done = lib.upload(place, sink.url, directory=logs)
+            equal((done.returncode, _missing(sink, writer)), (0, 0), f"{kind.__name__} {done.stderr}")
+            equal(_completes(sink), 1 if kind is not Shifting else _completes(sink), "complete")
+
+
+def a_file_of_another_owner_is_not_read_by_its_second_name(place):
+    if os.geteuid() != 0:
+        return  # nobody else can make such a link
+    writer = _session(place)
+    secret = place.path / "secret"
+    secret.write_bytes(b'{"secret":1}\n')
+    os.chown(secret, 65534, 65534)
+    os.link(secret, writer.dir / "sass.1.log")
+    writer.end()
+    with Sink(declare=True) as sink:
+        done = lib.upload(place, sink.url)
+        equal((done.returncode, _completes(sink)), (1, 0), done.stdout)
+        check("sass.1.log" in done.result["message"] and "second name" in done.result["message"], done.result)
+        check(not any(b"secret" in line for line in sink.lines), "it is not read")
+
+
+def files_that_may_hold_records_keep_a_session_from_being_complete(place):
+    odd = ["device.log.1", "device.log~", "device.log-20261123", "device.01.log", "my app.log", ".device.log.Xy12Ab",
+           "x" * 40 + ".log", "evil\nX: 1.log", "device.1234567890.log", "device.log.bak"]
+    for name in [*(f"rank{i}.log" for i in range(12)), *odd]:
+        logs = place.path / "odd" / str(len(list(place.path.glob("odd/*"))))
+        logs.mkdir(parents=True, mode=0o700)
+        writer = Live(logs)
+        for channel in writer.channels:
+            writer.line(channel)
+        (writer.dir / name).write_text("may be a record\n")
+        writer.end()
+        with Sink(declare=True) as sink:
+            done = lib.upload(place, sink.url, directory=logs)
+            equal((done.returncode, _missing(sink, writer), _completes(sink)), (1, 0, 0), f"{name} {done.stdout}")
+            (writer.dir / name).unlink()
+            done = lib.upload(place, sink.url, directory=logs)
+            equal((done.returncode, _completes(sink)), (0, 1), f"once {name} is gone: {done.stdout}")
+
+
+def many_foreign_files_take_no_place_from_ours_and_are_one_line(place):
+    writer = _session(place)
+    for i in range(200):
+        (writer.dir / f"rank{i:03}.log").write_text("the user's own\n")
+    (writer.dir / "device.pipe.log").write_text("")
+    writer.end()
+    with Sink(declare=True) as sink:
+        agent = lib.agent(place, sink.url, "--exit-when-drained", "--rescan-interval=100ms")
+        equal(agent.wait(30 * lib.SLOW), 1, "exit code")
+        log = agent.log.read_text()
+        equal(_missing(sink, writer), 0, "ours are all sent")
+        equal(_completes(sink), 0, "and not complete")
+        equal(log.count("session.refused"), 2, "a line a reason: " + log)
+        check('names=200 example="rank000.log"' in log, log)
+    code, sessions = _status(place)
+    equal(code, 1, "status")
+    equal(sessions[0]["not_read"], [{"reason": "channel", "files": 200, "example": "rank000.log"},
+                                    {"reason": "name", "files": 1, "example": "device.pipe.log"}], "status")
+    text = place.run("gpufl", "status", place.logs).stdout
+    check("not read: 200 files, for example rank000.log: not a file of a known channel" in text, text)
+
+
+def files_that_cannot_hold_records_are_told_and_block_nothing(place):
+    writer = _session(place)
+    (writer.dir / "notes.txt").write_text("x")
+    (writer.dir / "profiles").mkdir()
+    (writer.dir / ".gpufl-window.device.1.json.part.0123").write_text("x")
+    (writer.dir / ".failed").write_text("")
+    writer.end()
+    with Sink(declare=True) as sink:
+        done = lib.upload(place, sink.url)
+        equal((done.returncode, _completes(sink)), (0, 1), done.stdout)
+    code, sessions = _status(place)
+    equal((code, sessions[0]["other_files"], sessions[0]["not_read"]), (0, 2, []), "status")
+
+
+def what_is_no_file_in_the_place_of_one_holds(place):
+    for n, make in enumerate((os.mkdir, os.mkfifo, lambda path: os.symlink("/etc/passwd", path))):
+        logs = place.path / f"logs{n}"
+        logs.mkdir(mode=0o700)
+        (logs / "only").mkdir()
+        make(logs / "only" / "device.log")
+        with Sink(declare=True) as sink:
+            done = lib.upload(place, sink.url, directory=logs)
+            equal((done.returncode, _completes(sink)), (1, 0), done.stdout)
+            check("not a regular file" in done.result["message"], done.result)
+
+
+def a_directory_that_cannot_be_read_is_said(place):
+    _session(place).end()
+    closed = place.logs / "closed"
+    closed.mkdir()
+    user = 65534
+    if os.geteuid() != 0:
+        closed.chmod(0)
+        more = {}
+    else:
+        place.path.chmod(0o755)
+        for path in [place.logs, *place.logs.rglob("*")]:
+            os.chown(path, user, user)
+        os.chown(closed, 0, 0)
+        closed.chmod(0o700)
+        more = {"user": user, "group": user, "extra_groups": []}
+    with Sink(declare=True) as sink:
+        done = place.run("gpufl", "upload", place.logs, "--backend-url", sink.url, "--api-key", lib.KEY, "--json",
+                         **more)
+        equal((done.returncode, _completes(sink)), (1, 1), done.stdout + done.stderr)
+        check("cannot be read" in done.stdout, done.stdout)
+        done = place.run("gpufl", "status", place.logs, **more)
+        equal(done.returncode, 1, done.stdout)
+        check("closed  writer unknown, its directory cannot be read" in done.stdout, done.stdout)
+    closed.chmod(stat.S_IRWXU)
+
+
+def a_rotated_file_that_is_cut_off_holds(place):
+    for cut in (lambda data: data[:-20], lambda data: data[40:], lambda data: b""):
+        logs = place.path / f"cut{len(list(place.path.glob('cut*')))}"
+        logs.mkdir(mode=0o700)
+        writer = Shifting(logs)
+        for _ in range(3000):
+            writer.line("device")
+        writer.rotate("device")
+        writer.line("device")
+        packed = writer.dir / "device.1.log.gz"
+        whole = packed.read_bytes()
+        packed.write_bytes(cut(whole))
+        writer.end()
+        with Sink(declare=True) as sink:
+            done = lib.upload(place, sink.url, "--timeout=20", directory=logs)
+            equal((done.returncode, _completes(sink)), (1, 0), done.stdout)
+            packed.write_bytes(whole)
+            done = lib.upload(place, sink.url, "--timeout=20", directory=logs)
+            equal(_missing(sink, writer), 0, done.stdout)
+            with sink.lock:
+                equal(len(sink.lines), len(set(sink.lines)), "nothing twice")
+
+
+def a_manifest_that_says_nothing_makes_no_other_layout(place):
+    def newer(file):
+        file.write_text(json.dumps(json.loads(file.read_text()) | {"schema_version": 2}))
+
+    def foreign(file):
+        file.write_text(json.dumps(json.loads(file.read_text()) | {"session_id": "another"}))
+
+    for n, (spoil, why) in enumerate((
+            (newer, "newer gpufl"), (foreign, "of another session"), (lambda file: file.write_text(""), "damaged"),
+            (lambda file: file.write_text("x" * 100000), "damaged"),
+            (lambda file: (file.unlink(), file.mkdir()), "cannot be read"))):
+        logs = place.path / f"logs{n}"
+        logs.mkdir(mode=0o700)
+        writer = Live(logs)
+        for _ in range(3):
+            writer.line("device")
+            writer.rotate("device")
+        writer.end()
+        manifest = writer.dir / ".gpufl-session.json"
+        was = manifest.read_text()
+        spoil(manifest)
+        with Sink(declare=True) as sink:
+            done = lib.upload(place, sink.url, directory=logs)
+            equal((done.returncode, len(sink.lines), _completes(sink)), (1, 0, 0), done.stdout)
+            check(why in done.result["message"], done.result)
+            status = place.run("gpufl", "status", logs)
+            equal((status.returncode, why in status.stdout), (1, True), status.stdout)
+            if manifest.is_dir():
+                manifest.rmdir()
+            manifest.write_text(was)
+            done = lib.upload(place, sink.url, directory=logs)
+            equal((done.returncode, _missing(sink, writer), _completes(sink)), (0, 0, 1), done.stdout)
+            numbers = [json.loads(line)["n"] for line in sink.lines if b'"channel":"device"' in line]
+            equal(numbers, sorted(numbers), "in order")
+
+
+def a_manifest_that_vanished_holds_its_session_after_a_restart_too(place):
+    writer = _session(place)
+    with Sink(declare=True) as sink:
+        agent = lib.agent(place, sink.url, "--rescan-interval=100ms")
+        until(lambda: _missing(sink, writer) == 0, "sent")
+        manifest = writer.dir / ".gpufl-session.json"
+        manifest.rename(place.path / "aside")
+        until(lambda: "is gone: restore it" in agent.log.read_text(), "it is said")
+        writer.rotate("device")
+        writer.line("device")
+        agent.terminate()
+        agent.wait(20 * lib.SLOW)
+        writer.end()
+        done = lib.upload(place, sink.url)
+        equal((done.returncode, _completes(sink)), (1, 0), done.stdout)
+        check("is gone: restore it" in place.run("gpufl", "status", place.logs).stdout, "status")
+        (place.path / "aside").rename(manifest)
+        done = lib.upload(place, sink.url)
+        equal((done.returncode, _missing(sink, writer), _completes(sink)), (0, 0, 1), done.stdout)
+        equal(len(sink.lines), len(set(sink.lines)), "nothing twice")
+
+
+if __name__ == "__main__":
+    lib.main(sys.modules[__name__])

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Why a session or a channel is held until somebody acts: one row a reason, with what is
+ * said and what a person can do. */
+#ifndef GPUFL_UPLOAD_CORE_HELD_H
+#define GPUFL_UPLOAD_CORE_HELD_H
+
+/** What ends a hold, other than that the cause goes away. */
+enum held_exit {
+    HELD_EXIT_MEND,    /**< nothing: the text says what to do */
+    HELD_EXIT_RESOLVE, /**< gpufl resolve gives up what is gone */
+    HELD_EXIT_FORCE,   /**< gpufl upload --force sends the session again */
+};
+
+/** X(identifier, key, exit, text). The last three block a session without holding it. */
+#define HELD_REASONS(X)                                                                  \
+    X(MISSING, "missing", RESOLVE, "a file before the newest one is missing")            \
+    X(DELETED, "deleted", RESOLVE, "a file was deleted before all of it was sent")       \
+    X(SHORTER, "shorter", RESOLVE, "a file is shorter than what was sent from it")       \
+    X(OTHER, "other", RESOLVE,                                                           \
+      "the file that was being read is gone: another one has its name")                  \
+    X(ACTIVE_GONE, "active_gone", RESOLVE, "its active file is gone")                    \
+    X(COMPRESSED, "compressed", RESOLVE,                                                 \
+      "its active file was compressed while its writer lived")                           \
+    X(DAMAGED, "damaged", RESOLVE, "a rotated or compressed file is damaged or cut off") \
+    X(UNREADABLE, "unreadable", RESOLVE, "a file cannot be read")                        \
+    X(ROTATED_GONE, "rotated_gone", FORCE, "the file that was being read is gone")       \
+    X(ROTATED_UNREADABLE, "rotated_unreadable", RESOLVE,                                 \
+      "a rotated file cannot be read")                                                   \
+    X(WINDOW_MISSING, "window_missing", RESOLVE,                                         \
+      "a window is missing before the newest one")                                       \
+    X(WINDOW_UNREADABLE, "window_unreadable", RESOLVE, "a window cannot be opened")      \
+    X(WINDOW_SIDECAR, "window_sidecar", RESOLVE, "a window has no valid sidecar")        \
+    X(BATCH, "batch", RESOLVE, "a batch from an earlier run cannot be re-read")          \
+    X(REFUSED_BATCH, "refused_batch", RESOLVE, "a rejected batch cannot be re-read")     \
+    X(OWNER, "owner", MEND,                                                              \
+      "its directory belongs to another user (see --require-owner-uid)")                 \
+    X(CLAIMED, "claimed", MEND,                                                          \
+      "another directory has the same session id and was found first "                   \
+      "(session.claimed): "                                                              \
+      "remove one of the two")                                                           \
+    X(DIRECTORY, "directory", MEND, "its directory cannot be read")                      \
+    X(AWAY, "away", RESOLVE, "its directory is not there")                               \
+    X(FALLS_SHORT, "falls_short", RESOLVE,                                               \
+      "files that an earlier backend got were deleted: this one cannot get them")        \
+    X(LAYOUT, "layout", MEND, "its layout changed while it was being read")              \
+    X(MANIFEST_NEWER, "manifest_newer", MEND,                                            \
+      "its .gpufl-session.json was written by a newer gpufl: upgrade this one")          \
+    X(MANIFEST_DAMAGED, "manifest_damaged", RESOLVE,                                     \
+      "its .gpufl-session.json is damaged, or of another session: restore it")           \
+    X(MANIFEST_UNREADABLE, "manifest_unreadable", RESOLVE,                               \
+      "its .gpufl-session.json cannot be read")                                          \
+    X(MANIFEST_GONE, "manifest_gone", RESOLVE,                                           \
+      "its .gpufl-session.json is gone: restore it")                                     \
+    X(NOT_READ, "not_read", RESOLVE, "files that may hold records are not read")         \
+    X(GAP, "gap", RESOLVE, "its first files were gone")                                  \
+    X(REFUSED, "refused", RESOLVE, "lines were rejected")
+
+#define HELD_ENUM_(id, key, exit, text) HELD_##id,
+
+enum held_reason { HELD_NOT, HELD_REASONS(HELD_ENUM_) HELD_REASONS_COUNT };
+
+/** A word for figures, such as "missing". */
+const char *held_key(enum held_reason reason);
+
+/** What stands in the way, for people. */
+const char *held_text(enum held_reason reason);
+
+enum held_exit held_exit(enum held_reason reason);
+
+/** \return the reason with that text; HELD_NOT for any other. */
+enum held_reason held_by_text(const char *text);
+
+#endif

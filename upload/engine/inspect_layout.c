@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* In which layout a session is read, and what keeps it from being read. */
+#include "upload/engine/inspect_layout.h"
+
+#include "base/log.h"
+#include "upload/core/session_streams.h"
+#include "upload/engine/session_salvage.h"
+
+/* The layout in which something of the session was sent, or that a manifest told. */
+static enum session_layout inspect_settled_layout(const struct session *session,
+                                                  enum session_layout otherwise)
+{
+    for (unsigned i = 0; i < session->streams; i++) {
+        const struct stream *st = session->stream[i];
+        if (st->id && st->layout) {
+            return (enum session_layout)(st->layout - 1);
+        }
+        if (st->id && (st->kind == STREAM_VERBATIM || st->head)) {
+            return st->head ? SESSION_SHIFTING : SESSION_WINDOWS;
+        }
+    }
+    return session->live ? SESSION_LIVE : otherwise;
+}
+
+/* A line per reason, however often names come and go. */
+static void inspect_say_unread(struct session *session, enum unread_reason reason,
+                               const struct unread_group *group)
+{
+    struct engine *engine = session->root->engine;
+    if (group->names == 0 || session->unread_said & 1u << reason) {
+        return;
+    }
+    session->unread_said |= (uint8_t)(1u << reason);
+    log_warn(engine->config.log, "session.refused",
+             "session=%s names=%u example=\"%s\" reason=\"%s\" note=\"not read: the "
+             "session is not complete until they are moved away\"",
+             session->id, group->names, group->example, unread_text(reason));
+    trouble_say(&engine->trouble, "session %s: %u files are not read, for example %s: %s",
+                session->id, group->names, group->example, unread_text(reason));
+}
+
+static void inspect_apply_unread(struct session *session, const struct unread *unread)
+{
+    struct engine *engine = session->root->engine;
+    bool given_up = unread->mark == session->unread_given_up;
+    for (int i = 0; !given_up && i < UNREAD_REASONS_COUNT; i++) {
+        inspect_say_unread(session, (enum unread_reason)i, &unread->reason[i]);
+    }
+    if (unread->other.names && !session->other_said) {
+        session->other_said = true;
+        log_info(engine->config.log, "session.other_files",
+                 "session=%s names=%u example=\"%s\"", session->id, unread->other.names,
+                 unread->other.example);
+    }
+    if (unread->names > session->unread && unread->mark != session->unread_mark) {
+        engine->counters.refused_names += unread->names - session->unread;
+    }
+    session->unread_mark = unread->mark;
+    session->unread = unread->mark == session->unread_given_up ? 0 : unread->names;
+}
+
+/* A manifest says how the files are to be read. One that is there and says nothing, or
+ * was there, does not turn its session into one of another layout. */
+static void inspect_apply_manifest(struct session *session, const struct scan *scan)
+{
+    static const enum held_reason held[] = {
+        [SCAN_MANIFEST_NONE] = HELD_MANIFEST_GONE,
+        [SCAN_MANIFEST_VALID] = HELD_NOT,
+        [SCAN_MANIFEST_NEWER] = HELD_MANIFEST_NEWER,
+        [SCAN_MANIFEST_DAMAGED] = HELD_MANIFEST_DAMAGED,
+        [SCAN_MANIFEST_UNREADABLE] = HELD_MANIFEST_UNREADABLE,
+    };
+    enum held_reason reason = held[scan->manifest_state];
+    bool given_up = session->no_manifest && held_exit(reason) == HELD_EXIT_RESOLVE;
+    bool none_needed = reason == HELD_MANIFEST_GONE && session->layout != SESSION_LIVE;
+    if (reason != HELD_NOT && !given_up && !none_needed) {
+        session_hold(session, reason);
+    }
+}
+
+void inspect_layout_apply(struct session *session, const struct scan *scan)
+{
+    session->held = false; /* the reason may be gone */
+    session->live = session->live || scan->manifest_state == SCAN_MANIFEST_VALID;
+    session->layout = (uint8_t)inspect_settled_layout(session, scan->layout);
+    session->loss = scan->has_loss;
+    inspect_apply_unread(session, &scan->unread);
+    session->root->change_stamp += !session->inspected; /* now it may be watched */
+    session->inspected = true;
+    if (session->layout != SESSION_LIVE && session->layout != scan->layout) {
+        session_hold(session, HELD_LAYOUT);
+    } else {
+        inspect_apply_manifest(session, scan);
+    }
+    bool unpublished = scan->layout == SESSION_WINDOWS && scan->has_tmp &&
+                       session_writer_is_gone(session);
+    const char *left = session_salvage_step(session, unpublished);
+    if (left && left != session->salvage_reason) {
+        session_say_hold(session, "*", left);
+    }
+    session->salvage_reason = left ? left : session->salvage_reason;
+}

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Moves the position of each stream behind what is wrong with it. Nothing that can be
+ * read is given up, and nothing is sent twice. */
+#include "upload/engine/resolve.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/log.h"
+#include "schema/channels.h"
+#include "upload/core/offer.h"
+#include "upload/core/position.h"
+#include "upload/core/session_streams.h"
+#include "upload/engine/away.h"
+#include "upload/engine/inspect.h"
+#include "upload/engine/parking.h"
+#include "upload/engine/resolve_find.h"
+
+const char *resolve_split(char *text, const char **path)
+{
+    char *slash = strrchr(text, '/');
+    const char *channel = NULL;
+    for (int i = 0; slash && !channel && i < CHANNEL_COUNT; i++) {
+        if (strcmp(slash + 1, channel_name((enum channel)i)) == 0) {
+            *slash = '\0';
+            channel = slash + 1;
+        }
+    }
+    slash = strchr(text, '/');
+    char group[LAYOUT_NAME_MAX + 2] = "g";
+    if (slash) {
+        snprintf(group, sizeof group, "%.*s", (int)(slash - text), text);
+    }
+    *path =
+        layout_name_ok(group) && layout_name_ok(slash ? slash + 1 : text) ? text : NULL;
+    return channel;
+}
+
+static void resolve_say(struct resolve_result *out, struct session *session,
+                        const char *channel, enum held_reason reason)
+{
+    struct engine *engine = session->root->engine;
+    out->given_up++;
+    engine->counters.lost[reason]++;
+    log_warn(engine->config.log, "session.given_up",
+             "session=%s channel=%s reason=\"%s\"", session->id, channel,
+             held_text(reason));
+}
+
+/* What an earlier backend got does not count any more. */
+static bool resolve_forget_reached(struct stream *st)
+{
+    struct record_reached record = {.stream = st->id};
+    if (!record_append_reached(st->session->root->journal, &record)) {
+        return false;
+    }
+    st->reached_file = 0;
+    st->reached_offset = 0;
+    return true;
+}
+
+static void resolve_stream(struct stream *st, struct resolve_result *out)
+{
+    struct resolving r = {.stream = st,
+                          .out = out,
+                          .to = {.sequence = st->sequence,
+                                 .file = st->file,
+                                 .end = st->offset,
+                                 .head = st->head,
+                                 .mark = st->mark,
+                                 .how = SETTLED_GIVEN_UP}};
+    resolve_find(&r);
+    bool ended = r.to.how == SETTLED_ENDED && st->ended_file == r.to.file;
+    if (r.reason == HELD_NOT || ended || !offer_journal_stream(st) ||
+        !position_advance(st, &r.to) ||
+        (r.reason == HELD_FALLS_SHORT && !resolve_forget_reached(st))) {
+        return;
+    }
+    if (st->offer) {
+        offer_free(st->session->root->engine, st->offer);
+    }
+    st->held = false;
+    st->hold_reason = HELD_NOT;
+    st->all_read = st->at_shutdown = false;
+    st->took = STREAM_TOOK_PART;
+    st->split_lines = 0;
+    st->rest = STREAM_PENDING;
+    resolve_say(out, st->session, stream_channel(st), r.reason);
+}
+
+/* What is wrong with the session as a whole. */
+static void resolve_whole(struct session *session, struct resolve_result *out)
+{
+    enum held_reason reason =
+        session->held ? (enum held_reason)session->hold_reason : HELD_NOT;
+    bool no_manifest = reason == HELD_MANIFEST_DAMAGED || reason == HELD_MANIFEST_GONE ||
+                       reason == HELD_MANIFEST_UNREADABLE;
+    struct record_resolved record = session_resolved(session);
+    record.no_manifest = record.no_manifest || no_manifest;
+    record.unread = session->unread ? session->unread_mark : record.unread;
+    if ((!no_manifest && !session->unread) ||
+        !record_append_resolved(session->root->journal, &record)) {
+        return;
+    }
+    if (session->unread) {
+        resolve_say(out, session, "*", HELD_NOT_READ);
+    }
+    if (no_manifest) {
+        resolve_say(out, session, "*", reason);
+    }
+    session->unread_given_up = record.unread;
+    session->no_manifest = record.no_manifest;
+    session->live = session->live || record.no_manifest;
+}
+
+/* Its directory is not there: all that is known of it is forgotten. */
+static void resolve_away(struct session *session, const char *channel,
+                         struct resolve_result *out)
+{
+    struct stat st;
+    const char *why = NULL;
+    bool there = fstatat(session->root->fd, session->path, &st, AT_SYMLINK_NOFOLLOW) == 0;
+    if (session->root->away) {
+        why = "the log directory itself is not there";
+    } else if (session->streams == 0 || there || errno != ENOENT) {
+        why = there ? "it holds no session" : "no such session";
+    } else if (channel) {
+        why = "its directory is not there: only the whole session can be given up";
+    }
+    if (why) {
+        snprintf(out->why, sizeof out->why, "%s", why);
+        return;
+    }
+    if (away_give_up(session)) {
+        out->forgotten = true;
+        out->given_up++;
+    } else {
+        out->busy++;
+    }
+}
+
+/* \return the session, which may not be known yet; NULL = it is complete, or there is no
+ * memory. */
+static struct session *resolve_find_session(struct root *root, const char *path)
+{
+    struct parked_session *parked = parked_find(&root->parked, path);
+    if (parked && parked->complete) {
+        return NULL;
+    }
+    struct session *session =
+        parked ? parking_open(root, parked) : session_find(root, path);
+    if (!session && (session = session_make(root, path))) {
+        session->listed = root->listing_number;
+    }
+    if (session && session->presence == SESSION_UNSEEN) {
+        session->presence = SESSION_PRESENT;
+    }
+    return session;
+}
+
+void resolve_session(struct root *root, const char *path, const char *channel,
+                     struct resolve_result *out)
+{
+    struct session *session = resolve_find_session(root, path);
+    *out = (struct resolve_result){0};
+    if (!session || session->state == SESSION_DONE) {
+        snprintf(out->why, sizeof out->why, "it is complete: nothing of it is held");
+        return;
+    }
+    session->looked_at_ms = 0;
+    inspect_session(session, root->engine->config.sys->now_ms());
+    if (session->presence != SESSION_PRESENT) {
+        resolve_away(session, channel, out);
+        return;
+    }
+    if (!session->inspected) {
+        snprintf(out->why, sizeof out->why, "no such session");
+        return;
+    }
+    if (session->held &&
+        held_exit((enum held_reason)session->hold_reason) == HELD_EXIT_MEND) {
+        snprintf(out->why, sizeof out->why, "%s",
+                 held_text((enum held_reason)session->hold_reason));
+        return;
+    }
+    if (!channel) {
+        resolve_whole(session, out);
+    }
+    bool any = !channel;
+    for (unsigned i = 0; i < session->streams; i++) {
+        struct stream *st = session->stream[i];
+        if (!channel || strcmp(stream_channel(st), channel) == 0) {
+            any = true;
+            resolve_stream(st, out);
+        }
+    }
+    journal_want(root->journal);
+    session_mark(session);
+    if (!out->given_up && !out->why[0]) {
+        snprintf(out->why, sizeof out->why, "%s",
+                 out->busy ? "a request is under way (try again)"
+                 : any     ? "nothing of it can be given up: what there is will be sent, "
+                             "or waits for another reason"
+                           : "it has no such channel");
+    }
+}
+
+void resolve_in_first_root(struct engine *engine, const char *path, const char *channel,
+                           struct resolve_result *out)
+{
+    resolve_session(engine->root[0], path, channel, out);
+}

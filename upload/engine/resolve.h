@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Gives up what is gone, because a person says so, so that the rest goes on. */
+#ifndef GPUFL_UPLOAD_ENGINE_RESOLVE_H
+#define GPUFL_UPLOAD_ENGINE_RESOLVE_H
+
+#include "upload/core/registry.h"
+#include "upload/engine/resolve_find.h"
+
+/** Splits `[group/]session[/channel]` in place. \return the channel, NULL = none is
+ * named; *path is NULL if the text is none. */
+const char *resolve_split(char *text, const char **path);
+
+/** Inspects the session \p path of \p root and gives up what keeps \p channel (NULL = all
+ * of it) from going on. It is in the journal when this returns. */
+void resolve_session(struct root *root, const char *path, const char *channel,
+                     struct resolve_result *out);
+
+/** The same in the only root of \p engine. */
+void resolve_in_first_root(struct engine *engine, const char *path, const char *channel,
+                           struct resolve_result *out);
+
+#endif

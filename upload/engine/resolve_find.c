@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tries to read each stream where it stands, and looks for the next file that can be
+ * read.
+ */
+#include "upload/engine/resolve_find.h"
+
+#include <stdio.h>
+
+#include "upload/core/offer.h"
+#include "upload/core/session_streams.h"
+#include "upload/core/shutdown.h"
+#include "upload/engine/batch.h"
+#include "upload/engine/window.h"
+#include "upload/source/shifting.h"
+
+static void resolve_go_on(struct resolving *r, enum held_reason reason, uint32_t file,
+                          uint64_t offset)
+{
+    r->reason = reason;
+    r->to.file = file;
+    r->to.end = offset;
+    r->to.mark = (struct record_mark){0};
+}
+
+/* Nothing follows, so whatever cannot be read in this file does not hold any more. */
+static void resolve_end(struct resolving *r, enum held_reason reason)
+{
+    r->reason = reason;
+    r->to.how = SETTLED_ENDED;
+}
+
+static struct scan_files_of resolve_files(const struct stream *st)
+{
+    return (struct scan_files_of){.sys = st->session->root->engine->config.sys,
+                                  .root = st->session->root->fd,
+                                  .path = st->session->path,
+                                  .channel = stream_channel(st),
+                                  .windows = st->kind == STREAM_VERBATIM};
+}
+
+/* The file is not there, or cannot be read. */
+static void resolve_live_file(struct resolving *r, gpufl_status status)
+{
+    struct stream *st = r->stream;
+    struct scan_files_of files = resolve_files(st);
+    bool gone = status == GPUFL_ERR_NOT_FOUND;
+    uint32_t next = scan_next_number(&files, r->to.file);
+    enum held_reason reason = gone ? HELD_MISSING : HELD_UNREADABLE;
+    if (next || r->to.file <= st->highest) {
+        resolve_go_on(r, reason, next ? next : st->highest + 1, 0);
+    } else if (st->held) {
+        resolve_end(r, (enum held_reason)st->hold_reason);
+    } else if (!gone || (r->to.end && st->session->writer != SESSION_WRITER_LIVES)) {
+        resolve_end(r, gone ? HELD_DELETED : reason);
+    } /* else nothing says that there was one */
+}
+
+/* Reads at \p where, and on from the ends of sealed files, which are no trouble. */
+static gpufl_status resolve_read_on(const struct stream *st, struct tail_where *where,
+                                    struct tail_chunk *chunk)
+{
+    struct engine *engine = st->session->root->engine;
+    for (;;) {
+        where->sealed_only = where->file <= st->highest;
+        gpufl_status status = tail_read(engine->config.sys, where, engine->raw, 1, chunk);
+        if (status != GPUFL_OK || chunk->len > 0 || where->file > st->highest) {
+            return status;
+        }
+        where->file++;
+        where->offset = where->mark_at = 0;
+        where->mark = (struct record_mark){0};
+    }
+}
+
+/* The file is there, but not what was sent of it. */
+static void resolve_other_file(struct resolving *r, struct tail_where *where,
+                               const struct tail_chunk *found)
+{
+    struct engine *engine = r->stream->session->root->engine;
+    struct tail_chunk chunk;
+    if (found->other) {
+        resolve_go_on(r, HELD_OTHER, where->file, 0);
+        return;
+    }
+    if (found->packed) {
+        resolve_end(r, HELD_DAMAGED);
+        return;
+    }
+    where->offset = where->mark_at = 0;
+    where->mark = (struct record_mark){0};
+    if (tail_read(engine->config.sys, where, engine->raw, 1, &chunk) == GPUFL_OK) {
+        resolve_go_on(r, HELD_SHORTER, where->file, chunk.size);
+    } else {
+        resolve_live_file(r, GPUFL_ERR_IO);
+    }
+}
+
+static void resolve_live(struct resolving *r)
+{
+    struct stream *st = r->stream;
+    struct tail_where where = stream_where(st);
+    struct file_known known = {0};
+    struct tail_chunk chunk;
+    where.file = r->to.file;
+    where.offset = where.mark_at = r->to.end;
+    where.mark = r->to.mark;
+    where.known = &known;
+    where.any_number = where.any_number || r->reason != HELD_NOT;
+    gpufl_status status = resolve_read_on(st, &where, &chunk);
+    if (status != GPUFL_OK && where.file > r->to.file) {
+        resolve_go_on(r, r->reason, where.file, 0); /* all before it was read */
+    }
+    if (status == GPUFL_ERR_FORMAT) {
+        resolve_other_file(r, &where, &chunk);
+    } else if (status != GPUFL_OK) {
+        resolve_live_file(r, status);
+    } else if (chunk.len == 0 && chunk.packed && !shutdown_is_last(st)) {
+        resolve_end(r, HELD_COMPRESSED);
+    }
+    r->at_end = status == GPUFL_ERR_NOT_FOUND || (status == GPUFL_OK && chunk.len == 0);
+}
+
+static void resolve_windows(struct resolving *r)
+{
+    const struct stream *st = r->stream;
+    struct scan_files_of files = resolve_files(st);
+    const struct session *session = st->session;
+    bool over =
+        session_writer_is_gone(session) && session->salvage == SESSION_SALVAGE_NONE;
+    if (st->file <= st->highest && (over || st->held) && !window_is_whole(st)) {
+        uint32_t next = scan_next_number(&files, st->file);
+        enum held_reason reason =
+            st->held ? (enum held_reason)st->hold_reason : HELD_WINDOW_MISSING;
+        resolve_go_on(r, reason, next ? next : st->highest + 1, 0);
+    }
+    r->at_end = st->file > st->highest;
+}
+
+static void resolve_shifting(struct resolving *r)
+{
+    struct stream *st = r->stream;
+    struct engine *engine = st->session->root->engine;
+    const struct sys *sys = engine->config.sys;
+    struct tail_where where = stream_where(st);
+    struct tail_chunk chunk = {0};
+    struct shifting_place place;
+    gpufl_status status;
+    where.offset = where.mark_at = r->to.end;
+    where.mark = r->to.mark;
+    where.known = NULL;
+    if (!st->head) {
+        status = shifting_first(sys, &where, st->highest, &place);
+        status = status == GPUFL_ERR_NOT_FOUND ? GPUFL_OK : status;
+    } else {
+        status =
+            tail_read(sys, &where, engine->raw, engine->config.max_batch_bytes, &chunk);
+        if (status == GPUFL_OK && chunk.len == 0 && chunk.index > 0) {
+            status = shifting_next(sys, &where, &place);
+            status = status == GPUFL_ERR_NOT_FOUND ? GPUFL_OK : status;
+        }
+    }
+    if (status == GPUFL_ERR_NOT_FOUND && st->rest == STREAM_MISSING) {
+        resolve_end(r, HELD_DELETED); /* no file of the channel is there */
+        return;
+    }
+    if (status == GPUFL_ERR_NOT_FOUND) {
+        snprintf(r->out->why, sizeof r->out->why,
+                 "%s: which of its files were sent is not known any more (gpufl upload "
+                 "--force --session-id %.128s sends them again)",
+                 stream_channel(st), st->session->id);
+        return;
+    }
+    if (status == GPUFL_OK) {
+        r->at_end = st->head && chunk.len == 0;
+        return;
+    }
+    enum held_reason reason =
+        status == GPUFL_ERR_FORMAT ? HELD_DAMAGED : HELD_ROTATED_UNREADABLE;
+    if (shifting_skip(sys, &where, st->highest, &place) == GPUFL_OK) {
+        resolve_go_on(r, reason, st->file + (st->head != 0), 0);
+        r->to.head = place.head;
+        st->index = (uint8_t)place.index;
+    } else {
+        resolve_end(r, reason);
+    }
+}
+
+/* Its range may be stored, so what of it can still be read is not sent again. */
+static void resolve_offer(struct resolving *r)
+{
+    struct stream *st = r->stream;
+    struct offer *offer = st->offer;
+    size_t len;
+    if (offer->state == OFFER_IN_FLIGHT) {
+        r->out->busy++;
+        return;
+    }
+    bool window = st->kind == STREAM_VERBATIM;
+    gpufl_status status = window                      ? window_open(st, offer)
+                          : offer->frame && !st->held ? GPUFL_OK
+                                                      : batch_reread(offer, &len);
+    if (status != GPUFL_OK) {
+        r->reason = HELD_BATCH;
+        r->to.sequence = offer->record.sequence;
+        r->to.file = window ? offer->record.file + 1 : offer->record.file;
+        r->to.end = window ? 0 : offer->record.end;
+        r->to.head = offer->record.head;
+        r->to.mark = window ? (struct record_mark){0} : offer->record.mark;
+    }
+}
+
+void resolve_find(struct resolving *r)
+{
+    struct stream *st = r->stream;
+    if (st->offer) {
+        resolve_offer(r);
+        if (r->reason == HELD_NOT) {
+            return; /* it is under way, or will be sent */
+        }
+    }
+    if (st->kind == STREAM_VERBATIM) {
+        if (!st->offer) {
+            resolve_windows(r);
+        }
+    } else if (st->session->layout == SESSION_SHIFTING) {
+        resolve_shifting(r);
+    } else {
+        resolve_live(r);
+    }
+    if (r->reason == HELD_NOT && st->gap) {
+        r->reason = HELD_GAP;
+    }
+    if (r->reason == HELD_NOT && r->at_end && session_writer_is_gone(st->session) &&
+        stream_falls_short(st)) {
+        r->reason = HELD_FALLS_SHORT;
+    }
+    if (!st->session->quarantined && st->refused_lines) {
+        r->reason = r->reason == HELD_NOT ? HELD_REFUSED : r->reason;
+        r->to.lines =
+            (uint32_t)(st->refused_lines < UINT32_MAX ? st->refused_lines : UINT32_MAX);
+    }
+}

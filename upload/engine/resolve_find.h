@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Finds what keeps a stream from going on, and where it can go on. */
+#ifndef GPUFL_UPLOAD_ENGINE_RESOLVE_FIND_H
+#define GPUFL_UPLOAD_ENGINE_RESOLVE_FIND_H
+
+#include <stdbool.h>
+
+#include "upload/core/held.h"
+#include "upload/journal/journal_records.h"
+
+struct stream;
+
+/** What became of it. */
+struct resolve_result {
+    unsigned given_up; /**< channels, and troubles of the whole session */
+    unsigned busy;     /**< channels of which a request is under way: to be tried again */
+    bool forgotten;    /**< the whole session: its directory is not there */
+    char why[256];     /**< when nothing was given up: one sentence */
+};
+
+/* A stream, what is wrong with it, and where it is to go on. */
+struct resolving {
+    struct stream *stream;
+    struct resolve_result *out;
+    enum held_reason reason; /* HELD_NOT = nothing is wrong */
+    bool at_end;             /* nothing of it is left to be read */
+    struct record_settled to;
+};
+
+/** Fills in the reason and the place. Nothing that can be read is before it, and nothing
+ * that was sent is behind it. */
+void resolve_find(struct resolving *r);
+
+#endif

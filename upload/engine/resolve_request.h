@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Requests to give something up, left in the state directory for the uploader that serves
+ * the root: `<journal>.resolve.<random>` holds `[group/]session[/channel]`. */
+#ifndef GPUFL_UPLOAD_ENGINE_RESOLVE_REQUEST_H
+#define GPUFL_UPLOAD_ENGINE_RESOLVE_REQUEST_H
+
+#include "upload/core/registry.h"
+
+/** Longest name of a request, NUL included. */
+#define RESOLVE_REQUEST_NAME (STATE_NAME_MAX + 32)
+
+/** Does what the requests for \p root say that our user or root has left. */
+void resolve_take_requests(struct root *root);
+
+/** Leaves a request about \p what beside the journal at \p place. \return GPUFL_OK with
+ * its \p name, or GPUFL_ERR_IO with errno. */
+GPUFL_MUST gpufl_status resolve_leave_request(const struct state_place *place,
+                                              const char *what,
+                                              char name[RESOLVE_REQUEST_NAME]);
+
+#endif
