@@ -26,7 +26,7 @@ static int read_and_run(int argc, char **argv)
 {
     static struct transfer_arguments arguments;
     int rc = transfer_arguments_read(argc, argv, &arguments);
-    return rc == FLAGS_GO_ON ? gpufl_transfer_verb(&arguments) : rc;
+    return rc == FLAGS_GO_ON ? gpufl_transfer_module.run_verb(&arguments) : rc;
 }
 
 static const struct {
