@@ -3,6 +3,7 @@
 """The rules of docs/contributing.md that a machine can hold: sizes, opening sentences, calls
 that are banned, labels, unique names and tags, listed mutable globals, records and columns spelled once.
 Usage: house_rules.py [BUILD [FILE…]]; house_rules.py --measure prints sizes, bounds in parentheses."""
+import ast
 import collections
 import re
 import statistics
@@ -167,6 +168,34 @@ def respelled(sources):
                     yield f"{name}:{number}: respells {literal} of schema/channels.h"
 
 
+def own_nodes(node):
+    """The nodes of a function without those of the functions in it."""
+    for child in ast.iter_child_nodes(node):
+        if not isinstance(child, (ast.FunctionDef, ast.Lambda)):
+            yield child
+            yield from own_nodes(child)
+
+
+def is_test(node):
+    return isinstance(node, ast.FunctionDef) and not node.name.startswith("_") and \
+        [argument.arg for argument in node.args.args] == ["place"] and not node.args.vararg
+
+
+def silent_guards():
+    """Tests that can end early, and would count as passed; skip() counts, and says why."""
+    for name, path in files("test_*.py", ["tests"]):
+        for test in filter(is_test, ast.parse(path.read_text()).body):
+            steps = [s for s in test.body if not isinstance(s, (ast.Expr, ast.Delete)) or
+                     isinstance(s, ast.Expr) and isinstance(s.value, ast.Call)]
+            for node in [n for n in own_nodes(test) if isinstance(n, ast.Return)] + \
+                    [s for s in steps[:1] if len(steps) == 1 and isinstance(s, ast.If)]:
+                yield f"{name}:{node.lineno}: {test.name} can end without a word: use lib.skip()"
+    for name, path in files("test_*.c", ["tests"]):
+        for test in re.finditer(r"^static void (\w+)\(void \*\*state\)\n\{\n(.*?)^\}", code_only(path).text, re.M | re.S):
+            if re.search(r"\breturn;|\bfor \([^{]*\bgete?uid\(", test.group(2)):
+                yield f"{name}: {test.group(1)} can end without a word: use skip()"
+
+
 def main():
     sources = [(n, p) for n, p in files("*.c", BELOW) if not n.startswith("examples/")]
     if sys.argv[1:] == ["--measure"]:
@@ -187,6 +216,7 @@ def main():
     bad += same_files([f for f in files("*.[ch]", BELOW) if not f[0].startswith("include/")])
     bad += mutable_globals(sources, build)
     bad += respelled(files("*.[ch]", BELOW))
+    bad += silent_guards()
     bad = [line for line in bad if not only or line.startswith(tuple(only))]
     print("\n".join(bad) if bad else "house rules: clean")
     return 1 if bad else 0

@@ -88,6 +88,13 @@ def faults_of_the_files_are_found(place):
         ("base/hash.c", lambda text: text.replace("/* FNV-1a", "\n/* FNV-1a", 1), "no opening sentence"),
         ("backend/digest/rows.c", _at_end('\nstatic const char *const rows_name = "kernel_id";\n'), "respells"),
         ("upload/source/ndjson.c", _at_end('\nstatic const char *const ndjson_name = "kernel_event_batch";\n'), "respells"),
+        ("tests/e2e/test_plant.py", _at_end("def it_works(place):\n    if not place:\n        return\n    place.go()\n"),
+         "test_plant.py:3: it_works can end without a word"),
+        ("tests/e2e/test_plant.py", _at_end("def it_works(place):\n    with place:\n        if not place.on:\n"
+                                            "            return None\n    place.go()\n"), "test_plant.py:4: it_works"),
+        ("tests/e2e/test_plant.py", _at_end("def it_works(place):\n    if place:\n        place.go()\n"), "test_plant.py:2: "),
+        ("tests/unit/test_plant.c", _at_end("static void it_works(void **state)\n{\n    if (geteuid() != 0) {\n"
+                                            "        return;\n    }\n}\n"), "test_plant.c: it_works can end"),
         ("cli/send.c", _at_end("/* SPDX-License-Identifier: Apache-2.0 */\n/* Sends. */\n"), "has the name of"),
     ))
 
