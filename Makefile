@@ -353,7 +353,8 @@ lint-run: layers symbols
 	  --suppress=missingIncludeSystem --std=c11 $(OUR_CPPFLAGS) $(TRANSFER_INTERFACE) $(BASE) $(SCHEMA) $(COLLECTOR) \
 	  $(UPLOAD) agent cli backend
 	@echo "lint: clean"
-layers: $(call obj,$(BASE) $(SCHEMA) $(COLLECTOR) $(CUPTI) $(UPLOAD) $(AGENT) $(CLI) $(TRANSFER) $(BACKEND))
+layers: $(call obj,$(BASE) $(SCHEMA) $(COLLECTOR) $(if $(CUPTI_INCLUDE),$(CUPTI)) collector-lib/inject/inject.c \
+        $(UPLOAD) $(AGENT) $(CLI) $(TRANSFER) $(BACKEND) agent/main.c cli/main.c backend/main.c)
 	@python3 tests/layers.py
 	@python3 tests/house_rules.py $(B)
 symbols: $(B)/libgpufl.so $(B)/libgpufl-upload.so $(MODULES) $(TRANSFER_MODULE)

@@ -82,7 +82,7 @@ def definitions(path):
     for number, line in enumerate(lines, 1):
         if line == "{" and start is None:
             start = number
-        elif line == "}" and start is not None:
+        elif line.startswith("}") and start is not None:  # a type's ends with a name or a semicolon
             name = re.search(r"\b(\w+)\((?!\()", re.sub(r"__attribute__\(\(.*?\)\)+", "", head))
             if name:
                 body = "\n".join(lines[start:number])
