@@ -11,7 +11,7 @@ import subprocess
 import sys
 
 from layers import BELOW
-from source_tree import ROOT, code_only, definitions, files
+from source_tree import ATTRIBUTE, ROOT, code_only, definitions, files
 
 FILE_LINES, FUNCTION_LINES = 400, 60
 FILE_MEDIAN, FUNCTION_MEDIAN = 150, 12
@@ -100,14 +100,17 @@ def names(sources):
 
 
 def tags(sources):
-    """A tag names one type. Of gpu_handle, each source of samples has its own behind gpu_source.h."""
+    """A tag, or the name of a typedef, names one type. Of gpu_handle, each source of samples has its own behind gpu_source.h."""
     homes = collections.defaultdict(list)
     for name, path in sources:
-        for match in re.finditer(r"\b(?:struct|union|enum)\s+(\w+)\s*\{", code_only(path).text):
-            homes[match.group(1)].append(f"{name}:{code_only(path).text[:match.start()].count(chr(10)) + 1}")
+        text = ATTRIBUTE.sub(lambda match: "\n" * match.group(0).count("\n"), code_only(path).text)
+        for match in re.finditer(r"\b(?:struct|union|enum)\s+(\w+)\s*\{|"
+                                 r"^typedef\b(?:[^;{}]|\{[^{}]*\})*?(?:\(\*(\w+)\)|(\w+))\s*(?:\[[^;]*\]|\((?!\*)[^;]*\))?;",
+                                 text, re.M):
+            homes["".join(filter(None, match.groups()))].append(f"{name}:{text.count(chr(10), 0, match.start()) + 1}")
     for tag, places in sorted(homes.items()):
         if len(places) > 1 and tag not in SHARED_TAGS:
-            yield f"{places[0]}: {tag} is the tag of {len(places)} types: {' '.join(places)}"
+            yield f"{places[0]}: {tag} names {len(places)} types: {' '.join(places)}"
 
 
 def same_files(sources):

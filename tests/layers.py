@@ -66,6 +66,30 @@ ONLY = {
               "collector-lib/trace/demangle.c", "collector-lib/cupti/cupti_api.c",
               "cli/transfer_module.c"],
 }
+# The headers of the C library and the kernel that each room may include, and those that only some may:
+# whatever else is spelled <...> is a library, and has to be listed above.
+EVERYWHERE = {"assert.h", "ctype.h", "dirent.h", "endian.h", "errno.h", "fcntl.h", "inttypes.h", "limits.h",
+              "pthread.h", "signal.h", "stdarg.h", "stdatomic.h", "stdbool.h", "stddef.h", "stdint.h",
+              "stdio.h", "stdlib.h", "string.h", "strings.h", "sys/stat.h", "sys/types.h", "time.h",
+              "unistd.h"}
+SYSTEM = {
+    "base": {"arm_acle.h", "arm_neon.h", "arpa/inet.h", "asm/hwcap.h", "getopt.h", "immintrin.h",
+            "linux/openat2.h", "netinet/in.h", "sys/auxv.h", "sys/random.h", "sys/socket.h", "sys/syscall.h"},
+    "collector-lib/core": {"execinfo.h", "sys/random.h", "sys/statvfs.h"},
+    "collector-lib/sample": {"arpa/inet.h", "ifaddrs.h", "net/if.h", "sys/socket.h", "sys/sysinfo.h"},
+    "collector-lib/trace": {"elf.h", "link.h"},
+    "collector-lib/cupti": {"sys/socket.h", "sys/un.h"},
+    "upload/http": {"arpa/inet.h"},
+    "upload/source": {"linux/magic.h", "sys/sysmacros.h", "sys/vfs.h"},
+    "upload/core": {"sys/mman.h", "sys/sysmacros.h"},
+    "upload/engine": {"malloc.h", "sys/file.h"},
+    "upload": {"poll.h"},
+    "agent": {"arpa/inet.h", "malloc.h", "netinet/in.h", "poll.h", "sched.h", "sys/eventfd.h", "sys/prctl.h",
+             "sys/resource.h", "sys/signalfd.h", "sys/socket.h", "sys/syscall.h", "sys/time.h", "sys/un.h",
+             "sys/vfs.h"},
+    "cli": {"glob.h", "sys/auxv.h", "sys/random.h", "sys/wait.h"},
+    "backend/http": {"netinet/in.h", "sys/socket.h"},
+}
 
 
 def room_of(name):
@@ -83,9 +107,16 @@ def arrows(name, path):
         other = room_of(target) if kind == '"' else room
         if other != room and other not in BELOW[room]:
             yield f"{name} includes {target}: an arrow back up"
-        for library, allowed in ONLY.items():
-            if kind == "<" and target.startswith(library) and name not in allowed:
+        if kind == '"' or target.startswith("gpufl/"):
+            continue
+        listed = [allowed for library, allowed in ONLY.items() if target.startswith(library)]
+        for allowed in listed:
+            if name not in allowed:
                 yield f"{name} includes <{target}>: only {', '.join(allowed) or 'nothing'} may"
+        if not listed and target not in EVERYWHERE and target not in SYSTEM.get(room, ()):
+            yield f"{name} includes <{target}>, which tests/layers.py does not list for {room}"
+    for computed in re.findall(r'^\s*#\s*include\s+(?![<"])\S+', code_only(path).text, re.M):
+        yield f"{name}: {computed.strip()}: name the file"
 
 
 def named(path, owner):
