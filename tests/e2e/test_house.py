@@ -85,6 +85,7 @@ def faults_of_the_rooms_are_found(place):
         ("upload/http/verdict.c", _first_include("#include <archive.h>"), "<archive.h>, which tests/layers.py does not list"),
         ("base/hash.c", _first_include("#include <sys/socket.h>\n#include <sys/wait.h>"), "<sys/wait.h>, which .* for base"),
         ("base/hash.c", _first_include('#define HASH_OTHER "agent/notify.h"\n#include HASH_OTHER'), "name the file"),
+        ("tests/layers.py", lambda text: text.replace('"schema": []', '"schema": ["base"]'), "lets schema use base, which"),
         ("python/reader.c", _at_end("/* SPDX-License-Identifier: Apache-2.0 */\n/* A reader. */\nint reader;\n"),
          "lies in no room"),
     ))
