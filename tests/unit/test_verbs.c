@@ -98,6 +98,9 @@ static void wrong_use_is_said_in_one_line_and_exits_2(void **state)
                               "shows, or --all)"},
         {"quarantine drop a", "NAME: missing (expected names that gpufl quarantine list "
                               "shows, or --all)"},
+        {"quarantine show a b --all", "--all: conflicts with NAME 'b' (give only one)"},
+        {"quarantine drop a --all b c", "--all: conflicts with NAME 'b' (give only one)"},
+        {"quarantine retry a b --all", "--all: conflicts with NAME 'b' (give only one)"},
         {"quarantine retry a --all", "--backend-url: missing (give it, or set "
                                      "GPUFL_BACKEND_URL)"},
         {"quarantine show /nowhere --all", "DIR: '/nowhere': No such file or directory"},
