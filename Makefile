@@ -170,6 +170,10 @@ $(B)/gpufl-agent: $(call obj,$(UPLOAD) $(AGENT) agent/main.c) $(SHARED)
 $(B)/gpufl: $(call obj,$(COLLECTOR) $(CLI) cli/main.c) $(SHARED) | $(TRANSFER_MODULE)
 	$(call say,LINK)
 	$(Q)$(link) -ldl
+# What gpufl and its module exchange: both have this number, and gpufl refuses a module with another one.
+TRANSFER_INTERFACE := -DTRANSFER_INTERFACE='"$(firstword $(shell \
+  cat base/flag.h cli/transfer_module.h cli/*_arguments.h include/gpufl/*.h | cksum))"'
+$(call obj,cli/transfer_module.c cli/transfer/transfer_verb.c): private OUR_CPPFLAGS += $(TRANSFER_INTERFACE)
 $(TRANSFER_MODULE): $(call obj,$(UPLOAD) $(TRANSFER)) $(SHARED)
 	$(call say,LINK)
 	$(Q)$(CC) $(ALL_FLAGS) $(LDFLAGS) -shared -o $@ $(filter %.o %.a,$^) $(UPLOAD_LIBS)
@@ -346,10 +350,11 @@ lint: ## check style, rooms, sizes, exported symbols; static analysis
 lint-run: layers symbols
 	$(Q)clang-format --dry-run -Werror $(C_FILES)
 	$(Q)cppcheck --quiet --error-exitcode=1 --enable=warning,portability --inline-suppr -j2 \
-	  --suppress=missingIncludeSystem --std=c11 $(OUR_CPPFLAGS) $(BASE) $(SCHEMA) $(COLLECTOR) \
+	  --suppress=missingIncludeSystem --std=c11 $(OUR_CPPFLAGS) $(TRANSFER_INTERFACE) $(BASE) $(SCHEMA) $(COLLECTOR) \
 	  $(UPLOAD) agent cli backend
 	@echo "lint: clean"
-layers: $(call obj,$(BASE) $(SCHEMA) $(COLLECTOR) $(CUPTI) $(UPLOAD) $(AGENT) $(CLI) $(TRANSFER) $(BACKEND))
+layers: $(call obj,$(BASE) $(SCHEMA) $(COLLECTOR) $(if $(CUPTI_INCLUDE),$(CUPTI)) collector-lib/inject/inject.c \
+        $(UPLOAD) $(AGENT) $(CLI) $(TRANSFER) $(BACKEND) agent/main.c cli/main.c backend/main.c)
 	@python3 tests/layers.py
 	@python3 tests/house_rules.py $(B)
 symbols: $(B)/libgpufl.so $(B)/libgpufl-upload.so $(MODULES) $(TRANSFER_MODULE)

@@ -112,6 +112,10 @@ static int read_words(const struct flag_words *words, struct quarantine_argument
             &quarantine_table, "NAME",
             "missing (expected names that gpufl quarantine list shows, or --all)");
     }
+    if (out->action != QUARANTINE_LIST && out->count && out->all) {
+        return flags_wrong(&quarantine_table, "--all",
+                           "conflicts with NAME '%s' (give only one)", out->names[0]);
+    }
     if (out->action == QUARANTINE_RETRY && (!out->backend_url || !*out->backend_url)) {
         return flags_wrong(&quarantine_table, "--backend-url",
                            "missing (give it, or set GPUFL_BACKEND_URL)");

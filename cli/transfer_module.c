@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Loads libgpufl-transfer.so and finds its two functions. */
+/* Loads libgpufl-transfer.so, if it is of the same version. */
 #include "cli/transfer_module.h"
 
 #include <dlfcn.h>
@@ -11,11 +11,26 @@
 
 #define MODULE "libgpufl-transfer.so"
 
-static bool find_function(void *library, const char *name, void *into)
+static const struct transfer_module *transfer_module_load(const char *path, char why[512])
 {
-    void *at = dlsym(library, name);
-    memcpy(into, &at, sizeof at); /* ISO C has no cast from object to function */
-    return at != NULL;
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!library) {
+        snprintf(why, 512,
+                 "%.300s (install libcurl, json-c, zstd and zlib, or run this where they "
+                 "are)",
+                 dlerror());
+        return NULL;
+    }
+    const struct transfer_module *found = dlsym(library, "gpufl_transfer_module");
+    if (!found || strcmp(found->version, TRANSFER_MODULE_VERSION) != 0) {
+        snprintf(why, 512,
+                 "%.200s: belongs to gpufl %.60s, this program is gpufl "
+                 "%s (install all of gpufl in the same version)",
+                 path, found ? found->version : "of an earlier build",
+                 TRANSFER_MODULE_VERSION);
+        return NULL;
+    }
+    return found;
 }
 
 bool transfer_module_open(struct transfer_module *out, char why[512])
@@ -27,14 +42,9 @@ bool transfer_module_open(struct transfer_module *out, char why[512])
                         "or run this where it is)");
         return false;
     }
-    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (!library || !find_function(library, "gpufl_transfer_verb", &out->run_verb) ||
-        !find_function(library, "gpufl_transfer_upload", &out->upload_logs)) {
-        snprintf(why, 512,
-                 "%.300s (install libcurl, json-c, zstd and zlib, or run this where they "
-                 "are)",
-                 dlerror());
-        return false;
+    const struct transfer_module *found = transfer_module_load(path, why);
+    if (found) {
+        *out = *found;
     }
-    return true;
+    return found != NULL;
 }

@@ -11,8 +11,14 @@
 
 #include "cli/transfer_arguments.h"
 
-/** What the module offers. It stays loaded until the process ends. */
+/** Version and interface. The Makefile computes the interface from the headers that both
+ * sides include, because two builds of one version can differ in them. */
+#define TRANSFER_MODULE_VERSION GPUFL_VERSION " (interface " TRANSFER_INTERFACE ")"
+
+/** What the module offers, as the object gpufl_transfer_module. It stays loaded until the
+ * process ends. */
 struct transfer_module {
+    const char *version; /**< first, so that every version finds it */
     int (*run_verb)(const struct transfer_arguments *arguments);
     gpufl_status (*upload_logs)(const struct gpufl_upload_options *options,
                                 struct gpufl_upload_result *result);

@@ -3,6 +3,7 @@
 """The rules of docs/contributing.md that a machine can hold: sizes, opening sentences, calls
 that are banned, labels, unique names and tags, listed mutable globals, records and columns spelled once.
 Usage: house_rules.py [BUILD [FILE…]]; house_rules.py --measure prints sizes, bounds in parentheses."""
+import ast
 import collections
 import re
 import statistics
@@ -10,7 +11,7 @@ import subprocess
 import sys
 
 from layers import BELOW
-from source_tree import ROOT, code_only, definitions, files
+from source_tree import ATTRIBUTE, ROOT, code_only, definitions, files
 
 FILE_LINES, FUNCTION_LINES = 400, 60
 FILE_MEDIAN, FUNCTION_MEDIAN = 150, 12
@@ -22,6 +23,9 @@ BANNER = re.compile(r"^\s*/\*\s*[-=*]{3,}|^\s*//\s*[-=]{3,}", re.M)
 # Each program's own entry.
 SHARED_NAMES = {"main"}
 SHARED_TAGS = {"gpu_handle"}
+# Their keys of JSON are of answers of the backend, which schema/openapi.json names, or of records without rows;
+# that columns have the same names is chance.
+KEYS = {"backend/api/api_kernels.c", "collector-lib/trace/trace_records.c", "collector-lib/writer/session_records.c"}
 # Their parameters are those of a callback of another library: libmicrohttpd.
 CALLBACKS = {"on_request"}
 
@@ -96,14 +100,17 @@ def names(sources):
 
 
 def tags(sources):
-    """A tag names one type. Of gpu_handle, each source of samples has its own behind gpu_source.h."""
+    """A tag, or the name of a typedef, names one type. Of gpu_handle, each source of samples has its own behind gpu_source.h."""
     homes = collections.defaultdict(list)
     for name, path in sources:
-        for match in re.finditer(r"\b(?:struct|union|enum)\s+(\w+)\s*\{", code_only(path).text):
-            homes[match.group(1)].append(f"{name}:{code_only(path).text[:match.start()].count(chr(10)) + 1}")
+        text = ATTRIBUTE.sub(lambda match: "\n" * match.group(0).count("\n"), code_only(path).text)
+        for match in re.finditer(r"\b(?:struct|union|enum)\s+(\w+)\s*\{|"
+                                 r"^typedef\b(?:[^;{}]|\{[^{}]*\})*?(?:\(\*(\w+)\)|(\w+))\s*(?:\[[^;]*\]|\((?!\*)[^;]*\))?;",
+                                 text, re.M):
+            homes["".join(filter(None, match.groups()))].append(f"{name}:{text.count(chr(10), 0, match.start()) + 1}")
     for tag, places in sorted(homes.items()):
         if len(places) > 1 and tag not in SHARED_TAGS:
-            yield f"{places[0]}: {tag} is the tag of {len(places)} types: {' '.join(places)}"
+            yield f"{places[0]}: {tag} names {len(places)} types: {' '.join(places)}"
 
 
 def same_files(sources):
@@ -115,32 +122,85 @@ def same_files(sources):
             yield f"{places[0]} has the name of {' and '.join(places[1:])}"
 
 
-def mutable_globals(sources, build):
-    """Objects in .data, .bss and their thread-local kin against the list in docs/contributing.md."""
-    listed = set(re.findall(r"^\| `([\w/.-]+:\w+)`", (ROOT / "docs/contributing.md").read_text(), re.M))
-    found, unbuilt = set(), set()
-    for name, _ in sources:
-        obj = ROOT / build / (name[:-2] + ".o")
-        if not obj.exists():
-            unbuilt.add(name)  # the CUPTI module, where there are no headers of CUDA
+def symbols(sources, build):
+    """{source: (its functions, its objects that can change)} by its object file; a source without one
+    is left out. Names as in the source: the compiler appends numbers and the like,
+    and a sanitizer's own begin with an underscore."""
+    objects = {str(ROOT / build / (name[:-2] + ".o")): name for name, _ in sources
+               if (ROOT / build / (name[:-2] + ".o")).exists()}
+    said = subprocess.run(["readelf", "-SsW", *objects], capture_output=True, text=True,
+                          check=False).stdout
+    out = {}
+    for path, table in re.findall(r"^File: (\S+)$(.*?)(?=^File: |\Z)", said, re.M | re.S):
+        if path not in objects:
             continue
-        table = subprocess.run(["objdump", "-t", str(obj)], capture_output=True, text=True,
-                               check=True).stdout
-        # objdump marks objects with O, but not those of a thread; names of sections have a dot.
-        for symbol in re.findall(r"^\S+ .{6}(?:O \.(?:data(?!\.rel\.ro)|bss)|. \.t(?:data|bss))\S*\s+\S+\s+"
-                                 r"(?:\.hidden )?([^.\s]\S*)$", table, re.M):
-            found.add(f"{name}:{symbol.split('.')[0]}")
-    for entry in sorted(found - listed):
-        yield f"{entry.replace(':', ': ')}: a mutable global that docs/contributing.md does not list"
-    for entry in sorted(e for e in listed - found if e.split(":")[0] not in unbuilt):
+        sections = {number: (name, flags) for number, name, flags in
+                    re.findall(r"^ +\[ *(\d+)\] (\S+) .*? [0-9a-f]{2} +([A-Zxo]*) +\d+ +\d+ +\d+$", table, re.M)}
+        functions, changing = set(), []
+        for kind, section, name in re.findall(r"^ *\d+: [0-9a-f]+ +\w+ (FUNC|OBJECT|TLS|COMMON) +\w+ +\w+ +"
+                                              r"(\d+|COM) ([a-zA-Z][\w.]*)$", table, re.M):
+            place, flags = sections.get(section, ("COM", "W"))
+            if kind == "FUNC":
+                functions.add(name.split(".")[0])
+            elif "W" in flags and not place.startswith(".data.rel.ro"):
+                changing.append(name.split(".")[0])
+        out[objects[path]] = functions, collections.Counter(changing)
+    return out
+
+
+def built(sources, found):
+    """Without CUDA's headers the CUPTI module is not built; anything else that is not would go unseen."""
+    missing = [name for name, _ in sources if name not in found and not name.startswith("collector-lib/cupti/")]
+    if missing:
+        yield f"{missing[0]} and {len(missing) - 1} other files are not built (run make first, or name the build)"
+
+
+def unseen_functions(sources, found):
+    """What source_tree.py does not take for a function no rule applies to."""
+    for name, path in sources:
+        functions, _ = found.get(name, ((), ()))
+        for function in sorted(set(functions) - {f.name for f in definitions(path)}):
+            yield f"{name}: tests/source_tree.py does not see the function {function}"
+
+
+def mutable_globals(sources, found):
+    """Objects in sections that can be written, against the list in docs/contributing.md."""
+    listed = set(re.findall(r"^\| `([\w/.-]+:\w+)`", (ROOT / "docs/contributing.md").read_text(), re.M))
+    there = {f"{name}:{word}": count for name, _ in sources if name in found
+             for word, count in found[name][1].items()}
+    for entry, count in sorted(there.items()):
+        if entry not in listed:
+            yield f"{entry.replace(':', ': ')}: a mutable global that docs/contributing.md does not list"
+        elif count > 1:
+            yield f"{entry.replace(':', ': ')}: {count} mutable globals have this name"
+    unbuilt = {name for name, _ in sources if name not in found}
+    for entry in sorted(e for e in listed - there.keys() if e.split(":")[0] not in unbuilt):
         yield f"docs/contributing.md lists {entry}, which is not there"
+
+
+def literals(text):
+    """(line, text) of each string of C; those that the compiler joins are one."""
+    joined, at, end = "", 0, 0
+    for token in re.finditer(r"/\*.*?\*/|//[^\n]*|'(?:\\.|[^'\\\n])+'|\"((?:\\.|[^\"\\\n])*)\"|^[ \t]*#include[^\n]*",
+                             text, re.S | re.M):
+        if token.group(1) is None:
+            continue
+        between = re.sub(r"/\*.*?\*/|//[^\n]*|\\\n", "", text[end:token.start()], flags=re.S)
+        if at and not between.strip():
+            joined += token.group(1)
+        else:
+            if at:
+                yield at, joined
+            joined, at = token.group(1), text.count("\n", 0, token.start()) + 1
+        end = token.end()
+    if at:
+        yield at, joined
 
 
 def respelled(sources):
     """Record types, dictionaries, columns, channels and names of the protocol that a file outside
-    schema/ spells as text. A word with a quote and a colon behind it is a key of some JSON object:
-    of a record that is written, or of an answer of the backend, whose names schema/openapi.json
-    rules; equal names are chance. Of the channels only "sass" is no common word."""
+    schema/ spells as text. A word with a quote and a colon behind it is a key of JSON; those of
+    the files in KEYS are not of columns. Of the channels only "sass" is no common word."""
     schema = (ROOT / "schema/records.h").read_text()
     columns = set(re.findall(r"\b(?:FIRST|X)\(([a-z]\w*)\)", schema)) - {"name"}
     names = set(re.findall(r'^#define RECORD_\w+\s+"(\w+)"', schema, re.M))
@@ -155,16 +215,42 @@ def respelled(sources):
     for name, path in sources:
         if name.startswith(("schema/", "include/", "examples/")):
             continue
-        text = re.sub(r"/\*.*?\*/", lambda m: "\n" * m.group(0).count("\n"), path.read_text(), flags=re.S)
-        for number, line in enumerate(text.split("\n"), 1):
-            for literal in re.findall(r'"((?:\\.|[^"\\])*)"', "" if line.startswith("#include") else line):
-                for word in re.findall(r'(\w+)(?!\w|\\":)', literal):
-                    if word in names:
-                        yield f"{name}:{number}: respells {word} of schema/records.h"
-                if literal in protocol or re.match("x-gpuf", literal, re.I):
-                    yield f"{name}:{number}: respells {literal} of schema/protocol.h"
-                if listed.search(literal):
-                    yield f"{name}:{number}: respells {literal} of schema/channels.h"
+        for number, literal in literals(path.read_text()):
+            for word, key in re.findall(r'(?<!\w)(\w+)(?!\w)(\\":)?', re.sub(r"\\[nrt]", " ", literal)):
+                if word in names and not (key and name in KEYS):
+                    yield f"{name}:{number}: respells {word} of schema/records.h"
+            if literal in protocol or re.match("x-gpuf", literal, re.I):
+                yield f"{name}:{number}: respells {literal} of schema/protocol.h"
+            if listed.search(literal):
+                yield f"{name}:{number}: respells {literal} of schema/channels.h"
+
+
+def own_nodes(node):
+    """The nodes of a function without those of the functions in it."""
+    for child in ast.iter_child_nodes(node):
+        if not isinstance(child, (ast.FunctionDef, ast.Lambda)):
+            yield child
+            yield from own_nodes(child)
+
+
+def is_test(node):
+    return isinstance(node, ast.FunctionDef) and not node.name.startswith("_") and \
+        [argument.arg for argument in node.args.args] == ["place"] and not node.args.vararg
+
+
+def silent_guards():
+    """Tests that can end early, and would count as passed; skip() counts, and says why."""
+    for name, path in files("test_*.py", ["tests"]):
+        for test in filter(is_test, ast.parse(path.read_text()).body):
+            steps = [s for s in test.body if not isinstance(s, (ast.Expr, ast.Delete)) or
+                     isinstance(s, ast.Expr) and isinstance(s.value, ast.Call)]
+            for node in [n for n in own_nodes(test) if isinstance(n, ast.Return)] + \
+                    [s for s in steps[:1] if len(steps) == 1 and isinstance(s, ast.If)]:
+                yield f"{name}:{node.lineno}: {test.name} can end without a word: use lib.skip()"
+    for name, path in files("test_*.c", ["tests"]):
+        for test in re.finditer(r"^static void (\w+)\(void \*\*state\)\n\{\n(.*?)^\}", code_only(path).text, re.M | re.S):
+            if re.search(r"\breturn;|\bfor \([^{]*\bgete?uid\(", test.group(2)):
+                yield f"{name}: {test.group(1)} can end without a word: use skip()"
 
 
 def main():
@@ -185,8 +271,12 @@ def main():
     bad += names([f for f in files("*.[ch]", BELOW) if not f[0].startswith("examples/")])
     bad += tags([f for f in files("*.[ch]", BELOW) if not f[0].startswith("examples/")])
     bad += same_files([f for f in files("*.[ch]", BELOW) if not f[0].startswith("include/")])
-    bad += mutable_globals(sources, build)
+    found = symbols(sources, build)
+    bad += built(sources, found)
+    bad += unseen_functions(sources, found)
+    bad += mutable_globals(sources, found)
     bad += respelled(files("*.[ch]", BELOW))
+    bad += silent_guards()
     bad = [line for line in bad if not only or line.startswith(tuple(only))]
     print("\n".join(bad) if bad else "house rules: clean")
     return 1 if bad else 0

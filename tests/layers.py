@@ -13,14 +13,13 @@ from source_tree import ROOT, all_code, code_only, definitions, files, includes,
 BELOW = {
     "include": [],
     "base": [],
-    "schema": ["base"],
+    "schema": [],
     "collector-lib/core": ["base", "schema"],
-    "collector-lib/sample": ["base", "schema", "collector-lib/core"],
+    "collector-lib/sample": ["collector-lib/core"],
     "collector-lib/trace": ["base", "schema", "collector-lib/core"],
     "collector-lib/writer": ["base", "schema", "collector-lib/core", "collector-lib/sample",
                              "collector-lib/trace"],
-    "collector-lib": ["base", "schema", "collector-lib/core", "collector-lib/sample",
-                      "collector-lib/trace", "collector-lib/writer"],
+    "collector-lib": ["collector-lib/core", "collector-lib/trace", "collector-lib/writer"],
     "collector-lib/cupti": ["base", "collector-lib/core", "collector-lib/trace"],
     "collector-lib/inject": [],
     "upload/http": ["base", "schema"],
@@ -29,9 +28,9 @@ BELOW = {
     "upload/core": ["base", "schema", "upload/http", "upload/journal", "upload/source"],
     "upload/engine": ["base", "schema", "upload/http", "upload/journal", "upload/source",
                       "upload/core"],
-    "upload": ["base", "schema", "upload/http", "upload/journal", "upload/source",
+    "upload": ["base", "schema", "upload/http", "upload/source",
                "upload/core", "upload/engine"],
-    "agent/options": ["base", "schema", "upload/core", "upload/engine"],
+    "agent/options": ["base", "schema", "upload/engine"],
     "agent": ["base", "schema", "upload/http", "upload/journal", "upload/source",
               "upload/core", "upload/engine", "agent/options"],
     "cli": ["base", "schema", "collector-lib/sample"],  # nothing of upload: see Makefile
@@ -41,7 +40,7 @@ BELOW = {
     "backend/store": ["base", "schema", "backend/digest"],
     "backend/api": ["base", "schema", "backend/digest", "backend/store"],
     "backend/http": ["base", "schema", "backend/digest", "backend/store", "backend/api"],
-    "backend": ["base", "schema", "backend/store", "backend/http"],
+    "backend": ["base", "backend/store", "backend/http"],
     "examples": [],
 }
 # Foreign library -> the files that may include it.
@@ -66,6 +65,30 @@ ONLY = {
               "collector-lib/trace/demangle.c", "collector-lib/cupti/cupti_api.c",
               "cli/transfer_module.c"],
 }
+# The headers of the C library and the kernel that each room may include, and those that only some may:
+# whatever else is spelled <...> is a library, and has to be listed above.
+EVERYWHERE = {"assert.h", "ctype.h", "dirent.h", "endian.h", "errno.h", "fcntl.h", "inttypes.h", "limits.h",
+              "pthread.h", "signal.h", "stdarg.h", "stdatomic.h", "stdbool.h", "stddef.h", "stdint.h",
+              "stdio.h", "stdlib.h", "string.h", "strings.h", "sys/stat.h", "sys/types.h", "time.h",
+              "unistd.h"}
+SYSTEM = {
+    "base": {"arm_acle.h", "arm_neon.h", "arpa/inet.h", "asm/hwcap.h", "getopt.h", "immintrin.h",
+            "linux/openat2.h", "netinet/in.h", "sys/auxv.h", "sys/random.h", "sys/socket.h", "sys/syscall.h"},
+    "collector-lib/core": {"execinfo.h", "sys/random.h", "sys/statvfs.h"},
+    "collector-lib/sample": {"arpa/inet.h", "ifaddrs.h", "net/if.h", "sys/socket.h", "sys/sysinfo.h"},
+    "collector-lib/trace": {"elf.h", "link.h"},
+    "collector-lib/cupti": {"sys/socket.h", "sys/un.h"},
+    "upload/http": {"arpa/inet.h"},
+    "upload/source": {"linux/magic.h", "sys/sysmacros.h", "sys/vfs.h"},
+    "upload/core": {"sys/mman.h", "sys/sysmacros.h"},
+    "upload/engine": {"malloc.h", "sys/file.h"},
+    "upload": {"poll.h"},
+    "agent": {"arpa/inet.h", "malloc.h", "netinet/in.h", "poll.h", "sched.h", "sys/eventfd.h", "sys/prctl.h",
+             "sys/resource.h", "sys/signalfd.h", "sys/socket.h", "sys/syscall.h", "sys/time.h", "sys/un.h",
+             "sys/vfs.h"},
+    "cli": {"glob.h", "sys/auxv.h", "sys/random.h", "sys/wait.h"},
+    "backend/http": {"netinet/in.h", "sys/socket.h"},
+}
 
 
 def room_of(name):
@@ -83,9 +106,16 @@ def arrows(name, path):
         other = room_of(target) if kind == '"' else room
         if other != room and other not in BELOW[room]:
             yield f"{name} includes {target}: an arrow back up"
-        for library, allowed in ONLY.items():
-            if kind == "<" and target.startswith(library) and name not in allowed:
+        if kind == '"' or target.startswith("gpufl/"):
+            continue
+        listed = [allowed for library, allowed in ONLY.items() if target.startswith(library)]
+        for allowed in listed:
+            if name not in allowed:
                 yield f"{name} includes <{target}>: only {', '.join(allowed) or 'nothing'} may"
+        if not listed and target not in EVERYWHERE and target not in SYSTEM.get(room, ()):
+            yield f"{name} includes <{target}>, which tests/layers.py does not list for {room}"
+    for computed in re.findall(r'^\s*#\s*include\s+(?![<"])\S+', code_only(path).text, re.M):
+        yield f"{name}: {computed.strip()}: name the file"
 
 
 def named(path, owner):
@@ -120,6 +150,16 @@ def detours(sources, owner):
             other = room_of(owner[word] + ".c")
             if other != room and other not in BELOW.get(room, ()):
                 yield f"{name} uses {word} of {owner[word]}.c: an arrow back up"
+
+
+def unused(graph):
+    """Arrows of BELOW that no file needs: they would allow what nobody has thought about."""
+    for room, below in BELOW.items():
+        used = {room_of(other + ".c") for unit, others in graph.items() if room_of(unit + ".c") == room
+                for other in others}
+        for other in below:
+            if other not in used:
+                yield f"tests/layers.py lets {room} use {other}, which it does not"
 
 
 def circles(graph):
@@ -198,6 +238,7 @@ def main():
     owner = Owner(sources)
     bad += detours(sources, owner)
     graph = uses(sources, owner)
+    bad += unused(graph)
     for group in circles(graph):
         links = [f"    {a} {why}" for a in group for b, why in sorted(graph[a].items())
                  if b in group]

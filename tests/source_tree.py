@@ -9,6 +9,8 @@ import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
+ATTRIBUTE = re.compile(r"__attribute__\s*\(\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)\)\s*")
+
 Function = collections.namedtuple("Function", "name static line lines parameters labels")
 Code = collections.namedtuple("Code", "text words declared objects")
 
@@ -52,7 +54,8 @@ def code_only(path):
         return '""' if match.group(0)[0] == '"' else "\n" * match.group(0).count("\n")
     text = re.sub(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"', blank, path.read_text(), flags=re.S)
     without = re.sub(r"^[ \t]*#(?:\\\n|[^\n])*", "", text, flags=re.M)
-    declared = re.findall(r"\b([a-z_]\w*)\((?:[^;{}]*)\)[^;{}()]*(?:__attribute__\(.*?\)\))?;",
+    without = ATTRIBUTE.sub("", without)
+    declared = re.findall(r"\b([a-z_]\w*)\((?:[^;{}]*)\)[^;{}()]*;",
                           without) if path.suffix == ".h" else []
     return Code(text, re.findall(r"(?<!struct )(?<!enum )(?<!\.)(?<!->)\b[A-Za-z_]\w*\b", without),
                 set(declared) | set(extern_objects(without)), set(objects(without)))
@@ -82,7 +85,7 @@ def definitions(path):
     for number, line in enumerate(lines, 1):
         if line == "{" and start is None:
             start = number
-        elif line == "}" and start is not None:
+        elif line.startswith("}") and start is not None:  # a type's ends with a name or a semicolon
             name = re.search(r"\b(\w+)\((?!\()", re.sub(r"__attribute__\(\(.*?\)\)+", "", head))
             if name:
                 body = "\n".join(lines[start:number])

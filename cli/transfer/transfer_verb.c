@@ -9,7 +9,7 @@
 #include "cli/transfer/verb_upload.h"
 #include "upload/upload_logs.h"
 
-int gpufl_transfer_verb(const struct transfer_arguments *arguments)
+static int transfer_verb_run(const struct transfer_arguments *arguments)
 {
     switch (arguments->verb) {
     case TRANSFER_UPLOAD:
@@ -24,8 +24,14 @@ int gpufl_transfer_verb(const struct transfer_arguments *arguments)
     return verb_quarantine(&arguments->quarantine);
 }
 
-gpufl_status gpufl_transfer_upload(const struct gpufl_upload_options *options,
-                                   struct gpufl_upload_result *result)
+static gpufl_status transfer_verb_upload(const struct gpufl_upload_options *options,
+                                         struct gpufl_upload_result *result)
 {
     return upload_logs_named(options, upload_names_of(options->backend_url), result);
 }
+
+const struct transfer_module gpufl_transfer_module = {
+    .version = TRANSFER_MODULE_VERSION,
+    .run_verb = transfer_verb_run,
+    .upload_logs = transfer_verb_upload,
+};

@@ -3,15 +3,10 @@
 #ifndef GPUFL_CLI_TRANSFER_TRANSFER_VERB_H
 #define GPUFL_CLI_TRANSFER_TRANSFER_VERB_H
 
-#include <gpufl/upload.h>
+#include "cli/transfer_module.h"
 
-#include "cli/transfer_arguments.h"
-
-/** Runs upload, status or quarantine. \return the exit code. */
-GPUFL_API int gpufl_transfer_verb(const struct transfer_arguments *arguments);
-
-/** As gpufl_upload_logs(), with messages that name flags. */
-GPUFL_API gpufl_status gpufl_transfer_upload(const struct gpufl_upload_options *options,
-                                             struct gpufl_upload_result *result);
+/** Its functions: run_verb runs upload, status or quarantine and returns the exit code;
+ * upload_logs is gpufl_upload_logs() with messages that name flags. */
+extern GPUFL_API const struct transfer_module gpufl_transfer_module;
 
 #endif

@@ -72,10 +72,11 @@ def its_modules_are_found_without_proc(place):
 
 def gpufl_is_linked_with_the_c_library_alone(place):
     del place
-    if not lib.SANITIZER:
-        for name in ("gpufl", "libgpufl.so", "libgpufl-inject.so"):
-            more = [n for n in _needed(lib.BUILD / name) if not C_LIBRARY.fullmatch(n) and n != "libgpufl.so.0"]
-            equal(more, [], name)
+    if lib.SANITIZER:
+        lib.skip("a sanitizer brings its own library")
+    for name in ("gpufl", "libgpufl.so", "libgpufl-inject.so"):
+        more = [n for n in _needed(lib.BUILD / name) if not C_LIBRARY.fullmatch(n) and n != "libgpufl.so.0"]
+        equal(more, [], name)
 
 
 def a_program_is_traced_where_only_the_c_library_is(place):
@@ -128,6 +129,28 @@ def without_its_module_gpufl_says_where_it_looked(place):
     shutil.copy(lib.BUILD / "libgpufl-transfer.so", place.path / "lib/gpufl")
     done = subprocess.run([alone, "status", place.logs], capture_output=True, text=True, check=False)
     equal((done.returncode, done.stderr), (0, ""), "as it is installed")
+
+
+def a_module_of_another_build_is_refused(place):
+    """It would read arguments of another shape."""
+    (place.path / "bin").mkdir()
+    alone = shutil.copy(lib.BUILD / "gpufl", place.path / "bin")
+    module = place.path / "bin/libgpufl-transfer.so"
+    source = place.path / "module.c"
+    abort = "#include <stdlib.h>\nint gpufl_transfer_verb(void) { abort(); }\n" \
+            "int gpufl_transfer_upload(void) { abort(); }\n"
+    for code, said in (
+            (abort, "belongs to gpufl of an earlier build, "),
+            (abort + "const struct { const char *version; int (*f[2])(void); } gpufl_transfer_module =\n"
+                     '{"9.9.9 (interface 1)", {gpufl_transfer_verb, gpufl_transfer_upload}};\n',
+             "belongs to gpufl 9.9.9 (interface 1), ")):
+        source.write_text(code)
+        subprocess.run(["cc", "-shared", "-fPIC", "-o", module, source], check=True)
+        for verb in (("upload", place.logs), ("status", place.logs), ("monitor", "--upload", *BACKEND)):
+            done = subprocess.run([alone, *verb], capture_output=True, text=True, check=False)
+            equal((done.returncode, done.stdout), (2, ""), f"{verb}: {done.stderr}")
+            check(done.stderr.startswith(f"gpufl {verb[0]}: ") and f"{module}: {said}" in done.stderr, done.stderr)
+            check(re.search(r"this program is gpufl \S+ \(interface \d+\) \(install all", done.stderr), done.stderr)
 
 
 if __name__ == "__main__":

@@ -110,7 +110,7 @@ def the_kernels_oom_killer_takes_no_more(place):
         lib.skip("their shadow memory does not fit")
     with _small_group(place, 64 << 20) as group:
         if not group:
-            return
+            lib.skip("this user may make no control group with a limit")
         enter = group / "cgroup.procs"
         done, session, seen = _die(place, "oom", preexec_fn=lambda: enter.write_text("0"))
     equal((done.returncode, done.stderr), (-signal.SIGKILL, ""), "exit code, errors")

@@ -19,11 +19,22 @@ def _copy(place):
     (tree / "tests").mkdir()
     for script in SCRIPTS:
         shutil.copy(lib.ROOT / "tests" / script, tree / "tests" / script)
+    for path in lib.BUILD.rglob("*.o"):
+        name = path.relative_to(lib.BUILD)
+        if name.parts[0] in ROOMS:
+            (tree / "build" / name).parent.mkdir(parents=True, exist_ok=True)
+            (tree / "build" / name).symlink_to(path)
     return tree
 
 
+def _compile(tree, name):
+    out = tree / "build" / f"{name[:-2]}.o"
+    out.unlink()
+    subprocess.run(["cc", "-O1", "-D_GNU_SOURCE", f"-I{tree}", f"-I{tree}/include", "-c", "-o", out, tree / name], check=True)
+
+
 def _run(tree, script):
-    done = subprocess.run([sys.executable, tree / "tests" / script], cwd=tree, capture_output=True, text=True,
+    done = subprocess.run([sys.executable, tree / "tests" / script, *(["build"] if script == "house_rules.py" else [])], cwd=tree, capture_output=True, text=True,
                           check=False, env={"PYTHONDONTWRITEBYTECODE": "1", "PATH": "/usr/bin:/bin"})
     return done.returncode, done.stdout + done.stderr
 
@@ -68,7 +79,13 @@ def faults_of_the_rooms_are_found(place):
          "session_mark"),
         ("upload/journal/journal_format.c", _first_include('#include "upload/journal/journal.h"'), "a circle of"),
         ("backend/digest/pack.h", _in_header("void tally_fini(struct tallies *tallies);"), "tally_fini"),
+        ("backend/digest/pack.h", _in_header("__attribute__((format(printf, 1, 2))) void tally_fini(const char *f, ...);"),
+         "declares tally_fini"),
         ("upload/http/verdict.c", _first_include("#include <curl/curl.h>"), "only .* may"),
+        ("upload/http/verdict.c", _first_include("#include <archive.h>"), "<archive.h>, which tests/layers.py does not list"),
+        ("base/hash.c", _first_include("#include <sys/socket.h>\n#include <sys/wait.h>"), "<sys/wait.h>, which .* for base"),
+        ("base/hash.c", _first_include('#define HASH_OTHER "agent/notify.h"\n#include HASH_OTHER'), "name the file"),
+        ("tests/layers.py", lambda text: text.replace('"schema": []', '"schema": ["base"]'), "lets schema use base, which"),
         ("python/reader.c", _at_end("/* SPDX-License-Identifier: Apache-2.0 */\n/* A reader. */\nint reader;\n"),
          "lies in no room"),
     ))
@@ -82,13 +99,60 @@ def faults_of_the_files_are_found(place):
         ("base/hash.c", _at_end("\nstatic int session_mark(void)\n{\n    return 0;\n}\n"), "session_mark is defined 2 times"),
         ("base/hash.c", _at_end("\nvoid hash_seven(int a, int b, int c, int d, int e, int f, int g)\n{\n}\n"),
          "hash_seven has 7 parameters, 6 at most"),
-        ("base/hash.c", _at_end("\nstruct session {\n    int at;\n};\n"), "session is the tag of 2 types"),
+        ("base/hash.c", _at_end("\nstruct session {\n    int at;\n};\n"), "session names 2 types"),
+        ("base/hash.c", _at_end("\nstruct __attribute__((packed)) session {\n    int at;\n};\n"), "session names 2 types"),
+        ("base/hash.c", _at_end("\ntypedef int quarantine_get(void);\n"), "quarantine_get names 2 types"),
+        ("base/hash.c", _at_end("\ntypedef int session;\n"), "session names 2 types"),
         ("base/hash.c", _at_end("\nvoid hash_copy(char *to, const char *from)\n{\n    strcpy(to, from);\n}\n"), "strcpy is banned"),
         ("base/hash.c", _at_end("\n/* ---- more ---- */\n"), "a banner"),
         ("base/hash.c", lambda text: text.replace("/* FNV-1a", "\n/* FNV-1a", 1), "no opening sentence"),
         ("backend/digest/rows.c", _at_end('\nstatic const char *const rows_name = "kernel_id";\n'), "respells"),
         ("upload/source/ndjson.c", _at_end('\nstatic const char *const ndjson_name = "kernel_event_batch";\n'), "respells"),
+        ("backend/digest/rows.c", _at_end('\nstatic const char rows_key[] = "{\\"kernel_id\\":%d}";\n'), "respells kernel_id"),
+        ("backend/digest/rows.c", _at_end('\nstatic const char rows_name[] = "kernel"\n    "_id";\n'), "respells kernel_id"),
+        ("backend/digest/rows.c", _at_end("\nstatic const char rows_mark = '\"';\nstatic const char rows_name[] = "
+                                          '"kernel_id";\n'), "respells kernel_id"),
+        ("tests/e2e/test_plant.py", _at_end("def it_works(place):\n    if not place:\n        return\n    place.go()\n"),
+         "test_plant.py:3: it_works can end without a word"),
+        ("tests/e2e/test_plant.py", _at_end("def it_works(place):\n    with place:\n        if not place.on:\n"
+                                            "            return None\n    place.go()\n"), "test_plant.py:4: it_works"),
+        ("tests/e2e/test_plant.py", _at_end("def it_works(place):\n    if place:\n        place.go()\n"), "test_plant.py:2: "),
+        ("tests/unit/test_plant.c", _at_end("static void it_works(void **state)\n{\n    if (geteuid() != 0) {\n"
+                                            "        return;\n    }\n}\n"), "test_plant.c: it_works can end"),
         ("cli/send.c", _at_end("/* SPDX-License-Identifier: Apache-2.0 */\n/* Sends. */\n"), "has the name of"),
+    ))
+
+
+def faults_that_only_the_objects_show_are_found(place):
+    tree = _copy(place)
+    path = tree / "base/hash.c"
+    text = path.read_text()
+    for code, finding in (
+            ("int hash_calls;\n", r"base/hash.c: hash_calls: a mutable global"),
+            ("static int hash_calls = 1;\nint *hash_at(void)\n{\n    return &hash_calls;\n}\n", "hash_calls: a mutable"),
+            ("__attribute__((section(\"ours\"))) int hash_calls = 1;\n", "hash_calls: a mutable"),
+            ("__attribute__((visibility(\"protected\"))) int hash_calls;\n", "hash_calls: a mutable"),
+            ("__attribute__((common)) int hash_calls;\n", "hash_calls: a mutable"),
+            ("_Thread_local int hash_calls;\n", "hash_calls: a mutable"),
+            ("#define HASH_MADE int hash_made(void) { return 1; }\nHASH_MADE\n", "does not see the function hash_made")):
+        path.write_text(text + "\n" + code)
+        _compile(tree, "base/hash.c")
+        code, said = _run(tree, "house_rules.py")
+        check(code == 1 and re.search(finding, said), f"{finding} is not found: {said}")
+    path.write_text(text)
+    _compile(tree, "base/hash.c")
+    twice = tree / "base/crc32c_slices.c"
+    twice.write_text(twice.read_text() + "\nint *crc32c_at(void)\n{\n    static int slices;\n    return &slices;\n}\n")
+    _compile(tree, "base/crc32c_slices.c")
+    check("slices: 2 mutable globals have this name" in _run(tree, "house_rules.py")[1], "two of one name")
+    (tree / "build/base/hash.o").unlink()
+    check("base/hash.c and 0 other files are not built" in _run(tree, "house_rules.py")[1], "an object that is missing")
+
+
+def a_type_before_a_function_does_not_hide_it(place):
+    _plant(place, "house_rules.py", (
+        ("base/hash.c", _at_end("\nstruct hash_export\n{\n    int at;\n};\n\nstatic int session_mark(void)\n{\n"
+                                "    return 0;\n}\n"), "session_mark is defined 2 times"),
     ))
 
 

@@ -178,7 +178,7 @@ def paths_in_the_pages_exist(place):
 
 def install_puts_everything_in_its_place(place):
     if lib.BUILD.name != "release":
-        return
+        lib.skip("only the release build is installed")
     done = subprocess.run(["make", "-s", "-C", lib.ROOT, "install", f"DESTDIR={place.path}/root",
                            "prefix=/usr"], capture_output=True, text=True, check=False)
     equal(done.returncode, 0, f"make install ({done.stderr})")

@@ -86,7 +86,7 @@ PLANT = {  # what the other user does before the agent starts
 
 def what_another_user_plants_changes_nothing(place):
     if os.geteuid() != 0:
-        return
+        lib.skip("needs root, to be several users")
     for n, (what, script) in enumerate(PLANT.items()):
         print(f"# {what}", flush=True)
         shared = _Shared(place, f"logs-{n}")
@@ -102,7 +102,7 @@ def what_another_user_plants_changes_nothing(place):
 def a_file_that_is_parsed_takes_no_more_memory_than_it_may(place):
     """Ours, too: a cursor whose tree would be forty or four hundred times its size, a manifest, a last line."""
     if lib.MEASURES_ITSELF:
-        return
+        lib.skip("a sanitizer, valgrind and QEMU take memory of their own")
     for n, unit in enumerate((b"0,", b"{},")):
         logs = place.path / f"logs-{n}"
         logs.mkdir(mode=0o700)
@@ -158,7 +158,7 @@ def _locked_by(user, path):
 def a_lock_that_another_user_takes_keeps_no_service_away(place):
     """On the directory, on the one above, on a group below; released, the agent takes it itself."""
     if os.geteuid() != 0:
-        return
+        lib.skip("needs root, to be several users")
     for n, where in enumerate(("root", "above", "group")):
         shared = _Shared(place, f"logs-{n}")
         group = shared.logs / "run-1"
@@ -189,7 +189,7 @@ def a_lock_that_another_user_takes_keeps_no_service_away(place):
 def the_lock_of_one_who_has_a_say_keeps_an_agent_away(place):
     """Of the agent's own user, of root, of the directory's owner; and, if it is no service, of the account of one."""
     if os.geteuid() != 0:
-        return
+        lib.skip("needs root, to be several users")
     shared = _Shared(place)
     for user, owner, service in ((AGENT, 0, True), (0, 0, True), (OTHER, OTHER, True), (SERVICE, 0, False)):
         os.chown(shared.logs, owner, 0)
@@ -202,7 +202,7 @@ def the_lock_of_one_who_has_a_say_keeps_an_agent_away(place):
 
 def status_does_not_believe_a_forged_progress(place):
     if os.geteuid() != 0:
-        return
+        lib.skip("needs root, to be several users")
     shared = _Shared(place)
     shared.session().end()
     shared.other(AGENT_DIR + "printf 'gpufl-progress 1 pid=1 program=x\\n!trouble 9 call this number\\n'"

@@ -60,7 +60,10 @@ static void only_the_lock_of_one_who_has_no_say_is_foreign(void **state)
         {A_SERVICE, 0, true, false},
         {A_DYNAMIC_USER, 0, true, false},
     };
-    for (size_t i = 0; geteuid() == 0 && i < sizeof row / sizeof row[0]; i++) {
+    if (geteuid() != 0) {
+        skip();
+    }
+    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
         char *base = dirs_make();
         assert_int_equal(chown(base, row[i].owner, 0), 0);
         pid_t child = lock_holder_start(base, row[i].holder);

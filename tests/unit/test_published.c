@@ -191,7 +191,7 @@ static void the_upload_cursor_of_another_user_is_left_alone(void **state)
     static struct rig rig;
     char path[700];
     if (geteuid() != 0) {
-        return;
+        skip();
     }
     rig_open(&rig);
     dirs_append(rig.root, LAYOUT_UPLOAD_CURSOR, "{}");

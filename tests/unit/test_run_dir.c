@@ -136,7 +136,7 @@ static void others_cannot_lock_what_says_that_a_root_is_served(void **state)
     char *logs;
     int root;
     if (geteuid() != 0) {
-        return;
+        skip();
     }
     char *path = run_dir_make(&root, &logs);
     struct run_dir *run = run_dir_publish(&sys_real, path, root);
@@ -165,7 +165,10 @@ static void a_directory_that_another_user_may_have_made_is_not_believed(void **s
         {0, 0755, 0, 01777, true},
         {0, 01777, 0, 0755, false},
     };
-    for (size_t i = 0; geteuid() == 0 && i < sizeof row / sizeof row[0]; i++) {
+    if (geteuid() != 0) {
+        skip();
+    }
+    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
         char *logs;
         int root;
         char *above = run_dir_make(&root, &logs);

@@ -26,7 +26,7 @@ static int read_and_run(int argc, char **argv)
 {
     static struct transfer_arguments arguments;
     int rc = transfer_arguments_read(argc, argv, &arguments);
-    return rc == FLAGS_GO_ON ? gpufl_transfer_verb(&arguments) : rc;
+    return rc == FLAGS_GO_ON ? gpufl_transfer_module.run_verb(&arguments) : rc;
 }
 
 static const struct {
@@ -98,6 +98,9 @@ static void wrong_use_is_said_in_one_line_and_exits_2(void **state)
                               "shows, or --all)"},
         {"quarantine drop a", "NAME: missing (expected names that gpufl quarantine list "
                               "shows, or --all)"},
+        {"quarantine show a b --all", "--all: conflicts with NAME 'b' (give only one)"},
+        {"quarantine drop a --all b c", "--all: conflicts with NAME 'b' (give only one)"},
+        {"quarantine retry a b --all", "--all: conflicts with NAME 'b' (give only one)"},
         {"quarantine retry a --all", "--backend-url: missing (give it, or set "
                                      "GPUFL_BACKEND_URL)"},
         {"quarantine show /nowhere --all", "DIR: '/nowhere': No such file or directory"},
