@@ -12,6 +12,7 @@
 #include "agent/folders.h"
 #include "upload/http/key_check.h"
 #include "upload/http/transport_http.h"
+#include "upload/source/session_root.h"
 
 #define TRIAL_POLL_MS 100u
 
@@ -33,9 +34,14 @@ static void trial_fault(struct trial *t, const char *what, const char *value,
 static void trial_folder(struct trial *t, const char *path)
 {
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    char why[512];
     t->folders++;
     if (fd >= 0) {
         close(fd);
+        if (session_root_is_session(&sys_real, path, "", why)) {
+            fprintf(stderr, "gpufl-agent: --folder: %s\n", why);
+            t->faults++;
+        }
     } else if (errno == ENOENT && !t->options->exit_when_drained) {
         printf("gpufl-agent: --folder: '%s': does not exist yet (the agent waits)\n",
                path);

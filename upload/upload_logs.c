@@ -16,6 +16,7 @@
 #include "upload/engine/engine.h"
 #include "upload/http/transport_http.h"
 #include "upload/source/select.h"
+#include "upload/source/session_root.h"
 #include "upload/upload_result.h"
 #include "upload/wait_holder.h"
 
@@ -115,6 +116,13 @@ static gpufl_status open_root(struct upload *u)
 static gpufl_status choose_sessions(struct upload *u)
 {
     const struct gpufl_upload_options *o = &u->options;
+    char also[64];
+    char why[512];
+    snprintf(also, sizeof also, "%s ", upload_options_name(u->name, "session_id"));
+    if (session_root_is_session(&sys_real, o->log_path, also, why)) {
+        return upload_result_say(u->result, GPUFL_ERR_USAGE, "%s: %s",
+                                 upload_options_name(u->name, "log_path"), why);
+    }
     gpufl_status status = select_list(&sys_real, u->root, &u->selection);
     if (status != GPUFL_OK) {
         return upload_result_say(u->result, status, "%s: '%.300s': %s",

@@ -15,6 +15,7 @@
 #include "cli/transfer/status_lines.h"
 #include "upload/source/liveness.h"
 #include "upload/source/select.h"
+#include "upload/source/session_root.h"
 
 /* One run over a directory. */
 struct status {
@@ -202,6 +203,11 @@ static int open_and_show(struct status *s, const char *directory, const char *st
 int verb_status(const struct status_arguments *a)
 {
     struct status s = {.root = -1};
+    char why[512];
+    if (session_root_is_session(&sys_real, a->directory, "", why)) {
+        fprintf(stderr, "gpufl status: DIR: %s\n", why);
+        return EXIT_BAD_USE;
+    }
     s.view = a->json ? &status_json : &status_lines;
     int rc = open_and_show(&s, a->directory, a->state_dir);
     text_fini(&s.out);

@@ -35,5 +35,40 @@ def what_cannot_be_printed_is_no_success(place):
     lib.same(backend, session)
 
 
+def a_session_in_place_of_its_directory_is_refused(place):
+    """Of each layout; and what another user puts beside the sessions refuses nothing."""
+    lib.copy_samples(place)
+    live = lib.job(place, 0.1)
+    plain = place.logs / "22222222-2222-4222-8222-222222222222"
+    plain.mkdir()
+    (plain / "device.log").write_text('{"type":"x","session_id":"%s"}\n' % plain.name)
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    to = ("--backend-url", backend.url, "--api-key", lib.KEY)
+    agent = f"--host={backend.url}"
+    for session in sorted(place.logs.iterdir()):
+        told = f"'{session}': it is a session (give the directory that holds it, {place.logs}"
+        for verb in (("status",), ("upload", *to), ("quarantine", "list"), ("quarantine", "show", "--all"),
+                     ("quarantine", "drop", "--all"), ("quarantine", "retry", "--all", *to)):
+            head = verb[:2] if verb[0] == "quarantine" else verb[:1]
+            done = place.run("gpufl", *head, session, *verb[len(head):])
+            _says(done, 2, f"gpufl {verb[0]}: DIR: {told}", f"--session-id {session.name})" if verb[0] == "upload" else ")")
+        done = place.run("gpufl-agent", f"--folder={session}", agent, "--exit-when-drained")
+        _says(done, 1, f"gpufl-agent: --folder: {told}")
+        _says(place.run("gpufl-agent", f"--folder={session}", agent, "--check", env={"GPUFL_HTTP_TOKEN": lib.KEY}), 2, told)
+        check(not (session / ".gpufl-agent").exists(), "nothing is written there")
+    done = place.run("gpufl", "status", ".", cwd=live)
+    _says(done, 2, f"'.': it is a session (give the directory that holds it, {place.logs}")
+    (place.logs / "device.log").write_text("beside sessions\n")
+    _says(place.run("gpufl", "upload", place.logs, "--session-id", live.name, *to), 0)
+    empty = place.path / "empty"
+    empty.mkdir()
+    (empty / "train.log").write_text("of something else\n")
+    _says(place.run("gpufl", "status", empty), 0)
+    if ROOT:
+        (empty / "device.log").write_text("planted\n")
+        os.chown(empty / "device.log", 12345, -1)
+        _says(place.run("gpufl", "status", empty), 0)
+
+
 if __name__ == "__main__":
     lib.main(sys.modules[__name__])
