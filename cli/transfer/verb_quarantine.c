@@ -39,15 +39,12 @@ int verb_quarantine(const struct quarantine_arguments *a)
     if (session_root_is_session(&sys_real, a->directory, "", why)) {
         return quarantine_choice_fail(EXIT_BAD_USE, "DIR", why);
     }
-    switch (a->action) {
-    case QUARANTINE_LIST:
+    if (a->action == QUARANTINE_LIST) {
         return quarantine_view_list(&choice, a->json);
-    case QUARANTINE_SHOW:
-        return quarantine_view_show(&choice);
-    case QUARANTINE_RETRY:
-        return retry_chosen(a, &choice);
-    case QUARANTINE_DROP:
-        break;
     }
-    return quarantine_act_drop(&choice);
+    if (a->action == QUARANTINE_SHOW) {
+        return quarantine_view_show(&choice);
+    }
+    return a->action == QUARANTINE_RETRY ? retry_chosen(a, &choice)
+                                         : quarantine_act_drop(&choice);
 }

@@ -193,8 +193,8 @@ static int open_and_show(struct status *s, const char *directory, const char *st
         journal_read_open(&sys_real, state_dir, s->root, path, &s->journal);
     free(path);
     if (status != GPUFL_OK && status != GPUFL_ERR_NOT_FOUND) {
-        fprintf(stderr, "gpufl status: the journal of %s: %s\n", directory,
-                s->journal.why[0] ? s->journal.why : gpufl_status_text(status));
+        fprintf(stderr, "gpufl status: the journal of %s: %s%s\n", directory,
+                state_dir ? "--state-dir: " : "", s->journal.why);
         return EXIT_BAD_USE;
     }
     return show_status(s, status == GPUFL_OK);

@@ -70,5 +70,58 @@ def a_session_in_place_of_its_directory_is_refused(place):
         _says(place.run("gpufl", "status", empty), 0)
 
 
+def a_journal_that_cannot_be_read_is_not_no_journal(place):
+    """That of another user, a damaged one, and one in a directory that is not there."""
+    lib.job(place, 0.1)
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    equal(lib.upload(place, backend.url).returncode, 0, "upload")
+    journal = place.logs / ".gpufl-agent/journal"
+    verbs = (("status",), ("quarantine", "list"), ("quarantine", "show", "--all"), ("quarantine", "drop", "--all"),
+             ("quarantine", "retry", "--all", "--backend-url", backend.url, "--api-key", lib.KEY))
+
+    def each(*words, args=(), **more):
+        for verb in verbs:
+            head = 2 if verb[0] == "quarantine" else 1
+            done = place.run("gpufl", *verb[:head], place.logs, *verb[head:], *args, **more)
+            _says(done, 2, *words)
+            equal(done.stdout, "", f"{verb}")
+
+    if ROOT:
+        place.path.chmod(0o755)
+        place.logs.chmod(0o755)
+        each(f"'{journal}': Permission denied: it belongs to user 0 (run this as its owner)", user=12345, group=12345,
+             extra_groups=[])
+        (place.logs / ".gpufl-agent").chmod(0o700)
+        each(f"'{journal}': Permission denied", user=12345, group=12345, extra_groups=[])
+        (place.logs / ".gpufl-agent").chmod(0o755)
+        for path in (place.logs, journal.parent, journal):
+            os.chown(path, 12345, -1)
+        each(f"'{journal}': it belongs to user 12345, and is not believed (run this as its owner)")
+        for path in (place.logs, journal.parent, journal):
+            os.chown(path, 0, -1)
+        place.logs.chmod(0o1777)  # now anybody could have put it there
+        os.chown(journal.parent, 12346, -1)
+        for head in (("status",), ("quarantine", "list")):
+            done = place.run("gpufl", *head, place.logs, user=12345, group=12345, extra_groups=[])
+            check(done.returncode != 2, done.stderr)
+        os.chown(journal.parent, 0, -1)
+        place.logs.chmod(0o700)
+    each("--state-dir: empty", args=("--state-dir=",))
+    each(f"'{place.path}/none': No such file or directory", args=(f"--state-dir={place.path}/none",))
+    each(f"'{backend.process.log}': Not a directory", args=(f"--state-dir={backend.process.log}",))
+    whole = journal.read_bytes()
+    journal.write_text("garbage\n")
+    each(f"'{journal}': it is damaged (gpufl upload repairs it; some lines may be sent twice)")
+    journal.unlink()
+    journal.mkdir()
+    each(f"'{journal}': ", "it is not a regular file: move it away")
+    _says(lib.upload(place, backend.url), 2)
+    done = lib.upload(place, backend.url)
+    check(f"cannot use the journal '{journal}': Operation not permitted" in done.stdout, done.stdout)
+    journal.rmdir()
+    journal.write_bytes(whole)
+    equal(place.run("gpufl", "status", place.logs).returncode, 0, "as before")
+
+
 if __name__ == "__main__":
     lib.main(sys.modules[__name__])
