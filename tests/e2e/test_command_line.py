@@ -123,5 +123,25 @@ def a_journal_that_cannot_be_read_is_not_no_journal(place):
     equal(place.run("gpufl", "status", place.logs).returncode, 0, "as before")
 
 
+def a_state_directory_that_the_agent_would_refuse_fails_its_check(place):
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    shared = place.path / "shared"
+    shared.mkdir()
+    shared.chmod(0o1777)
+    told = f"gpufl-agent: --state-dir: '{shared}': other users can write to it: its mode is 1777"
+    args = (f"--folder={place.logs}", f"--host={backend.url}")
+    env = {"GPUFL_HTTP_TOKEN": lib.KEY}
+    _says(place.run("gpufl-agent", *args, f"--state-dir={shared}", "--check", env=env), 2, told)
+    _says(place.run("gpufl-agent", *args, f"--state-dir={shared}", "--exit-when-drained", env=env), 1, told)
+    done = place.run("gpufl-agent", *args, f"--state-dir={shared}/new/one", "--check", env=env)
+    _says(done, 0)
+    check(not (shared / "new").exists(), "a check makes nothing")
+    _says(place.run("gpufl-agent", *args, f"--state-dir={shared}", "--state=memory", "--check", env=env), 0)
+    place.logs.chmod(0o777)  # then the journal is not kept beside the logs, and there is no other place
+    told = "state directory: '/dev/null/none/gpufl': Not a directory"
+    _says(place.run("gpufl-agent", *args, "--check", env=env), 2, told)
+    _says(place.run("gpufl-agent", *args, "--exit-when-drained", env=env), 1, told)
+
+
 if __name__ == "__main__":
     lib.main(sys.modules[__name__])
