@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Loads libgpufl-transfer.so and finds its two functions. */
+/* Loads libgpufl-transfer.so and finds its functions. */
 #include "cli/transfer_module.h"
 
 #include <dlfcn.h>
@@ -29,7 +29,8 @@ bool transfer_module_open(struct transfer_module *out, char why[512])
     }
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!library || !find_function(library, "gpufl_transfer_verb", &out->run_verb) ||
-        !find_function(library, "gpufl_transfer_upload", &out->upload_logs)) {
+        !find_function(library, "gpufl_transfer_upload", &out->upload_logs) ||
+        !find_function(library, "gpufl_transfer_check", &out->check_upload)) {
         snprintf(why, 512,
                  "%.300s (install libcurl, json-c, zstd and zlib, or run this where they "
                  "are)",

@@ -301,15 +301,20 @@ static void upload_until_done(struct upload *u)
     tell_progress(u, true);
 }
 
+static gpufl_status check_and_open(struct upload *u)
+{
+    char why[512];
+    gpufl_status status = upload_options_check(&u->options, u->name, why);
+    return status == GPUFL_OK ? open_transport(u)
+                              : upload_result_say(u->result, status, "%s", why);
+}
+
 static gpufl_status upload_selected(struct upload *u)
 {
     struct engine_summary summary;
     char why[512];
-    gpufl_status status = upload_options_check(&u->options, u->name, why);
-    if (status != GPUFL_OK) {
-        return upload_result_say(u->result, status, "%s", why);
-    }
-    status = open_transport(u); /* first: what cannot work is said with nothing to send */
+    gpufl_status status =
+        check_and_open(u); /* first: what cannot work is said with nothing to send */
     if (status == GPUFL_OK) {
         status = open_root(u);
     }
@@ -366,6 +371,17 @@ gpufl_status upload_logs_named(const struct gpufl_upload_options *options,
     full.success = status == GPUFL_OK;
     full.elapsed_ms = (int64_t)(sys_real.now_ms() - u.start_ms);
     upload_result_copy(&full, result);
+    return status;
+}
+
+gpufl_status upload_logs_check(const struct gpufl_upload_options *options,
+                               const char *(*name)(const char *field),
+                               struct gpufl_upload_result *result)
+{
+    struct upload u = {.name = name, .result = result, .root = -1};
+    upload_options_resolve(options, &u.options);
+    gpufl_status status = check_and_open(&u);
+    transport_http_close(&u.transport);
     return status;
 }
 

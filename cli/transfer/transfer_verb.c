@@ -26,3 +26,9 @@ gpufl_status gpufl_transfer_upload(const struct gpufl_upload_options *options,
 {
     return upload_logs_named(options, upload_names_of(options->backend_url), result);
 }
+
+gpufl_status gpufl_transfer_check(const struct gpufl_upload_options *options,
+                                  struct gpufl_upload_result *result)
+{
+    return upload_logs_check(options, upload_names_of(options->backend_url), result);
+}

@@ -14,4 +14,8 @@ GPUFL_API int gpufl_transfer_verb(const struct transfer_arguments *arguments);
 GPUFL_API gpufl_status gpufl_transfer_upload(const struct gpufl_upload_options *options,
                                              struct gpufl_upload_result *result);
 
+/** Whether an upload with these options could begin; the message names flags. */
+GPUFL_API gpufl_status gpufl_transfer_check(const struct gpufl_upload_options *options,
+                                            struct gpufl_upload_result *result);
+
 #endif

@@ -143,5 +143,41 @@ def a_state_directory_that_the_agent_would_refuse_fails_its_check(place):
     _says(place.run("gpufl-agent", *args, "--exit-when-drained", env=env), 1, told)
 
 
+def what_keeps_a_recording_from_its_end_is_said_before_its_begin(place):
+    """A command of hours is not run first."""
+    backend, mark = "http://127.0.0.1:9", place.path / "ran"
+    for args, word in ((("--upload",), "--upload: no backend (give --backend-url and --api-key"), (("--upload", "--api-key=k"), "--upload: no backend (give --backend-url and --api-key"),
+                       (("--upload", f"--backend-url={backend}"), "--upload: no backend"),
+                       (("--upload", "--backend-url=ftp://x", "--api-key=k"), "--backend-url: "),
+                       (("--upload", f"--backend-url={backend}", "--api-key=k\nx"), "--api-key: "),
+                       ((f"--backend-url={backend}",), "--backend-url: has no effect without --upload"),
+                       (("--output=",), "--output: empty"), (("--name=",), "--name: empty")):
+        _says(place.run("gpufl", "trace", *args, "--", "touch", mark), 2, f"gpufl trace: {word}")
+        _says(place.run("gpufl", "monitor", "--duration=1ms", "-o", place.path / "out", *args), 2,
+              f"gpufl monitor: {word}")
+    for place_of in ("/proc/none", "/proc/none/x", "/dev/null/x", mark.parent / "file"):
+        (mark.parent / "file").touch()
+        _says(place.run("gpufl", "trace", "-o", place_of, "--", "touch", mark), 2, f"--output: '{place_of}': ")
+        _says(place.run("gpufl", "monitor", "--duration=1ms", "-o", place_of), 3, f"--output: '{place_of}': ")
+    check(not mark.exists(), "nothing was run")
+    equal(sorted(p.name for p in place.path.iterdir()), ["file", "logs"], "nothing was made")
+    _says(place.run("gpufl", "trace", "-o", place.path / "a/b", "--", "touch", mark,
+                    env={"GPUFL_BACKEND_URL": backend}), 0)
+    check(mark.exists(), "the variable alone is no reason")
+
+
+def a_trace_counts_what_is_new_and_guesses_no_reason(place):
+    out = place.path / "out"
+    for name in ("one", "two"):
+        (out / name).mkdir(parents=True)
+    (out / "notes.txt").touch()
+    done = place.run("gpufl", "trace", "-o", out, "--", "rmdir", out / "one")
+    _says(done, 0, "nothing was recorded", "either no process used CUDA, or the program records elsewhere")
+    done = place.run("gpufl", "trace", "-o", out, "--", "sh", "-c", f"rmdir {out}/two; mkdir {out}/three; touch {out}/x")
+    _says(done, 0, f"gpufl trace: 1 session in {out}\n")
+    _says(place.run("gpufl", "trace", "-o", out, "true", env={"GPUFL_DISABLED": "1"}), 0,
+          "nothing was recorded: GPUFL_DISABLED is set")
+
+
 if __name__ == "__main__":
     lib.main(sys.modules[__name__])
