@@ -339,8 +339,11 @@ static gpufl_status upload_selected(struct upload *u)
     }
     upload_until_done(u);
     engine_summary(u->engine, &summary);
-    return upload_result_judge(u->result, &summary, engine_drained(u->engine),
-                               u->options.backend_url);
+    struct upload_result_words words = {.backend_url = u->options.backend_url};
+    snprintf(words.correct, sizeof words.correct, "correct %s or %s and run it again",
+             upload_options_name(u->name, "backend_url"),
+             upload_options_name(u->name, "api_path"));
+    return upload_result_judge(u->result, &summary, engine_drained(u->engine), &words);
 }
 
 gpufl_status upload_logs_named(const struct gpufl_upload_options *options,

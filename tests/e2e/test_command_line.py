@@ -6,6 +6,7 @@ import sys
 
 import lib
 from lib import check, equal
+import sink
 
 ROOT = os.geteuid() == 0
 NOWHERE = ("--backend-url", "http://127.0.0.1:9", "--api-key", "k")
@@ -177,6 +178,26 @@ def a_trace_counts_what_is_new_and_guesses_no_reason(place):
     _says(done, 0, f"gpufl trace: 1 session in {out}\n")
     _says(place.run("gpufl", "trace", "-o", out, "true", env={"GPUFL_DISABLED": "1"}), 0,
           "nothing was recorded: GPUFL_DISABLED is set")
+
+
+def what_the_backend_says_is_told_as_it_says_it(place):
+    """And running it again is advised only where that helps."""
+    lib.job(place, 0.1)
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    wrong = place.run("gpufl", "upload", place.logs, "--backend-url", backend.url, "--api-key", "wrong")
+    _says(wrong, 2, "the backend answered 401: check the API key; ")
+    check("{" not in wrong.stderr and "?" not in wrong.stderr, wrong.stderr)
+    with sink.Sink(lambda _, r: (401, "") if r.is_batch else None) as s:
+        _says(lib.upload(place, s.url), 2)
+        done = place.run("gpufl", "upload", place.logs, "--backend-url", s.url, "--api-key", lib.KEY)
+        _says(done, 2, "the backend answered 401: check the API key\n")
+    with sink.Sink(lambda _, r: (404, '{"message":"no such page"}') if r.is_batch else None) as s:
+        done = place.run("gpufl", "upload", place.logs, "--backend-url", s.url, "--api-key", lib.KEY)
+        _says(done, 1, "answered 404", "; no such page (nothing is lost; correct --backend-url or --api-path and run it again)")
+    with sink.Sink(lambda _, r: (422, "no") if r.is_batch and b"scope_event_batch" in r.raw() else None, declare=True) as s:
+        done = place.run("gpufl", "upload", place.logs, "--backend-url", s.url, "--api-key", lib.KEY)
+        _says(done, 1, "not everything was accepted: ", " (see gpufl quarantine list)")
+        check("run it again" not in done.stderr, done.stderr)
 
 
 if __name__ == "__main__":
