@@ -69,8 +69,9 @@ static void allow_state(const struct landlock *rules, const struct options *o,
         allow_parent(rules, path);
     }
     if (state_dir_open(o->state_dir, fd, path ? path : root,
-                       on_disk && (named || fd < 0 || !keeps_state_in(fd)), &place,
-                       why) == GPUFL_OK) {
+                       on_disk && (named || fd < 0 || !keeps_state_in(fd)) ? STATE_MAKE
+                                                                           : STATE_READ,
+                       &place, why) == GPUFL_OK) {
         landlock_allow_fd(rules, place.fd, LANDLOCK_WRITE);
         close(place.fd);
     }

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "agent/folders.h"
+#include "upload/source/session_root.h"
 
 #define MISSING_CHECK_MS 500u
 
@@ -53,6 +54,18 @@ static gpufl_status add_missing(struct loop *loop, const char *path, char why[51
     return GPUFL_OK;
 }
 
+static gpufl_status refuse_session(const struct loop *loop, const char *path,
+                                   char why[512])
+{
+    char reason[512];
+    if (!session_root_is_session(&sys_real, path, "", reason)) {
+        return GPUFL_OK;
+    }
+    snprintf(why, 512, "%s: %.490s",
+             is_in(loop->options->folder, path) ? "--folder" : "--folders", reason);
+    return GPUFL_ERR_USAGE;
+}
+
 /* One directory may be given under several names: it is served once. */
 static gpufl_status add_folder(struct loop *loop, const char *path, char why[512])
 {
@@ -63,6 +76,7 @@ static gpufl_status add_folder(struct loop *loop, const char *path, char why[512
         log_info(&loop->log, "folder.same", "folder=%s as=%s", path, same);
         return GPUFL_OK;
     }
+    status = status == GPUFL_OK ? refuse_session(loop, path, why) : status;
     if (status == GPUFL_OK && loop->options->ignore_preexisting && !loop->running) {
         status = folders_list(path, &loop->ignored, why);
     }

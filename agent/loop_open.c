@@ -14,6 +14,7 @@
 #include "agent/loop_folders.h"
 #include "agent/options/option_find.h"
 #include "agent/options/option_value.h"
+#include "agent/state_trial.h"
 #include "upload/engine/reopen.h"
 
 static void wake_loop(void *arg)
@@ -133,6 +134,7 @@ gpufl_status loop_open(struct loop *loop, bool have_inotify, char why[512])
     status = status == GPUFL_OK ? engine_options_transport(o, token_value(&loop->token),
                                                            &loop->transport, why)
                                 : status;
+    status = status == GPUFL_OK ? state_trial(o, why) : status;
     if (status == GPUFL_OK) { /* before the first thread */
         status = confine(o, loop->confined);
         snprintf(why, 512, "%s", status == GPUFL_OK ? "" : loop->confined);

@@ -14,6 +14,7 @@
 #include "agent/process.h"
 #include "agent/trial.h"
 #include "agent/watch.h"
+#include "base/standard_output.h"
 
 /* Large blocks come and go in all sizes. From the heap they would leave holes: 0.3 to
  * 0.5 MiB more at the peak of a backlog. */
@@ -39,7 +40,7 @@ static void block_signals(sigset_t *signals)
 int main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "healthcheck") == 0) {
-        return healthcheck(argc - 1, argv + 1);
+        return standard_output_end("gpufl-agent", healthcheck(argc - 1, argv + 1));
     }
     process_protect();
     mallopt(M_MMAP_THRESHOLD, FROM_THE_KERNEL_BYTES);
@@ -53,13 +54,15 @@ int main(int argc, char **argv)
         rc = fail_usage(why);
     } else if (options.help) {
         option_help_print(stdout);
+        rc = standard_output_end("gpufl-agent", rc);
     } else if (options.version) {
         puts("gpufl-agent " GPUFL_VERSION " (wire v1)");
+        rc = standard_output_end("gpufl-agent", rc);
     } else if (option_check(&options, why) != GPUFL_OK) {
         rc = fail_usage(why);
     } else if (options.check) {
         sigprocmask(SIG_UNBLOCK, &signals, NULL);
-        rc = trial_run(&options);
+        rc = standard_output_end("gpufl-agent", trial_run(&options));
     } else {
         rc = loop_run(&options, argc, argv, &signals, have_inotify);
     }

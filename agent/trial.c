@@ -10,8 +10,11 @@
 
 #include "agent/engine_options.h"
 #include "agent/folders.h"
+#include "agent/options/option_value.h"
+#include "agent/state_trial.h"
 #include "upload/http/key_check.h"
 #include "upload/http/transport_http.h"
+#include "upload/source/session_root.h"
 
 #define TRIAL_POLL_MS 100u
 
@@ -33,9 +36,14 @@ static void trial_fault(struct trial *t, const char *what, const char *value,
 static void trial_folder(struct trial *t, const char *path)
 {
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    char why[512];
     t->folders++;
     if (fd >= 0) {
         close(fd);
+        if (session_root_is_session(&sys_real, path, "", why)) {
+            fprintf(stderr, "gpufl-agent: --folder: %s\n", why);
+            t->faults++;
+        }
     } else if (errno == ENOENT && !t->options->exit_when_drained) {
         printf("gpufl-agent: --folder: '%s': does not exist yet (the agent waits)\n",
                path);
@@ -47,20 +55,17 @@ static void trial_folder(struct trial *t, const char *path)
 static void trial_directories(struct trial *t)
 {
     const char *lists[] = {t->options->folder, t->options->folders};
-    const char *state = t->options->state_dir;
     char path[4096];
+    char why[512];
     for (size_t i = 0; i < 2; i++) {
         while (folders_next(&lists[i], path, sizeof path)) {
             trial_folder(t, path);
         }
     }
-    int fd = state ? open(state, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
-    if (state &&
-        ((fd < 0 && errno != ENOENT) || (fd >= 0 && access(state, W_OK | X_OK) < 0))) {
-        trial_fault(t, "--state-dir", state, strerror(errno));
-    }
-    if (fd >= 0) {
-        close(fd);
+    if (state_trial(t->options, why) != GPUFL_OK) {
+        option_blame_source(t->options, why);
+        fprintf(stderr, "gpufl-agent: %s\n", why);
+        t->faults++;
     }
 }
 

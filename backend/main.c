@@ -8,6 +8,7 @@
 #include "backend/http/http.h"
 #include "backend/http/http_listen.h"
 #include "backend/store/retention.h"
+#include "base/standard_output.h"
 
 static int cannot_start(const char *what, const char *why)
 {
@@ -62,7 +63,7 @@ int main(int argc, char **argv)
     sigset_t stop;
     int rc = backend_options_read(argc, argv, &options);
     if (rc != FLAGS_GO_ON) {
-        return rc;
+        return standard_output_end("gpufl-backend", rc);
     }
     sigemptyset(&stop);
     sigaddset(&stop, SIGINT);

@@ -5,6 +5,7 @@
 
 #include "base/flag_help.h"
 #include "base/flags.h"
+#include "base/standard_output.h"
 #include "cli/exit_codes.h"
 #include "cli/verb_info.h"
 #include "cli/verb_monitor.h"
@@ -75,10 +76,9 @@ static int run_help(int argc, char **argv)
     return verb->run(2, ask);
 }
 
-int main(int argc, char **argv)
+static int run_verb(int argc, char **argv)
 {
     struct flag_words words = {argv, argc};
-    signal(SIGPIPE, SIG_IGN);
     int rc = flags_read(&gpufl_table, &words, NULL);
     if (rc != FLAGS_GO_ON) {
         return rc;
@@ -92,4 +92,10 @@ int main(int argc, char **argv)
         return EXIT_BAD_USE;
     }
     return (verb->run ? verb->run : run_help)(words.count, words.word);
+}
+
+int main(int argc, char **argv)
+{
+    signal(SIGPIPE, SIG_IGN);
+    return standard_output_end("gpufl", run_verb(argc, argv));
 }

@@ -5,15 +5,29 @@
 
 #include <limits.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 /** ~/.gpufl/<verb>/<local time>_<8 hex>, which the existing launcher uses, too. \return
  * false without a home directory. */
 bool output_default(const char *verb, char out[PATH_MAX]);
 
-/** The number of sessions in \p directory. */
-unsigned output_sessions(const char *directory);
+/** Names of sessions. */
+struct output_sessions {
+    char **name;
+    size_t count;
+    size_t cap;
+};
 
-/** Whether \p directory can be written to, or made. \return false with errno. */
+/** The sessions in \p directory; output_sessions_free frees them. */
+struct output_sessions output_sessions(const char *directory);
+
+/** The number of sessions in \p directory that are not among \p before. */
+unsigned output_sessions_new(const char *directory, const struct output_sessions *before);
+
+void output_sessions_free(struct output_sessions *sessions);
+
+/** Whether \p directory can be written to, or made; nothing of it stays. \return false
+ * with errno. */
 bool output_is_writable(const char *directory);
 
 #endif

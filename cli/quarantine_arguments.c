@@ -96,6 +96,10 @@ static int read_words(const struct flag_words *words, struct quarantine_argument
     if (!verb) {
         return FLAGS_WRONG;
     }
+    if (out->state_dir && !*out->state_dir) {
+        return flags_wrong(&quarantine_table, "--state-dir",
+                           "empty (give DIR, or leave it out)");
+    }
     if (words->count < 2) {
         return flags_wrong(&quarantine_table, "DIR",
                            "missing (expected the directory that holds the sessions)");

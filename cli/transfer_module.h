@@ -22,6 +22,8 @@ struct transfer_module {
     int (*run_verb)(const struct transfer_arguments *arguments);
     gpufl_status (*upload_logs)(const struct gpufl_upload_options *options,
                                 struct gpufl_upload_result *result);
+    gpufl_status (*check_upload)(const struct gpufl_upload_options *options,
+                                 struct gpufl_upload_result *result);
 };
 
 /** Loads the module that is installed with this program. \return false: \p why says what

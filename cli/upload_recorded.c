@@ -3,11 +3,9 @@
 #include "cli/upload_recorded.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
-bool upload_recorded_has_backend(const struct upload_recorded *send)
-{
-    return send->backend_url && *send->backend_url && *send->api_key;
-}
+#include "base/flags.h"
 
 struct gpufl_upload_options upload_recorded_options(const struct upload_recorded *send,
                                                     const char *directory)
@@ -25,4 +23,33 @@ void upload_recorded_failed(const char *program, const char *directory, const ch
 {
     fprintf(stderr, "%s: --upload: %s; gpufl upload %s sends it later\n", program, why,
             directory);
+}
+
+int upload_recorded_open(const struct upload_recorded *send,
+                         const struct flag_table *table, const char *directory,
+                         struct transfer_module *out)
+{
+    char why[512];
+    struct gpufl_upload_result result = GPUFL_UPLOAD_RESULT_INIT;
+    struct gpufl_upload_options options = upload_recorded_options(send, directory);
+    if (!send->wanted) {
+        bool by_flag =
+            send->backend_url && send->backend_url != getenv("GPUFL_BACKEND_URL");
+        return by_flag ? flags_wrong(table, "--backend-url",
+                                     "has no effect without --upload (give both)")
+                       : FLAGS_GO_ON;
+    }
+    if (!send->backend_url || !*send->backend_url || !*send->api_key) {
+        return flags_wrong(table, "--upload",
+                           "no backend (give --backend-url and --api-key, or set "
+                           "GPUFL_BACKEND_URL and GPUFL_API_KEY)");
+    }
+    if (!transfer_module_open(out, why)) {
+        return flags_wrong(table, "--upload", "%s", why);
+    }
+    if (out->check_upload(&options, &result) != GPUFL_OK) {
+        fprintf(stderr, "%s: %s\n", table->program, result.message);
+        return FLAGS_WRONG;
+    }
+    return FLAGS_GO_ON;
 }

@@ -8,6 +8,7 @@
 #include <gpufl/upload.h>
 
 #include "base/flag.h"
+#include "cli/transfer_module.h"
 #include "schema/protocol.h"
 
 /** What the flags say. */
@@ -52,9 +53,6 @@ struct upload_recorded {
         .help = "allow sending the key over http:// to a public address"                 \
     }
 
-/** Whether the flags or the environment name a backend and a key. */
-bool upload_recorded_has_backend(const struct upload_recorded *send);
-
 /** The options of an upload of \p directory; they borrow from both. */
 struct gpufl_upload_options upload_recorded_options(const struct upload_recorded *send,
                                                     const char *directory);
@@ -62,5 +60,12 @@ struct gpufl_upload_options upload_recorded_options(const struct upload_recorded
 /** Says on stderr that \p directory is not (all) at the backend, why, and how to send it
  * later. */
 void upload_recorded_failed(const char *program, const char *directory, const char *why);
+
+/** Before anything is recorded into \p directory: loads the module for --upload, and
+ * checks that backend and key are given and well formed. \return FLAGS_GO_ON, or
+ * FLAGS_WRONG after one line on stderr. */
+int upload_recorded_open(const struct upload_recorded *send,
+                         const struct flag_table *table, const char *directory,
+                         struct transfer_module *out);
 
 #endif

@@ -97,27 +97,26 @@ static int monitor_arguments(int argc, char **argv, struct monitor *m,
                              char default_output[PATH_MAX])
 {
     struct flag_words words = {argv, argc};
-    char why[512];
     int rc = flags_read(&monitor_table, &words, m);
     if (rc != FLAGS_GO_ON) {
         return rc;
     }
-    if (m->send.wanted && !upload_recorded_has_backend(&m->send)) {
-        return flags_wrong(&monitor_table, "--upload",
-                           "no backend (give --backend-url and --api-key, or set "
-                           "GPUFL_BACKEND_URL and GPUFL_API_KEY)");
+    if (m->output && !*m->output) {
+        return flags_wrong(&monitor_table, "--output",
+                           "empty (give DIR, or leave it out)");
     }
-    if (m->send.wanted && !transfer_module_open(&m->module, why)) {
-        return flags_wrong(&monitor_table, "--upload", "%s", why);
+    if (!*m->name) {
+        return flags_wrong(&monitor_table, "--name",
+                           "empty (give NAME, or leave it out)");
     }
-    if (!m->output || !*m->output) {
+    if (!m->output) {
         if (!output_default("monitor", default_output)) {
             return flags_wrong(&monitor_table, "--output",
                                "missing (HOME is not set; give a directory)");
         }
         m->output = default_output;
     }
-    return FLAGS_GO_ON;
+    return upload_recorded_open(&m->send, &monitor_table, m->output, &m->module);
 }
 
 /* \return false when a signal came. */

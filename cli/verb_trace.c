@@ -2,12 +2,14 @@
 /* Runs a command with an engine in each of its processes that uses CUDA. */
 #include "cli/verb_trace.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/flags.h"
+#include "base/parse_bool.h"
 #include "cli/child.h"
 #include "cli/installed.h"
 #include "cli/output.h"
@@ -27,6 +29,7 @@ struct trace {
     int interval_ms;
     bool quiet;
     struct upload_recorded send;
+    struct transfer_module module; /* with send.wanted */
 };
 
 static const struct flag trace_flags[] = {
@@ -45,7 +48,8 @@ static const struct flag trace_flags[] = {
      .type = FLAG_TEXT,
      .value = "DIR",
      .field = offsetof(struct trace, output),
-     .help = "directory of the sessions (default: ~/.gpufl/trace/<time>_<random>)"},
+     .help = "directory of the sessions (default: ~/.gpufl/trace/<time>_<random>); the "
+             "log_path of a program that calls gpufl itself counts more"},
     {.name = "name",
      .letter = 'n',
      .type = FLAG_TEXT,
@@ -94,7 +98,13 @@ static int trace_arguments(struct flag_words *words, struct trace *t,
     if (rc != FLAGS_GO_ON) {
         return rc;
     }
-    if (!t->output || !*t->output) {
+    if (t->output && !*t->output) {
+        return flags_wrong(&trace_table, "--output", "empty (give DIR, or leave it out)");
+    }
+    if (t->name && !*t->name) {
+        return flags_wrong(&trace_table, "--name", "empty (give NAME, or leave it out)");
+    }
+    if (!t->output) {
         if (!output_default("trace", default_output)) {
             return flags_wrong(&trace_table, "--output",
                                "missing (HOME is not set; give a directory)");
@@ -105,7 +115,12 @@ static int trace_arguments(struct flag_words *words, struct trace *t,
         const char *slash = strrchr(words->word[0], '/');
         t->name = slash ? slash + 1 : words->word[0];
     }
-    return FLAGS_GO_ON;
+    if (!output_is_writable(t->output)) {
+        return flags_wrong(&trace_table, "--output",
+                           "'%s': %s (expected a directory that can be written to)",
+                           t->output, strerror(errno));
+    }
+    return upload_recorded_open(&t->send, &trace_table, t->output, &t->module);
 }
 
 /* What the injected library reads, in the environment that the command inherits. */
@@ -125,18 +140,30 @@ static void set_variables(const struct trace *t, const char *inject)
 
 static void send_traced(const struct trace *t)
 {
-    struct transfer_module module;
     struct gpufl_upload_result result = GPUFL_UPLOAD_RESULT_INIT;
     struct gpufl_upload_options options = upload_recorded_options(&t->send, t->output);
     options.all_sessions = true; /* one of each process of the command */
-    if (!upload_recorded_has_backend(&t->send)) {
-        upload_recorded_failed("gpufl trace", t->output,
-                               "no backend; give --backend-url and --api-key, or set "
-                               "GPUFL_BACKEND_URL and GPUFL_API_KEY");
-    } else if (!transfer_module_open(&module, result.message)) {
+    if (t->module.upload_logs(&options, &result) != GPUFL_OK) {
         upload_recorded_failed("gpufl trace", t->output, result.message);
-    } else if (module.upload_logs(&options, &result) != GPUFL_OK) {
-        upload_recorded_failed("gpufl trace", t->output, result.message);
+    }
+}
+
+static void say_recorded(const struct trace *t, unsigned sessions)
+{
+    if (sessions && !t->quiet) {
+        fprintf(stderr, "gpufl trace: %u session%s in %s\n", sessions,
+                sessions == 1 ? "" : "s", t->output);
+    } else if (sessions) {
+        return;
+    } else if (parse_bool(getenv("GPUFL_DISABLED"))) {
+        fprintf(stderr, "gpufl trace: nothing was recorded: GPUFL_DISABLED is set (unset "
+                        "it to record)\n");
+    } else {
+        fprintf(stderr,
+                "gpufl trace: nothing was recorded in %s: either no process used CUDA, "
+                "or the program records elsewhere (its own log_path counts) or switches "
+                "gpufl off\n",
+                t->output);
     }
 }
 
@@ -153,16 +180,12 @@ int verb_trace(int argc, char **argv)
         return flags_wrong(&trace_table, INJECT,
                            "not found " INSTALLED_PLACES " (install libgpufl)");
     }
-    unsigned before = output_sessions(t.output);
+    struct output_sessions before = output_sessions(t.output);
     set_variables(&t, inject);
     rc = child_run("gpufl trace", words.word);
-    unsigned sessions = output_sessions(t.output) - before;
-    if (sessions == 0) {
-        fprintf(stderr, "gpufl trace: nothing was recorded: no process used CUDA\n");
-    } else if (!t.quiet) {
-        fprintf(stderr, "gpufl trace: %u session%s in %s\n", sessions,
-                sessions == 1 ? "" : "s", t.output);
-    }
+    unsigned sessions = output_sessions_new(t.output, &before);
+    output_sessions_free(&before);
+    say_recorded(&t, sessions);
     if (sessions && t.send.wanted) {
         send_traced(&t);
     }

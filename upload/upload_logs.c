@@ -16,6 +16,7 @@
 #include "upload/engine/engine.h"
 #include "upload/http/transport_http.h"
 #include "upload/source/select.h"
+#include "upload/source/session_root.h"
 #include "upload/upload_result.h"
 #include "upload/wait_holder.h"
 
@@ -115,6 +116,13 @@ static gpufl_status open_root(struct upload *u)
 static gpufl_status choose_sessions(struct upload *u)
 {
     const struct gpufl_upload_options *o = &u->options;
+    char also[64];
+    char why[512];
+    snprintf(also, sizeof also, "%s ", upload_options_name(u->name, "session_id"));
+    if (session_root_is_session(&sys_real, o->log_path, also, why)) {
+        return upload_result_say(u->result, GPUFL_ERR_USAGE, "%s: %s",
+                                 upload_options_name(u->name, "log_path"), why);
+    }
     gpufl_status status = select_list(&sys_real, u->root, &u->selection);
     if (status != GPUFL_OK) {
         return upload_result_say(u->result, status, "%s: '%.300s': %s",
@@ -293,15 +301,20 @@ static void upload_until_done(struct upload *u)
     tell_progress(u, true);
 }
 
+static gpufl_status check_and_open(struct upload *u)
+{
+    char why[512];
+    gpufl_status status = upload_options_check(&u->options, u->name, why);
+    return status == GPUFL_OK ? open_transport(u)
+                              : upload_result_say(u->result, status, "%s", why);
+}
+
 static gpufl_status upload_selected(struct upload *u)
 {
     struct engine_summary summary;
     char why[512];
-    gpufl_status status = upload_options_check(&u->options, u->name, why);
-    if (status != GPUFL_OK) {
-        return upload_result_say(u->result, status, "%s", why);
-    }
-    status = open_transport(u); /* first: what cannot work is said with nothing to send */
+    gpufl_status status =
+        check_and_open(u); /* first: what cannot work is said with nothing to send */
     if (status == GPUFL_OK) {
         status = open_root(u);
     }
@@ -326,8 +339,11 @@ static gpufl_status upload_selected(struct upload *u)
     }
     upload_until_done(u);
     engine_summary(u->engine, &summary);
-    return upload_result_judge(u->result, &summary, engine_drained(u->engine),
-                               u->options.backend_url);
+    struct upload_result_words words = {.backend_url = u->options.backend_url};
+    snprintf(words.correct, sizeof words.correct, "correct %s or %s and run it again",
+             upload_options_name(u->name, "backend_url"),
+             upload_options_name(u->name, "api_path"));
+    return upload_result_judge(u->result, &summary, engine_drained(u->engine), &words);
 }
 
 gpufl_status upload_logs_named(const struct gpufl_upload_options *options,
@@ -358,6 +374,17 @@ gpufl_status upload_logs_named(const struct gpufl_upload_options *options,
     full.success = status == GPUFL_OK;
     full.elapsed_ms = (int64_t)(sys_real.now_ms() - u.start_ms);
     upload_result_copy(&full, result);
+    return status;
+}
+
+gpufl_status upload_logs_check(const struct gpufl_upload_options *options,
+                               const char *(*name)(const char *field),
+                               struct gpufl_upload_result *result)
+{
+    struct upload u = {.name = name, .result = result, .root = -1};
+    upload_options_resolve(options, &u.options);
+    gpufl_status status = check_and_open(&u);
+    transport_http_close(&u.transport);
     return status;
 }
 

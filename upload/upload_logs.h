@@ -10,4 +10,10 @@ GPUFL_MUST gpufl_status upload_logs_named(const struct gpufl_upload_options *opt
                                           const char *(*name)(const char *field),
                                           struct gpufl_upload_result *result);
 
+/** Whether an upload with these options could begin; asks nobody, and does not look at
+ * the directory. \p result, a whole one, gets the message. */
+GPUFL_MUST gpufl_status upload_logs_check(const struct gpufl_upload_options *options,
+                                          const char *(*name)(const char *field),
+                                          struct gpufl_upload_result *result);
+
 #endif

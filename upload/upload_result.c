@@ -46,9 +46,18 @@ static void copy_summary(struct gpufl_upload_result *r, const struct engine_summ
     r->http_status = s->hold_status;
 }
 
+/* What passes by itself needs no more than another run. */
+static const char *again_after(const struct engine_summary *s,
+                               const struct upload_result_words *words)
+{
+    return s->hold == HOLD_NONE    ? "run it again"
+           : s->hold_status == 404 ? words->correct
+                                   : "run it again when that is corrected";
+}
+
 gpufl_status upload_result_judge(struct gpufl_upload_result *r,
                                  const struct engine_summary *s, bool drained,
-                                 const char *backend_url)
+                                 const struct upload_result_words *words)
 {
     const char *problem = s->last_problem;
     copy_summary(r, s);
@@ -58,14 +67,14 @@ gpufl_status upload_result_judge(struct gpufl_upload_result *r,
     if (!drained && !s->ever_answered) {
         return upload_result_say(
             r, GPUFL_ERR_CONTACT,
-            "cannot reach %.200s: %s (nothing is lost; run it again)", backend_url,
+            "cannot reach %.200s: %s (nothing is lost; run it again)", words->backend_url,
             problem);
     }
     if (!drained) {
         return upload_result_say(
-            r, GPUFL_PARTIAL,
-            "not everything was sent: %s (nothing is lost; run it again)",
-            problem[0] ? problem : "the time limit was reached");
+            r, GPUFL_PARTIAL, "not everything was sent: %s (nothing is lost; %s%s)",
+            problem[0] ? problem : "the time limit was reached", again_after(s, words),
+            s->ranges_quarantined ? "; see also gpufl quarantine list" : "");
     }
     if (s->roots_away) {
         return upload_result_say(r, GPUFL_PARTIAL,
@@ -80,8 +89,10 @@ gpufl_status upload_result_judge(struct gpufl_upload_result *r,
     }
     if (!engine_summary_accepted(s)) {
         return upload_result_say(
-            r, GPUFL_PARTIAL, "everything was sent, but not everything was accepted: %s",
-            problem[0] ? problem : "see gpufl status");
+            r, GPUFL_PARTIAL,
+            "everything was sent, but not everything was accepted: %s%s",
+            problem[0] ? problem : "see gpufl status",
+            s->ranges_quarantined ? " (see gpufl quarantine list)" : "");
     }
     if (s->lines_acked == 0 && s->windows_acked == 0) {
         return upload_result_say(r, GPUFL_OK, "nothing to send");

@@ -20,11 +20,17 @@ void upload_result_warn(struct gpufl_upload_result *result, const char *line);
 /** Counts a spool id that the backend gave and keeps it while there is room. */
 void upload_result_add_spool(struct gpufl_upload_result *result, const char *spool_id);
 
+/** What the user of an upload knows things by. */
+struct upload_result_words {
+    const char *backend_url;
+    char correct[160]; /**< what to do after a 404 */
+};
+
 /** Copies the figures of \p summary and says how the upload ended. \p drained: nothing
  * was left to do. \return what gpufl_upload_logs returns. */
 gpufl_status upload_result_judge(struct gpufl_upload_result *result,
                                  const struct engine_summary *summary, bool drained,
-                                 const char *backend_url);
+                                 const struct upload_result_words *words);
 
 /** Copies \p full to \p result, as far as its struct_size reaches; NULL is fine. */
 void upload_result_copy(const struct gpufl_upload_result *full,

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/exit_codes.h"
+#include "cli/transfer/quarantine_view.h"
 #include "schema/channels.h"
 #include "upload/http/reply.h"
 
@@ -29,11 +30,23 @@ static bool wants_none(void *arg, const char *session)
     return false;
 }
 
+static void act_say(const char *why)
+{
+    if (why[0]) {
+        fprintf(stderr, "gpufl quarantine: %s\n", why);
+    }
+}
+
+/* \p why is empty if it has been said already. */
 static gpufl_status act_open(struct act *act, char why[512])
 {
     static const struct engine_channels channels = {{CHANNEL_NAMES}, CHANNEL_COUNT};
     static const struct log quiet = {0};
     struct engine_config config;
+    if (quarantine_view_check(act->choice) != EXIT_ALL_DONE) {
+        why[0] = '\0'; /* said */
+        return GPUFL_ERR_IO;
+    }
     engine_config_default(&config);
     config.log = &quiet;
     config.wanted = wants_none;
@@ -159,7 +172,7 @@ int quarantine_act_retry(const struct quarantine_choice *choice,
         act.window_headers = declares_windows(&act.transport);
         rc = act_on_chosen(&act);
     } else {
-        fprintf(stderr, "gpufl quarantine: %s\n", why);
+        act_say(why);
     }
     engine_close(act.engine);
     transport_http_close(&act.transport);
@@ -174,7 +187,7 @@ int quarantine_act_drop(const struct quarantine_choice *choice)
     if (act_open(&act, why) == GPUFL_OK) {
         rc = act_on_chosen(&act);
     } else {
-        fprintf(stderr, "gpufl quarantine: %s\n", why);
+        act_say(why);
     }
     engine_close(act.engine);
     return rc;

@@ -38,10 +38,9 @@ static gpufl_status view_open(const struct quarantine_choice *choice,
     free(path);
     if (status != GPUFL_OK) {
         close(out->root);
-        quarantine_choice_fail(0, choice->directory,
-                               status == GPUFL_ERR_NOT_FOUND ? NO_JOURNAL
-                               : out->journal.why[0]         ? out->journal.why
-                                                             : gpufl_status_text(status));
+        fprintf(stderr, "gpufl quarantine: %s: %s%s\n", choice->directory,
+                status != GPUFL_ERR_NOT_FOUND && choice->state_dir ? "--state-dir: " : "",
+                status == GPUFL_ERR_NOT_FOUND ? NO_JOURNAL : out->journal.why);
     }
     return status;
 }
@@ -50,6 +49,16 @@ static void view_close(struct quarantine_view *view)
 {
     journal_read_fini(&view->journal);
     close(view->root);
+}
+
+int quarantine_view_check(const struct quarantine_choice *choice)
+{
+    struct quarantine_view view = {.root = -1};
+    gpufl_status status = view_open(choice, &view);
+    if (status == GPUFL_OK) {
+        view_close(&view);
+    }
+    return status == GPUFL_OK ? EXIT_ALL_DONE : EXIT_BAD_USE;
 }
 
 static void print_ranges(const struct quarantine_view *view, bool json)
@@ -80,10 +89,11 @@ int quarantine_view_list(const struct quarantine_choice *choice, bool json)
         view_close(&view);
         return EXIT_ALL_DONE;
     }
-    if (json && view.root >= 0) {
-        puts("[]");
+    if (status != GPUFL_ERR_NOT_FOUND) {
+        return EXIT_BAD_USE;
     }
-    return status == GPUFL_ERR_NOT_FOUND ? EXIT_ALL_DONE : EXIT_BAD_USE;
+    fputs(json ? "[]\n" : "", stdout);
+    return EXIT_ALL_DONE;
 }
 
 static int print_lines(int root, const struct quarantined *range)

@@ -11,4 +11,8 @@ int quarantine_view_list(const struct quarantine_choice *choice, bool json);
 /** Prints the lines of the chosen ranges. \return the exit code. */
 int quarantine_view_show(const struct quarantine_choice *choice);
 
+/** Says why there is no journal that can be read, if so: an uploader would make another
+ * one. \return the exit code. */
+int quarantine_view_check(const struct quarantine_choice *choice);
+
 #endif

@@ -30,8 +30,15 @@ static gpufl_status transfer_verb_upload(const struct gpufl_upload_options *opti
     return upload_logs_named(options, upload_names_of(options->backend_url), result);
 }
 
+static gpufl_status transfer_verb_check(const struct gpufl_upload_options *options,
+                                        struct gpufl_upload_result *result)
+{
+    return upload_logs_check(options, upload_names_of(options->backend_url), result);
+}
+
 const struct transfer_module gpufl_transfer_module = {
     .version = TRANSFER_MODULE_VERSION,
     .run_verb = transfer_verb_run,
     .upload_logs = transfer_verb_upload,
+    .check_upload = transfer_verb_check,
 };

@@ -4,9 +4,11 @@
 
 #include <gpufl/upload.h>
 
+#include "cli/exit_codes.h"
 #include "cli/transfer/quarantine_act.h"
 #include "cli/transfer/quarantine_view.h"
 #include "cli/transfer/upload_flags.h"
+#include "upload/source/session_root.h"
 
 static int retry_chosen(const struct quarantine_arguments *a,
                         const struct quarantine_choice *choice)
@@ -33,15 +35,16 @@ int verb_quarantine(const struct quarantine_arguments *a)
                                        .count = a->count,
                                        .all = a->all,
                                        .same_origin = a->same_origin};
-    switch (a->action) {
-    case QUARANTINE_LIST:
-        return quarantine_view_list(&choice, a->json);
-    case QUARANTINE_SHOW:
-        return quarantine_view_show(&choice);
-    case QUARANTINE_RETRY:
-        return retry_chosen(a, &choice);
-    case QUARANTINE_DROP:
-        break;
+    char why[512];
+    if (session_root_is_session(&sys_real, a->directory, "", why)) {
+        return quarantine_choice_fail(EXIT_BAD_USE, "DIR", why);
     }
-    return quarantine_act_drop(&choice);
+    if (a->action == QUARANTINE_LIST) {
+        return quarantine_view_list(&choice, a->json);
+    }
+    if (a->action == QUARANTINE_SHOW) {
+        return quarantine_view_show(&choice);
+    }
+    return a->action == QUARANTINE_RETRY ? retry_chosen(a, &choice)
+                                         : quarantine_act_drop(&choice);
 }

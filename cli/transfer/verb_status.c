@@ -16,6 +16,7 @@
 #include "upload/core/held.h"
 #include "upload/source/liveness.h"
 #include "upload/source/select.h"
+#include "upload/source/session_root.h"
 
 /* One run over a directory. */
 struct status {
@@ -327,8 +328,8 @@ static int open_and_show(struct status *s, const char *directory, const char *st
         journal_read_open(&sys_real, state_dir, s->root, path, &s->journal);
     free(path);
     if (status != GPUFL_OK && status != GPUFL_ERR_NOT_FOUND) {
-        fprintf(stderr, "gpufl status: the journal of %s: %s\n", directory,
-                s->journal.why[0] ? s->journal.why : gpufl_status_text(status));
+        fprintf(stderr, "gpufl status: the journal of %s: %s%s\n", directory,
+                state_dir ? "--state-dir: " : "", s->journal.why);
         return EXIT_BAD_USE;
     }
     return show_status(s, status == GPUFL_OK);
@@ -337,6 +338,11 @@ static int open_and_show(struct status *s, const char *directory, const char *st
 int verb_status(const struct status_arguments *a)
 {
     struct status s = {.root = -1};
+    char why[512];
+    if (session_root_is_session(&sys_real, a->directory, "", why)) {
+        fprintf(stderr, "gpufl status: DIR: %s\n", why);
+        return EXIT_BAD_USE;
+    }
     s.view = a->json ? &status_json : &status_lines;
     s.directory = a->directory;
     s.state_dir = a->state_dir;

@@ -374,9 +374,10 @@ static void what_is_away_is_not_all_sent(void **state)
         {.roots_away = 1, .away = "/logs: a mount may be missing"},
         {.sessions_away = 1, .streams_pending = 1},
     };
+    static const struct upload_result_words words = {.backend_url = "http://x"};
     for (unsigned i = 0; i < 2; i++) {
         struct gpufl_upload_result result = GPUFL_UPLOAD_RESULT_INIT;
-        assert_int_equal(upload_result_judge(&result, &summary[i], true, "http://x"),
+        assert_int_equal(upload_result_judge(&result, &summary[i], true, &words),
                          GPUFL_PARTIAL);
         assert_non_null(strstr(result.message, "when it is back"));
     }

@@ -91,8 +91,9 @@ static void status_exits_1_while_something_waits(void **state)
     static struct capture said;
     struct fixture f;
     char want[256], verb[] = "status", json[] = "--json";
-    char state_dir[] = "--state-dir=/nowhere";
+    char state_dir[512];
     open_fixture(&f);
+    snprintf(state_dir, sizeof state_dir, "--state-dir=%s", f.root);
     char *word[] = {verb, f.root, json, state_dir, NULL};
     capture_begin(&said);
     struct status_arguments a;

@@ -63,9 +63,28 @@ static void what_an_origin_declares(void **state)
     assert_false(version("nonsense").zstd);
 }
 
+static void a_person_reads_the_message_of_a_body(void **state)
+{
+    (void)state;
+    static const char *const row[][2] = {
+        {"{\"error\":\"unauthorized\",\"message\":\"wrong \\\"key\\\"\\u001b[1m\"}\n",
+         "wrong 'key'?[1m"},
+        {"{\"message\":7}", "{'message':7}"},
+        {"plain text \r\n", "plain text"},
+        {"\n", ""},
+        {"", ""},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+        char out[64];
+        reply_message(row[i][0], strlen(row[i][0]), out, sizeof out);
+        assert_string_equal(out, row[i][1]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_person_reads_the_message_of_a_body),
         cmocka_unit_test(what_a_reply_to_a_batch_says),
         cmocka_unit_test(what_an_origin_declares),
     };

@@ -103,7 +103,7 @@ static void completion_refused(struct session *session,
     struct engine *engine = session->root->engine;
     int status = reply->status;
     char said[120];
-    reply_excerpt(reply->body, reply->body_len, said, sizeof said);
+    reply_message(reply->body, reply->body_len, said, sizeof said);
     if (status == 400 || status == 402 || status == 413 || status == 422) {
         origin_ok(&engine->origin); /* as after a batch */
     }

@@ -18,7 +18,6 @@
 #include "upload/engine/claim.h"
 #include "upload/engine/inspect.h"
 #include "upload/engine/parking.h"
-#include "upload/engine/resolve_request.h"
 #include "upload/engine/served.h"
 
 #define QUIET_LISTINGS     6u
@@ -245,7 +244,11 @@ static void discovery_go_on(struct root *root, uint64_t now_ms)
     discovery_mark_due(root, now_ms);
 }
 
-/* Begins a listing if one is due, or something came or went. */
+bool discovery_is_due(const struct root *root, uint64_t now_ms)
+{
+    return !root->away && !root->listing && now_ms >= root->rescan_at_ms;
+}
+
 void discovery_begin(struct root *root, uint64_t now_ms)
 {
     bool due = now_ms >= root->rescan_at_ms;
@@ -263,7 +266,6 @@ void discovery_begin(struct root *root, uint64_t now_ms)
     root->inspects_all = root->inspect_all && due;
     root->inspect_all = root->inspect_all && !due;
     if (due) {
-        resolve_take_requests(root);
         root->rescan_at_ms = now_ms + root->engine->config.rescan_interval_ms;
     }
     if (due && discovery_is_as_listed(root) && !root->list_soon && !root->inspects_all) {

@@ -5,6 +5,9 @@
 
 #include "upload/core/registry.h"
 
+/** \return true if it is time for a listing, even if nothing came or went. */
+bool discovery_is_due(const struct root *root, uint64_t now_ms);
+
 /** Begins a listing if one is due, or something came or went. */
 void discovery_begin(struct root *root, uint64_t now_ms);
 

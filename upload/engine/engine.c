@@ -19,6 +19,7 @@
 #include "upload/engine/parking.h"
 #include "upload/engine/progress.h"
 #include "upload/engine/reopen.h"
+#include "upload/engine/resolve_request.h"
 #include "upload/engine/root.h"
 #include "upload/engine/send.h"
 #include "upload/engine/wakeups.h"
@@ -288,6 +289,9 @@ uint64_t engine_turn(struct engine *engine)
     for (unsigned i = 0; i < engine->roots; i++) {
         reopen_step(engine, i, now_ms);
         root_lock_again(engine->root[i]);
+        if (discovery_is_due(engine->root[i], now_ms)) {
+            resolve_take_requests(engine->root[i]);
+        }
         discovery_begin(engine->root[i], now_ms);
     }
     do {

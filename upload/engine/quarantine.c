@@ -59,9 +59,9 @@ static gpufl_status quarantine_judge(const struct quarantined *range,
     if (verdict_of(&c) == VERDICT_ACKED && batch.rejected == 0) {
         return GPUFL_OK;
     }
-    reply_excerpt(reply->body, reply->body_len, text, sizeof text);
+    reply_message(reply->body, reply->body_len, text, sizeof text);
     if (reply->status) {
-        snprintf(said, 256, "HTTP %d %s", reply->status, text);
+        snprintf(said, 256, "HTTP %d%s%s", reply->status, text[0] ? " " : "", text);
         return GPUFL_PARTIAL;
     }
     snprintf(said, 256, "%s", reply->error);

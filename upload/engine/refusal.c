@@ -79,8 +79,9 @@ void refusal_quarantine(struct offer *offer, const struct transport_reply *reply
                                        .status = reply->status};
     memcpy(record.id, offer->record.id, sizeof record.id);
     char said[180];
-    reply_excerpt(reply->body, reply->body_len, said, sizeof said);
-    snprintf(record.reason, sizeof record.reason, "HTTP %d %s", reply->status, said);
+    reply_message(reply->body, reply->body_len, said, sizeof said);
+    snprintf(record.reason, sizeof record.reason, "HTTP %d%s%s", reply->status,
+             said[0] ? " " : "", said);
     if (position_quarantine(st, &record)) {
         offer_finish(offer, now_ms);
     } else {

@@ -94,8 +94,8 @@ void retry_when_mended(struct offer *offer, const struct transport_reply *reply,
               "between"
             : "check the URL and the API path, or ask the backend's operator";
     char said[120];
-    reply_excerpt(reply->body, reply->body_len, said, sizeof said);
-    snprintf(reason, sizeof reason, "%s; %s", hint, said);
+    reply_message(reply->body, reply->body_len, said, sizeof said);
+    snprintf(reason, sizeof reason, "%s%s%s", hint, said[0] ? "; " : "", said);
     struct engine *engine = offer->stream->session->root->engine;
     offer->state = OFFER_WAITING;
     offer->failed = true;

@@ -97,6 +97,20 @@ static gpufl_status root_lock_state(struct root *root, const char *journal, char
                : GPUFL_OK;
 }
 
+static void root_say_journal(const char *path, gpufl_status status, int error,
+                             char why[512])
+{
+    bool io = status == GPUFL_ERR_IO && error;
+    snprintf(why, 512, "cannot use the journal '%.300s': %s%s", path,
+             status == GPUFL_ERR_FORMAT ? "it was written by a newer gpufl"
+             : io                       ? strerror(error)
+                                        : gpufl_status_text(status),
+             status == GPUFL_ERR_FORMAT ? " (upgrade this one)"
+             : io && error == EPERM
+                 ? " (it must be a regular file of this user: move it away)"
+                 : " (free some space or choose another state directory)");
+}
+
 static gpufl_status root_open_journal(struct root *root, char why[512])
 {
     struct engine *engine = root->engine;
@@ -105,7 +119,7 @@ static gpufl_status root_open_journal(struct root *root, char why[512])
     char reason[512];
     gpufl_status status = GPUFL_OK;
     if (!engine->config.memory_state) {
-        status = state_dir_open(wanted, root->fd, root->path, true, &place, reason);
+        status = state_dir_open(wanted, root->fd, root->path, STATE_MAKE, &place, reason);
         root->state_fd = place.fd;
     }
     if (status != GPUFL_OK) {
@@ -132,8 +146,11 @@ static gpufl_status root_open_journal(struct root *root, char why[512])
                                     .rewrite_bytes = engine->config.journal_bytes,
                                     .state = replay_write_state,
                                     .arg = root};
+    errno = 0;
     status = journal_open(&config, replay_record, replay, &root->journal);
+    int error = errno;
     replay_close(replay);
+    errno = error;
     if (status == GPUFL_OK) {
         if (journal_is_new(root->journal) || journal_was_damaged(root->journal)) {
             progress_import(root);
@@ -142,12 +159,7 @@ static gpufl_status root_open_journal(struct root *root, char why[512])
         status = journal_rewrite(root->journal);
     }
     if (status != GPUFL_OK) {
-        snprintf(why, 512, "cannot use the journal of %.300s: %s%s", root->path,
-                 status == GPUFL_ERR_FORMAT ? "it was written by a newer gpufl"
-                                            : gpufl_status_text(status),
-                 status == GPUFL_ERR_FORMAT
-                     ? "; upgrade this one"
-                     : "; free some space or choose another state directory");
+        root_say_journal(place.path, status, errno, why);
     }
     return status;
 }

@@ -2,6 +2,7 @@
 /* Parses replies, which are not trusted, to a bounded depth. */
 #include "upload/http/reply.h"
 
+#include <ctype.h>
 #include <json-c/json.h>
 #include <stdio.h>
 #include <string.h>
@@ -147,4 +148,20 @@ void reply_excerpt(const char *text, size_t len, char *out, size_t size)
         out[i] = c == '"' || c == '\\' ? '\'' : c < 0x20 || c >= 0x7f ? '?' : (char)c;
     }
     out[n] = '\0';
+}
+
+void reply_message(const char *body, size_t len, char *out, size_t size)
+{
+    struct json_object *root = reply_parse(body, len);
+    struct json_object *message;
+    if (root && json_object_object_get_ex(root, "message", &message) &&
+        json_object_is_type(message, json_type_string)) {
+        body = json_object_get_string(message);
+        len = strlen(body);
+    }
+    while (len > 0 && isspace((unsigned char)body[len - 1])) {
+        len--;
+    }
+    reply_excerpt(body, len, out, size);
+    json_object_put(root);
 }

@@ -33,6 +33,10 @@ void reply_read_version(const char *body, size_t len, struct reply_version *out)
  * quotes and without anything that a terminal interprets. */
 void reply_excerpt(const char *text, size_t len, char *out, size_t size);
 
+/** What the body of a reply says to a person, as reply_excerpt: the text of its
+ * "message", else its first bytes; "" if there is nothing. */
+void reply_message(const char *body, size_t len, char *out, size_t size);
+
 /** What a reply's headers tell. */
 struct reply_headers {
     bool accept_encoding; /**< there was an Accept-Encoding (RFC 7694) … */

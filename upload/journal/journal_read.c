@@ -2,12 +2,17 @@
 /* Replays a journal into tables, without an engine. */
 #include "upload/journal/journal_read.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/array.h"
 #include "base/file.h"
+#include "schema/layout.h"
 #include "upload/journal/journal_format.h"
 #include "upload/journal/record_apply.h"
 #include "upload/journal/state_dir.h"
@@ -211,30 +216,94 @@ static void read_record(void *arg, const struct journal_record *raw)
     }
 }
 
+/* A journal that its owner keeps in the root, which is another user's: it would count as
+ * none. Where others can write, only the owner of the root is believed. \return whether
+ * there is one, with the reason. */
+static bool journal_is_of_another(int root_fd, const char *root_path, char why[512])
+{
+    struct stat root;
+    struct stat dir;
+    struct stat st;
+    if (fstat(root_fd, &root) < 0 || root.st_uid == geteuid() ||
+        fstatat(root_fd, LAYOUT_STATE_DIR, &dir, AT_SYMLINK_NOFOLLOW) < 0 ||
+        !S_ISDIR(dir.st_mode) || dir.st_uid != root.st_uid) {
+        return false;
+    }
+    const char *journal = LAYOUT_STATE_DIR "/" STATE_NAME_INSIDE;
+    bool seen = fstatat(root_fd, journal, &st, AT_SYMLINK_NOFOLLOW) == 0;
+    if (!seen && errno == ENOENT) {
+        return false;
+    }
+    bool readable = seen && faccessat(root_fd, journal, R_OK, AT_EACCESS) == 0;
+    snprintf(why, 512, "'%.280s/%s': %sit belongs to user %u%s (run this as its owner)",
+             root_path, journal, readable ? "" : "Permission denied: ", dir.st_uid,
+             readable ? ", and is not believed" : "");
+    return true;
+}
+
+/* In \p why, what is wrong with the journal of \p place, and what to do. */
+static void say_unreadable(const struct state_place *place, gpufl_status status,
+                           bool newer, char why[512])
+{
+    int error = errno;
+    const char *reason = status == GPUFL_ERR_IO       ? strerror(error)
+                         : newer                      ? "it was written by a newer gpufl"
+                         : status == GPUFL_ERR_FORMAT ? "it is damaged"
+                                                      : gpufl_status_text(status);
+    const char *remedy = status == GPUFL_ERR_FORMAT && newer ? " (upgrade this one)"
+                         : status == GPUFL_ERR_FORMAT
+                             ? " (gpufl upload repairs it; some lines may be sent twice)"
+                         : status == GPUFL_ERR_IO && error == EACCES
+                             ? " (run this as its owner)"
+                         : status == GPUFL_ERR_IO && error == ELOOP
+                             ? " (it is not a regular file: move it away)"
+                             : "";
+    snprintf(why, 512, "'%s': %s%s", place->path, reason, remedy);
+}
+
+static gpufl_status journal_read_place(const struct sys *sys,
+                                       const struct state_place *place,
+                                       struct journal_read *out)
+{
+    char *data = NULL;
+    size_t len = 0;
+    bool newer = false;
+    gpufl_status status =
+        file_read(sys, place->fd, place->name, JOURNAL_MAX_BYTES, &data, &len);
+    if (status == GPUFL_OK) {
+        struct journal_parsed parsed;
+        const unsigned char *bytes = (const unsigned char *)data;
+        status = journal_format_parse(bytes, len, read_record, out, &parsed);
+        newer = status == GPUFL_ERR_FORMAT && journal_format_is_newer(bytes, len);
+        out->damaged = parsed.damaged;
+        status = status == GPUFL_OK && out->no_memory ? GPUFL_ERR_NOMEM : status;
+    }
+    int error = errno;
+    free(data);
+    if (status != GPUFL_OK) {
+        journal_read_fini(out);
+        errno = error;
+        say_unreadable(place, status, newer, out->why);
+    }
+    return status;
+}
+
 gpufl_status journal_read_open(const struct sys *sys, const char *state_dir, int root_fd,
                                const char *root_path, struct journal_read *out)
 {
     struct state_place place;
-    char *data = NULL;
-    size_t len = 0;
     memset(out, 0, sizeof *out);
     gpufl_status status =
-        state_dir_open(state_dir, root_fd, root_path, false, &place, out->why);
-    if (status != GPUFL_OK) {
-        return status;
-    }
-    status = file_read(sys, place.fd, place.name, JOURNAL_MAX_BYTES, &data, &len);
-    close(place.fd);
+        state_dir_open(state_dir, root_fd, root_path, STATE_READ, &place, out->why);
     if (status == GPUFL_OK) {
-        struct journal_parsed parsed;
-        status = journal_format_parse((const unsigned char *)data, len, read_record, out,
-                                      &parsed);
-        out->damaged = parsed.damaged;
-        status = status == GPUFL_OK && out->no_memory ? GPUFL_ERR_NOMEM : status;
+        status = journal_read_place(sys, &place, out);
+        close(place.fd);
+    } else if (status == GPUFL_ERR_NOT_FOUND && state_dir) {
+        return GPUFL_ERR_IO; /* what was named must be there */
     }
-    free(data);
-    if (status != GPUFL_OK) {
-        journal_read_fini(out);
+    if (status == GPUFL_ERR_NOT_FOUND && !state_dir &&
+        journal_is_of_another(root_fd, root_path, out->why)) {
+        return GPUFL_ERR_IO;
     }
     return status;
 }

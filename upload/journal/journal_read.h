@@ -33,14 +33,14 @@ struct journal_read {
     size_t resolved_cap;
     bool damaged;   /**< records in its middle could not be read */
     bool no_memory; /**< used while it is read */
-    char why[512];  /**< with GPUFL_ERR_IO: what is wrong with its directory; "" = nothing
-                     */
+    char why[512];  /**< after an error: what is wrong with it, and what to do */
 };
 
 /** Reads the journal of \p root_path (descriptor \p root_fd) from where an uploader with
  *  \p state_dir (NULL = default) keeps it.
  *  \return GPUFL_OK; GPUFL_ERR_NOT_FOUND without a journal; GPUFL_ERR_FORMAT;
- *  GPUFL_ERR_IO; GPUFL_ERR_NOMEM. */
+ *  GPUFL_ERR_IO, also for a \p state_dir that is not there and for a journal in the root
+ *  that belongs to another user; GPUFL_ERR_NOMEM. */
 GPUFL_MUST gpufl_status journal_read_open(const struct sys *sys, const char *state_dir,
                                           int root_fd, const char *root_path,
                                           struct journal_read *out);

@@ -41,18 +41,22 @@ static int make_dirs(const char *path)
     return mkdir(copy, 0700) < 0 && errno != EEXIST ? -1 : 0;
 }
 
-static int open_beside_logs(int root_fd, bool create)
+static int open_beside_logs(int root_fd, enum state_use use)
 {
     if (!file_dir_is_ours(root_fd)) {
         return -1;
     }
-    if (create && mkdirat(root_fd, LAYOUT_STATE_DIR, 0755) < 0 && errno != EEXIST) {
+    if (use == STATE_MAKE && mkdirat(root_fd, LAYOUT_STATE_DIR, 0755) < 0 &&
+        errno != EEXIST) {
         return -1;
     }
     int fd = openat(root_fd, LAYOUT_STATE_DIR,
                     O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd >= 0 &&
-        (!file_dir_is_ours(fd) || (create && faccessat(fd, ".", W_OK, AT_EACCESS) < 0))) {
+    if (fd < 0 && errno == ENOENT && use == STATE_TRY) {
+        fd = openat(root_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    }
+    if (fd >= 0 && (!file_dir_is_ours(fd) ||
+                    (use != STATE_READ && faccessat(fd, ".", W_OK, AT_EACCESS) < 0))) {
         close(fd);
         errno = EPERM;
         return -1;
@@ -63,14 +67,15 @@ static int open_beside_logs(int root_fd, bool create)
 /* Another user who can write here could make us lose or repeat lines, a sticky bit or
  * not. To read, as a person who names the directory of a service, its owner is trusted.
  */
-static gpufl_status state_dir_check(int fd, bool create, char reason[128])
+static gpufl_status state_dir_check(int fd, enum state_use use, char reason[128])
 {
     struct stat st;
-    if (fstat(fd, &st) < 0 || (create && faccessat(fd, ".", W_OK, AT_EACCESS) < 0)) {
+    if (fstat(fd, &st) < 0 ||
+        (use != STATE_READ && faccessat(fd, ".", W_OK, AT_EACCESS) < 0)) {
         snprintf(reason, 128, "%s", strerror(errno));
         return GPUFL_ERR_IO;
     }
-    if (create && st.st_uid != geteuid() && st.st_uid != 0) {
+    if (use != STATE_READ && st.st_uid != geteuid() && st.st_uid != 0) {
         snprintf(reason, 128, "it belongs to user %u, not to user %u", st.st_uid,
                  geteuid());
         return GPUFL_ERR_IO;
@@ -85,13 +90,40 @@ static gpufl_status state_dir_check(int fd, bool create, char reason[128])
     return GPUFL_OK;
 }
 
-static int open_named(const char *path, bool create, char reason[128])
+/* The nearest directory above \p path that exists, if \p path can be made in it. */
+static int open_above(const char *path)
+{
+    char above[PATH_MAX];
+    int fd = -1;
+    errno = ENOENT;
+    snprintf(above, sizeof above, "%s", path);
+    for (char *slash; fd < 0 && errno == ENOENT && (slash = strrchr(above, '/'));) {
+        *slash = '\0';
+        fd = open_dir(slash == above ? "/" : above);
+    }
+    if (fd < 0 && errno == ENOENT) {
+        fd = open_dir(".");
+    }
+    if (fd >= 0 && faccessat(fd, ".", W_OK | X_OK, AT_EACCESS) < 0) {
+        int error = errno;
+        close(fd);
+        errno = error;
+        fd = -1;
+    }
+    return fd;
+}
+
+static int open_named(const char *path, enum state_use use, char reason[128])
 {
     reason[0] = '\0';
-    int fd = create && make_dirs(path) < 0 ? -1 : open_dir(path);
+    int fd = use == STATE_MAKE && make_dirs(path) < 0 ? -1 : open_dir(path);
+    bool there = fd >= 0 || errno != ENOENT || use != STATE_TRY;
+    if (!there) {
+        fd = open_above(path);
+    }
     if (fd < 0) {
         snprintf(reason, 128, "%s", strerror(errno));
-    } else if (state_dir_check(fd, create, reason) != GPUFL_OK) {
+    } else if (there && state_dir_check(fd, use, reason) != GPUFL_OK) {
         close(fd);
         errno = EPERM;
         fd = -1;
@@ -113,7 +145,7 @@ static void home_state(char out[PATH_MAX])
 }
 
 gpufl_status state_dir_open(const char *wanted, int root_fd, const char *root_path,
-                            bool create, struct state_place *place, char why[512])
+                            enum state_use use, struct state_place *place, char why[512])
 {
     char home[PATH_MAX];
     char reason[128] = "no home directory";
@@ -124,18 +156,21 @@ gpufl_status state_dir_open(const char *wanted, int root_fd, const char *root_pa
         (unsigned long long)hash64_bytes(HASH64_BASIS, root_path, strlen(root_path)));
     why[0] = '\0';
     if (named) {
-        place->fd = open_named(named, create, reason);
+        place->fd = open_named(named, use, reason);
     } else {
-        place->fd = open_beside_logs(root_fd, create);
+        place->fd = open_beside_logs(root_fd, use);
         if (place->fd >= 0) {
             snprintf(place->name, STATE_NAME_MAX, STATE_NAME_INSIDE);
+            snprintf(place->path, STATE_PATH_MAX, "%s/" LAYOUT_STATE_DIR "/%s", root_path,
+                     place->name);
             return GPUFL_OK;
         }
         home_state(home);
         named = home;
-        place->fd = home[0] ? open_named(home, create, reason) : -1;
+        place->fd = home[0] ? open_named(home, use, reason) : -1;
     }
     if (place->fd >= 0) {
+        snprintf(place->path, STATE_PATH_MAX, "%s/%s", named, place->name);
         return GPUFL_OK;
     }
     const char *what = wanted && *wanted ? "" : "state directory: ";
@@ -145,7 +180,7 @@ gpufl_status state_dir_open(const char *wanted, int root_fd, const char *root_pa
              named == systemd ? "STATE_DIRECTORY: " : what, named[0] ? named : "none",
              reason, root_path);
     /* Nobody named the default one: where there is no place for it, there is none. */
-    bool none =
-        errno == ENOENT || (!create && named == home && (errno == ENOTDIR || !home[0]));
+    bool none = errno == ENOENT ||
+                (use == STATE_READ && named == home && (errno == ENOTDIR || !home[0]));
     return none ? GPUFL_ERR_NOT_FOUND : GPUFL_ERR_IO;
 }

@@ -12,13 +12,24 @@
 /** Its name in a directory below the root. */
 #define STATE_NAME_INSIDE "journal"
 
-/** Where a journal is. */
-struct state_place {
-    int fd; /**< of the directory, the caller's */
-    char name[STATE_NAME_MAX];
+/** Longest path of a journal in a message. */
+#define STATE_PATH_MAX 300
+
+/** What a state directory is wanted for. */
+enum state_use {
+    STATE_READ, /**< by one who writes nothing */
+    STATE_MAKE, /**< to write in; it is made */
+    STATE_TRY,  /**< whether STATE_MAKE would work; nothing is made */
 };
 
-/** Chooses and, with \p create, makes the directory for the journal of \p root_path,
+/** Where a journal is. */
+struct state_place {
+    int fd; /**< of the directory (STATE_TRY: or of one above), the caller's */
+    char name[STATE_NAME_MAX];
+    char path[STATE_PATH_MAX]; /**< of the journal, for messages */
+};
+
+/** Chooses and, with STATE_MAKE, makes the directory for the journal of \p root_path,
  * whose descriptor is \p root_fd. In this order: \p wanted if given; $STATE_DIRECTORY
  * (systemd); `<root>/.gpufl-agent` if it and the root are ours and nobody else can write
  * to them; $XDG_STATE_HOME/gpufl; ~/.local/state/gpufl. \p place gets
@@ -27,7 +38,7 @@ struct state_place {
  * another user. \return GPUFL_OK; GPUFL_ERR_IO or GPUFL_ERR_NOT_FOUND with one sentence
  * in \p why, to which the caller puts what it calls \p wanted if that was given. */
 GPUFL_MUST gpufl_status state_dir_open(const char *wanted, int root_fd,
-                                       const char *root_path, bool create,
+                                       const char *root_path, enum state_use use,
                                        struct state_place *place, char why[512]);
 
 #endif

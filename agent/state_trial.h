@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whether the journals of the folders have a place. */
+#ifndef GPUFL_AGENT_STATE_TRIAL_H
+#define GPUFL_AGENT_STATE_TRIAL_H
+
+#include <gpufl/status.h>
+
+#include "agent/options/options.h"
+
+/** Examines the state directories that the engine would choose; makes nothing. A folder
+ * that does not exist yet is left out where its journal would be in it.
+ * \return GPUFL_OK, or why there is no place, in one sentence. */
+GPUFL_MUST gpufl_status state_trial(const struct options *options, char why[512]);
+
+#endif

@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the programs answer to what a newcomer types: each mistake is named, and none passes for success."""
+import os
+import subprocess
+import sys
+
+import lib
+from lib import check, equal
+import sink
+
+ROOT = os.geteuid() == 0
+NOWHERE = ("--backend-url", "http://127.0.0.1:9", "--api-key", "k")
+
+
+def _says(done, code, *words):
+    equal(done.returncode, code, f"{done.args}: {done.stdout} {done.stderr}")
+    for word in words:
+        check(word in done.stderr, f"{done.args}: no {word!r} in: {done.stderr}")
+
+
+def what_cannot_be_printed_is_no_success(place):
+    session = lib.job(place, 0.1)
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    settings = (f"--folder={place.logs}", f"--host={backend.url}")
+    env = lib.environment({"GPUFL_HTTP_TOKEN": lib.KEY})
+    for name, *args in (("gpufl", "--version"), ("gpufl", "--help"), ("gpufl", "upload", "--help"),
+                        ("gpufl", "version"), ("gpufl", "status", place.logs), ("gpufl", "status", place.logs, "--json"),
+                        ("gpufl", "upload", place.logs, "--json", "--backend-url", backend.url, "--api-key", lib.KEY),
+                        ("gpufl-agent", "--help"), ("gpufl-agent", "--version"), ("gpufl-agent", *settings, "--check"),
+                        ("gpufl-agent", "healthcheck", "--help"), ("gpufl-backend", "--help"),
+                        ("gpufl-backend", "--version")):
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run([*lib.EMULATOR, lib.BUILD / name, *args], stdout=full, stderr=subprocess.PIPE,
+                                  text=True, timeout=60 * lib.SLOW, env=env, check=False)
+        _says(done, 2, f"{name}: cannot write to standard output: No space left on device")
+    lib.same(backend, session)
+
+
+def a_session_in_place_of_its_directory_is_refused(place):
+    """Of each layout; and what another user puts beside the sessions refuses nothing."""
+    lib.copy_samples(place)
+    live = lib.job(place, 0.1)
+    plain = place.logs / "22222222-2222-4222-8222-222222222222"
+    plain.mkdir()
+    (plain / "device.log").write_text('{"type":"x","session_id":"%s"}\n' % plain.name)
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    to = ("--backend-url", backend.url, "--api-key", lib.KEY)
+    agent = f"--host={backend.url}"
+    for session in sorted(place.logs.iterdir()):
+        told = f"'{session}': it is a session (give the directory that holds it, {place.logs}"
+        for verb in (("status",), ("upload", *to), ("quarantine", "list"), ("quarantine", "show", "--all"),
+                     ("quarantine", "drop", "--all"), ("quarantine", "retry", "--all", *to)):
+            head = verb[:2] if verb[0] == "quarantine" else verb[:1]
+            done = place.run("gpufl", *head, session, *verb[len(head):])
+            _says(done, 2, f"gpufl {verb[0]}: DIR: {told}", f"--session-id {session.name})" if verb[0] == "upload" else ")")
+        done = place.run("gpufl-agent", f"--folder={session}", agent, "--exit-when-drained")
+        _says(done, 1, f"gpufl-agent: --folder: {told}")
+        _says(place.run("gpufl-agent", f"--folder={session}", agent, "--check", env={"GPUFL_HTTP_TOKEN": lib.KEY}), 2, told)
+        check(not (session / ".gpufl-agent").exists(), "nothing is written there")
+    done = place.run("gpufl", "status", ".", cwd=live)
+    _says(done, 2, f"'.': it is a session (give the directory that holds it, {place.logs}")
+    (place.logs / "device.log").write_text("beside sessions\n")
+    _says(place.run("gpufl", "upload", place.logs, "--session-id", live.name, *to), 0)
+    empty = place.path / "empty"
+    empty.mkdir()
+    (empty / "train.log").write_text("of something else\n")
+    _says(place.run("gpufl", "status", empty), 0)
+    if ROOT:
+        (empty / "device.log").write_text("planted\n")
+        os.chown(empty / "device.log", 12345, -1)
+        _says(place.run("gpufl", "status", empty), 0)
+
+
+def a_journal_that_cannot_be_read_is_not_no_journal(place):
+    """That of another user, a damaged one, and one in a directory that is not there."""
+    lib.job(place, 0.1)
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    equal(lib.upload(place, backend.url).returncode, 0, "upload")
+    journal = place.logs / ".gpufl-agent/journal"
+    verbs = (("status",), ("quarantine", "list"), ("quarantine", "show", "--all"), ("quarantine", "drop", "--all"),
+             ("quarantine", "retry", "--all", "--backend-url", backend.url, "--api-key", lib.KEY))
+
+    def each(*words, args=(), **more):
+        for verb in verbs:
+            head = 2 if verb[0] == "quarantine" else 1
+            done = place.run("gpufl", *verb[:head], place.logs, *verb[head:], *args, **more)
+            _says(done, 2, *words)
+            equal(done.stdout, "", f"{verb}")
+
+    if ROOT:
+        place.path.chmod(0o755)
+        place.logs.chmod(0o755)
+        each(f"'{journal}': Permission denied: it belongs to user 0 (run this as its owner)", user=12345, group=12345,
+             extra_groups=[])
+        (place.logs / ".gpufl-agent").chmod(0o700)
+        each(f"'{journal}': Permission denied", user=12345, group=12345, extra_groups=[])
+        (place.logs / ".gpufl-agent").chmod(0o755)
+        for path in (place.logs, journal.parent, journal):
+            os.chown(path, 12345, -1)
+        each(f"'{journal}': it belongs to user 12345, and is not believed (run this as its owner)")
+        for path in (place.logs, journal.parent, journal):
+            os.chown(path, 0, -1)
+        place.logs.chmod(0o1777)  # now anybody could have put it there
+        os.chown(journal.parent, 12346, -1)
+        for head in (("status",), ("quarantine", "list")):
+            done = place.run("gpufl", *head, place.logs, user=12345, group=12345, extra_groups=[])
+            check(done.returncode != 2, done.stderr)
+        os.chown(journal.parent, 0, -1)
+        place.logs.chmod(0o700)
+    each("--state-dir: empty", args=("--state-dir=",))
+    each(f"'{place.path}/none': No such file or directory", args=(f"--state-dir={place.path}/none",))
+    each(f"'{backend.process.log}': Not a directory", args=(f"--state-dir={backend.process.log}",))
+    whole = journal.read_bytes()
+    journal.write_text("garbage\n")
+    each(f"'{journal}': it is damaged (gpufl upload repairs it; some lines may be sent twice)")
+    journal.unlink()
+    journal.mkdir()
+    each(f"'{journal}': ", "it is not a regular file: move it away")
+    _says(lib.upload(place, backend.url), 2)
+    done = lib.upload(place, backend.url)
+    check(f"cannot use the journal '{journal}': Operation not permitted" in done.stdout, done.stdout)
+    journal.rmdir()
+    journal.write_bytes(whole)
+    equal(place.run("gpufl", "status", place.logs).returncode, 0, "as before")
+
+
+def a_state_directory_that_the_agent_would_refuse_fails_its_check(place):
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    shared = place.path / "shared"
+    shared.mkdir()
+    shared.chmod(0o1777)
+    told = f"gpufl-agent: --state-dir: '{shared}': other users can write to it: its mode is 1777"
+    args = (f"--folder={place.logs}", f"--host={backend.url}")
+    env = {"GPUFL_HTTP_TOKEN": lib.KEY}
+    _says(place.run("gpufl-agent", *args, f"--state-dir={shared}", "--check", env=env), 2, told)
+    _says(place.run("gpufl-agent", *args, f"--state-dir={shared}", "--exit-when-drained", env=env), 1, told)
+    done = place.run("gpufl-agent", *args, f"--state-dir={shared}/new/one", "--check", env=env)
+    _says(done, 0)
+    check(not (shared / "new").exists(), "a check makes nothing")
+    _says(place.run("gpufl-agent", *args, f"--state-dir={shared}", "--state=memory", "--check", env=env), 0)
+    place.logs.chmod(0o777)  # then the journal is not kept beside the logs, and there is no other place
+    told = "state directory: '/dev/null/none/gpufl': Not a directory"
+    _says(place.run("gpufl-agent", *args, "--check", env=env), 2, told)
+    _says(place.run("gpufl-agent", *args, "--exit-when-drained", env=env), 1, told)
+
+
+def what_keeps_a_recording_from_its_end_is_said_before_its_begin(place):
+    """A command of hours is not run first."""
+    backend, mark = "http://127.0.0.1:9", place.path / "ran"
+    for args, word in ((("--upload",), "--upload: no backend (give --backend-url and --api-key"), (("--upload", "--api-key=k"), "--upload: no backend (give --backend-url and --api-key"),
+                       (("--upload", f"--backend-url={backend}"), "--upload: no backend"),
+                       (("--upload", "--backend-url=ftp://x", "--api-key=k"), "--backend-url: "),
+                       (("--upload", f"--backend-url={backend}", "--api-key=k\nx"), "--api-key: "),
+                       ((f"--backend-url={backend}",), "--backend-url: has no effect without --upload"),
+                       (("--output=",), "--output: empty"), (("--name=",), "--name: empty")):
+        _says(place.run("gpufl", "trace", *args, "--", "touch", mark), 2, f"gpufl trace: {word}")
+        _says(place.run("gpufl", "monitor", "--duration=1ms", "-o", place.path / "out", *args), 2,
+              f"gpufl monitor: {word}")
+    for place_of in ("/proc/none", "/proc/none/x", "/dev/null/x", mark.parent / "file"):
+        (mark.parent / "file").touch()
+        _says(place.run("gpufl", "trace", "-o", place_of, "--", "touch", mark), 2, f"--output: '{place_of}': ")
+        _says(place.run("gpufl", "monitor", "--duration=1ms", "-o", place_of), 3, f"--output: '{place_of}': ")
+    check(not mark.exists(), "nothing was run")
+    equal(sorted(p.name for p in place.path.iterdir()), ["file", "logs"], "nothing was made")
+    _says(place.run("gpufl", "trace", "-o", place.path / "a/b", "--", "touch", mark,
+                    env={"GPUFL_BACKEND_URL": backend}), 0)
+    check(mark.exists(), "the variable alone is no reason")
+
+
+def a_trace_counts_what_is_new_and_guesses_no_reason(place):
+    out = place.path / "out"
+    for name in ("one", "two"):
+        (out / name).mkdir(parents=True)
+    (out / "notes.txt").touch()
+    done = place.run("gpufl", "trace", "-o", out, "--", "rmdir", out / "one")
+    _says(done, 0, "nothing was recorded", "either no process used CUDA, or the program records elsewhere")
+    done = place.run("gpufl", "trace", "-o", out, "--", "sh", "-c", f"rmdir {out}/two; mkdir {out}/three; touch {out}/x")
+    _says(done, 0, f"gpufl trace: 1 session in {out}\n")
+    _says(place.run("gpufl", "trace", "-o", out, "true", env={"GPUFL_DISABLED": "1"}), 0,
+          "nothing was recorded: GPUFL_DISABLED is set")
+
+
+def what_the_backend_says_is_told_as_it_says_it(place):
+    """And running it again is advised only where that helps."""
+    lib.job(place, 0.1)
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    wrong = place.run("gpufl", "upload", place.logs, "--backend-url", backend.url, "--api-key", "wrong")
+    _says(wrong, 2, "the backend answered 401: check the API key; ")
+    check("{" not in wrong.stderr and "?" not in wrong.stderr, wrong.stderr)
+    with sink.Sink(lambda _, r: (401, "") if r.is_batch else None) as s:
+        _says(lib.upload(place, s.url), 2)
+        done = place.run("gpufl", "upload", place.logs, "--backend-url", s.url, "--api-key", lib.KEY)
+        _says(done, 2, "the backend answered 401: check the API key\n")
+    with sink.Sink(lambda _, r: (404, '{"message":"no such page"}') if r.is_batch else None) as s:
+        done = place.run("gpufl", "upload", place.logs, "--backend-url", s.url, "--api-key", lib.KEY)
+        _says(done, 1, "answered 404", "; no such page (nothing is lost; correct --backend-url or --api-path and run it again)")
+    with sink.Sink(lambda _, r: (422, "no") if r.is_batch and b"scope_event_batch" in r.raw() else None, declare=True) as s:
+        done = place.run("gpufl", "upload", place.logs, "--backend-url", s.url, "--api-key", lib.KEY)
+        _says(done, 1, "not everything was accepted: ", " (see gpufl quarantine list)")
+        check("run it again" not in done.stderr, done.stderr)
+
+
+if __name__ == "__main__":
+    lib.main(sys.modules[__name__])
