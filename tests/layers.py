@@ -83,6 +83,7 @@ SYSTEM = {
     "upload/http": {"arpa/inet.h"},
     "upload/source": {"linux/magic.h", "sys/sysmacros.h", "sys/vfs.h"},
     "upload/core": {"sys/mman.h", "sys/sysmacros.h"},
+    "upload/lifecycle": {"sys/file.h"},
     "upload/engine": {"malloc.h", "sys/file.h"},
     "upload": {"poll.h"},
     "agent": {"arpa/inet.h", "malloc.h", "netinet/in.h", "poll.h", "sched.h", "sys/eventfd.h", "sys/prctl.h",

@@ -13,9 +13,9 @@
 #include "upload/core/frames.h"
 #include "upload/core/position.h"
 #include "upload/core/shutdown.h"
-#include "upload/engine/sealed_file.h"
-#include "upload/engine/shifted_stream.h"
 #include "upload/http/encode.h"
+#include "upload/lifecycle/sealed_file.h"
+#include "upload/lifecycle/shifted_stream.h"
 #include "upload/source/ndjson.h"
 
 /* Raised when the same input and level would give other bytes than before. */

@@ -11,12 +11,8 @@
 #include "upload/core/origin_proof.h"
 #include "upload/core/session_streams.h"
 #include "upload/engine/ack.h"
-#include "upload/engine/completion.h"
-#include "upload/engine/discovery.h"
-#include "upload/engine/inspect.h"
 #include "upload/engine/next_wait.h"
 #include "upload/engine/origin_change.h"
-#include "upload/engine/parking.h"
 #include "upload/engine/progress.h"
 #include "upload/engine/reopen.h"
 #include "upload/engine/resolve_request.h"
@@ -24,6 +20,10 @@
 #include "upload/engine/send.h"
 #include "upload/engine/wakeups.h"
 #include "upload/http/encode.h"
+#include "upload/lifecycle/completion.h"
+#include "upload/lifecycle/discovery.h"
+#include "upload/lifecycle/inspect.h"
+#include "upload/lifecycle/parking.h"
 
 #define GZIP_LEVEL        6
 #define INSPECTED_AT_ONCE 32u

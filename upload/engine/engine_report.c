@@ -6,7 +6,7 @@
 
 #include "upload/core/offer.h"
 #include "upload/core/session_streams.h"
-#include "upload/engine/discovery.h"
+#include "upload/lifecycle/discovery.h"
 
 static bool report_stream_settled(const struct stream *st)
 {

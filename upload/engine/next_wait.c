@@ -4,10 +4,10 @@
 
 #include "upload/core/offer.h"
 #include "upload/core/origin_proof.h"
-#include "upload/engine/completion.h"
-#include "upload/engine/discovery.h"
-#include "upload/engine/parking.h"
 #include "upload/engine/send.h"
+#include "upload/lifecycle/completion.h"
+#include "upload/lifecycle/discovery.h"
+#include "upload/lifecycle/parking.h"
 
 #define NEVER UINT64_MAX
 

@@ -9,8 +9,8 @@
 #include "upload/core/offer.h"
 #include "upload/core/position.h"
 #include "upload/core/session_streams.h"
-#include "upload/engine/parking.h"
 #include "upload/http/origin_identity.h"
+#include "upload/lifecycle/parking.h"
 
 _Static_assert(ORIGIN_URL_MAX == JOURNAL_URL_MAX && SHA256_BYTES == JOURNAL_KEY_HASH,
                "the journal has room for an identity");

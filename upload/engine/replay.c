@@ -9,7 +9,7 @@
 #include "upload/core/position.h"
 #include "upload/core/session_streams.h"
 #include "upload/engine/origin_change.h"
-#include "upload/engine/parking.h"
+#include "upload/lifecycle/parking.h"
 
 struct replay {
     struct root *root;

@@ -14,10 +14,10 @@
 #include "upload/core/offer.h"
 #include "upload/core/position.h"
 #include "upload/core/session_streams.h"
-#include "upload/engine/away.h"
-#include "upload/engine/inspect.h"
-#include "upload/engine/parking.h"
 #include "upload/engine/resolve_find.h"
+#include "upload/lifecycle/away.h"
+#include "upload/lifecycle/inspect.h"
+#include "upload/lifecycle/parking.h"
 
 const char *resolve_split(char *text, const char **path)
 {

@@ -16,14 +16,14 @@
 #include "upload/core/position.h"
 #include "upload/core/progress_file.h"
 #include "upload/core/run_dir.h"
-#include "upload/engine/claim.h"
-#include "upload/engine/discovery.h"
 #include "upload/engine/origin_change.h"
-#include "upload/engine/parking.h"
 #include "upload/engine/progress.h"
 #include "upload/engine/replay.h"
-#include "upload/engine/served.h"
 #include "upload/journal/state_dir.h"
+#include "upload/lifecycle/claim.h"
+#include "upload/lifecycle/discovery.h"
+#include "upload/lifecycle/parking.h"
+#include "upload/lifecycle/served.h"
 
 static gpufl_status root_say_busy(const struct root *root, int dir, const char *which,
                                   char why[512])

@@ -3,7 +3,7 @@
 #include "upload/engine/wakeups.h"
 
 #include "upload/core/session_streams.h"
-#include "upload/engine/discovery.h"
+#include "upload/lifecycle/discovery.h"
 
 void engine_touch(struct engine *engine, unsigned root, const char *session_path)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Deletes files by name in an opened directory; never recursively. */
-#include "upload/engine/cleanup.h"
+#include "upload/lifecycle/cleanup.h"
 
 #include <errno.h>
 #include <fcntl.h>

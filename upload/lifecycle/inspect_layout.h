@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What an inspection says about a session as a whole. */
-#ifndef GPUFL_UPLOAD_ENGINE_INSPECT_LAYOUT_H
-#define GPUFL_UPLOAD_ENGINE_INSPECT_LAYOUT_H
+#ifndef GPUFL_UPLOAD_LIFECYCLE_INSPECT_LAYOUT_H
+#define GPUFL_UPLOAD_LIFECYCLE_INSPECT_LAYOUT_H
 
 #include "upload/core/session.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Decides whether the windows in `.tmp` are published, and says why not. */
-#include "upload/engine/session_salvage.h"
+#include "upload/lifecycle/session_salvage.h"
 
 #include "upload/source/salvage.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which sessions lie under a root: found, and kept while they cannot be looked into. */
-#ifndef GPUFL_UPLOAD_ENGINE_DISCOVERY_H
-#define GPUFL_UPLOAD_ENGINE_DISCOVERY_H
+#ifndef GPUFL_UPLOAD_LIFECYCLE_DISCOVERY_H
+#define GPUFL_UPLOAD_LIFECYCLE_DISCOVERY_H
 
 #include "upload/core/registry.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Compares the sizes of a complete session's files with where they were sent to. Only
  * sizes are asked, because there may be very many such sessions. */
-#include "upload/engine/growth.h"
+#include "upload/lifecycle/growth.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Compares a directory with what is known of its session. */
-#include "upload/engine/inspect.h"
+#include "upload/lifecycle/inspect.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -10,12 +10,12 @@
 #include "base/log.h"
 #include "upload/core/session_streams.h"
 #include "upload/core/shutdown.h"
-#include "upload/engine/claim.h"
-#include "upload/engine/cleanup.h"
-#include "upload/engine/completion.h"
-#include "upload/engine/import_position.h"
-#include "upload/engine/inspect_layout.h"
-#include "upload/engine/sealed_file.h"
+#include "upload/lifecycle/claim.h"
+#include "upload/lifecycle/cleanup.h"
+#include "upload/lifecycle/completion.h"
+#include "upload/lifecycle/import_position.h"
+#include "upload/lifecycle/inspect_layout.h"
+#include "upload/lifecycle/sealed_file.h"
 
 /* Whether something of this channel is not settled yet. */
 static bool inspect_is_pending(const struct session *session, const struct stream *st,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* In which layout a session is read, and what keeps it from being read. */
-#include "upload/engine/inspect_layout.h"
+#include "upload/lifecycle/inspect_layout.h"
 
 #include "base/log.h"
 #include "upload/core/session_streams.h"
-#include "upload/engine/session_salvage.h"
+#include "upload/lifecycle/session_salvage.h"
 
 /* The layout in which something of the session was sent, or that a manifest told. */
 static enum session_layout inspect_settled_layout(const struct session *session,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lists the directories below a root, a limited number per step, and adds the sessions
  * that are new. */
-#include "upload/engine/discovery.h"
+#include "upload/lifecycle/discovery.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,11 +14,11 @@
 
 #include "base/log.h"
 #include "upload/core/session_streams.h"
-#include "upload/engine/away.h"
-#include "upload/engine/claim.h"
-#include "upload/engine/inspect.h"
-#include "upload/engine/parking.h"
-#include "upload/engine/served.h"
+#include "upload/lifecycle/away.h"
+#include "upload/lifecycle/claim.h"
+#include "upload/lifecycle/inspect.h"
+#include "upload/lifecycle/parking.h"
+#include "upload/lifecycle/served.h"
 
 #define QUIET_LISTINGS     6u
 #define OPEN_ENOUGH        64u

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Parks sessions and opens them again, and keeps the journal in step with that. */
-#include "upload/engine/parking.h"
+#include "upload/lifecycle/parking.h"
 
 #include <stdio.h>
 
 #include "base/log.h"
 #include "upload/core/position.h"
 #include "upload/core/session_streams.h"
-#include "upload/engine/growth.h"
+#include "upload/lifecycle/growth.h"
 
 #define OPENED_AT_ONCE 32u
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sends session-complete, and marks a session as done. */
-#include "upload/engine/completion.h"
+#include "upload/lifecycle/completion.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -9,8 +9,8 @@
 #include "base/log.h"
 #include "upload/core/backoff.h"
 #include "upload/core/origin_proof.h"
-#include "upload/engine/cleanup.h"
 #include "upload/http/reply.h"
+#include "upload/lifecycle/cleanup.h"
 
 #define COMPLETE_BASE_MS 1000u
 #define COMPLETE_CAP_MS  60000u

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Asks whose a lock is, and what services tell. */
-#include "upload/engine/served.h"
+#include "upload/lifecycle/served.h"
 
 #include "upload/core/run_dir.h"
 #include "upload/source/lock_holder.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Identifies the current file of a stream in the shifting layout by its head. */
-#include "upload/engine/shifted_stream.h"
+#include "upload/lifecycle/shifted_stream.h"
 
 #include "upload/core/position.h"
 #include "upload/source/shifting.h"

@@ -2,7 +2,7 @@
 /* Compares the directories that claim a session id. The first one from which something
  * was sent has it. Between two of which nothing was sent yet, what a stranger can set up
  * decides last. */
-#include "upload/engine/claim.h"
+#include "upload/lifecycle/claim.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -13,7 +13,6 @@
 #include "base/log.h"
 #include "upload/core/claims.h"
 #include "upload/core/session_streams.h"
-
 
 /* A directory that claims an id. */
 struct claimant {

@@ -2,8 +2,8 @@
 /* Decides which of several directories of the same name is the session: the backend knows
  * only that name. Another user could end or forge a session otherwise, and a copy that
  * somebody makes would end a running one. */
-#ifndef GPUFL_UPLOAD_ENGINE_CLAIM_H
-#define GPUFL_UPLOAD_ENGINE_CLAIM_H
+#ifndef GPUFL_UPLOAD_LIFECYCLE_CLAIM_H
+#define GPUFL_UPLOAD_LIFECYCLE_CLAIM_H
 
 #include <stdbool.h>
 

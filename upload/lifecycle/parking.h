@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* When a session is parked, and when it becomes an open one again. */
-#ifndef GPUFL_UPLOAD_ENGINE_PARKING_H
-#define GPUFL_UPLOAD_ENGINE_PARKING_H
+#ifndef GPUFL_UPLOAD_LIFECYCLE_PARKING_H
+#define GPUFL_UPLOAD_LIFECYCLE_PARKING_H
 
 #include <stdbool.h>
 

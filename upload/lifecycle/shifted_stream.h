@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Streams of the shifting layout: which file is current, and the step to the next. File
  * numbers count from the oldest file that was found, and never shift. */
-#ifndef GPUFL_UPLOAD_ENGINE_SHIFTED_STREAM_H
-#define GPUFL_UPLOAD_ENGINE_SHIFTED_STREAM_H
+#ifndef GPUFL_UPLOAD_LIFECYCLE_SHIFTED_STREAM_H
+#define GPUFL_UPLOAD_LIFECYCLE_SHIFTED_STREAM_H
 
 #include "upload/core/offer.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Whether a directory has an uploader already. Anybody who can open a directory can lock
  * it, so a lock alone does not say so. */
-#ifndef GPUFL_UPLOAD_ENGINE_SERVED_H
-#define GPUFL_UPLOAD_ENGINE_SERVED_H
+#ifndef GPUFL_UPLOAD_LIFECYCLE_SERVED_H
+#define GPUFL_UPLOAD_LIFECYCLE_SERVED_H
 
 #include <stdbool.h>
 

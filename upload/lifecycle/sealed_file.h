@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The newest sealed file of a live stream, as the journal has it. It numbers the active
  * file, so that one that disappeared is missed. */
-#ifndef GPUFL_UPLOAD_ENGINE_SEALED_FILE_H
-#define GPUFL_UPLOAD_ENGINE_SEALED_FILE_H
+#ifndef GPUFL_UPLOAD_LIFECYCLE_SEALED_FILE_H
+#define GPUFL_UPLOAD_LIFECYCLE_SEALED_FILE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An inspection of a session's directory, and what follows from what it finds. */
-#ifndef GPUFL_UPLOAD_ENGINE_INSPECT_H
-#define GPUFL_UPLOAD_ENGINE_INSPECT_H
+#ifndef GPUFL_UPLOAD_LIFECYCLE_INSPECT_H
+#define GPUFL_UPLOAD_LIFECYCLE_INSPECT_H
 
 #include "upload/core/session.h"
 #include "upload/source/liveness.h"

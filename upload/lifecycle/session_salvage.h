@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Publishes the windows that a dead 1.3 writer left in `.tmp`. */
-#ifndef GPUFL_UPLOAD_ENGINE_SESSION_SALVAGE_H
-#define GPUFL_UPLOAD_ENGINE_SESSION_SALVAGE_H
+#ifndef GPUFL_UPLOAD_LIFECYCLE_SESSION_SALVAGE_H
+#define GPUFL_UPLOAD_LIFECYCLE_SESSION_SALVAGE_H
 
 #include "upload/core/session.h"
 

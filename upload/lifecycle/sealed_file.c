@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Notes sealed files and recognises them by the bytes before their end. */
-#include "upload/engine/sealed_file.h"
+#include "upload/lifecycle/sealed_file.h"
 
 #include <stdio.h>
 #include <sys/stat.h>

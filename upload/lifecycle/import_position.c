@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sets the position of a stream from the cursor file of another agent. */
-#include "upload/engine/import_position.h"
+#include "upload/lifecycle/import_position.h"
 
 #include "upload/core/position.h"
 #include "upload/source/java_cursor.h"

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Notes which sessions are away, says so, and forgets them after many days. */
-#include "upload/engine/away.h"
+#include "upload/lifecycle/away.h"
 
 #include <string.h>
 
 #include "base/log.h"
 #include "upload/core/offer.h"
 #include "upload/core/session_streams.h"
-#include "upload/engine/parking.h"
+#include "upload/lifecycle/parking.h"
 
 static const char *away_id(const char *path)
 {

@@ -2,8 +2,8 @@
 /* Sessions whose directory is not there. That is no evidence that it was deleted: a mount
  * may be missing. Everything that is known of them is kept, in memory and in the journal,
  * until they are back or have been missed for many days. */
-#ifndef GPUFL_UPLOAD_ENGINE_AWAY_H
-#define GPUFL_UPLOAD_ENGINE_AWAY_H
+#ifndef GPUFL_UPLOAD_LIFECYCLE_AWAY_H
+#define GPUFL_UPLOAD_LIFECYCLE_AWAY_H
 
 #include "upload/core/session.h"
 

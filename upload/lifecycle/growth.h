@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Whether the files of a complete session have grown. */
-#ifndef GPUFL_UPLOAD_ENGINE_GROWTH_H
-#define GPUFL_UPLOAD_ENGINE_GROWTH_H
+#ifndef GPUFL_UPLOAD_LIFECYCLE_GROWTH_H
+#define GPUFL_UPLOAD_LIFECYCLE_GROWTH_H
 
 #include <stdbool.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tells the backend that a session is complete. */
-#ifndef GPUFL_UPLOAD_ENGINE_COMPLETION_H
-#define GPUFL_UPLOAD_ENGINE_COMPLETION_H
+#ifndef GPUFL_UPLOAD_LIFECYCLE_COMPLETION_H
+#define GPUFL_UPLOAD_LIFECYCLE_COMPLETION_H
 
 #include "upload/core/session.h"
 #include "upload/http/transport.h"
