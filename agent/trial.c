@@ -24,6 +24,7 @@ struct trial {
     struct transport transport;
     unsigned faults;
     unsigned folders;
+    bool declared; /**< the backend has said what it supports */
 };
 
 static void trial_fault(struct trial *t, const char *what, const char *value,
@@ -92,19 +93,28 @@ static const char *trial_judge(const struct trial *t, const struct transport_rep
     return NULL;
 }
 
-static enum key_check trial_ask(struct trial *t, enum transport_kind kind)
+static bool trial_exchange(struct trial *t, enum transport_kind kind,
+                           struct transport_reply *reply)
 {
     struct transport_request request = {.kind = kind, .fd = -1, .body = ""};
-    struct transport_reply reply;
-    char why[400];
     if (t->transport.submit(t->transport.self, &request) != GPUFL_OK) {
         trial_fault(t, "--host", t->options->host, "out of memory");
-        return KEY_LATER;
+        return false;
     }
-    while (!t->transport.next(t->transport.self, &reply)) {
+    while (!t->transport.next(t->transport.self, reply)) {
         t->transport.poll(t->transport.self, TRIAL_POLL_MS, -1);
     }
-    enum key_check check = key_check_of(kind, &reply);
+    return true;
+}
+
+static enum key_check trial_ask(struct trial *t, enum transport_kind kind)
+{
+    struct transport_reply reply;
+    char why[400];
+    if (!trial_exchange(t, kind, &reply)) {
+        return KEY_LATER;
+    }
+    enum key_check check = key_check_of(kind, &reply, t->declared);
     const char *fault = trial_judge(t, &reply, check);
     if (fault && reply.status) {
         snprintf(why, sizeof why, "HTTP %d: %s", reply.status, fault);
@@ -142,6 +152,9 @@ int trial_run(const struct options *options)
         t.faults++;
     } else {
         trial_directories(&t);
+        struct transport_reply reply;
+        t.declared = trial_exchange(&t, TRANSPORT_PROBE, &reply) && reply.status >= 200 &&
+                     reply.status <= 299 && !reply.web_page;
         if (trial_ask(&t, TRANSPORT_KEY) == KEY_UNSURE) {
             trial_ask(&t, TRANSPORT_BATCH);
         }

@@ -233,12 +233,13 @@ def the_backends_unit_runs_it_with_the_options_of_its_settings(place):
 
 
 def both_units_are_hardened_alike(place):
-    """The agent reads jobs' directories, is told what time it has left, has a bound of memory, and sees whose
-    process locks a directory."""
+    """The agent reads jobs' directories, is told what time it has left, has a bound of memory, sees whose
+    process locks a directory, and publishes what it has sent."""
     lines, others = _directives("gpufl-agent.service")[1], _directives("gpufl-backend.service")[1]
     own = {"Description", "Documentation", "Wants", "After", "ConditionFileNotEmpty", "StartLimitIntervalSec", "Type",
            "ExecStart", "ExecReload", "EnvironmentFile", "LoadCredential", "StateDirectory", "WatchdogSec",
-           "SupplementaryGroups", "ReadWritePaths", "MemoryMax", "TasksMax", "ProtectProc"}
+           "SupplementaryGroups", "ReadWritePaths", "MemoryMax", "TasksMax", "ProtectProc", "RuntimeDirectory",
+           "RuntimeDirectoryMode"}
     equal({line for line in lines - others if line.split("=")[0] not in own}, set(), "only the agent's unit has")
 
 

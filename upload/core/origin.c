@@ -88,6 +88,7 @@ static void origin_learn(struct origin *origin, const struct transport_reply *re
     origin->state = ORIGIN_KNOWN;
     origin->zstd = version.zstd || (reply->accept_encoding && reply->accepts_zstd);
     origin->live_windows = version.live_windows;
+    origin->declared = reply->status >= 200 && reply->status <= 299 && !reply->web_page;
     if (!version.supported) {
         log_error(origin->config->log, "origin.version",
                   "note=\"the backend does not list wire version 1; sending anyway\"");

@@ -31,6 +31,7 @@ struct origin {
     enum { ORIGIN_UNASKED, ORIGIN_ASKING, ORIGIN_KNOWN } state;
     bool zstd;
     bool live_windows;
+    bool declared;     /**< it has said what it supports */
     bool no_zstd_ever; /**< it answered 415 */
     bool answered;
     unsigned failures;

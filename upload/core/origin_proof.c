@@ -52,7 +52,7 @@ void origin_on_proof(struct origin *origin, const struct transport_reply *reply,
     if (stale) {
         return; /* it was about the key from before */
     }
-    switch (key_check_of(kind, reply)) {
+    switch (key_check_of(kind, reply, origin->declared)) {
     case KEY_TAKEN:
         origin->proved = true;
         origin_ok(origin);

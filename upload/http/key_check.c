@@ -2,7 +2,8 @@
 /* Maps the answer to a question about the key to what it means. */
 #include "upload/http/key_check.h"
 
-enum key_check key_check_of(enum transport_kind kind, const struct transport_reply *reply)
+enum key_check key_check_of(enum transport_kind kind, const struct transport_reply *reply,
+                            bool declared)
 {
     int status = reply->status;
     bool absent = status == 404 || status == 501;
@@ -18,8 +19,8 @@ enum key_check key_check_of(enum transport_kind kind, const struct transport_rep
     }
     if (kind == TRANSPORT_KEY) {
         /* 405 is what the one path answers that takes POST alone. */
-        bool web_page = reply->web_page && status != 405;
-        return absent || web_page ? KEY_UNSURE : KEY_TAKEN;
+        bool unsure = status == 405 ? !declared : absent || reply->web_page;
+        return unsure ? KEY_UNSURE : KEY_TAKEN;
     }
     return absent || status == 405 || reply->web_page ? KEY_NOWHERE : KEY_TAKEN;
 }

@@ -16,8 +16,9 @@ enum key_check {
     KEY_NOWHERE, /**< no backend answers there */
 };
 
-/** For the answer to a TRANSPORT_KEY or to an empty TRANSPORT_BATCH. */
-enum key_check key_check_of(enum transport_kind kind,
-                            const struct transport_reply *reply);
+/** For the answer to a TRANSPORT_KEY or to an empty TRANSPORT_BATCH. \p declared: it has
+ * said what it supports, so that a 405 is its own and not that of a gateway. */
+enum key_check key_check_of(enum transport_kind kind, const struct transport_reply *reply,
+                            bool declared);
 
 #endif
