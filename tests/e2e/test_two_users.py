@@ -229,6 +229,13 @@ TRIES = {
     "a manifest of 1 GiB": OWN + "mkdir " + MINE + "; truncate -s 1G " + MINE + "/.gpufl-session.json; echo x > " +
                            MINE + "/device.log; ready",
     "a line of 1 GiB": OWN + "mkdir " + MINE + "; truncate -s 1G " + MINE + "/device.log; ready",
+    "a line of 400 GiB": OWN + "mkdir " + MINE + "; truncate -s 400G " + MINE + "/device.log; ready",
+    "a window of 400 GiB": OWN + "mkdir " + MINE + "; cd " + MINE + "; truncate -s 400G device.1.log.gz; : > "
+                           ".gpufl-session.lock; echo '{{\"schema_version\":1,\"type\":\"transport_window\","
+                           "\"window_id\":\"22222222-2222-4333-8444-555555555555\",\"session_id\":\"" + MINE +
+                           "\",\"channel\":\"device\",\"window_sequence\":1,\"opened_mono_ms\":1,"
+                           "\"closed_mono_ms\":2,\"created_wall_ms\":3,\"payload_file\":\"device.1.log.gz\","
+                           "\"payload_bytes\":429496729600,\"payload_crc32\":1}}' > .gpufl-window.device.1.json; ready",
     "a gzip file of zeros": OWN + "mkdir " + MINE + "; cd " + MINE + "; head -c 200M /dev/zero | gzip -1 > "
                                   "device.1.log.gz; echo x > device.log; ready",
     "a manifest with another's pid": OWN + "mkdir " + MINE + "; printf " + MANIFEST % (MINE, 1, "%s") + " " + BOOT +
