@@ -45,16 +45,14 @@ static void shut_down(struct peer *peer)
 }
 
 /* What a connection is worth in a crowd; the lowest goes. An idle one loses nothing, as
- * its client connects again. */
+ * its client connects again. Without the key, no phase prolongs the grace time: requests
+ * that are refused cost their sender nothing. */
 static unsigned worth_of(const struct peer *peer, uint64_t now_ms)
 {
-    if (peer->phase == PEER_ANSWERING) {
-        return 4;
+    if (!peer->trusted) {
+        return now_ms - peer->entered_ms > GRACE_MS ? 0 : 2;
     }
-    if (peer->trusted) {
-        return peer->phase == PEER_WAITING ? 1 : 3;
-    }
-    return now_ms - peer->since_ms > GRACE_MS ? 0 : 2;
+    return peer->phase == PEER_WAITING ? 1 : peer->phase == PEER_ANSWERING ? 4 : 3;
 }
 
 /* Of equal worth, one of the network that has most goes, and of these the oldest. */
@@ -111,6 +109,7 @@ struct peer *peers_enter(struct peers *peers, int fd, const struct sockaddr *add
         *peer = (struct peer){.peers = peers,
                               .fd = fd,
                               .network = network,
+                              .entered_ms = now_ms,
                               .since_ms = now_ms,
                               .share = others ? others : 1};
         if (++peers->count > PEERS_CROWD) {
@@ -165,6 +164,7 @@ static bool is_over(const struct peer *peer, uint64_t now_ms)
     case PEER_RECEIVING:
         return spent_ms > PEERS_BODY_MS + peer->received * 1000 / PEERS_BYTES_PER_SEC;
     case PEER_ANSWERING:
+        return !peer->trusted && spent_ms > PEERS_REFUSAL_MS;
     case PEER_LISTENING:
         break;
     }

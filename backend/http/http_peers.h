@@ -16,6 +16,7 @@
 #define PEERS_NEXT_MS       75000u /* from an answer to the end of the next headers */
 #define PEERS_BODY_MS       30000u /* for a body, and more for what has arrived of it: */
 #define PEERS_BYTES_PER_SEC 4096u
+#define PEERS_REFUSAL_MS    15000u /* to read an answer, for who has not shown the key */
 
 enum peer_phase {
     PEER_WAITING,   /**< for headers */
@@ -30,6 +31,7 @@ struct peer {
     int fd; /**< -1 = not in use */
     uint64_t network;
     enum peer_phase phase;
+    uint64_t entered_ms;
     uint64_t since_ms; /**< of the phase */
     uint64_t received; /**< bytes of the body */
     unsigned share;    /**< connections of its network */

@@ -26,6 +26,8 @@ enum MHD_Result http_respond(struct MHD_Connection *c, int status, const char *t
         MHD_add_response_header(response, "Allow", "GET, POST");
     }
     if (status == 401) {
+        /* Who has no key cannot fill a connection with requests to be refused. */
+        MHD_add_response_header(response, "Connection", "close");
         MHD_add_response_header(
             response, "WWW-Authenticate",
             "Basic realm=\"gpufl: any name, the API key as password\"");

@@ -19,18 +19,19 @@
 #include "schema/layout.h"
 
 #define NAMES_EVERY_NS 1000000000ll
+#define IDS_TRIED      32
 
 /* Not by uuid_make, which ends the process where getrandom(2) is refused. */
-static gpufl_status make_session_id(char out[40])
+static int make_random_id(char out[40])
 {
     unsigned char id[16];
     if (getrandom(id, sizeof id, 0) != (ssize_t)sizeof id) {
-        return GPUFL_ERR_IO;
+        return -1;
     }
     id[6] = (unsigned char)((id[6] & 0x0f) | 0x40); /* RFC 4122: version 4 */
     id[8] = (unsigned char)((id[8] & 0x3f) | 0x80); /* variant 1 */
     uuid_format(id, out);
-    return GPUFL_OK;
+    return 0;
 }
 
 /* mkdir -p; errno of the component that failed. */
@@ -116,7 +117,7 @@ bool session_dir_has(const struct session_dir *dir, enum channel channel)
 
 static int fill_directory(struct session_dir *dir)
 {
-    if (write_manifest(dir) < 0 || hold_session_lock(dir) < 0) {
+    if (hold_session_lock(dir) < 0) {
         return -1;
     }
     for (int c = 0; c < CHANNEL_COUNT; c++) {
@@ -128,6 +129,59 @@ static int fill_directory(struct session_dir *dir)
     return 0;
 }
 
+static int rename_to_id(const struct session_dir *dir, int root, const char *staging)
+{
+    int rc = renameat2(root, staging, root, dir->id, RENAME_NOREPLACE);
+    if (rc < 0 && errno == EINVAL) { /* a file system without RENAME_NOREPLACE */
+        rc = renameat(root, staging, root, dir->id);
+    }
+    return rc;
+}
+
+/* Other users may create names in a shared log directory, and can read the id in the
+ * manifest: it is written last, and if one of them takes the name first, under another
+ * id.
+ */
+static int publish_directory(struct session_dir *dir, int root, const char *staging)
+{
+    for (int tries = 1;; tries++) {
+        if (make_random_id(dir->id) < 0 || write_manifest(dir) < 0) {
+            return -1;
+        }
+        if (rename_to_id(dir, root, staging) == 0) {
+            return 0;
+        }
+        int saved = errno;
+        bool taken = saved == EEXIST || saved == ENOTEMPTY || saved == ENOTDIR ||
+                     saved == EPERM; /* of another user, in a sticky directory */
+        if (!taken || tries == IDS_TRIED ||
+            unlinkat(dir->dir_fd, LAYOUT_MANIFEST, 0) < 0) {
+            errno = saved;
+            return -1;
+        }
+    }
+}
+
+/* The name of the directory that is being filled tells nobody the id that it will have.
+ */
+static int make_directory(struct session_dir *dir, int root)
+{
+    char random[sizeof dir->id];
+    char staging[sizeof LAYOUT_STAGING_PREFIX + sizeof random];
+    if (make_random_id(random) < 0) {
+        return -1;
+    }
+    snprintf(staging, sizeof staging, "%s%s", LAYOUT_STAGING_PREFIX, random);
+    if (mkdirat(root, staging, 0777) < 0) {
+        return -1;
+    }
+    dir->dir_fd = openat(root, staging, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (dir->dir_fd < 0 || fill_directory(dir) < 0) {
+        return -1;
+    }
+    return publish_directory(dir, root, staging);
+}
+
 gpufl_status session_dir_open(struct session_dir *dir, const char *log_path)
 {
     dir->dir_fd = dir->lock_fd = -1;
@@ -135,27 +189,14 @@ gpufl_status session_dir_open(struct session_dir *dir, const char *log_path)
     for (int c = 0; c < CHANNEL_COUNT; c++) {
         dir->file[c] = (struct channel_file){.fd = -1};
     }
-    if (make_session_id(dir->id) != GPUFL_OK || make_path(log_path) < 0) {
+    if (make_path(log_path) < 0) {
         return GPUFL_ERR_IO;
     }
-    char staging[sizeof LAYOUT_STAGING_PREFIX + sizeof dir->id];
-    snprintf(staging, sizeof staging, "%s%s", LAYOUT_STAGING_PREFIX, dir->id);
     int root = open(log_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (root < 0) {
         return GPUFL_ERR_IO;
     }
-    int rc = mkdirat(root, staging, 0777);
-    if (rc == 0) {
-        dir->dir_fd =
-            openat(root, staging, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        rc = dir->dir_fd < 0 ? -1 : fill_directory(dir);
-    }
-    if (rc == 0) {
-        rc = renameat2(root, staging, root, dir->id, RENAME_NOREPLACE);
-        if (rc < 0 && errno == EINVAL) { /* a file system without RENAME_NOREPLACE */
-            rc = renameat(root, staging, root, dir->id);
-        }
-    }
+    int rc = make_directory(dir, root);
     int saved = errno;
     close(root);
     if (rc < 0) {

@@ -33,8 +33,9 @@ struct session_dir {
     struct channel_file file[CHANNEL_COUNT];
 };
 
-/** Creates `<log_path>/<id>/` with a random id. It is built as `.new-<id>/`, locked,
- * and then renamed, so that a reader sees it whole or not at all. \return GPUFL_OK or
+/** Creates `<log_path>/<id>/` with a random id. It is built as `.new-<random>/`, locked,
+ * and then renamed, so that a reader sees it whole or not at all. A name that another
+ * user takes meanwhile is left to them, for another id. \return GPUFL_OK or
  * GPUFL_ERR_IO with errno. */
 gpufl_status session_dir_open(struct session_dir *dir, const char *log_path);
 

@@ -152,6 +152,66 @@ def slow_clients_keep_nobody_out(place):
     equal(backend.export(SESSION, "device"), want, "what is stored")
 
 
+class _Refused:
+    """Clients without a key, as many as there may be before one goes for each that comes: each sends many requests at
+    once and reads next to nothing of the answers."""
+
+    REQUESTS = b"GET / HTTP/1.1\r\nHost: h\r\n\r\n" * 200
+
+    def __init__(self, backend):
+        self.backend = backend
+        self.clients = [self._one() for _ in range(448)]
+
+    def _one(self):
+        client = socket.socket()
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+        client.settimeout(20 * lib.SLOW)
+        client.connect(("127.0.0.1", self.backend.port))
+        client.setblocking(False)
+        return client
+
+    def push(self):
+        for i, client in enumerate(self.clients):
+            try:
+                while True:
+                    client.send(self.REQUESTS)
+            except BlockingIOError:
+                pass
+            except ConnectionError:
+                client.close()
+                self.clients[i] = self._one()
+
+    def close(self):
+        for client in self.clients:
+            client.close()
+
+
+def clients_that_are_refused_keep_nobody_out(place):
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    crowd = _Refused(backend)
+    want = b""
+    for n in range(1, 11):
+        crowd.push()
+        with _connect(backend) as client:  # sends its body in parts, while the others go on
+            client.sendall(_headers(STREAM, len(line(n)), lib.KEY, **{"Content-Type": "application/x-ndjson"}))
+            crowd.push()
+            client.sendall(line(n))
+            equal(client.recv(12), b"HTTP/1.1 200", f"POST {n}")
+        want += line(n)
+    crowd.close()
+    equal(backend.export(SESSION, "device"), want, "what is stored")
+
+
+def a_refusal_ends_its_connection(place):
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    with _connect(backend) as client:
+        client.sendall(b"GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+        answer = b""
+        while more := client.recv(4096):
+            answer += more
+    check(answer.startswith(b"HTTP/1.1 401") and b"Connection: close" in answer, f"{answer}")
+
+
 def headers_that_never_end_do(place):
     backend = lib.Backend(place)
     with _connect(backend) as client:

@@ -137,6 +137,40 @@ def the_lock_of_another_user_keeps_no_upload_away(place):
     equal(service.backend.export(writer.id, "sass"), b"", "what was planted")
 
 
+TAKES_IDS = """
+import contextlib, json, os, sys
+logs = sys.argv[1]
+def take(name):
+    with contextlib.suppress(OSError):
+        os.mkdir(f"{logs}/{name}")
+print(flush=True)
+while True:
+    for name in os.listdir(logs):
+        if name.startswith(".new-"):
+            take(name.removeprefix(".new-"))
+            with contextlib.suppress(OSError, ValueError), open(f"{logs}/{name}/.gpufl-session.json") as f:
+                take(json.load(f)["session_id"])
+"""
+
+
+def a_job_records_though_another_user_takes_the_names_it_could_have(place):
+    """Of its directory, and in its manifest, while it is being made."""
+    if not ROOT:
+        lib.skip("needs root, to be several users")
+    service = _Service(place)
+    with _as(OTHER, ["python3", "-c", TAKES_IDS, str(service.logs)]) as racer:
+        racer.stdout.readline()
+        for _ in range(10):
+            job = place.run("examples/demo-job", service.logs, 0.1, user=VICTIM, group=VICTIM, extra_groups=[])
+            equal((job.returncode, "not recording" in job.stderr), (0, False), job.stderr)
+        check(racer.poll() is None, "the other user tries until the end")
+        racer.kill()
+    recorded = [path for path in service.logs.iterdir() if path.stat().st_uid == VICTIM]
+    equal([p.name.startswith(".") for p in recorded], [False] * 10, "sessions")
+    for session in recorded:
+        check((session / "system.log").read_text().count("shutdown"), "recorded to its end")
+
+
 # What the other user does, with {logs}, {run}, the {id} of the victim's session and its {dir}.
 # Each script may run for as long as the test does; `ready` says that it has begun.
 OWN = "mkdir -p {logs}/mine; cd {logs}/mine; "
@@ -195,6 +229,13 @@ TRIES = {
     "a manifest of 1 GiB": OWN + "mkdir " + MINE + "; truncate -s 1G " + MINE + "/.gpufl-session.json; echo x > " +
                            MINE + "/device.log; ready",
     "a line of 1 GiB": OWN + "mkdir " + MINE + "; truncate -s 1G " + MINE + "/device.log; ready",
+    "a line of 400 GiB": OWN + "mkdir " + MINE + "; truncate -s 400G " + MINE + "/device.log; ready",
+    "a window of 400 GiB": OWN + "mkdir " + MINE + "; cd " + MINE + "; truncate -s 400G device.1.log.gz; : > "
+                           ".gpufl-session.lock; echo '{{\"schema_version\":1,\"type\":\"transport_window\","
+                           "\"window_id\":\"22222222-2222-4333-8444-555555555555\",\"session_id\":\"" + MINE +
+                           "\",\"channel\":\"device\",\"window_sequence\":1,\"opened_mono_ms\":1,"
+                           "\"closed_mono_ms\":2,\"created_wall_ms\":3,\"payload_file\":\"device.1.log.gz\","
+                           "\"payload_bytes\":429496729600,\"payload_crc32\":1}}' > .gpufl-window.device.1.json; ready",
     "a gzip file of zeros": OWN + "mkdir " + MINE + "; cd " + MINE + "; head -c 200M /dev/zero | gzip -1 > "
                                   "device.1.log.gz; echo x > device.log; ready",
     "a manifest with another's pid": OWN + "mkdir " + MINE + "; printf " + MANIFEST % (MINE, 1, "%s") + " " + BOOT +

@@ -289,9 +289,81 @@ static void a_writer_that_ended_between_seal_and_next_file_is_complete(void **st
     rig_delete(rig);
 }
 
+static uint64_t bytes_read;
+static ssize_t (*pread_uncounted)(int fd, void *buf, size_t len, off_t at);
+
+static ssize_t pread_counted(int fd, void *buf, size_t len, off_t at)
+{
+    ssize_t n = pread_uncounted(fd, buf, len, at);
+    bytes_read += n > 0 ? (uint64_t)n : 0;
+    return n;
+}
+
+static void count_reads(struct rig *rig, struct sys *sys)
+{
+    *sys = *rig->config.sys;
+    pread_uncounted = sys->pread;
+    sys->pread = pread_counted;
+    rig->config.sys = sys;
+}
+
+/* One turn, which reads little. */
+static void turn_reads_little(struct rig *rig)
+{
+    bytes_read = 0;
+    rig_run(rig, 0, false);
+    assert_true(bytes_read < 16u << 20);
+    rig_advance_ms(10);
+}
+
+static void stretch(const struct live_session *s, const char *name, off_t bytes)
+{
+    char path[600];
+    snprintf(path, sizeof path, "%s/%s", s->dir, name);
+    assert_int_equal(truncate(path, bytes), 0);
+}
+
+/* A file with a hole, which takes no room on disk: the search for its end takes many
+ * turns, and others are served between. */
+static void a_line_without_end_delays_no_other_session(void **state)
+{
+    (void)state;
+    static struct sys sys;
+    struct rig *rig = rig_new();
+    struct live_session endless;
+    struct live_session other;
+    live_open(&endless, rig->root, RIG_ID);
+    live_line(&endless, "device", "x", 1);
+    stretch(&endless, "device.log", 512 << 20);
+    live_close(&endless);
+    live_open(&other, rig->root, RIG_ID2);
+    count_reads(rig, &sys);
+    rig_start(rig);
+    for (bytes_read = 0; bytes_read < 8u << 20;) {
+        turn_reads_little(rig);
+    }
+    live_line(&other, "device", "x", 1);
+    engine_touch(rig->engine, 0, RIG_ID2);
+    unsigned turns = 0;
+    while (rig->requests == 0 ||
+           strcmp(rig->request[rig->requests - 1].session, RIG_ID2) != 0) {
+        turn_reads_little(rig);
+        assert_true(++turns < 100);
+    }
+    assert_int_equal(rig_summary(rig).ranges_quarantined, 0);
+    for (turns = 0; rig_summary(rig).ranges_quarantined == 0; turns++) {
+        turn_reads_little(rig);
+        assert_true(turns < 10000);
+    }
+    rig_same_as_file(rig, RIG_ID2, "device");
+    live_close(&other);
+    rig_delete(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_line_without_end_delays_no_other_session),
         cmocka_unit_test(an_ended_session_is_sent_once_and_completed),
         cmocka_unit_test(every_shutdown_goes_out_after_all_other_lines),
         cmocka_unit_test(a_live_session_is_followed_and_not_completed),

@@ -89,6 +89,15 @@ static void answers_have_no_deadline(void **state)
     }
 }
 
+static void an_answer_to_who_has_no_key_has_a_deadline(void **state)
+{
+    (void)state;
+    struct client client = client_of(1, BEGIN_MS);
+    peers_begin(client.peer, false, BEGIN_MS);
+    peers_enter_phase(client.peer, PEER_ANSWERING, BEGIN_MS);
+    assert_lasts(&client, BEGIN_MS, PEERS_REFUSAL_MS);
+}
+
 static struct client crowd[PEERS_CROWD];
 
 /* Each client of the crowd comes 1 ms after the one before. */
@@ -170,6 +179,23 @@ static void in_a_crowd_who_has_the_key_stays(void **state)
     crowd_leave();
 }
 
+/* Also one whose last request, of many, has just been refused. */
+static void in_a_crowd_who_is_being_refused_goes(void **state)
+{
+    (void)state;
+    crowd_enter(a_host_each);
+    for (unsigned i = 0; i < PEERS_CROWD; i++) {
+        peers_begin(crowd[i].peer, i != 300, BEGIN_MS);
+        if (i == 300) {
+            peers_enter_phase(crowd[i].peer, PEER_ANSWERING, BEGIN_MS + 9990);
+        } else {
+            peers_enter_phase(crowd[i].peer, PEER_WAITING, BEGIN_MS);
+        }
+    }
+    assert_int_equal(one_more(), 300);
+    crowd_leave();
+}
+
 static void in_a_crowd_idle_clients_go_before_new_ones(void **state)
 {
     (void)state;
@@ -214,10 +240,12 @@ int main(void)
         cmocka_unit_test_setup(headers_have_a_deadline, peers_set_up),
         cmocka_unit_test_setup(a_body_has_a_least_speed, peers_set_up),
         cmocka_unit_test_setup(answers_have_no_deadline, peers_set_up),
+        cmocka_unit_test_setup(an_answer_to_who_has_no_key_has_a_deadline, peers_set_up),
         cmocka_unit_test_setup(in_a_crowd_the_oldest_goes, peers_set_up),
         cmocka_unit_test_setup(in_a_crowd_who_has_most_connections_loses_one,
                                peers_set_up),
         cmocka_unit_test_setup(in_a_crowd_who_has_the_key_stays, peers_set_up),
+        cmocka_unit_test_setup(in_a_crowd_who_is_being_refused_goes, peers_set_up),
         cmocka_unit_test_setup(in_a_crowd_idle_clients_go_before_new_ones, peers_set_up),
         cmocka_unit_test_setup(in_a_crowd_open_pages_stay, peers_set_up),
     };

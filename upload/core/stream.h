@@ -30,6 +30,14 @@ struct stream_end {
     struct record_mark mark;
 };
 
+/** How far the end of a line that is too long was looked for. */
+struct stream_search {
+    uint64_t head;  /**< of the file, as the stream's */
+    uint64_t begin; /**< of the line */
+    uint64_t end;   /**< until here there is no newline; 0 = nothing was searched */
+    uint32_t file;
+};
+
 /** How much of its file the last offer took. */
 enum stream_took {
     STREAM_TOOK_PART,
@@ -49,6 +57,7 @@ struct stream {
     struct file_known known;     /**< the file that was read last */
     struct record_mark mark;     /**< of file, before offset */
     struct record_sealed sealed; /**< live: its newest sealed file, as it was seen */
+    struct stream_search search;
     struct stream_end before;    /**< shifting layout: where the file before ended */
     uint64_t lines;
     uint64_t refused_lines;

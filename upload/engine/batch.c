@@ -13,6 +13,7 @@
 #include "upload/core/frames.h"
 #include "upload/core/position.h"
 #include "upload/core/shutdown.h"
+#include "upload/engine/line_end.h"
 #include "upload/http/encode.h"
 #include "upload/lifecycle/sealed_file.h"
 #include "upload/lifecycle/shifted_stream.h"
@@ -181,6 +182,14 @@ static enum made batch_torn_end(struct stream *st, size_t len)
     return batch_quarantine(st, st->offset + len, 1, "torn line at the end of the file");
 }
 
+static enum made batch_too_long(struct stream *st, uint64_t searched)
+{
+    uint64_t end;
+    return line_end_find(st, searched, &end)
+               ? batch_quarantine(st, end, 1, "line longer than 8 MiB")
+               : MADE_NOTHING;
+}
+
 /* There is no newline within a batch's size: one long line. Tries a large buffer; a line
  * longer than that is quarantined once its end is found. */
 static enum made batch_long_line(struct stream *st, bool final)
@@ -193,6 +202,7 @@ static enum made batch_long_line(struct stream *st, bool final)
             GPUFL_OK) {
         return MADE_NOTHING;
     }
+    engine->made_bytes += chunk.len;
     struct ndjson_cut cut = ndjson_cut(
         engine->raw, chunk.len, (struct ndjson_limits){.max_bytes = 1, .max_lines = 1});
     if (cut.lines) {
@@ -201,21 +211,7 @@ static enum made batch_long_line(struct stream *st, bool final)
     if (chunk.at_end) {
         return final ? batch_torn_end(st, chunk.len) : MADE_NOTHING;
     }
-    const char *newline = NULL;
-    while (!newline && !chunk.at_end) {
-        where.offset += chunk.len;
-        if (tail_read(engine->config.sys, &where, engine->raw, engine->raw_cap, &chunk) !=
-            GPUFL_OK) {
-            return MADE_NOTHING;
-        }
-        newline = memchr(engine->raw, '\n', chunk.len);
-    }
-    if (!newline && !final) {
-        return MADE_NOTHING; /* still being written */
-    }
-    uint64_t end =
-        where.offset + (newline ? (uint64_t)(newline - engine->raw) + 1 : chunk.len);
-    return batch_quarantine(st, end, 1, "line longer than 8 MiB");
+    return batch_too_long(st, st->offset + chunk.len);
 }
 
 /* A living writer may take the seal of its newest file back, and append to it. */
@@ -350,6 +346,10 @@ enum made batch_make(struct stream *st)
     struct tail_chunk chunk;
     if (!shifted_stream_find(st)) {
         return MADE_NOTHING;
+    }
+    uint64_t searched = line_end_searched(st);
+    if (searched) {
+        return batch_too_long(st, searched);
     }
     struct tail_where where = stream_where(st);
     struct ndjson_limits limits = {.max_bytes = engine->config.max_batch_bytes,

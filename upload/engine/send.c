@@ -15,18 +15,6 @@
 /* One request in so many is for the backlog, however many live streams wait. */
 #define BACKLOG_SHARE 8u
 
-static enum made send_make_one(struct stream *st)
-{
-    enum made made;
-    do {
-        made = st->kind == STREAM_VERBATIM ? window_make(st) : batch_make(st);
-    } while (made == MADE_STEP);
-    if (!st->held) {
-        st->hold_reason = HELD_NOT; /* it goes on: a later reason is logged again */
-    }
-    return made;
-}
-
 static bool send_may_offer(const struct stream *st, uint64_t now_ms)
 {
     const struct session *session = st->session;
@@ -69,6 +57,22 @@ static bool send_made_enough(const struct engine *engine)
 {
     return engine->made_frame_bytes > ENOUGH_FRAME_BYTES ||
            engine->made_bytes > 3 * engine->config.max_batch_bytes;
+}
+
+static enum made send_make_one(struct stream *st)
+{
+    struct engine *engine = st->session->root->engine;
+    enum made made;
+    do {
+        made = st->kind == STREAM_VERBATIM ? window_make(st) : batch_make(st);
+    } while (made == MADE_STEP && !send_made_enough(engine));
+    if (made == MADE_STEP) { /* what was read is in quarantine: others have their turn */
+        stream_enqueue(st, false, engine->config.sys->now_ms() + 1);
+    }
+    if (!st->held) {
+        st->hold_reason = HELD_NOT; /* it goes on: a later reason is logged again */
+    }
+    return made;
 }
 
 /* The token of its request is already taken. */

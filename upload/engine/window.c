@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "schema/protocol.h"
 #include "upload/core/position.h"
 #include "upload/http/encode.h"
 #include "upload/source/identity.h"
@@ -68,6 +69,7 @@ static enum made window_quarantine(struct stream *st, const struct sidecar *side
                                        .file = st->file,
                                        .end = sidecar->payload_bytes};
     memcpy(record.id, sidecar->window_id, sizeof record.id);
+    st->session->root->engine->made_bytes += sidecar->payload_bytes; /* were read */
     snprintf(record.reason, sizeof record.reason, "%s", reason);
     return position_quarantine(st, &record) ? MADE_STEP : MADE_NOTHING;
 }
@@ -165,6 +167,13 @@ static enum made window_offer(struct stream *st, const struct sidecar *sidecar, 
     return MADE_OFFER;
 }
 
+/* Reading it to its end could take minutes, and it could not be sent. */
+static bool window_is_too_large(int fd)
+{
+    struct stat st;
+    return fstat(fd, &st) == 0 && st.st_size > (off_t)PROTOCOL_MAX_BODY_BYTES;
+}
+
 enum made window_make(struct stream *st)
 {
     const struct sys *sys = st->session->root->engine->config.sys;
@@ -184,6 +193,10 @@ enum made window_make(struct stream *st)
     }
     if (payload == GPUFL_ERR_NOT_FOUND) {
         return window_no_payload(st, side == GPUFL_OK ? &sidecar : NULL);
+    }
+    if (side == GPUFL_OK && window_is_too_large(fd)) {
+        close(fd);
+        return window_quarantine(st, &sidecar, "window larger than 30 MiB");
     }
     if (side == GPUFL_OK && window_check_payload(sys, fd, &sidecar) == GPUFL_OK) {
         return window_offer(st, &sidecar, fd, gz);
@@ -220,9 +233,16 @@ gpufl_status window_open(struct stream *st, struct offer *offer)
     if (status == GPUFL_OK) {
         status = tail_open_window(sys, &where, &offer->fd, &gz);
     }
+    if (status == GPUFL_OK && sidecar.payload_bytes != offer->record.end) {
+        status = GPUFL_ERR_FORMAT; /* another one, which may be much larger */
+    }
     if (status == GPUFL_OK) {
         offer->crc32 = sidecar.payload_crc32;
         status = window_check_payload(sys, offer->fd, &sidecar);
+    }
+    if (status != GPUFL_OK && offer->fd >= 0) {
+        close(offer->fd); /* it is checked again before it is sent */
+        offer->fd = -1;
     }
     return status;
 }
