@@ -144,6 +144,16 @@ FORGED = """'{{"type":"shutdown","session_id":"{id}"}}'"""
 MANIFEST = """'{{"schema_version":1,"type":"gpufl_session","layout":"live","session_id":"%s","pid":%s,"boot_id":"%s"}}'"""
 MINE = "11111111-2222-4333-8444-555555555555"
 BOOT = "$(cat /proc/sys/kernel/random/boot_id)"
+SU = """exec python3 -c 'import fcntl, os, pty
+pid, fd = pty.fork()
+if pid == 0:
+    held = os.open("%s", os.O_RDONLY)
+    fcntl.flock(held, fcntl.LOCK_EX)
+    os.set_inheritable(held, True)
+    os.execvp("su", ["su", "root"])
+os.read(fd, 100)
+print(flush=True)
+input()'"""
 TRIES = {
     "one line that ends the victim's session": OWN + "mkdir {id}; echo " + FORGED + " > {id}/sass.log; ready",
     "lines of the victim's session": OWN + "mkdir {id}; echo '{{\"type\":\"forged\",\"session_id\":\"{id}\"}}' > "
@@ -172,6 +182,8 @@ TRIES = {
     "a lock on the victim's directory": "ready; exec flock -x {dir} cat",
     "a lock on the log directory": "ready; exec flock -x {logs} cat",
     "a lock on the directory above": "ready; exec flock -x {logs}/.. cat",
+    "a lock on the log directory, held by su": SU % "{logs}",
+    "a lock on the directory above, held by su": SU % "{logs}/..",
     "locks on what the service publishes": "exec python3 -c 'import fcntl, glob, os; fds = [os.open(p, os.O_RDONLY) "
                                            "for p in glob.glob(\"{run}/*\")]\nfor fd in fds:\n try: fcntl.flock(fd, "
                                            "fcntl.LOCK_EX); fcntl.lockf(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)\n except "
@@ -212,6 +224,37 @@ TRIES = {
                                      + MINE + "/device.log\"",
     "names that come and go in the log directory": "cd {logs}; ready; while mkdir x{id}; do rmdir x{id}; done",
 }
+
+
+def a_lock_that_su_holds_keeps_no_upload_away(place):
+    if not ROOT:
+        lib.skip("needs root, to be several users")
+    service = _Service(place)
+    writer = _Session(service.logs)
+    writer.lines()
+    writer.end()
+    with _Try(service, SU % "{logs}", writer) as attempt:
+        check(attempt.begun, "su waits for a password")
+        done = service.upload(VICTIM, "--session-id", writer.id)
+        equal(done.returncode, 0, str(done.result))
+    lib.holds(service.backend, writer)
+
+
+def a_lock_that_su_holds_hides_no_group(place):
+    if not ROOT:
+        lib.skip("needs root, to be several users")
+    service = _Service(place)
+    service.start()
+    group = service.logs / "run-1"
+    group.mkdir()
+    os.chown(group, VICTIM, VICTIM)
+    writer = _Session(group)
+    with _Try(service, SU % "{dir}/..", writer) as attempt:
+        check(attempt.begun, "su waits for a password")
+        writer.lines()
+        writer.end()
+        until(lambda: service.backend.complete(writer.id), "complete")
+    lib.holds(service.backend, writer)
 
 
 class _Try:
