@@ -94,7 +94,10 @@ static void only_the_lock_of_one_who_has_no_say_is_foreign(void **state)
 static void a_program_that_is_root_for_another_user_has_no_say(void **state)
 {
     (void)state;
-    for (int viewer = 0; geteuid() == 0 && viewer <= LOCK_SEEN_BY_PUBLISHER; viewer++) {
+    if (geteuid() != 0) {
+        skip();
+    }
+    for (int viewer = 0; viewer <= LOCK_SEEN_BY_PUBLISHER; viewer++) {
         char *base = dirs_make();
         pid_t child = lock_holder_start_as(base, ANOTHER_USER, 0);
         int dir = open(base, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

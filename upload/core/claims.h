@@ -16,6 +16,7 @@ struct claim {
     struct root *root;
     char *path;     /**< below the root */
     bool disputed;  /**< another one claims the id, too; the journal says so */
+    bool contested; /**< by a directory of another user; nothing was sent of either */
     bool has_owner; /**< for a disputed one: its user is known */
     uid_t owner;
     uint32_t listing; /**< of the root, when it was disputed last */
