@@ -255,7 +255,7 @@ static bool claim_dispute(struct claim *claim, struct session *session,
         return claim_pass_on(claim, &holder, own);
     }
     if (claim_settle(claim, &holder)) {
-        claim_lose(session, claim, HELD_CLAIMED);
+        claim_lose(session, claim, holder.there ? HELD_CLAIMED : HELD_MOVED);
     } /* else the journal is broken: at the next look */
     return false;
 }
@@ -324,8 +324,8 @@ void claim_replayed(struct root *root)
 static void claim_renew_disputed(const struct root *root)
 {
     for (const struct session *s = root->sessions; s; s = s->next) {
-        struct claim *claim =
-            s->hold_reason == HELD_CLAIMED ? claims_find(root->engine, s->id) : NULL;
+        bool waits = s->hold_reason == HELD_CLAIMED || s->hold_reason == HELD_MOVED;
+        struct claim *claim = waits ? claims_find(root->engine, s->id) : NULL;
         if (claim) {
             claim->listing = claim->root->listing_number;
         }
