@@ -9,7 +9,7 @@ import sys
 import lib
 from lib import check, equal, until
 from sink import Sink
-from writers import Live
+from writers import Live, Shifting
 
 AGENT, OTHER, VICTIM = 65532, 12345, 12346  # none is root, or an account of a service
 ROOT = os.geteuid() == 0
@@ -177,16 +177,28 @@ OWN = "mkdir -p {logs}/mine; cd {logs}/mine; "
 FORGED = """'{{"type":"shutdown","session_id":"{id}"}}'"""
 MANIFEST = """'{{"schema_version":1,"type":"gpufl_session","layout":"live","session_id":"%s","pid":%s,"boot_id":"%s"}}'"""
 MINE = "11111111-2222-4333-8444-555555555555"
+ENDED = "11111111-3333-4333-8444-555555555555"
 BOOT = "$(cat /proc/sys/kernel/random/boot_id)"
+PLANTED = ("mkdir {id}; echo " + MANIFEST % ("{id}", 1, "x") + " > {id}/.gpufl-session.json; echo " + FORGED +
+           " > {id}/sass.log; : > {id}/.gpufl-session.lock; exec python3 -c 'import fcntl, os, time; "
+           "fd = os.open(\"{id}/.gpufl-session.lock\", os.O_RDWR); fcntl.lockf(fd, fcntl.LOCK_EX); "
+           "print(flush=True); input()'")
+PLANTED_LIVE, PLANTED_ABOVE = OWN + PLANTED, "cd {logs}; " + PLANTED
+SU = """exec python3 -c 'import fcntl, os, pty
+pid, fd = pty.fork()
+if pid == 0:
+    held = os.open("%s", os.O_RDONLY)
+    fcntl.flock(held, fcntl.LOCK_EX)
+    os.set_inheritable(held, True)
+    os.execvp("su", ["su", "root"])
+os.read(fd, 100)
+print(flush=True)
+input()'"""
 TRIES = {
     "one line that ends the victim's session": OWN + "mkdir {id}; echo " + FORGED + " > {id}/sass.log; ready",
     "lines of the victim's session": OWN + "mkdir {id}; echo '{{\"type\":\"forged\",\"session_id\":\"{id}\"}}' > "
                                            "{id}/device.log; echo " + FORGED + " >> {id}/device.log; ready",
-    "the victim's session, with manifest and lock":
-        OWN + "mkdir {id}; echo " + MANIFEST % ("{id}", 1, "x") + " > {id}/.gpufl-session.json; echo " + FORGED +
-        " > {id}/sass.log; : > {id}/.gpufl-session.lock; exec python3 -c 'import fcntl, os, time; "
-        "fd = os.open(\"{id}/.gpufl-session.lock\", os.O_RDWR); fcntl.lockf(fd, fcntl.LOCK_EX); "
-        "print(flush=True); input()'",
+    "the victim's session, with manifest and lock": PLANTED_LIVE,
     "a copy of the victim's session": OWN + "cp -r {dir} .; ready",
     "a 1.3 session of the victim's id": OWN + "mkdir -p {id}/.tmp; echo " + FORGED + " > {id}/.tmp/sass.1.log; "
                                                                              ": > {id}/.gpufl-session.lock; ready",
@@ -206,6 +218,8 @@ TRIES = {
     "a lock on the victim's directory": "ready; exec flock -x {dir} cat",
     "a lock on the log directory": "ready; exec flock -x {logs} cat",
     "a lock on the directory above": "ready; exec flock -x {logs}/.. cat",
+    "a lock on the log directory, held by su": SU % "{logs}",
+    "a lock on the directory above, held by su": SU % "{logs}/..",
     "locks on what the service publishes": "exec python3 -c 'import fcntl, glob, os; fds = [os.open(p, os.O_RDONLY) "
                                            "for p in glob.glob(\"{run}/*\")]\nfor fd in fds:\n try: fcntl.flock(fd, "
                                            "fcntl.LOCK_EX); fcntl.lockf(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)\n except "
@@ -255,6 +269,88 @@ TRIES = {
 }
 
 
+def a_lock_that_su_holds_keeps_no_upload_away(place):
+    if not ROOT:
+        lib.skip("needs root, to be several users")
+    service = _Service(place)
+    writer = _Session(service.logs)
+    writer.lines()
+    writer.end()
+    with _Try(service, SU % "{logs}", writer) as attempt:
+        check(attempt.begun, "su waits for a password")
+        done = service.upload(VICTIM, "--session-id", writer.id)
+        equal(done.returncode, 0, str(done.result))
+    lib.holds(service.backend, writer)
+
+
+def a_lock_that_su_holds_hides_no_group(place):
+    if not ROOT:
+        lib.skip("needs root, to be several users")
+    service = _Service(place)
+    service.start()
+    group = service.logs / "run-1"
+    group.mkdir()
+    os.chown(group, VICTIM, VICTIM)
+    writer = _Session(group)
+    with _Try(service, SU % "{dir}/..", writer) as attempt:
+        check(attempt.begun, "su waits for a password")
+        writer.lines()
+        writer.end()
+        until(lambda: service.backend.complete(writer.id), "complete")
+    lib.holds(service.backend, writer)
+
+
+def an_id_of_which_nothing_was_sent_goes_to_no_other_user(place):
+    """Whoever was there first: both wait, and the session goes on when the other directory is gone."""
+    if not ROOT:
+        lib.skip("needs root, to be several users")
+    service = _Service(place)
+    group = service.logs / "run-1"
+    group.mkdir()
+    os.chown(group, VICTIM, VICTIM)
+    writer = _Session(group)
+    writer.lines()
+    with _Try(service, PLANTED_ABOVE, writer) as attempt:
+        check(attempt.begun, "it is planted")
+        service.start()
+        until(lambda: "directories of two users" in service.agent.log.read_text(), "that is said")
+        writer.lines()
+        service.stop(signal.SIGKILL)
+        service.start()
+        until(lambda: "directories of two users" in service.agent.log.read_text(), "after a crash, too")
+    equal(service.backend.export(writer.id, "sass"), b"", "forged lines")
+    subprocess.run(["rm", "-r", service.logs / writer.id], check=True)
+    until(lambda: service.has(writer), "it goes on")
+    writer.end()
+    until(lambda: service.backend.complete(writer.id), "complete")
+    lib.holds(service.backend, writer)
+    equal(service.backend.export(writer.id, "sass"), b"", "forged lines")
+
+
+def a_session_without_a_lock_is_not_taken_by_one_with_a_lock(place):
+    """Of the 1.1 layout, begun or complete."""
+    if not ROOT:
+        lib.skip("needs root, to be several users")
+    service = _Service(place)
+    begun, ended = Shifting(service.logs), Shifting(service.logs, session=ENDED)
+    for writer in (begun, ended):
+        for path in (writer.dir, *writer.dir.iterdir()):
+            os.chown(path, VICTIM, -1)
+        for _ in range(20):
+            writer.line("device")
+    ended.end()
+    service.start()
+    until(lambda: service.has(begun) and service.backend.complete(ended.id), "sent, and one complete", 60)
+    with _Try(service, PLANTED_LIVE, begun) as one, _Try(service, PLANTED_LIVE, ended) as two:
+        check(one.begun and two.begun, "they are planted")
+        until(lambda: service.agent.log.read_text().count("session.claimed") >= 2, "that is said", 60)
+        begun.line("device")
+        until(lambda: service.has(begun), "the session goes on")
+    for writer in (begun, ended):
+        lib.holds(service.backend, writer)
+        equal(service.backend.export(writer.id, "sass"), b"", "forged lines")
+
+
 class _Try:
     """The other user does something, for as long as this is open."""
 
@@ -282,6 +378,7 @@ def _tried(place, number, what):
     live.lines()
     service.start()
     until(lambda: service.backend.complete(before.id), f"{what}: complete before it")
+    until(lambda: service.has(live), f"{what}: the id has its session")
     with _Try(service, TRIES[what], live) as attempt:
         check(attempt.begun, f"{what}: {attempt.process.stderr.read() if attempt.process.poll() else 'silent'}")
         live.lines()

@@ -54,6 +54,18 @@ static void claim_nothing_was_planted(struct rig *rig)
     free(sass);
 }
 
+/* What is stored is what lies below \p group. */
+static void claim_is_stored(struct rig *rig, const char *group)
+{
+    char path[128];
+    snprintf(path, sizeof path, "%s/" RIG_ID "/device.log", group);
+    char *want = rig_file(rig, path);
+    char *got = rig_stored(rig, RIG_ID, "device");
+    assert_string_equal(got, want);
+    free(want);
+    free(got);
+}
+
 static void a_planted_directory_does_not_end_a_session(void **state)
 {
     (void)state;
@@ -120,52 +132,77 @@ static void a_complete_session_of_a_group_is_known_after_a_restart(void **state)
     rig_delete(rig);
 }
 
-static void who_was_first_is_known_after_a_restart_though_nothing_was_sent(void **state)
-{
-    (void)state;
-    struct rig *rig = rig_new();
-    struct live_session s;
-    char group[512];
-    claim_group(rig, "run-1", group);
-    live_open(&s, group, RIG_ID);
-    dirs_append(s.dir, "device.log", "");
-    rig_start(rig);
-    rig_run(rig, 30000, false);
-    claim_plant(rig, ANOTHER_USER);
-    rig_run(rig, 60000, false);
-    live_close(&s); /* what was planted could now look more alive */
-    rig_stop(rig);
-    claim_remove(rig, "run-1");
-    rig_start(rig);
-    rig_run(rig, 60000, false);
-    assert_true(geteuid() != 0 || rig_count(rig, TRANSPORT_BATCH) == 0);
-    rig_delete(rig);
-}
-
-static void what_was_planted_first_gives_way_to_a_writer_with_a_lock(void **state)
+/* Whoever appeared first, and whichever lies below the other: all of that can be forged.
+ */
+static void directories_of_two_users_wait_while_nothing_was_sent_of_either(void **state)
 {
     (void)state;
     if (geteuid() != 0) {
         skip();
     }
-    struct rig *rig = rig_new();
-    struct live_session s;
-    claim_plant(rig, ANOTHER_USER);
-    rig_start(rig);
-    rig_run(rig, 120000, false);
-    unsigned before = rig_count(rig, TRANSPORT_COMPLETE);
-    live_open(&s, rig->root, RIG_ID);
-    live_line(&s, "device", "x", 0);
-    rig_run(rig, 30000, false);
-    claim_restart(rig);
-    rig_fill(&s, 5);
-    rig_run(rig, 30000, false);
-    rig_all_same(rig, RIG_ID);
-    assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), before);
-    live_close(&s);
-    rig_run(rig, 60000, false);
-    assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), before + 1);
-    rig_delete(rig);
+    static const char *const group[2][2] = {{"run-1", "."}, {".", "evil"}};
+    for (unsigned i = 0; i < 2; i++) {
+        struct rig *rig = rig_new();
+        struct live_session s;
+        struct live_session evil;
+        char path[512];
+        snprintf(path, sizeof path, "%s/%s", rig->root, group[i][0]);
+        assert_true(mkdir(path, 0777) == 0 || i == 1);
+        live_open(&s, path, RIG_ID);
+        dirs_append(s.dir, "device.log", "");
+        rig->config.service = true;
+        rig_start(rig);
+        rig_run(rig, 30000, false);
+        snprintf(path, sizeof path, "%s/%s", rig->root, group[i][1]);
+        assert_true(mkdir(path, 0777) == 0 || i == 0);
+        live_open(&evil, path, RIG_ID);
+        live_line(&evil, "sass", "forged", 1);
+        assert_int_equal(chown(evil.dir, ANOTHER_USER, ANOTHER_USER), 0);
+        rig_run(rig, 60000, false);
+        claim_restart(rig);
+        rig_run(rig, 60000, false);
+        assert_int_equal(rig_count(rig, TRANSPORT_BATCH), 0);
+        assert_int_equal(rig_summary(rig).sessions_blocked, 2);
+        live_close(&evil);
+        claim_remove(rig, i == 0 ? RIG_ID : "evil");
+        rig_fill(&s, 3);
+        live_close(&s);
+        rig_run(rig, 60000, false);
+        assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 1);
+        claim_is_stored(rig, group[i][0]);
+        claim_nothing_was_planted(rig);
+        rig_delete(rig);
+    }
+}
+
+/* In the 1.1 layout, whose writer takes no lock. */
+static void a_lock_does_not_take_a_session_without_from_another_user(void **state)
+{
+    (void)state;
+    if (geteuid() != 0) {
+        skip();
+    }
+    for (uint64_t wait_ms = 5000; wait_ms <= 120000;
+         wait_ms += 115000) { /* begun, and complete */
+        struct rig *rig = rig_new();
+        struct live_session evil;
+        claim_plant(rig, ANOTHER_USER);
+        rig->config.service = true;
+        rig_start(rig);
+        rig_run(rig, wait_ms, false);
+        unsigned sent = rig_count(rig, TRANSPORT_BATCH);
+        assert_int_equal(sent, 1);
+        live_open(&evil, rig->root, RIG_ID);
+        live_line(&evil, "device", "forged", 1);
+        rig_run(rig, 60000, false);
+        claim_restart(rig);
+        rig_run(rig, 60000, false);
+        live_close(&evil);
+        rig_run(rig, 60000, false);
+        assert_int_equal(rig_count(rig, TRANSPORT_BATCH), sent);
+        assert_true(rig_summary(rig).sessions_blocked > 0);
+        rig_delete(rig);
+    }
 }
 
 static void a_lock_that_is_taken_later_takes_no_session_away(void **state)
@@ -215,6 +252,54 @@ static void a_copy_of_a_running_session_waits(void **state)
     rig_delete(rig);
 }
 
+static void claim_rename(const struct rig *rig, const char *from, const char *to)
+{
+    char old[700];
+    char new[700];
+    snprintf(old, sizeof old, "%s/%s", rig->root, from);
+    snprintf(new, sizeof new, "%s/%s", rig->root, to);
+    assert_int_equal(rename(old, new), 0);
+}
+
+/* Complete sessions are forgotten after 7 days, others after 30. */
+static void what_was_moved_is_not_sent_again_however_long_it_takes(void **state)
+{
+    (void)state;
+    for (int complete = 0; complete < 2; complete++) {
+        struct rig *rig = rig_new();
+        struct live_session s;
+        char group[512];
+        live_open(&s, rig->root, RIG_ID);
+        rig_fill(&s, 3);
+        if (complete) {
+            live_close(&s);
+        }
+        rig_start(rig);
+        rig_run(rig, 60000, complete);
+        unsigned sent = rig_count(rig, TRANSPORT_BATCH);
+        claim_group(rig, "archive", group);
+        claim_rename(rig, RIG_ID, "archive/" RIG_ID);
+        for (int day = 0; day < 40; day++) {
+            rig_step_wall_s(86400);
+            rig_run(rig, 60000, false);
+            if (day == 20) {
+                claim_restart(rig);
+            }
+        }
+        assert_int_equal(rig_count(rig, TRANSPORT_BATCH), sent);
+        assert_int_equal(rig_summary(rig).sessions_blocked, 1);
+        claim_rename(rig, "archive/" RIG_ID, RIG_ID);
+        if (!complete) {
+            live_close(&s);
+        }
+        rig_run(rig, 60000, false);
+        assert_int_equal(rig_summary(rig).sessions_blocked, 0);
+        assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 1);
+        rig_same_as_file(rig, RIG_ID, "device");
+        rig_delete(rig);
+    }
+}
+
 /* The way out: one of the two is removed. */
 static void the_second_goes_on_when_the_first_is_removed(void **state)
 {
@@ -238,14 +323,7 @@ static void the_second_goes_on_when_the_first_is_removed(void **state)
         claim_remove(rig, RIG_ID);
         live_close(&first);
         rig_run(rig, 60000, false);
-        bool foreign = owner && geteuid() == 0;
-        assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), foreign ? 0 : 1);
-        if (foreign) { /* only root can say so */
-            assert_int_equal(chown(s.dir, 0, 0), 0);
-            claim_restart(rig);
-            rig_run(rig, 60000, false);
-            assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 1);
-        }
+        assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 1);
         rig_delete(rig);
     }
 }
@@ -278,6 +356,9 @@ static void the_same_id_below_two_roots_is_one_session(void **state)
 static void a_service_lists_all_before_it_reads_a_new_one(void **state)
 {
     (void)state;
+    if (geteuid() != 0) {
+        skip();
+    }
     static const char *const group[] = {"a", "b", "run-1", "zz"};
     for (unsigned i = 0; i < 4; i++) {
         struct rig *rig = rig_new();
@@ -292,7 +373,12 @@ static void a_service_lists_all_before_it_reads_a_new_one(void **state)
         rig_run(rig, 60000, false);
         claim_nothing_was_planted(rig);
         assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 0);
+        assert_int_equal(rig_count(rig, TRANSPORT_BATCH), 0);
+        assert_int_equal(rig_summary(rig).sessions_blocked, 2);
+        claim_remove(rig, "evil");
+        rig_run(rig, 60000, false);
         assert_int_equal(rig_count(rig, TRANSPORT_BATCH), 1);
+        claim_is_stored(rig, group[i]);
         live_close(&s);
         rig_delete(rig);
     }
@@ -304,10 +390,11 @@ int main(void)
         cmocka_unit_test(a_planted_directory_does_not_end_a_session),
         cmocka_unit_test(a_session_that_is_complete_gets_no_more_lines_from_others),
         cmocka_unit_test(a_complete_session_of_a_group_is_known_after_a_restart),
-        cmocka_unit_test(who_was_first_is_known_after_a_restart_though_nothing_was_sent),
-        cmocka_unit_test(what_was_planted_first_gives_way_to_a_writer_with_a_lock),
+        cmocka_unit_test(directories_of_two_users_wait_while_nothing_was_sent_of_either),
+        cmocka_unit_test(a_lock_does_not_take_a_session_without_from_another_user),
         cmocka_unit_test(a_lock_that_is_taken_later_takes_no_session_away),
         cmocka_unit_test(a_copy_of_a_running_session_waits),
+        cmocka_unit_test(what_was_moved_is_not_sent_again_however_long_it_takes),
         cmocka_unit_test(the_second_goes_on_when_the_first_is_removed),
         cmocka_unit_test(the_same_id_below_two_roots_is_one_session),
         cmocka_unit_test(a_service_lists_all_before_it_reads_a_new_one),

@@ -19,8 +19,8 @@
 #define A_SERVICE      101
 #define A_DYNAMIC_USER 64000
 
-/* A process of \p user that holds a lock on \p path and may not be dumped. */
-static pid_t lock_holder_start(const char *path, uid_t user)
+/* A process that holds a lock on \p path and may not be dumped. */
+static pid_t lock_holder_start_as(const char *path, uid_t real, uid_t effective)
 {
     int ready[2];
     char byte;
@@ -29,8 +29,9 @@ static pid_t lock_holder_start(const char *path, uid_t user)
     assert_true(child >= 0);
     if (child == 0) {
         int dir = open(path, O_RDONLY | O_DIRECTORY);
-        bool good = setuid(user) == 0 && prctl(PR_SET_DUMPABLE, 0) == 0 &&
-                    flock(dir, LOCK_EX) == 0 && write(ready[1], "x", 1) == 1;
+        bool good = setresuid(real, effective, effective) == 0 &&
+                    prctl(PR_SET_DUMPABLE, 0) == 0 && flock(dir, LOCK_EX) == 0 &&
+                    write(ready[1], "x", 1) == 1;
         close(ready[0]);
         while (good) {
             pause();
@@ -43,6 +44,11 @@ static pid_t lock_holder_start(const char *path, uid_t user)
     return child;
 }
 
+static pid_t lock_holder_start(const char *path, uid_t user)
+{
+    return lock_holder_start_as(path, user, user);
+}
+
 static void only_the_lock_of_one_who_has_no_say_is_foreign(void **state)
 {
     (void)state;
@@ -51,14 +57,15 @@ static void only_the_lock_of_one_who_has_no_say_is_foreign(void **state)
         uid_t owner;
         bool foreign; /* to a service */
         bool foreign_to_others;
+        bool foreign_to_publishers;
     } row[] = {
-        {0, 0, false, false},
-        {ANOTHER_USER, 0, true, true},
-        {ANOTHER_USER, A_THIRD_USER, true, true},
-        {ANOTHER_USER, ANOTHER_USER, false, false},
-        {0, ANOTHER_USER, false, false},
-        {A_SERVICE, 0, true, false},
-        {A_DYNAMIC_USER, 0, true, false},
+        {0, 0, false, false, true},
+        {ANOTHER_USER, 0, true, true, true},
+        {ANOTHER_USER, A_THIRD_USER, true, true, true},
+        {ANOTHER_USER, ANOTHER_USER, false, false, false},
+        {0, ANOTHER_USER, false, false, true},
+        {A_SERVICE, 0, true, false, true},
+        {A_DYNAMIC_USER, 0, true, false, true},
     };
     if (geteuid() != 0) {
         skip();
@@ -68,16 +75,75 @@ static void only_the_lock_of_one_who_has_no_say_is_foreign(void **state)
         assert_int_equal(chown(base, row[i].owner, 0), 0);
         pid_t child = lock_holder_start(base, row[i].holder);
         int dir = open(base, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        if (lock_holder_is_foreign(dir, true) != row[i].foreign ||
-            lock_holder_is_foreign(dir, false) != row[i].foreign_to_others) {
+        if (lock_holder_is_foreign(dir, LOCK_SEEN_BY_SERVICE) != row[i].foreign ||
+            lock_holder_is_foreign(dir, LOCK_SEEN_BY_USER) != row[i].foreign_to_others ||
+            lock_holder_is_foreign(dir, LOCK_SEEN_BY_PUBLISHER) !=
+                row[i].foreign_to_publishers) {
             fail_msg("row %zu", i);
         }
         kill(child, SIGKILL);
         waitpid(child, NULL, 0);
-        assert_false(lock_holder_is_foreign(dir, true)); /* there is none */
+        assert_false(
+            lock_holder_is_foreign(dir, LOCK_SEEN_BY_SERVICE)); /* there is none */
         close(dir);
         dirs_remove(base);
     }
+}
+
+/* As su, while it waits for a password. */
+static void a_program_that_is_root_for_another_user_has_no_say(void **state)
+{
+    (void)state;
+    if (geteuid() != 0) {
+        skip();
+    }
+    for (int viewer = 0; viewer <= LOCK_SEEN_BY_PUBLISHER; viewer++) {
+        char *base = dirs_make();
+        pid_t child = lock_holder_start_as(base, ANOTHER_USER, 0);
+        int dir = open(base, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        assert_true(lock_holder_is_foreign(dir, (enum lock_viewer)viewer));
+        kill(child, SIGKILL);
+        waitpid(child, NULL, 0);
+        close(dir);
+        dirs_remove(base);
+    }
+}
+
+/* As if the pid of the one that took it were used again. */
+static void a_process_that_does_not_have_it_open_has_no_say(void **state)
+{
+    (void)state;
+    char *base = dirs_make();
+    int ready[2];
+    char byte;
+    assert_int_equal(pipe(ready), 0);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        int held = open(base, O_RDONLY | O_DIRECTORY);
+        bool good = flock(held, LOCK_EX) == 0;
+        if (fork() == 0) { /* it keeps the lock */
+            good = good && prctl(PR_SET_PDEATHSIG, SIGKILL) == 0;
+        } else {
+            close(held);
+        }
+        good = good && write(ready[1], "x", 1) == 1;
+        while (good) {
+            pause();
+        }
+        _exit(1);
+    }
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    int dir = open(base, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_int_equal(flock(dir, LOCK_SH | LOCK_NB), -1);
+    assert_true(lock_holder_is_foreign(dir, LOCK_SEEN_BY_USER));
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    close(ready[0]);
+    close(ready[1]);
+    close(dir);
+    dirs_remove(base);
 }
 
 static void our_own_lock_among_others_counts(void **state)
@@ -86,7 +152,7 @@ static void our_own_lock_among_others_counts(void **state)
     char *base = dirs_make();
     int dir = open(base, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     assert_int_equal(flock(dir, LOCK_SH), 0);
-    assert_false(lock_holder_is_foreign(dir, true));
+    assert_false(lock_holder_is_foreign(dir, LOCK_SEEN_BY_SERVICE));
     close(dir);
     dirs_remove(base);
 }
@@ -95,6 +161,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_the_lock_of_one_who_has_no_say_is_foreign),
+        cmocka_unit_test(a_program_that_is_root_for_another_user_has_no_say),
+        cmocka_unit_test(a_process_that_does_not_have_it_open_has_no_say),
         cmocka_unit_test(our_own_lock_among_others_counts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

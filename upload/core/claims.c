@@ -95,15 +95,26 @@ void claims_write_state(struct root *root)
     path_table_each(&root->engine->claims, claims_append, root);
 }
 
+static bool claims_is_recent(const struct claim *claim)
+{
+    return claim->disputed &&
+           claim->root->listing_number - claim->listing <= CLAIM_KEPT_LISTINGS;
+}
+
+bool claims_needs(const struct root *root, const char *path)
+{
+    const struct claim *claim = claims_find(root->engine, claims_id(path));
+    return claim && claim->root == root && strcmp(claim->path, path) == 0 &&
+           claims_is_recent(claim);
+}
+
 static void claims_sweep_one(void *arg, struct path_node *node)
 {
     struct claim *claim = (struct claim *)node;
     const struct root *root = arg;
     bool known =
         session_find(root, claim->path) || parked_find(&root->parked, claim->path);
-    bool recent = root->listing_number - claim->listing <= CLAIM_KEPT_LISTINGS;
-    bool over = !known && !(claim->disputed && recent);
-    if (claim->root == root && over) {
+    if (claim->root == root && !known && !claims_is_recent(claim)) {
         claims_free(claim);
     }
 }

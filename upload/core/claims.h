@@ -16,6 +16,7 @@ struct claim {
     struct root *root;
     char *path;     /**< below the root */
     bool disputed;  /**< another one claims the id, too; the journal says so */
+    bool contested; /**< by a directory of another user; nothing was sent of either */
     bool has_owner; /**< for a disputed one: its user is known */
     uid_t owner;
     uint32_t listing; /**< of the root, when it was disputed last */
@@ -40,6 +41,10 @@ void claims_restore(struct root *root, const struct record_claim *record);
 
 /** Appends the root's disputed claims to its journal. */
 void claims_write_state(struct root *root);
+
+/** \return true if what is known of `<root>/<path>` keeps another directory from being
+ * sent: that would be a session to begin with, once the other is forgotten. */
+bool claims_needs(const struct root *root, const char *path);
 
 /** After a listing: frees the claims of sessions that are not known any more. */
 void claims_sweep(struct root *root);

@@ -38,6 +38,12 @@ enum held_exit {
       "another directory has the same session id and was found first "                   \
       "(session.claimed): "                                                              \
       "remove one of the two")                                                           \
+    X(MOVED, "moved", MEND,                                                              \
+      "something was sent of another directory with this session id, which is not "      \
+      "there (session.claimed): move it back to where it was")                           \
+    X(CONTESTED, "contested", MEND,                                                      \
+      "directories of two users have the same session id, and nothing was sent of "      \
+      "either (session.claimed): remove the one that is not the session")                \
     X(DIRECTORY, "directory", MEND, "its directory cannot be read")                      \
     X(AWAY, "away", RESOLVE, "its directory is not there")                               \
     X(FALLS_SHORT, "falls_short", RESOLVE,                                               \

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "upload/core/claims.h"
 #include "upload/core/offer.h"
 #include "upload/core/session_streams.h"
 #include "upload/lifecycle/parking.h"
@@ -92,6 +93,7 @@ static bool away_drop(struct session *s)
 {
     struct root *root = s->root;
     if (away_any_in_flight(s) || session_is_referenced(s) ||
+        claims_needs(root, s->path) ||
         !record_append_session(root->journal, JOURNAL_FORGET, s->path)) {
         return false;
     }
@@ -165,6 +167,9 @@ static void away_parked_session(void *arg, struct path_node *node)
     }
     s->away = true;
     away_count_day(root, node->path, &s->absence);
+    if (claims_needs(root, node->path)) {
+        return;
+    }
     if (!s->complete && s->absence.days > ABSENCE_OPEN_DAYS) {
         away_say_lost(root, node->path, 1);
         parked_drop(&root->parked, s);

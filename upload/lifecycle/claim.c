@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Compares the directories that claim a session id. The first one from which something
- * was sent has it. Between two of which nothing was sent yet, what a stranger can set up
- * decides last. */
+ * was sent has it. Of two of which nothing was sent yet, neither has it if they belong to
+ * different users: all that could tell them apart, a stranger can set up. */
 #include "upload/lifecycle/claim.h"
 
 #include <fcntl.h>
@@ -22,10 +22,8 @@ struct claimant {
     bool there;
     uid_t owner; /* if it is there */
     bool complete;
-    bool begun;   /* something of it was sent */
-    bool settled; /* all that was seen of it was sent */
-    bool plain;   /* in a layout whose writer takes no lock */
-    bool locked;  /* by its writer */
+    bool begun;  /* something of it was sent */
+    bool locked; /* by its writer */
 };
 
 static void claim_ask_disk(struct claimant *c)
@@ -47,16 +45,13 @@ static bool claim_begun(const struct session *session)
 }
 
 /* For one that is not being read. */
-static void claim_look(struct claimant *c, const char *id)
+static bool claim_is_locked(const struct claimant *c)
 {
-    const struct sys *sys = c->root->engine->config.sys;
+    const struct engine_config *config = &c->root->engine->config;
     char lock[JOURNAL_PATH_MAX + LAYOUT_PATH_MAX];
-    struct scan scan;
     snprintf(lock, sizeof lock, "%s/%s", c->path, LAYOUT_LOCK);
-    c->plain = scan_session(sys, c->root->fd, c->path, id, &scan) == GPUFL_OK &&
-               scan.layout == SESSION_SHIFTING;
-    c->locked = !c->complete && !c->root->engine->config.in_job &&
-                liveness_probe(sys, c->root->fd, lock, NULL, 0) == WRITER_LIVE;
+    return !c->complete && !config->in_job &&
+           liveness_probe(config->sys, c->root->fd, lock, NULL, 0) == WRITER_LIVE;
 }
 
 /* The one that has the id, as far as it is known. */
@@ -69,13 +64,8 @@ static struct claimant claim_holder(const struct claim *claim)
     const struct parked_session *parked = parked_find(&root->parked, claim->path);
     c.complete = s ? s->state == SESSION_DONE : parked && parked->complete;
     c.begun = c.complete || (s && claim_begun(s));
-    c.settled = c.complete || (s && session_settled(s));
-    if (s && s->inspected && !s->held) {
-        c.plain = s->layout == SESSION_SHIFTING;
-        c.locked = s->writer == SESSION_WRITER_LIVES;
-    } else {
-        claim_look(&c, claim->node.path);
-    }
+    c.locked = s && s->inspected && !s->held ? s->writer == SESSION_WRITER_LIVES
+                                             : claim_is_locked(&c);
     claim_ask_disk(&c);
     return c;
 }
@@ -104,16 +94,9 @@ static bool claim_is_same(const struct claim *claim, const struct session *sessi
     return claim->root == session->root && strcmp(claim->path, session->path) == 0;
 }
 
-/* Nobody can plant a directory right below a root where there is one already; the group
- * directories may be anybody's. */
-static bool claim_ranks_before(const struct claimant *a, const struct claimant *b)
+static bool claim_owners_differ(const struct claimant *a, const struct claimant *b)
 {
-    bool a_grouped = strchr(a->path, '/');
-    bool b_grouped = strchr(b->path, '/');
-    if (a->plain != b->plain) {
-        return b->plain;
-    }
-    return a_grouped != b_grouped ? b_grouped : a->locked && !b->locked;
+    return a->owner != b->owner || a->owner == SESSION_OWNER_UNKNOWN;
 }
 
 /* One who uploads sessions of its own, not as a service, knows best which those are. */
@@ -123,47 +106,46 @@ static bool claim_is_own(const struct claimant *c)
     return !c->root->engine->config.service && self != 0 && c->there && c->owner == self;
 }
 
-/* A directory in which no writer ever had a lock may have been planted before its victim
- * was there: it loses the id to one with a lock, once nothing in it waits. (Whose they
- * are is not known in a user namespace.) */
-static bool claim_was_squatted(const struct claimant *by, const struct claimant *of)
+/* Neither has more right to the id than the other, and nothing would be lost. */
+static bool claim_is_contested(const struct claim *claim, const struct claimant *a,
+                               const struct claimant *b)
 {
-    return by->plain && by->settled && of->locked && !of->plain;
+    return !claim->disputed && !a->begun && !b->begun && a->there && b->there &&
+           claim_owners_differ(a, b) && claim_is_own(a) == claim_is_own(b);
 }
 
 static bool claim_passes_on(const struct claim *claim, const struct claimant *from,
                             const struct claimant *to)
 {
-    bool first = from->begun || claim->disputed;
     if (claim_is_own(from) != claim_is_own(to)) {
         return claim_is_own(to);
     }
-    if (!from->there && !from->complete) { /* it was moved, or somebody decided */
-        return !claim->disputed || to->owner == 0 ||
-               (claim->has_owner && claim->owner == to->owner);
+    if (!from->there && !from->begun) {
+        return true; /* nothing is known of it that could be mixed up */
     }
-    if (first != to->begun) {
-        return !first || (from->there && claim_was_squatted(from, to));
+    if (from->begun || claim->disputed) {
+        return false;
     }
-    return !claim->disputed && claim_ranks_before(to, from);
+    return to->begun || (!claim_owners_differ(from, to) && to->locked && !from->locked);
 }
 
 static void claim_say(const struct session *session, const struct claim *claim)
 {
     log_warn(session->root->engine->config.log, "session.claimed",
-             "session=%s held=%s/%s read=%s/%s note=\"two directories have the same "
+             "session=%s held=%s/%s %s=%s/%s note=\"two directories have the same "
              "session id\"",
-             session->id, session->root->path, session->path, claim->root->path,
-             claim->path);
+             session->id, session->root->path, session->path,
+             claim->contested ? "also_held" : "read", claim->root->path, claim->path);
 }
 
-/* It is not the session of that id. */
-static void claim_lose(struct session *session, const struct claim *claim)
+/* It is not the session of that id, or may not be. */
+static void claim_lose(struct session *session, const struct claim *claim,
+                       enum held_reason reason)
 {
     const struct engine *engine = session->root->engine;
     bool foreign = engine->config.in_job && geteuid() != 0 && claim->has_owner &&
                    claim->owner == geteuid();
-    if (!session->hold_reason) {
+    if (!session->hold_reason && !claim_is_same(claim, session)) {
         claim_say(session, claim);
     }
     if (session->state != SESSION_DONE) {
@@ -174,7 +156,7 @@ static void claim_lose(struct session *session, const struct claim *claim)
     session->held = true;
     session->wanted = session->wanted && !foreign; /* what others do is not our failure */
     if (!foreign) {
-        session_hold(session, HELD_CLAIMED);
+        session_hold(session, reason);
     }
 }
 
@@ -222,9 +204,40 @@ static bool claim_pass_on(struct claim *claim, const struct claimant *from,
         return false;
     }
     if (from->session && from->session->state != SESSION_DONE) {
-        claim_lose(from->session, claim);
+        claim_lose(from->session, claim, HELD_CLAIMED);
     }
     return true;
+}
+
+/* Both wait until one of them is removed. */
+static void claim_contest(struct claim *claim, const struct claimant *holder,
+                          struct session *session)
+{
+    claim->contested = true;
+    claim_lose(session, claim, HELD_CONTESTED);
+    if (holder->session) {
+        claim_lose(holder->session, claim, HELD_CONTESTED);
+    }
+}
+
+/* Whether a directory of another user still claims the id of which nothing was sent. */
+static bool claim_stays_contested(struct claim *claim, struct claimant *own)
+{
+    const struct engine *engine = own->root->engine;
+    bool contested = false;
+    claim_ask_disk(own);
+    for (unsigned i = 0; i < engine->roots && claim->contested && !contested; i++) {
+        for (struct session *s = engine->root[i]->sessions; s && !contested;
+             s = s->next) {
+            struct claimant other = {.root = s->root, .path = s->path};
+            if (s != own->session && strcmp(s->id, own->session->id) == 0) {
+                claim_ask_disk(&other);
+                contested = claim_is_contested(claim, own, &other);
+            }
+        }
+    }
+    claim->contested = contested;
+    return contested;
 }
 
 /* \return whether the session gets the id that another directory has. */
@@ -234,11 +247,15 @@ static bool claim_dispute(struct claim *claim, struct session *session,
     struct claimant holder = claim_holder(claim);
     claim_ask_disk(own);
     session->held = true;
+    if (claim_is_contested(claim, &holder, own)) {
+        claim_contest(claim, &holder, session);
+        return false;
+    }
     if (claim_passes_on(claim, &holder, own)) {
         return claim_pass_on(claim, &holder, own);
     }
     if (claim_settle(claim, &holder)) {
-        claim_lose(session, claim);
+        claim_lose(session, claim, holder.there ? HELD_CLAIMED : HELD_MOVED);
     } /* else the journal is broken: at the next look */
     return false;
 }
@@ -263,12 +280,15 @@ bool claim_check(struct session *session, const struct scan *scan, enum liveness
                            .path = session->path,
                            .session = session,
                            .begun = claim_begun(session),
-                           .plain = scan->layout == SESSION_SHIFTING,
                            .locked = writer == WRITER_LIVE};
     if (!session->inspected) {
         session->layout = (uint8_t)scan->layout;
     }
     if (claim && !claim_is_same(claim, session) && !claim_dispute(claim, session, &own)) {
+        return false;
+    }
+    if (claim && claim_stays_contested(claim, &own)) {
+        claim_lose(session, claim, HELD_CONTESTED);
         return false;
     }
     /* For a service, a directory that is listed later may have more right to the id. */
@@ -304,8 +324,8 @@ void claim_replayed(struct root *root)
 static void claim_renew_disputed(const struct root *root)
 {
     for (const struct session *s = root->sessions; s; s = s->next) {
-        struct claim *claim =
-            s->hold_reason == HELD_CLAIMED ? claims_find(root->engine, s->id) : NULL;
+        bool waits = s->hold_reason == HELD_CLAIMED || s->hold_reason == HELD_MOVED;
+        struct claim *claim = waits ? claims_find(root->engine, s->id) : NULL;
         if (claim) {
             claim->listing = claim->root->listing_number;
         }

@@ -7,5 +7,8 @@
 
 bool served_lock_counts(const struct engine *engine, int dir)
 {
-    return !lock_holder_is_foreign(dir, engine->config.service) || run_dir_is_served(dir);
+    enum lock_viewer viewer = !engine->config.service   ? LOCK_SEEN_BY_USER
+                              : !engine->config.run_dir ? LOCK_SEEN_BY_SERVICE
+                                                        : LOCK_SEEN_BY_PUBLISHER;
+    return !lock_holder_is_foreign(dir, viewer) || run_dir_is_served(dir);
 }

@@ -2,6 +2,7 @@
 /* Looks up the holders of a lock in /proc/locks. */
 #include "upload/source/lock_holder.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -18,18 +19,86 @@ static bool lock_holder_is_service(uid_t uid)
     return uid <= SYSTEM_UID_MAX || (uid >= SERVICE_UID_MIN && uid <= SERVICE_UID_MAX);
 }
 
-/* The owner of /proc/<pid> is the effective user of the process, whether or not it may be
- * dumped. */
-static bool lock_holder_has_no_say(int pid, const struct stat *dir, bool service)
+enum holder_known {
+    HOLDER_GONE,
+    HOLDER_HIDDEN,
+    HOLDER_MIXED, /* a program that runs with the rights of another user */
+    HOLDER_OF_USER,
+};
+
+/* Any user can start a program that is root's, which keeps the locks that the user took;
+ * such a process has several user ids. */
+static enum holder_known lock_holder_read_user(FILE *status, uid_t *user)
 {
-    char path[32];
-    struct stat st;
-    snprintf(path, sizeof path, "/proc/%d", pid);
-    if (stat(path, &st) < 0) {
-        return kill(pid, 0) < 0 && errno == ESRCH; /* otherwise it is hidden */
+    char line[256];
+    unsigned id[4];
+    while (fgets(line, sizeof line, status)) {
+        if (sscanf(line, "Uid: %u %u %u %u", &id[0], &id[1], &id[2], &id[3]) == 4) {
+            *user = id[0];
+            return id[0] == id[1] && id[0] == id[2] && id[0] == id[3] ? HOLDER_OF_USER
+                                                                      : HOLDER_MIXED;
+        }
     }
-    return st.st_uid != geteuid() && st.st_uid != 0 && st.st_uid != dir->st_uid &&
-           (service || !lock_holder_is_service(st.st_uid));
+    return HOLDER_HIDDEN;
+}
+
+/* Where we may not open its status, the owner of /proc/<pid> is its effective user,
+ * whether or not it may be dumped. */
+static enum holder_known lock_holder_user(int pid, uid_t *user)
+{
+    char path[40];
+    struct stat st;
+    snprintf(path, sizeof path, "/proc/%d/status", pid);
+    FILE *status = fopen(path, "re");
+    if (status) {
+        enum holder_known known = lock_holder_read_user(status, user);
+        fclose(status);
+        return known;
+    }
+    snprintf(path, sizeof path, "/proc/%d", pid);
+    if (stat(path, &st) == 0) {
+        *user = st.st_uid;
+        return HOLDER_OF_USER;
+    }
+    return kill(pid, 0) < 0 && errno == ESRCH ? HOLDER_GONE : HOLDER_HIDDEN;
+}
+
+/* A child keeps the lock of a parent whose pid another process has by now. \return true
+ * if that is so, false in doubt. */
+static bool lock_holder_is_another(int pid, const struct stat *dir)
+{
+    char path[40];
+    struct stat st;
+    struct dirent *entry;
+    bool open = false;
+    snprintf(path, sizeof path, "/proc/%d/fd", pid);
+    DIR *files = opendir(path);
+    while (files && !open && (entry = readdir(files))) {
+        open = fstatat(dirfd(files), entry->d_name, &st, 0) == 0 &&
+               st.st_ino == dir->st_ino && st.st_dev == dir->st_dev;
+    }
+    if (files) {
+        closedir(files);
+    }
+    return files && !open;
+}
+
+static bool lock_holder_has_say(int pid, const struct stat *dir, enum lock_viewer viewer)
+{
+    uid_t user = 0;
+    bool doubt = viewer != LOCK_SEEN_BY_PUBLISHER;
+    enum holder_known known = pid > 0 ? lock_holder_user(pid, &user) : HOLDER_HIDDEN;
+    if (known == HOLDER_HIDDEN) {
+        return doubt;
+    }
+    if (known != HOLDER_OF_USER || lock_holder_is_another(pid, dir)) {
+        return false;
+    }
+    if (user == 0) {
+        return doubt; /* some programs of root's drop the ids of who started them */
+    }
+    return user == geteuid() || user == dir->st_uid ||
+           (viewer == LOCK_SEEN_BY_USER && lock_holder_is_service(user));
 }
 
 static bool lock_holder_parse(const char *line, const struct stat *dir, int *pid)
@@ -42,22 +111,22 @@ static bool lock_holder_parse(const char *line, const struct stat *dir, int *pid
            inode == dir->st_ino && makedev(major, minor) == dir->st_dev;
 }
 
-bool lock_holder_is_foreign(int dir, bool service)
+bool lock_holder_is_foreign(int dir, enum lock_viewer viewer)
 {
     struct stat st;
     char line[256];
-    unsigned holders = 0;
-    unsigned foreign = 0;
+    bool held = viewer == LOCK_SEEN_BY_PUBLISHER;
+    bool counts = false;
     int pid;
     FILE *locks = fstat(dir, &st) == 0 ? fopen("/proc/locks", "re") : NULL;
     while (locks && fgets(line, sizeof line, locks)) {
         if (lock_holder_parse(line, &st, &pid)) {
-            holders++;
-            foreign += pid > 0 && lock_holder_has_no_say(pid, &st, service);
+            held = true;
+            counts = counts || lock_holder_has_say(pid, &st, viewer);
         }
     }
     if (locks) {
         fclose(locks);
     }
-    return holders > 0 && foreign == holders;
+    return held && !counts;
 }

@@ -5,11 +5,21 @@
 
 #include <stdbool.h>
 
+enum lock_viewer {
+    LOCK_SEEN_BY_USER,
+    LOCK_SEEN_BY_SERVICE,   /**< which is run by root or a service manager */
+    LOCK_SEEN_BY_PUBLISHER, /**< a service that publishes what it serves, which keeps
+                               other uploaders away */
+};
+
 /** True if the locks (flock) on the directory \p dir are known to be held by nobody but
  * users who have no say there: neither our user, nor root, nor the directory's owner,
- * nor, unless \p service says that we are one, an account that services run as. A process
- * that has ended has no say either, if a child kept its lock. False in doubt: if the
- * kernel does not name the holder, or hides it. */
-bool lock_holder_is_foreign(int dir, bool service);
+ * nor, for a user, an account that services run as. A process with several user ids has
+ * no say, nor has one that does not have the directory open or has ended, if a child kept
+ * its lock. False in doubt: if the kernel does not name the holder, or hides it.
+ *
+ * Any user can make root hold a lock, by a program that asks for a password. So for a
+ * publisher, what root holds, and whatever is in doubt, has no say either. */
+bool lock_holder_is_foreign(int dir, enum lock_viewer viewer);
 
 #endif
