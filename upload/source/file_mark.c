@@ -10,10 +10,9 @@
 #include "base/file.h"
 #include "upload/http/encode.h"
 
-/* A mark begins anew once it covers more. */
-#define MARK_MOST_BYTES (256u << 10)
+/* Few enough to be read again with each batch. */
+#define MARK_MOST_BYTES 4096u
 #define READ_BYTES      (16u << 10)
-#define SHORT_BYTES     4096u
 
 struct file_known file_known_of(int fd)
 {
@@ -39,8 +38,9 @@ struct record_mark file_mark_over(struct record_mark mark, const char *data, siz
 {
     bool anew = mark.bytes + (uint64_t)len > MARK_MOST_BYTES;
     struct record_mark next = anew ? (struct record_mark){0} : mark;
-    next.crc32 = encode_crc32(next.crc32, data, len);
-    next.bytes += (uint32_t)len;
+    size_t last = len < MARK_MOST_BYTES ? len : MARK_MOST_BYTES;
+    next.crc32 = encode_crc32(next.crc32, data + len - last, last);
+    next.bytes += (uint32_t)last;
     return next;
 }
 
@@ -92,7 +92,7 @@ enum file_match file_mark_match(const struct sys *sys, int fd, bool gz,
 
 struct record_mark file_mark_read(const struct sys *sys, int fd, uint64_t at)
 {
-    struct record_mark mark = {.bytes = at < SHORT_BYTES ? (uint32_t)at : SHORT_BYTES};
+    struct record_mark mark = {.bytes = at < MARK_MOST_BYTES ? (uint32_t)at : MARK_MOST_BYTES};
     if (file_mark_sum(sys, fd, NULL, at - mark.bytes, mark.bytes, &mark.crc32) !=
         FILE_MATCHES) {
         mark = (struct record_mark){0};
