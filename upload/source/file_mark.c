@@ -74,6 +74,19 @@ static enum file_match file_mark_sum(const struct sys *sys, int fd, struct gz_ca
     return FILE_MATCHES;
 }
 
+/* Journals of the version before have no marks. What was sent ended with a line, or with
+ * the file. */
+static enum file_match file_mark_unknown(const struct sys *sys, int fd,
+                                         struct gz_cache *gz, uint64_t at)
+{
+    char byte[2];
+    ssize_t n = at ? file_mark_part(sys, fd, gz, at - 1, byte, sizeof byte) : 1;
+    if (n <= 0) {
+        return n == 0 ? FILE_SHORTER : FILE_UNREADABLE;
+    }
+    return !at || n == 1 || byte[0] == '\n' ? FILE_MATCHES : FILE_DIFFERS;
+}
+
 enum file_match file_mark_match(const struct sys *sys, int fd, bool gz,
                                 const struct record_mark *mark, uint64_t at)
 {
@@ -84,8 +97,10 @@ enum file_match file_mark_match(const struct sys *sys, int fd, bool gz,
     if (!gz && (fstat(fd, &st) < 0 || (uint64_t)st.st_size < at)) {
         return FILE_SHORTER;
     }
-    enum file_match found =
-        file_mark_sum(sys, fd, gz ? &once : NULL, at - len, len, &crc32);
+    struct gz_cache *cache = gz ? &once : NULL;
+    enum file_match found = len
+                                ? file_mark_sum(sys, fd, cache, at - len, len, &crc32)
+                                : file_mark_unknown(sys, fd, cache, at);
     gz_cache_close(&once);
     return found == FILE_MATCHES && len && crc32 != mark->crc32 ? FILE_DIFFERS : found;
 }

@@ -118,8 +118,11 @@ static gpufl_status check_live(const struct sys *sys, const struct tail_where *w
     }
     enum file_match match =
         at_begin && !out->sealed
-            ? match_by_name(sys, w, fd, out->packed)
+            ? FILE_MATCHES
             : file_mark_match(sys, fd, out->packed, &w->mark, w->mark_at);
+    if (match == FILE_MATCHES && !w->mark.bytes && !out->sealed) {
+        match = match_by_name(sys, w, fd, out->packed);
+    }
     if (match == FILE_MATCHES && w->known) {
         *w->known = found;
     }
@@ -152,6 +155,7 @@ static gpufl_status read_plain(const struct sys *sys, const struct tail_where *w
     out->len = (size_t)n;
     out->size = (uint64_t)st.st_size;
     out->at_end = w->offset + out->len >= out->size;
+    out->mark = w->mark.bytes ? w->mark : file_mark_read(sys, fd, w->mark_at);
     return GPUFL_OK;
 }
 
@@ -198,7 +202,7 @@ static gpufl_status read_shifting(const struct sys *sys, const struct tail_where
 gpufl_status tail_read(const struct sys *sys, const struct tail_where *w, char *buf,
                        size_t cap, struct tail_chunk *out)
 {
-    *out = (struct tail_chunk){0};
+    *out = (struct tail_chunk){.mark = w->mark};
     if (w->layout == SESSION_SHIFTING) {
         return read_shifting(sys, w, buf, cap, out);
     }
