@@ -651,6 +651,78 @@ static void a_plain_directory_that_is_used_again_is_sent_again(void **state)
     rig_delete(rig);
 }
 
+/* The writer's lock was not visible: it goes on after the end was reported. */
+static void growth_in_later_files_reopens_a_session(void **state)
+{
+    (void)state;
+    for (int offline = 0; offline < 2; offline++) {
+        struct live_session s;
+        struct rig *rig = rig_complete(&s);
+        if (offline) {
+            rig_stop(rig);
+        }
+        live_rotate(&s, "device", 1);
+        more_lines(&s, "device", 3, 9);
+        live_rotate(&s, "device", 2);
+        if (offline) {
+            rig_start(rig);
+        }
+        rig_run(rig, 700000, false);
+        assert_stored(rig, "device", "1 2 3 4 5 6 7 8 ");
+        assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 2);
+        rig_delete(rig);
+    }
+}
+
+static void growth_that_was_compressed_reopens_a_session(void **state)
+{
+    (void)state;
+    for (int grows = 0; grows < 2; grows++) {
+        struct live_session s;
+        struct rig *rig = rig_complete(&s);
+        if (grows) {
+            more_lines(&s, "device", 3, 9);
+        }
+        pack_active(&s, "device");
+        rig_run(rig, 700000, false);
+        rig_again(rig);
+        rig_run(rig, 700000, false);
+        assert_stored(rig, "device", grows ? "1 2 3 4 5 6 7 8 " : "1 2 ");
+        assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 1);
+        assert_int_equal(rig_summary(rig).sessions_done, !grows);
+        rig_delete(rig);
+    }
+}
+
+/* The 1.1 layout. */
+static void growth_that_was_rotated_and_compressed_reopens_a_session(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new();
+    struct live_session s = {.id = RIG_ID};
+    char from[700];
+    char to[700];
+    snprintf(s.dir, sizeof s.dir, "%s/" RIG_ID, rig->root);
+    snprintf(from, sizeof from, "%s/device.log.gz", s.dir);
+    snprintf(to, sizeof to, "%s/device.1.log.gz", s.dir);
+    assert_int_equal(mkdir(s.dir, 0700), 0);
+    later_line(&s, "device", 1);
+    dirs_append(s.dir, "device.log", "{\"type\":\"shutdown\",\"n\":2}\n");
+    rig_start(rig);
+    rig_run(rig, 70000, false);
+    assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 1);
+    later_line(&s, "device", 3);
+    dirs_append(s.dir, "device.log", "{\"type\":\"shutdown\",\"n\":4}\n");
+    pack_active(&s, "device");
+    assert_int_equal(rename(from, to), 0);
+    rig_run(rig, 700000, false);
+    assert_stored(rig, "device", "1 2 3 4 ");
+    rig_again(rig);
+    rig_run(rig, 700000, false);
+    assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 2);
+    rig_delete(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -674,6 +746,9 @@ int main(void)
         cmocka_unit_test(a_cut_file_that_gets_its_bytes_back_goes_on),
         cmocka_unit_test(an_open_offer_does_not_hide_that_its_file_was_emptied),
         cmocka_unit_test(a_plain_file_that_is_emptied_and_grows_again_is_held),
+        cmocka_unit_test(growth_in_later_files_reopens_a_session),
+        cmocka_unit_test(growth_that_was_compressed_reopens_a_session),
+        cmocka_unit_test(growth_that_was_rotated_and_compressed_reopens_a_session),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
