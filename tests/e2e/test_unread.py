@@ -55,6 +55,38 @@ def a_backup_by_hard_links_changes_nothing(place):
             equal(_completes(sink), 1 if kind is not Shifting else _completes(sink), "complete")
 
 
+def windows_that_were_seen_are_missed_when_they_are_gone_after_a_kill(place):
+    writer = Windows(place.logs)
+    writer.line("device")
+    writer.rotate("device")
+    with Sink(declare=True) as sink:
+        agent = lib.agent(place, sink.url, "--delete-acked=never")
+        until(lambda: any(b'"device"' in line for line in list(sink.lines)), "the first window is sent")
+        agent.kill()
+        agent.wait()
+        for _ in range(4):
+            writer.line("device")
+            writer.rotate("device")
+        writer.end()
+        refused = []
+        sink.answer = lambda sink, request: refused.append(request) or (503, {}) if request.is_batch else None
+        agent = lib.agent(place, sink.url, "--delete-acked=never")
+        until(lambda: refused, "the next one is offered")
+        agent.kill()
+        agent.wait()
+        for number in (4, 5, 6):
+            for file in writer.dir.glob(f"*device.{number}.*"):
+                file.unlink()
+        sink.answer = None
+        done = lib.upload(place, sink.url, "--timeout=20")
+        equal((done.returncode, _completes(sink)), (1, 0), done.stdout)
+        missing = _missing(sink, writer)
+        done = place.run("gpufl", "resolve", place.logs, f"{writer.id}/device")
+        equal(done.returncode, 0, done.stderr)
+        done = lib.upload(place, sink.url, "--timeout=20")
+        equal((done.returncode, _completes(sink), _missing(sink, writer)), (0, 1, missing), done.stdout)
+
+
 def a_file_of_another_owner_is_not_read_by_its_second_name(place):
     if os.geteuid() != 0:
         lib.skip("nobody else can make such a link")

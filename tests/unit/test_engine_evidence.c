@@ -346,6 +346,123 @@ static void files_that_begin_with_the_same_line_are_told_apart(void **state)
     }
 }
 
+/* Another program empties the active file of a living writer. */
+static void empty_file(const struct live_session *s, const char *name)
+{
+    char path[700];
+    snprintf(path, sizeof path, "%s/%s", s->dir, name);
+    assert_int_equal(truncate(path, 0), 0);
+}
+
+static void more_lines(const struct live_session *s, const char *channel, int from, int to)
+{
+    for (int n = from; n < to; n++) {
+        later_line(s, channel, n);
+    }
+}
+
+static void a_file_that_is_emptied_and_grows_again_holds_its_channel(void **state)
+{
+    (void)state;
+    for (int seen_short = 0; seen_short < 2; seen_short++) {
+        struct rig *rig = rig_new();
+        struct live_session s;
+        live_open(&s, rig->root, RIG_ID);
+        live_line(&s, "device", "job_start", 1);
+        live_line(&s, "device", "x", 2);
+        rig_start(rig);
+        rig_run(rig, 20000, false);
+        empty_file(&s, "device.log");
+        later_line(&s, "device", 3);
+        if (seen_short) {
+            rig_run(rig, 70000, false);
+        }
+        more_lines(&s, "device", 4, 20);
+        rig_run(rig, 70000, false);
+        live_close(&s);
+        rig_run(rig, 70000, false);
+        assert_stored(rig, "device", "1 2 ");
+        assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 0);
+        assert_int_equal(rig_summary(rig).sessions_blocked, 1);
+        rig_delete(rig);
+    }
+}
+
+static void a_cut_file_that_gets_its_bytes_back_goes_on(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new();
+    struct live_session s;
+    live_open(&s, rig->root, RIG_ID);
+    live_line(&s, "device", "job_start", 1);
+    more_lines(&s, "device", 2, 200); /* more than a mark covers */
+    rig_start(rig);
+    rig_run(rig, 20000, false);
+    unsigned sent = rig->requests;
+    empty_file(&s, "device.log");
+    rig_run(rig, 70000, false);
+    assert_int_equal(rig->requests, sent);
+    live_line(&s, "device", "job_start", 1);
+    more_lines(&s, "device", 2, 200);
+    live_line(&s, "device", "shutdown", 200);
+    rig_run(rig, 70000, false);
+    live_close(&s);
+    rig_run(rig, 70000, false);
+    rig_same_as_file(rig, RIG_ID, "device");
+    assert_true(rig->requests > sent);
+    assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 1);
+    rig_delete(rig);
+}
+
+static void an_open_offer_does_not_hide_that_its_file_was_emptied(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new();
+    struct live_session s;
+    rig->answer = away;
+    rig->mark = 1;
+    live_open(&s, rig->root, RIG_ID);
+    live_line(&s, "device", "job_start", 1);
+    rig_start(rig);
+    rig_run(rig, 20000, false);
+    rig->mark = 0;
+    later_line(&s, "device", 2);
+    rig_run(rig, 20000, false);
+    empty_file(&s, "device.log");
+    more_lines(&s, "device", 3, 20);
+    rig->mark = 1;
+    rig_run(rig, 600000, false);
+    live_close(&s);
+    rig_run(rig, 600000, false);
+    assert_stored(rig, "device", "1 2 ");
+    assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 0);
+    assert_int_equal(rig_summary(rig).sessions_blocked, 1);
+    rig_delete(rig);
+}
+
+/* The 1.1 layout: the file keeps its first line, too. */
+static void a_plain_file_that_is_emptied_and_grows_again_is_held(void **state)
+{
+    (void)state;
+    static const char head[] = "{\"type\":\"process_info\",\"app\":\"train\"}\n";
+    struct rig *rig = rig_new();
+    struct live_session s = {.id = RIG_ID};
+    snprintf(s.dir, sizeof s.dir, "%s/" RIG_ID, rig->root);
+    assert_int_equal(mkdir(s.dir, 0700), 0);
+    dirs_append(s.dir, "device.log", head);
+    more_lines(&s, "device", 1, 3);
+    rig->config.orphan_timeout_ms = 600000;
+    rig_start(rig);
+    rig_run(rig, 20000, false);
+    empty_file(&s, "device.log");
+    dirs_append(s.dir, "device.log", head);
+    more_lines(&s, "device", 3, 20);
+    rig_run(rig, 900000, false);
+    assert_stored(rig, "device", "1 2 ");
+    assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 0);
+    rig_delete(rig);
+}
+
 /* A complete session of one channel, whose lock is free. */
 static struct rig *rig_complete(struct live_session *s)
 {
@@ -534,6 +651,78 @@ static void a_plain_directory_that_is_used_again_is_sent_again(void **state)
     rig_delete(rig);
 }
 
+/* The writer's lock was not visible: it goes on after the end was reported. */
+static void growth_in_later_files_reopens_a_session(void **state)
+{
+    (void)state;
+    for (int offline = 0; offline < 2; offline++) {
+        struct live_session s;
+        struct rig *rig = rig_complete(&s);
+        if (offline) {
+            rig_stop(rig);
+        }
+        live_rotate(&s, "device", 1);
+        more_lines(&s, "device", 3, 9);
+        live_rotate(&s, "device", 2);
+        if (offline) {
+            rig_start(rig);
+        }
+        rig_run(rig, 700000, false);
+        assert_stored(rig, "device", "1 2 3 4 5 6 7 8 ");
+        assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 2);
+        rig_delete(rig);
+    }
+}
+
+static void growth_that_was_compressed_reopens_a_session(void **state)
+{
+    (void)state;
+    for (int grows = 0; grows < 2; grows++) {
+        struct live_session s;
+        struct rig *rig = rig_complete(&s);
+        if (grows) {
+            more_lines(&s, "device", 3, 9);
+        }
+        pack_active(&s, "device");
+        rig_run(rig, 700000, false);
+        rig_again(rig);
+        rig_run(rig, 700000, false);
+        assert_stored(rig, "device", grows ? "1 2 3 4 5 6 7 8 " : "1 2 ");
+        assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 1);
+        assert_int_equal(rig_summary(rig).sessions_done, !grows);
+        rig_delete(rig);
+    }
+}
+
+/* The 1.1 layout. */
+static void growth_that_was_rotated_and_compressed_reopens_a_session(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new();
+    struct live_session s = {.id = RIG_ID};
+    char from[700];
+    char to[700];
+    snprintf(s.dir, sizeof s.dir, "%s/" RIG_ID, rig->root);
+    snprintf(from, sizeof from, "%s/device.log.gz", s.dir);
+    snprintf(to, sizeof to, "%s/device.1.log.gz", s.dir);
+    assert_int_equal(mkdir(s.dir, 0700), 0);
+    later_line(&s, "device", 1);
+    dirs_append(s.dir, "device.log", "{\"type\":\"shutdown\",\"n\":2}\n");
+    rig_start(rig);
+    rig_run(rig, 70000, false);
+    assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 1);
+    later_line(&s, "device", 3);
+    dirs_append(s.dir, "device.log", "{\"type\":\"shutdown\",\"n\":4}\n");
+    pack_active(&s, "device");
+    assert_int_equal(rename(from, to), 0);
+    rig_run(rig, 700000, false);
+    assert_stored(rig, "device", "1 2 3 4 ");
+    rig_again(rig);
+    rig_run(rig, 700000, false);
+    assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 2);
+    rig_delete(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -553,6 +742,13 @@ int main(void)
         cmocka_unit_test(a_session_that_grew_stays_open_over_a_restart),
         cmocka_unit_test(a_plain_directory_that_is_used_again_is_sent_again),
         cmocka_unit_test(an_empty_manifest_does_not_make_another_layout),
+        cmocka_unit_test(a_file_that_is_emptied_and_grows_again_holds_its_channel),
+        cmocka_unit_test(a_cut_file_that_gets_its_bytes_back_goes_on),
+        cmocka_unit_test(an_open_offer_does_not_hide_that_its_file_was_emptied),
+        cmocka_unit_test(a_plain_file_that_is_emptied_and_grows_again_is_held),
+        cmocka_unit_test(growth_in_later_files_reopens_a_session),
+        cmocka_unit_test(growth_that_was_compressed_reopens_a_session),
+        cmocka_unit_test(growth_that_was_rotated_and_compressed_reopens_a_session),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

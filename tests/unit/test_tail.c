@@ -73,6 +73,57 @@ static void a_position_means_the_same_bytes_before_and_after_a_rotation(void **s
     end(&f);
 }
 
+/* As after a start with a journal of the version before. */
+static gpufl_status read_without_mark(struct fixture *f, uint32_t file, uint64_t offset)
+{
+    struct tail_chunk chunk;
+    struct file_known none = {0};
+    char buf[256];
+    struct tail_where where = {.root = f->fd,
+                               .path = ID,
+                               .channel = "device",
+                               .layout = SESSION_LIVE,
+                               .file = file,
+                               .offset = offset,
+                               .mark_at = offset,
+                               .known = &none};
+    return tail_read(&sys_real, &where, buf, sizeof buf, &chunk);
+}
+
+static uint64_t end_of(const struct fixture *f, const char *name)
+{
+    struct stat st;
+    char path[700];
+    snprintf(path, sizeof path, "%s/%s", f->live.dir, name);
+    assert_int_equal(stat(path, &st), 0);
+    return (uint64_t)st.st_size;
+}
+
+static void a_position_without_a_mark_needs_other_evidence(void **state)
+{
+    (void)state;
+    struct fixture f;
+    char path[700];
+    begin(&f);
+    live_line(&f.live, "device", "job_start", 1);
+    uint64_t one = end_of(&f, "device.log");
+    live_line(&f.live, "device", "x", 2);
+    assert_int_equal(read_without_mark(&f, 1, one), GPUFL_OK);
+    assert_int_equal(read_without_mark(&f, 1, one - 3), GPUFL_ERR_FORMAT);
+    live_rotate(&f.live, "device", 1);
+    live_line(&f.live, "device", "x", 3);
+    live_line(&f.live, "device", "x", 4);
+    uint64_t three = end_of(&f, "device.log") / 2;
+    assert_int_equal(read_without_mark(&f, 1, one), GPUFL_OK);
+    assert_int_equal(read_without_mark(&f, 2, three), GPUFL_OK);
+    assert_int_equal(read_without_mark(&f, 2, three - 3), GPUFL_ERR_FORMAT);
+    snprintf(path, sizeof path, "%s/device.1.log", f.live.dir);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(read_without_mark(&f, 1, three), GPUFL_ERR_FORMAT);
+    assert_int_equal(read_without_mark(&f, 2, three), GPUFL_ERR_FORMAT);
+    end(&f);
+}
+
 static void links_fifos_and_directories_are_not_opened(void **state)
 {
     (void)state;
@@ -182,6 +233,7 @@ int main(void)
         cmocka_unit_test(links_fifos_and_directories_are_not_opened),
         cmocka_unit_test(a_session_directory_that_is_a_link_is_not_entered),
         cmocka_unit_test(layouts_are_told_apart),
+        cmocka_unit_test(a_position_without_a_mark_needs_other_evidence),
         cmocka_unit_test(a_lock_is_probed_without_being_taken),
         cmocka_unit_test(a_sealed_file_that_is_read_has_a_next_one_once_that_is_there),
     };

@@ -90,6 +90,7 @@ gpufl_status batch_reread(struct offer *offer, size_t *raw_len)
 {
     struct engine *engine = offer->stream->session->root->engine;
     struct tail_where where = stream_where(offer->stream);
+    struct file_known none = {0};
     struct tail_chunk chunk;
     size_t want = (size_t)(offer->record.end - offer->record.begin);
     where.file = offer->record.file; /* may be after the settled one */
@@ -98,7 +99,7 @@ gpufl_status batch_reread(struct offer *offer, size_t *raw_len)
     where.head = offer->record.head;
     where.mark = offer->record.mark;
     where.mark_at = offer->record.end;
-    where.known = NULL;
+    where.known = &none;
     if (want > PROTOCOL_MAX_BATCH_BYTES_EVER || !batch_grow_raw(engine, want)) {
         return GPUFL_ERR_NOMEM;
     }
@@ -360,6 +361,7 @@ enum made batch_make(struct stream *st)
         return batch_read_problem(st, status, &chunk);
     }
     st->index = (uint8_t)chunk.index;
+    st->mark = chunk.mark;
     if (st->offset >= st->split_end) {
         st->split_lines = 0;
     } else if (st->split_lines && st->split_lines < limits.max_lines) {

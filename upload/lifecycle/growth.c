@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Compares the sizes of a complete session's files with where they were sent to. Only
- * sizes are asked, because there may be very many such sessions. */
+ * sizes are asked, because there may be very many such sessions; a gzip file tells the
+ * size of what it holds at its end. */
 #include "upload/lifecycle/growth.h"
 
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include "base/file.h"
 #include "schema/layout.h"
 
 /* Where a channel of the session was sent to; all zero for one that had no file. */
@@ -17,9 +20,24 @@ struct growth_channel {
     struct parked_stream at;
 };
 
-/* \p number 0 = the active file. \return its size, 0 without one. */
+/* \return the bytes of lines in the gzip file behind \p fd, as its end says, up to 4 GiB.
+ */
+static uint64_t growth_unpacked(const struct sys *sys, int fd, uint64_t packed)
+{
+    unsigned char end[4];
+    if (packed < sizeof end ||
+        file_pread_full(sys, fd, end, sizeof end, (off_t)(packed - sizeof end)) !=
+            (ssize_t)sizeof end) {
+        return packed;
+    }
+    return end[0] | (uint64_t)end[1] << 8 | (uint64_t)end[2] << 16 |
+           (uint64_t)end[3] << 24;
+}
+
+/* \p number 0 = the active file. \return the bytes of lines in it, 0 without one. */
 static uint64_t growth_bytes(const struct growth_channel *c, uint32_t number, bool gz)
 {
+    const struct sys *sys = c->root->engine->config.sys;
     struct stat st;
     char name[LAYOUT_PATH_MAX];
     char path[JOURNAL_PATH_MAX + LAYOUT_PATH_MAX];
@@ -29,25 +47,44 @@ static uint64_t growth_bytes(const struct growth_channel *c, uint32_t number, bo
         layout_active(name, c->name, gz);
     }
     snprintf(path, sizeof path, "%s/%s", c->path, name);
-    return fstatat(c->root->fd, path, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-                   S_ISREG(st.st_mode)
-               ? (uint64_t)st.st_size
-               : 0;
+    if (fstatat(c->root->fd, path, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+        !S_ISREG(st.st_mode)) {
+        return 0;
+    }
+    uint64_t bytes = (uint64_t)st.st_size;
+    int fd = gz ? file_open(sys, c->root->fd, path) : -1;
+    if (fd >= 0) {
+        bytes = growth_unpacked(sys, fd, bytes);
+        close(fd);
+    }
+    return bytes;
 }
 
-/* \return how much there is that was not sent, in bytes of files as they lie on disk. */
+/* Either form of a file. */
+static uint64_t growth_either(const struct growth_channel *c, uint32_t number)
+{
+    uint64_t plain = growth_bytes(c, number, false);
+    return plain ? plain : growth_bytes(c, number, true);
+}
+
+/* \return how much there is that was not sent, in bytes of lines. */
 static uint64_t growth_of_channel(const struct growth_channel *c)
 {
-    uint64_t active = growth_bytes(c, 0, false);
     uint64_t offset = c->at.offset;
     if (c->at.kind == STREAM_VERBATIM) {
         return growth_bytes(c, c->at.file, true) + growth_bytes(c, c->at.file, false);
     }
-    uint64_t sealed = c->at.head || !c->at.file ? 0 : growth_bytes(c, c->at.file, false);
-    if (sealed) {
-        return (sealed == offset ? 0 : sealed) + active;
+    uint64_t active = growth_either(c, 0);
+    if (c->at.head) { /* the file may have been rotated since */
+        uint64_t last = active ? active : growth_either(c, 1);
+        return last == offset ? 0 : last;
     }
-    return active == offset ? 0 : active;
+    uint64_t later = growth_either(c, c->at.file + 1);
+    uint64_t sealed = c->at.file ? growth_bytes(c, c->at.file, false) : 0;
+    if (sealed) {
+        return (sealed == offset ? 0 : sealed) + active + later;
+    }
+    return (active == offset ? 0 : active) + later;
 }
 
 bool growth_of(const struct root *root, struct parked_session *s)

@@ -23,7 +23,7 @@ static bool inspect_is_pending(const struct session *session, const struct strea
 {
     switch ((enum session_layout)session->layout) {
     case SESSION_WINDOWS: /* a sidecar is there before its payload */
-        return st->file <= seen->highest && !st->all_read;
+        return st->file <= st->highest && !st->all_read;
     case SESSION_SHIFTING: /* only reading shows how much */
         return !st->all_read;
     case SESSION_LIVE:

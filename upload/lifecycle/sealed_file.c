@@ -65,8 +65,21 @@ static bool sealed_file_was_taken_back(const struct stream *st)
     return same;
 }
 
+/* Windows have their numbers for good. Of those that an earlier backend got, session.c
+ * tells which this one lacks. */
+static uint32_t sealed_file_note_window(struct stream *st, uint32_t highest)
+{
+    if (highest > st->sealed.file) {
+        sealed_file_set(st, &(struct record_sealed){.file = highest});
+    }
+    return st->sealed.file < st->reached_file ? highest : st->sealed.file;
+}
+
 uint32_t sealed_file_note(struct stream *st, uint32_t highest)
 {
+    if (st->session->layout == SESSION_WINDOWS) {
+        return sealed_file_note_window(st, highest);
+    }
     if (st->session->layout != SESSION_LIVE || highest == st->sealed.file) {
         return highest;
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The newest sealed file of a live stream, as the journal has it. It numbers the active
- * file, so that one that disappeared is missed. */
+/* The newest sealed file or window of a stream, as the journal has it, so that one that
+ * disappeared is missed. It numbers the active file of a live stream. */
 #ifndef GPUFL_UPLOAD_LIFECYCLE_SEALED_FILE_H
 #define GPUFL_UPLOAD_LIFECYCLE_SEALED_FILE_H
 

@@ -10,10 +10,9 @@
 #include "base/file.h"
 #include "upload/http/encode.h"
 
-/* A mark begins anew once it covers more. */
-#define MARK_MOST_BYTES (256u << 10)
+/* Few enough to be read again with each batch. */
+#define MARK_MOST_BYTES 4096u
 #define READ_BYTES      (16u << 10)
-#define SHORT_BYTES     4096u
 
 struct file_known file_known_of(int fd)
 {
@@ -39,8 +38,9 @@ struct record_mark file_mark_over(struct record_mark mark, const char *data, siz
 {
     bool anew = mark.bytes + (uint64_t)len > MARK_MOST_BYTES;
     struct record_mark next = anew ? (struct record_mark){0} : mark;
-    next.crc32 = encode_crc32(next.crc32, data, len);
-    next.bytes += (uint32_t)len;
+    size_t last = len < MARK_MOST_BYTES ? len : MARK_MOST_BYTES;
+    next.crc32 = encode_crc32(next.crc32, data + len - last, last);
+    next.bytes += (uint32_t)last;
     return next;
 }
 
@@ -74,6 +74,19 @@ static enum file_match file_mark_sum(const struct sys *sys, int fd, struct gz_ca
     return FILE_MATCHES;
 }
 
+/* Journals of the version before have no marks. What was sent ended with a line, or with
+ * the file. */
+static enum file_match file_mark_unknown(const struct sys *sys, int fd,
+                                         struct gz_cache *gz, uint64_t at)
+{
+    char byte[2];
+    ssize_t n = at ? file_mark_part(sys, fd, gz, at - 1, byte, sizeof byte) : 1;
+    if (n <= 0) {
+        return n == 0 ? FILE_SHORTER : FILE_UNREADABLE;
+    }
+    return !at || n == 1 || byte[0] == '\n' ? FILE_MATCHES : FILE_DIFFERS;
+}
+
 enum file_match file_mark_match(const struct sys *sys, int fd, bool gz,
                                 const struct record_mark *mark, uint64_t at)
 {
@@ -84,15 +97,17 @@ enum file_match file_mark_match(const struct sys *sys, int fd, bool gz,
     if (!gz && (fstat(fd, &st) < 0 || (uint64_t)st.st_size < at)) {
         return FILE_SHORTER;
     }
-    enum file_match found =
-        file_mark_sum(sys, fd, gz ? &once : NULL, at - len, len, &crc32);
+    struct gz_cache *cache = gz ? &once : NULL;
+    enum file_match found = len
+                                ? file_mark_sum(sys, fd, cache, at - len, len, &crc32)
+                                : file_mark_unknown(sys, fd, cache, at);
     gz_cache_close(&once);
     return found == FILE_MATCHES && len && crc32 != mark->crc32 ? FILE_DIFFERS : found;
 }
 
 struct record_mark file_mark_read(const struct sys *sys, int fd, uint64_t at)
 {
-    struct record_mark mark = {.bytes = at < SHORT_BYTES ? (uint32_t)at : SHORT_BYTES};
+    struct record_mark mark = {.bytes = at < MARK_MOST_BYTES ? (uint32_t)at : MARK_MOST_BYTES};
     if (file_mark_sum(sys, fd, NULL, at - mark.bytes, mark.bytes, &mark.crc32) !=
         FILE_MATCHES) {
         mark = (struct record_mark){0};

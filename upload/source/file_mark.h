@@ -33,11 +33,11 @@ struct file_known file_known_of(int fd);
 /** \return true if both are known and the same. */
 bool file_known_same(const struct file_known *a, const struct file_known *b);
 
-/** \return \p mark moved over \p len bytes that follow it. */
+/** \return \p mark moved over \p len bytes that follow it; it covers 4 KiB at most. */
 struct record_mark file_mark_over(struct record_mark mark, const char *data, size_t len);
 
 /** Compares the bytes before \p at with \p mark. A mark that is not known matches every
- * file that is long enough. */
+ * file in which a line, or the file, ends at \p at. */
 enum file_match file_mark_match(const struct sys *sys, int fd, bool gz,
                                 const struct record_mark *mark, uint64_t at);
 

@@ -142,11 +142,14 @@ static bool search_at(const struct sys *sys, const struct tail_where *w, uint32_
     struct file_known found = file_known_of(fd);
     enum file_match match = FILE_DIFFERS;
     if (head_of(sys, fd, gz) == w->head) {
-        if (w->known && file_known_same(w->known, &found)) {
+        bool known = w->known && file_known_same(w->known, &found);
+        if (!known || !gz) {
+            match = file_mark_match(sys, fd, gz, &w->mark, w->mark_at);
+        }
+        if (known && (gz || match == FILE_MATCHES)) {
             search_take(search, fd, gz, index);
             return true;
         }
-        match = file_mark_match(sys, fd, gz, &w->mark, w->mark_at);
     }
     search->any_shorter = search->any_shorter || match == FILE_SHORTER ||
                           (gz && match == FILE_UNREADABLE); /* cut off before it */

@@ -118,8 +118,11 @@ static gpufl_status check_live(const struct sys *sys, const struct tail_where *w
     }
     enum file_match match =
         at_begin && !out->sealed
-            ? match_by_name(sys, w, fd, out->packed)
+            ? FILE_MATCHES
             : file_mark_match(sys, fd, out->packed, &w->mark, w->mark_at);
+    if (match == FILE_MATCHES && !w->mark.bytes && !out->sealed) {
+        match = match_by_name(sys, w, fd, out->packed);
+    }
     if (match == FILE_MATCHES && w->known) {
         *w->known = found;
     }
@@ -130,20 +133,29 @@ static gpufl_status check_live(const struct sys *sys, const struct tail_where *w
     return match == FILE_UNREADABLE ? GPUFL_ERR_IO : GPUFL_ERR_FORMAT;
 }
 
-static gpufl_status read_plain(const struct sys *sys, int fd, uint64_t offset, char *buf,
-                               size_t cap, struct tail_chunk *out)
+/* A file can be emptied at any time and grow past the position again. So the bytes before
+ * the position are compared each time, and after the read: what was emptied before the
+ * comparison does not match. */
+static gpufl_status read_plain(const struct sys *sys, const struct tail_where *w, int fd,
+                               char *buf, size_t cap, struct tail_chunk *out)
 {
     struct stat st;
-    ssize_t n = file_pread_full(sys, fd, buf, cap, (off_t)offset);
+    ssize_t n = file_pread_full(sys, fd, buf, cap, (off_t)w->offset);
     if (n < 0 || fstat(fd, &st) < 0) {
         return GPUFL_ERR_IO;
     }
-    if ((uint64_t)st.st_size < offset) {
-        return GPUFL_ERR_FORMAT; /* truncated under us */
+    enum file_match match = w->mark.bytes
+                                ? file_mark_match(sys, fd, false, &w->mark, w->mark_at)
+                            : (uint64_t)st.st_size < w->offset ? FILE_SHORTER
+                                                               : FILE_MATCHES;
+    if (match != FILE_MATCHES) {
+        out->other = match == FILE_DIFFERS;
+        return match == FILE_UNREADABLE ? GPUFL_ERR_IO : GPUFL_ERR_FORMAT;
     }
     out->len = (size_t)n;
     out->size = (uint64_t)st.st_size;
-    out->at_end = offset + out->len >= out->size;
+    out->at_end = w->offset + out->len >= out->size;
+    out->mark = w->mark.bytes ? w->mark : file_mark_read(sys, fd, w->mark_at);
     return GPUFL_OK;
 }
 
@@ -180,7 +192,7 @@ static gpufl_status read_shifting(const struct sys *sys, const struct tail_where
         return status;
     }
     status = gz ? read_gzip(w, fd, buf, cap, out)
-                : read_plain(sys, fd, w->offset, buf, cap, out);
+                : read_plain(sys, w, fd, buf, cap, out);
     out->sealed = gz || out->index > 0;
     out->packed = gz;
     close(fd);
@@ -190,7 +202,7 @@ static gpufl_status read_shifting(const struct sys *sys, const struct tail_where
 gpufl_status tail_read(const struct sys *sys, const struct tail_where *w, char *buf,
                        size_t cap, struct tail_chunk *out)
 {
-    *out = (struct tail_chunk){0};
+    *out = (struct tail_chunk){.mark = w->mark};
     if (w->layout == SESSION_SHIFTING) {
         return read_shifting(sys, w, buf, cap, out);
     }
@@ -201,7 +213,7 @@ gpufl_status tail_read(const struct sys *sys, const struct tail_where *w, char *
     gpufl_status status = check_live(sys, w, fd, out);
     if (status == GPUFL_OK) {
         status = out->packed ? read_gzip(w, fd, buf, cap, out)
-                             : read_plain(sys, fd, w->offset, buf, cap, out);
+                             : read_plain(sys, w, fd, buf, cap, out);
     }
     close(fd);
     return status;

@@ -19,6 +19,7 @@ struct tail_chunk {
     bool at_end;    /**< the buffer reaches the file's end as it was when read */
     uint64_t size;  /**< bytes of the file (uncompressed; only with at_end for gzip) */
     uint32_t index; /**< shifting layout: its number now */
+    struct record_mark mark; /**< before where->mark_at, if that is known now */
     bool packed;    /**< the file is compressed; live: the active one, by another tool */
     bool other;     /**< with GPUFL_ERR_FORMAT: another file has its name now */
 };
