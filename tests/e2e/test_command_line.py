@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the programs answer to what a newcomer types: each mistake is named, and none passes for success."""
 import os
+import shutil
 import subprocess
 import sys
 
@@ -191,9 +192,11 @@ def what_the_backend_says_is_told_as_it_says_it(place):
         _says(lib.upload(place, s.url), 2)
         done = place.run("gpufl", "upload", place.logs, "--backend-url", s.url, "--api-key", lib.KEY)
         _says(done, 2, "the backend answered 401: check the API key\n")
+    shutil.rmtree(place.logs / ".gpufl-agent")
     with sink.Sink(lambda _, r: (404, '{"message":"no such page"}') if r.is_batch else None) as s:
         done = place.run("gpufl", "upload", place.logs, "--backend-url", s.url, "--api-key", lib.KEY)
         _says(done, 1, "answered 404", "; no such page (nothing is lost; correct --backend-url or --api-path and run it again)")
+    shutil.rmtree(place.logs / ".gpufl-agent")
     with sink.Sink(lambda _, r: (422, "no") if r.is_batch and b"scope_event_batch" in r.raw() else None, declare=True) as s:
         done = place.run("gpufl", "upload", place.logs, "--backend-url", s.url, "--api-key", lib.KEY)
         _says(done, 1, "not everything was accepted: ", " (see gpufl quarantine list)")

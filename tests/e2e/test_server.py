@@ -107,7 +107,7 @@ def a_kept_connection_that_ends_under_a_batch_is_no_failure(place):
             return all(backend.export(writer.id, channel) == want for channel, want in writer.written.items())
 
         with Gateway(backend.url, plan) as g:
-            agent = lib.agent(place, g.url, "--flush-interval=0")
+            agent = lib.agent(place, g.url, "--flush-interval=0", "--same-origin")
             until(stored, "connections are open and idle")
             del met[:]
             fates[:] = [first, then]
@@ -142,7 +142,7 @@ def a_lost_answer_and_then_a_refusal_double_nothing(place):
             return gateway.STORED_RESET if seen[identity] == 1 else answer(status)
 
         with Gateway(backend.url, plan) as g:
-            _drained(place, g.url)
+            _drained(place, g.url, "--same-origin")
         lib.same(backend, session)
         check(backend.complete(session.name), f"{refusal}: complete")
 
