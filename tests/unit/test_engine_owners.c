@@ -2,12 +2,15 @@
 /* What one owner of sessions leaves to be sent, and how soon lines of another one go. */
 #include "tests/support/check.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tests/support/ended_sessions.h"
 #include "tests/support/rig_session.h"
+#include "upload/core/session.h"
 
 #define MANY    1500
 #define OTHER   12345u
@@ -126,18 +129,35 @@ static int counted_owners_open(int dir, const char *path, int flags, mode_t mode
     return sys_real.open_beneath(dir, path, flags, mode);
 }
 
-static void make_empty(const struct rig *rig)
+static void make_empty(const struct rig *rig, const char *group)
 {
     for (int i = 0; i < 3000; i++) {
         char dir[512];
-        snprintf(dir, sizeof dir, "%s/empty-%d", rig->root, i);
+        snprintf(dir, sizeof dir, "%s/%sempty-%d", rig->root, group, i);
         assert_int_equal(mkdir(dir, 0755), 0);
     }
 }
 
-static void lines_go_while_thousands_of_directories_are_listed(void **state)
+static void make_group(const struct rig *rig)
 {
-    (void)state;
+    char group[512];
+    snprintf(group, sizeof group, "%s/group", rig->root);
+    assert_int_equal(mkdir(group, 0755), 0);
+}
+
+static void tell_root(struct rig *rig)
+{
+    engine_touch(rig->engine, 0, "");
+}
+
+static void tell_group(struct rig *rig)
+{
+    engine_touch(rig->engine, 0, "group");
+}
+
+/* \p tell says that the directories are there, in \p group. */
+static void lines_go_meanwhile(const char *group, void (*tell)(struct rig *rig))
+{
     struct rig *rig = rig_new();
     struct live_session live;
     struct sys counted = *rig->config.sys;
@@ -148,10 +168,11 @@ static void lines_go_while_thousands_of_directories_are_listed(void **state)
     live_line(&live, "system", "x", 0);
     rig_start(rig);
     rig_run(rig, 3000, false);
-    make_empty(rig);
+    make_group(rig);
+    make_empty(rig, group);
     unsigned batches = rig_count(rig, TRANSPORT_BATCH);
     opens = 0;
-    engine_rescan(rig->engine);
+    tell(rig);
     rig_run(rig, 1, false); /* the listing has begun */
     live_line(&live, "system", "x", 1);
     engine_touch(rig->engine, 0, live.id);
@@ -166,6 +187,110 @@ static void lines_go_while_thousands_of_directories_are_listed(void **state)
     rig_delete(rig);
 }
 
+static void lines_go_while_thousands_of_directories_are_listed(void **state)
+{
+    (void)state;
+    lines_go_meanwhile("", tell_root);
+}
+
+static void lines_go_while_a_group_of_thousands_is_listed(void **state)
+{
+    (void)state;
+    lines_go_meanwhile("group/", tell_root);
+}
+
+static void lines_go_while_a_new_group_of_thousands_is_visited(void **state)
+{
+    (void)state;
+    lines_go_meanwhile("group/", tell_group);
+}
+
+static void a_listing_of_thousands_of_files_takes_several_turns(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new();
+    for (int i = 0; i < 9000; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "file-%d", i);
+        dirs_append(rig->root, name, "");
+    }
+    rig_start(rig);
+    engine_turn(rig->engine);
+    assert_non_null(ended_root(rig)->listing);
+    rig_run(rig, 1000, false);
+    assert_null(ended_root(rig)->listing);
+    rig_delete(rig);
+}
+
+/* Each listing stops within the group, before or after the session, and goes on. */
+static void a_group_that_is_listed_in_part_shows_no_absence(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new();
+    struct live_session live;
+    char group[512];
+    char gone[512];
+    make_group(rig);
+    snprintf(group, sizeof group, "%s/group", rig->root);
+    snprintf(gone, sizeof gone, "%s.gone", rig->root);
+    live_open(&live, group, RIG_ID);
+    live_line(&live, "system", "x", 0);
+    make_empty(rig, "group/");
+    rig_start(rig);
+    rig_run(rig, 3000, false);
+    const struct session *session = ended_root(rig)->sessions;
+    assert_non_null(session);
+    uint32_t number = ended_root(rig)->listing_number;
+    engine_touch(rig->engine, 0, "");
+    do {
+        rig_run(rig, 1, false);
+        assert_int_equal(session->presence, SESSION_PRESENT);
+        if (ended_root(rig)->listing) {
+            engine_touch(rig->engine, 0, "group"); /* while it is listed */
+        }
+    } while (ended_root(rig)->listing || ended_root(rig)->listing_number == number);
+    assert_int_equal(rename(group, gone), 0);
+    rig_run(rig, 20000, false);
+    assert_int_equal(session->presence, SESSION_AWAY);
+    assert_int_equal(rename(gone, group), 0);
+    rig_run(rig, 20000, false);
+    assert_int_equal(session->presence, SESSION_PRESENT);
+    live_close(&live);
+    rig_delete(rig);
+}
+
+/* The rest of the group cannot be read, and is where the session may be. */
+static void a_group_that_fails_halfway_shows_no_absence(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new();
+    struct live_session live;
+    char group[512];
+    make_group(rig);
+    snprintf(group, sizeof group, "%s/group", rig->root);
+    live_open(&live, group, RIG_ID);
+    live_line(&live, "system", "x", 0);
+    make_empty(rig, "group/");
+    rig_start(rig);
+    rig_run(rig, 3000, false);
+    struct root *root = ended_root(rig);
+    uint32_t number = root->listing_number;
+    engine_touch(rig->engine, 0, "");
+    engine_turn(rig->engine);
+    assert_int_equal(root->listing_number, number + 1);
+    assert_non_null(root->group);
+    int unreadable = open("/", O_PATH);
+    assert_int_equal(dup2(unreadable, root->group->fd), root->group->fd);
+    while (root->listing) {
+        rig_run(rig, 1, false);
+    }
+    assert_int_equal(root->listing_number, number + 1);
+    assert_int_equal(root->sessions->presence, SESSION_PRESENT);
+    close(unreadable);
+    live_close(&live);
+    rig_delete(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -173,6 +298,11 @@ int main(void)
         cmocka_unit_test(thousands_of_sessions_without_a_lock_delay_no_line_of_one_with),
         cmocka_unit_test(live_lines_without_end_do_not_keep_a_backlog_back),
         cmocka_unit_test(lines_go_while_thousands_of_directories_are_listed),
+        cmocka_unit_test(lines_go_while_a_group_of_thousands_is_listed),
+        cmocka_unit_test(lines_go_while_a_new_group_of_thousands_is_visited),
+        cmocka_unit_test(a_listing_of_thousands_of_files_takes_several_turns),
+        cmocka_unit_test(a_group_that_is_listed_in_part_shows_no_absence),
+        cmocka_unit_test(a_group_that_fails_halfway_shows_no_absence),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

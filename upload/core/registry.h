@@ -58,10 +58,13 @@ struct root {
     uint32_t last_stream_id;
     struct record_quarantine *quarantine;
     size_t quarantines;
-    struct listing *listing; /**< under way, or NULL */
+    struct listing *listing;              /**< under way, or NULL */
+    struct listing *group;                /**< the same of a directory in the root */
+    char group_name[LAYOUT_NAME_MAX + 1]; /**< of that directory */
     uint32_t listing_number;
-    bool listed;          /**< wholly, once */
-    unsigned inspected;   /**< directories inspected in this step of the listing */
+    bool listed; /**< wholly, once */
+    unsigned
+        inspected; /**< directories inspected since the last step of a listing began */
     unsigned known_named; /**< sessions in this listing that were known before it */
     bool journal_inside;  /**< it lies below the root */
     struct timespec requests_changed; /**< the state directory's mtime, when last asked */

@@ -13,6 +13,7 @@
 #include "upload/core/engine_state.h"
 #include "upload/core/offer.h"
 #include "upload/engine/root.h"
+#include "upload/lifecycle/discovery.h"
 
 #define RETRY_MS 1000u
 #define DENIED   "the path names another directory, which this process may not open"
@@ -196,7 +197,7 @@ static void reopen_try(struct engine *engine, unsigned index, uint64_t now_ms)
 void reopen_step(struct engine *engine, unsigned index, uint64_t now_ms)
 {
     struct root *root = engine->root[index];
-    if (!root->away && !root->listing &&
+    if (!root->away && !discovery_lists(root) &&
         (root->list_soon || now_ms >= root->rescan_at_ms)) {
         root->away = reopen_is_elsewhere(root);
         root->reopen_at_ms = 0;

@@ -325,10 +325,8 @@ void root_close(struct root *root)
         session_drop(s);
     }
     parked_close(&root->parked);
-    if (root->listing) {
-        listing_close(root->listing);
-        free(root->listing);
-    }
+    listing_delete(root->listing);
+    listing_delete(root->group);
     run_dir_close(root->published);
     if (root->lock_fd >= 0) {
         flock(root->lock_fd, LOCK_UN); /* as the root, below */

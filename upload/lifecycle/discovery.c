@@ -90,18 +90,32 @@ struct visit {
     uint64_t now_ms;
 };
 
-static void discovery_visit(void *arg, const char *name);
-
-static void discovery_visit_group(const struct visit *outer, const char *name)
+static void discovery_skip_group(struct root *root, const char *name)
 {
-    struct root *root = outer->root;
-    struct visit inner = {.root = root, .group = name, .now_ms = outer->now_ms};
+    log_warn(root->engine->config.log, "scan.skipped", "root=%s dir=%s", root->path,
+             name);
+    discovery_keep(root, name);
+}
+
+/* The steps that follow list it, before they go on with the root. */
+static void discovery_open_group(struct root *root, const char *name)
+{
+    if (root->group) { /* one that was reported while another one is listed */
+        root->list_soon = true;
+        return;
+    }
+    root->group = malloc(sizeof *root->group);
     gpufl_status status =
-        scan_subdirs(root->engine->config.sys, root->fd, name, discovery_visit, &inner);
+        root->group ? listing_open(root->group, root->engine->config.sys, root->fd, name)
+                    : GPUFL_ERR_IO;
+    if (status == GPUFL_OK) {
+        snprintf(root->group_name, sizeof root->group_name, "%s", name);
+        return;
+    }
+    free(root->group);
+    root->group = NULL;
     if (status == GPUFL_ERR_IO) {
-        log_warn(root->engine->config.log, "scan.skipped", "root=%s dir=%s", root->path,
-                 name);
-        discovery_keep(root, name);
+        discovery_skip_group(root, name);
     }
 }
 
@@ -127,9 +141,8 @@ static bool discovery_can_wait(const struct root *root, const char *path, const 
            inspect_is_over(root, path);
 }
 
-static void discovery_visit(void *arg, const char *name)
+static void discovery_visit(const struct visit *visit, const char *name)
 {
-    const struct visit *visit = arg;
     struct root *root = visit->root;
     char below[JOURNAL_PATH_MAX];
     struct inspection seen;
@@ -183,7 +196,7 @@ static void discovery_visit(void *arg, const char *name)
             inspect_failed(session, status); /* what cannot be read may be one */
         }
     } else if (!visit->group[0] && !discovery_is_a_root(root, name)) {
-        discovery_visit_group(visit, name); /* a multi-pass run */
+        discovery_open_group(root, name); /* a multi-pass run */
     }
 }
 
@@ -193,16 +206,22 @@ static void discovery_say_failed(const struct root *root, int error)
               root->path, strerror(error));
 }
 
+bool discovery_lists(const struct root *root)
+{
+    return root->listing || root->group;
+}
+
 bool discovery_waits(const struct root *root)
 {
-    return !root->away && (root->listing || root->list_soon || root->rescan_at_ms == 0);
+    return !root->away &&
+           (discovery_lists(root) || root->list_soon || root->rescan_at_ms == 0);
 }
 
 bool discovery_goes_on(const struct engine *engine)
 {
     bool listing = false;
     for (unsigned i = 0; i < engine->roots; i++) {
-        listing = listing || engine->root[i]->listing;
+        listing = listing || discovery_lists(engine->root[i]);
     }
     return listing || engine->dirty;
 }
@@ -299,26 +318,48 @@ static void discovery_end(struct root *root)
     } else {
         away_after_listing(root);
     }
-    listing_close(root->listing);
-    free(root->listing);
+    listing_delete(root->listing);
     root->listing = NULL;
     claim_listed(root);
 }
 
+static void discovery_end_group(struct root *root)
+{
+    if (root->group->error) {
+        discovery_skip_group(root, root->group_name);
+    }
+    listing_delete(root->group);
+    root->group = NULL;
+}
+
+static void discovery_next(struct root *root, uint64_t now_ms)
+{
+    bool in_group = root->group != NULL;
+    struct visit visit = {
+        .root = root, .group = in_group ? root->group_name : "", .now_ms = now_ms};
+    const struct dirent64 *entry = listing_next(in_group ? root->group : root->listing);
+    if (entry && listing_is_dir(entry)) {
+        discovery_visit(&visit, entry->d_name);
+    } else if (!entry && in_group) {
+        discovery_end_group(root);
+    } else if (!entry) {
+        discovery_end(root);
+    }
+}
+
+static void discovery_some(struct root *root, bool group_only, uint64_t now_ms)
+{
+    unsigned names = 0;
+    while ((group_only ? root->group != NULL : discovery_lists(root)) &&
+           names++ < NAMES_A_STEP && root->inspected < INSPECTIONS_A_STEP) {
+        discovery_next(root, now_ms);
+    }
+}
+
 void discovery_step(struct root *root, uint64_t now_ms)
 {
-    struct visit visit = {.root = root, .group = "", .now_ms = now_ms};
-    unsigned names = 0;
     root->inspected = 0;
-    while (root->listing && names++ < NAMES_A_STEP &&
-           root->inspected < INSPECTIONS_A_STEP) {
-        const char *name = listing_next_dir(root->listing);
-        if (name) {
-            discovery_visit(&visit, name);
-        } else {
-            discovery_end(root);
-        }
-    }
+    discovery_some(root, false, now_ms);
 }
 
 /* Something happened in a directory, which may be new, or gone. */
@@ -340,5 +381,6 @@ void discovery_touch(struct root *root, const char *path, uint64_t now_ms)
         root->list_soon = true;
     } else {
         discovery_visit(&visit, path);
+        discovery_some(root, true, now_ms); /* a small group has been listed now */
     }
 }

@@ -4,7 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "schema/layout.h"
@@ -38,11 +38,16 @@ const struct dirent64 *listing_next(struct listing *listing)
     return entry;
 }
 
+bool listing_is_dir(const struct dirent64 *entry)
+{
+    bool maybe_dir = entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN;
+    return maybe_dir && layout_name_ok(entry->d_name);
+}
+
 const char *listing_next_dir(struct listing *listing)
 {
     for (const struct dirent64 *entry; (entry = listing_next(listing));) {
-        bool maybe_dir = entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN;
-        if (maybe_dir && layout_name_ok(entry->d_name)) {
+        if (listing_is_dir(entry)) {
             return entry->d_name;
         }
     }
@@ -53,4 +58,12 @@ void listing_close(struct listing *listing)
 {
     close(listing->fd);
     listing->fd = -1;
+}
+
+void listing_delete(struct listing *listing)
+{
+    if (listing) {
+        listing_close(listing);
+        free(listing);
+    }
 }

@@ -4,6 +4,7 @@
 #define GPUFL_UPLOAD_SOURCE_LISTING_H
 
 #include <dirent.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #include <gpufl/status.h>
@@ -29,10 +30,16 @@ GPUFL_MUST gpufl_status listing_open(struct listing *listing, const struct sys *
 /** The next entry of any kind; NULL at the end or after an error. */
 const struct dirent64 *listing_next(struct listing *listing);
 
+/** \return true if it may be a directory, and its name can be a session id. */
+bool listing_is_dir(const struct dirent64 *entry);
+
 /** The next subdirectory whose name can be a session id, in no order; NULL at the end or
  * after an error: then what was not named may exist all the same. */
 const char *listing_next_dir(struct listing *listing);
 
 void listing_close(struct listing *listing);
+
+/** Closes and frees one that is in memory of its own, NULL = none. */
+void listing_delete(struct listing *listing);
 
 #endif
