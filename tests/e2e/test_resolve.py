@@ -309,6 +309,19 @@ def an_active_file_that_went_away_is_given_up_while_its_writer_lives(place):
         equal(agent.wait(20 * lib.SLOW), 0, "exit code")
 
 
+def an_active_file_that_was_never_read_is_given_up(place):
+    writer = Live(place.logs)
+    _write(writer)
+    writer.rotate("device")
+    with Sink(declare=True) as sink:
+        lib.upload(place, sink.url)
+        _write(writer)
+        writer.end()
+        lost = _file_lines(writer.dir / "device.log") - _stored(sink)
+        (writer.dir / "device.log").unlink()
+        _held_then_resolved(place, sink, writer, lost, why="its active file is gone")
+
+
 def another_file_of_the_name_is_read_once_the_first_is_given_up(place):
     writer = Live(place.logs)
     _write(writer)

@@ -613,6 +613,65 @@ static void an_active_file_that_is_gone_holds_its_channel_until_it_is_back(void 
     rig_delete(rig);
 }
 
+/* All of the sealed file is sent; nothing of the active one was read. */
+static void an_active_file_that_was_never_read_is_missed(void **state)
+{
+    (void)state;
+    for (int restart = 0; restart < 2; restart++) {
+        struct rig *rig = rig_new();
+        struct live_session s;
+        live_open(&s, rig->root, RIG_ID);
+        live_line(&s, "device", "job_start", 1);
+        live_rotate(&s, "device", 1);
+        dirs_append(s.dir, "device.log", "");
+        rig_start(rig);
+        rig_run(rig, 20000, false);
+        assert_stored(rig, "device", "1 ");
+        if (restart) {
+            rig_stop(rig);
+        }
+        later_line(&s, "device", 2);
+        remove_file(&s, "device.log");
+        live_close(&s);
+        if (restart) {
+            rig_start(rig);
+        }
+        rig_run(rig, 70000, false);
+        assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 0);
+        assert_int_equal(rig_summary(rig).sessions_blocked, 1);
+        later_line(&s, "device", 2);
+        rig_again(rig);
+        assert_stored(rig, "device", "1 2 ");
+        assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 1);
+        rig_delete(rig);
+    }
+}
+
+static void a_sealed_file_that_ends_its_channel_needs_no_active_one(void **state)
+{
+    (void)state;
+    for (int restart = 0; restart < 2; restart++) {
+        struct rig *rig = rig_new();
+        struct live_session s;
+        live_open(&s, rig->root, RIG_ID);
+        live_line(&s, "device", "job_start", 1);
+        live_line(&s, "device", "shutdown", 2);
+        live_rotate(&s, "device", 1);
+        rig_start(rig);
+        rig_run(rig, 20000, false);
+        if (restart) {
+            rig_stop(rig);
+        }
+        live_close(&s);
+        if (restart) {
+            rig_start(rig);
+        }
+        rig_run(rig, 70000, false);
+        assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 1);
+        rig_delete(rig);
+    }
+}
+
 static void a_session_that_grew_stays_open_over_a_restart(void **state)
 {
     (void)state;
@@ -664,6 +723,7 @@ static void growth_in_later_files_reopens_a_session(void **state)
         live_rotate(&s, "device", 1);
         more_lines(&s, "device", 3, 9);
         live_rotate(&s, "device", 2);
+        dirs_append(s.dir, "device.log", "");
         if (offline) {
             rig_start(rig);
         }
@@ -739,6 +799,8 @@ int main(void)
         cmocka_unit_test(a_free_lock_of_another_boot_does_not_end_a_session),
         cmocka_unit_test(an_active_file_that_was_compressed_is_read),
         cmocka_unit_test(an_active_file_that_is_gone_holds_its_channel_until_it_is_back),
+        cmocka_unit_test(an_active_file_that_was_never_read_is_missed),
+        cmocka_unit_test(a_sealed_file_that_ends_its_channel_needs_no_active_one),
         cmocka_unit_test(a_session_that_grew_stays_open_over_a_restart),
         cmocka_unit_test(a_plain_directory_that_is_used_again_is_sent_again),
         cmocka_unit_test(an_empty_manifest_does_not_make_another_layout),

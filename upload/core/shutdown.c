@@ -9,17 +9,31 @@
 
 #define LAST_LINE_BYTES 4096u
 
+/* Where the last settled line ends. Before anything of a file is settled, that is in the
+ * file before it. */
+static struct tail_where shutdown_where(const struct stream *st)
+{
+    struct tail_where where = stream_where(st);
+    where.sealed_only = false;
+    if (st->offset == 0 && st->sealed.file && st->sealed.file + 1 == st->file) {
+        where.file = st->sealed.file;
+        where.offset = where.mark_at = st->sealed.bytes;
+        where.mark = st->sealed.mark;
+        where.known = NULL;
+    }
+    return where;
+}
+
 bool shutdown_is_last(const struct stream *st)
 {
     char buf[LAST_LINE_BYTES];
     struct tail_chunk chunk;
-    uint64_t back = st->offset < sizeof buf ? st->offset : sizeof buf;
-    struct tail_where where = stream_where(st);
+    struct tail_where where = shutdown_where(st);
+    uint64_t back = where.offset < sizeof buf ? where.offset : sizeof buf;
     if (st->ended_file == st->file) {
         return true; /* it may have been in what a person gave up */
     }
-    where.sealed_only = false;
-    where.offset = st->offset - back;
+    where.offset -= back;
     if (back == 0 ||
         tail_read(st->session->root->engine->config.sys, &where, buf, (size_t)back,
                   &chunk) != GPUFL_OK ||

@@ -38,6 +38,15 @@ static struct scan_files_of resolve_files(const struct stream *st)
                                   .windows = st->kind == STREAM_VERBATIM};
 }
 
+/* The rule of the inspection: a writer has an active file in each of its channels. Where
+ * an earlier backend got more, giving up that is enough. */
+static bool resolve_lacks_active(const struct resolving *r)
+{
+    const struct stream *st = r->stream;
+    return st->session->writer != SESSION_WRITER_LIVES &&
+           (r->to.end || (!stream_falls_short(st) && !shutdown_is_last(st)));
+}
+
 /* The file is not there, or cannot be read. */
 static void resolve_live_file(struct resolving *r, gpufl_status status)
 {
@@ -50,8 +59,8 @@ static void resolve_live_file(struct resolving *r, gpufl_status status)
         resolve_go_on(r, reason, next ? next : st->highest + 1, 0);
     } else if (st->held) {
         resolve_end(r, (enum held_reason)st->hold_reason);
-    } else if (!gone || (r->to.end && st->session->writer != SESSION_WRITER_LIVES)) {
-        resolve_end(r, gone ? HELD_DELETED : reason);
+    } else if (!gone || resolve_lacks_active(r)) {
+        resolve_end(r, !gone ? reason : r->to.end ? HELD_DELETED : HELD_ACTIVE_GONE);
     } /* else nothing says that there was one */
 }
 
@@ -232,7 +241,7 @@ void resolve_find(struct resolving *r)
     }
     if (r->reason == HELD_NOT && r->at_end && session_writer_is_gone(st->session) &&
         stream_falls_short(st)) {
-        r->reason = HELD_FALLS_SHORT;
+        resolve_end(r, HELD_FALLS_SHORT);
     }
     if (!st->session->quarantined && st->refused_lines) {
         r->reason = r->reason == HELD_NOT ? HELD_REFUSED : r->reason;

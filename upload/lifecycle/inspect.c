@@ -220,6 +220,17 @@ static bool inspect_is_lost(const struct stream *st)
            GPUFL_ERR_NOT_FOUND;
 }
 
+/* A writer has an active file in each of its channels, even an empty one. Where nothing
+ * of it was read, one that lives may be about to make it. */
+static bool inspect_lacks_active(const struct stream *st)
+{
+    const struct session *session = st->session;
+    bool due = st->offset || (session->writer != SESSION_WRITER_LIVES &&
+                              !stream_falls_short(st) && !shutdown_is_last(st));
+    return session->layout == SESSION_LIVE && st->file > st->highest && due &&
+           inspect_is_lost(st);
+}
+
 /* What is left of it may be gone. Whether there was more than was sent is not known. */
 static void inspect_absent(struct stream *st, const struct scan *scan)
 {
@@ -230,8 +241,8 @@ static void inspect_absent(struct stream *st, const struct scan *scan)
         seen = same ? &scan->channel[i] : NULL;
     }
     bool active = seen && (seen->has_active || seen->has_active_gz);
-    if (session->layout == SESSION_LIVE && st->offset && st->file > st->highest &&
-        !active && inspect_is_lost(st)) {
+    if (!active && inspect_is_followed(session->root, stream_channel(st)) &&
+        inspect_lacks_active(st)) {
         stream_hold(st, HELD_ACTIVE_GONE);
         return;
     }
