@@ -200,5 +200,24 @@ def what_the_backend_says_is_told_as_it_says_it(place):
         check("run it again" not in done.stderr, done.stderr)
 
 
+def what_would_have_no_effect_is_refused(place):
+    key = ("--backend-url", "http://127.0.0.1:9", "--api-key", "k")
+    for args, told in ((("info", "extra"), "gpufl info: 'extra': unexpected argument"),
+                       (("version", "extra"), "gpufl version: 'extra': unexpected argument"),
+                       (("--version", "extra"), "gpufl: 'extra': unexpected argument"),
+                       (("upload", "-V", place.logs), f"gpufl upload: '{place.logs}': unexpected argument"),
+                       (("upload", place.logs, "--latest", "--all-sessions", *key),
+                        "gpufl upload: --all-sessions: conflicts with --latest (give only one)"),
+                       (("upload", place.logs, "--all-sessions", "--session-id", "s", *key),
+                        "gpufl upload: --all-sessions: conflicts with --session-id (give only one)"),
+                       (("quarantine", "drop", place.logs, "--all", "--json"),
+                        "gpufl quarantine: --json: has no effect with drop (leave it out)")):
+        _says(place.run("gpufl", *args), 2, told)
+    for flag in ("--help", "--version", "--check"):
+        done = place.run("gpufl-agent", f"{flag}=x")
+        _says(done, 1, f"gpufl-agent: {flag}: unexpected value 'x' (it takes none)")
+        equal(done.stdout, "", flag)
+
+
 if __name__ == "__main__":
     lib.main(sys.modules[__name__])
