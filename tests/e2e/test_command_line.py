@@ -219,5 +219,24 @@ def what_would_have_no_effect_is_refused(place):
         equal(done.stdout, "", flag)
 
 
+def a_one_shot_run_with_a_refused_key_ends_with_the_reason(place):
+    """And a key file that is replaced in time is taken."""
+    session = lib.job(place, 0.1)
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    agent = lib.agent(place, backend.url, "--exit-when-drained", env={"GPUFL_HTTP_TOKEN": "wrong"})
+    equal(agent.wait(20 * lib.SLOW), 1, "exit code")
+    said = agent.log.read_text()
+    for word in ("agent.key_refused status=401", "the backend refuses the API key", "agent.stopped sent_lines=0"):
+        check(word in said, f"no {word!r} in: {said}")
+    key = place.path / "key"
+    key.write_text("wrong")
+    agent = lib.agent(place, backend.url, "--exit-when-drained", f"--token-file={key}", env={"GPUFL_HTTP_TOKEN": ""})
+    lib.until(lambda: "origin.hold" in agent.log.read_text(), "the key is refused")
+    key.write_text(lib.KEY)
+    equal(agent.wait(20 * lib.SLOW), 0, "exit code")
+    check("agent.key_refused" not in agent.log.read_text(), "it waited for the file")
+    lib.same(backend, session)
+
+
 if __name__ == "__main__":
     lib.main(sys.modules[__name__])
