@@ -121,6 +121,7 @@ static void refresh_token(struct loop *loop)
         transport_http_set_token(&loop->transport, token_value(&loop->token));
         transport_http_identity(&loop->transport, &loop->backend);
         engine_take_key(loop->engine);
+        loop->key_grace = (struct token_grace){0};
         if (engine_holding(loop->engine) == HOLD_AUTH) {
             engine_retry_now(loop->engine);
         }
@@ -151,11 +152,45 @@ static bool needs_new_rules(struct loop *loop)
     return ends;
 }
 
+/* What is held for the key cannot be sent, and no session will bring more. */
+static bool loop_key_is_hopeless(struct loop *loop, const struct engine_summary *s,
+                                 uint64_t now_ms)
+{
+    bool from_file = loop->token.file[0];
+    bool over =
+        token_grace_is_over(&loop->key_grace, s->hold == HOLD_AUTH, from_file, now_ms);
+    if (!over || s->sessions_live) {
+        return false;
+    }
+    log_error(
+        &loop->log, "agent.key_refused",
+        "status=%d note=\"--exit-when-drained: the backend refuses the API key, and "
+        "nothing else can be sent: give another key and start the agent again\"",
+        s->hold_status);
+    return true;
+}
+
+/* With --exit-when-drained: nothing is left, or nothing can be done about it. */
+static bool loop_is_drained(struct loop *loop, uint64_t now_ms)
+{
+    struct engine_summary summary;
+    engine_summary(loop->engine, &summary);
+    bool none = summary.sessions == 0;
+    bool idle = engine_drained(loop->engine);
+    bool drained = idle && summary.sessions_live == 0;
+    if (none && loop->options->exit_if_empty && idle) {
+        return true;
+    }
+    loop->drained_checks = drained && !none ? loop->drained_checks + 1 : 0;
+    if (loop->drained_checks == 1) {
+        engine_rescan(loop->engine);
+    }
+    return loop->drained_checks >= 2 || loop_key_is_hopeless(loop, &summary, now_ms);
+}
+
 /* True when the loop must end. */
 static bool is_finished(struct loop *loop, uint64_t now_ms)
 {
-    const struct options *o = loop->options;
-    struct engine_summary summary;
     if (loop->stop_now) {
         return true;
     }
@@ -172,20 +207,7 @@ static bool is_finished(struct loop *loop, uint64_t now_ms)
     }
     loop->next_check_ms = now_ms + DRAIN_CHECK_MS;
     refresh_token(loop);
-    if (!o->exit_when_drained) {
-        return false;
-    }
-    engine_summary(loop->engine, &summary);
-    bool none = summary.sessions == 0;
-    bool drained = engine_drained(loop->engine) && summary.sessions_live == 0;
-    if (none && o->exit_if_empty && engine_drained(loop->engine)) {
-        return true;
-    }
-    loop->drained_checks = drained && !none ? loop->drained_checks + 1 : 0;
-    if (loop->drained_checks == 1) {
-        engine_rescan(loop->engine);
-    }
-    return loop->drained_checks >= 2;
+    return loop->options->exit_when_drained && loop_is_drained(loop, now_ms);
 }
 
 static uint64_t shorter(uint64_t wait_ms, uint64_t until_ms, uint64_t now_ms)

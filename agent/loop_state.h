@@ -36,6 +36,7 @@ struct loop {
     char refused_why[512]; /**< why the last of them cannot be served now; "" = none */
     uint64_t missing_check_ms;
     struct token token;
+    struct token_grace key_grace;
     struct listener *listener; /**< NULL without --listen */
     double start_time_s;
     char confined[512]; /**< how far the kernel confines the agent */

@@ -110,3 +110,13 @@ void token_fini(struct token *token)
 {
     explicit_bzero(token->value, sizeof token->value);
 }
+
+bool token_grace_is_over(struct token_grace *grace, bool refused, bool from_file,
+                         uint64_t now_ms)
+{
+    if (refused && !grace->refused) {
+        grace->since_ms = now_ms;
+    }
+    grace->refused = refused;
+    return refused && (!from_file || now_ms - grace->since_ms >= TOKEN_GRACE_MS);
+}

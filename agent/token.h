@@ -4,6 +4,7 @@
 #define GPUFL_AGENT_TOKEN_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include <gpufl/status.h>
 
@@ -31,5 +32,20 @@ const char *token_value(const struct token *token);
 
 /** Wipes the key from memory. */
 void token_fini(struct token *token);
+
+/** Longer than the longest pause before the backend is asked again, so that it has
+ * refused the key twice. */
+#define TOKEN_GRACE_MS 62000u
+
+/** All zero at first, and for each new key. */
+struct token_grace {
+    bool refused;
+    uint64_t since_ms;
+};
+
+/** Notes whether the key is \p refused at \p now_ms. \return true if it is and will be: a
+ * key by value cannot change; a file may be replaced within TOKEN_GRACE_MS. */
+bool token_grace_is_over(struct token_grace *grace, bool refused, bool from_file,
+                         uint64_t now_ms);
 
 #endif

@@ -94,6 +94,16 @@ static int print_help(const struct flag_table *table)
     return FLAGS_ANSWERED;
 }
 
+/* An operand behind it would have no effect. */
+static int print_version(const struct flag_table *table, const struct flag_words *words)
+{
+    if (optind < words->count && words->word[optind][0] != '-') {
+        return flags_unexpected(table, words->word[optind]);
+    }
+    puts(table->version);
+    return FLAGS_ANSWERED;
+}
+
 /* A value that came from \p name, a flag or a variable. */
 static int store_named(const struct flag_table *table, const struct flag *flag,
                        const char *name, const char *value, void *fields)
@@ -218,8 +228,7 @@ static int take_words(const struct flag_table *table, const struct flag_words *w
         } else if (c == HELP || c == 'h') {
             rc = print_help(table);
         } else if (c == VERSION || c == 'V') {
-            puts(table->version);
-            rc = FLAGS_ANSWERED;
+            rc = print_version(table, words);
         } else {
             rc = take_flag(table, c, optarg, fields);
         }

@@ -17,7 +17,7 @@ static const struct flag quarantine_flags[] = {
     {.name = "json",
      .type = FLAG_ON,
      .field = offsetof(struct quarantine_arguments, json),
-     .help = "list as one JSON array"},
+     .help = "for list, print one JSON array"},
     {.name = "state-dir",
      .type = FLAG_TEXT,
      .value = "DIR",
@@ -119,6 +119,10 @@ static int read_words(const struct flag_words *words, struct quarantine_argument
     if (out->action != QUARANTINE_LIST && out->count && out->all) {
         return flags_wrong(&quarantine_table, "--all",
                            "conflicts with NAME '%s' (give only one)", out->names[0]);
+    }
+    if (out->action != QUARANTINE_LIST && out->json) {
+        return flags_wrong(&quarantine_table, "--json",
+                           "has no effect with %s (leave it out)", verb->name);
     }
     if (out->action == QUARANTINE_RETRY && (!out->backend_url || !*out->backend_url)) {
         return flags_wrong(&quarantine_table, "--backend-url",

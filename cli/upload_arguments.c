@@ -45,7 +45,10 @@ static const struct flag upload_flags[] = {
      .type = FLAG_ON,
      .field = offsetof(struct upload_arguments, latest),
      .help = "send the newest session only"},
-    {.name = "all-sessions", .type = FLAG_IGNORED, .help = "send all sessions (default)"},
+    {.name = "all-sessions",
+     .type = FLAG_ON,
+     .field = offsetof(struct upload_arguments, all),
+     .help = "send all sessions (default)"},
     {.name = "salvage", .type = FLAG_OFF, OPTION(leave_unpublished)},
     {.name = "no-salvage",
      .type = FLAG_ON,
@@ -183,6 +186,11 @@ static int check_together(struct upload_arguments *a)
         return flags_wrong(&upload_table, "--latest",
                            "conflicts with --session-id '%s' (give only one)",
                            a->options.session_id);
+    }
+    if (a->all && (a->latest || a->options.session_id)) {
+        return flags_wrong(&upload_table, "--all-sessions",
+                           "conflicts with %s (give only one)",
+                           a->latest ? "--latest" : "--session-id");
     }
     return FLAGS_GO_ON;
 }

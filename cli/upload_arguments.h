@@ -12,6 +12,7 @@ struct upload_arguments {
     struct gpufl_upload_options options;
     uint64_t timeout_ms;
     bool latest;
+    bool all;
     bool quiet;
     bool json;
     char key[FLAG_SECRET_BYTES];

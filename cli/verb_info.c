@@ -40,7 +40,6 @@ static const struct flag_table info_table = {
     .notes = "Exit status: 0 shown; 2 usage error or no such device; 3 no GPU.",
     .flag = info_flags,
     .count = sizeof info_flags / sizeof info_flags[0],
-    .operands_max = -1,
 };
 
 static void put_positive(struct text *out, int64_t value)

@@ -13,7 +13,6 @@ static const struct flag_table version_table = {
     .version = VERSION_LINE,
     .usage = "",
     .about = "Prints the version of gpufl and of the records that it writes.",
-    .operands_max = -1,
 };
 
 int verb_version(int argc, char **argv)

@@ -81,6 +81,12 @@ static gpufl_status refuse_flag(const char *arg, char why[512])
     return GPUFL_ERR_USAGE;
 }
 
+/* They have neither key nor variable that could say no, so no value makes sense. */
+static bool option_is_question(const struct option_row *row)
+{
+    return row->kind == KIND_SWITCH && !row->key && !row->env;
+}
+
 static gpufl_status read_flag(struct options *o, struct arguments *a, char why[512])
 {
     char name[OPTION_NAME_MAX];
@@ -92,6 +98,11 @@ static gpufl_status read_flag(struct options *o, struct arguments *a, char why[5
     snprintf(name, sizeof name, "--%s", row->flag);
     if (!flag.value && option_is_built(row) && row->kind != KIND_SWITCH) {
         snprintf(why, 512, "%s: needs a value (see gpufl-agent --help)", name);
+        return GPUFL_ERR_USAGE;
+    }
+    if (flag.value && option_is_question(row)) {
+        snprintf(why, 512, "%s: unexpected value '%.100s' (it takes none)", name,
+                 flag.value);
         return GPUFL_ERR_USAGE;
     }
     const char *value = flag.value ? flag.value : row->kind == KIND_SWITCH ? "true" : "";

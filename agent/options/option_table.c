@@ -242,7 +242,8 @@ const struct option_row option_rows[] = {
      .env = "GPUFL_AGENT_EXIT_WHEN_DRAINED",
      .key = "agent.exitWhenDrained",
      SWITCH(exit_when_drained),
-     .help = "exit once all is settled: 0 all was sent, 1 some is kept back"},
+     .help = "exit once all is settled: 0 all was sent, 1 some is kept back or the key "
+             "is refused (a key file may be replaced for a minute)"},
     {.flag = "exit-if-empty",
      .env = "GPUFL_AGENT_EXIT_IF_EMPTY",
      .key = "agent.exitIfEmpty",

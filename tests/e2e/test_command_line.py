@@ -203,5 +203,43 @@ def what_the_backend_says_is_told_as_it_says_it(place):
         check("run it again" not in done.stderr, done.stderr)
 
 
+def what_would_have_no_effect_is_refused(place):
+    key = ("--backend-url", "http://127.0.0.1:9", "--api-key", "k")
+    for args, told in ((("info", "extra"), "gpufl info: 'extra': unexpected argument"),
+                       (("version", "extra"), "gpufl version: 'extra': unexpected argument"),
+                       (("--version", "extra"), "gpufl: 'extra': unexpected argument"),
+                       (("upload", "-V", place.logs), f"gpufl upload: '{place.logs}': unexpected argument"),
+                       (("upload", place.logs, "--latest", "--all-sessions", *key),
+                        "gpufl upload: --all-sessions: conflicts with --latest (give only one)"),
+                       (("upload", place.logs, "--all-sessions", "--session-id", "s", *key),
+                        "gpufl upload: --all-sessions: conflicts with --session-id (give only one)"),
+                       (("quarantine", "drop", place.logs, "--all", "--json"),
+                        "gpufl quarantine: --json: has no effect with drop (leave it out)")):
+        _says(place.run("gpufl", *args), 2, told)
+    for flag in ("--help", "--version", "--check"):
+        done = place.run("gpufl-agent", f"{flag}=x")
+        _says(done, 1, f"gpufl-agent: {flag}: unexpected value 'x' (it takes none)")
+        equal(done.stdout, "", flag)
+
+
+def a_one_shot_run_with_a_refused_key_ends_with_the_reason(place):
+    """And a key file that is replaced in time is taken."""
+    session = lib.job(place, 0.1)
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    agent = lib.agent(place, backend.url, "--exit-when-drained", env={"GPUFL_HTTP_TOKEN": "wrong"})
+    equal(agent.wait(20 * lib.SLOW), 1, "exit code")
+    said = agent.log.read_text()
+    for word in ("agent.key_refused status=401", "the backend refuses the API key", "agent.stopped sent_lines=0"):
+        check(word in said, f"no {word!r} in: {said}")
+    key = place.path / "key"
+    key.write_text("wrong")
+    agent = lib.agent(place, backend.url, "--exit-when-drained", f"--token-file={key}", env={"GPUFL_HTTP_TOKEN": ""})
+    lib.until(lambda: "origin.hold" in agent.log.read_text(), "the key is refused")
+    key.write_text(lib.KEY)
+    equal(agent.wait(20 * lib.SLOW), 0, "exit code")
+    check("agent.key_refused" not in agent.log.read_text(), "it waited for the file")
+    lib.same(backend, session)
+
+
 if __name__ == "__main__":
     lib.main(sys.modules[__name__])

@@ -206,6 +206,7 @@ static void wrong_use_is_told_in_one_form(void **state)
         {"dir -lx", "-x: unknown option (see tool send --help)"},
         {"dir --api", "--api: ambiguous option (--api-path or --api-key)"},
         {"--loud", "DIR: missing (expected the directory to send)"},
+        {"--version other", "'other': unexpected argument (see tool send --help)"},
         {"dir other", "'other': unexpected argument (see tool send --help)"},
     };
     for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {

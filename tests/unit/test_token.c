@@ -164,9 +164,30 @@ static void a_value_that_is_too_long_is_refused(void **state)
     assert_int_equal(strlen(token_value(&token)), TOKEN_MAX - 1);
 }
 
+static void a_key_by_value_is_given_up_at_once(void **state)
+{
+    (void)state;
+    struct token_grace grace = {0};
+    assert_false(token_grace_is_over(&grace, false, false, 1));
+    assert_true(token_grace_is_over(&grace, true, false, 2));
+}
+
+static void a_key_file_has_a_minute_from_its_first_refusal(void **state)
+{
+    (void)state;
+    struct token_grace grace = {0};
+    assert_false(token_grace_is_over(&grace, true, true, 5));
+    assert_false(token_grace_is_over(&grace, true, true, 4 + TOKEN_GRACE_MS));
+    assert_true(token_grace_is_over(&grace, true, true, 5 + TOKEN_GRACE_MS));
+    assert_false(token_grace_is_over(&grace, false, true, 6 + TOKEN_GRACE_MS));
+    assert_false(token_grace_is_over(&grace, true, true, 7 + TOKEN_GRACE_MS));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_key_by_value_is_given_up_at_once),
+        cmocka_unit_test(a_key_file_has_a_minute_from_its_first_refusal),
         cmocka_unit_test_setup_teardown(a_value_is_trimmed_and_wiped, make_dir,
                                         remove_dir),
         cmocka_unit_test_setup_teardown(a_file_beats_a_value_and_a_credential, make_dir,
