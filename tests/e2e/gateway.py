@@ -66,7 +66,7 @@ class Gateway:
         action = PASS
         if b"/events/stream" in head.split(b"\r\n", 1)[0]:
             with self.lock:
-                self.batches += 1
+                self.batches += head.startswith(b"POST ") and _length(head) > 0  # not a question about the key
                 self.heads.append(head)
                 action = self.plan(self, head, self.batches)
         if action == RESET_BEFORE:

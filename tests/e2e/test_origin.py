@@ -138,9 +138,9 @@ def what_another_agent_had_marked_is_not_believed_of_another_backend(place):
     (marked / ".uploaded").touch()
     with sink.Sink() as a, sink.Sink() as b:
         _drain(place, a.url, "--retain-acked-payloads")
-        equal({r.session for r in a.batches()}, {seen.name}, "it is believed at first")
+        equal({r.session for r in a.batches() if r.raw()}, {seen.name}, "it is believed at first")
         _drain(place, b.url, "--retain-acked-payloads")
-        equal({r.session for r in b.batches()}, {marked.name, seen.name}, "both")
+        equal({r.session for r in b.batches() if r.raw()}, {marked.name, seen.name}, "both")
 
 
 def what_was_refused_is_retried_where_it_was_refused(place):

@@ -180,12 +180,13 @@ def the_name_is_in_every_channel_and_on_the_dashboard(place):
                       "init", "scope:a \"b\"\n\x01é:5", "hold", "shutdown",
                       env={"GPUFL_SIMULATED_GPUS": "1"}, stdin=subprocess.PIPE)
     session = place.logs / until(job.log.read_text, "it records").split()[1]
-    until(lambda: len(list(collector.rows(session, "system", "device_metric_batch"))) > 1, "two samples on disk")
+    until(lambda: b"device_metric_batch" in lib.on_disk(session, "system") and
+          len(list(collector.rows(session, "system", "device_metric_batch"))) > 1, "two samples on disk")
     job.communicate(b"")
     equal(job.returncode, 0, job.log.read_text())
     for channel in ("device", "scope", "system"):
         data = lib.on_disk(session, channel)
-        check(data.endswith(b"}\n"), "ends in a whole line")
+        check(data.endswith(b"}\n"), f"{channel} ends in a whole line: {data[-200:]}")
         for line in data.decode().splitlines():
             equal(json.dumps(json.loads(line), separators=(",", ":"), ensure_ascii=False)[0], "{", line)
         equal(json.loads(data.splitlines()[0])["app"], "my_app", channel)

@@ -258,7 +258,12 @@ def a_check_says_whether_the_settings_would_work(place):
         with sink.Sink(answer(status), get=404) as s:  # without a declaration, as a hosted server
             one(s.url, code, said)
             equal([r.raw() for r in s.batches()], [b""], "no line is sent")
-    for status, code, said in ((405, 0, "takes the key"), (200, 0, ""), (401, 2, "key"), (403, 2, "key"),
+    with sink.Sink(answer(405), get=405) as s:  # a gateway that knows nothing of us
+        one(s.url, 2, "--host")
+    with sink.Sink(declare=True) as s:  # which answers 405 to GET where batches go
+        one(s.url, 0, "takes the key")
+        equal(s.batches(), [], "the question is one that stores nothing")
+    for status, code, said in ((200, 0, ""), (401, 2, "key"), (403, 2, "key"),
                                (302, 2, "redirects"), (503, 2, "later")):
         with sink.Sink(get=status) as s:
             one(s.url, code, said)

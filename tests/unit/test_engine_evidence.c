@@ -354,7 +354,8 @@ static void empty_file(const struct live_session *s, const char *name)
     assert_int_equal(truncate(path, 0), 0);
 }
 
-static void more_lines(const struct live_session *s, const char *channel, int from, int to)
+static void more_lines(const struct live_session *s, const char *channel, int from,
+                       int to)
 {
     for (int n = from; n < to; n++) {
         later_line(s, channel, n);

@@ -56,6 +56,7 @@ bool position_settle(const struct offer *offer, uint32_t lines, enum settled_how
 {
     struct stream *st = offer->stream;
     bool window = st->kind == STREAM_VERBATIM;
+    const struct record_mark none = {0};
     return position_advance(
         st, &(struct record_settled){
                 .sequence = offer->record.sequence,
@@ -64,7 +65,7 @@ bool position_settle(const struct offer *offer, uint32_t lines, enum settled_how
                 .lines = lines,
                 .how = (uint8_t)how,
                 .head = offer->record.head,
-                .mark = window ? (struct record_mark){0} : offer->record.mark,
+                .mark = window ? none : offer->record.mark,
             });
 }
 

@@ -199,6 +199,7 @@ static void resolve_offer(struct resolving *r)
 {
     struct stream *st = r->stream;
     struct offer *offer = st->offer;
+    const struct record_mark none = {0};
     size_t len;
     if (offer->state == OFFER_IN_FLIGHT) {
         r->out->busy++;
@@ -214,7 +215,7 @@ static void resolve_offer(struct resolving *r)
         r->to.file = window ? offer->record.file + 1 : offer->record.file;
         r->to.end = window ? 0 : offer->record.end;
         r->to.head = offer->record.head;
-        r->to.mark = window ? (struct record_mark){0} : offer->record.mark;
+        r->to.mark = window ? none : offer->record.mark;
     }
 }
 

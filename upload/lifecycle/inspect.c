@@ -243,6 +243,9 @@ static void inspect_absent(struct stream *st, const struct scan *scan)
     bool active = seen && (seen->has_active || seen->has_active_gz);
     if (!active && inspect_is_followed(session->root, stream_channel(st)) &&
         inspect_lacks_active(st)) {
+        if (st->offset == 0 && st->rest == STREAM_PENDING && !st->offer && !st->queued) {
+            st->rest = STREAM_MISSING; /* the other channels need not wait for it */
+        }
         stream_hold(st, HELD_ACTIVE_GONE);
         return;
     }

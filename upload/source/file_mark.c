@@ -37,7 +37,8 @@ bool file_known_same(const struct file_known *a, const struct file_known *b)
 struct record_mark file_mark_over(struct record_mark mark, const char *data, size_t len)
 {
     bool anew = mark.bytes + (uint64_t)len > MARK_MOST_BYTES;
-    struct record_mark next = anew ? (struct record_mark){0} : mark;
+    const struct record_mark none = {0};
+    struct record_mark next = anew ? none : mark;
     size_t last = len < MARK_MOST_BYTES ? len : MARK_MOST_BYTES;
     next.crc32 = encode_crc32(next.crc32, data + len - last, last);
     next.bytes += (uint32_t)last;
@@ -98,8 +99,7 @@ enum file_match file_mark_match(const struct sys *sys, int fd, bool gz,
         return FILE_SHORTER;
     }
     struct gz_cache *cache = gz ? &once : NULL;
-    enum file_match found = len
-                                ? file_mark_sum(sys, fd, cache, at - len, len, &crc32)
+    enum file_match found = len ? file_mark_sum(sys, fd, cache, at - len, len, &crc32)
                                 : file_mark_unknown(sys, fd, cache, at);
     gz_cache_close(&once);
     return found == FILE_MATCHES && len && crc32 != mark->crc32 ? FILE_DIFFERS : found;
@@ -107,7 +107,8 @@ enum file_match file_mark_match(const struct sys *sys, int fd, bool gz,
 
 struct record_mark file_mark_read(const struct sys *sys, int fd, uint64_t at)
 {
-    struct record_mark mark = {.bytes = at < MARK_MOST_BYTES ? (uint32_t)at : MARK_MOST_BYTES};
+    struct record_mark mark = {.bytes =
+                                   at < MARK_MOST_BYTES ? (uint32_t)at : MARK_MOST_BYTES};
     if (file_mark_sum(sys, fd, NULL, at - mark.bytes, mark.bytes, &mark.crc32) !=
         FILE_MATCHES) {
         mark = (struct record_mark){0};

@@ -191,8 +191,7 @@ static gpufl_status read_shifting(const struct sys *sys, const struct tail_where
     if (status != GPUFL_OK) {
         return status;
     }
-    status = gz ? read_gzip(w, fd, buf, cap, out)
-                : read_plain(sys, w, fd, buf, cap, out);
+    status = gz ? read_gzip(w, fd, buf, cap, out) : read_plain(sys, w, fd, buf, cap, out);
     out->sealed = gz || out->index > 0;
     out->packed = gz;
     close(fd);

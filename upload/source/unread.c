@@ -25,7 +25,7 @@ const char *unread_text(enum unread_reason reason)
 static void unread_printable(const char *name, char out[UNREAD_NAME_MAX])
 {
     size_t i = 0;
-    for (; name[i] && i < UNREAD_NAME_MAX - 1; i++) {
+    for (; i < UNREAD_NAME_MAX - 1 && name[i]; i++) {
         bool plain = name[i] >= ' ' && name[i] <= '~' && name[i] != '"' &&
                      name[i] != '\\' && name[i] != '\'';
         out[i] = name[i];
