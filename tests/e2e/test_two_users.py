@@ -218,8 +218,6 @@ TRIES = {
     "a lock on the victim's directory": "ready; exec flock -x {dir} cat",
     "a lock on the log directory": "ready; exec flock -x {logs} cat",
     "a lock on the directory above": "ready; exec flock -x {logs}/.. cat",
-    "a lock on the log directory, held by su": SU % "{logs}",
-    "a lock on the directory above, held by su": SU % "{logs}/..",
     "locks on what the service publishes": "exec python3 -c 'import fcntl, glob, os; fds = [os.open(p, os.O_RDONLY) "
                                            "for p in glob.glob(\"{run}/*\")]\nfor fd in fds:\n try: fcntl.flock(fd, "
                                            "fcntl.LOCK_EX); fcntl.lockf(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)\n except "
@@ -239,7 +237,6 @@ TRIES = {
         "cd {logs}; for n in \"$(printf 'a\\nerror session.held')\" \"$(printf 'b\\033[2J')\" \"$(printf '\\377')\" "
         "'$(reboot)' '%s%n'; do mkdir \"$n\"; mkdir \"$n/{id}\"; echo " + FORGED + " > \"$n/{id}/sass.log\"; done; ready",
     "5,000 directories": "cd {logs}; seq 5000 | sed s/^/d/ | xargs mkdir; ready",
-    "100,000 directories": "cd {logs}; seq 100000 | sed s/^/d/ | xargs mkdir; ready",
     "a manifest of 1 GiB": OWN + "mkdir " + MINE + "; truncate -s 1G " + MINE + "/.gpufl-session.json; echo x > " +
                            MINE + "/device.log; ready",
     "a line of 1 GiB": OWN + "mkdir " + MINE + "; truncate -s 1G " + MINE + "/device.log; ready",

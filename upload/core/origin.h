@@ -16,6 +16,10 @@
 /** How often a request is retried while a person must act. */
 #define ORIGIN_SLOW_RETRY_MS 60000u
 
+/** Said of a backend that answers with a page for people. */
+#define ORIGIN_WEB_PAGE                                                                  \
+    "it sent a web page (text/html): is there a proxy or a login page in between"
+
 /** Why nothing is sent. */
 enum engine_hold {
     HOLD_NONE,

@@ -68,7 +68,9 @@ void origin_on_proof(struct origin *origin, const struct transport_reply *reply,
         break;
     case KEY_MOVED:
     case KEY_NOWHERE:
-        origin_hold(origin, reply->status, "no backend answers there: check the URL",
+        origin_hold(origin, reply->status,
+                    reply->web_page ? ORIGIN_WEB_PAGE
+                                    : "no backend answers there: check the URL",
                     now_ms);
         break;
     }

@@ -90,8 +90,7 @@ void retry_when_mended(struct offer *offer, const struct transport_reply *reply,
     const char *hint =
         reply->status == 401 || reply->status == 403 ? "check the API key"
         : reply->web_page
-            ? "it sent a web page (text/html): is there a proxy or a login page in "
-              "between"
+            ? ORIGIN_WEB_PAGE
             : "check the URL and the API path, or ask the backend's operator";
     char said[120];
     reply_message(reply->body, reply->body_len, said, sizeof said);
