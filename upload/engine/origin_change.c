@@ -118,7 +118,6 @@ static void change_begin(struct root *root)
         for (unsigned i = 0; i < s->streams; i++) {
             change_begin_stream(root, s->stream[i]);
         }
-        session_mark(s);
     }
 }
 
@@ -151,6 +150,9 @@ void origin_change_proved(struct root *root)
         log_warn(engine->config.log, "origin.begins", "root=%s host=%s sessions=%u",
                  root->path, record.url, root->by_path.count + root->parked.complete);
         change_begin(root);
+        for (struct session *s = root->sessions; s; s = s->next) {
+            session_mark(s); /* not in a replay: a later record may drop the session */
+        }
         root->inspect_all = root->list_soon = true;
     }
 }
