@@ -2,7 +2,8 @@
 """What stands between an uploader and its backend, and fails in every way that sockets can.
 
 `Gateway(backend.url, plan)`: plan(gateway, head, n) names what happens to the n-th batch (from 1):
-one of the words below, or bytes, which are the whole answer. Other requests pass.
+one of the words below, or bytes, which are the whole answer. Other requests pass. While plan runs,
+`gateway.kept` tells whether the batch came over a connection that had carried a request before.
 """
 import contextlib
 import socket
@@ -34,6 +35,7 @@ class Gateway:
         self.backend, self.plan = (host, int(port)), plan
         self.lock = threading.Lock()
         self.batches = 0
+        self.kept = False
         self.heads = []
         self.stored = set()  # ids that were stored although the client does not know
         self.listener = socket.create_server(("127.0.0.1", 0), backlog=64)
@@ -55,10 +57,11 @@ class Gateway:
     def _serve(self, client):
         with contextlib.suppress(OSError, EOFError), client:
             client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            while self._request(client):
-                pass
+            kept = False
+            while self._request(client, kept):
+                kept = True
 
-    def _request(self, client):
+    def _request(self, client, kept):
         data = b""
         while b"\r\n\r\n" not in data:
             data += _some(client)
@@ -68,6 +71,7 @@ class Gateway:
             with self.lock:
                 self.batches += head.startswith(b"POST ") and _length(head) > 0  # not a question about the key
                 self.heads.append(head)
+                self.kept = kept
                 action = self.plan(self, head, self.batches)
         if action == RESET_BEFORE:
             return _reset(client)

@@ -99,21 +99,26 @@ def a_kept_connection_that_ends_under_a_batch_is_no_failure(place):
                         (gateway.STORED_RESET, answer(409)), (gateway.STORED_RESET, answer(413))):
         writer, fates, met = Live(place.logs), [], []
 
-        def plan(_, head, n, fates=fates, met=met):
+        def plan(standing, head, n, fates=fates, met=met):
+            if len(fates) == 2 and not standing.kept:
+                return gateway.PASS  # a busy machine: the connections before it were not idle yet
             met.append(gateway.header(head, "X-GpuFlight-Window-Id"))
             return fates.pop(0) if fates else gateway.PASS
 
         def stored(writer=writer):
             return all(backend.export(writer.id, channel) == want for channel, want in writer.written.items())
 
+        def sent_again(writer=writer, fates=fates, met=met):
+            if len(fates) == 2 and stored():
+                writer.line("device", times=2)  # one batch, which a 413 can halve
+            return len(met) > 1
+
         with Gateway(backend.url, plan) as g:
             agent = lib.agent(place, g.url, "--flush-interval=0", "--same-origin")
             until(stored, "connections are open and idle")
             del met[:]
             fates[:] = [first, then]
-            writer.line("device")
-            writer.line("device")
-            until(lambda met=met: len(met) > 1, "the batch is sent again")
+            until(sent_again, "the batch is sent again")
             equal(met[0], met[1], "its id")
             writer.line("device")
             writer.end()

@@ -17,10 +17,11 @@ class Writer:
 
     separators = (",", ":")
 
-    def line(self, channel, kind="x", **more):
+    def line(self, channel, kind="x", times=1, **more):
+        """Written at once, so that an uploader sees all of them or none."""
         written = self.written.setdefault(channel, bytearray())
         record = {"type": kind, "session_id": self.id, "channel": channel, "n": len(written), **more}
-        self.raw(channel, json.dumps(record, separators=self.separators).encode() + b"\n")
+        self.raw(channel, (json.dumps(record, separators=self.separators).encode() + b"\n") * times)
 
     def raw(self, channel, data):
         with open(self.active(channel), "ab") as file:
