@@ -47,8 +47,12 @@ class Request:
         return self.body
 
     @property
-    def is_batch(self):
+    def to_stream(self):
         return self.method == "POST" and self.path.endswith("/events/stream")
+
+    @property
+    def is_batch(self):
+        return self.to_stream and bool(self.body)  # one without a body asks whether the key is taken
 
 
 class Sink:

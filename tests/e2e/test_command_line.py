@@ -188,12 +188,12 @@ def what_the_backend_says_is_told_as_it_says_it(place):
     wrong = place.run("gpufl", "upload", place.logs, "--backend-url", backend.url, "--api-key", "wrong")
     _says(wrong, 2, "the backend answered 401: check the API key; ")
     check("{" not in wrong.stderr and "?" not in wrong.stderr, wrong.stderr)
-    with sink.Sink(lambda _, r: (401, "") if r.is_batch else None) as s:
+    with sink.Sink(lambda _, r: (401, "") if r.to_stream else None) as s:
         _says(lib.upload(place, s.url), 2)
         done = place.run("gpufl", "upload", place.logs, "--backend-url", s.url, "--api-key", lib.KEY)
         _says(done, 2, "the backend answered 401: check the API key\n")
     shutil.rmtree(place.logs / ".gpufl-agent")
-    with sink.Sink(lambda _, r: (404, '{"message":"no such page"}') if r.is_batch else None) as s:
+    with sink.Sink(lambda _, r: (404, '{"message":"no such page"}') if r.to_stream else None) as s:
         done = place.run("gpufl", "upload", place.logs, "--backend-url", s.url, "--api-key", lib.KEY)
         _says(done, 1, "answered 404", "; no such page (nothing is lost; correct --backend-url or --api-path and run it again)")
     shutil.rmtree(place.logs / ".gpufl-agent")

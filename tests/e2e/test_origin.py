@@ -80,7 +80,7 @@ def a_wrong_key_or_url_changes_nothing(place):
         wrong = place.run("gpufl", "upload", place.logs, "--backend-url", s.url, "--api-key", "wrong", "--json")
         equal((wrong.returncode, json.loads(wrong.stdout)["success"]), (2, False), wrong.stdout)
         check(lib.upload(place, other.url).returncode != 0, "not a backend")
-        equal([r.body for r in other.batches()], [b""], "it got no line")
+        equal([r.body for r in other.requests if r.to_stream], [b""], "it got no line")
         equal(lib.upload(place, s.url).result["message"], "nothing to send", "back again")
         _whole(s, session)
 

@@ -234,7 +234,7 @@ def a_check_says_whether_the_settings_would_work(place):
     key = {"GPUFL_HTTP_TOKEN": lib.KEY}
 
     def answer(status, body=""):
-        return lambda s, request: (status, body) if request.is_batch else None
+        return lambda s, request: (status, body) if request.to_stream else None
 
     def one(url, code, said, *args, env=None, folder=place.logs):
         done = place.run("gpufl-agent", "--check", f"--folder={folder}", f"--host={url}", *args, env=key if env is None else env)
@@ -257,7 +257,7 @@ def a_check_says_whether_the_settings_would_work(place):
                                (403, 2, "key"), (404, 2, "--host"), (302, 2, "redirects"), (503, 2, "later")):
         with sink.Sink(answer(status), get=404) as s:  # without a declaration, as a hosted server
             one(s.url, code, said)
-            equal([r.raw() for r in s.batches()], [b""], "no line is sent")
+            equal([r.body for r in s.requests if r.to_stream], [b""], "no line is sent")
     with sink.Sink(answer(405), get=405) as s:  # a gateway that knows nothing of us
         one(s.url, 2, "--host")
     with sink.Sink(declare=True) as s:  # which answers 405 to GET where batches go

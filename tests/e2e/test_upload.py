@@ -193,7 +193,7 @@ def sealed_windows_wait_out_a_415(place):
 
 
 def sealed_windows_wait_out_a_refused_key(place):
-    _sealed_windows_under(place, lambda _, r: 401 if r.is_batch else None, 2, "key")
+    _sealed_windows_under(place, lambda _, r: 401 if r.to_stream else None, 2, "key")
 
 
 def sealed_windows_wait_out_a_hung_server(place):
@@ -259,7 +259,7 @@ def redirects_are_not_followed(place):
     lib.job(place, 0.1)
     with sink.Sink() as other:
         def redirect(_, request):
-            return (307, {}, ("Location", other.url + request.path)) if request.is_batch else None
+            return (307, {}, ("Location", other.url + request.path)) if request.to_stream else None
         with sink.Sink(redirect) as s:
             done = lib.upload(place, s.url)
             equal(done.returncode, 1, "a person must act")
