@@ -58,7 +58,7 @@ struct stream {
     struct record_mark mark;     /**< of file, before offset */
     struct record_sealed sealed; /**< live: its newest sealed file, as it was seen */
     struct stream_search search;
-    struct stream_end before;    /**< shifting layout: where the file before ended */
+    struct stream_end before; /**< shifting layout: where the file before ended */
     uint64_t lines;
     uint64_t refused_lines;
     uint64_t seen;           /**< what the last inspection saw of its files */
