@@ -286,14 +286,15 @@ def a_place():
 
 
 def main(module):
-    """Runs every function of the module whose parameter is `place`."""
+    """Runs every function of the module whose parameter is `place`; after `-k WORD`, those with it in their names."""
     failed = 0
+    word = sys.argv[sys.argv.index("-k") + 1] if "-k" in sys.argv[:-1] else ""
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # a shell's background: the programs would ignore it, too
         signal.signal(signal.SIGINT, signal.default_int_handler)
     for name, test in list(vars(module).items()):
         if name.startswith("_") or not inspect.isfunction(test) or test.__module__ != "__main__":
             continue
-        if list(inspect.signature(test).parameters) != ["place"]:
+        if list(inspect.signature(test).parameters) != ["place"] or word not in name:
             continue
         begin = time.monotonic()
         try:
