@@ -96,10 +96,6 @@ static int read_words(const struct flag_words *words, struct quarantine_argument
     if (!verb) {
         return FLAGS_WRONG;
     }
-    if (out->state_dir && !*out->state_dir) {
-        return flags_wrong(&quarantine_table, "--state-dir",
-                           "empty (give DIR, or leave it out)");
-    }
     if (words->count < 2) {
         return flags_wrong(&quarantine_table, "DIR",
                            "missing (expected the directory that holds the sessions)");
@@ -124,7 +120,7 @@ static int read_words(const struct flag_words *words, struct quarantine_argument
         return flags_wrong(&quarantine_table, "--json",
                            "has no effect with %s (leave it out)", verb->name);
     }
-    if (out->action == QUARANTINE_RETRY && (!out->backend_url || !*out->backend_url)) {
+    if (out->action == QUARANTINE_RETRY && !out->backend_url) {
         return flags_wrong(&quarantine_table, "--backend-url",
                            "missing (give it, or set GPUFL_BACKEND_URL)");
     }

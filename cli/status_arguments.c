@@ -41,10 +41,6 @@ int status_arguments_read(int argc, char **argv, struct status_arguments *out)
     struct flag_words words = {argv, argc};
     *out = (struct status_arguments){0};
     int rc = flags_read(&status_table, &words, out);
-    if (rc == FLAGS_GO_ON && out->state_dir && !*out->state_dir) {
-        rc = flags_wrong(&status_table, "--state-dir",
-                         "empty (give DIR, or leave it out)");
-    }
     if (rc == FLAGS_GO_ON) {
         out->directory = words.word[0];
     }

@@ -3,8 +3,6 @@
 #include "cli/upload_arguments.h"
 
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #include "base/flags.h"
 #include "cli/version_line.h"
@@ -147,47 +145,15 @@ static const struct flag_table upload_table = {
     .operands_max = 1,
 };
 
-static const char **text_of(const struct flag *flag, struct upload_arguments *a)
+static int check_together(const struct upload_arguments *a)
 {
-    return flag->type == FLAG_TEXT ? (const char **)(void *)((char *)a + flag->field)
-                                   : NULL;
-}
-
-/* So that a flag that is given as "" differs from one that is not given. */
-static void forget_texts(struct upload_arguments *a)
-{
-    for (size_t i = 0; i < upload_table.count; i++) {
-        const char **text = text_of(&upload_flags[i], a);
-        if (text) {
-            *text = NULL;
-        }
-    }
-}
-
-/* `--session-id "$ID"` where ID is not set would mean something else than was meant. */
-static int check_together(struct upload_arguments *a)
-{
-    char name[80];
-    const char *key = getenv("GPUFL_API_KEY");
-    for (size_t i = 0; i < upload_table.count; i++) {
-        const struct flag *flag = &upload_flags[i];
-        const char **text = text_of(flag, a);
-        if (text && *text && !**text) {
-            snprintf(name, sizeof name, "--%s", flag->name);
-            return flags_wrong(&upload_table, name, "empty (give %s, or leave it out)",
-                               flag->value);
-        }
-    }
-    if (!a->key[0] && key && *key) { /* the variable counts where no flag is given */
-        return flags_wrong(&upload_table, "--api-key",
-                           "empty (give KEY, or leave it out to use GPUFL_API_KEY)");
-    }
-    if (a->latest && a->options.session_id) {
+    bool named = *a->options.session_id != '\0';
+    if (a->latest && named) {
         return flags_wrong(&upload_table, "--latest",
                            "conflicts with --session-id '%s' (give only one)",
                            a->options.session_id);
     }
-    if (a->all && (a->latest || a->options.session_id)) {
+    if (a->all && (a->latest || named)) {
         return flags_wrong(&upload_table, "--all-sessions",
                            "conflicts with %s (give only one)",
                            a->latest ? "--latest" : "--session-id");
@@ -199,7 +165,6 @@ int upload_arguments_read(int argc, char **argv, struct upload_arguments *out)
 {
     struct flag_words words = {argv, argc};
     *out = (struct upload_arguments){.options = GPUFL_UPLOAD_OPTIONS_DEFAULT};
-    forget_texts(out);
     int rc = flags_read(&upload_table, &words, out);
     rc = rc == FLAGS_GO_ON ? check_together(out) : rc;
     if (rc != FLAGS_GO_ON) {
@@ -207,7 +172,7 @@ int upload_arguments_read(int argc, char **argv, struct upload_arguments *out)
     }
     out->options.log_path = words.word[0];
     out->options.api_key = out->key;
-    out->options.all_sessions = !out->latest && !out->options.session_id;
+    out->options.all_sessions = !out->latest && !*out->options.session_id;
     out->options.total_timeout_ms = (int)out->timeout_ms;
     return FLAGS_GO_ON;
 }

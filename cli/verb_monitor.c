@@ -101,14 +101,6 @@ static int monitor_arguments(int argc, char **argv, struct monitor *m,
     if (rc != FLAGS_GO_ON) {
         return rc;
     }
-    if (m->output && !*m->output) {
-        return flags_wrong(&monitor_table, "--output",
-                           "empty (give DIR, or leave it out)");
-    }
-    if (!*m->name) {
-        return flags_wrong(&monitor_table, "--name",
-                           "empty (give NAME, or leave it out)");
-    }
     if (!m->output) {
         if (!output_default("monitor", default_output)) {
             return flags_wrong(&monitor_table, "--output",

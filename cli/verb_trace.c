@@ -98,12 +98,6 @@ static int trace_arguments(struct flag_words *words, struct trace *t,
     if (rc != FLAGS_GO_ON) {
         return rc;
     }
-    if (t->output && !*t->output) {
-        return flags_wrong(&trace_table, "--output", "empty (give DIR, or leave it out)");
-    }
-    if (t->name && !*t->name) {
-        return flags_wrong(&trace_table, "--name", "empty (give NAME, or leave it out)");
-    }
     if (!t->output) {
         if (!output_default("trace", default_output)) {
             return flags_wrong(&trace_table, "--output",

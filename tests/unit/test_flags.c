@@ -53,7 +53,12 @@ static const struct flag rows[] = {
      .variable = "TEST_FLAGS_PATH",
      .fallback = "/api/v1",
      .help = "the first part of each path"},
-    {.name = "api-key", .type = FLAG_SECRET, .value = "KEY", FIELD(key), .help = "key"},
+    {.name = "api-key",
+     .type = FLAG_SECRET,
+     .value = "KEY",
+     FIELD(key),
+     .variable = "TEST_FLAGS_KEY",
+     .help = "key"},
     {.name = "timeout",
      .letter = 't',
      .type = FLAG_DURATION,
@@ -208,6 +213,9 @@ static void wrong_use_is_told_in_one_form(void **state)
         {"--loud", "DIR: missing (expected the directory to send)"},
         {"--version other", "'other': unexpected argument (see tool send --help)"},
         {"dir other", "'other': unexpected argument (see tool send --help)"},
+        {"dir --backend-url=", "--backend-url: empty (give URL, or leave it out)"},
+        {"dir --api-key=",
+         "--api-key: empty (give KEY, or leave it out to use TEST_FLAGS_KEY)"},
     };
     for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
         char want[256];
@@ -292,7 +300,7 @@ static void help_is_made_from_the_rows(void **state)
         "      --api-path PATH    the first part of each path (default: "
         "$TEST_FLAGS_PATH,\n"
         "                         else /api/v1)\n"
-        "      --api-key KEY      key\n"
+        "      --api-key KEY      key (default: $TEST_FLAGS_KEY)\n"
         "  -t, --timeout TIME     how long the whole may take, which is a text that is "
         "so\n"
         "                         long that it does not fit on one line (default: 5m)\n"
