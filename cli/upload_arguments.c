@@ -6,7 +6,6 @@
 
 #include "base/flags.h"
 #include "cli/version_line.h"
-#include "schema/protocol.h"
 
 /* In the order of enum gpufl_compression. */
 static const char *const codings[] = {"auto", "zstd", "gzip", "none", NULL};
@@ -15,25 +14,7 @@ static const char *const codings[] = {"auto", "zstd", "gzip", "none", NULL};
 
 #define OPTION(f) .field = offsetof(struct upload_arguments, options.f)
 static const struct flag upload_flags[] = {
-    {.name = "backend-url",
-     .type = FLAG_TEXT,
-     .value = "URL",
-     OPTION(backend_url),
-     .variable = "GPUFL_BACKEND_URL",
-     .help = "URL of the backend, scheme://host[:port]"},
-    {.name = "api-key",
-     .type = FLAG_SECRET,
-     .value = "KEY",
-     .field = offsetof(struct upload_arguments, key),
-     .variable = "GPUFL_API_KEY",
-     .help = "API key; prefer the variable, which other users cannot see"},
-    {.name = "api-path",
-     .type = FLAG_TEXT,
-     .value = "PATH",
-     OPTION(api_path),
-     .variable = "GPUFL_API_PATH",
-     .fallback = PROTOCOL_DEFAULT_API_PATH,
-     .help = "path of the API"},
+    BACKEND_ARGUMENTS_FLAGS(offsetof(struct upload_arguments, backend)),
     {.name = "session-id",
      .type = FLAG_TEXT,
      .value = "ID",
@@ -56,11 +37,6 @@ static const struct flag upload_flags[] = {
      .type = FLAG_ON,
      OPTION(force),
      .help = "send again what was sent already"},
-    {.name = "same-origin",
-     .type = FLAG_ON,
-     OPTION(same_origin),
-     .help = "the backend is the one from before, under another URL or key: do not send "
-             "everything again"},
     {.name = "timeout",
      .type = FLAG_DURATION,
      .value = "TIME",
@@ -90,30 +66,6 @@ static const struct flag upload_flags[] = {
      .value = "DIR",
      OPTION(state_dir),
      .help = "directory of the journal (default: next to the logs)"},
-    {.name = "ca-file",
-     .type = FLAG_TEXT,
-     .value = "FILE",
-     OPTION(ca_file),
-     .help = "PEM certificates to trust instead of the system's"},
-    {.name = "client-cert",
-     .type = FLAG_TEXT,
-     .value = "FILE",
-     OPTION(client_cert),
-     .help = "PEM certificate for a backend that asks for one"},
-    {.name = "client-key",
-     .type = FLAG_TEXT,
-     .value = "FILE",
-     OPTION(client_key),
-     .help = "private key of --client-cert, PEM"},
-    {.name = "proxy",
-     .type = FLAG_TEXT,
-     .value = "URL",
-     OPTION(proxy),
-     .help = "proxy, http://host:port; none: no proxy, not even HTTPS_PROXY"},
-    {.name = "allow-insecure-http",
-     .type = FLAG_ON,
-     OPTION(allow_insecure_http),
-     .help = "allow sending the key over http:// to a public address"},
     /* Of the existing client, which starts a JVM; none is needed here. */
     {.name = "agent-jar", .type = FLAG_IGNORED, .value = "FILE"},
     {.name = "quiet",
@@ -171,7 +123,7 @@ int upload_arguments_read(int argc, char **argv, struct upload_arguments *out)
         return rc;
     }
     out->options.log_path = words.word[0];
-    out->options.api_key = out->key;
+    backend_arguments_apply(&out->backend, &out->options);
     out->options.all_sessions = !out->latest && !*out->options.session_id;
     out->options.total_timeout_ms = (int)out->timeout_ms;
     return FLAGS_GO_ON;

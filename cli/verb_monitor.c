@@ -108,7 +108,7 @@ static int monitor_arguments(int argc, char **argv, struct monitor *m,
         }
         m->output = default_output;
     }
-    return upload_recorded_open(&m->send, &monitor_table, m->output, &m->module);
+    return upload_recorded_open(&m->send, &monitor_table, m, m->output, &m->module);
 }
 
 /* \return false when a signal came. */

@@ -114,7 +114,7 @@ static int trace_arguments(struct flag_words *words, struct trace *t,
                            "'%s': %s (expected a directory that can be written to)",
                            t->output, strerror(errno));
     }
-    return upload_recorded_open(&t->send, &trace_table, t->output, &t->module);
+    return upload_recorded_open(&t->send, &trace_table, t, t->output, &t->module);
 }
 
 /* What the injected library reads, in the environment that the command inherits. */

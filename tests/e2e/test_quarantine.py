@@ -7,6 +7,7 @@ from gateway import Gateway, PASS, answer, header
 import lib
 from lib import check, equal, until
 import sink
+import tls
 from writers import Live
 
 LINES = [b'{"type":"x","session_id":"%s","n":%d}' % (b"44444444-4444-4444-8444-444444444444", n) for n in range(60)]
@@ -150,6 +151,21 @@ def the_registry_of_the_backend_takes_them(place):
         equal(sorted(backend.export(session.name, channel).splitlines()),
               sorted(lib.on_disk(session, channel).splitlines()), channel)
     check(backend.complete(session.name), "complete")
+
+
+def retry_reaches_a_backend_as_upload_does(place):
+    """By a client certificate, through a proxy."""
+    ours = tls.Authority(place)
+    cert, key = ours.issue("agent", "agent")
+    _poisoned(place)
+    with sink.Sink(_refuse, declare=True) as s, tls.Front(s, ours.issue("good"), client_ca=ours) as front, \
+            tls.Proxy() as proxy:
+        reach = ("--ca-file", ours.cert, "--client-cert", cert, "--client-key", key, "--proxy", proxy.url)
+        equal(lib.upload(place, front.url, *reach).returncode, 1, "two are refused")
+        s.answer, before = None, len(proxy.heads)
+        done = _quarantine(place, "retry", "--all", "--backend-url", front.url, "--api-key", lib.KEY, *reach)
+        equal((done.returncode, done.stdout.count("stored")), (0, 2), done.stderr)
+        check(len(proxy.heads) > before, "through the proxy")
 
 
 def given_up_they_are_in_nobodys_way(place):
