@@ -44,10 +44,13 @@ int upload_recorded_open(const struct upload_recorded *send,
     if (!send->wanted) {
         return refuse_unused(send, table, fields);
     }
-    if (!send->backend.backend_url || !*send->backend.api_key) {
+    if (!send->backend.backend_url) {
         return flags_wrong(table, "--upload",
                            "no backend (give --backend-url and --api-key, or set "
                            "GPUFL_BACKEND_URL and GPUFL_API_KEY)");
+    }
+    if (!*send->backend.api_key) {
+        return flags_wrong(table, "--api-key", "missing (give it, or set GPUFL_API_KEY)");
     }
     if (!transfer_module_open(out, why)) {
         return flags_wrong(table, "--upload", "%s", why);
