@@ -13,14 +13,14 @@ static void say_why_not_ready(const struct loop *loop, char *out, size_t size)
 {
     struct engine_summary s;
     engine_summary(loop->engine, &s);
-    const char *what = s.hold == HOLD_AUTH      ? "the backend refuses the API key"
+    const char *what = s.hold == HOLD_AUTH      ? ""
                        : s.hold == HOLD_SERVER  ? "the backend sends invalid answers"
                        : s.hold == HOLD_QUOTA   ? "the workspace is full"
                        : s.hold == HOLD_JOURNAL ? "the state directory cannot be written"
                                                 : NULL;
     out[0] = '\0';
     if (what) {
-        snprintf(out, size, "%s: %s", what, s.last_problem);
+        snprintf(out, size, "%s%s%s", what, *what ? ": " : "", s.last_problem);
     } else if (loop->refused_why[0]) {
         snprintf(out, size, "a folder cannot be served: %.450s", loop->refused_why);
     } else if (s.roots_away) {

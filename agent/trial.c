@@ -77,7 +77,7 @@ static const char *trial_judge(const struct trial *t, const struct transport_rep
     switch (check) {
     case KEY_REFUSED:
         return token_value(&t->token)[0]
-                   ? "the backend refuses the API key (give another one by --token-file)"
+                   ? "the backend refused the API key (give another one by --token-file)"
                    : "the backend asks for an API key (give one by --token-file)";
     case KEY_LATER:
         return reply->status ? "the backend cannot answer now (try again later)"

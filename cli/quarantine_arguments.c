@@ -65,6 +65,7 @@ static int read_words(const struct flag_words *words, struct quarantine_argument
         return flags_wrong(&quarantine_table, "DIR",
                            "missing (expected the directory that holds the sessions)");
     }
+    backend_arguments_apply(&out->backend, &out->to);
     out->action = (enum quarantine_action)(verb - actions);
     out->directory = words->word[1];
     out->names = words->word + 2;
@@ -95,7 +96,7 @@ static int read_words(const struct flag_words *words, struct quarantine_argument
 int quarantine_arguments_read(int argc, char **argv, struct quarantine_arguments *out)
 {
     struct flag_words words = {argv, argc};
-    *out = (struct quarantine_arguments){0};
+    *out = (struct quarantine_arguments){.to = GPUFL_UPLOAD_OPTIONS_DEFAULT};
     int rc = flags_read(&quarantine_table, &words, out);
     return rc == FLAGS_GO_ON ? read_words(&words, out) : rc;
 }

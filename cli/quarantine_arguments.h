@@ -23,9 +23,11 @@ struct quarantine_arguments {
     bool all;
     bool json;
     struct backend_arguments backend; /**< of retry */
+    struct gpufl_upload_options to;   /**< what they are as options, which borrow */
 };
 
-/** Reads the command line and the environment. \return FLAGS_GO_ON, else the exit code.
+/** Reads the command line and the environment into \p out, which is not copied then.
+ * \return FLAGS_GO_ON, else the exit code.
  */
 int quarantine_arguments_read(int argc, char **argv, struct quarantine_arguments *out);
 

@@ -13,7 +13,7 @@
 static int retry_chosen(const struct quarantine_arguments *a,
                         const struct quarantine_choice *choice)
 {
-    const struct backend_arguments *to = &a->backend;
+    const struct gpufl_upload_options *to = &a->to;
     struct transport_http_config backend = {
         .user_agent = "gpufl/" GPUFL_VERSION,
         .connect_timeout_ms = GPUFL_UPLOAD_CONNECT_TIMEOUT_MS,
@@ -27,7 +27,7 @@ static int retry_chosen(const struct quarantine_arguments *a,
         .client_key = to->client_key,
         .proxy = to->proxy,
         .allow_insecure_http = to->allow_insecure_http,
-        .option_name = upload_names_of(to->backend_url)};
+        .option_name = upload_names_of(to)};
     return quarantine_act_retry(choice, &backend);
 }
 

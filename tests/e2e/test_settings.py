@@ -242,7 +242,7 @@ def a_check_says_whether_the_settings_would_work(place):
         check(said in (done.stderr if code else done.stdout), f"{url} {args}: {done.stdout}{done.stderr}")
 
     one(backend.url, 0, "takes the key, 1 folder")
-    one(backend.url, 2, "refuses the API key", env={"GPUFL_HTTP_TOKEN": "wrong"})
+    one(backend.url, 2, "refused the API key", env={"GPUFL_HTTP_TOKEN": "wrong"})
     one(backend.url, 2, "asks for an API key", env={})
     one(backend.url + "/elsewhere", 2, "--api-path")
     one("http://127.0.0.1:9", 2, "connect")
