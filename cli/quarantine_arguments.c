@@ -44,7 +44,7 @@ static const struct flag_table quarantine_table = {
     .notes =
         "Exit status: 0 done; 1 something is still rejected, or there is no such range; "
         "2 usage error, another uploader serves the directory, or the backend cannot be "
-        "reached.",
+        "reached, refuses the key or takes nothing now.",
     .verb = actions,
     .verbs = sizeof actions / sizeof actions[0],
     .flag = quarantine_flags,
