@@ -103,6 +103,11 @@ static void lines_channel(struct text *out, const char *name,
 static void lines_session_end(struct text *out, const struct status_session *session)
 {
     const struct unread *unread = session->unread;
+    if (session->end_waits) {
+        text_puts(
+            out,
+            "  everything is settled, but the session is not reported complete yet\n");
+    }
     for (int i = 0; i < UNREAD_REASONS_COUNT; i++) {
         const struct unread_group *group = &unread->reason[i];
         if (group->names) {
