@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "agent/metrics.h"
+#include "base/plural.h"
 #include "upload/engine/backlog.h"
 
 #define STATUS_MS 10000u
@@ -49,11 +50,11 @@ static void make_status(const struct loop *loop, char *out, size_t size)
     char not_ready[300];
     engine_backlog(loop->engine, &b);
     say_why_not_ready(loop, not_ready, sizeof not_ready);
-    snprintf(
-        out, size,
-        "%u sessions live, %u ended, %u blocked; backlog %.1f MiB, oldest %.0f s%s%.150s",
-        b.live, b.ended + b.parked_session, b.blocked, (double)b.bytes / (1 << 20),
-        b.oldest_s, not_ready[0] ? "; " : "", not_ready);
+    snprintf(out, size,
+             "%u %s live, %u ended, %u blocked; backlog %.1f MiB, oldest %.0f s%s%.150s",
+             b.live, plural(b.live, "session", "sessions"), b.ended + b.parked_session,
+             b.blocked, (double)b.bytes / (1 << 20), b.oldest_s, not_ready[0] ? "; " : "",
+             not_ready);
 }
 
 void loop_report_to_systemd(struct loop *loop, uint64_t now_ms)

@@ -10,6 +10,7 @@
 
 #include "base/flags.h"
 #include "base/parse_bool.h"
+#include "base/plural.h"
 #include "cli/child.h"
 #include "cli/installed.h"
 #include "cli/output.h"
@@ -145,8 +146,8 @@ static void send_traced(const struct trace *t)
 static void say_recorded(const struct trace *t, unsigned sessions)
 {
     if (sessions && !t->quiet) {
-        fprintf(stderr, "gpufl trace: %u session%s in %s\n", sessions,
-                sessions == 1 ? "" : "s", t->output);
+        fprintf(stderr, "gpufl trace: %u %s in %s\n", sessions,
+                plural(sessions, "session", "sessions"), t->output);
     } else if (sessions) {
         return;
     } else if (parse_bool(getenv("GPUFL_DISABLED"))) {
