@@ -200,6 +200,11 @@ static int refuse_empty(const struct flag_table *table, const struct flag *flag,
                         const char *name)
 {
     const char *variable = flag->type == FLAG_SECRET ? flag->variable : NULL;
+    bool is_set = variable && getenv(variable) && *getenv(variable);
+    if (flag->type == FLAG_SECRET && !is_set) {
+        return flags_wrong(table, name, "missing value (give %s%s%s)", flag->value,
+                           variable ? ", or set " : "", variable ? variable : "");
+    }
     return flags_wrong(table, name, "empty (give %s, or leave it out%s%s)", flag->value,
                        variable ? " to use " : "", variable ? variable : "");
 }

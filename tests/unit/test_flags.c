@@ -214,8 +214,7 @@ static void wrong_use_is_told_in_one_form(void **state)
         {"--version other", "'other': unexpected argument (see tool send --help)"},
         {"dir other", "'other': unexpected argument (see tool send --help)"},
         {"dir --backend-url=", "--backend-url: empty (give URL, or leave it out)"},
-        {"dir --api-key=",
-         "--api-key: empty (give KEY, or leave it out to use TEST_FLAGS_KEY)"},
+        {"dir --api-key=", "--api-key: missing value (give KEY, or set TEST_FLAGS_KEY)"},
     };
     for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
         char want[256];
@@ -225,6 +224,17 @@ static void wrong_use_is_told_in_one_form(void **state)
         assert_string_equal(o->said.out, "");
         assert_int_equal(o->rc, FLAGS_WRONG);
     }
+}
+
+static void an_empty_secret_does_not_stand_for_its_variable(void **state)
+{
+    (void)state;
+    setenv("TEST_FLAGS_KEY", "k", 1);
+    struct outcome *o = read_line(&table, "dir --api-key=");
+    unsetenv("TEST_FLAGS_KEY");
+    assert_int_equal(o->rc, FLAGS_WRONG);
+    assert_string_equal(o->said.err, "tool send: --api-key: empty (give KEY, or leave it "
+                                     "out to use TEST_FLAGS_KEY)\n");
 }
 
 static void a_wrong_variable_is_told_by_its_name(void **state)
@@ -385,6 +395,7 @@ int main(void)
         cmocka_unit_test(each_type_of_flag_sets_its_field),
         cmocka_unit_test(a_flag_beats_its_variable_and_that_its_default),
         cmocka_unit_test(wrong_use_is_told_in_one_form),
+        cmocka_unit_test(an_empty_secret_does_not_stand_for_its_variable),
         cmocka_unit_test(a_wrong_variable_is_told_by_its_name),
         cmocka_unit_test(a_secret_leaves_the_process_list_and_no_message),
         cmocka_unit_test(a_key_may_be_as_long_as_a_long_token),

@@ -82,8 +82,8 @@ static void wrong_use_is_said_in_one_line_and_exits_2(void **state)
         {"upload a --backend_url=x", "--backend_url: unknown option (did you mean "
                                      "--backend-url?)"},
         {"upload a --session-id=", "--session-id: empty (give ID, or leave it out)"},
-        {"upload a --api-key=", "--api-key: empty (give KEY, or leave it out to use "
-                                "GPUFL_API_KEY)"},
+        {"upload a --api-key=",
+         "--api-key: missing value (give KEY, or set GPUFL_API_KEY)"},
         {"monitor --upload --backend-url=",
          "--backend-url: empty (give URL, or leave it out)"},
         {"upload a --latests", "--latests: unknown option (did you mean --latest?)"},
