@@ -97,6 +97,8 @@ def wrong_settings_of_the_agent_are_refused_at_the_start(place):
         (["--zstd-level=20"], "--zstd-level", "'20'", "1 to 19"),
         (["--listen=127.0.0.1"], "--listen", "'127.0.0.1'", "ADDRESS:PORT"),
         (["--state-dir="], "--state-dir", "", "empty"),
+        (["--config="], "--config", "", "empty"),
+        (["--folder=/nowhere", "--exit-when-drained"], "--folder", "'/nowhere'", "No such file"),
         ([f"--cursor-file={f}/text"], "--cursor-file", f"{f}/text", "not a cursor file"),
         ([f"--config={f}/text"], f"{f}/text:1:1", "", "unexpected"),
     ], one)
@@ -249,6 +251,20 @@ def a_check_says_whether_the_settings_would_work(place):
     one("http://127.0.0.1:99999", 2, "1 to 65535")
     one(backend.url, 2, "Not a directory", folder=backend.process.log)
     one(backend.url, 0, "does not exist yet", folder=place.path / "none")
+    one(backend.url, 2, "gpufl-agent: --folder: '", folder=backend.process.log)
+    for name, value in (("GPUFL_SOURCE_FOLDER", {}), ("source.folder", {"source": {"folder": str(backend.process.log)}})):
+        (place.path / "c.json").write_text(lib.json.dumps(value))
+        env = {**key, **({} if value else {name: str(backend.process.log)})}
+        for args, code in ((("--check",), 2), (("--exit-when-drained",), 1)):
+            done = place.run("gpufl-agent", f"--host={backend.url}", f"--config={place.path}/c.json", *args, env=env)
+            equal(done.returncode, code, f"{name} {args}: {done.stderr}")
+            check(f"gpufl-agent: {name}: '{backend.process.log}': Not a directory" in done.stderr, f"{args}: {done.stderr}")
+    done = place.run("gpufl-agent", "--check", f"--folder={place.logs}", f"--host={backend.url}",
+                     env={**key, "GPUFL_AGENT_STATE_DRI": "x", "GPUFL_AGENT_FROBNICATE": "y"})
+    equal(done.returncode, 0, f"variables that nothing reads are only named: {done.stderr}")
+    for told in ("GPUFL_AGENT_STATE_DRI: no option reads it (did you mean GPUFL_AGENT_STATE_DIR?)\n",
+                 "GPUFL_AGENT_FROBNICATE: no option reads it (see gpufl-agent --help)\n"):
+        check(f"gpufl-agent: {told}" in done.stderr, done.stderr)
     one(backend.url, 2, "No such file", "--exit-when-drained", folder=place.path / "none")
     one(backend.url, 2, "Not a directory", f"--state-dir={backend.process.log}")
     one(backend.url, 2, "cursor file", f"--cursor-file={backend.process.log}")
