@@ -73,6 +73,10 @@ static int read_words(const struct flag_words *words, struct quarantine_argument
     if (out->action == QUARANTINE_LIST && out->count) {
         return flags_unexpected(&quarantine_table, out->names[0]);
     }
+    if (out->action == QUARANTINE_LIST && out->all) {
+        return flags_wrong(&quarantine_table, "--all",
+                           "has no effect with list, which lists all (leave it out)");
+    }
     if (out->action != QUARANTINE_LIST && !out->count && !out->all) {
         return flags_wrong(
             &quarantine_table, "NAME",

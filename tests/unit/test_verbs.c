@@ -99,6 +99,8 @@ static void wrong_use_is_said_in_one_line_and_exits_2(void **state)
         {"quarantine list", "DIR: missing (expected the directory that holds the "
                             "sessions)"},
         {"quarantine list a b", "'b': unexpected argument (see gpufl quarantine --help)"},
+        {"quarantine list a --all",
+         "--all: has no effect with list, which lists all (leave it out)"},
         {"quarantine show a", "NAME: missing (expected names that gpufl quarantine list "
                               "shows, or --all)"},
         {"quarantine drop a", "NAME: missing (expected names that gpufl quarantine list "
