@@ -50,7 +50,7 @@ static const struct flag trace_flags[] = {
      .value = "DIR",
      .field = offsetof(struct trace, output),
      .help = "directory of the sessions (default: ~/.gpufl/trace/<time>_<random>); the "
-             "log_path of a program that calls gpufl itself counts more"},
+             "log_path of a program that calls gpufl itself takes precedence"},
     {.name = "name",
      .letter = 'n',
      .type = FLAG_TEXT,
