@@ -124,7 +124,7 @@ gpufl_status folders_list(const char *path, struct selection *into, char why[512
     struct selection found;
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0) {
-        snprintf(why, 512, "cannot open %.300s: %s", path, strerror(errno));
+        snprintf(why, 512, "%.300s: %s", path, strerror(errno));
         return GPUFL_ERR_NOT_FOUND;
     }
     gpufl_status status = select_list(&sys_real, fd, &found);
@@ -133,7 +133,8 @@ gpufl_status folders_list(const char *path, struct selection *into, char why[512
         status = select_join(into, &found);
     }
     if (status != GPUFL_OK) {
-        snprintf(why, 512, "cannot list %.300s: %s", path, gpufl_status_text(status));
+        snprintf(why, 512, "%.300s: cannot be listed: %s", path,
+                 gpufl_status_text(status));
     }
     return status;
 }

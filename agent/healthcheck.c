@@ -44,6 +44,12 @@ static bool refuse_argument(const char *arg, char why[512])
                  arg + sizeof "--ready");
         return false;
     }
+    if (arg[0] != '-') {
+        snprintf(why, 512,
+                 "'%.100s': unexpected argument (see gpufl-agent healthcheck --help)",
+                 arg);
+        return false;
+    }
     const char *near = nearest_name(word, known, sizeof known / sizeof known[0]);
     snprintf(why, 512, "%s: unknown option (%s%s%s)", word,
              near ? "did you mean " : "see gpufl-agent healthcheck --help",

@@ -164,7 +164,7 @@ static bool loop_key_is_hopeless(struct loop *loop, const struct engine_summary 
     }
     log_error(
         &loop->log, "agent.key_refused",
-        "status=%d note=\"--exit-when-drained: the backend refuses the API key, and "
+        "status=%d note=\"--exit-when-drained: the backend refused the API key, and "
         "nothing else can be sent: give another key and start the agent again\"",
         s->hold_status);
     return true;

@@ -36,6 +36,11 @@ static bool is_in(const char *list, const char *path)
     return false;
 }
 
+static const char *folder_flag(const struct loop *loop, const char *path)
+{
+    return is_in(loop->options->folder, path) ? "--folder" : "--folders";
+}
+
 /* A sidecar may start before the job does. A run with --exit-when-drained
  * does not wait. */
 static gpufl_status add_missing(struct loop *loop, const char *path, char why[512])
@@ -44,7 +49,8 @@ static gpufl_status add_missing(struct loop *loop, const char *path, char why[51
         return GPUFL_OK;
     }
     if (loop->options->exit_when_drained || !remember_folder(&loop->missing, path)) {
-        snprintf(why, 512, "cannot open %.300s: %s", path, strerror(ENOENT));
+        snprintf(why, 512, "%s: '%.300s': %s", folder_flag(loop, path), path,
+                 strerror(ENOENT));
         return GPUFL_ERR_NOT_FOUND;
     }
     if (!loop->running) {
@@ -61,8 +67,7 @@ static gpufl_status refuse_session(const struct loop *loop, const char *path,
     if (!session_root_is_session(&sys_real, path, "", reason)) {
         return GPUFL_OK;
     }
-    snprintf(why, 512, "%s: %.490s",
-             is_in(loop->options->folder, path) ? "--folder" : "--folders", reason);
+    snprintf(why, 512, "%s: %.490s", folder_flag(loop, path), reason);
     return GPUFL_ERR_USAGE;
 }
 
@@ -82,6 +87,12 @@ static gpufl_status add_folder(struct loop *loop, const char *path, char why[512
     }
     if (status == GPUFL_OK) {
         status = engine_add_root(loop->engine, path, &channels, why);
+    }
+    size_t len = strlen(path);
+    if (status != GPUFL_OK && strncmp(why, path, len) == 0) { /* as engine_add_root() */
+        char reason[512];
+        snprintf(reason, sizeof reason, "'%.300s'%.190s", path, why + len);
+        snprintf(why, 512, "%s: %.490s", folder_flag(loop, path), reason);
     }
     if (status == GPUFL_OK && !remember_folder(&loop->served, path)) {
         snprintf(why, 512, "out of memory");

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "agent/metrics.h"
+#include "base/plural.h"
 #include "upload/engine/backlog.h"
 
 #define STATUS_MS 10000u
@@ -13,14 +14,14 @@ static void say_why_not_ready(const struct loop *loop, char *out, size_t size)
 {
     struct engine_summary s;
     engine_summary(loop->engine, &s);
-    const char *what = s.hold == HOLD_AUTH      ? "the backend refuses the API key"
+    const char *what = s.hold == HOLD_AUTH      ? ""
                        : s.hold == HOLD_SERVER  ? "the backend sends invalid answers"
                        : s.hold == HOLD_QUOTA   ? "the workspace is full"
                        : s.hold == HOLD_JOURNAL ? "the state directory cannot be written"
                                                 : NULL;
     out[0] = '\0';
     if (what) {
-        snprintf(out, size, "%s: %s", what, s.last_problem);
+        snprintf(out, size, "%s%s%s", what, *what ? ": " : "", s.last_problem);
     } else if (loop->refused_why[0]) {
         snprintf(out, size, "a folder cannot be served: %.450s", loop->refused_why);
     } else if (s.roots_away) {
@@ -49,11 +50,11 @@ static void make_status(const struct loop *loop, char *out, size_t size)
     char not_ready[300];
     engine_backlog(loop->engine, &b);
     say_why_not_ready(loop, not_ready, sizeof not_ready);
-    snprintf(
-        out, size,
-        "%u sessions live, %u ended, %u blocked; backlog %.1f MiB, oldest %.0f s%s%.150s",
-        b.live, b.ended + b.parked_session, b.blocked, (double)b.bytes / (1 << 20),
-        b.oldest_s, not_ready[0] ? "; " : "", not_ready);
+    snprintf(out, size,
+             "%u %s live, %u ended, %u blocked; backlog %.1f MiB, oldest %.0f s%s%.150s",
+             b.live, plural(b.live, "session", "sessions"), b.ended + b.parked_session,
+             b.blocked, (double)b.bytes / (1 << 20), b.oldest_s, not_ready[0] ? "; " : "",
+             not_ready);
 }
 
 void loop_report_to_systemd(struct loop *loop, uint64_t now_ms)

@@ -11,7 +11,9 @@
 #include "agent/engine_options.h"
 #include "agent/folders.h"
 #include "agent/options/option_value.h"
+#include "agent/options/unread_env.h"
 #include "agent/state_trial.h"
+#include "base/plural.h"
 #include "upload/http/key_check.h"
 #include "upload/http/transport_http.h"
 #include "upload/source/session_root.h"
@@ -27,29 +29,50 @@ struct trial {
     bool declared; /**< the backend has said what it supports */
 };
 
-static void trial_fault(struct trial *t, const char *what, const char *value,
-                        const char *why)
+/* \p why begins with a flag, in whose place the variable or key is named that was used.
+ */
+static void trial_fail(struct trial *t, char why[512])
 {
-    fprintf(stderr, "gpufl-agent: %s: '%s': %s\n", what, value, why);
+    option_blame_source(t->options, why);
+    fprintf(stderr, "gpufl-agent: %s\n", why);
     t->faults++;
 }
 
-static void trial_folder(struct trial *t, const char *path)
+static void trial_fault(struct trial *t, const char *flag, const char *value,
+                        const char *fault)
 {
+    char why[512];
+    snprintf(why, sizeof why, "%s: '%.300s': %.190s", flag, value, fault);
+    trial_fail(t, why);
+}
+
+static void say_unread(void *arg, const char *name, const char *near)
+{
+    (void)arg;
+    fprintf(stderr, "gpufl-agent: %s: no option reads it (%s%s%s)\n", name,
+            near ? "did you mean " : "see gpufl-agent --help", near ? near : "",
+            near ? "?" : "");
+}
+
+static void trial_folder(struct trial *t, const char *flag, const char *path)
+{
+    char reason[512];
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     char why[512];
     t->folders++;
     if (fd >= 0) {
         close(fd);
-        if (session_root_is_session(&sys_real, path, "", why)) {
-            fprintf(stderr, "gpufl-agent: --folder: %s\n", why);
-            t->faults++;
+        if (session_root_is_session(&sys_real, path, "", reason)) {
+            snprintf(why, sizeof why, "%s: %.490s", flag, reason);
+            trial_fail(t, why);
         }
     } else if (errno == ENOENT && !t->options->exit_when_drained) {
-        printf("gpufl-agent: --folder: '%s': does not exist yet (the agent waits)\n",
-               path);
+        snprintf(why, sizeof why, "%s: '%.400s': does not exist yet (the agent waits)",
+                 flag, path);
+        option_blame_source(t->options, why);
+        printf("gpufl-agent: %s\n", why);
     } else {
-        trial_fault(t, "--folder", path, strerror(errno));
+        trial_fault(t, flag, path, strerror(errno));
     }
 }
 
@@ -60,13 +83,11 @@ static void trial_directories(struct trial *t)
     char why[512];
     for (size_t i = 0; i < 2; i++) {
         while (folders_next(&lists[i], path, sizeof path)) {
-            trial_folder(t, path);
+            trial_folder(t, i ? "--folders" : "--folder", path);
         }
     }
     if (state_trial(t->options, why) != GPUFL_OK) {
-        option_blame_source(t->options, why);
-        fprintf(stderr, "gpufl-agent: %s\n", why);
-        t->faults++;
+        trial_fail(t, why);
     }
 }
 
@@ -77,7 +98,7 @@ static const char *trial_judge(const struct trial *t, const struct transport_rep
     switch (check) {
     case KEY_REFUSED:
         return token_value(&t->token)[0]
-                   ? "the backend refuses the API key (give another one by --token-file)"
+                   ? "the backend refused the API key (give another one by --token-file)"
                    : "the backend asks for an API key (give one by --token-file)";
     case KEY_LATER:
         return reply->status ? "the backend cannot answer now (try again later)"
@@ -147,6 +168,7 @@ int trial_run(const struct options *options)
 {
     struct trial t = {.options = options};
     char why[512] = "";
+    unread_env_each(environ, say_unread, NULL);
     if (trial_open(&t, why) != GPUFL_OK) {
         fprintf(stderr, "gpufl-agent: %s\n", why);
         t.faults++;
@@ -160,9 +182,9 @@ int trial_run(const struct options *options)
         }
     }
     if (!t.faults) {
-        printf("gpufl-agent: the settings work: %s answers%s, %u folder%s\n",
-               options->host, token_value(&t.token)[0] ? " and takes the key" : "",
-               t.folders, t.folders == 1 ? "" : "s");
+        printf("gpufl-agent: the settings work: %s answers%s, %u %s\n", options->host,
+               token_value(&t.token)[0] ? " and takes the key" : "", t.folders,
+               plural(t.folders, "folder", "folders"));
     }
     transport_http_close(&t.transport);
     token_fini(&t.token);

@@ -26,7 +26,7 @@ static bool parse_db_bytes(const char *value, void *field)
     errno = 0;
     unsigned long long number = strtoull(value, &end, 10);
     for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
-        if (!errno && end != value && value[0] != '-' &&
+        if (!errno && value[0] >= '0' && value[0] <= '9' &&
             strcmp(end, units[i].unit) == 0 && number <= UINT64_MAX >> units[i].shift) {
             *(uint64_t *)field = (uint64_t)number << units[i].shift;
             return number == 0 || *(uint64_t *)field >= DB_BYTES_MIN;
@@ -100,10 +100,29 @@ static const struct flag_table table = {
     .count = sizeof flags / sizeof *flags,
 };
 
+/* What no client can send: a header ends at a control character, and loses the blanks
+ * around it. */
+static bool key_can_be_sent(const char *key)
+{
+    size_t len = strlen(key);
+    for (size_t i = 0; i < len; i++) {
+        if ((unsigned char)key[i] < 0x20 || key[i] == 0x7f) {
+            return false;
+        }
+    }
+    return key[0] != ' ' && key[len - 1] != ' ';
+}
+
 /* An empty variable is a key that could not be read, as of $(cat missing). */
 static int check_key(const struct backend_options *options)
 {
     const char *variable = getenv(KEY_VARIABLE);
+    if (*options->api_key && !key_can_be_sent(options->api_key)) {
+        bool by_variable = variable && strcmp(variable, options->api_key) == 0;
+        return flags_wrong(&table, by_variable ? KEY_VARIABLE : "--api-key",
+                           "contains a control character, or begins or ends with a blank "
+                           "(give another key; no client can send this one)");
+    }
     if (*options->api_key) {
         return FLAGS_GO_ON;
     }

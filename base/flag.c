@@ -29,9 +29,10 @@ static bool store_secret(const struct flag *flag, const char *value, char *field
 static bool store_number(const struct flag *flag, const char *value, int *field)
 {
     char *end;
+    bool is_number = strchr("-0123456789", *value) && *value;
     errno = 0;
     long number = strtol(value, &end, 10);
-    if (errno || !*value || *end || number < flag->min || number > flag->max) {
+    if (errno || !is_number || *end || number < flag->min || number > flag->max) {
         return false;
     }
     *field = (int)number;

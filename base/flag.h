@@ -10,15 +10,15 @@
 
 /** What the value of a flag is, and the type of the field that takes it. */
 enum flag_type {
-    FLAG_ON,      /**< bool, set to true; takes no value */
-    FLAG_OFF,     /**< bool, set to false; takes no value */
-    FLAG_IGNORED, /**< no field: accepted for compatibility */
-    FLAG_TEXT,    /**< const char *, borrowed from argv or the environment; of min bytes
-                       at least */
-    FLAG_SECRET,  /**< char[FLAG_SECRET_BYTES], of min bytes at least; the argument itself
-                       is overwritten, since every user can see it in the process list */
-    FLAG_NUMBER,  /**< int, from min to max */
-    FLAG_CHOICE,  /**< an enum: the position of the value in choices */
+    FLAG_ON,       /**< bool, set to true; takes no value */
+    FLAG_OFF,      /**< bool, set to false; takes no value */
+    FLAG_IGNORED,  /**< no field: accepted for compatibility */
+    FLAG_TEXT,     /**< const char *, borrowed from argv or the environment; of min bytes
+                        at least, and not empty on a command line */
+    FLAG_SECRET,   /**< char[FLAG_SECRET_BYTES], as FLAG_TEXT; the argument itself is
+                        overwritten, since every user can see it in the process list */
+    FLAG_NUMBER,   /**< int, from min to max */
+    FLAG_CHOICE,   /**< an enum: the position of the value in choices */
     FLAG_DURATION, /**< uint64_t in ms, from min to max */
     FLAG_PARSED    /**< what parse() writes */
 };

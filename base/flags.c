@@ -195,11 +195,29 @@ static int refuse_word(const struct flag_table *table, const struct option *opti
                        value ? value + 1 : "");
 }
 
+/* `--session-id "$ID"` where ID is not set would mean something else than was meant. */
+static int refuse_empty(const struct flag_table *table, const struct flag *flag,
+                        const char *name)
+{
+    const char *variable = flag->type == FLAG_SECRET ? flag->variable : NULL;
+    bool is_set = variable && getenv(variable) && *getenv(variable);
+    if (flag->type == FLAG_SECRET && !is_set) {
+        return flags_wrong(table, name, "missing value (give %s%s%s)", flag->value,
+                           variable ? ", or set " : "", variable ? variable : "");
+    }
+    return flags_wrong(table, name, "empty (give %s, or leave it out%s%s)", flag->value,
+                       variable ? " to use " : "", variable ? variable : "");
+}
+
 static int take_flag(const struct flag_table *table, int c, char *value, void *fields)
 {
     const struct flag *flag = flags_row(table, c);
+    bool is_text = flag->type == FLAG_TEXT || flag->type == FLAG_SECRET;
     char name[80];
     snprintf(name, sizeof name, "--%s", flag->name);
+    if (is_text && !*value && !flag->min) {
+        return refuse_empty(table, flag, name);
+    }
     int rc = store_named(table, flag, name, value, fields);
     if (flag->type == FLAG_SECRET) {
         memset(value, 'x', strlen(value));

@@ -47,10 +47,10 @@ static const struct flag_table help_table = {
     .operands_max = 1,
 };
 
-static void print_overview(FILE *out)
+static void print_table(const struct flag_table *table, FILE *out)
 {
     struct text help = {0};
-    flag_help(&gpufl_table, &help);
+    flag_help(table, &help);
     fwrite(help.data, 1, help.failed ? 0 : help.len, out);
     text_fini(&help);
 }
@@ -68,7 +68,7 @@ static int run_help(int argc, char **argv)
         return EXIT_BAD_USE;
     }
     if (!verb || !verb->run) {
-        print_overview(stdout);
+        print_table(verb ? &help_table : &gpufl_table, stdout);
         return EXIT_ALL_DONE;
     }
     char option[] = "--help";
@@ -84,7 +84,7 @@ static int run_verb(int argc, char **argv)
         return rc;
     }
     if (words.count == 0) {
-        print_overview(stderr);
+        print_table(&gpufl_table, stderr);
         return EXIT_BAD_USE;
     }
     const struct flag_verb *verb = flags_verb(&gpufl_table, words.word[0]);

@@ -6,9 +6,7 @@
 
 #include "base/flags.h"
 #include "cli/version_line.h"
-#include "schema/protocol.h"
 
-#define BACKEND(f) .field = offsetof(struct quarantine_arguments, f)
 static const struct flag quarantine_flags[] = {
     {.name = "all",
      .type = FLAG_ON,
@@ -23,39 +21,7 @@ static const struct flag quarantine_flags[] = {
      .value = "DIR",
      .field = offsetof(struct quarantine_arguments, state_dir),
      .help = "directory of the journal (default: next to the logs)"},
-    {.name = "backend-url",
-     .type = FLAG_TEXT,
-     .value = "URL",
-     BACKEND(backend_url),
-     .variable = "GPUFL_BACKEND_URL",
-     .help = "URL of the backend for retry, scheme://host[:port]"},
-    {.name = "api-key",
-     .type = FLAG_SECRET,
-     .value = "KEY",
-     .field = offsetof(struct quarantine_arguments, key),
-     .variable = "GPUFL_API_KEY",
-     .help = "API key for retry"},
-    {.name = "api-path",
-     .type = FLAG_TEXT,
-     .value = "PATH",
-     BACKEND(api_path),
-     .variable = "GPUFL_API_PATH",
-     .fallback = PROTOCOL_DEFAULT_API_PATH,
-     .help = "path of the API for retry"},
-    {.name = "ca-file",
-     .type = FLAG_TEXT,
-     .value = "FILE",
-     BACKEND(ca_file),
-     .help = "for retry, PEM certificates to trust instead of the system's"},
-    {.name = "allow-insecure-http",
-     .type = FLAG_ON,
-     BACKEND(allow_insecure_http),
-     .help = "for retry, allow sending the key over http:// to a public address"},
-    {.name = "same-origin",
-     .type = FLAG_ON,
-     BACKEND(same_origin),
-     .help = "for retry, the backend is the one that refused them, under another URL or "
-             "key"},
+    BACKEND_ARGUMENTS_FLAGS(offsetof(struct quarantine_arguments, backend)),
 };
 
 static const struct flag_verb actions[] = {
@@ -73,13 +39,12 @@ static const struct flag_table quarantine_table = {
     .about =
         "Lines that the backend rejects permanently stay in their files; their session "
         "cannot complete until they are retried or dropped. retry and drop need the "
-        "directory "
-        "for themselves: stop gpufl-agent first, and start it again afterwards.",
+        "directory for themselves: stop gpufl-agent first, and start it again "
+        "afterwards. The options from --backend-url on are for retry.",
     .notes =
         "Exit status: 0 done; 1 something is still rejected, or there is no such range; "
-        "2 "
-        "usage error, another uploader serves the directory, or the backend cannot be "
-        "reached.",
+        "2 usage error, another uploader serves the directory, or the backend cannot be "
+        "reached, refuses the key or takes nothing now.",
     .verb = actions,
     .verbs = sizeof actions / sizeof actions[0],
     .flag = quarantine_flags,
@@ -96,20 +61,21 @@ static int read_words(const struct flag_words *words, struct quarantine_argument
     if (!verb) {
         return FLAGS_WRONG;
     }
-    if (out->state_dir && !*out->state_dir) {
-        return flags_wrong(&quarantine_table, "--state-dir",
-                           "empty (give DIR, or leave it out)");
-    }
     if (words->count < 2) {
         return flags_wrong(&quarantine_table, "DIR",
                            "missing (expected the directory that holds the sessions)");
     }
+    backend_arguments_apply(&out->backend, &out->to);
     out->action = (enum quarantine_action)(verb - actions);
     out->directory = words->word[1];
     out->names = words->word + 2;
     out->count = words->count - 2;
     if (out->action == QUARANTINE_LIST && out->count) {
         return flags_unexpected(&quarantine_table, out->names[0]);
+    }
+    if (out->action == QUARANTINE_LIST && out->all) {
+        return flags_wrong(&quarantine_table, "--all",
+                           "has no effect with list, which lists all (leave it out)");
     }
     if (out->action != QUARANTINE_LIST && !out->count && !out->all) {
         return flags_wrong(
@@ -124,7 +90,7 @@ static int read_words(const struct flag_words *words, struct quarantine_argument
         return flags_wrong(&quarantine_table, "--json",
                            "has no effect with %s (leave it out)", verb->name);
     }
-    if (out->action == QUARANTINE_RETRY && (!out->backend_url || !*out->backend_url)) {
+    if (out->action == QUARANTINE_RETRY && !out->backend.backend_url) {
         return flags_wrong(&quarantine_table, "--backend-url",
                            "missing (give it, or set GPUFL_BACKEND_URL)");
     }
@@ -134,7 +100,7 @@ static int read_words(const struct flag_words *words, struct quarantine_argument
 int quarantine_arguments_read(int argc, char **argv, struct quarantine_arguments *out)
 {
     struct flag_words words = {argv, argc};
-    *out = (struct quarantine_arguments){0};
+    *out = (struct quarantine_arguments){.to = GPUFL_UPLOAD_OPTIONS_DEFAULT};
     int rc = flags_read(&quarantine_table, &words, out);
     return rc == FLAGS_GO_ON ? read_words(&words, out) : rc;
 }

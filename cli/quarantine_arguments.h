@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "base/flag.h"
+#include "cli/backend_arguments.h"
 
 enum quarantine_action {
     QUARANTINE_LIST,
@@ -22,15 +22,12 @@ struct quarantine_arguments {
     int count;
     bool all;
     bool json;
-    const char *backend_url;
-    const char *api_path;
-    const char *ca_file;
-    bool allow_insecure_http;
-    bool same_origin;
-    char key[FLAG_SECRET_BYTES];
+    struct backend_arguments backend; /**< of retry */
+    struct gpufl_upload_options to;   /**< what they are as options, which borrow */
 };
 
-/** Reads the command line and the environment. \return FLAGS_GO_ON, else the exit code.
+/** Reads the command line and the environment into \p out, which is not copied then.
+ * \return FLAGS_GO_ON, else the exit code.
  */
 int quarantine_arguments_read(int argc, char **argv, struct quarantine_arguments *out);
 

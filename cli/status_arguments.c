@@ -26,8 +26,8 @@ static const struct flag_table status_table = {
     .about = "Shows, per session in DIR, what the backend has acknowledged and what is "
              "pending. "
              "Reads the journal of gpufl-agent or gpufl upload and changes nothing.",
-    .notes = "Exit status: 0 everything is sent; 1 something waits or was rejected; 2 "
-             "usage error.",
+    .notes = "Exit status: 0 everything is sent; 1 something waits or was "
+             "rejected, or the end of a session is not reported yet; 2 usage error.",
     .flag = status_flags,
     .count = sizeof status_flags / sizeof status_flags[0],
     .operand = "DIR",
@@ -41,10 +41,6 @@ int status_arguments_read(int argc, char **argv, struct status_arguments *out)
     struct flag_words words = {argv, argc};
     *out = (struct status_arguments){0};
     int rc = flags_read(&status_table, &words, out);
-    if (rc == FLAGS_GO_ON && out->state_dir && !*out->state_dir) {
-        rc = flags_wrong(&status_table, "--state-dir",
-                         "empty (give DIR, or leave it out)");
-    }
     if (rc == FLAGS_GO_ON) {
         out->directory = words.word[0];
     }

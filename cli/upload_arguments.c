@@ -3,12 +3,9 @@
 #include "cli/upload_arguments.h"
 
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #include "base/flags.h"
 #include "cli/version_line.h"
-#include "schema/protocol.h"
 
 /* In the order of enum gpufl_compression. */
 static const char *const codings[] = {"auto", "zstd", "gzip", "none", NULL};
@@ -17,25 +14,7 @@ static const char *const codings[] = {"auto", "zstd", "gzip", "none", NULL};
 
 #define OPTION(f) .field = offsetof(struct upload_arguments, options.f)
 static const struct flag upload_flags[] = {
-    {.name = "backend-url",
-     .type = FLAG_TEXT,
-     .value = "URL",
-     OPTION(backend_url),
-     .variable = "GPUFL_BACKEND_URL",
-     .help = "URL of the backend, scheme://host[:port]"},
-    {.name = "api-key",
-     .type = FLAG_SECRET,
-     .value = "KEY",
-     .field = offsetof(struct upload_arguments, key),
-     .variable = "GPUFL_API_KEY",
-     .help = "API key; prefer the variable, which other users cannot see"},
-    {.name = "api-path",
-     .type = FLAG_TEXT,
-     .value = "PATH",
-     OPTION(api_path),
-     .variable = "GPUFL_API_PATH",
-     .fallback = PROTOCOL_DEFAULT_API_PATH,
-     .help = "path of the API"},
+    BACKEND_ARGUMENTS_FLAGS(offsetof(struct upload_arguments, backend)),
     {.name = "session-id",
      .type = FLAG_TEXT,
      .value = "ID",
@@ -58,11 +37,6 @@ static const struct flag upload_flags[] = {
      .type = FLAG_ON,
      OPTION(force),
      .help = "send again what was sent already"},
-    {.name = "same-origin",
-     .type = FLAG_ON,
-     OPTION(same_origin),
-     .help = "the backend is the one from before, under another URL or key: do not send "
-             "everything again"},
     {.name = "timeout",
      .type = FLAG_DURATION,
      .value = "TIME",
@@ -92,30 +66,6 @@ static const struct flag upload_flags[] = {
      .value = "DIR",
      OPTION(state_dir),
      .help = "directory of the journal (default: next to the logs)"},
-    {.name = "ca-file",
-     .type = FLAG_TEXT,
-     .value = "FILE",
-     OPTION(ca_file),
-     .help = "PEM certificates to trust instead of the system's"},
-    {.name = "client-cert",
-     .type = FLAG_TEXT,
-     .value = "FILE",
-     OPTION(client_cert),
-     .help = "PEM certificate for a backend that asks for one"},
-    {.name = "client-key",
-     .type = FLAG_TEXT,
-     .value = "FILE",
-     OPTION(client_key),
-     .help = "private key of --client-cert, PEM"},
-    {.name = "proxy",
-     .type = FLAG_TEXT,
-     .value = "URL",
-     OPTION(proxy),
-     .help = "proxy, http://host:port; none: no proxy, not even HTTPS_PROXY"},
-    {.name = "allow-insecure-http",
-     .type = FLAG_ON,
-     OPTION(allow_insecure_http),
-     .help = "allow sending the key over http:// to a public address"},
     /* Of the existing client, which starts a JVM; none is needed here. */
     {.name = "agent-jar", .type = FLAG_IGNORED, .value = "FILE"},
     {.name = "quiet",
@@ -147,47 +97,15 @@ static const struct flag_table upload_table = {
     .operands_max = 1,
 };
 
-static const char **text_of(const struct flag *flag, struct upload_arguments *a)
+static int check_together(const struct upload_arguments *a)
 {
-    return flag->type == FLAG_TEXT ? (const char **)(void *)((char *)a + flag->field)
-                                   : NULL;
-}
-
-/* So that a flag that is given as "" differs from one that is not given. */
-static void forget_texts(struct upload_arguments *a)
-{
-    for (size_t i = 0; i < upload_table.count; i++) {
-        const char **text = text_of(&upload_flags[i], a);
-        if (text) {
-            *text = NULL;
-        }
-    }
-}
-
-/* `--session-id "$ID"` where ID is not set would mean something else than was meant. */
-static int check_together(struct upload_arguments *a)
-{
-    char name[80];
-    const char *key = getenv("GPUFL_API_KEY");
-    for (size_t i = 0; i < upload_table.count; i++) {
-        const struct flag *flag = &upload_flags[i];
-        const char **text = text_of(flag, a);
-        if (text && *text && !**text) {
-            snprintf(name, sizeof name, "--%s", flag->name);
-            return flags_wrong(&upload_table, name, "empty (give %s, or leave it out)",
-                               flag->value);
-        }
-    }
-    if (!a->key[0] && key && *key) { /* the variable counts where no flag is given */
-        return flags_wrong(&upload_table, "--api-key",
-                           "empty (give KEY, or leave it out to use GPUFL_API_KEY)");
-    }
-    if (a->latest && a->options.session_id) {
+    bool named = *a->options.session_id != '\0';
+    if (a->latest && named) {
         return flags_wrong(&upload_table, "--latest",
                            "conflicts with --session-id '%s' (give only one)",
                            a->options.session_id);
     }
-    if (a->all && (a->latest || a->options.session_id)) {
+    if (a->all && (a->latest || named)) {
         return flags_wrong(&upload_table, "--all-sessions",
                            "conflicts with %s (give only one)",
                            a->latest ? "--latest" : "--session-id");
@@ -199,15 +117,14 @@ int upload_arguments_read(int argc, char **argv, struct upload_arguments *out)
 {
     struct flag_words words = {argv, argc};
     *out = (struct upload_arguments){.options = GPUFL_UPLOAD_OPTIONS_DEFAULT};
-    forget_texts(out);
     int rc = flags_read(&upload_table, &words, out);
     rc = rc == FLAGS_GO_ON ? check_together(out) : rc;
     if (rc != FLAGS_GO_ON) {
         return rc;
     }
     out->options.log_path = words.word[0];
-    out->options.api_key = out->key;
-    out->options.all_sessions = !out->latest && !out->options.session_id;
+    backend_arguments_apply(&out->backend, &out->options);
+    out->options.all_sessions = !out->latest && !*out->options.session_id;
     out->options.total_timeout_ms = (int)out->timeout_ms;
     return FLAGS_GO_ON;
 }

@@ -5,17 +5,17 @@
 
 #include <gpufl/upload.h>
 
-#include "base/flag.h"
+#include "cli/backend_arguments.h"
 
 /** What to upload, and how to tell of it. Options point into it: it is not copied. */
 struct upload_arguments {
     struct gpufl_upload_options options;
+    struct backend_arguments backend;
     uint64_t timeout_ms;
     bool latest;
     bool all;
     bool quiet;
     bool json;
-    char key[FLAG_SECRET_BYTES];
 };
 
 /** Reads the command line and the environment. \return FLAGS_GO_ON, else the exit code.

@@ -3,7 +3,6 @@
 #include "cli/upload_recorded.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "base/flags.h"
 
@@ -12,10 +11,7 @@ struct gpufl_upload_options upload_recorded_options(const struct upload_recorded
 {
     struct gpufl_upload_options options = GPUFL_UPLOAD_OPTIONS_DEFAULT;
     options.log_path = directory;
-    options.backend_url = send->backend_url ? send->backend_url : "";
-    options.api_path = send->api_path;
-    options.api_key = send->api_key;
-    options.allow_insecure_http = send->allow_insecure_http;
+    backend_arguments_apply(&send->backend, &options);
     return options;
 }
 
@@ -25,24 +21,36 @@ void upload_recorded_failed(const char *program, const char *directory, const ch
             directory);
 }
 
+/* Each would be ignored. */
+static int refuse_unused(const struct upload_recorded *send,
+                         const struct flag_table *table, const void *fields)
+{
+    const struct flag *flag = backend_arguments_given(table, fields, &send->backend);
+    char name[80];
+    if (!flag) {
+        return FLAGS_GO_ON;
+    }
+    snprintf(name, sizeof name, "--%s", flag->name);
+    return flags_wrong(table, name, "has no effect without --upload (give both)");
+}
+
 int upload_recorded_open(const struct upload_recorded *send,
-                         const struct flag_table *table, const char *directory,
-                         struct transfer_module *out)
+                         const struct flag_table *table, const void *fields,
+                         const char *directory, struct transfer_module *out)
 {
     char why[512];
     struct gpufl_upload_result result = GPUFL_UPLOAD_RESULT_INIT;
     struct gpufl_upload_options options = upload_recorded_options(send, directory);
     if (!send->wanted) {
-        bool by_flag =
-            send->backend_url && send->backend_url != getenv("GPUFL_BACKEND_URL");
-        return by_flag ? flags_wrong(table, "--backend-url",
-                                     "has no effect without --upload (give both)")
-                       : FLAGS_GO_ON;
+        return refuse_unused(send, table, fields);
     }
-    if (!send->backend_url || !*send->backend_url || !*send->api_key) {
+    if (!send->backend.backend_url) {
         return flags_wrong(table, "--upload",
                            "no backend (give --backend-url and --api-key, or set "
                            "GPUFL_BACKEND_URL and GPUFL_API_KEY)");
+    }
+    if (!*send->backend.api_key) {
+        return flags_wrong(table, "--api-key", "missing (give it, or set GPUFL_API_KEY)");
     }
     if (!transfer_module_open(out, why)) {
         return flags_wrong(table, "--upload", "%s", why);

@@ -101,14 +101,6 @@ static int monitor_arguments(int argc, char **argv, struct monitor *m,
     if (rc != FLAGS_GO_ON) {
         return rc;
     }
-    if (m->output && !*m->output) {
-        return flags_wrong(&monitor_table, "--output",
-                           "empty (give DIR, or leave it out)");
-    }
-    if (!*m->name) {
-        return flags_wrong(&monitor_table, "--name",
-                           "empty (give NAME, or leave it out)");
-    }
     if (!m->output) {
         if (!output_default("monitor", default_output)) {
             return flags_wrong(&monitor_table, "--output",
@@ -116,7 +108,7 @@ static int monitor_arguments(int argc, char **argv, struct monitor *m,
         }
         m->output = default_output;
     }
-    return upload_recorded_open(&m->send, &monitor_table, m->output, &m->module);
+    return upload_recorded_open(&m->send, &monitor_table, m, m->output, &m->module);
 }
 
 /* \return false when a signal came. */

@@ -10,6 +10,7 @@
 
 #include "base/flags.h"
 #include "base/parse_bool.h"
+#include "base/plural.h"
 #include "cli/child.h"
 #include "cli/installed.h"
 #include "cli/output.h"
@@ -49,7 +50,7 @@ static const struct flag trace_flags[] = {
      .value = "DIR",
      .field = offsetof(struct trace, output),
      .help = "directory of the sessions (default: ~/.gpufl/trace/<time>_<random>); the "
-             "log_path of a program that calls gpufl itself counts more"},
+             "log_path of a program that calls gpufl itself takes precedence"},
     {.name = "name",
      .letter = 'n',
      .type = FLAG_TEXT,
@@ -98,12 +99,6 @@ static int trace_arguments(struct flag_words *words, struct trace *t,
     if (rc != FLAGS_GO_ON) {
         return rc;
     }
-    if (t->output && !*t->output) {
-        return flags_wrong(&trace_table, "--output", "empty (give DIR, or leave it out)");
-    }
-    if (t->name && !*t->name) {
-        return flags_wrong(&trace_table, "--name", "empty (give NAME, or leave it out)");
-    }
     if (!t->output) {
         if (!output_default("trace", default_output)) {
             return flags_wrong(&trace_table, "--output",
@@ -120,7 +115,7 @@ static int trace_arguments(struct flag_words *words, struct trace *t,
                            "'%s': %s (expected a directory that can be written to)",
                            t->output, strerror(errno));
     }
-    return upload_recorded_open(&t->send, &trace_table, t->output, &t->module);
+    return upload_recorded_open(&t->send, &trace_table, t, t->output, &t->module);
 }
 
 /* What the injected library reads, in the environment that the command inherits. */
@@ -151,8 +146,8 @@ static void send_traced(const struct trace *t)
 static void say_recorded(const struct trace *t, unsigned sessions)
 {
     if (sessions && !t->quiet) {
-        fprintf(stderr, "gpufl trace: %u session%s in %s\n", sessions,
-                sessions == 1 ? "" : "s", t->output);
+        fprintf(stderr, "gpufl trace: %u %s in %s\n", sessions,
+                plural(sessions, "session", "sessions"), t->output);
     } else if (sessions) {
         return;
     } else if (parse_bool(getenv("GPUFL_DISABLED"))) {

@@ -44,6 +44,7 @@ struct upload {
     uint64_t deadline_ms;
     uint64_t told_ms;
     uint64_t bytes_total;
+    bool over; /* the time limit was reached */
 };
 
 static bool is_disabled(void)
@@ -261,9 +262,12 @@ static gpufl_status wait_for_other(struct upload *u, char why[512])
         }
     }
     close_upload_engine(u);
-    return upload_result_say(
-        u->result, status, "%s%s", why,
-        status == GPUFL_BUSY ? "" : " (it did not finish within the time limit)");
+    struct upload_result_words words;
+    u->over = status != GPUFL_BUSY;
+    upload_result_words_of(&u->options, u->name, u->over, &words);
+    return status == GPUFL_BUSY ? upload_result_say(u->result, status, "%s", why)
+                                : upload_result_say(u->result, status, "%s: %s (%s)", why,
+                                                    words.over, words.longer);
 }
 
 /* True when it makes no sense to continue: a person must act, or nobody answers. */
@@ -283,7 +287,9 @@ static void upload_until_done(struct upload *u)
         uint64_t wait_ms = engine_turn(u->engine);
         uint64_t now_ms = sys_real.now_ms();
         tell_progress(u, false);
-        if (engine_drained(u->engine) || now_ms >= u->deadline_ms) {
+        bool drained = engine_drained(u->engine);
+        u->over = !drained && now_ms >= u->deadline_ms;
+        if (drained || u->over) {
             break;
         }
         if (now_ms >= check_ms) { /* not at every turn: it visits all sessions */
@@ -339,10 +345,8 @@ static gpufl_status upload_selected(struct upload *u)
     }
     upload_until_done(u);
     engine_summary(u->engine, &summary);
-    struct upload_result_words words = {.backend_url = u->options.backend_url};
-    snprintf(words.correct, sizeof words.correct, "correct %s or %s and run it again",
-             upload_options_name(u->name, "backend_url"),
-             upload_options_name(u->name, "api_path"));
+    struct upload_result_words words;
+    upload_result_words_of(&u->options, u->name, u->over, &words);
     return upload_result_judge(u->result, &summary, engine_drained(u->engine), &words);
 }
 

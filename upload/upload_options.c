@@ -86,7 +86,7 @@ gpufl_status upload_options_check(const struct gpufl_upload_options *o,
         return refuse_option(name, "backend_url",
                              "missing (give it, or set GPUFL_BACKEND_URL)", why);
     }
-    if (!*o->api_key) {
+    if (!o->api_key[strspn(o->api_key, " \t")]) {
         return refuse_option(name, "api_key", "missing (give it, or set GPUFL_API_KEY)",
                              why);
     }

@@ -6,6 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/duration.h"
+#include "upload/upload_options.h"
+
 gpufl_status upload_result_say(struct gpufl_upload_result *result, gpufl_status status,
                                const char *format, ...)
 {
@@ -46,13 +49,42 @@ static void copy_summary(struct gpufl_upload_result *r, const struct engine_summ
     r->http_status = s->hold_status;
 }
 
+void upload_result_words_of(const struct gpufl_upload_options *options,
+                            const char *(*name)(const char *field), bool over,
+                            struct upload_result_words *out)
+{
+    char limit[DURATION_TEXT];
+    *out = (struct upload_result_words){.backend_url = options->backend_url};
+    snprintf(out->correct, sizeof out->correct, "correct %s or %s and run it again",
+             upload_options_name(name, "backend_url"),
+             upload_options_name(name, "api_path"));
+    snprintf(out->key, sizeof out->key, "give another %s and run it again",
+             upload_options_name(name, "api_key"));
+    snprintf(out->longer, sizeof out->longer, "run it again, or give a longer %s",
+             upload_options_name(name, "total_timeout_ms"));
+    if (over) {
+        duration_text((uint64_t)options->total_timeout_ms, limit);
+        snprintf(out->over, sizeof out->over, "the time limit of %s was reached", limit);
+    }
+}
+
 /* What passes by itself needs no more than another run. */
 static const char *again_after(const struct engine_summary *s,
                                const struct upload_result_words *words)
 {
-    return s->hold == HOLD_NONE    ? "run it again"
+    return s->hold == HOLD_NONE    ? (words->over[0] ? words->longer : "run it again")
            : s->hold_status == 404 ? words->correct
                                    : "run it again when that is corrected";
+}
+
+/* Why it ended with something left: \p problem, the time limit, or both. */
+static void say_left(const char *problem, const struct upload_result_words *words,
+                     char out[400])
+{
+    bool known = problem[0] != '\0';
+    bool over = words->over[0] != '\0';
+    snprintf(out, 400, "%s%s%s", known || over ? problem : "see gpufl status",
+             known && over ? "; " : "", words->over);
 }
 
 gpufl_status upload_result_judge(struct gpufl_upload_result *r,
@@ -60,20 +92,22 @@ gpufl_status upload_result_judge(struct gpufl_upload_result *r,
                                  const struct upload_result_words *words)
 {
     const char *problem = s->last_problem;
+    char left[400];
     copy_summary(r, s);
     if (s->hold == HOLD_AUTH) {
-        return upload_result_say(r, GPUFL_ERR_AUTH, "%s", problem);
+        return upload_result_say(r, GPUFL_ERR_AUTH, "%s; %s (nothing is lost)", problem,
+                                 words->key);
     }
+    say_left(problem, words, left);
     if (!drained && !s->ever_answered) {
-        return upload_result_say(
-            r, GPUFL_ERR_CONTACT,
-            "cannot reach %.200s: %s (nothing is lost; run it again)", words->backend_url,
-            problem);
+        return upload_result_say(r, GPUFL_ERR_CONTACT,
+                                 "cannot reach %.200s: %s (nothing is lost; %s)",
+                                 words->backend_url, left, again_after(s, words));
     }
     if (!drained) {
         return upload_result_say(
-            r, GPUFL_PARTIAL, "not everything was sent: %s (nothing is lost; %s%s)",
-            problem[0] ? problem : "the time limit was reached", again_after(s, words),
+            r, GPUFL_PARTIAL, "not everything was sent: %s (nothing is lost; %s%s)", left,
+            again_after(s, words),
             s->ranges_quarantined ? "; see also gpufl quarantine list" : "");
     }
     if (s->roots_away) {

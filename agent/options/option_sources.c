@@ -123,6 +123,10 @@ static gpufl_status read_config_files(struct options *o, int argc, char **argv,
     gpufl_status status = GPUFL_OK;
     for (struct arguments a = {argc, argv, 1}; status == GPUFL_OK && a.at < argc;) {
         struct given_flag flag = next_flag(&a);
+        if (flag.row == config && flag.value && !*flag.value) {
+            snprintf(why, 512, "--config: empty (give FILE, or leave the option out)");
+            return GPUFL_ERR_USAGE;
+        }
         if (flag.row == config && flag.value) {
             status = config_read(flag.value, o, why);
         }

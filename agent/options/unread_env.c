@@ -28,7 +28,7 @@ static bool is_read(const char *name)
     return option_of_env(name) || strcmp(name, ENV_PREFIX "JAR") == 0;
 }
 
-void unread_env_warn(const struct log *log, char *const *environment)
+void unread_env_each(char *const *environment, unread_env_say *say, void *arg)
 {
     for (; *environment; environment++) {
         char name[ENV_NAME_MAX];
@@ -38,8 +38,18 @@ void unread_env_warn(const struct log *log, char *const *environment)
             is_of_kubernetes(name)) {
             continue;
         }
-        const char *near = option_nearest_env(name + strlen(ENV_PREFIX));
-        log_warn(log, "environment.unknown", "name=%s note=\"no option reads it%s%s%s\"",
-                 name, near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+        say(arg, name, option_nearest_env(name + strlen(ENV_PREFIX)));
     }
+}
+
+static void warn_unread(void *log, const char *name, const char *near)
+{
+    log_warn(log, "environment.unknown", "name=%s note=\"no option reads it%s%s%s\"",
+             name, near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+}
+
+void unread_env_warn(const struct log *log, char *const *environment)
+{
+    struct log copy = *log;
+    unread_env_each(environment, warn_unread, &copy);
 }

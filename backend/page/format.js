@@ -4,6 +4,7 @@
 const counts = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
 
 export const count = n => counts.format(n);
+export const counted = (n, one, many) => `${count(n)} ${n === 1 ? one : many}`;
 
 export function bytes(n) {
   const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];

@@ -3,7 +3,7 @@
 import { get } from './api.js';
 import { Axis } from './axis.js';
 import { Chart } from './chart.js';
-import { bytes, count, duration, element, name, percent, table, time } from './format.js';
+import { bytes, count, counted, duration, element, name, percent, table, time } from './format.js';
 import { Lane } from './lane.js';
 import { state } from './sessions.js';
 
@@ -105,8 +105,8 @@ function facts(session) {
   add('Kind', [session.session_kind, start.profiling_engine].filter(Boolean).join(', ') || 'unknown');
   add('Started', time(session.start_ns));
   add('Lines', `${count(session.lines)}, ${bytes(session.raw_bytes)}, stored in ${bytes(session.stored_bytes)}`);
-  if (session.rejected) add('Rejected', element('span', { class: 'bad' }, `${count(session.rejected)} lines`));
-  if (session.duplicates) add('Duplicates', `${count(session.duplicates)} batches were sent again and stored once`);
+  if (session.rejected) add('Rejected', element('span', { class: 'bad' }, counted(session.rejected, 'line', 'lines')));
+  if (session.duplicates) add('Duplicates', `${counted(session.duplicates, 'batch was', 'batches were')} sent again and stored once`);
   for (const c of session.capture_capabilities?.capabilities || []) {
     if (c.requested && !['collected', 'not_requested'].includes(c.status)) {
       add(c.feature, `${c.status}${c.message ? `: ${c.message}` : ''}`);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The list of sessions.
 import { get } from './api.js';
-import { bytes, count, duration, element, name, table, time } from './format.js';
+import { bytes, count, counted, duration, element, name, table, time } from './format.js';
 
 const PAGE = 1000;
 const MOST = 10000; // sessions in one answer
@@ -11,7 +11,7 @@ export function state(session) {
   switch (session.state) {
     case 'complete': return ['complete', 'dim'];
     case 'live': return ['live', 'live'];
-    case 'gap': return [`gap: ${count(session.missing)} batches missing`, 'bad'];
+    case 'gap': return [`gap: ${counted(session.missing, 'batch', 'batches')} missing`, 'bad'];
     case 'ended_without_shutdown': return ['ended without shutdown: killed or crashed', 'bad'];
     case 'not_complete': return ['ended, not reported complete: run gpufl status on its node', 'bad'];
     default: return ['silent: killed, disconnected or idle', 'bad'];

@@ -16,10 +16,10 @@ struct act {
     struct transport transport; /* empty = drop */
     struct origin_identity backend;
     bool window_headers;
-    const char *backend_url;
+    const struct transport_http_config *to; /* NULL = drop */
     unsigned done;
     unsigned left;
-    bool unreachable;
+    bool stopped; /* the backend takes nothing now, so no further range is offered */
 };
 
 /* No session: only what was asked for is sent. */
@@ -101,19 +101,39 @@ static bool declares_windows(struct transport *transport)
     return version.live_windows;
 }
 
+/* What keeps the backend from taking any range. */
+static void act_stop(struct act *act, gpufl_status status, const char *said)
+{
+    const char *url = http_config_name(act->to, "backend_url");
+    const char *key = http_config_name(act->to, "api_key");
+    act->stopped = true;
+    if (status == GPUFL_ERR_CONTACT) {
+        fprintf(stderr,
+                "gpufl quarantine: %s: cannot reach '%s': %s (the ranges stay "
+                "quarantined; retry them later)\n",
+                url, act->to->backend_url, said);
+    } else if (status == GPUFL_ERR_AUTH) {
+        fprintf(stderr,
+                "gpufl quarantine: %s: the backend refused the key: %s (the ranges stay "
+                "quarantined; give another key)\n",
+                key, said);
+    } else {
+        fprintf(stderr,
+                "gpufl quarantine: %s: '%s': %s (the ranges stay quarantined; check the "
+                "URL, or retry them later)\n",
+                url, act->to->backend_url, said);
+    }
+}
+
 static bool act_on(struct act *act, const struct quarantined *range)
 {
     char said[256];
-    bool retry = act->transport.self != NULL;
+    bool retry = act->to != NULL;
     gpufl_status status = retry ? quarantine_offer(act->engine, &act->transport, range,
                                                    act->window_headers, said)
                                 : GPUFL_OK;
-    if (status == GPUFL_ERR_CONTACT) {
-        fprintf(stderr,
-                "gpufl quarantine: --backend-url: cannot reach '%s': %s (the ranges stay "
-                "quarantined; retry them later)\n",
-                act->backend_url, said);
-        act->unreachable = true;
+    if (status == GPUFL_ERR_CONTACT || status == GPUFL_ERR_AUTH || status == GPUFL_BUSY) {
+        act_stop(act, status, said);
         return false;
     }
     if (status != GPUFL_OK) {
@@ -144,34 +164,35 @@ static int act_on_chosen(struct act *act)
 {
     struct quarantined range;
     int rc = quarantine_choice_missing(act->choice, act_at, act);
-    for (size_t i = 0; !act->unreachable && act_at(act, i, &range);) {
+    for (size_t i = 0; !act->stopped && act_at(act, i, &range);) {
         bool gone = quarantine_choice_has(act->choice, &range) && act_on(act, &range);
         i += !gone; /* else the next one has moved to its place */
     }
-    if (act->unreachable && !act->done && !act->left) {
+    if (act->stopped && !act->done && !act->left) {
         return EXIT_BAD_USE;
     }
-    return act->unreachable || act->left ? EXIT_NOT_ALL : rc;
+    return act->stopped || act->left ? EXIT_NOT_ALL : rc;
 }
 
 int quarantine_act_retry(const struct quarantine_choice *choice,
                          const struct transport_http_config *backend)
 {
-    struct act act = {.choice = choice, .backend_url = backend->backend_url};
+    struct act act = {.choice = choice, .to = backend};
     char why[512];
     gpufl_status status = transport_http_open(backend, &act.transport, why);
     if (status == GPUFL_OK) {
         transport_http_identity(&act.transport, &act.backend);
         status = act_open(&act, why);
     }
-    if (status == GPUFL_OK) {
+    bool none = status == GPUFL_OK && quarantine_choice_of_none(choice, act_at, &act);
+    if (status == GPUFL_OK && !none) {
         status = act_check_backend(&act, backend, why);
     }
-    int rc = EXIT_BAD_USE;
-    if (status == GPUFL_OK) {
+    int rc = none ? EXIT_ALL_DONE : EXIT_BAD_USE;
+    if (status == GPUFL_OK && !none) {
         act.window_headers = declares_windows(&act.transport);
         rc = act_on_chosen(&act);
-    } else {
+    } else if (!none) {
         act_say(why);
     }
     engine_close(act.engine);
@@ -185,7 +206,8 @@ int quarantine_act_drop(const struct quarantine_choice *choice)
     char why[512];
     int rc = EXIT_BAD_USE;
     if (act_open(&act, why) == GPUFL_OK) {
-        rc = act_on_chosen(&act);
+        rc = quarantine_choice_of_none(choice, act_at, &act) ? EXIT_ALL_DONE
+                                                             : act_on_chosen(&act);
     } else {
         act_say(why);
     }

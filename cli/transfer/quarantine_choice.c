@@ -24,6 +24,18 @@ int quarantine_choice_fail(int rc, const char *what, const char *why)
     return rc;
 }
 
+bool quarantine_choice_of_none(const struct quarantine_choice *choice,
+                               quarantine_get *get, const void *from)
+{
+    struct quarantined range;
+    bool none = choice->count == 0 && !get(from, 0, &range);
+    if (none) {
+        fprintf(stderr, "gpufl quarantine: nothing is quarantined in %s\n",
+                choice->directory);
+    }
+    return none;
+}
+
 int quarantine_choice_missing(const struct quarantine_choice *choice, quarantine_get *get,
                               const void *from)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shows one quarantined range as JSON or as a line. */
 #include "cli/transfer/quarantine_print.h"
+#include "base/plural.h"
 
 #include <inttypes.h>
 
@@ -22,7 +23,7 @@ void quarantine_print_json(struct text *out, const struct quarantined *range)
 void quarantine_print_line(struct text *out, const struct quarantined *range)
 {
     const struct record_quarantine *r = &range->record;
-    text_printf(out, "%s  %s %s file %u bytes %" PRIu64 "-%" PRIu64 ", %u lines: %s",
+    text_printf(out, "%s  %s %s file %u bytes %" PRIu64 "-%" PRIu64 ", %u %s: %s",
                 range->name, range->path, range->channel, r->file, r->begin, r->end,
-                r->lines, r->reason);
+                r->lines, plural(r->lines, "line", "lines"), r->reason);
 }

@@ -80,12 +80,20 @@ static void print_ranges(const struct quarantine_view *view, bool json)
     text_fini(&out);
 }
 
+static bool look_at(const void *from, size_t index, struct quarantined *out)
+{
+    const struct quarantine_view *view = from;
+    return quarantine_in_journal(&view->journal, index, out);
+}
+
 int quarantine_view_list(const struct quarantine_choice *choice, bool json)
 {
     struct quarantine_view view = {.root = -1};
     gpufl_status status = view_open(choice, &view);
     if (status == GPUFL_OK) {
-        print_ranges(&view, json);
+        if (json || !quarantine_choice_of_none(choice, look_at, &view)) {
+            print_ranges(&view, json);
+        }
         view_close(&view);
         return EXIT_ALL_DONE;
     }
@@ -120,12 +128,6 @@ static int print_lines(int root, const struct quarantined *range)
     return written ? EXIT_ALL_DONE : EXIT_NOT_ALL;
 }
 
-static bool look_at(const void *from, size_t index, struct quarantined *out)
-{
-    const struct quarantine_view *view = from;
-    return quarantine_in_journal(&view->journal, index, out);
-}
-
 int quarantine_view_show(const struct quarantine_choice *choice)
 {
     struct quarantine_view view = {.root = -1};
@@ -133,6 +135,7 @@ int quarantine_view_show(const struct quarantine_choice *choice)
     if (view_open(choice, &view) != GPUFL_OK) {
         return EXIT_BAD_USE;
     }
+    quarantine_choice_of_none(choice, look_at, &view);
     int rc = quarantine_choice_missing(choice, look_at, &view);
     for (size_t i = 0; look_at(&view, i, &range); i++) {
         if (quarantine_choice_has(choice, &range) &&

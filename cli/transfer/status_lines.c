@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <time.h>
 
+#include "base/plural.h"
 #include "cli/transfer/quarantine_print.h"
 
 static void lines_time(struct text *out, int64_t at_s)
@@ -77,19 +78,23 @@ static void lines_session(struct text *out, const struct status_session *session
 static void lines_channel(struct text *out, const char *name,
                           const struct channel_state *state)
 {
-    text_printf(out, "  %-10s %12" PRIu64 " lines settled", name, state->settled_lines);
+    text_printf(out, "  %-10s %12" PRIu64 " %s settled", name, state->settled_lines,
+                plural(state->settled_lines, "line", "lines"));
     if (state->waiting_files) {
-        text_printf(out, ", %u files wait", state->waiting_files);
+        text_printf(out, ", %u %s", state->waiting_files,
+                    plural(state->waiting_files, "file waits", "files wait"));
     }
     if (state->waiting_bytes) {
-        text_printf(out, ", %" PRIu64 " bytes wait", state->waiting_bytes);
+        text_printf(out, ", %" PRIu64 " %s", state->waiting_bytes,
+                    plural(state->waiting_bytes, "byte waits", "bytes wait"));
     }
     if (state->since_s) {
         text_puts(out, ", the first of ");
         lines_time(out, state->since_s);
     }
     if (state->refused_lines) {
-        text_printf(out, ", %" PRIu64 " lines refused", state->refused_lines);
+        text_printf(out, ", %" PRIu64 " %s refused", state->refused_lines,
+                    plural(state->refused_lines, "line", "lines"));
     }
     if (state->lost) {
         text_puts(out, ", part of it was given up");
@@ -103,17 +108,24 @@ static void lines_channel(struct text *out, const char *name,
 static void lines_session_end(struct text *out, const struct status_session *session)
 {
     const struct unread *unread = session->unread;
+    if (session->end_waits) {
+        text_puts(
+            out,
+            "  everything is settled, but the session is not reported complete yet\n");
+    }
     for (int i = 0; i < UNREAD_REASONS_COUNT; i++) {
         const struct unread_group *group = &unread->reason[i];
         if (group->names) {
-            text_printf(out, "  %s: %u files, for example %s: %s\n",
+            text_printf(out, "  %s: %u %s, for example %s: %s\n",
                         session->unread_given_up ? "given up" : "not read", group->names,
-                        group->example, unread_text((enum unread_reason)i));
+                        plural(group->names, "file", "files"), group->example,
+                        unread_text((enum unread_reason)i));
         }
     }
     if (unread->other.names) {
-        text_printf(out, "  not of a session: %u files, for example %s\n",
-                    unread->other.names, unread->other.example);
+        text_printf(out, "  not of a session: %u %s, for example %s\n",
+                    unread->other.names, plural(unread->other.names, "file", "files"),
+                    unread->other.example);
     }
     lines_resolve(out, session->resolve);
 }

@@ -13,6 +13,7 @@ struct status_session {
     const char *path;    /**< below the directory */
     const char *writer;  /**< "live", "ended" or "unknown" */
     bool complete;       /**< the backend knows that it has all of it */
+    bool end_waits;      /**< all of it is settled, and the backend is not told yet */
     bool loss;           /**< lines were dropped while recording */
     bool away;           /**< its directory is not there; the journal knows it */
     const char *problem; /**< why nothing of it is sent; NULL = nothing is wrong */

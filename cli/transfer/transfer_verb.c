@@ -27,13 +27,13 @@ static int transfer_verb_run(const struct transfer_arguments *arguments)
 static gpufl_status transfer_verb_upload(const struct gpufl_upload_options *options,
                                          struct gpufl_upload_result *result)
 {
-    return upload_logs_named(options, upload_names_of(options->backend_url), result);
+    return upload_logs_named(options, upload_names_of(options), result);
 }
 
 static gpufl_status transfer_verb_check(const struct gpufl_upload_options *options,
                                         struct gpufl_upload_result *result)
 {
-    return upload_logs_check(options, upload_names_of(options->backend_url), result);
+    return upload_logs_check(options, upload_names_of(options), result);
 }
 
 const struct transfer_module gpufl_transfer_module = {

@@ -37,14 +37,80 @@ static const char *upload_flag_of(const char *field)
     return field;
 }
 
-static const char *upload_variable_of(const char *field)
+/* What a variable has set instead of its flag, as bits. */
+enum { BY_URL = 1, BY_KEY = 2, BY_PATH = 4 };
+
+static const char *upload_name_of(const char *field, unsigned variables)
 {
-    return strcmp(field, "backend_url") == 0 ? "GPUFL_BACKEND_URL"
-                                             : upload_flag_of(field);
+    return (variables & BY_URL) && strcmp(field, "backend_url") == 0 ? "GPUFL_BACKEND_URL"
+           : (variables & BY_KEY) && strcmp(field, "api_key") == 0   ? "GPUFL_API_KEY"
+           : (variables & BY_PATH) && strcmp(field, "api_path") == 0
+               ? "GPUFL_API_PATH"
+               : upload_flag_of(field);
 }
 
-upload_names *upload_names_of(const char *backend_url)
+/* The names are asked for by the field alone: a function for each set of variables. */
+static const char *upload_names_flags(const char *field)
 {
-    bool by_variable = backend_url && backend_url == getenv("GPUFL_BACKEND_URL");
-    return by_variable ? upload_variable_of : upload_flag_of;
+    return upload_name_of(field, 0);
+}
+
+static const char *upload_names_url(const char *field)
+{
+    return upload_name_of(field, BY_URL);
+}
+
+static const char *upload_names_key(const char *field)
+{
+    return upload_name_of(field, BY_KEY);
+}
+
+static const char *upload_names_url_key(const char *field)
+{
+    return upload_name_of(field, BY_URL | BY_KEY);
+}
+
+static const char *upload_names_path(const char *field)
+{
+    return upload_name_of(field, BY_PATH);
+}
+
+static const char *upload_names_url_path(const char *field)
+{
+    return upload_name_of(field, BY_URL | BY_PATH);
+}
+
+static const char *upload_names_key_path(const char *field)
+{
+    return upload_name_of(field, BY_KEY | BY_PATH);
+}
+
+static const char *upload_names_all(const char *field)
+{
+    return upload_name_of(field, BY_URL | BY_KEY | BY_PATH);
+}
+
+static bool upload_set_by(const char *value, const char *variable)
+{
+    const char *is = getenv(variable);
+    return value && *value && is && strcmp(value, is) == 0;
+}
+
+upload_names *upload_names_of(const struct gpufl_upload_options *options)
+{
+    static upload_names *const names[] = {
+        [0] = upload_names_flags,
+        [BY_URL] = upload_names_url,
+        [BY_KEY] = upload_names_key,
+        [BY_URL | BY_KEY] = upload_names_url_key,
+        [BY_PATH] = upload_names_path,
+        [BY_URL | BY_PATH] = upload_names_url_path,
+        [BY_KEY | BY_PATH] = upload_names_key_path,
+        [BY_URL | BY_KEY | BY_PATH] = upload_names_all,
+    };
+    unsigned variables = 0;
+    variables |= upload_set_by(options->backend_url, "GPUFL_BACKEND_URL") ? BY_URL : 0;
+    variables |= upload_set_by(options->api_key, "GPUFL_API_KEY") ? BY_KEY : 0;
+    variables |= upload_set_by(options->api_path, "GPUFL_API_PATH") ? BY_PATH : 0;
+    return names[variables];
 }

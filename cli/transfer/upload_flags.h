@@ -3,11 +3,13 @@
 #ifndef GPUFL_CLI_TRANSFER_UPLOAD_FLAGS_H
 #define GPUFL_CLI_TRANSFER_UPLOAD_FLAGS_H
 
+#include <gpufl/upload.h>
+
 /** Names what set \p field of gpufl_upload_options. */
 typedef const char *upload_names(const char *field);
 
-/** The names to use when the flags have been read and \p backend_url has come out: the
- * flags, or GPUFL_BACKEND_URL where that gave the URL. */
-upload_names *upload_names_of(const char *backend_url);
+/** The names to use of \p options, which the flags have set: the flags, or the variables
+ * that hold the same value. */
+upload_names *upload_names_of(const struct gpufl_upload_options *options);
 
 #endif

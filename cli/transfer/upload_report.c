@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/plural.h"
 #include "base/text.h"
 
 #define BAR_WIDTH 30
@@ -19,9 +20,11 @@ void upload_report_progress(void *arg, const struct gpufl_upload_progress *p)
     memset(bar, '#', full);
     memset(bar + full, '.', BAR_WIDTH - full);
     bar[BAR_WIDTH] = '\0';
-    fprintf(stderr, "\r[%s] %.1f of %.1f MiB, %" PRIu64 " lines, %u of %u sessions ", bar,
+    fprintf(stderr, "\r[%s] %.1f of %.1f MiB, %" PRIu64 " %s, %u of %u %s ", bar,
             (double)p->bytes_uploaded / 1048576, (double)p->bytes_total / 1048576,
-            p->lines_uploaded, p->sessions_complete, p->sessions);
+            p->lines_uploaded, plural(p->lines_uploaded, "line", "lines"),
+            p->sessions_complete, p->sessions,
+            plural(p->sessions, "session", "sessions"));
     fflush(stderr);
 }
 
@@ -31,8 +34,9 @@ void upload_report_line(gpufl_status status, const struct gpufl_upload_result *r
         fprintf(stderr, "gpufl upload: %s\n", r->message);
         return;
     }
-    printf("gpufl upload: %s: %" PRIu64 " lines, %u of %u sessions complete, %.1f s\n",
-           r->message, r->events_uploaded, r->sessions_complete, r->sessions,
+    printf("gpufl upload: %s: %" PRIu64 " %s, %u of %u %s complete, %.1f s\n", r->message,
+           r->events_uploaded, plural(r->events_uploaded, "line", "lines"),
+           r->sessions_complete, r->sessions, plural(r->sessions, "session", "sessions"),
            (double)r->elapsed_ms / 1000);
 }
 

@@ -13,17 +13,21 @@
 static int retry_chosen(const struct quarantine_arguments *a,
                         const struct quarantine_choice *choice)
 {
+    const struct gpufl_upload_options *to = &a->to;
     struct transport_http_config backend = {
         .user_agent = "gpufl/" GPUFL_VERSION,
         .connect_timeout_ms = GPUFL_UPLOAD_CONNECT_TIMEOUT_MS,
         .read_timeout_ms = GPUFL_UPLOAD_READ_TIMEOUT_MS,
         .total_timeout_ms = GPUFL_UPLOAD_TOTAL_TIMEOUT_MS,
-        .backend_url = a->backend_url,
-        .api_path = a->api_path,
-        .ca_file = a->ca_file,
-        .allow_insecure_http = a->allow_insecure_http,
-        .token = a->key,
-        .option_name = upload_names_of(a->backend_url)};
+        .backend_url = to->backend_url,
+        .api_path = to->api_path,
+        .token = to->api_key,
+        .ca_file = to->ca_file,
+        .client_cert = to->client_cert,
+        .client_key = to->client_key,
+        .proxy = to->proxy,
+        .allow_insecure_http = to->allow_insecure_http,
+        .option_name = upload_names_of(to)};
     return quarantine_act_retry(choice, &backend);
 }
 
@@ -34,7 +38,7 @@ int verb_quarantine(const struct quarantine_arguments *a)
                                        .names = a->names,
                                        .count = a->count,
                                        .all = a->all,
-                                       .same_origin = a->same_origin};
+                                       .same_origin = a->backend.same_origin};
     char why[512];
     if (session_root_is_session(&sys_real, a->directory, "", why)) {
         return quarantine_choice_fail(EXIT_BAD_USE, "DIR", why);

@@ -143,7 +143,8 @@ static int resolve_check(const struct resolve_arguments *a)
     struct stat st;
     int root = open(a->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (root < 0) {
-        return resolve_fail(EXIT_BAD_USE, a->directory, strerror(errno));
+        fprintf(stderr, "gpufl resolve: DIR: '%s': %s\n", a->directory, strerror(errno));
+        return EXIT_BAD_USE;
     }
     snprintf(text, sizeof text, "%s", a->what);
     resolve_split(text, &path);

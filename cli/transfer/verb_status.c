@@ -109,15 +109,16 @@ static const char *writer_of(const struct status *s, const struct selected *sess
     return "unknown";
 }
 
-static void show_channel(struct status *s, const char *name,
+/* \return whether nothing is left of it. */
+static bool show_channel(struct status *s, const char *name,
                          const struct channel_state *state)
 {
     bool waits = state->waiting_files || state->waiting_bytes;
-    if (waits || state->refused_lines || state->front_missing) {
-        s->end.all_sent = false;
-    }
+    bool settled = !waits && !state->refused_lines && !state->front_missing;
+    s->end.all_sent = s->end.all_sent && settled;
     s->end.waiting = s->end.waiting || waits;
     s->view->channel(&s->out, name, state);
+    return settled;
 }
 
 /* As which the journal knows it. */
@@ -183,15 +184,21 @@ static void show_session(struct status *s, const struct selected *selected)
         resolved && scan.unread.mark && resolved->unread == scan.unread.mark;
     bool not_read = scan.unread.names && !session.unread_given_up;
     bool may_resolve = not_read || held_exit(held) == HELD_EXIT_RESOLVE;
+    bool settled = !session.problem && !not_read;
     s->end.all_sent = s->end.all_sent && !session.problem && !not_read;
     s->view->session(&s->out, &session);
     for (unsigned i = 0; i < scan.channels; i++) {
         struct channel_state state =
             channel_state(s->root, &s->journal, selected->path, &scan, &scan.channel[i]);
-        show_channel(s, scan.channel[i].name, &state);
+        settled = show_channel(s, scan.channel[i].name, &state) && settled;
         may_resolve = may_resolve || state.front_missing ||
                       (state.refused_lines && !is_quarantined(s, selected->path));
     }
+    settled = settled && !is_quarantined(s, selected->path);
+    session.end_waits = settled && !session.complete && !session.loss &&
+                        strcmp(session.writer, "ended") == 0;
+    s->end.all_sent = s->end.all_sent && !session.end_waits;
+    s->end.waiting = s->end.waiting || session.end_waits;
     struct text command = resolve_command(s, selected->path, "*");
     session.resolve = may_resolve && !command.failed ? command.data : NULL;
     s->view->session_end(&s->out, &session);

@@ -40,8 +40,7 @@ int verb_upload(const struct upload_arguments *a)
     options.progress = bar ? upload_report_progress : NULL;
     options.diagnostic = warn_upload;
     options.diagnostic_arg = &quiet;
-    gpufl_status status =
-        upload_logs_named(&options, upload_names_of(options.backend_url), &result);
+    gpufl_status status = upload_logs_named(&options, upload_names_of(&options), &result);
     if (bar) {
         fputc('\n', stderr);
     }

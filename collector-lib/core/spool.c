@@ -11,6 +11,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "base/plural.h"
 #include "schema/layout.h"
 
 #define CHECK_EVERY_NS 1000000000
@@ -90,8 +91,8 @@ bool spool_check(struct spool *s, int64_t mono_ns, int64_t wall_ns)
     spool_write_marker(s);
     s->paused = false;
     s->markers++;
-    fprintf(stderr, "[GPUFL] recording resumed; %" PRIu64 " lines were lost\n",
-            s->lost_lines);
+    fprintf(stderr, "[GPUFL] recording resumed; %" PRIu64 " %s lost\n", s->lost_lines,
+            plural(s->lost_lines, "line was", "lines were"));
     return true;
 }
 

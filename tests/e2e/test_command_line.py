@@ -149,7 +149,7 @@ def what_keeps_a_recording_from_its_end_is_said_before_its_begin(place):
     """A command of hours is not run first."""
     backend, mark = "http://127.0.0.1:9", place.path / "ran"
     for args, word in ((("--upload",), "--upload: no backend (give --backend-url and --api-key"), (("--upload", "--api-key=k"), "--upload: no backend (give --backend-url and --api-key"),
-                       (("--upload", f"--backend-url={backend}"), "--upload: no backend"),
+                       (("--upload", f"--backend-url={backend}"), "--api-key: missing (give it, or set GPUFL_API_KEY)"),
                        (("--upload", "--backend-url=ftp://x", "--api-key=k"), "--backend-url: "),
                        (("--upload", f"--backend-url={backend}", "--api-key=k\nx"), "--api-key: "),
                        ((f"--backend-url={backend}",), "--backend-url: has no effect without --upload"),
@@ -186,12 +186,13 @@ def what_the_backend_says_is_told_as_it_says_it(place):
     lib.job(place, 0.1)
     backend = lib.Backend(place, "--api-key", lib.KEY)
     wrong = place.run("gpufl", "upload", place.logs, "--backend-url", backend.url, "--api-key", "wrong")
-    _says(wrong, 2, "the backend answered 401: check the API key; ")
+    _says(wrong, 2, "the backend refused the API key (HTTP 401): Authorization: ", "; give another --api-key and run it again")
     check("{" not in wrong.stderr and "?" not in wrong.stderr, wrong.stderr)
     with sink.Sink(lambda _, r: (401, "") if r.to_stream else None) as s:
         _says(lib.upload(place, s.url), 2)
         done = place.run("gpufl", "upload", place.logs, "--backend-url", s.url, "--api-key", lib.KEY)
-        _says(done, 2, "the backend answered 401: check the API key\n")
+        _says(done, 2, "gpufl upload: the backend refused the API key (HTTP 401); give another --api-key and run it "
+                       "again (nothing is lost)\n")
     shutil.rmtree(place.logs / ".gpufl-agent")
     with sink.Sink(lambda _, r: (404, '{"message":"no such page"}') if r.to_stream else None) as s:
         done = place.run("gpufl", "upload", place.logs, "--backend-url", s.url, "--api-key", lib.KEY)
@@ -201,6 +202,37 @@ def what_the_backend_says_is_told_as_it_says_it(place):
         done = place.run("gpufl", "upload", place.logs, "--backend-url", s.url, "--api-key", lib.KEY)
         _says(done, 1, "not everything was accepted: ", " (see gpufl quarantine list)")
         check("run it again" not in done.stderr, done.stderr)
+
+
+def a_time_limit_that_strikes_is_the_reason_that_is_given(place):
+    """With what to do, in the words of who set it."""
+    lib.job(place, 0.1)
+    key = ("--api-key", lib.KEY)
+    with sink.Sink(delay_s=2) as s:
+        done = place.run("gpufl", "upload", place.logs, "--backend-url", s.url, *key, "--timeout", "1ms")
+        _says(done, 2, f"gpufl upload: cannot reach {s.url}: the time limit of 1ms was reached (nothing is lost; run it again, "
+              "or give a longer --timeout)\n")
+    with sink.Sink(lambda _, r: (503, "") if r.is_batch else None) as s:
+        done = place.run("gpufl", "upload", place.logs, "--backend-url", s.url, *key, "--timeout", "3s", "--retries", "0")
+        _says(done, 1, "not everything was sent: the backend answered 503", "; the time limit of 3s was reached (nothing is "
+              "lost; run it again, or give a longer --timeout)\n")
+
+
+def a_variable_is_named_where_it_set_the_value(place):
+    lib.job(place, 0.1)
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    env = {"GPUFL_BACKEND_URL": backend.url, "GPUFL_API_KEY": lib.KEY}
+    for variable, value, told in (("GPUFL_BACKEND_URL", "ftp://x", "'ftp://x': not an http"), ("GPUFL_API_PATH", "/a?b", "'/a?b': "),
+                                  ("GPUFL_API_KEY", "a\nb", "contains a control character")):
+        _says(place.run("gpufl", "upload", place.logs, env={**env, variable: value}), 2, f"gpufl upload: {variable}: {told}")
+    _says(place.run("gpufl", "upload", place.logs, env={**env, "GPUFL_API_KEY": "wrong"}), 2,
+          "; give another GPUFL_API_KEY and run it again")
+    _says(place.run("gpufl", "upload", place.logs, "--api-key", "wrong", env=env), 2, "; give another --api-key and run it again")
+
+
+def help_of_help_is_its_own(place):
+    equal(place.run("gpufl", "help", "help").stdout, place.run("gpufl", "help", "--help").stdout, "gpufl help help")
+    check("Usage: gpufl help [VERB]" in place.run("gpufl", "help", "help").stdout, "its usage")
 
 
 def what_would_have_no_effect_is_refused(place):
@@ -229,7 +261,7 @@ def a_one_shot_run_with_a_refused_key_ends_with_the_reason(place):
     agent = lib.agent(place, backend.url, "--exit-when-drained", env={"GPUFL_HTTP_TOKEN": "wrong"})
     equal(agent.wait(20 * lib.SLOW), 1, "exit code")
     said = agent.log.read_text()
-    for word in ("agent.key_refused status=401", "the backend refuses the API key", "agent.stopped sent_lines=0"):
+    for word in ("agent.key_refused status=401", "the backend refused the API key", "agent.stopped sent_lines=0"):
         check(word in said, f"no {word!r} in: {said}")
     key = place.path / "key"
     key.write_text("wrong")

@@ -7,6 +7,7 @@ from gateway import Gateway, PASS, answer, header
 import lib
 from lib import check, equal, until
 import sink
+import tls
 from writers import Live
 
 LINES = [b'{"type":"x","session_id":"%s","n":%d}' % (b"44444444-4444-4444-8444-444444444444", n) for n in range(60)]
@@ -150,6 +151,78 @@ def the_registry_of_the_backend_takes_them(place):
         equal(sorted(backend.export(session.name, channel).splitlines()),
               sorted(lib.on_disk(session, channel).splitlines()), channel)
     check(backend.complete(session.name), "complete")
+
+
+def retry_reaches_a_backend_as_upload_does(place):
+    """By a client certificate, through a proxy."""
+    ours = tls.Authority(place)
+    cert, key = ours.issue("agent", "agent")
+    _poisoned(place)
+    with sink.Sink(_refuse, declare=True) as s, tls.Front(s, ours.issue("good"), client_ca=ours) as front, \
+            tls.Proxy() as proxy:
+        reach = ("--ca-file", ours.cert, "--client-cert", cert, "--client-key", key, "--proxy", proxy.url)
+        equal(lib.upload(place, front.url, *reach).returncode, 1, "two are refused")
+        s.answer, before = None, len(proxy.heads)
+        done = _quarantine(place, "retry", "--all", "--backend-url", front.url, "--api-key", lib.KEY, *reach)
+        equal((done.returncode, done.stdout.count("stored")), (0, 2), done.stderr)
+        check(len(proxy.heads) > before, "through the proxy")
+
+
+def a_backend_that_takes_nothing_now_rejects_nothing(place):
+    """Another answer than one about the lines: one line that says what to do, and the ranges stay."""
+    _poisoned(place)
+    with sink.Sink(_refuse, declare=True) as s:
+        equal(lib.upload(place, s.url).returncode, 1, "two are rejected")
+        before = _list(place)
+        for status, told in ((401, "--api-key: the backend refused the key: HTTP 401 no (the ranges stay quarantined; give "
+                              "another key)"), (403, "--api-key: "), (503, f"--backend-url: '{s.url}': HTTP 503 no (the "
+                              "ranges stay quarantined; check the URL, or retry them later)"), (404, "--backend-url: "),
+                             (429, "--backend-url: "), (402, "--backend-url: ")):
+            s.answer = lambda _, r, status=status: (status, "no") if r.is_batch else None
+            done = _quarantine(place, "retry", "--all", "--backend-url", s.url, "--api-key", lib.KEY)
+            equal((done.returncode, done.stdout, done.stderr.count("\n")), (2, "", 1), done.stderr)
+            check(told in done.stderr and "rejected" not in done.stderr, done.stderr)
+            equal(_list(place), before, "they stay")
+
+
+def an_empty_quarantine_is_said(place):
+    """Without a word about backends, which are not asked."""
+    lib.job(place, 0.1)
+    with sink.Sink(declare=True) as s:
+        equal(lib.upload(place, s.url).returncode, 0, "all is taken")
+    for what in (("list",), ("show", "--all"), ("drop", "--all"),
+                 ("retry", "--all", "--backend-url", "http://127.0.0.1:9", "--api-key", "another")):
+        done = _quarantine(place, *what)
+        equal((done.returncode, done.stdout), (0, ""), f"{what}: {done.stderr}")
+        equal(done.stderr, f"gpufl quarantine: nothing is quarantined in {place.logs}\n", f"{what}")
+    equal(_list(place), [], "as JSON")
+
+
+def of_several_names_what_is_dropped_and_what_is_not_is_said(place):
+    _poisoned(place)
+    with sink.Sink(_refuse, declare=True) as s:
+        equal(lib.upload(place, s.url).returncode, 1, "two are rejected")
+    names = [item["name"] for item in _list(place)]
+    done = _quarantine(place, "drop", names[0], "typo")
+    equal((done.returncode, done.stdout.count(f"{names[0]}  "), done.stdout.count("given up")), (1, 1, 1), done.stdout)
+    check("gpufl quarantine: NAME: 'typo': no such range (" in done.stderr, done.stderr)
+    equal([item["name"] for item in _list(place)], names[1:], "the other one stays")
+
+
+def what_was_dropped_leaves_the_end_of_its_session_to_be_sent(place):
+    """Status and upload agree on that."""
+    lib.job(place, 0.1)
+    with sink.Sink(lambda _, r: 422 if r.is_batch and r.channel == "device" else None, declare=True) as s:
+        equal(lib.upload(place, s.url).returncode, 1, "rejected")
+        equal(_quarantine(place, "drop", "--all").returncode, 0, "dropped")
+        status = place.run("gpufl", "status", place.logs)
+        equal(status.returncode, 1, status.stdout)
+        for told in ("everything is settled, but the session is not reported complete yet\n", "or run gpufl upload\n"):
+            check(told in status.stdout, status.stdout)
+        equal(lib.upload(place, s.url).returncode, 0, "its end")
+        status = place.run("gpufl", "status", place.logs)
+        equal(status.returncode, 0, status.stdout)
+        check("complete at the backend" in status.stdout and "not reported" not in status.stdout, status.stdout)
 
 
 def given_up_they_are_in_nobodys_way(place):

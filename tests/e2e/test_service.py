@@ -58,7 +58,7 @@ def the_status_says_why_it_waits(place):
         process.terminate()
         equal(process.wait(20 * lib.SLOW), 0, "exit code")
     systemd.heard("nothing")
-    check(any("backlog" in t and "the backend refuses the API key" in t for t in systemd.told), f"{systemd.told}")
+    check(any("backlog" in t and "the backend refused the API key (HTTP 401)" in t for t in systemd.told), f"{systemd.told}")
 
 
 def a_socket_that_is_not_there_harms_nothing(place):

@@ -97,6 +97,8 @@ def wrong_settings_of_the_agent_are_refused_at_the_start(place):
         (["--zstd-level=20"], "--zstd-level", "'20'", "1 to 19"),
         (["--listen=127.0.0.1"], "--listen", "'127.0.0.1'", "ADDRESS:PORT"),
         (["--state-dir="], "--state-dir", "", "empty"),
+        (["--config="], "--config", "", "empty"),
+        (["--folder=/nowhere", "--exit-when-drained"], "--folder", "'/nowhere'", "No such file"),
         ([f"--cursor-file={f}/text"], "--cursor-file", f"{f}/text", "not a cursor file"),
         ([f"--config={f}/text"], f"{f}/text:1:1", "", "unexpected"),
     ], one)
@@ -133,6 +135,11 @@ def wrong_settings_of_an_upload_are_refused_at_the_start(place):
         (["--backend-url", "http://a b"], "--backend-url", "", "blank"),
         (["--backend-url", "http://8.8.8.8"], "--backend-url", "8.8.8.8", "--allow-insecure-http"),
         (["--api-key", ""], "--api-key", "", "missing"),
+        (["--api-key", " "], "--api-key", "", "missing"),
+        (["--retries", " 3"], "--retries", "' 3'", "from 0"),
+        (["--retries", "+3"], "--retries", "'+3'", "from 0"),
+        (["--backend-url", "http://h?x=1"], "--backend-url", "http://h?x=1", "'?' or '#'"),
+        (["--backend-url", "http://h/#x"], "--backend-url", "http://h/#x", "'?' or '#'"),
         (["--api-key", ""], "--api-key", "", "empty", {"GPUFL_API_KEY": "k"}),
         (["--api-key", "a\x01b"], "--api-key", "", "control character"),
         (["--api-path", "/a#b"], "--api-path", "/a#b", "contains"),
@@ -205,6 +212,14 @@ def wrong_settings_of_the_backend_are_refused_at_the_start(place):
         (["--api-key", "k" * 4096], 2, "--api-key", "", "1 to 4095"),
         ([], 2, "GPUFL_BACKEND_API_KEY", "", "empty", {"GPUFL_BACKEND_API_KEY": ""}),
         ([], 2, "GPUFL_BACKEND_API_KEY", "", "1 to 4095", {"GPUFL_BACKEND_API_KEY": "k" * 4096}),
+        (["--api-key", " "], 2, "--api-key", "", "a blank"),
+        (["--api-key", "k "], 2, "--api-key", "", "a blank"),
+        (["--api-key", "a\nb"], 2, "--api-key", "", "control character"),
+        ([], 2, "GPUFL_BACKEND_API_KEY", "", "control character", {"GPUFL_BACKEND_API_KEY": "a\x01b"}),
+        (["--retain-days", " 7"], 2, "--retain-days", "' 7'", "0 to 36500"),
+        (["--retain-days", "+7"], 2, "--retain-days", "'+7'", "0 to 36500"),
+        (["--max-db-bytes", " 20GiB"], 2, "--max-db-bytes", "' 20GiB'", "20GiB"),
+        (["--max-db-bytes", "+1GiB"], 2, "--max-db-bytes", "'+1GiB'", "20GiB"),
         (["--insecure=yes"], 2, "--insecure", "'yes'", "takes none"),
         (["--retain-days", "-1"], 2, "--retain-days", "'-1'", "0 to 36500"),
         (["--retain-days", "36501"], 2, "--retain-days", "'36501'", "0 to 36500"),
@@ -242,13 +257,27 @@ def a_check_says_whether_the_settings_would_work(place):
         check(said in (done.stderr if code else done.stdout), f"{url} {args}: {done.stdout}{done.stderr}")
 
     one(backend.url, 0, "takes the key, 1 folder")
-    one(backend.url, 2, "refuses the API key", env={"GPUFL_HTTP_TOKEN": "wrong"})
+    one(backend.url, 2, "refused the API key", env={"GPUFL_HTTP_TOKEN": "wrong"})
     one(backend.url, 2, "asks for an API key", env={})
     one(backend.url + "/elsewhere", 2, "--api-path")
     one("http://127.0.0.1:9", 2, "connect")
     one("http://127.0.0.1:99999", 2, "1 to 65535")
     one(backend.url, 2, "Not a directory", folder=backend.process.log)
     one(backend.url, 0, "does not exist yet", folder=place.path / "none")
+    one(backend.url, 2, "gpufl-agent: --folder: '", folder=backend.process.log)
+    for name, value in (("GPUFL_SOURCE_FOLDER", {}), ("source.folder", {"source": {"folder": str(backend.process.log)}})):
+        (place.path / "c.json").write_text(lib.json.dumps(value))
+        env = {**key, **({} if value else {name: str(backend.process.log)})}
+        for args, code in ((("--check",), 2), (("--exit-when-drained",), 1)):
+            done = place.run("gpufl-agent", f"--host={backend.url}", f"--config={place.path}/c.json", *args, env=env)
+            equal(done.returncode, code, f"{name} {args}: {done.stderr}")
+            check(f"gpufl-agent: {name}: '{backend.process.log}': Not a directory" in done.stderr, f"{args}: {done.stderr}")
+    done = place.run("gpufl-agent", "--check", f"--folder={place.logs}", f"--host={backend.url}",
+                     env={**key, "GPUFL_AGENT_STATE_DRI": "x", "GPUFL_AGENT_FROBNICATE": "y"})
+    equal(done.returncode, 0, f"variables that nothing reads are only named: {done.stderr}")
+    for told in ("GPUFL_AGENT_STATE_DRI: no option reads it (did you mean GPUFL_AGENT_STATE_DIR?)\n",
+                 "GPUFL_AGENT_FROBNICATE: no option reads it (see gpufl-agent --help)\n"):
+        check(f"gpufl-agent: {told}" in done.stderr, done.stderr)
     one(backend.url, 2, "No such file", "--exit-when-drained", folder=place.path / "none")
     one(backend.url, 2, "Not a directory", f"--state-dir={backend.process.log}")
     one(backend.url, 2, "cursor file", f"--cursor-file={backend.process.log}")

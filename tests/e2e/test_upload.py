@@ -369,7 +369,7 @@ def status_tells_for_what_and_since_when(place):
             since = datetime.datetime.fromisoformat(channel["waiting_since"].replace("Z", "+00:00")).timestamp()
             check(abs(since - first["ts_ns"] / 1e9) < 2, f"{channel}")
         text = place.run("gpufl", "status", place.logs).stdout
-        check("everything waits: the backend answered 401" in text and ", since 20" in text, text)
+        check("everything waits: the backend refused the API key (HTTP 401)" in text and ", since 20" in text, text)
         agent.terminate()
         agent.wait(20 * lib.SLOW)
     backend = lib.Backend(place, "--api-key", lib.KEY)

@@ -129,13 +129,20 @@ static void the_flags_of_an_upload_become_its_options(void **state)
 {
     (void)state;
     static struct capture said;
-    struct upload_recorded send = {.backend_url = "http://b", .api_path = "/v2"};
-    snprintf(send.api_key, sizeof send.api_key, "key");
+    struct upload_recorded send = {.backend = {.backend_url = "http://b",
+                                               .api_path = "/v2",
+                                               .proxy = "none",
+                                               .client_cert = "cert.pem",
+                                               .same_origin = true}};
+    snprintf(send.backend.api_key, sizeof send.backend.api_key, "key");
     struct gpufl_upload_options options = upload_recorded_options(&send, "/logs");
     assert_string_equal(options.log_path, "/logs");
     assert_string_equal(options.backend_url, "http://b");
     assert_string_equal(options.api_path, "/v2");
     assert_string_equal(options.api_key, "key");
+    assert_string_equal(options.proxy, "none");
+    assert_string_equal(options.client_cert, "cert.pem");
+    assert_true(options.same_origin);
     capture_begin(&said);
     upload_recorded_failed("gpufl trace", "/logs", "no contact");
     capture_end(&said);

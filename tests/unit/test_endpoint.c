@@ -88,6 +88,8 @@ static void an_error_names_the_option_as_the_user_knows_it(void **state)
          "--host: 'ftp://h': not an http or https address (expected "
          "scheme://host[:port])"},
         {"http://h/x", "", "--host: 'http://h/x': contains a path (give it as --path)"},
+        {"http://h?x", "",
+         "--host: 'http://h?x': contains '?' or '#' (expected scheme://host[:port])"},
         {"http://h", "/a?b",
          "--path: '/a?b': contains a blank, a quote, '?' or '#' (expected a path such as "
          "/api/v1)"},

@@ -53,7 +53,12 @@ static const struct flag rows[] = {
      .variable = "TEST_FLAGS_PATH",
      .fallback = "/api/v1",
      .help = "the first part of each path"},
-    {.name = "api-key", .type = FLAG_SECRET, .value = "KEY", FIELD(key), .help = "key"},
+    {.name = "api-key",
+     .type = FLAG_SECRET,
+     .value = "KEY",
+     FIELD(key),
+     .variable = "TEST_FLAGS_KEY",
+     .help = "key"},
     {.name = "timeout",
      .letter = 't',
      .type = FLAG_DURATION,
@@ -208,6 +213,8 @@ static void wrong_use_is_told_in_one_form(void **state)
         {"--loud", "DIR: missing (expected the directory to send)"},
         {"--version other", "'other': unexpected argument (see tool send --help)"},
         {"dir other", "'other': unexpected argument (see tool send --help)"},
+        {"dir --backend-url=", "--backend-url: empty (give URL, or leave it out)"},
+        {"dir --api-key=", "--api-key: missing value (give KEY, or set TEST_FLAGS_KEY)"},
     };
     for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
         char want[256];
@@ -217,6 +224,17 @@ static void wrong_use_is_told_in_one_form(void **state)
         assert_string_equal(o->said.out, "");
         assert_int_equal(o->rc, FLAGS_WRONG);
     }
+}
+
+static void an_empty_secret_does_not_stand_for_its_variable(void **state)
+{
+    (void)state;
+    setenv("TEST_FLAGS_KEY", "k", 1);
+    struct outcome *o = read_line(&table, "dir --api-key=");
+    unsetenv("TEST_FLAGS_KEY");
+    assert_int_equal(o->rc, FLAGS_WRONG);
+    assert_string_equal(o->said.err, "tool send: --api-key: empty (give KEY, or leave it "
+                                     "out to use TEST_FLAGS_KEY)\n");
 }
 
 static void a_wrong_variable_is_told_by_its_name(void **state)
@@ -292,7 +310,7 @@ static void help_is_made_from_the_rows(void **state)
         "      --api-path PATH    the first part of each path (default: "
         "$TEST_FLAGS_PATH,\n"
         "                         else /api/v1)\n"
-        "      --api-key KEY      key\n"
+        "      --api-key KEY      key (default: $TEST_FLAGS_KEY)\n"
         "  -t, --timeout TIME     how long the whole may take, which is a text that is "
         "so\n"
         "                         long that it does not fit on one line (default: 5m)\n"
@@ -377,6 +395,7 @@ int main(void)
         cmocka_unit_test(each_type_of_flag_sets_its_field),
         cmocka_unit_test(a_flag_beats_its_variable_and_that_its_default),
         cmocka_unit_test(wrong_use_is_told_in_one_form),
+        cmocka_unit_test(an_empty_secret_does_not_stand_for_its_variable),
         cmocka_unit_test(a_wrong_variable_is_told_by_its_name),
         cmocka_unit_test(a_secret_leaves_the_process_list_and_no_message),
         cmocka_unit_test(a_key_may_be_as_long_as_a_long_token),

@@ -71,6 +71,7 @@ static void an_unknown_argument_is_refused(void **state)
         {"--lsiten=1", "--lsiten: unknown option (did you mean --listen?)"},
         {"--listen", "--listen: missing value (expected ADDRESS:PORT)"},
         {"--ready=1", "--ready: unexpected value '1' (it takes none)"},
+        {"now", "'now': unexpected argument (see gpufl-agent healthcheck --help)"},
         {"--what", "--what: unknown option (see gpufl-agent healthcheck --help)"},
     };
     for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {

@@ -161,10 +161,10 @@ static void status_for_people_has_a_line_each(void **state)
         "  to send all of the session again, also what the backend has: gpufl upload D\n"
         "a/one  writer live, lines were dropped while recording, cannot be read\n"
         "  device                7 lines settled, 2 files wait, 30 bytes wait, the first "
-        "of 1970-01-01 00:01:00, 1 lines refused, part of it was given up, its "
+        "of 1970-01-01 00:01:00, 1 line refused, part of it was given up, its "
         "first files were gone\n"
         "  scope                 9 lines settled\n"
-        "  not read: 1 files, for example rank0.log: not a file of a known channel\n"
+        "  not read: 1 file, for example rank0.log: not a file of a known channel\n"
         "  not read: 2 files, for example device.log.1: not a name that a writer makes\n"
         "  not of a session: 3 files, for example notes.txt\n"
         "  to give up what is gone: gpufl resolve D a/one\n"
@@ -209,6 +209,33 @@ static void an_upload_is_reported_as_json_or_as_a_line(void **state)
     assert_string_equal(said.err, "gpufl upload: no \"contact\"\n");
 }
 
+static void one_of_a_thing_is_called_by_its_singular(void **state)
+{
+    (void)state;
+    static struct capture said;
+    struct gpufl_upload_result result = {
+        .events_uploaded = 1, .sessions = 1, .message = "all sent"};
+    const struct channel_state channel = {
+        .settled_lines = 1, .refused_lines = 1, .waiting_files = 1, .waiting_bytes = 1};
+    struct quarantined one = range;
+    struct text out = {0};
+    one.record.lines = 1;
+    capture_begin(&said);
+    upload_report_line(GPUFL_OK, &result);
+    capture_end(&said);
+    assert_string_equal(said.out, "gpufl upload: all sent: 1 line, 0 of 1 session "
+                                  "complete, 0.0 s\n");
+    status_lines.channel(&out, "scope", &channel);
+    quarantine_print_line(&out, &one);
+    text_append(&out, "", 1);
+    assert_string_equal(out.data,
+                        "  scope                 1 line settled, 1 file waits, 1 byte "
+                        "waits, 1 line refused\n"
+                        "0123abcd  a/one \"quoted\" device file 2 bytes 10-4000000000, "
+                        "1 line: line 1: \\u is\tno escape");
+    text_fini(&out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -216,6 +243,7 @@ int main(void)
         cmocka_unit_test(status_as_json_is_one_object),
         cmocka_unit_test(status_for_people_has_a_line_each),
         cmocka_unit_test(an_upload_is_reported_as_json_or_as_a_line),
+        cmocka_unit_test(one_of_a_thing_is_called_by_its_singular),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

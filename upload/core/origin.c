@@ -59,13 +59,26 @@ void origin_failed(struct origin *origin, uint64_t retry_after_ms, uint64_t now_
                             BACKOFF_CAP_MS, retry_after_ms);
 }
 
+static void say_hold(struct origin *origin, enum engine_hold hold, int status,
+                     const char *reason)
+{
+    bool key = hold == HOLD_AUTH;
+    log_error(origin->config->log, "origin.hold", "status=%d reason=\"%s%s%s\"", status,
+              key ? "the backend refused the API key" : "", key && *reason ? ": " : "",
+              reason);
+    if (key) {
+        trouble_say(origin->trouble, "the backend refused the API key (HTTP %d)%s%s",
+                    status, *reason ? ": " : "", reason);
+    } else {
+        trouble_say(origin->trouble, "the backend answered %d: %s", status, reason);
+    }
+}
+
 void origin_hold(struct origin *origin, int status, const char *reason, uint64_t now_ms)
 {
     enum engine_hold hold = status == 401 || status == 403 ? HOLD_AUTH : HOLD_SERVER;
     if (origin->hold != hold || origin->hold_status != status) {
-        log_error(origin->config->log, "origin.hold", "status=%d reason=\"%s\"", status,
-                  reason);
-        trouble_say(origin->trouble, "the backend answered %d: %s", status, reason);
+        say_hold(origin, hold, status, reason);
     }
     origin->hold = hold;
     origin->hold_status = status;

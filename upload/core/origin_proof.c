@@ -61,7 +61,7 @@ void origin_on_proof(struct origin *origin, const struct transport_reply *reply,
         origin->by_post = true;
         break;
     case KEY_REFUSED:
-        origin_hold(origin, reply->status, "check the API key", now_ms);
+        origin_hold(origin, reply->status, "", now_ms);
         break;
     case KEY_LATER:
         proof_failed(origin, reply, now_ms);

@@ -3,6 +3,7 @@
 #include "upload/engine/ack.h"
 
 #include "base/log.h"
+#include "base/plural.h"
 #include "upload/core/position.h"
 #include "upload/engine/refusal.h"
 #include "upload/engine/retry.h"
@@ -28,8 +29,9 @@ static void ack_accept(struct offer *offer, const struct transport_reply *reply,
         log_warn(engine->config.log, "upload.rejected",
                  "session=%s channel=%s lines=%lld status=%d", st->session->id,
                  stream_channel(st), (long long)said->rejected, reply->status);
-        trouble_say(&engine->trouble, "the backend rejected %lld lines of session %s",
-                    (long long)said->rejected, st->session->id);
+        trouble_say(&engine->trouble, "the backend rejected %lld %s of session %s",
+                    (long long)said->rejected,
+                    plural((uint64_t)said->rejected, "line", "lines"), st->session->id);
     }
     if (!position_settle(offer, lines,
                          said->acknowledged ? SETTLED_ACKED : SETTLED_UNPROVEN)) {

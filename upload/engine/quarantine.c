@@ -56,16 +56,22 @@ static gpufl_status quarantine_judge(const struct quarantined *range,
                              .sequence_conflict = batch.sequence_conflict,
                              .encoding_changed = !range->window,
                              .is_plain_codec = true};
-    if (verdict_of(&c) == VERDICT_ACKED && batch.rejected == 0) {
+    enum verdict verdict = verdict_of(&c);
+    if (verdict == VERDICT_ACKED && batch.rejected == 0) {
         return GPUFL_OK;
     }
-    reply_message(reply->body, reply->body_len, text, sizeof text);
-    if (reply->status) {
-        snprintf(said, 256, "HTTP %d%s%s", reply->status, text[0] ? " " : "", text);
-        return GPUFL_PARTIAL;
+    if (reply->status == 0) {
+        snprintf(said, 256, "%s", reply->error);
+        return GPUFL_ERR_CONTACT;
     }
-    snprintf(said, 256, "%s", reply->error);
-    return GPUFL_ERR_CONTACT;
+    reply_message(reply->body, reply->body_len, text, sizeof text);
+    snprintf(said, 256, "HTTP %d%s%s", reply->status, text[0] ? " " : "", text);
+    if (reply->status == 401 || reply->status == 403) {
+        return GPUFL_ERR_AUTH;
+    }
+    bool about_lines = verdict != VERDICT_RETRY && verdict != VERDICT_HOLD_ORIGIN &&
+                       verdict != VERDICT_HOLD_SESSION;
+    return about_lines ? GPUFL_PARTIAL : GPUFL_BUSY;
 }
 
 static gpufl_status quarantine_post(const struct engine *engine,

@@ -87,14 +87,15 @@ void retry_when_mended(struct offer *offer, const struct transport_reply *reply,
                        uint64_t now_ms)
 {
     char reason[200];
-    const char *hint =
-        reply->status == 401 || reply->status == 403 ? "check the API key"
-        : reply->web_page
-            ? ORIGIN_WEB_PAGE
-            : "check the URL and the API path, or ask the backend's operator";
+    bool key = reply->status == 401 || reply->status == 403;
+    const char *hint = key ? ""
+                       : reply->web_page
+                           ? ORIGIN_WEB_PAGE
+                           : "check the URL and the API path, or ask the backend's "
+                             "operator";
     char said[120];
     reply_message(reply->body, reply->body_len, said, sizeof said);
-    snprintf(reason, sizeof reason, "%s%s%s", hint, said[0] ? "; " : "", said);
+    snprintf(reason, sizeof reason, "%s%s%s", hint, *hint && said[0] ? "; " : "", said);
     struct engine *engine = offer->stream->session->root->engine;
     offer->state = OFFER_WAITING;
     offer->failed = true;

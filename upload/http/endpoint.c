@@ -50,6 +50,12 @@ static gpufl_status check_url(const struct transport_http_config *config, const 
                  url, fault);
         return GPUFL_ERR_USAGE;
     }
+    if (strpbrk(host + host_len, "?#")) {
+        snprintf(why, 256,
+                 "%s: '%.100s': contains '?' or '#' (expected scheme://host[:port])",
+                 url_name, url);
+        return GPUFL_ERR_USAGE;
+    }
     if (host[host_len + slashes]) {
         snprintf(why, 256, "%s: '%.100s': contains a path (give it as %s)", url_name, url,
                  path_name);

@@ -166,7 +166,7 @@ void completion_on_reply(struct session *session, const struct transport_reply *
         /* The origin has no such endpoint, or had closed the session itself. */
         completion_done(session);
     } else if (status == 401 || status == 403) {
-        origin_hold(&engine->origin, status, "check the API key", now_ms);
+        origin_hold(&engine->origin, status, "", now_ms);
         session->complete_at_ms = now_ms;
     } else {
         completion_failed(session, reply, now_ms);

@@ -3,6 +3,7 @@
 #include "upload/lifecycle/inspect_layout.h"
 
 #include "base/log.h"
+#include "base/plural.h"
 #include "upload/core/session_streams.h"
 #include "upload/lifecycle/session_salvage.h"
 
@@ -35,8 +36,9 @@ static void inspect_say_unread(struct session *session, enum unread_reason reaso
              "session=%s names=%u example=\"%s\" reason=\"%s\" note=\"not read: the "
              "session is not complete until they are moved away\"",
              session->id, group->names, group->example, unread_text(reason));
-    trouble_say(&engine->trouble, "session %s: %u files are not read, for example %s: %s",
-                session->id, group->names, group->example, unread_text(reason));
+    trouble_say(&engine->trouble, "session %s: %u %s not read, for example %s: %s",
+                session->id, group->names, plural(group->names, "file is", "files are"),
+                group->example, unread_text(reason));
 }
 
 static void inspect_apply_unread(struct session *session, const struct unread *unread)
