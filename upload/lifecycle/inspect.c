@@ -15,6 +15,7 @@
 #include "upload/lifecycle/completion.h"
 #include "upload/lifecycle/import_position.h"
 #include "upload/lifecycle/inspect_layout.h"
+#include "upload/lifecycle/moved.h"
 #include "upload/lifecycle/sealed_file.h"
 
 /* Whether something of this channel is not settled yet. */
@@ -301,8 +302,12 @@ void inspect_apply(struct session *session, const struct inspection *seen,
     }
     session->looked_at_ms = now_ms;
     session->owner = seen->whole ? seen->owner : session->owner;
-    if (!claim_check(session, &seen->scan, seen->writer)) {
+    if (!claim_check(session, &seen->scan, seen->writer) ||
+        session->state == SESSION_DONE) {
         return;
+    }
+    if (seen->whole) {
+        moved_note(session);
     }
     if (inspect_is_anothers(session, seen) && completion_done(session)) {
         return;

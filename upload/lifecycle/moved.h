@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sessions whose directory was renamed within its root: what is known of one goes on at
+ * the new path. A rename keeps the directory, by which it is known again on the same
+ * boot; its files are known by their marks, as always. A copy is another directory. */
+#ifndef GPUFL_UPLOAD_LIFECYCLE_MOVED_H
+#define GPUFL_UPLOAD_LIFECYCLE_MOVED_H
+
+#include "upload/core/session.h"
+
+/** Notes which directory the session has, in memory and, once something of the session
+ * was sent, in the journal. */
+void moved_note(struct session *session);
+
+/** If the directory of \p session, of which nothing was sent, is the one that was known
+ * at \p from below its root, the session takes over what is known of that one, which may
+ * be that it is complete. \return whether it has. */
+bool moved_follow(struct session *session, const char *from);
+
+/** Applies what a journal says of the directory of a session. */
+void moved_replay(struct root *root, const struct record_directory *record);
+
+#endif
