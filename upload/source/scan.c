@@ -292,7 +292,8 @@ uint32_t scan_next_number(const struct scan_files_of *of, uint32_t above)
                             ? name.kind == LAYOUT_SIDECAR || name.kind == LAYOUT_NUMBERED
                             : name.kind == LAYOUT_NUMBERED && !name.gz;
         if (numbered && strcmp(name.channel, of->channel) == 0 && name.number > above &&
-            (next == 0 || name.number < next)) {
+            (next == 0 || name.number < next) &&
+            (!of->accepts || of->accepts(of->arg, name.number))) {
             next = name.number;
         }
     }

@@ -79,9 +79,12 @@ struct scan_files_of {
     const char *path;
     const char *channel;
     bool windows; /**< sidecars and payloads, else uncompressed files */
+    bool (*accepts)(const void *arg, uint32_t number); /**< NULL = any number */
+    const void *arg;                                   /**< for it */
 };
 
-/** Finds the lowest number above \p above. \return it; 0 = there is none. */
+/** Finds the lowest number above \p above that is accepted. \return it; 0 = there is
+ * none. */
 uint32_t scan_next_number(const struct scan_files_of *of, uint32_t above);
 
 /** Calls \p visit for each subdirectory of `<root>/<path>`.
