@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Session directories that are renamed within the log directory: they are taken along, by whatever is there."""
+import shutil
 import signal
 import sys
 
@@ -78,6 +79,60 @@ def what_is_complete_may_be_moved_to_an_archive(place):
         equal((again.returncode, again.result["events_uploaded"]), (0, 0), f"{again.stdout} {again.stderr}")
     for writer in writers:
         lib.holds(backend, writer)
+
+
+def a_copy_is_called_a_copy_whatever_is_done_first(place):
+    """cp -a ID ID.bak, of a running session and of one that nobody has read yet."""
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    for read_first in (True, False):
+        logs = place.path / f"logs-{read_first}"
+        logs.mkdir(mode=0o700)
+        writer = Live(logs)
+        _some(writer)
+        if read_first:
+            lib.upload(place, backend.url, directory=logs)
+        copy = logs / f"{writer.id}.bak"
+        shutil.copytree(writer.dir, copy)
+        _some(writer)
+        writer.end()
+        done = lib.upload(place, backend.url, directory=logs)
+        equal(done.returncode, 1, done.stdout)
+        check("it is a copy of another session" in done.stdout, done.stdout)
+        lib.holds(backend, writer)
+        check(backend.complete(writer.id), "the session itself is complete")
+        status = place.run("gpufl", "status", logs).stdout
+        check("it is a copy of another session" in status and "resolve" not in status, status)
+        shutil.rmtree(copy)
+        done = lib.upload(place, backend.url, directory=logs)
+        equal((done.returncode, done.result["events_uploaded"]), (0, 0), done.stdout)
+        equal(place.run("gpufl", "status", logs).returncode, 0, "nothing is held")
+
+
+def directories_that_lost_their_names_go_on_when_they_have_them_again(place):
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    agent = lib.agent(place, backend.url, "--rescan-interval=300ms")
+    one, two, three = (Live(place.logs) for _ in range(3))
+    for writer in (one, two, three):
+        _some(writer)
+        until(lambda w=writer: _has(backend, w), "it is read")
+    names = {writer: writer.dir for writer in (one, two, three)}
+    _move(one, place.logs / "tmp")
+    _move(two, names[one])
+    _move(one, names[two])
+    _move(three, place.logs / "three.old")
+    for writer in (one, two, three):
+        _some(writer)
+    until(lambda: agent.log.read_text().count("is of another session") == 3, "all are held")
+    check("is of another session" in place.run("gpufl", "status", place.logs).stdout, "status says it")
+    _move(one, place.logs / "tmp")
+    _move(two, names[two])
+    _move(one, names[one])
+    _move(three, names[three])
+    for writer in (one, two, three):
+        writer.end()
+        until(lambda w=writer: backend.complete(w.id), "complete")
+        lib.holds(backend, writer)
+    until(lambda: place.run("gpufl", "status", place.logs).returncode == 0, "nothing is held")
 
 
 if __name__ == "__main__":

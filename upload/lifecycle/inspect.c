@@ -306,14 +306,18 @@ void inspect_apply(struct session *session, const struct inspection *seen,
         session->state == SESSION_DONE) {
         return;
     }
-    if (seen->whole) {
-        moved_note(session);
-    }
     if (inspect_is_anothers(session, seen) && completion_done(session)) {
         return;
     }
     inspect_apply_writer(session, seen->writer);
     inspect_layout_apply(session, &seen->scan);
+    if (session->held && !session_begun(session) &&
+        seen->scan.manifest_state == SCAN_MANIFEST_OTHER) {
+        return; /* what lies in it is another session's */
+    }
+    if (seen->whole && !session->held) {
+        moved_note(session);
+    }
     inspect_channels(session, &seen->scan, now_ms);
     if (!was_held && !session->held) {
         session->hold_reason = HELD_NOT;
@@ -347,8 +351,8 @@ void inspect_session(struct session *session, uint64_t now_ms)
         session->presence == SESSION_AWAY) {
         return;
     }
-    bool known_live =
-        session->inspected && session->layout == SESSION_LIVE && !session->held;
+    bool known_live = session->inspected && session->layout == SESSION_LIVE &&
+                      !session->held && moved_is_there(session);
     gpufl_status status =
         inspect_directory(session->root, session->path, session->id, known_live, &seen);
     if (status == GPUFL_OK) {

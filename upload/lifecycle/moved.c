@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "upload/core/claims.h"
 #include "upload/core/session_streams.h"
 #include "upload/lifecycle/parking.h"
 #include "upload/source/directory_mark.h"
@@ -22,6 +23,12 @@ void moved_note(struct session *session)
     if (session_begun(session)) {
         session_note_directory(session);
     }
+}
+
+bool moved_is_there(const struct session *session)
+{
+    const struct root *root = session->root;
+    return directory_mark(root->fd, session->path) == session->directory;
 }
 
 /* What lies in a group of another user, that one can replace at any time. */
@@ -127,6 +134,31 @@ bool moved_follow(struct session *session, const char *from)
     root->change_stamp++;
     root->engine->trouble.stamp++;
     return true;
+}
+
+static enum moved_other moved_other_at(const struct session *session,
+                                       const struct root *root, const char *path)
+{
+    uint64_t known = moved_mark_at(root, path);
+    struct stat st;
+    if (known && known == directory_mark(session->root->fd, session->path)) {
+        return MOVED_ITSELF;
+    }
+    return fstatat(root->fd, path, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode)
+               ? MOVED_OTHER_THERE
+               : MOVED_OTHER_GONE;
+}
+
+enum moved_other moved_other(const struct session *session, const char *id)
+{
+    const struct engine *engine = session->root->engine;
+    const struct claim *claim = claims_find(engine, id);
+    enum moved_other found =
+        claim ? moved_other_at(session, claim->root, claim->path) : MOVED_OTHER_GONE;
+    for (unsigned i = 0; i < engine->roots && found == MOVED_OTHER_GONE; i++) {
+        found = moved_other_at(session, engine->root[i], id);
+    }
+    return found;
 }
 
 /* As moved_follow() did it. */

@@ -12,13 +12,13 @@
 
 static uint64_t directory_hash(const struct statx *st)
 {
-    struct process_identity self;
-    process_identity_read(&self);
+    char boot[BOOT_ID_TEXT];
+    process_boot_id(boot);
     const uint64_t words[] = {st->stx_dev_major,     st->stx_dev_minor,
                               st->stx_ino,           (uint64_t)st->stx_btime.tv_sec,
                               st->stx_btime.tv_nsec, st->stx_uid};
-    uint64_t hash = hash64_bytes(HASH64_BASIS, self.boot_id, strlen(self.boot_id));
-    return self.boot_id[0] ? hash64_bytes(hash, words, sizeof words) : 0;
+    uint64_t hash = hash64_bytes(HASH64_BASIS, boot, strlen(boot));
+    return boot[0] ? hash64_bytes(hash, words, sizeof words) : 0;
 }
 
 uint64_t directory_mark(int root, const char *path)
