@@ -32,14 +32,18 @@ static uint64_t start_ticks_of(const char *stat)
     return at ? strtoull(at + 1, NULL, 10) : 0;
 }
 
+void process_boot_id(char out[BOOT_ID_TEXT])
+{
+    read_identity_text("/proc/sys/kernel/random/boot_id", out, BOOT_ID_TEXT);
+    out[strcspn(out, "\n")] = '\0';
+}
+
 void process_identity_read(struct process_identity *out)
 {
     char stat_line[1024];
     struct stat ns;
     *out = (struct process_identity){.pid = getpid()};
-    read_identity_text("/proc/sys/kernel/random/boot_id", out->boot_id,
-                       sizeof out->boot_id);
-    out->boot_id[strcspn(out->boot_id, "\n")] = '\0';
+    process_boot_id(out->boot_id);
     read_identity_text("/proc/self/stat", stat_line, sizeof stat_line);
     out->start_ticks = start_ticks_of(stat_line);
     out->pid_namespace = stat("/proc/self/ns/pid", &ns) == 0 ? ns.st_ino : 0;

@@ -7,12 +7,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define BOOT_ID_TEXT 40
+
 struct process_identity {
     int64_t pid;
-    char boot_id[40];       /**< "" = unknown */
-    uint64_t pid_namespace; /**< its inode, 0 = unknown */
-    uint64_t start_ticks;   /**< of the process since boot, 0 = unknown */
+    char boot_id[BOOT_ID_TEXT]; /**< "" = unknown */
+    uint64_t pid_namespace;     /**< its inode, 0 = unknown */
+    uint64_t start_ticks;       /**< of the process since boot, 0 = unknown */
 };
+
+/** Reads the id of this boot; "" = unknown. */
+void process_boot_id(char out[BOOT_ID_TEXT]);
 
 /** Reads that of the calling process. What /proc does not tell is unknown. */
 void process_identity_read(struct process_identity *out);

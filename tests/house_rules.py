@@ -26,6 +26,8 @@ SHARED_TAGS = {"gpu_handle"}
 # Their keys of JSON are of answers of the backend, which schema/openapi.json names, or of records without rows;
 # that columns have the same names is chance.
 KEYS = {"backend/api/api_kernels.c", "collector-lib/trace/trace_records.c", "collector-lib/writer/session_records.c"}
+# These open a file that is kept, in a directory that is ours and closed to others.
+KEPT_FILES = {"upload/engine/root.c": 1}
 # Their parameters are those of a callback of another library: libmicrohttpd.
 CALLBACKS = {"on_request"}
 
@@ -60,6 +62,18 @@ def calls(name, path):
     for match in BANNER.finditer(path.read_text()):
         number = path.read_text()[:match.start()].count("\n") + 1
         yield f"{name}:{number}: a banner; a file that needs one wants to be two"
+
+
+def new_files(name, path):
+    """In directories of jobs, others can make names: a file is created under a name that was free, or not at all."""
+    if name.split("/")[0] in ("backend", "examples"):
+        return
+    text = code_only(path).text
+    opened = [text[text.rfind(";", 0, m.start()) + 1:text.find(";", m.end())]
+              for m in re.finditer(r"\bO_CREAT\b(?!\))|\bcreat\(", text)]
+    bad = sum("O_EXCL" not in statement for statement in opened)
+    if bad != KEPT_FILES.get(name, 0):
+        yield f"{name}: creates {bad} files without O_EXCL, {KEPT_FILES.get(name, 0)} expected: use file_create"
 
 
 def measures(sources):
@@ -264,6 +278,7 @@ def main():
         bad += opening(name, path.read_text())
         bad += calls(name, path)
         bad += sizes(name, path)
+        bad += new_files(name, path)
     bad += [line for name, path in files("*.[ch]", ["tests"])
             if "SPDX-License-Identifier: Apache-2.0" not in path.read_text()[:200]
             for line in [f"{name} has no SPDX line"]]

@@ -133,6 +133,17 @@ static bool was_live(const struct status *s, const char *path)
     return false;
 }
 
+/* In the same group, or right below the root. */
+static bool other_is_there(const struct status *s, const char *path, const char *id)
+{
+    const char *slash = strrchr(path, '/');
+    char beside[2 * (LAYOUT_NAME_MAX + 2)];
+    snprintf(beside, sizeof beside, "%.*s%s", slash ? (int)(slash + 1 - path) : 0, path,
+             id);
+    return faccessat(s->root, beside, F_OK, AT_SYMLINK_NOFOLLOW) == 0 ||
+           faccessat(s->root, id, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
 /* Why nothing of a session is sent; NULL = nothing is wrong. */
 static const char *problem_of(const struct status *s, const char *path,
                               const struct scan *scan)
@@ -144,6 +155,10 @@ static const char *problem_of(const struct status *s, const char *path,
         return held_text(HELD_MANIFEST_NEWER);
     case SCAN_MANIFEST_DAMAGED:
         return held_text(HELD_MANIFEST_DAMAGED);
+    case SCAN_MANIFEST_OTHER:
+        return was_live(s, path)                      ? held_text(HELD_MANIFEST_DAMAGED)
+               : other_is_there(s, path, scan->other) ? held_text(HELD_COPY)
+                                                      : held_text(HELD_RENAMED);
     case SCAN_MANIFEST_UNREADABLE:
         return held_text(HELD_MANIFEST_UNREADABLE);
     case SCAN_MANIFEST_NONE:

@@ -127,7 +127,9 @@ void spool_write_marker(struct spool *s)
                  "\"spool\",\"window_index\":%u,\"reason\":\"%s\",\"first_ns\":%" PRId64
                  ",\"last_ns\":%" PRId64 ",\"lines\":%" PRIu64 "}\n",
                  s->markers, s->reason, s->first_ns, s->last_ns, s->lost_lines);
-    int fd = openat(s->dir_fd, temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    unlinkat(s->dir_fd, temp, 0); /* of a crash, or another user's: never opened */
+    int fd = openat(s->dir_fd, temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                    0666);
     if (fd < 0) {
         return;
     }

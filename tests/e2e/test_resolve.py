@@ -217,6 +217,67 @@ def windows_that_are_gone_are_passed(place):
             _held_then_resolved(place, sink, writer, lost, logs, "a window is missing")
 
 
+def all_windows_of_a_channel_are_given_up_at_once(place):
+    gone = {"payloads": ("device.*",), "sidecars": (".gpufl-window.device.*",),
+            "both": ("device.*", ".gpufl-window.device.*")}
+    for begun in (False, True):
+        for what, patterns in gone.items():
+            if what == "both" and not begun:
+                continue  # then nothing says that there were any
+            logs = place.path / f"logs-{what}-{begun}"
+            logs.mkdir(mode=0o700)
+            writer = Windows(logs)
+            writer.rotate("device")
+            with Sink(declare=True) as sink:
+                if begun:
+                    lib.upload(place, sink.url, directory=logs)
+                for _ in range(20):
+                    writer.line("device")
+                    writer.rotate("device")
+                writer.end()
+                lost = set(bytes(writer.written["device"]).splitlines()) - _stored(sink)
+                for path in [f for pattern in patterns for f in writer.dir.glob(pattern)]:
+                    path.unlink()
+                _held_then_resolved(place, sink, writer, lost, logs)
+
+
+def windows_that_come_back_after_they_were_given_up_are_sent(place):
+    writer = Windows(place.logs)
+    writer.rotate("device")
+    with Sink(declare=True) as sink:
+        lib.upload(place, sink.url)
+        for _ in range(3):
+            writer.line("device")
+            writer.rotate("device")
+        writer.end()
+        kept = place.path / "kept"
+        kept.mkdir()
+        names = [f for pattern in ("device.*", ".gpufl-window.device.*") for f in writer.dir.glob(pattern)]
+        for path in names:
+            path.rename(kept / path.name)
+        equal(lib.upload(place, sink.url, "--timeout=30").returncode, 1, "held")
+        equal(place.run("gpufl", *_command(place)).returncode, 0, "given up")
+        for path in names:
+            (kept / path.name).rename(path)
+        done = lib.upload(place, sink.url, "--timeout=30")
+        equal((done.returncode, _completes(sink)), (0, 1), done.stdout)
+        equal(_lines(writer) - _stored(sink), set(), "all is there")
+
+
+def a_session_whose_directory_is_empty_is_forgotten(place):
+    writer = Windows(place.logs)
+    writer.rotate("device")
+    with Sink(declare=True) as sink:
+        lib.upload(place, sink.url)
+        writer.end()
+        for path in writer.dir.iterdir():
+            path.unlink()
+        done = place.run("gpufl", *_command(place))
+        equal(done.returncode, 0, done.stderr)
+        check("forgotten" in done.stdout, done.stdout)
+        equal(place.run("gpufl", "status", place.logs).returncode, 0, "nothing is held")
+
+
 def a_rotated_file_that_is_damaged_is_passed(place):
     for n, spoil in enumerate((lambda data: data[40:], lambda data: b"")):
         for which in (1, 2):

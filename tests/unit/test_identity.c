@@ -97,6 +97,28 @@ static void a_manifest_names_its_own_session(void **state)
                      GPUFL_ERR_FORMAT);
 }
 
+static void a_manifest_says_of_which_session_it_is(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {
+        "{\"schema_version\":1,\"layout\":\"live\",\"session_id\":\"../x\"}",
+        "{\"schema_version\":1,\"layout\":\"live\",\"session_id\":\"\"}",
+        "{\"schema_version\":1,\"layout\":\"live\",\"session_id\":7}",
+        "{\"schema_version\":1,\"layout\":\"windows\",\"session_id\":\"" SID "\"}",
+        "{\"schema_version\":1,\"layout\":\"live\"}",
+        "[]",
+        "",
+    };
+    static const char good[] =
+        "{\"schema_version\":1,\"layout\":\"live\",\"session_id\":\"" SID "\"}";
+    char id[LAYOUT_NAME_MAX + 1];
+    assert_true(manifest_names(good, sizeof good - 1, id));
+    assert_string_equal(id, SID);
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        assert_false(manifest_names(bad[i], strlen(bad[i]), id));
+    }
+}
+
 static void job_start_is_found_whatever_its_spacing(void **state)
 {
     (void)state;
@@ -137,6 +159,7 @@ int main(void)
         cmocka_unit_test(what_does_not_fit_is_refused),
         cmocka_unit_test(deep_nesting_is_refused),
         cmocka_unit_test(a_manifest_names_its_own_session),
+        cmocka_unit_test(a_manifest_says_of_which_session_it_is),
         cmocka_unit_test(job_start_is_found_whatever_its_spacing),
         cmocka_unit_test(a_boot_id_longer_than_any_is_refused),
     };

@@ -51,6 +51,12 @@ enum held_exit {
     X(LAYOUT, "layout", MEND, "its layout changed while it was being read")              \
     X(MANIFEST_NEWER, "manifest_newer", MEND,                                            \
       "its .gpufl-session.json was written by a newer gpufl: upgrade this one")          \
+    X(COPY, "copy", MEND,                                                                \
+      "it is a copy of another session (session.other): move it out of the log "         \
+      "directory, or remove it")                                                         \
+    X(RENAMED, "renamed", MEND,                                                          \
+      "its .gpufl-session.json is of another session (session.other): give the "         \
+      "directory that name")                                                             \
     X(MANIFEST_DAMAGED, "manifest_damaged", RESOLVE,                                     \
       "its .gpufl-session.json is damaged, or of another session: restore it")           \
     X(MANIFEST_UNREADABLE, "manifest_unreadable", RESOLVE,                               \

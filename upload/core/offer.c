@@ -66,6 +66,7 @@ bool offer_journal_stream(struct stream *st)
         return false;
     }
     root->last_stream_id = st->id;
+    session_note_directory(st->session);
     if (st->sealed.file) {
         st->sealed.stream = st->id;
         return record_append_sealed(root->journal, &st->sealed) != 0;

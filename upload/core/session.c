@@ -128,6 +128,17 @@ void session_hold(struct session *session, enum held_reason reason)
     session->held = true;
 }
 
+void session_note_directory(struct session *session)
+{
+    struct record_directory record = {.mark = session->directory};
+    if (session->directory_noted || !session->directory) {
+        return;
+    }
+    snprintf(record.path, sizeof record.path, "%s", session->path);
+    session->directory_noted =
+        record_append_directory(session->root->journal, &record) != 0;
+}
+
 struct record_resolved session_resolved(const struct session *session)
 {
     struct record_resolved record = {.unread = session->unread_given_up,

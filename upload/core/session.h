@@ -63,7 +63,8 @@ struct session {
     struct session *next_later; /**< in the list of those to be inspected later */
     struct session *next_completing;
     struct stream *stream[SCAN_CHANNELS_MAX]; /**< the first `streams` are in use */
-    uint32_t owner; /**< uid of its directory at the last whole inspection */
+    uint64_t directory; /**< by which its directory is known again, 0 = it is not */
+    uint32_t owner;     /**< uid of its directory at the last whole inspection */
     uint8_t streams;
     uint8_t layout;   /**< enum session_layout */
     uint8_t state;    /**< enum session_state */
@@ -82,6 +83,7 @@ struct session {
     bool complete_in_flight;
     bool in_completing;         /**< in the engine's list of them */
     bool in_cursor;             /**< the upload cursor names it */
+    bool directory_noted;       /**< the journal has `directory` */
     const char *salvage_reason; /**< why something is still in `.tmp`; logged once */
     uint8_t hold_reason;        /**< enum held_reason; the last one that was logged */
     unsigned unread;            /**< files that are not read and may hold records */
@@ -132,6 +134,10 @@ void session_say_hold(struct session *session, const char *channel, const char *
 
 /** Holds the whole session until something changes in its directory. */
 void session_hold(struct session *session, enum held_reason reason);
+
+/** Appends to the journal by what its directory is known again, once something of the
+ * session is there. */
+void session_note_directory(struct session *session);
 
 /** \return what a person gave up of it, as a record of the journal. */
 struct record_resolved session_resolved(const struct session *session);

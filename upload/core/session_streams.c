@@ -45,6 +45,16 @@ bool session_any_held(const struct session *session)
     return session->held;
 }
 
+bool session_begun(const struct session *session)
+{
+    for (unsigned i = 0; i < session->streams; i++) {
+        if (session->stream[i]->id) {
+            return true;
+        }
+    }
+    return session->state == SESSION_DONE;
+}
+
 bool session_falls_short(const struct session *session)
 {
     for (unsigned i = 0; i < session->streams; i++) {

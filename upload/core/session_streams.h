@@ -17,6 +17,9 @@ struct stream *session_stream(struct session *session, const char *channel);
  */
 bool session_any_held(const struct session *session);
 
+/** \return true if something of it was sent. */
+bool session_begun(const struct session *session);
+
 /** \return true if some of it was sent to an earlier backend and deleted since. */
 bool session_falls_short(const struct session *session);
 

@@ -9,6 +9,7 @@
 #include "upload/core/position.h"
 #include "upload/core/session_streams.h"
 #include "upload/engine/origin_change.h"
+#include "upload/lifecycle/moved.h"
 #include "upload/lifecycle/parking.h"
 
 struct replay {
@@ -177,6 +178,15 @@ static void replay_reached(const struct replay *replay, const struct journal_rec
     }
 }
 
+static void replay_directory(const struct replay *replay,
+                             const struct journal_record *raw)
+{
+    struct record_directory record;
+    if (record_parse_directory(raw, &record)) {
+        moved_replay(replay->root, &record);
+    }
+}
+
 static void replay_resolved(struct replay *replay, const struct journal_record *raw)
 {
     struct record_resolved record;
@@ -258,6 +268,9 @@ void replay_record(void *arg, const struct journal_record *raw)
     case JOURNAL_AWAY:
         replay_away(replay, raw);
         break;
+    case JOURNAL_DIRECTORY:
+        replay_directory(replay, raw);
+        break;
     case JOURNAL_RESOLVED:
         replay_resolved(replay, raw);
         break;
@@ -312,6 +325,10 @@ void replay_write_state(void *arg)
             if (s->stream[i]->id) {
                 replay_write_stream(root, s->stream[i]);
             }
+        }
+        if (session_begun(s)) {
+            s->directory_noted = false;
+            session_note_directory(s);
         }
         if (s->absence.days) {
             registry_append_absence(root, s->path, &s->absence);

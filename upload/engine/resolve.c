@@ -116,7 +116,8 @@ static void resolve_whole(struct session *session, struct resolve_result *out)
     session->live = session->live || record.no_manifest;
 }
 
-/* Its directory is not there: all that is known of it is forgotten. */
+/* Its directory is not there, or holds no file of a session: all that is known of it is
+ * forgotten. */
 static void resolve_away(struct session *session, const char *channel,
                          struct resolve_result *out)
 {
@@ -125,10 +126,10 @@ static void resolve_away(struct session *session, const char *channel,
     bool there = fstatat(session->root->fd, session->path, &st, AT_SYMLINK_NOFOLLOW) == 0;
     if (session->root->away) {
         why = "the log directory itself is not there";
-    } else if (session->streams == 0 || there || errno != ENOENT) {
+    } else if (session->streams == 0 || (!there && errno != ENOENT)) {
         why = there ? "it holds no session" : "no such session";
     } else if (channel) {
-        why = "its directory is not there: only the whole session can be given up";
+        why = "no file of it is there: only the whole session can be given up";
     }
     if (why) {
         snprintf(out->why, sizeof out->why, "%s", why);

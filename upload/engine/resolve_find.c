@@ -136,11 +136,15 @@ static void resolve_windows(struct resolving *r)
     const struct session *session = st->session;
     bool over =
         session_writer_is_gone(session) && session->salvage == SESSION_SALVAGE_NONE;
-    if (st->file <= st->highest && (over || st->held) && !window_is_whole(st)) {
+    enum held_reason reason =
+        st->held ? (enum held_reason)st->hold_reason : HELD_WINDOW_MISSING;
+    if (st->file <= st->highest && (over || st->held) && !window_is_whole(st, st->file)) {
+        files.accepts = over ? window_is_whole : NULL; /* others may not be there yet */
+        files.arg = st;
         uint32_t next = scan_next_number(&files, st->file);
-        enum held_reason reason =
-            st->held ? (enum held_reason)st->hold_reason : HELD_WINDOW_MISSING;
         resolve_go_on(r, reason, next ? next : st->highest + 1, 0);
+    } else if (st->file > st->highest && over && st->held) {
+        resolve_end(r, reason); /* nor is a name left of what was not sent */
     }
     r->at_end = st->file > st->highest;
 }

@@ -209,10 +209,11 @@ enum made window_make(struct stream *st)
     return MADE_NOTHING;
 }
 
-bool window_is_whole(const struct stream *st)
+bool window_is_whole(const void *stream, uint32_t file)
 {
+    const struct stream *st = stream;
     const struct sys *sys = st->session->root->engine->config.sys;
-    struct tail_where where = window_where(st, st->file);
+    struct tail_where where = window_where(st, file);
     struct sidecar sidecar;
     int fd;
     bool gz;
@@ -220,7 +221,7 @@ bool window_is_whole(const struct stream *st)
         return false;
     }
     close(fd);
-    return window_read_sidecar(st, st->file, &sidecar) == GPUFL_OK;
+    return window_read_sidecar(st, file, &sidecar) == GPUFL_OK;
 }
 
 gpufl_status window_open(struct stream *st, struct offer *offer)

@@ -8,8 +8,8 @@
 /** Offers the window at the stream's position, if there is one. */
 enum made window_make(struct stream *stream);
 
-/** \return true if the window at the stream's position is there, with a valid sidecar. */
-bool window_is_whole(const struct stream *stream);
+/** \return true if that window of \p stream is there, with a valid sidecar. */
+bool window_is_whole(const void *stream, uint32_t file);
 
 /** Opens the offer's window again. \return GPUFL_OK if it matches its sidecar. */
 gpufl_status window_open(struct stream *stream, struct offer *offer);

@@ -165,6 +165,30 @@ static void read_session(struct journal_read *r, const struct journal_record *ra
     }
 }
 
+static void read_path(char path[JOURNAL_PATH_MAX], const struct record_directory *moved)
+{
+    if (strcmp(path, moved->from) == 0) {
+        memcpy(path, moved->path, sizeof moved->path);
+    }
+}
+
+static void read_directory(struct journal_read *r, const struct journal_record *raw)
+{
+    struct record_directory record;
+    if (!record_parse_directory(raw, &record) || !record.from[0]) {
+        return;
+    }
+    for (size_t i = 0; i < r->streams; i++) {
+        read_path(r->stream[i].record.path, &record);
+    }
+    for (size_t i = 0; i < r->dones; i++) {
+        read_path(r->done[i], &record);
+    }
+    for (size_t i = 0; i < r->resolveds; i++) {
+        read_path(r->resolved[i].path, &record);
+    }
+}
+
 /* Another backend: nothing is there yet. */
 static void read_origin(struct journal_read *r, const struct journal_record *raw)
 {
@@ -203,6 +227,9 @@ static void read_record(void *arg, const struct journal_record *raw)
         break;
     case JOURNAL_ORIGIN:
         read_origin(arg, raw);
+        break;
+    case JOURNAL_DIRECTORY:
+        read_directory(arg, raw);
         break;
     case JOURNAL_RESOLVED:
         read_resolved(arg, raw);

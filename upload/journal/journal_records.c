@@ -3,47 +3,27 @@
  * the fields that it knows; a field that was added later is 0 where it is missing. */
 #include "upload/journal/journal_records.h"
 
-#include "base/bytes.h"
+#include "upload/journal/record_payload.h"
 
-struct out {
-    unsigned char data[JOURNAL_MAX_PAYLOAD];
-    struct bytes b;
-};
-
-static struct bytes *out_begin(struct out *out)
-{
-    out->b = (struct bytes){.at = out->data, .left = sizeof out->data};
-    return &out->b;
-}
-
-static uint64_t out_append(struct out *out, struct journal *journal,
-                           enum record_type type)
+/* As urgently as the type needs. */
+static uint64_t record_append(const struct record_payload *out, struct journal *journal,
+                              enum record_type type)
 {
     size_t len = (size_t)(out->b.at - out->data);
     if (out->b.bad) {
         return 0;
     }
     switch (type) {
-    case JOURNAL_AWAY:    /* a day may be counted again */
-    case JOURNAL_SETTLED: /* a range that is stored may be offered again */
-    case JOURNAL_SEALED:  /* the file is there to be seen again */
+    case JOURNAL_AWAY:      /* a day may be counted again */
+    case JOURNAL_SETTLED:   /* a range that is stored may be offered again */
+    case JOURNAL_SEALED:    /* the file is there to be seen again */
+    case JOURNAL_DIRECTORY: /* so is the directory */
         return journal_append_lazily(journal, type, out->data, len);
     case JOURNAL_ATTEMPT: /* what power loss hides is reported as not stored */
         return journal_append_quietly(journal, type, out->data, len);
     default:
         return journal_append(journal, type, out->data, len);
     }
-}
-
-static struct bytes in_begin(const struct journal_record *record)
-{
-    return (struct bytes){.at = (unsigned char *)(uintptr_t)record->payload,
-                          .left = record->len};
-}
-
-static uint64_t get_later(struct bytes *b, unsigned size)
-{
-    return b->left >= size ? bytes_get_uint(b, size) : 0;
 }
 
 static void put_mark(struct bytes *b, const struct record_mark *mark)
@@ -55,15 +35,15 @@ static void put_mark(struct bytes *b, const struct record_mark *mark)
 static struct record_mark get_mark(struct bytes *b)
 {
     struct record_mark mark;
-    mark.bytes = (uint32_t)get_later(b, 4);
-    mark.crc32 = (uint32_t)get_later(b, 4);
+    mark.bytes = (uint32_t)record_payload_later(b, 4);
+    mark.crc32 = (uint32_t)record_payload_later(b, 4);
     return mark;
 }
 
 uint64_t record_append_stream(struct journal *journal, const struct record_stream *f)
 {
-    struct out out;
-    struct bytes *b = out_begin(&out);
+    struct record_payload out;
+    struct bytes *b = record_payload_begin(&out);
     bytes_put_uint(b, f->stream, 4);
     bytes_put_uint(b, f->kind, 1);
     bytes_put_uint(b, f->file, 4);
@@ -77,12 +57,12 @@ uint64_t record_append_stream(struct journal *journal, const struct record_strea
     bytes_put_uint(b, f->head, 8);
     put_mark(b, &f->mark);
     bytes_put_uint(b, f->layout, 1);
-    return out_append(&out, journal, JOURNAL_STREAM);
+    return record_append(&out, journal, JOURNAL_STREAM);
 }
 
 bool record_parse_stream(const struct journal_record *record, struct record_stream *f)
 {
-    struct bytes b = in_begin(record);
+    struct bytes b = record_payload_of(record);
     f->stream = (uint32_t)bytes_get_uint(&b, 4);
     f->kind = (uint8_t)bytes_get_uint(&b, 1);
     f->file = (uint32_t)bytes_get_uint(&b, 4);
@@ -93,16 +73,16 @@ bool record_parse_stream(const struct journal_record *record, struct record_stre
     f->marks = (uint8_t)bytes_get_uint(&b, 1);
     bytes_get_string(&b, f->path, sizeof f->path);
     bytes_get_string(&b, f->channel, sizeof f->channel);
-    f->head = get_later(&b, 8);
+    f->head = record_payload_later(&b, 8);
     f->mark = get_mark(&b);
-    f->layout = (uint8_t)get_later(&b, 1);
+    f->layout = (uint8_t)record_payload_later(&b, 1);
     return !b.bad && f->kind <= STREAM_VERBATIM && layout_channel_ok(f->channel);
 }
 
 uint64_t record_append_offer(struct journal *journal, const struct record_offer *f)
 {
-    struct out out;
-    struct bytes *b = out_begin(&out);
+    struct record_payload out;
+    struct bytes *b = record_payload_begin(&out);
     bytes_put_uint(b, f->stream, 4);
     bytes_put_uint(b, f->sequence, 4);
     bytes_put(b, f->id, sizeof f->id);
@@ -121,12 +101,12 @@ uint64_t record_append_offer(struct journal *journal, const struct record_offer 
     bytes_put_uint(b, f->whole_lines, 4);
     bytes_put_uint(b, f->sent, 1);
     put_mark(b, &f->mark);
-    return out_append(&out, journal, JOURNAL_OFFER);
+    return record_append(&out, journal, JOURNAL_OFFER);
 }
 
 bool record_parse_offer(const struct journal_record *record, struct record_offer *f)
 {
-    struct bytes b = in_begin(record);
+    struct bytes b = record_payload_of(record);
     f->stream = (uint32_t)bytes_get_uint(&b, 4);
     f->sequence = (uint32_t)bytes_get_uint(&b, 4);
     bytes_get(&b, f->id, sizeof f->id);
@@ -140,10 +120,10 @@ bool record_parse_offer(const struct journal_record *record, struct record_offer
     f->library = (uint32_t)bytes_get_uint(&b, 4);
     f->unterminated = (uint8_t)bytes_get_uint(&b, 1);
     f->encoding_changed = (uint8_t)bytes_get_uint(&b, 1);
-    f->head = get_later(&b, 8);
-    f->whole_end = get_later(&b, 8);
-    f->whole_lines = (uint32_t)get_later(&b, 4);
-    f->sent = (uint8_t)get_later(&b, 1);
+    f->head = record_payload_later(&b, 8);
+    f->whole_end = record_payload_later(&b, 8);
+    f->whole_lines = (uint32_t)record_payload_later(&b, 4);
+    f->sent = (uint8_t)record_payload_later(&b, 1);
     f->mark = get_mark(&b);
     return !b.bad && f->begin <= f->end && (!f->whole_end || f->whole_end >= f->end) &&
            f->sent <= OFFER_MAYBE_SENT;
@@ -151,17 +131,17 @@ bool record_parse_offer(const struct journal_record *record, struct record_offer
 
 uint64_t record_append_attempt(struct journal *journal, const struct record_attempt *f)
 {
-    struct out out;
-    struct bytes *b = out_begin(&out);
+    struct record_payload out;
+    struct bytes *b = record_payload_begin(&out);
     bytes_put_uint(b, f->stream, 4);
     bytes_put_uint(b, f->sequence, 4);
     bytes_put_uint(b, f->sent, 1);
-    return out_append(&out, journal, JOURNAL_ATTEMPT);
+    return record_append(&out, journal, JOURNAL_ATTEMPT);
 }
 
 bool record_parse_attempt(const struct journal_record *record, struct record_attempt *f)
 {
-    struct bytes b = in_begin(record);
+    struct bytes b = record_payload_of(record);
     f->stream = (uint32_t)bytes_get_uint(&b, 4);
     f->sequence = (uint32_t)bytes_get_uint(&b, 4);
     f->sent = (uint8_t)bytes_get_uint(&b, 1);
@@ -170,8 +150,8 @@ bool record_parse_attempt(const struct journal_record *record, struct record_att
 
 uint64_t record_append_settled(struct journal *journal, const struct record_settled *f)
 {
-    struct out out;
-    struct bytes *b = out_begin(&out);
+    struct record_payload out;
+    struct bytes *b = record_payload_begin(&out);
     bytes_put_uint(b, f->stream, 4);
     bytes_put_uint(b, f->sequence, 4);
     bytes_put_uint(b, f->file, 4);
@@ -180,37 +160,37 @@ uint64_t record_append_settled(struct journal *journal, const struct record_sett
     bytes_put_uint(b, f->how, 1);
     bytes_put_uint(b, f->head, 8);
     put_mark(b, &f->mark);
-    return out_append(&out, journal, JOURNAL_SETTLED);
+    return record_append(&out, journal, JOURNAL_SETTLED);
 }
 
 bool record_parse_settled(const struct journal_record *record, struct record_settled *f)
 {
-    struct bytes b = in_begin(record);
+    struct bytes b = record_payload_of(record);
     f->stream = (uint32_t)bytes_get_uint(&b, 4);
     f->sequence = (uint32_t)bytes_get_uint(&b, 4);
     f->file = (uint32_t)bytes_get_uint(&b, 4);
     f->end = bytes_get_uint(&b, 8);
     f->lines = (uint32_t)bytes_get_uint(&b, 4);
     f->how = (uint8_t)bytes_get_uint(&b, 1);
-    f->head = get_later(&b, 8);
+    f->head = record_payload_later(&b, 8);
     f->mark = get_mark(&b);
     return !b.bad && f->how <= SETTLED_ENDED;
 }
 
 uint64_t record_append_sealed(struct journal *journal, const struct record_sealed *f)
 {
-    struct out out;
-    struct bytes *b = out_begin(&out);
+    struct record_payload out;
+    struct bytes *b = record_payload_begin(&out);
     bytes_put_uint(b, f->stream, 4);
     bytes_put_uint(b, f->file, 4);
     bytes_put_uint(b, f->bytes, 8);
     put_mark(b, &f->mark);
-    return out_append(&out, journal, JOURNAL_SEALED);
+    return record_append(&out, journal, JOURNAL_SEALED);
 }
 
 bool record_parse_sealed(const struct journal_record *record, struct record_sealed *f)
 {
-    struct bytes b = in_begin(record);
+    struct bytes b = record_payload_of(record);
     f->stream = (uint32_t)bytes_get_uint(&b, 4);
     f->file = (uint32_t)bytes_get_uint(&b, 4);
     f->bytes = bytes_get_uint(&b, 8);
@@ -221,8 +201,8 @@ bool record_parse_sealed(const struct journal_record *record, struct record_seal
 uint64_t record_append_quarantine(struct journal *journal,
                                   const struct record_quarantine *f)
 {
-    struct out out;
-    struct bytes *b = out_begin(&out);
+    struct record_payload out;
+    struct bytes *b = record_payload_begin(&out);
     bytes_put_uint(b, f->stream, 4);
     bytes_put_uint(b, f->sequence, 4);
     bytes_put(b, f->id, sizeof f->id);
@@ -232,13 +212,13 @@ uint64_t record_append_quarantine(struct journal *journal,
     bytes_put_uint(b, f->lines, 4);
     bytes_put_uint(b, (uint32_t)f->status, 4);
     bytes_put_string(b, f->reason);
-    return out_append(&out, journal, JOURNAL_QUARANTINE);
+    return record_append(&out, journal, JOURNAL_QUARANTINE);
 }
 
 bool record_parse_quarantine(const struct journal_record *record,
                              struct record_quarantine *f)
 {
-    struct bytes b = in_begin(record);
+    struct bytes b = record_payload_of(record);
     f->stream = (uint32_t)bytes_get_uint(&b, 4);
     f->sequence = (uint32_t)bytes_get_uint(&b, 4);
     bytes_get(&b, f->id, sizeof f->id);
@@ -253,18 +233,18 @@ bool record_parse_quarantine(const struct journal_record *record,
 
 uint64_t record_append_released(struct journal *journal, const struct record_released *f)
 {
-    struct out out;
-    struct bytes *b = out_begin(&out);
+    struct record_payload out;
+    struct bytes *b = record_payload_begin(&out);
     bytes_put_uint(b, f->stream, 4);
     bytes_put_uint(b, f->file, 4);
     bytes_put_uint(b, f->begin, 8);
     bytes_put_uint(b, f->stored, 1);
-    return out_append(&out, journal, JOURNAL_RELEASED);
+    return record_append(&out, journal, JOURNAL_RELEASED);
 }
 
 bool record_parse_released(const struct journal_record *record, struct record_released *f)
 {
-    struct bytes b = in_begin(record);
+    struct bytes b = record_payload_of(record);
     f->stream = (uint32_t)bytes_get_uint(&b, 4);
     f->file = (uint32_t)bytes_get_uint(&b, 4);
     f->begin = bytes_get_uint(&b, 8);
@@ -274,17 +254,17 @@ bool record_parse_released(const struct journal_record *record, struct record_re
 
 uint64_t record_append_resolved(struct journal *journal, const struct record_resolved *f)
 {
-    struct out out;
-    struct bytes *b = out_begin(&out);
+    struct record_payload out;
+    struct bytes *b = record_payload_begin(&out);
     bytes_put_uint(b, f->unread, 8);
     bytes_put_uint(b, f->no_manifest, 1);
     bytes_put_string(b, f->path);
-    return out_append(&out, journal, JOURNAL_RESOLVED);
+    return record_append(&out, journal, JOURNAL_RESOLVED);
 }
 
 bool record_parse_resolved(const struct journal_record *record, struct record_resolved *f)
 {
-    struct bytes b = in_begin(record);
+    struct bytes b = record_payload_of(record);
     f->unread = bytes_get_uint(&b, 8);
     f->no_manifest = (uint8_t)bytes_get_uint(&b, 1);
     bytes_get_string(&b, f->path, sizeof f->path);
@@ -293,17 +273,17 @@ bool record_parse_resolved(const struct journal_record *record, struct record_re
 
 uint64_t record_append_away(struct journal *journal, const struct record_away *f)
 {
-    struct out out;
-    struct bytes *b = out_begin(&out);
+    struct record_payload out;
+    struct bytes *b = record_payload_begin(&out);
     bytes_put_uint(b, f->days, 4);
     bytes_put_uint(b, f->last, 4);
     bytes_put_string(b, f->path);
-    return out_append(&out, journal, JOURNAL_AWAY);
+    return record_append(&out, journal, JOURNAL_AWAY);
 }
 
 bool record_parse_away(const struct journal_record *record, struct record_away *f)
 {
-    struct bytes b = in_begin(record);
+    struct bytes b = record_payload_of(record);
     f->days = (uint32_t)bytes_get_uint(&b, 4);
     f->last = (uint32_t)bytes_get_uint(&b, 4);
     bytes_get_string(&b, f->path, sizeof f->path);
@@ -312,19 +292,19 @@ bool record_parse_away(const struct journal_record *record, struct record_away *
 
 uint64_t record_append_origin(struct journal *journal, const struct record_origin *f)
 {
-    struct out out;
-    struct bytes *b = out_begin(&out);
+    struct record_payload out;
+    struct bytes *b = record_payload_begin(&out);
     bytes_put_string(b, f->url);
     bytes_put(b, f->salt, sizeof f->salt);
     bytes_put(b, f->key, sizeof f->key);
     bytes_put_uint(b, f->again, 1);
     bytes_put_uint(b, f->moved, 1);
-    return out_append(&out, journal, JOURNAL_ORIGIN);
+    return record_append(&out, journal, JOURNAL_ORIGIN);
 }
 
 bool record_parse_origin(const struct journal_record *record, struct record_origin *f)
 {
-    struct bytes b = in_begin(record);
+    struct bytes b = record_payload_of(record);
     bytes_get_string(&b, f->url, sizeof f->url);
     bytes_get(&b, f->salt, sizeof f->salt);
     bytes_get(&b, f->key, sizeof f->key);
@@ -335,17 +315,17 @@ bool record_parse_origin(const struct journal_record *record, struct record_orig
 
 uint64_t record_append_reached(struct journal *journal, const struct record_reached *f)
 {
-    struct out out;
-    struct bytes *b = out_begin(&out);
+    struct record_payload out;
+    struct bytes *b = record_payload_begin(&out);
     bytes_put_uint(b, f->stream, 4);
     bytes_put_uint(b, f->file, 4);
     bytes_put_uint(b, f->offset, 8);
-    return out_append(&out, journal, JOURNAL_REACHED);
+    return record_append(&out, journal, JOURNAL_REACHED);
 }
 
 bool record_parse_reached(const struct journal_record *record, struct record_reached *f)
 {
-    struct bytes b = in_begin(record);
+    struct bytes b = record_payload_of(record);
     f->stream = (uint32_t)bytes_get_uint(&b, 4);
     f->file = (uint32_t)bytes_get_uint(&b, 4);
     f->offset = bytes_get_uint(&b, 8);
@@ -354,34 +334,55 @@ bool record_parse_reached(const struct journal_record *record, struct record_rea
 
 uint64_t record_append_claim(struct journal *journal, const struct record_claim *f)
 {
-    struct out out;
-    struct bytes *b = out_begin(&out);
+    struct record_payload out;
+    struct bytes *b = record_payload_begin(&out);
     bytes_put_uint(b, f->owner, 4);
     bytes_put_uint(b, f->has_owner, 1);
     bytes_put_string(b, f->path);
-    return out_append(&out, journal, JOURNAL_CLAIM);
+    return record_append(&out, journal, JOURNAL_CLAIM);
 }
 
 bool record_parse_claim(const struct journal_record *record, struct record_claim *f)
 {
-    struct bytes b = in_begin(record);
+    struct bytes b = record_payload_of(record);
     f->owner = (uint32_t)bytes_get_uint(&b, 4);
     f->has_owner = (uint8_t)bytes_get_uint(&b, 1);
     bytes_get_string(&b, f->path, sizeof f->path);
     return !b.bad && f->has_owner <= 1 && f->path[0];
 }
 
+uint64_t record_append_directory(struct journal *journal,
+                                 const struct record_directory *f)
+{
+    struct record_payload out;
+    struct bytes *b = record_payload_begin(&out);
+    bytes_put_uint(b, f->mark, 8);
+    bytes_put_string(b, f->path);
+    bytes_put_string(b, f->from);
+    return record_append(&out, journal, JOURNAL_DIRECTORY);
+}
+
+bool record_parse_directory(const struct journal_record *record,
+                            struct record_directory *f)
+{
+    struct bytes b = record_payload_of(record);
+    f->mark = bytes_get_uint(&b, 8);
+    bytes_get_string(&b, f->path, sizeof f->path);
+    bytes_get_string(&b, f->from, sizeof f->from);
+    return !b.bad;
+}
+
 uint64_t record_append_session(struct journal *journal, enum record_type type,
                                const char *path)
 {
-    struct out out;
-    bytes_put_string(out_begin(&out), path);
-    return out_append(&out, journal, type);
+    struct record_payload out;
+    bytes_put_string(record_payload_begin(&out), path);
+    return record_append(&out, journal, type);
 }
 
 bool record_parse_session(const struct journal_record *record, struct record_session *f)
 {
-    struct bytes b = in_begin(record);
+    struct bytes b = record_payload_of(record);
     bytes_get_string(&b, f->path, sizeof f->path);
     return !b.bad;
 }

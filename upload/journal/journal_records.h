@@ -21,13 +21,14 @@ enum record_type {
     JOURNAL_FORGET = 6,     /**< its directory has not been there for long */
     /** a person let a range out of quarantine: it is stored, or given up */
     JOURNAL_RELEASED = 7,
-    JOURNAL_ATTEMPT = 8,   /**< whether the stream's open offer may have left the host */
-    JOURNAL_AWAY = 9,      /**< for how long its directory has not been there */
-    JOURNAL_SEALED = 10,   /**< the newest sealed file that was seen of a live stream */
-    JOURNAL_RESOLVED = 11, /**< a person gave up what is wrong with a whole session */
-    JOURNAL_ORIGIN = 16,   /**< the backend that all positions are about */
-    JOURNAL_REACHED = 17,  /**< how far a stream was sent to an earlier backend */
-    JOURNAL_CLAIM = 18,    /**< which of several directories has a session id */
+    JOURNAL_ATTEMPT = 8,    /**< whether the stream's open offer may have left the host */
+    JOURNAL_AWAY = 9,       /**< for how long its directory has not been there */
+    JOURNAL_SEALED = 10,    /**< the newest sealed file that was seen of a live stream */
+    JOURNAL_RESOLVED = 11,  /**< a person gave up what is wrong with a whole session */
+    JOURNAL_ORIGIN = 16,    /**< the backend that all positions are about */
+    JOURNAL_REACHED = 17,   /**< how far a stream was sent to an earlier backend */
+    JOURNAL_CLAIM = 18,     /**< which of several directories has a session id */
+    JOURNAL_DIRECTORY = 19, /**< which directory a session has, and whether it moved */
 };
 
 enum stream_kind { STREAM_UNSET = 0, STREAM_BATCHED = 1, STREAM_VERBATIM = 2 };
@@ -192,6 +193,13 @@ struct record_claim {
     char path[JOURNAL_PATH_MAX];
 };
 
+/** About a session that the journal knows. */
+struct record_directory {
+    uint64_t mark; /**< by which it is known again, see directory_mark() */
+    char path[JOURNAL_PATH_MAX];
+    char from[JOURNAL_PATH_MAX]; /**< where it was known before; "" = it is new */
+};
+
 /* Each appends one record. \return the ticket, 0 on failure. */
 uint64_t record_append_stream(struct journal *journal,
                               const struct record_stream *record);
@@ -214,6 +222,8 @@ uint64_t record_append_origin(struct journal *journal,
 uint64_t record_append_reached(struct journal *journal,
                                const struct record_reached *record);
 uint64_t record_append_claim(struct journal *journal, const struct record_claim *record);
+uint64_t record_append_directory(struct journal *journal,
+                                 const struct record_directory *record);
 uint64_t record_append_session(struct journal *journal, enum record_type type,
                                const char *path);
 
@@ -236,6 +246,8 @@ bool record_parse_origin(const struct journal_record *record, struct record_orig
 bool record_parse_reached(const struct journal_record *record,
                           struct record_reached *out);
 bool record_parse_claim(const struct journal_record *record, struct record_claim *out);
+bool record_parse_directory(const struct journal_record *record,
+                            struct record_directory *out);
 bool record_parse_session(const struct journal_record *record,
                           struct record_session *out);
 

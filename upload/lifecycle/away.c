@@ -203,6 +203,10 @@ void away_after_listing(struct root *root)
             away_session(s);
         } else if (!named && session_idle(s)) {
             session_drop(s); /* nothing is known of it */
+        } else if (!named && s->presence != SESSION_UNSEEN) {
+            s->presence = SESSION_UNSEEN; /* so that the watcher lets it go */
+            root->change_stamp++;
+            root->list_soon = true;
         }
     }
     path_table_each(&root->parked.table, away_parked_session, root);

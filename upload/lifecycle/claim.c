@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "upload/core/claims.h"
 #include "upload/core/session_streams.h"
+#include "upload/lifecycle/moved.h"
 
 /* A directory that claims an id. */
 struct claimant {
@@ -34,16 +35,6 @@ static void claim_ask_disk(struct claimant *c)
     c->owner = c->there ? st.st_uid : 0;
 }
 
-static bool claim_begun(const struct session *session)
-{
-    for (unsigned i = 0; i < session->streams; i++) {
-        if (session->stream[i]->id) {
-            return true;
-        }
-    }
-    return session->state == SESSION_DONE;
-}
-
 /* For one that is not being read. */
 static bool claim_is_locked(const struct claimant *c)
 {
@@ -63,7 +54,7 @@ static struct claimant claim_holder(const struct claim *claim)
     const struct session *s = c.session;
     const struct parked_session *parked = parked_find(&root->parked, claim->path);
     c.complete = s ? s->state == SESSION_DONE : parked && parked->complete;
-    c.begun = c.complete || (s && claim_begun(s));
+    c.begun = c.complete || (s && session_begun(s));
     c.locked = s && s->inspected && !s->held ? s->writer == SESSION_WRITER_LIVES
                                              : claim_is_locked(&c);
     claim_ask_disk(&c);
@@ -240,6 +231,21 @@ static bool claim_stays_contested(struct claim *claim, struct claimant *own)
     return contested;
 }
 
+/* \return whether it is the directory that has the id, which was moved. */
+static bool claim_follow(struct claim *claim, const struct claimant *holder,
+                         struct session *session)
+{
+    if (holder->there || holder->root != session->root ||
+        !moved_follow(session, claim->path) ||
+        !claims_move(claim, session->root, session->path)) {
+        return false;
+    }
+    if (claim->disputed) {
+        (void)claims_journal(claim); /* a journal that fails is rewritten with it */
+    }
+    return true;
+}
+
 /* \return whether the session gets the id that another directory has. */
 static bool claim_dispute(struct claim *claim, struct session *session,
                           struct claimant *own)
@@ -247,6 +253,10 @@ static bool claim_dispute(struct claim *claim, struct session *session,
     struct claimant holder = claim_holder(claim);
     claim_ask_disk(own);
     session->held = true;
+    if (claim_follow(claim, &holder, session)) {
+        own->begun = true;
+        return true;
+    }
     if (claim_is_contested(claim, &holder, own)) {
         claim_contest(claim, &holder, session);
         return false;
@@ -279,7 +289,7 @@ bool claim_check(struct session *session, const struct scan *scan, enum liveness
     struct claimant own = {.root = session->root,
                            .path = session->path,
                            .session = session,
-                           .begun = claim_begun(session),
+                           .begun = session_begun(session),
                            .locked = writer == WRITER_LIVE};
     if (!session->inspected) {
         session->layout = (uint8_t)scan->layout;

@@ -15,6 +15,7 @@
 #include "upload/lifecycle/completion.h"
 #include "upload/lifecycle/import_position.h"
 #include "upload/lifecycle/inspect_layout.h"
+#include "upload/lifecycle/moved.h"
 #include "upload/lifecycle/sealed_file.h"
 
 /* Whether something of this channel is not settled yet. */
@@ -301,7 +302,8 @@ void inspect_apply(struct session *session, const struct inspection *seen,
     }
     session->looked_at_ms = now_ms;
     session->owner = seen->whole ? seen->owner : session->owner;
-    if (!claim_check(session, &seen->scan, seen->writer)) {
+    if (!claim_check(session, &seen->scan, seen->writer) ||
+        session->state == SESSION_DONE) {
         return;
     }
     if (inspect_is_anothers(session, seen) && completion_done(session)) {
@@ -309,6 +311,13 @@ void inspect_apply(struct session *session, const struct inspection *seen,
     }
     inspect_apply_writer(session, seen->writer);
     inspect_layout_apply(session, &seen->scan);
+    if (session->held && !session_begun(session) &&
+        seen->scan.manifest_state == SCAN_MANIFEST_OTHER) {
+        return; /* what lies in it is another session's */
+    }
+    if (seen->whole && !session->held) {
+        moved_note(session);
+    }
     inspect_channels(session, &seen->scan, now_ms);
     if (!was_held && !session->held) {
         session->hold_reason = HELD_NOT;
@@ -342,8 +351,8 @@ void inspect_session(struct session *session, uint64_t now_ms)
         session->presence == SESSION_AWAY) {
         return;
     }
-    bool known_live =
-        session->inspected && session->layout == SESSION_LIVE && !session->held;
+    bool known_live = session->inspected && session->layout == SESSION_LIVE &&
+                      !session->held && moved_is_there(session);
     gpufl_status status =
         inspect_directory(session->root, session->path, session->id, known_live, &seen);
     if (status == GPUFL_OK) {

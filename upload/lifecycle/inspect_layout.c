@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/plural.h"
 #include "upload/core/session_streams.h"
+#include "upload/lifecycle/moved.h"
 #include "upload/lifecycle/session_salvage.h"
 
 /* The layout in which something of the session was sent, or that a manifest told. */
@@ -61,6 +62,23 @@ static void inspect_apply_unread(struct session *session, const struct unread *u
     session->unread = unread->mark == session->unread_given_up ? 0 : unread->names;
 }
 
+/* Its manifest names session \p of. Of a session that was read under its own name, the
+ * manifest is what is wrong. */
+static enum held_reason inspect_other_name(struct session *session, const char *of)
+{
+    enum moved_other other = moved_other(session, of);
+    enum held_reason reason = other == MOVED_ITSELF        ? HELD_RENAMED
+                              : session_begun(session)     ? HELD_MANIFEST_DAMAGED
+                              : other == MOVED_OTHER_THERE ? HELD_COPY
+                                                           : HELD_RENAMED;
+    if (session->hold_reason != reason) {
+        log_warn(session->root->engine->config.log, "session.other",
+                 "session=%s of=%s there=%d", session->id, of,
+                 other == MOVED_OTHER_THERE);
+    }
+    return reason;
+}
+
 /* A manifest says how the files are to be read. One that is there and says nothing, or
  * was there, does not turn its session into one of another layout. */
 static void inspect_apply_manifest(struct session *session, const struct scan *scan)
@@ -70,9 +88,13 @@ static void inspect_apply_manifest(struct session *session, const struct scan *s
         [SCAN_MANIFEST_VALID] = HELD_NOT,
         [SCAN_MANIFEST_NEWER] = HELD_MANIFEST_NEWER,
         [SCAN_MANIFEST_DAMAGED] = HELD_MANIFEST_DAMAGED,
+        [SCAN_MANIFEST_OTHER] = HELD_MANIFEST_DAMAGED,
         [SCAN_MANIFEST_UNREADABLE] = HELD_MANIFEST_UNREADABLE,
     };
     enum held_reason reason = held[scan->manifest_state];
+    if (scan->manifest_state == SCAN_MANIFEST_OTHER) {
+        reason = inspect_other_name(session, scan->other);
+    }
     bool given_up = session->no_manifest && held_exit(reason) == HELD_EXIT_RESOLVE;
     bool none_needed = reason == HELD_MANIFEST_GONE && session->layout != SESSION_LIVE;
     if (reason != HELD_NOT && !given_up && !none_needed) {

@@ -25,6 +25,7 @@ void parking_complete(struct session *session)
     s->listed = session->listed;
     s->no_manifest = session->no_manifest;
     s->unread_given_up = session->unread_given_up;
+    s->directory = session->directory;
     for (unsigned i = 0; i < session->streams; i++) {
         const struct stream *st = session->stream[i];
         s->stream[i] = (struct parked_stream){.offset = st->offset,
@@ -77,6 +78,8 @@ struct session *parking_open(struct root *root, struct parked_session *s)
     session->in_cursor = s->in_cursor;
     session->no_manifest = s->no_manifest;
     session->unread_given_up = s->unread_given_up;
+    session->directory = s->directory;
+    session->directory_noted = s->directory != 0;
     for (unsigned i = 0; i < s->streams; i++) {
         uint8_t channel = s->stream[i].channel;
         struct stream *st = session_stream(session, root->channel_name[channel]);
@@ -144,6 +147,14 @@ static bool parking_append_resolved(const struct root *root,
            record_append_resolved(root->journal, &record) != 0;
 }
 
+static bool parking_append_directory(const struct root *root,
+                                     const struct parked_session *s)
+{
+    struct record_directory record = {.mark = s->directory};
+    snprintf(record.path, sizeof record.path, "%s", s->node.path);
+    return !s->directory || record_append_directory(root->journal, &record) != 0;
+}
+
 /* The record that it is done is the last, as the others are of an open session. */
 static bool parking_append(const struct root *root, const struct parked_session *s)
 {
@@ -153,7 +164,7 @@ static bool parking_append(const struct root *root, const struct parked_session 
     if (s->absence.days) {
         registry_append_absence(root, s->node.path, &s->absence);
     }
-    if (!parking_append_resolved(root, s)) {
+    if (!parking_append_directory(root, s) || !parking_append_resolved(root, s)) {
         return false;
     }
     return record_append_session(root->journal, JOURNAL_DONE, s->node.path) != 0;

@@ -1,28 +1,173 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads gzip files through a few open handles, the least recently used replaced first. */
+/* Reads gzip files through a few open decoders, the least recently used replaced first.
+ * A batch ends with a line, so the next read begins a little before the end of the last
+ * one: the decoder is kept as it was where the last read began. */
 #include "upload/source/gz_cache.h"
 
 #include <fcntl.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
-static void close_slot(struct gz_cache *cache, unsigned at)
+#include "base/file.h"
+
+#define GZIP_WINDOW (15 + 16) /* for zlib: a 32 KiB window and gzip framing */
+#define CHUNK_BYTES 16384u
+
+/* The decoder at a place of its file. */
+struct gz_point {
+    z_stream z;
+    uint64_t in;  /* the next byte of the file */
+    uint64_t out; /* the next byte of what it holds */
+    bool between; /* no member has begun, or one has ended */
+};
+
+struct gz_decoder {
+    int fd;
+    uint64_t decoded; /* bytes, by this read */
+    bool has_back;
+    unsigned now;             /* which of the two is in use; zlib forbids moving them */
+    struct gz_point point[2]; /* the other is where the last read began */
+};
+
+static void gz_drop_back(struct gz_decoder *d)
 {
-    if (cache->slot[at].file) {
-        gzclose_r(cache->slot[at].file);
-        cache->slot[at].file = NULL;
+    if (d->has_back) {
+        inflateEnd(&d->point[!d->now].z);
+        d->has_back = false;
     }
 }
 
-static gzFile open_copy(int fd)
+static void gz_decoder_close(struct gz_decoder *d)
 {
-    int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-    gzFile file = copy >= 0 && lseek(copy, 0, SEEK_SET) == 0 ? gzdopen(copy, "rb") : NULL;
-    if (!file && copy >= 0) {
-        close(copy);
+    if (d) {
+        gz_drop_back(d);
+        inflateEnd(&d->point[d->now].z);
+        if (d->fd >= 0) {
+            close(d->fd);
+        }
+        free(d);
     }
-    return file;
+}
+
+static struct gz_decoder *gz_decoder_open(int fd)
+{
+    struct gz_decoder *d = calloc(1, sizeof *d);
+    if (!d || inflateInit2(&d->point[0].z, GZIP_WINDOW) != Z_OK) {
+        free(d);
+        return NULL;
+    }
+    d->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    d->point[0].between = true;
+    if (d->fd < 0) {
+        gz_decoder_close(d);
+        return NULL;
+    }
+    return d;
+}
+
+static bool gz_member_begins(const struct gz_decoder *d, uint64_t at)
+{
+    unsigned char magic[2];
+    return file_pread_full(&sys_real, d->fd, magic, 2, (off_t)at) == 2 &&
+           magic[0] == 0x1f && magic[1] == 0x8b;
+}
+
+/* Goes to a place before \p offset that is known, if need be. */
+static bool gz_go_back(struct gz_decoder *d, uint64_t offset)
+{
+    if (d->point[d->now].out <= offset) {
+        return true;
+    }
+    if (d->has_back && d->point[!d->now].out <= offset) {
+        inflateEnd(&d->point[d->now].z);
+        d->now = !d->now;
+        d->has_back = false;
+        return true;
+    }
+    struct gz_point *p = &d->point[d->now];
+    p->in = p->out = 0;
+    p->between = true;
+    return inflateReset(&p->z) == Z_OK;
+}
+
+static void gz_keep_point(struct gz_decoder *d)
+{
+    struct gz_point *from = &d->point[d->now];
+    struct gz_point *to = &d->point[!d->now];
+    gz_drop_back(d);
+    *to = (struct gz_point){.in = from->in, .out = from->out, .between = from->between};
+    d->has_back = inflateCopy(&to->z, &from->z) == Z_OK;
+}
+
+/* Reads some input, unless there is some. \return -1 on failure, 0 at the end. */
+static ssize_t gz_fill(const struct gz_decoder *d, struct gz_point *p, unsigned char *in)
+{
+    if (p->z.avail_in > 0) {
+        return 1;
+    }
+    ssize_t n = file_pread_full(&sys_real, d->fd, in, CHUNK_BYTES, (off_t)p->in);
+    p->in += n > 0 ? (uint64_t)n : 0;
+    p->z.next_in = in;
+    p->z.avail_in = n > 0 ? (uInt)n : 0;
+    return n;
+}
+
+/* Decodes up to \p cap bytes. What follows the last member is ignored, as gzip does. */
+static gpufl_status gz_decode(struct gz_decoder *d, void *buf, size_t cap, size_t *len)
+{
+    unsigned char in[CHUNK_BYTES];
+    struct gz_point *p = &d->point[d->now];
+    gpufl_status status = GPUFL_OK;
+    ssize_t n = 1;
+    int rc = Z_OK;
+    p->z.next_out = buf;
+    p->z.avail_out = (uInt)cap;
+    while (p->z.avail_out > 0 && (n = gz_fill(d, p, in)) > 0) {
+        if (p->between && (!gz_member_begins(d, p->in - p->z.avail_in) ||
+                           inflateReset(&p->z) != Z_OK)) {
+            break;
+        }
+        rc = inflate(&p->z, Z_NO_FLUSH);
+        p->between = rc == Z_STREAM_END;
+        if (rc != Z_OK && rc != Z_STREAM_END && rc != Z_BUF_ERROR) {
+            status = GPUFL_ERR_IO; /* what was decoded cannot be believed */
+            break;
+        }
+    }
+    p->in -= p->z.avail_in;
+    p->z.avail_in = 0;
+    *len = status == GPUFL_OK && n >= 0 ? cap - p->z.avail_out : 0;
+    p->out += cap - p->z.avail_out;
+    d->decoded += cap - p->z.avail_out;
+    bool cut = n == 0 && !p->between;
+    return status != GPUFL_OK || n < 0 || cut ? GPUFL_ERR_FORMAT : GPUFL_OK;
+}
+
+static gpufl_status gz_decode_at(struct gz_decoder *d, uint64_t offset, char *buf,
+                                 size_t cap, size_t *len)
+{
+    unsigned char skipped[CHUNK_BYTES];
+    gpufl_status status =
+        gz_go_back(d, offset) ? GPUFL_OK : GPUFL_ERR_FORMAT; /* out of memory */
+    size_t got = 1;
+    uint64_t left;
+    while (status == GPUFL_OK && got && (left = offset - d->point[d->now].out) > 0) {
+        status = gz_decode(d, skipped, left < CHUNK_BYTES ? left : CHUNK_BYTES, &got);
+    }
+    *len = 0;
+    if (status != GPUFL_OK || !got) {
+        return status;
+    }
+    gz_keep_point(d);
+    return gz_decode(d, buf, cap, len);
+}
+
+static void gz_slot_close(struct gz_cache *cache, unsigned at)
+{
+    gz_decoder_close(cache->slot[at].decoder);
+    cache->slot[at].decoder = NULL;
 }
 
 /* The slot that has this file open, else the least recently used one, opened for it. */
@@ -34,7 +179,7 @@ static int gz_slot_of(struct gz_cache *cache, int fd)
         return -1;
     }
     for (unsigned i = 0; i < GZ_CACHE_SLOTS; i++) {
-        if (cache->slot[i].file && cache->slot[i].device == st.st_dev &&
+        if (cache->slot[i].decoder && cache->slot[i].device == st.st_dev &&
             cache->slot[i].inode == st.st_ino) {
             return (int)i;
         }
@@ -42,19 +187,11 @@ static int gz_slot_of(struct gz_cache *cache, int fd)
             oldest = i;
         }
     }
-    close_slot(cache, oldest);
-    cache->slot[oldest].file = open_copy(fd);
+    gz_slot_close(cache, oldest);
+    cache->slot[oldest].decoder = gz_decoder_open(fd);
     cache->slot[oldest].device = st.st_dev;
     cache->slot[oldest].inode = st.st_ino;
-    return cache->slot[oldest].file ? (int)oldest : -1;
-}
-
-/* zlib ends a file that is cut off as if it were whole. */
-static bool gz_is_cut(gzFile file)
-{
-    int error = Z_OK;
-    gzerror(file, &error);
-    return error != Z_OK && error != Z_STREAM_END;
+    return cache->slot[oldest].decoder ? (int)oldest : -1;
 }
 
 gpufl_status gz_cache_read(struct gz_cache *cache, int fd, uint64_t offset, char *buf,
@@ -65,23 +202,26 @@ gpufl_status gz_cache_read(struct gz_cache *cache, int fd, uint64_t offset, char
     if (at < 0) {
         return GPUFL_ERR_IO;
     }
-    gzFile file = cache->slot[at].file;
+    struct gz_decoder *d = cache->slot[at].decoder;
     cache->slot[at].used = ++cache->clock;
-    int n = gzseek(file, (z_off_t)offset, SEEK_SET) == (z_off_t)offset
-                ? gzread(file, buf, (unsigned)cap)
-                : -1;
-    cache->plain = gzdirect(file);
-    *len = n > 0 ? (size_t)n : 0;
-    if (n < 0 || ((size_t)n < cap && gz_is_cut(file))) {
-        close_slot(cache, (unsigned)at);
-        return GPUFL_ERR_FORMAT;
+    cache->plain = !gz_member_begins(d, 0);
+    if (cache->plain) {
+        ssize_t n = file_pread_full(&sys_real, d->fd, buf, cap, (off_t)offset);
+        *len = n > 0 ? (size_t)n : 0;
+        return n < 0 ? GPUFL_ERR_FORMAT : GPUFL_OK;
     }
-    return GPUFL_OK;
+    gpufl_status status = gz_decode_at(d, offset, buf, cap, len);
+    cache->decoded += d->decoded;
+    d->decoded = 0;
+    if (status != GPUFL_OK) {
+        gz_slot_close(cache, (unsigned)at);
+    }
+    return status;
 }
 
 void gz_cache_close(struct gz_cache *cache)
 {
     for (unsigned i = 0; i < GZ_CACHE_SLOTS; i++) {
-        close_slot(cache, i);
+        gz_slot_close(cache, i);
     }
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Keeps gzip files open where the last read ended, so that reading one in batches
- * decompresses it once and not once per batch. */
+/* Keeps gzip files open where the last read began and ended, so that reading one in
+ * batches decompresses it about once and not once per batch. */
 #ifndef GPUFL_UPLOAD_SOURCE_GZ_CACHE_H
 #define GPUFL_UPLOAD_SOURCE_GZ_CACHE_H
 
@@ -11,21 +11,22 @@
 
 #include <gpufl/status.h>
 
-#define GZ_CACHE_SLOTS 4u
+#define GZ_CACHE_SLOTS 32u
 
-struct gzFile_s;
+struct gz_decoder;
 
-/** Zero-initialise; end with gz_cache_close. A used slot costs 64 KiB and a descriptor.
+/** Zero-initialise; end with gz_cache_close. A used slot costs 80 KiB and a descriptor.
  */
 struct gz_cache {
     struct {
-        struct gzFile_s *file; /**< of zlib; NULL = free */
+        struct gz_decoder *decoder; /**< NULL = free */
         dev_t device;
         ino_t inode; /**< not reused while the file is open */
         uint64_t used;
     } slot[GZ_CACHE_SLOTS];
     uint64_t clock;
-    bool plain; /**< the file that was read last is no gzip file */
+    uint64_t decoded; /**< bytes so far, also those that were only passed by */
+    bool plain;       /**< the file that was read last is no gzip file */
 };
 
 /** Reads up to \p cap bytes at the uncompressed \p offset of \p fd, which stays the

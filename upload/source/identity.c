@@ -3,6 +3,7 @@
 #include "upload/source/identity.h"
 
 #include <json-c/json.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -114,6 +115,17 @@ gpufl_status manifest_parse(const char *text, size_t len, const char *session,
     }
     json_object_put(root);
     return status;
+}
+
+bool manifest_names(const char *text, size_t len, char id[LAYOUT_NAME_MAX + 1])
+{
+    struct manifest manifest;
+    struct json_object *root = identity_parse_object(text, len);
+    const char *named = root ? identity_get_string(root, "session_id") : "";
+    bool good = layout_name_ok(named);
+    snprintf(id, LAYOUT_NAME_MAX + 1, "%s", good ? named : "");
+    json_object_put(root);
+    return good && manifest_parse(text, len, id, &manifest) == GPUFL_OK;
 }
 
 bool manifest_is_newer(const char *text, size_t len)

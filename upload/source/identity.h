@@ -41,6 +41,9 @@ GPUFL_MUST gpufl_status sidecar_parse(const char *text, size_t len, const char *
 GPUFL_MUST gpufl_status manifest_parse(const char *text, size_t len, const char *session,
                                        struct manifest *out);
 
+/** \return true if \p text is a manifest of whatever session, whose id it copies. */
+bool manifest_names(const char *text, size_t len, char id[LAYOUT_NAME_MAX + 1]);
+
 /** \return true if \p text is a manifest of a version that is not known yet. */
 bool manifest_is_newer(const char *text, size_t len);
 

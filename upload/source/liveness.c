@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/process_identity.h"
 
 /* Not in linux/magic.h. */
 #define LUSTRE_MAGIC 0x0bd00bd0u
@@ -88,14 +89,8 @@ static enum lock_state probe_lock(const struct sys *sys, int dir, const char *lo
 
 static bool same_boot(const char *boot_id)
 {
-    char mine[40] = "";
-    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-    if (fd < 0) {
-        return false;
-    }
-    ssize_t n = read(fd, mine, sizeof mine - 1);
-    close(fd);
-    mine[n > 0 ? strcspn(mine, "\n") : 0] = '\0';
+    char mine[BOOT_ID_TEXT];
+    process_boot_id(mine);
     return mine[0] && strcmp(mine, boot_id) == 0;
 }
 

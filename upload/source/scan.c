@@ -175,8 +175,10 @@ static gpufl_status read_manifest(const struct sys *sys, int dir, const char *id
         return status == GPUFL_ERR_NOMEM ? GPUFL_ERR_IO : GPUFL_OK;
     }
     if (manifest_parse(text, len, id, &scan->manifest) != GPUFL_OK) {
-        scan->manifest_state =
-            manifest_is_newer(text, len) ? SCAN_MANIFEST_NEWER : SCAN_MANIFEST_DAMAGED;
+        scan->manifest_state = manifest_is_newer(text, len) ? SCAN_MANIFEST_NEWER
+                               : manifest_names(text, len, scan->other)
+                                   ? SCAN_MANIFEST_OTHER
+                                   : SCAN_MANIFEST_DAMAGED;
     }
     free(text);
     return GPUFL_OK;
@@ -292,7 +294,8 @@ uint32_t scan_next_number(const struct scan_files_of *of, uint32_t above)
                             ? name.kind == LAYOUT_SIDECAR || name.kind == LAYOUT_NUMBERED
                             : name.kind == LAYOUT_NUMBERED && !name.gz;
         if (numbered && strcmp(name.channel, of->channel) == 0 && name.number > above &&
-            (next == 0 || name.number < next)) {
+            (next == 0 || name.number < next) &&
+            (!of->accepts || of->accepts(of->arg, name.number))) {
             next = name.number;
         }
     }

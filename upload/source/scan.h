@@ -30,8 +30,9 @@ enum session_layout {
 enum scan_manifest {
     SCAN_MANIFEST_NONE,
     SCAN_MANIFEST_VALID,
-    SCAN_MANIFEST_NEWER,   /**< of a version that is not known */
-    SCAN_MANIFEST_DAMAGED, /**< or of another session */
+    SCAN_MANIFEST_NEWER, /**< of a version that is not known */
+    SCAN_MANIFEST_DAMAGED,
+    SCAN_MANIFEST_OTHER, /**< of another session */
     SCAN_MANIFEST_UNREADABLE,
 };
 
@@ -56,7 +57,8 @@ struct scan {
     bool has_loss;     /**< a loss marker: the session is never complete */
     enum scan_manifest manifest_state;
     struct manifest manifest;
-    int64_t last_write_s; /**< of the payload files, 0 = there are none */
+    char other[LAYOUT_NAME_MAX + 1]; /**< the id in a manifest of another session */
+    int64_t last_write_s;            /**< of the payload files, 0 = there are none */
     bool is_begun; /**< it has a file of a known channel, be it one that is not read */
     struct unread unread; /**< what is not read */
 };
@@ -79,9 +81,12 @@ struct scan_files_of {
     const char *path;
     const char *channel;
     bool windows; /**< sidecars and payloads, else uncompressed files */
+    bool (*accepts)(const void *arg, uint32_t number); /**< NULL = any number */
+    const void *arg;                                   /**< for it */
 };
 
-/** Finds the lowest number above \p above. \return it; 0 = there is none. */
+/** Finds the lowest number above \p above that is accepted. \return it; 0 = there is
+ * none. */
 uint32_t scan_next_number(const struct scan_files_of *of, uint32_t above);
 
 /** Calls \p visit for each subdirectory of `<root>/<path>`.

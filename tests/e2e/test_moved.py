@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Session directories that are renamed within the log directory: they are taken along, by whatever is there."""
+import shutil
+import signal
+import sys
+
+import lib
+from lib import check, equal, until
+from writers import Live, Shifting, Windows
+
+KINDS = (Live, Windows, Shifting)
+
+
+def _move(writer, to):
+    writer.dir.rename(to)
+    if isinstance(writer, Windows):
+        writer.tmp = to / ".tmp"
+    writer.dir = to
+
+
+def _some(writer):
+    for _ in range(3):
+        writer.line("device")
+        writer.line("scope")
+    if not isinstance(writer, Live):
+        writer.rotate("device")
+
+
+def _has(backend, writer):
+    published = writer.written["device"]
+    return backend.export(writer.id, "device") == published
+
+
+def a_session_is_followed_while_it_is_written_and_after_a_crash(place):
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    writers = [kind(place.logs) for kind in KINDS]
+    agent = lib.agent(place, backend.url, "--rescan-interval=300ms")
+    group = place.logs / "run-7"
+    group.mkdir()
+    for writer in writers:
+        _some(writer)
+        until(lambda w=writer: _has(backend, w), f"{type(writer).__name__}: it is read")
+        _move(writer, group / writer.id)
+        _some(writer)
+        until(lambda w=writer: _has(backend, w), f"{type(writer).__name__}: it is read where it is now")
+    text = agent.log.read_text()
+    equal(text.count("session.moved"), len(writers), "it is said once for each")
+    check(f"to={group}/{writers[0].id}" in text, text)
+    check("session.held" not in text, text)
+    status = place.run("gpufl", "status", place.logs)
+    for writer in writers:
+        check(f"run-7/{writer.id}" in status.stdout, status.stdout)
+    agent.send_signal(signal.SIGKILL)
+    agent.wait()
+    for writer in writers:
+        _move(writer, place.logs / writer.id)
+        _some(writer)
+        writer.end()
+    group.rmdir()
+    lib.agent(place, backend.url, "--rescan-interval=300ms")
+    for writer in writers:
+        until(lambda w=writer: backend.complete(w.id), f"{type(writer).__name__}: complete")
+        lib.holds(backend, writer)
+
+
+def what_is_complete_may_be_moved_to_an_archive(place):
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    writers = [kind(place.logs) for kind in KINDS]
+    for writer in writers:
+        _some(writer)
+        writer.end()
+    first = lib.upload(place, backend.url)
+    equal(first.returncode, 0, f"{first.stdout} {first.stderr}")
+    (place.logs / "archive").mkdir()
+    for writer in writers:
+        _move(writer, place.logs / "archive" / writer.id)
+    for _ in range(2):
+        again = lib.upload(place, backend.url)
+        equal((again.returncode, again.result["events_uploaded"]), (0, 0), f"{again.stdout} {again.stderr}")
+    for writer in writers:
+        lib.holds(backend, writer)
+
+
+def a_copy_is_called_a_copy_whatever_is_done_first(place):
+    """cp -a ID ID.bak, of a running session and of one that nobody has read yet."""
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    for read_first in (True, False):
+        logs = place.path / f"logs-{read_first}"
+        logs.mkdir(mode=0o700)
+        writer = Live(logs)
+        _some(writer)
+        if read_first:
+            lib.upload(place, backend.url, directory=logs)
+        copy = logs / f"{writer.id}.bak"
+        shutil.copytree(writer.dir, copy)
+        _some(writer)
+        writer.end()
+        done = lib.upload(place, backend.url, directory=logs)
+        equal(done.returncode, 1, done.stdout)
+        check("it is a copy of another session" in done.stdout, done.stdout)
+        lib.holds(backend, writer)
+        check(backend.complete(writer.id), "the session itself is complete")
+        status = place.run("gpufl", "status", logs).stdout
+        check("it is a copy of another session" in status and "resolve" not in status, status)
+        shutil.rmtree(copy)
+        done = lib.upload(place, backend.url, directory=logs)
+        equal((done.returncode, done.result["events_uploaded"]), (0, 0), done.stdout)
+        equal(place.run("gpufl", "status", logs).returncode, 0, "nothing is held")
+
+
+def directories_that_lost_their_names_go_on_when_they_have_them_again(place):
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    agent = lib.agent(place, backend.url, "--rescan-interval=300ms")
+    one, two, three = (Live(place.logs) for _ in range(3))
+    for writer in (one, two, three):
+        _some(writer)
+        until(lambda w=writer: _has(backend, w), "it is read")
+    names = {writer: writer.dir for writer in (one, two, three)}
+    _move(one, place.logs / "tmp")
+    _move(two, names[one])
+    _move(one, names[two])
+    _move(three, place.logs / "three.old")
+    for writer in (one, two, three):
+        _some(writer)
+    until(lambda: agent.log.read_text().count("is of another session") == 3, "all are held")
+    check("is of another session" in place.run("gpufl", "status", place.logs).stdout, "status says it")
+    _move(one, place.logs / "tmp")
+    _move(two, names[two])
+    _move(one, names[one])
+    _move(three, names[three])
+    for writer in (one, two, three):
+        writer.end()
+        until(lambda w=writer: backend.complete(w.id), "complete")
+        lib.holds(backend, writer)
+    until(lambda: place.run("gpufl", "status", place.logs).returncode == 0, "nothing is held")
+
+
+if __name__ == "__main__":
+    lib.main(sys.modules[__name__])

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Compressed files, read in batches that go back a little each time. */
+#include "tests/support/check.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/support/dirs.h"
+#include "upload/source/gz_cache.h"
+#include "upload/source/gz_file.h"
+
+#define CONTENT (3u << 20)
+#define BATCH   (64u << 10)
+
+/* What is random compresses badly, so that the input is read in many pieces. */
+static char *gz_content(size_t len)
+{
+    char *data = malloc(len);
+    unsigned random = 7;
+    assert_non_null(data);
+    for (size_t i = 0; i < len; i++) {
+        random = random * 1664525u + 1013904223u;
+        data[i] = (char)(random >> 24);
+    }
+    return data;
+}
+
+static int gz_open(const char *dir, const char *name, int flags)
+{
+    char path[600];
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    int fd = open(path, flags | O_CREAT | O_CLOEXEC, 0600);
+    assert_true(fd >= 0);
+    return fd;
+}
+
+/* Appends \p len bytes to `<dir>/x.gz` as one member. */
+static void gz_add_member(const char *dir, const char *data, size_t len)
+{
+    char buf[8192];
+    ssize_t n;
+    int plain = gz_open(dir, "plain", O_RDWR | O_TRUNC);
+    int packed = gz_open(dir, "packed", O_RDWR | O_TRUNC);
+    int to = gz_open(dir, "x.gz", O_WRONLY | O_APPEND);
+    assert_int_equal(write(plain, data, len), len);
+    assert_int_equal(gz_file_write(&sys_real, plain, packed), GPUFL_OK);
+    for (off_t at = 0; (n = pread(packed, buf, sizeof buf, at)) > 0; at += n) {
+        assert_int_equal(write(to, buf, (size_t)n), n);
+    }
+    close(plain);
+    close(packed);
+    close(to);
+}
+
+static void batches_that_go_back_a_little_decode_a_file_about_once(void **state)
+{
+    (void)state;
+    static const size_t back[] = {0, 1, 700, BATCH / 2};
+    char *data = gz_content(CONTENT);
+    char *dir = dirs_make();
+    char *buf = malloc(BATCH);
+    gz_add_member(dir, data, CONTENT);
+    int fd = gz_open(dir, "x.gz", O_RDONLY);
+    for (unsigned i = 0; i < 4; i++) {
+        struct gz_cache cache = {0};
+        size_t len = BATCH;
+        for (uint64_t at = 0; len == BATCH; at += BATCH - back[i]) {
+            assert_int_equal(gz_cache_read(&cache, fd, at, buf, BATCH, &len), GPUFL_OK);
+            assert_memory_equal(buf, data + at, len);
+        }
+        assert_true(cache.decoded <= 4 * CONTENT);
+        gz_cache_close(&cache);
+    }
+    close(fd);
+    free(buf);
+    free(data);
+    dirs_remove(dir);
+}
+
+static void any_place_of_any_members_can_be_read_in_any_order(void **state)
+{
+    (void)state;
+    char *data = gz_content(CONTENT);
+    char *dir = dirs_make();
+    char *buf = malloc(BATCH);
+    struct gz_cache cache = {0};
+    unsigned random = 1;
+    gz_add_member(dir, data, 100000);
+    gz_add_member(dir, data, 0);
+    gz_add_member(dir, data + 100000, 1);
+    gz_add_member(dir, data + 100001, 300000);
+    dirs_append(dir, "x.gz", "what follows is ignored, as gzip does");
+    int fd = gz_open(dir, "x.gz", O_RDONLY);
+    for (int i = 0; i < 400; i++) {
+        size_t len;
+        random = random * 1664525u + 1013904223u;
+        uint64_t at = (random >> 8) % 420000;
+        size_t cap = 1 + (random >> 4) % (BATCH - 1);
+        size_t want = at >= 400001 ? 0 : 400001 - at < cap ? 400001 - at : cap;
+        assert_int_equal(gz_cache_read(&cache, fd, at, buf, cap, &len), GPUFL_OK);
+        assert_int_equal(len, want);
+        assert_memory_equal(buf, data + at, len);
+        assert_false(cache.plain);
+    }
+    gz_cache_close(&cache);
+    close(fd);
+    free(buf);
+    free(data);
+    dirs_remove(dir);
+}
+
+static void
+a_file_that_is_cut_off_gives_what_there_is_and_a_damaged_one_nothing(void **state)
+{
+    (void)state;
+    char *data = gz_content(CONTENT);
+    char *buf = malloc(CONTENT);
+    for (int damaged = 0; damaged < 2; damaged++) {
+        char *dir = dirs_make();
+        struct gz_cache cache = {0};
+        size_t len;
+        gz_add_member(dir, data, 200000);
+        int fd = gz_open(dir, "x.gz", O_RDWR);
+        if (damaged) {
+            off_t end = lseek(fd, 0, SEEK_END);
+            assert_int_equal(pwrite(fd, "\x55\xaa", 2, end - 8), 2); /* its checksum */
+        } else {
+            assert_int_equal(ftruncate(fd, 100000), 0);
+        }
+        gpufl_status status = gz_cache_read(&cache, fd, 0, buf, CONTENT, &len);
+        assert_int_equal(status, GPUFL_ERR_FORMAT);
+        assert_true(damaged ? len == 0 : len > 50000 && len < 200000);
+        assert_memory_equal(buf, data, len);
+        gz_cache_close(&cache);
+        close(fd);
+        dirs_remove(dir);
+    }
+    free(buf);
+    free(data);
+}
+
+static void what_is_no_gzip_file_is_read_as_it_is(void **state)
+{
+    (void)state;
+    static const char *const text[] = {"", "\x1f", "plain text\n"};
+    for (int i = 0; i < 3; i++) {
+        char *dir = dirs_make();
+        char buf[64];
+        struct gz_cache cache = {0};
+        size_t len;
+        dirs_append(dir, "x.gz", text[i]);
+        int fd = gz_open(dir, "x.gz", O_RDONLY);
+        assert_int_equal(gz_cache_read(&cache, fd, 0, buf, sizeof buf, &len), GPUFL_OK);
+        assert_true(cache.plain);
+        assert_int_equal(len, strlen(text[i]));
+        gz_cache_close(&cache);
+        close(fd);
+        dirs_remove(dir);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(batches_that_go_back_a_little_decode_a_file_about_once),
+        cmocka_unit_test(any_place_of_any_members_can_be_read_in_any_order),
+        cmocka_unit_test(
+            a_file_that_is_cut_off_gives_what_there_is_and_a_damaged_one_nothing),
+        cmocka_unit_test(what_is_no_gzip_file_is_read_as_it_is),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

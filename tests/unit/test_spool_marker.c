@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The loss marker of a pause, in a directory where others can make names. */
+#include "tests/support/check.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "collector-lib/core/spool.h"
+#include "tests/support/dirs.h"
+
+#define MARKER ".gpufl-transport-loss.spool.0.json"
+
+static void marker_pause(const char *dir)
+{
+    struct spool spool = {.max_bytes = 1, .dir_fd = open(dir, O_RDONLY | O_DIRECTORY)};
+    assert_true(spool.dir_fd >= 0);
+    assert_false(spool_check(&spool, 1, 1));
+    assert_true(spool.paused);
+    close(spool.dir_fd);
+}
+
+static void the_marker_is_never_written_through_a_name_of_another(void **state)
+{
+    (void)state;
+    static const bool symbolic[] = {true, false};
+    for (unsigned i = 0; i < 2; i++) {
+        char *dir = dirs_make();
+        char victim[600];
+        char part[600];
+        char marker[600];
+        char held[16] = "";
+        struct stat st;
+        dirs_append(dir, "victim", "keep");
+        snprintf(victim, sizeof victim, "%s/victim", dir);
+        snprintf(part, sizeof part, "%s/" MARKER ".part", dir);
+        snprintf(marker, sizeof marker, "%s/" MARKER, dir);
+        assert_int_equal(symbolic[i] ? symlink(victim, part) : link(victim, part), 0);
+        marker_pause(dir);
+        FILE *file = fopen(victim, "r");
+        assert_non_null(file);
+        assert_non_null(fgets(held, sizeof held, file));
+        fclose(file);
+        assert_string_equal(held, "keep");
+        assert_int_equal(lstat(marker, &st), 0);
+        assert_true(S_ISREG(st.st_mode) && st.st_nlink == 1 && st.st_size > 100);
+        assert_int_equal(lstat(part, &st), -1);
+        dirs_remove(dir);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_marker_is_never_written_through_a_name_of_another),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Compares directories by their marks, and moves streams from one session to another. */
+#include "upload/lifecycle/moved.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "upload/core/claims.h"
+#include "upload/core/session_streams.h"
+#include "upload/lifecycle/parking.h"
+#include "upload/source/directory_mark.h"
+
+void moved_note(struct session *session)
+{
+    const struct root *root = session->root;
+    uint64_t mark = directory_mark(root->fd, session->path);
+    session->directory_noted = session->directory_noted && mark == session->directory;
+    session->directory = mark;
+    if (session_begun(session)) {
+        session_note_directory(session);
+    }
+}
+
+bool moved_is_there(const struct session *session)
+{
+    const struct root *root = session->root;
+    return directory_mark(root->fd, session->path) == session->directory;
+}
+
+/* What lies in a group of another user, that one can replace at any time. */
+static bool moved_group_is_safe(const struct session *session)
+{
+    const char *slash = strchr(session->path, '/');
+    char group[LAYOUT_NAME_MAX + 1];
+    struct stat st;
+    if (!slash) {
+        return true;
+    }
+    snprintf(group, sizeof group, "%.*s", (int)(slash - session->path), session->path);
+    return fstatat(session->root->fd, group, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+           (st.st_uid == session->owner || st.st_uid == 0 || st.st_uid == geteuid());
+}
+
+/* Offers and queues refer to the streams, which stay where they are in memory. */
+static void moved_take_streams(struct session *from, struct session *to)
+{
+    for (unsigned i = 0; i < SCAN_CHANNELS_MAX; i++) {
+        struct stream *st = from->stream[i];
+        from->stream[i] = to->stream[i];
+        to->stream[i] = st;
+        if (i < from->streams) {
+            st->session = to;
+        }
+    }
+    to->streams = from->streams;
+    from->streams = 0;
+}
+
+/* Nothing is known of \p from any more: the next listing forgets it. */
+static void moved_take(struct session *from, struct session *to)
+{
+    moved_take_streams(from, to);
+    to->live = from->live;
+    to->loss = from->loss;
+    to->no_manifest = from->no_manifest;
+    to->unread_given_up = from->unread_given_up;
+    to->quarantined = from->quarantined;
+    to->in_cursor = from->in_cursor;
+    to->last_growth_ms = from->last_growth_ms;
+    to->hold_until_ms = from->hold_until_ms;
+    to->directory = from->directory;
+    to->directory_noted = true;
+    from->live = from->no_manifest = from->held = from->inspected = false;
+    from->unread_given_up = from->directory = from->quarantined = 0;
+    from->hold_reason = HELD_NOT;
+    from->presence = SESSION_UNSEEN;
+    session_set_state(from, SESSION_OPEN);
+}
+
+static bool moved_journal(const struct session *to, const char *from, uint64_t mark)
+{
+    struct record_directory record = {.mark = mark};
+    snprintf(record.path, sizeof record.path, "%s", to->path);
+    snprintf(record.from, sizeof record.from, "%s", from);
+    return record_append_directory(to->root->journal, &record) != 0;
+}
+
+/* \return what was known at \p path, NULL if there is nothing. */
+static struct session *moved_open(struct root *root, const char *path, bool *complete)
+{
+    struct parked_session *parked = parked_find(&root->parked, path);
+    *complete = parked && parked->complete;
+    struct session *session =
+        parked ? parking_open(root, parked) : session_find(root, path);
+    *complete = *complete || (session && session->state == SESSION_DONE);
+    return session;
+}
+
+static uint64_t moved_mark_at(const struct root *root, const char *path)
+{
+    const struct session *session = session_find(root, path);
+    const struct parked_session *parked = parked_find(&root->parked, path);
+    return session && !session->complete_in_flight ? session->directory
+           : parked                                ? parked->directory
+                                                   : 0;
+}
+
+bool moved_follow(struct session *session, const char *from)
+{
+    struct root *root = session->root;
+    const struct engine_config *config = &root->engine->config;
+    uint64_t mark = moved_mark_at(root, from);
+    bool complete;
+    if (!mark || session->streams > 0 || session->state == SESSION_DONE ||
+        mark != directory_mark(root->fd, session->path) ||
+        !moved_group_is_safe(session) || !moved_journal(session, from, mark)) {
+        return false;
+    }
+    struct session *before = moved_open(root, from, &complete);
+    if (!before) {
+        return false; /* no memory: what the journal says is true after a restart */
+    }
+    log_info(config->log, "session.moved", "session=%s from=%s/%s to=%s/%s", session->id,
+             root->path, from, root->path, session->path);
+    moved_take(before, session);
+    session->held = false;
+    if (complete) {
+        session_set_state(session, SESSION_DONE);
+    }
+    root->change_stamp++;
+    root->engine->trouble.stamp++;
+    return true;
+}
+
+static enum moved_other moved_other_at(const struct session *session,
+                                       const struct root *root, const char *path)
+{
+    uint64_t known = moved_mark_at(root, path);
+    struct stat st;
+    if (known && known == directory_mark(session->root->fd, session->path)) {
+        return MOVED_ITSELF;
+    }
+    return fstatat(root->fd, path, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode)
+               ? MOVED_OTHER_THERE
+               : MOVED_OTHER_GONE;
+}
+
+enum moved_other moved_other(const struct session *session, const char *id)
+{
+    const struct engine *engine = session->root->engine;
+    const struct claim *claim = claims_find(engine, id);
+    enum moved_other found =
+        claim ? moved_other_at(session, claim->root, claim->path) : MOVED_OTHER_GONE;
+    for (unsigned i = 0; i < engine->roots && found == MOVED_OTHER_GONE; i++) {
+        found = moved_other_at(session, engine->root[i], id);
+    }
+    return found;
+}
+
+/* As moved_follow() did it. */
+static void moved_replay_path(struct root *root, const struct record_directory *record)
+{
+    bool complete;
+    struct session *before = moved_open(root, record->from, &complete);
+    struct session *session = before ? session_make(root, record->path) : NULL;
+    if (!session || session->streams > 0) {
+        return;
+    }
+    moved_take(before, session);
+    session_drop(before);
+    if (complete) {
+        session->state = SESSION_DONE;
+        parking_complete(session);
+    }
+}
+
+void moved_replay(struct root *root, const struct record_directory *record)
+{
+    if (record->from[0]) {
+        moved_replay_path(root, record);
+    }
+    struct session *session = session_find(root, record->path);
+    struct parked_session *parked = parked_find(&root->parked, record->path);
+    if (session) {
+        session->directory = record->mark;
+    } else if (parked) {
+        parked->directory = record->mark;
+    }
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sessions whose directory was renamed within its root: what is known of one goes on at
+ * the new path. A rename keeps the directory, by which it is known again on the same
+ * boot; its files are known by their marks, as always. A copy is another directory. */
+#ifndef GPUFL_UPLOAD_LIFECYCLE_MOVED_H
+#define GPUFL_UPLOAD_LIFECYCLE_MOVED_H
+
+#include "upload/core/session.h"
+
+/** Notes which directory the session has, in memory and, once something of the session
+ * was sent, in the journal. */
+void moved_note(struct session *session);
+
+/** \return true if the path of the session names the directory that was noted. */
+bool moved_is_there(const struct session *session);
+
+/** If the directory of \p session, of which nothing was sent, is the one that was known
+ * at \p from below its root, the session takes over what is known of that one, which may
+ * be that it is complete. \return whether it has. */
+bool moved_follow(struct session *session, const char *from);
+
+enum moved_other {
+    MOVED_OTHER_GONE,  /**< the directory of the other session is not there */
+    MOVED_OTHER_THERE, /**< it is, and is another one */
+    MOVED_ITSELF,      /**< the directory of \p session is that of the other one */
+};
+
+/** Looks for the directory of the session \p id, which the manifest of \p session names.
+ */
+enum moved_other moved_other(const struct session *session, const char *id);
+
+/** Applies what a journal says of the directory of a session. */
+void moved_replay(struct root *root, const struct record_directory *record);
+
+#endif
