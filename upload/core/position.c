@@ -75,6 +75,7 @@ bool position_quarantine(struct stream *st, const struct record_quarantine *reco
     struct engine *engine = session->root->engine;
     bool window = st->kind == STREAM_VERBATIM;
     bool offered = st->offer && st->offer->record.file == record->file;
+    struct record_quarantine listed = *record;
     struct record_settled settled = {.sequence = record->sequence,
                                      .file = window ? record->file + 1 : record->file,
                                      .end = window ? 0 : record->end,
@@ -84,7 +85,11 @@ bool position_quarantine(struct stream *st, const struct record_quarantine *reco
     if (offered && !window && st->offer->record.end == record->end) {
         settled.mark = st->offer->record.mark;
     }
-    if (!registry_quarantine(session->root, record) || !position_advance(st, &settled)) {
+    if (!offer_journal_stream(st)) {
+        return false; /* without its number, the range would be nobody's */
+    }
+    listed.stream = st->id;
+    if (!registry_quarantine(session->root, &listed) || !position_advance(st, &settled)) {
         return false;
     }
     session->quarantined++;

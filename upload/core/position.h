@@ -21,8 +21,8 @@ bool position_advance(struct stream *stream, const struct record_settled *settle
  * position_advance. */
 bool position_settle(const struct offer *offer, uint32_t lines, enum settled_how how);
 
-/** Adds a range to the quarantine list and moves the position past it. \return false if
- * the journal cannot be written now. */
+/** Adds a range of \p stream to the quarantine list and moves the position past it.
+ * \return false if the journal cannot be written now. */
 bool position_quarantine(struct stream *stream, const struct record_quarantine *record);
 
 /** Removes a range from the quarantine list: it is stored now, or given up. */
