@@ -2,13 +2,17 @@
 /* Ranges that were refused stay in their files, and are listed while they are. */
 #include "tests/support/check.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "tests/support/rig_backend.h"
 #include "tests/support/rig_session.h"
 #include "upload/engine/quarantine.h"
+#include "upload/journal/journal_format.h"
 #include "upload/journal/journal_read.h"
 
 static bool is_there(const struct live_session *s, const char *name)
@@ -62,10 +66,85 @@ static void a_channel_that_begins_with_a_refused_range_keeps_its_file(void **sta
     rig_delete(rig);
 }
 
+/* Refuses line 3 of "scope" while rig->mark says so. */
+static int refuse_third(struct rig *rig, const struct rig_request *r)
+{
+    bool third = r->kind == TRANSPORT_BATCH && strcmp(r->channel, "scope") == 0 &&
+                 strstr(r->raw, "\"n\":3}");
+    rig->reply_body = "session already finalized";
+    return third && rig->mark ? rig->mark : RIG_REGISTRY;
+}
+
+/* A disk that is full just when it is to be noted how a range was settled. */
+static enum settled_how refused_how;
+static bool disk_is_full;
+static ssize_t pwrite_until_refused(int fd, const void *buf, size_t len, off_t at)
+{
+    enum { TYPE_AT = 20, HOW_AT = JOURNAL_FRAME_BYTES + 24 };
+    const unsigned char *record = buf;
+    if (len > HOW_AT && record[TYPE_AT] == JOURNAL_SETTLED &&
+        record[HOW_AT] == (unsigned char)refused_how) {
+        disk_is_full = true;
+    }
+    if (disk_is_full) {
+        errno = ENOSPC;
+        return -1;
+    }
+    return sys_real.pwrite(fd, buf, len, at);
+}
+
+/* A session whose third line of "scope" is refused with \p status, which cannot be noted:
+ * the disk is full then. */
+static struct rig *rig_refused_unnoted(int status, enum settled_how how)
+{
+    static struct sys sys;
+    struct rig *rig = rig_ended_session(5);
+    sys = *rig->config.sys;
+    sys.pwrite = pwrite_until_refused;
+    rig->config.sys = &sys;
+    rig->answer = refuse_third;
+    rig->mark = status;
+    refused_how = how;
+    disk_is_full = false;
+    rig_start(rig);
+    while (!disk_is_full) {
+        rig_run(rig, 100, false);
+    }
+    return rig;
+}
+
+/* There is room again, with or without a crash before; \p status is answered now. */
+static void go_on(struct rig *rig, bool crash, int status)
+{
+    if (crash) {
+        rig_stop(rig);
+    }
+    rig->mark = status;
+    disk_is_full = false;
+    refused_how = (enum settled_how)99;
+    if (crash) {
+        rig_start(rig);
+    }
+    rig_run(rig, 600000, false);
+}
+
+static void a_refusal_that_could_not_be_noted_is_one_when_it_is_repeated(void **state)
+{
+    (void)state;
+    for (int crash = 0; crash < 2; crash++) {
+        struct rig *rig = rig_refused_unnoted(409, SETTLED_REFUSED_FINAL);
+        go_on(rig, crash, 409);
+        assert_int_equal(rig_summary(rig).lines_refused_final, 6);
+        assert_int_equal(rig_summary(rig).sessions_done, 0);
+        rig_delete(rig);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_channel_that_begins_with_a_refused_range_keeps_its_file),
+        cmocka_unit_test(a_refusal_that_could_not_be_noted_is_one_when_it_is_repeated),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
