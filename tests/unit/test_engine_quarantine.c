@@ -128,6 +128,34 @@ static void go_on(struct rig *rig, bool crash, int status)
     rig_run(rig, 600000, false);
 }
 
+static void a_range_that_is_refused_again_is_listed_once(void **state)
+{
+    (void)state;
+    for (int crash = 0; crash < 2; crash++) {
+        struct rig *rig = rig_refused_unnoted(400, SETTLED_QUARANTINED);
+        go_on(rig, crash, 400);
+        assert_int_equal(rig_summary(rig).ranges_quarantined, 1);
+        assert_int_equal(listed_ranges(rig), 1);
+        assert_int_equal(rig_summary(rig).sessions_done, 0);
+        rig_delete(rig);
+    }
+}
+
+static void a_range_that_is_stored_after_all_is_in_no_quarantine(void **state)
+{
+    (void)state;
+    for (int crash = 0; crash < 2; crash++) {
+        struct rig *rig = rig_refused_unnoted(400, SETTLED_QUARANTINED);
+        assert_int_equal(listed_ranges(rig), 0);
+        go_on(rig, crash, 0);
+        rig_all_same(rig, RIG_ID);
+        assert_int_equal(rig_summary(rig).ranges_quarantined, 0);
+        assert_int_equal(listed_ranges(rig), 0);
+        assert_int_equal(rig_summary(rig).sessions_done, 1);
+        rig_delete(rig);
+    }
+}
+
 static void a_refusal_that_could_not_be_noted_is_one_when_it_is_repeated(void **state)
 {
     (void)state;
@@ -144,6 +172,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_channel_that_begins_with_a_refused_range_keeps_its_file),
+        cmocka_unit_test(a_range_that_is_refused_again_is_listed_once),
+        cmocka_unit_test(a_range_that_is_stored_after_all_is_in_no_quarantine),
         cmocka_unit_test(a_refusal_that_could_not_be_noted_is_one_when_it_is_repeated),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

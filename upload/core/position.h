@@ -28,6 +28,10 @@ bool position_quarantine(struct stream *stream, const struct record_quarantine *
 /** Removes a range from the quarantine list: it is stored now, or given up. */
 void position_release(struct stream *stream, const struct record_released *record);
 
+/** Takes the ranges out of quarantine that the positions are not behind: a crash came
+ * before they were settled, and so they are offered again. */
+void position_unlist_unsettled(struct root *root);
+
 /** Restores a stream as the journal describes it. */
 void position_restore(struct stream *stream, const struct record_stream *record);
 

@@ -35,6 +35,18 @@ struct stream *session_stream(struct session *session, const char *channel)
     return st;
 }
 
+struct stream *session_stream_numbered(const struct root *root, uint32_t id)
+{
+    for (const struct session *s = root->sessions; s; s = s->next) {
+        for (unsigned i = 0; i < s->streams; i++) {
+            if (s->stream[i]->id == id) {
+                return s->stream[i];
+            }
+        }
+    }
+    return NULL;
+}
+
 bool session_any_held(const struct session *session)
 {
     for (unsigned i = 0; i < session->streams; i++) {

@@ -155,6 +155,7 @@ static gpufl_status root_open_journal(struct root *root, char why[512])
         if (journal_is_new(root->journal) || journal_was_damaged(root->journal)) {
             progress_import(root);
         }
+        position_unlist_unsettled(root);
         claim_replayed(root);
         status = journal_rewrite(root->journal);
     }
