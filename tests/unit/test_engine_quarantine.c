@@ -12,6 +12,7 @@
 #include "tests/support/rig_backend.h"
 #include "tests/support/rig_session.h"
 #include "upload/engine/quarantine.h"
+#include "upload/engine/resolve.h"
 #include "upload/journal/journal_format.h"
 #include "upload/journal/journal_read.h"
 
@@ -168,6 +169,38 @@ static void a_refusal_that_could_not_be_noted_is_one_when_it_is_repeated(void **
     }
 }
 
+static void a_session_that_is_given_up_hides_no_range_of_another(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new();
+    struct resolve_result result;
+    struct quarantined range;
+    char moved[600];
+    struct live_session s[2];
+    for (int i = 0; i < 2; i++) {
+        live_open(&s[i], rig->root, i ? RIG_ID2 : RIG_ID);
+        dirs_append(s[i].dir, "device.log", "{\"type\":\"job_start\",\"torn");
+        live_close(&s[i]);
+    }
+    rig_start(rig);
+    rig_run(rig, 60000, false);
+    assert_int_equal(listed_ranges(rig), 2);
+    assert_true(quarantine_at(rig->engine, 0, &range));
+    const struct live_session *first =
+        strcmp(range.session, s[0].id) == 0 ? &s[0] : &s[1];
+    snprintf(moved, sizeof moved, "%s/.moved", rig->root);
+    assert_int_equal(rename(first->dir, moved), 0);
+    rig_run(rig, 600000, false);
+    resolve_in_first_root(rig->engine, first->id, NULL, &result);
+    assert_true(result.forgotten);
+    rig_run(rig, 60000, false);
+    assert_int_equal(rig_summary(rig).ranges_quarantined, 1);
+    assert_int_equal(listed_ranges(rig), 1);
+    assert_true(quarantine_at(rig->engine, 0, &range));
+    assert_string_not_equal(range.session, first->id);
+    rig_delete(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -175,6 +208,7 @@ int main(void)
         cmocka_unit_test(a_range_that_is_refused_again_is_listed_once),
         cmocka_unit_test(a_range_that_is_stored_after_all_is_in_no_quarantine),
         cmocka_unit_test(a_refusal_that_could_not_be_noted_is_one_when_it_is_repeated),
+        cmocka_unit_test(a_session_that_is_given_up_hides_no_range_of_another),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,6 +16,7 @@
 #include "upload/core/position.h"
 #include "upload/core/progress_file.h"
 #include "upload/core/run_dir.h"
+#include "upload/core/session_streams.h"
 #include "upload/engine/origin_change.h"
 #include "upload/engine/progress.h"
 #include "upload/engine/replay.h"
@@ -165,30 +166,6 @@ static gpufl_status root_open_journal(struct root *root, char why[512])
     return status;
 }
 
-static bool root_is_stream_of(const struct session *session, uint32_t id)
-{
-    for (unsigned i = 0; i < session->streams; i++) {
-        if (session->stream[i]->id == id) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* What was quarantined of this session is offered again, so it leaves the list. */
-static void root_forgive(struct session *session)
-{
-    struct root *root = session->root;
-    size_t kept = 0;
-    for (size_t i = 0; i < root->quarantines; i++) {
-        if (!root_is_stream_of(session, root->quarantine[i].stream)) {
-            root->quarantine[kept++] = root->quarantine[i];
-        }
-    }
-    root->quarantines = kept;
-    session->quarantined = 0;
-}
-
 /* The sequence continues, so no number is used twice. */
 gpufl_status root_rewind(struct root *root)
 {
@@ -198,7 +175,7 @@ gpufl_status root_rewind(struct root *root)
             continue;
         }
         s->state = SESSION_OPEN;
-        root_forgive(s);
+        session_unlist_ranges(s); /* they are offered again */
         for (unsigned i = 0; i < s->streams; i++) {
             struct stream *st = s->stream[i];
             if (st->offer) {
