@@ -129,6 +129,20 @@ static void go_on(struct rig *rig, bool crash, int status)
     rig_run(rig, 600000, false);
 }
 
+/* Under which id the refused line was offered by itself, first and last. */
+static const char *refused_id(const struct rig *rig, bool first)
+{
+    const char *id = NULL;
+    for (unsigned i = 0; i < rig->requests; i++) {
+        const struct rig_request *r = &rig->request[i];
+        if (r->status == 400 && r->lines == 1 && !(first && id)) {
+            id = r->id;
+        }
+    }
+    assert_non_null(id);
+    return id;
+}
+
 static void a_range_that_is_refused_again_is_listed_once(void **state)
 {
     (void)state;
@@ -138,6 +152,7 @@ static void a_range_that_is_refused_again_is_listed_once(void **state)
         assert_int_equal(rig_summary(rig).ranges_quarantined, 1);
         assert_int_equal(listed_ranges(rig), 1);
         assert_int_equal(rig_summary(rig).sessions_done, 0);
+        assert_string_equal(refused_id(rig, true), refused_id(rig, false));
         rig_delete(rig);
     }
 }

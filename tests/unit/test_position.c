@@ -57,6 +57,27 @@ static void what_is_not_proven_keeps_the_files_whatever_follows(void **state)
     }
 }
 
+static void what_a_person_gave_up_is_lost_and_no_gap(void **state)
+{
+    (void)state;
+    static const struct {
+        enum settled_how how;
+        bool lost;
+        uint32_t ended_file;
+    } row[] = {{SETTLED_ACKED, false, 7},
+               {SETTLED_UNPROVEN, false, 7},
+               {SETTLED_GIVEN_UP, true, 7},
+               {SETTLED_ENDED, true, 2}};
+    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+        struct stream st = {.file = 1, .gap = true, .ended_file = 7};
+        struct record_settled settled = {.file = 2, .end = 9, .how = (uint8_t)row[i].how};
+        position_apply(&st, &settled);
+        assert_int_equal(st.lost, row[i].lost);
+        assert_int_equal(st.gap, !row[i].lost);
+        assert_int_equal(st.ended_file, row[i].ended_file);
+    }
+}
+
 static void a_stream_is_restored_as_the_journal_has_it(void **state)
 {
     (void)state;
@@ -263,6 +284,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_record_moves_the_position_and_the_sequence_only_forward),
         cmocka_unit_test(what_is_not_proven_keeps_the_files_whatever_follows),
+        cmocka_unit_test(what_a_person_gave_up_is_lost_and_no_gap),
         cmocka_unit_test(a_stream_is_restored_as_the_journal_has_it),
         cmocka_unit_test(what_begins_again_deletes_and_counts_nothing_of_before),
         cmocka_unit_test(another_backend_has_no_numbers_and_how_far_it_was_is_kept),
