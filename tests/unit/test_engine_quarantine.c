@@ -41,6 +41,23 @@ static unsigned listed_ranges(const struct rig *rig)
     return count;
 }
 
+/* How many lines of a channel the journal says to be stored. */
+static unsigned lines_settled(const struct rig *rig, const char *channel)
+{
+    struct journal_read journal;
+    unsigned lines = 0;
+    int root = open(rig->root, O_RDONLY | O_DIRECTORY);
+    assert_int_equal(journal_read_open(&sys_real, NULL, root, rig->root, &journal),
+                     GPUFL_OK);
+    for (size_t i = 0; i < journal.streams; i++) {
+        const struct record_stream *record = &journal.stream[i].record;
+        lines += strcmp(record->channel, channel) == 0 ? (unsigned)record->lines : 0;
+    }
+    journal_read_fini(&journal);
+    close(root);
+    return lines;
+}
+
 static void a_channel_that_begins_with_a_refused_range_keeps_its_file(void **state)
 {
     (void)state;
@@ -184,6 +201,53 @@ static void a_refusal_that_could_not_be_noted_is_one_when_it_is_repeated(void **
     }
 }
 
+static void a_released_range_blocks_its_session_no_longer(void **state)
+{
+    (void)state;
+    for (int stored = 0; stored < 2; stored++) {
+        struct rig *rig = rig_ended_session(5);
+        struct quarantined range;
+        rig->answer = refuse_third;
+        rig->mark = 400;
+        rig_start(rig);
+        rig_run(rig, 600000, false);
+        assert_int_equal(rig_summary(rig).sessions_blocked, 1);
+        assert_true(quarantine_at(rig->engine, 0, &range));
+        assert_int_equal(quarantine_release(rig->engine, &range, stored), GPUFL_OK);
+        assert_false(quarantine_at(rig->engine, 0, &range));
+        rig_run(rig, 600000, false);
+        assert_int_equal(rig_summary(rig).sessions_done, 1);
+        assert_int_equal(lines_settled(rig, "scope"), 6 + stored);
+        rig_stop(rig);
+        rig_start(rig);
+        rig_run(rig, 600000, false);
+        assert_int_equal(rig_summary(rig).sessions_done, 1);
+        assert_int_equal(lines_settled(rig, "scope"), 6 + stored);
+        rig_delete(rig);
+    }
+}
+
+/* As if it had ended between the release and what follows from it. */
+static void a_released_range_is_so_after_a_crash(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_ended_session(5);
+    struct quarantined range;
+    rig->answer = refuse_third;
+    rig->mark = 400;
+    rig_start(rig);
+    rig_run(rig, 600000, false);
+    assert_true(quarantine_at(rig->engine, 0, &range));
+    assert_int_equal(quarantine_release(rig->engine, &range, true), GPUFL_OK);
+    rig_stop(rig);
+    rig_start(rig);
+    rig_run(rig, 600000, false);
+    assert_int_equal(rig_summary(rig).ranges_quarantined, 0);
+    assert_int_equal(rig_summary(rig).sessions_done, 1);
+    assert_int_equal(lines_settled(rig, "scope"), 7);
+    rig_delete(rig);
+}
+
 static void a_session_that_is_given_up_hides_no_range_of_another(void **state)
 {
     (void)state;
@@ -223,6 +287,8 @@ int main(void)
         cmocka_unit_test(a_range_that_is_refused_again_is_listed_once),
         cmocka_unit_test(a_range_that_is_stored_after_all_is_in_no_quarantine),
         cmocka_unit_test(a_refusal_that_could_not_be_noted_is_one_when_it_is_repeated),
+        cmocka_unit_test(a_released_range_blocks_its_session_no_longer),
+        cmocka_unit_test(a_released_range_is_so_after_a_crash),
         cmocka_unit_test(a_session_that_is_given_up_hides_no_range_of_another),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

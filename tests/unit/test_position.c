@@ -11,6 +11,7 @@
 #include "tests/support/rig_session.h"
 #include "upload/core/position.h"
 #include "upload/core/stream.h"
+#include "upload/journal/journal_format.h"
 #include "upload/journal/journal_read.h"
 
 #define DIRECTORY "44444444-4444-4444-8444-444444444444"
@@ -81,7 +82,8 @@ static void what_a_person_gave_up_is_lost_and_no_gap(void **state)
 static void a_stream_is_restored_as_the_journal_has_it(void **state)
 {
     (void)state;
-    static const uint8_t marks[] = {0, MARK_KEEP, MARK_GAP, MARK_KEEP | MARK_GAP};
+    static const uint8_t marks[] = {0,         MARK_KEEP,  MARK_GAP, MARK_KEEP | MARK_GAP,
+                                    MARK_LOST, MARK_ENDED, 15};
     for (size_t i = 0; i < sizeof marks; i++) {
         struct stream st = {0};
         struct record_stream record = {.stream = 3,
@@ -93,10 +95,16 @@ static void a_stream_is_restored_as_the_journal_has_it(void **state)
                                        .refused_lines = 8,
                                        .marks = marks[i],
                                        .head = 9,
+                                       .mark = {.bytes = 10, .crc32 = 11},
                                        .layout = 2};
         position_restore(&st, &record);
         assert_int_equal(st.keep, (marks[i] & MARK_KEEP) != 0);
         assert_int_equal(st.gap, (marks[i] & MARK_GAP) != 0);
+        assert_int_equal(st.lost, (marks[i] & MARK_LOST) != 0);
+        assert_int_equal(st.ended_file, marks[i] & MARK_ENDED ? 4 : 0);
+        assert_int_equal(st.mark.bytes, 10);
+        assert_int_equal(st.mark.crc32, 11);
+        assert_int_equal(st.kind, STREAM_BATCHED);
         assert_int_equal(st.id, 3);
         assert_int_equal(st.file, 4);
         assert_int_equal(st.journal_file, 4);
@@ -231,6 +239,58 @@ static void stored_files_are_deleted_without_waiting_for_a_listing(void **state)
     rig_delete(rig);
 }
 
+/* The record that moves "device" to its second file. */
+static uint64_t passed_number;
+static ssize_t pwrite_and_note(int fd, const void *buf, size_t len, off_t at)
+{
+    enum { NUMBER_AT = 8, TYPE_AT = 20, FILE_AT = JOURNAL_FRAME_BYTES + 8 };
+    const unsigned char *record = buf;
+    if (len > FILE_AT && record[TYPE_AT] == JOURNAL_SETTLED && record[FILE_AT] == 2 &&
+        !passed_number) {
+        memcpy(&passed_number, record + NUMBER_AT, sizeof passed_number);
+    }
+    return sys_real.pwrite(fd, buf, len, at);
+}
+
+static const struct engine *engine_of_unlink;
+static int unlinks;
+static int unlink_and_compare(int dir, const char *path, int flags)
+{
+    if (strcmp(path, "device.1.log") == 0) {
+        assert_true(passed_number > 0);
+        assert_true(journal_durable(engine_of_unlink->root[0]->journal) >= passed_number);
+        unlinks++;
+    }
+    return sys_real.unlinkat(dir, path, flags);
+}
+
+static void a_file_is_deleted_once_it_is_on_disk_that_it_was_passed(void **state)
+{
+    (void)state;
+    struct live_session s;
+    struct rig *rig = rig_new();
+    static struct sys sys;
+    sys = *rig->config.sys;
+    sys.pwrite = pwrite_and_note;
+    sys.unlinkat = unlink_and_compare;
+    rig->config.sys = &sys;
+    rig->config.delete_acked = DELETE_ALL;
+    rig->sync_ms = 7000;
+    passed_number = 0;
+    unlinks = 0;
+    live_open(&s, rig->root, RIG_ID);
+    for (int n = 1; n <= 3; n++) {
+        live_line(&s, "device", "x", n);
+        live_rotate(&s, "device", (unsigned)n);
+    }
+    live_close(&s);
+    rig_start(rig);
+    engine_of_unlink = rig->engine;
+    rig_run(rig, 600000, false);
+    assert_int_equal(unlinks, 1);
+    rig_delete(rig);
+}
+
 /* The second file is answered by rig->mark. */
 static int answer_second(struct rig *rig, const struct rig_request *r)
 {
@@ -291,6 +351,7 @@ int main(void)
         cmocka_unit_test(
             refused_files_stay_though_later_ones_are_stored_and_after_restarts),
         cmocka_unit_test(stored_files_are_deleted_without_waiting_for_a_listing),
+        cmocka_unit_test(a_file_is_deleted_once_it_is_on_disk_that_it_was_passed),
         cmocka_unit_test(after_a_restart_a_refused_range_is_of_the_file_that_was_offered),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
