@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/uuid.h"
+#include "schema/protocol.h"
 #include "tests/support/rig_backend.h"
 #include "tests/support/rig_session.h"
 #include "upload/engine/quarantine.h"
@@ -111,17 +113,19 @@ static ssize_t pwrite_until_refused(int fd, const void *buf, size_t len, off_t a
     return sys_real.pwrite(fd, buf, len, at);
 }
 
-/* A session whose third line of "scope" is refused with \p status, which cannot be noted:
- * the disk is full then. */
-static struct rig *rig_refused_unnoted(int status, enum settled_how how)
+/* An engine on an ended session, until a range is settled so, which cannot be noted: the
+ * disk is full then. */
+static struct rig *rig_unnoted(int lines,
+                               int (*answer)(struct rig *, const struct rig_request *),
+                               int mark, enum settled_how how)
 {
     static struct sys sys;
-    struct rig *rig = rig_ended_session(5);
+    struct rig *rig = rig_ended_session(lines);
     sys = *rig->config.sys;
     sys.pwrite = pwrite_until_refused;
     rig->config.sys = &sys;
-    rig->answer = refuse_third;
-    rig->mark = status;
+    rig->answer = answer;
+    rig->mark = mark;
     refused_how = how;
     disk_is_full = false;
     rig_start(rig);
@@ -129,6 +133,12 @@ static struct rig *rig_refused_unnoted(int status, enum settled_how how)
         rig_run(rig, 100, false);
     }
     return rig;
+}
+
+/* … whose third line of "scope" is refused with \p status. */
+static struct rig *rig_refused_unnoted(int status, enum settled_how how)
+{
+    return rig_unnoted(5, refuse_third, status, how);
 }
 
 /* There is room again, with or without a crash before; \p status is answered now. */
@@ -207,12 +217,15 @@ static void a_released_range_blocks_its_session_no_longer(void **state)
     for (int stored = 0; stored < 2; stored++) {
         struct rig *rig = rig_ended_session(5);
         struct quarantined range;
+        char id[UUID_TEXT];
         rig->answer = refuse_third;
         rig->mark = 400;
         rig_start(rig);
         rig_run(rig, 600000, false);
         assert_int_equal(rig_summary(rig).sessions_blocked, 1);
         assert_true(quarantine_at(rig->engine, 0, &range));
+        uuid_format(range.record.id, id);
+        assert_string_equal(id, refused_id(rig, true)); /* a retry is the same batch */
         assert_int_equal(quarantine_release(rig->engine, &range, stored), GPUFL_OK);
         assert_false(quarantine_at(rig->engine, 0, &range));
         rig_run(rig, 600000, false);
@@ -246,6 +259,52 @@ static void a_released_range_is_so_after_a_crash(void **state)
     assert_int_equal(rig_summary(rig).sessions_done, 1);
     assert_int_equal(lines_settled(rig, "scope"), 7);
     rig_delete(rig);
+}
+
+static int number_is_taken(struct rig *rig, const struct rig_request *r)
+{
+    rig->reply_body = PROTOCOL_SEQUENCE_CONFLICT;
+    return r->kind == TRANSPORT_BATCH && strcmp(r->channel, "scope") == 0 &&
+                   r->sequence == 1
+               ? 409
+               : RIG_REGISTRY;
+}
+
+static void a_batch_whose_number_another_one_has_is_kept_back(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_ended_session(5);
+    rig->answer = number_is_taken;
+    rig_start(rig);
+    rig_run(rig, 600000, false);
+    assert_int_equal(rig_summary(rig).ranges_quarantined, 1);
+    assert_int_equal(rig_summary(rig).sessions_done, 0);
+    assert_int_equal(rig_summary(rig).lines_acked, 3 * 7 - 6);
+    rig_delete(rig);
+}
+
+/* A batch of "device" is stored, but that is not known; its halves are too large or
+ * without an answer until the number is found to be taken. */
+static int lose_then_too_large(struct rig *rig, const struct rig_request *r)
+{
+    if (r->kind != TRANSPORT_BATCH || strcmp(r->channel, "device") != 0) {
+        return RIG_REGISTRY;
+    }
+    rig->mark++;
+    return rig->mark > 4 ? RIG_REGISTRY : rig->mark % 2 == 1 ? RIG_LOST : 413;
+}
+
+static void a_stored_batch_that_could_not_be_noted_is_stored_once(void **state)
+{
+    (void)state;
+    for (int crash = 0; crash < 2; crash++) {
+        struct rig *rig = rig_unnoted(15, lose_then_too_large, 0, SETTLED_UNPROVEN);
+        go_on(rig, crash, 5);
+        rig_all_same(rig, RIG_ID);
+        assert_int_equal(rig_summary(rig).ranges_quarantined, 0);
+        assert_int_equal(rig_summary(rig).sessions_done, 1);
+        rig_delete(rig);
+    }
 }
 
 static void a_session_that_is_given_up_hides_no_range_of_another(void **state)
@@ -289,6 +348,8 @@ int main(void)
         cmocka_unit_test(a_refusal_that_could_not_be_noted_is_one_when_it_is_repeated),
         cmocka_unit_test(a_released_range_blocks_its_session_no_longer),
         cmocka_unit_test(a_released_range_is_so_after_a_crash),
+        cmocka_unit_test(a_batch_whose_number_another_one_has_is_kept_back),
+        cmocka_unit_test(a_stored_batch_that_could_not_be_noted_is_stored_once),
         cmocka_unit_test(a_session_that_is_given_up_hides_no_range_of_another),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

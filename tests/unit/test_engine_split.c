@@ -82,11 +82,67 @@ static void a_refused_batch_whose_file_is_another_is_not_split(void **state)
     rig_delete(rig);
 }
 
+/* A batch may have arrived and is then too large; what is sent of it next is refused. */
+static int busy_then_too_large(struct rig *rig, const struct rig_request *r)
+{
+    rig->reply_body = "session already finalized";
+    if (r->kind != TRANSPORT_BATCH || strcmp(r->channel, "device") != 0) {
+        return RIG_REGISTRY;
+    }
+    rig->mark++;
+    rig->sync_ms = rig->mark == 2 ? 60000 : 0; /* the half waits for it */
+    return rig->mark == 1 ? 503 : rig->mark == 2 ? 413 : 409;
+}
+
+static void a_half_that_a_crash_kept_from_being_sent_is_not_stored(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_ended_session(20);
+    rig->answer = busy_then_too_large;
+    rig_start(rig);
+    rig_run(rig, 30000, false);
+    assert_int_equal(rig->mark, 2);
+    rig_stop(rig);
+    rig->sync = NULL;
+    rig->sync_ms = 0;
+    rig_start(rig);
+    rig_run(rig, 600000, false);
+    assert_true(rig->mark > 2);
+    assert_int_equal(rig_summary(rig).lines_refused_final, 22);
+    assert_int_equal(rig_summary(rig).sessions_done, 0);
+    rig_delete(rig);
+}
+
+static int refuse_all(struct rig *rig, const struct rig_request *r)
+{
+    return r->kind == TRANSPORT_BATCH && rig->mark ? 400 : RIG_REGISTRY;
+}
+
+static void what_a_gateway_refused_goes_on_once_it_is_mended(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_ended_session(100);
+    rig->answer = refuse_all;
+    rig->mark = 1;
+    rig_start(rig);
+    rig_run(rig, 3600000, false);
+    assert_int_equal(rig_summary(rig).hold, HOLD_SERVER);
+    rig->mark = 0;
+    rig_run(rig, 3600000, false);
+    assert_int_equal(rig_summary(rig).hold, HOLD_NONE);
+    assert_int_equal(rig_summary(rig).streams_pending, 0);
+    assert_int_equal(rig_summary(rig).lines_acked + rig_summary(rig).ranges_quarantined,
+                     3 * 102);
+    rig_delete(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_refused_batch_waits_for_its_file),
         cmocka_unit_test(a_refused_batch_whose_file_is_another_is_not_split),
+        cmocka_unit_test(a_half_that_a_crash_kept_from_being_sent_is_not_stored),
+        cmocka_unit_test(what_a_gateway_refused_goes_on_once_it_is_mended),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
