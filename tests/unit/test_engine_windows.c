@@ -173,6 +173,38 @@ static void a_window_that_changed_after_it_was_offered_is_not_sent(void **state)
     rig_delete(w.rig);
 }
 
+/* Another window in the place of the one that was offered, sidecar and all, or the same
+ * one. */
+static void an_offered_window_is_sent_after_a_restart_if_it_is_the_same(void **state)
+{
+    (void)state;
+    for (int other = 0; other < 2; other++) {
+        struct windows w;
+        char path[700];
+        windows_open(&w);
+        w.rig->answer = busy;
+        w.rig->mark = 1;
+        rig_start(w.rig);
+        rig_run(w.rig, 5000, false);
+        rig_stop(w.rig);
+        if (other) {
+            snprintf(path, sizeof path, "%s/device.1.log.gz", w.dir);
+            assert_int_equal(unlink(path), 0);
+            snprintf(path, sizeof path, "%s/.gpufl-window.device.1.json", w.dir);
+            assert_int_equal(unlink(path), 0);
+            windows_put(&w, 1, "a window that is longer than before");
+        }
+        unsigned before = sent_of(w.rig, 1);
+        w.rig->mark = 0;
+        rig_start(w.rig);
+        rig_run(w.rig, 600000, false);
+        assert_int_equal(sent_of(w.rig, 1), before + !other);
+        assert_int_equal(sent_of(w.rig, 2), !other);
+        assert_int_equal(rig_summary(w.rig).sessions_done, !other);
+        rig_delete(w.rig);
+    }
+}
+
 /* The sidecar comes first; a payload that went without its id left is lost. */
 static void a_window_without_payload_is_passed_over_only_with_its_own_id(void **state)
 {
@@ -207,6 +239,7 @@ int main(void)
         cmocka_unit_test(a_window_whose_id_cannot_be_left_stays),
         cmocka_unit_test(a_window_with_other_bytes_is_kept_back_and_stays),
         cmocka_unit_test(a_window_that_changed_after_it_was_offered_is_not_sent),
+        cmocka_unit_test(an_offered_window_is_sent_after_a_restart_if_it_is_the_same),
         cmocka_unit_test(a_window_without_payload_is_passed_over_only_with_its_own_id),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
