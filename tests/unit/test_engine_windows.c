@@ -87,6 +87,12 @@ static void a_delivered_window_leaves_its_id_and_is_deleted(void **state)
     rig_run(w.rig, 600000, true);
     assert_int_equal(rig_summary(w.rig).sessions_done, 1);
     assert_false(is_there(&w, "device.1.log.gz") || is_there(&w, "device.2.log.gz"));
+    for (unsigned i = 0; i < w.rig->requests; i++) {
+        const struct rig_request *r = &w.rig->request[i];
+        char id[64];
+        snprintf(id, sizeof id, WINDOW_ID "%u", r->sequence);
+        assert_true(r->kind != TRANSPORT_BATCH || strcmp(r->id, id) == 0);
+    }
     char *left = rig_file(w.rig, RIG_ID "/.gpufl-window-ack.device.2");
     assert_string_equal(left, WINDOW_ID "2\n");
     free(left);
