@@ -26,7 +26,9 @@ static ssize_t pwrite_until_record(int fd, const void *buf, size_t len, off_t at
 {
     enum { TYPE_AT = 20 };
     const unsigned char *record = buf;
-    if (len >= JOURNAL_FRAME_BYTES && record[TYPE_AT] == full_at) {
+    const uint32_t magic = JOURNAL_FRAME_MAGIC;
+    bool is_record = len >= JOURNAL_FRAME_BYTES && !memcmp(buf, &magic, sizeof magic);
+    if (is_record && record[TYPE_AT] == full_at) {
         bool half = writes_half && !disk_is_full;
         fill_disk();
         if (half) {

@@ -102,7 +102,9 @@ static ssize_t pwrite_until_refused(int fd, const void *buf, size_t len, off_t a
 {
     enum { TYPE_AT = 20, HOW_AT = JOURNAL_FRAME_BYTES + 24 };
     const unsigned char *record = buf;
-    if (len > HOW_AT && record[TYPE_AT] == JOURNAL_SETTLED &&
+    const uint32_t magic = JOURNAL_FRAME_MAGIC;
+    if (len > HOW_AT && !memcmp(buf, &magic, sizeof magic) &&
+        record[TYPE_AT] == JOURNAL_SETTLED &&
         record[HOW_AT] == (unsigned char)refused_how) {
         disk_is_full = true;
     }

@@ -245,8 +245,9 @@ static ssize_t pwrite_and_note(int fd, const void *buf, size_t len, off_t at)
 {
     enum { NUMBER_AT = 8, TYPE_AT = 20, FILE_AT = JOURNAL_FRAME_BYTES + 8 };
     const unsigned char *record = buf;
-    if (len > FILE_AT && record[TYPE_AT] == JOURNAL_SETTLED && record[FILE_AT] == 2 &&
-        !passed_number) {
+    const uint32_t magic = JOURNAL_FRAME_MAGIC;
+    if (len > FILE_AT && !memcmp(buf, &magic, sizeof magic) &&
+        record[TYPE_AT] == JOURNAL_SETTLED && record[FILE_AT] == 2 && !passed_number) {
         memcpy(&passed_number, record + NUMBER_AT, sizeof passed_number);
     }
     return sys_real.pwrite(fd, buf, len, at);
