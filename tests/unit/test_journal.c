@@ -127,6 +127,7 @@ static size_t parse(const unsigned char *data, size_t len, struct seen *seen,
     memset(seen, 0, sizeof *seen);
     gpufl_status status = journal_format_parse(data, len, see, seen, &parsed);
     *damaged = parsed.damaged;
+    assert_true(status != GPUFL_OK || parsed.end <= len);
     return status == GPUFL_OK ? seen->count : 99;
 }
 

@@ -163,6 +163,70 @@ static void of_another_backend_nothing_is_told_yet(void **state)
     dirs_remove(root);
 }
 
+/* Two complete sessions, one of which grew; two that a person resolved, one of which is
+ * forgotten; a stream of which a part was given up. */
+static void append_ends(struct journal *journal)
+{
+    struct record_resolved resolved = {.unread = 5};
+    struct record_origin origin = {.url = "https://b.example/api/v1"};
+    struct record_stream grown = {
+        .stream = 3, .kind = STREAM_BATCHED, .file = 1, .path = "session2"};
+    struct record_settled acked = {.stream = 10, .file = 1, .end = 100, .lines = 7};
+    struct record_settled given_up = {
+        .stream = 10, .file = 3, .how = SETTLED_GIVEN_UP, .lines = 2};
+    struct record_stream gap = {.stream = 10,
+                                .kind = STREAM_BATCHED,
+                                .file = 1,
+                                .path = "session9",
+                                .refused_lines = 5,
+                                .marks = MARK_KEEP | MARK_GAP};
+    snprintf(grown.channel, sizeof grown.channel, "device");
+    snprintf(gap.channel, sizeof gap.channel, "device");
+    assert_true(record_append_session(journal, JOURNAL_DONE, "session1") > 0);
+    assert_true(record_append_session(journal, JOURNAL_DONE, "session2") > 0);
+    assert_true(record_append_session(journal, JOURNAL_DONE, "session3") > 0);
+    assert_true(record_append_stream(journal, &grown) > 0);
+    for (int i = 4; i < 6; i++) {
+        snprintf(resolved.path, sizeof resolved.path, "session%d", i);
+        assert_true(record_append_resolved(journal, &resolved) > 0);
+    }
+    assert_true(record_append_session(journal, JOURNAL_FORGET, "session4") > 0);
+    assert_true(record_append_stream(journal, &gap) > 0);
+    assert_true(record_append_settled(journal, &acked) > 0);
+    assert_true(record_append_settled(journal, &given_up) > 0);
+    assert_true(record_append_origin(journal, &origin) > 0); /* the same one */
+}
+
+static void what_ended_and_what_was_given_up_is_told(void **state)
+{
+    (void)state;
+    char *root = dirs_make();
+    char dir[512];
+    struct journal_read journal;
+    snprintf(dir, sizeof dir, "%s/.gpufl-agent", root);
+    assert_int_equal(mkdir(dir, 0755), 0);
+    write_journal(dir, append_ends);
+    assert_int_equal(read_journal(root, &journal), GPUFL_OK);
+    assert_true(journal_read_is_done(&journal, "session1"));
+    assert_false(journal_read_is_done(&journal, "session2"));
+    assert_true(journal_read_is_done(&journal, "session3"));
+    assert_null(journal_read_resolved(&journal, "session4"));
+    assert_non_null(journal_read_resolved(&journal, "session5"));
+    assert_int_equal(journal_read_resolved(&journal, "session5")->unread, 5);
+    assert_int_equal(journal.streams, STREAMS - 1);
+    for (size_t i = 0; i < journal.streams; i++) {
+        const struct record_stream *record = &journal.stream[i].record;
+        bool given_up = record->stream == 10;
+        assert_string_not_equal(record->path, "session4");
+        assert_int_equal(record->marks, given_up ? MARK_KEEP | MARK_LOST : 0);
+        assert_int_equal(record->file, given_up ? 3 : 1);
+        assert_int_equal(record->lines, given_up ? 7 : 0);
+        assert_int_equal(record->refused_lines, given_up ? 3 : 0);
+    }
+    journal_read_fini(&journal);
+    dirs_remove(root);
+}
+
 static void without_a_journal_nothing_is_found(void **state)
 {
     (void)state;
@@ -200,6 +264,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(streams_sessions_and_quarantine_are_told),
         cmocka_unit_test(of_another_backend_nothing_is_told_yet),
+        cmocka_unit_test(what_ended_and_what_was_given_up_is_told),
         cmocka_unit_test(without_a_journal_nothing_is_found),
         cmocka_unit_test(a_directory_that_is_refused_is_not_the_absence_of_a_journal),
     };

@@ -86,6 +86,19 @@ static void what_is_passed_over_keeps_its_place(void **state)
     assert_int_equal(lanes.count, 0);
 }
 
+static void what_was_not_looked_at_stays_behind_what_was_passed_over(void **state)
+{
+    (void)state;
+    struct lanes lanes = {0};
+    struct thing thing[4];
+    push(&lanes, thing, 1, 4, 1000);
+    thing[0].choice = LANES_PASS;
+    assert_int_equal(take(&lanes), 2);
+    lanes_rewind(&lanes);
+    thing[0].choice = LANES_TAKE;
+    assert_taken(&lanes, (unsigned[]){1, 3, 4}, 3);
+}
+
 static void with_very_many_owners_nothing_is_lost(void **state)
 {
     (void)state;
@@ -109,6 +122,7 @@ int main(void)
         cmocka_unit_test(owners_take_turns_each_in_its_own_order),
         cmocka_unit_test(one_that_comes_late_waits_for_one_of_each_other),
         cmocka_unit_test(what_is_passed_over_keeps_its_place),
+        cmocka_unit_test(what_was_not_looked_at_stays_behind_what_was_passed_over),
         cmocka_unit_test(with_very_many_owners_nothing_is_lost),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

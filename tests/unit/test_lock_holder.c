@@ -30,7 +30,7 @@ static pid_t lock_holder_start_as(const char *path, uid_t real, uid_t effective)
     if (child == 0) {
         int dir = open(path, O_RDONLY | O_DIRECTORY);
         bool good = setresuid(real, effective, effective) == 0 &&
-                    prctl(PR_SET_DUMPABLE, 0) == 0 && flock(dir, LOCK_EX) == 0 &&
+                    prctl(PR_SET_DUMPABLE, 0) == 0 && flock(dir, LOCK_SH) == 0 &&
                     write(ready[1], "x", 1) == 1;
         close(ready[0]);
         while (good) {
@@ -157,12 +157,42 @@ static void our_own_lock_among_others_counts(void **state)
     dirs_remove(base);
 }
 
+/* Those of others before it or behind it in the list take nothing away. */
+static void one_lock_that_counts_is_enough(void **state)
+{
+    (void)state;
+    if (geteuid() != 0) {
+        skip();
+    }
+    for (int counts = 0; counts < 3; counts++) {
+        char *base = dirs_make();
+        int dir = open(base, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        pid_t child[3];
+        for (int i = 0; i < 3; i++) {
+            child[i] = lock_holder_start(base, i == counts ? 0 : ANOTHER_USER);
+        }
+        assert_false(lock_holder_is_foreign(dir, LOCK_SEEN_BY_SERVICE));
+        kill(child[counts], SIGKILL);
+        waitpid(child[counts], NULL, 0);
+        assert_true(lock_holder_is_foreign(dir, LOCK_SEEN_BY_SERVICE));
+        for (int i = 0; i < 3; i++) {
+            if (i != counts) {
+                kill(child[i], SIGKILL);
+                waitpid(child[i], NULL, 0);
+            }
+        }
+        close(dir);
+        dirs_remove(base);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_the_lock_of_one_who_has_no_say_is_foreign),
         cmocka_unit_test(a_program_that_is_root_for_another_user_has_no_say),
         cmocka_unit_test(a_process_that_does_not_have_it_open_has_no_say),
+        cmocka_unit_test(one_lock_that_counts_is_enough),
         cmocka_unit_test(our_own_lock_among_others_counts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

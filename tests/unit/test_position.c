@@ -11,6 +11,7 @@
 #include "tests/support/rig_session.h"
 #include "upload/core/position.h"
 #include "upload/core/stream.h"
+#include "upload/journal/journal_format.h"
 #include "upload/journal/journal_read.h"
 
 #define DIRECTORY "44444444-4444-4444-8444-444444444444"
@@ -57,10 +58,32 @@ static void what_is_not_proven_keeps_the_files_whatever_follows(void **state)
     }
 }
 
+static void what_a_person_gave_up_is_lost_and_no_gap(void **state)
+{
+    (void)state;
+    static const struct {
+        enum settled_how how;
+        bool lost;
+        uint32_t ended_file;
+    } row[] = {{SETTLED_ACKED, false, 7},
+               {SETTLED_UNPROVEN, false, 7},
+               {SETTLED_GIVEN_UP, true, 7},
+               {SETTLED_ENDED, true, 2}};
+    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+        struct stream st = {.file = 1, .gap = true, .ended_file = 7};
+        struct record_settled settled = {.file = 2, .end = 9, .how = (uint8_t)row[i].how};
+        position_apply(&st, &settled);
+        assert_int_equal(st.lost, row[i].lost);
+        assert_int_equal(st.gap, !row[i].lost);
+        assert_int_equal(st.ended_file, row[i].ended_file);
+    }
+}
+
 static void a_stream_is_restored_as_the_journal_has_it(void **state)
 {
     (void)state;
-    static const uint8_t marks[] = {0, MARK_KEEP, MARK_GAP, MARK_KEEP | MARK_GAP};
+    static const uint8_t marks[] = {0,         MARK_KEEP,  MARK_GAP, MARK_KEEP | MARK_GAP,
+                                    MARK_LOST, MARK_ENDED, 15};
     for (size_t i = 0; i < sizeof marks; i++) {
         struct stream st = {0};
         struct record_stream record = {.stream = 3,
@@ -72,10 +95,16 @@ static void a_stream_is_restored_as_the_journal_has_it(void **state)
                                        .refused_lines = 8,
                                        .marks = marks[i],
                                        .head = 9,
+                                       .mark = {.bytes = 10, .crc32 = 11},
                                        .layout = 2};
         position_restore(&st, &record);
         assert_int_equal(st.keep, (marks[i] & MARK_KEEP) != 0);
         assert_int_equal(st.gap, (marks[i] & MARK_GAP) != 0);
+        assert_int_equal(st.lost, (marks[i] & MARK_LOST) != 0);
+        assert_int_equal(st.ended_file, marks[i] & MARK_ENDED ? 4 : 0);
+        assert_int_equal(st.mark.bytes, 10);
+        assert_int_equal(st.mark.crc32, 11);
+        assert_int_equal(st.kind, STREAM_BATCHED);
         assert_int_equal(st.id, 3);
         assert_int_equal(st.file, 4);
         assert_int_equal(st.journal_file, 4);
@@ -210,6 +239,59 @@ static void stored_files_are_deleted_without_waiting_for_a_listing(void **state)
     rig_delete(rig);
 }
 
+/* The record that moves "device" to its second file. */
+static uint64_t passed_number;
+static ssize_t pwrite_and_note(int fd, const void *buf, size_t len, off_t at)
+{
+    enum { NUMBER_AT = 8, TYPE_AT = 20, FILE_AT = JOURNAL_FRAME_BYTES + 8 };
+    const unsigned char *record = buf;
+    const uint32_t magic = JOURNAL_FRAME_MAGIC;
+    if (len > FILE_AT && !memcmp(buf, &magic, sizeof magic) &&
+        record[TYPE_AT] == JOURNAL_SETTLED && record[FILE_AT] == 2 && !passed_number) {
+        memcpy(&passed_number, record + NUMBER_AT, sizeof passed_number);
+    }
+    return sys_real.pwrite(fd, buf, len, at);
+}
+
+static const struct engine *engine_of_unlink;
+static int unlinks;
+static int unlink_and_compare(int dir, const char *path, int flags)
+{
+    if (strcmp(path, "device.1.log") == 0) {
+        assert_true(passed_number > 0);
+        assert_true(journal_durable(engine_of_unlink->root[0]->journal) >= passed_number);
+        unlinks++;
+    }
+    return sys_real.unlinkat(dir, path, flags);
+}
+
+static void a_file_is_deleted_once_it_is_on_disk_that_it_was_passed(void **state)
+{
+    (void)state;
+    struct live_session s;
+    struct rig *rig = rig_new();
+    static struct sys sys;
+    sys = *rig->config.sys;
+    sys.pwrite = pwrite_and_note;
+    sys.unlinkat = unlink_and_compare;
+    rig->config.sys = &sys;
+    rig->config.delete_acked = DELETE_ALL;
+    rig->sync_ms = 7000;
+    passed_number = 0;
+    unlinks = 0;
+    live_open(&s, rig->root, RIG_ID);
+    for (int n = 1; n <= 3; n++) {
+        live_line(&s, "device", "x", n);
+        live_rotate(&s, "device", (unsigned)n);
+    }
+    live_close(&s);
+    rig_start(rig);
+    engine_of_unlink = rig->engine;
+    rig_run(rig, 600000, false);
+    assert_int_equal(unlinks, 1);
+    rig_delete(rig);
+}
+
 /* The second file is answered by rig->mark. */
 static int answer_second(struct rig *rig, const struct rig_request *r)
 {
@@ -263,12 +345,14 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_record_moves_the_position_and_the_sequence_only_forward),
         cmocka_unit_test(what_is_not_proven_keeps_the_files_whatever_follows),
+        cmocka_unit_test(what_a_person_gave_up_is_lost_and_no_gap),
         cmocka_unit_test(a_stream_is_restored_as_the_journal_has_it),
         cmocka_unit_test(what_begins_again_deletes_and_counts_nothing_of_before),
         cmocka_unit_test(another_backend_has_no_numbers_and_how_far_it_was_is_kept),
         cmocka_unit_test(
             refused_files_stay_though_later_ones_are_stored_and_after_restarts),
         cmocka_unit_test(stored_files_are_deleted_without_waiting_for_a_listing),
+        cmocka_unit_test(a_file_is_deleted_once_it_is_on_disk_that_it_was_passed),
         cmocka_unit_test(after_a_restart_a_refused_range_is_of_the_file_that_was_offered),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

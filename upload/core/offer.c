@@ -151,7 +151,6 @@ void offer_to_back(struct engine *engine, struct offer *offer)
 
 void offer_keep(struct offer *offer, uint64_t now_ms)
 {
-    offer->maybe_stored = true;
     offer->state = OFFER_WAITING;
     offer->retry_at_ms = now_ms + JOURNAL_RETRY_MS;
 }

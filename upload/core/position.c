@@ -3,6 +3,7 @@
 #include "upload/core/position.h"
 
 #include "base/log.h"
+#include "upload/core/session_streams.h"
 #include "upload/journal/record_apply.h"
 
 void position_apply(struct stream *st, const struct record_settled *settled)
@@ -69,12 +70,23 @@ bool position_settle(const struct offer *offer, uint32_t lines, enum settled_how
             });
 }
 
+/* It is still to be offered. */
+static void position_unlist(const struct stream *st,
+                            const struct record_quarantine *range)
+{
+    struct record_released released = {
+        .stream = range->stream, .file = range->file, .begin = range->begin};
+    struct record_quarantine taken;
+    (void)registry_release(st->session->root, &released, &taken);
+}
+
 bool position_quarantine(struct stream *st, const struct record_quarantine *record)
 {
     struct session *session = st->session;
     struct engine *engine = session->root->engine;
     bool window = st->kind == STREAM_VERBATIM;
     bool offered = st->offer && st->offer->record.file == record->file;
+    struct record_quarantine listed = *record;
     struct record_settled settled = {.sequence = record->sequence,
                                      .file = window ? record->file + 1 : record->file,
                                      .end = window ? 0 : record->end,
@@ -84,7 +96,15 @@ bool position_quarantine(struct stream *st, const struct record_quarantine *reco
     if (offered && !window && st->offer->record.end == record->end) {
         settled.mark = st->offer->record.mark;
     }
-    if (!registry_quarantine(session->root, record) || !position_advance(st, &settled)) {
+    if (!offer_journal_stream(st)) {
+        return false; /* without its number, the range would be nobody's */
+    }
+    listed.stream = st->id;
+    if (!registry_quarantine(session->root, &listed)) {
+        return false;
+    }
+    if (!position_advance(st, &settled)) {
+        position_unlist(st, &listed);
         return false;
     }
     session->quarantined++;
@@ -106,6 +126,21 @@ void position_release(struct stream *st, const struct record_released *record)
         record_apply_released(record, &range, &st->lines, &st->refused_lines);
         st->session->quarantined -= st->session->quarantined > 0;
     }
+}
+
+void position_unlist_unsettled(struct root *root)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < root->quarantines; i++) {
+        const struct record_quarantine *range = &root->quarantine[i];
+        const struct stream *st = session_stream_numbered(root, range->stream);
+        if (st && record_range_is_settled(range, st->file, st->offset)) {
+            root->quarantine[kept++] = *range;
+        } else if (st) {
+            st->session->quarantined--;
+        }
+    }
+    root->quarantines = kept;
 }
 
 void position_restore(struct stream *st, const struct record_stream *record)

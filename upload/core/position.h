@@ -21,12 +21,16 @@ bool position_advance(struct stream *stream, const struct record_settled *settle
  * position_advance. */
 bool position_settle(const struct offer *offer, uint32_t lines, enum settled_how how);
 
-/** Adds a range to the quarantine list and moves the position past it. \return false if
- * the journal cannot be written now. */
+/** Adds a range of \p stream to the quarantine list and moves the position past it.
+ * \return false if the journal cannot be written now. */
 bool position_quarantine(struct stream *stream, const struct record_quarantine *record);
 
 /** Removes a range from the quarantine list: it is stored now, or given up. */
 void position_release(struct stream *stream, const struct record_released *record);
+
+/** Takes the ranges out of quarantine that the positions are not behind: a crash came
+ * before they were settled, and so they are offered again. */
+void position_unlist_unsettled(struct root *root);
 
 /** Restores a stream as the journal describes it. */
 void position_restore(struct stream *stream, const struct record_stream *record);

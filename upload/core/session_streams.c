@@ -35,6 +35,41 @@ struct stream *session_stream(struct session *session, const char *channel)
     return st;
 }
 
+struct stream *session_stream_numbered(const struct root *root, uint32_t id)
+{
+    for (const struct session *s = root->sessions; s; s = s->next) {
+        for (unsigned i = 0; i < s->streams; i++) {
+            if (s->stream[i]->id == id) {
+                return s->stream[i];
+            }
+        }
+    }
+    return NULL;
+}
+
+static bool session_has_number(const struct session *session, uint32_t id)
+{
+    for (unsigned i = 0; i < session->streams; i++) {
+        if (session->stream[i]->id == id) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void session_unlist_ranges(struct session *session)
+{
+    struct root *root = session->root;
+    size_t kept = 0;
+    for (size_t i = 0; i < root->quarantines; i++) {
+        if (!session_has_number(session, root->quarantine[i].stream)) {
+            root->quarantine[kept++] = root->quarantine[i];
+        }
+    }
+    root->quarantines = kept;
+    session->quarantined = 0;
+}
+
 bool session_any_held(const struct session *session)
 {
     for (unsigned i = 0; i < session->streams; i++) {

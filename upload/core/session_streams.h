@@ -13,6 +13,12 @@
  * root has too many channels. */
 struct stream *session_stream(struct session *session, const char *channel);
 
+/** \return the stream of \p root that has number \p id in the journal, or NULL. */
+struct stream *session_stream_numbered(const struct root *root, uint32_t id);
+
+/** Takes all ranges of the session out of quarantine. */
+void session_unlist_ranges(struct session *session);
+
 /** \return true if the session, or a stream of it, waits for a change in its directory.
  */
 bool session_any_held(const struct session *session);

@@ -35,6 +35,7 @@ static void ack_accept(struct offer *offer, const struct transport_reply *reply,
     }
     if (!position_settle(offer, lines,
                          said->acknowledged ? SETTLED_ACKED : SETTLED_UNPROVEN)) {
+        offer->maybe_stored = true; /* it is */
         offer_keep(offer, now_ms);
         return;
     }

@@ -159,7 +159,6 @@ static enum made batch_quarantine(struct stream *st, uint64_t end, uint32_t line
                                   const char *reason)
 {
     struct record_quarantine record = {
-        .stream = st->id,
         .sequence = st->sequence,
         .file = st->file,
         .begin = st->offset,

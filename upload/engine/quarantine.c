@@ -8,30 +8,19 @@
 
 #include "base/uuid.h"
 #include "upload/core/position.h"
+#include "upload/core/session_streams.h"
 #include "upload/http/encode.h"
 #include "upload/http/reply.h"
 #include "upload/http/verdict.h"
 
 #define ANSWER_MS 310000u
 
-static struct stream *quarantine_stream(const struct root *root, uint32_t id)
-{
-    for (const struct session *s = root->sessions; s; s = s->next) {
-        for (unsigned i = 0; i < s->streams; i++) {
-            if (s->stream[i]->id == id) {
-                return s->stream[i];
-            }
-        }
-    }
-    return NULL;
-}
-
 bool quarantine_at(const struct engine *engine, size_t index, struct quarantined *out)
 {
     const struct root *root = engine->roots ? engine->root[0] : NULL;
     const struct record_quarantine *q =
         root && index < root->quarantines ? &root->quarantine[index] : NULL;
-    const struct stream *st = q ? quarantine_stream(root, q->stream) : NULL;
+    const struct stream *st = q ? session_stream_numbered(root, q->stream) : NULL;
     if (st) {
         *out = (struct quarantined){.record = *q,
                                     .path = st->session->path,
@@ -150,7 +139,7 @@ gpufl_status quarantine_release(struct engine *engine, const struct quarantined 
                                 bool stored)
 {
     struct root *root = engine->root[0];
-    struct stream *st = quarantine_stream(root, range->record.stream);
+    struct stream *st = session_stream_numbered(root, range->record.stream);
     struct record_released record = {.stream = range->record.stream,
                                      .file = range->record.file,
                                      .begin = range->record.begin,

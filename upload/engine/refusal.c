@@ -70,8 +70,7 @@ void refusal_quarantine(struct offer *offer, const struct transport_reply *reply
                     now_ms);
         return;
     }
-    struct record_quarantine record = {.stream = st->id,
-                                       .sequence = offer->record.sequence,
+    struct record_quarantine record = {.sequence = offer->record.sequence,
                                        .file = offer->record.file,
                                        .begin = offer->record.begin,
                                        .end = offer->record.end,

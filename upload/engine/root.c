@@ -16,6 +16,7 @@
 #include "upload/core/position.h"
 #include "upload/core/progress_file.h"
 #include "upload/core/run_dir.h"
+#include "upload/core/session_streams.h"
 #include "upload/engine/origin_change.h"
 #include "upload/engine/progress.h"
 #include "upload/engine/replay.h"
@@ -155,6 +156,7 @@ static gpufl_status root_open_journal(struct root *root, char why[512])
         if (journal_is_new(root->journal) || journal_was_damaged(root->journal)) {
             progress_import(root);
         }
+        position_unlist_unsettled(root);
         claim_replayed(root);
         status = journal_rewrite(root->journal);
     }
@@ -162,30 +164,6 @@ static gpufl_status root_open_journal(struct root *root, char why[512])
         root_say_journal(place.path, status, errno, why);
     }
     return status;
-}
-
-static bool root_is_stream_of(const struct session *session, uint32_t id)
-{
-    for (unsigned i = 0; i < session->streams; i++) {
-        if (session->stream[i]->id == id) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* What was quarantined of this session is offered again, so it leaves the list. */
-static void root_forgive(struct session *session)
-{
-    struct root *root = session->root;
-    size_t kept = 0;
-    for (size_t i = 0; i < root->quarantines; i++) {
-        if (!root_is_stream_of(session, root->quarantine[i].stream)) {
-            root->quarantine[kept++] = root->quarantine[i];
-        }
-    }
-    root->quarantines = kept;
-    session->quarantined = 0;
 }
 
 /* The sequence continues, so no number is used twice. */
@@ -197,7 +175,7 @@ gpufl_status root_rewind(struct root *root)
             continue;
         }
         s->state = SESSION_OPEN;
-        root_forgive(s);
+        session_unlist_ranges(s); /* they are offered again */
         for (unsigned i = 0; i < s->streams; i++) {
             struct stream *st = s->stream[i];
             if (st->offer) {

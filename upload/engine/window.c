@@ -64,10 +64,8 @@ static gpufl_status window_check_payload(const struct sys *sys, int fd,
 static enum made window_quarantine(struct stream *st, const struct sidecar *sidecar,
                                    const char *reason)
 {
-    struct record_quarantine record = {.stream = st->id,
-                                       .sequence = st->file,
-                                       .file = st->file,
-                                       .end = sidecar->payload_bytes};
+    struct record_quarantine record = {
+        .sequence = st->file, .file = st->file, .end = sidecar->payload_bytes};
     memcpy(record.id, sidecar->window_id, sizeof record.id);
     st->session->root->engine->made_bytes += sidecar->payload_bytes; /* were read */
     snprintf(record.reason, sizeof record.reason, "%s", reason);

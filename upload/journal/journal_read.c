@@ -123,6 +123,20 @@ static void read_released(struct journal_read *r, const struct journal_record *r
     }
 }
 
+/* Those that are settled, of sessions that are not forgotten, are in quarantine. */
+static void read_settled_ranges(struct journal_read *r)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < r->quarantines; i++) {
+        const struct journal_read_stream *s = find_stream(r, r->quarantine[i].stream);
+        if (s && record_range_is_settled(&r->quarantine[i], s->record.file,
+                                         s->record.offset)) {
+            r->quarantine[kept++] = r->quarantine[i];
+        }
+    }
+    r->quarantines = kept;
+}
+
 static void read_resolved(struct journal_read *r, const struct journal_record *raw)
 {
     struct record_resolved record;
@@ -301,6 +315,7 @@ static gpufl_status journal_read_place(const struct sys *sys,
         struct journal_parsed parsed;
         const unsigned char *bytes = (const unsigned char *)data;
         status = journal_format_parse(bytes, len, read_record, out, &parsed);
+        read_settled_ranges(out);
         newer = status == GPUFL_ERR_FORMAT && journal_format_is_newer(bytes, len);
         out->damaged = parsed.damaged;
         status = status == GPUFL_OK && out->no_memory ? GPUFL_ERR_NOMEM : status;

@@ -16,9 +16,10 @@ enum record_type {
     JOURNAL_STREAM = 1,  /**< a stream gets its number, kind and starting position */
     JOURNAL_OFFER = 2,   /**< a range has an identity; replaces the stream's open offer */
     JOURNAL_SETTLED = 3, /**< the range is done with: acknowledged or refused */
-    JOURNAL_QUARANTINE = 4, /**< a range that was refused for good */
-    JOURNAL_DONE = 5,       /**< the session is complete at the backend */
-    JOURNAL_FORGET = 6,     /**< its directory has not been there for long */
+    /** a range that was refused for good, which counts once JOURNAL_SETTLED follows */
+    JOURNAL_QUARANTINE = 4,
+    JOURNAL_DONE = 5,   /**< the session is complete at the backend */
+    JOURNAL_FORGET = 6, /**< its directory has not been there for long */
     /** a person let a range out of quarantine: it is stored, or given up */
     JOURNAL_RELEASED = 7,
     JOURNAL_ATTEMPT = 8,    /**< whether the stream's open offer may have left the host */

@@ -17,6 +17,12 @@ void record_apply_settled(const struct record_settled *settled, uint64_t *lines,
     }
 }
 
+bool record_range_is_settled(const struct record_quarantine *range, uint32_t file,
+                             uint64_t offset)
+{
+    return range->file < file || (range->file == file && range->begin < offset);
+}
+
 bool record_take_range(const struct record_released *released,
                        struct record_quarantine *list, size_t *count,
                        struct record_quarantine *out)

@@ -15,6 +15,11 @@
 void record_apply_settled(const struct record_settled *settled, uint64_t *lines,
                           uint64_t *refused_lines);
 
+/** \return true if \p range is behind a position: settled. Until then, what becomes of it
+ * is open: a crash may have come between its record and the one that settles it. */
+bool record_range_is_settled(const struct record_quarantine *range, uint32_t file,
+                             uint64_t offset);
+
 /** Takes the range that \p released names out of the \p count ranges of \p list. \return
  * false if it is not there. */
 bool record_take_range(const struct record_released *released,

@@ -102,6 +102,7 @@ static bool away_drop(struct session *s)
             offer_free(root->engine, s->stream[i]->offer);
         }
     }
+    session_unlist_ranges(s);
     return true;
 }
 

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What follows from each answer to the end of a session. */
+#include "tests/support/check.h"
+
+#include "tests/support/rig_session.h"
+
+static int answer_the_end(struct rig *rig, const struct rig_request *r)
+{
+    return r->kind == TRANSPORT_COMPLETE ? rig->mark : RIG_REGISTRY;
+}
+
+/* A rig on a session that is sent, and whose end is answered \p status. */
+static struct rig *rig_with_end(int status, uint64_t ms)
+{
+    struct rig *rig = rig_ended_session(3);
+    rig->mark = status;
+    rig->answer = answer_the_end;
+    rig_start(rig);
+    rig_run(rig, ms, false);
+    rig_all_same(rig, RIG_ID);
+    return rig;
+}
+
+static bool takes_the_end(int status)
+{
+    return (status >= 200 && status <= 299) || status == 404 || status == 405 ||
+           status == 409 || status == 501;
+}
+
+static void a_session_is_complete_only_when_its_end_is_taken(void **state)
+{
+    (void)state;
+    static const int edge[] = {0,   100, 199, 200, 201, 204, 299, 300, 302, 400, 401,
+                               402, 403, 404, 405, 406, 408, 409, 410, 413, 415, 422,
+                               425, 429, 499, 500, 501, 502, 503, 504, 507, 599};
+    for (size_t i = 0; i < sizeof edge / sizeof *edge; i++) {
+        struct rig *rig = rig_with_end(edge[i], 300000);
+        unsigned asked = rig_count(rig, TRANSPORT_COMPLETE);
+        if (rig_summary(rig).sessions_done != takes_the_end(edge[i]) ||
+            (takes_the_end(edge[i]) ? asked != 1 : asked < 2)) {
+            fail_msg("status %d, asked %u times", edge[i], asked);
+        }
+        rig->mark = 200;
+        rig_run(rig, 300000, true);
+        assert_int_equal(rig_summary(rig).sessions_done, 1);
+        rig_delete(rig);
+    }
+}
+
+static void only_a_busy_answer_to_the_end_counts_against_the_origin(void **state)
+{
+    (void)state;
+    static const struct {
+        int status;
+        bool busy;
+    } row[] = {{0, true},   {408, true}, {425, true},  {429, true},  {502, true},
+               {503, true}, {504, true}, {500, false}, {507, false}, {422, false}};
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        struct rig *rig = rig_with_end(row[i].status, 60000);
+        if ((rig_summary(rig).failures_in_row > 1) != row[i].busy) {
+            fail_msg("status %d", row[i].status);
+        }
+        rig_delete(rig);
+    }
+}
+
+static void an_end_that_is_refused_is_offered_about_every_minute(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_with_end(500, 6 * 3600000);
+    uint64_t before_ms = 0;
+    for (unsigned i = 0; i < rig->requests; i++) {
+        if (rig->request[i].kind == TRANSPORT_COMPLETE) {
+            uint64_t at_ms = rig->request[i].at_ms;
+            assert_true(!before_ms || at_ms - before_ms <= 61000);
+            before_ms = at_ms;
+        }
+    }
+    assert_in_range(rig_count(rig, TRANSPORT_COMPLETE), 6 * 60, 6 * 60 * 4);
+    rig_delete(rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_session_is_complete_only_when_its_end_is_taken),
+        cmocka_unit_test(only_a_busy_answer_to_the_end_counts_against_the_origin),
+        cmocka_unit_test(an_end_that_is_refused_is_offered_about_every_minute),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

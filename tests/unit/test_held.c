@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The reasons for holds, as they are told and as they are read back. */
+#include "tests/support/check.h"
+
+#include <string.h>
+
+#include "upload/core/held.h"
+
+static void each_reason_is_known_by_its_text(void **state)
+{
+    (void)state;
+    for (int i = 0; i < HELD_REASONS_COUNT; i++) {
+        const char *text = held_text((enum held_reason)i);
+        assert_int_equal(held_by_text(text), i);
+        for (int k = 0; k < i; k++) {
+            assert_string_not_equal(text, held_text((enum held_reason)k));
+            assert_string_not_equal(held_key((enum held_reason)i),
+                                    held_key((enum held_reason)k));
+        }
+    }
+}
+
+static void a_text_of_another_version_is_no_reason(void **state)
+{
+    (void)state;
+    assert_int_equal(held_by_text("it is said in other words"), HELD_NOT);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_reason_is_known_by_its_text),
+        cmocka_unit_test(a_text_of_another_version_is_no_reason),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
