@@ -65,6 +65,8 @@ enum statement {
     S_LOST_AFTER,
     S_EXPIRE,
     S_DELETE_PARTS,
+    S_ALIVE,
+    S_DELETE_ALIVE,
     S_COUNT
 };
 
