@@ -81,6 +81,16 @@ bool session_settled(const struct session *session)
     return session->streams > 0;
 }
 
+bool session_is_begun(const struct session *session)
+{
+    for (unsigned i = 0; i < session->streams; i++) {
+        if (session->stream[i]->id) {
+            return true;
+        }
+    }
+    return session->state == SESSION_DONE;
+}
+
 bool session_queued(const struct session *session)
 {
     for (unsigned i = 0; i < session->streams; i++) {

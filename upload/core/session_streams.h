@@ -27,6 +27,9 @@ bool session_blocked(const struct session *session);
 /** \return true if nothing of it is left to send or to settle. */
 bool session_settled(const struct session *session);
 
+/** \return true if something of it was sent, or may have been. */
+bool session_is_begun(const struct session *session);
+
 /** \return true if one of its streams is in a queue. */
 bool session_queued(const struct session *session);
 

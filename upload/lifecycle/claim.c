@@ -34,16 +34,6 @@ static void claim_ask_disk(struct claimant *c)
     c->owner = c->there ? st.st_uid : 0;
 }
 
-static bool claim_begun(const struct session *session)
-{
-    for (unsigned i = 0; i < session->streams; i++) {
-        if (session->stream[i]->id) {
-            return true;
-        }
-    }
-    return session->state == SESSION_DONE;
-}
-
 /* For one that is not being read. */
 static bool claim_is_locked(const struct claimant *c)
 {
@@ -63,7 +53,7 @@ static struct claimant claim_holder(const struct claim *claim)
     const struct session *s = c.session;
     const struct parked_session *parked = parked_find(&root->parked, claim->path);
     c.complete = s ? s->state == SESSION_DONE : parked && parked->complete;
-    c.begun = c.complete || (s && claim_begun(s));
+    c.begun = c.complete || (s && session_is_begun(s));
     c.locked = s && s->inspected && !s->held ? s->writer == SESSION_WRITER_LIVES
                                              : claim_is_locked(&c);
     claim_ask_disk(&c);
@@ -279,7 +269,7 @@ bool claim_check(struct session *session, const struct scan *scan, enum liveness
     struct claimant own = {.root = session->root,
                            .path = session->path,
                            .session = session,
-                           .begun = claim_begun(session),
+                           .begun = session_is_begun(session),
                            .locked = writer == WRITER_LIVE};
     if (!session->inspected) {
         session->layout = (uint8_t)scan->layout;
