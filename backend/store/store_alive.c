@@ -20,12 +20,17 @@ static bool put_alive(struct store *store, struct store_alive *alive, int64_t no
 gpufl_status store_alive_put(struct store *store, struct store_alive *alive, size_t count)
 {
     int64_t now_ms = wall_clock_ms();
+    bool written = false;
     bool begun = statement_run(statement_use(store, S_BEGIN));
     bool ok = begun;
     for (size_t i = 0; ok && i < count; i++) {
         ok = put_alive(store, &alive[i], now_ms);
+        written = written || alive[i].known;
     }
     if (ok && statement_run(statement_use(store, S_COMMIT))) {
+        if (written) {
+            store_health_wrote(store, 0);
+        }
         return GPUFL_OK;
     }
     store_health_failed(store, 0);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "backend/http/alive_told.h"
+#include "backend/store/store_health.h"
 #include "backend/store/store_ingest.h"
 #include "backend/store/store_sessions.h"
 #include "schema/protocol.h"
@@ -116,12 +117,42 @@ static void only_sessions_that_are_stored_are_noted(void **state)
     store_close(store);
 }
 
+static int tell(struct store *store, const char *session)
+{
+    struct text body = {0};
+    struct text answer = {0};
+    unsigned changed = 0;
+    text_printf(&body, "{\"sessions\":[{\"session\":\"%s\",\"silent_ms\":1}]}", session);
+    struct ingest_request request = {.body = body.data, .len = body.len};
+    int status = alive_told_take(store, &request, &answer, count_changed, &changed);
+    text_fini(&body);
+    text_fini(&answer);
+    return status;
+}
+
+static void only_what_was_written_shows_that_writing_works(void **state)
+{
+    (void)state;
+    struct store *store;
+    char why[256];
+    struct store_stored stored;
+    assert_int_equal(store_open(":memory:", &store, why), GPUFL_OK);
+    assert_int_equal(store_touch(store, "known", &stored), GPUFL_OK);
+    store_health_failed(store, 0);
+    assert_int_equal(tell(store, "stranger"), 200);
+    assert_non_null(store_health_why(store));
+    assert_int_equal(tell(store, "known"), 200);
+    assert_null(store_health_why(store));
+    store_close(store);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_list_is_read_and_nothing_else),
         cmocka_unit_test(a_list_has_256_sessions_at_most),
         cmocka_unit_test(only_sessions_that_are_stored_are_noted),
+        cmocka_unit_test(only_what_was_written_shows_that_writing_works),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
