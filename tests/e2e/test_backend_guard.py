@@ -255,6 +255,20 @@ def a_full_disk_is_507_until_there_is_room(place):
     check("store.works" in backend.process.log.read_text(), "that is said")
 
 
+def a_server_that_starts_on_a_full_disk_says_so(place):
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    equal(post(backend, line(1))[0], 200, "stored")
+    backend.kill()
+    for db in ("backend.db", "new.db"):
+        done = place.run("gpufl-backend", "--listen", "127.0.0.1:0", "--db", place.path / db,
+                         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY)))
+        equal((done.returncode, done.stderr.count("\n")), (1, 1), f"{db}: {done.stderr}")
+        for word in ("--db", db, "File too large", "free some space"):
+            check(word in done.stderr, f"{word!r} is missing: {done.stderr}")
+    backend.start()
+    equal(backend.export(SESSION, "device"), line(1), "what is stored")
+
+
 def _database(path, script):
     with contextlib.closing(sqlite3.connect(path)) as db:
         db.executescript(script)
