@@ -12,6 +12,7 @@
 #define PROTOCOL_STREAM           "/events/stream"
 #define PROTOCOL_PARTS            "/events/parts"
 #define PROTOCOL_SESSION_COMPLETE "/events/session-complete"
+#define PROTOCOL_ALIVE            "/events/alive"
 #define PROTOCOL_VERSION          "/info/version"
 
 #define PROTOCOL_H_SESSION         "X-GpuFlight-Session-Id"
@@ -43,6 +44,10 @@
 #define PROTOCOL_MAX_LIST_BYTES (1u << 20)
 /** Highest offset and number of lines of a position. */
 #define PROTOCOL_MAX_OFFSET (INT64_C(1) << 53)
+/** Sessions of one POST that tells which are alive. */
+#define PROTOCOL_MAX_ALIVE 256u
+/** gpufl-backend wants to be told of a session of which nothing came for so long. */
+#define PROTOCOL_ALIVE_AFTER_MS 60000
 /** Longest single line that is sent; a longer one is quarantined. */
 #define PROTOCOL_MAX_LINE_BYTES (8u << 20)
 

@@ -54,7 +54,7 @@ ONLY = {
     "json-c/": ["upload/source/identity.c", "upload/http/reply.c",
                 "upload/engine/upload_cursor.c", "upload/source/java_cursor.c",
                 "agent/options/config.c", "backend/digest/digest_records.c",
-                "backend/http/positions_read.c"],
+                "backend/http/json_read.h"],
     "inotifytools/": ["agent/watch.c"],
     "microhttpd": ["backend/http/http_auth.h", "backend/http/http_changes.h",
                    "backend/http/http_respond.h", "backend/http/http_route.h",

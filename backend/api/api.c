@@ -26,7 +26,9 @@ static void session_fields(struct text *a, const struct store_session *s)
     text_json_string(a, s->kind);
     text_printf(a, ",\"gpus\":");
     text_json_string(a, s->gpus);
-    text_printf(a, ",\"state\":\"%s\"", api_state(s, wall_clock_ms()));
+    int64_t now_ms = wall_clock_ms();
+    text_printf(a, ",\"state\":\"%s\",\"silent_since_ms\":%" PRId64, api_state(s, now_ms),
+                api_silent_since_ms(s, now_ms));
     text_printf(a,
                 ",\"start_ns\":%" PRId64 ",\"shutdown_ns\":%" PRId64
                 ",\"first_seen_ms\":%" PRId64 ",\"last_seen_ms\":%" PRId64

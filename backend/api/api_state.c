@@ -2,16 +2,22 @@
 /* Judges a session by what is stored of it, not by what was announced alone. */
 #include "backend/api/api_state.h"
 
-/* Lines from the future do not keep it alive: a clock was set. */
-static bool is_recent(int64_t last_seen_ms, int64_t now_ms)
+/* What is from the future is not recent: a clock was set. */
+static bool is_within(int64_t at_ms, int64_t now_ms, int64_t limit_ms)
 {
-    return now_ms - last_seen_ms < API_LIVE_MS && last_seen_ms - now_ms < API_LIVE_MS;
+    return now_ms - at_ms < limit_ms && at_ms - now_ms < limit_ms;
+}
+
+static bool is_live(const struct store_session *session, int64_t now_ms)
+{
+    return !session->complete && (is_within(session->last_seen_ms, now_ms, API_LIVE_MS) ||
+                                  is_within(session->told_ms, now_ms, API_LIVE_MS));
 }
 
 const char *api_state(const struct store_session *session, int64_t now_ms)
 {
     bool ended = session->shutdown_ns > 0;
-    if (!session->complete && is_recent(session->last_seen_ms, now_ms)) {
+    if (is_live(session, now_ms)) {
         return "live";
     }
     if (session->missing > 0) {
@@ -21,4 +27,14 @@ const char *api_state(const struct store_session *session, int64_t now_ms)
         return ended ? "complete" : "ended_without_shutdown";
     }
     return ended ? "not_complete" : "silent";
+}
+
+int64_t api_silent_since_ms(const struct store_session *session, int64_t now_ms)
+{
+    if (!is_live(session, now_ms) ||
+        is_within(session->last_seen_ms, now_ms, API_SILENT_MS)) {
+        return 0;
+    }
+    return session->told_ms > session->last_seen_ms ? session->last_byte_ms
+                                                    : session->last_seen_ms;
 }

@@ -6,12 +6,20 @@
 #include <stdint.h>
 
 #include "backend/store/store_sessions.h"
+#include "schema/protocol.h"
 
-/** A session is live for as long after its last lines. */
-#define API_LIVE_MS 15000
+/** A session is live for as long after its last lines, and after a sender told that its
+ * writer lives. Of three times that a sender tells, two may be lost. */
+#define API_LIVE_MS (3 * PROTOCOL_ALIVE_AFTER_MS)
+/** One that is live and of which nothing came for so long is silent. */
+#define API_SILENT_MS 15000
 
-/** What the stored lines of \p session prove at \p now_ms, as schema/openapi.json names
- * it. */
+/** What is stored of \p session, and was told of it, proves at \p now_ms, as
+ * schema/openapi.json names it. */
 const char *api_state(const struct store_session *session, int64_t now_ms);
+
+/** \return since when a session that is live is silent, in ms since 1970; 0 = it is not.
+ */
+int64_t api_silent_since_ms(const struct store_session *session, int64_t now_ms);
 
 #endif

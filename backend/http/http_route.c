@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "backend/http/alive_told.h"
 #include "backend/http/http_auth.h"
 #include "backend/http/http_respond.h"
 #include "backend/http/http_sessions.h"
@@ -68,6 +69,15 @@ static enum MHD_Result on_parts(struct http_service *service, struct MHD_Connect
     return http_respond(c, status, HTTP_JSON, &answer);
 }
 
+static enum MHD_Result on_alive(struct http_service *service, struct MHD_Connection *c,
+                                const struct body *in)
+{
+    struct ingest_request request = request_of(c, in);
+    struct text answer = {0};
+    int status = alive_told_take(service->store, &request, &answer, note_change, service);
+    return http_respond(c, status, HTTP_JSON, &answer);
+}
+
 static enum MHD_Result on_complete(struct http_service *service, struct MHD_Connection *c,
                                    const struct body *in)
 {
@@ -92,9 +102,9 @@ static enum MHD_Result on_version(struct http_service *service, struct MHD_Conne
     text_printf(&answer,
                 "{\"supported\":[\"" PROTOCOL_WIRE_VERSION "\"],"
                 "\"encodings\":[\"zstd\",\"gzip\"],\"live_windows\":true,"
-                "\"window_registry\":true,\"positions\":true,\"epoch\":\"%s\","
-                "\"server\":\"gpufl-backend/%s\"}\n",
-                store_epoch(service->store), GPUFL_VERSION);
+                "\"window_registry\":true,\"positions\":true,\"alive_after_ms\":%d,"
+                "\"epoch\":\"%s\",\"server\":\"gpufl-backend/%s\"}\n",
+                PROTOCOL_ALIVE_AFTER_MS, store_epoch(service->store), GPUFL_VERSION);
     return http_respond(c, 200, HTTP_JSON, &answer);
 }
 
@@ -170,6 +180,9 @@ static enum MHD_Result route_post(struct http_service *service, struct MHD_Conne
     if (strcmp(path, PROTOCOL_SESSION_COMPLETE) == 0) {
         return on_complete(service, c, in);
     }
+    if (strcmp(path, PROTOCOL_ALIVE) == 0) {
+        return on_alive(service, c, in);
+    }
     return http_respond_error(c, 404, "no such path");
 }
 
@@ -178,7 +191,8 @@ bool http_route_wants_body(const struct http_request *request)
     const char *path = path_below_api(request->url);
     return strcmp(request->method, "POST") == 0 &&
            (strcmp(path, PROTOCOL_STREAM) == 0 || strcmp(path, PROTOCOL_PARTS) == 0 ||
-            strcmp(path, PROTOCOL_SESSION_COMPLETE) == 0);
+            strcmp(path, PROTOCOL_SESSION_COMPLETE) == 0 ||
+            strcmp(path, PROTOCOL_ALIVE) == 0);
 }
 
 bool http_route_is_endless(const struct http_request *request)

@@ -2,87 +2,23 @@
 /* Parses lists of parts and claims, of a bounded size, and holds bytes against them. */
 #include "backend/http/positions_read.h"
 
-#include <json-c/json.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/http/json_read.h"
 #include "base/crc32c.h"
-#include "base/json_text.h"
 #include "schema/protocol.h"
 
-#define LIST_DEPTH 6
-#define TREE_BYTES (32u << 20)
-
 #define PLACE_EXPECTED "expected {file, offset, lines, crc}"
-
-static struct json_object *parse_object(const char *text, size_t len)
-{
-    if (len > PROTOCOL_MAX_LIST_BYTES || !json_is_object(text, len, LIST_DEPTH) ||
-        json_tree_bytes(text, len) > TREE_BYTES) {
-        return NULL;
-    }
-    struct json_tokener *tokener = json_tokener_new_ex(LIST_DEPTH + 1);
-    if (!tokener) {
-        return NULL;
-    }
-    struct json_object *root = json_tokener_parse_ex(tokener, text, (int)len);
-    json_tokener_free(tokener);
-    if (!json_object_is_type(root, json_type_object)) {
-        json_object_put(root);
-        root = NULL;
-    }
-    return root;
-}
-
-static bool read_count(struct json_object *from, const char *key, int64_t max,
-                       int64_t *out)
-{
-    struct json_object *value;
-    if (!json_object_object_get_ex(from, key, &value) ||
-        !json_object_is_type(value, json_type_int)) {
-        return false;
-    }
-    *out = json_object_get_int64(value);
-    return *out >= 0 && *out <= max;
-}
-
-/* False when it is missing. */
-static bool read_truth(struct json_object *from, const char *key, bool *out)
-{
-    struct json_object *value;
-    *out = false;
-    if (!json_object_object_get_ex(from, key, &value)) {
-        return true;
-    }
-    *out = json_object_get_boolean(value);
-    return json_object_is_type(value, json_type_boolean);
-}
-
-static bool read_name(struct json_object *from, const char *key, char *out, size_t size)
-{
-    struct json_object *value;
-    if (!json_object_object_get_ex(from, key, &value) ||
-        !json_object_is_type(value, json_type_string)) {
-        return false;
-    }
-    const char *text = json_object_get_string(value);
-    size_t len = (size_t)json_object_get_string_len(value);
-    if (len >= size || strlen(text) != len) {
-        return false;
-    }
-    snprintf(out, size, "%s", text);
-    return true;
-}
 
 static bool read_place(struct json_object *from, struct stream_place *out)
 {
     int64_t file, offset, lines, crc;
     if (!json_object_is_type(from, json_type_object) ||
-        !read_count(from, "file", UINT32_MAX, &file) || file == 0 ||
-        !read_count(from, "offset", PROTOCOL_MAX_OFFSET, &offset) ||
-        !read_count(from, "lines", PROTOCOL_MAX_OFFSET, &lines) ||
-        !read_count(from, "crc", UINT32_MAX, &crc)) {
+        !json_read_count(from, "file", UINT32_MAX, &file) || file == 0 ||
+        !json_read_count(from, "offset", PROTOCOL_MAX_OFFSET, &offset) ||
+        !json_read_count(from, "lines", PROTOCOL_MAX_OFFSET, &lines) ||
+        !json_read_count(from, "crc", UINT32_MAX, &crc)) {
         return false;
     }
     *out = (struct stream_place){.file = (uint32_t)file,
@@ -107,9 +43,10 @@ static bool read_start(struct json_object *part, struct stream_start *out)
         return true;
     }
     if (!json_object_is_type(value, json_type_object) ||
-        !read_count(value, "file", UINT32_MAX, &file) || file == 0 ||
-        !read_count(value, "offset", PROTOCOL_MAX_OFFSET, &offset) ||
-        !read_count(value, "file_crc", UINT32_MAX, &crc) || (offset == 0 && crc != 0)) {
+        !json_read_count(value, "file", UINT32_MAX, &file) || file == 0 ||
+        !json_read_count(value, "offset", PROTOCOL_MAX_OFFSET, &offset) ||
+        !json_read_count(value, "file_crc", UINT32_MAX, &crc) ||
+        (offset == 0 && crc != 0)) {
         return false;
     }
     *out = (struct stream_start){.given = true,
@@ -124,11 +61,11 @@ static const char *read_part(struct json_object *from, struct stream_part *out)
     if (!json_object_is_type(from, json_type_object)) {
         return "parts: not a list of objects";
     }
-    if (!read_name(from, "session", out->session, sizeof out->session) ||
+    if (!json_read_name(from, "session", out->session, sizeof out->session) ||
         !layout_name_ok(out->session)) {
         return "session: missing or not a session id";
     }
-    if (!read_name(from, "channel", out->channel, sizeof out->channel) ||
+    if (!json_read_name(from, "channel", out->channel, sizeof out->channel) ||
         !layout_channel_ok(out->channel)) {
         return "channel: missing or not a channel name";
     }
@@ -141,9 +78,9 @@ static const char *read_part(struct json_object *from, struct stream_part *out)
     if (!read_start(from, &out->start)) {
         return "start: not a start (expected {file, offset, file_crc})";
     }
-    return read_truth(from, "skip", &out->skip) &&
-                   read_truth(from, "reopens", &out->reopens) &&
-                   read_truth(from, "added_newline", &out->added_newline)
+    return json_read_truth(from, "skip", &out->skip) &&
+                   json_read_truth(from, "reopens", &out->reopens) &&
+                   json_read_truth(from, "added_newline", &out->added_newline)
                ? NULL
                : "skip, reopens, added_newline: not true or false";
 }
@@ -174,7 +111,7 @@ const char *positions_read_parts(const char *line, size_t len,
                                  struct positions_parts *out)
 {
     *out = (struct positions_parts){0};
-    struct json_object *root = parse_object(line, len);
+    struct json_object *root = json_read_object(line, len);
     const char *fault = root ? read_list(root, out)
                              : "the first line is not a JSON object of at most 1 MiB";
     json_object_put(root);
@@ -262,9 +199,9 @@ void positions_parts_fini(struct positions_parts *parts)
 static bool read_claimed(struct json_object *from, struct claim_channel *out)
 {
     return json_object_is_type(from, json_type_object) &&
-           read_name(from, "channel", out->channel, sizeof out->channel) &&
+           json_read_name(from, "channel", out->channel, sizeof out->channel) &&
            layout_channel_ok(out->channel) && read_place(from, &out->end) &&
-           read_truth(from, "lost_after", &out->lost_after);
+           json_read_truth(from, "lost_after", &out->lost_after);
 }
 
 static const char *read_channels(struct json_object *list, struct store_claim *out)
@@ -295,7 +232,7 @@ const char *positions_read_claim(const char *body, size_t len, struct store_clai
     struct json_object *list;
     out->channel = NULL;
     out->channels = 0;
-    struct json_object *root = len ? parse_object(body, len) : NULL;
+    struct json_object *root = len ? json_read_object(body, len) : NULL;
     const char *fault = json_object_object_get_ex(root, "channels", &list)
                             ? read_channels(list, out)
                             : NULL;

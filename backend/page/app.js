@@ -7,7 +7,7 @@ import { sessionsView } from './sessions.js';
 
 const ONCE_MS = 1000;
 const SHARE = 9;
-const EXPIRES_MS = 16000; // a live session without news no longer is
+const EXPIRES_MS = 16000; // a live session without news is silent, or no longer live
 const root = document.getElementById('view');
 const where = document.getElementById('where');
 const link = document.getElementById('link');

@@ -10,11 +10,12 @@ const MOST = 10000; // sessions in one answer
 export function state(session) {
   switch (session.state) {
     case 'complete': return ['complete', 'dim'];
-    case 'live': return ['live', 'live'];
+    case 'live': return [session.silent_since_ms
+      ? `live, silent since ${time(session.silent_since_ms * 1e6)}` : 'live', 'live'];
     case 'gap': return [`gap: ${counted(session.missing, 'batch', 'batches')} missing`, 'bad'];
     case 'ended_without_shutdown': return ['ended without shutdown: killed or crashed', 'bad'];
     case 'not_complete': return ['ended, not reported complete: run gpufl status on its node', 'bad'];
-    default: return ['silent: killed, disconnected or idle', 'bad'];
+    default: return ['silent: killed, or its sender is gone', 'bad'];
   }
 }
 

@@ -15,8 +15,10 @@
 #define IN_MEMORY ":memory:" /* SQLite's name for it */
 
 /* With errno's text where a system call failed. */
-static void say_why(sqlite3 *db, const char *path, enum store_owner owner, char why[256])
+static void say_why(const struct store *store, const char *path, enum store_owner owner,
+                    char why[256])
 {
+    sqlite3 *db = store->db;
     int error = sqlite3_system_errno(db);
     if (owner == STORE_FOREIGN) {
         snprintf(why, 256,
@@ -30,7 +32,9 @@ static void say_why(sqlite3 *db, const char *path, enum store_owner owner, char 
         bool other = sqlite3_errcode(db) == SQLITE_NOTADB;
         snprintf(why, 256, "%.120s: %.60s%s%.60s%s", path, sqlite3_errmsg(db),
                  error ? ": " : "", error ? strerror(error) : "",
-                 other ? " (name another file)" : "");
+                 other                                ? " (name another file)"
+                 : statement_lacks_room(store, error) ? " (free some space)"
+                                                      : "");
     }
 }
 
@@ -48,7 +52,7 @@ static bool open_own(struct store *store, const char *path, char why[256])
     }
     if (owner != STORE_OURS || !statement_prepare_all(store) ||
         !store_epoch_begin(store)) {
-        say_why(store->db, path, owner, why);
+        say_why(store, path, owner, why);
         return false;
     }
     return true;

@@ -15,11 +15,6 @@
 
 static const struct log to_stderr = {.level = LOG_AT_INFO, .write = log_to_stderr};
 
-static bool is_no_room(int error)
-{
-    return error == ENOSPC || error == EDQUOT || error == EFBIG;
-}
-
 /* \p last: errno after the failed call, as SQLite forgets it when a COMMIT fails. */
 static int error_of_system(sqlite3 *db, int last)
 {
@@ -35,7 +30,7 @@ void store_health_failed(struct store *store, size_t bytes)
     bool again =
         health->failing || (health->said_ms && now_ms - health->said_ms < SAID_AGAIN_MS);
     health->failing = true;
-    health->full = sqlite3_errcode(store->db) == SQLITE_FULL || is_no_room(error);
+    health->full = statement_lacks_room(store, error);
     health->bytes = bytes > health->bytes ? bytes : health->bytes;
     snprintf(health->why, sizeof health->why, "%.80s%s%.80s", sqlite3_errmsg(store->db),
              error ? ": " : "", error ? strerror(error) : "");

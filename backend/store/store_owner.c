@@ -13,7 +13,7 @@ static const char facts[] =
     " (type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND name NOT IN"
     " ('session', 'body', 'channel', 'name', 'tally', 'series', 'text', 'origin', "
     "'stream',"
-    " 'part'))"
+    " 'part', 'alive'))"
     " OR (type = 'table' AND name = 'session' AND sql NOT LIKE '%sid TEXT NOT NULL%')"
     " OR (type = 'table' AND name = 'body' AND sql NOT LIKE '%window_id TEXT UNIQUE%'))";
 

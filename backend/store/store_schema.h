@@ -67,7 +67,9 @@
     " end_file INTEGER NOT NULL, end_offset INTEGER NOT NULL, end_lines INTEGER NOT"     \
     " NULL, end_crc INTEGER NOT NULL, end_file_crc INTEGER NOT NULL, body INTEGER,"      \
     " lost_file INTEGER, lost_offset INTEGER);"                                          \
-    "CREATE INDEX IF NOT EXISTS part_place ON part(session, channel, file, offset);"
+    "CREATE INDEX IF NOT EXISTS part_place ON part(session, channel, file, offset);"     \
+    "CREATE TABLE IF NOT EXISTS alive(session INTEGER PRIMARY KEY, told_ms INTEGER"      \
+    " NOT NULL, last_byte_ms INTEGER NOT NULL);"
 
 static const char *const sql[S_COUNT] = {
     [S_BEGIN] = "BEGIN IMMEDIATE",
@@ -99,8 +101,9 @@ static const char *const sql[S_COUNT] = {
         "SELECT id, sid, app, hostname, kind, start_ns, shutdown_ns, first_seen_ms,"
         " last_seen_ms, complete, lines, raw_bytes, stored_bytes, rejected, gpus,"
         " duplicates, (SELECT ifnull(sum(last - numbered), 0) FROM channel"
-        " WHERE channel.session = session.id)"
-        " FROM session WHERE ?1 IS NULL OR sid = ?1"
+        " WHERE channel.session = session.id), ifnull(told_ms, 0),"
+        " ifnull(last_byte_ms, 0) FROM session LEFT JOIN alive ON"
+        " alive.session = session.id WHERE ?1 IS NULL OR sid = ?1"
         " ORDER BY start_ns DESC, id DESC LIMIT ?2 OFFSET ?3",
     [S_CHANNELS] = "SELECT name, lines, raw_bytes, bodies, first, last FROM channel"
                    " WHERE session = ?1 ORDER BY name",
@@ -191,6 +194,9 @@ static const char *const sql[S_COUNT] = {
     [S_EXPIRE] = "UPDATE stream SET expired = 1 WHERE sid = (SELECT sid FROM session"
                  " WHERE id = ?1)",
     [S_DELETE_PARTS] = "DELETE FROM part WHERE session = ?1",
+    [S_ALIVE] = "INSERT OR REPLACE INTO alive SELECT id, ?2, ?3 FROM session"
+                " WHERE sid = ?1",
+    [S_DELETE_ALIVE] = "DELETE FROM alive WHERE session = ?1",
 };
 
 #endif

@@ -61,6 +61,8 @@ gpufl_status store_sessions(struct store *store, const char *only, unsigned limi
             .rejected = (uint64_t)sqlite3_column_int64(s, 13),
             .duplicates = (uint64_t)sqlite3_column_int64(s, 15),
             .missing = (uint64_t)sqlite3_column_int64(s, 16),
+            .told_ms = sqlite3_column_int64(s, 17),
+            .last_byte_ms = sqlite3_column_int64(s, 18),
         };
         text_column(s, 1, row.session, sizeof row.session);
         text_column(s, 2, row.app, sizeof row.app);

@@ -28,6 +28,8 @@ struct store_session {
     char gpus[512];
     int64_t start_ns, shutdown_ns;
     int64_t first_seen_ms, last_seen_ms;
+    int64_t told_ms;      /**< when a sender last told that its writer lives, 0 = never */
+    int64_t last_byte_ms; /**< when that had written last, by what the sender told */
     bool complete;
     uint64_t lines, raw_bytes, stored_bytes, rejected;
     uint64_t duplicates; /**< batches that were sent again and not stored again */

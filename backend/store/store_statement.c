@@ -2,6 +2,7 @@
 /* Prepares statements once and runs them. */
 #include "backend/store/store_statement.h"
 
+#include <errno.h>
 #include <stddef.h>
 
 #include "backend/store/store_schema.h"
@@ -47,6 +48,12 @@ bool statement_run(sqlite3_stmt *s)
     int rc = sqlite3_step(s);
     sqlite3_reset(s);
     return rc == SQLITE_DONE || rc == SQLITE_ROW;
+}
+
+bool statement_lacks_room(const struct store *store, int error)
+{
+    return sqlite3_errcode(store->db) == SQLITE_FULL || error == ENOSPC ||
+           error == EDQUOT || error == EFBIG;
 }
 
 gpufl_status statement_end(sqlite3_stmt *s, int rc)

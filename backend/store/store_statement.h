@@ -65,6 +65,8 @@ enum statement {
     S_LOST_AFTER,
     S_EXPIRE,
     S_DELETE_PARTS,
+    S_ALIVE,
+    S_DELETE_ALIVE,
     S_COUNT
 };
 
@@ -102,6 +104,10 @@ void statement_bind_text(sqlite3_stmt *statement, int at, const char *text);
 
 /** Runs to the end and resets the statement. */
 bool statement_run(sqlite3_stmt *statement);
+
+/** True when the last call of the database failed as there is no room; \p error: errno of
+ * the system call behind it, 0 = none failed. */
+bool statement_lacks_room(const struct store *store, int error);
 
 /** Resets a statement whose last step returned \p rc. \return GPUFL_OK when there were no
  * more rows, else GPUFL_ERR_IO. */

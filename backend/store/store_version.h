@@ -5,7 +5,7 @@
 
 /* user_version: increased when the tables change; a file of a newer version is refused.
  */
-#define STORE_VERSION 3
+#define STORE_VERSION 4
 
 /* The oldest that is taken over: it lacks tables, which are made when it is opened. */
 #define STORE_VERSION_OLDEST 2

@@ -2,6 +2,7 @@
 """gpufl-backend beside a second one, and among peers that mean harm or are slow: nothing is split
 in two, and nobody is kept out."""
 import contextlib
+import itertools
 import os
 import resource
 import socket
@@ -101,16 +102,18 @@ def who_asks_before_sending_a_body_is_answered_before(place):
 class _Crowd:
     """Connections beyond the most that the server takes, each after some bytes; new ones for those that end."""
 
-    def __init__(self, backend, begin, drip, source="127.0.0.1"):
-        self.backend, self.begin, self.drip, self.source = backend, begin, drip, source
+    def __init__(self, backend, begin, drip, sources=("127.0.0.1",)):
+        self.backend, self.begin, self.drip, self.sources = backend, begin, drip, itertools.cycle(sources)
         self.clients = [self._one() for _ in range(CROWD)]
 
     def _one(self):
         client = socket.create_connection(("127.0.0.1", self.backend.port), timeout=20 * lib.SLOW,
-                                          source_address=(self.source, 0))
+                                          source_address=(next(self.sources), 0))
         client.setblocking(False)
         with contextlib.suppress(ConnectionError):
             client.send(self.begin)
+            if self.drip is None:
+                client.shutdown(socket.SHUT_WR)
         return client
 
     def go_on(self):
@@ -132,21 +135,32 @@ class _Crowd:
             client.close()
 
 
-def slow_clients_keep_nobody_out(place):
-    """More of them than there is room for, which do nothing, or send headers or a body byte by byte."""
-    backend = lib.Backend(place, "--api-key", lib.KEY)
+def _slow_kinds():
+    """What each of a crowd begins with, and goes on with; None: it ends its half of the connection."""
     headers = _headers(STREAM, 1 << 20)
-    kinds = {"idle": (b"", b""), "slow headers": (headers[:20], b"x"), "slow body": (headers, b"x")}
+    with_key = _headers(STREAM, 1 << 20, lib.KEY)
+    yield from {"idle": (b"", b""), "slow headers": (headers[:20], b"x"), "slow body": (headers, b"x"),
+                "half of the headers, and no more": (headers[:20], None),
+                "half of a body, and no more": (headers + b"x" * 99, None),
+                "a slow body with the key": (with_key, b"x")}.items()
+
+
+def slow_clients_keep_nobody_out(place):
+    """More of them than there is room for, of one address, of that of the others, of 700, which do nothing, or send
+    headers or a body byte by byte."""
+    backend = lib.Backend(place, "--api-key", lib.KEY)
     want, n = b"", 0
-    for source in ("127.0.0.2", "127.0.0.1"):
-        for kind, (begin, drip) in kinds.items():
-            crowd = _Crowd(backend, begin, drip, source)
+    crowds = {"another address": ["127.0.0.2"], "the same address": ["127.0.0.1"],
+              "700 addresses": [f"127.1.{i // 200}.{1 + i % 200}" for i in range(CROWD)]}
+    for whose, sources in crowds.items():
+        for kind, (begin, drip) in _slow_kinds():
+            crowd = _Crowd(backend, begin, drip, sources)
             for _ in range(3):
                 began = time.monotonic()
                 n, want = n + 1, want + line(n + 1)
                 equal(post(backend, line(n))[0], 200, kind)
                 spent = time.monotonic() - began
-                check(spent < 3 * lib.SLOW, f"{kind} of {source}: {spent:.1f} s")
+                check(spent < 3 * lib.SLOW, f"{kind} of {whose}: {spent:.1f} s")
                 crowd.go_on()
             crowd.close()
     equal(backend.export(SESSION, "device"), want, "what is stored")
@@ -255,6 +269,20 @@ def a_full_disk_is_507_until_there_is_room(place):
     check("store.works" in backend.process.log.read_text(), "that is said")
 
 
+def a_server_that_starts_on_a_full_disk_says_so(place):
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    equal(post(backend, line(1))[0], 200, "stored")
+    backend.kill()
+    for db in ("backend.db", "new.db"):
+        done = place.run("gpufl-backend", "--listen", "127.0.0.1:0", "--db", place.path / db,
+                         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY)))
+        equal((done.returncode, done.stderr.count("\n")), (1, 1), f"{db}: {done.stderr}")
+        for word in ("--db", db, "File too large", "free some space"):
+            check(word in done.stderr, f"{word!r} is missing: {done.stderr}")
+    backend.start()
+    equal(backend.export(SESSION, "device"), line(1), "what is stored")
+
+
 def _database(path, script):
     with contextlib.closing(sqlite3.connect(path)) as db:
         db.executescript(script)
@@ -277,18 +305,18 @@ def a_database_of_another_application_is_left_alone(place):
 
 def a_database_of_another_version_is_left_alone(place):
     path = place.path / "newer.db"
-    _database(path, "PRAGMA application_id=0x6770666c; PRAGMA user_version=4; CREATE TABLE text(x);")
+    _database(path, "PRAGMA application_id=0x6770666c; PRAGMA user_version=5; CREATE TABLE text(x);")
     before = path.read_bytes()
     _refused(place, "--listen", "127.0.0.1:0", "--db", path, words=("--db", "another version"))
     equal(path.read_bytes(), before, "its bytes")
 
 
 def a_database_of_the_version_before_is_taken_over(place):
-    """Which had no application_id; and one that was killed while it made its tables."""
+    """Which lacked a table; one without an application_id; one that was killed while it made its tables."""
     backend = lib.Backend(place)
     path = place.path / "backend.db"
     equal(post(backend, line(1))[0], 200, "stored")
-    for script in ("PRAGMA application_id=0",
+    for script in ("PRAGMA user_version=3; DROP TABLE alive", "PRAGMA application_id=0",
                    "PRAGMA application_id=0; DROP TABLE series; DROP TABLE text"):
         backend.kill()  # its log is not written back
         _database(path, script)

@@ -18,6 +18,7 @@ from lib import check, equal
 from positions import Part, ZERO, body_of
 import sink
 from test_backend import SESSION, line
+import writers
 
 DOC = json.loads((lib.ROOT / "schema/openapi.json").read_text())
 
@@ -192,12 +193,21 @@ def _positions(client):
                      query="?channel=device&file=1&offset=9")[0], 410, "its places")
 
 
+def _alive(client):
+    body = {"sessions": [{"session": SESSION, "silent_ms": 1}]}
+    _fits(_whole(DOC["components"]["schemas"]["Alive"]), body, "the list")
+    for sent, headers, status in ((json.dumps(body), {}, 200), (b"x", {}, 400), (json.dumps(body), {"key": "other"}, 401),
+                                  (b"x" * (31 << 20), {}, 413), (json.dumps(body), {"Content_Encoding": "br"}, 415)):
+        equal(client.ask("post", "/events/alive", sent, **headers)[0], status, f"{headers}")
+
+
 def the_backend_answers_as_documented(place):
     client = Client(lib.Backend(place, "--api-key", lib.KEY, "--retain-days", "1"))
     who = {"X_GpuFlight_Session_Id": SESSION}
     client.ask("get", "/info/version", key="")
     _streams(client)
     _positions(client)
+    _alive(client)
     for path in ("/events/session-complete", "/sessions", "/sessions/{session_id}",
                  "/sessions/{session_id}/export", "/"):
         method, = WHOLE[path].keys() - {"servers"}
@@ -255,6 +265,16 @@ def our_senders_send_what_is_documented(place):
                 seen = {_judge_request(request) for request in s.requests}
                 equal(seen, {"version", "stream", "complete"}, "operations")
                 equal({r.session for r in s.requests if r.is_batch}, names, "sessions")
+
+
+def what_lives_is_told_as_documented(place):
+    with sink.Sink(declare=True, alive_after_ms=1000) as s:
+        lib.agent(place, s.url)
+        writers.Live(place.logs)
+        request = lib.until(lambda: next((r for r in s.requests if r.path.endswith("/alive")), None), "it is told")
+        equal(_judge_request(request), "alive", "the operation")
+        _fits(_whole(DOC["components"]["schemas"]["Alive"]), json.loads(request.raw()), "the list")
+        lib.until(lambda: sum(r.path.endswith("/alive") for r in s.requests) > 1, "again")
 
 
 def _judge_request(request):

@@ -465,7 +465,7 @@ def a_database_of_version_2_is_taken_over_in_place(place):
           ["without_positions", "stored"], "parts")
     backend.kill()
     with contextlib.closing(sqlite3.connect(path)) as db:
-        equal(db.execute("PRAGMA user_version").fetchone(), (3,), "its version now")
+        equal(db.execute("PRAGMA user_version").fetchone(), (4,), "its version now")
     backend.start()
     equal(backend.export(SESSION, "device"), line(1) + line(2) + line(3) + line(4), "what is stored then")
 

@@ -2,12 +2,14 @@
 """The page in a real browser: what it shows equals the files, moves by itself, and takes every
 name from a session as text. Usage: test_page.py BUILD_DIR."""
 import collections
+import contextlib
 import http.client
 import http.server
 import json
 import os
 import pathlib
 import re
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -95,12 +97,24 @@ def a_running_job_appears_and_moves_by_itself(place):
         equal(page.browser.run("return window.kept"), 1, "without a reload")
 
 
+def _pass_minutes(place, minutes):
+    """To the backend, all that it has is as much older."""
+    with contextlib.closing(sqlite3.connect(place.path / "backend.db")) as db, db:
+        db.execute("UPDATE session SET last_seen_ms = last_seen_ms - ?", (minutes * 60000,))
+        db.execute("UPDATE alive SET told_ms = told_ms - ?1, last_byte_ms = last_byte_ms - ?1", (minutes * 60000,))
+
+
 def live_expires_without_news(place):
     with _Page(place) as page:
         equal(post(page.backend, line(1), key=None)[0], 200, "stored")
         page.open()
         until(lambda: page.table("State")[0][0] == "live", "it is live")
+        until(lambda: page.table("State")[0][0].startswith("live, silent since "), "it is silent", 40)
+        _pass_minutes(place, 10)
         until(lambda: page.table("State")[0][0].startswith("silent"), "it no longer is", 40)
+        alive = b'{"sessions":[{"session":"%s","silent_ms":60000}]}' % SESSION.encode()
+        equal(post(page.backend, alive, path="/api/v1/events/alive", key=None)[0], 200, "its sender sees it alive")
+        until(lambda: page.table("State")[0][0].startswith("live, silent since "), "it is live, and silent")
         equal(post(page.backend, line(2), key=None)[0], 200, "more comes")
         until(lambda: page.table("State")[0][0] == "live", "it is live again")
         shutdown = b'{"type":"shutdown","session_id":"%s","ts_ns":5,"signaled":true}\n' % SESSION.encode()

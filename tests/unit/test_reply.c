@@ -57,6 +57,10 @@ static void what_an_origin_declares(void **state)
     assert_true(v.supported && v.zstd && v.live_windows && v.registry);
     v = version("{\"supported\":[\"2\"]}");
     assert_false(v.supported || v.zstd || v.live_windows || v.registry);
+    assert_int_equal(v.alive_after_ms, 0);
+    assert_int_equal(version("{\"alive_after_ms\":60000}").alive_after_ms, 60000);
+    assert_int_equal(version("{\"alive_after_ms\":-1}").alive_after_ms, 0);
+    assert_int_equal(version("{\"alive_after_ms\":true}").alive_after_ms, 0);
     v = version("{\"encodings\":\"zstd\",\"live_windows\":1}");
     assert_true(v.supported);
     assert_false(v.zstd || v.live_windows);

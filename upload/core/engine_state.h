@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/text.h"
 #include "upload/core/backoff.h"
 #include "upload/core/counters.h"
 #include "upload/core/engine_config.h"
@@ -29,10 +30,18 @@ struct offer;
 struct root;
 struct session;
 
+/** What lifecycle/alive.h keeps. */
+struct alive {
+    struct text body; /**< of the request under way */
+    bool in_flight;
+    uint64_t next_ms; /**< when it is due to look again which sessions are silent */
+};
+
 struct engine {
     struct engine_config config;
     struct trouble trouble;
     struct origin origin;
+    struct alive alive;
     struct counters counters;
     struct bucket bucket;
     struct encoder *encoder;

@@ -11,6 +11,9 @@
 #define FEW_SLOTS       4u
 #define REQUESTS_A_SLOT 250u
 
+#define ALIVE_AFTER_MIN_MS 1000u
+#define ALIVE_AFTER_MAX_MS 3600000u
+
 bool origin_probing(const struct origin *origin)
 {
     return origin->failures || origin->hold;
@@ -92,6 +95,16 @@ void origin_hold(struct origin *origin, int status, const char *reason, uint64_t
                             ORIGIN_SLOW_RETRY_MS, 1000);
 }
 
+/* Whatever it declares, it costs a request a second at most. */
+static uint64_t origin_alive_after(const struct reply_version *version)
+{
+    uint64_t after_ms = version->alive_after_ms;
+    bool too_soon = after_ms > 0 && after_ms < ALIVE_AFTER_MIN_MS;
+    return too_soon                        ? ALIVE_AFTER_MIN_MS
+           : after_ms > ALIVE_AFTER_MAX_MS ? ALIVE_AFTER_MAX_MS
+                                           : after_ms;
+}
+
 static void origin_learn(struct origin *origin, const struct transport_reply *reply)
 {
     struct reply_version version = {.supported = true};
@@ -101,6 +114,7 @@ static void origin_learn(struct origin *origin, const struct transport_reply *re
     origin->state = ORIGIN_KNOWN;
     origin->zstd = version.zstd || (reply->accept_encoding && reply->accepts_zstd);
     origin->live_windows = version.live_windows;
+    origin->alive_after_ms = origin_alive_after(&version);
     origin->declared = reply->status >= 200 && reply->status <= 299 && !reply->web_page;
     if (!version.supported) {
         log_error(origin->config->log, "origin.version",

@@ -35,8 +35,10 @@ struct origin {
     enum { ORIGIN_UNASKED, ORIGIN_ASKING, ORIGIN_KNOWN } state;
     bool zstd;
     bool live_windows;
-    bool declared;     /**< it has said what it supports */
-    bool no_zstd_ever; /**< it answered 415 */
+    uint64_t alive_after_ms; /**< it is told of silent sessions that live after so long; 0
+                                = never */
+    bool declared;           /**< it has said what it supports */
+    bool no_zstd_ever;       /**< it answered 415 */
     bool answered;
     unsigned failures;
     unsigned refusals; /**< single-line refusals since the last acceptance */

@@ -103,6 +103,8 @@ struct session {
     uint64_t complete_ticket; /**< once this is on disk, all that was settled is */
     uint64_t hold_until_ms;   /**< the workspace is at its limit until then */
     uint64_t last_growth_ms;
+    uint64_t heard_ms; /**< when the backend last got lines of it or was told that it is
+                          alive; 0 = not known */
     uint64_t looked_at_ms;
     uint64_t quiet_until_ms; /**< something waits for its flush interval until then */
     uint64_t later_at_ms;    /**< when `later` is over */

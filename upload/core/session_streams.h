@@ -23,7 +23,7 @@ void session_unlist_ranges(struct session *session);
  */
 bool session_any_held(const struct session *session);
 
-/** \return true if something of it was sent. */
+/** \return true if something of it was sent, or may have been. */
 bool session_begun(const struct session *session);
 
 /** \return true if some of it was sent to an earlier backend and deleted since. */

@@ -154,5 +154,6 @@ void stream_count_acked(const struct stream *st, uint32_t lines, uint64_t now_ms
     channel->lines += lines;
     channel->batches += st->kind == STREAM_BATCHED;
     channel->windows += st->kind == STREAM_VERBATIM;
+    st->session->heard_ms = now_ms;
     counters->last_success_ms = now_ms;
 }

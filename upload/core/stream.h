@@ -135,7 +135,8 @@ uint64_t stream_seen_bytes(const struct stream *stream);
 /** \return true if its files are deleted once the backend has stored them. */
 bool stream_deletes(const struct stream *stream);
 
-/** Counts \p lines acknowledged lines of the stream. */
+/** Counts \p lines acknowledged lines of the stream, of whose session the backend has
+ * heard. */
 void stream_count_acked(const struct stream *stream, uint32_t lines, uint64_t now_ms);
 
 #endif

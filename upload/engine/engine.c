@@ -20,6 +20,7 @@
 #include "upload/engine/send.h"
 #include "upload/engine/wakeups.h"
 #include "upload/http/encode.h"
+#include "upload/lifecycle/alive.h"
 #include "upload/lifecycle/completion.h"
 #include "upload/lifecycle/discovery.h"
 #include "upload/lifecycle/inspect.h"
@@ -161,9 +162,13 @@ static bool engine_take_replies(struct engine *engine, uint64_t now_ms)
     bool any = false;
     while (engine->config.transport.next(engine->config.transport.self, &reply)) {
         any = true;
+        engine_count_reply(engine, &reply);
+        if (reply.tag == &engine->alive) {
+            alive_on_reply(engine, &reply, now_ms);
+            continue;
+        }
         engine->origin.in_flight--;
         engine->origin.reply_ms = (3 * engine->origin.reply_ms + reply.took_ms) / 4;
-        engine_count_reply(engine, &reply);
         if (reply.tag == &engine->origin) {
             origin_on_probe(&engine->origin, &reply, now_ms);
             continue;
@@ -305,10 +310,14 @@ uint64_t engine_turn(struct engine *engine)
         engine_settle_origin(engine);
         origin_ask_proof(&engine->origin, now_ms);
         completion_first(engine, now_ms);
+        if (alive_is_late(engine, now_ms)) {
+            alive_step(engine, now_ms);
+        }
         send_make_offers(engine, now_ms);
         engine_pump_journals(engine, now_ms); /* inline syncs are done now */
         send_offers(engine, now_ms);
         engine_complete_sessions(engine, now_ms);
+        alive_step(engine, now_ms);
     } while (again || (discovery_goes_on(engine) && ++rounds < ROUNDS_A_TURN));
     for (unsigned i = 0; i < engine->roots; i++) {
         progress_publish(engine->root[i], now_ms);
@@ -374,6 +383,7 @@ void engine_close(struct engine *engine)
     gz_cache_close(&engine->gz);
     encoder_close(engine->encoder);
     frames_close(engine->frames);
+    text_fini(&engine->alive.body);
     free(engine->raw);
     free(engine);
 }

@@ -5,6 +5,7 @@
 #include "upload/core/offer.h"
 #include "upload/core/origin_proof.h"
 #include "upload/engine/send.h"
+#include "upload/lifecycle/alive.h"
 #include "upload/lifecycle/completion.h"
 #include "upload/lifecycle/discovery.h"
 #include "upload/lifecycle/parking.h"
@@ -118,6 +119,8 @@ uint64_t next_wait_ms(struct engine *engine, uint64_t now_ms)
             wait ? wait
                  : 1; /* what could be sent was sent: something else must happen first */
     }
+    uint64_t alive_ms = alive_wait_ms(engine, now_ms);
+    wait = alive_ms < wait ? alive_ms : wait;
     if (engine->later) {
         next_wait_earliest(&wait, engine->later->later_at_ms, now_ms);
     }

@@ -151,7 +151,8 @@ static void set_limits(const struct transport_http_config *limits, CURL *easy)
 static const char *suffix(enum transport_kind kind)
 {
     static const char *const path[] = {PROTOCOL_VERSION, PROTOCOL_STREAM,
-                                       PROTOCOL_SESSION_COMPLETE, PROTOCOL_STREAM};
+                                       PROTOCOL_SESSION_COMPLETE, PROTOCOL_STREAM,
+                                       PROTOCOL_ALIVE};
     return path[kind];
 }
 

@@ -105,6 +105,7 @@ void reply_read_version(const char *body, size_t len, struct reply_version *out)
     out->zstd = array_has(root, "encodings", "zstd");
     out->live_windows = reply_get_bool(root, "live_windows");
     out->registry = reply_get_bool(root, "window_registry");
+    out->alive_after_ms = (uint64_t)reply_get_count(root, "alive_after_ms", 0);
     json_object_put(root);
 }
 

@@ -21,8 +21,10 @@ struct reply_batch {
 struct reply_version {
     bool supported; /**< names wire version 1, or says nothing of versions */
     bool zstd;
-    bool live_windows; /**< accepts window identity on batches */
-    bool registry;     /**< keeps window ids: repeats are stored once */
+    bool live_windows;       /**< accepts window identity on batches */
+    bool registry;           /**< keeps window ids: repeats are stored once */
+    uint64_t alive_after_ms; /**< wants to be told of sessions that are silent for so long
+                                but alive; 0 = not */
 };
 
 /** Never fails: what cannot be read stays at "not said". */

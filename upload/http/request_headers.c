@@ -59,6 +59,9 @@ bool request_headers_make(const struct transport_request *r, const char *token,
         ok = ok &&
              (!hostname || request_add_header(out, PROTOCOL_H_HOSTNAME ": %s", hostname));
     }
+    if (r->kind == TRANSPORT_ALIVE) {
+        ok = ok && request_add_header(out, "Content-Type: application/json");
+    }
     if (r->encoding) {
         ok = ok && request_add_header(out, "Content-Encoding: %s", r->encoding);
     }

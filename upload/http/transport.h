@@ -10,14 +10,17 @@
 
 #include <gpufl/status.h>
 
-/** Requests that can be under way at once. */
+/** Requests for lines and ends of sessions that can be under way at once. */
 #define TRANSPORT_SLOTS 10u
+/** The same with a TRANSPORT_ALIVE, for which none of those waits. */
+#define TRANSPORT_SLOTS_ALL (TRANSPORT_SLOTS + 1)
 
 enum transport_kind {
     TRANSPORT_PROBE,    /**< GET info/version */
     TRANSPORT_BATCH,    /**< POST events/stream */
     TRANSPORT_COMPLETE, /**< POST events/session-complete */
     TRANSPORT_KEY,      /**< GET events/stream, which stores nothing: see key_check.h */
+    TRANSPORT_ALIVE,    /**< POST events/alive */
 };
 
 /** A request. Everything it points to is borrowed until its reply has been taken. */

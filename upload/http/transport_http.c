@@ -18,7 +18,7 @@ struct transport_http {
     CURLM *multi;
     struct transport_http_config config; /* its numbers */
     struct credentials credentials;
-    struct http_slot slot[TRANSPORT_SLOTS];
+    struct http_slot slot[TRANSPORT_SLOTS_ALL];
     uint64_t sent_bytes; /* of all bodies ever */
 };
 
@@ -26,10 +26,10 @@ static gpufl_status http_submit(void *self, const struct transport_request *requ
 {
     struct transport_http *http = self;
     struct http_slot *slot = http->slot;
-    while (slot < http->slot + TRANSPORT_SLOTS && slot->busy) {
+    while (slot < http->slot + TRANSPORT_SLOTS_ALL && slot->busy) {
         slot++;
     }
-    if (slot == http->slot + TRANSPORT_SLOTS) {
+    if (slot == http->slot + TRANSPORT_SLOTS_ALL) {
         return GPUFL_BUSY;
     }
     slot->sent_bytes = &http->sent_bytes;
@@ -78,7 +78,7 @@ static bool http_next(void *self, struct transport_reply *reply)
 {
     struct transport_http *http = self;
     collect_finished(http);
-    for (size_t i = 0; i < TRANSPORT_SLOTS; i++) {
+    for (size_t i = 0; i < TRANSPORT_SLOTS_ALL; i++) {
         struct http_slot *slot = &http->slot[i];
         if (slot->busy && slot->finished) {
             http_slot_reply(slot, &http->credentials, reply);
@@ -105,7 +105,7 @@ static void http_wakeup(void *self)
 
 static void transport_http_free(struct transport_http *http)
 {
-    for (size_t i = 0; i < TRANSPORT_SLOTS; i++) {
+    for (size_t i = 0; i < TRANSPORT_SLOTS_ALL; i++) {
         struct http_slot *slot = &http->slot[i];
         if (slot->easy) {
             curl_multi_remove_handle(http->multi, slot->easy);
@@ -144,7 +144,7 @@ gpufl_status transport_http_open(const struct transport_http_config *config,
         transport_http_free(http);
         return status;
     }
-    curl_multi_setopt(http->multi, CURLMOPT_MAXCONNECTS, (long)TRANSPORT_SLOTS);
+    curl_multi_setopt(http->multi, CURLMOPT_MAXCONNECTS, (long)TRANSPORT_SLOTS_ALL);
     *out = (struct transport){.submit = http_submit,
                               .next = http_next,
                               .poll = http_poll,

@@ -148,6 +148,11 @@ bool inspect_is_over(const struct root *root, const char *path)
     return inspect_probe_writer(root, path, NULL) == WRITER_GONE;
 }
 
+bool inspect_is_locked(const struct root *root, const char *path)
+{
+    return inspect_probe_writer(root, path, NULL) == WRITER_LIVE;
+}
+
 /* If the directory is gone, the scan will find that. */
 static bool inspect_owner_ok(const struct root *root, const char *path,
                              struct inspection *seen)

@@ -21,6 +21,9 @@ void inspect_session(struct session *session, uint64_t now_ms);
 /** \return true if \p path is a session whose lock nobody holds: its writer is gone. */
 bool inspect_is_over(const struct root *root, const char *path);
 
+/** \return true if \p path is a session whose writer was just seen to hold its lock. */
+bool inspect_is_locked(const struct root *root, const char *path);
+
 /** Probes the lock, then scans the directory: in that order, the scan shows everything
  * that a writer found gone has written. \return GPUFL_OK, GPUFL_ERR_NOT_FOUND if there is
  * no session, GPUFL_ERR_USAGE if another user owns it, GPUFL_ERR_IO. */
