@@ -192,6 +192,7 @@ static gpufl_status open_upload_engine(struct upload *u, char why[512])
     config.transport = u->transport;
     config.backend = &u->backend;
     config.same_origin = o->same_origin;
+    config.same_origin_name = upload_options_name(u->name, "same_origin");
     config.flush_interval_ms = 0;
     config.max_requests_per_second = 0;
     config.compression = codec[(unsigned)o->compression < 4 ? o->compression : 0];

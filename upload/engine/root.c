@@ -300,7 +300,7 @@ gpufl_status root_open(struct engine *engine, const char *path,
         status = root_open_journal(root, why);
     }
     if (status == GPUFL_OK) {
-        origin_change_compare(root);
+        status = origin_change_open(root, why);
     }
     if (status != GPUFL_OK) {
         root_close(root);
@@ -340,6 +340,7 @@ void root_close(struct root *root)
         close(root->fd);
     }
     path_table_close(&root->by_path);
+    origin_history_fini(&root->origin);
     free(root->quarantine);
     free(root->given);
     free(root->path);

@@ -169,7 +169,11 @@ static void read_session(struct journal_read *r, const struct journal_record *ra
 static void read_origin(struct journal_read *r, const struct journal_record *raw)
 {
     struct record_origin record;
-    if (!record_parse_origin(raw, &record) || !record.again) {
+    if (!record_parse_origin(raw, &record)) {
+        return;
+    }
+    origin_history_note(&r->origin, &record);
+    if (!record.again) {
         return;
     }
     for (size_t i = 0; i < r->streams; i++) {
@@ -308,6 +312,11 @@ gpufl_status journal_read_open(const struct sys *sys, const char *state_dir, int
     return status;
 }
 
+bool journal_read_is_empty(const struct journal_read *journal)
+{
+    return journal->streams == 0 && journal->dones == 0;
+}
+
 bool journal_read_is_done(const struct journal_read *journal, const char *path)
 {
     for (size_t i = 0; i < journal->dones; i++) {
@@ -335,5 +344,6 @@ void journal_read_fini(struct journal_read *journal)
     free(journal->quarantine);
     free(journal->done);
     free(journal->resolved);
+    origin_history_fini(&journal->origin);
     memset(journal, 0, sizeof *journal);
 }
