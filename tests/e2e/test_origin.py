@@ -158,6 +158,47 @@ def a_key_that_is_replaced_under_a_running_agent_is_of_the_same_backend(place):
         equal(len(s.batches()), before, said)
 
 
+def the_key_at_the_start_counts_not_what_replaces_it(place):
+    """One that is wrong is another one; the key of the journal, put in its place, is the same backend again, and a
+    third one is another backend. A wrong key that came while the agent ran is no change."""
+    token = place.path / "token"
+    lib.job(place, 0.2)
+
+    def answer(_, request):
+        return 401 if "wrong" in request.headers["Authorization"] and "info" not in request.path else None
+
+    def run(s, *keys, said):
+        token.write_text(keys[0])
+        agent = lib.agent(place, s.url, f"--token-file={token}", env={"GPUFL_HTTP_TOKEN": ""})
+        for key in keys[1:]:
+            until(lambda: "origin.hold" in agent.log.read_text(), "the wrong key is refused")
+            token.write_text(key)
+        until(lambda: said in agent.log.read_text(), said)
+        agent.terminate()
+        equal(agent.wait(20 * lib.SLOW), 0, "stopped")
+        return agent.log.read_text()
+
+    with sink.Sink(answer) as s:
+        run(s, "first", said="session.complete")
+        before = len([r for r in s.batches() if r.status == 200 and r.raw()])
+        check("origin.changed" in run(s, "wrong", "first", said="origin.unchanged"), "the wrong one is another one")
+        equal(len([r for r in s.batches() if r.status == 200 and r.raw()]), before, "nothing is sent again")
+        run(s, "wrong", "third", said="session.complete")
+        check(len([r for r in s.batches() if r.status == 200 and r.raw()]) > before, "everything is")
+        before = len(s.lines)
+        agent = lib.agent(place, s.url, f"--token-file={token}", env={"GPUFL_HTTP_TOKEN": ""})
+        until(lambda: "agent.started" in agent.log.read_text(), "it runs with the right key")
+        for key, said in (("wrong again", "origin.hold"), ("fourth", "origin.ok")):
+            token.write_text(key)
+            agent.send_signal(signal.SIGHUP)
+            until(lambda: said in agent.log.read_text(), said)
+        token.write_text("fifth")  # and it is stopped at once
+        agent.terminate()
+        equal(agent.wait(20 * lib.SLOW), 0, "stopped")
+        check("origin.changed" not in run(s, "fifth", said="agent.started"), "the same backend")
+        equal(len(s.lines), before, "nothing is sent again")
+
+
 def a_changed_host_waits_for_a_restart(place):
     lib.job(place, 0.2)
     config = place.path / "agent.json"

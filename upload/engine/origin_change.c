@@ -94,6 +94,12 @@ void origin_change_key(struct root *root)
 {
     if (root->origin_moves) {
         change_compare(root); /* perhaps it is the one from before after all */
+        if (!root->origin_moves) {
+            log_info(root->engine->config.log, "origin.unchanged",
+                     "root=%s note=\"the key is the one from before: nothing is sent "
+                     "again\"",
+                     root->path);
+        }
     } else {
         root->origin_same = root->origin_same || !root->origin_unnoted;
         root->origin_unnoted = change_wanted(root) != NULL;
