@@ -97,6 +97,10 @@ struct engine_config {
     void *spooled_arg;
     /** Start these sessions again from their first byte. */
     bool force;
+    /** What messages call that, for a program that had better send nothing than what the
+     * uploader of another user sends or has sent; NULL = such uploaders are no concern.
+     */
+    const char *force_name;
 };
 
 /** Sets defaults for everything but the pointers. */

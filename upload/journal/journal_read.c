@@ -220,10 +220,8 @@ static void read_record(void *arg, const struct journal_record *raw)
     }
 }
 
-/* A journal that its owner keeps in the root, which is another user's: it would count as
- * none. Where others can write, only the owner of the root is believed. \return whether
- * there is one, with the reason. */
-static bool journal_is_of_another(int root_fd, const char *root_path, char why[512])
+bool journal_read_is_of_another(int root_fd, const char *root_path, const char *or_else,
+                                char why[512])
 {
     struct stat root;
     struct stat dir;
@@ -239,9 +237,9 @@ static bool journal_is_of_another(int root_fd, const char *root_path, char why[5
         return false;
     }
     bool readable = seen && faccessat(root_fd, journal, R_OK, AT_EACCESS) == 0;
-    snprintf(why, 512, "'%.280s/%s': %sit belongs to user %u%s (run this as its owner)",
+    snprintf(why, 512, "'%.280s/%s': %sit belongs to user %u%s (run this as its owner%s)",
              root_path, journal, readable ? "" : "Permission denied: ", dir.st_uid,
-             readable ? ", and is not believed" : "");
+             readable ? ", and is not believed" : "", or_else);
     return true;
 }
 
@@ -306,7 +304,7 @@ gpufl_status journal_read_open(const struct sys *sys, const char *state_dir, int
         return GPUFL_ERR_IO; /* what was named must be there */
     }
     if (status == GPUFL_ERR_NOT_FOUND && !state_dir &&
-        journal_is_of_another(root_fd, root_path, out->why)) {
+        journal_read_is_of_another(root_fd, root_path, "", out->why)) {
         return GPUFL_ERR_IO;
     }
     return status;
