@@ -96,6 +96,8 @@ static void begin_drain(struct loop *loop, unsigned signal, uint64_t now_ms)
     notify_send(&loop->notify, text);
     loop->draining = true;
     loop->drain_deadline_ms = now_ms + timeout_ms;
+    loop->next_check_ms = 0; /* the next start would take a key that came now for another
+                                backend's */
     engine_flush(loop->engine);
 }
 
@@ -189,7 +191,7 @@ static bool loop_is_drained(struct loop *loop, uint64_t now_ms)
 }
 
 /* True when the loop must end. */
-static bool is_finished(struct loop *loop, uint64_t now_ms)
+static bool is_finished(struct loop *loop, uint64_t now_ms, bool checks)
 {
     if (loop->stop_now) {
         return true;
@@ -202,12 +204,18 @@ static bool is_finished(struct loop *loop, uint64_t now_ms)
         (engine_drained(loop->engine) || now_ms >= loop->drain_deadline_ms)) {
         return true;
     }
+    return checks && loop->options->exit_when_drained && loop_is_drained(loop, now_ms);
+}
+
+/* Before the turn, which follows from the key. \return whether it is time for checks. */
+static bool loop_checks(struct loop *loop, uint64_t now_ms)
+{
     if (now_ms < loop->next_check_ms) {
         return false;
     }
     loop->next_check_ms = now_ms + DRAIN_CHECK_MS;
     refresh_token(loop);
-    return loop->options->exit_when_drained && loop_is_drained(loop, now_ms);
+    return true;
 }
 
 static uint64_t shorter(uint64_t wait_ms, uint64_t until_ms, uint64_t now_ms)
@@ -223,11 +231,12 @@ static void run_loop(struct loop *loop)
         loop_find_missing_folders(loop, sys_real.now_ms());
         follow_watch(loop);
         on_signal(loop, sys_real.now_ms()); /* before the turn, which looks once more */
+        bool checks = loop_checks(loop, sys_real.now_ms());
         uint64_t wait_ms = engine_turn(loop->engine);
         uint64_t now_ms = sys_real.now_ms();
         loop_report_figures(loop);
         loop_report_to_systemd(loop, now_ms);
-        if (is_finished(loop, now_ms)) {
+        if (is_finished(loop, now_ms, checks)) {
             return;
         }
         if (loop->options->exit_when_drained ||

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -14,8 +15,10 @@
 #include "agent/options/unread_env.h"
 #include "agent/state_trial.h"
 #include "base/plural.h"
+#include "upload/engine/origin_change.h"
 #include "upload/http/key_check.h"
 #include "upload/http/transport_http.h"
+#include "upload/journal/journal_read.h"
 #include "upload/source/session_root.h"
 
 #define TRIAL_POLL_MS 100u
@@ -24,6 +27,7 @@ struct trial {
     const struct options *options;
     struct token token;
     struct transport transport;
+    struct origin_identity backend;
     unsigned faults;
     unsigned folders;
     bool declared; /**< the backend has said what it supports */
@@ -88,6 +92,72 @@ static void trial_directories(struct trial *t)
     }
     if (state_trial(t->options, why) != GPUFL_OK) {
         trial_fail(t, why);
+    }
+}
+
+static void trial_say_moved(const struct trial *t, const char *folder,
+                            const struct origin_history *origin, enum origin_match match)
+{
+    if (match == ORIGIN_MATCHES || match == ORIGIN_NOT_NOTED) {
+        return;
+    }
+    printf("gpufl-agent: %s: '%s': %s than the journal of %s was kept for, at %s: %s\n",
+           match == ORIGIN_OTHER_KEY ? "API key" : "--host",
+           match == ORIGIN_OTHER_KEY ? "..." : t->backend.url,
+           match == ORIGIN_OTHER_KEY ? "another one" : "another backend", folder,
+           origin->now.url,
+           t->options->same_origin
+               ? "by --same-origin it is the same, and gets only what is new"
+               : "everything is sent again, to what counts as another backend (if it is "
+                 "the same one, start the agent once with --same-origin)");
+}
+
+static void trial_journal(struct trial *t, const char *folder,
+                          const struct origin_history *origin)
+{
+    const struct origin_identity *backend = &t->backend;
+    enum origin_match match = origin_history_match(origin, backend->url, backend->key);
+    char why[512];
+    if (match == ORIGIN_MATCHES || !t->options->same_origin ||
+        !origin_history_was_left(origin, backend->url, backend->key)) {
+        trial_say_moved(t, folder, origin, match);
+        return;
+    }
+    snprintf(why, sizeof why, ORIGIN_WAS_LEFT, "--same-origin", backend->url, folder,
+             origin->now.url);
+    option_blame_source(t->options, why);
+    fprintf(stderr, "gpufl-agent: %s\n", why);
+    t->faults++;
+}
+
+static void trial_root(struct trial *t, const char *folder)
+{
+    struct journal_read journal;
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    char *path = fd >= 0 ? realpath(folder, NULL) : NULL;
+    if (path && journal_read_open(&sys_real, t->options->state_dir, fd, path, &journal) ==
+                    GPUFL_OK) {
+        if (!journal_read_is_empty(&journal)) {
+            trial_journal(t, path, &journal.origin);
+        }
+        journal_read_fini(&journal);
+    }
+    free(path);
+    if (fd >= 0) {
+        close(fd);
+    }
+}
+
+/* Of the journals that can be read: what a start would send again, or be refused. */
+static void trial_journals(struct trial *t)
+{
+    const char *lists[] = {t->options->folder, t->options->folders};
+    char path[4096];
+    transport_http_identity(&t->transport, &t->backend);
+    for (size_t i = 0; t->options->state == STATE_ON_DISK && i < 2; i++) {
+        while (folders_next(&lists[i], path, sizeof path)) {
+            trial_root(t, path);
+        }
     }
 }
 
@@ -173,8 +243,9 @@ int trial_run(const struct options *options)
         fprintf(stderr, "gpufl-agent: %s\n", why);
         t.faults++;
     } else {
-        trial_directories(&t);
         struct transport_reply reply;
+        trial_directories(&t);
+        trial_journals(&t);
         t.declared = trial_exchange(&t, TRANSPORT_PROBE, &reply) && reply.status >= 200 &&
                      reply.status <= 299 && !reply.web_page;
         if (trial_ask(&t, TRANSPORT_KEY) == KEY_UNSURE) {

@@ -40,8 +40,7 @@ struct upload {
     struct origin_identity backend;
     struct engine *engine;
     int root;
-    uint64_t start_ms;
-    uint64_t deadline_ms;
+    uint64_t start_ms, deadline_ms;
     uint64_t told_ms;
     uint64_t bytes_total;
     bool over; /* the time limit was reached */
@@ -192,6 +191,7 @@ static gpufl_status open_upload_engine(struct upload *u, char why[512])
     config.transport = u->transport;
     config.backend = &u->backend;
     config.same_origin = o->same_origin;
+    config.same_origin_name = upload_options_name(u->name, "same_origin");
     config.flush_interval_ms = 0;
     config.max_requests_per_second = 0;
     config.compression = codec[(unsigned)o->compression < 4 ? o->compression : 0];
@@ -202,6 +202,7 @@ static gpufl_status open_upload_engine(struct upload *u, char why[512])
     config.wanted = is_selected;
     config.wanted_arg = u;
     config.force = o->force;
+    config.force_name = o->force ? NULL : upload_options_name(u->name, "force");
     config.in_job = true;
     config.salvage = !o->leave_unpublished;
     config.spooled = on_spooled;

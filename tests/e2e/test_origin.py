@@ -73,6 +73,61 @@ def the_same_backend_by_another_name_gets_the_rest(place):
         _whole(s, session)
 
 
+def a_backend_that_was_left_is_not_the_same_again(place):
+    """Another one got what it lacks: it would be told that a session is complete of which it has half."""
+    first = lib.job(place, 0.1)
+    with sink.Sink() as a, sink.Sink() as b:
+        _drain(place, a.url)
+        second = lib.job(place, 0.1)
+        _drain(place, b.url)
+        before = (len(a.lines), len([r for r in a.requests if "complete" in r.path]))
+        said = _drain(place, a.url, "--same-origin", code=1)
+        check("--same-origin: " in said and a.url in said and b.url in said and "leave it out" in said, said)
+        checked = place.run("gpufl-agent", "--check", f"--folder={place.logs}", f"--host={a.url}",
+                            env={"GPUFL_HTTP_TOKEN": lib.KEY, "GPUFL_AGENT_SAME_ORIGIN": "1"})
+        equal(checked.returncode, 2, checked.stdout)
+        check("GPUFL_AGENT_SAME_ORIGIN: " in checked.stderr and "leave it out" in checked.stderr, checked.stderr)
+        done = lib.upload(place, a.url, "--all-sessions", "--same-origin")
+        equal(done.returncode, 2, done.stdout)
+        check("--same-origin: " in done.result["message"] and "leave it out" in done.result["message"], done.stdout)
+        equal((len(a.lines), len([r for r in a.requests if "complete" in r.path])), before, "it is told nothing")
+        check("origin.changed" not in _drain(place, b.url), "the journal is where it was")
+        done = lib.upload(place, a.url, "--all-sessions")
+        equal((done.returncode, done.result["message"]), (0, "all sent"), done.stdout)
+        check("origin.changed" in done.stderr, done.stderr)
+        lines = sorted(line for session in (first, second) for c in lib.CHANNELS
+                       for line in lib.on_disk(session, c).splitlines())
+        equal(sorted(set(a.lines)), sorted(set(lines)), "it has both")
+
+
+def another_name_or_key_is_said_before_everything_is_sent_again(place):
+    """By the agent, by an upload and by a check, with what to do if it is the same backend."""
+    lib.job(place, 0.1)
+    with sink.Sink() as s:
+        _drain(place, s.url)
+        before = len(s.lines)
+        named = s.url.replace("127.0.0.1", "localhost")
+        for url, key, what in ((named, lib.KEY, "another backend"), (s.url, "the next key", "another")):
+            env = {"GPUFL_HTTP_TOKEN": key}
+            checked = place.run("gpufl-agent", "--check", f"--folder={place.logs}", f"--host={url}", env=env)
+            equal(checked.returncode, 0, checked.stderr)
+            check(what in checked.stdout and "everything is sent again" in checked.stdout
+                  and "--same-origin" in checked.stdout and s.url in checked.stdout, checked.stdout)
+            checked = place.run("gpufl-agent", "--check", f"--folder={place.logs}", f"--host={url}", "--same-origin",
+                                env=env)
+            check(checked.returncode == 0 and "only what is new" in checked.stdout, checked.stdout)
+            equal(len(s.lines), before, "a check sends nothing")
+        checked = place.run("gpufl-agent", "--check", f"--folder={place.logs}", f"--host={s.url}",
+                            env={"GPUFL_HTTP_TOKEN": lib.KEY})
+        check("journal" not in checked.stdout, checked.stdout)
+        done = lib.upload(place, named)
+        check("origin.changed" in done.stderr and "--same-origin" in done.stderr, done.stderr)
+        check(any("origin.changed" in w for w in done.result["warnings"]), done.stdout)
+        equal(len(s.lines), 2 * before, "everything is sent again")
+        said = _drain(place, named, env={"GPUFL_HTTP_TOKEN": "the next key"})
+        check("origin.changed" in said and "another API key" in said and "--same-origin" in said, said)
+
+
 def a_wrong_key_or_url_changes_nothing(place):
     session = lib.job(place, 0.2)
     with sink.Sink(key=lib.KEY) as s, sink.Sink(lambda *_: 404, get=404) as other:
@@ -101,6 +156,47 @@ def a_key_that_is_replaced_under_a_running_agent_is_of_the_same_backend(place):
         before = len(s.batches())
         said = _drain(place, s.url, f"--token-file={token}", env={"GPUFL_HTTP_TOKEN": ""})
         equal(len(s.batches()), before, said)
+
+
+def the_key_at_the_start_counts_not_what_replaces_it(place):
+    """One that is wrong is another one; the key of the journal, put in its place, is the same backend again, and a
+    third one is another backend. A wrong key that came while the agent ran is no change."""
+    token = place.path / "token"
+    lib.job(place, 0.2)
+
+    def answer(_, request):
+        return 401 if "wrong" in request.headers["Authorization"] and "info" not in request.path else None
+
+    def run(s, *keys, said):
+        token.write_text(keys[0])
+        agent = lib.agent(place, s.url, f"--token-file={token}", env={"GPUFL_HTTP_TOKEN": ""})
+        for key in keys[1:]:
+            until(lambda: "origin.hold" in agent.log.read_text(), "the wrong key is refused")
+            token.write_text(key)
+        until(lambda: said in agent.log.read_text(), said)
+        agent.terminate()
+        equal(agent.wait(20 * lib.SLOW), 0, "stopped")
+        return agent.log.read_text()
+
+    with sink.Sink(answer) as s:
+        run(s, "first", said="session.complete")
+        before = len([r for r in s.batches() if r.status == 200 and r.raw()])
+        check("origin.changed" in run(s, "wrong", "first", said="origin.unchanged"), "the wrong one is another one")
+        equal(len([r for r in s.batches() if r.status == 200 and r.raw()]), before, "nothing is sent again")
+        run(s, "wrong", "third", said="session.complete")
+        check(len([r for r in s.batches() if r.status == 200 and r.raw()]) > before, "everything is")
+        before = len(s.lines)
+        agent = lib.agent(place, s.url, f"--token-file={token}", env={"GPUFL_HTTP_TOKEN": ""})
+        until(lambda: "agent.started" in agent.log.read_text(), "it runs with the right key")
+        for key, said in (("wrong again", "origin.hold"), ("fourth", "origin.ok")):
+            token.write_text(key)
+            agent.send_signal(signal.SIGHUP)
+            until(lambda: said in agent.log.read_text(), said)
+        token.write_text("fifth")  # and it is stopped at once
+        agent.terminate()
+        equal(agent.wait(20 * lib.SLOW), 0, "stopped")
+        check("origin.changed" not in run(s, "fifth", said="agent.started"), "the same backend")
+        equal(len(s.lines), before, "nothing is sent again")
 
 
 def a_changed_host_waits_for_a_restart(place):

@@ -137,6 +137,64 @@ def the_lock_of_another_user_keeps_no_upload_away(place):
     equal(service.backend.export(writer.id, "sass"), b"", "what was planted")
 
 
+def an_upload_by_root_does_not_send_what_an_agent_of_another_user_sends(place):
+    """That one has no runtime directory, and root may not believe what it writes; but root sees that it holds the
+    lock and has a journal open. A mere lock keeps root no more away than others."""
+    if not ROOT:
+        lib.skip("needs root, to be several users")
+    service = _Service(place)
+    writer = _Session(service.logs)
+    writer.lines()
+    writer.end()
+    agent = lib.agent(place, service.backend.url, folder=service.logs, user=OTHER, group=OTHER, extra_groups=[],
+                      env={"XDG_STATE_HOME": str(service.home(OTHER))})
+    until(lambda: service.backend.complete(writer.id), "the agent has sent it")
+    done = service.upload(0)
+    equal(done.returncode, 1, str(done.result))
+    message = done.result["message"]
+    check(f"process {agent.pid} of user {OTHER}" in message and "--force" in message, message)
+    lib.holds(service.backend, writer)
+    agent.kill()
+    agent.wait()
+    second = _Session(service.logs)
+    second.lines()
+    second.end()
+    with _Locked(service.logs):
+        done = service.upload(0, "--session-id", second.id)
+    equal(done.returncode, 0, str(done.result))
+    lib.holds(service.backend, second)
+    agent = lib.agent(place, service.backend.url, folder=service.logs, user=OTHER, group=OTHER, extra_groups=[],
+                      env={"XDG_STATE_HOME": str(service.home(OTHER))})
+    until(lambda: "origin.known" in agent.log.read_text(), "it serves the directory")
+    done = service.upload(0, "--force", "--session-id", second.id)
+    equal(done.returncode, 0, str(done.result))
+    check("root.locked" in done.stderr and "both send" in done.stderr, done.stderr)
+
+
+def an_upload_does_not_send_again_what_the_owners_journal_says_is_sent(place):
+    """Root, and a third user who has a session there: neither may believe that journal."""
+    if not ROOT:
+        lib.skip("needs root, to be several users")
+    service = _Service(place)
+    os.chown(service.logs, VICTIM, VICTIM)
+    service.logs.chmod(0o755)
+    writer = _Session(service.logs)
+    writer.lines()
+    writer.end()
+    equal(service.upload(VICTIM).returncode, 0, "by the owner")
+    for user in (0, OTHER):
+        done = service.upload(user)
+        equal(done.returncode, 2, str(done.result))
+        message = done.result["message"]
+        check(f"belongs to user {VICTIM}" in message and "run this as its owner" in message and "--force" in message,
+              message)
+    lib.holds(service.backend, writer)
+    equal(service.upload(VICTIM).result["message"], "nothing to send", "the owner's journal is as it was")
+    done = service.upload(0, "--force")
+    check(done.returncode < 2 and done.result["events_uploaded"] + done.result["ranges_quarantined"] > 0,
+          f"it is offered again: {done.result}")
+
+
 TAKES_IDS = """
 import contextlib, json, os, sys
 logs = sys.argv[1]

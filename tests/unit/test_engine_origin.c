@@ -8,6 +8,7 @@
 
 #include "tests/support/rig_backend.h"
 #include "tests/support/rig_session.h"
+#include "upload/core/engine_state.h"
 #include "upload/http/origin_identity.h"
 
 static struct origin_identity backend_a;
@@ -91,6 +92,104 @@ static void the_same_backend_by_another_name_gets_the_rest_only(void **state)
     rig_run(rig, 5000, false);
     assert_int_equal(rig_count(rig, TRANSPORT_BATCH), batches + 1);
     live_close(&s);
+    rig_delete(rig);
+}
+
+/* Sends what is there to \p backend, to which all that was sent before was not. */
+static void rig_move_to(struct rig *rig, const struct origin_identity *backend)
+{
+    forget_all(rig);
+    start_with(rig, backend);
+    rig_run(rig, 60000, true);
+    rig_stop(rig);
+}
+
+static bool is_taken_for_the_same(struct rig *rig, const struct origin_identity *backend)
+{
+    char why[512] = "";
+    unsigned requests = rig->requests;
+    rig->config.backend = backend;
+    rig->config.same_origin = true;
+    assert_int_equal(engine_open(&rig->config, &rig->engine), GPUFL_OK);
+    gpufl_status status = engine_add_root(rig->engine, rig->root, &rig->channels, why);
+    if (status != GPUFL_OK) {
+        assert_int_equal(status, GPUFL_ERR_USAGE);
+        assert_non_null(strstr(why, "--same-origin: "));
+        assert_non_null(strstr(why, backend->url));
+        assert_non_null(strstr(why, "leave it out"));
+    }
+    rig_stop(rig);
+    rig->config.same_origin = false;
+    assert_int_equal(rig->requests, requests);
+    return status == GPUFL_OK;
+}
+
+static void a_backend_that_was_left_is_not_the_same(void **state)
+{
+    (void)state;
+    struct origin_identity a_too;
+    struct origin_identity other_key;
+    struct origin_identity c;
+    origin_identity_make("https://a-too.example/api/v1", "key a", &a_too);
+    origin_identity_make("https://a.example/api/v1", "key b", &other_key);
+    origin_identity_make("https://c.example/api/v1", "key c", &c);
+    struct rig *rig = rig_sent_to_a(3);
+    rig->config.same_origin = true; /* another name of a */
+    start_with(rig, &a_too);
+    rig_run(rig, 20000, true);
+    rig_stop(rig);
+    rig->config.same_origin = false;
+    assert_true(is_taken_for_the_same(rig, &backend_a)); /* and back */
+    rig_move_to(rig, &backend_b);
+    assert_false(is_taken_for_the_same(rig, &backend_a));
+    assert_false(is_taken_for_the_same(rig, &a_too));
+    assert_false(is_taken_for_the_same(rig, &other_key));
+    assert_true(is_taken_for_the_same(rig, &backend_b));
+    assert_true(is_taken_for_the_same(rig, &c)); /* another name of b */
+    rig_move_to(rig, &backend_a);
+    rig_all_same(rig, RIG_ID);
+    assert_false(is_taken_for_the_same(rig, &backend_b));
+    assert_true(is_taken_for_the_same(rig, &other_key));
+    for (int again = 0; again < 40; again++) { /* there are still only three */
+        rig_move_to(rig, again % 2 ? &backend_a : &backend_b);
+    }
+    assert_true(is_taken_for_the_same(rig, &c));
+    assert_false(is_taken_for_the_same(rig, &a_too));
+    rig_delete(rig);
+}
+
+static void another_workspace_at_the_same_url_is_not_the_same(void **state)
+{
+    (void)state;
+    struct origin_identity other;
+    struct origin_identity third;
+    origin_identity_make("https://a.example/api/v1", "key of another workspace", &other);
+    origin_identity_make("https://a.example/api/v1", "a third key", &third);
+    struct rig *rig = rig_sent_to_a(3);
+    rig_move_to(rig, &other);
+    assert_false(is_taken_for_the_same(rig, &backend_a));
+    assert_true(is_taken_for_the_same(rig, &third));
+    rig_delete(rig);
+}
+
+static void a_backend_to_which_nothing_was_sent_is_not_the_same(void **state)
+{
+    (void)state;
+    origin_identity_make("https://a.example/api/v1", "key a", &backend_a);
+    origin_identity_make("https://b.example/api/v1", "key a", &backend_b);
+    struct rig *rig = rig_new();
+    rig->config.backend = &backend_a;
+    rig_start(rig);
+    engine_take_key(rig->engine);
+    rig->engine->origin.proved = true; /* by an empty batch, for example */
+    rig_run(rig, 1000, false);
+    rig_stop(rig);
+    struct live_session s;
+    live_open(&s, rig->root, RIG_ID);
+    rig_fill(&s, 3);
+    live_close(&s);
+    rig_move_to(rig, &backend_b);
+    assert_false(is_taken_for_the_same(rig, &backend_a));
     rig_delete(rig);
 }
 
@@ -351,6 +450,9 @@ int main(void)
         cmocka_unit_test(another_backend_gets_everything),
         cmocka_unit_test(another_key_is_another_backend),
         cmocka_unit_test(the_same_backend_by_another_name_gets_the_rest_only),
+        cmocka_unit_test(a_backend_that_was_left_is_not_the_same),
+        cmocka_unit_test(another_workspace_at_the_same_url_is_not_the_same),
+        cmocka_unit_test(a_backend_to_which_nothing_was_sent_is_not_the_same),
         cmocka_unit_test(a_change_is_noted_though_nothing_is_sent),
         cmocka_unit_test(a_backend_that_does_not_take_the_key_changes_nothing),
         cmocka_unit_test(the_key_from_before_ends_the_wait_without_a_restart),

@@ -24,6 +24,7 @@ void engine_config_default(struct engine_config *config)
         .rescan_interval_ms = RESCAN_INTERVAL_MS,
         .journal_bytes = JOURNAL_BYTES,
         .program = "gpufl",
+        .same_origin_name = "--same-origin",
     };
 }
 

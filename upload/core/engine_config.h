@@ -51,10 +51,11 @@ struct engine_config {
     struct syncer syncer;
     /** Of the backend that the transport leads to; NULL = any is the same. */
     const struct origin_identity *backend;
-    bool same_origin;           /**< another identity is still the same backend */
-    struct transport transport; /**< the caller closes it after engine_close */
-    uint64_t flush_interval_ms; /**< at most, from the first unsent byte until its batch
-                                   is sent */
+    bool same_origin;             /**< another identity is still the same backend */
+    const char *same_origin_name; /**< what messages call it */
+    struct transport transport;   /**< the caller closes it after engine_close */
+    uint64_t flush_interval_ms;   /**< at most, from the first unsent byte until its batch
+                                     is sent */
     /** How long the record of an answer may wait for the next sync. After a power loss
      * within that time, what was stored is offered again under its old identity. */
     uint64_t settled_sync_ms;
@@ -96,6 +97,10 @@ struct engine_config {
     void *spooled_arg;
     /** Start these sessions again from their first byte. */
     bool force;
+    /** What messages call that, for a program that had better send nothing than what the
+     * uploader of another user sends or has sent; NULL = such uploaders are no concern.
+     */
+    const char *force_name;
 };
 
 /** Sets defaults for everything but the pointers. */

@@ -166,6 +166,7 @@ void position_begin_at(struct stream *st, uint32_t file, uint64_t offset, uint64
     st->file = file;
     st->offset = offset;
     st->head = head;
+    st->seal_read_ms = 0;
     st->mark = (struct record_mark){0};
     st->known = (struct file_known){0};
 }

@@ -14,6 +14,7 @@
 #include "upload/core/path_table.h"
 #include "upload/journal/journal.h"
 #include "upload/journal/journal_records.h"
+#include "upload/journal/origin_history.h"
 #include "upload/journal/state_dir.h"
 #include "upload/source/scan.h"
 
@@ -41,8 +42,9 @@ struct root {
     int state_fd;                      /**< directory of the journal, -1 = memory */
     char journal_name[STATE_NAME_MAX]; /**< in that directory */
     struct journal *journal;
-    struct record_origin origin; /**< the backend that the journal is about */
-    bool origin_unnoted;         /**< the settings name another one, or another key */
+    struct origin_history origin; /**< the backend that the journal is about */
+    bool origin_unnoted;          /**< the settings name another one, or another key */
+    bool origin_same;             /**< which is the same, by the word of a person */
     bool origin_asks;  /**< it must have taken the key before anything else happens */
     bool origin_moves; /**< then everything is to be sent to it */
     uint64_t journal_retry_ms;

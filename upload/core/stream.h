@@ -64,6 +64,8 @@ struct stream {
     uint64_t seen;           /**< what the last inspection saw of its files */
     uint64_t waits_since_ms; /**< no byte has been unsettled for longer than since then,
                                 while it is not drained */
+    uint64_t seal_read_ms;   /**< since when all of a sealed file is settled, and the next
+                                one is not there; 0 = that is not so */
     uint64_t split_end;      /**< until this offset of file… */
     uint32_t split_lines;    /**< …no batch has more lines; 0 = no limit */
     uint64_t reached_offset; /**< of reached_file */

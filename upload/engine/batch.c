@@ -14,6 +14,7 @@
 #include "upload/core/position.h"
 #include "upload/core/shutdown.h"
 #include "upload/engine/line_end.h"
+#include "upload/engine/next_file.h"
 #include "upload/http/encode.h"
 #include "upload/lifecycle/sealed_file.h"
 #include "upload/lifecycle/shifted_stream.h"
@@ -132,6 +133,7 @@ static enum made batch_offer(struct stream *st, const struct ndjson_cut *cut,
         return MADE_NOTHING;
     }
     enum codec codec = batch_codec(engine);
+    st->seal_read_ms = 0;
     offer->is_shutdown = cut->shutdown_first;
     offer->record.file = st->file;
     offer->record.head = st->head;
@@ -214,28 +216,16 @@ static enum made batch_long_line(struct stream *st, bool final)
     return batch_too_long(st, st->offset + chunk.len);
 }
 
-/* A living writer may take the seal of its newest file back, and append to it. */
-static bool batch_may_leave_file(const struct stream *st)
-{
-    const struct session *session = st->session;
-    const struct sys *sys = session->root->engine->config.sys;
-    struct tail_where where = stream_where(st);
-    return st->file < st->highest || session_writer_is_gone(session) ||
-           (session_writer_is_unprobed(session) &&
-            session_silent(session, sys->now_ms())) ||
-           tail_has_next(sys, &where);
-}
-
 static enum made batch_nothing_whole(struct stream *st, const struct tail_chunk *chunk)
 {
     const struct session *session = st->session;
     bool final = chunk->sealed || session_writer_is_gone(session);
     if (chunk->len == 0) {
         if (chunk->sealed && session->layout == SESSION_LIVE) {
-            if (!batch_may_leave_file(st)) {
+            if (!next_file_may_begin(st)) {
                 st->rest = STREAM_PENDING;
-                return MADE_NOTHING; /* until the directory changes, or the next
-                                        inspection */
+                next_file_wait(st);
+                return MADE_NOTHING;
             }
             position_next_file(st, st->head);
             return MADE_STEP;

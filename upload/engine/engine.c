@@ -355,7 +355,7 @@ const char *engine_moves_from(const struct engine *engine)
 {
     for (unsigned i = 0; i < engine->roots; i++) {
         if (engine->root[i]->origin_moves) {
-            return engine->root[i]->origin.url;
+            return engine->root[i]->origin.now.url;
         }
     }
     return NULL;

@@ -20,20 +20,10 @@ static const struct origin_identity *change_wanted(const struct root *root)
     return root->engine->config.backend;
 }
 
-static void change_hash(const unsigned char salt[JOURNAL_SALT],
-                        const struct origin_identity *identity,
-                        unsigned char out[JOURNAL_KEY_HASH])
+static enum origin_match change_match(const struct root *root)
 {
-    struct sha256_part part[] = {{salt, JOURNAL_SALT},
-                                 {identity->key, sizeof identity->key}};
-    sha256(part, 2, out);
-}
-
-static bool change_same_key(const struct root *root)
-{
-    unsigned char hash[JOURNAL_KEY_HASH];
-    change_hash(root->origin.salt, change_wanted(root), hash);
-    return memcmp(hash, root->origin.key, sizeof hash) == 0;
+    return origin_history_match(&root->origin, change_wanted(root)->url,
+                                change_wanted(root)->key);
 }
 
 static bool change_nothing_sent(const struct root *root)
@@ -41,28 +31,27 @@ static bool change_nothing_sent(const struct root *root)
     return root->last_stream_id == 0 && root->parked.complete == 0;
 }
 
-static void change_say_moved(const struct root *root, bool same_url)
+static void change_say_moved(const struct root *root, enum origin_match match)
 {
     const struct engine_config *config = &root->engine->config;
-    const char *what = same_url ? "another API key" : "another backend";
+    const char *what = match == ORIGIN_OTHER_KEY ? "another API key" : "another backend";
     log_warn(config->log, config->same_origin ? "origin.same" : "origin.changed",
-             "root=%s host=%s was=%s note=\"%s than the journal was kept for%s\"",
-             root->path, change_wanted(root)->url, root->origin.url, what,
+             "root=%s host=%s was=%s note=\"%s than the journal was kept for%s%s\"",
+             root->path, change_wanted(root)->url, root->origin.now.url, what,
              config->same_origin
                  ? "; what was sent to that one is not sent again"
                  : ": once it takes the key everything is sent to it; if it is the same "
-                   "one, stop and start once with --same-origin");
+                   "one, stop and start once with ",
+             config->same_origin ? "" : config->same_origin_name);
 }
 
-void origin_change_compare(struct root *root)
+static void change_compare(struct root *root)
 {
     const struct engine_config *config = &root->engine->config;
     root->origin_moves = root->origin_unnoted = root->origin_asks = false;
-    if (!config->backend) {
-        return;
-    }
-    bool same_url = strcmp(root->origin.url, config->backend->url) == 0;
-    if (same_url && change_same_key(root)) {
+    root->origin_same = config->same_origin;
+    enum origin_match match = config->backend ? change_match(root) : ORIGIN_MATCHES;
+    if (match == ORIGIN_MATCHES) {
         return;
     }
     root->origin_unnoted = true;
@@ -70,22 +59,49 @@ void origin_change_compare(struct root *root)
         return;
     }
     root->origin_asks = true;
-    if (!root->origin.url[0]) {
+    if (match == ORIGIN_NOT_NOTED) {
         log_info(config->log, "origin.adopted",
                  "root=%s host=%s note=\"the journal does not say which backend it was "
                  "kept for: taken for this one\"",
                  root->path, config->backend->url);
         return;
     }
-    change_say_moved(root, same_url);
+    change_say_moved(root, match);
     root->origin_moves = !config->same_origin;
+}
+
+/* One that was left lacks what was sent since, and may have been told that it has all. */
+static bool change_was_left(const struct root *root)
+{
+    const struct origin_identity *wanted = change_wanted(root);
+    return root->engine->config.same_origin && wanted && !change_nothing_sent(root) &&
+           change_match(root) != ORIGIN_MATCHES &&
+           origin_history_was_left(&root->origin, wanted->url, wanted->key);
+}
+
+gpufl_status origin_change_open(struct root *root, char why[512])
+{
+    if (change_was_left(root)) {
+        snprintf(why, 512, ORIGIN_WAS_LEFT, root->engine->config.same_origin_name,
+                 change_wanted(root)->url, root->path, root->origin.now.url);
+        return GPUFL_ERR_USAGE;
+    }
+    change_compare(root);
+    return GPUFL_OK;
 }
 
 void origin_change_key(struct root *root)
 {
     if (root->origin_moves) {
-        origin_change_compare(root); /* perhaps it is the one from before after all */
+        change_compare(root); /* perhaps it is the one from before after all */
+        if (!root->origin_moves) {
+            log_info(root->engine->config.log, "origin.unchanged",
+                     "root=%s note=\"the key is the one from before: nothing is sent "
+                     "again\"",
+                     root->path);
+        }
     } else {
+        root->origin_same = root->origin_same || !root->origin_unnoted;
         root->origin_unnoted = change_wanted(root) != NULL;
         root->origin_asks = root->origin_unnoted && !change_nothing_sent(root);
     }
@@ -124,11 +140,13 @@ static void change_begin(struct root *root)
 static struct record_origin change_record(const struct root *root)
 {
     const struct origin_identity *identity = change_wanted(root);
+    unsigned char salt[JOURNAL_SALT];
     struct record_origin record = {.again = root->origin_moves,
-                                   .moved = root->origin.moved || root->origin_moves};
+                                   .moved = root->origin.now.moved || root->origin_moves,
+                                   .same = root->origin_same && !root->origin_moves};
     snprintf(record.url, sizeof record.url, "%s", identity->url);
-    root->engine->config.sys->random(record.salt, sizeof record.salt);
-    change_hash(record.salt, identity, record.key);
+    root->engine->config.sys->random(salt, sizeof salt);
+    origin_history_name(&root->origin, &record, identity->key, salt);
     return record;
 }
 
@@ -142,8 +160,8 @@ void origin_change_proved(struct root *root)
     if (!record_append_origin(root->journal, &record)) {
         return; /* the journal is broken, and so nothing is sent: at the next turn */
     }
-    root->origin = record;
-    root->origin_unnoted = root->origin_asks = false;
+    origin_history_note(&root->origin, &record);
+    root->origin_unnoted = root->origin_asks = root->origin_same = false;
     if (root->origin_moves) {
         root->origin_moves = false;
         engine->streams_done_before -= root->parked.complete_streams;
@@ -159,7 +177,7 @@ void origin_change_proved(struct root *root)
 
 void origin_change_replay(struct root *root, const struct record_origin *record)
 {
-    root->origin = *record;
+    origin_history_note(&root->origin, record);
     if (record->again) {
         change_begin(root);
     }
@@ -167,9 +185,5 @@ void origin_change_replay(struct root *root, const struct record_origin *record)
 
 void origin_change_write_state(const struct root *root)
 {
-    struct record_origin record = root->origin;
-    record.again = 0;
-    if (record.url[0]) {
-        record_append_origin(root->journal, &record);
-    }
+    origin_history_write(&root->origin, root->journal);
 }

@@ -6,9 +6,17 @@
 
 #include "upload/core/registry.h"
 
+/** Why --same-origin is refused: the option's name, the URL, the log directory, the URL
+ * of the journal. */
+#define ORIGIN_WAS_LEFT                                                                  \
+    "%s: '%.120s': the journal of %.120s knows it as another backend than %.100s, "      \
+    "which "                                                                             \
+    "has got what this one lacks (leave it out: everything is sent to this one again)"
+
 /** Compares the backend of the settings with the one that the journal was kept for, and
- * says what follows. To be called when the journal was read, and when the key changed. */
-void origin_change_compare(struct root *root);
+ * says what follows. To be called when the journal was read. \return GPUFL_ERR_USAGE if
+ * they cannot be the same, though a person says so. */
+gpufl_status origin_change_open(struct root *root, char why[512]);
 
 /** The key was replaced while it was in use: what was sent stays sent. */
 void origin_change_key(struct root *root);

@@ -20,21 +20,50 @@
 #include "upload/engine/origin_change.h"
 #include "upload/engine/progress.h"
 #include "upload/engine/replay.h"
+#include "upload/journal/journal_read.h"
 #include "upload/journal/state_dir.h"
 #include "upload/lifecycle/claim.h"
 #include "upload/lifecycle/discovery.h"
 #include "upload/lifecycle/parking.h"
 #include "upload/lifecycle/served.h"
+#include "upload/source/lock_holder.h"
 
 static gpufl_status root_say_busy(const struct root *root, int dir, const char *which,
                                   char why[512])
 {
+    const struct engine_config *config = &root->engine->config;
     char holder[128];
-    progress_holder(root->engine->config.sys, dir, holder, sizeof holder);
-    snprintf(why, 512,
-             "%s%.300s is already served by %s: only one uploader may serve a directory",
-             which, root->path, holder);
+    char way_out[128] = "";
+    uid_t user;
+    bool told = progress_holder(config->sys, dir, holder, sizeof holder);
+    int pid = !told && config->force_name ? lock_holder_uploader(dir, &user) : 0;
+    if (pid) {
+        snprintf(holder, sizeof holder, "process %d of user %u", pid, user);
+    }
+    if (pid && lock_holder_is_foreign(dir, LOCK_SEEN_BY_USER)) {
+        snprintf(way_out, sizeof way_out, " (stop it, or use %s: then both send)",
+                 config->force_name);
+    }
+    snprintf(
+        why, 512,
+        "%s%.200s is already served by %s: only one uploader may serve a directory%s",
+        which, root->path, holder, way_out);
     return GPUFL_BUSY;
+}
+
+/* What another user's journal says is sent would be sent again. Only the owner of the
+ * root can have put one there that counts. */
+static gpufl_status root_check_journal(const struct root *root, char why[512])
+{
+    const char *force = root->engine->config.force_name;
+    char or_else[128];
+    if (!force) {
+        return GPUFL_OK;
+    }
+    snprintf(or_else, sizeof or_else, ", or with %s, which sends everything again",
+             force);
+    return journal_read_is_of_another(root->fd, root->path, or_else, why) ? GPUFL_ERR_IO
+                                                                          : GPUFL_OK;
 }
 
 /* An uploader of the parent directory would send our sessions as those of a group. Each
@@ -51,7 +80,7 @@ static gpufl_status root_lock(struct root *root, char why[512])
         root->unlocked = true;
         log_warn(root->engine->config.log, "root.locked",
                  "root=%s note=\"a process of another user holds a lock on it; fuser "
-                 "shows which\"",
+                 "shows which. If that is an uploader, both send\"",
                  root->path);
     } else if (!locked) {
         snprintf(why, 512, "cannot lock %.300s: %s", root->path, strerror(errno));
@@ -275,10 +304,13 @@ gpufl_status root_open(struct engine *engine, const char *path,
         status = root_lock(root, why);
     }
     if (status == GPUFL_OK) {
+        status = root_check_journal(root, why);
+    }
+    if (status == GPUFL_OK) {
         status = root_open_journal(root, why);
     }
     if (status == GPUFL_OK) {
-        origin_change_compare(root);
+        status = origin_change_open(root, why);
     }
     if (status != GPUFL_OK) {
         root_close(root);
@@ -318,6 +350,7 @@ void root_close(struct root *root)
         close(root->fd);
     }
     path_table_close(&root->by_path);
+    origin_history_fini(&root->origin);
     free(root->quarantine);
     free(root->given);
     free(root->path);

@@ -130,7 +130,8 @@ static enum made window_no_payload(struct stream *st, const struct sidecar *side
 {
     const struct session *session = st->session;
     if (sidecar && window_delivered_by_another(st, sidecar)) {
-        return session->root->origin.moved ? window_is_elsewhere(st) : window_next(st);
+        return session->root->origin.now.moved ? window_is_elsewhere(st)
+                                               : window_next(st);
     }
     if (session->salvage != SESSION_SALVAGE_NONE ||
         (sidecar && !session_writer_is_gone(session))) {

@@ -207,7 +207,11 @@ static void read_directory(struct journal_read *r, const struct journal_record *
 static void read_origin(struct journal_read *r, const struct journal_record *raw)
 {
     struct record_origin record;
-    if (!record_parse_origin(raw, &record) || !record.again) {
+    if (!record_parse_origin(raw, &record)) {
+        return;
+    }
+    origin_history_note(&r->origin, &record);
+    if (!record.again) {
         return;
     }
     for (size_t i = 0; i < r->streams; i++) {
@@ -257,10 +261,8 @@ static void read_record(void *arg, const struct journal_record *raw)
     }
 }
 
-/* A journal that its owner keeps in the root, which is another user's: it would count as
- * none. Where others can write, only the owner of the root is believed. \return whether
- * there is one, with the reason. */
-static bool journal_is_of_another(int root_fd, const char *root_path, char why[512])
+bool journal_read_is_of_another(int root_fd, const char *root_path, const char *or_else,
+                                char why[512])
 {
     struct stat root;
     struct stat dir;
@@ -276,9 +278,9 @@ static bool journal_is_of_another(int root_fd, const char *root_path, char why[5
         return false;
     }
     bool readable = seen && faccessat(root_fd, journal, R_OK, AT_EACCESS) == 0;
-    snprintf(why, 512, "'%.280s/%s': %sit belongs to user %u%s (run this as its owner)",
+    snprintf(why, 512, "'%.280s/%s': %sit belongs to user %u%s (run this as its owner%s)",
              root_path, journal, readable ? "" : "Permission denied: ", dir.st_uid,
-             readable ? ", and is not believed" : "");
+             readable ? ", and is not believed" : "", or_else);
     return true;
 }
 
@@ -344,10 +346,15 @@ gpufl_status journal_read_open(const struct sys *sys, const char *state_dir, int
         return GPUFL_ERR_IO; /* what was named must be there */
     }
     if (status == GPUFL_ERR_NOT_FOUND && !state_dir &&
-        journal_is_of_another(root_fd, root_path, out->why)) {
+        journal_read_is_of_another(root_fd, root_path, "", out->why)) {
         return GPUFL_ERR_IO;
     }
     return status;
+}
+
+bool journal_read_is_empty(const struct journal_read *journal)
+{
+    return journal->streams == 0 && journal->dones == 0;
 }
 
 bool journal_read_is_done(const struct journal_read *journal, const char *path)
@@ -377,5 +384,6 @@ void journal_read_fini(struct journal_read *journal)
     free(journal->quarantine);
     free(journal->done);
     free(journal->resolved);
+    origin_history_fini(&journal->origin);
     memset(journal, 0, sizeof *journal);
 }

@@ -11,6 +11,7 @@
 
 #include "base/sys.h"
 #include "upload/journal/journal_records.h"
+#include "upload/journal/origin_history.h"
 
 /** One channel of one session. */
 struct journal_read_stream {
@@ -31,6 +32,7 @@ struct journal_read {
     struct record_resolved *resolved; /**< what a person gave up of whole sessions */
     size_t resolveds;
     size_t resolved_cap;
+    struct origin_history origin;
     bool damaged;   /**< records in its middle could not be read */
     bool no_memory; /**< used while it is read */
     char why[512];  /**< after an error: what is wrong with it, and what to do */
@@ -44,6 +46,16 @@ struct journal_read {
 GPUFL_MUST gpufl_status journal_read_open(const struct sys *sys, const char *state_dir,
                                           int root_fd, const char *root_path,
                                           struct journal_read *out);
+
+/** Whether the owner of the root, who is another user, keeps a journal in it, which would
+ * count as none. Where others can write, only the owner of the root is believed.
+ * \param or_else what can be done but to run the program as that owner; "" = nothing
+ * \return true with the reason in \p why. */
+bool journal_read_is_of_another(int root_fd, const char *root_path, const char *or_else,
+                                char why[512]);
+
+/** True when it knows of nothing that was sent. */
+bool journal_read_is_empty(const struct journal_read *journal);
 
 /** True when the session \p path is complete. */
 bool journal_read_is_done(const struct journal_read *journal, const char *path);

@@ -299,6 +299,7 @@ uint64_t record_append_origin(struct journal *journal, const struct record_origi
     bytes_put(b, f->key, sizeof f->key);
     bytes_put_uint(b, f->again, 1);
     bytes_put_uint(b, f->moved, 1);
+    bytes_put_uint(b, f->same, 1);
     return record_append(&out, journal, JOURNAL_ORIGIN);
 }
 
@@ -310,7 +311,8 @@ bool record_parse_origin(const struct journal_record *record, struct record_orig
     bytes_get(&b, f->key, sizeof f->key);
     f->again = (uint8_t)bytes_get_uint(&b, 1);
     f->moved = (uint8_t)bytes_get_uint(&b, 1);
-    return !b.bad && f->url[0] && f->again <= 1 && f->moved <= 1;
+    f->same = (uint8_t)get_later(&b, 1);
+    return !b.bad && f->url[0] && f->again <= 1 && f->moved <= 1 && f->same <= 1;
 }
 
 uint64_t record_append_reached(struct journal *journal, const struct record_reached *f)

@@ -167,6 +167,8 @@ struct record_origin {
     uint8_t again; /**< 1: it is another one than before: all positions begin again */
     uint8_t moved; /**< 1: it was another one at some time, so that what other programs
                       noted in the directories may be about that one */
+    uint8_t same;  /**< 1: the record before is about the same one, by another name or key
+                    */
 };
 
 struct record_reached {

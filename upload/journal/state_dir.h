@@ -11,6 +11,8 @@
 #define STATE_NAME_MAX 64
 /** Its name in a directory below the root. */
 #define STATE_NAME_INSIDE "journal"
+/** How the name of the file ends that an uploader locks while it has the journal. */
+#define STATE_JOURNAL_LOCK "journal.lock"
 
 /** Longest path of a journal in a message. */
 #define STATE_PATH_MAX 300

@@ -46,7 +46,7 @@ void import_position(struct stream *st)
     const struct session *session = st->session;
     const struct root *root = session->root;
     struct java_position from;
-    if (st->id || root->origin.moved ||
+    if (st->id || root->origin.now.moved ||
         !java_cursor_find(root->engine->config.imported, session->id, stream_channel(st),
                           &from)) {
         return;

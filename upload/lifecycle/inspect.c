@@ -18,6 +18,13 @@
 #include "upload/lifecycle/moved.h"
 #include "upload/lifecycle/sealed_file.h"
 
+/* Its writer has not made the next file, which was waited for. */
+static bool inspect_is_between_files(const struct stream *st)
+{
+    return st->seal_read_ms && st->all_read &&
+           st->session->writer == SESSION_WRITER_LIVES;
+}
+
 /* Whether something of this channel is not settled yet. */
 static bool inspect_is_pending(const struct session *session, const struct stream *st,
                                const struct scan_channel *seen)
@@ -30,7 +37,8 @@ static bool inspect_is_pending(const struct session *session, const struct strea
     case SESSION_LIVE:
         /* A file smaller than what was sent from it has changed, too: reading shows how.
          */
-        return st->file <= st->highest ||
+        return st->file < st->highest ||
+               (st->file == st->highest && !inspect_is_between_files(st)) ||
                (seen->has_active ? seen->active_bytes != st->offset
                                  : seen->has_active_gz && !st->all_read);
     }
@@ -294,7 +302,7 @@ static bool inspect_is_anothers(const struct session *session,
 {
     return seen->scan.has_uploaded && seen->scan.layout == SESSION_WINDOWS &&
            session->streams == 0 && !seen->scan.unread.names &&
-           !session->root->engine->config.force && !session->root->origin.moved &&
+           !session->root->engine->config.force && !session->root->origin.now.moved &&
            !session->root->origin_moves;
 }
 

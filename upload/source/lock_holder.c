@@ -6,9 +6,12 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
+
+#include "upload/journal/state_dir.h"
 
 #define SYSTEM_UID_MAX  999u   /* of accounts that services have, … */
 #define SERVICE_UID_MIN 61184u /* … and of those that systemd makes for them, … */
@@ -129,4 +132,42 @@ bool lock_holder_is_foreign(int dir, enum lock_viewer viewer)
         fclose(locks);
     }
     return held && !counts;
+}
+
+static bool lock_holder_has_journal(int pid)
+{
+    char path[40];
+    char name[512];
+    struct dirent *entry;
+    bool found = false;
+    snprintf(path, sizeof path, "/proc/%d/fd", pid);
+    DIR *files = opendir(path);
+    while (files && !found && (entry = readdir(files))) {
+        ssize_t n = readlinkat(dirfd(files), entry->d_name, name, sizeof name);
+        size_t len = sizeof STATE_JOURNAL_LOCK - 1;
+        found = n > (ssize_t)len && memcmp(name + n - len, STATE_JOURNAL_LOCK, len) == 0;
+    }
+    if (files) {
+        closedir(files);
+    }
+    return found;
+}
+
+int lock_holder_uploader(int dir, uid_t *user)
+{
+    struct stat st;
+    char line[256];
+    int found = 0;
+    FILE *locks = fstat(dir, &st) == 0 ? fopen("/proc/locks", "re") : NULL;
+    for (int pid; locks && !found && fgets(line, sizeof line, locks);) {
+        if (lock_holder_parse(line, &st, &pid) && pid > 0 &&
+            lock_holder_has_journal(pid) &&
+            lock_holder_user(pid, user) == HOLDER_OF_USER) {
+            found = pid;
+        }
+    }
+    if (locks) {
+        fclose(locks);
+    }
+    return found;
 }

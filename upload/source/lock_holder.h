@@ -4,6 +4,7 @@
 #define GPUFL_UPLOAD_SOURCE_LOCK_HOLDER_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 enum lock_viewer {
     LOCK_SEEN_BY_USER,
@@ -21,5 +22,10 @@ enum lock_viewer {
  * Any user can make root hold a lock, by a program that asks for a password. So for a
  * publisher, what root holds, and whatever is in doubt, has no say either. */
 bool lock_holder_is_foreign(int dir, enum lock_viewer viewer);
+
+/** Looks among the holders of a lock on \p dir for an uploader: a process that has a
+ * journal open. Only root can look into those of other users.
+ * \return its pid, with its user; 0 if none was found. */
+int lock_holder_uploader(int dir, uid_t *user);
 
 #endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Decides when a sealed file is left, and how long its successor is waited for. */
+#include "upload/engine/next_file.h"
+
+#include "base/log.h"
+#include "upload/core/engine_state.h"
+
+/* A writer makes the next file microseconds after the seal, unless it is stopped or
+ * cannot. */
+#define NEXT_FILE_WAIT_MS 500u
+
+/* A living writer may take the seal of its newest file back, and append to it. */
+bool next_file_may_begin(const struct stream *st)
+{
+    const struct session *session = st->session;
+    const struct sys *sys = session->root->engine->config.sys;
+    struct tail_where where = stream_where(st);
+    return st->file < st->highest || session_writer_is_gone(session) ||
+           (session_writer_is_unprobed(session) &&
+            session_silent(session, sys->now_ms())) ||
+           tail_has_next(sys, &where);
+}
+
+static uint64_t next_file_due_ms(const struct stream *st)
+{
+    return session_writer_is_unprobed(st->session)
+               ? st->session->last_growth_ms + SESSION_SILENCE_MS
+               : st->seal_read_ms + NEXT_FILE_WAIT_MS;
+}
+
+void next_file_wait(struct stream *st)
+{
+    const struct session *session = st->session;
+    const struct engine_config *config = &session->root->engine->config;
+    uint64_t now_ms = config->sys->now_ms();
+    st->seal_read_ms = st->seal_read_ms ? st->seal_read_ms : now_ms;
+    if (now_ms < next_file_due_ms(st)) {
+        stream_enqueue(st, true, next_file_due_ms(st));
+        return;
+    }
+    if (session_writer_is_unprobed(session)) {
+        return; /* its files are inspected again */
+    }
+    st->rest = STREAM_DRAINED;
+    log_warn(
+        config->log, "session.between_files",
+        "session=%s channel=%s file=%u note=\"its writer has closed this file and not "
+        "begun the next one; what is there is sent\"",
+        session->id, stream_channel(st), st->file);
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From a sealed file of a live session to the next one. */
+#ifndef GPUFL_UPLOAD_ENGINE_NEXT_FILE_H
+#define GPUFL_UPLOAD_ENGINE_NEXT_FILE_H
+
+#include <stdbool.h>
+
+#include "upload/core/stream.h"
+
+/** For a stream at the end of a sealed file. \return true if nothing more can come in it.
+ */
+bool next_file_may_begin(const struct stream *stream);
+
+/** The next file is not there: waits a moment for it. After that, what is there is all
+ * there is for now; the directory changes when it comes. */
+void next_file_wait(struct stream *stream);
+
+#endif
