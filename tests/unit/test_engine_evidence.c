@@ -673,6 +673,130 @@ static void a_sealed_file_that_ends_its_channel_needs_no_active_one(void **state
     }
 }
 
+/* Nothing but the manifest knows that there was such a channel. */
+static void a_listed_channel_without_a_file_is_missed(void **state)
+{
+    (void)state;
+    for (int restart = 0; restart < 2; restart++) {
+        struct rig *rig = rig_new();
+        struct live_session s;
+        live_open(&s, rig->root, RIG_ID);
+        live_list(&s, "\"device\",\"scope\"");
+        live_line(&s, "scope", "job_start", 1);
+        rig_start(rig);
+        rig_run(rig, 20000, false);
+        assert_int_equal(rig_summary(rig).sessions_blocked, 0);
+        live_close(&s);
+        rig_run(rig, 70000, false);
+        if (restart) {
+            rig_again(rig);
+        }
+        assert_stored(rig, "scope", "1 ");
+        assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 0);
+        assert_int_equal(rig_summary(rig).sessions_blocked, 1);
+        assert_true(engine_drained(rig->engine));
+        live_line(&s, "device", "job_start", 2);
+        rig_run(rig, 70000, false);
+        assert_stored(rig, "device", "2 ");
+        assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 1);
+        rig_delete(rig);
+    }
+}
+
+static void a_session_of_which_only_the_manifest_is_left_is_missed(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new();
+    struct live_session s;
+    live_open(&s, rig->root, RIG_ID);
+    live_list(&s, "\"device\"");
+    live_close(&s);
+    rig_start(rig);
+    rig_run(rig, 70000, false);
+    assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 0);
+    assert_int_equal(rig_summary(rig).sessions_blocked, 1);
+    rig_delete(rig);
+}
+
+/* Each in a form in which it may be there. */
+static void any_file_of_a_listed_channel_counts(void **state)
+{
+    (void)state;
+    static const char *const present[] = {"device.log", "device.1.log"};
+    for (size_t i = 0; i < sizeof present / sizeof *present; i++) {
+        struct rig *rig = rig_new();
+        struct live_session s;
+        live_open(&s, rig->root, RIG_ID);
+        live_list(&s, "\"device\"");
+        live_line(&s, "device", "job_start", 1);
+        live_line(&s, "device", "shutdown", 2);
+        if (i == 1) {
+            live_rotate(&s, "device", 1);
+        }
+        live_close(&s);
+        rig_start(rig);
+        rig_run(rig, 70000, false);
+        assert_stored(rig, "device", "1 2 ");
+        assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 1);
+        rig_delete(rig);
+    }
+}
+
+/* An empty file is one of a job that was killed before it wrote. */
+static void an_empty_file_of_a_listed_channel_is_enough(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new();
+    struct live_session s;
+    live_open(&s, rig->root, RIG_ID);
+    live_list(&s, "\"device\",\"scope\"");
+    dirs_append(s.dir, "device.log", "");
+    live_line(&s, "scope", "job_start", 1);
+    live_close(&s);
+    rig_start(rig);
+    rig_run(rig, 70000, false);
+    assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 1);
+    rig_delete(rig);
+}
+
+static void a_listed_channel_that_is_not_known_keeps_its_session_open(void **state)
+{
+    (void)state;
+    for (int there = 0; there < 2; there++) {
+        struct rig *rig = rig_new();
+        struct live_session s;
+        live_open(&s, rig->root, RIG_ID);
+        live_list(&s, "\"device\",\"later\"");
+        live_line(&s, "device", "job_start", 1);
+        if (there) {
+            live_line(&s, "later", "job_start", 2);
+        }
+        live_close(&s);
+        rig_start(rig);
+        rig_run(rig, 70000, false);
+        assert_stored(rig, "device", "1 ");
+        assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 0);
+        assert_int_equal(rig_summary(rig).sessions_blocked, 1);
+        rig_delete(rig);
+    }
+}
+
+static void a_listed_channel_that_is_not_followed_is_not_missed(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new();
+    struct live_session s;
+    live_open(&s, rig->root, RIG_ID);
+    live_list(&s, "\"device\",\"scope\"");
+    live_line(&s, "scope", "job_start", 1);
+    live_close(&s);
+    rig->channels = (struct engine_channels){{"scope"}, 1};
+    rig_start(rig);
+    rig_run(rig, 70000, false);
+    assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 1);
+    rig_delete(rig);
+}
+
 static void a_session_that_grew_stays_open_over_a_restart(void **state)
 {
     (void)state;
@@ -802,6 +926,12 @@ int main(void)
         cmocka_unit_test(an_active_file_that_is_gone_holds_its_channel_until_it_is_back),
         cmocka_unit_test(an_active_file_that_was_never_read_is_missed),
         cmocka_unit_test(a_sealed_file_that_ends_its_channel_needs_no_active_one),
+        cmocka_unit_test(a_listed_channel_without_a_file_is_missed),
+        cmocka_unit_test(a_session_of_which_only_the_manifest_is_left_is_missed),
+        cmocka_unit_test(any_file_of_a_listed_channel_counts),
+        cmocka_unit_test(an_empty_file_of_a_listed_channel_is_enough),
+        cmocka_unit_test(a_listed_channel_that_is_not_known_keeps_its_session_open),
+        cmocka_unit_test(a_listed_channel_that_is_not_followed_is_not_missed),
         cmocka_unit_test(a_session_that_grew_stays_open_over_a_restart),
         cmocka_unit_test(a_plain_directory_that_is_used_again_is_sent_again),
         cmocka_unit_test(an_empty_manifest_does_not_make_another_layout),

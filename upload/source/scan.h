@@ -72,6 +72,9 @@ GPUFL_MUST gpufl_status scan_session(const struct sys *sys, int root, const char
 GPUFL_MUST gpufl_status scan_session_again(const struct sys *sys, int root,
                                            const char *path, struct scan *out);
 
+/** \return true if files of that channel are read. */
+bool scan_knows_channel(const char *name);
+
 /** The files of one channel. */
 struct scan_files_of {
     const struct sys *sys;
