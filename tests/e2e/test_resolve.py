@@ -351,6 +351,22 @@ def a_channel_that_was_deleted_before_anything_was_read_is_given_up(place):
         equal(place.run("gpufl", "status", place.logs).returncode, 0, "status")
 
 
+def a_file_rewritten_to_the_same_size_is_read_once_the_first_is_given_up(place):
+    """As `> device.log` and a job that writes as much again, while no uploader runs."""
+    writer = Live(place.logs)
+    _write(writer)
+    device = writer.active("device")
+    with Sink(declare=True) as sink:
+        lib.upload(place, sink.url)
+        first = device.read_bytes()
+        anew = first.replace(b'"n":', b'"N":')
+        check(anew != first and len(anew) == len(first), "as long as it was")
+        device.write_bytes(anew)
+        writer.written["device"] = first + anew
+        writer.die()
+        _held_then_resolved(place, sink, writer, set(), why="another one has its name")
+
+
 def another_file_of_the_name_is_read_once_the_first_is_given_up(place):
     writer = Live(place.logs)
     _write(writer)

@@ -16,6 +16,7 @@
 #include "upload/lifecycle/import_position.h"
 #include "upload/lifecycle/inspect_layout.h"
 #include "upload/lifecycle/missing.h"
+#include "upload/lifecycle/rewritten.h"
 #include "upload/lifecycle/sealed_file.h"
 
 /* Whether something of this channel is not settled yet. */
@@ -85,7 +86,7 @@ static void inspect_channel(struct session *session, const struct scan_channel *
     st->seen = inspect_seen(session, seen);
     st->all_read = st->all_read && st->seen == before;
     session->seen_bytes += seen->active_bytes + seen->highest + seen->payloads;
-    if (!inspect_is_pending(session, st, seen)) {
+    if (!inspect_is_pending(session, st, seen) && !rewritten_since(st, seen)) {
         st->rest = st->offer ? STREAM_PENDING : STREAM_DRAINED;
         return;
     }

@@ -85,11 +85,11 @@ static gpufl_status note_payload(struct scan *scan, const struct scan_dir *dir,
         unread_add(&scan->unread, UNREAD_CHANNEL, file);
     } else if (name->kind == LAYOUT_NUMBERED) {
         scan_note_number(channel, name->number);
-    } else if (name->gz) {
-        channel->has_active_gz = true;
     } else {
-        channel->has_active = true;
-        channel->active_bytes = (uint64_t)st.st_size;
+        channel->has_active_gz = channel->has_active_gz || name->gz;
+        channel->has_active = channel->has_active || !name->gz;
+        channel->active_bytes = name->gz ? channel->active_bytes : (uint64_t)st.st_size;
+        channel->active_changed_ns += st.st_ctim.tv_sec * 1000000000 + st.st_ctim.tv_nsec;
     }
     return GPUFL_OK;
 }

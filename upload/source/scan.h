@@ -43,6 +43,7 @@ struct scan_channel {
     uint32_t payloads;         /**< numbered payload files */
     bool has_active;           /**< `<ch>.log` */
     bool has_active_gz;        /**< `<ch>.log.gz` */
+    int64_t active_changed_ns; /**< time of its last change, in either form */
     uint64_t active_bytes;
 };
 
