@@ -1065,6 +1065,58 @@ static void an_active_file_that_is_compressed_again_holds_its_channel(void **sta
     rig_delete(rig);
 }
 
+static void a_complete_session_rewritten_to_the_same_size_is_open_again(void **state)
+{
+    (void)state;
+    for (int live = 0; live < 2; live++) {
+        struct rig *rig = rig_new();
+        struct live_session s = {.id = RIG_ID};
+        snprintf(s.dir, sizeof s.dir, "%s/" RIG_ID, rig->root);
+        if (live) {
+            live_open(&s, rig->root, RIG_ID);
+            live_close(&s);
+        } else {
+            assert_int_equal(mkdir(s.dir, 0700), 0);
+        }
+        dirs_append(s.dir, "device.log", "{\"type\":\"job_start\",\"n\":1}\n");
+        later_line(&s, "device", 2);
+        dirs_append(s.dir, "device.log", "{\"type\":\"shutdown\",\"n\":3}\n");
+        rig_start(rig);
+        rig_run(rig, 71000, false);
+        assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 1);
+        assert_int_equal(rig_summary(rig).sessions_done, 1);
+        rewrite_line(s.dir, "device.log", 2);
+        rig_run(rig, 141000, false);
+        assert_int_equal(rig_summary(rig).sessions_done, 0);
+        assert_int_equal(rig_summary(rig).sessions_blocked, 1);
+        assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 1);
+        rig_delete(rig);
+    }
+}
+
+/* As archiving does. */
+static void a_complete_session_whose_files_are_touched_or_deleted_stays_so(void **state)
+{
+    (void)state;
+    char path[700];
+    struct rig *rig = rig_new();
+    struct live_session s;
+    live_open(&s, rig->root, RIG_ID);
+    live_line(&s, "device", "shutdown", 1);
+    live_line(&s, "scope", "shutdown", 1);
+    live_close(&s);
+    rig_start(rig);
+    rig_run(rig, 71000, false);
+    snprintf(path, sizeof path, "%s/device.log", s.dir);
+    assert_int_equal(chmod(path, 0600), 0);
+    rig_run(rig, 71000, false);
+    remove_file(&s, "scope.log");
+    rig_run(rig, 141000, false);
+    assert_int_equal(rig_summary(rig).sessions_done, 1);
+    assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 1);
+    rig_delete(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -1104,6 +1156,8 @@ int main(void)
         cmocka_unit_test(an_end_is_not_repeated_for_a_file_that_was_rewritten),
         cmocka_unit_test(a_plain_file_rewritten_to_the_same_size_is_held),
         cmocka_unit_test(an_active_file_that_is_compressed_again_holds_its_channel),
+        cmocka_unit_test(a_complete_session_rewritten_to_the_same_size_is_open_again),
+        cmocka_unit_test(a_complete_session_whose_files_are_touched_or_deleted_stays_so),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -32,8 +32,9 @@ struct parked_stream {
 struct parked_session {
     struct path_node node;
     struct parked_session *next_waiting; /**< in the list of those that wait */
-    uint32_t listed; /**< number of the listing of the root that named it last */
-    uint64_t bytes;  /**< of its files when they were last looked at, 0 = not yet */
+    uint32_t listed;    /**< number of the listing of the root that named it last */
+    uint64_t bytes;     /**< of its files when they were last looked at, 0 = not yet */
+    int64_t changed_ns; /**< times of change of its files by then, added up; likewise */
     bool complete;
     bool away; /**< the last whole listing did not name it */
     bool wanted;
