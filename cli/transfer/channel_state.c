@@ -2,6 +2,8 @@
 /* Measures what of one channel is behind the position that the journal names. */
 #include "cli/transfer/channel_state.h"
 
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -120,6 +122,44 @@ static uint64_t measure_packed(int root, const char *path, const struct scan_cha
     return bytes;
 }
 
+static struct channel_state settled_state(const struct record_stream *known)
+{
+    return (struct channel_state){.settled_lines = known->lines,
+                                  .refused_lines = known->refused_lines,
+                                  .front_missing = known->marks & MARK_GAP,
+                                  .lost = known->marks & MARK_LOST};
+}
+
+static bool has_files(int root, const char *path, const struct scan *scan,
+                      const char *channel)
+{
+    struct stat st;
+    char active[LAYOUT_PATH_MAX];
+    char file[JOURNAL_PATH_MAX + LAYOUT_PATH_MAX];
+    for (unsigned i = 0; i < scan->channels; i++) {
+        if (strcmp(scan->channel[i].name, channel) == 0) {
+            return true;
+        }
+    }
+    layout_active(active, channel, false);
+    snprintf(file, sizeof file, "%s/%s", path, active);
+    return fstatat(root, file, &st, AT_SYMLINK_NOFOLLOW) == 0; /* it is not read */
+}
+
+bool channel_state_missing(int root, const struct journal_read *journal, const char *path,
+                           const struct scan *scan, const char *channel,
+                           struct channel_state *out)
+{
+    const struct journal_read_stream *known = known_stream(journal, path, channel);
+    const struct channel_state none = {0};
+    if (!scan_knows_channel(channel) || has_files(root, path, scan, channel)) {
+        return false;
+    }
+    *out = known ? settled_state(&known->record) : none;
+    out->missing = !known || !(known->record.marks & MARK_ENDED);
+    return true;
+}
+
 struct channel_state channel_state(int root, const struct journal_read *journal,
                                    const char *path, const struct scan *scan,
                                    const struct scan_channel *c)
@@ -129,10 +169,7 @@ struct channel_state channel_state(int root, const struct journal_read *journal,
     uint32_t file = known ? known->record.file : 1;
     uint64_t offset = known ? known->record.offset : 0;
     if (known) {
-        out.settled_lines = known->record.lines;
-        out.refused_lines = known->record.refused_lines;
-        out.front_missing = known->record.marks & MARK_GAP;
-        out.lost = known->record.marks & MARK_LOST;
+        out = settled_state(&known->record);
     }
     if (scan->layout == SESSION_SHIFTING) {
         measure_shifting(root, path, c, known ? &known->record : NULL, &out);

@@ -14,7 +14,8 @@ struct channel_state {
     uint64_t waiting_bytes;
     uint32_t waiting_files;
     bool front_missing;
-    bool lost; /**< a person gave up part of it */
+    bool lost;    /**< a person gave up part of it */
+    bool missing; /**< no file of it is there */
 };
 
 /** Compares the files of channel \p c of the session \p path in \p root with the
@@ -22,5 +23,11 @@ struct channel_state {
 struct channel_state channel_state(int root, const struct journal_read *journal,
                                    const char *path, const struct scan *scan,
                                    const struct scan_channel *c);
+
+/** The same of a \p channel that is listed. \return false if a file of it is there, or it
+ * is not known. */
+bool channel_state_missing(int root, const struct journal_read *journal, const char *path,
+                           const struct scan *scan, const char *channel,
+                           struct channel_state *out);
 
 #endif

@@ -107,10 +107,10 @@ static void json_channel(struct text *out, const char *name,
     text_printf(out,
                 ",\"settled_lines\":%" PRIu64 ",\"refused_lines\":%" PRIu64
                 ",\"waiting_files\":%u,\"waiting_bytes\":%" PRIu64
-                ",\"front_missing\":%s,\"given_up\":%s",
+                ",\"front_missing\":%s,\"files_missing\":%s,\"given_up\":%s",
                 state->settled_lines, state->refused_lines, state->waiting_files,
                 state->waiting_bytes, json_bool(state->front_missing),
-                json_bool(state->lost));
+                json_bool(state->missing), json_bool(state->lost));
     if (state->since_s) {
         text_puts(out, ",\"waiting_since\":");
         json_time(out, state->since_s);

@@ -99,6 +99,9 @@ static void lines_channel(struct text *out, const char *name,
     if (state->lost) {
         text_puts(out, ", part of it was given up");
     }
+    if (state->missing) {
+        text_puts(out, ", no file of it is there");
+    }
     if (state->front_missing) {
         text_puts(out, ", its first files were gone");
     }

@@ -114,7 +114,8 @@ static bool show_channel(struct status *s, const char *name,
                          const struct channel_state *state)
 {
     bool waits = state->waiting_files || state->waiting_bytes;
-    bool settled = !waits && !state->refused_lines && !state->front_missing;
+    bool settled =
+        !waits && !state->refused_lines && !state->front_missing && !state->missing;
     s->end.all_sent = s->end.all_sent && settled;
     s->end.waiting = s->end.waiting || waits;
     s->view->channel(&s->out, name, state);
@@ -167,6 +168,21 @@ static const char *problem_of(const struct status *s, const char *path,
     return was_live(s, path) ? held_text(HELD_MANIFEST_GONE) : NULL;
 }
 
+/* Channels that the manifest lists. \return whether files of one are missing. */
+static bool show_missing(struct status *s, const char *path, const struct scan *scan)
+{
+    bool any = false;
+    struct channel_state state;
+    for (unsigned i = 0; i < scan->manifest.channels; i++) {
+        const char *name = scan->manifest.channel[i];
+        if (channel_state_missing(s->root, &s->journal, path, scan, name, &state)) {
+            show_channel(s, name, &state);
+            any = any || state.missing;
+        }
+    }
+    return any;
+}
+
 static void show_session(struct status *s, const struct selected *selected)
 {
     struct scan scan;
@@ -208,6 +224,12 @@ static void show_session(struct status *s, const struct selected *selected)
         settled = show_channel(s, scan.channel[i].name, &state) && settled;
         may_resolve = may_resolve || state.front_missing ||
                       (state.refused_lines && !is_quarantined(s, selected->path));
+    }
+    /* A writer that lives gives a file that was removed its name back. */
+    if (!session.complete && strcmp(session.writer, "live") != 0 &&
+        show_missing(s, selected->path, &scan)) {
+        may_resolve = true;
+        settled = false;
     }
     settled = settled && !is_quarantined(s, selected->path);
     session.end_waits = settled && !session.complete && !session.loss &&

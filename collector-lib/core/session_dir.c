@@ -56,22 +56,42 @@ static int make_path(const char *path)
     return rc;
 }
 
+bool session_dir_has(const struct session_dir *dir, enum channel channel)
+{
+    return channel != CHANNEL_SASS || dir->with_sass;
+}
+
+/* The names of the session's channels, as elements of a JSON array. The file of each is
+ * made before the manifest, so a reader misses one that is not there. */
+static void list_channels(const struct session_dir *dir, char *out, size_t cap)
+{
+    size_t len = 0;
+    for (int c = 0; c < CHANNEL_COUNT; c++) {
+        if (session_dir_has(dir, (enum channel)c)) {
+            len += (size_t)snprintf(out + len, cap - len, "%s\"%s\"", len ? "," : "",
+                                    channel_name((enum channel)c));
+        }
+    }
+}
+
 static int write_manifest(const struct session_dir *dir)
 {
+    char channels[CHANNEL_COUNT * (LAYOUT_CHANNEL_MAX + sizeof "\"\",")];
+    list_channels(dir, channels, sizeof channels);
     struct process_identity self;
     process_identity_read(&self);
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
-    char text[512];
+    char text[512 + sizeof channels];
     int len = snprintf(
         text, sizeof text,
         "{\"schema_version\":1,\"type\":\"gpufl_session\",\"layout\":\"live\","
         "\"session_id\":\"%s\",\"pid\":%lld,\"boot_id\":\"%s\","
         "\"pid_namespace\":%llu,\"pid_start_ticks\":%llu,"
-        "\"start_ns\":%lld}\n",
+        "\"start_ns\":%lld,\"channels\":[%s]}\n",
         dir->id, (long long)self.pid, self.boot_id,
         (unsigned long long)self.pid_namespace, (unsigned long long)self.start_ticks,
-        (long long)now.tv_sec * 1000000000 + now.tv_nsec);
+        (long long)now.tv_sec * 1000000000 + now.tv_nsec, channels);
     int fd = openat(dir->dir_fd, LAYOUT_MANIFEST, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
                     0666);
     if (fd < 0) {
@@ -108,11 +128,6 @@ static int open_active(struct session_dir *dir, enum channel channel)
     file->size_bytes = 0;
     file->first_write_ns = 0;
     return 0;
-}
-
-bool session_dir_has(const struct session_dir *dir, enum channel channel)
-{
-    return channel != CHANNEL_SASS || dir->with_sass;
 }
 
 static int fill_directory(struct session_dir *dir)

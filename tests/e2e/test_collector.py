@@ -76,7 +76,8 @@ def a_session_has_manifest_lock_and_three_channels(place):
           [".gpufl-session.json", ".gpufl-session.lock", "device.log", "scope.log",
            "system.log"], "files")
     manifest = json.loads((session / ".gpufl-session.json").read_text())
-    equal((manifest["layout"], manifest["session_id"]), ("live", session.name), "manifest")
+    equal((manifest["layout"], manifest["session_id"], manifest["channels"]),
+          ("live", session.name, ["device", "scope", "system"]), "manifest")
     check(unlocked(session), "the lock is free after the job")
     for channel in ("device", "scope", "system"):
         all_records = records(session, channel)

@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import shlex
+import signal
 import sys
 
 import lib
@@ -381,6 +382,50 @@ def an_active_file_that_was_never_read_is_given_up(place):
         lost = _file_lines(writer.dir / "device.log") - _stored(sink)
         (writer.dir / "device.log").unlink()
         _held_then_resolved(place, sink, writer, lost, why="its active file is gone")
+
+
+def a_channel_that_was_deleted_before_anything_was_read_is_given_up(place):
+    """The manifest of a killed job is all that tells of it."""
+    job = place.start("examples/demo-job", place.logs, 60 * lib.SLOW)
+    scope = until(lambda: next(place.logs.glob("[!.]*/scope.log"), None), "the session")
+    until(lambda: scope.read_bytes().count(b"\n") > 1, "it is written")
+    job.send_signal(signal.SIGSTOP)
+    os.waitpid(job.pid, os.WUNTRACED)  # all its threads have stopped
+    scope.unlink()
+    job.kill()
+    job.wait()
+    left = sorted(line for file in scope.parent.glob("*.log") for line in file.read_bytes().splitlines())
+    status = json.loads(place.run("gpufl", "status", place.logs, "--json").stdout)["sessions"][0]
+    equal([c["channel"] for c in status["channels"] if c["files_missing"]], ["scope"], "before it is uploaded")
+    with Sink(declare=True) as sink:
+        done = lib.upload(place, sink.url, "--timeout=30")
+        equal((done.returncode, _completes(sink)), (1, 0), done.stdout)
+        check("channel scope waits" in done.stdout and "no file of it is there" in done.stdout, done.stdout)
+        words = _command(place)
+        equal(words[-1], f"{scope.parent.name}/scope", "what it gives up")
+        done = place.run("gpufl", *words)
+        equal(done.returncode, 0, f"{words} {done.stdout} {done.stderr}")
+        done = lib.upload(place, sink.url, "--timeout=30")
+        equal((done.returncode, _completes(sink)), (0, 1), done.stdout)
+        equal(sorted(line.rstrip(b"\n") for line in sink.lines), left, "all that is left, once")
+        equal(_command(place), None, "nothing more is missing")
+        equal(place.run("gpufl", "status", place.logs).returncode, 0, "status")
+
+
+def a_file_rewritten_to_the_same_size_is_read_once_the_first_is_given_up(place):
+    """As `> device.log` and a job that writes as much again, while no uploader runs."""
+    writer = Live(place.logs)
+    _write(writer)
+    device = writer.active("device")
+    with Sink(declare=True) as sink:
+        lib.upload(place, sink.url)
+        first = device.read_bytes()
+        anew = first.replace(b'"n":', b'"N":')
+        check(anew != first and len(anew) == len(first), "as long as it was")
+        device.write_bytes(anew)
+        writer.written["device"] = first + anew
+        writer.die()
+        _held_then_resolved(place, sink, writer, set(), why="another one has its name")
 
 
 def another_file_of_the_name_is_read_once_the_first_is_given_up(place):

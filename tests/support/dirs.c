@@ -48,24 +48,40 @@ void dirs_append(const char *dir, const char *name, const char *text)
     close(fd);
 }
 
-void live_open(struct live_session *s, const char *root, const char *id)
+/* \p more ends the object. */
+static void live_manifest(const struct live_session *s, const char *more)
 {
-    char text[256];
-    char path[700];
+    char text[1024];
     struct process_identity self;
     process_identity_read(&self);
+    snprintf(text, sizeof text,
+             "{\"schema_version\":1,\"type\":\"gpufl_session\",\"layout\":\"live\","
+             "\"session_id\":\"%s\",\"pid\":1,\"boot_id\":\"%s\",\"start_ns\":1%s}\n",
+             s->id, self.boot_id, more);
+    dirs_append(s->dir, LAYOUT_MANIFEST, text);
+}
+
+void live_open(struct live_session *s, const char *root, const char *id)
+{
+    char path[700];
     snprintf(s->id, sizeof s->id, "%s", id);
     snprintf(s->dir, sizeof s->dir, "%s/%s", root, id);
     assert_int_equal(mkdir(s->dir, 0755), 0);
-    snprintf(text, sizeof text,
-             "{\"schema_version\":1,\"type\":\"gpufl_session\",\"layout\":\"live\","
-             "\"session_id\":\"%s\",\"pid\":1,\"boot_id\":\"%s\",\"start_ns\":1}\n",
-             id, self.boot_id);
-    dirs_append(s->dir, LAYOUT_MANIFEST, text);
+    live_manifest(s, "");
     snprintf(path, sizeof path, "%s/%s", s->dir, LAYOUT_LOCK);
     s->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     assert_int_equal(fcntl(s->lock_fd, F_OFD_SETLK, &lock), 0);
+}
+
+void live_list(const struct live_session *s, const char *channels)
+{
+    char more[512];
+    char path[700];
+    snprintf(path, sizeof path, "%s/" LAYOUT_MANIFEST, s->dir);
+    assert_int_equal(unlink(path), 0);
+    snprintf(more, sizeof more, ",\"channels\":[%s]", channels);
+    live_manifest(s, more);
 }
 
 static bool live_is_first(const struct live_session *s, const char *channel)

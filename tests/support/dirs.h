@@ -25,6 +25,9 @@ struct live_session {
 /** Makes `<root>/<id>/` with manifest and lock; \p id is 36 characters. */
 void live_open(struct live_session *s, const char *root, const char *id);
 
+/** Replaces the manifest by one that lists \p channels, elements of a JSON array. */
+void live_list(const struct live_session *s, const char *channels);
+
 /** Appends one line to a channel: `{"type":"<type>","session_id":…,"n":<n>}`. A
  * channel begins with a job_start, whatever the type of its first line. */
 void live_line(struct live_session *s, const char *channel, const char *type, int n);

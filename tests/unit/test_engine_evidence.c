@@ -673,6 +673,130 @@ static void a_sealed_file_that_ends_its_channel_needs_no_active_one(void **state
     }
 }
 
+/* Nothing but the manifest knows that there was such a channel. */
+static void a_listed_channel_without_a_file_is_missed(void **state)
+{
+    (void)state;
+    for (int restart = 0; restart < 2; restart++) {
+        struct rig *rig = rig_new();
+        struct live_session s;
+        live_open(&s, rig->root, RIG_ID);
+        live_list(&s, "\"device\",\"scope\"");
+        live_line(&s, "scope", "job_start", 1);
+        rig_start(rig);
+        rig_run(rig, 20000, false);
+        assert_int_equal(rig_summary(rig).sessions_blocked, 0);
+        live_close(&s);
+        rig_run(rig, 70000, false);
+        if (restart) {
+            rig_again(rig);
+        }
+        assert_stored(rig, "scope", "1 ");
+        assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 0);
+        assert_int_equal(rig_summary(rig).sessions_blocked, 1);
+        assert_true(engine_drained(rig->engine));
+        live_line(&s, "device", "job_start", 2);
+        rig_run(rig, 70000, false);
+        assert_stored(rig, "device", "2 ");
+        assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 1);
+        rig_delete(rig);
+    }
+}
+
+static void a_session_of_which_only_the_manifest_is_left_is_missed(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new();
+    struct live_session s;
+    live_open(&s, rig->root, RIG_ID);
+    live_list(&s, "\"device\"");
+    live_close(&s);
+    rig_start(rig);
+    rig_run(rig, 70000, false);
+    assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 0);
+    assert_int_equal(rig_summary(rig).sessions_blocked, 1);
+    rig_delete(rig);
+}
+
+/* Each in a form in which it may be there. */
+static void any_file_of_a_listed_channel_counts(void **state)
+{
+    (void)state;
+    static const char *const present[] = {"device.log", "device.1.log"};
+    for (size_t i = 0; i < sizeof present / sizeof *present; i++) {
+        struct rig *rig = rig_new();
+        struct live_session s;
+        live_open(&s, rig->root, RIG_ID);
+        live_list(&s, "\"device\"");
+        live_line(&s, "device", "job_start", 1);
+        live_line(&s, "device", "shutdown", 2);
+        if (i == 1) {
+            live_rotate(&s, "device", 1);
+        }
+        live_close(&s);
+        rig_start(rig);
+        rig_run(rig, 70000, false);
+        assert_stored(rig, "device", "1 2 ");
+        assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 1);
+        rig_delete(rig);
+    }
+}
+
+/* An empty file is one of a job that was killed before it wrote. */
+static void an_empty_file_of_a_listed_channel_is_enough(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new();
+    struct live_session s;
+    live_open(&s, rig->root, RIG_ID);
+    live_list(&s, "\"device\",\"scope\"");
+    dirs_append(s.dir, "device.log", "");
+    live_line(&s, "scope", "job_start", 1);
+    live_close(&s);
+    rig_start(rig);
+    rig_run(rig, 70000, false);
+    assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 1);
+    rig_delete(rig);
+}
+
+static void a_listed_channel_that_is_not_known_keeps_its_session_open(void **state)
+{
+    (void)state;
+    for (int there = 0; there < 2; there++) {
+        struct rig *rig = rig_new();
+        struct live_session s;
+        live_open(&s, rig->root, RIG_ID);
+        live_list(&s, "\"device\",\"later\"");
+        live_line(&s, "device", "job_start", 1);
+        if (there) {
+            live_line(&s, "later", "job_start", 2);
+        }
+        live_close(&s);
+        rig_start(rig);
+        rig_run(rig, 70000, false);
+        assert_stored(rig, "device", "1 ");
+        assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 0);
+        assert_int_equal(rig_summary(rig).sessions_blocked, 1);
+        rig_delete(rig);
+    }
+}
+
+static void a_listed_channel_that_is_not_followed_is_not_missed(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new();
+    struct live_session s;
+    live_open(&s, rig->root, RIG_ID);
+    live_list(&s, "\"device\",\"scope\"");
+    live_line(&s, "scope", "job_start", 1);
+    live_close(&s);
+    rig->channels = (struct engine_channels){{"scope"}, 1};
+    rig_start(rig);
+    rig_run(rig, 70000, false);
+    assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 1);
+    rig_delete(rig);
+}
+
 static void a_session_that_grew_stays_open_over_a_restart(void **state)
 {
     (void)state;
@@ -784,6 +908,215 @@ static void growth_that_was_rotated_and_compressed_reopens_a_session(void **stat
     rig_delete(rig);
 }
 
+/* As long as it was, with another line in place of line \p n. */
+static void rewrite_line(const char *dir, const char *name, int n)
+{
+    char path[1200];
+    char text[4096];
+    char number[16];
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    FILE *file = fopen(path, "r+");
+    assert_non_null(file);
+    size_t len = fread(text, 1, sizeof text - 1, file);
+    text[len] = '\0';
+    snprintf(number, sizeof number, "\"n\":%d}", n);
+    char *at = strstr(text, number);
+    assert_non_null(at);
+    at[4] = '9';
+    struct stat before;
+    struct stat after;
+    assert_int_equal(fstat(fileno(file), &before), 0);
+    do { /* until the clock of the file system, which is coarse, tells it */
+        assert_int_equal(ftruncate(fileno(file), 0), 0);
+        rewind(file);
+        assert_int_equal(fwrite(text, 1, len, file), len);
+        assert_int_equal(fflush(file), 0);
+        assert_int_equal(fstat(fileno(file), &after), 0);
+    } while (after.st_ctim.tv_sec == before.st_ctim.tv_sec &&
+             after.st_ctim.tv_nsec == before.st_ctim.tv_nsec);
+    fclose(file);
+}
+
+static void a_file_rewritten_to_the_same_size_holds_its_channel(void **state)
+{
+    (void)state;
+    for (int restart = 0; restart < 2; restart++) {
+        struct rig *rig = rig_new();
+        struct live_session s;
+        live_open(&s, rig->root, RIG_ID);
+        live_line(&s, "device", "job_start", 1);
+        live_line(&s, "device", "x", 2);
+        rig_start(rig);
+        rig_run(rig, 20000, false);
+        if (restart) {
+            rig_stop(rig);
+        }
+        rewrite_line(s.dir, "device.log", 2);
+        if (restart) {
+            rig_start(rig);
+        }
+        rig_run(rig, 71000, false);
+        assert_int_equal(rig_summary(rig).sessions_blocked, 1); /* while it lives, too */
+        live_close(&s);
+        rig_run(rig, 71000, false);
+        assert_stored(rig, "device", "1 2 ");
+        assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 0);
+        assert_int_equal(rig_summary(rig).sessions_blocked, 1);
+        rig_delete(rig);
+    }
+}
+
+static void a_file_that_was_only_touched_is_not_held(void **state)
+{
+    (void)state;
+    char path[700];
+    struct rig *rig = rig_new();
+    struct live_session s;
+    live_open(&s, rig->root, RIG_ID);
+    live_line(&s, "device", "job_start", 1);
+    rig_start(rig);
+    rig_run(rig, 20000, false);
+    snprintf(path, sizeof path, "%s/device.log", s.dir);
+    assert_int_equal(chmod(path, 0600), 0);
+    rig_run(rig, 71000, false);
+    assert_int_equal(rig_summary(rig).sessions_blocked, 0);
+    live_close(&s);
+    rig_run(rig, 71000, false);
+    assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 1);
+    rig_delete(rig);
+}
+
+static int refuse_end(struct rig *rig, const struct rig_request *r)
+{
+    return r->kind == TRANSPORT_COMPLETE && rig->mark == 0 ? 503 : RIG_REGISTRY;
+}
+
+/* Its end was asked for in vain, and is to be repeated within a second or two. */
+static void an_end_is_not_repeated_for_a_file_that_was_rewritten(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new();
+    struct live_session s;
+    live_open(&s, rig->root, RIG_ID);
+    live_line(&s, "device", "job_start", 1);
+    live_close(&s);
+    rig->answer = refuse_end;
+    rig_start(rig);
+    for (int i = 0; i < 1000 && rig_count(rig, TRANSPORT_COMPLETE) == 0; i++) {
+        rig_run(rig, 10, false);
+    }
+    rewrite_line(s.dir, "device.log", 1);
+    unsigned before = rig_count(rig, TRANSPORT_COMPLETE);
+    rig->mark = 1;
+    rig_run(rig, 10000, false);
+    assert_true(before > 0);
+    assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), before);
+    assert_int_equal(rig_summary(rig).sessions_blocked, 1);
+    rig_delete(rig);
+}
+
+static void a_plain_file_rewritten_to_the_same_size_is_held(void **state)
+{
+    (void)state;
+    for (int restart = 0; restart < 2; restart++) {
+        struct rig *rig = rig_new();
+        struct live_session s = {.id = RIG_ID};
+        snprintf(s.dir, sizeof s.dir, "%s/" RIG_ID, rig->root);
+        assert_int_equal(mkdir(s.dir, 0700), 0);
+        later_line(&s, "device", 1);
+        later_line(&s, "device", 2);
+        rig_start(rig);
+        rig_run(rig, 20000, false);
+        if (restart) {
+            rig_stop(rig);
+        }
+        rewrite_line(s.dir, "device.log", 2);
+        if (restart) {
+            rig_start(rig);
+        }
+        rig_run(rig, 71000, false);
+        assert_stored(rig, "device", "1 2 ");
+        assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 0);
+        assert_int_equal(rig_summary(rig).sessions_blocked, 1);
+        rig_delete(rig);
+    }
+}
+
+static void an_active_file_that_is_compressed_again_holds_its_channel(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new();
+    struct live_session s;
+    live_open(&s, rig->root, RIG_ID);
+    live_line(&s, "device", "job_start", 1);
+    live_line(&s, "device", "shutdown", 2);
+    pack_active(&s, "device");
+    rig_start(rig);
+    rig_run(rig, 20000, false);
+    assert_stored(rig, "device", "1 2 ");
+    live_line(&s, "device", "job_start", 7);
+    live_line(&s, "device", "shutdown", 2);
+    pack_active(&s, "device");
+    rig_run(rig, 71000, false);
+    live_close(&s);
+    rig_run(rig, 71000, false);
+    assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 0);
+    assert_int_equal(rig_summary(rig).sessions_blocked, 1);
+    rig_delete(rig);
+}
+
+static void a_complete_session_rewritten_to_the_same_size_is_open_again(void **state)
+{
+    (void)state;
+    for (int live = 0; live < 2; live++) {
+        struct rig *rig = rig_new();
+        struct live_session s = {.id = RIG_ID};
+        snprintf(s.dir, sizeof s.dir, "%s/" RIG_ID, rig->root);
+        if (live) {
+            live_open(&s, rig->root, RIG_ID);
+            live_close(&s);
+        } else {
+            assert_int_equal(mkdir(s.dir, 0700), 0);
+        }
+        dirs_append(s.dir, "device.log", "{\"type\":\"job_start\",\"n\":1}\n");
+        later_line(&s, "device", 2);
+        dirs_append(s.dir, "device.log", "{\"type\":\"shutdown\",\"n\":3}\n");
+        rig_start(rig);
+        rig_run(rig, 71000, false);
+        assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 1);
+        assert_int_equal(rig_summary(rig).sessions_done, 1);
+        rewrite_line(s.dir, "device.log", 2);
+        rig_run(rig, 141000, false);
+        assert_int_equal(rig_summary(rig).sessions_done, 0);
+        assert_int_equal(rig_summary(rig).sessions_blocked, 1);
+        assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 1);
+        rig_delete(rig);
+    }
+}
+
+/* As archiving does. */
+static void a_complete_session_whose_files_are_touched_or_deleted_stays_so(void **state)
+{
+    (void)state;
+    char path[700];
+    struct rig *rig = rig_new();
+    struct live_session s;
+    live_open(&s, rig->root, RIG_ID);
+    live_line(&s, "device", "shutdown", 1);
+    live_line(&s, "scope", "shutdown", 1);
+    live_close(&s);
+    rig_start(rig);
+    rig_run(rig, 71000, false);
+    snprintf(path, sizeof path, "%s/device.log", s.dir);
+    assert_int_equal(chmod(path, 0600), 0);
+    rig_run(rig, 71000, false);
+    remove_file(&s, "scope.log");
+    rig_run(rig, 141000, false);
+    assert_int_equal(rig_summary(rig).sessions_done, 1);
+    assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 1);
+    rig_delete(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -802,6 +1135,12 @@ int main(void)
         cmocka_unit_test(an_active_file_that_is_gone_holds_its_channel_until_it_is_back),
         cmocka_unit_test(an_active_file_that_was_never_read_is_missed),
         cmocka_unit_test(a_sealed_file_that_ends_its_channel_needs_no_active_one),
+        cmocka_unit_test(a_listed_channel_without_a_file_is_missed),
+        cmocka_unit_test(a_session_of_which_only_the_manifest_is_left_is_missed),
+        cmocka_unit_test(any_file_of_a_listed_channel_counts),
+        cmocka_unit_test(an_empty_file_of_a_listed_channel_is_enough),
+        cmocka_unit_test(a_listed_channel_that_is_not_known_keeps_its_session_open),
+        cmocka_unit_test(a_listed_channel_that_is_not_followed_is_not_missed),
         cmocka_unit_test(a_session_that_grew_stays_open_over_a_restart),
         cmocka_unit_test(a_plain_directory_that_is_used_again_is_sent_again),
         cmocka_unit_test(an_empty_manifest_does_not_make_another_layout),
@@ -812,6 +1151,13 @@ int main(void)
         cmocka_unit_test(growth_in_later_files_reopens_a_session),
         cmocka_unit_test(growth_that_was_compressed_reopens_a_session),
         cmocka_unit_test(growth_that_was_rotated_and_compressed_reopens_a_session),
+        cmocka_unit_test(a_file_rewritten_to_the_same_size_holds_its_channel),
+        cmocka_unit_test(a_file_that_was_only_touched_is_not_held),
+        cmocka_unit_test(an_end_is_not_repeated_for_a_file_that_was_rewritten),
+        cmocka_unit_test(a_plain_file_rewritten_to_the_same_size_is_held),
+        cmocka_unit_test(an_active_file_that_is_compressed_again_holds_its_channel),
+        cmocka_unit_test(a_complete_session_rewritten_to_the_same_size_is_open_again),
+        cmocka_unit_test(a_complete_session_whose_files_are_touched_or_deleted_stays_so),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

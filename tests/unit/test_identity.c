@@ -119,6 +119,46 @@ static void a_manifest_says_of_which_session_it_is(void **state)
     }
 }
 
+static gpufl_status parse_listing(const char *channels, struct manifest *out)
+{
+    char text[2048];
+    int n = snprintf(text, sizeof text,
+                     "{\"schema_version\":1,\"layout\":\"live\",\"session_id\":\"" SID
+                     "\",\"pid\":42,\"boot_id\":\"b\",\"channels\":%s}\n",
+                     channels);
+    return manifest_parse(text, (size_t)n, SID, out);
+}
+
+static void a_manifest_lists_channels_within_bounds(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {
+        "null",       "1",
+        "\"device\"", "{}",
+        "[1]",        "[null]",
+        "[\"\"]",     "[\"../x\"]",
+        "[\"a.b\"]",  "[\"01234567890123456789012345678901\"]"};
+    struct manifest manifest;
+    assert_int_equal(parse_listing("[]", &manifest), GPUFL_OK);
+    assert_int_equal(manifest.channels, 0);
+    assert_int_equal(parse_listing("[\"device\",\"later\"]", &manifest), GPUFL_OK);
+    assert_int_equal(manifest.channels, 2);
+    assert_string_equal(manifest.channel[1], "later");
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_int_equal(parse_listing(bad[i], &manifest), GPUFL_ERR_FORMAT);
+    }
+    for (unsigned more = 0; more < 2; more++) {
+        char many[512];
+        int len = snprintf(many, sizeof many, "[\"c\"");
+        for (unsigned i = 1; i < MANIFEST_CHANNELS_MAX + more; i++) {
+            len += snprintf(many + len, sizeof many - (size_t)len, ",\"c\"");
+        }
+        snprintf(many + len, sizeof many - (size_t)len, "]");
+        assert_int_equal(parse_listing(many, &manifest),
+                         more ? GPUFL_ERR_FORMAT : GPUFL_OK);
+    }
+}
+
 static void job_start_is_found_whatever_its_spacing(void **state)
 {
     (void)state;
@@ -160,6 +200,7 @@ int main(void)
         cmocka_unit_test(deep_nesting_is_refused),
         cmocka_unit_test(a_manifest_names_its_own_session),
         cmocka_unit_test(a_manifest_says_of_which_session_it_is),
+        cmocka_unit_test(a_manifest_lists_channels_within_bounds),
         cmocka_unit_test(job_start_is_found_whatever_its_spacing),
         cmocka_unit_test(a_boot_id_longer_than_any_is_refused),
     };

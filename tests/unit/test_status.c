@@ -56,6 +56,7 @@ static void show_all(const struct status_view *view, struct text *out)
                                                .waiting_bytes = 30,
                                                .since_s = 60,
                                                .front_missing = true,
+                                               .missing = true,
                                                .lost = true};
     static const struct channel_state settled = {.settled_lines = 9};
     static const struct status_exit mend = {0};
@@ -119,10 +120,12 @@ static void status_as_json_is_one_object(void **state)
         "\"complete\":false,\"recording_loss\":true,\"problem\":\"cannot be read\","
         "\"channels\":[{\"channel\":"
         "\"device\",\"settled_lines\":7,\"refused_lines\":1,\"waiting_files\":2,"
-        "\"waiting_bytes\":30,\"front_missing\":true,\"given_up\":true,\"waiting_since\":"
+        "\"waiting_bytes\":30,\"front_missing\":true,\"files_missing\":true,\"given_up\":"
+        "true,\"waiting_since\":"
         "\"1970-01-01T00:01:00Z\"},{\"channel\":\"scope\",\"settled_lines\":9,"
         "\"refused_lines\":0,\"waiting_files\":0,\"waiting_bytes\":0,\"front_missing\":"
-        "false,\"given_up\":false}],\"not_read\":[{\"reason\":\"channel\",\"files\":1,"
+        "false,\"files_missing\":false,\"given_up\":false}],\"not_read\":[{\"reason\":"
+        "\"channel\",\"files\":1,"
         "\"example\":"
         "\"rank0.log\"},{\"reason\":\"name\",\"files\":2,\"example\":"
         "\"device.log.1\"}],\"not_read_given_up\":false,\"other_files\":3,"
@@ -161,8 +164,8 @@ static void status_for_people_has_a_line_each(void **state)
         "  to send all of the session again, also what the backend has: gpufl upload D\n"
         "a/one  writer live, lines were dropped while recording, cannot be read\n"
         "  device                7 lines settled, 2 files wait, 30 bytes wait, the first "
-        "of 1970-01-01 00:01:00, 1 line refused, part of it was given up, its "
-        "first files were gone\n"
+        "of 1970-01-01 00:01:00, 1 line refused, part of it was given up, no file of "
+        "it is there, its first files were gone\n"
         "  scope                 9 lines settled\n"
         "  not read: 1 file, for example rank0.log: not a file of a known channel\n"
         "  not read: 2 files, for example device.log.1: not a name that a writer makes\n"

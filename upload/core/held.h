@@ -19,6 +19,8 @@ enum held_exit {
     X(OTHER, "other", RESOLVE,                                                           \
       "the file that was being read is gone: another one has its name")                  \
     X(ACTIVE_GONE, "active_gone", RESOLVE, "its active file is gone")                    \
+    X(CHANNEL_GONE, "channel_gone", RESOLVE,                                             \
+      "its session has this channel, and no file of it is there")                        \
     X(COMPRESSED, "compressed", RESOLVE,                                                 \
       "its active file was compressed while its writer lived")                           \
     X(DAMAGED, "damaged", RESOLVE, "a rotated or compressed file is damaged or cut off") \

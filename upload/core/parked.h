@@ -35,6 +35,7 @@ struct parked_session {
     uint32_t listed;    /**< number of the listing of the root that named it last */
     uint64_t bytes;     /**< of its files when they were last looked at, 0 = not yet */
     uint64_t directory; /**< as of a session */
+    int64_t changed_ns; /**< times of change of its files by then, added up; likewise */
     bool complete;
     bool away; /**< the last whole listing did not name it */
     bool wanted;

@@ -61,7 +61,9 @@ struct stream {
     struct stream_end before; /**< shifting layout: where the file before ended */
     uint64_t lines;
     uint64_t refused_lines;
-    uint64_t seen;           /**< what the last inspection saw of its files */
+    uint64_t seen;       /**< what the last inspection saw of its files */
+    int64_t compared_ns; /**< time of change of its active file when what was sent of it
+                            was last found there */
     uint64_t waits_since_ms; /**< no byte has been unsettled for longer than since then,
                                 while it is not drained */
     uint64_t seal_read_ms;   /**< since when all of a sealed file is settled, and the next

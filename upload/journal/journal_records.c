@@ -311,7 +311,7 @@ bool record_parse_origin(const struct journal_record *record, struct record_orig
     bytes_get(&b, f->key, sizeof f->key);
     f->again = (uint8_t)bytes_get_uint(&b, 1);
     f->moved = (uint8_t)bytes_get_uint(&b, 1);
-    f->same = (uint8_t)get_later(&b, 1);
+    f->same = (uint8_t)record_payload_later(&b, 1);
     return !b.bad && f->url[0] && f->again <= 1 && f->moved <= 1 && f->same <= 1;
 }
 

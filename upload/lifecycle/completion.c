@@ -11,6 +11,7 @@
 #include "upload/core/origin_proof.h"
 #include "upload/http/reply.h"
 #include "upload/lifecycle/cleanup.h"
+#include "upload/lifecycle/rewritten.h"
 
 #define COMPLETE_BASE_MS 1000u
 #define COMPLETE_CAP_MS  60000u
@@ -54,6 +55,11 @@ void completion_step(struct session *session, uint64_t now_ms)
     if (!completion_may_go(session) || now_ms < session->complete_at_ms ||
         !origin_takes(&engine->origin) || !origin_ready(&engine->origin, now_ms) ||
         bucket_take(&engine->bucket, now_ms) > 0) {
+        return;
+    }
+    if (rewritten_session(session)) {
+        session_set_state(session, SESSION_OPEN);
+        session_mark(session);
         return;
     }
     cleanup_session(session); /* the last chance: it is not inspected again */

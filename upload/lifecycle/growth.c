@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Compares the sizes of a complete session's files with where they were sent to. Only
- * sizes are asked, because there may be very many such sessions; a gzip file tells the
- * size of what it holds at its end. */
+ * sizes and times of change are asked, because there may be very many such sessions; a
+ * gzip file tells the size of what it holds at its end. What was sent of a file is
+ * compared with it when its time of change is another one than at the look before. */
 #include "upload/lifecycle/growth.h"
 
 #include <fcntl.h>
@@ -11,6 +12,7 @@
 
 #include "base/file.h"
 #include "schema/layout.h"
+#include "upload/source/tail.h"
 
 /* Where a channel of the session was sent to; all zero for one that had no file. */
 struct growth_channel {
@@ -18,6 +20,8 @@ struct growth_channel {
     const char *path;
     const char *name;
     struct parked_stream at;
+    int64_t changed_ns; /**< times of change of its files, added up */
+    bool same_size; /**< the file that was sent last is there, and ends where it did */
 };
 
 /* \return the bytes of lines in the gzip file behind \p fd, as its end says, up to 4 GiB.
@@ -35,7 +39,7 @@ static uint64_t growth_unpacked(const struct sys *sys, int fd, uint64_t packed)
 }
 
 /* \p number 0 = the active file. \return the bytes of lines in it, 0 without one. */
-static uint64_t growth_bytes(const struct growth_channel *c, uint32_t number, bool gz)
+static uint64_t growth_bytes(struct growth_channel *c, uint32_t number, bool gz)
 {
     const struct sys *sys = c->root->engine->config.sys;
     struct stat st;
@@ -52,6 +56,7 @@ static uint64_t growth_bytes(const struct growth_channel *c, uint32_t number, bo
         return 0;
     }
     uint64_t bytes = (uint64_t)st.st_size;
+    c->changed_ns += st.st_ctim.tv_sec * 1000000000 + st.st_ctim.tv_nsec;
     int fd = gz ? file_open(sys, c->root->fd, path) : -1;
     if (fd >= 0) {
         bytes = growth_unpacked(sys, fd, bytes);
@@ -61,14 +66,14 @@ static uint64_t growth_bytes(const struct growth_channel *c, uint32_t number, bo
 }
 
 /* Either form of a file. */
-static uint64_t growth_either(const struct growth_channel *c, uint32_t number)
+static uint64_t growth_either(struct growth_channel *c, uint32_t number)
 {
     uint64_t plain = growth_bytes(c, number, false);
     return plain ? plain : growth_bytes(c, number, true);
 }
 
 /* \return how much there is that was not sent, in bytes of lines. */
-static uint64_t growth_of_channel(const struct growth_channel *c)
+static uint64_t growth_of_channel(struct growth_channel *c)
 {
     uint64_t offset = c->at.offset;
     if (c->at.kind == STREAM_VERBATIM) {
@@ -77,33 +82,67 @@ static uint64_t growth_of_channel(const struct growth_channel *c)
     uint64_t active = growth_either(c, 0);
     if (c->at.head) { /* the file may have been rotated since */
         uint64_t last = active ? active : growth_either(c, 1);
+        c->same_size = last == offset;
         return last == offset ? 0 : last;
     }
     uint64_t later = growth_either(c, c->at.file + 1);
     uint64_t sealed = c->at.file ? growth_bytes(c, c->at.file, false) : 0;
+    c->same_size = (sealed ? sealed : active) == offset;
     if (sealed) {
         return (sealed == offset ? 0 : sealed) + active + later;
     }
     return (active == offset ? 0 : active) + later;
 }
 
+static bool growth_rewritten(const struct growth_channel *c)
+{
+    const struct tail_where where = {.root = c->root->fd,
+                                     .path = c->path,
+                                     .channel = c->name,
+                                     .layout = (enum session_layout)(c->at.layout - 1),
+                                     .file = c->at.file,
+                                     .offset = c->at.offset,
+                                     .mark = c->at.mark,
+                                     .mark_at = c->at.offset,
+                                     .head = c->at.head};
+    bool asks = c->same_size && c->at.kind == STREAM_BATCHED && c->at.layout &&
+                c->at.mark.bytes && !(c->at.marks & MARK_ENDED);
+    return asks && tail_compare(c->root->engine->config.sys, &where) == FILE_DIFFERS;
+}
+
+static struct growth_channel growth_channel_of(const struct root *root,
+                                               const struct parked_session *s,
+                                               unsigned channel)
+{
+    struct growth_channel c = {
+        .root = root, .path = s->node.path, .name = root->channels.name[channel]};
+    for (unsigned k = 0; k < s->streams; k++) {
+        if (s->stream[k].channel == channel) {
+            c.at = s->stream[k];
+        }
+    }
+    return c;
+}
+
 bool growth_of(const struct root *root, struct parked_session *s)
 {
     uint64_t bytes = 1;
+    int64_t changed_ns = 0;
     bool ended = false;
+    struct growth_channel channel[SCAN_CHANNELS_MAX];
     for (unsigned i = 0; i < root->channels.count; i++) {
-        struct growth_channel c = {
-            .root = root, .path = s->node.path, .name = root->channels.name[i]};
-        for (unsigned k = 0; k < s->streams; k++) {
-            if (s->stream[k].channel == i) {
-                c.at = s->stream[k];
-                ended = ended || c.at.marks & MARK_ENDED;
-            }
-        }
-        bytes += growth_of_channel(&c);
+        channel[i] = growth_channel_of(root, s, i);
+        ended = ended || channel[i].at.marks & MARK_ENDED;
+        bytes += growth_of_channel(&channel[i]);
+        changed_ns += channel[i].changed_ns;
     }
     /* What a person gave up of a file is no growth. */
     bool grew = bytes != 1 && bytes != s->bytes && !(ended && s->bytes == 0);
+    bool changed = s->changed_ns && s->changed_ns != changed_ns;
     s->bytes = bytes;
+    s->changed_ns = changed_ns;
+    for (unsigned i = 0; changed && !grew && i < root->channels.count; i++) {
+        grew = growth_rewritten(&channel[i]);
+    }
     return grew;
 }

@@ -7,8 +7,8 @@
 
 #include "upload/core/registry.h"
 
-/** \return true if a file of the session ends elsewhere than where it was sent to, and
- * has changed since the last call. */
+/** \return true if a file of the session ends elsewhere than where it was sent to, or
+ * holds other bytes there, and has changed since the last call. */
 bool growth_of(const struct root *root, struct parked_session *session);
 
 #endif

@@ -15,7 +15,9 @@
 #include "upload/lifecycle/completion.h"
 #include "upload/lifecycle/import_position.h"
 #include "upload/lifecycle/inspect_layout.h"
+#include "upload/lifecycle/missing.h"
 #include "upload/lifecycle/moved.h"
+#include "upload/lifecycle/rewritten.h"
 #include "upload/lifecycle/sealed_file.h"
 
 /* Its writer has not made the next file, which was waited for. */
@@ -56,16 +58,6 @@ static uint64_t inspect_behind_bytes(const struct stream *st,
     return seen->active_bytes > st->offset ? seen->active_bytes - st->offset : 0;
 }
 
-static bool inspect_is_followed(const struct root *root, const char *channel)
-{
-    for (unsigned i = 0; i < root->channels.count; i++) {
-        if (strcmp(root->channels.name[i], channel) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* A number that changes as soon as there may be something new to read. */
 static uint64_t inspect_seen(const struct session *session,
                              const struct scan_channel *seen)
@@ -83,7 +75,7 @@ static void inspect_channel(struct session *session, const struct scan_channel *
                             uint64_t now_ms)
 {
     struct engine *engine = session->root->engine;
-    if (!inspect_is_followed(session->root, seen->name)) {
+    if (!missing_is_followed(session->root, seen->name)) {
         return;
     }
     struct stream *st = session_stream(session, seen->name);
@@ -103,7 +95,7 @@ static void inspect_channel(struct session *session, const struct scan_channel *
     st->seen = inspect_seen(session, seen);
     st->all_read = st->all_read && st->seen == before;
     session->seen_bytes += seen->active_bytes + seen->highest + seen->payloads;
-    if (!inspect_is_pending(session, st, seen)) {
+    if (!inspect_is_pending(session, st, seen) && !rewritten_since(st, seen)) {
         st->rest = st->offer ? STREAM_PENDING : STREAM_DRAINED;
         return;
     }
@@ -224,55 +216,6 @@ static bool inspect_waits_for_flush(const struct session *session, uint64_t now_
     return false;
 }
 
-/* A listing may miss a file that is renamed meanwhile. */
-static bool inspect_is_lost(const struct stream *st)
-{
-    char byte;
-    struct tail_chunk chunk;
-    struct tail_where where = stream_where(st);
-    return tail_read(st->session->root->engine->config.sys, &where, &byte, 1, &chunk) ==
-           GPUFL_ERR_NOT_FOUND;
-}
-
-/* A writer has an active file in each of its channels, even an empty one. Where nothing
- * of it was read, one that lives may be about to make it. */
-static bool inspect_lacks_active(const struct stream *st)
-{
-    const struct session *session = st->session;
-    bool due = st->offset || (session->writer != SESSION_WRITER_LIVES &&
-                              !stream_falls_short(st) && !shutdown_is_last(st));
-    return session->layout == SESSION_LIVE && st->file > st->highest && due &&
-           inspect_is_lost(st);
-}
-
-/* What is left of it may be gone. Whether there was more than was sent is not known. */
-static void inspect_absent(struct stream *st, const struct scan *scan)
-{
-    struct session *session = st->session;
-    const struct scan_channel *seen = NULL;
-    for (unsigned i = 0; i < scan->channels && !seen; i++) {
-        bool same = strcmp(scan->channel[i].name, stream_channel(st)) == 0;
-        seen = same ? &scan->channel[i] : NULL;
-    }
-    bool active = seen && (seen->has_active || seen->has_active_gz);
-    if (!active && inspect_is_followed(session->root, stream_channel(st)) &&
-        inspect_lacks_active(st)) {
-        if (st->offset == 0 && st->rest == STREAM_PENDING && !st->offer && !st->queued) {
-            st->rest = STREAM_MISSING; /* the other channels need not wait for it */
-        }
-        stream_hold(st, HELD_ACTIVE_GONE);
-        return;
-    }
-    if (!seen && inspect_is_followed(session->root, stream_channel(st)) && st->id &&
-        st->rest == STREAM_PENDING && !st->offer && !st->queued) {
-        st->rest = STREAM_MISSING;
-    }
-    /* One that lives makes its next file at once. */
-    if (st->rest == STREAM_MISSING && session->writer != SESSION_WRITER_LIVES) {
-        stream_hold(st, HELD_DELETED);
-    }
-}
-
 static void inspect_channels(struct session *session, const struct scan *scan,
                              uint64_t now_ms)
 {
@@ -284,9 +227,7 @@ static void inspect_channels(struct session *session, const struct scan *scan,
     if (session->seen_bytes != seen_before || !session->last_growth_ms) {
         session->last_growth_ms = now_ms;
     }
-    for (unsigned i = 0; i < session->streams; i++) {
-        inspect_absent(session->stream[i], scan);
-    }
+    missing_channels(session, scan);
     session->overdue = false;
     session->quiet_until_ms =
         inspect_waits_for_flush(session, now_ms)

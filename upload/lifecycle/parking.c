@@ -28,6 +28,7 @@ void parking_complete(struct session *session)
     s->directory = session->directory;
     for (unsigned i = 0; i < session->streams; i++) {
         const struct stream *st = session->stream[i];
+        s->changed_ns += st->compared_ns;
         s->stream[i] = (struct parked_stream){.offset = st->offset,
                                               .head = st->head,
                                               .mark = st->mark,
@@ -179,8 +180,8 @@ bool parking_reopen_grown(struct root *root, struct parked_session *s)
     if (session) {
         root->change_stamp++;
         log_warn(root->engine->config.log, "session.grew",
-                 "session=%s note=\"it was complete, and its files have grown since: the "
-                 "new lines are sent\"",
+                 "session=%s note=\"it was complete, and its files have changed since: "
+                 "what is new is sent\"",
                  session->id);
         session_mark(session);
     }

@@ -93,6 +93,30 @@ gpufl_status sidecar_parse(const char *text, size_t len, const char *session,
     return status;
 }
 
+/* \return false if the list is there, and is none of channels. */
+static bool manifest_parse_channels(struct json_object *root, struct manifest *out)
+{
+    struct json_object *list;
+    if (!json_object_object_get_ex(root, "channels", &list)) {
+        return true;
+    }
+    if (!json_object_is_type(list, json_type_array) ||
+        json_object_array_length(list) > MANIFEST_CHANNELS_MAX) {
+        return false;
+    }
+    size_t count = json_object_array_length(list);
+    for (size_t i = 0; i < count; i++) {
+        struct json_object *name = json_object_array_get_idx(list, i);
+        const char *text = json_object_get_string(name);
+        if (!json_object_is_type(name, json_type_string) || !layout_channel_ok(text)) {
+            return false;
+        }
+        snprintf(out->channel[i], sizeof out->channel[i], "%s", text);
+    }
+    out->channels = (unsigned)count;
+    return true;
+}
+
 gpufl_status manifest_parse(const char *text, size_t len, const char *session,
                             struct manifest *out)
 {
@@ -109,7 +133,7 @@ gpufl_status manifest_parse(const char *text, size_t len, const char *session,
     if (identity_get_int(root, "schema_version", 1) == 1 &&
         strcmp(identity_get_string(root, "layout"), "live") == 0 &&
         strcmp(identity_get_string(root, "session_id"), session) == 0 &&
-        strlen(boot_id) < sizeof out->boot_id) {
+        strlen(boot_id) < sizeof out->boot_id && manifest_parse_channels(root, out)) {
         memcpy(out->boot_id, boot_id, strlen(boot_id) + 1);
         status = GPUFL_OK;
     }

@@ -13,6 +13,8 @@
 
 /** Largest manifest or sidecar that is read. */
 #define IDENTITY_MAX_BYTES 65536u
+/** Most channels that a manifest may list, known ones or not. */
+#define MANIFEST_CHANNELS_MAX 32u
 
 /** `.gpufl-window.<channel>.<N>.json`. */
 struct sidecar {
@@ -29,6 +31,8 @@ struct manifest {
     char boot_id[40];
     int64_t pid_namespace;   /**< -1 = not told, by earlier versions */
     int64_t pid_start_ticks; /**< likewise */
+    unsigned channels;       /**< 0 = not told, by earlier versions */
+    char channel[MANIFEST_CHANNELS_MAX][LAYOUT_CHANNEL_MAX + 1];
 };
 
 /** Reads the sidecar of window \p number of \p channel of \p session from \p text; its

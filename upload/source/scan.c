@@ -35,7 +35,7 @@ static struct scan_channel *scan_channel_of(struct scan *scan, const char *name)
     return channel;
 }
 
-static bool scan_is_known_channel(const char *name)
+bool scan_knows_channel(const char *name)
 {
     for (int i = 0; i < CHANNEL_COUNT; i++) {
         if (strcmp(channel_name((enum channel)i), name) == 0) {
@@ -63,7 +63,7 @@ static gpufl_status note_payload(struct scan *scan, const struct scan_dir *dir,
                                  const char *file, const struct layout_name *name)
 {
     struct stat st;
-    if (!scan_is_known_channel(name->channel)) {
+    if (!scan_knows_channel(name->channel)) {
         unread_add(&scan->unread, UNREAD_CHANNEL, file);
         return GPUFL_OK;
     }
@@ -85,11 +85,11 @@ static gpufl_status note_payload(struct scan *scan, const struct scan_dir *dir,
         unread_add(&scan->unread, UNREAD_CHANNEL, file);
     } else if (name->kind == LAYOUT_NUMBERED) {
         scan_note_number(channel, name->number);
-    } else if (name->gz) {
-        channel->has_active_gz = true;
     } else {
-        channel->has_active = true;
-        channel->active_bytes = (uint64_t)st.st_size;
+        channel->has_active_gz = channel->has_active_gz || name->gz;
+        channel->has_active = channel->has_active || !name->gz;
+        channel->active_bytes = name->gz ? channel->active_bytes : (uint64_t)st.st_size;
+        channel->active_changed_ns += st.st_ctim.tv_sec * 1000000000 + st.st_ctim.tv_nsec;
     }
     return GPUFL_OK;
 }
@@ -130,9 +130,8 @@ static gpufl_status scan_note_name(struct scan *scan, const struct scan_dir *dir
     case LAYOUT_NUMBERED:
         return note_payload(scan, dir, file, &name);
     case LAYOUT_SIDECAR: {
-        struct scan_channel *channel = scan_is_known_channel(name.channel)
-                                           ? scan_channel_of(scan, name.channel)
-                                           : NULL;
+        struct scan_channel *channel =
+            scan_knows_channel(name.channel) ? scan_channel_of(scan, name.channel) : NULL;
         marks->sidecar = true;
         if (channel && name.number > channel->highest) {
             channel->highest = name.number;
@@ -161,6 +160,19 @@ static gpufl_status scan_note_name(struct scan *scan, const struct scan_dir *dir
     return GPUFL_OK;
 }
 
+/* One that is listed, not known and not there might have held records. */
+static void scan_note_listed(struct scan *scan, int dir)
+{
+    char name[LAYOUT_PATH_MAX];
+    for (unsigned i = 0; i < scan->manifest.channels; i++) {
+        layout_active(name, scan->manifest.channel[i], false);
+        if (!scan_knows_channel(scan->manifest.channel[i]) &&
+            faccessat(dir, name, F_OK, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT) {
+            unread_add(&scan->unread, UNREAD_CHANNEL, name);
+        }
+    }
+}
+
 /* A manifest that says nothing must not change the session's layout. */
 static gpufl_status read_manifest(const struct sys *sys, int dir, const char *id,
                                   struct scan *scan)
@@ -179,6 +191,8 @@ static gpufl_status read_manifest(const struct sys *sys, int dir, const char *id
                                : manifest_names(text, len, scan->other)
                                    ? SCAN_MANIFEST_OTHER
                                    : SCAN_MANIFEST_DAMAGED;
+    } else {
+        scan_note_listed(scan, dir);
     }
     free(text);
     return GPUFL_OK;
@@ -249,8 +263,9 @@ static gpufl_status scan_files(const struct sys *sys, int root, const char *path
     }
     out->layout = scan_layout_of(out, marks.sidecar);
     scan_note_misplaced(out);
-    return out->channels || out->has_tmp || out->is_begun ? GPUFL_OK
-                                                          : GPUFL_ERR_NOT_FOUND;
+    bool listed = out->manifest_state == SCAN_MANIFEST_VALID && out->manifest.channels;
+    return out->channels || out->has_tmp || out->is_begun || listed ? GPUFL_OK
+                                                                    : GPUFL_ERR_NOT_FOUND;
 }
 
 gpufl_status scan_session(const struct sys *sys, int root, const char *path,

@@ -44,6 +44,7 @@ struct scan_channel {
     uint32_t payloads;         /**< numbered payload files */
     bool has_active;           /**< `<ch>.log` */
     bool has_active_gz;        /**< `<ch>.log.gz` */
+    int64_t active_changed_ns; /**< time of its last change, in either form */
     uint64_t active_bytes;
 };
 
@@ -73,6 +74,9 @@ GPUFL_MUST gpufl_status scan_session(const struct sys *sys, int root, const char
  * enough, and out->manifest stays empty. */
 GPUFL_MUST gpufl_status scan_session_again(const struct sys *sys, int root,
                                            const char *path, struct scan *out);
+
+/** \return true if files of that channel are read. */
+bool scan_knows_channel(const char *name);
 
 /** The files of one channel. */
 struct scan_files_of {

@@ -133,6 +133,18 @@ static gpufl_status check_live(const struct sys *sys, const struct tail_where *w
     return match == FILE_UNREADABLE ? GPUFL_ERR_IO : GPUFL_ERR_FORMAT;
 }
 
+static enum file_match match_plain(const struct sys *sys, const struct tail_where *w,
+                                   int fd)
+{
+    struct stat st;
+    if (w->mark.bytes) {
+        return file_mark_match(sys, fd, false, &w->mark, w->mark_at);
+    }
+    return fstat(fd, &st) < 0                 ? FILE_UNREADABLE
+           : (uint64_t)st.st_size < w->offset ? FILE_SHORTER
+                                              : FILE_MATCHES;
+}
+
 /* A file can be emptied at any time and grow past the position again. So the bytes before
  * the position are compared each time, and after the read: what was emptied before the
  * comparison does not match. */
@@ -144,10 +156,7 @@ static gpufl_status read_plain(const struct sys *sys, const struct tail_where *w
     if (n < 0 || fstat(fd, &st) < 0) {
         return GPUFL_ERR_IO;
     }
-    enum file_match match = w->mark.bytes
-                                ? file_mark_match(sys, fd, false, &w->mark, w->mark_at)
-                            : (uint64_t)st.st_size < w->offset ? FILE_SHORTER
-                                                               : FILE_MATCHES;
+    enum file_match match = match_plain(sys, w, fd);
     if (match != FILE_MATCHES) {
         out->other = match == FILE_DIFFERS;
         return match == FILE_UNREADABLE ? GPUFL_ERR_IO : GPUFL_ERR_FORMAT;
@@ -216,6 +225,29 @@ gpufl_status tail_read(const struct sys *sys, const struct tail_where *w, char *
     }
     close(fd);
     return status;
+}
+
+/* Compressed files are not unpacked for this. */
+enum file_match tail_compare(const struct sys *sys, const struct tail_where *w)
+{
+    struct tail_chunk chunk = {0};
+    int fd = -1;
+    if (w->layout == SESSION_SHIFTING) {
+        gpufl_status status = shifting_open(sys, w, &fd, &chunk.packed, &chunk.index);
+        if (status != GPUFL_OK) {
+            return status == GPUFL_ERR_IO       ? FILE_UNREADABLE
+                   : status == GPUFL_ERR_FORMAT ? FILE_SHORTER
+                                                : FILE_DIFFERS;
+        }
+    } else {
+        fd = open_live(sys, w, &chunk);
+    }
+    if (fd < 0) {
+        return FILE_UNREADABLE;
+    }
+    enum file_match match = chunk.packed ? FILE_MATCHES : match_plain(sys, w, fd);
+    close(fd);
+    return match;
 }
 
 static bool stat_name(const struct sys *sys, const struct tail_where *w, const char *name,

@@ -32,6 +32,10 @@ struct tail_chunk {
 GPUFL_MUST gpufl_status tail_read(const struct sys *sys, const struct tail_where *where,
                                   char *buf, size_t cap, struct tail_chunk *out);
 
+/** Compares the bytes before the position with where->mark, as tail_read does.
+ *  \return FILE_UNREADABLE also when there is no such file. */
+enum file_match tail_compare(const struct sys *sys, const struct tail_where *where);
+
 /** \return true if sealed file `where->file` of a live channel ends at `where->offset`
  * and its writer has begun the next one: from then on it does not take the seal back. */
 bool tail_has_next(const struct sys *sys, const struct tail_where *where);

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tells from the journal and the manifest which files a session should have. */
+#include "upload/lifecycle/missing.h"
+
+#include <string.h>
+
+#include "upload/core/session_streams.h"
+#include "upload/core/shutdown.h"
+
+bool missing_is_followed(const struct root *root, const char *channel)
+{
+    for (unsigned i = 0; i < root->channels.count; i++) {
+        if (strcmp(root->channels.name[i], channel) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A listing may miss a file that is renamed meanwhile. */
+static bool missing_is_lost(const struct stream *st)
+{
+    char byte;
+    struct tail_chunk chunk;
+    struct tail_where where = stream_where(st);
+    return tail_read(st->session->root->engine->config.sys, &where, &byte, 1, &chunk) ==
+           GPUFL_ERR_NOT_FOUND;
+}
+
+/* A writer has an active file in each of its channels, even an empty one. Where nothing
+ * of it was read, one that lives may be about to make it. */
+static bool missing_active(const struct stream *st)
+{
+    const struct session *session = st->session;
+    bool due = st->offset || (session->writer != SESSION_WRITER_LIVES &&
+                              !stream_falls_short(st) && !shutdown_is_last(st));
+    return session->layout == SESSION_LIVE && st->file > st->highest && due &&
+           missing_is_lost(st);
+}
+
+static const struct scan_channel *missing_find(const struct scan *scan,
+                                               const char *channel)
+{
+    for (unsigned i = 0; i < scan->channels; i++) {
+        if (strcmp(scan->channel[i].name, channel) == 0) {
+            return &scan->channel[i];
+        }
+    }
+    return NULL;
+}
+
+/* What is left of it may be gone. Whether there was more than was sent is not known. */
+static void missing_channel(struct stream *st, const struct scan *scan)
+{
+    struct session *session = st->session;
+    const struct scan_channel *seen = missing_find(scan, stream_channel(st));
+    bool active = seen && (seen->has_active || seen->has_active_gz);
+    if (!active && missing_is_followed(session->root, stream_channel(st)) &&
+        missing_active(st)) {
+        if (st->offset == 0 && st->rest == STREAM_PENDING && !st->offer && !st->queued) {
+            st->rest = STREAM_MISSING; /* the other channels need not wait for it */
+        }
+        bool any = seen || st->id || st->file > 1;
+        stream_hold(st, any ? HELD_ACTIVE_GONE : HELD_CHANNEL_GONE);
+        return;
+    }
+    if (!seen && missing_is_followed(session->root, stream_channel(st)) && st->id &&
+        st->rest == STREAM_PENDING && !st->offer && !st->queued) {
+        st->rest = STREAM_MISSING;
+    }
+    /* One that lives makes its next file at once. */
+    if (st->rest == STREAM_MISSING && session->writer != SESSION_WRITER_LIVES) {
+        stream_hold(st, HELD_DELETED);
+    }
+}
+
+/* A writer makes the files of its channels before the manifest that lists them. One that
+ * lives gives a file that was removed its name back. */
+static void missing_listed(struct session *session, const struct scan *scan)
+{
+    bool due = session->layout == SESSION_LIVE && session->writer != SESSION_WRITER_LIVES;
+    for (unsigned i = 0; due && i < scan->manifest.channels; i++) {
+        const char *channel = scan->manifest.channel[i];
+        struct stream *st =
+            !missing_find(scan, channel) && missing_is_followed(session->root, channel)
+                ? session_stream(session, channel)
+                : NULL;
+        if (st && st->kind == STREAM_UNSET) {
+            st->kind = STREAM_BATCHED;
+            st->layout = 1 + SESSION_LIVE;
+            st->rest = STREAM_DRAINED; /* the other channels need not wait for it */
+        }
+    }
+}
+
+void missing_channels(struct session *session, const struct scan *scan)
+{
+    missing_listed(session, scan);
+    for (unsigned i = 0; i < session->streams; i++) {
+        missing_channel(session->stream[i], scan);
+    }
+}
