@@ -24,6 +24,15 @@ struct path_node *path_table_find(const struct path_table *table, const char *pa
     return node;
 }
 
+struct path_node *path_table_next(const struct path_node *node)
+{
+    struct path_node *next = node->next;
+    while (next && strcmp(next->path, node->path) != 0) {
+        next = next->next;
+    }
+    return next;
+}
+
 static void path_table_put(struct path_table *table, struct path_node *node)
 {
     struct path_node **bucket = path_table_bucket(table, node->path);

@@ -22,7 +22,11 @@ struct path_table {
 /** \return the node with \p path, or NULL. */
 struct path_node *path_table_find(const struct path_table *table, const char *path);
 
-/** Adds a node whose path is not in the table. \return false without memory. */
+/** \return another node with the path of \p node, or NULL: path_table_find finds the
+ * first of them. */
+struct path_node *path_table_next(const struct path_node *node);
+
+/** Adds a node. \return false without memory. */
 bool path_table_add(struct path_table *table, struct path_node *node);
 
 /** Removes the node if it is in the table. */

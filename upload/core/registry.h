@@ -61,6 +61,7 @@ struct root {
     struct listing *listing;              /**< under way, or NULL */
     struct listing *group;                /**< the same of a directory in the root */
     char group_name[LAYOUT_NAME_MAX + 1]; /**< of that directory */
+    struct path_table kept;               /**< see lifecycle/kept.h */
     uint32_t listing_number;
     bool listed; /**< wholly, once */
     unsigned
@@ -79,6 +80,7 @@ struct root {
     bool inspects_all;  /**< at this one */
     bool inspects_complete; /**< at this one, whether complete sessions have grown */
     uint64_t complete_inspect_ms; /**< when that is due again */
+    uint64_t complete_begun_ms;   /**< when it began last */
     uint64_t rescan_at_ms;
     uint64_t progress_at_ms;
     uint64_t progress_ticket;

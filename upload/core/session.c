@@ -128,6 +128,11 @@ void session_hold(struct session *session, enum held_reason reason)
     session->held = true;
 }
 
+uint64_t session_changed(const struct stat *st)
+{
+    return (uint64_t)st->st_ctim.tv_sec * 1000000000u + (uint64_t)st->st_ctim.tv_nsec;
+}
+
 struct record_resolved session_resolved(const struct session *session)
 {
     struct record_resolved record = {.unread = session->unread_given_up,

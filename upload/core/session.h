@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 #include "upload/core/absence.h"
 #include "upload/core/held.h"
@@ -63,7 +64,9 @@ struct session {
     struct session *next_later; /**< in the list of those to be inspected later */
     struct session *next_completing;
     struct stream *stream[SCAN_CHANNELS_MAX]; /**< the first `streams` are in use */
-    uint32_t owner; /**< uid of its directory at the last whole inspection */
+    uint64_t changed; /**< when its directory had changed last, before the last whole
+                         inspection; 0 = not known */
+    uint32_t owner;   /**< uid of its directory at the last whole inspection */
     uint8_t streams;
     uint8_t layout;   /**< enum session_layout */
     uint8_t state;    /**< enum session_state */
@@ -132,6 +135,9 @@ void session_say_hold(struct session *session, const char *channel, const char *
 
 /** Holds the whole session until something changes in its directory. */
 void session_hold(struct session *session, enum held_reason reason);
+
+/** \return when a directory changed last, as struct session has it. */
+uint64_t session_changed(const struct stat *st);
 
 /** \return what a person gave up of it, as a record of the journal. */
 struct record_resolved session_resolved(const struct session *session);

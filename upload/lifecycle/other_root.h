@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Directories that another uploader serves, or has served: their sessions are its own. */
+#ifndef GPUFL_UPLOAD_LIFECYCLE_OTHER_ROOT_H
+#define GPUFL_UPLOAD_LIFECYCLE_OTHER_ROOT_H
+
+#include <stdbool.h>
+
+#include "upload/core/registry.h"
+
+/** \return true if another uploader serves the directory \p dir, by its exclusive lock on
+ * it: see served.h. */
+bool other_root_serves(const struct engine *engine, int dir);
+
+/** \return true if the directory \p name below the root is one of these, which is said
+ * once; then nothing that is known of it is forgotten. */
+bool other_root_is(struct root *root, const char *name);
+
+#endif
