@@ -141,6 +141,15 @@ struct record_resolved session_resolved(const struct session *session)
     return record;
 }
 
+/* In a user namespace everybody else is one user. There, at least, what anybody can write
+ * in a moment does not go before a session whose writer runs. */
+uint32_t session_lane(const struct session *session)
+{
+    bool runs = session->writer == SESSION_WRITER_LIVES;
+    return session->owner == SESSION_OWNER_UNKNOWN && !runs ? SESSION_OWNER_NONE
+                                                            : session->owner;
+}
+
 bool session_is_listed(const struct session *session)
 {
     return session->presence == SESSION_PRESENT || session->presence == SESSION_ABSENT;

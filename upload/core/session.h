@@ -142,6 +142,9 @@ uint64_t session_changed(const struct stat *st);
 /** \return what a person gave up of it, as a record of the journal. */
 struct record_resolved session_resolved(const struct session *session);
 
+/** \return in whose turn it is served. */
+uint32_t session_lane(const struct session *session);
+
 /** \return true if the last whole listing named it, or its directory was found since. */
 bool session_is_listed(const struct session *session);
 

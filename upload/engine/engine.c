@@ -263,10 +263,11 @@ static void engine_inspect_dirty(struct engine *engine, uint64_t now_ms)
 
 static void engine_complete_sessions(struct engine *engine, uint64_t now_ms)
 {
+    while (completion_step(engine, now_ms)) {
+    }
     for (struct session **link = &engine->completing; *link;) {
         struct session *session = *link;
         if (session->state == SESSION_COMPLETING) {
-            completion_step(session, now_ms);
             link = &session->next_completing;
         } else if (session->state == SESSION_DONE && session_queued(session)) {
             link =
