@@ -61,7 +61,7 @@ static void json_note(struct text *out, const struct progress_note *note,
 {
     json_separate(out);
     if (note->more) {
-        text_printf(out, "{\"more_sessions\":%u}", note->more);
+        text_printf(out, "{\"more\":%u}", note->more);
         return;
     }
     if (note->since_s) {

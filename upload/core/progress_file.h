@@ -6,8 +6,8 @@
  *
  *     gpufl-progress 1 pid=<pid> program=<name> origin=<hash of the backend's URL>
  *     !trouble <since, seconds of 1970> <what stands in the way of all>
- *     !held <session path> <channel or *> <what stands in its way>
- *     !more <number of sessions that are held, and not named>
+ *     !held <path of a session or group> <channel or *> <what stands in its way>
+ *     !more <number of those that are not named>
  *     <session path> <channel> <file> <offset> <sequence> <kind>
  */
 #ifndef GPUFL_UPLOAD_CORE_PROGRESS_FILE_H

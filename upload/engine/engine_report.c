@@ -7,6 +7,7 @@
 #include "upload/core/offer.h"
 #include "upload/core/session_streams.h"
 #include "upload/lifecycle/discovery.h"
+#include "upload/lifecycle/other_root.h"
 
 static bool report_stream_settled(const struct stream *st)
 {
@@ -147,6 +148,7 @@ void engine_summary(const struct engine *engine, struct engine_summary *out)
         out->sessions_away += root->parked.away;
         out->streams_pending += root->parked.waiting_count; /* one each, at least */
         report_count_held(&root->parked, out);
+        out->directories_skipped += other_root_count(root);
         for (const struct session *s = root->sessions; s; s = s->next) {
             report_count_session(s, out);
         }

@@ -16,6 +16,7 @@
 #include "upload/core/run_dir.h"
 #include "upload/core/session_streams.h"
 #include "upload/engine/upload_cursor.h"
+#include "upload/lifecycle/other_root.h"
 
 #define PROGRESS_INTERVAL_MS 1000u
 #define PROGRESS_OPEN        "progress"
@@ -100,6 +101,20 @@ static void progress_add_parked_held(void *arg, struct parked_held *held)
                 held_text((enum held_reason)held->hold_reason));
 }
 
+/* Directories that are left to another uploader. */
+static void progress_add_others(struct parked_named *named, const struct root *root)
+{
+    unsigned count = other_root_count(root);
+    const char *name;
+    unsigned i = 0;
+    for (; (name = other_root_name(root, i)); i++) {
+        text_printf(named->text,
+                    "!held %s * skipped: it has an uploader or a journal of its own\n",
+                    name);
+    }
+    named->more += count > i ? count - i : 0;
+}
+
 /* What stands in the way, for people. */
 static void progress_add_trouble(struct text *text, struct root *root)
 {
@@ -113,6 +128,7 @@ static void progress_add_trouble(struct text *text, struct root *root)
     }
     struct parked_named named = {.text = text};
     parked_each_held(&root->parked, progress_add_parked_held, &named);
+    progress_add_others(&named, root);
     if (named.more) {
         text_printf(text, "!more %u\n", named.more);
     }

@@ -329,6 +329,7 @@ void root_close(struct root *root)
     listing_delete(root->listing);
     listing_delete(root->group);
     kept_clear(root);
+    other_root_close(root);
     run_dir_close(root->published);
     if (root->lock_fd >= 0) {
         flock(root->lock_fd, LOCK_UN); /* as the root, below */

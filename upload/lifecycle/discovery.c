@@ -307,6 +307,7 @@ static void discovery_end(struct root *root, uint64_t now_ms)
         root->only_sessions = false;
     } else {
         away_after_listing(root);
+        other_root_listed(root);
     }
     listing_delete(root->listing);
     root->listing = NULL;

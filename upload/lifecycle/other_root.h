@@ -11,8 +11,19 @@
  * it: see served.h. */
 bool other_root_serves(const struct engine *engine, int dir);
 
-/** \return true if the directory \p name below the root is one of these, which is said
- * once; then nothing that is known of it is forgotten. */
+/** \return true if the directory \p name below the root is one of these, which is said;
+ * then nothing that is known of it is forgotten. */
 bool other_root_is(struct root *root, const char *name);
+
+/** A whole listing of the root has ended. */
+void other_root_listed(struct root *root);
+
+/** \return how many of them that listing found, or the one under way. */
+unsigned other_root_count(const struct root *root);
+
+/** \return the name of one of them; NULL = not so many are named. */
+const char *other_root_name(const struct root *root, unsigned index);
+
+void other_root_close(struct root *root);
 
 #endif
