@@ -42,6 +42,7 @@ gpufl_status engine_open(const struct engine_config *config, struct engine **out
     engine->config = *config;
     engine->origin.config = &engine->config;
     engine->origin.trouble = &engine->trouble;
+    config->sys->random(&engine->claims.seed, sizeof engine->claims.seed);
     engine->encoder = encoder_open(config->zstd_level, GZIP_LEVEL);
     engine->frames = frames_open(2 * FRAME_BYTES_IN_FLIGHT);
     engine->raw = malloc(config->max_batch_bytes + 1);

@@ -223,6 +223,10 @@ static struct root *root_make(struct engine *engine, const char *path,
         free(root);
         return NULL;
     }
+    uint32_t seed;
+    engine->config.sys->random(&seed, sizeof seed);
+    root->by_path.seed = root->kept.seed = seed;
+    root->parked.table.seed = root->parked.held_ids.seed = seed;
     root->engine = engine;
     root->index = engine->roots;
     root->channels = *channels;

@@ -163,6 +163,7 @@ static void away_parked_session(void *arg, struct path_node *node)
     }
     if (s->held) {
         parked_drop(&root->parked, s); /* nothing was sent of it */
+        root->engine->trouble.stamp++;
         return;
     }
     if (!s->away && !s->complete) {

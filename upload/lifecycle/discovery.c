@@ -206,7 +206,8 @@ bool discovery_goes_on(const struct engine *engine)
 }
 
 /* The watcher reports what comes and goes, and so does the root's mtime. It is listed
- * every sixth time nevertheless: an event can be lost, and mtime is coarse. */
+ * every sixth time nevertheless: an event can be lost, and mtime is coarse. Parked
+ * sessions that are held are not watched. */
 static bool discovery_is_as_listed(struct root *root)
 {
     struct stat st = {0};
@@ -215,7 +216,7 @@ static bool discovery_is_as_listed(struct root *root)
     root->changed = st.st_mtim;
     root->same_changes = same ? root->same_changes + 1 : 0;
     return root->visited && !root->engine->polling && root->only_sessions &&
-           root->same_changes % QUIET_LISTINGS != 0;
+           root->parked.held_ids.count == 0 && root->same_changes % QUIET_LISTINGS != 0;
 }
 
 static void discovery_mark_due(struct root *root, uint64_t now_ms)
