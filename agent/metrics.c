@@ -56,6 +56,9 @@ static void write_away(struct text *out, const struct engine_summary *s)
     metrics_gauge(out, "folders_away", (double)s->roots_away,
                   "Folders whose path names nothing that can be served, or none of the "
                   "sessions that were there.");
+    metrics_gauge(out, "directories_skipped", (double)s->directories_skipped,
+                  "Directories below a folder that are left to another uploader, which "
+                  "serves them or has a journal there.");
 }
 
 static void write_watch(struct text *out, const struct metrics_agent *agent)

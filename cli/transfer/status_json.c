@@ -60,6 +60,10 @@ static void json_note(struct text *out, const struct progress_note *note,
                       const struct status_exit *ends)
 {
     json_separate(out);
+    if (note->more) {
+        text_printf(out, "{\"more\":%u}", note->more);
+        return;
+    }
     if (note->since_s) {
         text_puts(out, "{\"since\":");
         json_time(out, note->since_s);

@@ -46,7 +46,9 @@ static void lines_resolve(struct text *out, const char *command)
 static void lines_note(struct text *out, const struct progress_note *note,
                        const struct status_exit *ends)
 {
-    if (note->since_s) {
+    if (note->more) {
+        text_printf(out, "waits: %u more\n", note->more);
+    } else if (note->since_s) {
         text_printf(out, "everything waits: %s, since ", note->text);
         lines_time(out, note->since_s);
         text_puts(out, "\n");

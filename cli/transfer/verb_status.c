@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads the journal and the files of a directory and shows what is sent and what waits.
- */
+/* Reads the journal and the files of a directory: shows what is sent and what waits. */
 #include "cli/transfer/verb_status.h"
 
 #include <errno.h>

@@ -276,6 +276,9 @@ TRIES = {
     "a lock on the victim's directory": "ready; exec flock -x {dir} cat",
     "a lock on the log directory": "ready; exec flock -x {logs} cat",
     "a lock on the directory above": "ready; exec flock -x {logs}/.. cat",
+    # The agent holds the first one until it is killed.
+    "a lock on the log directory, held by su": "ready; " + SU % "{logs}",
+    "a lock on the directory above, held by su": "ready; " + SU % "{logs}/..",
     "locks on what the service publishes": "exec python3 -c 'import fcntl, glob, os; fds = [os.open(p, os.O_RDONLY) "
                                            "for p in glob.glob(\"{run}/*\")]\nfor fd in fds:\n try: fcntl.flock(fd, "
                                            "fcntl.LOCK_EX); fcntl.lockf(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)\n except "
@@ -439,6 +442,8 @@ def _tried(place, number, what):
         live.lines()
         until(lambda: service.has(live), f"{what}: live lines arrive")
         service.stop(signal.SIGKILL)
+        if "held by su" in what:
+            equal(attempt.process.stdout.readline(), "\n", f"{what}: su waits for a password")
         late = _Session(service.logs)
         late.lines()
         live.lines()

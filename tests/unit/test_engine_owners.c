@@ -13,6 +13,7 @@
 #include "upload/core/session.h"
 
 #define MANY    1500
+#define ENDS    400
 #define OTHER   12345u
 #define UNKNOWN 65534u /* as a user namespace shows everybody else */
 /* Made or under way when the line came, and the other one's turn before it. */
@@ -118,6 +119,60 @@ static void live_lines_without_end_do_not_keep_a_backlog_back(void **state)
     for (unsigned i = 0; i < 60; i++) {
         live_close(&busy[i]);
     }
+    rig_delete(rig);
+}
+
+static unsigned planted_ends(const struct rig *rig, unsigned from, const char *until)
+{
+    unsigned ends = 0;
+    for (unsigned i = from; i < rig->requests; i++) {
+        bool complete = rig->request[i].kind == TRANSPORT_COMPLETE;
+        if (complete && strcmp(rig->request[i].session, until) == 0) {
+            return ends;
+        }
+        ends += complete;
+    }
+    return RIG_REQUESTS_MAX;
+}
+
+/* Those of another owner that end before it, and those that end after it. */
+static void thousands_of_ends_of_another_owner_delay_no_end(void **state)
+{
+    (void)state;
+    if (geteuid() != 0) {
+        skip();
+    }
+    struct rig *rig = rig_new();
+    struct live_session live;
+    static struct live_session planted[2][ENDS];
+    live_open(&live, rig->root, RIG_ID);
+    rig_start(rig);
+    for (unsigned i = 0; i < 2 * ENDS; i++) {
+        struct live_session *s = &planted[i % 2][i / 2];
+        char id[40];
+        snprintf(id, sizeof id, "planted-%u", i);
+        live_open(s, rig->root, id);
+        live_line(s, "device", "x", 0);
+        assert_int_equal(chown(s->dir, OTHER, OTHER), 0);
+    }
+    rig_run(rig, 60000, false); /* all lines are sent */
+    live_line(&live, "device", "x", 0);
+    rig_run(rig, 20000, false);
+    unsigned begin = rig->requests;
+    for (unsigned round = 0; round < 2; round++) {
+        for (unsigned i = 0; i < ENDS; i++) {
+            live_close(&planted[round][i]);
+            engine_touch(rig->engine, 0, planted[round][i].id);
+        }
+        if (round == 0) {
+            live_close(&live);
+            engine_touch(rig->engine, 0, live.id);
+        }
+        rig_run(rig, 200, false);
+    }
+    rig_run(rig, 60000, false);
+    assert_in_range(planted_ends(rig, begin, live.id), 0, 60);
+    assert_int_equal(rig_summary(rig).sessions_done, 2 * ENDS + 1);
     rig_delete(rig);
 }
 
@@ -296,6 +351,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(thousands_of_sessions_of_another_owner_delay_no_line),
         cmocka_unit_test(thousands_of_sessions_without_a_lock_delay_no_line_of_one_with),
+        cmocka_unit_test(thousands_of_ends_of_another_owner_delay_no_end),
         cmocka_unit_test(live_lines_without_end_do_not_keep_a_backlog_back),
         cmocka_unit_test(lines_go_while_thousands_of_directories_are_listed),
         cmocka_unit_test(lines_go_while_a_group_of_thousands_is_listed),

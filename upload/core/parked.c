@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Keeps the table of parked sessions, the order of those that wait, and their counts. */
+/* Keeps the tables of parked sessions, the order of those that wait, and their counts. */
 #include "upload/core/parked.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -83,36 +84,86 @@ bool parked_wait(struct parked *parked, const char *path, uint32_t listed)
     return true;
 }
 
+struct parked_held *parked_held_of(struct parked_session *session)
+{
+    return (struct parked_held *)(void *)session->stream;
+}
+
+struct parked_session *parked_held_session(struct parked_held *held)
+{
+    return (struct parked_session *)(void *)((char *)held -
+                                             offsetof(struct parked_session, stream));
+}
+
+/* Its first member. */
+static struct parked_held *parked_held_at(struct path_node *by_id)
+{
+    return (struct parked_held *)by_id;
+}
+
+bool parked_held_counts(const struct parked_held *held)
+{
+    return held->hold_reason || held->unread;
+}
+
+/* Adds it to the counts, or subtracts it. */
+static void parked_count_held(struct parked *parked, const struct parked_held *h, int by)
+{
+    if (parked_held_counts(h)) {
+        parked->held += (unsigned)by;
+        parked->held_live += (unsigned)by * !h->over;
+        parked->held_pending += (unsigned)by * h->pending;
+    }
+}
+
+bool parked_hold(struct parked *parked, const char *path, uint32_t listed,
+                 const struct parked_held *what)
+{
+    size_t len = strlen(path) + 1;
+    struct parked_session *s = malloc(sizeof *s + sizeof *what + len);
+    if (!s) {
+        return false;
+    }
+    *s = (struct parked_session){.listed = listed, .held = true};
+    struct parked_held *h = memcpy(s->stream, what, sizeof *what);
+    s->node.path = memcpy((char *)h + sizeof *h, path, len);
+    const char *slash = strrchr(s->node.path, '/');
+    h->by_id.path = slash ? slash + 1 : s->node.path;
+    if (!path_table_add(&parked->table, &s->node)) {
+        free(s);
+        return false;
+    }
+    if (!path_table_add(&parked->held_ids, &h->by_id)) {
+        path_table_remove(&parked->table, &s->node);
+        free(s);
+        return false;
+    }
+    parked_count_held(parked, h, 1);
+    return true;
+}
+
+struct parked_held *parked_held_find(const struct parked *parked, const char *id)
+{
+    return parked_held_at(path_table_find(&parked->held_ids, id));
+}
+
+struct parked_held *parked_held_next(const struct parked_held *held)
+{
+    return parked_held_at(path_table_next(&held->by_id));
+}
+
 void parked_drop(struct parked *parked, struct parked_session *s)
 {
-    if (!s->complete) {
+    if (s->held) {
+        parked_count_held(parked, parked_held_of(s), -1);
+        path_table_remove(&parked->held_ids, &parked_held_of(s)->by_id);
+    } else if (!s->complete) {
         parked_stop_waiting(parked, s);
         parked->away -= s->away;
     }
     parked_count(parked, s, -1);
     path_table_remove(&parked->table, &s->node);
     free(s);
-}
-
-struct below {
-    const char *path;
-    size_t len;
-    uint32_t listing;
-};
-
-static void parked_keep_below(void *arg, struct path_node *node)
-{
-    const struct below *below = arg;
-    char next = node->path[strnlen(node->path, below->len)];
-    if (strncmp(node->path, below->path, below->len) == 0 && (next == '/' || !next)) {
-        parked_of(node)->listed = below->listing;
-    }
-}
-
-void parked_keep(struct parked *parked, const char *path, uint32_t listed)
-{
-    struct below below = {path, strlen(path), listed};
-    path_table_each(&parked->table, parked_keep_below, &below);
 }
 
 struct visitor {
@@ -136,6 +187,24 @@ void parked_each_complete(struct parked *parked,
     path_table_each(&parked->table, parked_visit_complete, &visitor);
 }
 
+struct held_visitor {
+    void (*visit)(void *arg, struct parked_held *held);
+    void *arg;
+};
+
+static void parked_visit_held(void *arg, struct path_node *by_id)
+{
+    const struct held_visitor *visitor = arg;
+    visitor->visit(visitor->arg, parked_held_at(by_id));
+}
+
+void parked_each_held(struct parked *parked,
+                      void (*visit)(void *arg, struct parked_held *held), void *arg)
+{
+    struct held_visitor visitor = {visit, arg};
+    path_table_each(&parked->held_ids, parked_visit_held, &visitor);
+}
+
 static void parked_free_node(void *arg, struct path_node *node)
 {
     (void)arg;
@@ -146,4 +215,5 @@ void parked_close(struct parked *parked)
 {
     path_table_each(&parked->table, parked_free_node, NULL);
     path_table_close(&parked->table);
+    path_table_close(&parked->held_ids);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sessions that need no attention, in a few bytes each: complete ones, and ended ones
- * that wait for their turn. One whose directory is not there is kept for days, so that a
- * mount that comes back is not sent again. */
+/* Sessions that need no attention, in a few bytes each: complete ones, ended ones that
+ * wait for their turn, and held ones of which nothing was sent. One that is complete or
+ * waits, and whose directory is not there, is kept for days, so that a mount that comes
+ * back is not sent again. */
 #ifndef GPUFL_UPLOAD_CORE_PARKED_H
 #define GPUFL_UPLOAD_CORE_PARKED_H
 
@@ -32,19 +33,38 @@ struct parked_stream {
 struct parked_session {
     struct path_node node;
     struct parked_session *next_waiting; /**< in the list of those that wait */
-    uint32_t listed;    /**< number of the listing of the root that named it last */
-    uint64_t bytes;     /**< of its files when they were last looked at, 0 = not yet */
-    uint64_t directory; /**< as of a session */
-    int64_t changed_ns; /**< times of change of its files by then, added up; likewise */
+    uint32_t listed; /**< number of the listing of the root that named it last */
     bool complete;
+    bool held; /**< struct parked_held is in the place of `stream` */
     bool away; /**< the last whole listing did not name it */
     bool wanted;
-    bool in_cursor;
-    bool no_manifest;         /**< a person gave up its manifest */
-    uint64_t unread_given_up; /**< and the files with this mark, see struct session */
-    uint8_t streams;
+    uint64_t bytes;     /**< of its files when they were last looked at, 0 = not yet */
+    int64_t changed_ns; /**< times of change of its files by then, added up; likewise */
+    uint64_t directory; /**< as of a session */
+    uint64_t unread_given_up; /**< a person gave up the files with this mark, see struct
+                                 session … */
     struct absence absence;
+    bool no_manifest; /**< … and its manifest */
+    bool in_cursor;
+    uint8_t streams;
     struct parked_stream stream[]; /**< the path's text follows */
+};
+
+/** A session of which nothing was sent, with what was found when it was looked at last.
+ * Anybody can make very many of these. */
+struct parked_held {
+    struct path_node by_id;
+    uint64_t changed;     /**< when its directory changed, 0 = look at it again */
+    uint64_t unread_mark; /**< as in struct session, like all that follows */
+    unsigned unread;
+    uint32_t owner;
+    uint8_t hold_reason;
+    uint8_t unread_said;
+    uint8_t pending; /**< channels with something to send */
+    bool other_said : 1;
+    bool live : 1;
+    bool over : 1; /**< its writer is gone */
+    /* The path's text follows. */
 };
 
 /** The parked sessions of a root; all zero when there are none. */
@@ -57,6 +77,10 @@ struct parked {
     unsigned complete; /**< of those that are wanted */
     unsigned complete_streams; /**< of these */
     bool changed;              /**< a complete session was added or removed */
+    struct path_table held_ids;
+    unsigned held;         /**< those that are held for a reason … */
+    unsigned held_live;    /**< … whose writer is not known to be gone */
+    unsigned held_pending; /**< their channels with something to send */
 };
 
 /** \return the session whose first member is \p node; NULL for NULL. */
@@ -77,6 +101,31 @@ struct parked_session *parked_new(struct parked *parked, const char *path,
 /** Marks a session from parked_new as complete and counts it. */
 void parked_add_complete(struct parked *parked, struct parked_session *session);
 
+/** \return what is kept of a session that is held. */
+struct parked_held *parked_held_of(struct parked_session *session);
+
+/** \return the session of which that is kept. */
+struct parked_session *parked_held_session(struct parked_held *held);
+
+/** \return true if it is held for a reason: one that is not only waits until its root was
+ * listed once. */
+bool parked_held_counts(const struct parked_held *held);
+
+/** Adds a held session, with what \p what says of it; \p listed is the listing that named
+ * it. \return false without memory. */
+bool parked_hold(struct parked *parked, const char *path, uint32_t listed,
+                 const struct parked_held *what);
+
+/** \return a held session with that id, or NULL. */
+struct parked_held *parked_held_find(const struct parked *parked, const char *id);
+
+/** \return another one with the id of \p held, or NULL. */
+struct parked_held *parked_held_next(const struct parked_held *held);
+
+/** Visits the held sessions, in no particular order. */
+void parked_each_held(struct parked *parked,
+                      void (*visit)(void *arg, struct parked_held *held), void *arg);
+
 /** Takes a session that is away out of the order of turns… */
 void parked_stop_waiting(struct parked *parked, struct parked_session *session);
 
@@ -85,10 +134,6 @@ void parked_wait_again(struct parked *parked, struct parked_session *session);
 
 /** Removes and frees a parked session. */
 void parked_drop(struct parked *parked, struct parked_session *session);
-
-/** Treats everything at or below \p path as named by listing \p listed: it could not be
- * read, which is no evidence that it is gone. */
-void parked_keep(struct parked *parked, const char *path, uint32_t listed);
 
 /** Visits the complete sessions, in no particular order. */
 void parked_each_complete(struct parked *parked,

@@ -12,7 +12,7 @@
 static struct path_node **path_table_bucket(const struct path_table *table,
                                             const char *path)
 {
-    return &table->bucket[hash_text(0, path) & (table->buckets - 1)];
+    return &table->bucket[hash_text(table->seed, path) & (table->buckets - 1)];
 }
 
 struct path_node *path_table_find(const struct path_table *table, const char *path)
@@ -24,10 +24,23 @@ struct path_node *path_table_find(const struct path_table *table, const char *pa
     return node;
 }
 
+struct path_node *path_table_next(const struct path_node *node)
+{
+    struct path_node *next = node->next;
+    while (next && strcmp(next->path, node->path) != 0) {
+        next = next->next;
+    }
+    return next;
+}
+
 static void path_table_put(struct path_table *table, struct path_node *node)
 {
     struct path_node **bucket = path_table_bucket(table, node->path);
     node->next = *bucket;
+    node->link = bucket;
+    if (node->next) {
+        node->next->link = &node->next;
+    }
     *bucket = node;
 }
 
@@ -37,7 +50,8 @@ static bool path_table_grow(struct path_table *table)
 {
     struct path_table more = {.buckets =
                                   table->buckets ? 2 * table->buckets : BUCKETS_AT_FIRST,
-                              .count = table->count};
+                              .count = table->count,
+                              .seed = table->seed};
     if (table->count < table->buckets) {
         return true;
     }
@@ -68,15 +82,15 @@ bool path_table_add(struct path_table *table, struct path_node *node)
 
 void path_table_remove(struct path_table *table, struct path_node *node)
 {
-    struct path_node **link =
-        table->buckets ? path_table_bucket(table, node->path) : NULL;
-    while (link && *link && *link != node) {
-        link = &(*link)->next;
+    if (!node->link) {
+        return;
     }
-    if (link && *link) {
-        *link = node->next;
-        table->count--;
+    *node->link = node->next;
+    if (node->next) {
+        node->next->link = node->link;
     }
+    node->link = NULL;
+    table->count--;
 }
 
 void path_table_each(struct path_table *table,
@@ -93,5 +107,5 @@ void path_table_each(struct path_table *table,
 void path_table_close(struct path_table *table)
 {
     free(table->bucket);
-    *table = (struct path_table){0};
+    *table = (struct path_table){.seed = table->seed};
 }

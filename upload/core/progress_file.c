@@ -107,6 +107,9 @@ bool progress_parse_note(const char *line, struct progress_note *out)
 {
     int end = 0;
     *out = (struct progress_note){0};
+    if (sscanf(line, "!more %u", &out->more) == 1) {
+        return out->more > 0;
+    }
     if (sscanf(line, "!trouble %" SCNd64 " %n", &out->since_s, &end) != 1 || !end) {
         end = 0;
         out->since_s = 0;

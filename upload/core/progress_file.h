@@ -6,7 +6,8 @@
  *
  *     gpufl-progress 1 pid=<pid> program=<name> origin=<hash of the backend's URL>
  *     !trouble <since, seconds of 1970> <what stands in the way of all>
- *     !held <session path> <channel or *> <what stands in its way>
+ *     !held <path of a session or group> <channel or *> <what stands in its way>
+ *     !more <number of those that are not named>
  *     <session path> <channel> <file> <offset> <sequence> <kind>
  */
 #ifndef GPUFL_UPLOAD_CORE_PROGRESS_FILE_H
@@ -31,8 +32,9 @@ struct progress_line {
     uint32_t kind;
 };
 
-/** What stands in the way of all sessions, or of one. */
+/** What stands in the way of all sessions, or of one; or how many more there are. */
 struct progress_note {
+    unsigned more;   /**< if not 0, nothing else is set */
     int64_t since_s; /**< of all: since then; 0 = of the session `path` */
     char path[JOURNAL_PATH_MAX];
     char channel[LAYOUT_CHANNEL_MAX + 1]; /**< "*" = all of them */

@@ -19,6 +19,7 @@
 #include "upload/source/scan.h"
 
 struct listing;
+struct other_roots;
 struct run_dir;
 struct session;
 
@@ -63,6 +64,8 @@ struct root {
     struct listing *listing;              /**< under way, or NULL */
     struct listing *group;                /**< the same of a directory in the root */
     char group_name[LAYOUT_NAME_MAX + 1]; /**< of that directory */
+    struct path_table kept;               /**< see lifecycle/kept.h */
+    struct other_roots *others;           /**< see lifecycle/other_root.h */
     uint32_t listing_number;
     bool listed; /**< wholly, once */
     unsigned
@@ -81,15 +84,15 @@ struct root {
     bool inspects_all;  /**< at this one */
     bool inspects_complete; /**< at this one, whether complete sessions have grown */
     uint64_t complete_inspect_ms; /**< when that is due again */
+    uint64_t complete_begun_ms;   /**< when it began last */
     uint64_t rescan_at_ms;
     uint64_t progress_at_ms;
     uint64_t progress_ticket;
     unsigned progress_stamp; /**< of the trouble that was last published */
-    bool other_root_said;
-    bool progress_off;     /**< it could not be written, and that was said */
-    bool cursor_off;       /**< the same of the upload cursor */
-    bool visited;          /**< the watcher knows it */
-    uint64_t change_stamp; /**< raised when a session appears or is done */
+    bool progress_off;       /**< it could not be written, and that was said */
+    bool cursor_off;         /**< the same of the upload cursor */
+    bool visited;            /**< the watcher knows it */
+    uint64_t change_stamp;   /**< raised when a session appears or is done */
     uint64_t visit_stamp;
     bool cursor_stale;   /**< it does not name all sessions that are complete */
     size_t cursor_bytes; /**< of the upload cursor as we wrote it, 0 = not yet */

@@ -139,12 +139,26 @@ void session_note_directory(struct session *session)
         record_append_directory(session->root->journal, &record) != 0;
 }
 
+uint64_t session_changed(const struct stat *st)
+{
+    return (uint64_t)st->st_ctim.tv_sec * 1000000000u + (uint64_t)st->st_ctim.tv_nsec;
+}
+
 struct record_resolved session_resolved(const struct session *session)
 {
     struct record_resolved record = {.unread = session->unread_given_up,
                                      .no_manifest = session->no_manifest};
     snprintf(record.path, sizeof record.path, "%s", session->path);
     return record;
+}
+
+/* In a user namespace everybody else is one user. There, at least, what anybody can write
+ * in a moment does not go before a session whose writer runs. */
+uint32_t session_lane(const struct session *session)
+{
+    bool runs = session->writer == SESSION_WRITER_LIVES;
+    return session->owner == SESSION_OWNER_UNKNOWN && !runs ? SESSION_OWNER_NONE
+                                                            : session->owner;
 }
 
 bool session_is_listed(const struct session *session)

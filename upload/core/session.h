@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 #include "upload/core/absence.h"
 #include "upload/core/held.h"
@@ -64,6 +65,8 @@ struct session {
     struct session *next_completing;
     struct stream *stream[SCAN_CHANNELS_MAX]; /**< the first `streams` are in use */
     uint64_t directory; /**< by which its directory is known again, 0 = it is not */
+    uint64_t changed;   /**< when its directory had changed last, before the last whole
+                           inspection; 0 = not known */
     uint32_t owner;     /**< uid of its directory at the last whole inspection */
     uint8_t streams;
     uint8_t layout;   /**< enum session_layout */
@@ -141,8 +144,14 @@ void session_hold(struct session *session, enum held_reason reason);
  * session is there. */
 void session_note_directory(struct session *session);
 
+/** \return when a directory changed last, as struct session has it. */
+uint64_t session_changed(const struct stat *st);
+
 /** \return what a person gave up of it, as a record of the journal. */
 struct record_resolved session_resolved(const struct session *session);
+
+/** \return in whose turn it is served. */
+uint32_t session_lane(const struct session *session);
 
 /** \return true if the last whole listing named it, or its directory was found since. */
 bool session_is_listed(const struct session *session);

@@ -67,16 +67,6 @@ struct record_stream stream_record(const struct stream *st)
     return record;
 }
 
-/* In a user namespace everybody else is one user. There, at least, what anybody can write
- * in a moment does not go before a session whose writer runs. */
-static uint32_t stream_lane(const struct stream *st)
-{
-    const struct session *session = st->session;
-    bool runs = session->writer == SESSION_WRITER_LIVES;
-    return session->owner == SESSION_OWNER_UNKNOWN && !runs ? SESSION_OWNER_NONE
-                                                            : session->owner;
-}
-
 void stream_enqueue(struct stream *st, bool live, uint64_t due_ms)
 {
     struct engine *engine = st->session->root->engine;
@@ -90,7 +80,8 @@ void stream_enqueue(struct stream *st, bool live, uint64_t due_ms)
     }
     st->queued = true;
     st->due_ms = due_ms;
-    lanes_push(live ? &engine->live : &engine->backlog, stream_lane(st), &st->node);
+    lanes_push(live ? &engine->live : &engine->backlog, session_lane(st->session),
+               &st->node);
 }
 
 void stream_note_growth(struct stream *st)

@@ -43,6 +43,7 @@ gpufl_status engine_open(const struct engine_config *config, struct engine **out
     engine->config = *config;
     engine->origin.config = &engine->config;
     engine->origin.trouble = &engine->trouble;
+    config->sys->random(&engine->claims.seed, sizeof engine->claims.seed);
     engine->encoder = encoder_open(config->zstd_level, GZIP_LEVEL);
     engine->frames = frames_open(2 * FRAME_BYTES_IN_FLIGHT);
     engine->raw = malloc(config->max_batch_bytes + 1);
@@ -262,15 +263,17 @@ static void engine_inspect_dirty(struct engine *engine, uint64_t now_ms)
         engine->dirty = session->next_dirty;
         session->dirty = false;
         inspect_session(session, now_ms);
+        parking_held(session);
     }
 }
 
 static void engine_complete_sessions(struct engine *engine, uint64_t now_ms)
 {
+    while (completion_step(engine, now_ms)) {
+    }
     for (struct session **link = &engine->completing; *link;) {
         struct session *session = *link;
         if (session->state == SESSION_COMPLETING) {
-            completion_step(session, now_ms);
             link = &session->next_completing;
         } else if (session->state == SESSION_DONE && session_queued(session)) {
             link =

@@ -7,6 +7,7 @@
 #include "upload/core/offer.h"
 #include "upload/core/session_streams.h"
 #include "upload/lifecycle/discovery.h"
+#include "upload/lifecycle/other_root.h"
 
 static bool report_stream_settled(const struct stream *st)
 {
@@ -99,6 +100,14 @@ static void report_count_session(const struct session *s, struct engine_summary 
     }
 }
 
+static void report_count_held(const struct parked *parked, struct engine_summary *out)
+{
+    out->sessions += parked->held;
+    out->sessions_live += parked->held_live;
+    out->sessions_blocked += parked->held;
+    out->streams_pending += parked->held_pending;
+}
+
 static void report_root_away(const struct root *root, struct engine_summary *out)
 {
     const char *why = root->away ? root->away_reason
@@ -138,6 +147,8 @@ void engine_summary(const struct engine *engine, struct engine_summary *out)
         out->sessions_done += root->parked.complete;
         out->sessions_away += root->parked.away;
         out->streams_pending += root->parked.waiting_count; /* one each, at least */
+        report_count_held(&root->parked, out);
+        out->directories_skipped += other_root_count(root);
         for (const struct session *s = root->sessions; s; s = s->next) {
             report_count_session(s, out);
         }

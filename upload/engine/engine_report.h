@@ -36,9 +36,10 @@ struct engine_summary {
     uint64_t state_write_errors;  /**< how many times a journal broke */
     enum engine_hold hold;
     int hold_status;
-    char last_problem[256]; /**< one sentence, "" = none */
-    unsigned roots_away;    /**< their path names nothing that can be served */
-    char away[520];         /**< one of these, and why */
+    char last_problem[256];       /**< one sentence, "" = none */
+    unsigned roots_away;          /**< their path names nothing that can be served */
+    char away[520];               /**< one of these, and why */
+    unsigned directories_skipped; /**< left to another uploader */
 };
 
 void engine_summary(const struct engine *engine, struct engine_summary *out);

@@ -16,10 +16,14 @@
 #include "upload/core/run_dir.h"
 #include "upload/core/session_streams.h"
 #include "upload/engine/upload_cursor.h"
+#include "upload/lifecycle/other_root.h"
 
 #define PROGRESS_INTERVAL_MS 1000u
 #define PROGRESS_OPEN        "progress"
 #define PROGRESS_COMPLETE    "complete"
+/* Others read the file while it is no larger than PROGRESS_MAX_BYTES. */
+#define NAMED_OWNERS 64u
+#define NAMED_OF_ONE 64u
 
 static void progress_add_header(struct text *text, const struct root *root)
 {
@@ -74,8 +78,45 @@ static void progress_add_held(struct text *text, const struct session *s)
     }
 }
 
+/* What is shown of parked sessions that are held: some of each owner's. */
+struct parked_named {
+    struct text *text;
+    unsigned of_owner[NAMED_OWNERS]; /* more owners than that share */
+    unsigned more;
+};
+
+static void progress_add_parked_held(void *arg, struct parked_held *held)
+{
+    struct parked_named *named = arg;
+    unsigned *count = &named->of_owner[held->owner % NAMED_OWNERS];
+    if (!held->hold_reason) {
+        return; /* files that are not read: whoever looks sees them */
+    }
+    if (*count >= NAMED_OF_ONE) {
+        named->more++;
+        return;
+    }
+    ++*count;
+    text_printf(named->text, "!held %s * %.120s\n", parked_held_session(held)->node.path,
+                held_text((enum held_reason)held->hold_reason));
+}
+
+/* Directories that are left to another uploader. */
+static void progress_add_others(struct parked_named *named, const struct root *root)
+{
+    unsigned count = other_root_count(root);
+    const char *name;
+    unsigned i = 0;
+    for (; (name = other_root_name(root, i)); i++) {
+        text_printf(named->text,
+                    "!held %s * skipped: it has an uploader or a journal of its own\n",
+                    name);
+    }
+    named->more += count > i ? count - i : 0;
+}
+
 /* What stands in the way, for people. */
-static void progress_add_trouble(struct text *text, const struct root *root)
+static void progress_add_trouble(struct text *text, struct root *root)
 {
     const struct engine *engine = root->engine;
     if (engine->trouble.since_s) {
@@ -84,6 +125,12 @@ static void progress_add_trouble(struct text *text, const struct root *root)
     }
     for (const struct session *s = root->sessions; s; s = s->next) {
         progress_add_held(text, s);
+    }
+    struct parked_named named = {.text = text};
+    parked_each_held(&root->parked, progress_add_parked_held, &named);
+    progress_add_others(&named, root);
+    if (named.more) {
+        text_printf(text, "!more %u\n", named.more);
     }
 }
 

@@ -23,7 +23,8 @@
 #include "upload/journal/journal_read.h"
 #include "upload/journal/state_dir.h"
 #include "upload/lifecycle/claim.h"
-#include "upload/lifecycle/discovery.h"
+#include "upload/lifecycle/kept.h"
+#include "upload/lifecycle/other_root.h"
 #include "upload/lifecycle/parking.h"
 #include "upload/lifecycle/served.h"
 #include "upload/source/lock_holder.h"
@@ -91,7 +92,7 @@ static gpufl_status root_lock(struct root *root, char why[512])
     }
     int parent = openat(root->fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (parent >= 0 && strcmp(root->path, "/") != 0 &&
-        discovery_is_served(root->engine, parent)) {
+        other_root_serves(root->engine, parent)) {
         status = root_say_busy(root, parent, "the directory above ", why);
     }
     if (parent >= 0) {
@@ -229,6 +230,10 @@ static struct root *root_make(struct engine *engine, const char *path,
         free(root);
         return NULL;
     }
+    uint32_t seed;
+    engine->config.sys->random(&seed, sizeof seed);
+    root->by_path.seed = root->kept.seed = seed;
+    root->parked.table.seed = root->parked.held_ids.seed = seed;
     root->engine = engine;
     root->index = engine->roots;
     root->channels = *channels;
@@ -337,6 +342,8 @@ void root_close(struct root *root)
     parked_close(&root->parked);
     listing_delete(root->listing);
     listing_delete(root->group);
+    kept_clear(root);
+    other_root_close(root);
     run_dir_close(root->published);
     if (root->lock_fd >= 0) {
         flock(root->lock_fd, LOCK_UN); /* as the root, below */

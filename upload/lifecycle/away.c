@@ -8,6 +8,7 @@
 #include "upload/core/claims.h"
 #include "upload/core/offer.h"
 #include "upload/core/session_streams.h"
+#include "upload/lifecycle/kept.h"
 #include "upload/lifecycle/parking.h"
 
 static const char *away_id(const char *path)
@@ -158,7 +159,12 @@ static void away_parked_session(void *arg, struct path_node *node)
 {
     struct root *root = arg;
     struct parked_session *s = parked_of(node);
-    if (s->listed == root->listing_number) {
+    if (s->listed == root->listing_number || kept_has(root, node->path)) {
+        return;
+    }
+    if (s->held) {
+        parked_drop(&root->parked, s); /* nothing was sent of it */
+        root->engine->trouble.stamp++;
         return;
     }
     if (!s->away && !s->complete) {
@@ -190,11 +196,22 @@ static bool away_is_deserted(const struct root *root)
     return unfinished && !away_counts_days(root);
 }
 
+/* Its group may be there, but could not be read. */
+static bool away_is_named(struct session *s)
+{
+    struct root *root = s->root;
+    if (s->listed != root->listing_number && kept_has(root, s->path)) {
+        s->listed = root->listing_number;
+        session_mark(s);
+    }
+    return s->listed == root->listing_number;
+}
+
 void away_after_listing(struct root *root)
 {
     for (struct session *s = root->sessions, *next; s; s = next) {
         next = s->next;
-        bool named = s->listed == root->listing_number;
+        bool named = away_is_named(s);
         if (named && s->presence == SESSION_UNSEEN) {
             s->presence = SESSION_PRESENT;
         }

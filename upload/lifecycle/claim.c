@@ -211,6 +211,30 @@ static void claim_contest(struct claim *claim, const struct claimant *holder,
     }
 }
 
+static bool claim_rivals(const struct claim *claim, const struct claimant *own,
+                         struct root *root, const char *path)
+{
+    struct claimant other = {.root = root, .path = path};
+    claim_ask_disk(&other);
+    return claim_is_contested(claim, own, &other);
+}
+
+static bool claim_has_rival(const struct claim *claim, const struct claimant *own,
+                            struct root *root)
+{
+    const char *id = own->session->id;
+    bool found = false;
+    for (const struct session *s = root->sessions; s && !found; s = s->next) {
+        found = s != own->session && strcmp(s->id, id) == 0 &&
+                claim_rivals(claim, own, root, s->path);
+    }
+    struct parked_held *held = parked_held_find(&root->parked, id);
+    for (; held && !found; held = parked_held_next(held)) {
+        found = claim_rivals(claim, own, root, parked_held_session(held)->node.path);
+    }
+    return found;
+}
+
 /* Whether a directory of another user still claims the id of which nothing was sent. */
 static bool claim_stays_contested(struct claim *claim, struct claimant *own)
 {
@@ -218,14 +242,7 @@ static bool claim_stays_contested(struct claim *claim, struct claimant *own)
     bool contested = false;
     claim_ask_disk(own);
     for (unsigned i = 0; i < engine->roots && claim->contested && !contested; i++) {
-        for (struct session *s = engine->root[i]->sessions; s && !contested;
-             s = s->next) {
-            struct claimant other = {.root = s->root, .path = s->path};
-            if (s != own->session && strcmp(s->id, own->session->id) == 0) {
-                claim_ask_disk(&other);
-                contested = claim_is_contested(claim, own, &other);
-            }
-        }
+        contested = claim_has_rival(claim, own, engine->root[i]);
     }
     claim->contested = contested;
     return contested;
@@ -331,15 +348,37 @@ void claim_replayed(struct root *root)
 
 /* While one is held for it, a claim lasts: else the one that waits would get the id of a
  * session that is complete and forgotten. */
-static void claim_renew_disputed(const struct root *root)
+static void claim_renew(const struct root *root, const char *id, uint8_t hold_reason)
+{
+    bool waits = hold_reason == HELD_CLAIMED || hold_reason == HELD_MOVED;
+    struct claim *claim = waits ? claims_find(root->engine, id) : NULL;
+    if (claim) {
+        claim->listing = claim->root->listing_number;
+    }
+}
+
+static void claim_renew_held(void *arg, struct parked_held *held)
+{
+    claim_renew(arg, held->by_id.path, held->hold_reason);
+}
+
+static void claim_renew_disputed(struct root *root)
 {
     for (const struct session *s = root->sessions; s; s = s->next) {
-        bool waits = s->hold_reason == HELD_CLAIMED || s->hold_reason == HELD_MOVED;
-        struct claim *claim = waits ? claims_find(root->engine, s->id) : NULL;
-        if (claim) {
-            claim->listing = claim->root->listing_number;
+        claim_renew(root, s->id, s->hold_reason);
+    }
+    parked_each_held(&root->parked, claim_renew_held, root);
+}
+
+/* All that waited for the first listing are looked at, the parked ones by another. */
+static void claim_listed_once(struct root *root)
+{
+    for (struct session *s = root->sessions; s; s = s->next) {
+        if (s->held) {
+            session_mark(s);
         }
     }
+    root->list_soon = root->list_soon || root->parked.held_ids.count > 0;
 }
 
 void claim_listed(struct root *root)
@@ -348,11 +387,7 @@ void claim_listed(struct root *root)
     bool first = !root->listed;
     root->listed = true;
     for (unsigned i = 0; first && engine->config.service && i < engine->roots; i++) {
-        for (struct session *s = engine->root[i]->sessions; s; s = s->next) {
-            if (s->held) {
-                session_mark(s);
-            }
-        }
+        claim_listed_once(engine->root[i]);
     }
     claim_renew_disputed(root);
     claims_sweep(root);

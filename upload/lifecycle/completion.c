@@ -29,48 +29,67 @@ bool completion_may_go(const struct session *session)
            !journal_broken(session->root->journal);
 }
 
-void completion_first(struct engine *engine, uint64_t now_ms)
+static uint64_t *completion_turn(const struct session *session)
 {
-    struct session *first = NULL;
-    if (origin_probing(&engine->origin)) {
-        return;
-    }
-    for (struct session *s = engine->completing; s; s = s->next_completing) {
-        if (s->complete_in_flight) {
-            return;
-        }
-        if (completion_may_go(s) &&
-            (!first || s->complete_at_ms < first->complete_at_ms)) {
-            first = s;
-        }
-    }
-    if (first) {
-        completion_step(first, now_ms);
-    }
+    return &session->root->engine->complete_turn[session_lane(session) % LANES_MAX];
 }
 
-void completion_step(struct session *session, uint64_t now_ms)
+/* Of those that are due, the first of the owner who has waited longest for a turn. */
+static struct session *completion_next(const struct engine *engine, uint64_t now_ms)
 {
-    struct engine *engine = session->root->engine;
-    if (!completion_may_go(session) || now_ms < session->complete_at_ms ||
-        !origin_takes(&engine->origin) || !origin_ready(&engine->origin, now_ms) ||
-        bucket_take(&engine->bucket, now_ms) > 0) {
-        return;
+    struct session *next = NULL;
+    for (struct session *s = engine->completing; s; s = s->next_completing) {
+        if (!completion_may_go(s) || now_ms < s->complete_at_ms) {
+            continue;
+        }
+        uint64_t turn = *completion_turn(s);
+        uint64_t first = next ? *completion_turn(next) : UINT64_MAX;
+        if (turn < first || (turn == first && s->complete_at_ms < next->complete_at_ms)) {
+            next = s;
+        }
+    }
+    return next;
+}
+
+bool completion_step(struct engine *engine, uint64_t now_ms)
+{
+    bool may = origin_takes(&engine->origin) && origin_ready(&engine->origin, now_ms) &&
+               bucket_wait(&engine->bucket, now_ms) == 0;
+    struct session *session = may ? completion_next(engine, now_ms) : NULL;
+    if (!session) {
+        return false;
     }
     if (rewritten_session(session)) {
         session_set_state(session, SESSION_OPEN);
         session_mark(session);
-        return;
+        return true;
     }
+    (void)bucket_take(&engine->bucket, now_ms);
+    *completion_turn(session) = ++engine->complete_turns;
     cleanup_session(session); /* the last chance: it is not inspected again */
     struct transport_request request = {
         .kind = TRANSPORT_COMPLETE, .session = session->id, .fd = -1, .tag = session};
-    if (engine->config.transport.submit(engine->config.transport.self, &request) ==
+    if (engine->config.transport.submit(engine->config.transport.self, &request) !=
         GPUFL_OK) {
-        session->complete_in_flight = true;
-        engine->origin.in_flight++;
-        engine->counters.requests++;
+        return false;
     }
+    session->complete_in_flight = true;
+    engine->origin.in_flight++;
+    engine->counters.requests++;
+    return true;
+}
+
+void completion_first(struct engine *engine, uint64_t now_ms)
+{
+    if (origin_probing(&engine->origin)) {
+        return;
+    }
+    for (const struct session *s = engine->completing; s; s = s->next_completing) {
+        if (s->complete_in_flight) {
+            return;
+        }
+    }
+    completion_step(engine, now_ms);
 }
 
 /* Tells the existing agent to leave the session alone, should it be used again.

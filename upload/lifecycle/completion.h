@@ -16,8 +16,10 @@ bool completion_may_go(const struct session *session);
  * want every request: this one comes before them, except while the origin fails. */
 void completion_first(struct engine *engine, uint64_t now_ms);
 
-/** Sends session-complete once everything is durably settled. */
-void completion_step(struct session *session, uint64_t now_ms);
+/** Sends one session-complete that is due, once everything of the session is durably
+ * settled. The owners of sessions take turns. \return false if there is none, or no
+ * request may be made. */
+bool completion_step(struct engine *engine, uint64_t now_ms);
 
 /** Handles the answer to that. */
 void completion_on_reply(struct session *session, const struct transport_reply *reply,

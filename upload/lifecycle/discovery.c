@@ -8,80 +8,33 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/log.h"
 #include "upload/core/session_streams.h"
 #include "upload/lifecycle/away.h"
 #include "upload/lifecycle/claim.h"
 #include "upload/lifecycle/inspect.h"
+#include "upload/lifecycle/kept.h"
+#include "upload/lifecycle/other_root.h"
 #include "upload/lifecycle/parking.h"
-#include "upload/lifecycle/served.h"
 
 #define QUIET_LISTINGS     6u
 #define OPEN_ENOUGH        64u
 #define NAMES_A_STEP       1024u
 #define INSPECTIONS_A_STEP 32u
 
-bool discovery_is_served(const struct engine *engine, int dir)
-{
-    bool locked = flock(dir, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK;
-    if (!locked) {
-        flock(dir, LOCK_UN);
-    }
-    return locked && served_lock_counts(engine, dir);
-}
-
 static struct session *discovery_found(struct root *root, const char *path)
 {
-    struct session *session = session_make(root, path);
+    struct parked_session *parked = parked_find(&root->parked, path);
+    struct session *session =
+        parked ? parking_open(root, parked) : session_make(root, path);
     if (session) {
         root->change_stamp += !session->watched;
         session->listed = root->listing_number;
         away_session_back(session);
     }
     return session;
-}
-
-/* A directory that cannot be read just now is still there: nothing in it is forgotten. */
-static void discovery_keep(struct root *root, const char *path)
-{
-    size_t len = strlen(path);
-    for (struct session *s = root->sessions; s; s = s->next) {
-        if (strncmp(s->path, path, len) == 0 && (s->path[len] == '/' || !s->path[len])) {
-            s->listed = root->listing_number;
-            session_mark(s);
-        }
-    }
-    parked_keep(&root->parked, path, root->listing_number);
-}
-
-/* A group directory may be, or have been, the root of another uploader, whose journal
- * then says what was sent of it. */
-static bool discovery_is_a_root(struct root *root, const char *name)
-{
-    const struct sys *sys = root->engine->config.sys;
-    int dir = sys->open_beneath(root->fd, name, O_RDONLY | O_DIRECTORY, 0);
-    bool other =
-        dir >= 0 && (discovery_is_served(root->engine, dir) ||
-                     faccessat(dir, LAYOUT_STATE_DIR, F_OK, AT_SYMLINK_NOFOLLOW) == 0);
-    if (dir >= 0) {
-        close(dir);
-    }
-    if (other && !root->other_root_said) {
-        root->other_root_said = true;
-        log_warn(
-            root->engine->config.log, "scan.other_root",
-            "root=%s dir=%s note=\"skipped: it has an uploader or a journal of its own; "
-            "serve it with that uploader\"",
-            root->path, name);
-    }
-    if (other) {
-        discovery_keep(root, name);
-    }
-    return other;
 }
 
 struct visit {
@@ -94,7 +47,7 @@ static void discovery_skip_group(struct root *root, const char *name)
 {
     log_warn(root->engine->config.log, "scan.skipped", "root=%s dir=%s", root->path,
              name);
-    discovery_keep(root, name);
+    kept_directory(root, name);
 }
 
 /* The steps that follow list it, before they go on with the root. */
@@ -141,6 +94,35 @@ static bool discovery_can_wait(const struct root *root, const char *path, const 
            inspect_is_over(root, path);
 }
 
+/* \p name is below the root or a group: only the former may be a group. */
+static void discovery_not_a_session(const struct visit *visit, const char *path,
+                                    const char *name)
+{
+    struct root *root = visit->root;
+    struct parked_session *parked = parked_find(&root->parked, path);
+    if (parked) {
+        parked_drop(&root->parked, parked); /* it was one, and nothing was sent of it */
+    }
+    if (!visit->group[0] && !other_root_is(root, name)) {
+        discovery_open_group(root, name); /* a multi-pass run */
+    }
+}
+
+/* \return true if it is parked, and stays so. */
+static bool discovery_stays_parked(struct root *root, struct parked_session *s)
+{
+    root->known_named++;
+    if (s->held) {
+        s->listed = root->listing_number;
+        return !parking_held_is_due(root, s);
+    }
+    away_parked_seen(root, s);
+    if (s->complete && root->inspects_complete) {
+        parking_reopen_grown(root, s);
+    }
+    return true;
+}
+
 static void discovery_visit(const struct visit *visit, const char *name)
 {
     struct root *root = visit->root;
@@ -152,12 +134,7 @@ static void discovery_visit(const struct visit *visit, const char *name)
         path = below;
     }
     struct parked_session *parked_session = parked_find(&root->parked, path);
-    if (parked_session) {
-        root->known_named++;
-        away_parked_seen(root, parked_session);
-        if (parked_session->complete && root->inspects_complete) {
-            parking_reopen_grown(root, parked_session);
-        }
+    if (parked_session && discovery_stays_parked(root, parked_session)) {
         return;
     }
     struct session *old = session_find(root, path);
@@ -175,7 +152,7 @@ static void discovery_visit(const struct visit *visit, const char *name)
         return;
     }
     root->inspected++;
-    if (!old && discovery_can_wait(root, path, name) &&
+    if (!old && !parked_session && discovery_can_wait(root, path, name) &&
         parked_wait(&root->parked, path, root->listing_number)) {
         claim_note(root, path);
         return;
@@ -186,17 +163,19 @@ static void discovery_visit(const struct visit *visit, const char *name)
         struct session *session = discovery_found(root, path);
         if (session) {
             inspect_apply(session, &seen, visit->now_ms);
+            parking_held(session);
         } else {
             root->only_sessions = false; /* no memory */
         }
     } else if (status != GPUFL_ERR_NOT_FOUND) {
-        discovery_keep(root, path);
+        kept_directory(root, path);
         struct session *session = discovery_found(root, path);
         if (session) {
             inspect_failed(session, status); /* what cannot be read may be one */
+            parking_held(session);
         }
-    } else if (!visit->group[0] && !discovery_is_a_root(root, name)) {
-        discovery_open_group(root, name); /* a multi-pass run */
+    } else {
+        discovery_not_a_session(visit, path, name);
     }
 }
 
@@ -227,7 +206,8 @@ bool discovery_goes_on(const struct engine *engine)
 }
 
 /* The watcher reports what comes and goes, and so does the root's mtime. It is listed
- * every sixth time nevertheless: an event can be lost, and mtime is coarse. */
+ * every sixth time nevertheless: an event can be lost, and mtime is coarse. Parked
+ * sessions that are held are not watched. */
 static bool discovery_is_as_listed(struct root *root)
 {
     struct stat st = {0};
@@ -236,7 +216,7 @@ static bool discovery_is_as_listed(struct root *root)
     root->changed = st.st_mtim;
     root->same_changes = same ? root->same_changes + 1 : 0;
     return root->visited && !root->engine->polling && root->only_sessions &&
-           root->same_changes % QUIET_LISTINGS != 0;
+           root->parked.held_ids.count == 0 && root->same_changes % QUIET_LISTINGS != 0;
 }
 
 static void discovery_mark_due(struct root *root, uint64_t now_ms)
@@ -304,22 +284,35 @@ void discovery_begin(struct root *root, uint64_t now_ms)
     root->known_named = 0;
     root->inspects_complete = now_ms >= root->complete_inspect_ms;
     if (root->inspects_complete) {
+        root->complete_begun_ms = now_ms;
         root->complete_inspect_ms =
             now_ms + QUIET_LISTINGS * root->engine->config.rescan_interval_ms;
     }
     root->listing_number++;
 }
 
-static void discovery_end(struct root *root)
+/* However many there are, it takes a tenth of the time at most. */
+static void discovery_rest(struct root *root, uint64_t now_ms)
 {
+    uint64_t next_ms = now_ms + 9 * (now_ms - root->complete_begun_ms);
+    if (root->inspects_complete && next_ms > root->complete_inspect_ms) {
+        root->complete_inspect_ms = next_ms;
+    }
+}
+
+static void discovery_end(struct root *root, uint64_t now_ms)
+{
+    discovery_rest(root, now_ms);
     if (root->listing->error) {
         discovery_say_failed(root, root->listing->error);
         root->only_sessions = false;
     } else {
         away_after_listing(root);
+        other_root_listed(root);
     }
     listing_delete(root->listing);
     root->listing = NULL;
+    kept_clear(root);
     claim_listed(root);
 }
 
@@ -343,7 +336,7 @@ static void discovery_next(struct root *root, uint64_t now_ms)
     } else if (!entry && in_group) {
         discovery_end_group(root);
     } else if (!entry) {
-        discovery_end(root);
+        discovery_end(root, now_ms);
     }
 }
 

@@ -27,8 +27,4 @@ bool discovery_waits(const struct root *root);
 /** \return true while a listing is under way or sessions are to be inspected. */
 bool discovery_goes_on(const struct engine *engine);
 
-/** \return true if another uploader serves the directory \p dir, by its exclusive lock on
- * it: see served.h. */
-bool discovery_is_served(const struct engine *engine, int dir);
-
 #endif

@@ -100,7 +100,7 @@ static void inspect_channel(struct session *session, const struct scan_channel *
         return;
     }
     stream_note_growth(st);
-    if (st->offer || (st->at_shutdown && !shutdown_may_go(st, now_ms))) {
+    if (st->offer || session->held || (st->at_shutdown && !shutdown_may_go(st, now_ms))) {
         return;
     }
     bool backlog = inspect_behind_bytes(st, seen) >= engine->config.max_batch_bytes ||
@@ -160,11 +160,13 @@ static bool inspect_owner_ok(const struct root *root, const char *path,
     const struct engine_config *config = &root->engine->config;
     struct stat st;
     seen->owner = SESSION_OWNER_UNKNOWN;
+    seen->changed = 0;
     if (!(seen->whole || config->one_owner) ||
         fstatat(root->fd, path, &st, AT_SYMLINK_NOFOLLOW) < 0) {
         return true;
     }
     seen->owner = st.st_uid;
+    seen->changed = session_changed(&st);
     return !config->one_owner || st.st_uid == config->owner;
 }
 
@@ -256,6 +258,7 @@ void inspect_apply(struct session *session, const struct inspection *seen,
     }
     session->looked_at_ms = now_ms;
     session->owner = seen->whole ? seen->owner : session->owner;
+    session->changed = seen->changed;
     if (!claim_check(session, &seen->scan, seen->writer) ||
         session->state == SESSION_DONE) {
         return;

@@ -11,8 +11,9 @@
 struct inspection {
     enum liveness writer;
     struct scan scan;
-    bool whole;     /**< not only what changes while a known writer lives */
-    uint32_t owner; /**< of the directory, if whole */
+    bool whole;       /**< not only what changes while a known writer lives */
+    uint32_t owner;   /**< of the directory, if whole */
+    uint64_t changed; /**< when the directory had changed, before that; 0 = not known */
 };
 
 /** Inspects the session's directory and applies what is there. */

@@ -2,7 +2,9 @@
 /* Parks sessions and opens them again, and keeps the journal in step with that. */
 #include "upload/lifecycle/parking.h"
 
+#include <fcntl.h>
 #include <stdio.h>
+#include <sys/stat.h>
 
 #include "base/log.h"
 #include "upload/core/position.h"
@@ -10,6 +12,8 @@
 #include "upload/lifecycle/growth.h"
 
 #define OPENED_AT_ONCE 32u
+/* While no more are open, those that are held are open, too. */
+#define HELD_OPEN_MAX 64u
 
 void parking_complete(struct session *session)
 {
@@ -44,6 +48,80 @@ void parking_complete(struct session *session)
     }
     parked_add_complete(&root->parked, s);
     session_drop(session);
+}
+
+/* Nothing of it is in the journal, or under way. */
+static bool parking_is_untouched(const struct session *s)
+{
+    for (unsigned i = 0; i < s->streams; i++) {
+        if (s->stream[i]->id) {
+            return false;
+        }
+    }
+    return session_idle(s) && !s->quarantined && !s->absence.days && !s->no_manifest &&
+           !s->unread_given_up && s->salvage == SESSION_SALVAGE_NONE;
+}
+
+static bool parking_may_hold(const struct session *s)
+{
+    bool nothing_else = s->unread && s->streams == 0;
+    return s->root->by_path.count > HELD_OPEN_MAX && (s->held || nothing_else) &&
+           s->state == SESSION_OPEN && s->wanted && s->presence == SESSION_PRESENT &&
+           parking_is_untouched(s);
+}
+
+static unsigned parking_pending(const struct session *s)
+{
+    unsigned pending = 0;
+    for (unsigned i = 0; i < s->streams; i++) {
+        pending += s->stream[i]->rest == STREAM_PENDING;
+    }
+    return pending;
+}
+
+void parking_held(struct session *session)
+{
+    struct root *root = session->root;
+    if (!parking_may_hold(session)) {
+        return;
+    }
+    struct parked_held held = {.changed = session->inspected ? session->changed : 0,
+                               .unread_mark = session->unread_mark,
+                               .unread = session->unread,
+                               .owner = session->owner,
+                               .hold_reason = session->hold_reason,
+                               .unread_said = session->unread_said,
+                               .pending = (uint8_t)parking_pending(session),
+                               .other_said = session->other_said,
+                               .live = session->live,
+                               .over = session_writer_is_gone(session)};
+    if (parked_hold(&root->parked, session->path, session->listed, &held)) {
+        session_drop(session);
+    }
+}
+
+static void parking_open_held(struct session *session, const struct parked_held *held)
+{
+    session->presence = SESSION_PRESENT;
+    session->held = true;
+    session->inspected = parked_held_counts(held);
+    session->changed = held->changed;
+    session->unread_mark = held->unread_mark;
+    session->unread = held->unread;
+    session->owner = held->owner;
+    session->hold_reason = held->hold_reason;
+    session->unread_said = held->unread_said;
+    session->other_said = held->other_said;
+    session->live = held->live;
+    session->writer = held->over ? SESSION_WRITER_GONE : (uint8_t)SESSION_WRITER_UNKNOWN;
+}
+
+bool parking_held_is_due(const struct root *root, struct parked_session *s)
+{
+    struct stat st;
+    return root->inspects_complete || root->inspects_all ||
+           fstatat(root->fd, s->node.path, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+           parked_held_of(s)->changed != session_changed(&st);
 }
 
 /* Its stream number \p index as a record of the journal. */
@@ -81,6 +159,9 @@ struct session *parking_open(struct root *root, struct parked_session *s)
     session->unread_given_up = s->unread_given_up;
     session->directory = s->directory;
     session->directory_noted = s->directory != 0;
+    if (s->held) {
+        parking_open_held(session, parked_held_of(s));
+    }
     for (unsigned i = 0; i < s->streams; i++) {
         uint8_t channel = s->stream[i].channel;
         struct stream *st = session_stream(session, root->channel_name[channel]);

@@ -11,6 +11,14 @@
  * it stays as it is. */
 void parking_complete(struct session *session);
 
+/** Parks a session that is held, of which nothing was sent and to which nothing refers,
+ * and frees it, unless few sessions are open or there is no memory. */
+void parking_held(struct session *session);
+
+/** \return true if a parked session that is held is to be looked at: its directory has
+ * changed, or it is time for that. */
+bool parking_held_is_due(const struct root *root, struct parked_session *session);
+
 /** Opens a complete session again if its files have grown since, and says so in the
  * journal. \return false if they have not, or if it must wait. */
 bool parking_reopen_grown(struct root *root, struct parked_session *session);

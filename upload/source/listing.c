@@ -25,7 +25,7 @@ const struct dirent64 *listing_next(struct listing *listing)
 {
     if (listing->at == listing->len) {
         ssize_t n = getdents64(listing->fd, listing->buffer, sizeof listing->buffer);
-        listing->error = n < 0 ? errno : 0;
+        listing->error = n < 0 ? errno : listing->error;
         listing->at = 0;
         listing->len = n > 0 ? (size_t)n : 0;
         if (n <= 0) {

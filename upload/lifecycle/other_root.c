@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Looks at the lock and the state directory of a directory, and names those it finds. */
+#include "upload/lifecycle/other_root.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "upload/core/engine_state.h"
+#include "upload/lifecycle/kept.h"
+#include "upload/lifecycle/served.h"
+
+/* So many are named, in the log and in the progress file: anybody can make more. */
+#define NAMED_MAX    64u
+#define NAMED_OF_ONE 16u /* … of the same owner */
+
+struct other_root {
+    char name[LAYOUT_NAME_MAX + 1];
+    uid_t owner;
+    uint32_t listed; /* number of the listing that found it last */
+};
+
+struct other_roots {
+    struct other_root named[NAMED_MAX];
+    unsigned names;
+    unsigned found;   /* by the last whole listing */
+    unsigned finding; /* by the one under way */
+    bool more_said;
+};
+
+bool other_root_serves(const struct engine *engine, int dir)
+{
+    bool locked = flock(dir, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK;
+    if (!locked) {
+        flock(dir, LOCK_UN);
+    }
+    return locked && served_lock_counts(engine, dir);
+}
+
+static void other_root_say_more(const struct root *root)
+{
+    if (!root->others->more_said) {
+        root->others->more_said = true;
+        log_warn(root->engine->config.log, "scan.other_roots",
+                 "root=%s note=\"more directories are skipped than are named; "
+                 "gpufl_agent_directories_skipped counts them\"",
+                 root->path);
+    }
+}
+
+static void other_root_say(const struct root *root, const struct other_root *other)
+{
+    log_warn(root->engine->config.log, "scan.other_root",
+             "root=%s dir=%s owner=%u note=\"skipped: it has an uploader or a journal of "
+             "its own; serve it with that uploader\"",
+             root->path, other->name, other->owner);
+    root->engine->trouble.stamp++;
+}
+
+static void other_root_note(struct root *root, const char *name, uid_t owner)
+{
+    struct other_roots *others = root->others;
+    unsigned of_owner = 0;
+    if (!others && !(others = root->others = calloc(1, sizeof *others))) {
+        return; /* in the next listing */
+    }
+    others->finding += root->listing != NULL;
+    for (unsigned i = 0; i < others->names; i++) {
+        if (strcmp(others->named[i].name, name) == 0) {
+            others->named[i].listed = root->listing_number;
+            return;
+        }
+        of_owner += others->named[i].owner == owner;
+    }
+    if (others->names == NAMED_MAX || of_owner == NAMED_OF_ONE) {
+        other_root_say_more(root);
+        return;
+    }
+    struct other_root *other = &others->named[others->names++];
+    *other = (struct other_root){.owner = owner, .listed = root->listing_number};
+    snprintf(other->name, sizeof other->name, "%s", name);
+    other_root_say(root, other);
+}
+
+/* A group directory may be, or have been, the root of another uploader, whose journal
+ * then says what was sent of it. */
+bool other_root_is(struct root *root, const char *name)
+{
+    const struct sys *sys = root->engine->config.sys;
+    struct stat st = {0};
+    int dir = sys->open_beneath(root->fd, name, O_RDONLY | O_DIRECTORY, 0);
+    bool other =
+        dir >= 0 && (other_root_serves(root->engine, dir) ||
+                     faccessat(dir, LAYOUT_STATE_DIR, F_OK, AT_SYMLINK_NOFOLLOW) == 0);
+    if (other && fstat(dir, &st) == 0) {
+        other_root_note(root, name, st.st_uid);
+    }
+    if (dir >= 0) {
+        close(dir);
+    }
+    if (other) {
+        kept_directory(root, name);
+    }
+    return other;
+}
+
+void other_root_listed(struct root *root)
+{
+    struct other_roots *others = root->others;
+    unsigned kept = 0;
+    for (unsigned i = 0; others && i < others->names; i++) {
+        if (others->named[i].listed == root->listing_number) {
+            others->named[kept++] = others->named[i];
+        }
+    }
+    if (others) {
+        root->engine->trouble.stamp +=
+            kept != others->names || others->found != others->finding;
+        others->names = kept;
+        others->found = others->finding;
+        others->finding = 0;
+        others->more_said = others->more_said && others->found > kept;
+    }
+}
+
+unsigned other_root_count(const struct root *root)
+{
+    const struct other_roots *others = root->others;
+    return !others                           ? 0
+           : others->finding > others->found ? others->finding
+                                             : others->found;
+}
+
+const char *other_root_name(const struct root *root, unsigned index)
+{
+    const struct other_roots *others = root->others;
+    return others && index < others->names ? others->named[index].name : NULL;
+}
+
+void other_root_close(struct root *root)
+{
+    free(root->others);
+    root->others = NULL;
+}
