@@ -21,7 +21,9 @@ static bool rewritten_stream(const struct stream *st)
 static bool rewritten_gz(struct stream *st)
 {
     bool again = st->compared_ns && st->offset && st->session->layout == SESSION_LIVE;
-    st->known = again ? (struct file_known){0} : st->known;
+    if (again) {
+        st->known = (struct file_known){0};
+    }
     return again;
 }
 
