@@ -22,8 +22,8 @@
     (IN_MODIFY | IN_CLOSE_WRITE | IN_CREATE | IN_MOVED_TO | IN_MOVED_FROM |              \
      IN_DELETE_SELF | IN_DONT_FOLLOW | IN_ONLYDIR)
 #define ROOT_EVENTS                                                                      \
-    (IN_CREATE | IN_MOVED_TO | IN_DELETE | IN_MOVE_SELF | IN_DELETE_SELF |               \
-     IN_DONT_FOLLOW | IN_ONLYDIR)
+    (IN_CREATE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_MOVE_SELF |                \
+     IN_DELETE_SELF | IN_DONT_FOLLOW | IN_ONLYDIR)
 #define WAIT_S 1
 
 struct watch {
@@ -100,6 +100,18 @@ static void warn_incomplete(struct watch *w, const char *path, int error)
                              : "polling every second");
 }
 
+static void unwatch(void *arg, struct watch_place *p)
+{
+    (void)arg;
+    inotifytools_remove_watch_by_wd(p->wd);
+}
+
+static void unwatch_renamed(void *arg, struct watch_place *p)
+{
+    unwatch(arg, p);
+    hint_of(arg, p, HINT_UNWATCHED, "");
+}
+
 /* Takes over \p p. */
 static void add_place(struct watch *w, struct watch_place *p)
 {
@@ -122,22 +134,28 @@ static void add_place(struct watch *w, struct watch_place *p)
         path[len] = '\0';
         p->wd = inotifytools_wd_from_filename(path);
     }
+    struct watch_place *other = watch_places_by_wd(&w->places, p->wd);
+    if (other) { /* renamed, and the event was lost or is still to come */
+        hint_of(w, other, HINT_UNWATCHED, "");
+        watch_places_remove(&w->places,
+                            watch_places_link(&w->places, other->root, other->session));
+    }
     watch_places_insert(&w->places, p);
     hint_of(w, p, HINT_CHANGED, ""); /* for what happened before it was watched */
 }
 
-static void unwatch(int wd)
+static struct watch_place *take_requests(struct watch *w)
 {
-    inotifytools_remove_watch_by_wd(wd);
-}
-
-static void serve_requests(struct watch *w)
-{
-    bool added = false;
     pthread_mutex_lock(&w->lock);
     struct watch_place *requests = w->requests;
     w->requests = NULL;
     pthread_mutex_unlock(&w->lock);
+    return requests;
+}
+
+static void serve_requests(struct watch *w, struct watch_place *requests)
+{
+    bool added = false;
     while (requests) {
         struct watch_place *p = requests;
         requests = p->next;
@@ -148,7 +166,7 @@ static void serve_requests(struct watch *w)
             continue;
         }
         if (p->done && !p->session[0]) {
-            watch_places_remove_root(&w->places, p->root, unwatch);
+            watch_places_remove_below(&w->places, p->root, "", unwatch, w);
         } else if (p->done && *known) {
             inotifytools_remove_watch_by_wd((*known)->wd);
             watch_places_remove(&w->places, known);
@@ -158,6 +176,18 @@ static void serve_requests(struct watch *w)
     if (added) {
         w->wake(w->arg);
     }
+}
+
+/* A directory that is renamed keeps its watch, and so do those in it. They would still be
+ * known by their old names, under which there may be others soon, and the library would
+ * have two entries for one watch: all of them are watched anew. */
+static void on_moved_from(struct watch *w, const struct watch_place *parent,
+                          const char *name)
+{
+    char session[WATCH_SESSION_MAX + NAME_MAX];
+    snprintf(session, sizeof session, "%s%s%s", parent->session,
+             parent->session[0] ? "/" : "", name);
+    watch_places_remove_below(&w->places, parent->root, session, unwatch_renamed, w);
 }
 
 /* A directory that appears in a root is watched at once, without waiting for the engine.
@@ -196,6 +226,9 @@ static void on_event(struct watch *w, const struct inotify_event *event)
     if (!p) {
         return;
     }
+    if ((event->mask & IN_MOVED_FROM) && (event->mask & IN_ISDIR) && event->len) {
+        on_moved_from(w, p, event->name);
+    }
     if (event->mask & IN_IGNORED) { /* the kernel has dropped it already */
         hint_of(w, p, HINT_UNWATCHED, "");
         watch_places_remove(&w->places,
@@ -216,17 +249,26 @@ static void nap(uint64_t ms)
     nanosleep(&t, NULL);
 }
 
+/* \return whether there were any. */
+static bool follow_events(struct watch *w, int wait_s)
+{
+    const struct inotify_event *event = inotifytools_next_events(wait_s, 1);
+    bool any = event;
+    for (; event; event = inotifytools_next_events(0, 1)) {
+        on_event(w, event);
+    }
+    return any;
+}
+
 static void *watch_run(void *arg)
 {
     struct watch *w = arg;
     while (!atomic_load_explicit(&w->stopping, memory_order_relaxed)) {
-        serve_requests(w);
-        const struct inotify_event *event = inotifytools_next_events(WAIT_S, 1);
-        if (!event) {
+        struct watch_place *requests = take_requests(w);
+        bool any = follow_events(w, 0); /* of renames that led to the requests */
+        serve_requests(w, requests);
+        if (!follow_events(w, any ? 0 : WAIT_S) && !any) {
             continue;
-        }
-        for (; event; event = inotifytools_next_events(0, 1)) {
-            on_event(w, event);
         }
         w->wake(w->arg);
         /* Waking for each event would cost more than the events do: gather some. */

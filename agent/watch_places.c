@@ -68,13 +68,23 @@ void watch_places_remove(struct watch_places *places, struct watch_place **link)
     free(p);
 }
 
-void watch_places_remove_root(struct watch_places *places, unsigned root,
-                              void (*unwatch)(int wd))
+static bool place_is_below(const struct watch_place *p, unsigned root,
+                           const char *session)
+{
+    size_t len = strlen(session);
+    return p->root == root && strncmp(p->session, session, len) == 0 &&
+           (len == 0 || p->session[len] == '\0' || p->session[len] == '/');
+}
+
+void watch_places_remove_below(struct watch_places *places, unsigned root,
+                               const char *session,
+                               void (*unwatch)(void *arg, struct watch_place *place),
+                               void *arg)
 {
     for (size_t i = 0; i < WATCH_BUCKETS; i++) {
         for (struct watch_place **link = &places->by_name[i]; *link;) {
-            if ((*link)->root == root) {
-                unwatch((*link)->wd);
+            if (place_is_below(*link, root, session)) {
+                unwatch(arg, *link);
                 watch_places_remove(places, link);
             } else {
                 link = &(*link)->next;

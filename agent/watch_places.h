@@ -45,9 +45,12 @@ void watch_places_remove(struct watch_places *places, struct watch_place **link)
 
 void watch_places_free(struct watch_places *places);
 
-/** Removes and frees all places of a root, each after \p unwatch was called for it. */
-void watch_places_remove_root(struct watch_places *places, unsigned root,
-                              void (*unwatch)(int wd));
+/** Removes and frees the place of \p session and all below it ("": all of the root),
+ * each after \p unwatch was called for it. */
+void watch_places_remove_below(struct watch_places *places, unsigned root,
+                               const char *session,
+                               void (*unwatch)(void *arg, struct watch_place *place),
+                               void *arg);
 
 /** Frees a list. */
 void watch_place_list_free(struct watch_place *first);

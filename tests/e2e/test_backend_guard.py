@@ -270,6 +270,8 @@ def a_full_disk_is_507_until_there_is_room(place):
 
 
 def a_server_that_starts_on_a_full_disk_says_so(place):
+    if lib.BUILD.name == "thread":
+        lib.skip("ThreadSanitizer writes a file of its own at the start of a program")
     backend = lib.Backend(place, "--api-key", lib.KEY)
     equal(post(backend, line(1))[0], 200, "stored")
     backend.kill()

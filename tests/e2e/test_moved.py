@@ -122,7 +122,8 @@ def directories_that_lost_their_names_go_on_when_they_have_them_again(place):
     _move(three, place.logs / "three.old")
     for writer in (one, two, three):
         _some(writer)
-    until(lambda: agent.log.read_text().count("is of another session") == 3, "all are held")
+    for name in (names[one].name, names[two].name, "three.old"):
+        until(lambda n=name: f"session.held session={n} " in agent.log.read_text(), f"{name} is held")
     check("is of another session" in place.run("gpufl", "status", place.logs).stdout, "status says it")
     _move(one, place.logs / "tmp")
     _move(two, names[two])

@@ -61,9 +61,10 @@ static void a_removed_place_is_in_neither_table(void **state)
 
 static int unwatched;
 
-static void count_unwatched(int wd)
+static void count_unwatched(void *arg, struct watch_place *place)
 {
-    unwatched += wd;
+    (void)arg;
+    unwatched += place->wd;
 }
 
 static void all_places_of_a_root_are_removed_and_no_other(void **state)
@@ -75,11 +76,31 @@ static void all_places_of_a_root_are_removed_and_no_other(void **state)
     insert(places, 0, "a", 2);
     insert(places, 0, "b", 4);
     insert(places, 1, "a", 8);
-    watch_places_remove_root(places, 0, count_unwatched);
+    watch_places_remove_below(places, 0, "", count_unwatched, NULL);
     assert_int_equal(unwatched, 1 + 2 + 4);
     assert_null(*watch_places_link(places, 0, "a"));
     assert_null(watch_places_by_wd(places, 4));
     assert_string_equal(watch_places_by_wd(places, 8)->session, "a");
+    watch_places_free(places);
+    free(places);
+}
+
+static void a_renamed_group_is_removed_with_all_below_it(void **state)
+{
+    (void)state;
+    struct watch_places *places = calloc(1, sizeof *places);
+    assert_non_null(places);
+    insert(places, 0, "g", 1);
+    insert(places, 0, "g/s", 2);
+    insert(places, 0, "gs", 4);
+    insert(places, 0, "s", 8);
+    insert(places, 1, "g", 16);
+    unwatched = 0;
+    watch_places_remove_below(places, 0, "g", count_unwatched, NULL);
+    assert_int_equal(unwatched, 1 + 2);
+    assert_null(*watch_places_link(places, 0, "g/s"));
+    assert_non_null(*watch_places_link(places, 0, "gs"));
+    assert_non_null(watch_places_by_wd(places, 16));
     watch_places_free(places);
     free(places);
 }
@@ -90,6 +111,7 @@ int main(void)
         cmocka_unit_test(places_are_found_by_name_and_descriptor),
         cmocka_unit_test(a_removed_place_is_in_neither_table),
         cmocka_unit_test(all_places_of_a_root_are_removed_and_no_other),
+        cmocka_unit_test(a_renamed_group_is_removed_with_all_below_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is noticed of directories that are renamed, by real inotify. */
+#include "tests/support/check.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/watch.h"
+#include "tests/support/dirs.h"
+
+#define HANG_MS   60000
+#define HINTS_MAX 1000u
+
+/* A root that is watched. The engine's part, which asks for what is named, is the test's.
+ */
+struct watched {
+    struct log log;
+    struct watch *watch;
+    char *root;
+    int news[2];                       /* a pipe */
+    struct watch_hint hint[HINTS_MAX]; /* not looked for yet */
+    size_t hints;
+};
+
+static void wake(void *arg)
+{
+    const struct watched *t = arg;
+    (void)!write(t->news[1], "", 1);
+}
+
+/* Takes what there is, waiting if it is nothing yet. */
+static void take(struct watched *t)
+{
+    const struct watch_hint *hint;
+    size_t n = watch_take(t->watch, &hint);
+    if (n == 0) {
+        char byte;
+        struct pollfd news = {.fd = t->news[0], .events = POLLIN};
+        assert_int_equal(poll(&news, 1, HANG_MS), 1);
+        assert_int_equal(read(t->news[0], &byte, 1), 1);
+    }
+    assert_true(t->hints + n <= HINTS_MAX);
+    for (; n > 0; n--) {
+        t->hint[t->hints++] = *hint++;
+    }
+}
+
+/* \return whether there was one, which is forgotten. */
+static bool was(struct watched *t, const char *session, enum watch_what what)
+{
+    for (size_t i = 0; i < t->hints; i++) {
+        if (strcmp(t->hint[i].session, session) == 0 && t->hint[i].what == what) {
+            t->hint[i] = t->hint[--t->hints];
+            return true;
+        }
+    }
+    return false;
+}
+
+static void await(struct watched *t, const char *session, enum watch_what what)
+{
+    while (!was(t, session, what)) {
+        take(t);
+    }
+}
+
+static void make(const struct watched *t, const char *name)
+{
+    char path[512];
+    snprintf(path, sizeof path, "%s/%s", t->root, name);
+    assert_int_equal(mkdir(path, 0700), 0);
+}
+
+static void move(const struct watched *t, const char *from, const char *to)
+{
+    char old[512];
+    char new[512];
+    snprintf(old, sizeof old, "%s/%s", t->root, from);
+    snprintf(new, sizeof new, "%s/%s", t->root, to);
+    assert_int_equal(rename(old, new), 0);
+}
+
+/* Writes into a session until the watch of its directory tells of it. */
+static void is_noticed(struct watched *t, const char *session)
+{
+    char path[512];
+    snprintf(path, sizeof path, "%s/%s/device.log", t->root, session);
+    int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+    assert_true(fd >= 0);
+    while (!was(t, session, HINT_GREW)) { /* what else was noticed may cover it */
+        assert_int_equal(write(fd, "x", 1), 1);
+        take(t);
+    }
+    close(fd);
+}
+
+static void ask(struct watched *t, const char *session)
+{
+    watch_request(t->watch, 0, t->root, session, false);
+    await(t, session, HINT_CHANGED);
+}
+
+static void a_name_that_was_renamed_is_watched_again_in_its_new_place(void **state)
+{
+    struct watched *t = *state;
+    make(t, "a");
+    await(t, "a", HINT_CHANGED);
+    is_noticed(t, "a");
+    move(t, "a", "b");
+    await(t, "b", HINT_CHANGED);
+    make(t, "a");
+    await(t, "a", HINT_CHANGED);
+    is_noticed(t, "a");
+    is_noticed(t, "b");
+}
+
+static void names_that_change_places_are_watched_again(void **state)
+{
+    struct watched *t = *state;
+    make(t, "a");
+    make(t, "b");
+    await(t, "b", HINT_CHANGED);
+    move(t, "a", "c");
+    move(t, "b", "a");
+    move(t, "c", "b");
+    await(t, "b", HINT_UNWATCHED);
+    is_noticed(t, "a");
+    is_noticed(t, "b");
+}
+
+static void sessions_in_a_renamed_group_are_watched_by_their_new_names(void **state)
+{
+    struct watched *t = *state;
+    make(t, "g");
+    make(t, "g/s");
+    await(t, "g", HINT_CHANGED);
+    ask(t, "g/s");
+    is_noticed(t, "g/s");
+    move(t, "g", "h");
+    await(t, "g/s", HINT_UNWATCHED);
+    ask(t, "h/s");
+    make(t, "g");
+    make(t, "g/s");
+    ask(t, "g/s");
+    is_noticed(t, "g/s");
+    is_noticed(t, "h/s");
+}
+
+static int begin(void **state)
+{
+    struct watched *t = calloc(1, sizeof *t);
+    assert_non_null(t);
+    t->root = dirs_make();
+    assert_int_equal(pipe(t->news), 0);
+    assert_true(watch_init());
+    assert_int_equal(watch_open(&t->log, 0, wake, t, &t->watch), GPUFL_OK);
+    watch_request(t->watch, 0, t->root, "", false);
+    await(t, "", HINT_CHANGED);
+    *state = t;
+    return 0;
+}
+
+static int end(void **state)
+{
+    struct watched *t = *state;
+    watch_close(t->watch);
+    close(t->news[0]);
+    close(t->news[1]);
+    dirs_remove(t->root);
+    free(t);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(
+            a_name_that_was_renamed_is_watched_again_in_its_new_place, begin, end),
+        cmocka_unit_test_setup_teardown(names_that_change_places_are_watched_again, begin,
+                                        end),
+        cmocka_unit_test_setup_teardown(
+            sessions_in_a_renamed_group_are_watched_by_their_new_names, begin, end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
