@@ -35,22 +35,27 @@ enum held_exit {
     X(BATCH, "batch", RESOLVE, "a batch from an earlier run cannot be re-read")          \
     X(REFUSED_BATCH, "refused_batch", RESOLVE, "a rejected batch cannot be re-read")     \
     X(OWNER, "owner", MEND,                                                              \
-      "its directory belongs to another user (see --require-owner-uid)")                 \
+      "its directory belongs to another user than --require-owner-uid says: change its " \
+      "owner, or the option")                                                            \
     X(CLAIMED, "claimed", MEND,                                                          \
       "another directory has the same session id and was found first "                   \
       "(session.claimed): "                                                              \
       "remove one of the two")                                                           \
     X(MOVED, "moved", MEND,                                                              \
-      "something was sent of another directory with this session id, which is not "      \
-      "there (session.claimed): move it back to where it was")                           \
+      "another directory with this session id, of which something was sent, is not "     \
+      "there (session.claimed): move it back")                                           \
     X(CONTESTED, "contested", MEND,                                                      \
-      "directories of two users have the same session id, and nothing was sent of "      \
-      "either (session.claimed): remove the one that is not the session")                \
-    X(DIRECTORY, "directory", MEND, "its directory cannot be read")                      \
+      "directories of two users have this session id, and nothing was sent of either: "  \
+      "remove the wrong one (session.claimed)")                                          \
+    X(DIRECTORY, "directory", MEND,                                                      \
+      "its directory cannot be read: let this user read it")                             \
     X(AWAY, "away", RESOLVE, "its directory is not there")                               \
     X(FALLS_SHORT, "falls_short", RESOLVE,                                               \
       "files that an earlier backend got were deleted: this one cannot get them")        \
-    X(LAYOUT, "layout", MEND, "its layout changed while it was being read")              \
+    X(LAYOUT, "layout", MEND,                                                            \
+      "its layout changed while it was being read: restore the files that were "         \
+      "removed, "                                                                        \
+      "and move those away that were added")                                             \
     X(MANIFEST_NEWER, "manifest_newer", MEND,                                            \
       "its .gpufl-session.json was written by a newer gpufl: upgrade this one")          \
     X(COPY, "copy", MEND,                                                                \

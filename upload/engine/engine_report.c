@@ -67,6 +67,13 @@ bool engine_drained(const struct engine *engine)
     return true;
 }
 
+/* Nothing of it could ever be read, so nothing tells whether its writer lives. */
+static bool report_is_closed(const struct session *s)
+{
+    return s->held && s->streams == 0 &&
+           (s->hold_reason == HELD_OWNER || s->hold_reason == HELD_DIRECTORY);
+}
+
 /* Its offers wait for it; what else it holds is not known. */
 static void report_count_away(const struct session *s, struct engine_summary *out)
 {
@@ -87,7 +94,8 @@ static void report_count_session(const struct session *s, struct engine_summary 
     }
     out->sessions++;
     out->sessions_done += s->state == SESSION_DONE;
-    out->sessions_live += s->state != SESSION_DONE && !session_writer_is_gone(s);
+    out->sessions_live +=
+        s->state != SESSION_DONE && !report_is_closed(s) && !session_writer_is_gone(s);
     out->sessions_blocked += s->state != SESSION_DONE && session_blocked(s);
     for (unsigned i = 0; i < s->streams && s->state != SESSION_DONE; i++) {
         const struct stream *st = s->stream[i];

@@ -155,12 +155,13 @@ static void resolve_shifting(struct resolving *r)
     struct engine *engine = st->session->root->engine;
     const struct sys *sys = engine->config.sys;
     struct tail_where where = stream_where(st);
+    struct file_known known = {0};
     struct tail_chunk chunk = {0};
     struct shifting_place place;
     gpufl_status status;
     where.offset = where.mark_at = r->to.end;
     where.mark = r->to.mark;
-    where.known = NULL;
+    where.known = &known; /* as after a restart */
     if (!st->head) {
         status = shifting_first(sys, &where, st->highest, &place);
         status = status == GPUFL_ERR_NOT_FOUND ? GPUFL_OK : status;
@@ -189,7 +190,13 @@ static void resolve_shifting(struct resolving *r)
     }
     enum held_reason reason =
         status == GPUFL_ERR_FORMAT ? HELD_DAMAGED : HELD_ROTATED_UNREADABLE;
-    if (shifting_skip(sys, &where, st->highest, &place) == GPUFL_OK) {
+    status = shifting_skip(sys, &where, st->highest, &place);
+    if (status == GPUFL_ERR_IO) {
+        snprintf(r->out->why, sizeof r->out->why,
+                 "%s: a file that is not the next one to send cannot be read (make it "
+                 "readable, or move it away)",
+                 stream_channel(st));
+    } else if (status == GPUFL_OK) {
         resolve_go_on(r, reason, st->file + (st->head != 0), 0);
         r->to.head = place.head;
         st->index = (uint8_t)place.index;

@@ -105,10 +105,16 @@ static bool claim_is_contested(const struct claim *claim, const struct claimant 
            claim_owners_differ(a, b) && claim_is_own(a) == claim_is_own(b);
 }
 
+/* It was begun, and may have been a directory of this user before it went away. */
+static bool claim_may_come_back(const struct claim *claim, const struct claimant *c)
+{
+    return c->begun && !c->there && (!claim->has_owner || claim->owner == geteuid());
+}
+
 static bool claim_passes_on(const struct claim *claim, const struct claimant *from,
                             const struct claimant *to)
 {
-    if (claim_is_own(from) != claim_is_own(to)) {
+    if (claim_is_own(from) != claim_is_own(to) && !claim_may_come_back(claim, from)) {
         return claim_is_own(to);
     }
     if (!from->there && !from->begun) {

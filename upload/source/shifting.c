@@ -314,6 +314,29 @@ gpufl_status shifting_next(const struct sys *sys, const struct tail_where *w,
     return GPUFL_ERR_NOT_FOUND;
 }
 
+/* Where the file is that was being read and cannot be read now. Of several, the newest is
+ * taken: nothing is sent twice.
+ * \return GPUFL_ERR_IO if it is another one that cannot be read. */
+static gpufl_status unreadable_at(const struct sys *sys, const struct tail_where *w,
+                                  uint32_t *at)
+{
+    struct shifting_search search = {.fd = -1};
+    struct tail_where where = *w;
+    bool any = false;
+    where.known = NULL;
+    for (uint32_t i = SCAN_SHIFTING_MAX + 1; i-- > 0;) {
+        search.unreadable = false;
+        (void)search_at(sys, &where, i, &search);
+        any = any || search.unreadable;
+        *at = search.unreadable ? i : *at;
+    }
+    search_take(&search, -1, false, 0);
+    if (search.alike || search.any_shorter) {
+        return GPUFL_ERR_IO;
+    }
+    return any ? GPUFL_OK : GPUFL_ERR_NOT_FOUND;
+}
+
 gpufl_status shifting_skip(const struct sys *sys, const struct tail_where *w,
                            uint32_t highest, struct shifting_place *out)
 {
@@ -326,12 +349,16 @@ gpufl_status shifting_skip(const struct sys *sys, const struct tail_where *w,
     gpufl_status status = GPUFL_ERR_FORMAT;
     bool gz;
     int fd;
-    if (w->head && shifting_open(sys, w, &fd, &gz, &at) != GPUFL_OK &&
-        shifting_open(sys, &by_head, &fd, &gz, &at) != GPUFL_OK) {
-        return GPUFL_ERR_NOT_FOUND;
+    gpufl_status found = w->head ? shifting_open(sys, w, &fd, &gz, &at) : GPUFL_OK;
+    if (found != GPUFL_OK && found != GPUFL_ERR_IO) {
+        found = shifting_open(sys, &by_head, &fd, &gz, &at);
     }
-    if (w->head) {
+    if (w->head && found == GPUFL_OK) {
         close(fd);
+    }
+    found = found == GPUFL_ERR_IO ? unreadable_at(sys, w, &at) : found;
+    if (found != GPUFL_OK) {
+        return found == GPUFL_ERR_IO ? found : GPUFL_ERR_NOT_FOUND;
     }
     while (at > 0 && status != GPUFL_OK) {
         status = place_below(sys, w, at, out, &at);

@@ -57,7 +57,8 @@ GPUFL_MUST gpufl_status shifting_next(const struct sys *sys,
                                       struct shifting_place *out);
 
 /** Finds the next newer file that can be read: after \p where->head, or, if that is 0,
- * from number \p highest down. \return GPUFL_OK; GPUFL_ERR_NOT_FOUND if there is none. */
+ * from number \p highest down. \return GPUFL_OK; GPUFL_ERR_NOT_FOUND if there is none;
+ * GPUFL_ERR_IO if that file is there, but another one cannot be read. */
 GPUFL_MUST gpufl_status shifting_skip(const struct sys *sys,
                                       const struct tail_where *where, uint32_t highest,
                                       struct shifting_place *out);

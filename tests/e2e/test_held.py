@@ -1,0 +1,434 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Each reason for which a session is held: it is said, its way out is said and leads out, and nothing is lost or sent
+twice."""
+import os
+import re
+import shlex
+import shutil
+import sys
+
+import lib
+import test_moved
+import test_resolve
+import test_two_users
+import test_unread
+from lib import check, equal, until
+from sink import Sink
+from writers import Live, Shifting, Windows
+
+NOBODY = 65534
+ROOT = os.geteuid() == 0
+AS_USER = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if ROOT else {}
+
+HELD = {key: (way, "".join(re.findall('"([^"]*)"', text))) for key, way, text in re.findall(
+    r'X\(\w+, "(\w+)", (\w+),((?:\s*"[^"]*")+)\)', (lib.ROOT / "upload/core/held.h").read_text().replace("\\\n", " "))}
+
+
+def _completes(sink):
+    with sink.lock:
+        return sum(r.path.endswith("session-complete") for r in sink.requests)
+
+
+def _missing(sink, writer):
+    """Lines that are not stored; none is stored twice."""
+    with sink.lock:
+        stored = [line.rstrip(b"\n") for line in sink.lines]
+    equal(len(stored), len(set(stored)), "nothing is stored twice")
+    return {line for data in writer.written.values() for line in bytes(data).splitlines()} - set(stored)
+
+
+def _lines(writer, count=5):
+    before = len(bytes(writer.written["device"]).splitlines())
+    for _ in range(count):
+        writer.line("device")
+    return set(bytes(writer.written["device"]).splitlines()[before:])
+
+
+def _give(place):
+    """All of it to a user for whom modes count."""
+    place.path.chmod(0o755)
+    for path in [place.logs, *place.logs.rglob("*")] if ROOT else []:
+        os.chown(path, NOBODY, NOBODY, follow_symlinks=False)
+
+
+def _upload(place, sink):
+    done = lib.upload(place, sink.url, "--timeout=30", **AS_USER)
+    check("time limit" not in done.stdout, f"it ends before its time limit: {done.stdout}")
+    return done
+
+
+def _status(place):
+    return place.run("gpufl", "status", place.logs, **AS_USER)
+
+
+def _is_held(place, done, key):
+    """Status tells the reason; \\return the words of the command that it names, after `gpufl`."""
+    way, text = HELD[key]
+    equal(done.returncode, 1, f"{key}: {done.stdout} {done.stderr}")
+    check(text in done.stdout, f"{key}: {done.stdout}")
+    status = _status(place)
+    equal(status.returncode, 1, status.stdout)
+    check(text in status.stdout, f"{key}: {status.stdout}")
+    found = re.findall(r"^  to .*?: gpufl (.*)$", status.stdout, re.M)
+    if way == "MEND":
+        check("\n  to " not in status.stdout[status.stdout.index(text):][:len(text) + 6], status.stdout)
+        return []
+    verb = {"RESOLVE": "resolve", "FORCE": "upload"}[way]
+    equal({shlex.split(words)[0] for words in found}, {verb}, status.stdout)
+    return shlex.split(found[0])
+
+
+def _goes_on(place, sink, writer, lost=frozenset()):
+    """… to its end, which is said, without `lost`."""
+    done = _upload(place, sink)
+    equal(_missing(sink, writer), set(lost), f"what is missing: {done.stdout}")
+    equal((done.returncode, _completes(sink)), (0, 1), done.stdout)
+    status = _status(place)
+    equal(status.returncode, 0, status.stdout)
+
+
+def _resolve(place, words):
+    done = place.run("gpufl", *words, **AS_USER)
+    equal(done.returncode, 0, f"{words} {done.stdout} {done.stderr}")
+
+
+def _closed_then(place, writer, path, key, lost, resolve):
+    """`path` cannot be read until it is opened again, or given up."""
+    mode = path.stat().st_mode
+    path.chmod(0)
+    _give(place)
+    with Sink(declare=True) as sink:
+        words = _is_held(place, _upload(place, sink), key)
+        equal(_completes(sink), 0, "not complete")
+        if resolve:
+            _resolve(place, words)
+        else:
+            path.chmod(mode)
+        _goes_on(place, sink, writer, lost if resolve else set())
+
+
+def _two_ways(place, run, name=""):
+    """What was wrong is mended, or given up."""
+    for resolve in (False, True):
+        place.logs = place.path / f"logs-{name}{resolve}"
+        place.logs.mkdir(mode=0o700)
+        run(resolve)
+
+
+def a_sealed_file_that_cannot_be_read(place):
+    def run(resolve):
+        writer = Live(place.logs)
+        lost = set(bytes(writer.written["device"]).splitlines()) | _lines(writer)
+        writer.rotate("device")
+        _lines(writer)
+        writer.end()
+        _closed_then(place, writer, writer.dir / "device.1.log", "unreadable", lost, resolve)
+
+    _two_ways(place, run)
+
+
+def _moved_away(place, sink, words, path):
+    """What cannot be read of a 1.1 session could be any of its files: it is given up where it is known to be the one,
+    and in the way until it is moved."""
+    done = place.run("gpufl", *words, **AS_USER)
+    if done.returncode == 0:
+        equal(_upload(place, sink).returncode, 1, "it is still in the way")
+        done = place.run("gpufl", *words, **AS_USER)
+    equal((done.returncode, "move it away" in done.stderr), (1, True), f"{done.stdout} {done.stderr}")
+    equal(_completes(sink), 0, "not complete")
+    path.rename(place.path / "kept")
+
+
+def a_rotated_file_that_cannot_be_read(place):
+    for newest in (False, True):
+        def run(resolve, newest=newest):
+            writer = Shifting(place.logs)
+            lost = []
+            for _ in range(2):
+                lost.append(_lines(writer))
+                writer.rotate("device")
+            lost[0] |= {line for line in bytes(writer.written["device"]).splitlines() if b"job_start" in line}
+            writer.end()
+            path = writer.dir / f"device.{1 if newest else 2}.log.gz"
+            path.chmod(0)
+            _give(place)
+            with Sink(declare=True) as sink:
+                words = _is_held(place, _upload(place, sink), "rotated_unreadable")
+                if resolve:
+                    _moved_away(place, sink, words, path)
+                else:
+                    path.chmod(0o644)
+                _goes_on(place, sink, writer, lost[newest] if resolve else set())
+
+        _two_ways(place, run, str(newest))
+
+
+def a_rotated_file_that_cannot_be_read_any_more(place):
+    """Part of it was sent. What follows it is not given up with it."""
+    def run(resolve):
+        writer = Shifting(place.logs)
+        _give(place)
+        with Sink(declare=True) as sink:
+            lib.upload(place, sink.url, **AS_USER)
+            equal(_missing(sink, writer), set(), "sent")
+            lost = _lines(writer)
+            writer.rotate("device")
+            _lines(writer)
+            writer.end()
+            _give(place)
+            path = writer.dir / "device.1.log.gz"
+            path.chmod(0)
+            words = _is_held(place, _upload(place, sink), "unreadable")
+            if resolve:
+                _moved_away(place, sink, words, path)
+            else:
+                path.chmod(0o644)
+            _goes_on(place, sink, writer, lost if resolve else set())
+
+    _two_ways(place, run)
+
+
+def a_rotated_file_that_is_gone(place):
+    """Its successors are there, so nothing tells how much of the channel lies between."""
+    writer = Shifting(place.logs)
+    _give(place)
+    with Sink(declare=True) as sink:
+        agent = lib.agent(place, sink.url, "--rescan-interval=100ms", **AS_USER)
+        until(lambda: not _missing(sink, writer), "sent")
+        agent.terminate()
+        agent.wait(20 * lib.SLOW)
+        lost = _lines(writer)
+        writer.rotate("device")
+        (writer.dir / "device.1.log.gz").rename(place.path / "kept")
+        _lines(writer)
+        writer.end()
+        _give(place)
+        words = _is_held(place, _upload(place, sink), "rotated_gone")
+        done = place.run("gpufl", "resolve", place.logs, writer.id, **AS_USER)
+        equal(done.returncode, 1, done.stdout)
+        check("--force" in done.stderr, done.stderr)
+        equal(_completes(sink), 0, "not complete")
+        stored = len(sink.lines)
+        done = place.run("gpufl", *words, "--backend-url", sink.url, "--api-key", lib.KEY, **AS_USER)
+        equal((done.returncode, _completes(sink)), (0, 1), f"{words} {done.stdout} {done.stderr}")
+        check(len(sink.lines) > stored, "sent again, as was said")
+        with sink.lock:
+            sink.lines[:] = set(sink.lines)
+        begin = {line for line in bytes(writer.written["device"]).splitlines() if b"job_start" in line}
+        equal(_missing(sink, writer), lost - begin, "what is gone")
+        equal(_status(place).returncode, 0, "nothing is held")
+
+
+def a_window_that_cannot_be_read(place):
+    def run(resolve):
+        writer = Windows(place.logs)
+        lost = set(bytes(writer.written["device"]).splitlines()) | _lines(writer)
+        writer.rotate("device")
+        _lines(writer)
+        writer.end()
+        _closed_then(place, writer, writer.dir / "device.1.log.gz", "window_unreadable", lost, resolve)
+
+    _two_ways(place, run)
+
+
+def a_window_whose_sidecar_says_nothing(place):
+    def run(resolve):
+        writer = Windows(place.logs)
+        lost = set(bytes(writer.written["device"]).splitlines()) | _lines(writer)
+        writer.rotate("device")
+        _lines(writer)
+        writer.end()
+        _give(place)
+        sidecar = writer.dir / ".gpufl-window.device.1.json"
+        was = sidecar.read_text()
+        sidecar.write_text("{}")
+        with Sink(declare=True) as sink:
+            words = _is_held(place, _upload(place, sink), "window_sidecar")
+            if resolve:
+                _resolve(place, words)
+            else:
+                sidecar.write_text(was)
+            _goes_on(place, sink, writer, lost if resolve else set())
+
+    _two_ways(place, run)
+
+
+def a_batch_whose_file_is_gone_after_a_kill(place):
+    def run(resolve):
+        writer = Live(place.logs)
+        lost = set(bytes(writer.written["device"]).splitlines()) | _lines(writer)
+        _give(place)
+        away = [True]
+
+        def answer(_, request):
+            return (503, "{}") if away[0] and request.is_batch and request.channel == "device" else None
+
+        with Sink(answer, declare=True) as sink:
+            agent = lib.agent(place, sink.url, "--rescan-interval=100ms", **AS_USER)
+            until(lambda: any(r.channel == "device" for r in sink.batches()), "it is offered")
+            agent.kill()
+            agent.wait()
+            writer.rotate("device")
+            _lines(writer)
+            writer.end()
+            _give(place)
+            (writer.dir / "device.1.log").rename(place.path / "kept")
+            away[0] = False
+            words = _is_held(place, _upload(place, sink), "batch")
+            if resolve:
+                _resolve(place, words)
+            else:
+                (place.path / "kept").rename(writer.dir / "device.1.log")
+            _goes_on(place, sink, writer, lost if resolve else set())
+
+    _two_ways(place, run)
+
+
+def a_directory_of_another_owner(place):
+    writer = Live(place.logs)
+    writer.end()
+    with Sink(declare=True) as sink:
+        owner = writer.dir.stat().st_uid
+        for uid, code in ((owner + 1, 1), (owner, 0)):
+            agent = lib.agent(place, sink.url, f"--require-owner-uid={uid}", "--exit-when-drained")
+            equal(agent.wait(20 * lib.SLOW), code, agent.log.read_text())
+            equal(_completes(sink), 1 - code, "complete")
+            equal(HELD["owner"][1] in agent.log.read_text(), code == 1, agent.log.read_text())
+            status = place.run("gpufl", "status", place.logs)
+            equal((status.returncode, HELD["owner"][1] in status.stdout), (code, code == 1), status.stdout)
+            check("resolve" not in status.stdout, status.stdout)
+        equal(_missing(sink, writer), set(), "missing")
+
+
+def a_directory_that_cannot_be_read(place):
+    writer = Live(place.logs)
+    writer.end()
+    _give(place)
+    writer.dir.chmod(0)
+    with Sink(declare=True) as sink:
+        _is_held(place, _upload(place, sink), "directory")
+        writer.dir.chmod(0o700)
+        _goes_on(place, sink, writer)
+
+
+def a_second_directory_of_an_id(place):
+    """The first one is known."""
+    group = place.logs / "run-1"
+    group.mkdir()
+    writer = Live(group)
+    _give(place)
+    with Sink(declare=True) as sink:
+        lib.upload(place, sink.url, **AS_USER)
+        other = place.logs / "run-2"
+        other.mkdir()
+        Live(other, writer.id).end()
+        _lines(writer)
+        writer.end()
+        _give(place)
+        _is_held(place, _upload(place, sink), "claimed")
+        equal((_missing(sink, writer), _completes(sink)), (set(), 1), "the first one is complete")
+        shutil.rmtree(other)
+        _goes_on(place, sink, writer)
+
+
+def a_second_directory_of_an_id_whose_first_is_not_there(place):
+    group = place.logs / "run-1"
+    group.mkdir()
+    writer = Live(group)
+    _give(place)
+    with Sink(declare=True) as sink:
+        lib.upload(place, sink.url, **AS_USER)
+        _lines(writer)
+        writer.end()
+        writer.dir.rename(place.path / "elsewhere")
+        other = place.logs / "run-2"
+        other.mkdir()
+        second = Live(other, writer.id)
+        second.raw("device", b'{"type":"another"}\n')
+        second.end()
+        _give(place)
+        _is_held(place, _upload(place, sink), "moved")
+        check(b'{"type":"another"}' not in sink.lines, "the second one is not taken for it")
+        (place.path / "elsewhere").rename(writer.dir)
+        shutil.rmtree(other)
+        _goes_on(place, sink, writer)
+
+
+def files_of_another_layout(place):
+    """A session of windows without its sidecars looks like one of the 1.1 layout."""
+    writer = Windows(place.logs)
+    writer.rotate("device")
+    _give(place)
+    with Sink(declare=True) as sink:
+        lib.upload(place, sink.url, **AS_USER)
+        _lines(writer)
+        writer.end()
+        kept = place.path / "kept"
+        kept.mkdir()
+        for sidecar in writer.dir.glob(".gpufl-window.*"):
+            sidecar.rename(kept / sidecar.name)
+        _give(place)
+        _is_held(place, _upload(place, sink), "layout")
+        equal(_completes(sink), 0, "not complete")
+        for sidecar in kept.iterdir():
+            sidecar.rename(writer.dir / sidecar.name)
+        _goes_on(place, sink, writer)
+
+
+def a_manifest_that_cannot_be_read(place):
+    def run(resolve):
+        writer = Live(place.logs)
+        writer.end()
+        manifest = writer.dir / ".gpufl-session.json"
+        _closed_then(place, writer, manifest, "manifest_unreadable", set(), resolve)
+
+    _two_ways(place, run)
+
+
+WITHOUT = ["refused_batch"]  # the next inspection clears it until the batch is rejected again: status may miss it
+TESTS = {
+    "missing": test_resolve.a_sealed_file_missing_in_the_middle_is_passed,
+    "deleted": test_resolve.a_11_channel_of_which_all_files_went_away_is_held_and_given_up,
+    "shorter": test_resolve.a_file_shorter_than_what_was_sent_is_taken_as_it_is,
+    "other": test_resolve.another_file_of_the_name_is_read_once_the_first_is_given_up,
+    "active_gone": test_resolve.an_active_file_that_was_never_read_is_given_up,
+    "channel_gone": test_resolve.a_channel_that_was_deleted_before_anything_was_read_is_given_up,
+    "compressed": test_resolve.an_active_file_that_was_compressed_early_is_given_up,
+    "damaged": test_resolve.a_rotated_file_that_is_damaged_is_passed,
+    "unreadable": a_sealed_file_that_cannot_be_read,
+    "rotated_gone": a_rotated_file_that_is_gone,
+    "rotated_unreadable": a_rotated_file_that_cannot_be_read,
+    "window_missing": test_resolve.windows_that_are_gone_are_passed,
+    "window_unreadable": a_window_that_cannot_be_read,
+    "window_sidecar": a_window_whose_sidecar_says_nothing,
+    "batch": a_batch_whose_file_is_gone_after_a_kill,
+    "owner": a_directory_of_another_owner,
+    "claimed": a_second_directory_of_an_id,
+    "moved": a_second_directory_of_an_id_whose_first_is_not_there,
+    "contested": test_two_users.an_id_of_which_nothing_was_sent_goes_to_no_other_user,
+    "directory": a_directory_that_cannot_be_read,
+    "away": test_resolve.a_session_that_is_away_for_good_is_forgotten,
+    "falls_short": test_resolve.files_deleted_before_another_backend_got_them_are_given_up,
+    "layout": files_of_another_layout,
+    "manifest_newer": test_unread.a_manifest_that_says_nothing_makes_no_other_layout,
+    "copy": test_moved.a_copy_is_called_a_copy_whatever_is_done_first,
+    "renamed": test_moved.directories_that_lost_their_names_go_on_when_they_have_them_again,
+    "manifest_damaged": test_resolve.a_manifest_that_is_gone_or_damaged_is_given_up_and_a_newer_one_is_not,
+    "manifest_unreadable": a_manifest_that_cannot_be_read,
+    "manifest_gone": test_unread.a_manifest_that_vanished_holds_its_session_after_a_restart_too,
+    "not_read": test_resolve.files_that_are_not_read_are_given_up_until_there_are_others,
+    "gap": test_resolve.front_that_was_gone_is_given_up,
+    "refused": test_resolve.lines_that_were_rejected_for_good_are_given_up,
+}
+
+
+def each_reason_has_its_test(place):
+    check(len(HELD) > 30, f"the table of reasons is read: {sorted(HELD)}")
+    equal(sorted([*TESTS, *WITHOUT]), sorted(HELD), f"reasons and their tests in {place.path}")
+    for key, (way, text) in HELD.items():
+        check(way != "MEND" or ": " in text, f"{key}: what a person can do: {text}")
+        check(len(text) <= 120, f"{key}: status shows all of it: {text}")
+
+
+if __name__ == "__main__":
+    lib.main(sys.modules[__name__])
