@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "upload/core/session.h"
+#include "upload/core/session_streams.h"
 
 /* For so many listings without a rival, a disputed claim outlives its session. */
 #define CLAIM_KEPT_LISTINGS 64u
@@ -108,13 +109,42 @@ bool claims_needs(const struct root *root, const char *path)
            claims_is_recent(claim);
 }
 
+bool claims_knows(const struct root *root, const char *path)
+{
+    return session_find(root, path) || parked_find(&root->parked, path);
+}
+
+static bool claims_has_begun(const struct root *root, const char *path)
+{
+    const struct session *s = session_find(root, path);
+    const struct parked_session *parked = parked_find(&root->parked, path);
+    return s ? session_begun(s) : parked && parked->complete;
+}
+
+struct root *claims_root_of(const struct root *root, const char *path)
+{
+    const struct engine *engine = root->engine;
+    const char *id = claims_id(path);
+    struct root *found = NULL;
+    for (unsigned i = 0; i < engine->roots; i++) {
+        struct root *other = engine->root[i];
+        bool itself = other == root && id == path;
+        if (!itself && claims_has_begun(other, id)) {
+            return other;
+        }
+        if (!itself && !found && claims_knows(other, id)) {
+            found = other;
+        }
+    }
+    return found;
+}
+
 static void claims_sweep_one(void *arg, struct path_node *node)
 {
     struct claim *claim = (struct claim *)node;
     const struct root *root = arg;
-    bool known =
-        session_find(root, claim->path) || parked_find(&root->parked, claim->path);
-    if (claim->root == root && !known && !claims_is_recent(claim)) {
+    if (claim->root == root && !claims_knows(root, claim->path) &&
+        !claims_is_recent(claim)) {
         claims_free(claim);
     }
 }

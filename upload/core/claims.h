@@ -46,6 +46,13 @@ void claims_write_state(struct root *root);
  * sent: that would be a session to begin with, once the other is forgotten. */
 bool claims_needs(const struct root *root, const char *path);
 
+/** \return true if `<root>/<path>` is a session that is open or parked. */
+bool claims_knows(const struct root *root, const char *path);
+
+/** \return the root right below which another session than `<root>/<path>` has the same
+ * id, or NULL. One of which something was sent counts more than one that waits. */
+struct root *claims_root_of(const struct root *root, const char *path);
+
 /** After a listing: frees the claims of sessions that are not known any more. */
 void claims_sweep(struct root *root);
 

@@ -61,25 +61,6 @@ static struct claimant claim_holder(const struct claim *claim)
     return c;
 }
 
-static bool claim_knows(struct root *root, const char *path)
-{
-    return session_find(root, path) || parked_find(&root->parked, path);
-}
-
-/* Another session of that id right below a root. */
-static struct root *claim_root_of(const struct session *session)
-{
-    const struct engine *engine = session->root->engine;
-    for (unsigned i = 0; i < engine->roots; i++) {
-        struct root *root = engine->root[i];
-        bool itself = root == session->root && session->id == session->path;
-        if (!itself && claim_knows(root, session->id)) {
-            return root;
-        }
-    }
-    return NULL;
-}
-
 static bool claim_is_same(const struct claim *claim, const struct session *session)
 {
     return claim->root == session->root && strcmp(claim->path, session->path) == 0;
@@ -192,7 +173,7 @@ static bool claim_settle(struct claim *claim, const struct claimant *holder)
 static bool claim_pass_on(struct claim *claim, const struct claimant *from,
                           const struct claimant *to)
 {
-    bool known = claim->disputed || (from->there && claim_knows(from->root, from->path));
+    bool known = claim->disputed || (from->there && claims_knows(from->root, from->path));
     if (!claims_move(claim, to->root, to->path)) {
         return false;
     }
@@ -296,7 +277,7 @@ static bool claim_dispute(struct claim *claim, struct session *session,
 static struct claim *claim_of(struct session *session)
 {
     struct claim *claim = claims_find(session->root->engine, session->id);
-    struct root *other = claim ? NULL : claim_root_of(session);
+    struct root *other = claim ? NULL : claims_root_of(session->root, session->path);
     if (other) {
         return claims_add(other, session->id);
     }
@@ -334,6 +315,16 @@ bool claim_check(struct session *session, const struct scan *scan, enum liveness
 
 void claim_note(struct root *root, const char *path)
 {
+    const char *slash = strrchr(path, '/');
+    struct root *other = slash ? claims_root_of(root, path) : NULL;
+    if (slash) { /* without memory: when it is inspected */
+        (void)claims_add(other ? other : root, other ? slash + 1 : path);
+    }
+}
+
+/* Something was sent of it. */
+static void claim_note_known(struct root *root, const char *path)
+{
     if (strchr(path, '/')) {
         (void)claims_add(root, path); /* without memory: when it is inspected */
     }
@@ -341,13 +332,13 @@ void claim_note(struct root *root, const char *path)
 
 static void claim_note_parked(void *arg, struct parked_session *parked)
 {
-    claim_note(arg, parked->node.path);
+    claim_note_known(arg, parked->node.path);
 }
 
 void claim_replayed(struct root *root)
 {
     for (const struct session *s = root->sessions; s; s = s->next) {
-        claim_note(root, s->path);
+        claim_note_known(root, s->path);
     }
     parked_each_complete(&root->parked, claim_note_parked, root);
 }

@@ -16,7 +16,8 @@
  * end of that. */
 bool claim_check(struct session *session, const struct scan *scan, enum liveness writer);
 
-/** Notes a session that was found and waits for its turn. */
+/** Notes a session that was found and waits for its turn: if another one is known that
+ * has its id, that one. */
 void claim_note(struct root *root, const char *path);
 
 /** Notes the sessions that the journal knows. */
