@@ -127,7 +127,7 @@ def environment(more):
            if not k.startswith("GPUFL_") and not k.lower().endswith("_proxy") and k != "SSL_CERT_FILE"}
     if BUILD.name == "thread":
         # Its runtime misreads the thread-local memory of libraries that are opened later.
-        env["TSAN_OPTIONS"] = "intercept_tls_get_addr=0"
+        env["TSAN_OPTIONS"] = f"intercept_tls_get_addr=0:suppressions={ROOT / 'tests/e2e/tsan.supp'}"
     env["XDG_STATE_HOME"] = "/dev/null/none"  # not even root can make it
     env.update(more or {})
     return env
