@@ -7,15 +7,18 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "schema/layout.h"
 #include "tests/support/dirs.h"
 #include "tests/support/ended_sessions.h"
 #include "tests/support/rig.h"
+#include "upload/core/parked.h"
 #include "upload/core/session.h"
 
 #define MANY      400
+#define VERY_MANY 100000
 #define MOST_OPEN 200 /* 64, 64 that are being completed, and two helpings of 32 */
 #define DAY_MS    (24ull * 3600 * 1000)
 
@@ -182,6 +185,67 @@ static void what_is_kept_of_it_is_enough_to_begin_again(void **state)
     rig_close(&rig);
 }
 
+static struct parked_session *waits_as(struct parked *parked, unsigned n)
+{
+    char path[16];
+    snprintf(path, sizeof path, "%u", n);
+    return parked_find(parked, path);
+}
+
+static void make_wait(struct parked *parked, unsigned count)
+{
+    char path[16];
+    for (unsigned n = 0; n < count; n++) {
+        snprintf(path, sizeof path, "%u", n);
+        assert_true(parked_wait(parked, path, 1));
+    }
+}
+
+static void those_that_stop_waiting_leave_the_order_of_the_others(void **state)
+{
+    (void)state;
+    struct parked parked = {0};
+    make_wait(&parked, 6);
+    const unsigned stop[] = {2, 0, 5, 2}; /* one of them twice */
+    for (size_t i = 0; i < sizeof stop / sizeof stop[0]; i++) {
+        parked_stop_waiting(&parked, waits_as(&parked, stop[i]));
+    }
+    parked_wait_again(&parked, waits_as(&parked, 0));
+    parked_drop(&parked, waits_as(&parked, 3));
+    const char *left[] = {"1", "4", "0"};
+    const struct parked_session *s = parked.waiting;
+    assert_int_equal(parked.waiting_count, 3);
+    for (unsigned i = 0; i < 3; i++, s = s->next_waiting) {
+        assert_string_equal(s->node.path, left[i]);
+    }
+    assert_null(s);
+    parked_close(&parked);
+}
+
+static uint64_t used_ns(void)
+{
+    struct timespec used;
+    assert_int_equal(clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used), 0);
+    return (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
+}
+
+/* A mount of very many goes away at once. */
+static void to_stop_waiting_costs_no_more_than_to_begin(void **state)
+{
+    (void)state;
+    struct parked parked = {0};
+    uint64_t began = used_ns();
+    make_wait(&parked, VERY_MANY);
+    uint64_t made = used_ns();
+    for (unsigned n = VERY_MANY; n > 0; n--) {
+        parked_stop_waiting(&parked, waits_as(&parked, n - 1));
+    }
+    assert_true(used_ns() - made < 20 * (made - began));
+    assert_int_equal(parked.waiting_count, 0);
+    assert_null(parked.waiting);
+    parked_close(&parked);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -189,6 +253,8 @@ int main(void)
         cmocka_unit_test(the_next_ones_turn_comes_with_the_next_request),
         cmocka_unit_test(what_waits_for_its_turn_is_not_drained),
         cmocka_unit_test(a_complete_session_that_comes_back_is_not_sent_again),
-        cmocka_unit_test(what_is_kept_of_it_is_enough_to_begin_again)};
+        cmocka_unit_test(what_is_kept_of_it_is_enough_to_begin_again),
+        cmocka_unit_test(those_that_stop_waiting_leave_the_order_of_the_others),
+        cmocka_unit_test(to_stop_waiting_costs_no_more_than_to_begin)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -48,15 +48,14 @@ void parked_add_complete(struct parked *parked, struct parked_session *session)
 
 void parked_stop_waiting(struct parked *parked, struct parked_session *s)
 {
-    struct parked_session **link = &parked->waiting;
-    while (*link && *link != s) {
-        link = &(*link)->next_waiting;
+    if (!s->waiting_at) {
+        return;
     }
-    if (*link) {
-        *link = s->next_waiting;
-        parked->waiting_last = *link ? parked->waiting_last : link;
-        parked->waiting_count--;
-    }
+    *s->waiting_at = s->next_waiting;
+    *(s->next_waiting ? &s->next_waiting->waiting_at : &parked->waiting_last) =
+        s->waiting_at;
+    s->waiting_at = NULL;
+    parked->waiting_count--;
 }
 
 struct parked_session *parked_find(const struct parked *parked, const char *path)
@@ -68,7 +67,8 @@ struct parked_session *parked_find(const struct parked *parked, const char *path
 void parked_wait_again(struct parked *parked, struct parked_session *s)
 {
     s->next_waiting = NULL;
-    *(parked->waiting ? parked->waiting_last : &parked->waiting) = s;
+    s->waiting_at = parked->waiting ? parked->waiting_last : &parked->waiting;
+    *s->waiting_at = s;
     parked->waiting_last = &s->next_waiting;
     parked->waiting_count++;
 }

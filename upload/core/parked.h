@@ -33,20 +33,22 @@ struct parked_stream {
 struct parked_session {
     struct path_node node;
     struct parked_session *next_waiting; /**< in the list of those that wait */
+    struct parked_session **waiting_at;  /**< the link to it; NULL = it does not wait */
     uint32_t listed; /**< number of the listing of the root that named it last */
-    bool complete;
-    bool held; /**< struct parked_held is in the place of `stream` */
-    bool away; /**< the last whole listing did not name it */
-    bool wanted;
+    uint8_t streams;
+    /* Many are kept at once: flags are single bits. */
+    bool complete : 1;
+    bool held : 1; /**< struct parked_held is in the place of `stream` */
+    bool away : 1; /**< the last whole listing did not name it */
+    bool wanted : 1;
+    bool no_manifest : 1; /**< a person gave up its manifest */
+    bool in_cursor : 1;
     uint64_t bytes;     /**< of its files when they were last looked at, 0 = not yet */
     int64_t changed_ns; /**< times of change of its files by then, added up; likewise */
     uint64_t directory; /**< as of a session */
     uint64_t unread_given_up; /**< a person gave up the files with this mark, see struct
-                                 session … */
+                                 session */
     struct absence absence;
-    bool no_manifest; /**< … and its manifest */
-    bool in_cursor;
-    uint8_t streams;
     struct parked_stream stream[]; /**< the path's text follows */
 };
 
