@@ -358,6 +358,26 @@ def a_lock_that_su_holds_hides_no_group(place):
     lib.holds(service.backend, writer)
 
 
+def a_lock_beside_a_file_named_as_a_journals_hides_no_group_from_root(place):
+    """Anybody can look like an uploader, in a directory of which he owns nothing."""
+    if not ROOT:
+        lib.skip("needs root, to be several users")
+    service = _Service(place)
+    group = service.logs / "run-1"
+    group.mkdir()
+    os.chown(group, VICTIM, VICTIM)
+    writer = _Session(group)
+    writer.lines()
+    writer.end()
+    name = service.home(OTHER) / "x.journal.lock"
+    holder = _as(OTHER, ["sh", "-c", f"exec flock -x {group} sh -c 'echo; cat' 3>{name}"])
+    check(holder.stdout.readline(), "the group is locked")
+    done = service.upload(0)
+    holder.communicate()
+    equal(done.returncode, 0, str(done.result))
+    lib.holds(service.backend, writer)
+
+
 def an_id_of_which_nothing_was_sent_goes_to_no_other_user(place):
     """Whoever was there first: both wait, and the session goes on when the other directory is gone."""
     if not ROOT:

@@ -34,13 +34,24 @@ struct other_roots {
     bool more_said;
 };
 
-bool other_root_serves(const struct engine *engine, int dir)
+static bool other_root_is_locked(int dir)
 {
     bool locked = flock(dir, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK;
     if (!locked) {
         flock(dir, LOCK_UN);
     }
-    return locked && served_lock_counts(engine, dir);
+    return locked;
+}
+
+bool other_root_serves(const struct engine *engine, int dir)
+{
+    return other_root_is_locked(dir) && served_lock_counts(engine, dir);
+}
+
+/* To leave it out hides the sessions in it, so the holder must have a say there. */
+static bool other_root_serves_group(const struct engine *engine, int dir)
+{
+    return other_root_is_locked(dir) && served_lock_has_say(engine, dir);
 }
 
 static void other_root_say_more(const struct root *root)
@@ -96,7 +107,7 @@ bool other_root_is(struct root *root, const char *name)
     struct stat st = {0};
     int dir = sys->open_beneath(root->fd, name, O_RDONLY | O_DIRECTORY, 0);
     bool other =
-        dir >= 0 && (other_root_serves(root->engine, dir) ||
+        dir >= 0 && (other_root_serves_group(root->engine, dir) ||
                      faccessat(dir, LAYOUT_STATE_DIR, F_OK, AT_SYMLINK_NOFOLLOW) == 0);
     if (other && fstat(dir, &st) == 0) {
         other_root_note(root, name, st.st_uid);

@@ -11,6 +11,10 @@
 /** Call it when \p dir is locked by another process.
  *  \return true if that may be an uploader: its user has a say there, or a service tells
  * in its runtime directory that it serves \p dir. */
+bool served_lock_has_say(const struct engine *engine, int dir);
+
+/** Likewise, where a person is told of it and can overrule it: also true if the process
+ * has a file open that is named like the lock of a journal. Anybody can have one. */
 bool served_lock_counts(const struct engine *engine, int dir);
 
 #endif
