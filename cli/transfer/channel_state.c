@@ -136,10 +136,8 @@ static bool has_files(int root, const char *path, const struct scan *scan,
     struct stat st;
     char active[LAYOUT_PATH_MAX];
     char file[JOURNAL_PATH_MAX + LAYOUT_PATH_MAX];
-    for (unsigned i = 0; i < scan->channels; i++) {
-        if (strcmp(scan->channel[i].name, channel) == 0) {
-            return true;
-        }
+    if (scan_find_channel(scan, channel)) {
+        return true;
     }
     layout_active(active, channel, false);
     snprintf(file, sizeof file, "%s/%s", path, active);

@@ -38,22 +38,11 @@ static bool missing_active(const struct stream *st)
            missing_is_lost(st);
 }
 
-static const struct scan_channel *missing_find(const struct scan *scan,
-                                               const char *channel)
-{
-    for (unsigned i = 0; i < scan->channels; i++) {
-        if (strcmp(scan->channel[i].name, channel) == 0) {
-            return &scan->channel[i];
-        }
-    }
-    return NULL;
-}
-
 /* What is left of it may be gone. Whether there was more than was sent is not known. */
 static void missing_channel(struct stream *st, const struct scan *scan)
 {
     struct session *session = st->session;
-    const struct scan_channel *seen = missing_find(scan, stream_channel(st));
+    const struct scan_channel *seen = scan_find_channel(scan, stream_channel(st));
     bool active = seen && (seen->has_active || seen->has_active_gz);
     if (!active && missing_is_followed(session->root, stream_channel(st)) &&
         missing_active(st)) {
@@ -81,10 +70,10 @@ static void missing_listed(struct session *session, const struct scan *scan)
     bool due = session->layout == SESSION_LIVE && session->writer != SESSION_WRITER_LIVES;
     for (unsigned i = 0; due && i < scan->manifest.channels; i++) {
         const char *channel = scan->manifest.channel[i];
-        struct stream *st =
-            !missing_find(scan, channel) && missing_is_followed(session->root, channel)
-                ? session_stream(session, channel)
-                : NULL;
+        struct stream *st = !scan_find_channel(scan, channel) &&
+                                    missing_is_followed(session->root, channel)
+                                ? session_stream(session, channel)
+                                : NULL;
         if (st && st->kind == STREAM_UNSET) {
             st->kind = STREAM_BATCHED;
             st->layout = 1 + SESSION_LIVE;

@@ -60,17 +60,13 @@ static enum salvage_result retire_active(const struct salvage *s,
     const struct salvage_place *place = s->place;
     struct scan scan;
     char name[LAYOUT_PATH_MAX];
-    uint32_t highest = 0;
     gpufl_status status =
         scan_session(place->sys, place->root, place->path, place->id, &scan);
     if (status != GPUFL_OK) {
         return SALVAGE_FAILED;
     }
-    for (unsigned i = 0; i < scan.channels; i++) {
-        if (strcmp(scan.channel[i].name, file->channel) == 0) {
-            highest = scan.channel[i].highest;
-        }
-    }
+    const struct scan_channel *published = scan_find_channel(&scan, file->channel);
+    uint32_t highest = published ? published->highest : 0;
     for (size_t i = 0; i < s->stock.files; i++) {
         const struct tmp_file *f = &s->stock.file[i];
         if (f->kind != TMP_ACTIVE && f->number > highest &&

@@ -19,14 +19,28 @@ struct scan_dir {
     struct stat st;
 };
 
-static struct scan_channel *scan_channel_of(struct scan *scan, const char *name)
+static unsigned scan_index(const struct scan *scan, const char *name)
 {
-    for (unsigned i = 0; i < scan->channels; i++) {
-        if (strcmp(scan->channel[i].name, name) == 0) {
-            return &scan->channel[i];
-        }
+    unsigned i = 0;
+    while (i < scan->channels && strcmp(scan->channel[i].name, name) != 0) {
+        i++;
     }
-    if (scan->channels == SCAN_CHANNELS_MAX) {
+    return i;
+}
+
+const struct scan_channel *scan_find_channel(const struct scan *scan, const char *name)
+{
+    unsigned i = scan_index(scan, name);
+    return i < scan->channels ? &scan->channel[i] : NULL;
+}
+
+static struct scan_channel *scan_add_channel(struct scan *scan, const char *name)
+{
+    unsigned i = scan_index(scan, name);
+    if (i < scan->channels) {
+        return &scan->channel[i];
+    }
+    if (i == SCAN_CHANNELS_MAX) {
         return NULL;
     }
     struct scan_channel *channel = &scan->channel[scan->channels++];
@@ -80,7 +94,7 @@ static gpufl_status note_payload(struct scan *scan, const struct scan_dir *dir,
     if (st.st_mtim.tv_sec > scan->last_write_s) {
         scan->last_write_s = st.st_mtim.tv_sec;
     }
-    struct scan_channel *channel = scan_channel_of(scan, name->channel);
+    struct scan_channel *channel = scan_add_channel(scan, name->channel);
     if (!channel) {
         unread_add(&scan->unread, UNREAD_CHANNEL, file);
     } else if (name->kind == LAYOUT_NUMBERED) {
@@ -130,8 +144,9 @@ static gpufl_status scan_note_name(struct scan *scan, const struct scan_dir *dir
     case LAYOUT_NUMBERED:
         return note_payload(scan, dir, file, &name);
     case LAYOUT_SIDECAR: {
-        struct scan_channel *channel =
-            scan_knows_channel(name.channel) ? scan_channel_of(scan, name.channel) : NULL;
+        struct scan_channel *channel = scan_knows_channel(name.channel)
+                                           ? scan_add_channel(scan, name.channel)
+                                           : NULL;
         marks->sidecar = true;
         if (channel && name.number > channel->highest) {
             channel->highest = name.number;
