@@ -49,16 +49,6 @@ static struct scan_channel *scan_add_channel(struct scan *scan, const char *name
     return channel;
 }
 
-bool scan_knows_channel(const char *name)
-{
-    for (int i = 0; i < CHANNEL_COUNT; i++) {
-        if (strcmp(channel_name((enum channel)i), name) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static void scan_note_number(struct scan_channel *channel, uint32_t number)
 {
     channel->payloads++;
@@ -77,7 +67,7 @@ static gpufl_status note_payload(struct scan *scan, const struct scan_dir *dir,
                                  const char *file, const struct layout_name *name)
 {
     struct stat st;
-    if (!scan_knows_channel(name->channel)) {
+    if (!channel_is_known(name->channel)) {
         unread_add(&scan->unread, UNREAD_CHANNEL, file);
         return GPUFL_OK;
     }
@@ -144,9 +134,8 @@ static gpufl_status scan_note_name(struct scan *scan, const struct scan_dir *dir
     case LAYOUT_NUMBERED:
         return note_payload(scan, dir, file, &name);
     case LAYOUT_SIDECAR: {
-        struct scan_channel *channel = scan_knows_channel(name.channel)
-                                           ? scan_add_channel(scan, name.channel)
-                                           : NULL;
+        struct scan_channel *channel =
+            channel_is_known(name.channel) ? scan_add_channel(scan, name.channel) : NULL;
         marks->sidecar = true;
         if (channel && name.number > channel->highest) {
             channel->highest = name.number;
@@ -181,7 +170,7 @@ static void scan_note_listed(struct scan *scan, int dir)
     char name[LAYOUT_PATH_MAX];
     for (unsigned i = 0; i < scan->manifest.channels; i++) {
         layout_active(name, scan->manifest.channel[i], false);
-        if (!scan_knows_channel(scan->manifest.channel[i]) &&
+        if (!channel_is_known(scan->manifest.channel[i]) &&
             faccessat(dir, name, F_OK, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT) {
             unread_add(&scan->unread, UNREAD_CHANNEL, name);
         }

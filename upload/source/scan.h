@@ -78,9 +78,6 @@ GPUFL_MUST gpufl_status scan_session_again(const struct sys *sys, int root,
 /** \return the channel of that name; NULL if the directory shows no file of it. */
 const struct scan_channel *scan_find_channel(const struct scan *scan, const char *name);
 
-/** \return true if files of that channel are read. */
-bool scan_knows_channel(const char *name);
-
 /** The files of one channel. */
 struct scan_files_of {
     const struct sys *sys;
