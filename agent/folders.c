@@ -25,17 +25,6 @@ static gpufl_status refuse_channels(const struct options *o, const char *fault,
     return GPUFL_ERR_USAGE;
 }
 
-static bool is_channel(const char *name, size_t len)
-{
-    for (int i = 0; i < CHANNEL_COUNT; i++) {
-        const char *known = channel_name((enum channel)i);
-        if (strlen(known) == len && memcmp(known, name, len) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 gpufl_status folders_read_channels(const struct options *o, struct engine_channels *out,
                                    char why[512])
 {
@@ -48,13 +37,12 @@ gpufl_status folders_read_channels(const struct options *o, struct engine_channe
         }
         char fault[100];
         char *name = out->name[out->count];
-        if (!is_channel(at, len)) {
+        snprintf(name, sizeof out->name[0], "%.*s", (int)len, at);
+        if (!channel_is_known(name)) {
             snprintf(fault, sizeof fault, "no channel is called '%.*s'",
                      len < 40 ? (int)len : 40, at);
             return refuse_channels(o, fault, why);
         }
-        memcpy(name, at, len);
-        name[len] = '\0';
         bool again = false;
         for (unsigned i = 0; i < out->count; i++) {
             again = again || strcmp(out->name[i], name) == 0;

@@ -73,13 +73,11 @@ struct output_sessions output_sessions(const char *directory)
 unsigned output_sessions_new(const char *directory, const struct output_sessions *before)
 {
     unsigned sessions = 0;
-    DIR *dir = opendir(directory);
-    for (struct dirent *e; dir && (e = readdir(dir));) {
-        sessions += is_session(dir, e) && !is_among(before, e->d_name);
+    struct output_sessions now = output_sessions(directory);
+    for (size_t i = 0; i < now.count; i++) {
+        sessions += !is_among(before, now.name[i]);
     }
-    if (dir) {
-        closedir(dir);
-    }
+    output_sessions_free(&now);
     return sessions;
 }
 

@@ -24,10 +24,10 @@ static const struct flag_table status_table = {
     .version = VERSION_LINE,
     .usage = "DIR [options]",
     .about = "Shows, per session in DIR, what the backend has acknowledged and what is "
-             "pending. "
-             "Reads the journal of gpufl-agent or gpufl upload and changes nothing.",
-    .notes = "Exit status: 0 everything is sent; 1 something waits or was "
-             "rejected, or the end of a session is not reported yet; 2 usage error.",
+             "pending. Reads the journal of gpufl-agent or gpufl upload and changes "
+             "nothing.",
+    .notes = "Exit status: 0 everything is sent; 1 something waits or was rejected, or "
+             "the end of a session is not reported yet; 2 usage error.",
     .flag = status_flags,
     .count = sizeof status_flags / sizeof status_flags[0],
     .operand = "DIR",

@@ -87,8 +87,8 @@ static const struct flag_table upload_table = {
              "sent is remembered, so it can be run again at any time, also after "
              "gpufl-agent or an interruption. No window or log is deleted.",
     .notes = "Exit status: 0 all sent, or nothing to send; 1 something is left, held or "
-             "rejected; "
-             "2 usage error, rejected key, or the backend cannot be reached.",
+             "rejected; 2 usage error, rejected key, or the backend cannot be "
+             "reached.",
     .flag = upload_flags,
     .count = sizeof upload_flags / sizeof upload_flags[0],
     .operand = "DIR",

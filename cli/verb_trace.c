@@ -42,8 +42,7 @@ static const struct flag trace_flags[] = {
      .choices = engines,
      .fallback = "Trace",
      .help = "what to record: Monitor has host and GPU metrics; Trace adds kernels, "
-             "memory copies "
-             "and synchronisation; PcSampling adds warp stall reasons"},
+             "memory copies and synchronisation; PcSampling adds warp stall reasons"},
     {.name = "output",
      .letter = 'o',
      .type = FLAG_TEXT,

@@ -13,6 +13,16 @@ const char *channel_name(enum channel channel)
     return name[channel];
 }
 
+bool channel_is_known(const char *name)
+{
+    for (int i = 0; i < CHANNEL_COUNT; i++) {
+        if (strcmp(channel_name((enum channel)i), name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 enum channel channel_of_record(const char *type)
 {
 #define X(type, channel) {type, CHANNEL_##channel},

@@ -3,6 +3,8 @@
 #ifndef GPUFL_SCHEMA_CHANNELS_H
 #define GPUFL_SCHEMA_CHANNELS_H
 
+#include <stdbool.h>
+
 /** FIRST(identifier, name), then X(identifier, name) for each further channel: two
  * macros, so that a text made of them has its commas. */
 #define CHANNELS(FIRST, X)                                                               \
@@ -26,6 +28,9 @@ enum channel { CHANNELS(CHANNEL_ENUM_, CHANNEL_ENUM_) CHANNEL_COUNT };
 
 /** The name of \p channel, which is none but those above. */
 const char *channel_name(enum channel channel);
+
+/** \return true if a channel has that name. */
+bool channel_is_known(const char *name);
 
 /** The channel that records of \p type lie in; CHANNEL_COUNT when they are in several, or
  * when the type is not in schema/records.h. */

@@ -2,21 +2,14 @@
 /* Runs the engine on the calling thread, within a budget: gpufl_upload_logs(). */
 #include "upload/upload_logs.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/parse_bool.h"
-#include "schema/channels.h"
 #include "upload/core/progress_file.h"
-#include "upload/engine/engine.h"
 #include "upload/http/transport_http.h"
-#include "upload/source/select.h"
-#include "upload/source/session_root.h"
+#include "upload/upload_open.h"
 #include "upload/upload_result.h"
 #include "upload/wait_holder.h"
 
@@ -24,42 +17,14 @@
 #define CHECK_EVERY_MS    50u
 #define ASK_AGAIN_MS      200u
 #define SILENT_HOLDER_MS  5000u /* how long one that shows no progress is waited for */
-#define NO_RESCAN_MS      (24u * 3600u * 1000u)
 
 /* Of libgpufl, if the process has it: switching that off switches uploads off, too. */
 __attribute__((weak)) bool gpufl_is_disabled(void);
-
-/* One call. */
-struct upload {
-    struct gpufl_upload_options options;
-    const char *(*name)(const char *field); /* what the user calls them */
-    struct gpufl_upload_result *result;
-    struct selection selection;
-    struct log log;
-    struct transport transport;
-    struct origin_identity backend;
-    struct engine *engine;
-    int root;
-    uint64_t start_ms, deadline_ms;
-    uint64_t told_ms;
-    uint64_t bytes_total;
-    bool over; /* the time limit was reached */
-};
 
 static bool is_disabled(void)
 {
     return parse_bool(getenv("GPUFL_DISABLED")) ||
            (gpufl_is_disabled && gpufl_is_disabled());
-}
-
-static bool is_selected(void *arg, const char *session_id)
-{
-    return select_has(&((struct upload *)arg)->selection, session_id);
-}
-
-static void on_spooled(void *arg, const char *spool_id)
-{
-    upload_result_add_spool(((struct upload *)arg)->result, spool_id);
 }
 
 static void on_log(void *arg, enum log_level level, const char *line)
@@ -90,131 +55,6 @@ static void tell_progress(struct upload *u, bool last)
     };
     u->told_ms = now_ms;
     u->options.progress(u->options.progress_arg, &progress);
-}
-
-static gpufl_status open_root(struct upload *u)
-{
-    const char *path = u->options.log_path;
-    char stripped[4096];
-    size_t len = strlen(path);
-    u->root = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    int error = errno;
-    if (u->root < 0 && len > 4 && len < sizeof stripped &&
-        strcmp(path + len - 4, ".log") == 0) {
-        snprintf(stripped, sizeof stripped, "%.*s", (int)len - 4, path);
-        u->root = open(stripped, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    }
-    if (u->root < 0) {
-        return upload_result_say(
-            u->result, GPUFL_ERR_NOT_FOUND,
-            "%s: '%.300s': %s (expected the directory that holds the sessions)",
-            upload_options_name(u->name, "log_path"), path, strerror(error));
-    }
-    return GPUFL_OK;
-}
-
-static gpufl_status choose_sessions(struct upload *u)
-{
-    const struct gpufl_upload_options *o = &u->options;
-    char also[64];
-    char why[512];
-    snprintf(also, sizeof also, "%s ", upload_options_name(u->name, "session_id"));
-    if (session_root_is_session(&sys_real, o->log_path, also, why)) {
-        return upload_result_say(u->result, GPUFL_ERR_USAGE, "%s: %s",
-                                 upload_options_name(u->name, "log_path"), why);
-    }
-    gpufl_status status = select_list(&sys_real, u->root, &u->selection);
-    if (status != GPUFL_OK) {
-        return upload_result_say(u->result, status, "%s: '%.300s': %s",
-                                 upload_options_name(u->name, "log_path"), o->log_path,
-                                 status == GPUFL_ERR_IO ? strerror(errno)
-                                                        : gpufl_status_text(status));
-    }
-    if (!o->all_sessions && (u->selection.count > 0 || *o->session_id)) {
-        status = select_one(&u->selection, o->session_id);
-    }
-    if (status != GPUFL_OK) {
-        return upload_result_say(u->result, status,
-                                 "%s: '%.128s': no such session in %.250s (expected the "
-                                 "name of a directory there)",
-                                 upload_options_name(u->name, "session_id"),
-                                 o->session_id, o->log_path);
-    }
-    for (size_t i = 0; i < u->selection.count; i++) {
-        u->bytes_total += u->selection.session[i].bytes;
-    }
-    u->result->sessions = (unsigned)u->selection.count;
-    return GPUFL_OK;
-}
-
-static gpufl_status open_transport(struct upload *u)
-{
-    const struct gpufl_upload_options *o = &u->options;
-    char hostname[128] = "";
-    char why[256];
-    if (gethostname(hostname, sizeof hostname - 1) < 0 || !layout_name_ok(hostname)) {
-        hostname[0] = '\0';
-    }
-    struct transport_http_config config = {
-        .backend_url = o->backend_url,
-        .api_path = o->api_path,
-        .token = o->api_key,
-        .user_agent = "gpufl-upload/" GPUFL_VERSION,
-        .hostname = hostname,
-        .ca_file = o->ca_file,
-        .client_cert = o->client_cert,
-        .client_key = o->client_key,
-        .proxy = o->proxy,
-        .allow_insecure_http = o->allow_insecure_http,
-        .connect_timeout_ms = (uint64_t)o->connect_timeout_ms,
-        .read_timeout_ms = (uint64_t)o->read_timeout_ms,
-        .total_timeout_ms = (uint64_t)o->total_timeout_ms,
-        .option_name = u->name,
-    };
-    gpufl_status status = transport_http_open(&config, &u->transport, why);
-    if (status != GPUFL_OK) {
-        return upload_result_say(u->result, status, "%s", why);
-    }
-    transport_http_identity(&u->transport, &u->backend);
-    return GPUFL_OK;
-}
-
-static gpufl_status open_upload_engine(struct upload *u, char why[512])
-{
-    static const enum engine_compression codec[] = {COMPRESS_AUTO, COMPRESS_ZSTD,
-                                                    COMPRESS_GZIP, COMPRESS_NONE};
-    static const struct engine_channels channels = {{CHANNEL_NAMES}, CHANNEL_COUNT};
-    const struct gpufl_upload_options *o = &u->options;
-    struct engine_config config;
-    engine_config_default(&config);
-    config.log = &u->log;
-    config.transport = u->transport;
-    config.backend = &u->backend;
-    config.same_origin = o->same_origin;
-    config.same_origin_name = upload_options_name(u->name, "same_origin");
-    config.flush_interval_ms = 0;
-    config.max_requests_per_second = 0;
-    config.compression = codec[(unsigned)o->compression < 4 ? o->compression : 0];
-    config.rescan_interval_ms = NO_RESCAN_MS;
-    config.state_dir = *o->state_dir ? o->state_dir : NULL;
-    config.state_dir_name = upload_options_name(u->name, "state_dir");
-    config.program = "gpufl-upload";
-    config.wanted = is_selected;
-    config.wanted_arg = u;
-    config.force = o->force;
-    config.force_name = o->force ? NULL : upload_options_name(u->name, "force");
-    config.in_job = true;
-    config.salvage = !o->leave_unpublished;
-    config.spooled = on_spooled;
-    config.spooled_arg = u;
-    gpufl_status status = engine_open(&config, &u->engine);
-    if (status != GPUFL_OK) {
-        snprintf(why, 512, "out of memory");
-        return status;
-    }
-    char path[64];
-    snprintf(path, sizeof path, "/proc/self/fd/%d", u->root);
-    return engine_add_root(u->engine, path, &channels, why);
 }
 
 static void close_upload_engine(struct upload *u)
@@ -256,7 +96,7 @@ static gpufl_status wait_for_other(struct upload *u, char why[512])
         }
         poll(NULL, 0, now_ms < turn_ms ? (int)(turn_ms - now_ms) : 0);
         close_upload_engine(u);
-        gpufl_status opened = open_upload_engine(u, why);
+        gpufl_status opened = upload_open_engine(u, why);
         if (opened != GPUFL_BUSY) {
             return opened == GPUFL_OK ? opened
                                       : upload_result_say(u->result, opened, "%s", why);
@@ -312,7 +152,7 @@ static gpufl_status check_and_open(struct upload *u)
 {
     char why[512];
     gpufl_status status = upload_options_check(&u->options, u->name, why);
-    return status == GPUFL_OK ? open_transport(u)
+    return status == GPUFL_OK ? upload_open_transport(u)
                               : upload_result_say(u->result, status, "%s", why);
 }
 
@@ -320,13 +160,13 @@ static gpufl_status upload_selected(struct upload *u)
 {
     struct engine_summary summary;
     char why[512];
-    gpufl_status status =
-        check_and_open(u); /* first: what cannot work is said with nothing to send */
+    /* First, so that what cannot work is said with nothing to send, too. */
+    gpufl_status status = check_and_open(u);
     if (status == GPUFL_OK) {
-        status = open_root(u);
+        status = upload_open_root(u);
     }
     if (status == GPUFL_OK) {
-        status = choose_sessions(u);
+        status = upload_open_sessions(u);
     }
     if (status == GPUFL_OK && u->selection.count == 0) {
         return upload_result_say(u->result, GPUFL_OK,
@@ -336,7 +176,7 @@ static gpufl_status upload_selected(struct upload *u)
     if (status != GPUFL_OK) {
         return status;
     }
-    status = open_upload_engine(u, why);
+    status = upload_open_engine(u, why);
     bool busy = status == GPUFL_BUSY;
     if (busy) {
         status = wait_for_other(u, why);

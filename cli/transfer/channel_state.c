@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "schema/channels.h"
 #include "upload/source/tail.h"
 
 #define SHIFTING_CHUNK_BYTES 65536u
@@ -136,10 +137,8 @@ static bool has_files(int root, const char *path, const struct scan *scan,
     struct stat st;
     char active[LAYOUT_PATH_MAX];
     char file[JOURNAL_PATH_MAX + LAYOUT_PATH_MAX];
-    for (unsigned i = 0; i < scan->channels; i++) {
-        if (strcmp(scan->channel[i].name, channel) == 0) {
-            return true;
-        }
+    if (scan_find_channel(scan, channel)) {
+        return true;
     }
     layout_active(active, channel, false);
     snprintf(file, sizeof file, "%s/%s", path, active);
@@ -152,7 +151,7 @@ bool channel_state_missing(int root, const struct journal_read *journal, const c
 {
     const struct journal_read_stream *known = known_stream(journal, path, channel);
     const struct channel_state none = {0};
-    if (!scan_knows_channel(channel) || has_files(root, path, scan, channel)) {
+    if (!channel_is_known(channel) || has_files(root, path, scan, channel)) {
         return false;
     }
     *out = known ? settled_state(&known->record) : none;

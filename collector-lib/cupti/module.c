@@ -40,8 +40,7 @@ static bool subscribe(char *why, size_t size)
     if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) {
         snprintf(why, size,
                  "another profiler uses CUPTI, which allows one at a time (stop Nsight, "
-                 "PyTorch's "
-                 "or JAX's profiler, or the other tracer)");
+                 "PyTorch's or JAX's profiler, or the other tracer)");
     } else {
         snprintf(why, size, "cannot start CUPTI: %s (check driver and GPU)",
                  cupti_api_error(result));

@@ -311,12 +311,17 @@ def a_directory_that_cannot_be_read(place):
         _goes_on(place, sink, writer)
 
 
-def a_second_directory_of_an_id(place):
-    """The first one is known."""
+def _session_in_group(place):
     group = place.logs / "run-1"
     group.mkdir()
     writer = Live(group)
     _give(place)
+    return writer
+
+
+def a_second_directory_of_an_id(place):
+    """The first one is known."""
+    writer = _session_in_group(place)
     with Sink(declare=True) as sink:
         lib.upload(place, sink.url, **AS_USER)
         other = place.logs / "run-2"
@@ -332,10 +337,7 @@ def a_second_directory_of_an_id(place):
 
 
 def a_second_directory_of_an_id_whose_first_is_not_there(place):
-    group = place.logs / "run-1"
-    group.mkdir()
-    writer = Live(group)
-    _give(place)
+    writer = _session_in_group(place)
     with Sink(declare=True) as sink:
         lib.upload(place, sink.url, **AS_USER)
         _lines(writer)

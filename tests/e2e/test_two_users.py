@@ -74,6 +74,14 @@ class _Service:
                    for channel, data in session.written.items())
 
 
+def _session_in_group(service):
+    """A session of one user, in a directory of the same one."""
+    group = service.logs / "run-1"
+    group.mkdir()
+    os.chown(group, VICTIM, VICTIM)
+    return _Session(group)
+
+
 class _Locked:
     """Another user holds a lock on a path while this is open."""
 
@@ -346,10 +354,7 @@ def a_lock_that_su_holds_hides_no_group(place):
         lib.skip("needs root, to be several users")
     service = _Service(place)
     service.start()
-    group = service.logs / "run-1"
-    group.mkdir()
-    os.chown(group, VICTIM, VICTIM)
-    writer = _Session(group)
+    writer = _session_in_group(service)
     with _Try(service, SU % "{dir}/..", writer) as attempt:
         check(attempt.begun, "su waits for a password")
         writer.lines()
@@ -363,14 +368,11 @@ def a_lock_beside_a_file_named_as_a_journals_hides_no_group_from_root(place):
     if not ROOT:
         lib.skip("needs root, to be several users")
     service = _Service(place)
-    group = service.logs / "run-1"
-    group.mkdir()
-    os.chown(group, VICTIM, VICTIM)
-    writer = _Session(group)
+    writer = _session_in_group(service)
     writer.lines()
     writer.end()
     name = service.home(OTHER) / "x.journal.lock"
-    holder = _as(OTHER, ["sh", "-c", f"exec flock -x {group} sh -c 'echo; cat' 3>{name}"])
+    holder = _as(OTHER, ["sh", "-c", f"exec flock -x {writer.dir.parent} sh -c 'echo; cat' 3>{name}"])
     check(holder.stdout.readline(), "the group is locked")
     done = service.upload(0)
     holder.communicate()
@@ -383,10 +385,7 @@ def an_id_of_which_nothing_was_sent_goes_to_no_other_user(place):
     if not ROOT:
         lib.skip("needs root, to be several users")
     service = _Service(place)
-    group = service.logs / "run-1"
-    group.mkdir()
-    os.chown(group, VICTIM, VICTIM)
-    writer = _Session(group)
+    writer = _session_in_group(service)
     writer.lines()
     with _Try(service, PLANTED_ABOVE, writer) as attempt:
         check(attempt.begun, "it is planted")

@@ -174,6 +174,15 @@ char *rig_stored(struct rig *rig, const char *session, const char *channel)
     return all;
 }
 
+int rig_lose_then_too_large(struct rig *rig, const struct rig_request *request)
+{
+    if (request->kind != TRANSPORT_BATCH || strcmp(request->channel, "device") != 0) {
+        return RIG_REGISTRY;
+    }
+    rig->mark++;
+    return rig->mark > 4 ? RIG_REGISTRY : rig->mark % 2 == 1 ? RIG_LOST : 413;
+}
+
 struct transport rig_backend(struct rig *rig)
 {
     return (struct transport){.submit = rig_submit,

@@ -13,6 +13,10 @@ struct transport rig_backend(struct rig *rig);
 /** True when the registry holds \p request's id already: then no refusal may follow. */
 bool rig_knows(struct rig *rig, const struct rig_request *request);
 
+/** An answer of rigs: a batch of "device" has none though it is stored, and is then too
+ * large; so is its first half, whose answer is lost, too. */
+int rig_lose_then_too_large(struct rig *rig, const struct rig_request *request);
+
 /** All raw lines that the registry holds of a channel, in sequence order, as one string
  * (the caller's). */
 char *rig_stored(struct rig *rig, const char *session, const char *channel);

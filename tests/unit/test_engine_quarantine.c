@@ -285,22 +285,11 @@ static void a_batch_whose_number_another_one_has_is_kept_back(void **state)
     rig_delete(rig);
 }
 
-/* A batch of "device" is stored, but that is not known; its halves are too large or
- * without an answer until the number is found to be taken. */
-static int lose_then_too_large(struct rig *rig, const struct rig_request *r)
-{
-    if (r->kind != TRANSPORT_BATCH || strcmp(r->channel, "device") != 0) {
-        return RIG_REGISTRY;
-    }
-    rig->mark++;
-    return rig->mark > 4 ? RIG_REGISTRY : rig->mark % 2 == 1 ? RIG_LOST : 413;
-}
-
 static void a_stored_batch_that_could_not_be_noted_is_stored_once(void **state)
 {
     (void)state;
     for (int crash = 0; crash < 2; crash++) {
-        struct rig *rig = rig_unnoted(15, lose_then_too_large, 0, SETTLED_UNPROVEN);
+        struct rig *rig = rig_unnoted(15, rig_lose_then_too_large, 0, SETTLED_UNPROVEN);
         go_on(rig, crash, 5);
         rig_all_same(rig, RIG_ID);
         assert_int_equal(rig_summary(rig).ranges_quarantined, 0);

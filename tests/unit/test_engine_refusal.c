@@ -59,22 +59,11 @@ static void the_second_half_of_a_split_batch_goes_as_it_is(void **state)
     rig_delete(rig);
 }
 
-/* A batch of "device" has no answer though it is stored, and is then too large; so is its
- * first half, whose answer is lost, too. */
-static int lose_then_too_large(struct rig *rig, const struct rig_request *r)
-{
-    if (r->kind != TRANSPORT_BATCH || strcmp(r->channel, "device") != 0) {
-        return RIG_REGISTRY;
-    }
-    rig->mark++;
-    return rig->mark > 4 ? RIG_REGISTRY : rig->mark % 2 == 1 ? RIG_LOST : 413;
-}
-
 static void a_stored_batch_that_is_split_twice_is_stored_once(void **state)
 {
     (void)state;
     struct rig *rig = rig_ended_session(15);
-    rig->answer = lose_then_too_large;
+    rig->answer = rig_lose_then_too_large;
     rig_start(rig);
     rig_run(rig, 600000, true);
     assert_true(rig->mark > 4);

@@ -108,6 +108,19 @@ static gpufl_status read_journal(const char *root_path, struct journal_read *out
     return status;
 }
 
+/* \return the directory of a journal with these records, which was read into \p out. */
+static char *write_and_read(void (*append)(struct journal *journal),
+                            struct journal_read *out)
+{
+    char *root = dirs_make();
+    char dir[512];
+    snprintf(dir, sizeof dir, "%s/.gpufl-agent", root);
+    assert_int_equal(mkdir(dir, 0755), 0);
+    write_journal(dir, append);
+    assert_int_equal(read_journal(root, out), GPUFL_OK);
+    return root;
+}
+
 static void streams_sessions_and_quarantine_are_told(void **state)
 {
     (void)state;
@@ -119,13 +132,8 @@ static void streams_sessions_and_quarantine_are_told(void **state)
                {append_given_up, 7, 0, 0},
                {append_retried, 10, 0, 0}};
     for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
-        char *root = dirs_make();
-        char dir[512];
         struct journal_read journal;
-        snprintf(dir, sizeof dir, "%s/.gpufl-agent", root);
-        assert_int_equal(mkdir(dir, 0755), 0);
-        write_journal(dir, row[i].append);
-        assert_int_equal(read_journal(root, &journal), GPUFL_OK);
+        char *root = write_and_read(row[i].append, &journal);
         assert_int_equal(journal.streams, STREAMS - 1); /* one session is forgotten */
         const struct journal_read_stream *first = &journal.stream[0];
         assert_string_equal(first->record.path, "session0");
@@ -147,13 +155,8 @@ static void streams_sessions_and_quarantine_are_told(void **state)
 static void of_another_backend_nothing_is_told_yet(void **state)
 {
     (void)state;
-    char *root = dirs_make();
-    char dir[512];
     struct journal_read journal;
-    snprintf(dir, sizeof dir, "%s/.gpufl-agent", root);
-    assert_int_equal(mkdir(dir, 0755), 0);
-    write_journal(dir, append_another_backend);
-    assert_int_equal(read_journal(root, &journal), GPUFL_OK);
+    char *root = write_and_read(append_another_backend, &journal);
     assert_int_equal(journal.stream[0].record.lines, 0);
     assert_int_equal(journal.stream[0].record.offset, 0);
     assert_int_equal(journal.quarantines, 0);
@@ -200,13 +203,8 @@ static void append_ends(struct journal *journal)
 static void what_ended_and_what_was_given_up_is_told(void **state)
 {
     (void)state;
-    char *root = dirs_make();
-    char dir[512];
     struct journal_read journal;
-    snprintf(dir, sizeof dir, "%s/.gpufl-agent", root);
-    assert_int_equal(mkdir(dir, 0755), 0);
-    write_journal(dir, append_ends);
-    assert_int_equal(read_journal(root, &journal), GPUFL_OK);
+    char *root = write_and_read(append_ends, &journal);
     assert_true(journal_read_is_done(&journal, "session1"));
     assert_false(journal_read_is_done(&journal, "session2"));
     assert_true(journal_read_is_done(&journal, "session3"));

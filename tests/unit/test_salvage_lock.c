@@ -48,11 +48,14 @@ static void a_child_forked_meanwhile_does_not_keep_the_lock(void **state)
     int session = open(path, O_RDONLY | O_DIRECTORY);
     assert_int_equal(mkdirat(session, LAYOUT_TMP_DIR, 0700), 0);
     assert_int_equal(pipe(ends), 0);
+    size_t budget = 1;
     struct salvage_place place = {.sys = &sys,
                                   .log = &quiet,
                                   .root = open(root, O_RDONLY | O_DIRECTORY),
                                   .path = RIG_ID,
-                                  .id = RIG_ID};
+                                  .id = RIG_ID,
+                                  .readings = salvage_readings_new(),
+                                  .budget = &budget};
     (void)salvage_step(&place);
     assert_true(child > 0);
     close(ends[0]);
@@ -64,6 +67,7 @@ static void a_child_forked_meanwhile_does_not_keep_the_lock(void **state)
     close(fd);
     close(session);
     close(place.root);
+    salvage_readings_free(place.readings);
     dirs_remove(root);
 }
 

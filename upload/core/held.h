@@ -39,8 +39,7 @@ enum held_exit {
       "owner, or the option")                                                            \
     X(CLAIMED, "claimed", MEND,                                                          \
       "another directory has the same session id and was found first "                   \
-      "(session.claimed): "                                                              \
-      "remove one of the two")                                                           \
+      "(session.claimed): remove one of the two")                                        \
     X(MOVED, "moved", MEND,                                                              \
       "another directory with this session id, of which something was sent, is not "     \
       "there (session.claimed): move it back")                                           \
@@ -54,8 +53,7 @@ enum held_exit {
       "files that an earlier backend got were deleted: this one cannot get them")        \
     X(LAYOUT, "layout", MEND,                                                            \
       "its layout changed while it was being read: restore the files that were "         \
-      "removed, "                                                                        \
-      "and move those away that were added")                                             \
+      "removed, and move those away that were added")                                    \
     X(MANIFEST_NEWER, "manifest_newer", MEND,                                            \
       "its .gpufl-session.json was written by a newer gpufl: upgrade this one")          \
     X(COPY, "copy", MEND,                                                                \

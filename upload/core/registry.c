@@ -23,6 +23,16 @@ int registry_channel(struct root *root, const char *channel)
     return (int)root->channel_names++;
 }
 
+bool registry_follows(const struct root *root, const char *channel)
+{
+    for (unsigned i = 0; i < root->channels.count; i++) {
+        if (strcmp(root->channels.name[i], channel) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool registry_reserve_quarantine(struct root *root)
 {
     struct record_quarantine *more =

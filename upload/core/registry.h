@@ -103,6 +103,9 @@ struct root {
  * too many. */
 int registry_channel(struct root *root, const char *channel);
 
+/** \return true if the channel is one of those that are sent from the root. */
+bool registry_follows(const struct root *root, const char *channel);
+
 /** Adds a range to the quarantine list. \return false without memory. */
 bool registry_list_quarantine(struct root *root, const struct record_quarantine *record);
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "upload/source/salvage_readings.h"
 
 #define LATER_MIN_MS 20u
 
@@ -65,6 +66,7 @@ void session_drop(struct session *session)
     for (unsigned i = 0; i < SCAN_CHANNELS_MAX; i++) {
         free(session->stream[i]);
     }
+    salvage_readings_free(session->readings);
     free(session);
 }
 

@@ -84,9 +84,11 @@ struct session {
     bool later;       /**< it grew, and is inspected at later_at_ms */
     bool overdue;     /**< what the inspection finds has waited for its flush interval */
     bool complete_in_flight;
-    bool in_completing;         /**< in the engine's list of them */
-    bool in_cursor;             /**< the upload cursor names it */
-    bool directory_noted;       /**< the journal has `directory` */
+    bool in_completing;                /**< in the engine's list of them */
+    bool in_cursor;                    /**< the upload cursor names it */
+    bool directory_noted;              /**< the journal has `directory` */
+    struct salvage_readings *readings; /**< of its `.tmp`, while they are being
+                                          published; or NULL */
     const char *salvage_reason; /**< why something is still in `.tmp`; logged once */
     uint8_t hold_reason;        /**< enum held_reason; the last one that was logged */
     unsigned unread;            /**< files that are not read and may hold records */

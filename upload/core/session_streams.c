@@ -35,26 +35,23 @@ struct stream *session_stream(struct session *session, const char *channel)
     return st;
 }
 
-struct stream *session_stream_numbered(const struct root *root, uint32_t id)
+static struct stream *session_find_number(const struct session *session, uint32_t id)
 {
-    for (const struct session *s = root->sessions; s; s = s->next) {
-        for (unsigned i = 0; i < s->streams; i++) {
-            if (s->stream[i]->id == id) {
-                return s->stream[i];
-            }
+    for (unsigned i = 0; i < session->streams; i++) {
+        if (session->stream[i]->id == id) {
+            return session->stream[i];
         }
     }
     return NULL;
 }
 
-static bool session_has_number(const struct session *session, uint32_t id)
+struct stream *session_stream_numbered(const struct root *root, uint32_t id)
 {
-    for (unsigned i = 0; i < session->streams; i++) {
-        if (session->stream[i]->id == id) {
-            return true;
-        }
+    struct stream *found = NULL;
+    for (const struct session *s = root->sessions; s && !found; s = s->next) {
+        found = session_find_number(s, id);
     }
-    return false;
+    return found;
 }
 
 void session_unlist_ranges(struct session *session)
@@ -62,7 +59,7 @@ void session_unlist_ranges(struct session *session)
     struct root *root = session->root;
     size_t kept = 0;
     for (size_t i = 0; i < root->quarantines; i++) {
-        if (!session_has_number(session, root->quarantine[i].stream)) {
+        if (!session_find_number(session, root->quarantine[i].stream)) {
             root->quarantine[kept++] = root->quarantine[i];
         }
     }

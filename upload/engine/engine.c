@@ -28,6 +28,7 @@
 
 #define GZIP_LEVEL        6
 #define INSPECTED_AT_ONCE 32u
+#define SALVAGED_AT_ONCE  (1u << 20)
 /* A turn looks into some hundred directories at most: what the watcher, the sockets and
  * systemd have to say does not wait for all there are. */
 #define ROUNDS_A_TURN    4u
@@ -294,6 +295,7 @@ uint64_t engine_turn(struct engine *engine)
     uint64_t now_ms = engine->config.sys->now_ms();
     unsigned rounds = 0;
     bool again;
+    engine->salvage_left = SALVAGED_AT_ONCE;
     for (unsigned i = 0; i < engine->roots; i++) {
         reopen_step(engine, i, now_ms);
         root_lock_again(engine->root[i]);

@@ -23,11 +23,9 @@ const char *resolve_split(char *text, const char **path)
 {
     char *slash = strrchr(text, '/');
     const char *channel = NULL;
-    for (int i = 0; slash && !channel && i < CHANNEL_COUNT; i++) {
-        if (strcmp(slash + 1, channel_name((enum channel)i)) == 0) {
-            *slash = '\0';
-            channel = slash + 1;
-        }
+    if (slash && channel_is_known(slash + 1)) {
+        *slash = '\0';
+        channel = slash + 1;
     }
     slash = strchr(text, '/');
     char group[LAYOUT_NAME_MAX + 2] = "g";

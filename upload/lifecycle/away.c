@@ -10,6 +10,7 @@
 #include "upload/core/session_streams.h"
 #include "upload/lifecycle/kept.h"
 #include "upload/lifecycle/parking.h"
+#include "upload/lifecycle/session_salvage.h"
 
 static const char *away_id(const char *path)
 {
@@ -139,6 +140,7 @@ static void away_session(struct session *s)
     struct root *root = s->root;
     if (s->presence != SESSION_AWAY) {
         s->presence = SESSION_AWAY;
+        session_salvage_stop(s);
         s->inspected = false; /* what comes back is read as a whole */
         root->change_stamp++;
         for (unsigned i = 0; i < s->streams; i++) {

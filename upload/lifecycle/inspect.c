@@ -75,7 +75,7 @@ static void inspect_channel(struct session *session, const struct scan_channel *
                             uint64_t now_ms)
 {
     struct engine *engine = session->root->engine;
-    if (!missing_is_followed(session->root, seen->name)) {
+    if (!registry_follows(session->root, seen->name)) {
         return;
     }
     struct stream *st = session_stream(session, seen->name);

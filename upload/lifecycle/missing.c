@@ -2,20 +2,8 @@
 /* Tells from the journal and the manifest which files a session should have. */
 #include "upload/lifecycle/missing.h"
 
-#include <string.h>
-
 #include "upload/core/session_streams.h"
 #include "upload/core/shutdown.h"
-
-bool missing_is_followed(const struct root *root, const char *channel)
-{
-    for (unsigned i = 0; i < root->channels.count; i++) {
-        if (strcmp(root->channels.name[i], channel) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
 
 /* A listing may miss a file that is renamed meanwhile. */
 static bool missing_is_lost(const struct stream *st)
@@ -38,24 +26,13 @@ static bool missing_active(const struct stream *st)
            missing_is_lost(st);
 }
 
-static const struct scan_channel *missing_find(const struct scan *scan,
-                                               const char *channel)
-{
-    for (unsigned i = 0; i < scan->channels; i++) {
-        if (strcmp(scan->channel[i].name, channel) == 0) {
-            return &scan->channel[i];
-        }
-    }
-    return NULL;
-}
-
 /* What is left of it may be gone. Whether there was more than was sent is not known. */
 static void missing_channel(struct stream *st, const struct scan *scan)
 {
     struct session *session = st->session;
-    const struct scan_channel *seen = missing_find(scan, stream_channel(st));
+    const struct scan_channel *seen = scan_find_channel(scan, stream_channel(st));
     bool active = seen && (seen->has_active || seen->has_active_gz);
-    if (!active && missing_is_followed(session->root, stream_channel(st)) &&
+    if (!active && registry_follows(session->root, stream_channel(st)) &&
         missing_active(st)) {
         if (st->offset == 0 && st->rest == STREAM_PENDING && !st->offer && !st->queued) {
             st->rest = STREAM_MISSING; /* the other channels need not wait for it */
@@ -64,7 +41,7 @@ static void missing_channel(struct stream *st, const struct scan *scan)
         stream_hold(st, any ? HELD_ACTIVE_GONE : HELD_CHANNEL_GONE);
         return;
     }
-    if (!seen && missing_is_followed(session->root, stream_channel(st)) && st->id &&
+    if (!seen && registry_follows(session->root, stream_channel(st)) && st->id &&
         st->rest == STREAM_PENDING && !st->offer && !st->queued) {
         st->rest = STREAM_MISSING;
     }
@@ -82,7 +59,7 @@ static void missing_listed(struct session *session, const struct scan *scan)
     for (unsigned i = 0; due && i < scan->manifest.channels; i++) {
         const char *channel = scan->manifest.channel[i];
         struct stream *st =
-            !missing_find(scan, channel) && missing_is_followed(session->root, channel)
+            !scan_find_channel(scan, channel) && registry_follows(session->root, channel)
                 ? session_stream(session, channel)
                 : NULL;
         if (st && st->kind == STREAM_UNSET) {

@@ -5,9 +5,6 @@
 
 #include "upload/core/session.h"
 
-/** \return true if the root's uploader sends that channel. */
-bool missing_is_followed(const struct root *root, const char *channel);
-
 /** Holds each channel of which \p scan does not show what was sent of it, or what its
  * manifest lists. */
 void missing_channels(struct session *session, const struct scan *scan);

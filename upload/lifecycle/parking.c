@@ -53,13 +53,8 @@ void parking_complete(struct session *session)
 /* Nothing of it is in the journal, or under way. */
 static bool parking_is_untouched(const struct session *s)
 {
-    for (unsigned i = 0; i < s->streams; i++) {
-        if (s->stream[i]->id) {
-            return false;
-        }
-    }
-    return session_idle(s) && !s->quarantined && !s->absence.days && !s->no_manifest &&
-           !s->unread_given_up && s->salvage == SESSION_SALVAGE_NONE;
+    return !session_begun(s) && session_idle(s) && !s->quarantined && !s->absence.days &&
+           !s->no_manifest && !s->unread_given_up && s->salvage == SESSION_SALVAGE_NONE;
 }
 
 static bool parking_may_hold(const struct session *s)

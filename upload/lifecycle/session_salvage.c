@@ -4,16 +4,37 @@
 
 #include "upload/source/salvage.h"
 
+void session_salvage_stop(struct session *session)
+{
+    salvage_readings_free(session->readings);
+    session->readings = NULL;
+}
+
+static enum salvage_result session_salvage_run(struct session *session)
+{
+    struct root *root = session->root;
+    session->readings = session->readings ? session->readings : salvage_readings_new();
+    const struct salvage_place place = {.sys = root->engine->config.sys,
+                                        .log = root->engine->config.log,
+                                        .root = root->fd,
+                                        .path = session->path,
+                                        .id = session->id,
+                                        .readings = session->readings,
+                                        .budget = &root->engine->salvage_left};
+    enum salvage_result result =
+        session->readings ? salvage_step(&place) : SALVAGE_FAILED;
+    if (result != SALVAGE_STEP && result != SALVAGE_MORE) {
+        session_salvage_stop(session);
+    }
+    return result;
+}
+
 const char *session_salvage_step(struct session *session, bool unpublished)
 {
     struct root *root = session->root;
     const struct engine_config *config = &root->engine->config;
-    const struct salvage_place place = {.sys = config->sys,
-                                        .log = config->log,
-                                        .root = root->fd,
-                                        .path = session->path,
-                                        .id = session->id};
     if (!unpublished) {
+        session_salvage_stop(session);
         session->salvage = SESSION_SALVAGE_NONE;
         return NULL;
     }
@@ -25,9 +46,10 @@ const char *session_salvage_step(struct session *session, bool unpublished)
         return "its writer died and left unpublished windows in .tmp: gpufl upload, or "
                "gpufl-agent --salvage, publishes them";
     }
-    switch (salvage_step(&place)) {
+    switch (session_salvage_run(session)) {
     case SALVAGE_DONE:
     case SALVAGE_STEP:
+    case SALVAGE_MORE:
         session->salvage = SESSION_SALVAGE_RUNS;
         root->list_soon = true; /* the next turn inspects it again */
         return NULL;

@@ -10,4 +10,7 @@
  * or NULL while it goes on. */
 const char *session_salvage_step(struct session *session, bool unpublished);
 
+/** Closes what it reads; the next step begins again with that. */
+void session_salvage_stop(struct session *session);
+
 #endif

@@ -45,7 +45,7 @@ static enum salvage_result publish_gz(const struct salvage *s,
                    : salvage_publish(s->place, &s->dirs, file->channel, file->number);
     }
     if (status != GPUFL_ERR_FORMAT) {
-        return SALVAGE_FAILED;
+        return status == GPUFL_BUSY ? SALVAGE_MORE : SALVAGE_FAILED;
     }
     if (raw && !raw->empty) {
         return delete_tmp(s, file); /* to be compressed again */
@@ -60,17 +60,13 @@ static enum salvage_result retire_active(const struct salvage *s,
     const struct salvage_place *place = s->place;
     struct scan scan;
     char name[LAYOUT_PATH_MAX];
-    uint32_t highest = 0;
     gpufl_status status =
         scan_session(place->sys, place->root, place->path, place->id, &scan);
     if (status != GPUFL_OK) {
         return SALVAGE_FAILED;
     }
-    for (unsigned i = 0; i < scan.channels; i++) {
-        if (strcmp(scan.channel[i].name, file->channel) == 0) {
-            highest = scan.channel[i].highest;
-        }
-    }
+    const struct scan_channel *published = scan_find_channel(&scan, file->channel);
+    uint32_t highest = published ? published->highest : 0;
     for (size_t i = 0; i < s->stock.files; i++) {
         const struct tmp_file *f = &s->stock.file[i];
         if (f->kind != TMP_ACTIVE && f->number > highest &&
@@ -84,15 +80,32 @@ static enum salvage_result retire_active(const struct salvage *s,
                : SALVAGE_FAILED;
 }
 
+/* What was written of a window when its writer, or a salvage, ended. */
+static enum salvage_result drop_part(const struct salvage *s, const struct tmp_file *file)
+{
+    if (!salvage_stock_twin(&s->stock, file, TMP_RAW) &&
+        !salvage_stock_twin(&s->stock, file, TMP_GZ)) {
+        return SALVAGE_LEFT;
+    }
+    return salvage_packs_elsewhere(s->place->sys, s->dirs.tmp, file->name)
+               ? SALVAGE_BUSY
+               : delete_tmp(s, file);
+}
+
+/* The part of the window that this salvage is compressing. */
+static bool is_being_packed(const struct salvage *s, const struct tmp_file *file)
+{
+    return file->kind == TMP_PART && salvage_stock_twin(&s->stock, file, TMP_RAW) &&
+           !salvage_stock_twin(&s->stock, file, TMP_GZ) &&
+           salvage_packs(s->place->readings, s->dirs.tmp, file->name);
+}
+
 static enum salvage_result step_file(const struct salvage *s, const struct tmp_file *file)
 {
     bool waits = s->left_channel && strcmp(s->left_channel, file->channel) == 0;
     switch (file->kind) {
     case TMP_PART:
-        return salvage_stock_twin(&s->stock, file, TMP_RAW) ||
-                       salvage_stock_twin(&s->stock, file, TMP_GZ)
-                   ? delete_tmp(s, file)
-                   : SALVAGE_LEFT;
+        return drop_part(s, file);
     case TMP_GZ:
         return waits ? SALVAGE_LEFT : publish_gz(s, file);
     case TMP_RAW:
@@ -119,6 +132,9 @@ static enum salvage_result salvage_next(struct salvage *s)
     }
     for (size_t i = 0; i < s->stock.files; i++) {
         const struct tmp_file *file = &s->stock.file[i];
+        if (is_being_packed(s, file)) {
+            continue;
+        }
         enum salvage_result result = step_file(s, file);
         if (result == SALVAGE_STEP) {
             log_info(s->place->log, "salvage.step", "session=%s file=%.100s",

@@ -7,7 +7,8 @@
 
 #include "upload/source/salvage_window.h"
 
-/** Does one step under the session's lock. Each step is on disk before the next depends
+/** Does one step under the session's lock, in which it reads no more than the budget.
+ * Each step is on disk before the next depends
  * on it, so a crash between any two loses nothing and publishes nothing twice. Deletes
  * only what exists elsewhere or is empty. */
 enum salvage_result salvage_step(const struct salvage_place *place);

@@ -13,9 +13,13 @@
 
 #include "base/file.h"
 #include "base/uuid.h"
-#include "upload/http/encode.h"
-#include "upload/source/gz_file.h"
 #include "upload/source/identity.h"
+
+static gpufl_status read_some(const struct salvage_place *place,
+                              struct salvage_reading *of)
+{
+    return salvage_read(place->readings, place->sys, of, place->budget);
+}
 
 gpufl_status salvage_check(const struct salvage_place *place, int dir, const char *name)
 {
@@ -23,7 +27,8 @@ gpufl_status salvage_check(const struct salvage_place *place, int dir, const cha
     if (fd < 0) {
         return errno == ENOENT ? GPUFL_ERR_NOT_FOUND : GPUFL_ERR_IO;
     }
-    gpufl_status status = gz_file_check(place->sys, fd);
+    struct salvage_reading of = {.task = GZ_CHECK, .fd = fd, .other = -1};
+    gpufl_status status = read_some(place, &of);
     close(fd);
     return status;
 }
@@ -40,22 +45,23 @@ enum salvage_result salvage_compress(const struct salvage_place *place,
     layout_numbered(gz, channel, number, true);
     snprintf(part, sizeof part, "%s.part", gz);
     int from = file_open(sys, dirs->tmp, raw);
-    int to = from < 0 ? -1 : file_create(sys, dirs->tmp, part, 0644);
-    bool good = to >= 0 && gz_file_write(sys, from, to) == GPUFL_OK &&
+    if (from < 0) {
+        return SALVAGE_FAILED;
+    }
+    const struct salvage_part packed = {.raw = from, .dir = dirs->tmp, .name = part};
+    gpufl_status status = salvage_pack(place->readings, sys, &packed, place->budget);
+    close(from);
+    if (status == GPUFL_BUSY) {
+        return SALVAGE_MORE;
+    }
+    bool good = status == GPUFL_OK &&
                 sys->renameat(dirs->tmp, part, dirs->tmp, gz) == 0 &&
                 sys->fsync(dirs->tmp) == 0;
-    if (from >= 0) {
-        close(from);
-    }
-    if (to >= 0) {
-        close(to);
-    }
     return good ? SALVAGE_STEP : SALVAGE_FAILED;
 }
 
 static bool write_sidecar(const struct salvage_place *place, int session,
-                          const char *channel, uint32_t number, uint64_t bytes,
-                          uint32_t crc)
+                          const char *channel, uint32_t number, struct gz_measure measure)
 {
     char name[LAYOUT_PATH_MAX];
     char payload[LAYOUT_PATH_MAX];
@@ -73,8 +79,8 @@ static bool write_sidecar(const struct salvage_place *place, int session,
         ",\"opened_mono_ms\":-1,\"closed_mono_ms\":-1,\"created_wall_ms\":%" PRId64
         ",\"payload_file\":\"%s\",\"payload_bytes\":%" PRIu64
         ",\"payload_crc32\":%" PRIu32 "}\n",
-        id_text, place->id, channel, number, place->sys->wall_s() * 1000, payload, bytes,
-        crc);
+        id_text, place->id, channel, number, place->sys->wall_s() * 1000, payload,
+        measure.bytes, measure.crc);
     return file_replace(place->sys, session, name, line, (size_t)len, true) == GPUFL_OK;
 }
 
@@ -86,27 +92,27 @@ static enum salvage_result ensure_sidecar(const struct salvage_place *place, int
     char *text;
     size_t len;
     struct sidecar sidecar;
-    uint64_t bytes;
-    uint32_t crc;
-    if (place->sys->fsync(fd) < 0 ||
-        encode_measure(place->sys, fd, &bytes, &crc) != GPUFL_OK) {
+    struct salvage_reading of = {.task = GZ_MEASURE, .fd = fd, .other = -1};
+    gpufl_status status = read_some(place, &of);
+    if (status == GPUFL_BUSY) {
+        return SALVAGE_MORE;
+    }
+    if (status != GPUFL_OK || place->sys->fsync(fd) < 0) {
         return SALVAGE_FAILED;
     }
     layout_sidecar(name, channel, number);
-    gpufl_status status =
-        file_read(place->sys, session, name, IDENTITY_MAX_BYTES, &text, &len);
+    status = file_read(place->sys, session, name, IDENTITY_MAX_BYTES, &text, &len);
     if (status == GPUFL_ERR_NOT_FOUND) {
-        return write_sidecar(place, session, channel, number, bytes, crc)
-                   ? SALVAGE_STEP
-                   : SALVAGE_FAILED;
+        return write_sidecar(place, session, channel, number, of.result) ? SALVAGE_STEP
+                                                                         : SALVAGE_FAILED;
     }
     if (status != GPUFL_OK) {
         return SALVAGE_LEFT;
     }
     status = sidecar_parse(text, len, place->id, channel, number, &sidecar);
     free(text);
-    bool same = status == GPUFL_OK && sidecar.payload_bytes == bytes &&
-                sidecar.payload_crc32 == crc;
+    bool same = status == GPUFL_OK && sidecar.payload_bytes == of.result.bytes &&
+                sidecar.payload_crc32 == of.result.crc;
     return same ? SALVAGE_STEP : SALVAGE_LEFT;
 }
 
@@ -115,10 +121,15 @@ static enum salvage_result delete_copy(const struct salvage_place *place,
                                        const struct salvage_dirs *dirs, const char *name,
                                        int staged, int published)
 {
-    bool same = false;
-    if (gz_file_check(place->sys, published) != GPUFL_OK ||
-        gz_file_compare(staged, published, &same) != GPUFL_OK || !same) {
-        return SALVAGE_LEFT;
+    struct salvage_reading check = {.task = GZ_CHECK, .fd = published, .other = -1};
+    struct salvage_reading compare = {
+        .task = GZ_COMPARE, .fd = staged, .other = published};
+    gpufl_status status = read_some(place, &check);
+    if (status == GPUFL_OK) {
+        status = read_some(place, &compare);
+    }
+    if (status != GPUFL_OK) {
+        return status == GPUFL_BUSY ? SALVAGE_MORE : SALVAGE_LEFT;
     }
     return place->sys->unlinkat(dirs->tmp, name, 0) == 0 ? SALVAGE_STEP : SALVAGE_FAILED;
 }

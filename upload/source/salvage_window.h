@@ -10,10 +10,12 @@
 
 #include "base/log.h"
 #include "base/sys.h"
+#include "upload/source/salvage_readings.h"
 
 enum salvage_result {
     SALVAGE_DONE,   /**< `.tmp` is gone: everything in it is published */
     SALVAGE_STEP,   /**< one file is a step further: call again */
+    SALVAGE_MORE,   /**< the budget is spent, within a file: call again */
     SALVAGE_LEFT,   /**< something in `.tmp` needs a person; the rest is published */
     SALVAGE_BUSY,   /**< another process holds the session's lock */
     SALVAGE_FAILED, /**< the directory cannot be written, or the disk failed */
@@ -26,6 +28,8 @@ struct salvage_place {
     int root;         /**< directory of the root */
     const char *path; /**< of the session, below the root */
     const char *id;
+    struct salvage_readings *readings;
+    size_t *budget; /**< bytes that may be read for now */
 };
 
 /** Descriptors of a session directory and of its `.tmp`. */
@@ -34,7 +38,8 @@ struct salvage_dirs {
     int tmp;
 };
 
-/** \return GPUFL_OK for a sound gzip file `<dir>/<name>`, else as gz_file_check. */
+/** \return GPUFL_OK for a sound gzip file `<dir>/<name>`; GPUFL_ERR_NOT_FOUND; else as
+ * salvage_read. */
 GPUFL_MUST gpufl_status salvage_check(const struct salvage_place *place, int dir,
                                       const char *name);
 

@@ -19,30 +19,34 @@ struct scan_dir {
     struct stat st;
 };
 
-static struct scan_channel *scan_channel_of(struct scan *scan, const char *name)
+static unsigned scan_index(const struct scan *scan, const char *name)
 {
-    for (unsigned i = 0; i < scan->channels; i++) {
-        if (strcmp(scan->channel[i].name, name) == 0) {
-            return &scan->channel[i];
-        }
+    unsigned i = 0;
+    while (i < scan->channels && strcmp(scan->channel[i].name, name) != 0) {
+        i++;
     }
-    if (scan->channels == SCAN_CHANNELS_MAX) {
+    return i;
+}
+
+const struct scan_channel *scan_find_channel(const struct scan *scan, const char *name)
+{
+    unsigned i = scan_index(scan, name);
+    return i < scan->channels ? &scan->channel[i] : NULL;
+}
+
+static struct scan_channel *scan_add_channel(struct scan *scan, const char *name)
+{
+    unsigned i = scan_index(scan, name);
+    if (i < scan->channels) {
+        return &scan->channel[i];
+    }
+    if (i == SCAN_CHANNELS_MAX) {
         return NULL;
     }
     struct scan_channel *channel = &scan->channel[scan->channels++];
     *channel = (struct scan_channel){0};
     memcpy(channel->name, name, strlen(name) + 1);
     return channel;
-}
-
-bool scan_knows_channel(const char *name)
-{
-    for (int i = 0; i < CHANNEL_COUNT; i++) {
-        if (strcmp(channel_name((enum channel)i), name) == 0) {
-            return true;
-        }
-    }
-    return false;
 }
 
 static void scan_note_number(struct scan_channel *channel, uint32_t number)
@@ -63,7 +67,7 @@ static gpufl_status note_payload(struct scan *scan, const struct scan_dir *dir,
                                  const char *file, const struct layout_name *name)
 {
     struct stat st;
-    if (!scan_knows_channel(name->channel)) {
+    if (!channel_is_known(name->channel)) {
         unread_add(&scan->unread, UNREAD_CHANNEL, file);
         return GPUFL_OK;
     }
@@ -80,7 +84,7 @@ static gpufl_status note_payload(struct scan *scan, const struct scan_dir *dir,
     if (st.st_mtim.tv_sec > scan->last_write_s) {
         scan->last_write_s = st.st_mtim.tv_sec;
     }
-    struct scan_channel *channel = scan_channel_of(scan, name->channel);
+    struct scan_channel *channel = scan_add_channel(scan, name->channel);
     if (!channel) {
         unread_add(&scan->unread, UNREAD_CHANNEL, file);
     } else if (name->kind == LAYOUT_NUMBERED) {
@@ -131,7 +135,7 @@ static gpufl_status scan_note_name(struct scan *scan, const struct scan_dir *dir
         return note_payload(scan, dir, file, &name);
     case LAYOUT_SIDECAR: {
         struct scan_channel *channel =
-            scan_knows_channel(name.channel) ? scan_channel_of(scan, name.channel) : NULL;
+            channel_is_known(name.channel) ? scan_add_channel(scan, name.channel) : NULL;
         marks->sidecar = true;
         if (channel && name.number > channel->highest) {
             channel->highest = name.number;
@@ -166,7 +170,7 @@ static void scan_note_listed(struct scan *scan, int dir)
     char name[LAYOUT_PATH_MAX];
     for (unsigned i = 0; i < scan->manifest.channels; i++) {
         layout_active(name, scan->manifest.channel[i], false);
-        if (!scan_knows_channel(scan->manifest.channel[i]) &&
+        if (!channel_is_known(scan->manifest.channel[i]) &&
             faccessat(dir, name, F_OK, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT) {
             unread_add(&scan->unread, UNREAD_CHANNEL, name);
         }

@@ -75,8 +75,8 @@ GPUFL_MUST gpufl_status scan_session(const struct sys *sys, int root, const char
 GPUFL_MUST gpufl_status scan_session_again(const struct sys *sys, int root,
                                            const char *path, struct scan *out);
 
-/** \return true if files of that channel are read. */
-bool scan_knows_channel(const char *name);
+/** \return the channel of that name; NULL if the directory shows no file of it. */
+const struct scan_channel *scan_find_channel(const struct scan *scan, const char *name);
 
 /** The files of one channel. */
 struct scan_files_of {

@@ -18,10 +18,7 @@
 static bool is_file_of_session(const char *file)
 {
     struct layout_name name = layout_parse(file);
-    bool known = false;
-    for (int i = 0; i < CHANNEL_COUNT; i++) {
-        known = known || strcmp(channel_name((enum channel)i), name.channel) == 0;
-    }
+    bool known = channel_is_known(name.channel);
     switch (name.kind) {
     case LAYOUT_IS_MANIFEST:
     case LAYOUT_IS_LOCK:

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Opens what one call of gpufl_upload_logs() needs: the log directory, the sessions that
+ * are chosen in it, the connection and the engine. */
+#include "upload/upload_open.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "schema/channels.h"
+#include "upload/http/transport_http.h"
+#include "upload/source/session_root.h"
+#include "upload/upload_result.h"
+
+#define NO_RESCAN_MS (24u * 3600u * 1000u)
+
+static bool is_selected(void *arg, const char *session_id)
+{
+    return select_has(&((struct upload *)arg)->selection, session_id);
+}
+
+static void on_spooled(void *arg, const char *spool_id)
+{
+    upload_result_add_spool(((struct upload *)arg)->result, spool_id);
+}
+
+gpufl_status upload_open_root(struct upload *u)
+{
+    const char *path = u->options.log_path;
+    char stripped[4096];
+    size_t len = strlen(path);
+    u->root = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int error = errno;
+    if (u->root < 0 && len > 4 && len < sizeof stripped &&
+        strcmp(path + len - 4, ".log") == 0) {
+        snprintf(stripped, sizeof stripped, "%.*s", (int)len - 4, path);
+        u->root = open(stripped, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    }
+    if (u->root < 0) {
+        return upload_result_say(
+            u->result, GPUFL_ERR_NOT_FOUND,
+            "%s: '%.300s': %s (expected the directory that holds the sessions)",
+            upload_options_name(u->name, "log_path"), path, strerror(error));
+    }
+    return GPUFL_OK;
+}
+
+gpufl_status upload_open_sessions(struct upload *u)
+{
+    const struct gpufl_upload_options *o = &u->options;
+    char also[64];
+    char why[512];
+    snprintf(also, sizeof also, "%s ", upload_options_name(u->name, "session_id"));
+    if (session_root_is_session(&sys_real, o->log_path, also, why)) {
+        return upload_result_say(u->result, GPUFL_ERR_USAGE, "%s: %s",
+                                 upload_options_name(u->name, "log_path"), why);
+    }
+    gpufl_status status = select_list(&sys_real, u->root, &u->selection);
+    if (status != GPUFL_OK) {
+        return upload_result_say(u->result, status, "%s: '%.300s': %s",
+                                 upload_options_name(u->name, "log_path"), o->log_path,
+                                 status == GPUFL_ERR_IO ? strerror(errno)
+                                                        : gpufl_status_text(status));
+    }
+    if (!o->all_sessions && (u->selection.count > 0 || *o->session_id)) {
+        status = select_one(&u->selection, o->session_id);
+    }
+    if (status != GPUFL_OK) {
+        return upload_result_say(u->result, status,
+                                 "%s: '%.128s': no such session in %.250s (expected the "
+                                 "name of a directory there)",
+                                 upload_options_name(u->name, "session_id"),
+                                 o->session_id, o->log_path);
+    }
+    for (size_t i = 0; i < u->selection.count; i++) {
+        u->bytes_total += u->selection.session[i].bytes;
+    }
+    u->result->sessions = (unsigned)u->selection.count;
+    return GPUFL_OK;
+}
+
+gpufl_status upload_open_transport(struct upload *u)
+{
+    const struct gpufl_upload_options *o = &u->options;
+    char hostname[128] = "";
+    char why[256];
+    if (gethostname(hostname, sizeof hostname - 1) < 0 || !layout_name_ok(hostname)) {
+        hostname[0] = '\0';
+    }
+    struct transport_http_config config = {
+        .backend_url = o->backend_url,
+        .api_path = o->api_path,
+        .token = o->api_key,
+        .user_agent = "gpufl-upload/" GPUFL_VERSION,
+        .hostname = hostname,
+        .ca_file = o->ca_file,
+        .client_cert = o->client_cert,
+        .client_key = o->client_key,
+        .proxy = o->proxy,
+        .allow_insecure_http = o->allow_insecure_http,
+        .connect_timeout_ms = (uint64_t)o->connect_timeout_ms,
+        .read_timeout_ms = (uint64_t)o->read_timeout_ms,
+        .total_timeout_ms = (uint64_t)o->total_timeout_ms,
+        .option_name = u->name,
+    };
+    gpufl_status status = transport_http_open(&config, &u->transport, why);
+    if (status != GPUFL_OK) {
+        return upload_result_say(u->result, status, "%s", why);
+    }
+    transport_http_identity(&u->transport, &u->backend);
+    return GPUFL_OK;
+}
+
+gpufl_status upload_open_engine(struct upload *u, char why[512])
+{
+    static const enum engine_compression codec[] = {COMPRESS_AUTO, COMPRESS_ZSTD,
+                                                    COMPRESS_GZIP, COMPRESS_NONE};
+    static const struct engine_channels channels = {{CHANNEL_NAMES}, CHANNEL_COUNT};
+    const struct gpufl_upload_options *o = &u->options;
+    struct engine_config config;
+    engine_config_default(&config);
+    config.log = &u->log;
+    config.transport = u->transport;
+    config.backend = &u->backend;
+    config.same_origin = o->same_origin;
+    config.same_origin_name = upload_options_name(u->name, "same_origin");
+    config.flush_interval_ms = 0;
+    config.max_requests_per_second = 0;
+    config.compression = codec[(unsigned)o->compression < 4 ? o->compression : 0];
+    config.rescan_interval_ms = NO_RESCAN_MS;
+    config.state_dir = *o->state_dir ? o->state_dir : NULL;
+    config.state_dir_name = upload_options_name(u->name, "state_dir");
+    config.program = "gpufl-upload";
+    config.wanted = is_selected;
+    config.wanted_arg = u;
+    config.force = o->force;
+    config.force_name = o->force ? NULL : upload_options_name(u->name, "force");
+    config.in_job = true;
+    config.salvage = !o->leave_unpublished;
+    config.spooled = on_spooled;
+    config.spooled_arg = u;
+    gpufl_status status = engine_open(&config, &u->engine);
+    if (status != GPUFL_OK) {
+        snprintf(why, 512, "out of memory");
+        return status;
+    }
+    char path[64];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", u->root);
+    return engine_add_root(u->engine, path, &channels, why);
+}

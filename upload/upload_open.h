@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One call of gpufl_upload_logs(), and the opening of its parts. */
+#ifndef GPUFL_UPLOAD_UPLOAD_OPEN_H
+#define GPUFL_UPLOAD_UPLOAD_OPEN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/log.h"
+#include "upload/engine/engine.h"
+#include "upload/http/transport.h"
+#include "upload/source/select.h"
+#include "upload/upload_options.h"
+
+/** One call. */
+struct upload {
+    struct gpufl_upload_options options;
+    const char *(*name)(const char *field); /**< what the user calls them */
+    struct gpufl_upload_result *result;
+    struct selection selection;
+    struct log log;
+    struct transport transport;
+    struct origin_identity backend;
+    struct engine *engine;
+    int root;
+    uint64_t start_ms;
+    uint64_t deadline_ms;
+    uint64_t told_ms;
+    uint64_t bytes_total;
+    bool over; /**< the time limit was reached */
+};
+
+/* Where one of these fails, u->result says why, except for upload_open_engine(). */
+
+/** Opens the directory of the options, or the one that a path to `<directory>.log` means.
+ */
+GPUFL_MUST gpufl_status upload_open_root(struct upload *u);
+
+/** Lists the sessions in it and chooses those that the options name. */
+GPUFL_MUST gpufl_status upload_open_sessions(struct upload *u);
+
+/** Prepares the connection; the caller closes u->transport. */
+GPUFL_MUST gpufl_status upload_open_transport(struct upload *u);
+
+/** Opens the engine on the directory; the caller closes u->engine. \return GPUFL_BUSY
+ * where another uploader serves the directory; \p why says what is the matter. */
+GPUFL_MUST gpufl_status upload_open_engine(struct upload *u, char why[512]);
+
+#endif
