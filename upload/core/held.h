@@ -44,6 +44,8 @@ enum held_exit {
     X(MOVED, "moved", MEND,                                                              \
       "another directory with this session id, of which something was sent, is not "     \
       "there (session.claimed): move it back")                                           \
+    X(REPLACED, "replaced", RESOLVE,                                                     \
+      "a directory of another user has its name (session.replaced): remove it")          \
     X(CONTESTED, "contested", MEND,                                                      \
       "directories of two users have this session id, and nothing was sent of either: "  \
       "remove the wrong one (session.claimed)")                                          \

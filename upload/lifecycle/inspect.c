@@ -17,6 +17,7 @@
 #include "upload/lifecycle/inspect_layout.h"
 #include "upload/lifecycle/missing.h"
 #include "upload/lifecycle/moved.h"
+#include "upload/lifecycle/replaced.h"
 #include "upload/lifecycle/rewritten.h"
 #include "upload/lifecycle/sealed_file.h"
 
@@ -259,6 +260,9 @@ void inspect_apply(struct session *session, const struct inspection *seen,
     session->looked_at_ms = now_ms;
     session->owner = seen->whole ? seen->owner : session->owner;
     session->changed = seen->changed;
+    if (!replaced_admit(session, seen->scan.manifest_state == SCAN_MANIFEST_OTHER)) {
+        return;
+    }
     if (!claim_check(session, &seen->scan, seen->writer) ||
         session->state == SESSION_DONE) {
         return;

@@ -8,7 +8,7 @@
 #include "upload/core/session.h"
 
 /** Notes which directory the session has, in memory and, once something of the session
- * was sent, in the journal. */
+ * was sent, in the journal. Call it once that was admitted. */
 void moved_note(struct session *session);
 
 /** \return true if the path of the session names the directory that was noted. */
