@@ -110,6 +110,35 @@ def a_copy_is_called_a_copy_whatever_is_done_first(place):
         equal(place.run("gpufl", "status", logs).returncode, 0, "nothing is held")
 
 
+def a_copy_that_takes_the_name_of_a_running_session_is_called_the_copy(place):
+    """cp -a ID ID.new; mv ID ID.old; mv ID.new ID: what to do is said of both, and nothing is lost by doing it."""
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    agent = lib.agent(place, backend.url, "--rescan-interval=300ms")
+    writer = Live(place.logs)
+    _some(writer)
+    until(lambda: _has(backend, writer), "it is read")
+    name, old, new = writer.dir, place.logs / f"{writer.id}.old", place.logs / f"{writer.id}.new"
+    shutil.copytree(writer.dir, new)
+    _move(writer, old)
+    new.rename(name)
+    said = {f"session={writer.id} ": "it is a copy of another session", f"session={old.name} ": "give the directory"}
+    for session, reason in said.items():
+        until(lambda s=session, r=reason: re.search(f"session.held {s}.*{r}", agent.log.read_text()), f"{session} held")
+    _some(writer)
+
+    def advice():
+        lines = place.run("gpufl", "status", place.logs).stdout.splitlines()
+        return [line for line in lines if line.startswith(f"{old.name} ")]
+
+    until(lambda: advice() and "give the directory that name" in advice()[0], "status does not call it the copy")
+    check(not backend.complete(writer.id), "its writer lives")
+    shutil.rmtree(name)
+    _move(writer, name)
+    writer.end()
+    until(lambda: backend.complete(writer.id), "complete")
+    lib.holds(backend, writer)
+
+
 def directories_that_lost_their_names_go_on_when_they_have_them_again(place):
     backend = lib.Backend(place, "--api-key", lib.KEY)
     agent = lib.agent(place, backend.url, "--rescan-interval=300ms")
