@@ -64,8 +64,8 @@ enum held_exit {
       "it is a copy of another session (session.other): move it out of the log "         \
       "directory, or remove it")                                                         \
     X(RENAMED, "renamed", MEND,                                                          \
-      "its .gpufl-session.json is of another session (session.other): give the "         \
-      "directory that name")                                                             \
+      "what it holds is of another session (session.other): give the directory that "    \
+      "name")                                                                            \
     X(MANIFEST_DAMAGED, "manifest_damaged", RESOLVE,                                     \
       "its .gpufl-session.json is damaged, or of another session: restore it")           \
     X(MANIFEST_UNREADABLE, "manifest_unreadable", RESOLVE,                               \

@@ -273,7 +273,7 @@ void inspect_apply(struct session *session, const struct inspection *seen,
     inspect_apply_writer(session, seen->writer);
     inspect_layout_apply(session, &seen->scan);
     if (session->held && !session_begun(session) &&
-        seen->scan.manifest_state == SCAN_MANIFEST_OTHER) {
+        (session->hold_reason == HELD_RENAMED || session->hold_reason == HELD_COPY)) {
         return; /* what lies in it is another session's */
     }
     if (seen->whole && !session->held) {

@@ -176,6 +176,30 @@ enum moved_other moved_other(const struct session *session, const char *id)
     return found;
 }
 
+static bool moved_other_known_at(uint32_t user, const struct root *root, const char *path)
+{
+    const struct session *session = session_find(root, path);
+    const struct parked_session *parked = parked_find(&root->parked, path);
+    bool begun = session ? session_begun(session) : parked && parked->complete;
+    uint32_t known = !begun    ? 0
+                     : session ? session->directory.user
+                               : parked->directory.user;
+    return (begun && (!known || known == user)) ||
+           directory_look(root->fd, path).user == user;
+}
+
+bool moved_other_is_known(const struct session *session, const char *id)
+{
+    const struct engine *engine = session->root->engine;
+    const struct claim *claim = claims_find(engine, id);
+    uint32_t user = directory_look(session->root->fd, session->path).user;
+    bool known = claim && moved_other_known_at(user, claim->root, claim->path);
+    for (unsigned i = 0; i < engine->roots && !known; i++) {
+        known = moved_other_known_at(user, engine->root[i], id);
+    }
+    return known;
+}
+
 /* As moved_follow() did it. */
 static void moved_replay_path(struct root *root, const struct record_directory *record)
 {

@@ -25,6 +25,10 @@ enum moved_other {
     MOVED_ITSELF,      /**< the directory of \p session is that of the other one */
 };
 
+/** \return true if the owner of the directory of \p session has a session \p id: one that
+ * is there, or of which something was sent. */
+bool moved_other_is_known(const struct session *session, const char *id);
+
 /** Looks for the directory of the session \p id, which the manifest of \p session names.
  */
 enum moved_other moved_other(const struct session *session, const char *id);
