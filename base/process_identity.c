@@ -3,6 +3,7 @@
 #include "base/process_identity.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,10 +33,19 @@ static uint64_t start_ticks_of(const char *stat)
     return at ? strtoull(at + 1, NULL, 10) : 0;
 }
 
+static pthread_once_t boot_once = PTHREAD_ONCE_INIT;
+static char boot_id[BOOT_ID_TEXT];
+
+static void read_boot_id(void)
+{
+    read_identity_text("/proc/sys/kernel/random/boot_id", boot_id, sizeof boot_id);
+    boot_id[strcspn(boot_id, "\n")] = '\0';
+}
+
 void process_boot_id(char out[BOOT_ID_TEXT])
 {
-    read_identity_text("/proc/sys/kernel/random/boot_id", out, BOOT_ID_TEXT);
-    out[strcspn(out, "\n")] = '\0';
+    pthread_once(&boot_once, read_boot_id);
+    memcpy(out, boot_id, sizeof boot_id);
 }
 
 void process_identity_read(struct process_identity *out)

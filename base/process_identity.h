@@ -16,7 +16,7 @@ struct process_identity {
     uint64_t start_ticks;       /**< of the process since boot, 0 = unknown */
 };
 
-/** Reads the id of this boot; "" = unknown. */
+/** Tells the id of this boot, which is read once; "" = unknown. */
 void process_boot_id(char out[BOOT_ID_TEXT]);
 
 /** Reads that of the calling process. What /proc does not tell is unknown. */

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cli/exit_codes.h"
+#include "cli/transfer/other_session.h"
 #include "cli/transfer/status_json.h"
 #include "cli/transfer/status_lines.h"
 #include "upload/core/held.h"
@@ -133,17 +134,6 @@ static bool was_live(const struct status *s, const char *path)
     return false;
 }
 
-/* In the same group, or right below the root. */
-static bool other_is_there(const struct status *s, const char *path, const char *id)
-{
-    const char *slash = strrchr(path, '/');
-    char beside[2 * (LAYOUT_NAME_MAX + 2)];
-    snprintf(beside, sizeof beside, "%.*s%s", slash ? (int)(slash + 1 - path) : 0, path,
-             id);
-    return faccessat(s->root, beside, F_OK, AT_SYMLINK_NOFOLLOW) == 0 ||
-           faccessat(s->root, id, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
-}
-
 /* Why nothing of a session is sent; NULL = nothing is wrong. */
 static const char *problem_of(const struct status *s, const char *path,
                               const struct scan *scan)
@@ -156,9 +146,9 @@ static const char *problem_of(const struct status *s, const char *path,
     case SCAN_MANIFEST_DAMAGED:
         return held_text(HELD_MANIFEST_DAMAGED);
     case SCAN_MANIFEST_OTHER:
-        return was_live(s, path)                      ? held_text(HELD_MANIFEST_DAMAGED)
-               : other_is_there(s, path, scan->other) ? held_text(HELD_COPY)
-                                                      : held_text(HELD_RENAMED);
+        return held_text(was_live(s, path)
+                             ? HELD_MANIFEST_DAMAGED
+                             : other_session_reason(s->root, path, scan->other));
     case SCAN_MANIFEST_UNREADABLE:
         return held_text(HELD_MANIFEST_UNREADABLE);
     case SCAN_MANIFEST_NONE:

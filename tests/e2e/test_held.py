@@ -356,6 +356,42 @@ def a_second_directory_of_an_id_whose_first_is_not_there(place):
         _goes_on(place, sink, writer)
 
 
+def a_directory_of_another_user_in_the_place_of_one(place):
+    """It is removed, or it is the session by a person's word."""
+    if not ROOT:
+        lib.skip("needs root, to be two users")
+
+    def run(resolve):
+        with Sink(declare=True) as sink:
+            writer = Live(place.logs)
+            _lines(writer)
+            equal(lib.upload(place, sink.url).returncode, 0, "what there is")
+            kept = writer.dir.rename(place.path / f"kept-{resolve}")
+            shutil.copytree(kept, writer.dir)
+            os.chown(writer.dir, NOBODY - 1, -1)
+            writer.end()
+            done = lib.upload(place, sink.url)
+            way, text = HELD["replaced"]
+            equal((way, done.returncode), ("RESOLVE", 1), done.stdout)
+            status = place.run("gpufl", "status", place.logs)
+            check(text in done.stdout and text in status.stdout, done.stdout + status.stdout)
+            words = shlex.split(re.findall(r"^  to .*?: gpufl (.*)$", status.stdout, re.M)[0])
+            equal(_completes(sink), 0, "not complete")
+            if resolve:
+                done = place.run("gpufl", *words)
+                equal(done.returncode, 0, f"{words} {done.stdout} {done.stderr}")
+            else:
+                for channel, data in writer.written.items():
+                    (kept / f"{channel}.log").write_bytes(bytes(data))
+                shutil.rmtree(writer.dir)
+                kept.rename(writer.dir)
+            done = lib.upload(place, sink.url)
+            equal((done.returncode, _completes(sink)), (0, 1), done.stdout)
+            equal(_missing(sink, writer), set(), "all is sent")
+
+    _two_ways(place, run)
+
+
 def files_of_another_layout(place):
     """A session of windows without its sidecars looks like one of the 1.1 layout."""
     writer = Windows(place.logs)
@@ -407,6 +443,7 @@ TESTS = {
     "owner": a_directory_of_another_owner,
     "claimed": a_second_directory_of_an_id,
     "moved": a_second_directory_of_an_id_whose_first_is_not_there,
+    "replaced": a_directory_of_another_user_in_the_place_of_one,
     "contested": test_two_users.an_id_of_which_nothing_was_sent_goes_to_no_other_user,
     "directory": a_directory_that_cannot_be_read,
     "away": test_resolve.a_session_that_is_away_for_good_is_forgotten,

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Session directories that are renamed within the log directory: they are taken along, by whatever is there."""
+import re
 import shutil
 import signal
-import re
+import subprocess
 import sys
 
 import lib
 from lib import check, equal, until
+from sink import Sink
 from writers import Live, Shifting, Windows
 
 KINDS = (Live, Windows, Shifting)
@@ -108,6 +110,82 @@ def a_copy_is_called_a_copy_whatever_is_done_first(place):
         done = lib.upload(place, backend.url, directory=logs)
         equal((done.returncode, done.result["events_uploaded"]), (0, 0), done.stdout)
         equal(place.run("gpufl", "status", logs).returncode, 0, "nothing is held")
+
+
+def a_copy_that_takes_the_name_of_a_running_session_is_called_the_copy(place):
+    """cp -a ID ID.new; mv ID ID.old; mv ID.new ID: what to do is said of both, and nothing is lost by doing it."""
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    agent = lib.agent(place, backend.url, "--rescan-interval=300ms")
+    writer = Live(place.logs)
+    _some(writer)
+    until(lambda: _has(backend, writer), "it is read")
+    name, old, new = writer.dir, place.logs / f"{writer.id}.old", place.logs / f"{writer.id}.new"
+    shutil.copytree(writer.dir, new)
+    _move(writer, old)
+    new.rename(name)
+    said = {f"session={writer.id} ": "it is a copy of another session", f"session={old.name} ": "give the directory"}
+    for session, reason in said.items():
+        until(lambda s=session, r=reason: re.search(f"session.held {s}.*{r}", agent.log.read_text()), f"{session} held")
+    _some(writer)
+
+    def advice():
+        lines = place.run("gpufl", "status", place.logs).stdout.splitlines()
+        return [line for line in lines if line.startswith(f"{old.name} ")]
+
+    until(lambda: advice() and "give the directory that name" in advice()[0], "status does not call it the copy")
+    check(not backend.complete(writer.id), "its writer lives")
+    shutil.rmtree(name)
+    _move(writer, name)
+    writer.end()
+    until(lambda: backend.complete(writer.id), "complete")
+    lib.holds(backend, writer)
+
+
+def sessions_of_the_older_clients_are_not_read_under_another_name(place):
+    """Which their files tell: what was renamed waits until it has its name again, what was copied until it is gone."""
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    for kind in (Windows, Shifting):
+        logs = place.path / f"logs-{kind.__name__}"
+        logs.mkdir(mode=0o700)
+        writer = kind(logs)
+        _some(writer)
+        copy = logs / f"{writer.id}.bak"
+        subprocess.run(["cp", "-a", writer.dir, copy], check=True)  # another process: the writer keeps its lock
+        agent = lib.agent(place, backend.url, "--rescan-interval=300ms", folder=logs)
+        until(lambda w=writer: _has(backend, w), "it is read")
+        until(lambda a=agent: "it is a copy of another session" in a.log.read_text(), "the copy is held")
+        shutil.rmtree(copy)
+        name = writer.dir
+        _move(writer, logs / "old-run")
+        _some(writer)
+        until(lambda a=agent: "session.held session=old-run channel=* reason=\"what it holds is of another session"
+              in a.log.read_text(), "what was renamed is held")
+        agent.send_signal(signal.SIGKILL)
+        agent.wait()
+        done = lib.upload(place, backend.url, directory=logs)
+        equal(done.returncode, 1, done.stdout)
+        status = place.run("gpufl", "status", logs).stdout
+        check("waits: old-run *: what it holds is of another session" in status, status)
+        check("resolve" not in status.partition("old-run *")[2].partition("\n")[2].partition("\n")[0], status)
+        _move(writer, name)
+        writer.end()
+        agent = lib.agent(place, backend.url, "--rescan-interval=300ms", "--orphan-timeout=2s", folder=logs)
+        until(lambda w=writer: backend.complete(w.id), "complete")
+        lib.holds(backend, writer)
+        for other in ("old-run", copy.name):
+            equal(backend.export(other, "device"), b"", "nothing is sent under another name")
+
+
+def plain_directories_have_any_name(place):
+    """If no session has the one that their lines name."""
+    writer = Shifting(place.logs)
+    _some(writer)
+    _move(writer, place.logs / "my-run")
+    writer.end()
+    with Sink(declare=True) as sink:
+        done = lib.upload(place, sink.url)
+        equal((done.returncode, {r.session for r in sink.requests if r.is_batch}), (0, {"my-run"}), done.stdout)
+        equal(len(sink.lines), sum(data.count(b"\n") for data in writer.written.values()), "all is read")
 
 
 def directories_that_lost_their_names_go_on_when_they_have_them_again(place):

@@ -219,6 +219,47 @@ while True:
 """
 
 
+PLANT = '''mkdir {dir}; cd {dir}; : > .gpufl-session.lock
+echo '{{"schema_version":1,"type":"gpufl_session","layout":"live","session_id":"{id}","pid":1,"boot_id":"x"}}' \\
+    > .gpufl-session.json
+echo '{{"type":"forged","session_id":"{id}"}}' | tee sass.log >> device.log'''
+
+
+def a_directory_that_another_user_puts_in_the_place_of_a_session_is_held(place):
+    """Of one that is complete, and of one that is not; until it is removed, or a person says that it is the session."""
+    if not ROOT:
+        lib.skip("needs root, to be several users")
+    service = _Service(place)
+    ended, live = _Session(service.logs), _Session(service.logs)
+    ended.lines()
+    ended.end()
+    live.lines()
+    service.start()
+    until(lambda: service.has(live) and service.backend.complete(ended.id), "both are read")
+    kept = place.path / "kept"
+    kept.mkdir()
+    for writer in (ended, live):
+        writer.dir.rename(kept / writer.id)
+        equal(_as(OTHER, ["sh", "-c", PLANT.format(dir=writer.dir, id=writer.id)]).wait(), 0, "planted")
+    for writer in (ended, live):
+        until(lambda w=writer: f"session.held session={w.id} " in service.agent.log.read_text(), "it is said")
+        until(lambda w=writer: f"waits: {w.id} *: a directory of another user has its name"
+              in place.run("gpufl", "status", service.logs, user=AGENT, group=AGENT, extra_groups=[]).stdout,
+              "status says it")
+    check(f"user={OTHER} was={VICTIM}" in service.agent.log.read_text(), "whose it is")
+    service.stop(signal.SIGKILL)
+    service.start()
+    until(lambda: service.agent.log.read_text().count("session.held") == 2, "after a restart, too")
+    for writer in (ended, live):
+        equal(service.backend.export(writer.id, "sass"), b"", "nothing is forged")
+        check(service.has(writer), "nothing was added")
+    check(service.backend.complete(ended.id) and not service.backend.complete(live.id), "what is complete stays so")
+    for writer in (ended, live):
+        done = place.run("gpufl", "resolve", service.logs, writer.id, "--state-dir", service.state)
+        equal(done.returncode, 0, f"{done.stdout} {done.stderr}")
+    until(lambda: all(b"forged" in service.backend.export(w.id, "sass") for w in (ended, live)), "by a person's word")
+
+
 def a_job_records_though_another_user_takes_the_names_it_could_have(place):
     """Of its directory, and in its manifest, while it is being made."""
     if not ROOT:

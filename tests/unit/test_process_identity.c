@@ -4,6 +4,7 @@
 
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -55,12 +56,29 @@ static void what_is_not_known_is_never_the_same(void **state)
     }
 }
 
+/* An uploader asks for it at every look at a session. */
+static void the_boot_is_asked_for_once(void **state)
+{
+    (void)state;
+    char first[BOOT_ID_TEXT];
+    char again[BOOT_ID_TEXT];
+    struct rlimit limit;
+    process_boot_id(first);
+    assert_int_equal(strlen(first), 36);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &(struct rlimit){0, limit.rlim_max}), 0);
+    process_boot_id(again); /* no file can be opened */
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    assert_string_equal(again, first);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_process_knows_itself_again),
         cmocka_unit_test(a_child_is_another_process),
         cmocka_unit_test(what_is_not_known_is_never_the_same),
+        cmocka_unit_test(the_boot_is_asked_for_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

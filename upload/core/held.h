@@ -43,6 +43,8 @@ enum held_exit {
     X(MOVED, "moved", MEND,                                                              \
       "another directory with this session id, of which something was sent, is not "     \
       "there (session.claimed): move it back")                                           \
+    X(REPLACED, "replaced", RESOLVE,                                                     \
+      "a directory of another user has its name (session.replaced): remove it")          \
     X(CONTESTED, "contested", MEND,                                                      \
       "directories of two users have this session id, and nothing was sent of either: "  \
       "remove the wrong one (session.claimed)")                                          \
@@ -60,8 +62,8 @@ enum held_exit {
       "it is a copy of another session (session.other): move it out of the log "         \
       "directory, or remove it")                                                         \
     X(RENAMED, "renamed", MEND,                                                          \
-      "its .gpufl-session.json is of another session (session.other): give the "         \
-      "directory that name")                                                             \
+      "what it holds is of another session (session.other): give the directory that "    \
+      "name")                                                                            \
     X(MANIFEST_DAMAGED, "manifest_damaged", RESOLVE,                                     \
       "its .gpufl-session.json is damaged, or of another session: restore it")           \
     X(MANIFEST_UNREADABLE, "manifest_unreadable", RESOLVE,                               \

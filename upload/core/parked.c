@@ -46,6 +46,12 @@ void parked_add_complete(struct parked *parked, struct parked_session *session)
     parked_count(parked, session, 1);
 }
 
+void parked_set_replaced(struct parked *parked, struct parked_session *s, bool replaced)
+{
+    parked->replaced += (unsigned)replaced - (unsigned)s->replaced;
+    s->replaced = replaced;
+}
+
 void parked_stop_waiting(struct parked *parked, struct parked_session *s)
 {
     if (!s->waiting_at) {
@@ -161,6 +167,7 @@ void parked_drop(struct parked *parked, struct parked_session *s)
         parked_stop_waiting(parked, s);
         parked->away -= s->away;
     }
+    parked_set_replaced(parked, s, false);
     parked_count(parked, s, -1);
     path_table_remove(&parked->table, &s->node);
     free(s);

@@ -32,8 +32,16 @@ struct parked_stream {
 
 struct parked_session {
     struct path_node node;
-    struct parked_session *next_waiting; /**< in the list of those that wait */
-    struct parked_session **waiting_at;  /**< the link to it; NULL = it does not wait */
+    union {
+        struct {                                 /* of one that is not complete */
+            struct parked_session *next_waiting; /**< in the list of those that wait */
+            struct parked_session **waiting_at; /**< the link to it; NULL = it does not */
+        };
+        struct {                /* of one that is */
+            uint64_t bytes;     /**< of its files when last looked at, 0 = not yet */
+            int64_t changed_ns; /**< times of change of its files by then, added up */
+        };
+    };
     uint32_t listed; /**< number of the listing of the root that named it last */
     uint8_t streams;
     /* Many are kept at once: flags are single bits. */
@@ -43,9 +51,8 @@ struct parked_session {
     bool wanted : 1;
     bool no_manifest : 1; /**< a person gave up its manifest */
     bool in_cursor : 1;
-    uint64_t bytes;     /**< of its files when they were last looked at, 0 = not yet */
-    int64_t changed_ns; /**< times of change of its files by then, added up; likewise */
-    uint64_t directory; /**< as of a session */
+    bool replaced : 1;             /**< a directory of another user has its place; said */
+    struct directory_id directory; /**< as of a session */
     uint64_t unread_given_up; /**< a person gave up the files with this mark, see struct
                                  session */
     struct absence absence;
@@ -78,6 +85,7 @@ struct parked {
     unsigned away;     /**< sessions that would wait, if their directory was there */
     unsigned complete; /**< of those that are wanted */
     unsigned complete_streams; /**< of these */
+    unsigned replaced;         /**< complete ones with a directory of another user */
     bool changed;              /**< a complete session was added or removed */
     struct path_table held_ids;
     unsigned held;         /**< those that are held for a reason … */
@@ -102,6 +110,10 @@ struct parked_session *parked_new(struct parked *parked, const char *path,
 
 /** Marks a session from parked_new as complete and counts it. */
 void parked_add_complete(struct parked *parked, struct parked_session *session);
+
+/** Notes whether a directory of another user has the place of a complete session. */
+void parked_set_replaced(struct parked *parked, struct parked_session *session,
+                         bool replaced);
 
 /** \return what is kept of a session that is held. */
 struct parked_held *parked_held_of(struct parked_session *session);

@@ -67,7 +67,9 @@ struct root {
     struct path_table kept;               /**< see lifecycle/kept.h */
     struct other_roots *others;           /**< see lifecycle/other_root.h */
     uint32_t listing_number;
-    bool listed; /**< wholly, once */
+    uint32_t whole_listing; /**< number of the last one that has ended without an error */
+    bool strays;            /**< a session may have another directory than was noted */
+    bool listed;            /**< wholly, once */
     unsigned
         inspected; /**< directories inspected since the last step of a listing began */
     unsigned known_named; /**< sessions in this listing that were known before it */

@@ -132,8 +132,8 @@ void session_hold(struct session *session, enum held_reason reason)
 
 void session_note_directory(struct session *session)
 {
-    struct record_directory record = {.mark = session->directory};
-    if (session->directory_noted || !session->directory) {
+    struct record_directory record = {.id = session->directory};
+    if (session->directory_noted || !session->directory.user) {
         return;
     }
     snprintf(record.path, sizeof record.path, "%s", session->path);

@@ -11,14 +11,14 @@
 #include "upload/core/held.h"
 #include "upload/core/path_table.h"
 #include "upload/core/registry.h"
+#include "upload/source/directory_mark.h"
 #include "upload/source/scan.h"
 
 /** A session that cannot be probed has probably ended when it has not grown for so long.
  */
 #define SESSION_SILENCE_MS 30000u
 
-/** As what the users appear that a user namespace does not know. */
-#define SESSION_OWNER_UNKNOWN 65534u
+#define SESSION_OWNER_UNKNOWN DIRECTORY_USER_UNKNOWN
 /** Nobody's uid. */
 #define SESSION_OWNER_NONE UINT32_MAX
 
@@ -64,10 +64,13 @@ struct session {
     struct session *next_later; /**< in the list of those to be inspected later */
     struct session *next_completing;
     struct stream *stream[SCAN_CHANNELS_MAX]; /**< the first `streams` are in use */
-    uint64_t directory; /**< by which its directory is known again, 0 = it is not */
-    uint64_t changed;   /**< when its directory had changed last, before the last whole
-                           inspection; 0 = not known */
-    uint32_t owner;     /**< uid of its directory at the last whole inspection */
+    struct directory_id directory;            /**< that was noted last */
+    uint64_t stray;         /**< mark of another one that is in its place, 0 = none is */
+    uint32_t stray_listing; /**< the first listing that began since then */
+    uint32_t elsewhere;     /**< the last listing that named the noted one elsewhere */
+    uint64_t changed; /**< when its directory had changed last, before the last whole
+                     inspection; 0 = not known */
+    uint32_t owner;   /**< uid of its directory at the last whole inspection */
     uint8_t streams;
     uint8_t layout;   /**< enum session_layout */
     uint8_t state;    /**< enum session_state */

@@ -125,7 +125,7 @@ void engine_backlog(const struct engine *engine, struct backlog *out)
         out->complete += root->parked.complete;
         out->parked_session += root->parked.waiting_count;
         out->away += root->parked.away;
-        out->blocked += root->parked.held;
+        out->blocked += root->parked.held + root->parked.replaced;
         for (const struct session *s = root->sessions; s; s = s->next) {
             if (s->wanted && s->presence == SESSION_AWAY && s->state != SESSION_DONE) {
                 out->away++;

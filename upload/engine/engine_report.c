@@ -112,7 +112,7 @@ static void report_count_held(const struct parked *parked, struct engine_summary
 {
     out->sessions += parked->held;
     out->sessions_live += parked->held_live;
-    out->sessions_blocked += parked->held;
+    out->sessions_blocked += parked->held + parked->replaced;
     out->streams_pending += parked->held_pending;
 }
 

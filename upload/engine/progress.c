@@ -101,6 +101,14 @@ static void progress_add_parked_held(void *arg, struct parked_held *held)
                 held_text((enum held_reason)held->hold_reason));
 }
 
+/* A complete session whose place a directory of another user has. */
+static void progress_add_replaced(void *arg, struct parked_session *s)
+{
+    if (s->replaced) {
+        text_printf(arg, "!held %s * %s\n", s->node.path, held_text(HELD_REPLACED));
+    }
+}
+
 /* Directories that are left to another uploader. */
 static void progress_add_others(struct parked_named *named, const struct root *root)
 {
@@ -128,6 +136,9 @@ static void progress_add_trouble(struct text *text, struct root *root)
     }
     struct parked_named named = {.text = text};
     parked_each_held(&root->parked, progress_add_parked_held, &named);
+    if (root->parked.replaced) {
+        parked_each_complete(&root->parked, progress_add_replaced, text);
+    }
     progress_add_others(&named, root);
     if (named.more) {
         text_printf(text, "!more %u\n", named.more);

@@ -17,7 +17,9 @@
 #include "upload/engine/resolve_find.h"
 #include "upload/lifecycle/away.h"
 #include "upload/lifecycle/inspect.h"
+#include "upload/lifecycle/moved.h"
 #include "upload/lifecycle/parking.h"
+#include "upload/lifecycle/replaced.h"
 
 const char *resolve_split(char *text, const char **path)
 {
@@ -141,17 +143,31 @@ static void resolve_away(struct session *session, const char *channel,
     }
 }
 
+/* A person says that the directory of another user is the session now. */
+static bool resolve_replaced(struct session *session, const char *channel,
+                             struct resolve_result *out)
+{
+    if (!session->held || session->hold_reason != HELD_REPLACED || channel) {
+        return false;
+    }
+    moved_note(session);
+    resolve_say(out, session, "*", HELD_REPLACED);
+    session_mark(session);
+    journal_want(session->root->journal);
+    return true;
+}
+
 /* \return the session, which may not be known yet; NULL = it is complete, or there is no
  * memory. */
 static struct session *resolve_find_session(struct root *root, const char *path)
 {
     struct parked_session *parked = parked_find(&root->parked, path);
-    if (parked && parked->complete) {
+    if (parked && parked->complete && !replaced_at(root, path)) {
         return NULL;
     }
     struct session *session =
-        parked ? parking_open(root, parked) : session_find(root, path);
-    if (!session && (session = session_make(root, path))) {
+        parked ? parking_open_again(root, parked) : session_find(root, path);
+    if (!session && !parked && (session = session_make(root, path))) {
         session->listed = root->listing_number;
     }
     if (session && session->presence == SESSION_UNSEEN) {
@@ -183,6 +199,9 @@ void resolve_session(struct root *root, const char *path, const char *channel,
         held_exit((enum held_reason)session->hold_reason) == HELD_EXIT_MEND) {
         snprintf(out->why, sizeof out->why, "%s",
                  held_text((enum held_reason)session->hold_reason));
+        return;
+    }
+    if (resolve_replaced(session, channel, out)) {
         return;
     }
     if (!channel) {

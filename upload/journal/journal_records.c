@@ -358,9 +358,11 @@ uint64_t record_append_directory(struct journal *journal,
 {
     struct record_payload out;
     struct bytes *b = record_payload_begin(&out);
-    bytes_put_uint(b, f->mark, 8);
+    bytes_put_uint(b, f->id.mark, 8);
     bytes_put_string(b, f->path);
     bytes_put_string(b, f->from);
+    bytes_put_uint(b, f->id.user, 4);
+    bytes_put_uint(b, f->id.boot, 4);
     return record_append(&out, journal, JOURNAL_DIRECTORY);
 }
 
@@ -368,9 +370,11 @@ bool record_parse_directory(const struct journal_record *record,
                             struct record_directory *f)
 {
     struct bytes b = record_payload_of(record);
-    f->mark = bytes_get_uint(&b, 8);
+    f->id.mark = bytes_get_uint(&b, 8);
     bytes_get_string(&b, f->path, sizeof f->path);
     bytes_get_string(&b, f->from, sizeof f->from);
+    f->id.user = (uint32_t)record_payload_later(&b, 4);
+    f->id.boot = (uint32_t)record_payload_later(&b, 4);
     return !b.bad;
 }
 

@@ -196,9 +196,16 @@ struct record_claim {
     char path[JOURNAL_PATH_MAX];
 };
 
+/** A directory as it was seen, see directory_look(). */
+struct directory_id {
+    uint64_t mark; /**< by which it is known again on the same boot; 0 = it is not */
+    uint32_t boot; /**< stands for the boot; 0 = not known, by earlier versions */
+    uint32_t user; /**< uid of its owner plus one; 0 = not known, by earlier versions */
+};
+
 /** About a session that the journal knows. */
 struct record_directory {
-    uint64_t mark; /**< by which it is known again, see directory_mark() */
+    struct directory_id id;
     char path[JOURNAL_PATH_MAX];
     char from[JOURNAL_PATH_MAX]; /**< where it was known before; "" = it is new */
 };

@@ -14,6 +14,7 @@
 #include "upload/core/claims.h"
 #include "upload/core/session_streams.h"
 #include "upload/lifecycle/moved.h"
+#include "upload/lifecycle/replaced.h"
 
 /* A directory that claims an id. */
 struct claimant {
@@ -58,6 +59,8 @@ static struct claimant claim_holder(const struct claim *claim)
     c.locked = s && s->inspected && !s->held ? s->writer == SESSION_WRITER_LIVES
                                              : claim_is_locked(&c);
     claim_ask_disk(&c);
+    c.there = c.there && !replaced_at(root, c.path);
+    c.locked = c.locked && c.there;
     return c;
 }
 
@@ -239,8 +242,7 @@ static bool claim_stays_contested(struct claim *claim, struct claimant *own)
 static bool claim_follow(struct claim *claim, const struct claimant *holder,
                          struct session *session)
 {
-    if (holder->there || holder->root != session->root ||
-        !moved_follow(session, claim->path) ||
+    if (holder->root != session->root || !moved_follow(session, claim->path) ||
         !claims_move(claim, session->root, session->path)) {
         return false;
     }

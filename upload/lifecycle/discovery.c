@@ -18,6 +18,7 @@
 #include "upload/lifecycle/kept.h"
 #include "upload/lifecycle/other_root.h"
 #include "upload/lifecycle/parking.h"
+#include "upload/lifecycle/replaced.h"
 
 #define QUIET_LISTINGS     6u
 #define OPEN_ENOUGH        64u
@@ -133,6 +134,7 @@ static void discovery_visit(const struct visit *visit, const char *name)
         snprintf(below, sizeof below, "%s/%s", visit->group, name);
         path = below;
     }
+    replaced_visit(root, path);
     struct parked_session *parked_session = parked_find(&root->parked, path);
     if (parked_session && discovery_stays_parked(root, parked_session)) {
         return;
@@ -310,6 +312,7 @@ static void discovery_end(struct root *root, uint64_t now_ms)
         away_after_listing(root);
         other_root_listed(root);
     }
+    replaced_listed(root, !root->listing->error);
     listing_delete(root->listing);
     root->listing = NULL;
     kept_clear(root);

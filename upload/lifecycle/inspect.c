@@ -17,6 +17,7 @@
 #include "upload/lifecycle/inspect_layout.h"
 #include "upload/lifecycle/missing.h"
 #include "upload/lifecycle/moved.h"
+#include "upload/lifecycle/replaced.h"
 #include "upload/lifecycle/rewritten.h"
 #include "upload/lifecycle/sealed_file.h"
 
@@ -259,6 +260,9 @@ void inspect_apply(struct session *session, const struct inspection *seen,
     session->looked_at_ms = now_ms;
     session->owner = seen->whole ? seen->owner : session->owner;
     session->changed = seen->changed;
+    if (!replaced_admit(session, seen->scan.manifest_state == SCAN_MANIFEST_OTHER)) {
+        return;
+    }
     if (!claim_check(session, &seen->scan, seen->writer) ||
         session->state == SESSION_DONE) {
         return;
@@ -269,7 +273,7 @@ void inspect_apply(struct session *session, const struct inspection *seen,
     inspect_apply_writer(session, seen->writer);
     inspect_layout_apply(session, &seen->scan);
     if (session->held && !session_begun(session) &&
-        seen->scan.manifest_state == SCAN_MANIFEST_OTHER) {
+        (session->hold_reason == HELD_RENAMED || session->hold_reason == HELD_COPY)) {
         return; /* what lies in it is another session's */
     }
     if (seen->whole && !session->held) {

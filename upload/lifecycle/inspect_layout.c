@@ -2,11 +2,14 @@
 /* In which layout a session is read, and what keeps it from being read. */
 #include "upload/lifecycle/inspect_layout.h"
 
+#include <string.h>
+
 #include "base/log.h"
 #include "base/plural.h"
 #include "upload/core/session_streams.h"
 #include "upload/lifecycle/moved.h"
 #include "upload/lifecycle/session_salvage.h"
+#include "upload/source/named_session.h"
 
 /* The layout in which something of the session was sent, or that a manifest told. */
 static enum session_layout inspect_settled_layout(const struct session *session,
@@ -62,11 +65,14 @@ static void inspect_apply_unread(struct session *session, const struct unread *u
     session->unread = unread->mark == session->unread_given_up ? 0 : unread->names;
 }
 
-/* Its manifest names session \p of. Of a session that was read under its own name, the
- * manifest is what is wrong. */
-static enum held_reason inspect_other_name(struct session *session, const char *of)
+/* What lies in it is of session \p of, which is \p known to be its owner's. Of a session
+ * that was read under its own name, the manifest is what is wrong. */
+static enum held_reason inspect_other_name(struct session *session, const char *of,
+                                           bool known)
 {
-    enum moved_other other = moved_other(session, of);
+    enum moved_other found = moved_other(session, of);
+    enum moved_other other =
+        found == MOVED_OTHER_THERE && !known ? MOVED_OTHER_GONE : found;
     enum held_reason reason = other == MOVED_ITSELF        ? HELD_RENAMED
                               : session_begun(session)     ? HELD_MANIFEST_DAMAGED
                               : other == MOVED_OTHER_THERE ? HELD_COPY
@@ -77,6 +83,24 @@ static enum held_reason inspect_other_name(struct session *session, const char *
                  other == MOVED_OTHER_THERE);
     }
     return reason;
+}
+
+/* In the older layouts, only the name of the directory and its files say which session it
+ * is. One of which nothing was sent is not read under another name than theirs: it would
+ * be sent twice. Plain directories have any name, unless theirs is that of a session. */
+static bool inspect_is_anothers_files(const struct session *session,
+                                      const struct scan *scan,
+                                      char of[LAYOUT_NAME_MAX + 1], bool *known)
+{
+    const struct root *root = session->root;
+    if (session->layout == SESSION_LIVE || session->layout != scan->layout ||
+        scan->manifest_state != SCAN_MANIFEST_NONE || session_begun(session) ||
+        !named_session(root->engine->config.sys, root->fd, session->path, scan, of) ||
+        strcmp(of, session->id) == 0) {
+        return false;
+    }
+    *known = moved_other_is_known(session, of);
+    return *known || session->layout == SESSION_WINDOWS;
 }
 
 /* A manifest says how the files are to be read. One that is there and says nothing, or
@@ -93,7 +117,7 @@ static void inspect_apply_manifest(struct session *session, const struct scan *s
     };
     enum held_reason reason = held[scan->manifest_state];
     if (scan->manifest_state == SCAN_MANIFEST_OTHER) {
-        reason = inspect_other_name(session, scan->other);
+        reason = inspect_other_name(session, scan->other, true);
     }
     bool given_up = session->no_manifest && held_exit(reason) == HELD_EXIT_RESOLVE;
     bool none_needed = reason == HELD_MANIFEST_GONE && session->layout != SESSION_LIVE;
@@ -104,6 +128,8 @@ static void inspect_apply_manifest(struct session *session, const struct scan *s
 
 void inspect_layout_apply(struct session *session, const struct scan *scan)
 {
+    char of[LAYOUT_NAME_MAX + 1];
+    bool known;
     session->held = false; /* the reason may be gone */
     session->live = session->live || scan->manifest_state == SCAN_MANIFEST_VALID;
     session->layout = (uint8_t)inspect_settled_layout(session, scan->layout);
@@ -113,6 +139,9 @@ void inspect_layout_apply(struct session *session, const struct scan *scan)
     session->inspected = true;
     if (session->layout != SESSION_LIVE && session->layout != scan->layout) {
         session_hold(session, HELD_LAYOUT);
+    } else if (inspect_is_anothers_files(session, scan, of, &known)) {
+        session_hold(session, inspect_other_name(session, of, known));
+        return;
     } else {
         inspect_apply_manifest(session, scan);
     }

@@ -14,12 +14,17 @@
 #include "upload/lifecycle/parking.h"
 #include "upload/source/directory_mark.h"
 
+static bool moved_same_id(const struct directory_id *a, const struct directory_id *b)
+{
+    return a->mark == b->mark && a->user == b->user && a->boot == b->boot;
+}
+
 void moved_note(struct session *session)
 {
-    const struct root *root = session->root;
-    uint64_t mark = directory_mark(root->fd, session->path);
-    session->directory_noted = session->directory_noted && mark == session->directory;
-    session->directory = mark;
+    struct directory_id now = directory_look(session->root->fd, session->path);
+    session->directory_noted =
+        session->directory_noted && moved_same_id(&now, &session->directory);
+    session->directory = now;
     if (session_begun(session)) {
         session_note_directory(session);
     }
@@ -27,8 +32,8 @@ void moved_note(struct session *session)
 
 bool moved_is_there(const struct session *session)
 {
-    const struct root *root = session->root;
-    return directory_mark(root->fd, session->path) == session->directory;
+    return directory_compare(session->root->fd, session->path, &session->directory) ==
+           DIRECTORY_SAME;
 }
 
 /* What lies in a group of another user, that one can replace at any time. */
@@ -74,16 +79,18 @@ static void moved_take(struct session *from, struct session *to)
     to->hold_until_ms = from->hold_until_ms;
     to->directory = from->directory;
     to->directory_noted = true;
+    from->directory = (struct directory_id){0};
+    from->stray = from->elsewhere = 0;
     from->live = from->no_manifest = from->held = from->inspected = false;
-    from->unread_given_up = from->directory = from->quarantined = 0;
+    from->unread_given_up = from->quarantined = 0;
     from->hold_reason = HELD_NOT;
     from->presence = SESSION_UNSEEN;
     session_set_state(from, SESSION_OPEN);
 }
 
-static bool moved_journal(const struct session *to, const char *from, uint64_t mark)
+static bool moved_journal(const struct session *to, const char *from)
 {
-    struct record_directory record = {.mark = mark};
+    struct record_directory record = {.id = directory_look(to->root->fd, to->path)};
     snprintf(record.path, sizeof record.path, "%s", to->path);
     snprintf(record.from, sizeof record.from, "%s", from);
     return record_append_directory(to->root->journal, &record) != 0;
@@ -104,20 +111,28 @@ static uint64_t moved_mark_at(const struct root *root, const char *path)
 {
     const struct session *session = session_find(root, path);
     const struct parked_session *parked = parked_find(&root->parked, path);
-    return session && !session->complete_in_flight ? session->directory
-           : parked                                ? parked->directory
+    return session && !session->complete_in_flight ? session->directory.mark
+           : parked                                ? parked->directory.mark
                                                    : 0;
+}
+
+/* Whether it is the directory that was known at \p from, and is there no more: the same
+ * one may be mounted at both. */
+static bool moved_is_it(const struct session *session, const char *from)
+{
+    const struct root *root = session->root;
+    uint64_t mark = moved_mark_at(root, from);
+    return mark && mark == directory_look(root->fd, session->path).mark &&
+           mark != directory_look(root->fd, from).mark && moved_group_is_safe(session);
 }
 
 bool moved_follow(struct session *session, const char *from)
 {
     struct root *root = session->root;
     const struct engine_config *config = &root->engine->config;
-    uint64_t mark = moved_mark_at(root, from);
     bool complete;
-    if (!mark || session->streams > 0 || session->state == SESSION_DONE ||
-        mark != directory_mark(root->fd, session->path) ||
-        !moved_group_is_safe(session) || !moved_journal(session, from, mark)) {
+    if (session->streams > 0 || session->state == SESSION_DONE ||
+        !moved_is_it(session, from) || !moved_journal(session, from)) {
         return false;
     }
     struct session *before = moved_open(root, from, &complete);
@@ -141,7 +156,7 @@ static enum moved_other moved_other_at(const struct session *session,
 {
     uint64_t known = moved_mark_at(root, path);
     struct stat st;
-    if (known && known == directory_mark(session->root->fd, session->path)) {
+    if (known && known == directory_look(session->root->fd, session->path).mark) {
         return MOVED_ITSELF;
     }
     return fstatat(root->fd, path, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode)
@@ -159,6 +174,30 @@ enum moved_other moved_other(const struct session *session, const char *id)
         found = moved_other_at(session, engine->root[i], id);
     }
     return found;
+}
+
+static bool moved_other_known_at(uint32_t user, const struct root *root, const char *path)
+{
+    const struct session *session = session_find(root, path);
+    const struct parked_session *parked = parked_find(&root->parked, path);
+    bool begun = session ? session_begun(session) : parked && parked->complete;
+    uint32_t known = !begun    ? 0
+                     : session ? session->directory.user
+                               : parked->directory.user;
+    return (begun && (!known || known == user)) ||
+           directory_look(root->fd, path).user == user;
+}
+
+bool moved_other_is_known(const struct session *session, const char *id)
+{
+    const struct engine *engine = session->root->engine;
+    const struct claim *claim = claims_find(engine, id);
+    uint32_t user = directory_look(session->root->fd, session->path).user;
+    bool known = claim && moved_other_known_at(user, claim->root, claim->path);
+    for (unsigned i = 0; i < engine->roots && !known; i++) {
+        known = moved_other_known_at(user, engine->root[i], id);
+    }
+    return known;
 }
 
 /* As moved_follow() did it. */
@@ -186,8 +225,8 @@ void moved_replay(struct root *root, const struct record_directory *record)
     struct session *session = session_find(root, record->path);
     struct parked_session *parked = parked_find(&root->parked, record->path);
     if (session) {
-        session->directory = record->mark;
+        session->directory = record->id;
     } else if (parked) {
-        parked->directory = record->mark;
+        parked->directory = record->id;
     }
 }

@@ -8,7 +8,7 @@
 #include "upload/core/session.h"
 
 /** Notes which directory the session has, in memory and, once something of the session
- * was sent, in the journal. */
+ * was sent, in the journal. Call it once that was admitted. */
 void moved_note(struct session *session);
 
 /** \return true if the path of the session names the directory that was noted. */
@@ -24,6 +24,10 @@ enum moved_other {
     MOVED_OTHER_THERE, /**< it is, and is another one */
     MOVED_ITSELF,      /**< the directory of \p session is that of the other one */
 };
+
+/** \return true if the owner of the directory of \p session has a session \p id: one that
+ * is there, or of which something was sent. */
+bool moved_other_is_known(const struct session *session, const char *id);
 
 /** Looks for the directory of the session \p id, which the manifest of \p session names.
  */

@@ -10,6 +10,7 @@
 #include "upload/core/position.h"
 #include "upload/core/session_streams.h"
 #include "upload/lifecycle/growth.h"
+#include "upload/lifecycle/replaced.h"
 
 #define OPENED_AT_ONCE 32u
 /* While no more are open, those that are held are open, too. */
@@ -153,7 +154,7 @@ struct session *parking_open(struct root *root, struct parked_session *s)
     session->no_manifest = s->no_manifest;
     session->unread_given_up = s->unread_given_up;
     session->directory = s->directory;
-    session->directory_noted = s->directory != 0;
+    session->directory_noted = s->directory.user != 0;
     if (s->held) {
         parking_open_held(session, parked_held_of(s));
     }
@@ -227,9 +228,9 @@ static bool parking_append_resolved(const struct root *root,
 static bool parking_append_directory(const struct root *root,
                                      const struct parked_session *s)
 {
-    struct record_directory record = {.mark = s->directory};
+    struct record_directory record = {.id = s->directory};
     snprintf(record.path, sizeof record.path, "%s", s->node.path);
-    return !s->directory || record_append_directory(root->journal, &record) != 0;
+    return !s->directory.user || record_append_directory(root->journal, &record) != 0;
 }
 
 /* The record that it is done is the last, as the others are of an open session. */
@@ -247,12 +248,20 @@ static bool parking_append(const struct root *root, const struct parked_session 
     return record_append_session(root->journal, JOURNAL_DONE, s->node.path) != 0;
 }
 
+struct session *parking_open_again(struct root *root, struct parked_session *s)
+{
+    return !s->complete || parking_append_streams(root, s) ? parking_open(root, s) : NULL;
+}
+
 bool parking_reopen_grown(struct root *root, struct parked_session *s)
 {
-    if (!s->wanted || !growth_of(root, s) || !parking_append_streams(root, s)) {
-        return false; /* while the journal is broken, at a later listing */
+    bool grew = s->wanted && growth_of(root, s);
+    if ((grew || s->replaced) && replaced_parked(root, s)) {
+        s->bytes = 0; /* what comes back is compared anew */
+        return false;
     }
-    struct session *session = parking_open(root, s);
+    /* While the journal is broken, at a later listing. */
+    struct session *session = grew ? parking_open_again(root, s) : NULL;
     if (session) {
         root->change_stamp++;
         log_warn(root->engine->config.log, "session.grew",

@@ -23,6 +23,10 @@ bool parking_held_is_due(const struct root *root, struct parked_session *session
  * journal. \return false if they have not, or if it must wait. */
 bool parking_reopen_grown(struct root *root, struct parked_session *session);
 
+/** As parking_open(); a complete session is an open one in the journal first. \return
+ * NULL without memory, or if the journal cannot be written now. */
+struct session *parking_open_again(struct root *root, struct parked_session *parked);
+
 /** Turns a parked session into an open one again. \return NULL without memory; it stays
  * parked. */
 struct session *parking_open(struct root *root, struct parked_session *parked);

@@ -6,26 +6,77 @@
 #include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/hash.h"
 #include "base/process_identity.h"
 
-static uint64_t directory_hash(const struct statx *st)
+/* 0 = not known. */
+static uint64_t directory_boot(void)
 {
     char boot[BOOT_ID_TEXT];
     process_boot_id(boot);
-    const uint64_t words[] = {st->stx_dev_major,     st->stx_dev_minor,
-                              st->stx_ino,           (uint64_t)st->stx_btime.tv_sec,
-                              st->stx_btime.tv_nsec, st->stx_uid};
-    uint64_t hash = hash64_bytes(HASH64_BASIS, boot, strlen(boot));
-    return boot[0] ? hash64_bytes(hash, words, sizeof words) : 0;
+    return boot[0] ? hash64_bytes(HASH64_BASIS, boot, strlen(boot)) : 0;
 }
 
-uint64_t directory_mark(int root, const char *path)
+/* As if \p uid owned it. */
+static uint64_t directory_hash(const struct statx *st, uint32_t uid)
 {
-    const unsigned needed = STATX_TYPE | STATX_INO | STATX_UID | STATX_BTIME;
+    const unsigned needed = STATX_INO | STATX_BTIME;
+    const uint64_t words[] = {st->stx_dev_major,     st->stx_dev_minor,
+                              st->stx_ino,           (uint64_t)st->stx_btime.tv_sec,
+                              st->stx_btime.tv_nsec, uid};
+    uint64_t boot = directory_boot();
+    return boot && (st->stx_mask & needed) == needed
+               ? hash64_bytes(boot, words, sizeof words)
+               : 0;
+}
+
+static bool directory_stat(int root, const char *path, struct statx *st)
+{
+    const unsigned needed = STATX_TYPE | STATX_UID;
+    return statx(root, path, AT_SYMLINK_NOFOLLOW, needed | STATX_INO | STATX_BTIME, st) ==
+               0 &&
+           (st->stx_mask & needed) == needed && S_ISDIR(st->stx_mode);
+}
+
+static struct directory_id directory_id_of(const struct statx *st)
+{
+    return (struct directory_id){.mark = directory_hash(st, st->stx_uid),
+                                 .boot = (uint32_t)directory_boot(),
+                                 .user = st->stx_uid + 1};
+}
+
+struct directory_id directory_look(int root, const char *path)
+{
     struct statx st;
-    bool known = statx(root, path, AT_SYMLINK_NOFOLLOW, needed, &st) == 0 &&
-                 (st.stx_mask & needed) == needed && S_ISDIR(st.stx_mode);
-    return known ? directory_hash(&st) : 0;
+    return directory_stat(root, path, &st) ? directory_id_of(&st)
+                                           : (struct directory_id){0};
+}
+
+static bool directory_user_is_unknown(uint32_t uid)
+{
+    return uid == DIRECTORY_USER_UNKNOWN && geteuid() != uid;
+}
+
+enum directory_change directory_compare(int root, const char *path,
+                                        const struct directory_id *known)
+{
+    struct statx st;
+    if (!directory_stat(root, path, &st)) {
+        return DIRECTORY_SAME;
+    }
+    struct directory_id now = directory_id_of(&st);
+    bool comparable = known->mark && now.mark && known->boot && known->boot == now.boot;
+    /* Only root could give it to somebody else. */
+    if (comparable && known->user &&
+        known->mark == directory_hash(&st, known->user - 1)) {
+        return DIRECTORY_SAME;
+    }
+    bool unsure = directory_user_is_unknown(st.stx_uid) ||
+                  directory_user_is_unknown(known->user - 1);
+    if (known->user && (unsure ? comparable : known->user != now.user)) {
+        return DIRECTORY_FOREIGN;
+    }
+    return comparable ? DIRECTORY_OTHER : DIRECTORY_SAME;
 }

@@ -1,13 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tells whether a directory is one that was seen before under another path. */
+/* Tells whether a directory is one that was seen before, here or under another path. */
 #ifndef GPUFL_UPLOAD_SOURCE_DIRECTORY_MARK_H
 #define GPUFL_UPLOAD_SOURCE_DIRECTORY_MARK_H
 
-#include <stdint.h>
+#include "upload/journal/journal_records.h"
 
-/** \return a number that stands for the directory at `<root>/<path>`, its owner and this
- * boot, whatever its path; 0 if the file system does not tell enough: numbers of inodes
- * are used again, so without the time of birth nothing is known. */
-uint64_t directory_mark(int root, const char *path);
+/** As what the users appear that a user namespace does not know. */
+#define DIRECTORY_USER_UNKNOWN 65534u
+
+enum directory_change {
+    DIRECTORY_SAME,   /**< it is the same one, as far as can be told */
+    DIRECTORY_OTHER,  /**< it is another one */
+    DIRECTORY_FOREIGN /**< likewise, and another user owns it, or may own it */
+};
+
+/** Looks at the directory `<root>/<path>`. The mark stands for it, its owner and this
+ * boot, whatever its path; it is 0 if the file system does not tell enough: numbers of
+ * inodes are used again, so without the time of birth nothing is known. \return all 0 if
+ * it is not there. */
+struct directory_id directory_look(int root, const char *path);
+
+/** Compares the directory `<root>/<path>` with one that is known. What was noted on
+ * another boot tells no more than whose it was. */
+enum directory_change directory_compare(int root, const char *path,
+                                        const struct directory_id *known);
 
 #endif

@@ -141,15 +141,31 @@ gpufl_status manifest_parse(const char *text, size_t len, const char *session,
     return status;
 }
 
-bool manifest_names(const char *text, size_t len, char id[LAYOUT_NAME_MAX + 1])
+/* \return whether it is an id that is valid as the name of a directory. */
+static bool identity_session_id(const char *text, size_t len,
+                                char id[LAYOUT_NAME_MAX + 1])
 {
-    struct manifest manifest;
     struct json_object *root = identity_parse_object(text, len);
     const char *named = root ? identity_get_string(root, "session_id") : "";
     bool good = layout_name_ok(named);
     snprintf(id, LAYOUT_NAME_MAX + 1, "%s", good ? named : "");
     json_object_put(root);
-    return good && manifest_parse(text, len, id, &manifest) == GPUFL_OK;
+    return good;
+}
+
+bool sidecar_names(const char *text, size_t len, const char *channel, uint32_t number,
+                   char id[LAYOUT_NAME_MAX + 1])
+{
+    struct sidecar sidecar;
+    return identity_session_id(text, len, id) &&
+           sidecar_parse(text, len, id, channel, number, &sidecar) == GPUFL_OK;
+}
+
+bool manifest_names(const char *text, size_t len, char id[LAYOUT_NAME_MAX + 1])
+{
+    struct manifest manifest;
+    return identity_session_id(text, len, id) &&
+           manifest_parse(text, len, id, &manifest) == GPUFL_OK;
 }
 
 bool manifest_is_newer(const char *text, size_t len)

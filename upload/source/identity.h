@@ -41,6 +41,11 @@ GPUFL_MUST gpufl_status sidecar_parse(const char *text, size_t len, const char *
                                       const char *channel, uint32_t number,
                                       struct sidecar *out);
 
+/** \return true if \p text is the sidecar of that window of whatever session, whose id it
+ * copies. */
+bool sidecar_names(const char *text, size_t len, const char *channel, uint32_t number,
+                   char id[LAYOUT_NAME_MAX + 1]);
+
 /** Reads a manifest of \p session. \return GPUFL_OK or GPUFL_ERR_FORMAT. */
 GPUFL_MUST gpufl_status manifest_parse(const char *text, size_t len, const char *session,
                                        struct manifest *out);

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Compares the directory of a session with the one that was noted, and looks for that one
+ * elsewhere. */
+#include "upload/lifecycle/replaced.h"
+
+#include <string.h>
+
+#include "base/log.h"
+#include "upload/core/session_streams.h"
+#include "upload/source/directory_mark.h"
+
+static enum directory_change replaced_compare(const struct session *session)
+{
+    return directory_compare(session->root->fd, session->path, &session->directory);
+}
+
+/* Who owns the directory in its place, and who owned the one before. */
+static void replaced_say(const struct root *root, const char *path,
+                         const struct directory_id *before)
+{
+    uint32_t user = directory_look(root->fd, path).user;
+    log_warn(root->engine->config.log, "session.replaced",
+             "dir=%s/%s user=%u was=%u note=\"the directory of another user is in the "
+             "place of one of which something was sent: it is not read\"",
+             root->path, path, user - 1, before->user - 1);
+}
+
+static void replaced_hold(struct session *session, enum held_reason reason)
+{
+    if (session->state != SESSION_DONE) {
+        session_set_state(session, SESSION_OPEN);
+    }
+    session->root->change_stamp += !session->inspected;
+    session->inspected = true;
+    session_hold(session, reason);
+}
+
+/* Another directory of the same user may be a copy, while the noted one lies elsewhere,
+ * or what somebody restored. */
+static bool replaced_admit_stray(struct session *session)
+{
+    struct root *root = session->root;
+    uint64_t mark = directory_look(root->fd, session->path).mark;
+    if (session->stray != mark) {
+        session->stray = mark;
+        session->stray_listing = root->listing_number + 1;
+        root->strays = root->list_soon = true;
+    }
+    if (session->elsewhere && session->elsewhere >= root->whole_listing) {
+        replaced_hold(session, HELD_COPY);
+        return false;
+    }
+    if (root->whole_listing >= session->stray_listing) {
+        session->stray = session->elsewhere = 0;
+        return true;
+    }
+    session->held = true;
+    return false;
+}
+
+bool replaced_admit(struct session *session, bool names_another)
+{
+    if (!session_begun(session)) {
+        return true;
+    }
+    enum directory_change change = replaced_compare(session);
+    if (change == DIRECTORY_OTHER) {
+        return names_another || replaced_admit_stray(session);
+    }
+    session->stray = session->elsewhere = 0;
+    if (change == DIRECTORY_SAME) {
+        return true;
+    }
+    if (session->hold_reason != HELD_REPLACED) {
+        replaced_say(session->root, session->path, &session->directory);
+    }
+    replaced_hold(session, HELD_REPLACED);
+    return false;
+}
+
+bool replaced_at(const struct root *root, const char *path)
+{
+    const struct session *s = session_find(root, path);
+    const struct parked_session *parked = parked_find(&root->parked, path);
+    const struct directory_id *known = s && session_begun(s) ? &s->directory
+                                       : !s && parked && parked->complete
+                                           ? &parked->directory
+                                           : NULL;
+    return known && directory_compare(root->fd, path, known) == DIRECTORY_FOREIGN;
+}
+
+static void replaced_seen_elsewhere(struct session *session, const char *path)
+{
+    const struct root *root = session->root;
+    if (!session->elsewhere) {
+        log_warn(
+            root->engine->config.log, "session.other",
+            "session=%s of=%s there=1 note=\"the directory of that session is %s/%s: "
+            "this one has taken its name\"",
+            session->id, session->id, root->path, path);
+    }
+    session->elsewhere = root->listing_number;
+    session_mark(session);
+}
+
+void replaced_visit(struct root *root, const char *path)
+{
+    uint64_t mark = root->strays ? directory_look(root->fd, path).mark : 0;
+    for (struct session *s = mark ? root->sessions : NULL; s; s = s->next) {
+        if (s->stray && s->directory.mark == mark && strcmp(s->path, path) != 0) {
+            replaced_seen_elsewhere(s, path);
+        }
+    }
+}
+
+void replaced_listed(struct root *root, bool whole)
+{
+    bool strays = false;
+    root->whole_listing = whole ? root->listing_number : root->whole_listing;
+    for (struct session *s = root->strays ? root->sessions : NULL; s; s = s->next) {
+        strays = strays || s->stray;
+        if (s->stray) {
+            session_mark(s);
+        }
+    }
+    root->strays = strays;
+}
+
+static void replaced_say_parked(const struct root *root, const struct parked_session *s)
+{
+    struct engine *engine = root->engine;
+    const char *slash = strrchr(s->node.path, '/');
+    const char *id = slash ? slash + 1 : s->node.path;
+    replaced_say(root, s->node.path, &s->directory);
+    log_error(engine->config.log, "session.held", "session=%s channel=* reason=\"%s\"",
+              id, held_text(HELD_REPLACED));
+    trouble_say(&engine->trouble, "session %s, channel * waits: %s", id,
+                held_text(HELD_REPLACED));
+}
+
+bool replaced_parked(struct root *root, struct parked_session *s)
+{
+    bool replaced =
+        directory_compare(root->fd, s->node.path, &s->directory) == DIRECTORY_FOREIGN;
+    if (replaced && !s->replaced) {
+        replaced_say_parked(root, s);
+    }
+    root->engine->trouble.stamp += replaced != s->replaced;
+    parked_set_replaced(&root->parked, s, replaced);
+    return replaced;
+}
