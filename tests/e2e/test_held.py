@@ -127,6 +127,16 @@ def a_sealed_file_that_cannot_be_read(place):
     _two_ways(place, run)
 
 
+def an_active_file_that_cannot_be_read(place):
+    def run(resolve):
+        writer = Live(place.logs)
+        lost = set(bytes(writer.written["device"]).splitlines()) | _lines(writer)
+        writer.die()
+        _closed_then(place, writer, writer.dir / "device.log", "unreadable", lost, resolve)
+
+    _two_ways(place, run)
+
+
 def _moved_away(place, sink, words, path):
     """What cannot be read of a 1.1 session could be any of its files: it is given up where it is known to be the one,
     and in the way until it is moved."""
