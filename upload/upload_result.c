@@ -55,7 +55,8 @@ void upload_result_words_of(const struct gpufl_upload_options *options,
                             struct upload_result_words *out)
 {
     char limit[DURATION_TEXT];
-    *out = (struct upload_result_words){.backend_url = options->backend_url};
+    *out = (struct upload_result_words){.backend_url = options->backend_url,
+                                        .directory = options->log_path};
     snprintf(out->correct, sizeof out->correct, "correct %s or %s and run it again",
              upload_options_name(name, "backend_url"),
              upload_options_name(name, "api_path"));
@@ -129,6 +130,18 @@ static gpufl_status say_not_accepted(struct gpufl_upload_result *r,
         s->ranges_quarantined ? " (see gpufl quarantine list)" : "");
 }
 
+static gpufl_status say_left_to_another(struct gpufl_upload_result *r,
+                                        const struct engine_summary *s,
+                                        const struct upload_result_words *words)
+{
+    return upload_result_say(
+        r, GPUFL_PARTIAL,
+        "not everything was sent: the directory %.120s of user %u has an uploader or a "
+        "journal of its own and is left to that (its sessions are sent by that uploader, "
+        "or by 'gpufl upload %.120s/%.120s' as that user)",
+        s->left, s->left_owner, words->directory, s->left);
+}
+
 gpufl_status upload_result_judge(struct gpufl_upload_result *r,
                                  const struct engine_summary *s, bool drained,
                                  const struct upload_result_words *words)
@@ -165,6 +178,9 @@ gpufl_status upload_result_judge(struct gpufl_upload_result *r,
     }
     if (!engine_summary_accepted(s)) {
         return s->sessions_kept_back ? say_held(r, s) : say_not_accepted(r, s);
+    }
+    if (s->left[0]) {
+        return say_left_to_another(r, s, words);
     }
     if (s->lines_acked == 0 && s->windows_acked == 0) {
         return upload_result_say(r, GPUFL_OK, "nothing to send");

@@ -163,6 +163,16 @@ static void report_count_held(const struct parked *parked, struct engine_summary
     out->streams_pending += parked->held_pending;
 }
 
+static void report_left(const struct root *root, struct engine_summary *out)
+{
+    uint32_t owner;
+    const char *name = other_root_left(root, &owner);
+    if (name) {
+        out->left_owner = owner;
+        snprintf(out->left, sizeof out->left, "%s", name);
+    }
+}
+
 static void report_root_away(const struct root *root, struct engine_summary *out)
 {
     const char *why = root->away ? root->away_reason
@@ -204,6 +214,7 @@ void engine_summary(const struct engine *engine, struct engine_summary *out)
         out->streams_pending += root->parked.waiting_count; /* one each, at least */
         report_count_held(&root->parked, out);
         out->directories_skipped += other_root_count(root);
+        report_left(root, out);
         for (const struct session *s = root->sessions; s; s = s->next) {
             report_count_session(s, out);
         }

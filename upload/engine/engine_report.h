@@ -44,6 +44,8 @@ struct engine_summary {
     char held[480];           /**< the first session or channel that is held, and why */
     enum held_exit held_exit; /**< what ends that */
     unsigned directories_skipped; /**< left to another uploader */
+    char left[256];               /**< one of these, of which sessions were chosen */
+    uint32_t left_owner;          /**< whose directory it is */
 };
 
 void engine_summary(const struct engine *engine, struct engine_summary *out);
