@@ -175,6 +175,19 @@ static bool was_given_up(int root, const char *path, const struct scan_channel *
     return at->marks & MARK_ENDED && !tail_has_more(&sys_real, &where);
 }
 
+/* Whether all of its sealed file is settled, and its writer may take the seal back. */
+static bool is_between_files(int root, const char *path, const struct scan_channel *c,
+                             const struct record_stream *at)
+{
+    struct stat st;
+    char name[LAYOUT_PATH_MAX];
+    char file[JOURNAL_PATH_MAX + LAYOUT_PATH_MAX];
+    layout_numbered(name, c->name, at->file, false);
+    snprintf(file, sizeof file, "%s/%s", path, name);
+    return at->file == c->highest && fstatat(root, file, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+           (uint64_t)st.st_size == at->offset;
+}
+
 struct channel_state channel_state(int root, const struct journal_read *journal,
                                    const char *path, const struct scan *scan,
                                    const struct scan_channel *c)
@@ -194,6 +207,9 @@ struct channel_state channel_state(int root, const struct journal_read *journal,
         bool active = file > c->highest;
         out.waiting_files = active ? 0 : c->highest - file + 1;
         offset = active ? offset : 0;
+        if (known && is_between_files(root, path, c, &known->record)) {
+            out.waiting_files = 0;
+        }
         bool given_up = active && known && was_given_up(root, path, c, &known->record);
         out.waiting_bytes = given_up ? 0
                             : !c->has_active && c->has_active_gz
