@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/duration.h"
+#include "base/plural.h"
 #include "upload/upload_options.h"
 
 gpufl_status upload_result_say(struct gpufl_upload_result *result, gpufl_status status,
@@ -54,7 +55,8 @@ void upload_result_words_of(const struct gpufl_upload_options *options,
                             struct upload_result_words *out)
 {
     char limit[DURATION_TEXT];
-    *out = (struct upload_result_words){.backend_url = options->backend_url};
+    *out = (struct upload_result_words){.backend_url = options->backend_url,
+                                        .directory = options->log_path};
     snprintf(out->correct, sizeof out->correct, "correct %s or %s and run it again",
              upload_options_name(name, "backend_url"),
              upload_options_name(name, "api_path"));
@@ -85,6 +87,59 @@ static void say_left(const char *problem, const struct upload_result_words *word
     bool over = words->over[0] != '\0';
     snprintf(out, 400, "%s%s%s", known || over ? problem : "see gpufl status",
              known && over ? "; " : "", words->over);
+}
+
+/* What ends a hold, where its reason does not say it. */
+static const char *way_out(enum held_exit held)
+{
+    static const char *const text[] = {
+        [HELD_EXIT_MEND] = "",
+        [HELD_EXIT_RESOLVE] =
+            " (gpufl status has the gpufl resolve command that gives up what is gone)",
+        [HELD_EXIT_FORCE] = " (gpufl status has the command that sends it again)"};
+    return text[held];
+}
+
+static gpufl_status say_held(struct gpufl_upload_result *r,
+                             const struct engine_summary *s)
+{
+    char more[80] = "";
+    unsigned others = s->sessions_kept_back - 1;
+    if (others) {
+        snprintf(more, sizeof more, "; so %s %u more %s", plural(others, "does", "do"),
+                 others, plural(others, "session", "sessions"));
+    }
+    bool named = s->held[0] != '\0';
+    return upload_result_say(r, GPUFL_PARTIAL, "not everything was sent: %s%s%s",
+                             named                ? s->held
+                             : s->last_problem[0] ? s->last_problem
+                                                  : "see gpufl status",
+                             named ? way_out(s->held_exit) : "", more);
+}
+
+/* Nothing is left to do, and not all is as it should be. */
+static gpufl_status say_not_accepted(struct gpufl_upload_result *r,
+                                     const struct engine_summary *s)
+{
+    bool refused = s->lines_rejected || s->lines_refused_final || s->ranges_quarantined;
+    return upload_result_say(
+        r, GPUFL_PARTIAL, "%s: %s%s",
+        refused ? "everything was sent, but not everything was accepted"
+                : "what is there was sent, but not every session can be complete",
+        s->last_problem[0] ? s->last_problem : "see gpufl status",
+        s->ranges_quarantined ? " (see gpufl quarantine list)" : "");
+}
+
+static gpufl_status say_left_to_another(struct gpufl_upload_result *r,
+                                        const struct engine_summary *s,
+                                        const struct upload_result_words *words)
+{
+    return upload_result_say(
+        r, GPUFL_PARTIAL,
+        "not everything was sent: the directory %.120s of user %u has an uploader or a "
+        "journal of its own and is left to that (its sessions are sent by that uploader, "
+        "or by 'gpufl upload %.120s/%.120s' as that user)",
+        s->left, s->left_owner, words->directory, s->left);
 }
 
 gpufl_status upload_result_judge(struct gpufl_upload_result *r,
@@ -122,11 +177,10 @@ gpufl_status upload_result_judge(struct gpufl_upload_result *r,
                                  "not there (run it again when it is back)");
     }
     if (!engine_summary_accepted(s)) {
-        return upload_result_say(
-            r, GPUFL_PARTIAL,
-            "everything was sent, but not everything was accepted: %s%s",
-            problem[0] ? problem : "see gpufl status",
-            s->ranges_quarantined ? " (see gpufl quarantine list)" : "");
+        return s->sessions_kept_back ? say_held(r, s) : say_not_accepted(r, s);
+    }
+    if (s->left[0]) {
+        return say_left_to_another(r, s, words);
     }
     if (s->lines_acked == 0 && s->windows_acked == 0) {
         return upload_result_say(r, GPUFL_OK, "nothing to send");

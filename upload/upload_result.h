@@ -23,14 +23,15 @@ void upload_result_add_spool(struct gpufl_upload_result *result, const char *spo
 /** What the user of an upload knows things by. */
 struct upload_result_words {
     const char *backend_url;
-    char correct[160]; /**< what to do after a 404 */
-    char key[80];      /**< what to do when the key is refused */
-    char over[64];     /**< which time limit was reached, "" = none */
-    char longer[80];   /**< what to do then */
+    const char *directory; /**< whose sessions were to be sent */
+    char correct[160];     /**< what to do after a 404 */
+    char key[80];          /**< what to do when the key is refused */
+    char over[64];         /**< which time limit was reached, "" = none */
+    char longer[80];       /**< what to do then */
 };
 
 /** The words for \p options, which \p name names; \p over: their time limit was reached.
- * \p out borrows the URL. */
+ * \p out borrows both. */
 void upload_result_words_of(const struct gpufl_upload_options *options,
                             const char *(*name)(const char *field), bool over,
                             struct upload_result_words *out);

@@ -159,6 +159,34 @@ bool channel_state_missing(int root, const struct journal_read *journal, const c
     return true;
 }
 
+/* Whether a person gave up what is there of its active file, as it cannot be read. */
+static bool was_given_up(int root, const char *path, const struct scan_channel *c,
+                         const struct record_stream *at)
+{
+    const struct tail_where where = {.root = root,
+                                     .path = path,
+                                     .channel = c->name,
+                                     .layout = SESSION_LIVE,
+                                     .file = at->file,
+                                     .offset = at->offset,
+                                     .mark = at->mark,
+                                     .mark_at = at->offset};
+    return at->marks & MARK_ENDED && !tail_has_more(&sys_real, &where);
+}
+
+/* Whether all of its sealed file is settled, and its writer may take the seal back. */
+static bool is_between_files(int root, const char *path, const struct scan_channel *c,
+                             const struct record_stream *at)
+{
+    struct stat st;
+    char name[LAYOUT_PATH_MAX];
+    char file[JOURNAL_PATH_MAX + LAYOUT_PATH_MAX];
+    layout_numbered(name, c->name, at->file, false);
+    snprintf(file, sizeof file, "%s/%s", path, name);
+    return at->file == c->highest && fstatat(root, file, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+           (uint64_t)st.st_size == at->offset;
+}
+
 struct channel_state channel_state(int root, const struct journal_read *journal,
                                    const char *path, const struct scan *scan,
                                    const struct scan_channel *c)
@@ -178,7 +206,12 @@ struct channel_state channel_state(int root, const struct journal_read *journal,
         bool active = file > c->highest;
         out.waiting_files = active ? 0 : c->highest - file + 1;
         offset = active ? offset : 0;
-        out.waiting_bytes = !c->has_active && c->has_active_gz
+        if (known && is_between_files(root, path, c, &known->record)) {
+            out.waiting_files = 0;
+        }
+        bool given_up = active && known && was_given_up(root, path, c, &known->record);
+        out.waiting_bytes = given_up ? 0
+                            : !c->has_active && c->has_active_gz
                                 ? measure_packed(root, path, c, offset)
                             : c->active_bytes > offset ? c->active_bytes - offset
                                                        : 0;

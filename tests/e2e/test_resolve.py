@@ -384,6 +384,26 @@ def an_active_file_that_was_never_read_is_given_up(place):
         _held_then_resolved(place, sink, writer, lost, why="its active file is gone")
 
 
+def an_upload_sends_all_other_channels_of_a_session_that_is_held(place):
+    writer = Live(place.logs)
+    with Sink(declare=True) as sink:
+        equal(lib.upload(place, sink.url).returncode, 0, "its first lines are sent")
+        for _ in range(3):
+            for _ in range(1500):
+                writer.line("device", pad="y" * 1000)
+            writer.rotate("device")
+        sent = len(_stored(sink))
+        writer.die()
+        (writer.dir / "scope.log").unlink()
+        done = lib.upload(place, sink.url, "--timeout=60")
+        equal(done.returncode, 1, done.stdout)
+        check(len(_stored(sink)) > sent, done.stdout)
+        equal(_lines(writer) - _stored(sink), set(), "nothing else is held back")
+        check(done.result["message"].startswith(f"not everything was sent: session {writer.id}, channel scope waits: "
+                                                "its active file is gone (gpufl status has the gpufl resolve command"),
+              done.stdout)
+
+
 def a_channel_that_was_deleted_before_anything_was_read_is_given_up(place):
     """The manifest of a killed job is all that tells of it."""
     job = place.start("examples/demo-job", place.logs, 60 * lib.SLOW)

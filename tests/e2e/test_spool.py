@@ -74,6 +74,7 @@ def a_missing_front_is_said_and_the_rest_is_sent(place):
     for _ in range(2):
         done = lib.upload(place, backend.url)
         equal(done.returncode, 1, "exit code")
+        check("what is there was sent, but not every session can be complete" in done.result["message"], done.stdout)
         check(not backend.complete(session.name), "not reported complete")
         whole = b"".join(f.read_bytes() for f in sorted(
             session.glob("scope.*.log"), key=lambda f: int(f.name.split(".")[1])))

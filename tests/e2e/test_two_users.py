@@ -179,6 +179,37 @@ def an_upload_by_root_does_not_send_what_an_agent_of_another_user_sends(place):
     check("root.locked" in done.stderr and "both send" in done.stderr, done.stderr)
 
 
+def an_upload_says_that_a_group_is_left_to_the_uploader_of_its_owner(place):
+    if not ROOT:
+        lib.skip("needs root, to be several users")
+    service = _Service(place)
+    group = service.logs / "run-1"
+    group.mkdir(mode=0o755)
+    os.chown(group, VICTIM, VICTIM)
+    beside, inside = _Session(service.logs), _Session(group)
+    for writer in (beside, inside):
+        writer.lines()
+        writer.end()
+    agent = lib.agent(place, service.backend.url, folder=group, user=VICTIM, group=VICTIM, extra_groups=[],
+                      env={"XDG_STATE_HOME": str(service.home(VICTIM))})
+    until(lambda: service.backend.complete(inside.id), "the agent has sent it")
+    planted = service.logs / "planted"
+    for path in (planted, planted / ".gpufl-agent", planted / beside.id):
+        path.mkdir()
+        os.chown(path, OTHER, OTHER)
+    for user in (0, OTHER):
+        done = service.upload(user)
+        equal((done.returncode, service.backend.complete(beside.id)), (1, True), str(done.result))
+        message = done.result["message"]
+        check(f"run-1 of user {VICTIM}" in message and f"'gpufl upload {group}' as that user" in message, message)
+        done = service.upload(user, "--session-id", beside.id)
+        equal(done.returncode, 0, str(done.result))
+    agent.terminate()
+    agent.wait(20 * lib.SLOW)
+    done = service.upload(0)
+    equal(done.returncode, 1, f"its journal is still there: {done.result}")
+
+
 def an_upload_does_not_send_again_what_the_owners_journal_says_is_sent(place):
     """Root, and a third user who has a session there: neither may believe that journal."""
     if not ROOT:

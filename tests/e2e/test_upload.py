@@ -393,5 +393,23 @@ def other_tools_see_what_is_complete(place):
     equal(cursor["completed_sessions"][session.name]["events"], lines, "events")
 
 
+def status_and_upload_agree_between_two_files(place):
+    """A live writer has sealed a file and not begun the next one, or has written nothing to it."""
+    writer = Live(place.logs)
+    with sink.Sink(declare=True) as s:
+        for begun in (False, True):
+            writer.line("device")
+            writer.active("device").rename(writer.dir / f"device.{1 + begun}.log")
+            if begun:
+                writer.active("device").touch()
+            equal(place.run("gpufl", "status", place.logs).returncode, 1, "before it is sent")
+            done = lib.upload(place, s.url)
+            equal((done.returncode, done.result["message"]), (0, "all sent"), done.stdout)
+            told = place.run("gpufl", "status", place.logs)
+            equal((told.returncode, "waits" in told.stdout), (0, False), told.stdout)
+        writer.line("device")
+        equal(place.run("gpufl", "status", place.logs).returncode, 1, "it goes on")
+
+
 if __name__ == "__main__":
     lib.main(sys.modules[__name__])

@@ -82,6 +82,57 @@ static void a_refused_batch_whose_file_is_another_is_not_split(void **state)
     rig_delete(rig);
 }
 
+/* The same with a sealed file. */
+static int refuse_and_hide_sealed(struct rig *rig, const struct rig_request *r)
+{
+    char from[600];
+    char to[600];
+    if (r->kind != TRANSPORT_BATCH || strcmp(r->channel, "device") != 0 ||
+        r->lines <= 3) {
+        return RIG_REGISTRY;
+    }
+    if (rig->mark++ == 0) {
+        snprintf(from, sizeof from, "%s/" RIG_ID "/device.1.log", rig->root);
+        snprintf(to, sizeof to, "%s/" RIG_ID "/.hidden", rig->root);
+        assert_int_equal(rename(from, to), 0);
+    }
+    return 413;
+}
+
+static void a_refused_batch_is_not_sent_again_while_its_file_is_not_there(void **state)
+{
+    (void)state;
+    char from[600];
+    char to[600];
+    struct live_session s;
+    struct rig *rig = rig_new();
+    rig->answer = refuse_and_hide_sealed;
+    live_open(&s, rig->root, RIG_ID);
+    for (int i = 0; i < 20; i++) {
+        live_line(&s, "device", "x", i);
+    }
+    live_rotate(&s, "device", 1);
+    live_line(&s, "device", "x", 20);
+    live_line(&s, "scope", "x", 0);
+    rig_start(rig);
+    for (int i = 1; i <= 20; i++) {
+        live_line(&s, "scope", "x", i); /* its directory is inspected */
+        rig_run(rig, 30000, false);
+        assert_int_equal(rig->mark, 1);
+        assert_int_equal(rig_summary(rig).sessions_kept_back, 1);
+        assert_non_null(strstr(rig_summary(rig).held, "a rejected batch cannot be"));
+    }
+    snprintf(from, sizeof from, "%s/.hidden", s.dir);
+    snprintf(to, sizeof to, "%s/device.1.log", s.dir);
+    assert_int_equal(rename(from, to), 0);
+    live_close(&s);
+    rig_run(rig, 600000, false);
+    rig_same_as_file(rig, RIG_ID, "scope");
+    assert_int_equal(rig_summary(rig).ranges_quarantined, 0);
+    assert_int_equal(rig_summary(rig).sessions_done, 1);
+    rig_delete(rig);
+}
+
 /* A batch may have arrived and is then too large; what is sent of it next is refused. */
 static int busy_then_too_large(struct rig *rig, const struct rig_request *r)
 {
@@ -140,6 +191,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_refused_batch_waits_for_its_file),
+        cmocka_unit_test(a_refused_batch_is_not_sent_again_while_its_file_is_not_there),
         cmocka_unit_test(a_refused_batch_whose_file_is_another_is_not_split),
         cmocka_unit_test(a_half_that_a_crash_kept_from_being_sent_is_not_stored),
         cmocka_unit_test(what_a_gateway_refused_goes_on_once_it_is_mended),

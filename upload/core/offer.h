@@ -36,6 +36,7 @@ struct offer {
     bool failed;
     unsigned failures_alone;
     bool maybe_stored; /**< an attempt of this identity may have reached the backend */
+    bool refused;      /**< it is sent again only if it can be read, to be split */
     bool restored;     /**< of an earlier run: power loss may hide that it was sent */
     bool is_shutdown;
     bool paid; /**< its request is already counted in the bucket */

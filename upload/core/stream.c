@@ -93,8 +93,9 @@ void stream_note_growth(struct stream *st)
 
 void stream_hold(struct stream *st, enum held_reason reason)
 {
-    if (st->ended_file == st->file && !st->offer) {
-        st->rest = STREAM_DRAINED; /* a person gave up what is there */
+    /* A person gave up what cannot be read, but a file that is too short came later. */
+    if (st->ended_file == st->file && !st->offer && reason != HELD_SHORTER) {
+        st->rest = STREAM_DRAINED;
         return;
     }
     if (st->hold_reason != reason) {

@@ -14,6 +14,16 @@ static bool report_stream_settled(const struct stream *st)
     return st->rest != STREAM_PENDING && !st->offer;
 }
 
+/* What is held keeps back itself, and the shutdowns of the other channels: those of a
+ * writer that cannot be probed until it has been silent for long. */
+static bool report_stream_waits(const struct stream *st)
+{
+    const struct session *session = st->session;
+    uint64_t now_ms = session->root->engine->config.sys->now_ms();
+    bool at_end = st->at_shutdown && !st->offer && (!st->queued || st->due_ms > now_ms);
+    return stream_held(st) || (at_end && session_any_held(session));
+}
+
 static bool report_session_finished(const struct session *session)
 {
     const struct engine *engine = session->root->engine;
@@ -24,8 +34,9 @@ static bool report_session_finished(const struct session *session)
         return false;
     }
     for (unsigned i = 0; i < session->streams; i++) {
-        if (!report_stream_settled(session->stream[i])) {
-            return session_any_held(session);
+        const struct stream *st = session->stream[i];
+        if (!report_stream_settled(st) && !report_stream_waits(st)) {
+            return false;
         }
     }
     return engine->config.ack_only || session_blocked(session) ||
@@ -83,6 +94,37 @@ static void report_count_away(const struct session *s, struct engine_summary *ou
     }
 }
 
+/* Part of it was not even sent. */
+static bool report_keeps_back(const struct session *s)
+{
+    return session_any_held(s) || s->unread || s->salvage != SESSION_SALVAGE_NONE;
+}
+
+/* The first one is named. */
+static void report_name_held(struct engine_summary *out, const char *path,
+                             const char *channel, uint8_t reason)
+{
+    if (!out->held[0] && reason != HELD_NOT) {
+        snprintf(out->held, sizeof out->held, "session %s%s%s waits: %s", path,
+                 *channel ? ", channel " : "", channel,
+                 held_text((enum held_reason)reason));
+        out->held_exit = held_exit((enum held_reason)reason);
+    }
+}
+
+static void report_name_held_of(struct engine_summary *out, const struct session *s)
+{
+    if (s->held) {
+        report_name_held(out, s->path, "", s->hold_reason);
+    }
+    for (unsigned i = 0; i < s->streams; i++) {
+        if (s->stream[i]->held) {
+            report_name_held(out, s->path, stream_channel(s->stream[i]),
+                             s->stream[i]->hold_reason);
+        }
+    }
+}
+
 static void report_count_session(const struct session *s, struct engine_summary *out)
 {
     if (s->wanted && s->presence == SESSION_AWAY && s->state != SESSION_DONE) {
@@ -97,6 +139,10 @@ static void report_count_session(const struct session *s, struct engine_summary 
     out->sessions_live +=
         s->state != SESSION_DONE && !report_is_closed(s) && !session_writer_is_gone(s);
     out->sessions_blocked += s->state != SESSION_DONE && session_blocked(s);
+    if (s->state != SESSION_DONE && report_keeps_back(s)) {
+        out->sessions_kept_back++;
+        report_name_held_of(out, s);
+    }
     for (unsigned i = 0; i < s->streams && s->state != SESSION_DONE; i++) {
         const struct stream *st = s->stream[i];
         out->streams_pending += !report_stream_settled(st);
@@ -113,7 +159,18 @@ static void report_count_held(const struct parked *parked, struct engine_summary
     out->sessions += parked->held;
     out->sessions_live += parked->held_live;
     out->sessions_blocked += parked->held + parked->replaced;
+    out->sessions_kept_back += parked->held + parked->replaced;
     out->streams_pending += parked->held_pending;
+}
+
+static void report_left(const struct root *root, struct engine_summary *out)
+{
+    uint32_t owner;
+    const char *name = other_root_left(root, &owner);
+    if (name) {
+        out->left_owner = owner;
+        snprintf(out->left, sizeof out->left, "%s", name);
+    }
 }
 
 static void report_root_away(const struct root *root, struct engine_summary *out)
@@ -157,6 +214,7 @@ void engine_summary(const struct engine *engine, struct engine_summary *out)
         out->streams_pending += root->parked.waiting_count; /* one each, at least */
         report_count_held(&root->parked, out);
         out->directories_skipped += other_root_count(root);
+        report_left(root, out);
         for (const struct session *s = root->sessions; s; s = s->next) {
             report_count_session(s, out);
         }

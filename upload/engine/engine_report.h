@@ -3,6 +3,7 @@
 #ifndef GPUFL_UPLOAD_ENGINE_ENGINE_REPORT_H
 #define GPUFL_UPLOAD_ENGINE_ENGINE_REPORT_H
 
+#include "upload/core/held.h"
 #include "upload/core/origin.h"
 #include <stdbool.h>
 #include <stdint.h>
@@ -12,13 +13,14 @@ struct engine;
 /** Figures since the engine began. Walks all sessions. */
 struct engine_summary {
     unsigned sessions;
-    unsigned sessions_done;    /**< complete at the backend */
-    unsigned sessions_live;    /**< their writer is there or may be */
-    unsigned sessions_blocked; /**< never complete: quarantine, refusal, loss, held */
-    unsigned sessions_away;    /**< not complete, and their directory is not there */
-    unsigned streams_pending;  /**< something of them is not settled */
-    unsigned streams_stuck;    /**< failing while others succeed */
-    uint64_t files_acked;      /**< files of which something was acknowledged */
+    unsigned sessions_done;      /**< complete at the backend */
+    unsigned sessions_live;      /**< their writer is there or may be */
+    unsigned sessions_blocked;   /**< never complete: quarantine, refusal, loss, held */
+    unsigned sessions_kept_back; /**< of those: held, or with files that are not read */
+    unsigned sessions_away;      /**< not complete, and their directory is not there */
+    unsigned streams_pending;    /**< something of them is not settled */
+    unsigned streams_stuck;      /**< failing while others succeed */
+    uint64_t files_acked;        /**< files of which something was acknowledged */
     uint64_t batches_acked;
     uint64_t windows_acked;
     uint64_t lines_acked;
@@ -36,10 +38,14 @@ struct engine_summary {
     uint64_t state_write_errors;  /**< how many times a journal broke */
     enum engine_hold hold;
     int hold_status;
-    char last_problem[256];       /**< one sentence, "" = none */
-    unsigned roots_away;          /**< their path names nothing that can be served */
-    char away[520];               /**< one of these, and why */
+    char last_problem[256];   /**< one sentence, "" = none */
+    unsigned roots_away;      /**< their path names nothing that can be served */
+    char away[520];           /**< one of these, and why */
+    char held[480];           /**< the first session or channel that is held, and why */
+    enum held_exit held_exit; /**< what ends that */
     unsigned directories_skipped; /**< left to another uploader */
+    char left[256];               /**< one of these, of which sessions were chosen */
+    uint32_t left_owner;          /**< whose directory it is */
 };
 
 void engine_summary(const struct engine *engine, struct engine_summary *out);

@@ -35,7 +35,7 @@ static gpufl_status refusal_halve(struct offer *offer)
     offer->record.mark = batch_mark(offer, cut.bytes);
     offer->record.encoding_changed = 0;
     offer->record.sent = OFFER_NOT_SENT;
-    offer->maybe_stored = false;
+    offer->maybe_stored = offer->refused = false;
     st->took = STREAM_TOOK_PART; /* the other half is still there */
     st->split_end = old_end;
     st->split_lines = half;
@@ -49,9 +49,11 @@ void refusal_split(struct offer *offer, uint64_t now_ms)
     struct engine *engine = st->session->root->engine;
     if (refusal_halve(offer) != GPUFL_OK) {
         stream_hold(st, HELD_REFUSED_BATCH);
+        offer->refused = true;
+        offer_drop_frame(engine, offer); /* it is read before it is sent again */
         if (offer->state == OFFER_IN_FLIGHT) {
             offer->state = OFFER_WAITING;
-            offer->retry_at_ms = now_ms + JOURNAL_RETRY_MS;
+            offer->retry_at_ms = now_ms;
         }
     } else {
         log_info(engine->config.log, "upload.split", "session=%s channel=%s lines=%u",

@@ -244,7 +244,7 @@ static bool send_one(struct engine *engine, struct offer *offer, uint64_t now_ms
     }
     bool verbatim = st->kind == STREAM_VERBATIM;
     if ((verbatim ? offer->fd < 0 : !offer->frame) && !send_encode_again(offer)) {
-        stream_hold(st, HELD_BATCH);
+        stream_hold(st, offer->refused ? HELD_REFUSED_BATCH : HELD_BATCH);
         return true;
     }
     if (offer->state != OFFER_WAITING) {

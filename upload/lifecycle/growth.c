@@ -21,6 +21,7 @@ struct growth_channel {
     const char *name;
     struct parked_stream at;
     int64_t changed_ns; /**< times of change of its files, added up */
+    bool later;         /**< the file after that is there */
     bool same_size; /**< the file that was sent last is there, and ends where it did */
 };
 
@@ -86,6 +87,7 @@ static uint64_t growth_of_channel(struct growth_channel *c)
         return last == offset ? 0 : last;
     }
     uint64_t later = growth_either(c, c->at.file + 1);
+    c->later = later != 0;
     uint64_t sealed = c->at.file ? growth_bytes(c, c->at.file, false) : 0;
     c->same_size = (sealed ? sealed : active) == offset;
     if (sealed) {
@@ -94,17 +96,30 @@ static uint64_t growth_of_channel(struct growth_channel *c)
     return (active == offset ? 0 : active) + later;
 }
 
+static struct tail_where growth_where(const struct growth_channel *c)
+{
+    return (struct tail_where){.root = c->root->fd,
+                               .path = c->path,
+                               .channel = c->name,
+                               .layout = (enum session_layout)(c->at.layout - 1),
+                               .file = c->at.file,
+                               .offset = c->at.offset,
+                               .mark = c->at.mark,
+                               .mark_at = c->at.offset,
+                               .head = c->at.head};
+}
+
+/* \return true if a person gave up what is there of the channel, as it cannot be read. */
+static bool growth_was_given_up(const struct growth_channel *c)
+{
+    const struct tail_where where = growth_where(c);
+    return c->at.marks & MARK_ENDED && c->at.kind == STREAM_BATCHED && c->at.layout &&
+           !c->later && !tail_has_more(c->root->engine->config.sys, &where);
+}
+
 static bool growth_rewritten(const struct growth_channel *c)
 {
-    const struct tail_where where = {.root = c->root->fd,
-                                     .path = c->path,
-                                     .channel = c->name,
-                                     .layout = (enum session_layout)(c->at.layout - 1),
-                                     .file = c->at.file,
-                                     .offset = c->at.offset,
-                                     .mark = c->at.mark,
-                                     .mark_at = c->at.offset,
-                                     .head = c->at.head};
+    const struct tail_where where = growth_where(c);
     bool asks = c->same_size && c->at.kind == STREAM_BATCHED && c->at.layout &&
                 c->at.mark.bytes && !(c->at.marks & MARK_ENDED);
     return asks && tail_compare(c->root->engine->config.sys, &where) == FILE_DIFFERS;
@@ -124,20 +139,22 @@ static struct growth_channel growth_channel_of(const struct root *root,
     return c;
 }
 
+/* The first look of a run cannot tell what was there when a person gave it up. */
 bool growth_of(const struct root *root, struct parked_session *s)
 {
+    bool first = s->bytes == 0;
     uint64_t bytes = 1;
     int64_t changed_ns = 0;
-    bool ended = false;
+    bool unsent = false;
     struct growth_channel channel[SCAN_CHANNELS_MAX];
     for (unsigned i = 0; i < root->channels.count; i++) {
         channel[i] = growth_channel_of(root, s, i);
-        ended = ended || channel[i].at.marks & MARK_ENDED;
-        bytes += growth_of_channel(&channel[i]);
+        uint64_t more = growth_of_channel(&channel[i]);
+        unsent = unsent || (more && !(first && growth_was_given_up(&channel[i])));
+        bytes += more;
         changed_ns += channel[i].changed_ns;
     }
-    /* What a person gave up of a file is no growth. */
-    bool grew = bytes != 1 && bytes != s->bytes && !(ended && s->bytes == 0);
+    bool grew = unsent && bytes != s->bytes;
     bool changed = s->changed_ns && s->changed_ns != changed_ns;
     s->bytes = bytes;
     s->changed_ns = changed_ns;

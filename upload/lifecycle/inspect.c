@@ -28,6 +28,17 @@ static bool inspect_is_between_files(const struct stream *st)
            st->session->writer == SESSION_WRITER_LIVES;
 }
 
+/* What is in its active file differs from what was sent of it, unless a person gave that
+ * up, as it cannot be read. A file smaller than what was sent from it has changed, too:
+ * reading shows how. */
+static bool inspect_is_active_pending(const struct stream *st,
+                                      const struct scan_channel *seen)
+{
+    bool given_up = st->ended_file == st->file && st->all_read;
+    return seen->has_active ? seen->active_bytes != st->offset && !given_up
+                            : seen->has_active_gz && !st->all_read;
+}
+
 /* Whether something of this channel is not settled yet. */
 static bool inspect_is_pending(const struct session *session, const struct stream *st,
                                const struct scan_channel *seen)
@@ -38,12 +49,9 @@ static bool inspect_is_pending(const struct session *session, const struct strea
     case SESSION_SHIFTING: /* only reading shows how much */
         return !st->all_read;
     case SESSION_LIVE:
-        /* A file smaller than what was sent from it has changed, too: reading shows how.
-         */
         return st->file < st->highest ||
                (st->file == st->highest && !inspect_is_between_files(st)) ||
-               (seen->has_active ? seen->active_bytes != st->offset
-                                 : seen->has_active_gz && !st->all_read);
+               inspect_is_active_pending(st, seen);
     }
     return true;
 }

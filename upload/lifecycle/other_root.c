@@ -12,9 +12,11 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "upload/core/claims.h"
 #include "upload/core/engine_state.h"
 #include "upload/lifecycle/kept.h"
 #include "upload/lifecycle/served.h"
+#include "upload/source/listing.h"
 
 /* So many are named, in the log and in the progress file: anybody can make more. */
 #define NAMED_MAX    64u
@@ -28,6 +30,7 @@ struct other_root {
 
 struct other_roots {
     struct other_root named[NAMED_MAX];
+    const struct other_root *left; /**< one with a session that is to be sent */
     unsigned names;
     unsigned found;   /* by the last whole listing */
     unsigned finding; /* by the one under way */
@@ -121,6 +124,45 @@ bool other_root_is(struct root *root, const char *name)
     return other;
 }
 
+/* Whether it is chosen. One of which another directory has the id is not missed: anybody
+ * can make such ones. */
+static bool other_root_misses(const struct root *root, const char *name, const char *id)
+{
+    const struct engine_config *config = &root->engine->config;
+    char path[JOURNAL_PATH_MAX];
+    snprintf(path, sizeof path, "%s/%s", name, id);
+    return config->wanted(config->wanted_arg, id) && !claims_find(root->engine, id) &&
+           !claims_root_of(root, path);
+}
+
+/* Whether a session in it was to be sent, as an upload chose its sessions before. */
+static bool other_root_is_wanted(const struct root *root, const char *name)
+{
+    const struct sys *sys = root->engine->config.sys;
+    struct listing *listing = malloc(sizeof *listing);
+    const char *id = NULL;
+    if (!listing || listing_open(listing, sys, root->fd, name) != GPUFL_OK) {
+        free(listing);
+        return false;
+    }
+    do {
+        id = listing_next_dir(listing);
+    } while (id && !other_root_misses(root, name, id));
+    listing_delete(listing);
+    return id != NULL;
+}
+
+static const struct other_root *other_root_find_left(const struct root *root)
+{
+    const struct other_roots *others = root->others;
+    for (unsigned i = 0; root->engine->config.wanted && i < others->names; i++) {
+        if (other_root_is_wanted(root, others->named[i].name)) {
+            return &others->named[i];
+        }
+    }
+    return NULL;
+}
+
 void other_root_listed(struct root *root)
 {
     struct other_roots *others = root->others;
@@ -137,6 +179,7 @@ void other_root_listed(struct root *root)
         others->found = others->finding;
         others->finding = 0;
         others->more_said = others->more_said && others->found > kept;
+        others->left = other_root_find_left(root);
     }
 }
 
@@ -146,6 +189,13 @@ unsigned other_root_count(const struct root *root)
     return !others                           ? 0
            : others->finding > others->found ? others->finding
                                              : others->found;
+}
+
+const char *other_root_left(const struct root *root, uint32_t *owner)
+{
+    const struct other_root *left = root->others ? root->others->left : NULL;
+    *owner = left ? left->owner : 0;
+    return left ? left->name : NULL;
 }
 
 const char *other_root_name(const struct root *root, unsigned index)

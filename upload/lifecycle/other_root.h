@@ -24,6 +24,10 @@ unsigned other_root_count(const struct root *root);
 /** \return the name of one of them; NULL = not so many are named. */
 const char *other_root_name(const struct root *root, unsigned index);
 
+/** \return the name of one of them in which an upload has chosen sessions, and the
+ * \p owner of that directory; NULL = there is none. */
+const char *other_root_left(const struct root *root, uint32_t *owner);
+
 void other_root_close(struct root *root);
 
 #endif

@@ -227,6 +227,15 @@ gpufl_status tail_read(const struct sys *sys, const struct tail_where *w, char *
     return status;
 }
 
+bool tail_has_more(const struct sys *sys, const struct tail_where *w)
+{
+    char byte;
+    struct tail_chunk chunk;
+    gpufl_status status = tail_read(sys, w, &byte, 1, &chunk);
+    bool other = status == GPUFL_ERR_FORMAT && !chunk.packed && w->layout == SESSION_LIVE;
+    return other || (status == GPUFL_OK && chunk.len > 0);
+}
+
 /* Compressed files are not unpacked for this. */
 enum file_match tail_compare(const struct sys *sys, const struct tail_where *w)
 {

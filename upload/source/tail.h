@@ -32,6 +32,10 @@ struct tail_chunk {
 GPUFL_MUST gpufl_status tail_read(const struct sys *sys, const struct tail_where *where,
                                   char *buf, size_t cap, struct tail_chunk *out);
 
+/** \return true if there is something to read at the position, or, live, a plain file of
+ * that name that is another one or too short. */
+bool tail_has_more(const struct sys *sys, const struct tail_where *where);
+
 /** Compares the bytes before the position with where->mark, as tail_read does.
  *  \return FILE_UNREADABLE also when there is no such file. */
 enum file_match tail_compare(const struct sys *sys, const struct tail_where *where);

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A channel of which the rest was given up, and the files of it that come later. */
+#include "tests/support/check.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/support/rig_session.h"
+#include "upload/engine/resolve.h"
+
+static unsigned lines_of(const struct rig *rig, const char *channel)
+{
+    unsigned lines = 0;
+    for (unsigned i = 0; i < rig->requests; i++) {
+        const struct rig_request *r = &rig->request[i];
+        bool ours = r->kind == TRANSPORT_BATCH && strcmp(r->channel, channel) == 0;
+        lines += ours && r->status < 300 ? r->lines : 0;
+    }
+    return lines;
+}
+
+static void again(struct rig *rig)
+{
+    rig_stop(rig);
+    rig_start(rig);
+}
+
+/* The session is over, its channel `channel` is given up, and it is complete. */
+static void give_up(struct rig *rig, const char *channel)
+{
+    struct resolve_result result;
+    resolve_in_first_root(rig->engine, RIG_ID, channel, &result);
+    assert_int_equal(result.given_up, 1);
+    rig_run(rig, 20000, false);
+    assert_int_equal(rig_summary(rig).sessions_done, 1);
+}
+
+/* "device" is sent; "sass" never had a file. */
+static struct rig *rig_without_sass(struct live_session *s)
+{
+    struct rig *rig = rig_new();
+    live_open(s, rig->root, RIG_ID);
+    live_list(s, "\"device\",\"sass\"");
+    live_line(s, "device", "job_start", 1);
+    live_line(s, "device", "shutdown", 2);
+    live_close(s);
+    rig_start(rig);
+    rig_run(rig, 20000, false);
+    assert_int_equal(rig_summary(rig).sessions_done, 0);
+    give_up(rig, "sass");
+    return rig;
+}
+
+static void its_first_file_is_sent(void **state)
+{
+    (void)state;
+    for (int restart = 0; restart < 2; restart++) {
+        struct live_session s;
+        struct rig *rig = rig_without_sass(&s);
+        if (restart) {
+            rig_stop(rig);
+        }
+        live_line(&s, "sass", "job_start", 1);
+        live_line(&s, "sass", "x", 2);
+        if (restart) {
+            rig_start(rig);
+        }
+        rig_run(rig, 700000, false);
+        assert_int_equal(lines_of(rig, "sass"), 2);
+        assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 2);
+        assert_int_equal(rig_summary(rig).sessions_done, 1);
+        again(rig);
+        rig_run(rig, 700000, false);
+        assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 2);
+        assert_int_equal(lines_of(rig, "sass"), 2);
+        rig_delete(rig);
+    }
+}
+
+static void a_file_of_a_later_number_is_sent(void **state)
+{
+    (void)state;
+    struct live_session s;
+    struct rig *rig = rig_without_sass(&s);
+    rig_stop(rig);
+    live_line(&s, "sass", "job_start", 1);
+    live_rotate(&s, "sass", 2);
+    rig_start(rig);
+    rig_run(rig, 20000, false);
+    assert_int_equal(lines_of(rig, "sass"), 1);
+    live_line(&s, "sass", "x", 2);
+    rig_run(rig, 700000, false);
+    assert_int_equal(lines_of(rig, "sass"), 2);
+    assert_int_equal(rig_summary(rig).sessions_done, 1);
+    rig_delete(rig);
+}
+
+/* What comes in another channel is no part of what was given up. */
+static void growth_of_another_channel_is_sent(void **state)
+{
+    (void)state;
+    struct live_session s;
+    struct rig *rig = rig_without_sass(&s);
+    rig_stop(rig);
+    live_line(&s, "device", "x", 3);
+    rig_start(rig);
+    rig_run(rig, 20000, false);
+    assert_int_equal(lines_of(rig, "device"), 3);
+    assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 2);
+    rig_delete(rig);
+}
+
+/* Three lines of "scope" are sent, and its active file is gone. */
+static struct rig *rig_with_scope_gone(struct live_session *s)
+{
+    char path[600];
+    struct rig *rig = rig_new();
+    live_open(s, rig->root, RIG_ID);
+    live_line(s, "device", "job_start", 1);
+    for (int i = 1; i <= 3; i++) {
+        live_line(s, "scope", i == 1 ? "job_start" : "x", i);
+    }
+    rig_start(rig);
+    rig_run(rig, 20000, false);
+    snprintf(path, sizeof path, "%s/scope.log", s->dir);
+    assert_int_equal(unlink(path), 0);
+    live_close(s);
+    rig_run(rig, 20000, false);
+    assert_int_equal(rig_summary(rig).sessions_done, 0);
+    give_up(rig, "scope");
+    return rig;
+}
+
+static void another_file_of_its_name_is_sent(void **state)
+{
+    (void)state;
+    struct live_session s;
+    struct rig *rig = rig_with_scope_gone(&s);
+    rig_stop(rig);
+    for (int i = 1; i <= 6; i++) {
+        live_line(&s, "scope", i == 1 ? "job_start" : "other", i);
+    }
+    rig_start(rig);
+    rig_run(rig, 20000, false);
+    assert_int_equal(lines_of(rig, "scope"), 9);
+    assert_int_equal(rig_summary(rig).sessions_done, 1);
+    rig_delete(rig);
+}
+
+/* It may be the one that was sent, cut short. */
+static void a_shorter_file_of_its_name_is_held(void **state)
+{
+    (void)state;
+    for (int restart = 0; restart < 2; restart++) {
+        struct live_session s;
+        struct rig *rig = rig_with_scope_gone(&s);
+        live_line(&s, "scope", "job_start", 1);
+        if (restart) {
+            again(rig);
+        }
+        rig_run(rig, 700000, false);
+        assert_int_equal(lines_of(rig, "scope"), 3);
+        assert_int_equal(rig_summary(rig).sessions_done, 0);
+        assert_non_null(strstr(rig_summary(rig).held, "channel scope waits: a file is"));
+        give_up(rig, "scope");
+        rig_delete(rig);
+    }
+}
+
+/* A file that was given up because it cannot be read. */
+static void what_cannot_be_read_is_no_growth(void **state)
+{
+    (void)state;
+    struct live_session s;
+    struct rig *rig = rig_new();
+    live_open(&s, rig->root, RIG_ID);
+    live_line(&s, "device", "job_start", 1);
+    dirs_append(s.dir, "scope.log.gz", "this is no gzip file");
+    live_close(&s);
+    rig_start(rig);
+    rig_run(rig, 20000, false);
+    assert_int_equal(rig_summary(rig).sessions_done, 0);
+    give_up(rig, "scope");
+    again(rig);
+    rig_run(rig, 700000, false);
+    assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 1);
+    assert_int_equal(rig_summary(rig).sessions_done, 1);
+    rig_delete(rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(its_first_file_is_sent),
+        cmocka_unit_test(a_file_of_a_later_number_is_sent),
+        cmocka_unit_test(growth_of_another_channel_is_sent),
+        cmocka_unit_test(another_file_of_its_name_is_sent),
+        cmocka_unit_test(a_shorter_file_of_its_name_is_held),
+        cmocka_unit_test(what_cannot_be_read_is_no_growth),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

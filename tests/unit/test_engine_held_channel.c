@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A run on demand of a session of which one channel is held: the others are sent before
+ * it ends, and it ends. */
+#include "tests/support/check.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/support/rig_backend.h"
+#include "tests/support/rig_session.h"
+
+#define LINES 3000
+
+static unsigned device_lines(const struct rig *rig)
+{
+    unsigned lines = 0;
+    for (unsigned i = 0; i < rig->requests; i++) {
+        const struct rig_request *r = &rig->request[i];
+        bool ours = r->kind == TRANSPORT_BATCH && strcmp(r->channel, "device") == 0;
+        lines += ours ? r->lines : 0;
+    }
+    return lines;
+}
+
+/* Of several batches. */
+static void write_device(struct live_session *s)
+{
+    live_line(s, "device", "job_start", 0);
+    for (int i = 1; i <= LINES; i++) {
+        live_line(s, "device", "x", i);
+        if (i % (LINES / 3) == 0) {
+            live_rotate(s, "device", (unsigned)(i / (LINES / 3)));
+        }
+    }
+}
+
+static void ends_and_keeps_back(struct rig *rig, unsigned lines)
+{
+    uint64_t began_ms = rig_now_ms();
+    rig_run(rig, 300000, true);
+    assert_true(engine_drained(rig->engine));
+    assert_true(rig_now_ms() - began_ms < 60000);
+    assert_int_equal(device_lines(rig), lines);
+    assert_int_equal(rig_summary(rig).sessions_kept_back, 1);
+    assert_int_equal(rig_summary(rig).sessions_done, 0);
+}
+
+static struct rig *rig_with_small_batches(void)
+{
+    struct rig *rig = rig_new();
+    rig->config.max_batch_bytes = 8192;
+    rig->config.flush_interval_ms = 0;
+    return rig;
+}
+
+static void a_channel_without_a_file_keeps_back_no_other(void **state)
+{
+    (void)state;
+    struct live_session s;
+    struct rig *rig = rig_with_small_batches();
+    live_open(&s, rig->root, RIG_ID);
+    live_list(&s, "\"device\",\"sass\"");
+    write_device(&s);
+    live_line(&s, "device", "shutdown", LINES + 1);
+    live_close(&s);
+    rig_start(rig);
+    ends_and_keeps_back(rig, LINES + 2);
+    rig_delete(rig);
+}
+
+/* The shutdown of a channel goes last of all, so it waits for the other channel. */
+static void a_channel_that_is_cut_short_keeps_back_only_the_shutdown(void **state)
+{
+    (void)state;
+    char path[600];
+    struct live_session s;
+    struct rig *rig = rig_with_small_batches();
+    live_open(&s, rig->root, RIG_ID);
+    live_line(&s, "scope", "job_start", 1);
+    rig_start(rig);
+    rig_run(rig, 20000, false);
+    assert_int_equal(rig_summary(rig).lines_acked, 1);
+    rig_stop(rig);
+    snprintf(path, sizeof path, "%s/scope.log", s.dir);
+    assert_int_equal(truncate(path, 1), 0);
+    write_device(&s);
+    live_line(&s, "device", "shutdown", LINES + 1);
+    live_close(&s);
+    rig_start(rig);
+    ends_and_keeps_back(rig, LINES + 1);
+    rig_delete(rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_channel_without_a_file_keeps_back_no_other),
+        cmocka_unit_test(a_channel_that_is_cut_short_keeps_back_only_the_shutdown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
