@@ -1173,8 +1173,7 @@ int main(void)
         cmocka_unit_test(a_file_that_was_cut_and_written_anew_is_another_one),
         cmocka_unit_test(a_damaged_manifest_holds_the_session_until_it_is_back),
         cmocka_unit_test(files_that_begin_with_the_same_line_are_told_apart),
-        cmocka_unit_test(
-            files_that_begin_alike_are_told_apart_though_the_oldest_is_gone),
+        cmocka_unit_test(files_that_begin_alike_are_told_apart_though_the_oldest_is_gone),
         cmocka_unit_test(growth_after_the_end_is_sent_and_the_end_reported_again),
         cmocka_unit_test(a_free_lock_of_another_boot_does_not_end_a_session),
         cmocka_unit_test(an_active_file_that_was_compressed_is_read),
