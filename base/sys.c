@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -98,4 +99,5 @@ const struct sys sys_real = {
     .fsync = fsync,
     .renameat = renameat,
     .unlinkat = unlinkat,
+    .fstatfs = fstatfs,
 };

@@ -8,6 +8,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+struct statfs;
+
 struct sys {
     /** Milliseconds that never jump and include suspended time (CLOCK_BOOTTIME). */
     uint64_t (*now_ms)(void);
@@ -24,6 +26,7 @@ struct sys {
     int (*fsync)(int fd);
     int (*renameat)(int from_dir, const char *from, int to_dir, const char *to);
     int (*unlinkat)(int dir, const char *path, int flags);
+    int (*fstatfs)(int fd, struct statfs *out);
 };
 
 /** The real calls. */

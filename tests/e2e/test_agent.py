@@ -2,6 +2,7 @@
 """gpufl-agent: live tailing, outages, kills, signals, options."""
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -80,6 +81,26 @@ def repeated_kills_in_mid_upload_keep_every_line_once(place):
         if not s.name.startswith("."):
             until(lambda: backend.complete(s.name), f"{s.name} is complete")
             lib.same(backend, s)
+
+
+def a_journal_of_version_1_is_taken_over(place):
+    """Of an agent that was killed with a batch under way: tests/samples/journal-1. That batch goes again under its id,
+    what follows it once, and of what was settled nothing."""
+    shutil.copytree(lib.ROOT / "tests/samples/journal-1", place.logs, dirs_exist_ok=True)
+    place.logs.chmod(0o700)
+    (place.logs / ".gpufl-agent").mkdir(mode=0o700)
+    (place.logs / "journal").rename(place.logs / ".gpufl-agent/journal")
+    session = place.logs / "22222222-2222-4222-8222-222222222222"
+    with sink.Sink(declare=True) as s:
+        agent = lib.agent(place, s.url, "--exit-when-drained")
+        equal(agent.wait(60 * lib.SLOW), 0, agent.log.read_text())
+        equal({r.session for r in s.requests if r.session}, {session.name}, "the other one is complete")
+        device = [r for r in s.batches() if r.channel == "device"]
+        equal((device[0].window_id, device[0].headers["X-GpuFlight-Window-Sequence"]),
+              ("753c26a7-d1b8-463d-a0b4-9c681692a883", "2"), "the batch that was under way")
+        whole = lib.on_disk(session, "device").splitlines(True)
+        equal(b"".join(r.raw() for r in device), b"".join(whole[4:]), "what was not settled")
+        check(any(r.path.endswith("session-complete") for r in s.requests), "complete")
 
 
 def a_backend_without_registry_gets_everything_at_least_once(place):

@@ -99,17 +99,19 @@ def the_coverage_page_and_the_tests_agree(place):
         equal(len(_ids(ids)), int(rows), ids)
 
 
-def the_table_of_failures_and_the_tests_agree(place):
+def the_tables_of_failures_and_the_tests_agree(place):
     """Every row is there, and every test that it names."""
     page = (lib.ROOT / "tests/README.md").read_text()
     names = set()
     for path in (lib.ROOT / "tests").rglob("test_*.*"):
         names |= set(re.findall(r"^def (\w+)\(place\):", path.read_text(), re.M))
-        names |= set(re.findall(r"^static void (\w+)\(void \*\*state\)", path.read_text(), re.M))
-    rows = re.findall(r"^\| ([FT]\d+) \|.*\|([^|]*)\|$", page, re.M)
+        names |= set(re.findall(r"^static void\s(\w+)\(void \*\*state\)", path.read_text(), re.M))
+    rows = re.findall(r"^\| ([FTD]\d+) \|.*\|([^|]*)\|$", page, re.M)
     equal([ident for ident, _ in rows],
-          [f"F{n}" for n in range(1, 37)] + [f"T{n}" for n in range(1, 24)], "rows")
-    for ident, tests in rows:
+          [f"{table}{n}" for table, last in (("F", 36), ("T", 23), ("D", 33)) for n in range(1, last + 1)], "rows")
+    rules = re.findall(r"^\| ([^|]+) \|((?: `\w+`)+) \|$", page, re.M)
+    check(rules, "rules of the backend")
+    for ident, tests in rows + rules:
         for name in re.findall(r"`(\w+)`", tests):
             check(name in names, f"{ident}: no test is called {name}")
 

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "tests/support/check.h"
@@ -420,4 +421,5 @@ const struct sys disk_sys = {
     .fsync = sync_it,
     .renameat = disk_renameat,
     .unlinkat = disk_unlinkat,
+    .fstatfs = fstatfs,
 };

@@ -243,12 +243,14 @@ static void in_a_root_where_nothing_known_is_left_no_day_is_counted(void **state
     rig->config.state_dir = elsewhere;
     rig_start(rig);
     rig_run(rig, MINUTE_MS, true);
+    unsigned sent = rig_count(rig, TRANSPORT_BATCH);
     go_away(rig);
     rig_run(rig, MINUTE_MS, false);
     pass_days(rig, 3 * ABSENCE_OPEN_DAYS);
     come_back(rig);
-    rig_run(rig, 10 * MINUTE_MS, true);
+    rig_run(rig, 10 * MINUTE_MS, false); /* a listing finds it */
     assert_all_once(rig);
+    assert_int_equal(rig_count(rig, TRANSPORT_BATCH), sent);
     rig_delete(rig);
     dirs_remove(elsewhere);
 }

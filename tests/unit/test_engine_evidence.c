@@ -346,6 +346,50 @@ static void files_that_begin_with_the_same_line_are_told_apart(void **state)
     }
 }
 
+/* Begins an active file of the 1.1 layout, whose first line is that of all others. */
+static void begin_alike(const struct live_session *s, int from, int to)
+{
+    dirs_append(s->dir, "device.log", "{\"type\":\"process_info\",\"app\":\"train\"}\n");
+    for (int n = from; n < to; n++) {
+        later_line(s, "device", n);
+    }
+}
+
+static void rename_file(const struct live_session *s, const char *from, const char *to)
+{
+    char before[700];
+    char after[700];
+    snprintf(before, sizeof before, "%s/%s", s->dir, from);
+    snprintf(after, sizeof after, "%s/%s", s->dir, to);
+    assert_int_equal(rename(before, after), 0);
+}
+
+/* The writer deletes old files, so counting files does not tell which one it was. */
+static void files_that_begin_alike_are_told_apart_though_the_oldest_is_gone(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new();
+    struct live_session s = {.id = RIG_ID};
+    snprintf(s.dir, sizeof s.dir, "%s/" RIG_ID, rig->root);
+    assert_int_equal(mkdir(s.dir, 0700), 0);
+    begin_alike(&s, 1, 2);
+    rig_start(rig);
+    rig_run(rig, 20000, false);
+    rename_file(&s, "device.log", "device.1.log");
+    begin_alike(&s, 2, 3);
+    rig_run(rig, 20000, false);
+    assert_stored(rig, "device", "1 2 ");
+    rig_stop(rig);
+    later_line(&s, "device", 3);
+    remove_file(&s, "device.1.log");
+    rename_file(&s, "device.log", "device.1.log");
+    begin_alike(&s, 4, 6);
+    rig_start(rig);
+    rig_run(rig, 70000, false);
+    assert_stored(rig, "device", "1 2 3 4 5 ");
+    rig_delete(rig);
+}
+
 /* Another program empties the active file of a living writer. */
 static void empty_file(const struct live_session *s, const char *name)
 {
@@ -1129,6 +1173,7 @@ int main(void)
         cmocka_unit_test(a_file_that_was_cut_and_written_anew_is_another_one),
         cmocka_unit_test(a_damaged_manifest_holds_the_session_until_it_is_back),
         cmocka_unit_test(files_that_begin_with_the_same_line_are_told_apart),
+        cmocka_unit_test(files_that_begin_alike_are_told_apart_though_the_oldest_is_gone),
         cmocka_unit_test(growth_after_the_end_is_sent_and_the_end_reported_again),
         cmocka_unit_test(a_free_lock_of_another_boot_does_not_end_a_session),
         cmocka_unit_test(an_active_file_that_was_compressed_is_read),

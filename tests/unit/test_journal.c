@@ -12,6 +12,7 @@
 
 #include "base/bytes.h"
 #include "base/crc32c.h"
+#include "base/file.h"
 #include "tests/support/dirs.h"
 #include "upload/journal/journal_format.h"
 #include "upload/journal/journal_records.h"
@@ -237,26 +238,47 @@ static void a_damaged_journal_is_kept_aside_and_goes_on(void **state)
     close_place(&p);
 }
 
+/* Says in both headers that the format is newer. */
+static void make_newer(unsigned char *data, bool intact)
+{
+    for (size_t at = 0; at <= SECOND; at += SECOND) {
+        data[at + 8] = JOURNAL_FORMAT_VERSION + 1;
+        struct bytes crc = {.at = data + at + 20, .left = 4};
+        if (intact) {
+            bytes_put_uint(&crc, crc32c(crc32c(0, data + at, 20), "/some/root", 10), 4);
+        }
+    }
+}
+
 static void a_newer_format_is_refused_and_left_alone(void **state)
 {
     (void)state;
-    struct place p;
-    struct seen seen;
-    size_t len;
-    char path[512];
-    struct journal *journal;
-    open_place(&p);
-    unsigned char *data = records(&p, 5, &len);
-    data[8] = data[SECOND + 8] = JOURNAL_FORMAT_VERSION + 1;
-    snprintf(path, sizeof path, "%s/journal", p.dir);
-    int fd = open(path, O_WRONLY);
-    assert_int_equal(write(fd, data, len), len);
-    close(fd);
-    memset(&seen, 0, sizeof seen);
-    assert_int_equal(journal_open(&p.config, see, &seen, &journal), GPUFL_ERR_FORMAT);
-    assert_null(journal);
-    free(data);
-    close_place(&p);
+    for (int intact = 0; intact < 2; intact++) { /* a newer format may have others */
+        struct place p;
+        struct seen seen = {.count = 0};
+        size_t len;
+        size_t left;
+        char path[512];
+        char *is;
+        struct journal *journal;
+        open_place(&p);
+        unsigned char *data = records(&p, 5, &len);
+        make_newer(data, intact);
+        snprintf(path, sizeof path, "%s/journal", p.dir);
+        int fd = open(path, O_WRONLY);
+        assert_int_equal(write(fd, data, len), len);
+        close(fd);
+        assert_int_equal(journal_open(&p.config, see, &seen, &journal), GPUFL_ERR_FORMAT);
+        assert_null(journal);
+        assert_int_equal(seen.count, 0);
+        assert_int_equal(file_read(&sys_real, p.fd, "journal", len, &is, &left),
+                         GPUFL_OK);
+        assert_int_equal(left, len);
+        assert_memory_equal(is, data, len);
+        free(is);
+        free(data);
+        close_place(&p);
+    }
 }
 
 static void a_flipped_byte_in_a_header_costs_nothing(void **state)

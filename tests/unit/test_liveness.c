@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -158,6 +159,36 @@ static void locks_of_shared_file_systems_do_not_reach_all_of_the_host(void **sta
         assert_false(liveness_locks_are_local(far[i]));
         assert_true(liveness_locks_are_local(local[i]));
     }
+}
+
+static long file_system;
+static int fstatfs_as_told(int fd, struct statfs *out)
+{
+    (void)fd;
+    *out = (struct statfs){.f_type = file_system};
+    return 0;
+}
+
+/* Its writer may hold it on another host. */
+static void a_free_lock_on_a_shared_file_system_proves_nothing(void **state)
+{
+    (void)state;
+    char *dir = dirs_make();
+    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    struct sys sys = sys_real;
+    struct manifest manifest = {.pid = 0};
+    sys.fstatfs = fstatfs_as_told;
+    boot_id(manifest.boot_id);
+    dirs_append(dir, LAYOUT_LOCK, "");
+    for (int with = 0; with < 2; with++) {
+        const struct manifest *known = with ? &manifest : NULL;
+        file_system = NFS_SUPER_MAGIC;
+        assert_int_equal(liveness_probe(&sys, fd, LAYOUT_LOCK, known, 1), WRITER_UNKNOWN);
+        file_system = EXT4_SUPER_MAGIC;
+        assert_int_equal(liveness_probe(&sys, fd, LAYOUT_LOCK, known, 1), WRITER_GONE);
+    }
+    close(fd);
+    dirs_remove(dir);
 }
 
 static bool completed(const struct rig *rig)
@@ -323,6 +354,7 @@ int main(void)
         cmocka_unit_test(without_a_lock_only_a_living_pid_is_evidence),
         cmocka_unit_test(a_free_lock_proves_death_on_the_boot_of_its_writer),
         cmocka_unit_test(locks_of_shared_file_systems_do_not_reach_all_of_the_host),
+        cmocka_unit_test(a_free_lock_on_a_shared_file_system_proves_nothing),
         cmocka_unit_test(no_step_of_the_clock_ends_a_live_session),
         cmocka_unit_test(a_vanished_session_is_forgotten_once),
         cmocka_unit_test(

@@ -79,7 +79,7 @@ static enum lock_state probe_lock(const struct sys *sys, int dir, const char *lo
     }
     struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
     int rc = fcntl(fd, F_OFD_GETLK, &lock);
-    bool local = fstatfs(fd, &st) == 0 && liveness_locks_are_local((long)st.f_type);
+    bool local = sys->fstatfs(fd, &st) == 0 && liveness_locks_are_local((long)st.f_type);
     close(fd);
     if (rc < 0) {
         return LOCK_UNKNOWN;
