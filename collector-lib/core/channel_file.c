@@ -37,16 +37,16 @@ int channel_file_begin(struct channel_file *file, int dir, enum channel channel)
     return file->fd < 0 ? -1 : 0;
 }
 
-static int channel_file_seal(int dir, const char *active, const char *sealed)
+/* Never by a second name: after a kill, one file would count as two. */
+static bool channel_file_rename_new(int dir, const char *from, const char *to)
 {
-    int rc = renameat2(dir, active, dir, sealed, RENAME_NOREPLACE);
+    int rc = renameat2(dir, from, dir, to, RENAME_NOREPLACE);
     if (rc < 0 && errno == EINVAL) { /* a file system without RENAME_NOREPLACE */
-        /* Not by a second name: after a kill, one file would count as two. */
-        rc = faccessat(dir, sealed, F_OK, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT
-                 ? renameat(dir, active, dir, sealed)
+        rc = faccessat(dir, to, F_OK, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT
+                 ? renameat(dir, from, dir, to)
                  : -1;
     }
-    return rc;
+    return rc == 0;
 }
 
 /* A job may be killed between the two renames. Then `.gpufl-next.…` says that the file
@@ -66,7 +66,7 @@ void channel_file_rotate(struct channel_file *file, int dir, enum channel channe
     if (fd < 0) {
         return;
     }
-    bool is_sealed = channel_file_seal(dir, active, sealed) == 0;
+    bool is_sealed = channel_file_rename_new(dir, active, sealed);
     if (is_sealed && renameat(dir, next, dir, active) == 0) {
         close(file->fd);
         *file = (struct channel_file){.fd = fd, .rotated = number};
@@ -105,13 +105,11 @@ void channel_file_restore(struct channel_file *file, int dir, enum channel chann
     if (fd < 0) {
         return; /* the directory is gone, or there is no room: next time */
     }
-    if (copy_all(file->fd, fd) && linkat(dir, staged, dir, active, 0) == 0) {
+    if (copy_all(file->fd, fd) && channel_file_rename_new(dir, staged, active)) {
         close(file->fd);
         file->fd = fd;
-        fd = -1;
+        return;
     }
     unlinkat(dir, staged, 0);
-    if (fd >= 0) {
-        close(fd);
-    }
+    close(fd);
 }

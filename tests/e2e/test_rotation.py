@@ -11,14 +11,17 @@ from lib import check, equal, until
 CALLS = range(2, 8)
 
 
-def _stopped(place, call):
-    """A job that has stopped before its renaming number `call`, and its session's directory."""
+def _stops_at(place, call, **env):
     if lib.SANITIZER:
         lib.skip("its runtime wants to be loaded first")
+    return place.start("examples/demo-job", place.logs, 600, env={
+        "FAKE_STOP_AT": str(call), "LD_PRELOAD": str(lib.BUILD / "tests/fake/stop_at_name.so"), **env})
+
+
+def _stopped(place, call):
+    """A job that has stopped before its renaming number `call`, and its session's directory."""
     before = set(place.logs.iterdir())
-    job = place.start("examples/demo-job", place.logs, 600, env={
-        "GPUFL_LOG_ROTATE_BYTES": "1000", "FAKE_STOP_AT": str(call),
-        "LD_PRELOAD": str(lib.BUILD / "tests/fake/stop_at_name.so")})
+    job = _stops_at(place, call, GPUFL_LOG_ROTATE_BYTES="1000")
     until(lambda: "T (stopped)" in "".join(lib.proc(job.pid, "status")), f"it stops before call {call}")
     session, = (d for d in set(place.logs.iterdir()) - before if not d.name.startswith("."))
     return job, session
@@ -72,6 +75,20 @@ def an_upload_afterwards_completes_the_session(place):
         equal(done.returncode, 0, f"nothing waits: {done.stdout}")
         lib.same(backend, session)
     equal(between, len(CALLS) // 2, "killed between two files")
+
+
+def an_active_file_that_was_restored_has_no_second_name(place):
+    """Its copy has its name by the third call; a fourth one is not needed."""
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    job = _stops_at(place, 4)
+    active = until(lambda: next(place.logs.glob("[!.]*/device.log"), None), "the session")
+    active.unlink()
+    until(active.exists, "it is restored")
+    job.kill()
+    job.wait()
+    done = lib.upload(place, backend.url)
+    equal(done.returncode, 0, f"killed then: {done.stdout}{done.stderr}")
+    lib.same(backend, active.parent)
 
 
 if __name__ == "__main__":

@@ -29,9 +29,8 @@ int renameat(int from_dir, const char *from, int to_dir, const char *to)
 int renameat2(int from_dir, const char *from, int to_dir, const char *to,
               unsigned int flags)
 {
-    int (*real)(int, const char *, int, const char *, unsigned int) =
-        (int (*)(int, const char *, int, const char *, unsigned int))stop_at_name(
-            "renameat2");
+    int (*real)(int, const char *, int, const char *, unsigned int) = (int (*)(
+        int, const char *, int, const char *, unsigned int))stop_at_name("renameat2");
     return real(from_dir, from, to_dir, to, flags);
 }
 
