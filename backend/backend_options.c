@@ -5,11 +5,17 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+#include "base/nearest.h"
+#include "base/variables.h"
 
 #define DB_BYTES_MIN (1u << 20)
-#define KEY_VARIABLE "GPUFL_BACKEND_API_KEY"
+#define ENV_PREFIX   "GPUFL_BACKEND_"
+#define KEY_VARIABLE ENV_PREFIX "API_KEY"
 
 static bool parse_listen(const char *value, void *field)
 {
@@ -140,9 +146,40 @@ static int check_key(const struct backend_options *options)
     return FLAGS_GO_ON;
 }
 
+/* The second is read by the packaged service, the third by those that upload. */
+static bool backend_reads(const char *name)
+{
+    return strcmp(name, KEY_VARIABLE) == 0 || strcmp(name, ENV_PREFIX "OPTIONS") == 0 ||
+           strcmp(name, ENV_PREFIX "URL") == 0;
+}
+
+static void backend_warn_unread(void *unused, const char *name)
+{
+    const char *flag[sizeof flags / sizeof *flags];
+    char hint[80] = "";
+    (void)unused;
+    if (backend_reads(name)) {
+        return;
+    }
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
+        flag[i] = flags[i].name;
+    }
+    const char *near = nearest_name(name + strlen(ENV_PREFIX), flag, table.count);
+    if (near && strcmp(near, "api-key") == 0) {
+        snprintf(hint, sizeof hint, " (did you mean " KEY_VARIABLE "?)");
+    } else if (near) {
+        snprintf(hint, sizeof hint, " (give --%s instead)", near);
+    }
+    fprintf(stderr, "gpufl-backend: %s: ignored: nothing reads it%s\n", name, hint);
+}
+
 int backend_options_read(int argc, char **argv, struct backend_options *out)
 {
     struct flag_words words = {.word = argv, .count = argc};
     int rc = flags_read(&table, &words, out);
-    return rc == FLAGS_GO_ON ? check_key(out) : rc;
+    if (rc != FLAGS_GO_ON) {
+        return rc;
+    }
+    variables_each(environ, ENV_PREFIX, backend_warn_unread, NULL);
+    return check_key(out);
 }

@@ -3,6 +3,7 @@
 #include "cli/child.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,13 +14,15 @@
 #define EXIT_NOT_FOUND 127
 #define EXIT_BY_SIGNAL 128
 
-static void become(const char *program, char **argv, const sigset_t *mask)
+/* \p report is closed by the command, or gets a byte if there is none. */
+static void become(const char *program, char **argv, const sigset_t *mask, int report)
 {
     sigprocmask(SIG_SETMASK, mask, NULL);
     signal(SIGPIPE, SIG_DFL);
     execvp(argv[0], argv);
     int reason = errno;
     fprintf(stderr, "%s: %s: %s\n", program, argv[0], strerror(reason));
+    (void)!write(report, "", 1);
     _exit(reason == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_RUN);
 }
 
@@ -38,25 +41,33 @@ static int attend(pid_t command, const sigset_t *signals)
     return status;
 }
 
-int child_run(const char *program, char **argv)
+int child_run(const char *program, char **argv, bool *began)
 {
     static const int watched[] = {SIGINT,  SIGTERM, SIGHUP, SIGQUIT,
                                   SIGUSR1, SIGUSR2, SIGCHLD};
     sigset_t signals, before;
+    int report[2] = {-1, -1};
+    char byte;
+    *began = false;
     sigemptyset(&signals);
     for (size_t i = 0; i < sizeof watched / sizeof watched[0]; i++) {
         sigaddset(&signals, watched[i]);
     }
     signal(SIGCHLD, SIG_DFL); /* our parent may have had it ignored */
     sigprocmask(SIG_BLOCK, &signals, &before);
-    pid_t command = fork();
+    pid_t command = pipe2(report, O_CLOEXEC) < 0 ? -1 : fork();
     if (command == 0) {
-        become(program, argv, &before);
+        become(program, argv, &before, report[1]);
     }
     if (command < 0) {
         fprintf(stderr, "%s: %s: %s\n", program, argv[0], strerror(errno));
+        close(report[0]);
+        close(report[1]);
         return EXIT_NOT_RUN;
     }
+    close(report[1]);
     int status = attend(command, &signals);
+    *began = read(report[0], &byte, 1) == 0;
+    close(report[0]);
     return WIFSIGNALED(status) ? EXIT_BY_SIGNAL + WTERMSIG(status) : WEXITSTATUS(status);
 }

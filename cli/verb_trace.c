@@ -176,10 +176,13 @@ int verb_trace(int argc, char **argv)
     }
     struct output_sessions before = output_sessions(t.output);
     set_variables(&t, inject);
-    rc = child_run("gpufl trace", words.word);
+    bool began;
+    rc = child_run("gpufl trace", words.word, &began);
     unsigned sessions = output_sessions_new(t.output, &before);
     output_sessions_free(&before);
-    say_recorded(&t, sessions);
+    if (began) {
+        say_recorded(&t, sessions);
+    }
     if (sessions && t.send.wanted) {
         send_traced(&t);
     }

@@ -13,14 +13,18 @@ const char *channel_name(enum channel channel)
     return name[channel];
 }
 
+enum channel channel_named(const char *name)
+{
+    int i = 0;
+    while (i < CHANNEL_COUNT && strcmp(channel_name((enum channel)i), name) != 0) {
+        i++;
+    }
+    return (enum channel)i;
+}
+
 bool channel_is_known(const char *name)
 {
-    for (int i = 0; i < CHANNEL_COUNT; i++) {
-        if (strcmp(channel_name((enum channel)i), name) == 0) {
-            return true;
-        }
-    }
-    return false;
+    return channel_named(name) != CHANNEL_COUNT;
 }
 
 enum channel channel_of_record(const char *type)

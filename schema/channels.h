@@ -29,6 +29,9 @@ enum channel { CHANNELS(CHANNEL_ENUM_, CHANNEL_ENUM_) CHANNEL_COUNT };
 /** The name of \p channel, which is none but those above. */
 const char *channel_name(enum channel channel);
 
+/** \return the channel of that name; CHANNEL_COUNT if none has it. */
+enum channel channel_named(const char *name);
+
 /** \return true if a channel has that name. */
 bool channel_is_known(const char *name);
 

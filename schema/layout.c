@@ -7,6 +7,7 @@
 
 #define SIDECAR_PREFIX ".gpufl-window."
 #define LOSS_PREFIX    ".gpufl-transport-loss."
+#define NEXT_PREFIX    ".gpufl-next."
 
 static bool word_char(char c)
 {
@@ -90,6 +91,15 @@ static bool strip_suffix(const char *name, size_t *len, const char *suffix)
     return true;
 }
 
+/* Splits `<prefix><channel>.<number>`, of which the first \p len bytes of \p name are. */
+static bool parse_prefixed(const char *name, size_t len, const char *prefix,
+                           struct layout_name *out)
+{
+    size_t n = strlen(prefix);
+    return len > n && strncmp(name, prefix, n) == 0 &&
+           parse_stem(name + n, len - n, out) && out->number > 0;
+}
+
 static struct layout_name parse_dotted(const char *name)
 {
     struct layout_name out = {.kind = LAYOUT_OTHER};
@@ -104,11 +114,10 @@ static struct layout_name parse_dotted(const char *name)
         out.kind = LAYOUT_IS_UPLOADED;
     } else if (strncmp(name, LOSS_PREFIX, sizeof LOSS_PREFIX - 1) == 0) {
         out.kind = LAYOUT_LOSS;
-    } else if (strncmp(name, SIDECAR_PREFIX, sizeof SIDECAR_PREFIX - 1) == 0 &&
-               strip_suffix(name, &len, ".json") && len > sizeof SIDECAR_PREFIX - 1 &&
-               parse_stem(name + sizeof SIDECAR_PREFIX - 1,
-                          len - (sizeof SIDECAR_PREFIX - 1), &out) &&
-               out.number > 0) {
+    } else if (parse_prefixed(name, len, NEXT_PREFIX, &out)) {
+        out.kind = LAYOUT_NEXT;
+    } else if (strip_suffix(name, &len, ".json") &&
+               parse_prefixed(name, len, SIDECAR_PREFIX, &out)) {
         out.kind = LAYOUT_SIDECAR;
     }
     return out;
@@ -150,6 +159,11 @@ void layout_loss(char out[LAYOUT_PATH_MAX], const char *category, uint32_t index
 void layout_ack(char out[LAYOUT_PATH_MAX], const char *channel, uint32_t number)
 {
     snprintf(out, LAYOUT_PATH_MAX, ".gpufl-window-ack.%s.%u", channel, number);
+}
+
+void layout_next(char out[LAYOUT_PATH_MAX], const char *channel, uint32_t number)
+{
+    snprintf(out, LAYOUT_PATH_MAX, NEXT_PREFIX "%s.%u", channel, number);
 }
 
 void layout_sidecar(char out[LAYOUT_PATH_MAX], const char *channel, uint32_t number)

@@ -33,6 +33,7 @@ enum layout_kind {
     LAYOUT_NUMBERED, /**< `<channel>.<N>.log[.gz]` */
     LAYOUT_SIDECAR,  /**< `.gpufl-window.<channel>.<N>.json` */
     LAYOUT_LOSS,     /**< `.gpufl-transport-loss.…` */
+    LAYOUT_NEXT,     /**< `.gpufl-next.<channel>.<N>` */
     LAYOUT_IS_MANIFEST,
     LAYOUT_IS_LOCK,
     LAYOUT_IS_TMP,
@@ -42,9 +43,9 @@ enum layout_kind {
 /** One classified name. */
 struct layout_name {
     enum layout_kind kind;
-    char channel[LAYOUT_CHANNEL_MAX + 1]; /**< for ACTIVE, NUMBERED, SIDECAR */
-    uint32_t number;                      /**< for NUMBERED and SIDECAR: 1 or more */
-    bool gz;                              /**< for ACTIVE and NUMBERED */
+    char channel[LAYOUT_CHANNEL_MAX + 1]; /**< for ACTIVE, NUMBERED, SIDECAR, NEXT */
+    uint32_t number; /**< for NUMBERED, SIDECAR and NEXT: 1 or more */
+    bool gz;         /**< for ACTIVE and NUMBERED */
 };
 
 /** True when \p name is safe as a path component and as a header value:
@@ -69,6 +70,9 @@ void layout_loss(char out[LAYOUT_PATH_MAX], const char *category, uint32_t index
 
 /** `.gpufl-window-ack.<channel>.<number>` into \p out. */
 void layout_ack(char out[LAYOUT_PATH_MAX], const char *channel, uint32_t number);
+
+/** `.gpufl-next.<channel>.<number>` into \p out. */
+void layout_next(char out[LAYOUT_PATH_MAX], const char *channel, uint32_t number);
 
 /** `.gpufl-window.<channel>.<number>.json` into \p out. */
 void layout_sidecar(char out[LAYOUT_PATH_MAX], const char *channel, uint32_t number);

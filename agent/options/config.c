@@ -248,6 +248,23 @@ static gpufl_status config_fail_to_parse(const struct config_text *file,
     return config_fail_at(file, end, "unexpected end of file", why);
 }
 
+/* json-c has kept the last value of such a name. */
+static gpufl_status config_refuse_twice(const struct config_text *file, char why[512])
+{
+    struct config_twice twice;
+    char what[200];
+    unsigned line;
+    unsigned column;
+    if (!config_place_twice(file->text, file->len, &twice)) {
+        return GPUFL_OK;
+    }
+    config_place_line(file->text, file->len, (size_t)(twice.first - file->text), &line,
+                      &column);
+    snprintf(what, sizeof what, "%.*s: given twice (remove it here or at %u:%u)",
+             (int)(twice.len > 102 ? 100 : twice.len - 2), twice.first + 1, line, column);
+    return config_fail_at(file, (size_t)(twice.again - file->text), what, why);
+}
+
 gpufl_status config_parse(const struct config_text *file, struct options *out,
                           char why[512])
 {
@@ -271,6 +288,7 @@ gpufl_status config_parse(const struct config_text *file, struct options *out,
         config_fail_at(file, rest, "unexpected text behind the object", why);
     } else {
         status = read_root(out, file, root, why);
+        status = status == GPUFL_OK ? config_refuse_twice(file, why) : status;
     }
     json_object_put(root);
     return status;

@@ -3,7 +3,6 @@
  * either kind of quote. */
 #include "agent/options/config_place.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 struct place_walk {
@@ -121,6 +120,56 @@ size_t config_place_of(const char *text, size_t len, const struct config_key *ke
     }
     const char *place = key->key ? enter_member(&w, key->key) : NULL;
     return (size_t)((place ? place : group) - text);
+}
+
+/* Whether the object whose members begin at \p w has \p name before. */
+static bool walk_had_name(struct place_walk w, const char *name, size_t len,
+                          struct config_twice *out)
+{
+    for (walk_past_blanks(&w); w.at < name; walk_past_blanks(&w)) {
+        const char *other = w.at;
+        walk_past_value(&w);
+        if ((size_t)(w.at - other) == len && len >= 2 &&
+            memcmp(other + 1, name + 1, len - 2) == 0) {
+            *out = (struct config_twice){.first = other, .again = name, .len = len};
+            return true;
+        }
+        walk_past_value(&w);
+    }
+    return false;
+}
+
+/* Goes behind the value unless an object in it has a name twice. It is no deeper than the
+ * parser takes. */
+static bool walk_finds_twice(struct place_walk *w, struct config_twice *out)
+{
+    walk_past_blanks(w);
+    bool object = w->at < w->end && *w->at == '{';
+    if (!object && !(w->at < w->end && *w->at == '[')) {
+        walk_past_value(w);
+        return false;
+    }
+    w->at++;
+    const struct place_walk begin = *w;
+    for (walk_past_blanks(w); w->at < w->end && *w->at != '}' && *w->at != ']';
+         walk_past_blanks(w)) {
+        const char *name = w->at;
+        if (object) {
+            walk_past_value(w);
+        }
+        if ((object && walk_had_name(begin, name, (size_t)(w->at - name), out)) ||
+            walk_finds_twice(w, out)) {
+            return true;
+        }
+    }
+    w->at += w->at < w->end;
+    return false;
+}
+
+bool config_place_twice(const char *text, size_t len, struct config_twice *out)
+{
+    struct place_walk w = {.at = text, .end = text + len};
+    return walk_finds_twice(&w, out);
 }
 
 void config_place_line(const char *text, size_t len, size_t offset, unsigned *line,

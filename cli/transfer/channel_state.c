@@ -123,6 +123,52 @@ static uint64_t measure_packed(int root, const char *path, const struct scan_cha
     return bytes;
 }
 
+/* The journal stands at its end until something of the next file is settled. */
+static bool sealed_is_settled(int root, const char *path, const struct scan_channel *c,
+                              const struct record_stream *at)
+{
+    struct stat st;
+    char name[LAYOUT_PATH_MAX];
+    char file[JOURNAL_PATH_MAX + LAYOUT_PATH_MAX];
+    layout_numbered(name, c->name, at->file, false);
+    snprintf(file, sizeof file, "%s/%s", path, name);
+    return fstatat(root, file, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+           (uint64_t)st.st_size == at->offset;
+}
+
+/* Whether a person gave up what is there of its active file, as it cannot be read. */
+static bool was_given_up(int root, const char *path, const struct scan_channel *c,
+                         const struct record_stream *at)
+{
+    const struct tail_where where = {.root = root,
+                                     .path = path,
+                                     .channel = c->name,
+                                     .layout = SESSION_LIVE,
+                                     .file = at->file,
+                                     .offset = at->offset,
+                                     .mark = at->mark,
+                                     .mark_at = at->offset};
+    return at->marks & MARK_ENDED && !tail_has_more(&sys_real, &where);
+}
+
+static void measure_live(int root, const char *path, const struct scan_channel *c,
+                         const struct record_stream *at, struct channel_state *out)
+{
+    uint32_t file = at ? at->file : 1;
+    uint64_t offset = at && file > c->highest ? at->offset : 0;
+    if (file <= c->highest) {
+        bool settled = at && sealed_is_settled(root, path, c, at);
+        out->waiting_files = c->highest - file + !settled;
+    }
+    if (at && file > c->highest && was_given_up(root, path, c, at)) {
+        out->waiting_bytes = 0;
+    } else if (!c->has_active && c->has_active_gz) {
+        out->waiting_bytes = measure_packed(root, path, c, offset);
+    } else {
+        out->waiting_bytes = c->active_bytes > offset ? c->active_bytes - offset : 0;
+    }
+}
+
 static struct channel_state settled_state(const struct record_stream *known)
 {
     return (struct channel_state){.settled_lines = known->lines,
@@ -159,65 +205,26 @@ bool channel_state_missing(int root, const struct journal_read *journal, const c
     return true;
 }
 
-/* Whether a person gave up what is there of its active file, as it cannot be read. */
-static bool was_given_up(int root, const char *path, const struct scan_channel *c,
-                         const struct record_stream *at)
-{
-    const struct tail_where where = {.root = root,
-                                     .path = path,
-                                     .channel = c->name,
-                                     .layout = SESSION_LIVE,
-                                     .file = at->file,
-                                     .offset = at->offset,
-                                     .mark = at->mark,
-                                     .mark_at = at->offset};
-    return at->marks & MARK_ENDED && !tail_has_more(&sys_real, &where);
-}
-
-/* Whether all of its sealed file is settled, and its writer may take the seal back. */
-static bool is_between_files(int root, const char *path, const struct scan_channel *c,
-                             const struct record_stream *at)
-{
-    struct stat st;
-    char name[LAYOUT_PATH_MAX];
-    char file[JOURNAL_PATH_MAX + LAYOUT_PATH_MAX];
-    layout_numbered(name, c->name, at->file, false);
-    snprintf(file, sizeof file, "%s/%s", path, name);
-    return at->file == c->highest && fstatat(root, file, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-           (uint64_t)st.st_size == at->offset;
-}
-
 struct channel_state channel_state(int root, const struct journal_read *journal,
                                    const char *path, const struct scan *scan,
                                    const struct scan_channel *c)
 {
     struct channel_state out = {0};
     const struct journal_read_stream *known = known_stream(journal, path, c->name);
-    uint32_t file = known ? known->record.file : 1;
-    uint64_t offset = known ? known->record.offset : 0;
+    const struct record_stream *at = known ? &known->record : NULL;
+    uint32_t file = at ? at->file : 1;
     if (known) {
         out = settled_state(&known->record);
     }
     if (scan->layout == SESSION_SHIFTING) {
-        measure_shifting(root, path, c, known ? &known->record : NULL, &out);
+        measure_shifting(root, path, c, at, &out);
     } else if (scan->layout == SESSION_WINDOWS) {
         out.waiting_files = file <= c->highest ? c->highest - file + 1 : 0;
     } else {
-        bool active = file > c->highest;
-        out.waiting_files = active ? 0 : c->highest - file + 1;
-        offset = active ? offset : 0;
-        if (known && is_between_files(root, path, c, &known->record)) {
-            out.waiting_files = 0;
-        }
-        bool given_up = active && known && was_given_up(root, path, c, &known->record);
-        out.waiting_bytes = given_up ? 0
-                            : !c->has_active && c->has_active_gz
-                                ? measure_packed(root, path, c, offset)
-                            : c->active_bytes > offset ? c->active_bytes - offset
-                                                       : 0;
+        measure_live(root, path, c, at, &out);
     }
     if (out.waiting_files || out.waiting_bytes) {
-        out.since_s = first_waiting_s(root, path, scan, c, known ? &known->record : NULL);
+        out.since_s = first_waiting_s(root, path, scan, c, at);
     }
     return out;
 }

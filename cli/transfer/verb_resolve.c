@@ -135,6 +135,24 @@ static bool resolve_is_known(const struct resolve_arguments *a, int root,
     return known;
 }
 
+/* One that is not there would be made, and the session given up in a journal that nobody
+ * reads. */
+static bool resolve_has_state_dir(const struct resolve_arguments *a)
+{
+    int fd = a->state_dir ? open(a->state_dir, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+    if (a->state_dir && fd < 0) {
+        fprintf(stderr,
+                "gpufl resolve: --state-dir: '%s': %s (expected the directory that the "
+                "uploader was given)\n",
+                a->state_dir, strerror(errno));
+        return false;
+    }
+    if (fd >= 0) {
+        close(fd);
+    }
+    return true;
+}
+
 /* The result of a mistyped name would come late from an agent. */
 static int resolve_check(const struct resolve_arguments *a)
 {
@@ -144,6 +162,10 @@ static int resolve_check(const struct resolve_arguments *a)
     int root = open(a->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (root < 0) {
         fprintf(stderr, "gpufl resolve: DIR: '%s': %s\n", a->directory, strerror(errno));
+        return EXIT_BAD_USE;
+    }
+    if (!resolve_has_state_dir(a)) {
+        close(root);
         return EXIT_BAD_USE;
     }
     snprintf(text, sizeof text, "%s", a->what);

@@ -3,8 +3,10 @@
 #include "cli/transfer/verb_upload.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
+#include "base/parse_bool.h"
 #include "cli/exit_codes.h"
 #include "cli/transfer/upload_flags.h"
 #include "cli/transfer/upload_report.h"
@@ -38,7 +40,8 @@ int verb_upload(const struct upload_arguments *a)
     bool bar = !a->quiet && isatty(STDERR_FILENO);
     bool quiet = a->quiet;
     options.progress = bar ? upload_report_progress : NULL;
-    options.diagnostic = warn_upload;
+    /* Where it is switched off, the one warning is the message of the result, too. */
+    options.diagnostic = parse_bool(getenv("GPUFL_DISABLED")) ? NULL : warn_upload;
     options.diagnostic_arg = &quiet;
     gpufl_status status = upload_logs_named(&options, upload_names_of(&options), &result);
     if (bar) {

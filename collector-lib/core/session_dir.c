@@ -115,21 +115,6 @@ static int hold_session_lock(struct session_dir *dir)
     return fcntl(dir->lock_fd, F_OFD_SETLK, &lock);
 }
 
-static int open_active(struct session_dir *dir, enum channel channel)
-{
-    char name[LAYOUT_PATH_MAX];
-    layout_active(name, channel_name(channel), false);
-    struct channel_file *file = &dir->file[channel];
-    file->fd =
-        openat(dir->dir_fd, name, O_RDWR | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
-    if (file->fd < 0) {
-        return -1;
-    }
-    file->size_bytes = 0;
-    file->first_write_ns = 0;
-    return 0;
-}
-
 static int fill_directory(struct session_dir *dir)
 {
     if (hold_session_lock(dir) < 0) {
@@ -137,7 +122,7 @@ static int fill_directory(struct session_dir *dir)
     }
     for (int c = 0; c < CHANNEL_COUNT; c++) {
         if (session_dir_has(dir, (enum channel)c) &&
-            open_active(dir, (enum channel)c) < 0) {
+            channel_file_begin(&dir->file[c], dir->dir_fd, (enum channel)c) < 0) {
             return -1;
         }
     }
@@ -222,38 +207,6 @@ gpufl_status session_dir_open(struct session_dir *dir, const char *log_path)
     return GPUFL_OK;
 }
 
-/* Seals `<channel>.log` under the next number and opens a new one. If the rename fails,
- * the active file keeps growing, and the next write tries again. */
-static void rotate_channel(struct session_dir *dir, enum channel channel)
-{
-    struct channel_file *file = &dir->file[channel];
-    char active[LAYOUT_PATH_MAX];
-    char sealed[LAYOUT_PATH_MAX];
-    layout_active(active, channel_name(channel), false);
-    layout_numbered(sealed, channel_name(channel), file->rotated + 1, false);
-    int rc = renameat2(dir->dir_fd, active, dir->dir_fd, sealed, RENAME_NOREPLACE);
-    if (rc < 0 && errno == EINVAL) {
-        rc = linkat(dir->dir_fd, active, dir->dir_fd, sealed, 0);
-        rc = rc < 0 ? rc : unlinkat(dir->dir_fd, active, 0);
-    }
-    if (rc < 0) {
-        return;
-    }
-    file->rotated++;
-    int old = file->fd;
-    if (open_active(dir, channel) < 0) {
-        /* Without an active file the next lines would be lost, so the seal is undone. */
-        file->fd = old;
-        file->rotated--;
-        if (renameat(dir->dir_fd, sealed, dir->dir_fd, active) == 0) {
-            return;
-        }
-    }
-    if (file->fd != old) {
-        close(old);
-    }
-}
-
 /* After a failed write: keeps the whole lines that reached the file and cuts off the
  * torn one. */
 static void cut_torn_tail(struct channel_file *file, const char *lines, size_t written)
@@ -275,7 +228,7 @@ gpufl_status session_dir_append(struct session_dir *dir, enum channel channel,
         return GPUFL_OK;
     }
     if (file->size_bytes > 0 && file->size_bytes + len > dir->rotate_bytes) {
-        rotate_channel(dir, channel);
+        channel_file_rotate(file, dir->dir_fd, channel);
     }
     size_t done = 0;
     while (done < len) {
@@ -303,51 +256,11 @@ gpufl_status session_dir_append(struct session_dir *dir, enum channel channel,
 void session_dir_rotate_old(struct session_dir *dir, int64_t mono_ns)
 {
     for (int c = 0; dir->rotate_after_ns && c < CHANNEL_COUNT; c++) {
-        const struct channel_file *file = &dir->file[c];
+        struct channel_file *file = &dir->file[c];
         if (file->first_write_ns &&
             mono_ns - file->first_write_ns >= dir->rotate_after_ns) {
-            rotate_channel(dir, (enum channel)c);
+            channel_file_rotate(file, dir->dir_fd, (enum channel)c);
         }
-    }
-}
-
-static bool copy_all(int from, int to)
-{
-    char part[16384];
-    ssize_t n;
-    for (off_t at = 0; (n = pread(from, part, sizeof part, at)) > 0; at += n) {
-        if (write(to, part, (size_t)n) != n) {
-            return false;
-        }
-    }
-    return n == 0;
-}
-
-/* Another tool may have compressed the active file and removed it. All that was written
- * is still behind our descriptor: it becomes the active file again, and readers go on in
- * it. */
-static void restore_active(struct session_dir *dir, enum channel channel)
-{
-    char active[LAYOUT_PATH_MAX];
-    char staged[sizeof LAYOUT_STAGING_PREFIX + LAYOUT_PATH_MAX];
-    layout_active(active, channel_name(channel), false);
-    snprintf(staged, sizeof staged, "%s%s", LAYOUT_STAGING_PREFIX, active);
-    unlinkat(dir->dir_fd, staged, 0);
-    int fd = openat(dir->dir_fd, staged, O_RDWR | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC,
-                    0666);
-    if (fd < 0) {
-        return; /* the directory is gone, or there is no room: next time */
-    }
-    struct channel_file *file = &dir->file[channel];
-    if (copy_all(file->fd, fd) &&
-        linkat(dir->dir_fd, staged, dir->dir_fd, active, 0) == 0) {
-        close(file->fd);
-        file->fd = fd;
-        fd = -1;
-    }
-    unlinkat(dir->dir_fd, staged, 0);
-    if (fd >= 0) {
-        close(fd);
     }
 }
 
@@ -361,7 +274,7 @@ void session_dir_restore_names(struct session_dir *dir, int64_t mono_ns)
     for (int c = 0; c < CHANNEL_COUNT; c++) {
         if (dir->file[c].fd >= 0 && fstat(dir->file[c].fd, &st) == 0 &&
             st.st_nlink == 0) {
-            restore_active(dir, (enum channel)c);
+            channel_file_restore(&dir->file[c], dir->dir_fd, (enum channel)c);
         }
     }
 }

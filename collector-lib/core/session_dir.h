@@ -9,14 +9,8 @@
 
 #include <gpufl/status.h>
 
+#include "collector-lib/core/channel_file.h"
 #include "schema/channels.h"
-
-struct channel_file {
-    int fd;
-    uint64_t size_bytes;
-    uint32_t rotated;       /* number of the last sealed file */
-    int64_t first_write_ns; /* monotonic, of the active file; 0 = empty */
-};
 
 /** An open session. */
 struct session_dir {

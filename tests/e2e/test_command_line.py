@@ -179,6 +179,16 @@ def a_trace_counts_what_is_new_and_guesses_no_reason(place):
     _says(done, 0, f"gpufl trace: 1 session in {out}\n")
     _says(place.run("gpufl", "trace", "-o", out, "true", env={"GPUFL_DISABLED": "1"}), 0,
           "nothing was recorded: GPUFL_DISABLED is set")
+    done = place.run("gpufl", "trace", "-o", out, "--", out / "nonexistent")
+    equal((done.returncode, done.stderr), (127, f"gpufl trace: {out}/nonexistent: No such file or directory\n"),
+          "what did not run needs no guess")
+
+
+def an_upload_says_once_that_gpufl_is_switched_off(place):
+    for quiet, times in (((), 1), (("--quiet",), 0), (("--json",), 2)):  # JSON: as message and as warning
+        done = place.run("gpufl", "upload", place.logs, "--backend-url", "http://127.0.0.1:1", "--api-key", lib.KEY,
+                         *quiet, env={"GPUFL_DISABLED": "1"})
+        equal((done.returncode, (done.stdout + done.stderr).count("switched off")), (0, times), f"{quiet}: {done}")
 
 
 def what_the_backend_says_is_told_as_it_says_it(place):

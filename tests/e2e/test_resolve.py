@@ -558,6 +558,11 @@ def nothing_that_can_be_read_is_given_up(place):
                        (f"{writer.id}/sass", "no such channel"), ("x" * 500, "no such session")):
         done = place.run("gpufl", "resolve", place.logs, what)
         check(done.returncode in (1, 2) and word in done.stderr, f"{what}: {done.returncode} {done.stderr}")
+    nowhere = place.path / "nowhere"
+    for what in (writer.id, "none"):
+        done = place.run("gpufl", "resolve", place.logs, what, "--state-dir", nowhere)
+        equal((done.returncode, done.stderr.split(" (")[0], nowhere.exists()),
+              (2, f"gpufl resolve: --state-dir: '{nowhere}': No such file or directory", False), what)
     with Sink(declare=True) as sink:
         done = lib.upload(place, sink.url)
         equal((done.returncode, _completes(sink), _lines(writer) - _stored(sink)), (0, 1, set()), done.stdout)

@@ -70,6 +70,19 @@ def certificates_decide_and_say_why(place):
     check(done.returncode == 2 and "/no/such.pem" in done.result["message"], done.stdout)
 
 
+def an_https_url_of_a_plain_port_says_so(place):
+    backend = _with_key(place)
+    lib.job(place, 0.1)
+    url, host = backend.url.replace("http://", "https://"), backend.url.split("//")[1]
+    hint = f"({host} may speak plain HTTP: then give http:// instead of https://)"
+    done = lib.upload(place, url, "--retries", "1")
+    equal(done.returncode, 2, done.stdout)
+    check(hint in done.result["message"], done.result["message"])
+    done = place.run("gpufl-agent", f"--folder={place.logs}", f"--host={url}", "--check", env={"GPUFL_HTTP_TOKEN": lib.KEY})
+    equal(done.returncode, 2, done.stderr)
+    check(hint in done.stderr, done.stderr)
+
+
 def _sessions(backend):
     return json.loads(backend.get("/api/v1/sessions"))["sessions"]
 

@@ -130,6 +130,36 @@ static void with_insecure_any_address_is_served_without_a_key(void **state)
     assert_string_equal(options.api_key, "");
 }
 
+static void a_variable_that_nothing_reads_is_told(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        const char *said;
+    } row[] = {
+        {"GPUFL_BACKEND_APIKEY", "gpufl-backend: GPUFL_BACKEND_APIKEY: ignored: nothing "
+                                 "reads it (did you mean GPUFL_BACKEND_API_KEY?)\n"},
+        {"GPUFL_BACKEND_RETAIN_DAYS",
+         "gpufl-backend: GPUFL_BACKEND_RETAIN_DAYS: ignored: "
+         "nothing reads it (give --retain-days instead)\n"},
+        {"GPUFL_BACKEND_COLOUR",
+         "gpufl-backend: GPUFL_BACKEND_COLOUR: ignored: nothing reads it\n"},
+        {"GPUFL_BACKEND_API_KEY", ""},
+        {"GPUFL_BACKEND_URL", ""},
+        {"GPUFL_BACKEND_OPTIONS", ""},
+        {"GPUFL_BACKEND_SERVICE_HOST", ""}, /* of Kubernetes */
+        {"GPUFL_BACKEND_PORT", ""},
+        {"GPUFL_BACKEND_PORT_8765_TCP", ""},
+        {"GPUFL_AGENT_LISTEN", ""},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        setenv(row[i].name, "x", 1);
+        assert_int_equal(read_two(NULL, NULL), FLAGS_GO_ON);
+        unsetenv(row[i].name);
+        assert_string_equal(said.err, row[i].said);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -138,6 +168,7 @@ int main(void)
         cmocka_unit_test(a_wrong_value_is_refused_with_what_is_expected),
         cmocka_unit_test(an_empty_variable_is_no_key),
         cmocka_unit_test(without_a_key_only_loopback_is_served),
+        cmocka_unit_test(a_variable_that_nothing_reads_is_told),
         cmocka_unit_test(with_insecure_any_address_is_served_without_a_key),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/flags.h"
@@ -85,6 +86,26 @@ static void behind_a_position_the_rest_waits(void **state)
     close_fixture(&f);
 }
 
+/* As while its writer has not begun the next one. */
+static void a_sealed_file_that_is_settled_does_not_wait(void **state)
+{
+    (void)state;
+    struct fixture f;
+    open_fixture(&f);
+    struct stat sealed;
+    assert_int_equal(fstatat(f.fd, ID "/device.1.log", &sealed, 0), 0);
+    struct channel_state got = state_at(&f, 1, (uint64_t)sealed.st_size);
+    assert_int_equal(got.waiting_files, 0);
+    assert_int_equal(got.waiting_bytes, f.line_bytes);
+    live_rotate(&f.session, "device", 2);
+    assert_int_equal(scan_session(&sys_real, f.fd, ID, ID, &f.scan), GPUFL_OK);
+    assert_int_equal(state_at(&f, 1, (uint64_t)sealed.st_size).waiting_files, 1);
+    got = state_at(&f, 2, f.line_bytes);
+    assert_int_equal(got.waiting_files, 0);
+    assert_int_equal(got.waiting_bytes, 0);
+    close_fixture(&f);
+}
+
 static void status_exits_1_while_something_waits(void **state)
 {
     (void)state;
@@ -133,6 +154,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_a_position_everything_waits),
         cmocka_unit_test(behind_a_position_the_rest_waits),
+        cmocka_unit_test(a_sealed_file_that_is_settled_does_not_wait),
         cmocka_unit_test(status_exits_1_while_something_waits),
         cmocka_unit_test(an_empty_directory_is_all_sent),
     };

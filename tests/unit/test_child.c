@@ -16,13 +16,15 @@
 #include "cli/upload_recorded.h"
 #include "tests/support/capture.h"
 
+static bool began;
+
 /* Runs it with the signals of a program that has just started. */
 static int run_fresh(char **word)
 {
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
-    return child_run("tool", word);
+    return child_run("tool", word, &began);
 }
 
 static void a_command_ends_as_in_a_shell(void **state)
@@ -49,6 +51,7 @@ static void a_command_ends_as_in_a_shell(void **state)
         capture_end(&said);
         assert_int_equal(rc, row[i].code);
         assert_string_equal(said.err, row[i].err);
+        assert_int_equal(began, row[i].command != NULL);
     }
 }
 
@@ -62,6 +65,7 @@ static void what_is_no_program_cannot_be_run(void **state)
     int rc = run_fresh(word);
     capture_end(&said);
     assert_int_equal(rc, 126);
+    assert_false(began);
     assert_string_equal(said.err, "tool: /: Permission denied\n");
 }
 

@@ -83,7 +83,20 @@ static void errors_name_line_and_column(void **state)
         /* A column is a character, not a byte. */
         {"{\"source\": {\"folder\": \"\xc3\xa4\xe2\x82\xac\", \"x\": 1}}",
          "x.json:1:29: source.x: unknown key"},
-        /* The last one of a name is the one that counts. */
+        {"{\"agent\": {\"watch\": \"poll\",\n \"salvage\": false,\n \"watch\": "
+         "\"auto\"}}",
+         "x.json:3:2: watch: given twice (remove it here or at 1:12)"},
+        {"{\"agent\": {},\n  \"source\": {}, \"agent\": {}}",
+         "x.json:2:17: agent: given twice (remove it here or at 1:2)"},
+        {"{\"sources\": [{\"folder\": \"/a\"},\n {\"folder\": \"/b\", 'folder': "
+         "\"/c\"}]}",
+         "x.json:2:19: folder: given twice (remove it here or at 2:3)"},
+        {"{\"sources\": [{\"folder\": \"/a\"}, {\"folder\": \"/b\"}],\n \"sources\": []}",
+         "x.json:2:2: sources: given twice (remove it here or at 1:2)"},
+        {"{\"source\": {\"folder\": \"folder\", \"logTypes\": [\"device\", \"device\"]},"
+         " /* \"source\": {}, */ \"agent\": {\"watch\": \"poll\"}}",
+         ""},
+        /* What is wrong with a value is told first, of the last one. */
         {"{\"agent\": {\"watch\": \"poll\"},\n \"agent\": {\"watch\": \"x\"}}",
          "x.json:2:12: agent.watch: invalid value 'x' (expected auto, inotify or poll)"},
         /* What json-c takes beyond JSON does not lead astray. */

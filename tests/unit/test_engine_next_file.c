@@ -5,10 +5,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "schema/layout.h"
 #include "tests/support/rig_backend.h"
 #include "tests/support/rig_session.h"
+#include "upload/engine/resolve.h"
 
 #define NEVER_MS (24u * 3600u * 1000u)
 
@@ -129,6 +132,164 @@ static void a_writer_that_cannot_be_probed_has_ended_after_a_silence(void **stat
     rig_delete(rig);
 }
 
+/* What a writer leaves that is killed after the seal. \p number is that of the next file.
+ */
+static void next_is_made(const struct live_session *s, unsigned number, const char *text)
+{
+    char name[LAYOUT_PATH_MAX];
+    layout_next(name, "device", number);
+    dirs_append(s->dir, name, text);
+}
+
+static void the_upload_ends_with(struct rig *rig, unsigned complete, unsigned lines)
+{
+    rig_run(rig, 60000, true);
+    assert_true(engine_drained(rig->engine));
+    assert_int_equal(rig_summary(rig).sessions_done, complete);
+    assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), complete);
+    assert_int_equal(rig_summary(rig).lines_acked, lines);
+    assert_int_equal(rig_summary(rig).sessions_blocked, !complete);
+}
+
+static void a_writer_killed_between_two_files_has_ended(void **state)
+{
+    for (int seen_live = 0; seen_live < 2; seen_live++) {
+        (void)state;
+        struct live_session s;
+        struct rig *rig = rig_with_sealed(&s);
+        next_is_made(&s, 2, "");
+        if (seen_live) {
+            rig_run(rig, 300000, true);
+            assert_int_equal(between_files, 1);
+            assert_int_equal(rig_summary(rig).sessions_done, 0);
+        }
+        live_close(&s);
+        engine_rescan(rig->engine);
+        the_upload_ends_with(rig, 1, 2);
+        rig_delete(rig);
+    }
+}
+
+static void one_that_cannot_be_probed_and_was_killed_so_ends_by_its_silence(void **state)
+{
+    (void)state;
+    struct live_session s;
+    struct rig *rig = rig_with_sealed(&s);
+    char lock[600];
+    snprintf(lock, sizeof lock, "%s/" LAYOUT_LOCK, s.dir);
+    next_is_made(&s, 2, "");
+    live_close(&s);
+    assert_int_equal(remove(lock), 0);
+    rig_run(rig, 300000, true);
+    assert_int_equal(rig_summary(rig).lines_acked, 2);
+    assert_int_equal(rig_summary(rig).sessions_blocked, 0);
+    rig_delete(rig);
+}
+
+static void nothing_of_it_can_be_given_up(void **state)
+{
+    (void)state;
+    struct live_session s;
+    struct resolve_result result;
+    struct rig *rig = rig_with_sealed(&s);
+    next_is_made(&s, 2, "");
+    rig_run(rig, 300000, true);
+    live_close(&s);
+    resolve_in_first_root(rig->engine, RIG_ID, NULL, &result);
+    assert_int_equal(result.given_up, 0);
+    the_upload_ends_with(rig, 1, 2);
+    rig_delete(rig);
+}
+
+static void make_link(const struct live_session *s)
+{
+    char name[700];
+    snprintf(name, sizeof name, "%s/.gpufl-next.device.2", s->dir);
+    assert_int_equal(symlink("/dev/null", name), 0);
+}
+
+static void make_folder(const struct live_session *s)
+{
+    char name[700];
+    snprintf(name, sizeof name, "%s/.gpufl-next.device.2", s->dir);
+    assert_int_equal(mkdir(name, 0755), 0);
+}
+
+static void make_one_with_text(const struct live_session *s)
+{
+    next_is_made(s, 2, "{}\n");
+}
+
+static void make_one_of_another_rotation(const struct live_session *s)
+{
+    next_is_made(s, 1, "");
+    next_is_made(s, 3, "");
+}
+
+static void make_one_of_another_owner(const struct live_session *s)
+{
+    char name[700];
+    next_is_made(s, 2, "");
+    snprintf(name, sizeof name, "%s/.gpufl-next.device.2", s->dir);
+    if (geteuid() == 0) {
+        assert_int_equal(chown(name, 12345, 12345), 0);
+    } else {
+        assert_int_equal(remove(name), 0);
+    }
+}
+
+static void make_none(const struct live_session *s)
+{
+    (void)s;
+}
+
+static void without_that_file_an_active_file_was_deleted(void **state)
+{
+    (void)state;
+    static void (*const make[])(const struct live_session *s) = {
+        make_none,          make_link,
+        make_folder,        make_one_of_another_rotation,
+        make_one_with_text, make_one_of_another_owner,
+    };
+    for (size_t i = 0; i < sizeof make / sizeof *make; i++) {
+        struct live_session s;
+        struct rig *rig = rig_with_sealed(&s);
+        make[i](&s);
+        live_close(&s);
+        the_upload_ends_with(rig, 0, 2);
+        rig_delete(rig);
+    }
+}
+
+/* The next rotation had begun, too: its name is another one. */
+static void a_file_deleted_after_it_was_begun_is_missed(void **state)
+{
+    (void)state;
+    struct live_session s;
+    char active[700];
+    struct rig *rig = rig_with_sealed(&s);
+    live_line(&s, "device", "x", 3);
+    next_is_made(&s, 3, "");
+    snprintf(active, sizeof active, "%s/device.log", s.dir);
+    assert_int_equal(remove(active), 0);
+    live_close(&s);
+    the_upload_ends_with(rig, 0, 2);
+    rig_delete(rig);
+}
+
+static void what_a_rotation_left_that_came_no_further_changes_nothing(void **state)
+{
+    (void)state;
+    struct live_session s;
+    struct rig *rig = rig_with_sealed(&s);
+    next_is_made(&s, 2, ""); /* the seal was taken back since, and made again */
+    live_line(&s, "device", "x", 3);
+    next_is_made(&s, 3, "");
+    live_close(&s);
+    the_upload_ends_with(rig, 1, 3);
+    rig_delete(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -136,6 +297,12 @@ int main(void)
         cmocka_unit_test(a_next_file_that_comes_at_once_is_sent_too),
         cmocka_unit_test(a_next_file_that_comes_late_is_seen),
         cmocka_unit_test(a_writer_that_cannot_be_probed_has_ended_after_a_silence),
+        cmocka_unit_test(a_writer_killed_between_two_files_has_ended),
+        cmocka_unit_test(one_that_cannot_be_probed_and_was_killed_so_ends_by_its_silence),
+        cmocka_unit_test(nothing_of_it_can_be_given_up),
+        cmocka_unit_test(without_that_file_an_active_file_was_deleted),
+        cmocka_unit_test(a_file_deleted_after_it_was_begun_is_missed),
+        cmocka_unit_test(what_a_rotation_left_that_came_no_further_changes_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

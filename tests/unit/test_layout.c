@@ -22,6 +22,7 @@ static void every_name_is_classified(void **state)
         {"sass.1.log.gz", LAYOUT_NUMBERED, "sass", 1, true},
         {"a-b_9.999999999.log", LAYOUT_NUMBERED, "a-b_9", 999999999, false},
         {".gpufl-window.scope.3.json", LAYOUT_SIDECAR, "scope", 3, false},
+        {".gpufl-next.scope.3", LAYOUT_NEXT, "scope", 3, false},
         {".gpufl-session.json", LAYOUT_IS_MANIFEST, "", 0, false},
         {".gpufl-session.lock", LAYOUT_IS_LOCK, "", 0, false},
         {".gpufl-transport-loss.spool.0.json", LAYOUT_LOSS, "", 0, false},
@@ -29,6 +30,10 @@ static void every_name_is_classified(void **state)
         {".gpufl-window.scope.json", LAYOUT_OTHER, NULL, 0, false},
         {".gpufl-window.scope.0.json", LAYOUT_OTHER, NULL, 0, false},
         {".gpufl-window.", LAYOUT_OTHER, NULL, 0, false},
+        {".gpufl-next.scope", LAYOUT_OTHER, NULL, 0, false},
+        {".gpufl-next.scope.0", LAYOUT_OTHER, NULL, 0, false},
+        {".gpufl-next.scope.3.json", LAYOUT_OTHER, NULL, 0, false},
+        {".gpufl-next.", LAYOUT_OTHER, NULL, 0, false},
         {"device.0.log", LAYOUT_OTHER, NULL, 0, false},
         {"device.01.log", LAYOUT_OTHER, NULL, 0, false},
         {"device.1000000000.log", LAYOUT_OTHER, NULL, 0, false},
@@ -63,6 +68,9 @@ static void made_names_are_read_back(void **state)
     assert_string_equal(name, "scope.log");
     layout_sidecar(name, "sass", 4);
     assert_int_equal(layout_parse(name).kind, LAYOUT_SIDECAR);
+    layout_next(name, "sass", 5);
+    assert_string_equal(name, ".gpufl-next.sass.5");
+    assert_int_equal(layout_parse(name).number, 5);
 }
 
 static void only_safe_names_become_paths_and_headers(void **state)

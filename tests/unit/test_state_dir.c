@@ -21,7 +21,7 @@ static void open_state(const char *base, const char *wanted, bool create, char o
     char why[512];
     struct state_place place;
     out[0] = '\0';
-    snprintf(root_path, sizeof root_path, "%s/root", base);
+    snprintf(root_path, sizeof root_path, "%s/logs", base);
     int root = open(root_path, O_RDONLY | O_DIRECTORY);
     gpufl_status status = state_dir_open(wanted, root, root_path, create, &place, why);
     memcpy(name, place.name, STATE_NAME_MAX);
@@ -52,7 +52,7 @@ static void the_first_place_that_is_ours_is_taken(void **state)
     } row[] = {
         {"/w/x", "/s", 0755, "/xdg", "/home", "/w/x", true},
         {NULL, "/s", 0755, "/xdg", "/home", "/s", true},
-        {NULL, NULL, 0755, "/xdg", "/home", "/root/.gpufl-agent", false},
+        {NULL, NULL, 0755, "/xdg", "/home", "/logs/.gpufl-agent", false},
         {NULL, NULL, 0777, "/xdg", "/home", "/xdg/gpufl", true},
         {NULL, NULL, 0775, NULL, "/home", "/home/.local/state/gpufl", true},
         {NULL, NULL, 0777, NULL, NULL, "", true},
@@ -74,7 +74,7 @@ static void the_first_place_that_is_ours_is_taken(void **state)
                 unsetenv(variable[k]);
             }
         }
-        snprintf(path, sizeof path, "%s/root", base);
+        snprintf(path, sizeof path, "%s/logs", base);
         assert_int_equal(mkdir(path, 0755), 0);
         assert_int_equal(chmod(path, row[i].root_mode), 0);
         open_state(base, row[i].wanted ? full[0] : NULL, true, got, name);
@@ -139,7 +139,7 @@ static void reading_makes_no_directory(void **state)
     unsetenv("STATE_DIRECTORY");
     unsetenv("XDG_STATE_HOME");
     setenv("HOME", base, 1);
-    snprintf(path, sizeof path, "%s/root", base);
+    snprintf(path, sizeof path, "%s/logs", base);
     assert_int_equal(mkdir(path, 0755), 0);
     open_state(base, NULL, false, got, name);
     assert_string_equal(got, "");

@@ -41,6 +41,11 @@ bool stream_falls_short(const struct stream *st)
            (st->file == st->reached_file && st->offset < st->reached_offset);
 }
 
+bool stream_is_unbegun(const struct stream *st, uint32_t file, uint64_t offset)
+{
+    return st->unbegun && file == st->highest + 1 && offset == 0;
+}
+
 bool stream_begins_again(const struct stream *st)
 {
     return st->reached_file && st->file == 1 && st->offset == 0;

@@ -93,6 +93,7 @@ struct stream {
     bool lost : 1;        /**< a person gave up part of it */
     bool all_read : 1;    /**< everything up to `seen` was read */
     bool at_shutdown : 1; /**< its next line, or its last, is the channel's shutdown */
+    bool unbegun : 1;     /**< live: its writer ended before it began the active file */
     uint8_t rest : 2;     /**< enum stream_rest */
     uint8_t took : 2;     /**< enum stream_took */
 };
@@ -108,6 +109,10 @@ struct tail_where stream_where(const struct stream *stream);
 /** \return true if it is not as far as it was sent to an earlier backend: unless there is
  * more to read, part of its files was deleted since. */
 bool stream_falls_short(const struct stream *stream);
+
+/** \return true if nothing is missing at that place, although no file is there: its
+ * writer ended between two files. */
+bool stream_is_unbegun(const struct stream *stream, uint32_t file, uint64_t offset);
 
 /** \return true if all of it is to be sent again, and nothing has been. */
 bool stream_begins_again(const struct stream *stream);

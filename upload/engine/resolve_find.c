@@ -44,6 +44,7 @@ static bool resolve_lacks_active(const struct resolving *r)
 {
     const struct stream *st = r->stream;
     return st->session->writer != SESSION_WRITER_LIVES &&
+           !stream_is_unbegun(st, r->to.file, r->to.end) &&
            (r->to.end || (!stream_falls_short(st) && !shutdown_is_last(st)));
 }
 

@@ -225,6 +225,20 @@ static enum transport_failure failure_of(CURLcode result)
     }
 }
 
+/* What OpenSSL and GnuTLS say where the first bytes are not TLS, or the server hangs up.
+ */
+static bool looks_unencrypted(const struct http_slot *slot, const char *error)
+{
+    static const char *const signs[] = {"wrong version number", "packet length too long",
+                                        "http request", "SSL_ERROR_SYSCALL",
+                                        "unexpected TLS packet"};
+    bool found = false;
+    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++) {
+        found = found || strstr(error, signs[i]);
+    }
+    return found && slot->result == CURLE_SSL_CONNECT_ERROR;
+}
+
 /* Names the certificate and what it was checked against: a person needs both. */
 static void say_error(const struct http_slot *slot, const struct credentials *credentials,
                       struct transport_reply *out)
@@ -233,10 +247,14 @@ static void say_error(const struct http_slot *slot, const struct credentials *cr
     const char *host = strstr(credentials->prefix, "://") + 3;
     char text[2 * CURL_ERROR_SIZE];
     int n = snprintf(text, sizeof text, "%s", error);
-    if (out->failure == TRANSPORT_TLS) {
+    int host_len = (int)strcspn(host, "/");
+    if (out->failure == TRANSPORT_TLS && looks_unencrypted(slot, error)) {
         snprintf(text + n, sizeof text - (size_t)n,
-                 " (certificate of %.*s, checked against %.100s)",
-                 (int)strcspn(host, "/"), host,
+                 " (%.*s may speak plain HTTP: then give http:// instead of https://)",
+                 host_len, host);
+    } else if (out->failure == TRANSPORT_TLS) {
+        snprintf(text + n, sizeof text - (size_t)n,
+                 " (certificate of %.*s, checked against %.100s)", host_len, host,
                  credentials->ca_file ? credentials->ca_file
                                       : "the system's certificates");
     }

@@ -23,7 +23,7 @@ static bool missing_active(const struct stream *st)
     bool due = st->offset || (session->writer != SESSION_WRITER_LIVES &&
                               !stream_falls_short(st) && !shutdown_is_last(st));
     return session->layout == SESSION_LIVE && st->file > st->highest && due &&
-           missing_is_lost(st);
+           missing_is_lost(st) && !stream_is_unbegun(st, st->file, st->offset);
 }
 
 /* What is left of it may be gone. Whether there was more than was sent is not known. */
@@ -31,6 +31,7 @@ static void missing_channel(struct stream *st, const struct scan *scan)
 {
     struct session *session = st->session;
     const struct scan_channel *seen = scan_find_channel(scan, stream_channel(st));
+    st->unbegun = scan_unbegun(scan, stream_channel(st)) == st->highest + 1;
     bool active = seen && (seen->has_active || seen->has_active_gz);
     if (!active && registry_follows(session->root, stream_channel(st)) &&
         missing_active(st)) {

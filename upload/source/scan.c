@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "schema/channels.h"
 
 /* A session directory that is being listed. */
 struct scan_dir {
@@ -98,6 +97,20 @@ static gpufl_status note_payload(struct scan *scan, const struct scan_dir *dir,
     return GPUFL_OK;
 }
 
+/* It tells that nothing is missing, so one that others may have planted counts for
+ * nothing. */
+static void scan_note_next(struct scan *scan, const struct scan_dir *dir,
+                           const char *file, const struct layout_name *name)
+{
+    struct stat st;
+    enum channel channel = channel_named(name->channel);
+    if (channel != CHANNEL_COUNT && name->number > scan->next[channel] &&
+        fstatat(dir->fd, file, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_size == 0 &&
+        st.st_uid == dir->st.st_uid && file_may_be_read(&st, &dir->st)) {
+        scan->next[channel] = name->number;
+    }
+}
+
 /* Writers put records only into files with `.log` in their names, and so do the tools
  * that rename or copy those: `device.log.1`, `device.log~`, `.device.log.Xy12Ab`. */
 static void note_other(struct scan *scan, const char *file)
@@ -142,6 +155,9 @@ static gpufl_status scan_note_name(struct scan *scan, const struct scan_dir *dir
         }
         break;
     }
+    case LAYOUT_NEXT:
+        scan_note_next(scan, dir, file, &name);
+        break;
     case LAYOUT_LOSS:
         scan->has_loss = true;
         break;
@@ -298,6 +314,20 @@ gpufl_status scan_subdirs(const struct sys *sys, int root, const char *path,
     listing_close(&listing);
     errno = listing.error;
     return listing.error ? GPUFL_ERR_IO : GPUFL_OK;
+}
+
+/* Only a seal makes the number that comes before, and the name goes as soon as the file
+ * is begun. A lower number is of an earlier rotation, a higher one of a seal that failed.
+ */
+uint32_t scan_unbegun(const struct scan *scan, const char *channel)
+{
+    enum channel index = channel_named(channel);
+    const struct scan_channel *seen = scan_find_channel(scan, channel);
+    uint32_t next = index != CHANNEL_COUNT ? scan->next[index] : 0;
+    return seen && seen->highest + 1 == next && scan->layout == SESSION_LIVE &&
+                   !seen->has_active && !seen->has_active_gz
+               ? next
+               : 0;
 }
 
 uint32_t scan_next_number(const struct scan_files_of *of, uint32_t above)

@@ -9,6 +9,7 @@
 #include <gpufl/status.h>
 
 #include "base/sys.h"
+#include "schema/channels.h"
 #include "schema/layout.h"
 #include "upload/source/identity.h"
 #include "upload/source/listing.h"
@@ -52,6 +53,7 @@ struct scan {
     enum session_layout layout;
     struct scan_channel channel[SCAN_CHANNELS_MAX];
     unsigned channels;
+    uint32_t next[CHANNEL_COUNT]; /**< the number in `.gpufl-next.…`, 0 = none */
     bool has_lock;
     bool has_tmp;      /**< a v1.3 writer's unpublished data */
     bool has_uploaded; /**< some agent reported it as complete */
@@ -77,6 +79,10 @@ GPUFL_MUST gpufl_status scan_session_again(const struct sys *sys, int root,
 
 /** \return the channel of that name; NULL if the directory shows no file of it. */
 const struct scan_channel *scan_find_channel(const struct scan *scan, const char *name);
+
+/** \return the number of the file of \p channel that its writer was about to begin after
+ * it had sealed the one before; 0 = none, as far as the names show. */
+uint32_t scan_unbegun(const struct scan *scan, const char *channel);
 
 /** The files of one channel. */
 struct scan_files_of {

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A rotation that cannot be done loses nothing and is done later. */
+#include "tests/support/check.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "collector-lib/core/channel_file.h"
+#include "tests/support/dirs.h"
+
+struct channel_rig {
+    char *path;
+    int dir;
+    struct channel_file file;
+};
+
+static void channel_rig_open(struct channel_rig *rig)
+{
+    rig->path = dirs_make();
+    rig->dir = open(rig->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_int_equal(channel_file_begin(&rig->file, rig->dir, CHANNEL_DEVICE), 0);
+    assert_int_equal(write(rig->file.fd, "1", 1), 1);
+}
+
+static void channel_rig_close(struct channel_rig *rig)
+{
+    close(rig->file.fd);
+    close(rig->dir);
+    dirs_remove(rig->path);
+}
+
+static void channel_rotates(struct channel_rig *rig)
+{
+    channel_file_rotate(&rig->file, rig->dir, CHANNEL_DEVICE);
+}
+
+/* The file of that name, as text; NULL = it is not there. */
+static const char *channel_text(const struct channel_rig *rig, const char *name)
+{
+    static char text[16];
+    int fd = openat(rig->dir, name, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        return NULL;
+    }
+    ssize_t n = read(fd, text, sizeof text - 1);
+    close(fd);
+    text[n > 0 ? n : 0] = '\0';
+    return text;
+}
+
+static void it_goes_on_in_the_same_file(struct channel_rig *rig)
+{
+    channel_rotates(rig);
+    assert_int_equal(rig->file.rotated, 0);
+    assert_int_equal(write(rig->file.fd, "2", 1), 1);
+    assert_string_equal(channel_text(rig, "device.log"), "12");
+    assert_null(channel_text(rig, "device.1.log"));
+}
+
+static void then_it_is_sealed(struct channel_rig *rig)
+{
+    channel_rotates(rig);
+    assert_int_equal(rig->file.rotated, 1);
+    assert_int_equal(write(rig->file.fd, "3", 1), 1);
+    assert_string_equal(channel_text(rig, "device.1.log"), "12");
+    assert_string_equal(channel_text(rig, "device.log"), "3");
+    assert_null(channel_text(rig, ".gpufl-next.device.2"));
+    channel_rig_close(rig);
+}
+
+static void nothing_is_sealed_while_no_file_can_be_made(void **state)
+{
+    (void)state;
+    struct channel_rig rig;
+    struct rlimit usual;
+    channel_rig_open(&rig);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &usual), 0);
+    struct rlimit none = {.rlim_cur = (rlim_t)rig.dir, .rlim_max = usual.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    channel_rotates(&rig);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &usual), 0);
+    assert_int_equal(rig.file.rotated, 0);
+    assert_int_equal(write(rig.file.fd, "2", 1), 1);
+    assert_string_equal(channel_text(&rig, "device.log"), "12");
+    then_it_is_sealed(&rig);
+}
+
+static void a_planted_name_that_cannot_be_removed_delays_it(void **state)
+{
+    (void)state;
+    struct channel_rig rig;
+    channel_rig_open(&rig);
+    assert_int_equal(mkdirat(rig.dir, ".gpufl-next.device.2", 0755), 0);
+    it_goes_on_in_the_same_file(&rig);
+    assert_int_equal(unlinkat(rig.dir, ".gpufl-next.device.2", AT_REMOVEDIR), 0);
+    then_it_is_sealed(&rig);
+}
+
+static void a_planted_link_is_not_followed(void **state)
+{
+    (void)state;
+    struct channel_rig rig;
+    channel_rig_open(&rig);
+    assert_int_equal(write(rig.file.fd, "2", 1), 1);
+    dirs_append(rig.path, "other", "other");
+    assert_int_equal(symlinkat("other", rig.dir, ".gpufl-next.device.2"), 0);
+    channel_rotates(&rig);
+    assert_int_equal(write(rig.file.fd, "4", 1), 1);
+    assert_string_equal(channel_text(&rig, "other"), "other");
+    assert_string_equal(channel_text(&rig, "device.log"), "4");
+    channel_rig_close(&rig);
+}
+
+static void a_number_that_is_taken_seals_nothing_and_leaves_nothing(void **state)
+{
+    (void)state;
+    struct channel_rig rig;
+    channel_rig_open(&rig);
+    dirs_append(rig.path, "device.1.log", "other");
+    channel_rotates(&rig);
+    assert_int_equal(rig.file.rotated, 0);
+    assert_string_equal(channel_text(&rig, "device.1.log"), "other");
+    assert_string_equal(channel_text(&rig, "device.log"), "1");
+    assert_null(channel_text(&rig, ".gpufl-next.device.2"));
+    channel_rig_close(&rig);
+}
+
+static void an_active_file_that_was_removed_leaves_no_sign_of_a_next_one(void **state)
+{
+    (void)state;
+    struct channel_rig rig;
+    channel_rig_open(&rig);
+    assert_int_equal(unlinkat(rig.dir, "device.log", 0), 0);
+    channel_rotates(&rig);
+    assert_null(channel_text(&rig, ".gpufl-next.device.2"));
+    channel_file_restore(&rig.file, rig.dir, CHANNEL_DEVICE);
+    assert_string_equal(channel_text(&rig, "device.log"), "1");
+    channel_rig_close(&rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nothing_is_sealed_while_no_file_can_be_made),
+        cmocka_unit_test(a_planted_name_that_cannot_be_removed_delays_it),
+        cmocka_unit_test(a_planted_link_is_not_followed),
+        cmocka_unit_test(a_number_that_is_taken_seals_nothing_and_leaves_nothing),
+        cmocka_unit_test(an_active_file_that_was_removed_leaves_no_sign_of_a_next_one),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
