@@ -122,8 +122,9 @@ void rig_run(struct rig *rig, uint64_t ms, bool until_drained)
         if (clock_ms >= end || (until_drained && engine_drained(rig->engine))) {
             return;
         }
-        bool reply = rig->answered < rig->requests && !rig->silent;
-        wait = wait && !reply ? wait : 1; /* a reply wakes */
+        uint64_t answer_ms = rig_answers_in_ms(rig);
+        wait = wait < answer_ms ? wait : answer_ms; /* a reply wakes */
+        wait = wait ? wait : 1;
         if (rig->sync) {
             uint64_t left =
                 rig->sync_done_ms > clock_ms ? rig->sync_done_ms - clock_ms : 0;

@@ -52,7 +52,8 @@ struct rig {
     const char *version_body; /* of info/version; "" = 404 */
     const char *reply_body;   /* for statuses that the test chose */
     uint64_t retry_after_ms;
-    uint64_t took_ms;      /**< what each answer says it took */
+    uint64_t took_ms;      /**< what each answer says it took, besides answer_ms */
+    uint64_t answer_ms;    /**< that an answer takes; 0 = until the next turn */
     int mark;              /* the test's own */
     uint64_t sync_ms;      /**< that a sync takes */
     struct sync_job *sync; /**< under way */

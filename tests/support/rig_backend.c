@@ -102,10 +102,19 @@ static gpufl_status rig_submit(void *self, const struct transport_request *reque
     return GPUFL_OK;
 }
 
+uint64_t rig_answers_in_ms(const struct rig *rig)
+{
+    if (rig->silent || rig->answered == rig->requests) {
+        return UINT64_MAX;
+    }
+    uint64_t at_ms = rig->request[rig->answered].at_ms + rig->answer_ms;
+    return at_ms > rig_now_ms() ? at_ms - rig_now_ms() : 0;
+}
+
 static bool rig_next(void *self, struct transport_reply *reply)
 {
     struct rig *rig = self;
-    if (rig->silent || rig->answered == rig->requests) {
+    if (rig_answers_in_ms(rig) > 0) {
         return false;
     }
     unsigned at = rig->answered++;
@@ -118,7 +127,7 @@ static bool rig_next(void *self, struct transport_reply *reply)
     }
     reply->status = r->status;
     reply->retry_after_ms = rig->retry_after_ms;
-    reply->took_ms = rig->took_ms;
+    reply->took_ms = rig->took_ms + rig->answer_ms;
     if (r->kind == TRANSPORT_PROBE) {
         reply->status = *rig->version_body ? 200 : 404;
         reply->body = rig->version_body;

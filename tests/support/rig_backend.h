@@ -10,6 +10,9 @@
 
 struct transport rig_backend(struct rig *rig);
 
+/** \return how long the next answer takes yet; UINT64_MAX if none is to come. */
+uint64_t rig_answers_in_ms(const struct rig *rig);
+
 /** True when the registry holds \p request's id already: then no refusal may follow. */
 bool rig_knows(struct rig *rig, const struct rig_request *request);
 

@@ -7,6 +7,35 @@
 
 #include "upload/core/frames.h"
 
+static void offer_put(struct offer *offer, struct offer **link)
+{
+    offer->link = link;
+    offer->next = *link;
+    if (offer->next) {
+        offer->next->link = &offer->next;
+    }
+    *link = offer;
+}
+
+static struct offer **offer_end(struct engine *engine)
+{
+    struct offer **end = &engine->offers;
+    while (*end) {
+        end = &(*end)->next;
+    }
+    return end;
+}
+
+static void offer_unlink(struct offer *offer)
+{
+    *offer->link = offer->next;
+    if (offer->next) {
+        offer->next->link = offer->link;
+    }
+}
+
+/* They are sent in the order in which the streams had their turns; only while the origin
+ * fails, the next probe is the new one. */
 static struct offer *offer_link(struct stream *st)
 {
     struct engine *engine = st->session->root->engine;
@@ -18,12 +47,8 @@ static struct offer *offer_link(struct stream *st)
     offer->fd = -1;
     offer->made_ms = engine->config.sys->now_ms();
     st->waits_since_ms = st->waits_since_ms ? st->waits_since_ms : offer->made_ms;
-    offer->next = engine->offers;
-    offer->link = &engine->offers;
-    if (engine->offers) {
-        engine->offers->link = &offer->next;
-    }
-    engine->offers = offer;
+    offer_put(offer,
+              origin_probing(&engine->origin) ? &engine->offers : offer_end(engine));
     st->offer = offer;
     return offer;
 }
@@ -136,17 +161,8 @@ void offer_drop_frame(struct engine *engine, struct offer *offer)
 
 void offer_to_back(struct engine *engine, struct offer *offer)
 {
-    struct offer **end = &engine->offers;
-    *offer->link = offer->next;
-    if (offer->next) {
-        offer->next->link = offer->link;
-    }
-    while (*end) {
-        end = &(*end)->next;
-    }
-    offer->next = NULL;
-    offer->link = end;
-    *end = offer;
+    offer_unlink(offer);
+    offer_put(offer, offer_end(engine));
 }
 
 void offer_keep(struct offer *offer, uint64_t now_ms)
@@ -186,9 +202,6 @@ void offer_free(struct engine *engine, struct offer *offer)
         close(offer->fd);
     }
     offer->stream->offer = NULL;
-    *offer->link = offer->next;
-    if (offer->next) {
-        offer->next->link = offer->link;
-    }
+    offer_unlink(offer);
     free(offer);
 }

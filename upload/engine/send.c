@@ -24,12 +24,18 @@ static bool send_may_offer(const struct stream *st, uint64_t now_ms)
 bool send_has_room(const struct engine *engine, uint64_t now_ms)
 {
     unsigned waiting = 0;
+    bool ready = false;
     for (const struct offer *o = engine->offers; o; o = o->next) {
         /* One that fails alone, or whose session waits, blocks no other. */
-        waiting += o->failures_alone == 0 && !offer_waits(o, now_ms);
+        bool counts = o->failures_alone == 0 && !offer_waits(o, now_ms);
+        waiting += counts;
+        ready = ready || (counts && o->state == OFFER_WAITING);
     }
-    /* More if they are small: one sync serves them all. */
-    bool small = engine->frame_bytes <= ENOUGH_FRAME_BYTES && waiting < SMALL_ENOUGH;
+    /* More if they are small, as one sync serves them all; not while answers, and not the
+     * disk, are what takes long: a live line would wait for those that were made before
+     * it. */
+    bool small =
+        !ready && engine->frame_bytes <= ENOUGH_FRAME_BYTES && waiting < SMALL_ENOUGH;
     return (waiting <= origin_slots(&engine->origin) ||
             (small && !origin_probing(&engine->origin))) &&
            engine->frame_bytes <= FRAME_BYTES_IN_FLIGHT;
