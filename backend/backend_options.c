@@ -165,7 +165,8 @@ static void backend_warn_unread(void *unused, const char *name)
         flag[i] = flags[i].name;
     }
     const char *near = nearest_name(name + strlen(ENV_PREFIX), flag, table.count);
-    if (near && strcmp(near, "api-key") == 0) {
+    bool secret = strstr(name, "KEY") || strstr(name, "TOKEN");
+    if (secret || (near && strcmp(near, "api-key") == 0)) {
         snprintf(hint, sizeof hint, " (did you mean " KEY_VARIABLE "?)");
     } else if (near) {
         snprintf(hint, sizeof hint, " (give --%s instead)", near);

@@ -254,6 +254,15 @@ static int take_words(const struct flag_table *table, const struct flag_words *w
     return rc;
 }
 
+/* The operands that follow the first \p given ones of `DIR SESSION`. */
+static const char *operand_after(const char *operands, int given)
+{
+    for (const char *next; given > 0 && (next = strchr(operands, ' ')); given--) {
+        operands = next + 1;
+    }
+    return operands;
+}
+
 int flags_read(const struct flag_table *table, struct flag_words *words, void *fields)
 {
     int rc = take_defaults(table, fields);
@@ -267,8 +276,8 @@ int flags_read(const struct flag_table *table, struct flag_words *words, void *f
     words->word += read;
     words->count -= read;
     if (words->count < table->operands_min) {
-        return flags_wrong(table, table->operand, "missing (expected %s)",
-                           table->operand_expected);
+        return flags_wrong(table, operand_after(table->operand, words->count),
+                           "missing (expected %s)", table->operand_expected);
     }
     if (table->operands_max >= 0 && words->count > table->operands_max) {
         return flags_unexpected(table, words->word[table->operands_max]);

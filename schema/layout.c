@@ -166,6 +166,13 @@ void layout_next(char out[LAYOUT_PATH_MAX], const char *channel, uint32_t number
     snprintf(out, LAYOUT_PATH_MAX, NEXT_PREFIX "%s.%u", channel, number);
 }
 
+void layout_beside(char out[LAYOUT_SESSION_PATH_MAX], const char *path, const char *id)
+{
+    const char *slash = strrchr(path, '/');
+    snprintf(out, LAYOUT_SESSION_PATH_MAX, "%.*s%s", slash ? (int)(slash + 1 - path) : 0,
+             path, id);
+}
+
 void layout_sidecar(char out[LAYOUT_PATH_MAX], const char *channel, uint32_t number)
 {
     snprintf(out, LAYOUT_PATH_MAX, SIDECAR_PREFIX "%s.%u.json", channel, number);

@@ -13,6 +13,8 @@
 #define LAYOUT_CHANNEL_MAX 31
 /** Room for any name this module makes, NUL included. */
 #define LAYOUT_PATH_MAX (LAYOUT_NAME_MAX + 64)
+/** Room for the path of a session below its root: its name, or `<group>/<name>`. */
+#define LAYOUT_SESSION_PATH_MAX (2 * (LAYOUT_NAME_MAX + 1))
 
 /** Begins the names of all files of the directory protocol. */
 #define LAYOUT_OWN_PREFIX     ".gpufl-"
@@ -70,6 +72,10 @@ void layout_loss(char out[LAYOUT_PATH_MAX], const char *category, uint32_t index
 
 /** `.gpufl-window-ack.<channel>.<number>` into \p out. */
 void layout_ack(char out[LAYOUT_PATH_MAX], const char *channel, uint32_t number);
+
+/** The directory of session \p id that lies where the one at \p path does: in the same
+ * group, or right below the root. */
+void layout_beside(char out[LAYOUT_SESSION_PATH_MAX], const char *path, const char *id);
 
 /** `.gpufl-next.<channel>.<number>` into \p out. */
 void layout_next(char out[LAYOUT_PATH_MAX], const char *channel, uint32_t number);

@@ -205,8 +205,11 @@ gpufl_status upload_logs_named(const struct gpufl_upload_options *options,
         (uint64_t)(u.options.total_timeout_ms > 0 ? u.options.total_timeout_ms : 1);
     u.log = (struct log){.level = LOG_AT_WARN, .write = on_log, .arg = &u};
     if (is_disabled()) {
-        on_log(&u, LOG_AT_WARN, "gpufl is switched off: nothing is uploaded");
-        upload_result_say(u.result, status, "gpufl is switched off: nothing is uploaded");
+        static const char text[] =
+            "gpufl is switched off, by GPUFL_DISABLED or by the program: nothing is "
+            "uploaded";
+        on_log(&u, LOG_AT_WARN, text);
+        upload_result_say(u.result, status, "%s", text);
     } else {
         status = upload_selected(&u);
     }

@@ -106,8 +106,8 @@ static gpufl_status say_held(struct gpufl_upload_result *r,
     char more[80] = "";
     unsigned others = s->sessions_kept_back - 1;
     if (others) {
-        snprintf(more, sizeof more, "; so %s %u more %s", plural(others, "does", "do"),
-                 others, plural(others, "session", "sessions"));
+        snprintf(more, sizeof more, " (and %u more %s)", others,
+                 plural(others, "session", "sessions"));
     }
     bool named = s->held[0] != '\0';
     return upload_result_say(r, GPUFL_PARTIAL, "not everything was sent: %s%s%s",
@@ -171,10 +171,13 @@ gpufl_status upload_result_judge(struct gpufl_upload_result *r,
                                  "again when it is back)",
                                  s->away);
     }
-    if (s->sessions_away && s->streams_pending) {
-        return upload_result_say(r, GPUFL_PARTIAL,
-                                 "something was offered of sessions whose directory is "
-                                 "not there (run it again when it is back)");
+    if (s->sessions_away) {
+        return upload_result_say(
+            r, GPUFL_PARTIAL,
+            "%u %s not complete and no longer in the directory (run it again when %s "
+            "back; gpufl status names what is away)",
+            s->sessions_away, plural(s->sessions_away, "session is", "sessions are"),
+            plural(s->sessions_away, "it is", "they are"));
     }
     if (!engine_summary_accepted(s)) {
         return s->sessions_kept_back ? say_held(r, s) : say_not_accepted(r, s);

@@ -243,7 +243,7 @@ const struct option_row option_rows[] = {
      .key = "agent.exitWhenDrained",
      SWITCH(exit_when_drained),
      .help = "exit once all is settled: 0 all was sent, 1 some is kept back or the key "
-             "is refused (a key file may be replaced for a minute)"},
+             "is refused (with --token-file, it waits a minute for another key)"},
     {.flag = "exit-if-empty",
      .env = "GPUFL_AGENT_EXIT_IF_EMPTY",
      .key = "agent.exitIfEmpty",

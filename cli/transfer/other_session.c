@@ -25,10 +25,8 @@ static void other_session_note(void *arg, const struct progress_note *note)
 
 static bool other_session_is_there(int root, const char *path, const char *id)
 {
-    const char *slash = strrchr(path, '/');
-    char beside[2 * (LAYOUT_NAME_MAX + 2)];
-    snprintf(beside, sizeof beside, "%.*s%s", slash ? (int)(slash + 1 - path) : 0, path,
-             id);
+    char beside[LAYOUT_SESSION_PATH_MAX];
+    layout_beside(beside, path, id);
     return faccessat(root, beside, F_OK, AT_SYMLINK_NOFOLLOW) == 0 ||
            faccessat(root, id, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }

@@ -68,16 +68,21 @@ static int resolve_here(const struct resolve_arguments *a, struct engine *engine
 }
 
 /* The uploader removes the request when it has seen to it. */
-static int resolve_wait(const struct resolve_arguments *a, int dir, const char *name)
+static int resolve_wait(const struct resolve_arguments *a,
+                        const struct state_place *place, const char *name)
 {
+    char why[RESOLVE_WHY];
     uint64_t end_ms = sys_real.now_ms() + a->timeout_ms;
-    while (faccessat(dir, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
+    while (faccessat(place->fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
         if (sys_real.now_ms() >= end_ms) {
             return resolve_fail(EXIT_NOT_ALL, a->what,
                                 "not done yet: the request stays, and is seen to at the "
                                 "next scan of the uploader that serves the directory");
         }
         poll(NULL, 0, LOOK_AGAIN_MS);
+    }
+    if (resolve_take_refusal(place, name, why)) {
+        return resolve_fail(EXIT_NOT_ALL, a->what, why);
     }
     printf(
         "%s: the uploader that serves the directory has seen to it (see gpufl status)\n",
@@ -103,7 +108,7 @@ static int resolve_ask(const struct resolve_arguments *a)
     } else if (resolve_leave_request(&place, a->what, name) != GPUFL_OK) {
         rc = resolve_fail(EXIT_BAD_USE, "state directory", strerror(errno));
     } else {
-        rc = resolve_wait(a, place.fd, name);
+        rc = resolve_wait(a, &place, name);
     }
     free(path);
     if (root >= 0) {

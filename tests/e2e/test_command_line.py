@@ -184,6 +184,11 @@ def a_trace_counts_what_is_new_and_guesses_no_reason(place):
           "what did not run needs no guess")
 
 
+def only_the_operands_that_are_missing_are_named(place):
+    for words, missing in (((), "DIR SESSION"), ((place.logs,), "SESSION")):
+        _says(place.run("gpufl", "resolve", *words), 2, f"gpufl resolve: {missing}: missing")
+
+
 def an_upload_says_once_that_gpufl_is_switched_off(place):
     for quiet, times in (((), 1), (("--quiet",), 0), (("--json",), 2)):  # JSON: as message and as warning
         done = place.run("gpufl", "upload", place.logs, "--backend-url", "http://127.0.0.1:1", "--api-key", lib.KEY,

@@ -176,6 +176,22 @@ def sessions_of_the_older_clients_are_not_read_under_another_name(place):
             equal(backend.export(other, "device"), b"", "nothing is sent under another name")
 
 
+def copies_in_a_group_are_not_sent_whichever_is_found_first(place):
+    """A group lists its directories in any order: of a dozen copies, some come before their sessions."""
+    group = place.logs / "run-1"
+    group.mkdir()
+    writers = [Shifting(group, session=f"33333333-3333-4333-8333-{n:012}") for n in range(12)]
+    for writer in writers:
+        _some(writer)
+        writer.end()
+        subprocess.run(["cp", "-a", writer.dir, group / f"{writer.id}.bak"], check=True)
+    with Sink(declare=True) as sink:
+        done = lib.upload(place, sink.url)
+        equal(done.returncode, 1, done.stdout)
+        equal({r.session for r in sink.requests if r.is_batch}, {w.id for w in writers}, "sent under their own ids")
+        equal(len(sink.lines), sum(data.count(b"\n") for w in writers for data in w.written.values()), "and once")
+
+
 def plain_directories_have_any_name(place):
     """If no session has the one that their lines name."""
     writer = Shifting(place.logs)

@@ -4,6 +4,7 @@ import gzip
 import json
 import os
 import pathlib
+import re
 import shlex
 import signal
 import sys
@@ -101,12 +102,16 @@ def a_running_agent_is_asked(place):
         until(lambda: _lines(writer) - _stored(sink) == lost, "the rest is sent")
         writer.end()
         until(lambda: _completes(sink) == 1, "complete")
+        left = place.logs / ".gpufl-agent/journal.refused.0123456789abcdef"  # by a command that was interrupted
+        left.write_text("too late")
+        os.utime(left, (1, 1))
         done = place.run("gpufl", "resolve", place.logs, writer.id)
-        equal(done.returncode, 0, done.stderr)
-        until(lambda: "resolve.failed" in agent.log.read_text(), "it is complete: nothing is held")
+        equal((done.returncode, done.stderr),
+              (1, f"gpufl resolve: '{writer.id}': it is complete: nothing of it is held\n"), "the agent refuses")
+        check("resolve.failed" in agent.log.read_text(), "and logs it")
         agent.terminate()
         equal(agent.wait(20 * lib.SLOW), 0, "exit code")
-    equal([f.name for f in (place.logs / ".gpufl-agent").iterdir() if "resolve" in f.name], [], "no request is left")
+    equal([f.name for f in (place.logs / ".gpufl-agent").iterdir() if re.search("resolve|refused", f.name)], [], "no request is left")
 
 
 def requests_of_another_user_are_not_believed(place):

@@ -137,6 +137,8 @@ static void a_variable_that_nothing_reads_is_told(void **state)
         const char *name;
         const char *said;
     } row[] = {
+        {"GPUFL_BACKEND_TOKEN", "gpufl-backend: GPUFL_BACKEND_TOKEN: ignored: nothing "
+                                "reads it (did you mean GPUFL_BACKEND_API_KEY?)\n"},
         {"GPUFL_BACKEND_APIKEY", "gpufl-backend: GPUFL_BACKEND_APIKEY: ignored: nothing "
                                  "reads it (did you mean GPUFL_BACKEND_API_KEY?)\n"},
         {"GPUFL_BACKEND_RETAIN_DAYS",

@@ -10,12 +10,14 @@
 
 struct stream;
 
+#define RESOLVE_WHY 256
+
 /** What became of it. */
 struct resolve_result {
     unsigned given_up; /**< channels, and troubles of the whole session */
     unsigned busy;     /**< channels of which a request is under way: to be tried again */
     bool forgotten;    /**< the whole session: its directory is not there */
-    char why[256];     /**< when nothing was given up: one sentence */
+    char why[RESOLVE_WHY]; /**< when nothing was given up: one sentence */
 };
 
 /* A stream, what is wrong with it, and where it is to go on. */

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Requests to give something up, left in the state directory for the uploader that serves
- * the root: `<journal>.resolve.<random>` holds `[group/]session[/channel]`. */
+ * the root: `<journal>.resolve.<random>` holds `[group/]session[/channel]`. Why one was
+ * refused is left there for a minute: `<journal>.refused.<random>`. */
 #ifndef GPUFL_UPLOAD_ENGINE_RESOLVE_REQUEST_H
 #define GPUFL_UPLOAD_ENGINE_RESOLVE_REQUEST_H
 
 #include "upload/core/registry.h"
+#include "upload/engine/resolve_find.h"
 
 /** Longest name of a request, NUL included. */
 #define RESOLVE_REQUEST_NAME (STATE_NAME_MAX + 32)
@@ -17,5 +19,10 @@ void resolve_take_requests(struct root *root);
 GPUFL_MUST gpufl_status resolve_leave_request(const struct state_place *place,
                                               const char *what,
                                               char name[RESOLVE_REQUEST_NAME]);
+
+/** Reads and removes the refusal of request \p name. \return false if there is none: the
+ * uploader has done it. */
+bool resolve_take_refusal(const struct state_place *place, const char *name,
+                          char why[RESOLVE_WHY]);
 
 #endif

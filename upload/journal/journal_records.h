@@ -10,7 +10,7 @@
 #include "upload/journal/journal.h"
 
 /** Room for a session's path beneath its root: `[group/]id`, NUL included. */
-#define JOURNAL_PATH_MAX (2 * (LAYOUT_NAME_MAX + 1))
+#define JOURNAL_PATH_MAX LAYOUT_SESSION_PATH_MAX
 
 enum record_type {
     JOURNAL_STREAM = 1,  /**< a stream gets its number, kind and starting position */

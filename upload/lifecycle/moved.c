@@ -168,8 +168,13 @@ enum moved_other moved_other(const struct session *session, const char *id)
 {
     const struct engine *engine = session->root->engine;
     const struct claim *claim = claims_find(engine, id);
+    char beside[LAYOUT_SESSION_PATH_MAX];
+    layout_beside(beside, session->path, id);
     enum moved_other found =
         claim ? moved_other_at(session, claim->root, claim->path) : MOVED_OTHER_GONE;
+    if (found == MOVED_OTHER_GONE) {
+        found = moved_other_at(session, session->root, beside);
+    }
     for (unsigned i = 0; i < engine->roots && found == MOVED_OTHER_GONE; i++) {
         found = moved_other_at(session, engine->root[i], id);
     }
@@ -193,7 +198,10 @@ bool moved_other_is_known(const struct session *session, const char *id)
     const struct engine *engine = session->root->engine;
     const struct claim *claim = claims_find(engine, id);
     uint32_t user = directory_look(session->root->fd, session->path).user;
-    bool known = claim && moved_other_known_at(user, claim->root, claim->path);
+    char beside[LAYOUT_SESSION_PATH_MAX];
+    layout_beside(beside, session->path, id);
+    bool known = (claim && moved_other_known_at(user, claim->root, claim->path)) ||
+                 moved_other_known_at(user, session->root, beside);
     for (unsigned i = 0; i < engine->roots && !known; i++) {
         known = moved_other_known_at(user, engine->root[i], id);
     }
