@@ -39,8 +39,9 @@ static bool report_session_finished(const struct session *session)
             return false;
         }
     }
-    return engine->config.ack_only || session_blocked(session) ||
-           !session_writer_is_gone(session);
+    bool ends =
+        session_writer_is_gone(session) || session->state == SESSION_COMPLETING;
+    return engine->config.ack_only || session_blocked(session) || !ends;
 }
 
 /* Offers of held streams are not sent in this run. */
