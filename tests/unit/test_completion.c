@@ -2,6 +2,13 @@
 /* What follows from each answer to the end of a session. */
 #include "tests/support/check.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
 #include "tests/support/rig_session.h"
 
 static int answer_the_end(struct rig *rig, const struct rig_request *r)
@@ -80,12 +87,83 @@ static void an_end_that_is_refused_is_offered_about_every_minute(void **state)
     rig_delete(rig);
 }
 
+static void pack(const char *dir, const char *name, const char *lines)
+{
+    char path[600];
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    gzFile file = gzopen(path, "wb");
+    assert_int_equal(gzwrite(file, lines, (unsigned)strlen(lines)), strlen(lines));
+    gzclose(file);
+}
+
+/* A session of the 1.1 layout that is sent, and whose end is refused. */
+static struct rig *rig_with_packed(char path[700])
+{
+    struct rig *rig = rig_new();
+    char dir[600];
+    snprintf(dir, sizeof dir, "%s/" RIG_ID, rig->root);
+    assert_int_equal(mkdir(dir, 0755), 0);
+    pack(dir, "device.1.log.gz", "{\"type\":\"job_start\"}\n{\"type\":\"x\"}\n");
+    pack(dir, "device.log.gz", "{\"type\":\"x\",\"n\":2}\n{\"type\":\"shutdown\"}\n");
+    pack(dir, "scope.log.gz", "{\"type\":\"job_start\"}\n{\"type\":\"shutdown\"}\n");
+    snprintf(path, 700, "%s", dir);
+    rig->mark = 500;
+    rig->answer = answer_the_end;
+    rig_start(rig);
+    rig_run(rig, 60000, false);
+    assert_int_equal(rig_summary(rig).lines_acked, 6);
+    assert_true(rig_count(rig, TRANSPORT_COMPLETE) > 0);
+    return rig;
+}
+
+static void is_kept_back(struct rig *rig)
+{
+    rig->mark = 200;
+    rig_run(rig, 120000, true);
+    assert_true(engine_drained(rig->engine));
+    assert_int_equal(rig_summary(rig).sessions_done, 0);
+    assert_int_equal(rig_summary(rig).sessions_kept_back, 1);
+    assert_true(rig_summary(rig).held[0] != '\0');
+}
+
+static void a_session_that_is_damaged_while_its_end_is_refused_is_held(void **state)
+{
+    (void)state;
+    char dir[700];
+    char path[800];
+    struct rig *rig = rig_with_packed(dir);
+    snprintf(path, sizeof path, "%s/device.log.gz", dir);
+    assert_int_equal(truncate(path, 20), 0);
+    is_kept_back(rig);
+    pack(dir, "device.log.gz", "{\"type\":\"x\",\"n\":2}\n{\"type\":\"shutdown\"}\n");
+    rig_run(rig, 300000, false);
+    assert_int_equal(rig_summary(rig).sessions_done, 1);
+    assert_int_equal(rig_summary(rig).lines_acked, 6);
+    rig_delete(rig);
+}
+
+static void
+a_session_of_which_a_channel_goes_while_its_end_is_refused_is_held(void **state)
+{
+    (void)state;
+    char dir[700];
+    char path[800];
+    struct rig *rig = rig_with_packed(dir);
+    snprintf(path, sizeof path, "%s/scope.log.gz", dir);
+    assert_int_equal(unlink(path), 0);
+    is_kept_back(rig);
+    rig_delete(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_session_is_complete_only_when_its_end_is_taken),
         cmocka_unit_test(only_a_busy_answer_to_the_end_counts_against_the_origin),
         cmocka_unit_test(an_end_that_is_refused_is_offered_about_every_minute),
+        cmocka_unit_test(a_session_that_is_damaged_while_its_end_is_refused_is_held),
+        cmocka_unit_test(
+            a_session_of_which_a_channel_goes_while_its_end_is_refused_is_held),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,11 +4,13 @@
 #include "tests/support/check.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "tests/support/rig_backend.h"
 #include "tests/support/rig_session.h"
+#include "upload/engine/backlog.h"
 
 #define LINES 3000
 
@@ -92,11 +94,65 @@ static void a_channel_that_is_cut_short_keeps_back_only_the_shutdown(void **stat
     rig_delete(rig);
 }
 
+static bool is_published(struct rig *rig)
+{
+    char *text = rig_file(rig, ".gpufl-agent/progress");
+    bool held = strstr(text, "!held ") != NULL;
+    free(text);
+    return held;
+}
+
+/* Lines of another channel keep coming, so the state is published all the time; so is it
+ * while the channel is looked at again. */
+static void is_held_all_the_time(struct rig *rig, struct live_session *s)
+{
+    for (int i = 0; i < 600; i++) {
+        if (i % 5 == 0) {
+            live_line(s, "device", "x", i);
+        }
+        rig_run(rig, 250, false);
+        struct backlog backlog;
+        engine_backlog(rig->engine, &backlog);
+        assert_int_equal(backlog.blocked, 1);
+        assert_int_equal(rig_summary(rig).sessions_blocked, 1);
+        assert_int_equal(rig_summary(rig).sessions_kept_back, 1);
+        assert_true(is_published(rig));
+    }
+}
+
+static void a_hold_is_shown_until_its_reason_is_gone(void **state)
+{
+    (void)state;
+    static const char line[] = "{\"type\":\"job_start\"}\n";
+    char path[600];
+    struct live_session s;
+    struct rig *rig = rig_new();
+    live_open(&s, rig->root, RIG_ID);
+    live_line(&s, "device", "job_start", 1);
+    dirs_append(s.dir, "scope.log", line);
+    rig_start(rig);
+    rig_run(rig, 20000, false);
+    assert_int_equal(rig_summary(rig).lines_acked, 2);
+    rig_stop(rig);
+    snprintf(path, sizeof path, "%s/scope.log", s.dir);
+    assert_int_equal(truncate(path, 1), 0);
+    rig_start(rig);
+    rig_run(rig, 5000, false);
+    is_held_all_the_time(rig, &s);
+    dirs_append(s.dir, "scope.log", line + 1);
+    rig_run(rig, 70000, false);
+    assert_int_equal(rig_summary(rig).sessions_blocked, 0);
+    assert_false(is_published(rig));
+    live_close(&s);
+    rig_delete(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_channel_without_a_file_keeps_back_no_other),
         cmocka_unit_test(a_channel_that_is_cut_short_keeps_back_only_the_shutdown),
+        cmocka_unit_test(a_hold_is_shown_until_its_reason_is_gone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

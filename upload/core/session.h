@@ -94,6 +94,7 @@ struct session {
                                           published; or NULL */
     const char *salvage_reason; /**< why something is still in `.tmp`; logged once */
     uint8_t hold_reason;        /**< enum held_reason; the last one that was logged */
+    uint64_t holds_noted;       /**< stands for its holds as they were noted last */
     unsigned unread;            /**< files that are not read and may hold records */
     uint64_t unread_mark;       /**< stands for their names */
     uint64_t unread_given_up;   /**< the mark of those that a person gave up */

@@ -77,6 +77,27 @@ bool session_any_held(const struct session *session)
     return session->held;
 }
 
+bool session_hold_stands(const struct session *session)
+{
+    bool stands = session->held;
+    for (unsigned i = 0; i < session->streams; i++) {
+        stands = stands || stream_hold_stands(session->stream[i]);
+    }
+    return stands;
+}
+
+void session_note_holds(struct session *session)
+{
+    uint64_t holds = session->held ? session->hold_reason : HELD_NOT;
+    for (unsigned i = 0; i < session->streams; i++) {
+        const struct stream *st = session->stream[i];
+        holds = holds * HELD_REASONS_COUNT +
+                (stream_hold_stands(st) ? st->hold_reason : HELD_NOT);
+    }
+    session->root->engine->trouble.stamp += holds != session->holds_noted;
+    session->holds_noted = holds;
+}
+
 bool session_begun(const struct session *session)
 {
     for (unsigned i = 0; i < session->streams; i++) {

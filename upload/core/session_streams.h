@@ -23,6 +23,12 @@ void session_unlist_ranges(struct session *session);
  */
 bool session_any_held(const struct session *session);
 
+/** \return true if the session is held, or the hold of a stream of it stands. */
+bool session_hold_stands(const struct session *session);
+
+/** Has the holds published anew if others stand than when it was called last. */
+void session_note_holds(struct session *session);
+
 /** \return true if something of it was sent, or may have been. */
 bool session_begun(const struct session *session);
 

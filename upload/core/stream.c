@@ -110,6 +110,11 @@ void stream_hold(struct stream *st, enum held_reason reason)
     st->held = true;
 }
 
+bool stream_hold_stands(const struct stream *st)
+{
+    return st->hold_reason && (st->held || st->rest == STREAM_PENDING || st->offer);
+}
+
 bool stream_held(const struct stream *st)
 {
     return st->held || st->session->held || st->session->presence == SESSION_AWAY;

@@ -130,6 +130,10 @@ void stream_note_growth(struct stream *stream);
 /** Holds this channel until something changes in the directory; the others go on. */
 void stream_hold(struct stream *stream, enum held_reason reason);
 
+/** \return true if it is held, or was and is to be tried again, which tells whether the
+ * reason is gone: until then, people are told that it is held. */
+bool stream_hold_stands(const struct stream *stream);
+
 /** \return true if it, or its session, waits for a change in the directory, or for the
  * directory. */
 bool stream_held(const struct stream *stream);

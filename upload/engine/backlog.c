@@ -108,10 +108,10 @@ static void backlog_measure_session(struct measure *m, const struct session *s)
 
 static void backlog_count(struct backlog *out, const struct session *s)
 {
-    unsigned *which = s->state == SESSION_DONE    ? &out->complete
-                      : session_blocked(s)        ? &out->blocked
-                      : session_writer_is_gone(s) ? &out->ended
-                                                  : &out->live;
+    unsigned *which = s->state == SESSION_DONE                       ? &out->complete
+                      : session_blocked(s) || session_hold_stands(s) ? &out->blocked
+                      : session_writer_is_gone(s)                    ? &out->ended
+                                                                     : &out->live;
     ++*which;
 }
 

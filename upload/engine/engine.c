@@ -264,6 +264,7 @@ static void engine_inspect_dirty(struct engine *engine, uint64_t now_ms)
         engine->dirty = session->next_dirty;
         session->dirty = false;
         inspect_session(session, now_ms);
+        session_note_holds(session);
         parking_held(session);
     }
 }

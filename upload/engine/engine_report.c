@@ -39,8 +39,8 @@ static bool report_session_finished(const struct session *session)
             return false;
         }
     }
-    return engine->config.ack_only || session_blocked(session) ||
-           !session_writer_is_gone(session);
+    bool ends = session_writer_is_gone(session) || session->state == SESSION_COMPLETING;
+    return engine->config.ack_only || session_blocked(session) || !ends;
 }
 
 /* Offers of held streams are not sent in this run. */
@@ -97,7 +97,7 @@ static void report_count_away(const struct session *s, struct engine_summary *ou
 /* Part of it was not even sent. */
 static bool report_keeps_back(const struct session *s)
 {
-    return session_any_held(s) || s->unread || s->salvage != SESSION_SALVAGE_NONE;
+    return session_hold_stands(s) || s->unread || s->salvage != SESSION_SALVAGE_NONE;
 }
 
 /* The first one is named. */
@@ -118,7 +118,7 @@ static void report_name_held_of(struct engine_summary *out, const struct session
         report_name_held(out, s->path, "", s->hold_reason);
     }
     for (unsigned i = 0; i < s->streams; i++) {
-        if (s->stream[i]->held) {
+        if (stream_hold_stands(s->stream[i])) {
             report_name_held(out, s->path, stream_channel(s->stream[i]),
                              s->stream[i]->hold_reason);
         }
@@ -138,7 +138,8 @@ static void report_count_session(const struct session *s, struct engine_summary 
     out->sessions_done += s->state == SESSION_DONE;
     out->sessions_live +=
         s->state != SESSION_DONE && !report_is_closed(s) && !session_writer_is_gone(s);
-    out->sessions_blocked += s->state != SESSION_DONE && session_blocked(s);
+    out->sessions_blocked +=
+        s->state != SESSION_DONE && (session_blocked(s) || session_hold_stands(s));
     if (s->state != SESSION_DONE && report_keeps_back(s)) {
         out->sessions_kept_back++;
         report_name_held_of(out, s);

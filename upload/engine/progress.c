@@ -71,7 +71,7 @@ static void progress_add_held(struct text *text, const struct session *s)
     }
     for (unsigned i = 0; i < s->streams; i++) {
         const struct stream *st = s->stream[i];
-        if (st->held && st->hold_reason) {
+        if (stream_hold_stands(st)) {
             text_printf(text, "!held %s %s %.120s\n", s->path, stream_channel(st),
                         held_text((enum held_reason)st->hold_reason));
         }

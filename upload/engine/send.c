@@ -4,6 +4,7 @@
 
 #include "upload/core/offer.h"
 #include "upload/core/origin_proof.h"
+#include "upload/core/session_streams.h"
 #include "upload/engine/batch.h"
 #include "upload/engine/window.h"
 #include "upload/http/encode.h"
@@ -78,6 +79,7 @@ static enum made send_make_one(struct stream *st)
     if (!st->held) {
         st->hold_reason = HELD_NOT; /* it goes on: a later reason is logged again */
     }
+    session_note_holds(st->session);
     return made;
 }
 

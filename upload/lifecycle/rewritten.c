@@ -39,11 +39,20 @@ bool rewritten_since(struct stream *st, const struct scan_channel *seen)
     return rewritten;
 }
 
+/* Whatever the next inspection sees, it is read again. */
+static void rewritten_read_again(struct stream *st)
+{
+    st->compared_ns = 0;
+    st->known = (struct file_known){0};
+    st->all_read = false;
+    st->rest = STREAM_PENDING;
+}
+
 bool rewritten_session(struct session *session)
 {
     for (unsigned i = 0; i < session->streams; i++) {
         if (rewritten_stream(session->stream[i])) {
-            session->stream[i]->compared_ns = 0;
+            rewritten_read_again(session->stream[i]);
             return true;
         }
     }

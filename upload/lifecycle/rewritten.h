@@ -10,8 +10,8 @@
  * read of the stream tells what follows. Only compared if \p seen has changed since. */
 bool rewritten_since(struct stream *stream, const struct scan_channel *seen);
 
-/** The same of any stream of the session, whatever was seen; the next inspection finds
- * it, too. */
+/** The same of any stream of the session, whatever was seen; the next inspection has it
+ * read again, or holds it. */
 bool rewritten_session(struct session *session);
 
 #endif
