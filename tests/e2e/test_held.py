@@ -466,6 +466,7 @@ TESTS = {
     "missing": test_resolve.a_sealed_file_missing_in_the_middle_is_passed,
     "deleted": test_resolve.a_11_channel_of_which_all_files_went_away_is_held_and_given_up,
     "shorter": test_resolve.a_file_shorter_than_what_was_sent_is_taken_as_it_is,
+    "late": test_resolve.a_file_that_came_after_a_later_one_was_sent_is_given_up,
     "other": test_resolve.another_file_of_the_name_is_read_once_the_first_is_given_up,
     "active_gone": test_resolve.an_active_file_that_was_never_read_is_given_up,
     "channel_gone": test_resolve.a_channel_that_was_deleted_before_anything_was_read_is_given_up,

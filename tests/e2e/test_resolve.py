@@ -466,6 +466,56 @@ def another_file_of_the_name_is_read_once_the_first_is_given_up(place):
         _held_then_resolved(place, sink, writer, lost, why="another one has its name")
 
 
+def a_file_that_came_after_a_later_one_was_sent_is_given_up(place):
+    """A sealed file is away, so the active one is sent under its number; then it is back, or is seen and away again."""
+    late = "came after a later one was sent"
+    for n, (in_the_file, after_it, stays, why) in enumerate(((2, 9, True, late), (9, 2, True, late),
+                                                             (2, 9, False, "is missing"))):
+        logs = place.path / f"logs{n}"
+        logs.mkdir(mode=0o700)
+        writer = Live(logs)
+        for lines in (3, 3, in_the_file):
+            _write(writer, lines=lines)
+            writer.rotate("device")
+        _write(writer, lines=after_it)
+        file, kept = writer.dir / "device.3.log", logs.parent / f"kept{n}"
+        lost = _file_lines(file)
+        file.rename(kept)
+        with Sink(declare=True) as sink:
+            equal(lib.upload(place, sink.url, directory=logs).returncode, 0, "nobody knows of it")
+            kept.rename(file)
+            if not stays:
+                done = lib.upload(place, sink.url, "--timeout=30", directory=logs)
+                check(late in done.stdout, done.stdout)
+                file.rename(kept)
+            writer.end()
+            _held_then_resolved(place, sink, writer, lost, logs, why)
+
+
+def a_loss_that_was_declared_is_final_also_when_the_file_comes_back(place):
+    for kind, name in ((Live, "device.2.log"), (Windows, "device.2.log.gz")):
+        logs = place.path / f"logs-{kind.__name__}"
+        logs.mkdir(mode=0o700)
+        writer = kind(logs)
+        lost = set()
+        for number in (1, 2, 3):
+            before = _lines(writer)
+            _write(writer)
+            writer.rotate("device")
+            lost = _lines(writer) - before if number == 2 else lost
+        writer.end()
+        file, kept = writer.dir / name, place.path / name
+        file.rename(kept)
+        with Sink(declare=True) as sink:
+            _held_then_resolved(place, sink, writer, lost, logs, "is missing")
+            kept.rename(file)
+            done = lib.upload(place, sink.url, "--timeout=30", directory=logs)
+            equal((done.returncode, _completes(sink)), (0, 1), done.stdout)
+            equal(_lines(writer) - _stored(sink), lost, "it is not sent")
+            text = place.run("gpufl", "status", logs).stdout
+            check("part of it was given up" in text, text)
+
+
 def an_active_file_that_was_compressed_early_is_given_up(place):
     writer = Live(place.logs)
     _write(writer)

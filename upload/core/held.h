@@ -16,6 +16,9 @@ enum held_exit {
     X(MISSING, "missing", RESOLVE, "a file before the newest one is missing")            \
     X(DELETED, "deleted", RESOLVE, "a file was deleted before all of it was sent")       \
     X(SHORTER, "shorter", RESOLVE, "a file is shorter than what was sent from it")       \
+    X(LATE, "late", RESOLVE,                                                             \
+      "a file came after a later one was sent: it can only be sent with the whole "      \
+      "session (gpufl upload --force)")                                                  \
     X(OTHER, "other", RESOLVE,                                                           \
       "the file that was being read is gone: another one has its name")                  \
     X(ACTIVE_GONE, "active_gone", RESOLVE, "its active file is gone")                    \

@@ -98,8 +98,9 @@ void stream_note_growth(struct stream *st)
 
 void stream_hold(struct stream *st, enum held_reason reason)
 {
-    /* A person gave up what cannot be read, but a file that is too short came later. */
-    if (st->ended_file == st->file && !st->offer && reason != HELD_SHORTER) {
+    /* A person gave up what cannot be read, but this file came later. */
+    bool came = reason == HELD_SHORTER || reason == HELD_LATE;
+    if (st->ended_file == st->file && !st->offer && !came) {
         st->rest = STREAM_DRAINED;
         return;
     }

@@ -330,6 +330,8 @@ static enum made batch_read_problem(struct stream *st, gpufl_status status,
         st->rest = st->file <= st->highest              ? STREAM_PENDING
                    : stream_seen_bytes(st) > st->offset ? STREAM_MISSING
                                                         : STREAM_DRAINED;
+    } else if (status == GPUFL_ERR_FORMAT && sealed_file_is_late(st)) {
+        stream_hold(st, HELD_LATE);
     } else if (status == GPUFL_ERR_FORMAT && chunk->other) {
         if (batch_begins_in_the_middle(st) || batch_begins_after_the_end(st)) {
             return MADE_STEP;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Moves the position of each stream behind what is wrong with it. Nothing that can be
- * read is given up, and nothing is sent twice. */
+ * read is given up, except a file whose place in the order is taken by a later one that
+ * was sent; and nothing is sent twice. */
 #include "upload/engine/resolve.h"
 
 #include <errno.h>

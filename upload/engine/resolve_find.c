@@ -11,6 +11,7 @@
 #include "upload/core/shutdown.h"
 #include "upload/engine/batch.h"
 #include "upload/engine/window.h"
+#include "upload/lifecycle/sealed_file.h"
 #include "upload/source/shifting.h"
 
 static void resolve_go_on(struct resolving *r, enum held_reason reason, uint32_t file,
@@ -20,6 +21,23 @@ static void resolve_go_on(struct resolving *r, enum held_reason reason, uint32_t
     r->to.file = file;
     r->to.end = offset;
     r->to.mark = (struct record_mark){0};
+}
+
+/* \return true if what was sent as the file of that number is in a later one, and the
+ * stream goes on there: nothing is sent twice. */
+static bool resolve_go_on_after(struct resolving *r, enum held_reason reason)
+{
+    const struct record_mark mark = r->to.mark;
+    struct tail_where where = stream_where(r->stream);
+    where.file = r->to.file;
+    where.mark_at = r->to.end;
+    where.mark = mark;
+    uint32_t number = sealed_file_after(r->stream, &where);
+    if (number) {
+        resolve_go_on(r, reason, number, r->to.end);
+        r->to.mark = mark;
+    }
+    return number != 0;
 }
 
 /* Nothing follows, so whatever cannot be read in this file does not hold any more. */
@@ -56,6 +74,10 @@ static void resolve_live_file(struct resolving *r, gpufl_status status)
     bool gone = status == GPUFL_ERR_NOT_FOUND;
     uint32_t next = scan_next_number(&files, r->to.file);
     enum held_reason reason = gone ? HELD_MISSING : HELD_UNREADABLE;
+    if (resolve_go_on_after(r, reason)) {
+        r->reason = next && next < r->to.file ? HELD_LATE : reason;
+        return;
+    }
     if (next || r->to.file <= st->highest) {
         resolve_go_on(r, reason, next ? next : st->highest + 1, 0);
     } else if (st->held) {
@@ -88,6 +110,9 @@ static void resolve_other_file(struct resolving *r, struct tail_where *where,
 {
     struct engine *engine = r->stream->session->root->engine;
     struct tail_chunk chunk;
+    if (resolve_go_on_after(r, HELD_LATE)) {
+        return;
+    }
     if (found->other) {
         resolve_go_on(r, HELD_OTHER, where->file, 0);
         return;

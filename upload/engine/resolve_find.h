@@ -29,8 +29,8 @@ struct resolving {
     struct record_settled to;
 };
 
-/** Fills in the reason and the place. Nothing that can be read is before it, and nothing
- * that was sent is behind it. */
+/** Fills in the reason and the place. Nothing that can be read is before it, except a
+ * file that came too late (HELD_LATE), and nothing that was sent is behind it. */
 void resolve_find(struct resolving *r);
 
 #endif

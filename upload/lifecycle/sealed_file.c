@@ -52,17 +52,24 @@ static void sealed_file_read(struct stream *st, uint32_t number)
     }
 }
 
-/* A writer that cannot open the next file renames the sealed one back, and appends. */
-static bool sealed_file_was_taken_back(const struct stream *st)
+/* \p number 0 = the active file. \return true if \p mark is that of its bytes before \p
+ * at. */
+static bool sealed_file_holds(const struct stream *st, uint32_t number,
+                              const struct record_mark *mark, uint64_t at)
 {
     const struct sys *sys = st->session->root->engine->config.sys;
-    int fd = st->sealed.mark.bytes ? sealed_file_open(st, 0) : -1;
-    bool same = fd >= 0 && file_mark_match(sys, fd, false, &st->sealed.mark,
-                                           st->sealed.bytes) == FILE_MATCHES;
+    int fd = mark->bytes ? sealed_file_open(st, number) : -1;
+    bool holds = fd >= 0 && file_mark_match(sys, fd, false, mark, at) == FILE_MATCHES;
     if (fd >= 0) {
         close(fd);
     }
-    return same;
+    return holds;
+}
+
+/* A writer that cannot open the next file renames the sealed one back, and appends. */
+static bool sealed_file_was_taken_back(const struct stream *st)
+{
+    return sealed_file_holds(st, 0, &st->sealed.mark, st->sealed.bytes);
 }
 
 /* Windows have their numbers for good. Of those that an earlier backend got, session.c
@@ -90,20 +97,38 @@ uint32_t sealed_file_note(struct stream *st, uint32_t highest)
     return st->sealed.file;
 }
 
-bool sealed_file_find(struct stream *st)
+/* \return the number of the sealed file after \p where that holds it, 0 = none does. */
+static uint32_t sealed_file_numbered(const struct stream *st,
+                                     const struct tail_where *where)
 {
-    const struct sys *sys = st->session->root->engine->config.sys;
-    for (uint32_t n = st->file + 1; st->mark.bytes && n <= st->highest; n++) {
-        int fd = sealed_file_open(st, n);
-        bool same = fd >= 0 && file_mark_match(sys, fd, false, &st->mark, st->offset) ==
-                                   FILE_MATCHES;
-        if (fd >= 0) {
-            close(fd);
-        }
-        if (same) {
-            st->file = n;
-            return true;
+    for (uint32_t n = where->file + 1; n <= st->highest; n++) {
+        if (sealed_file_holds(st, n, &where->mark, where->mark_at)) {
+            return n;
         }
     }
-    return false;
+    return 0;
+}
+
+bool sealed_file_find(struct stream *st)
+{
+    const struct tail_where where = stream_where(st);
+    uint32_t number = sealed_file_numbered(st, &where);
+    st->file = number ? number : st->file;
+    return number != 0;
+}
+
+uint32_t sealed_file_after(const struct stream *st, const struct tail_where *where)
+{
+    if (st->session->layout != SESSION_LIVE || where->file > st->highest) {
+        return 0;
+    }
+    uint32_t number = sealed_file_numbered(st, where);
+    bool active = !number && sealed_file_holds(st, 0, &where->mark, where->mark_at);
+    return active ? st->highest + 1 : number;
+}
+
+bool sealed_file_is_late(const struct stream *st)
+{
+    const struct tail_where where = stream_where(st);
+    return sealed_file_after(st, &where) != 0;
 }

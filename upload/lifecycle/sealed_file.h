@@ -18,4 +18,12 @@ uint32_t sealed_file_note(struct stream *stream, uint32_t highest);
  * was sent of it. \return false if it is not there. */
 bool sealed_file_find(struct stream *stream);
 
+/** Finds the plain file after \p where that holds what was sent up to there: the number
+ * of that one was not known when it was sent. \return its number; 0 = there is none. */
+uint32_t sealed_file_after(const struct stream *stream, const struct tail_where *where);
+
+/** \return true if the file that the position names came after a later one had been sent
+ * under its number: it cannot be sent in its place any more. */
+bool sealed_file_is_late(const struct stream *stream);
+
 #endif
