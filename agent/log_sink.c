@@ -41,10 +41,11 @@ static void report_dropped(struct log_sink *sink, struct log_sink_event *event)
 {
     char line[160];
     if (event->dropped) {
-        snprintf(line, sizeof line, "warn log.dropped of=%s lines=%u", event->name,
-                 event->dropped);
+        bool info = event->dropped_level == LOG_AT_INFO;
+        snprintf(line, sizeof line, "%s log.dropped of=%s lines=%u",
+                 info ? "info" : "warn", event->name, event->dropped);
         event->dropped = 0;
-        sink_emit(sink, LOG_AT_WARN, line);
+        sink_emit(sink, info ? LOG_AT_INFO : LOG_AT_WARN, line);
     }
 }
 
@@ -75,7 +76,7 @@ static bool window_is_over(const struct log_sink_event *event, uint64_t now_ms)
 }
 
 /* Counts the line. \return true when it is to be written. */
-static bool count_line(struct log_sink *sink, const char *line)
+static bool count_line(struct log_sink *sink, enum log_level level, const char *line)
 {
     uint64_t now_ms = sink->now_ms();
     const char *name = line + strcspn(line, " ");
@@ -95,6 +96,9 @@ static bool count_line(struct log_sink *sink, const char *line)
     }
     bool room = event->lines < LOG_SINK_BURST;
     event->lines += room;
+    if (!room && (!event->dropped || level < event->dropped_level)) {
+        event->dropped_level = level;
+    }
     event->dropped += !room;
     return room;
 }
@@ -118,7 +122,7 @@ void log_sink_write(void *arg, enum log_level level, const char *line)
 {
     struct log_sink *sink = arg;
     pthread_mutex_lock(&sink->lock);
-    if (level > LOG_AT_WARN || count_line(sink, line)) {
+    if (level > LOG_AT_INFO || count_line(sink, level, line)) {
         sink_emit(sink, level, line);
     }
     pthread_mutex_unlock(&sink->lock);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where the agent's log lines go: stderr, as text or as one JSON object a line. Of one
- * kind of warning at most 20 are written in ten seconds; the others are counted. */
+ * event at most 20 lines are written in ten seconds, and the others are counted: most
+ * events can be caused by anybody who may make a directory. All lines of level debug are
+ * written. */
 #ifndef GPUFL_AGENT_LOG_SINK_H
 #define GPUFL_AGENT_LOG_SINK_H
 
@@ -12,7 +14,7 @@
 #include "base/log.h"
 #include "base/text.h"
 
-#define LOG_SINK_EVENTS_MAX 64u
+#define LOG_SINK_EVENTS_MAX 128u
 #define LOG_SINK_BURST      20u /* lines of one event in a window */
 #define LOG_SINK_WINDOW_MS  10000u
 
@@ -22,6 +24,7 @@ struct log_sink_event {
     uint64_t since_ms;
     unsigned lines;
     unsigned dropped;
+    enum log_level dropped_level; /**< the most severe of these */
 };
 
 struct log_sink {

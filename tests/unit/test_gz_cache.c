@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "tests/support/dirs.h"
 #include "upload/source/gz_cache.h"
 #include "upload/source/gz_file.h"
@@ -165,6 +166,71 @@ static void what_is_no_gzip_file_is_read_as_it_is(void **state)
     }
 }
 
+/* Appends \p count members to `<dir>/x.gz` that hold \p data each. */
+static void gz_add_members(const char *dir, const char *data, unsigned count)
+{
+    char one[64];
+    struct text all = {0};
+    gz_add_member(dir, data, strlen(data));
+    int packed = gz_open(dir, "packed", O_RDONLY);
+    ssize_t n = read(packed, one, sizeof one);
+    assert_true(n > 0);
+    close(packed);
+    for (unsigned i = 1; i < count; i++) {
+        text_append(&all, one, (size_t)n);
+    }
+    int to = gz_open(dir, "x.gz", O_WRONLY | O_APPEND);
+    assert_int_equal(write(to, all.data, all.len), all.len);
+    text_fini(&all);
+    close(to);
+}
+
+/* Anybody can make a file that is read for minutes and holds nothing. */
+static void a_file_that_goes_on_without_holding_anything_is_damaged(void **state)
+{
+    (void)state;
+    for (int after_end = 0; after_end < 2; after_end++) {
+        char *dir = dirs_make();
+        char buf[64];
+        struct gz_cache cache = {0};
+        size_t len;
+        gz_add_member(dir, "first\n", 6);
+        gz_add_members(dir, "", 100000);
+        gz_add_member(dir, "last\n", 5);
+        int fd = gz_open(dir, "x.gz", O_RDONLY);
+        assert_int_equal(
+            gz_cache_read(&cache, fd, after_end ? 6 : 0, buf, sizeof buf, &len),
+            GPUFL_ERR_FORMAT);
+        assert_int_equal(len, after_end ? 0 : 6);
+        assert_memory_equal(buf, "first\n", len);
+        gz_cache_close(&cache);
+        close(fd);
+        dirs_remove(dir);
+    }
+}
+
+static void members_of_one_short_line_each_and_some_of_none_are_read(void **state)
+{
+    (void)state;
+    char *dir = dirs_make();
+    static char buf[400000];
+    struct gz_cache cache = {0};
+    size_t len;
+    gz_add_members(dir, "", 1000);
+    gz_add_members(dir, "{\"a\":1}\n{}\n", 20000);
+    gz_add_members(dir, "", 1000);
+    gz_add_member(dir, "last\n", 5);
+    int fd = gz_open(dir, "x.gz", O_RDONLY);
+    assert_int_equal(gz_cache_read(&cache, fd, 0, buf, sizeof buf, &len), GPUFL_OK);
+    assert_int_equal(len, 20000 * 11 + 5);
+    assert_memory_equal(buf + 20000 * 11, "last\n", 5);
+    assert_int_equal(gz_cache_read(&cache, fd, len, buf, sizeof buf, &len), GPUFL_OK);
+    assert_int_equal(len, 0);
+    gz_cache_close(&cache);
+    close(fd);
+    dirs_remove(dir);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -173,6 +239,8 @@ int main(void)
         cmocka_unit_test(
             a_file_that_is_cut_off_gives_what_there_is_and_a_damaged_one_nothing),
         cmocka_unit_test(what_is_no_gzip_file_is_read_as_it_is),
+        cmocka_unit_test(a_file_that_goes_on_without_holding_anything_is_damaged),
+        cmocka_unit_test(members_of_one_short_line_each_and_some_of_none_are_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -47,11 +47,17 @@ static int close_sink(void **state)
     return 0;
 }
 
-static void write_many(struct log_sink *sink, const char *line, unsigned count)
+static void write_level(struct log_sink *sink, enum log_level level, const char *line,
+                        unsigned count)
 {
     for (unsigned i = 0; i < count; i++) {
-        log_sink_write(sink, LOG_AT_WARN, line);
+        log_sink_write(sink, level, line);
     }
+}
+
+static void write_many(struct log_sink *sink, const char *line, unsigned count)
+{
+    write_level(sink, LOG_AT_WARN, line, count);
 }
 
 static void text_is_written_as_it_is(void **state)
@@ -91,13 +97,40 @@ static void of_one_warning_twenty_are_written_in_ten_seconds(void **state)
     assert_string_equal(all_written(), "warn log.dropped of=a.b lines=6\nwarn a.b\n");
 }
 
-static void what_is_no_warning_is_never_dropped(void **state)
+/* Anybody can rename directories all day. */
+static void lines_that_say_what_changed_are_limited_likewise(void **state)
 {
     struct log_sink *sink = *state;
     open_sink(sink, false);
-    for (unsigned i = 0; i < 50; i++) {
-        log_sink_write(sink, LOG_AT_INFO, "info a.b");
-    }
+    write_level(sink, LOG_AT_INFO, "info a.b", 50);
+    assert_int_equal(lines, 20);
+    text_clear(&written);
+    clock_ms += LOG_SINK_WINDOW_MS;
+    log_sink_write(sink, LOG_AT_INFO, "info a.c");
+    assert_string_equal(all_written(), "info log.dropped of=a.b lines=30\ninfo a.c\n");
+}
+
+static void what_was_dropped_is_told_as_severely_as_the_worst_of_it(void **state)
+{
+    struct log_sink *sink = *state;
+    open_sink(sink, false);
+    write_level(sink, LOG_AT_INFO, "info a.b", 21);
+    write_level(sink, LOG_AT_ERROR, "error a.b", 1);
+    write_level(sink, LOG_AT_INFO, "info a.b", 1);
+    text_clear(&written);
+    log_sink_flush(sink);
+    assert_string_equal(all_written(), "warn log.dropped of=a.b lines=3\n");
+    write_level(sink, LOG_AT_INFO, "info a.b", 1);
+    text_clear(&written);
+    log_sink_flush(sink);
+    assert_string_equal(all_written(), "info log.dropped of=a.b lines=1\n");
+}
+
+static void what_is_for_debugging_is_never_dropped(void **state)
+{
+    struct log_sink *sink = *state;
+    open_sink(sink, false);
+    write_level(sink, LOG_AT_DEBUG, "debug a.b", 50);
     assert_int_equal(lines, 50);
 }
 
@@ -147,7 +180,9 @@ int main(void)
         SINK_TEST(text_is_written_as_it_is),
         SINK_TEST(the_format_can_change_while_it_runs),
         SINK_TEST(of_one_warning_twenty_are_written_in_ten_seconds),
-        SINK_TEST(what_is_no_warning_is_never_dropped),
+        SINK_TEST(lines_that_say_what_changed_are_limited_likewise),
+        SINK_TEST(what_was_dropped_is_told_as_severely_as_the_worst_of_it),
+        SINK_TEST(what_is_for_debugging_is_never_dropped),
         SINK_TEST(what_was_dropped_is_told_at_the_end),
         SINK_TEST(with_more_events_than_places_all_are_written),
         SINK_TEST(a_long_name_is_counted_by_its_beginning),

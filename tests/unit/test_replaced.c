@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tests/support/ended_sessions.h"
 #include "tests/support/rig_backend.h"
 #include "tests/support/rig_session.h"
 #include "upload/journal/record_payload.h"
@@ -271,6 +272,41 @@ static void a_record_of_the_version_before_tells_no_owner(void **state)
     assert_string_equal(back.path, RIG_ID);
 }
 
+/* As it is in a journal that was written before directories were noted. */
+static void replaced_forget_directory(const struct rig *rig)
+{
+    struct parked_session *s = parked_find(&ended_root(rig)->parked, RIG_ID);
+    assert_non_null(s);
+    assert_true(s->complete);
+    s->directory = (struct directory_id){0};
+}
+
+static void a_complete_session_of_an_earlier_journal_gets_its_owner_noted(void **state)
+{
+    (void)state;
+    if (geteuid() != 0) {
+        skip();
+    }
+    for (int restart = 0; restart < 2; restart++) {
+        struct rig *rig = rig_new();
+        struct live_session s;
+        replaced_begin(rig, &s);
+        live_close(&s);
+        rig_run(rig, 90000, false);
+        replaced_forget_directory(rig);
+        rig_run(rig, 180000, false);
+        replaced_maybe_restart(rig, restart);
+        replaced_run(rig, "mv $ID .kept");
+        replaced_plant(rig);
+        replaced_run(rig, "cp .kept/.gpufl-session.json $ID/ && chown 12345 $ID/.gpufl*");
+        rig_run(rig, 180000, false);
+        replaced_nothing_was_forged(rig);
+        assert_int_equal(rig_summary(rig).sessions_blocked, 1);
+        assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 1);
+        rig_delete(rig);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -282,6 +318,7 @@ int main(void)
         cmocka_unit_test(what_another_boot_noted_tells_only_whose_a_directory_was),
         cmocka_unit_test(a_user_that_is_not_known_may_be_another_one),
         cmocka_unit_test(a_record_of_the_version_before_tells_no_owner),
+        cmocka_unit_test(a_complete_session_of_an_earlier_journal_gets_its_owner_noted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

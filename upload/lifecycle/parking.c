@@ -11,6 +11,7 @@
 #include "upload/core/session_streams.h"
 #include "upload/lifecycle/growth.h"
 #include "upload/lifecycle/replaced.h"
+#include "upload/source/directory_mark.h"
 
 #define OPENED_AT_ONCE 32u
 /* While no more are open, those that are held are open, too. */
@@ -253,6 +254,20 @@ struct session *parking_open_again(struct root *root, struct parked_session *s)
     return !s->complete || parking_append_streams(root, s) ? parking_open(root, s) : NULL;
 }
 
+/* Journals of earlier versions do not say which directory it was. One that has not
+ * changed since is taken for it: from then on, another user's is told from it. */
+static void parking_note_directory(const struct root *root, struct parked_session *s)
+{
+    struct directory_id before = s->directory;
+    if (before.user || s->away) {
+        return;
+    }
+    s->directory = directory_look(root->fd, s->node.path);
+    if (!parking_append_directory(root, s)) {
+        s->directory = before; /* at a later listing */
+    }
+}
+
 bool parking_reopen_grown(struct root *root, struct parked_session *s)
 {
     bool grew = s->wanted && growth_of(root, s);
@@ -260,8 +275,12 @@ bool parking_reopen_grown(struct root *root, struct parked_session *s)
         s->bytes = 0; /* what comes back is compared anew */
         return false;
     }
+    if (!grew) {
+        parking_note_directory(root, s);
+        return false;
+    }
     /* While the journal is broken, at a later listing. */
-    struct session *session = grew ? parking_open_again(root, s) : NULL;
+    struct session *session = parking_open_again(root, s);
     if (session) {
         root->change_stamp++;
         log_warn(root->engine->config.log, "session.grew",

@@ -14,13 +14,19 @@
 
 #define GZIP_WINDOW (15 + 16) /* for zlib: a 32 KiB window and gzip framing */
 #define CHUNK_BYTES 16384u
+/* Input that holds nothing could otherwise keep a read busy for as long as somebody
+ * likes. A member is 20 bytes more than what it holds, and its header 64 KiB and names.
+ */
+#define IDLE_MAX         (128u << 10)
+#define IN_FOR_EACH_BYTE 4u
 
 /* The decoder at a place of its file. */
 struct gz_point {
     z_stream z;
-    uint64_t in;  /* the next byte of the file */
-    uint64_t out; /* the next byte of what it holds */
-    bool between; /* no member has begun, or one has ended */
+    uint64_t in;   /* the next byte of the file */
+    uint64_t out;  /* the next byte of what it holds */
+    uint64_t idle; /* input that what it held does not account for */
+    bool between;  /* no member has begun, or one has ended */
 };
 
 struct gz_decoder {
@@ -67,11 +73,22 @@ static struct gz_decoder *gz_decoder_open(int fd)
     return d;
 }
 
-static bool gz_member_begins(const struct gz_decoder *d, uint64_t at)
+static bool gz_is_magic(const unsigned char magic[2])
+{
+    return magic[0] == 0x1f && magic[1] == 0x8b;
+}
+
+static bool gz_member_begins_at(const struct gz_decoder *d, uint64_t at)
 {
     unsigned char magic[2];
     return file_pread_full(&sys_real, d->fd, magic, 2, (off_t)at) == 2 &&
-           magic[0] == 0x1f && magic[1] == 0x8b;
+           gz_is_magic(magic);
+}
+
+static bool gz_member_begins(const struct gz_decoder *d, const struct gz_point *p)
+{
+    return p->z.avail_in >= 2 ? gz_is_magic(p->z.next_in)
+                              : gz_member_begins_at(d, p->in - p->z.avail_in);
 }
 
 /* Goes to a place before \p offset that is known, if need be. */
@@ -87,7 +104,7 @@ static bool gz_go_back(struct gz_decoder *d, uint64_t offset)
         return true;
     }
     struct gz_point *p = &d->point[d->now];
-    p->in = p->out = 0;
+    p->in = p->out = p->idle = 0;
     p->between = true;
     return inflateReset(&p->z) == Z_OK;
 }
@@ -97,7 +114,8 @@ static void gz_keep_point(struct gz_decoder *d)
     struct gz_point *from = &d->point[d->now];
     struct gz_point *to = &d->point[!d->now];
     gz_drop_back(d);
-    *to = (struct gz_point){.in = from->in, .out = from->out, .between = from->between};
+    *to = (struct gz_point){
+        .in = from->in, .out = from->out, .idle = from->idle, .between = from->between};
     d->has_back = inflateCopy(&to->z, &from->z) == Z_OK;
 }
 
@@ -114,6 +132,19 @@ static ssize_t gz_fill(const struct gz_decoder *d, struct gz_point *p, unsigned 
     return n;
 }
 
+/* Decodes some of the input. */
+static int gz_inflate(struct gz_point *p)
+{
+    uInt in = p->z.avail_in;
+    uInt room = p->z.avail_out;
+    int rc = inflate(&p->z, Z_NO_FLUSH);
+    uint64_t paid = IN_FOR_EACH_BYTE * (uint64_t)(room - p->z.avail_out);
+    p->idle += in - p->z.avail_in;
+    p->idle -= paid < p->idle ? paid : p->idle;
+    p->between = rc == Z_STREAM_END;
+    return rc;
+}
+
 /* Decodes up to \p cap bytes. What follows the last member is ignored, as gzip does. */
 static gpufl_status gz_decode(struct gz_decoder *d, void *buf, size_t cap, size_t *len)
 {
@@ -124,13 +155,11 @@ static gpufl_status gz_decode(struct gz_decoder *d, void *buf, size_t cap, size_
     int rc = Z_OK;
     p->z.next_out = buf;
     p->z.avail_out = (uInt)cap;
-    while (p->z.avail_out > 0 && (n = gz_fill(d, p, in)) > 0) {
-        if (p->between && (!gz_member_begins(d, p->in - p->z.avail_in) ||
-                           inflateReset(&p->z) != Z_OK)) {
+    while (p->z.avail_out > 0 && p->idle <= IDLE_MAX && (n = gz_fill(d, p, in)) > 0) {
+        if (p->between && (!gz_member_begins(d, p) || inflateReset(&p->z) != Z_OK)) {
             break;
         }
-        rc = inflate(&p->z, Z_NO_FLUSH);
-        p->between = rc == Z_STREAM_END;
+        rc = gz_inflate(p);
         if (rc != Z_OK && rc != Z_STREAM_END && rc != Z_BUF_ERROR) {
             status = GPUFL_ERR_IO; /* what was decoded cannot be believed */
             break;
@@ -141,7 +170,7 @@ static gpufl_status gz_decode(struct gz_decoder *d, void *buf, size_t cap, size_
     *len = status == GPUFL_OK && n >= 0 ? cap - p->z.avail_out : 0;
     p->out += cap - p->z.avail_out;
     d->decoded += cap - p->z.avail_out;
-    bool cut = n == 0 && !p->between;
+    bool cut = p->idle > IDLE_MAX || (n == 0 && !p->between);
     return status != GPUFL_OK || n < 0 || cut ? GPUFL_ERR_FORMAT : GPUFL_OK;
 }
 
@@ -204,7 +233,7 @@ gpufl_status gz_cache_read(struct gz_cache *cache, int fd, uint64_t offset, char
     }
     struct gz_decoder *d = cache->slot[at].decoder;
     cache->slot[at].used = ++cache->clock;
-    cache->plain = !gz_member_begins(d, 0);
+    cache->plain = !gz_member_begins_at(d, 0);
     if (cache->plain) {
         ssize_t n = file_pread_full(&sys_real, d->fd, buf, cap, (off_t)offset);
         *len = n > 0 ? (size_t)n : 0;

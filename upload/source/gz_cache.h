@@ -31,8 +31,9 @@ struct gz_cache {
 
 /** Reads up to \p cap bytes at the uncompressed \p offset of \p fd, which stays the
  *  caller's, into \p buf. A file that is not gzip is read as it is. \return GPUFL_OK
- * with *len (0 at or beyond the end), GPUFL_ERR_FORMAT when the file is broken or cut off
- * (*len is what there is before), GPUFL_ERR_IO.
+ * with *len (0 at or beyond the end), GPUFL_ERR_FORMAT when the file is broken, cut off
+ * or goes on for more than 128 KiB without holding anything (*len is what there is
+ * before), GPUFL_ERR_IO.
  */
 GPUFL_MUST gpufl_status gz_cache_read(struct gz_cache *cache, int fd, uint64_t offset,
                                       char *buf, size_t cap, size_t *len);
