@@ -2,6 +2,8 @@
 /* Directories that take the place of one of which something was sent. */
 #include "tests/support/check.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,6 +99,148 @@ static void a_directory_of_another_user_is_not_read_in_the_place_of_one(void **s
         rig_all_same(rig, RIG_ID);
         assert_int_equal(rig_summary(rig).sessions_blocked, 0);
         assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 1);
+        rig_delete(rig);
+    }
+}
+
+/* Another user who exchanges what is at the path of the session for what is at `.f`. */
+static struct {
+    const struct rig *rig;
+    bool at_random; /* before an open; else there is a directory at each open and listing,
+                       and a file at each other look */
+    bool file;      /* is there now */
+    uint32_t random;
+} replaced_swap;
+
+static void replaced_exchange(void)
+{
+    char at[512];
+    char other[512];
+    snprintf(at, sizeof at, "%s/" RIG_ID, replaced_swap.rig->root);
+    snprintf(other, sizeof other, "%s/.f", replaced_swap.rig->root);
+    assert_int_equal(renameat2(AT_FDCWD, at, AT_FDCWD, other, RENAME_EXCHANGE), 0);
+    replaced_swap.file = !replaced_swap.file;
+}
+
+static bool replaced_swaps_before(bool at_it, bool listing)
+{
+    replaced_swap.random = replaced_swap.random * 1664525u + 1013904223u;
+    return replaced_swap.at_random ? at_it && replaced_swap.random >> 31
+                                   : (at_it || listing) && replaced_swap.file;
+}
+
+static int replaced_open(int dir, const char *path, int flags, mode_t mode)
+{
+    bool at_it = replaced_swap.rig && strncmp(path, RIG_ID, strlen(RIG_ID)) == 0;
+    bool listing = replaced_swap.rig && strcmp(path, ".") == 0;
+    if (replaced_swaps_before(at_it, listing)) {
+        replaced_exchange();
+    }
+    int fd = sys_real.open_beneath(dir, path, flags, mode);
+    int error = errno;
+    if (at_it && !replaced_swap.at_random) {
+        replaced_exchange();
+    }
+    errno = error;
+    return fd;
+}
+
+/* A copy of what was sent, with more lines. */
+static void replaced_forge(const struct rig *rig)
+{
+    replaced_run(rig, "cp -r $ID .forged && for c in device sass; do echo "
+                      "'{\"type\":\"x\",\"session_id\":\"'$ID'\",\"forged\":1}' >> "
+                      ".forged/$c.log; done && chown -R 12345 .forged");
+}
+
+static void replaced_is_not_forged(struct rig *rig, bool complete)
+{
+    static const char *const channel[] = {"device", "sass"};
+    for (int i = 0; i < 2; i++) {
+        char *got = rig_stored(rig, RIG_ID, channel[i]);
+        assert_null(strstr(got, "forged"));
+        free(got);
+    }
+    assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), complete);
+}
+
+static struct sys replaced_watch_opens(struct rig *rig)
+{
+    struct sys sys = *rig->config.sys;
+    sys.open_beneath = replaced_open;
+    replaced_swap.rig = NULL;
+    return sys;
+}
+
+static void what_is_compared_is_what_is_read_and_noted(void **state)
+{
+    (void)state;
+    if (geteuid() != 0) {
+        skip();
+    }
+    for (int complete = 0; complete < 2; complete++) {
+        struct rig *rig = rig_new();
+        struct live_session s;
+        struct sys sys = replaced_watch_opens(rig);
+        rig->config.sys = &sys;
+        replaced_begin(rig, &s);
+        if (complete) {
+            live_close(&s);
+            rig_run(rig, 30000, false);
+        }
+        replaced_forge(rig);
+        replaced_run(rig, "mv $ID .kept && mv .forged .f && touch $ID");
+        replaced_swap.rig = rig;
+        replaced_swap.at_random = false;
+        replaced_swap.file = true;
+        rig_run(rig, 180000, false);
+        replaced_is_not_forged(rig, complete);
+        replaced_swap.rig = NULL;
+        replaced_run(rig, "test -d $ID || { rm $ID && mv .f $ID; }");
+        for (int restart = 0; restart < 2; restart++) {
+            replaced_maybe_restart(rig, restart);
+            rig_run(rig, 180000, false);
+            replaced_is_not_forged(rig, complete);
+            assert_int_equal(rig_summary(rig).sessions_blocked, 1);
+        }
+        replaced_run(rig, "rm -r $ID && mv .kept $ID");
+        if (!complete) {
+            live_close(&s);
+        }
+        rig_run(rig, 180000, false);
+        rig_all_same(rig, RIG_ID);
+        replaced_is_not_forged(rig, true);
+        assert_int_equal(rig_summary(rig).sessions_blocked, 0);
+        rig_delete(rig);
+    }
+}
+
+static void a_directory_that_changes_at_each_look_is_read_as_the_noted_one(void **state)
+{
+    (void)state;
+    if (geteuid() != 0) {
+        skip();
+    }
+    for (uint32_t seed = 0; seed < 20; seed++) {
+        struct rig *rig = rig_new();
+        struct live_session s;
+        struct sys sys = replaced_watch_opens(rig);
+        rig->config.sys = &sys;
+        replaced_begin(rig, &s);
+        replaced_forge(rig);
+        replaced_run(rig, "mv .forged .f");
+        replaced_swap.rig = rig;
+        replaced_swap.at_random = true;
+        replaced_swap.random = seed;
+        live_line(&s, "device", "late", 1);
+        rig_run(rig, 180000, false);
+        replaced_is_not_forged(rig, false);
+        replaced_swap.rig = NULL;
+        replaced_run(rig, "test $(stat -c %u $ID) = 0 || { mv $ID .g && mv .f $ID; }");
+        live_close(&s);
+        rig_run(rig, 180000, false);
+        rig_all_same(rig, RIG_ID);
+        replaced_is_not_forged(rig, true);
         rig_delete(rig);
     }
 }
@@ -311,6 +455,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_directory_of_another_user_is_not_read_in_the_place_of_one),
+        cmocka_unit_test(what_is_compared_is_what_is_read_and_noted),
+        cmocka_unit_test(a_directory_that_changes_at_each_look_is_read_as_the_noted_one),
         cmocka_unit_test(what_took_its_place_does_not_keep_a_session_from_being_followed),
         cmocka_unit_test(a_copy_that_took_the_name_of_a_session_does_not_end_it),
         cmocka_unit_test(a_session_that_was_restored_goes_on),

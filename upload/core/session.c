@@ -130,6 +130,13 @@ void session_hold(struct session *session, enum held_reason reason)
     session->held = true;
 }
 
+int session_open_directory(const struct session *session)
+{
+    const struct root *root = session->root;
+    return directory_open(root->engine->config.sys, root->fd, session->path,
+                          &session->directory);
+}
+
 void session_note_directory(struct session *session)
 {
     struct record_directory record = {.id = session->directory};

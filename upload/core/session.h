@@ -65,6 +65,7 @@ struct session {
     struct session *next_completing;
     struct stream *stream[SCAN_CHANNELS_MAX]; /**< the first `streams` are in use */
     struct directory_id directory;            /**< that was noted last */
+    struct directory_id seen;                 /**< that is being inspected */
     uint64_t stray;         /**< mark of another one that is in its place, 0 = none is */
     uint32_t stray_listing; /**< the first listing that began since then */
     uint32_t elsewhere;     /**< the last listing that named the noted one elsewhere */
@@ -145,6 +146,10 @@ void session_say_hold(struct session *session, const char *channel, const char *
 
 /** Holds the whole session until something changes in its directory. */
 void session_hold(struct session *session, enum held_reason reason);
+
+/** Opens the directory that was noted, with O_PATH. \return the descriptor, or -1 with
+ * errno: ESTALE if another one is in its place. */
+int session_open_directory(const struct session *session);
 
 /** Appends to the journal by what its directory is known again, once something of the
  * session is there. */

@@ -20,6 +20,7 @@ struct tail_where stream_where(const struct stream *st)
     return (struct tail_where){
         .root = root->fd,
         .path = st->session->path,
+        .directory = &st->session->directory,
         .channel = stream_channel(st),
         .layout = (enum session_layout)st->session->layout,
         .sealed_only = st->file <= st->highest,

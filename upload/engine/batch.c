@@ -361,6 +361,11 @@ enum made batch_make(struct stream *st)
                                    .max_lines = engine->config.max_batch_lines};
     gpufl_status status = tail_read(engine->config.sys, &where, engine->raw,
                                     engine->config.max_batch_bytes, &chunk);
+    if (status != GPUFL_OK && chunk.elsewhere) {
+        st->rest = STREAM_PENDING;
+        session_mark_later(st->session, engine->config.sys->now_ms());
+        return MADE_NOTHING;
+    }
     if (status != GPUFL_OK) {
         return batch_read_problem(st, status, &chunk);
     }

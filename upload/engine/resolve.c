@@ -151,7 +151,7 @@ static bool resolve_replaced(struct session *session, const char *channel,
     if (!session->held || session->hold_reason != HELD_REPLACED || channel) {
         return false;
     }
-    moved_note(session);
+    moved_note(session, session->seen);
     resolve_say(out, session, "*", HELD_REPLACED);
     session_mark(session);
     journal_want(session->root->journal);

@@ -2,6 +2,7 @@
 /* Offers sealed 1.3 windows byte for byte, under their sidecar's identity. */
 #include "upload/engine/window.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,9 +19,24 @@ static struct tail_where window_where(const struct stream *st, uint32_t file)
 {
     return (struct tail_where){.root = st->session->root->fd,
                                .path = st->session->path,
+                               .directory = &st->session->directory,
                                .channel = stream_channel(st),
                                .layout = SESSION_WINDOWS,
                                .file = file};
+}
+
+static gpufl_status window_read_file(const struct session *session, const char *name,
+                                     char **text, size_t *len)
+{
+    int dir = session_open_directory(session);
+    gpufl_status status = dir >= 0 ? file_read(session->root->engine->config.sys, dir,
+                                               name, IDENTITY_MAX_BYTES, text, len)
+                          : errno == ENOENT ? GPUFL_ERR_NOT_FOUND
+                                            : GPUFL_ERR_IO;
+    if (dir >= 0) {
+        close(dir);
+    }
+    return status;
 }
 
 static gpufl_status window_read_sidecar(const struct stream *st, uint32_t file,
@@ -28,13 +44,10 @@ static gpufl_status window_read_sidecar(const struct stream *st, uint32_t file,
 {
     const struct session *session = st->session;
     char name[LAYOUT_PATH_MAX];
-    char path[JOURNAL_PATH_MAX + LAYOUT_PATH_MAX + 1];
     char *text;
     size_t len;
     layout_sidecar(name, stream_channel(st), file);
-    snprintf(path, sizeof path, "%s/%s", session->path, name);
-    gpufl_status status = file_read(session->root->engine->config.sys, session->root->fd,
-                                    path, IDENTITY_MAX_BYTES, &text, &len);
+    gpufl_status status = window_read_file(session, name, &text, &len);
     if (status == GPUFL_OK) {
         status = sidecar_parse(text, len, session->id, stream_channel(st), file, out);
         free(text);
@@ -78,14 +91,11 @@ static bool window_delivered_by_another(const struct stream *st,
 {
     const struct session *session = st->session;
     char name[LAYOUT_PATH_MAX];
-    char path[JOURNAL_PATH_MAX + LAYOUT_PATH_MAX + 1];
     char id_text[UUID_TEXT];
     char *text;
     size_t len;
     layout_ack(name, stream_channel(st), st->file);
-    snprintf(path, sizeof path, "%s/%s", session->path, name);
-    if (file_read(session->root->engine->config.sys, session->root->fd, path,
-                  IDENTITY_MAX_BYTES, &text, &len) != GPUFL_OK) {
+    if (window_read_file(session, name, &text, &len) != GPUFL_OK) {
         return false;
     }
     uuid_format(sidecar->window_id, id_text);

@@ -230,7 +230,6 @@ static bool claim_stays_contested(struct claim *claim, struct claimant *own)
 {
     const struct engine *engine = own->root->engine;
     bool contested = false;
-    claim_ask_disk(own);
     for (unsigned i = 0; i < engine->roots && claim->contested && !contested; i++) {
         contested = claim_has_rival(claim, own, engine->root[i]);
     }
@@ -257,7 +256,6 @@ static bool claim_dispute(struct claim *claim, struct session *session,
                           struct claimant *own)
 {
     struct claimant holder = claim_holder(claim);
-    claim_ask_disk(own);
     session->held = true;
     if (claim_follow(claim, &holder, session)) {
         own->begun = true;
@@ -295,6 +293,8 @@ bool claim_check(struct session *session, const struct scan *scan, enum liveness
     struct claimant own = {.root = session->root,
                            .path = session->path,
                            .session = session,
+                           .there = true,
+                           .owner = session->seen.user - 1,
                            .begun = session_begun(session),
                            .locked = writer == WRITER_LIVE};
     if (!session->inspected) {

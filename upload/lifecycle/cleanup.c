@@ -81,7 +81,6 @@ static uint32_t cleanup_end(const struct stream *st)
 void cleanup_session(struct session *session)
 {
     struct root *root = session->root;
-    const struct sys *sys = root->engine->config.sys;
     int dir = -1;
     if (journal_broken(root->journal)) {
         return;
@@ -93,7 +92,7 @@ void cleanup_session(struct session *session)
             continue;
         }
         if (dir < 0) {
-            dir = sys->open_beneath(root->fd, session->path, O_RDONLY | O_DIRECTORY, 0);
+            dir = session_open_directory(session);
         }
         for (; dir >= 0 && st->lowest < end; st->lowest++) {
             if (!registry_is_quarantined(root, st->id, st->lowest)) {

@@ -159,7 +159,7 @@ static void discovery_visit(const struct visit *visit, const char *name)
         claim_note(root, path);
         return;
     }
-    gpufl_status status = inspect_directory(root, path, name, false, &seen);
+    gpufl_status status = inspect_directory(root, path, NULL, &seen);
     root->only_sessions = root->only_sessions && status == GPUFL_OK;
     if (status == GPUFL_OK) {
         struct session *session = discovery_found(root, path);

@@ -17,6 +17,7 @@
 /* Where a channel of the session was sent to; all zero for one that had no file. */
 struct growth_channel {
     const struct root *root;
+    int dir; /* the descriptor that the path is beneath */
     const char *path;
     const char *name;
     struct parked_stream at;
@@ -52,13 +53,12 @@ static uint64_t growth_bytes(struct growth_channel *c, uint32_t number, bool gz)
         layout_active(name, c->name, gz);
     }
     snprintf(path, sizeof path, "%s/%s", c->path, name);
-    if (fstatat(c->root->fd, path, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-        !S_ISREG(st.st_mode)) {
+    if (fstatat(c->dir, path, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode)) {
         return 0;
     }
     uint64_t bytes = (uint64_t)st.st_size;
     c->changed_ns += st.st_ctim.tv_sec * 1000000000 + st.st_ctim.tv_nsec;
-    int fd = gz ? file_open(sys, c->root->fd, path) : -1;
+    int fd = gz ? file_open(sys, c->dir, path) : -1;
     if (fd >= 0) {
         bytes = growth_unpacked(sys, fd, bytes);
         close(fd);
@@ -98,7 +98,7 @@ static uint64_t growth_of_channel(struct growth_channel *c)
 
 static struct tail_where growth_where(const struct growth_channel *c)
 {
-    return (struct tail_where){.root = c->root->fd,
+    return (struct tail_where){.root = c->dir,
                                .path = c->path,
                                .channel = c->name,
                                .layout = (enum session_layout)(c->at.layout - 1),
@@ -125,12 +125,14 @@ static bool growth_rewritten(const struct growth_channel *c)
     return asks && tail_compare(c->root->engine->config.sys, &where) == FILE_DIFFERS;
 }
 
-static struct growth_channel growth_channel_of(const struct root *root,
+static struct growth_channel growth_channel_of(const struct root *root, int dir,
                                                const struct parked_session *s,
                                                unsigned channel)
 {
-    struct growth_channel c = {
-        .root = root, .path = s->node.path, .name = root->channels.name[channel]};
+    struct growth_channel c = {.root = root,
+                               .dir = dir < 0 ? root->fd : dir,
+                               .path = dir < 0 ? s->node.path : ".",
+                               .name = root->channels.name[channel]};
     for (unsigned k = 0; k < s->streams; k++) {
         if (s->stream[k].channel == channel) {
             c.at = s->stream[k];
@@ -140,7 +142,7 @@ static struct growth_channel growth_channel_of(const struct root *root,
 }
 
 /* The first look of a run cannot tell what was there when a person gave it up. */
-bool growth_of(const struct root *root, struct parked_session *s)
+bool growth_of(const struct root *root, int dir, struct parked_session *s)
 {
     bool first = s->bytes == 0;
     uint64_t bytes = 1;
@@ -148,7 +150,7 @@ bool growth_of(const struct root *root, struct parked_session *s)
     bool unsent = false;
     struct growth_channel channel[SCAN_CHANNELS_MAX];
     for (unsigned i = 0; i < root->channels.count; i++) {
-        channel[i] = growth_channel_of(root, s, i);
+        channel[i] = growth_channel_of(root, dir, s, i);
         uint64_t more = growth_of_channel(&channel[i]);
         unsent = unsent || (more && !(first && growth_was_given_up(&channel[i])));
         bytes += more;

@@ -7,8 +7,9 @@
 
 #include "upload/core/registry.h"
 
-/** \return true if a file of the session ends elsewhere than where it was sent to, or
- * holds other bytes there, and has changed since the last call. */
-bool growth_of(const struct root *root, struct parked_session *session);
+/** \p dir: the session's directory, -1 = the one at its path. \return true if a file of
+ * the session ends elsewhere than where it was sent to, or holds other bytes there, and
+ * has changed since the last call. */
+bool growth_of(const struct root *root, int dir, struct parked_session *session);
 
 #endif

@@ -2,10 +2,12 @@
 /* Compares a directory with what is known of its session. */
 #include "upload/lifecycle/inspect.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "upload/core/session_streams.h"
@@ -140,43 +142,42 @@ static bool inspect_has_ended(const struct session *session, uint64_t now_ms)
     return session->streams > 0;
 }
 
-static enum liveness inspect_probe_writer(const struct root *root, const char *path,
-                                          const struct scan *scan)
+/* \p dir: the root and the path of a session below it, or its directory and ".". */
+static enum liveness inspect_probe_writer(const struct root *root, int dir,
+                                          const char *path, const struct scan *scan)
 {
     char lock[JOURNAL_PATH_MAX + LAYOUT_PATH_MAX];
     snprintf(lock, sizeof lock, "%s/%s", path, LAYOUT_LOCK);
-    bool here = root->engine->config.in_job && liveness_is_open_here(root->fd, lock);
+    bool here = root->engine->config.in_job && liveness_is_open_here(dir, lock);
     return here ? WRITER_LIVE
-                : liveness_probe(root->engine->config.sys, root->fd, lock,
+                : liveness_probe(root->engine->config.sys, dir, lock,
                                  scan ? &scan->manifest : NULL,
                                  scan ? scan->last_write_s : 0);
 }
 
 bool inspect_is_over(const struct root *root, const char *path)
 {
-    return inspect_probe_writer(root, path, NULL) == WRITER_GONE;
+    return inspect_probe_writer(root, root->fd, path, NULL) == WRITER_GONE;
 }
 
 bool inspect_is_locked(const struct root *root, const char *path)
 {
-    return inspect_probe_writer(root, path, NULL) == WRITER_LIVE;
+    return inspect_probe_writer(root, root->fd, path, NULL) == WRITER_LIVE;
 }
 
-/* If the directory is gone, the scan will find that. */
-static bool inspect_owner_ok(const struct root *root, const char *path,
-                             struct inspection *seen)
+static bool inspect_owner_ok(const struct root *root, struct inspection *seen)
 {
     const struct engine_config *config = &root->engine->config;
-    struct stat st;
+    const struct statx *st = &seen->directory;
     seen->owner = SESSION_OWNER_UNKNOWN;
     seen->changed = 0;
-    if (!(seen->whole || config->one_owner) ||
-        fstatat(root->fd, path, &st, AT_SYMLINK_NOFOLLOW) < 0) {
+    if (!seen->whole && !config->one_owner) {
         return true;
     }
-    seen->owner = st.st_uid;
-    seen->changed = session_changed(&st);
-    return !config->one_owner || st.st_uid == config->owner;
+    seen->owner = st->stx_uid;
+    seen->changed =
+        (uint64_t)st->stx_ctime.tv_sec * 1000000000u + (uint64_t)st->stx_ctime.tv_nsec;
+    return !config->one_owner || st->stx_uid == config->owner;
 }
 
 void inspect_failed(struct session *session, gpufl_status why)
@@ -185,26 +186,61 @@ void inspect_failed(struct session *session, gpufl_status why)
     session_hold(session, why == GPUFL_ERR_USAGE ? HELD_OWNER : HELD_DIRECTORY);
 }
 
-gpufl_status inspect_directory(const struct root *root, const char *path, const char *id,
-                               bool known_live, struct inspection *out)
+static gpufl_status inspect_open_directory(const struct root *root, int dir,
+                                           const char *id, struct inspection *out)
 {
     const struct sys *sys = root->engine->config.sys;
-    out->whole = !known_live;
-    if (!inspect_owner_ok(root, path, out)) {
+    if (!inspect_owner_ok(root, out)) {
         return GPUFL_ERR_USAGE;
     }
-    out->writer = inspect_probe_writer(root, path, NULL);
-    gpufl_status status = known_live && out->writer == WRITER_LIVE
-                              ? scan_session_again(sys, root->fd, path, &out->scan)
-                              : scan_session(sys, root->fd, path, id, &out->scan);
+    out->writer = inspect_probe_writer(root, dir, ".", NULL);
+    bool again = !out->whole && out->writer == WRITER_LIVE;
+    gpufl_status status = scan_directory(sys, dir, again ? NULL : id, &out->scan);
     if (status == GPUFL_OK && out->writer != WRITER_LIVE &&
         out->scan.manifest_state == SCAN_MANIFEST_VALID) {
-        out->writer = inspect_probe_writer(root, path, &out->scan);
+        out->writer = inspect_probe_writer(root, dir, ".", &out->scan);
     }
     if (status == GPUFL_OK && out->scan.layout == SESSION_SHIFTING) {
         out->writer =
             WRITER_UNKNOWN; /* its writer takes no lock, and others could plant one */
     }
+    return status;
+}
+
+/* Nobody else may list it, but everybody may know whose it is. */
+static gpufl_status inspect_unopened(const struct root *root, const char *path, int error)
+{
+    const struct engine_config *config = &root->engine->config;
+    struct stat st;
+    bool foreign = config->one_owner &&
+                   fstatat(root->fd, path, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+                   st.st_uid != config->owner;
+    return error == ENOENT || error == ENOTDIR ? GPUFL_ERR_NOT_FOUND
+           : foreign                           ? GPUFL_ERR_USAGE
+                                               : GPUFL_ERR_IO;
+}
+
+/* It is opened once: the path may lead to another directory at the next look. */
+gpufl_status inspect_directory(const struct root *root, const char *path,
+                               const struct session *live, struct inspection *out)
+{
+    const char *slash = strrchr(path, '/');
+    int dir =
+        root->engine->config.sys->open_beneath(root->fd, path, O_RDONLY | O_DIRECTORY, 0);
+    memset(&out->directory, 0, sizeof out->directory);
+    out->owner = SESSION_OWNER_UNKNOWN;
+    out->changed = 0;
+    out->whole = true;
+    if (dir < 0) {
+        return inspect_unopened(root, path, errno);
+    }
+    gpufl_status status = GPUFL_ERR_IO;
+    if (directory_see(dir, &out->directory)) {
+        out->whole = !live || directory_compare_seen(&out->directory, &live->directory) !=
+                                  DIRECTORY_SAME;
+        status = inspect_open_directory(root, dir, slash ? slash + 1 : path, out);
+    }
+    close(dir);
     return status;
 }
 
@@ -268,7 +304,9 @@ void inspect_apply(struct session *session, const struct inspection *seen,
     session->looked_at_ms = now_ms;
     session->owner = seen->whole ? seen->owner : session->owner;
     session->changed = seen->changed;
-    if (!replaced_admit(session, seen->scan.manifest_state == SCAN_MANIFEST_OTHER)) {
+    session->seen = directory_id_of(&seen->directory);
+    if (!replaced_admit(session, &seen->directory,
+                        seen->scan.manifest_state == SCAN_MANIFEST_OTHER)) {
         return;
     }
     if (!claim_check(session, &seen->scan, seen->writer) ||
@@ -285,7 +323,7 @@ void inspect_apply(struct session *session, const struct inspection *seen,
         return; /* what lies in it is another session's */
     }
     if (seen->whole && !session->held) {
-        moved_note(session);
+        moved_note(session, session->seen);
     }
     inspect_channels(session, &seen->scan, now_ms);
     if (!was_held && !session->held) {
@@ -320,10 +358,10 @@ void inspect_session(struct session *session, uint64_t now_ms)
         session->presence == SESSION_AWAY) {
         return;
     }
-    bool known_live = session->inspected && session->layout == SESSION_LIVE &&
-                      !session->held && moved_is_there(session);
-    gpufl_status status =
-        inspect_directory(session->root, session->path, session->id, known_live, &seen);
+    bool known_live =
+        session->inspected && session->layout == SESSION_LIVE && !session->held;
+    gpufl_status status = inspect_directory(session->root, session->path,
+                                            known_live ? session : NULL, &seen);
     if (status == GPUFL_OK) {
         inspect_apply(session, &seen, now_ms);
     } else if (status == GPUFL_ERR_NOT_FOUND) {

@@ -11,8 +11,9 @@
 struct inspection {
     enum liveness writer;
     struct scan scan;
-    bool whole;       /**< not only what changes while a known writer lives */
-    uint32_t owner;   /**< of the directory, if whole */
+    struct statx directory; /**< the one that was looked into */
+    bool whole;             /**< not only what changes while a known writer lives */
+    uint32_t owner;         /**< of the directory, if whole */
     uint64_t changed; /**< when the directory had changed, before that; 0 = not known */
 };
 
@@ -26,10 +27,12 @@ bool inspect_is_over(const struct root *root, const char *path);
 bool inspect_is_locked(const struct root *root, const char *path);
 
 /** Probes the lock, then scans the directory: in that order, the scan shows everything
- * that a writer found gone has written. \return GPUFL_OK, GPUFL_ERR_NOT_FOUND if there is
- * no session, GPUFL_ERR_USAGE if another user owns it, GPUFL_ERR_IO. */
-gpufl_status inspect_directory(const struct root *root, const char *path, const char *id,
-                               bool known_live, struct inspection *out);
+ * that a writer found gone has written. \p live NULL, or the live session of which only
+ * what changes is looked for while its directory is the one that was noted. \return
+ * GPUFL_OK, GPUFL_ERR_NOT_FOUND if there is no session, GPUFL_ERR_USAGE if another user
+ * owns it, GPUFL_ERR_IO. */
+gpufl_status inspect_directory(const struct root *root, const char *path,
+                               const struct session *live, struct inspection *out);
 
 /** Holds a session whose directory cannot be read: \p why. */
 void inspect_failed(struct session *session, gpufl_status why);

@@ -19,21 +19,14 @@ static bool moved_same_id(const struct directory_id *a, const struct directory_i
     return a->mark == b->mark && a->user == b->user && a->boot == b->boot;
 }
 
-void moved_note(struct session *session)
+void moved_note(struct session *session, struct directory_id seen)
 {
-    struct directory_id now = directory_look(session->root->fd, session->path);
     session->directory_noted =
-        session->directory_noted && moved_same_id(&now, &session->directory);
-    session->directory = now;
+        session->directory_noted && moved_same_id(&seen, &session->directory);
+    session->directory = seen;
     if (session_begun(session)) {
         session_note_directory(session);
     }
-}
-
-bool moved_is_there(const struct session *session)
-{
-    return directory_compare(session->root->fd, session->path, &session->directory) ==
-           DIRECTORY_SAME;
 }
 
 /* What lies in a group of another user, that one can replace at any time. */
@@ -90,7 +83,7 @@ static void moved_take(struct session *from, struct session *to)
 
 static bool moved_journal(const struct session *to, const char *from)
 {
-    struct record_directory record = {.id = directory_look(to->root->fd, to->path)};
+    struct record_directory record = {.id = to->seen};
     snprintf(record.path, sizeof record.path, "%s", to->path);
     snprintf(record.from, sizeof record.from, "%s", from);
     return record_append_directory(to->root->journal, &record) != 0;
@@ -122,7 +115,7 @@ static bool moved_is_it(const struct session *session, const char *from)
 {
     const struct root *root = session->root;
     uint64_t mark = moved_mark_at(root, from);
-    return mark && mark == directory_look(root->fd, session->path).mark &&
+    return mark && mark == session->seen.mark &&
            mark != directory_look(root->fd, from).mark && moved_group_is_safe(session);
 }
 
@@ -156,7 +149,7 @@ static enum moved_other moved_other_at(const struct session *session,
 {
     uint64_t known = moved_mark_at(root, path);
     struct stat st;
-    if (known && known == directory_look(session->root->fd, session->path).mark) {
+    if (known && known == session->seen.mark) {
         return MOVED_ITSELF;
     }
     return fstatat(root->fd, path, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode)
@@ -197,7 +190,7 @@ bool moved_other_is_known(const struct session *session, const char *id)
 {
     const struct engine *engine = session->root->engine;
     const struct claim *claim = claims_find(engine, id);
-    uint32_t user = directory_look(session->root->fd, session->path).user;
+    uint32_t user = session->seen.user;
     char beside[LAYOUT_SESSION_PATH_MAX];
     layout_beside(beside, session->path, id);
     bool known = (claim && moved_other_known_at(user, claim->root, claim->path)) ||

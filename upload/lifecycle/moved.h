@@ -7,16 +7,13 @@
 
 #include "upload/core/session.h"
 
-/** Notes which directory the session has, in memory and, once something of the session
- * was sent, in the journal. Call it once that was admitted. */
-void moved_note(struct session *session);
+/** Notes that the session has the directory \p seen, in memory and, once something of the
+ * session was sent, in the journal. Call it once that was admitted. */
+void moved_note(struct session *session, struct directory_id seen);
 
-/** \return true if the path of the session names the directory that was noted. */
-bool moved_is_there(const struct session *session);
-
-/** If the directory of \p session, of which nothing was sent, is the one that was known
- * at \p from below its root, the session takes over what is known of that one, which may
- * be that it is complete. \return whether it has. */
+/** If the directory that was seen of \p session, of which nothing was sent, is the one
+ * that was known at \p from below its root, the session takes over what is known of that
+ * one, which may be that it is complete. \return whether it has. */
 bool moved_follow(struct session *session, const char *from);
 
 enum moved_other {

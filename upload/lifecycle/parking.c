@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "upload/core/position.h"
@@ -268,12 +269,31 @@ static void parking_note_directory(const struct root *root, struct parked_sessio
     }
 }
 
+/* What has grown by its path is looked at again in a directory that is open and was
+ * compared: the path may have led elsewhere. */
+static bool parking_has_grown(struct root *root, struct parked_session *s, uint64_t bytes,
+                              int64_t changed_ns)
+{
+    struct statx seen;
+    int dir = root->engine->config.sys->open_beneath(root->fd, s->node.path,
+                                                     O_PATH | O_DIRECTORY, 0);
+    bool good = dir >= 0 && directory_see(dir, &seen) && !replaced_parked(root, s, &seen);
+    s->bytes = good ? bytes : 0; /* what comes back is compared anew */
+    s->changed_ns = changed_ns;
+    bool grew = good && s->wanted && growth_of(root, dir, s);
+    if (dir >= 0) {
+        close(dir);
+    }
+    return grew;
+}
+
 bool parking_reopen_grown(struct root *root, struct parked_session *s)
 {
-    bool grew = s->wanted && growth_of(root, s);
-    if ((grew || s->replaced) && replaced_parked(root, s)) {
-        s->bytes = 0; /* what comes back is compared anew */
-        return false;
+    uint64_t bytes = s->bytes;
+    int64_t changed_ns = s->changed_ns;
+    bool grew = s->wanted && growth_of(root, -1, s);
+    if (grew || s->replaced) {
+        grew = parking_has_grown(root, s, bytes, changed_ns);
     }
     if (!grew) {
         parking_note_directory(root, s);

@@ -9,16 +9,10 @@
 #include "upload/core/session_streams.h"
 #include "upload/source/directory_mark.h"
 
-static enum directory_change replaced_compare(const struct session *session)
-{
-    return directory_compare(session->root->fd, session->path, &session->directory);
-}
-
 /* Who owns the directory in its place, and who owned the one before. */
-static void replaced_say(const struct root *root, const char *path,
+static void replaced_say(const struct root *root, const char *path, uint32_t user,
                          const struct directory_id *before)
 {
-    uint32_t user = directory_look(root->fd, path).user;
     log_warn(root->engine->config.log, "session.replaced",
              "dir=%s/%s user=%u was=%u note=\"the directory of another user is in the "
              "place of one of which something was sent: it is not read\"",
@@ -40,7 +34,7 @@ static void replaced_hold(struct session *session, enum held_reason reason)
 static bool replaced_admit_stray(struct session *session)
 {
     struct root *root = session->root;
-    uint64_t mark = directory_look(root->fd, session->path).mark;
+    uint64_t mark = session->seen.mark;
     if (session->stray != mark) {
         session->stray = mark;
         session->stray_listing = root->listing_number + 1;
@@ -58,12 +52,12 @@ static bool replaced_admit_stray(struct session *session)
     return false;
 }
 
-bool replaced_admit(struct session *session, bool names_another)
+bool replaced_admit(struct session *session, const struct statx *seen, bool names_another)
 {
     if (!session_begun(session)) {
         return true;
     }
-    enum directory_change change = replaced_compare(session);
+    enum directory_change change = directory_compare_seen(seen, &session->directory);
     if (change == DIRECTORY_OTHER) {
         return names_another || replaced_admit_stray(session);
     }
@@ -72,7 +66,8 @@ bool replaced_admit(struct session *session, bool names_another)
         return true;
     }
     if (session->hold_reason != HELD_REPLACED) {
-        replaced_say(session->root, session->path, &session->directory);
+        replaced_say(session->root, session->path, session->seen.user,
+                     &session->directory);
     }
     replaced_hold(session, HELD_REPLACED);
     return false;
@@ -126,24 +121,25 @@ void replaced_listed(struct root *root, bool whole)
     root->strays = strays;
 }
 
-static void replaced_say_parked(const struct root *root, const struct parked_session *s)
+static void replaced_say_parked(const struct root *root, const struct parked_session *s,
+                                uint32_t user)
 {
     struct engine *engine = root->engine;
     const char *slash = strrchr(s->node.path, '/');
     const char *id = slash ? slash + 1 : s->node.path;
-    replaced_say(root, s->node.path, &s->directory);
+    replaced_say(root, s->node.path, user, &s->directory);
     log_error(engine->config.log, "session.held", "session=%s channel=* reason=\"%s\"",
               id, held_text(HELD_REPLACED));
     trouble_say(&engine->trouble, "session %s, channel * waits: %s", id,
                 held_text(HELD_REPLACED));
 }
 
-bool replaced_parked(struct root *root, struct parked_session *s)
+bool replaced_parked(struct root *root, struct parked_session *s,
+                     const struct statx *seen)
 {
-    bool replaced =
-        directory_compare(root->fd, s->node.path, &s->directory) == DIRECTORY_FOREIGN;
+    bool replaced = directory_compare_seen(seen, &s->directory) == DIRECTORY_FOREIGN;
     if (replaced && !s->replaced) {
-        replaced_say_parked(root, s);
+        replaced_say_parked(root, s, directory_id_of(seen).user);
     }
     root->engine->trouble.stamp += replaced != s->replaced;
     parked_set_replaced(&root->parked, s, replaced);

@@ -8,11 +8,12 @@
 
 #include "upload/core/session.h"
 
-/** Compares the directory of the session with the one that was noted. It is held if
- * another user's is in its place; if another one of the same user's is, until a listing
- * has shown that the noted one is nowhere else in the root, unless its manifest names
- * another session, which is reason enough. \return true if that may go on. */
-bool replaced_admit(struct session *session, bool names_another);
+/** Compares \p seen, the directory of the session, with the one that was noted. It is
+ * held if another user's is in its place; if another one of the same user's is, until a
+ * listing has shown that the noted one is nowhere else in the root, unless its manifest
+ * names another session, which is reason enough. \return true if that may go on. */
+bool replaced_admit(struct session *session, const struct statx *seen,
+                    bool names_another);
 
 /** \return true if another user's directory is at \p path, of which something was sent.
  */
@@ -24,8 +25,9 @@ void replaced_visit(struct root *root, const char *path);
 /** A listing has ended: \p whole if it named all there is. */
 void replaced_listed(struct root *root, bool whole);
 
-/** \return true if another user's directory has the place of a complete session, which is
- * said; it stays complete. */
-bool replaced_parked(struct root *root, struct parked_session *parked);
+/** \return true if \p seen, in the place of a complete session, is another user's, which
+ * is said; it stays complete. */
+bool replaced_parked(struct root *root, struct parked_session *parked,
+                     const struct statx *seen);
 
 #endif

@@ -12,16 +12,14 @@
 /* \p number 0 = the active file. */
 static int sealed_file_open(const struct stream *st, uint32_t number)
 {
-    const struct root *root = st->session->root;
+    const struct tail_where where = stream_where(st);
     char name[LAYOUT_PATH_MAX];
-    char path[JOURNAL_PATH_MAX + LAYOUT_PATH_MAX];
     if (number) {
         layout_numbered(name, stream_channel(st), number, false);
     } else {
         layout_active(name, stream_channel(st), false);
     }
-    snprintf(path, sizeof path, "%s/%s", st->session->path, name);
-    return file_open(root->engine->config.sys, root->fd, path);
+    return tail_where_open(st->session->root->engine->config.sys, &where, name);
 }
 
 /* What cannot be journalled now is in the next rewrite of the journal. */

@@ -3,15 +3,20 @@
 #ifndef GPUFL_UPLOAD_SOURCE_DIRECTORY_MARK_H
 #define GPUFL_UPLOAD_SOURCE_DIRECTORY_MARK_H
 
+#include <stdbool.h>
+#include <sys/stat.h>
+
+#include "base/sys.h"
 #include "upload/journal/journal_records.h"
 
 /** As what the users appear that a user namespace does not know. */
 #define DIRECTORY_USER_UNKNOWN 65534u
 
 enum directory_change {
-    DIRECTORY_SAME,   /**< it is the same one, as far as can be told */
-    DIRECTORY_OTHER,  /**< it is another one */
-    DIRECTORY_FOREIGN /**< likewise, and another user owns it, or may own it */
+    DIRECTORY_SAME,    /**< it is the same one, as far as can be told */
+    DIRECTORY_OTHER,   /**< it is another one */
+    DIRECTORY_FOREIGN, /**< likewise, and another user owns it, or may own it */
+    DIRECTORY_AWAY     /**< nothing is there, or no directory */
 };
 
 /** Looks at the directory `<root>/<path>`. The mark stands for it, its owner and this
@@ -24,5 +29,22 @@ struct directory_id directory_look(int root, const char *path);
  * another boot tells no more than whose it was. */
 enum directory_change directory_compare(int root, const char *path,
                                         const struct directory_id *known);
+
+/** Looks at the open directory \p dir. What is compared, noted and read must be one
+ * directory, and a path may name another one at each look. \return false if the kernel
+ * does not tell. */
+bool directory_see(int dir, struct statx *out);
+
+/** \return what stands for the directory that was seen. */
+struct directory_id directory_id_of(const struct statx *seen);
+
+/** As directory_compare(), with a directory that was seen. */
+enum directory_change directory_compare_seen(const struct statx *seen,
+                                             const struct directory_id *known);
+
+/** Opens the directory `<root>/<path>` with O_PATH if it is the one that is known.
+ * \return the descriptor, or -1 with errno: ESTALE if it is another one. */
+int directory_open(const struct sys *sys, int root, const char *path,
+                   const struct directory_id *known);
 
 #endif

@@ -9,12 +9,17 @@
 
 #include "schema/layout.h"
 
-gpufl_status listing_open(struct listing *listing, const struct sys *sys, int root,
-                          const char *path)
+void listing_of(struct listing *listing, int fd)
 {
     listing->at = listing->len = 0;
     listing->error = 0;
-    listing->fd = sys->open_beneath(root, path, O_RDONLY | O_DIRECTORY, 0);
+    listing->fd = fd;
+}
+
+gpufl_status listing_open(struct listing *listing, const struct sys *sys, int root,
+                          const char *path)
+{
+    listing_of(listing, sys->open_beneath(root, path, O_RDONLY | O_DIRECTORY, 0));
     if (listing->fd >= 0) {
         return GPUFL_OK;
     }

@@ -27,6 +27,9 @@ struct listing {
 GPUFL_MUST gpufl_status listing_open(struct listing *listing, const struct sys *sys,
                                      int root, const char *path);
 
+/** Begins to list the open directory \p fd; the caller closes that. */
+void listing_of(struct listing *listing, int fd);
+
 /** The next entry of any kind; NULL at the end or after an error. */
 const struct dirent64 *listing_next(struct listing *listing);
 

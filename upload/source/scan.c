@@ -255,28 +255,23 @@ static void scan_note_misplaced(struct scan *scan)
     }
 }
 
-/* \p id NULL: the manifest is not read. */
-static gpufl_status scan_files(const struct sys *sys, int root, const char *path,
-                               const char *id, struct scan *out)
+gpufl_status scan_directory(const struct sys *sys, int fd, const char *id,
+                            struct scan *out)
 {
     struct marks marks = {0};
+    struct scan_dir dir = {.fd = fd};
     struct listing listing;
+    listing_of(&listing, fd);
     memset(out, 0, sizeof *out);
-    gpufl_status status = listing_open(&listing, sys, root, path);
-    if (status != GPUFL_OK) {
-        return status;
-    }
-    struct scan_dir dir = {.fd = listing.fd};
-    status = fstat(dir.fd, &dir.st) == 0 ? GPUFL_OK : GPUFL_ERR_IO;
+    gpufl_status status = fstat(fd, &dir.st) == 0 ? GPUFL_OK : GPUFL_ERR_IO;
     for (const struct dirent64 *entry;
          status == GPUFL_OK && (entry = listing_next(&listing));) {
         status = scan_note_name(out, &dir, entry->d_name, &marks);
     }
     out->manifest_state = marks.manifest ? SCAN_MANIFEST_VALID : SCAN_MANIFEST_NONE;
     if (status == GPUFL_OK && !listing.error && marks.manifest && id) {
-        status = read_manifest(sys, listing.fd, id, out);
+        status = read_manifest(sys, fd, id, out);
     }
-    listing_close(&listing);
     if (status != GPUFL_OK || listing.error) {
         memset(out, 0, sizeof *out);
         return GPUFL_ERR_IO; /* files that were not listed would count as deleted */
@@ -291,13 +286,14 @@ static gpufl_status scan_files(const struct sys *sys, int root, const char *path
 gpufl_status scan_session(const struct sys *sys, int root, const char *path,
                           const char *id, struct scan *out)
 {
-    return scan_files(sys, root, path, id, out);
-}
-
-gpufl_status scan_session_again(const struct sys *sys, int root, const char *path,
-                                struct scan *out)
-{
-    return scan_files(sys, root, path, NULL, out);
+    struct listing listing;
+    gpufl_status status = listing_open(&listing, sys, root, path);
+    memset(out, 0, sizeof *out);
+    if (status == GPUFL_OK) {
+        status = scan_directory(sys, listing.fd, id, out);
+        listing_close(&listing);
+    }
+    return status;
 }
 
 gpufl_status scan_subdirs(const struct sys *sys, int root, const char *path,

@@ -72,10 +72,11 @@ struct scan {
 GPUFL_MUST gpufl_status scan_session(const struct sys *sys, int root, const char *path,
                                      const char *id, struct scan *out);
 
-/** The same for a session whose manifest was found valid before: that the file exists is
+/** The same for the directory \p dir, which was just opened for reading and stays open.
+ * \p id NULL = the session's manifest was found valid before: that the file exists is
  * enough, and out->manifest stays empty. */
-GPUFL_MUST gpufl_status scan_session_again(const struct sys *sys, int root,
-                                           const char *path, struct scan *out);
+GPUFL_MUST gpufl_status scan_directory(const struct sys *sys, int dir, const char *id,
+                                       struct scan *out);
 
 /** \return the channel of that name; NULL if the directory shows no file of it. */
 const struct scan_channel *scan_find_channel(const struct scan *scan, const char *name);

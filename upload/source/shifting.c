@@ -16,7 +16,6 @@
 
 #define DROPPED_BEYOND 100u
 #define TRIES          16
-#define PATH_BYTES     (3 * LAYOUT_PATH_MAX + 8)
 
 uint64_t shifting_head(const char *data, size_t len)
 {
@@ -36,7 +35,6 @@ static int open_index(const struct sys *sys, const struct tail_where *w, uint32_
                       bool *gz)
 {
     char name[LAYOUT_PATH_MAX];
-    char path[PATH_BYTES];
     for (int i = 0; i < 2; i++) {
         *gz = i == 1;
         if (index) {
@@ -44,8 +42,7 @@ static int open_index(const struct sys *sys, const struct tail_where *w, uint32_
         } else {
             layout_active(name, w->channel, *gz);
         }
-        snprintf(path, sizeof path, "%s/%s", w->path, name);
-        int fd = file_open(sys, w->root, path);
+        int fd = tail_where_open(sys, w, name);
         if (fd >= 0 || (errno != ENOENT && errno != ELOOP)) {
             return fd;
         }

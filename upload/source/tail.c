@@ -14,16 +14,8 @@
 #include "upload/source/ndjson.h"
 #include "upload/source/shifting.h"
 
-#define PATH_BYTES (2 * LAYOUT_PATH_MAX + LAYOUT_PATH_MAX + 8)
 /* The type of a channel's first record stands within them. */
 #define BEGIN_BYTES 512u
-
-static int open_name(const struct sys *sys, const struct tail_where *w, const char *name)
-{
-    char path[PATH_BYTES];
-    snprintf(path, sizeof path, "%s/%s", w->path, name);
-    return file_open(sys, w->root, path);
-}
 
 /* The active file is number N until `<ch>.N.log` exists. If it exists by now, what was
  * opened as the active file may be a later one: the numbered file is right. */
@@ -34,9 +26,9 @@ static int open_plain_live(const struct sys *sys, const struct tail_where *w,
     char number[LAYOUT_PATH_MAX];
     layout_active(active, w->channel, false);
     layout_numbered(number, w->channel, w->file, false);
-    int fd = w->sealed_only ? -1 : open_name(sys, w, active);
+    int fd = w->sealed_only ? -1 : tail_where_open(sys, w, active);
     int error = errno;
-    int numbered = open_name(sys, w, number);
+    int numbered = tail_where_open(sys, w, number);
     if (numbered < 0 && errno == ENOENT && fd >= 0) {
         return fd;
     }
@@ -57,7 +49,7 @@ static int open_live(const struct sys *sys, const struct tail_where *w,
     int fd = open_plain_live(sys, w, &out->sealed);
     if (fd < 0 && errno == ENOENT && !w->sealed_only) {
         layout_active(packed, w->channel, true);
-        fd = open_name(sys, w, packed);
+        fd = tail_where_open(sys, w, packed);
         out->packed = fd >= 0;
     }
     return fd;
@@ -88,7 +80,7 @@ static enum file_match match_by_name(const struct sys *sys, const struct tail_wh
     }
     if (w->file > 1) {
         layout_numbered(name, w->channel, w->file - 1, false);
-        int before = open_name(sys, w, name);
+        int before = tail_where_open(sys, w, name);
         if (before >= 0) {
             close(before);
             return FILE_MATCHES;
@@ -207,13 +199,9 @@ static gpufl_status read_shifting(const struct sys *sys, const struct tail_where
     return status;
 }
 
-gpufl_status tail_read(const struct sys *sys, const struct tail_where *w, char *buf,
-                       size_t cap, struct tail_chunk *out)
+static gpufl_status read_live(const struct sys *sys, const struct tail_where *w,
+                              char *buf, size_t cap, struct tail_chunk *out)
 {
-    *out = (struct tail_chunk){.mark = w->mark};
-    if (w->layout == SESSION_SHIFTING) {
-        return read_shifting(sys, w, buf, cap, out);
-    }
     int fd = open_live(sys, w, out);
     if (fd < 0) {
         return errno == ENOENT ? GPUFL_ERR_NOT_FOUND : GPUFL_ERR_IO;
@@ -227,6 +215,25 @@ gpufl_status tail_read(const struct sys *sys, const struct tail_where *w, char *
     return status;
 }
 
+/* All names are looked up in one directory: the path may lead to another one at any time.
+ */
+gpufl_status tail_read(const struct sys *sys, const struct tail_where *w, char *buf,
+                       size_t cap, struct tail_chunk *out)
+{
+    struct tail_where in;
+    *out = (struct tail_chunk){.mark = w->mark};
+    int dir = tail_where_enter(sys, w, &in);
+    if (dir < 0) {
+        out->elsewhere = errno == ESTALE;
+        return errno == ENOENT ? GPUFL_ERR_NOT_FOUND : GPUFL_ERR_IO;
+    }
+    gpufl_status status = w->layout == SESSION_SHIFTING
+                              ? read_shifting(sys, &in, buf, cap, out)
+                              : read_live(sys, &in, buf, cap, out);
+    close(dir);
+    return status;
+}
+
 bool tail_has_more(const struct sys *sys, const struct tail_where *w)
 {
     char byte;
@@ -237,7 +244,7 @@ bool tail_has_more(const struct sys *sys, const struct tail_where *w)
 }
 
 /* Compressed files are not unpacked for this. */
-enum file_match tail_compare(const struct sys *sys, const struct tail_where *w)
+static enum file_match compare_in(const struct sys *sys, const struct tail_where *w)
 {
     struct tail_chunk chunk = {0};
     int fd = -1;
@@ -259,10 +266,23 @@ enum file_match tail_compare(const struct sys *sys, const struct tail_where *w)
     return match;
 }
 
+enum file_match tail_compare(const struct sys *sys, const struct tail_where *w)
+{
+    struct tail_where in;
+    int dir = tail_where_enter(sys, w, &in);
+    if (dir < 0) {
+        return w->layout == SESSION_SHIFTING && errno == ENOENT ? FILE_DIFFERS
+                                                                : FILE_UNREADABLE;
+    }
+    enum file_match match = compare_in(sys, &in);
+    close(dir);
+    return match;
+}
+
 static bool stat_name(const struct sys *sys, const struct tail_where *w, const char *name,
                       struct stat *st)
 {
-    int fd = open_name(sys, w, name);
+    int fd = tail_where_open(sys, w, name);
     bool ok = fd >= 0 && fstat(fd, st) == 0;
     if (fd >= 0) {
         close(fd);
@@ -294,7 +314,7 @@ gpufl_status tail_open_window(const struct sys *sys, const struct tail_where *w,
     for (int try = 0; try < 2; try++) {
         *gz = try == 0;
         layout_numbered(name, w->channel, w->file, *gz);
-        *fd = open_name(sys, w, name);
+        *fd = tail_where_open(sys, w, name);
         if (*fd >= 0) {
             return GPUFL_OK;
         }

@@ -20,8 +20,9 @@ struct tail_chunk {
     uint64_t size;  /**< bytes of the file (uncompressed; only with at_end for gzip) */
     uint32_t index; /**< shifting layout: its number now */
     struct record_mark mark; /**< before where->mark_at, if that is known now */
-    bool packed; /**< the file is compressed; live: the active one, by another tool */
-    bool other;  /**< with GPUFL_ERR_FORMAT: another file has its name now */
+    bool packed;    /**< the file is compressed; live: the active one, by another tool */
+    bool other;     /**< with GPUFL_ERR_FORMAT: another file has its name now */
+    bool elsewhere; /**< with GPUFL_ERR_IO: the directory is not where->directory */
 };
 
 /** Reads up to \p cap bytes at the position into \p buf.

@@ -6,14 +6,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "upload/source/directory_mark.h"
 #include "upload/source/file_mark.h"
 #include "upload/source/gz_cache.h"
 #include "upload/source/scan.h"
 
 /** Where to read. */
 struct tail_where {
-    int root;         /**< the watched root's descriptor */
-    const char *path; /**< the session's directory beneath it */
+    int root;                             /**< the watched root's descriptor */
+    const char *path;                     /**< the session's directory beneath it */
+    const struct directory_id *directory; /**< which that must be; NULL = any may be */
     const char *channel;
     enum session_layout layout;
     bool sealed_only; /**< a later file exists: this one cannot be the active one */
@@ -30,5 +32,15 @@ struct tail_where {
     struct gz_cache
         *cache; /**< NULL = none: each read starts at the beginning of a gzip file */
 };
+
+/** Opens the file \p name of the session's directory. \return the descriptor, or -1 with
+ * errno: ESTALE if the directory is another one than it must be. */
+int tail_where_open(const struct sys *sys, const struct tail_where *where,
+                    const char *name);
+
+/** Opens the directory once for several files: *in is \p where beneath it. \return the
+ * descriptor, which the caller closes, or -1 with errno, as above. */
+int tail_where_enter(const struct sys *sys, const struct tail_where *where,
+                     struct tail_where *in);
 
 #endif

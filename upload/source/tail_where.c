@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Opens the files of a position in the directory that the session is known by. */
+#include "upload/source/tail_where.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/file.h"
+
+int tail_where_enter(const struct sys *sys, const struct tail_where *w,
+                     struct tail_where *in)
+{
+    *in = *w;
+    in->path = ".";
+    in->directory = NULL;
+    in->root = w->directory
+                   ? directory_open(sys, w->root, w->path, w->directory)
+                   : sys->open_beneath(w->root, w->path, O_PATH | O_DIRECTORY, 0);
+    return in->root;
+}
+
+int tail_where_open(const struct sys *sys, const struct tail_where *w, const char *name)
+{
+    char path[JOURNAL_PATH_MAX + LAYOUT_PATH_MAX + 1];
+    struct tail_where in;
+    if (!w->directory) {
+        snprintf(path, sizeof path, "%s/%s", w->path, name);
+        return file_open(sys, w->root, path);
+    }
+    int dir = tail_where_enter(sys, w, &in);
+    int fd = dir >= 0 ? file_open(sys, dir, name) : -1;
+    int error = errno;
+    if (dir >= 0) {
+        close(dir);
+    }
+    errno = error;
+    return fd;
+}
