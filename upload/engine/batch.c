@@ -313,7 +313,10 @@ static enum made batch_read_problem(struct stream *st, gpufl_status status,
                                     const struct tail_chunk *chunk)
 {
     struct session *session = st->session;
-    if (status == GPUFL_ERR_NOT_FOUND) {
+    if (chunk->elsewhere) {
+        st->rest = STREAM_PENDING;
+        session_mark_later(session, session->root->engine->config.sys->now_ms());
+    } else if (status == GPUFL_ERR_NOT_FOUND) {
         if (batch_begins_later(st) || (st->gap && sealed_file_find(st))) {
             return MADE_STEP;
         }
@@ -361,11 +364,6 @@ enum made batch_make(struct stream *st)
                                    .max_lines = engine->config.max_batch_lines};
     gpufl_status status = tail_read(engine->config.sys, &where, engine->raw,
                                     engine->config.max_batch_bytes, &chunk);
-    if (status != GPUFL_OK && chunk.elsewhere) {
-        st->rest = STREAM_PENDING;
-        session_mark_later(st->session, engine->config.sys->now_ms());
-        return MADE_NOTHING;
-    }
     if (status != GPUFL_OK) {
         return batch_read_problem(st, status, &chunk);
     }
