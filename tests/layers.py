@@ -52,6 +52,7 @@ ONLY = {
     "zlib": ["upload/http/encode.c", "upload/source/gz_cache.c", "upload/source/gz_file.c",
              "backend/store/codec.c", "backend/http/ingest.c"],
     "json-c/": ["upload/source/identity.c", "upload/http/reply.c",
+                "upload/http/reply_json.c", "upload/http/reply_positions.c",
                 "upload/engine/upload_cursor.c", "upload/source/java_cursor.c",
                 "agent/options/config.c", "backend/digest/digest_records.c",
                 "backend/http/json_read.h"],

@@ -20,6 +20,7 @@ struct parked_stream {
     uint64_t head;
     struct record_mark mark;
     struct record_sealed sealed;
+    struct record_end end;
     uint64_t lines;
     uint32_t file;
     uint32_t sequence;

@@ -22,6 +22,7 @@
 /** Nobody's uid. */
 #define SESSION_OWNER_NONE UINT32_MAX
 
+struct end_proof;
 struct stream;
 
 enum session_state {
@@ -87,6 +88,7 @@ struct session {
     bool later;       /**< it grew, and is inspected at later_at_ms */
     bool overdue;     /**< what the inspection finds has waited for its flush interval */
     bool complete_in_flight;
+    bool ends_in_flight;               /**< the ends of its streams are being asked for */
     bool in_completing;                /**< in the engine's list of them */
     bool in_cursor;                    /**< the upload cursor names it */
     bool directory_noted;              /**< the journal has `directory` */
@@ -107,6 +109,10 @@ struct session {
     int complete_refused; /**< the status by which session-complete was refused, 0 = none
                            */
     uint64_t successes_before; /**< of the origin, when session-complete first failed */
+    unsigned ends_failures;
+    uint64_t ends_at_ms;     /**< they are not asked for before this */
+    struct end_proof *proof; /**< of each stream's end as it was told, or NULL */
+    char *claim;             /**< body of session-complete, while that is under way */
     uint64_t complete_at_ms;
     uint64_t complete_ticket; /**< once this is on disk, all that was settled is */
     uint64_t hold_until_ms;   /**< the workspace is at its limit until then */

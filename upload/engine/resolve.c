@@ -16,6 +16,7 @@
 #include "upload/core/session_streams.h"
 #include "upload/engine/resolve_find.h"
 #include "upload/lifecycle/away.h"
+#include "upload/lifecycle/end_proof.h"
 #include "upload/lifecycle/inspect.h"
 #include "upload/lifecycle/moved.h"
 #include "upload/lifecycle/parking.h"
@@ -72,6 +73,11 @@ static void resolve_stream(struct stream *st, struct resolve_result *out)
                                  .head = st->head,
                                  .mark = st->mark,
                                  .how = SETTLED_GIVEN_UP}};
+    if (st->held && st->hold_reason == HELD_BACKEND_UNPROVED && end_proof_believe(st)) {
+        r.to.file = st->file;
+        r.to.end = st->offset;
+        r.to.mark = st->mark;
+    }
     resolve_find(&r);
     bool ended = r.to.how == SETTLED_ENDED && st->ended_file == r.to.file;
     if (r.reason == HELD_NOT || ended || !offer_journal_stream(st) ||

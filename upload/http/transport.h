@@ -21,12 +21,14 @@ enum transport_kind {
     TRANSPORT_COMPLETE, /**< POST events/session-complete */
     TRANSPORT_KEY,      /**< GET events/stream, which stores nothing: see key_check.h */
     TRANSPORT_ALIVE,    /**< POST events/alive */
+    TRANSPORT_PARTS,    /**< POST events/parts */
+    TRANSPORT_ENDS,     /**< GET sessions/{id}/streams */
 };
 
 /** A request. Everything it points to is borrowed until its reply has been taken. */
 struct transport_request {
     enum transport_kind kind;
-    const char *session;   /**< BATCH, COMPLETE */
+    const char *session;   /**< BATCH, COMPLETE, ENDS */
     const char *encoding;  /**< Content-Encoding, NULL = none */
     const char *window_id; /**< Idempotency-Key; NULL = none */
     bool window_headers;   /**< send the X-GpuFlight-Window-* headers too */
@@ -53,7 +55,8 @@ enum transport_failure {
 
 struct transport_reply {
     void *tag;
-    int status;          /**< HTTP status, 0 = no answer */
+    enum transport_kind kind; /**< of the request */
+    int status;               /**< HTTP status, 0 = no answer */
     bool maybe_received; /**< the server may have got the whole body without answering; an
                             answer may then be that to a repeat */
     enum transport_failure failure; /**< for status 0: of what kind */

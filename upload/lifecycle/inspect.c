@@ -80,6 +80,24 @@ static uint64_t inspect_seen(const struct session *session,
            (unsigned)seen->has_active << 1 | (unsigned)seen->has_active_gz;
 }
 
+/* Its end was proved in another epoch of the backend, which may have gone back since. One
+ * that sends more, or claims to be complete, learns it by that. */
+static bool inspect_is_of_old(const struct stream *st)
+{
+    const struct origin *origin = &st->session->root->engine->origin;
+    return stream_is_live(st) && st->positions && !st->offer && origin->positions &&
+           !session_writer_is_gone(st->session) && st->end.epoch != origin->epoch;
+}
+
+/* The backend has something else: the files, which may be large, are compared again when
+ * they change, and now and then. */
+static bool inspect_still_differs(const struct stream *st,
+                                  const struct scan_channel *seen, uint64_t now_ms)
+{
+    return st->held && st->unproved && now_ms < st->seek_at_ms &&
+           st->seen == inspect_seen(st->session, seen);
+}
+
 static void inspect_channel(struct session *session, const struct scan_channel *seen,
                             uint64_t now_ms)
 {
@@ -96,6 +114,10 @@ static void inspect_channel(struct session *session, const struct scan_channel *
         import_position(st);
     }
     st->layout = (uint8_t)(1 + session->layout);
+    session->seen_bytes += seen->active_bytes + seen->highest + seen->payloads;
+    if (inspect_still_differs(st, seen, now_ms)) {
+        return;
+    }
     st->held = false; /* the reason may be gone */
     st->rest = st->rest == STREAM_PENDING ? STREAM_PENDING : STREAM_DRAINED;
     st->highest = sealed_file_note(st, seen->highest);
@@ -103,8 +125,12 @@ static void inspect_channel(struct session *session, const struct scan_channel *
     uint64_t before = st->seen;
     st->seen = inspect_seen(session, seen);
     st->all_read = st->all_read && st->seen == before;
-    session->seen_bytes += seen->active_bytes + seen->highest + seen->payloads;
     if (!inspect_is_pending(session, st, seen) && !rewritten_since(st, seen)) {
+        if (inspect_is_of_old(st)) {
+            st->unproved = true; /* what the backend has is compared */
+            stream_enqueue(st, false, now_ms);
+            return;
+        }
         st->rest = st->offer ? STREAM_PENDING : STREAM_DRAINED;
         return;
     }

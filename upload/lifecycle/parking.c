@@ -14,7 +14,8 @@
 
 #define OPENED_AT_ONCE 32u
 /* While no more are open, those that are held are open, too. */
-#define HELD_OPEN_MAX 64u
+#define HELD_OPEN_MAX   64u
+#define CLAIMED_AT_ONCE 64u
 
 void parking_complete(struct session *session)
 {
@@ -38,6 +39,7 @@ void parking_complete(struct session *session)
                                               .head = st->head,
                                               .mark = st->mark,
                                               .sealed = st->sealed,
+                                              .end = st->end,
                                               .layout = st->layout,
                                               .lines = st->lines,
                                               .file = st->file,
@@ -134,7 +136,8 @@ static struct record_stream parking_record(const struct root *root,
                                    .marks = st->marks,
                                    .head = st->head,
                                    .mark = st->mark,
-                                   .layout = st->layout};
+                                   .layout = st->layout,
+                                   .at = st->end};
     snprintf(record.path, sizeof record.path, "%s", s->node.path);
     snprintf(record.channel, sizeof record.channel, "%s",
              root->channel_name[st->channel]);
@@ -253,6 +256,18 @@ struct session *parking_open_again(struct root *root, struct parked_session *s)
     return !s->complete || parking_append_streams(root, s) ? parking_open(root, s) : NULL;
 }
 
+/* The backend was in another epoch when it said that the session is complete. */
+static bool parking_is_of_old(const struct root *root, const struct parked_session *s)
+{
+    const struct origin *origin = &root->engine->origin;
+    for (unsigned i = 0; origin->positions && i < s->streams; i++) {
+        if (s->stream[i].end.at.file && s->stream[i].end.epoch != origin->epoch) {
+            return root->engine->completing_count < CLAIMED_AT_ONCE;
+        }
+    }
+    return false;
+}
+
 bool parking_reopen_grown(struct root *root, struct parked_session *s)
 {
     bool grew = s->wanted && growth_of(root, s);
@@ -260,9 +275,12 @@ bool parking_reopen_grown(struct root *root, struct parked_session *s)
         s->bytes = 0; /* what comes back is compared anew */
         return false;
     }
+    bool reopens = grew || (s->wanted && parking_is_of_old(root, s));
     /* While the journal is broken, at a later listing. */
-    struct session *session = grew ? parking_open_again(root, s) : NULL;
-    if (session) {
+    struct session *session = reopens ? parking_open_again(root, s) : NULL;
+    if (session && !grew) {
+        session_mark(session);
+    } else if (session) {
         root->change_stamp++;
         log_warn(root->engine->config.log, "session.grew",
                  "session=%s note=\"it was complete, and its files have changed since: "
