@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "backend/digest/lines.h"
+#include "backend/store/codec.h"
 #include "backend/store/store.h"
 #include "schema/layout.h"
 #include "schema/stream_place.h"
@@ -33,6 +34,9 @@ struct stream_part {
     bool added_newline;        /**< the last line has none in its file */
     const char *bytes;         /**< the lines; NULL with skip */
     size_t len;                /**< with the added newline */
+    const void *packed;        /**< what the lines decode from, as received; or NULL */
+    size_t packed_len;
+    enum encoding packed_as;
 };
 
 /** What became of a part. */
