@@ -106,6 +106,16 @@ static void rig_name_part(struct rig_request *r)
     positions_parts_fini(&parts);
 }
 
+/* The lines are a frame of their own, which the backend can store as it is. */
+static void rig_check_frames(const struct transport_request *request,
+                             const struct rig_request *r)
+{
+    size_t line = (size_t)(strchr(r->raw, '\n') + 1 - r->raw);
+    enum encoding encoding = codec_of_header(request->encoding);
+    assert_true(encoding == ENCODING_PLAIN ||
+                codec_first_frame(encoding, request->body, request->body_len, line) > 0);
+}
+
 static gpufl_status rig_submit(void *self, const struct transport_request *request)
 {
     struct rig *rig = self;
@@ -131,6 +141,7 @@ static gpufl_status rig_submit(void *self, const struct transport_request *reque
     rig->tag[rig->requests] = request->tag;
     if (r->kind == TRANSPORT_PARTS) {
         rig_name_part(r);
+        rig_check_frames(request, r);
     }
     int status = rig->answer ? rig->answer(rig, r) : RIG_REGISTRY;
     rig->lost[rig->requests] = status == RIG_LOST;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The engine's buffer of lines as they were read, with room in front of them for the line
- * of a request of parts: both are compressed as one. */
+/* The engine's buffer of lines as they were read. */
 #ifndef GPUFL_UPLOAD_CORE_RAW_LINES_H
 #define GPUFL_UPLOAD_CORE_RAW_LINES_H
 
@@ -14,10 +13,6 @@ bool raw_lines_grow(struct engine *engine, size_t cap);
 
 /** Shrinks the buffer again after a long line, or a batch of a run with larger ones. */
 void raw_lines_shrink(struct engine *engine);
-
-/** Puts \p len bytes, at most POSITIONS_LINE_MAX, in front of the lines. \return where
- * they begin. */
-const char *raw_lines_prepend(struct engine *engine, const char *line, size_t len);
 
 void raw_lines_close(struct engine *engine);
 

@@ -26,6 +26,12 @@
 #define PARAMETER_SET  1u
 #define LINE_MAX_DEPTH 64
 
+/* A frame or member. */
+struct encoded {
+    const void *data;
+    size_t len;
+};
+
 enum codec batch_codec(const struct engine *engine)
 {
     switch (engine->config.compression) {
@@ -41,29 +47,48 @@ enum codec batch_codec(const struct engine *engine)
     return engine->origin.zstd && !engine->origin.no_zstd_ever ? CODEC_ZSTD : CODEC_GZIP;
 }
 
-gpufl_status batch_encode(struct offer *offer, size_t raw_len)
+/* Takes memory for \p head and \p body, one behind the other. */
+static gpufl_status batch_keep(struct offer *offer, const struct encoded *head,
+                               const struct encoded *body)
 {
     struct engine *engine = offer->stream->session->root->engine;
-    const void *encoded;
-    size_t len;
-    offer_drop_frame(engine, offer);
-    const char *from =
-        offer->part.begin.file ? part_put_line(offer, &raw_len) : engine->raw;
-    gpufl_status status = encoder_encode(engine->encoder, (enum codec)offer->record.codec,
-                                         from, raw_len, &encoded, &len);
-    if (status != GPUFL_OK) {
-        return status;
-    }
+    size_t len = head->len + body->len;
     offer->frame = frames_take(engine->frames, len);
     if (!offer->frame) {
         return GPUFL_ERR_NOMEM;
     }
-    memcpy(offer->frame, encoded, len);
+    memcpy(offer->frame, head->data, head->len);
+    memcpy((char *)offer->frame + head->len, body->data, body->len);
     offer->frame_len = len;
-    offer->crc32 = encode_crc32(0, offer->frame, len);
     engine->frame_bytes += len;
-    raw_lines_shrink(engine);
     return GPUFL_OK;
+}
+
+gpufl_status batch_encode(struct offer *offer, size_t raw_len)
+{
+    struct engine *engine = offer->stream->session->root->engine;
+    bool is_part = offer->part.begin.file != 0;
+    char line[PART_LINE_MAX];
+    struct encoded head = {line, 0};
+    struct encoded body = {"", 0};
+    offer_drop_frame(engine, offer);
+    if (is_part && (head.len = part_encode_line(offer, line)) == 0) {
+        return GPUFL_ERR_NOMEM;
+    }
+    gpufl_status status =
+        offer->part.skip
+            ? GPUFL_OK
+            : encoder_encode(engine->encoder, (enum codec)offer->record.codec,
+                             engine->raw, raw_len, &body.data, &body.len);
+    if (status == GPUFL_OK) {
+        status = batch_keep(offer, &head, &body);
+    }
+    if (status == GPUFL_OK) {
+        /* Parts have checksums of what they decode to. */
+        offer->crc32 = is_part ? 0 : encode_crc32(0, offer->frame, offer->frame_len);
+        raw_lines_shrink(engine);
+    }
+    return status;
 }
 
 gpufl_status batch_reread(struct offer *offer, size_t *raw_len)

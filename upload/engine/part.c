@@ -2,9 +2,12 @@
 /* Computes the places of parts and writes the line that names them. */
 #include "upload/engine/part.h"
 
+#include <string.h>
+
 #include "base/crc32c.h"
 #include "base/crc32c_combine.h"
-#include "upload/core/raw_lines.h"
+#include "upload/core/engine_state.h"
+#include "upload/http/encode.h"
 #include "upload/http/positions_text.h"
 
 /* The file's checksum where the part begins. */
@@ -48,10 +51,12 @@ bool part_is_same(const struct offer *offer, size_t len)
            crc32c(offer->part.begin.crc, raw, len) == offer->part.end.crc;
 }
 
-const char *part_put_line(const struct offer *offer, size_t *len)
+size_t part_encode_line(const struct offer *offer, char out[PART_LINE_MAX])
 {
     const struct stream *st = offer->stream;
     char line[POSITIONS_LINE_MAX];
+    const void *encoded;
+    size_t len;
     struct part_said said = {.session = st->session->id,
                              .channel = stream_channel(st),
                              .begin = offer->part.begin,
@@ -61,7 +66,12 @@ const char *part_put_line(const struct offer *offer, size_t *len)
                              .reopens = st->reopens,
                              .added_newline =
                                  offer->record.unterminated && !offer->part.skip};
-    size_t line_len = positions_text_part(line, &said);
-    *len = line_len + (offer->part.skip ? 0 : *len);
-    return raw_lines_prepend(st->session->root->engine, line, line_len);
+    if (encoder_encode(st->session->root->engine->encoder,
+                       (enum codec)offer->record.codec, line,
+                       positions_text_part(line, &said), &encoded, &len) != GPUFL_OK ||
+        len > PART_LINE_MAX) {
+        return 0;
+    }
+    memcpy(out, encoded, len);
+    return len;
 }

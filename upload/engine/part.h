@@ -7,6 +7,10 @@
 #include <stddef.h>
 
 #include "upload/core/offer.h"
+#include "upload/http/positions_text.h"
+
+/** An encoded line is hardly longer than a plain one. */
+#define PART_LINE_MAX (2 * POSITIONS_LINE_MAX)
 
 /** Computes the place of \p offer over the \p len bytes of its file in the engine's
  * buffer, which follow the end of its stream. */
@@ -19,8 +23,9 @@ void part_measure_over(struct offer *offer, uint32_t crc);
  * measured over. */
 bool part_is_same(const struct offer *offer, size_t len);
 
-/** Puts the line of the request in front of the engine's buffer. \return where the
- * request begins; *\p len, of what is sent of the buffer, becomes that of all. */
-const char *part_put_line(const struct offer *offer, size_t *len);
+/** Encodes the line of a request that has only the part of \p offer: a frame of its own,
+ * so that the backend can store the one behind it as it came. \return its length; 0
+ * without memory. */
+size_t part_encode_line(const struct offer *offer, char out[PART_LINE_MAX]);
 
 #endif
