@@ -39,6 +39,14 @@ struct stream_search {
     uint32_t file;
 };
 
+/** A file that was read from its first byte on, in this run. */
+struct stream_whole {
+    struct file_known known;
+    int64_t unchanged_since; /**< when its first byte was read; 0 = it proves nothing */
+    uint64_t end;            /**< so far */
+    uint32_t file;
+};
+
 /** How much of its file the last offer took. */
 enum stream_took {
     STREAM_TOOK_PART,
@@ -60,6 +68,7 @@ struct stream {
     struct record_mark mark;     /**< of file, before offset */
     struct record_sealed sealed; /**< live: its newest sealed file, as it was seen */
     struct record_end end;       /**< where it ends at the backend, by positions */
+    struct stream_whole whole;
     struct stream_search search;
     struct stream_end before; /**< shifting layout: where the file before ended */
     uint64_t lines;

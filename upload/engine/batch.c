@@ -19,6 +19,7 @@
 #include "upload/engine/part.h"
 #include "upload/engine/read_problem.h"
 #include "upload/http/encode.h"
+#include "upload/lifecycle/read_whole.h"
 #include "upload/lifecycle/shifted_stream.h"
 #include "upload/source/ndjson.h"
 
@@ -157,6 +158,7 @@ static void batch_describe(struct offer *offer, const struct ndjson_cut *cut)
     offer->record.library = encode_library_version(codec);
     if (st->positions) {
         part_measure(offer, cut->bytes);
+        read_whole_took(st, cut->bytes);
     }
 }
 
@@ -319,6 +321,7 @@ enum made batch_make(struct stream *st)
     }
     st->index = (uint8_t)chunk.index;
     st->mark = chunk.mark;
+    read_whole_begin(st, &chunk);
     if (st->offset >= st->split_end) {
         st->split_lines = 0;
     } else if (st->split_lines && st->split_lines < limits.max_lines) {

@@ -8,8 +8,10 @@
 #include <string.h>
 
 #include "base/crc32c.h"
+#include "base/crc32c_combine.h"
 #include "upload/core/position.h"
 #include "upload/core/session_streams.h"
+#include "upload/lifecycle/read_whole.h"
 #include "upload/source/file_mark.h"
 
 /* One proof for each stream of a session. */
@@ -162,8 +164,9 @@ static enum proof_result proof_problem(struct end_proof *p, gpufl_status status)
 
 static void proof_take(struct end_proof *p, const char *data, size_t len)
 {
-    p->crc = crc32c(p->crc, data, len);
-    p->file_crc = crc32c(p->file_crc, data, len);
+    uint32_t crc = crc32c(0, data, len);
+    p->crc = crc32c_combine(p->crc, crc, len);
+    p->file_crc = crc32c_combine(p->file_crc, crc, len);
     p->mark = file_mark_over(p->mark, data, len);
     p->offset += len;
 }
@@ -241,6 +244,9 @@ enum proof_result end_proof_step(struct stream *st)
 enum proof_result end_proof_check(struct stream *st)
 {
     struct end_proof *p = proof_make(st);
+    if (p && p->result == PROOF_NONE && !st->checked) {
+        st->checked = read_whole_is_unchanged(st);
+    }
     if (!p || st->end.at.offset == 0 || st->checked) {
         return p ? PROOF_EQUAL : PROOF_FAILED;
     }
