@@ -197,6 +197,45 @@ static void what_an_earlier_run_read_is_read_again(void **state)
     rig_delete(rig);
 }
 
+static int refuse_five_claims(struct rig *rig, const struct rig_request *r)
+{
+    if (r->kind != TRANSPORT_COMPLETE || ++rig->mark > 5) {
+        return RIG_REGISTRY;
+    }
+    if (rig->mark == 1 && meanwhile) {
+        char path[700];
+        path_of(rig, "device.log", path);
+        meanwhile(path);
+    }
+    return 500;
+}
+
+static void what_is_rewritten_between_two_claims_is_not_complete(void **state)
+{
+    (void)state;
+    for (int tell = 0; tell < 2; tell++) {
+        struct rig *rig = with_times(tell, false);
+        rig->answer = refuse_five_claims;
+        meanwhile = rewrite;
+        run(rig);
+        assert_complete(rig, false);
+        rig_delete(rig);
+    }
+}
+
+static void what_is_unchanged_is_not_read_again_for_each_claim(void **state)
+{
+    (void)state;
+    struct rig *rig = with_times(true, false);
+    rig->answer = refuse_five_claims;
+    meanwhile = NULL;
+    run(rig);
+    assert_complete(rig, true);
+    assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 6);
+    assert_in_range(bytes_read, size_of(rig), size_of(rig) * 2);
+    rig_delete(rig);
+}
+
 /* What the real call answers depends on the file system: never of a file that is new. */
 static void a_new_file_may_change_without_another_time(void **state)
 {
@@ -226,6 +265,8 @@ int main(void)
         cmocka_unit_test(what_is_rewritten_after_it_was_read_is_not_complete),
         cmocka_unit_test(another_file_of_that_name_is_not_complete),
         cmocka_unit_test(what_an_earlier_run_read_is_read_again),
+        cmocka_unit_test(what_is_rewritten_between_two_claims_is_not_complete),
+        cmocka_unit_test(what_is_unchanged_is_not_read_again_for_each_claim),
         cmocka_unit_test(a_new_file_may_change_without_another_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -109,7 +109,7 @@ struct stream {
     bool positions : 1; /**< it goes by positions, for good */
     bool unproved : 1;  /**< the backend has told another end, or its own is void */
     bool voided : 1;    /**< its files are not as they were at its end */
-    bool checked : 1;   /**< the file of its end is as it was when it was sent */
+    bool checked : 1;   /**< for the next claim, the file of its end is as it was sent */
     bool jump_measured : 1; /**< jump_crc is known */
     bool jump : 1;          /**< what lies between its end and its position is lost */
     bool reopens : 1;       /**< the backend takes its session for complete */

@@ -87,6 +87,14 @@ static bool completion_checks(struct session *session)
     return true;
 }
 
+/* The next claim may be made much later. */
+static void completion_forget_checks(struct session *session)
+{
+    for (unsigned i = 0; i < session->streams; i++) {
+        session->stream[i]->checked = false;
+    }
+}
+
 /* Of those that are due, the first of the owner who has waited longest for a turn. */
 static struct session *completion_next(const struct engine *engine, uint64_t now_ms)
 {
@@ -136,6 +144,7 @@ bool completion_step(struct engine *engine, uint64_t now_ms)
         GPUFL_OK) {
         return false;
     }
+    completion_forget_checks(session);
     session->complete_in_flight = true;
     engine->origin.in_flight++;
     engine->counters.requests++;

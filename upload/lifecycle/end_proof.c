@@ -25,6 +25,7 @@ struct end_proof {
     uint32_t crc;    /* … of the stream */
     uint32_t file_crc;
     struct record_mark mark;
+    struct stream_whole whole; /* check: of the file */
 };
 
 static struct end_proof *proof_of(const struct stream *st)
@@ -255,13 +256,16 @@ enum proof_result end_proof_check(struct stream *st)
                                 .result = PROOF_GOES_ON,
                                 .check = true};
         proof_from_file(p);
+        p->whole = read_whole_of_end(st);
     }
+    struct stream_whole whole = p->whole;
     enum proof_result result =
         proof_is_there(p) ? proof_compare(st, p) : proof_read(st, p);
     if (result != PROOF_GOES_ON) {
         *p = (struct end_proof){0};
     }
     st->checked = result == PROOF_EQUAL;
+    st->whole = st->checked ? whole : st->whole;
     return result;
 }
 

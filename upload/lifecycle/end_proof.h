@@ -26,8 +26,8 @@ bool end_proof_begin(struct stream *stream, const struct reply_end *end);
 bool end_proof_told(const struct stream *stream, struct stream_place *out);
 
 /** Compares the file of the stream's own end with its checksum, at most a batch's size of
- * it. \return PROOF_EQUAL, which the stream keeps until it moves; PROOF_GOES_ON; what is
- * wrong. */
+ * it. \return PROOF_EQUAL, which the stream keeps until it moves or the end is claimed;
+ * PROOF_GOES_ON; what is wrong. */
 enum proof_result end_proof_check(struct stream *stream);
 
 /** The stream jumps within the file of its end: computes jump_crc, at most a batch's size

@@ -21,15 +21,27 @@ void read_whole_took(struct stream *st, uint64_t len)
     whole->end += len;
 }
 
+struct stream_whole read_whole_of_end(const struct stream *st)
+{
+    struct stream_whole now = {.end = st->end.at.offset, .file = st->end.at.file};
+    struct tail_where where = stream_where(st);
+    where.file = now.file;
+    where.sealed_only = now.file <= st->highest;
+    if (st->session->layout == SESSION_LIVE) {
+        now.unchanged_since = tail_unchanged_since(st->session->root->engine->config.sys,
+                                                   &where, &now.known);
+    }
+    return now;
+}
+
 bool read_whole_is_unchanged(const struct stream *st)
 {
     const struct stream_whole *whole = &st->whole;
-    struct tail_where where = stream_where(st);
-    struct file_known found;
-    return whole->unchanged_since && st->session->layout == SESSION_LIVE &&
-           whole->file == st->end.at.file && whole->end == st->end.at.offset &&
-           whole->file == st->file &&
-           tail_unchanged_since(st->session->root->engine->config.sys, &where, &found) ==
-               whole->unchanged_since &&
-           file_known_same(&found, &whole->known);
+    if (!whole->unchanged_since || whole->file != st->end.at.file ||
+        whole->end != st->end.at.offset) {
+        return false;
+    }
+    struct stream_whole now = read_whole_of_end(st);
+    return now.unchanged_since == whole->unchanged_since &&
+           file_known_same(&now.known, &whole->known);
 }
