@@ -7,6 +7,7 @@ import sys
 import time
 
 import lib
+import test_held
 from lib import check, equal, until
 from positions import streams
 from writers import Live
@@ -154,6 +155,87 @@ def a_backend_that_went_back_gets_the_rest_again(place):
     agent.terminate()
     equal(agent.wait(20 * lib.SLOW), 0, "exit code")
     _verified(backend, [writer.dir])
+
+
+def _sent_then_stopped(place, backend, end=True):
+    """A session of which the journal is lost once all of it is sent."""
+    writer = Live(place.logs)
+    for n in range(2):
+        for channel in Live.channels:
+            for _ in range(200):
+                writer.line(channel, rank=n)
+            if n == 0:
+                writer.rotate(channel)
+    agent = lib.agent(place, backend.url, "--rescan-interval=100ms")
+    until(lambda: all(len(backend.export(writer.id, c)) == len(writer.written[c]) for c in Live.channels), "stored")
+    agent.kill()
+    agent.wait()
+    shutil.rmtree(place.logs / STATE)
+    if end:
+        writer.end()
+    else:
+        writer.die()
+    return writer
+
+
+def a_disk_that_lost_what_was_sent_does_not_hold_its_session(place):
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    writer = _sent_then_stopped(place, backend, end=False)
+    for channel in Live.channels:
+        path = writer.active(channel)
+        with open(path, "r+b") as file:
+            file.truncate(path.stat().st_size - 100)
+    done = lib.upload(place, backend.url, "--timeout=60")
+    equal(done.returncode, 0, done.stdout + done.stderr)
+    lib.holds(backend, writer)
+    equal(streams(backend, writer.id)[0]["state"], "verified", "state")
+
+
+def _held(place, writer, key):
+    """`gpufl status` says so, and the command that ends it."""
+    done = place.run("gpufl", "status", place.logs)
+    check(test_held.HELD[key][1] in done.stdout, done.stdout)
+    check(f"gpufl resolve {place.logs} {writer.id}" in done.stdout, done.stdout)
+
+
+def a_rewritten_file_goes_on_where_its_bytes_part(place):
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    writer = _sent_then_stopped(place, backend)
+    path = writer.active("device")
+    lines = path.read_bytes().splitlines(keepends=True)
+    stored = backend.export(writer.id, "device")
+    lines[50] = lines[50].replace(b"rank", b"RANK")
+    path.write_bytes(b"".join(lines))
+    done = lib.upload(place, backend.url, "--timeout=60")
+    equal(done.returncode, 1, done.stdout)
+    _held(place, writer, "backend_other")
+    done = place.run("gpufl", "resolve", place.logs, writer.id)
+    equal(done.returncode, 0, done.stderr)
+    done = lib.upload(place, backend.url, "--timeout=60")
+    equal(backend.export(writer.id, "device"), stored + b"".join(lines[50:]), "from the first line that differs")
+    said, ends = streams(backend, writer.id)
+    equal((said["state"], ends["device"]["losses"], ends["scope"]["losses"]), ("ended", 1, 0), said)
+
+
+def a_shorter_file_of_another_journal_goes_on_at_its_end(place):
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    writer = _sent_then_stopped(place, backend)
+    lib.upload(place, backend.url, "--timeout=60")
+    shutil.rmtree(place.logs / STATE)
+    (place.logs / writer.id / ".uploaded").unlink(missing_ok=True)
+    path = writer.dir / "device.1.log"
+    lines = path.read_bytes().splitlines(keepends=True)
+    (writer.dir / "device.log").unlink()
+    path.write_bytes(b"".join(lines[:100]))
+    path.rename(writer.dir / "device.log")
+    done = lib.upload(place, backend.url, "--timeout=60")
+    equal(done.returncode, 1, done.stdout)
+    _held(place, writer, "backend_longer")
+    done = place.run("gpufl", "resolve", place.logs, writer.id)
+    equal(done.returncode, 0, done.stderr)
+    done = lib.upload(place, backend.url, "--timeout=60")
+    equal(done.returncode, 0, done.stdout + done.stderr)
+    equal(streams(backend, writer.id)[0]["state"], "ended", "state")
 
 
 if __name__ == "__main__":

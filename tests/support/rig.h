@@ -32,8 +32,9 @@ struct rig_request {
     int status; /**< as answered */
     size_t raw_len;
     unsigned lines;
-    char *raw;    /**< decoded body */
-    char *answer; /**< of positions, or NULL */
+    struct stream_place place; /**< that was asked for */
+    char *raw;                 /**< decoded body */
+    char *answer;              /**< of positions, or NULL */
 };
 
 /** A rig. */

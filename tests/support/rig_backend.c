@@ -37,6 +37,8 @@ static int rig_place(struct rig *rig, struct rig_request *r)
     struct rig_positions *p = &rig->positions;
     int status = r->kind == TRANSPORT_PARTS
                      ? rig_positions_parts(p, r->raw, r->raw_len, &answer)
+                 : r->kind == TRANSPORT_PLACE
+                     ? rig_positions_place(p, r->session, r->channel, &r->place, &answer)
                  : r->kind == TRANSPORT_ENDS
                      ? rig_positions_ends(p, r->session, &answer)
                      : rig_positions_claim(p, r->session, r->raw ? r->raw : "",
@@ -54,7 +56,10 @@ static int rig_registry(struct rig *rig, struct rig_request *r)
         return rig_place(rig, r);
     }
     if (!batch) {
-        return r->kind == TRANSPORT_PARTS || r->kind == TRANSPORT_ENDS ? 404 : 200;
+        return r->kind == TRANSPORT_PARTS || r->kind == TRANSPORT_ENDS ||
+                       r->kind == TRANSPORT_PLACE
+                   ? 404
+                   : 200;
     }
     if (rig->positions.declared) {
         struct rig_stream *st =
@@ -125,6 +130,7 @@ static gpufl_status rig_submit(void *self, const struct transport_request *reque
                               .window_headers = request->window_headers,
                               .sequence = request->sequence,
                               .crc32 = request->crc32,
+                              .place = {.file = request->file, .offset = request->offset},
                               .at_ms = rig_now_ms()};
     rig_copy(r->session, sizeof r->session, request->session);
     rig_copy(r->channel, sizeof r->channel, request->channel);

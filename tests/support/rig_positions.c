@@ -59,12 +59,22 @@ static void put_end(struct text *answer, const struct stored_end *end)
                 end->lost_after ? "true" : "false", end->expired ? "true" : "false");
 }
 
+static void note_part(struct rig_stream *st, const struct stored_end *from, size_t len)
+{
+    st->part = realloc(st->part, (st->parts + 1) * sizeof *st->part);
+    st->part[st->parts++] =
+        (struct rig_part){.from = *from, .to = st->end, .at = st->len - len, .len = len};
+}
+
 static void keep(struct rig_stream *st, const struct stream_part *part)
 {
     uint32_t before = part->start.given                    ? part->start.file_crc
                       : part->begin.file == part->end.file ? st->end.file_crc
                                                            : 0;
     size_t own = part->len - part->added_newline;
+    struct stored_end from = {.at = part->begin, .file_crc = before};
+    from.at.file = part->end.file;
+    from.at.offset = part->end.offset - own;
     assert_true(!part->skip); /* of a skip, nobody knows the bytes here */
     st->end.file_crc = crc32c(before, part->bytes, own);
     st->end.at = part->end;
@@ -74,16 +84,22 @@ static void keep(struct rig_stream *st, const struct stream_part *part)
     memcpy(st->raw + st->len, part->bytes, part->len);
     st->len += part->len;
     st->raw[st->len] = '\0';
+    note_part(st, &from, part->len);
 }
 
 static void pass_over(struct rig_stream *st, const struct stream_part *part)
 {
+    struct stored_end begin = st->end;
     bool same = part->begin.file == part->end.file;
     uint64_t from = same ? part->begin.offset : 0;
     st->end.file_crc = crc32c_combine(part->begin.crc ^ (same ? st->end.file_crc : 0),
                                       part->end.crc, part->end.offset - from);
     st->end.at = part->end;
     st->end.skips++;
+    begin.at.file = part->end.file;
+    begin.at.offset = from;
+    begin.file_crc = same ? begin.file_crc : 0;
+    note_part(st, &begin, 0);
 }
 
 static const char *judge(struct rig_positions *p, const struct stream_part *part)
@@ -170,6 +186,49 @@ int rig_positions_ends(struct rig_positions *p, const char *session, struct text
     return 200;
 }
 
+/* Adds the lines of a part that end before \p offset. */
+static struct stored_end lines_within(const struct rig_stream *st,
+                                      const struct rig_part *part, uint64_t offset)
+{
+    struct stored_end end = part->from;
+    const char *raw = st->raw + part->at;
+    for (size_t i = 0; i < part->len && part->from.at.offset + i < offset; i++) {
+        if (raw[i] == '\n') {
+            size_t from = (size_t)(end.at.offset - part->from.at.offset);
+            end.at.crc = crc32c(end.at.crc, raw + from, i + 1 - from);
+            end.file_crc = crc32c(end.file_crc, raw + from, i + 1 - from);
+            end.at.offset = part->from.at.offset + i + 1;
+            end.at.lines++;
+        }
+    }
+    return end;
+}
+
+int rig_positions_place(struct rig_positions *p, const char *session, const char *channel,
+                        const struct stream_place *asked, struct text *answer)
+{
+    const struct rig_stream *st = rig_positions_stream(p, session, channel);
+    const struct rig_part *found = NULL;
+    for (unsigned i = 0; i < st->parts; i++) {
+        const struct rig_part *part = &st->part[i];
+        if (part->to.at.file == asked->file && part->from.at.offset <= asked->offset) {
+            found = part;
+        }
+    }
+    if (st->end.expired || !found) {
+        text_printf(answer, "{\"error\":\"%s\"}",
+                    st->end.expired ? "expired" : "not_found");
+        return st->end.expired ? 410 : 404;
+    }
+    struct stored_end end = asked->offset >= found->to.at.offset
+                                ? found->to
+                                : lines_within(st, found, asked->offset);
+    text_printf(answer, "{\"epoch\":\"%u\",\"place\":", p->epoch);
+    put_end(answer, &end);
+    text_puts(answer, "}");
+    return 200;
+}
+
 static const struct claim_channel *claimed(const struct store_claim *claim,
                                            const char *channel)
 {
@@ -216,6 +275,11 @@ void rig_positions_copy(struct rig_positions *to, const struct rig_positions *fr
     for (unsigned i = 0; i < to->streams; i++) {
         to->stream[i].raw = malloc(from->stream[i].len + 1);
         memcpy(to->stream[i].raw, from->stream[i].raw, from->stream[i].len + 1);
+        size_t bytes = from->stream[i].parts * sizeof *from->stream[i].part;
+        to->stream[i].part = malloc(bytes + 1);
+        if (bytes) {
+            memcpy(to->stream[i].part, from->stream[i].part, bytes);
+        }
     }
 }
 
@@ -223,6 +287,7 @@ void rig_positions_fini(struct rig_positions *p)
 {
     for (unsigned i = 0; i < p->streams; i++) {
         free(p->stream[i].raw);
+        free(p->stream[i].part);
     }
     p->streams = 0;
 }

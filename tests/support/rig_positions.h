@@ -14,6 +14,12 @@
 
 #define RIG_STREAMS_MAX 64
 
+/** A part that is stored. */
+struct rig_part {
+    struct stored_end from, to;
+    size_t at, len; /**< of raw */
+};
+
 /** A stream, and what is stored of it. */
 struct rig_stream {
     char session[LAYOUT_NAME_MAX + 1];
@@ -22,6 +28,8 @@ struct rig_stream {
     struct stored_end end;
     char *raw;
     size_t len;
+    struct rig_part *part;
+    unsigned parts;
 };
 
 struct rig_ended {
@@ -48,6 +56,8 @@ struct rig_stream *rig_positions_stream(struct rig_positions *p, const char *ses
 int rig_positions_parts(struct rig_positions *p, const char *raw, size_t len,
                         struct text *answer);
 int rig_positions_ends(struct rig_positions *p, const char *session, struct text *answer);
+int rig_positions_place(struct rig_positions *p, const char *session, const char *channel,
+                        const struct stream_place *asked, struct text *answer);
 int rig_positions_claim(struct rig_positions *p, const char *session, const char *body,
                         size_t len, struct text *answer);
 

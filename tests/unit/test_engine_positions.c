@@ -18,25 +18,6 @@
 
 static const char *const channels[] = {"device", "scope", "system"};
 
-static struct rig *positions_on(struct rig *rig)
-{
-    rig->positions.declared = true;
-    rig->positions.epoch = 1;
-    rig->version_body = "{\"supported\":[\"1\"],\"encodings\":[\"zstd\",\"gzip\"],"
-                        "\"live_windows\":true,\"window_registry\":true,"
-                        "\"positions\":true,\"epoch\":\"1\"}";
-    rig->config.max_requests_per_second = 0;
-    return rig;
-}
-
-/* The journal as if it had never been. */
-static void lose_journal(struct rig *rig)
-{
-    char command[1200];
-    snprintf(command, sizeof command, "rm -rf '%s/.gpufl-agent'", rig->root);
-    assert_int_equal(system(command), 0);
-}
-
 static void copy_journal(struct rig *rig, bool back)
 {
     char command[2400];
@@ -59,7 +40,7 @@ static void complete(struct rig *rig)
 static void parts_are_stored_and_the_end_is_claimed(void **state)
 {
     (void)state;
-    struct rig *rig = positions_on(rig_ended_session(50));
+    struct rig *rig = rig_positions_on(rig_ended_session(50));
     rig->config.max_batch_lines = 10;
     rig_start(rig);
     complete(rig);
@@ -72,18 +53,18 @@ static void parts_are_stored_and_the_end_is_claimed(void **state)
 static void a_lost_journal_costs_a_question(void **state)
 {
     (void)state;
-    struct rig *rig = positions_on(rig_ended_session(50));
+    struct rig *rig = rig_positions_on(rig_ended_session(50));
     rig->config.max_batch_lines = 10;
     rig_start(rig);
     for (int i = 0; i < 8; i++) {
         rig_run(rig, 60, false);
         rig_stop(rig);
-        lose_journal(rig);
+        rig_lose_journal(rig);
         rig_start(rig);
     }
     complete(rig);
     rig_stop(rig);
-    lose_journal(rig);
+    rig_lose_journal(rig);
     unsigned parts = rig_count(rig, TRANSPORT_PARTS);
     rig_start(rig);
     complete(rig);
@@ -94,7 +75,7 @@ static void a_lost_journal_costs_a_question(void **state)
 static void a_journal_of_last_week_is_no_harm(void **state)
 {
     (void)state;
-    struct rig *rig = positions_on(rig_new());
+    struct rig *rig = rig_positions_on(rig_new());
     struct live_session s;
     live_open(&s, rig->root, RIG_ID);
     rig_start(rig);
@@ -131,7 +112,7 @@ static void a_journal_of_last_week_is_no_harm(void **state)
 static void a_lost_answer_is_known_by_its_place(void **state)
 {
     (void)state;
-    struct rig *rig = positions_on(rig_ended_session(50));
+    struct rig *rig = rig_positions_on(rig_ended_session(50));
     rig->config.max_batch_lines = 10;
     rig->config.memory_state = true;
     rig_start(rig);
@@ -148,7 +129,7 @@ static int refuse_large(struct rig *rig, const struct rig_request *r)
 static void what_is_too_large_is_halved(void **state)
 {
     (void)state;
-    struct rig *rig = positions_on(rig_ended_session(50));
+    struct rig *rig = rig_positions_on(rig_ended_session(50));
     rig->answer = refuse_large;
     rig_start(rig);
     complete(rig);
@@ -163,7 +144,7 @@ static bool poison(const char *raw, size_t len)
 static void a_line_that_is_refused_is_skipped_and_listed(void **state)
 {
     (void)state;
-    struct rig *rig = positions_on(rig_ended_session(50));
+    struct rig *rig = rig_positions_on(rig_ended_session(50));
     rig->positions.poison = poison;
     rig_start(rig);
     rig_run(rig, 3600000, true);
@@ -180,7 +161,7 @@ static void an_origin_that_went_back_gets_the_rest_again(void **state)
 {
     (void)state;
     struct rig_positions backup = {0};
-    struct rig *rig = positions_on(rig_new());
+    struct rig *rig = rig_positions_on(rig_new());
     struct live_session s;
     live_open(&s, rig->root, RIG_ID);
     rig_start(rig);
@@ -207,7 +188,7 @@ static void an_origin_that_went_back_gets_the_rest_again(void **state)
 
 static struct rig *in_three_files(struct live_session *s)
 {
-    struct rig *rig = positions_on(rig_new());
+    struct rig *rig = rig_positions_on(rig_new());
     live_open(s, rig->root, RIG_ID);
     for (int i = 0; i < 30; i++) {
         live_line(s, "device", "x", i);
@@ -222,7 +203,7 @@ static struct rig *in_three_files(struct live_session *s)
 static void a_file_that_was_rewritten_in_place_is_not_complete(void **state)
 {
     (void)state;
-    struct rig *rig = positions_on(rig_new());
+    struct rig *rig = rig_positions_on(rig_new());
     struct live_session s;
     char path[700];
     live_open(&s, rig->root, RIG_ID);
@@ -283,10 +264,32 @@ static void a_file_that_is_given_up_is_a_loss_at_the_backend(void **state)
     rig_delete(rig);
 }
 
+/* The backend knows of the gap already. */
+static void what_follows_a_gap_that_was_given_up_is_no_loss(void **state)
+{
+    (void)state;
+    struct live_session s;
+    struct rig *rig = in_three_files(&s);
+    change(&s, "device.1.log", -1);
+    rig_start(rig);
+    rig_run(rig, 600000, false);
+    struct rig_stream *st = rig_positions_stream(&rig->positions, RIG_ID, "device");
+    assert_int_equal(st->end.losses, 1);
+    give_up(rig, "device");
+    live_line(&s, "device", "shutdown", 30);
+    live_close(&s);
+    engine_rescan(rig->engine);
+    rig_run(rig, 600000, false);
+    assert_int_equal(st->end.losses, 1);
+    assert_int_equal(st->end.at.lines, 21);
+    assert_int_equal(rig_positions_state(&rig->positions, RIG_ID), 2);
+    rig_delete(rig);
+}
+
 static void a_file_that_was_cut_goes_on_where_it_is_given_up(void **state)
 {
     (void)state;
-    struct rig *rig = positions_on(rig_new());
+    struct rig *rig = rig_positions_on(rig_new());
     struct live_session s;
     live_open(&s, rig->root, RIG_ID);
     for (int i = 0; i < 30; i++) {
@@ -382,7 +385,7 @@ static void an_end_that_nothing_proves_is_believed_when_given_up(void **state)
     rig_start(rig);
     rig_run(rig, 600000, false);
     rig_stop(rig);
-    lose_journal(rig);
+    rig_lose_journal(rig);
     struct rig_stream *st = rig_positions_stream(&rig->positions, RIG_ID, "device");
     assert_int_equal(st->end.at.file, 3);
     live_rotate(&s, "device", 3);
@@ -404,7 +407,7 @@ static void a_complete_session_is_claimed_again_in_another_epoch(void **state)
 {
     (void)state;
     struct rig_positions backup = {0};
-    struct rig *rig = positions_on(rig_ended_session(50));
+    struct rig *rig = rig_positions_on(rig_ended_session(50));
     rig->config.max_batch_lines = 10;
     rig_positions_copy(&backup, &rig->positions);
     rig_start(rig);
@@ -424,7 +427,7 @@ static void a_quiet_session_is_compared_in_another_epoch(void **state)
 {
     (void)state;
     struct rig_positions backup = {0};
-    struct rig *rig = positions_on(rig_new());
+    struct rig *rig = rig_positions_on(rig_new());
     struct live_session s;
     live_open(&s, rig->root, RIG_ID);
     live_line(&s, "device", "x", 1);
@@ -452,7 +455,7 @@ static void a_backend_may_gain_positions_under_way(void **state)
     live_line(&s, "device", "x", 1);
     rig_start(rig);
     rig_run(rig, 30000, false);
-    positions_on(rig);
+    rig_positions_on(rig);
     rig_positions_stream(&rig->positions, RIG_ID, "device")->windowed = true;
     rig_run(rig, 1800000, false);
     live_line(&s, "device", "x", 2);
@@ -469,7 +472,7 @@ static void a_backend_may_gain_positions_under_way(void **state)
 static void other_lines_at_the_backend_hold_the_channel(void **state)
 {
     (void)state;
-    struct rig *rig = positions_on(rig_ended_session(20));
+    struct rig *rig = rig_positions_on(rig_ended_session(20));
     struct rig_stream *st = rig_positions_stream(&rig->positions, RIG_ID, "device");
     st->end.at = (struct stream_place){.file = 1, .offset = 100, .lines = 2, .crc = 77};
     rig_start(rig);
@@ -496,7 +499,7 @@ static void a_channel_that_began_without_positions_goes_on_without(void **state)
     rig_run(rig, 20000, false);
     rig_stop(rig);
     assert_int_equal(rig_count(rig, TRANSPORT_BATCH), 3);
-    positions_on(rig);
+    rig_positions_on(rig);
     for (int c = 0; c < 3; c++) {
         rig_positions_stream(&rig->positions, RIG_ID, channels[c])->windowed = true;
         live_line(&s, channels[c], "shutdown", 2);
@@ -513,7 +516,7 @@ static void a_channel_that_began_without_positions_goes_on_without(void **state)
 static void a_backend_without_positions_gets_no_part(void **state)
 {
     (void)state;
-    struct rig *rig = positions_on(rig_new());
+    struct rig *rig = rig_positions_on(rig_new());
     const char *with = rig->version_body;
     struct live_session s;
     live_open(&s, rig->root, RIG_ID);
@@ -558,6 +561,7 @@ int main(void)
         cmocka_unit_test(a_backend_may_gain_positions_under_way),
         cmocka_unit_test(a_file_that_was_rewritten_in_place_is_not_complete),
         cmocka_unit_test(a_file_that_is_given_up_is_a_loss_at_the_backend),
+        cmocka_unit_test(what_follows_a_gap_that_was_given_up_is_no_loss),
         cmocka_unit_test(a_file_that_was_cut_goes_on_where_it_is_given_up),
         cmocka_unit_test(a_sealed_file_that_lost_what_was_sent_holds_nothing),
         cmocka_unit_test(other_lines_at_the_backend_hold_the_channel),

@@ -19,12 +19,14 @@ void position_apply(struct stream *st, const struct record_settled *settled)
     st->keep = st->keep || settled->how >= SETTLED_REFUSED_FINAL;
     record_apply_settled(settled, &st->lines, &st->refused_lines);
     st->checked = st->jump_measured = false;
+    st->jump_crc = 0;
     if (settled->at.at.file) {
         st->end = settled->at;
         st->positions = true;
         st->unproved = st->voided = st->jump = false;
-    } else if (st->positions && settled->how >= SETTLED_GIVEN_UP) {
-        st->jump = true;
+    }
+    if (st->positions && settled->how >= SETTLED_GIVEN_UP) {
+        st->jump = st->file != st->end.at.file || st->offset != st->end.at.offset;
         st->unproved = st->voided = false;
         st->asked_for = HELD_NOT;
         st->seek_at_ms = 0;
@@ -108,15 +110,15 @@ bool position_settle(const struct offer *offer, uint32_t lines, enum settled_how
             });
 }
 
-bool position_adopt(struct stream *st, const struct reply_end *end,
-                    const struct record_mark *mark)
+/* Where the stream is once \p end is its own. */
+static struct record_settled position_at(const struct stream *st,
+                                         const struct reply_end *end)
 {
     struct record_settled settled = {
         .sequence = st->sequence,
         .file = end->at.file,
         .end = end->at.offset,
         .how = SETTLED_ACKED,
-        .mark = *mark,
         .at = {.at = end->at,
                .file_crc = end->file_crc,
                .losses = end->losses,
@@ -125,9 +127,15 @@ bool position_adopt(struct stream *st, const struct reply_end *end,
                .top_offset = st->end.top_offset},
     };
     position_raise_top(&settled.at);
-    if (!st->id && end->at.file == 1 && end->at.offset == 0) {
-        position_apply(st, &settled); /* nothing was sent: the journal learns it then */
-    } else if (!offer_journal_stream(st) || !position_advance(st, &settled)) {
+    return settled;
+}
+
+static bool position_take(struct stream *st, const struct record_settled *settled)
+{
+    bool nothing = settled->file == 1 && settled->end == 0;
+    if (!st->id && nothing && settled->how == SETTLED_ACKED) {
+        position_apply(st, settled); /* nothing was sent: the journal learns it then */
+    } else if (!offer_journal_stream(st) || !position_advance(st, settled)) {
         return false;
     }
     st->known = (struct file_known){0};
@@ -136,6 +144,36 @@ bool position_adopt(struct stream *st, const struct reply_end *end,
     st->took = STREAM_TOOK_PART;
     st->held = st->all_read = st->at_shutdown = false;
     return true;
+}
+
+bool position_adopt(struct stream *st, const struct reply_end *end,
+                    const struct record_mark *mark)
+{
+    struct record_settled settled = position_at(st, end);
+    settled.mark = *mark;
+    return position_take(st, &settled);
+}
+
+bool position_part_at(struct stream *st, const struct reply_end *end, uint64_t offset)
+{
+    struct record_settled settled = position_at(st, end);
+    settled.end = offset;
+    settled.how = SETTLED_GIVEN_UP;
+    return position_take(st, &settled);
+}
+
+bool position_note_end(struct stream *st, enum end_state state)
+{
+    uint8_t before = st->end.state;
+    st->end.state = (uint8_t)state;
+    struct record_stream record = stream_record(st);
+    if (before == state ||
+        (st->id ? record_append_stream(st->session->root->journal, &record) != 0
+                : offer_journal_stream(st))) {
+        return true;
+    }
+    st->end.state = before;
+    return false;
 }
 
 bool position_choose(struct stream *st, bool positions)
@@ -244,6 +282,8 @@ void position_restore(struct stream *st, const struct record_stream *record)
     st->end = record->at;
     st->positions = record->marks & MARK_POSITIONS;
     st->jump = record->marks & MARK_JUMP;
+    st->unproved = st->voided =
+        record->at.state == END_DISPUTED || record->at.state == END_PARTING;
     st->ended_file = record->marks & MARK_ENDED ? st->file : 0;
 }
 

@@ -32,6 +32,15 @@ bool position_adopt(struct stream *stream, const struct reply_end *end,
  * position_advance. */
 bool position_choose(struct stream *stream, bool positions);
 
+/** Settles the stream up to \p end because a person said so: it goes on at \p offset of
+ * the same file, where own bytes and those of the backend part, and sends what follows
+ * once more. \return as position_advance. */
+bool position_part_at(struct stream *stream, const struct reply_end *end,
+                      uint64_t offset);
+
+/** Notes what else is to be known of its end. \return as position_advance. */
+bool position_note_end(struct stream *stream, enum end_state state);
+
 /** Adds a range of \p stream to the quarantine list and moves the position past it.
  * \return false if the journal cannot be written now. */
 bool position_quarantine(struct stream *stream, const struct record_quarantine *record);

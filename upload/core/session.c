@@ -68,6 +68,7 @@ void session_drop(struct session *session)
     }
     salvage_readings_free(session->readings);
     free(session->proof);
+    free(session->parting);
     free(session->claim);
     free(session);
 }

@@ -22,6 +22,7 @@
 /** Nobody's uid. */
 #define SESSION_OWNER_NONE UINT32_MAX
 
+struct end_parting;
 struct end_proof;
 struct stream;
 
@@ -110,9 +111,10 @@ struct session {
                            */
     uint64_t successes_before; /**< of the origin, when session-complete first failed */
     unsigned ends_failures;
-    uint64_t ends_at_ms;     /**< they are not asked for before this */
-    struct end_proof *proof; /**< of each stream's end as it was told, or NULL */
-    char *claim;             /**< body of session-complete, while that is under way */
+    uint64_t ends_at_ms;         /**< they are not asked for before this */
+    struct end_proof *proof;     /**< of each stream's end as it was told, or NULL */
+    struct end_parting *parting; /**< where bytes part is looked for, or NULL */
+    char *claim;                 /**< body of session-complete, while that is under way */
     uint64_t complete_at_ms;
     uint64_t complete_ticket; /**< once this is on disk, all that was settled is */
     uint64_t hold_until_ms;   /**< the workspace is at its limit until then */

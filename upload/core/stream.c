@@ -67,6 +67,11 @@ bool stream_knows_end(const struct stream *st)
            (st->positions ? st->end.at.file && !st->unproved : st->end.epoch != 0);
 }
 
+bool stream_is_cut(const struct stream *st)
+{
+    return st->end.state == END_CUT && st->cut_at;
+}
+
 struct record_stream stream_record(const struct stream *st)
 {
     struct record_stream record = {

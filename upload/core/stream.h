@@ -73,6 +73,8 @@ struct stream {
     struct stream_end before; /**< shifting layout: where the file before ended */
     uint64_t lines;
     uint64_t refused_lines;
+    uint64_t cut_at;     /**< with END_CUT: 1 + size of its active file when that was
+                            found, 0 = it is not known */
     uint64_t seen;       /**< what the last inspection saw of its files */
     int64_t compared_ns; /**< time of change of its active file when what was sent of it
                             was last found there */
@@ -144,6 +146,9 @@ bool stream_is_live(const struct stream *stream);
 /** \return true if it is known where it ends at the backend, or that it does not go by
  * positions. If the backend has gone back since, it says so when more is sent. */
 bool stream_knows_end(const struct stream *stream);
+
+/** \return true if its file ends before its end, as it was when that was found. */
+bool stream_is_cut(const struct stream *stream);
 
 /** \return the stream as a record of the journal. */
 struct record_stream stream_record(const struct stream *stream);

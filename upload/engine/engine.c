@@ -183,7 +183,7 @@ static bool engine_take_replies(struct engine *engine, uint64_t now_ms)
         }
         origin_note_proof(&engine->origin, &reply);
         engine_settle_origin(engine); /* before what the answer settles */
-        if (reply.kind == TRANSPORT_ENDS) {
+        if (reply.kind == TRANSPORT_ENDS || reply.kind == TRANSPORT_PLACE) {
             end_seek_on_reply(reply.tag, &reply, now_ms);
         } else if (engine_is_offer(engine, reply.tag)) {
             ack_reply(reply.tag, &reply, now_ms);

@@ -70,6 +70,10 @@ static enum made send_step(struct stream *st)
         stream_hold(st, HELD_NO_POSITIONS);
         return MADE_NOTHING;
     }
+    if (stream_knows_end(st) && stream_is_cut(st)) {
+        st->rest = STREAM_DRAINED; /* the backend has more than there is */
+        return MADE_NOTHING;
+    }
     return end_seek_is_over(st) ? batch_make(st) : end_seek(st);
 }
 

@@ -94,11 +94,16 @@ static bool set_headers(const struct credentials *credentials, struct http_slot 
     return true;
 }
 
+static bool has_no_body(const struct transport_request *r)
+{
+    return r->kind == TRANSPORT_PROBE || r->kind == TRANSPORT_KEY ||
+           r->kind == TRANSPORT_ENDS || r->kind == TRANSPORT_PLACE;
+}
+
 static void set_body(struct http_slot *slot)
 {
     const struct transport_request *r = &slot->request;
-    if (r->kind == TRANSPORT_PROBE || r->kind == TRANSPORT_KEY ||
-        r->kind == TRANSPORT_ENDS) {
+    if (has_no_body(r)) {
         curl_easy_setopt(slot->easy, CURLOPT_HTTPGET, 1L);
         return;
     }
@@ -159,11 +164,17 @@ static void make_url(const struct http_slot *slot, const char *prefix, char url[
         [TRANSPORT_ALIVE] = PROTOCOL_ALIVE,
         [TRANSPORT_PARTS] = PROTOCOL_PARTS,
         [TRANSPORT_ENDS] = PROTOCOL_SESSIONS,
+        [TRANSPORT_PLACE] = PROTOCOL_SESSIONS,
     };
     const struct transport_request *r = &slot->request;
-    bool ends = r->kind == TRANSPORT_ENDS;
-    snprintf(url, 768, "%s%s%s%s", prefix, path[r->kind], ends ? r->session : "",
-             ends ? PROTOCOL_STREAMS : "");
+    bool place = r->kind == TRANSPORT_PLACE;
+    bool ends = r->kind == TRANSPORT_ENDS || place;
+    int n = snprintf(url, 768, "%s%s%s%s", prefix, path[r->kind], ends ? r->session : "",
+                     ends ? PROTOCOL_STREAMS : "");
+    if (place && n > 0 && n < 768) { /* names of channels need no escapes */
+        snprintf(url + n, (size_t)(768 - n), "?channel=%s&file=%u&offset=%llu",
+                 r->channel, r->file, (unsigned long long)r->offset);
+    }
 }
 
 bool http_slot_prepare(struct http_slot *slot, const struct transport_http_config *limits,
@@ -207,7 +218,9 @@ void http_slot_release(struct http_slot *slot)
 static bool may_have_arrived(const struct http_slot *slot)
 {
     return slot->request.kind != TRANSPORT_PROBE &&
-           slot->request.kind != TRANSPORT_ENDS && slot->sent >= slot->request.body_len &&
+           slot->request.kind != TRANSPORT_ENDS &&
+           slot->request.kind != TRANSPORT_PLACE &&
+           slot->sent >= slot->request.body_len &&
            slot->result != CURLE_COULDNT_CONNECT &&
            slot->result != CURLE_COULDNT_RESOLVE_HOST;
 }

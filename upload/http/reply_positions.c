@@ -19,25 +19,34 @@ static bool positions_number(struct json_object *from, const char *key, int64_t 
     return number >= 0 && number <= max;
 }
 
-static bool positions_end(struct json_object *from, struct reply_end *out)
+static bool positions_place_of(struct json_object *from, struct reply_end *out)
 {
-    uint64_t file, offset, lines, crc, file_crc, losses;
+    uint64_t file, offset, lines, crc, file_crc;
     if (!json_object_is_type(from, json_type_object) ||
         !positions_number(from, "file", UINT32_MAX, &file) || file == 0 ||
         !positions_number(from, "offset", PROTOCOL_MAX_OFFSET, &offset) ||
         !positions_number(from, "lines", PROTOCOL_MAX_OFFSET, &lines) ||
         !positions_number(from, "crc", UINT32_MAX, &crc) ||
-        !positions_number(from, "file_crc", UINT32_MAX, &file_crc) ||
-        !positions_number(from, "losses", INT64_MAX, &losses)) {
+        !positions_number(from, "file_crc", UINT32_MAX, &file_crc)) {
         return false;
     }
     *out = (struct reply_end){.at = {.file = (uint32_t)file,
                                      .offset = offset,
                                      .lines = lines,
                                      .crc = (uint32_t)crc},
-                              .file_crc = (uint32_t)file_crc,
-                              .losses = (uint32_t)losses,
-                              .expired = reply_json_bool(from, "expired")};
+                              .file_crc = (uint32_t)file_crc};
+    return true;
+}
+
+static bool positions_end(struct json_object *from, struct reply_end *out)
+{
+    uint64_t losses;
+    if (!positions_place_of(from, out) ||
+        !positions_number(from, "losses", INT64_MAX, &losses)) {
+        return false;
+    }
+    out->losses = (uint32_t)losses;
+    out->expired = reply_json_bool(from, "expired");
     return true;
 }
 
@@ -150,6 +159,24 @@ void reply_read_streams(const char *body, size_t len, struct reply_streams *out)
         out->open = strcmp(state, "open") == 0;
         positions_add_ends(ends, out);
         positions_add_windowed(windowed, out);
+    }
+    json_object_put(root);
+}
+
+/* The refusals are those of this question: another server's 404 says nothing. */
+void reply_read_place(int status, const char *body, size_t len, struct reply_place *out)
+{
+    struct json_object *root = reply_json_parse(body, len);
+    struct json_object *place;
+    const char *error = root ? reply_json_text(root, "error") : NULL;
+    *out = (struct reply_place){.epoch = root ? reply_json_epoch(root) : 0};
+    if (status == 200 && out->epoch && json_object_object_get_ex(root, "place", &place) &&
+        positions_place_of(place, &out->end)) {
+        out->what = PLACE_TOLD;
+    } else if (status == 404 && error && strcmp(error, "not_found") == 0) {
+        out->what = PLACE_NOTHING;
+    } else if (status == 410 && error && strcmp(error, "expired") == 0) {
+        out->what = PLACE_EXPIRED;
     }
     json_object_put(root);
 }

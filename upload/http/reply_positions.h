@@ -22,6 +22,13 @@ struct reply_end {
     bool expired;      /**< retention has deleted the bytes */
 };
 
+/** The answer to the question for the end of a line. */
+struct reply_place {
+    enum { PLACE_UNREADABLE, PLACE_TOLD, PLACE_NOTHING, PLACE_EXPIRED } what;
+    uint64_t epoch;
+    struct reply_end end; /**< of the last line that ends at or before what was asked */
+};
+
 enum part_verdict {
     PART_UNREADABLE, /**< the answer is none */
     PART_STORED,
@@ -64,6 +71,9 @@ void reply_read_part(const char *body, size_t len, struct reply_part *out);
 
 /** Reads the streams of a session: what was asked for, or the refusal of a claim. */
 void reply_read_streams(const char *body, size_t len, struct reply_streams *out);
+
+/** Reads the answer \p status to the question for the end of a line. */
+void reply_read_place(int status, const char *body, size_t len, struct reply_place *out);
 
 /** \return the stream of \p channel, or NULL. */
 const struct reply_stream *reply_stream_of(const struct reply_streams *streams,

@@ -20,7 +20,7 @@ struct record_mark record_get_mark(struct bytes *b)
 
 void record_put_end(struct bytes *b, const struct record_end *end)
 {
-    if (end->at.file || end->epoch) {
+    if (end->at.file || end->epoch || end->state) {
         bytes_put_uint(b, end->at.file, 4);
         bytes_put_uint(b, end->at.offset, 8);
         bytes_put_uint(b, end->at.lines, 8);
@@ -30,6 +30,7 @@ void record_put_end(struct bytes *b, const struct record_end *end)
         bytes_put_uint(b, end->epoch, 8);
         bytes_put_uint(b, end->top_file, 4);
         bytes_put_uint(b, end->top_offset, 8);
+        bytes_put_uint(b, end->state, 1);
     }
 }
 
@@ -45,5 +46,6 @@ struct record_end record_get_end(struct bytes *b)
     end.epoch = record_payload_later(b, 8);
     end.top_file = (uint32_t)record_payload_later(b, 4);
     end.top_offset = record_payload_later(b, 8);
+    end.state = (uint8_t)record_payload_later(b, 1);
     return end;
 }

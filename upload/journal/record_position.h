@@ -14,6 +14,14 @@ struct record_mark {
     uint32_t crc32; /**< of these bytes */
 };
 
+/** What else is to be known of an end. */
+enum end_state {
+    END_PROVED,
+    END_DISPUTED, /**< the backend told another one, which own bytes do not prove */
+    END_PARTING,  /**< likewise, and a person said to go on where the bytes part */
+    END_CUT,      /**< own files end before it: their disk lost what the backend has */
+};
+
 /** Where a stream that goes by positions ends at the backend, as own bytes proved. */
 struct record_end {
     struct stream_place at; /**< file 0 = not known */
@@ -22,6 +30,7 @@ struct record_end {
     uint64_t epoch;         /**< stands for that of the backend, 0 = not known */
     uint32_t top_file;      /**< the farthest end that was ever proved */
     uint64_t top_offset;
+    uint8_t state; /**< enum end_state */
 };
 
 void record_put_mark(struct bytes *b, const struct record_mark *mark);

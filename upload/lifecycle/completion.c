@@ -43,6 +43,12 @@ static uint64_t *completion_turn(const struct session *session)
     return &session->root->engine->complete_turn[session_lane(session) % LANES_MAX];
 }
 
+/* A loss that the backend does not know, or that follows. */
+static bool completion_lacks_rest(const struct stream *st)
+{
+    return st->jump || st->ended_file == st->file || (st->lost && !st->end.losses);
+}
+
 /* What the ends of the streams are, for the backend to compare. \return NULL if none goes
  * by positions, or without memory: then the word alone is refused. */
 static char *completion_claim(const struct session *session)
@@ -54,7 +60,7 @@ static char *completion_claim(const struct session *session)
         const struct stream *st = session->stream[i];
         if (st->positions && (st->end.at.offset || st->end.at.file > 1)) {
             positions_text_claim(&text, claimed++ == 0, stream_channel(st), &st->end.at,
-                                 st->jump || st->ended_file == st->file);
+                                 completion_lacks_rest(st));
         }
     }
     text_append(&text, "]}", sizeof "]}");
@@ -70,7 +76,7 @@ static bool completion_checks(struct session *session)
 {
     for (unsigned i = 0; i < session->streams; i++) {
         struct stream *st = session->stream[i];
-        if (!st->positions || st->lost || st->gap) {
+        if (!st->positions || st->lost || st->gap || stream_is_cut(st)) {
             continue;
         }
         enum proof_result result = end_proof_check(st);

@@ -26,6 +26,7 @@ struct end_proof {
     uint32_t file_crc;
     struct record_mark mark;
     struct stream_whole whole; /* check: of the file */
+    struct reply_end line;     /* behind the last line of its file so far */
 };
 
 static struct end_proof *proof_of(const struct stream *st)
@@ -88,11 +89,11 @@ bool end_proof_begin(struct stream *st, const struct reply_end *end)
     return true;
 }
 
-bool end_proof_told(const struct stream *st, struct stream_place *out)
+bool end_proof_told(const struct stream *st, struct reply_end *out)
 {
     const struct end_proof *p = proof_of(st);
     if (p) {
-        *out = p->told.at;
+        *out = p->told;
     }
     return p && p->result != PROOF_NONE;
 }
@@ -115,6 +116,7 @@ bool end_proof_believe(struct stream *st)
 /* It is where it was: what comes next, or was given up, stays as it is. */
 static bool proof_confirm(struct stream *st)
 {
+    st->end.state = END_PROVED;
     if (!position_choose(st, true)) {
         return false;
     }
@@ -163,13 +165,26 @@ static enum proof_result proof_problem(struct end_proof *p, gpufl_status status)
     return p->file_only || p->file == p->told.at.file ? PROOF_GONE : PROOF_SHORTER;
 }
 
-static void proof_take(struct end_proof *p, const char *data, size_t len)
+static void proof_add(struct end_proof *p, const char *data, size_t len)
 {
     uint32_t crc = crc32c(0, data, len);
     p->crc = crc32c_combine(p->crc, crc, len);
     p->file_crc = crc32c_combine(p->file_crc, crc, len);
     p->mark = file_mark_over(p->mark, data, len);
     p->offset += len;
+}
+
+static void proof_take(struct end_proof *p, const char *data, size_t len)
+{
+    const char *newline = len ? memrchr(data, '\n', len) : NULL;
+    size_t lines = newline ? (size_t)(newline - data) + 1 : 0;
+    proof_add(p, data, lines);
+    if (newline) {
+        p->line = (struct reply_end){
+            .at = {.file = p->file, .offset = p->offset, .crc = p->crc},
+            .file_crc = p->file_crc};
+    }
+    proof_add(p, data + lines, len - lines);
 }
 
 static enum proof_result proof_read(struct stream *st, struct end_proof *p)
@@ -239,6 +254,33 @@ enum proof_result end_proof_step(struct stream *st)
         result = proof_settle(st, p); /* what follows is missing: reading shows it */
     }
     p->result = result == PROOF_EQUAL ? PROOF_NONE : result;
+    return result;
+}
+
+bool end_proof_short(const struct stream *st, struct proof_short *out)
+{
+    const struct end_proof *p = proof_of(st);
+    if (!p || p->result != PROOF_SHORTER) {
+        return false;
+    }
+    *out = (struct proof_short){.file = p->file,
+                                .size = p->offset,
+                                .line = p->line,
+                                .file_only =
+                                    p->file_only || p->told.losses || st->end.losses};
+    return true;
+}
+
+enum proof_result end_proof_run(struct stream *st, struct proof_run *run, uint64_t to)
+{
+    struct end_proof p = {.told.at = {.file = run->file, .offset = to},
+                          .file = run->file,
+                          .offset = run->offset,
+                          .file_crc = run->crc,
+                          .file_only = true};
+    enum proof_result result = proof_is_there(&p) ? PROOF_EQUAL : proof_read(st, &p);
+    run->offset = p.offset;
+    run->crc = p.file_crc;
     return result;
 }
 

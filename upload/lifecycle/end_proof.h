@@ -23,7 +23,30 @@ enum proof_result {
 bool end_proof_begin(struct stream *stream, const struct reply_end *end);
 
 /** \return false if nothing is to be compared; otherwise \p out is what was told. */
-bool end_proof_told(const struct stream *stream, struct stream_place *out);
+bool end_proof_told(const struct stream *stream, struct reply_end *out);
+
+/** Where own bytes ended before what was told. */
+struct proof_short {
+    uint32_t file;
+    uint64_t size;
+    struct reply_end line; /**< behind its last line */
+    bool file_only;        /**< line.at.crc is not known, but line.file_crc */
+};
+
+/** After PROOF_SHORTER. \return false if that is not so any more. */
+bool end_proof_short(const struct stream *stream, struct proof_short *out);
+
+/** A checksum over a file of a stream's own. */
+struct proof_run {
+    uint32_t file;
+    uint64_t offset; /**< as far as it got */
+    uint32_t crc;
+};
+
+/** Runs it on to the offset \p to, at most a batch's size at a time. \return PROOF_EQUAL
+ * when it is there, PROOF_GOES_ON, or why it cannot. */
+enum proof_result end_proof_run(struct stream *stream, struct proof_run *run,
+                                uint64_t to);
 
 /** Compares the file of the stream's own end with its checksum, at most a batch's size of
  * it. \return PROOF_EQUAL, which the stream keeps until it moves or the end is claimed;
