@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The agent and a backend that knows positions: whatever becomes of the journal, each line is stored once, and the
 session is complete and verified."""
+import json
 import random
 import shutil
 import sys
@@ -189,6 +190,45 @@ def a_disk_that_lost_what_was_sent_does_not_hold_its_session(place):
     equal(done.returncode, 0, done.stdout + done.stderr)
     lib.holds(backend, writer)
     equal(streams(backend, writer.id)[0]["state"], "verified", "state")
+
+
+def _status(place, writer):
+    """What `gpufl status` says of a session, for people and as JSON."""
+    lines = place.run("gpufl", "status", place.logs).stdout
+    listed = json.loads(place.run("gpufl", "status", place.logs, "--json").stdout)["sessions"]
+    return lines, [s for s in listed if s["session_id"] == writer.id][0]
+
+
+def status_and_page_tell_verified_sessions_from_those_with_losses(place):
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    writer = Live(place.logs)
+    writer.line("device", times=100)
+    writer.rotate("device")
+    writer.line("device", times=100)
+    writer.end()
+    _drain(place, backend)
+    lines, said = _status(place, writer)
+    check("ended, complete, verified\n" in lines, lines)
+    equal((said["complete"], said["verified"], said["ended"]), (True, True, False), said)
+    listed = backend.session(writer.id)
+    equal((listed["state"], listed["verified"], listed["losses"]), ("complete", True, 0), listed)
+    lossy = Live(place.logs)
+    lossy.line("device", times=100)
+    lossy.rotate("device")
+    lossy.line("device", times=100)
+    lossy.rotate("device")
+    (lossy.dir / "device.1.log").unlink()
+    lossy.end()
+    lib.upload(place, backend.url, "--timeout=30")
+    equal(place.run("gpufl", "resolve", place.logs, lossy.id).returncode, 0, "it is given up")
+    lib.upload(place, backend.url, "--timeout=30")
+    lines, said = _status(place, lossy)
+    check("ended, not complete: lines of it are missing at the backend\n" in lines, lines)
+    check("1 range is lost at the backend" in lines, lines)
+    equal((said["complete"], said["verified"], said["ended"]), (False, False, True), said)
+    equal([c["lost_ranges"] for c in said["channels"] if c["channel"] == "device"], [1], said)
+    listed = backend.session(lossy.id)
+    equal((listed["state"], listed["complete"], listed["losses"]), ("ended_with_losses", False, 1), listed)
 
 
 def _held(place, writer, key):

@@ -47,8 +47,8 @@ enum held_exit {
       "are: restore it")                                                                 \
     X(EXPIRED, "expired", MEND, "the backend has deleted this session: remove it here")  \
     X(NO_POSITIONS, "no_positions", MEND,                                                \
-      "the backend does not support positions any more (see 'positions' in "             \
-      "info/version)")                                                                   \
+      "the backend does not support positions any more: see 'positions' in "             \
+      "info/version")                                                                    \
     X(OWNER, "owner", MEND,                                                              \
       "its directory belongs to another user than --require-owner-uid says: change its " \
       "owner, or the option")                                                            \

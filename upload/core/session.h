@@ -76,6 +76,7 @@ struct session {
     uint8_t streams;
     uint8_t layout;   /**< enum session_layout */
     uint8_t state;    /**< enum session_state */
+    uint8_t outcome;  /**< enum session_outcome, once it is done */
     uint8_t presence; /**< enum session_presence */
     uint8_t writer;   /**< enum session_writer */
     uint8_t salvage;  /**< enum session_salvage */

@@ -369,6 +369,16 @@ bool record_parse_directory(const struct journal_record *record,
     return !b.bad;
 }
 
+uint64_t record_append_done(struct journal *journal, const char *path,
+                            enum session_outcome outcome)
+{
+    struct record_payload out;
+    struct bytes *b = record_payload_begin(&out);
+    bytes_put_string(b, path);
+    bytes_put_uint(b, outcome, 1);
+    return record_append(&out, journal, JOURNAL_DONE);
+}
+
 uint64_t record_append_session(struct journal *journal, enum record_type type,
                                const char *path)
 {
@@ -381,5 +391,6 @@ bool record_parse_session(const struct journal_record *record, struct record_ses
 {
     struct bytes b = record_payload_of(record);
     bytes_get_string(&b, f->path, sizeof f->path);
+    f->outcome = (uint8_t)record_payload_later(&b, 1);
     return !b.bad;
 }

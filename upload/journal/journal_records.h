@@ -176,8 +176,16 @@ struct record_reached {
     uint64_t offset;
 };
 
+/** What the backend knows of a session that is done. */
+enum session_outcome {
+    SESSION_TOLD,     /**< that it is complete; nothing was compared */
+    SESSION_VERIFIED, /**< likewise, and the ends of all its streams were equal */
+    SESSION_LACKS,    /**< likewise, and that lines of it were lost or skipped */
+};
+
 /** For JOURNAL_DONE and JOURNAL_FORGET. */
 struct record_session {
+    uint8_t outcome; /**< enum session_outcome; with JOURNAL_DONE */
     char path[JOURNAL_PATH_MAX];
 };
 
@@ -233,6 +241,8 @@ uint64_t record_append_reached(struct journal *journal,
 uint64_t record_append_claim(struct journal *journal, const struct record_claim *record);
 uint64_t record_append_directory(struct journal *journal,
                                  const struct record_directory *record);
+uint64_t record_append_done(struct journal *journal, const char *path,
+                            enum session_outcome outcome);
 uint64_t record_append_session(struct journal *journal, enum record_type type,
                                const char *path);
 

@@ -138,6 +138,7 @@ bool completion_step(struct engine *engine, uint64_t now_ms)
     *completion_turn(session) = ++engine->complete_turns;
     cleanup_session(session); /* the last chance: it is not inspected again */
     free(session->claim);
+    session->outcome = SESSION_TOLD;
     session->claim = completion_claim(session);
     struct transport_request request = {.kind = TRANSPORT_COMPLETE,
                                         .session = session->id,
@@ -187,7 +188,8 @@ static void completion_leave_mark(const struct session *session)
 bool completion_done(struct session *session)
 {
     struct root *root = session->root;
-    if (!record_append_session(root->journal, JOURNAL_DONE, session->path)) {
+    if (!record_append_done(root->journal, session->path,
+                            (enum session_outcome)session->outcome)) {
         session->complete_at_ms = root->engine->config.sys->now_ms() + JOURNAL_RETRY_MS;
         return false;
     }
@@ -271,19 +273,36 @@ static void completion_contested(struct session *session,
     end_seek_told_all(session, &told, now_ms);
 }
 
+static enum session_outcome completion_outcome(const struct session *session,
+                                               const struct transport_reply *reply)
+{
+    if (!session->claim) {
+        return SESSION_TOLD;
+    }
+    if (!reply_is_complete(reply->body, reply->body_len)) {
+        return SESSION_LACKS;
+    }
+    for (unsigned i = 0; i < session->streams; i++) {
+        if (session->stream[i]->lines && !session->stream[i]->positions) {
+            return SESSION_TOLD;
+        }
+    }
+    return SESSION_VERIFIED;
+}
+
 static void completion_accepted(struct session *session,
                                 const struct transport_reply *reply)
 {
     struct engine *engine = session->root->engine;
     origin_ok(&engine->origin);
-    bool whole = !session->claim || reply_is_complete(reply->body, reply->body_len);
+    session->outcome = (uint8_t)completion_outcome(session, reply);
     for (unsigned i = 0; session->claim && i < session->streams; i++) {
         struct stream *st = session->stream[i];
         if (st->positions && st->end.at.file && st->end.epoch != engine->origin.epoch) {
             (void)!position_choose(st, true); /* the claim has proved its end */
         }
     }
-    if (completion_done(session) && !whole) {
+    if (completion_done(session) && session->outcome == SESSION_LACKS) {
         log_error(engine->config.log, "session.ended",
                   "session=%s note=\"the backend knows that lines of it are missing\"",
                   session->id);

@@ -26,6 +26,7 @@ void parking_complete(struct session *session)
     }
     s->wanted = session->wanted;
     s->in_cursor = session->in_cursor;
+    s->outcome = session->outcome;
     s->away = session->presence == SESSION_AWAY;
     s->absence = session->absence;
     s->listed = session->listed;
@@ -248,7 +249,8 @@ static bool parking_append(const struct root *root, const struct parked_session 
     if (!parking_append_directory(root, s) || !parking_append_resolved(root, s)) {
         return false;
     }
-    return record_append_session(root->journal, JOURNAL_DONE, s->node.path) != 0;
+    return record_append_done(root->journal, s->node.path,
+                              (enum session_outcome)s->outcome) != 0;
 }
 
 struct session *parking_open_again(struct root *root, struct parked_session *s)
