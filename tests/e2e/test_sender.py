@@ -8,7 +8,6 @@ import sys
 import time
 
 import lib
-import test_held
 from lib import check, equal, until
 from positions import streams
 from writers import Live
@@ -158,7 +157,7 @@ def a_backend_that_went_back_gets_the_rest_again(place):
     _verified(backend, [writer.dir])
 
 
-def _sent_then_stopped(place, backend, end=True):
+def _sent_then_stopped(place, backend):
     """A session of which the journal is lost once all of it is sent."""
     writer = Live(place.logs)
     for n in range(2):
@@ -172,16 +171,13 @@ def _sent_then_stopped(place, backend, end=True):
     agent.kill()
     agent.wait()
     shutil.rmtree(place.logs / STATE)
-    if end:
-        writer.end()
-    else:
-        writer.die()
+    writer.die()
     return writer
 
 
 def a_disk_that_lost_what_was_sent_does_not_hold_its_session(place):
     backend = lib.Backend(place, "--api-key", lib.KEY)
-    writer = _sent_then_stopped(place, backend, end=False)
+    writer = _sent_then_stopped(place, backend)
     for channel in Live.channels:
         path = writer.active(channel)
         with open(path, "r+b") as file:
@@ -229,53 +225,6 @@ def status_and_page_tell_verified_sessions_from_those_with_losses(place):
     equal([c["lost_ranges"] for c in said["channels"] if c["channel"] == "device"], [1], said)
     listed = backend.session(lossy.id)
     equal((listed["state"], listed["complete"], listed["losses"]), ("ended_with_losses", False, 1), listed)
-
-
-def _held(place, writer, key):
-    """`gpufl status` says so, and the command that ends it."""
-    done = place.run("gpufl", "status", place.logs)
-    check(test_held.HELD[key][1] in done.stdout, done.stdout)
-    check(f"gpufl resolve {place.logs} {writer.id}" in done.stdout, done.stdout)
-
-
-def a_rewritten_file_goes_on_where_its_bytes_part(place):
-    backend = lib.Backend(place, "--api-key", lib.KEY)
-    writer = _sent_then_stopped(place, backend)
-    path = writer.active("device")
-    lines = path.read_bytes().splitlines(keepends=True)
-    stored = backend.export(writer.id, "device")
-    lines[50] = lines[50].replace(b"rank", b"RANK")
-    path.write_bytes(b"".join(lines))
-    done = lib.upload(place, backend.url, "--timeout=60")
-    equal(done.returncode, 1, done.stdout)
-    _held(place, writer, "backend_other")
-    done = place.run("gpufl", "resolve", place.logs, writer.id)
-    equal(done.returncode, 0, done.stderr)
-    done = lib.upload(place, backend.url, "--timeout=60")
-    equal(backend.export(writer.id, "device"), stored + b"".join(lines[50:]), "from the first line that differs")
-    said, ends = streams(backend, writer.id)
-    equal((said["state"], ends["device"]["losses"], ends["scope"]["losses"]), ("ended", 1, 0), said)
-
-
-def a_shorter_file_of_another_journal_goes_on_at_its_end(place):
-    backend = lib.Backend(place, "--api-key", lib.KEY)
-    writer = _sent_then_stopped(place, backend)
-    lib.upload(place, backend.url, "--timeout=60")
-    shutil.rmtree(place.logs / STATE)
-    (place.logs / writer.id / ".uploaded").unlink(missing_ok=True)
-    path = writer.dir / "device.1.log"
-    lines = path.read_bytes().splitlines(keepends=True)
-    (writer.dir / "device.log").unlink()
-    path.write_bytes(b"".join(lines[:100]))
-    path.rename(writer.dir / "device.log")
-    done = lib.upload(place, backend.url, "--timeout=60")
-    equal(done.returncode, 1, done.stdout)
-    _held(place, writer, "backend_longer")
-    done = place.run("gpufl", "resolve", place.logs, writer.id)
-    equal(done.returncode, 0, done.stderr)
-    done = lib.upload(place, backend.url, "--timeout=60")
-    equal(done.returncode, 0, done.stdout + done.stderr)
-    equal(streams(backend, writer.id)[0]["state"], "ended", "state")
 
 
 if __name__ == "__main__":
