@@ -208,7 +208,7 @@ $(EXAMPLE_BINS): %: %.o $(B)/libgpufl.a $(B)/libgpufl-upload.a
 $(B)/tests/bench/tree: $(B)/tests/bench/tree.o $(call obj,base/process_identity.c)
 $(B)/tests/bench/floor: $(B)/tests/bench/floor.o
 $(B)/tests/bench/writer: $(B)/tests/bench/writer.o $(call obj,base/process_identity.c)
-$(B)/tests/bench/sink: $(call obj,tests/bench/sink.c tests/bench/sink_parser.c)
+$(B)/tests/bench/sink: $(call obj,$(addprefix tests/bench/sink,.c _parser.c _positions.c))
 $(BENCH_TOOLS):
 	$(call say,LINK)
 	$(Q)$(link) $(BENCH_LIBS)

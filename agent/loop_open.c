@@ -44,7 +44,9 @@ static gpufl_status open_loop_engine(struct loop *loop, char why[512])
     }
     if (config.memory_state) {
         log_warn(&loop->log, "state.memory",
-                 "note=\"no journal is kept: after a restart lines are sent twice\"");
+                 "note=\"no journal is kept: after a restart, lines are sent twice, "
+                 "unless the "
+                 "backend knows positions\"");
     }
     gpufl_status status = sync_thread_open(config.sys, wake_loop, loop, &loop->syncs);
     if (status == GPUFL_OK) {

@@ -4,16 +4,20 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <linux/openat2.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
+
+#define UNCHANGED_S 60
 
 static uint64_t real_now_ms(void)
 {
@@ -88,6 +92,31 @@ static int real_open_beneath(int dir, const char *path, int flags, mode_t mode)
     return (int)fd;
 }
 
+/* Others have clocks of their own, do without time where a file is mapped, or are what a
+ * server says. */
+static bool time_is_kept(int fd)
+{
+    struct statfs st;
+    return fstatfs(fd, &st) == 0 &&
+           (st.f_type == EXT4_SUPER_MAGIC || st.f_type == XFS_SUPER_MAGIC ||
+            st.f_type == BTRFS_SUPER_MAGIC);
+}
+
+/* The time may be two seconds coarse. A page that is written to through a mapping has the
+ * time of its first change until it is on disk, half a minute later. A call that writes
+ * much has that of its begin. */
+static int64_t real_unchanged_since(int fd)
+{
+    struct stat st;
+    struct timespec now;
+    if (!time_is_kept(fd) || fstat(fd, &st) < 0 ||
+        clock_gettime(CLOCK_REALTIME, &now) < 0 || st.st_ctim.tv_sec <= 0 ||
+        st.st_ctim.tv_sec >= now.tv_sec - UNCHANGED_S) {
+        return 0;
+    }
+    return st.st_ctim.tv_sec * 1000000000 + st.st_ctim.tv_nsec;
+}
+
 const struct sys sys_real = {
     .now_ms = real_now_ms,
     .wall_s = real_wall_s,
@@ -100,4 +129,5 @@ const struct sys sys_real = {
     .renameat = renameat,
     .unlinkat = unlinkat,
     .fstatfs = fstatfs,
+    .unchanged_since = real_unchanged_since,
 };

@@ -27,6 +27,9 @@ struct sys {
     int (*renameat)(int from_dir, const char *from, int to_dir, const char *to);
     int (*unlinkat)(int dir, const char *path, int flags);
     int (*fstatfs)(int fd, struct statfs *out);
+    /** The time of change of an open file, ns since 1970, if it is sure to be another one
+     * after the next change; 0 = it is not. */
+    int64_t (*unchanged_since)(int fd);
 };
 
 /** The real calls. */

@@ -32,9 +32,10 @@ static const struct flag_table resolve_table = {
     .about =
         "Gives up what is gone or cannot be read of a session in DIR, so that the rest "
         "of it is sent and it can complete. gpufl status shows what is held, and the "
-        "command. What can be read is not given up; the loss is recorded. A session of "
-        "which the directory is gone is forgotten: if it comes back, all of it is sent. "
-        "A running gpufl-agent is asked to do it.",
+        "command. What can be read is not given up; the loss is recorded. If the "
+        "backend has other bytes than the files, those of the files are sent from where "
+        "they differ. A session of which the directory is gone is forgotten: if it comes "
+        "back, all of it is sent. A running gpufl-agent is asked to do it.",
     .notes =
         "Exit status: 0 given up; 1 nothing could be given up, or the agent has not done "
         "it yet; 2 usage error, or no journal.",

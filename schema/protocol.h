@@ -14,6 +14,8 @@
 #define PROTOCOL_SESSION_COMPLETE "/events/session-complete"
 #define PROTOCOL_ALIVE            "/events/alive"
 #define PROTOCOL_VERSION          "/info/version"
+#define PROTOCOL_SESSIONS         "/sessions/"
+#define PROTOCOL_STREAMS          "/streams"
 
 #define PROTOCOL_H_SESSION         "X-GpuFlight-Session-Id"
 #define PROTOCOL_H_HOSTNAME        "X-GpuFlight-Hostname"

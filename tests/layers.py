@@ -52,6 +52,7 @@ ONLY = {
     "zlib": ["upload/http/encode.c", "upload/source/gz_cache.c", "upload/source/gz_file.c",
              "backend/store/codec.c", "backend/http/ingest.c"],
     "json-c/": ["upload/source/identity.c", "upload/http/reply.c",
+                "upload/http/reply_json.c", "upload/http/reply_positions.c",
                 "upload/engine/upload_cursor.c", "upload/source/java_cursor.c",
                 "agent/options/config.c", "backend/digest/digest_records.c",
                 "backend/http/json_read.h"],
@@ -75,8 +76,8 @@ EVERYWHERE = {"assert.h", "ctype.h", "dirent.h", "endian.h", "errno.h", "fcntl.h
               "unistd.h"}
 SYSTEM = {
     "base": {"arm_acle.h", "arm_neon.h", "arpa/inet.h", "asm/hwcap.h", "getopt.h", "immintrin.h",
-            "linux/openat2.h", "netinet/in.h", "sys/auxv.h", "sys/random.h", "sys/socket.h", "sys/syscall.h",
-             "sys/vfs.h"},
+            "linux/magic.h", "linux/openat2.h", "netinet/in.h", "sys/auxv.h", "sys/random.h", "sys/socket.h",
+             "sys/syscall.h", "sys/vfs.h"},
     "collector-lib/core": {"execinfo.h", "sys/random.h", "sys/statvfs.h"},
     "collector-lib/sample": {"arpa/inet.h", "ifaddrs.h", "net/if.h", "sys/socket.h", "sys/sysinfo.h"},
     "collector-lib/trace": {"elf.h", "link.h"},

@@ -219,7 +219,8 @@ const struct option_row option_rows[] = {
      .key = "agent.state",
      CHOICE(state, option_states),
      .fallback = "disk",
-     .help = "memory keeps no journal: after a restart lines may be sent twice"},
+     .help = "memory keeps no journal: after a restart, lines may be sent twice, unless "
+             "the backend knows positions"},
     {.flag = "on-quota",
      .env = "GPUFL_AGENT_ON_QUOTA",
      .key = "agent.onQuota",

@@ -34,10 +34,12 @@ static void session_fields(struct text *a, const struct store_session *s)
                 ",\"first_seen_ms\":%" PRId64 ",\"last_seen_ms\":%" PRId64
                 ",\"complete\":%s,\"lines\":%" PRIu64 ",\"raw_bytes\":%" PRIu64
                 ",\"stored_bytes\":%" PRIu64 ",\"rejected\":%" PRIu64
-                ",\"duplicates\":%" PRIu64 ",\"missing\":%" PRIu64,
+                ",\"duplicates\":%" PRIu64 ",\"missing\":%" PRIu64
+                ",\"verified\":%s,\"losses\":%" PRIu64 ",\"skips\":%" PRIu64,
                 s->start_ns, s->shutdown_ns, s->first_seen_ms, s->last_seen_ms,
                 s->complete ? "true" : "false", s->lines, s->raw_bytes, s->stored_bytes,
-                s->rejected, s->duplicates, s->missing);
+                s->rejected, s->duplicates, s->missing, s->verified ? "true" : "false",
+                s->losses, s->skips);
 }
 
 static void render_listed(void *arg, const struct store_session *s)

@@ -10,8 +10,9 @@ static bool is_within(int64_t at_ms, int64_t now_ms, int64_t limit_ms)
 
 static bool is_live(const struct store_session *session, int64_t now_ms)
 {
-    return !session->complete && (is_within(session->last_seen_ms, now_ms, API_LIVE_MS) ||
-                                  is_within(session->told_ms, now_ms, API_LIVE_MS));
+    return !session->complete && !session->ended &&
+           (is_within(session->last_seen_ms, now_ms, API_LIVE_MS) ||
+            is_within(session->told_ms, now_ms, API_LIVE_MS));
 }
 
 const char *api_state(const struct store_session *session, int64_t now_ms)
@@ -22,6 +23,9 @@ const char *api_state(const struct store_session *session, int64_t now_ms)
     }
     if (session->missing > 0) {
         return "gap";
+    }
+    if (session->ended) {
+        return "ended_with_losses";
     }
     if (session->complete) {
         return ended ? "complete" : "ended_without_shutdown";

@@ -158,8 +158,23 @@ static int answer_parts(struct parts_request *r, struct text *answer)
                                   : ingest_refuse(answer, 500, "memory", "out of memory");
 }
 
-static int read_and_answer(struct parts_request *r, const char *raw, size_t len,
-                           struct text *answer)
+/* The lines of a request for one part, if they are frames of their own behind the list.
+ * What is padded to more than them is not worth keeping. */
+static void keep_as_received(struct stream_part *part,
+                             const struct ingest_request *request, size_t list)
+{
+    enum encoding encoding = codec_of_header(request->encoding);
+    size_t head = codec_first_frame(encoding, request->body, request->len, list);
+    size_t len = request->len - head;
+    if (head && len > 0 && len <= part->len) {
+        part->packed = (const char *)request->body + head;
+        part->packed_len = len;
+        part->packed_as = encoding;
+    }
+}
+
+static int read_and_answer(struct parts_request *r, const struct ingest_request *request,
+                           const char *raw, size_t len, struct text *answer)
 {
     const char *newline = len ? memchr(raw, '\n', len) : NULL;
     size_t line = newline ? (size_t)(newline - raw) : len;
@@ -173,6 +188,9 @@ static int read_and_answer(struct parts_request *r, const char *raw, size_t len,
     }
     size_t from = newline ? line + 1 : len;
     r->damaged = !positions_give_bytes(&r->parts, raw + from, len - from);
+    if (r->parts.count == 1 && !r->damaged) {
+        keep_as_received(&r->parts.part[0], request, from);
+    }
     return answer_parts(r, answer);
 }
 
@@ -196,7 +214,7 @@ int parts_take(struct store *store, const struct retention *retention,
                         ? request->hostname
                         : "",
     };
-    status = read_and_answer(&r, raw, len, answer);
+    status = read_and_answer(&r, request, raw, len, answer);
     for (size_t i = 0; status == 200 && i < r.parts.count; i++) {
         if (r.is_stored[i]) {
             changed(arg, r.parts.part[i].session);

@@ -6,14 +6,22 @@ import { bytes, count, counted, duration, element, name, table, time } from './f
 const PAGE = 1000;
 const MOST = 10000; // sessions in one answer
 
+function missing(session) {
+  const what = [session.losses && `${counted(session.losses, 'range is', 'ranges are')} lost`,
+    session.skips && `${counted(session.skips, 'range was', 'ranges were')} not sent`].filter(Boolean);
+  return what.join(', ') || 'what followed them is lost';
+}
+
 // Only the sender knows what it quarantined or lost, and why: gpufl status on its node tells.
 export function state(session) {
   switch (session.state) {
-    case 'complete': return ['complete', 'dim'];
+    case 'complete': return [session.verified ? 'complete, verified' : 'complete', 'dim'];
     case 'live': return [session.silent_since_ms
       ? `live, silent since ${time(session.silent_since_ms * 1e6)}` : 'live', 'live'];
     case 'gap': return [`gap: ${counted(session.missing, 'batch', 'batches')} missing`, 'bad'];
-    case 'ended_without_shutdown': return ['ended without shutdown: killed or crashed', 'bad'];
+    case 'ended_with_losses': return [`ended, lines are missing: ${missing(session)}`, 'bad'];
+    case 'ended_without_shutdown': return [session.verified
+      ? 'ended without shutdown: killed or crashed; verified' : 'ended without shutdown: killed or crashed', 'bad'];
     case 'not_complete': return ['ended, not reported complete: run gpufl status on its node', 'bad'];
     default: return ['silent: killed, or its sender is gone', 'bad'];
   }

@@ -30,15 +30,16 @@ struct decoded {
     size_t max;
 };
 
-/* Makes room for at least one byte, at first for \p guess; PARTIAL at the limit. */
-static gpufl_status decoded_room(struct decoded *out, size_t guess)
+/* Makes room for \p more bytes, at least one, as far as the limit; PARTIAL there. */
+static gpufl_status decoded_room(struct decoded *out, size_t more)
 {
     if (out->text.len >= out->max) {
         return GPUFL_PARTIAL;
     }
-    size_t more = out->text.cap || guess == 0 ? 1 : guess;
-    more = more < out->max ? more : out->max;
-    return text_reserve(&out->text, more) ? GPUFL_OK : GPUFL_ERR_NOMEM;
+    size_t left = out->max - out->text.len;
+    more = more ? more : 1;
+    return text_reserve(&out->text, more < left ? more : left) ? GPUFL_OK
+                                                               : GPUFL_ERR_NOMEM;
 }
 
 /* Where that room ends. */
@@ -64,7 +65,7 @@ static gpufl_status inflate_all(struct decoded *out, const void *body, size_t le
             }
             inflateReset(&z); /* another member */
         }
-        status = decoded_room(out, len * 4);
+        status = decoded_room(out, out->text.cap ? 1 : len * 4);
         if (status != GPUFL_OK) {
             break;
         }
@@ -81,17 +82,27 @@ static gpufl_status inflate_all(struct decoded *out, const void *body, size_t le
     return status;
 }
 
+/* Where a frame says how long it is, and all of that fits, zstd writes it at once instead
+ * of through a buffer of its own. */
+static gpufl_status room_for_frame(struct decoded *out, const ZSTD_inBuffer *in)
+{
+    unsigned long long size =
+        ZSTD_getFrameContentSize((const char *)in->src + in->pos, in->size - in->pos);
+    bool said = size != ZSTD_CONTENTSIZE_UNKNOWN && size != ZSTD_CONTENTSIZE_ERROR;
+    return decoded_room(out, said && size < out->max ? (size_t)size : in->size * 8);
+}
+
 static gpufl_status unzstd_all(struct decoded *out, const void *body, size_t len)
 {
     ZSTD_DCtx *zstd = ZSTD_createDCtx();
     ZSTD_inBuffer in = {body, len, 0};
     gpufl_status status = zstd ? GPUFL_OK : GPUFL_ERR_NOMEM;
-    size_t left = 1;
+    size_t left = 0;
     if (zstd) {
         ZSTD_DCtx_setParameter(zstd, ZSTD_d_windowLogMax, 23); /* RFC 9659 */
     }
     while (status == GPUFL_OK && (in.pos < in.size || left > 0)) {
-        status = decoded_room(out, len * 8);
+        status = left ? decoded_room(out, 1) : room_for_frame(out, &in);
         if (status != GPUFL_OK) {
             break;
         }
@@ -134,6 +145,37 @@ gpufl_status codec_decode(enum encoding encoding, const void *body, size_t len,
     *out = decoded.text.data;
     *out_len = decoded.text.len;
     return GPUFL_OK;
+}
+
+static size_t first_member(const void *body, size_t len, size_t decoded)
+{
+    z_stream z = {0};
+    char out[4096];
+    int rc = inflateInit2(&z, 15 + 16);
+    z.next_in = (Bytef *)(uintptr_t)body;
+    z.avail_in = (uInt)len;
+    while (rc == Z_OK && z.total_out <= decoded) {
+        z.next_out = (Bytef *)out;
+        z.avail_out = sizeof out;
+        rc = inflate(&z, Z_NO_FLUSH);
+    }
+    bool ends = rc == Z_STREAM_END && z.total_out == decoded;
+    size_t used = ends ? z.total_in : 0;
+    inflateEnd(&z);
+    return used;
+}
+
+size_t codec_first_frame(enum encoding encoding, const void *body, size_t len,
+                         size_t decoded)
+{
+    if (encoding == ENCODING_GZIP) {
+        return first_member(body, len, decoded);
+    }
+    if (encoding != ENCODING_ZSTD || ZSTD_getFrameContentSize(body, len) != decoded) {
+        return 0;
+    }
+    size_t used = ZSTD_findFrameCompressedSize(body, len);
+    return ZSTD_isError(used) ? 0 : used;
 }
 
 gpufl_status codec_encode_zstd(const void *raw, size_t len, char **out, size_t *out_len)

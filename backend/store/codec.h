@@ -18,6 +18,12 @@ enum encoding codec_of_header(const char *header);
 GPUFL_MUST gpufl_status codec_decode(enum encoding encoding, const void *body, size_t len,
                                      size_t cap, char **out, size_t *out_len);
 
+/** \return how many bytes of \p body decode to just its first \p decoded bytes: its first
+ * frame or member; 0 when that ends elsewhere, or does not say where. \p body can be
+ * decoded. */
+size_t codec_first_frame(enum encoding encoding, const void *body, size_t len,
+                         size_t decoded);
+
 /** Encodes \p raw as one zstd frame, malloc'd. */
 GPUFL_MUST gpufl_status codec_encode_zstd(const void *raw, size_t len, char **out,
                                           size_t *out_len);

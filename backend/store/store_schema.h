@@ -102,7 +102,10 @@ static const char *const sql[S_COUNT] = {
         " last_seen_ms, complete, lines, raw_bytes, stored_bytes, rejected, gpus,"
         " duplicates, (SELECT ifnull(sum(last - numbered), 0) FROM channel"
         " WHERE channel.session = session.id), ifnull(told_ms, 0),"
-        " ifnull(last_byte_ms, 0) FROM session LEFT JOIN alive ON"
+        " ifnull(last_byte_ms, 0),"
+        " (SELECT ifnull(sum(losses), 0) FROM stream WHERE stream.sid = session.sid),"
+        " (SELECT ifnull(sum(skips), 0) FROM stream WHERE stream.sid = session.sid)"
+        " FROM session LEFT JOIN alive ON"
         " alive.session = session.id WHERE ?1 IS NULL OR sid = ?1"
         " ORDER BY start_ns DESC, id DESC LIMIT ?2 OFFSET ?3",
     [S_CHANNELS] = "SELECT name, lines, raw_bytes, bodies, first, last FROM channel"

@@ -55,6 +55,10 @@ gpufl_status store_sessions(struct store *store, const char *only, unsigned limi
             .last_seen_ms = sqlite3_column_int64(s, 8),
             .complete = sqlite3_column_int(s, 9) == STORE_COMPLETE ||
                         sqlite3_column_int(s, 9) == STORE_VERIFIED,
+            .verified = sqlite3_column_int(s, 9) == STORE_VERIFIED,
+            .ended = sqlite3_column_int(s, 9) == STORE_ENDED,
+            .losses = (uint64_t)sqlite3_column_int64(s, 19),
+            .skips = (uint64_t)sqlite3_column_int64(s, 20),
             .lines = (uint64_t)sqlite3_column_int64(s, 10),
             .raw_bytes = (uint64_t)sqlite3_column_int64(s, 11),
             .stored_bytes = (uint64_t)sqlite3_column_int64(s, 12),

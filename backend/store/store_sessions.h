@@ -31,6 +31,9 @@ struct store_session {
     int64_t told_ms;      /**< when a sender last told that its writer lives, 0 = never */
     int64_t last_byte_ms; /**< when that had written last, by what the sender told */
     bool complete;
+    bool verified;          /**< likewise, and the ends of all streams were compared */
+    bool ended;             /**< they were, but bytes were lost or skipped */
+    uint64_t losses, skips; /**< ranges, of all streams */
     uint64_t lines, raw_bytes, stored_bytes, rejected;
     uint64_t duplicates; /**< batches that were sent again and not stored again */
     uint64_t missing;    /**< sequence numbers below the last that were not received */

@@ -5,7 +5,6 @@
 
 #include <stdlib.h>
 
-#include "backend/store/codec.h"
 #include "backend/store/store_health.h"
 #include "backend/store/store_ingest.h"
 #include "backend/store/store_sessions.h"
@@ -205,14 +204,20 @@ static gpufl_status put_bytes(struct store *store, const struct stream_part *par
     struct store_body body = {
         .session = part->session,
         .channel = part->channel,
-        .encoding = ENCODING_ZSTD,
+        .encoding = part->packed_as,
+        .data = part->packed,
+        .len = part->packed_len,
         .raw_len = part->len,
         .lines = lines,
         .hostname = hostname,
     };
-    gpufl_status status = codec_encode_zstd(part->bytes, part->len, &packed, &body.len);
-    if (status == GPUFL_OK) {
+    gpufl_status status = GPUFL_OK;
+    if (!part->packed) {
+        status = codec_encode_zstd(part->bytes, part->len, &packed, &body.len);
         body.data = packed;
+        body.encoding = ENCODING_ZSTD;
+    }
+    if (status == GPUFL_OK) {
         status = store_put(store, &body, out);
     }
     free(packed);

@@ -8,23 +8,10 @@
 #include <stdint.h>
 
 #include "backend/digest/lines.h"
+#include "backend/store/codec.h"
 #include "backend/store/store.h"
 #include "schema/layout.h"
-
-/** Behind a byte of a stream. `crc` is the CRC-32C of all its bytes up to here. */
-struct stream_place {
-    uint32_t file;
-    uint64_t offset;
-    uint64_t lines;
-    uint32_t crc;
-};
-
-static inline bool stream_place_is(const struct stream_place *a,
-                                   const struct stream_place *b)
-{
-    return a->file == b->file && a->offset == b->offset && a->lines == b->lines &&
-           a->crc == b->crc;
-}
+#include "schema/stream_place.h"
 
 /** The end of a stream as stored. */
 struct stored_end {
@@ -34,14 +21,6 @@ struct stored_end {
     uint64_t skips;    /**< ranges that the sender has and did not send */
     bool lost_after;   /**< what follows is gone, says the last claim */
     bool expired;      /**< the bytes were deleted by retention */
-};
-
-/** Where the bytes of a part begin when it does not follow its `begin`. */
-struct stream_start {
-    bool given;
-    uint32_t file;
-    uint64_t offset;
-    uint32_t file_crc; /**< of the bytes [0, offset) of the file */
 };
 
 /** One part of a request: it continues a stream from begin to end. */
@@ -55,6 +34,9 @@ struct stream_part {
     bool added_newline;        /**< the last line has none in its file */
     const char *bytes;         /**< the lines; NULL with skip */
     size_t len;                /**< with the added newline */
+    const void *packed;        /**< what the lines decode from, as received; or NULL */
+    size_t packed_len;
+    enum encoding packed_as;
 };
 
 /** What became of a part. */

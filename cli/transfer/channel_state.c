@@ -174,7 +174,8 @@ static struct channel_state settled_state(const struct record_stream *known)
     return (struct channel_state){.settled_lines = known->lines,
                                   .refused_lines = known->refused_lines,
                                   .front_missing = known->marks & MARK_GAP,
-                                  .lost = known->marks & MARK_LOST};
+                                  .lost = known->marks & MARK_LOST,
+                                  .losses = known->at.losses};
 }
 
 static bool has_files(int root, const char *path, const struct scan *scan,

@@ -96,8 +96,13 @@ static void json_session(struct text *out, const struct status_session *session)
     text_json_string(out, session->path);
     text_puts(out, session->away ? ",\"away\":true" : "");
     text_printf(out,
-                ",\"writer\":\"%s\",\"complete\":%s,\"recording_loss\":%s,\"problem\":",
-                session->writer, json_bool(session->complete), json_bool(session->loss));
+                ",\"writer\":\"%s\",\"complete\":%s,\"verified\":%s,\"ended\":%s"
+                ",\"recording_loss\":%s,\"problem\":",
+                session->writer,
+                json_bool(session->done && session->done->outcome != SESSION_LACKS),
+                json_bool(session->done && session->done->outcome == SESSION_VERIFIED),
+                json_bool(session->done && session->done->outcome == SESSION_LACKS),
+                json_bool(session->loss));
     json_text_or_null(out, session->problem);
     text_puts(out, ",\"channels\":[");
 }
@@ -111,10 +116,11 @@ static void json_channel(struct text *out, const char *name,
     text_printf(out,
                 ",\"settled_lines\":%" PRIu64 ",\"refused_lines\":%" PRIu64
                 ",\"waiting_files\":%u,\"waiting_bytes\":%" PRIu64
-                ",\"front_missing\":%s,\"files_missing\":%s,\"given_up\":%s",
+                ",\"front_missing\":%s,\"files_missing\":%s,\"given_up\":%s"
+                ",\"lost_ranges\":%u",
                 state->settled_lines, state->refused_lines, state->waiting_files,
                 state->waiting_bytes, json_bool(state->front_missing),
-                json_bool(state->missing), json_bool(state->lost));
+                json_bool(state->missing), json_bool(state->lost), state->losses);
     if (state->since_s) {
         text_puts(out, ",\"waiting_since\":");
         json_time(out, state->since_s);

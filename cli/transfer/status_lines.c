@@ -64,6 +64,16 @@ static void lines_note(struct text *out, const struct progress_note *note,
     }
 }
 
+static const char *lines_done(const struct record_session *done)
+{
+    static const char *const words[] = {
+        [SESSION_TOLD] = ", complete at the backend",
+        [SESSION_VERIFIED] = ", complete, verified",
+        [SESSION_LACKS] = ", not complete: lines of it are missing at the backend",
+    };
+    return !done ? "" : words[done->outcome <= SESSION_LACKS ? done->outcome : 0];
+}
+
 static void lines_session(struct text *out, const struct status_session *session)
 {
     if (session->away) {
@@ -72,7 +82,7 @@ static void lines_session(struct text *out, const struct status_session *session
         return;
     }
     text_printf(out, "%s  writer %s%s%s%s%s\n", session->path, session->writer,
-                session->complete ? ", complete at the backend" : "",
+                lines_done(session->done),
                 session->loss ? ", lines were dropped while recording" : "",
                 session->problem ? ", " : "", session->problem ? session->problem : "");
 }
@@ -97,6 +107,10 @@ static void lines_channel(struct text *out, const char *name,
     if (state->refused_lines) {
         text_printf(out, ", %" PRIu64 " %s refused", state->refused_lines,
                     plural(state->refused_lines, "line", "lines"));
+    }
+    if (state->losses) {
+        text_printf(out, ", %u %s lost at the backend", state->losses,
+                    plural(state->losses, "range is", "ranges are"));
     }
     if (state->lost) {
         text_puts(out, ", part of it was given up");

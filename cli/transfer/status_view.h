@@ -10,9 +10,9 @@
 
 struct status_session {
     const char *id;
-    const char *path;    /**< below the directory */
-    const char *writer;  /**< "live", "ended" or "unknown" */
-    bool complete;       /**< the backend knows that it has all of it */
+    const char *path;                  /**< below the directory */
+    const char *writer;                /**< "live", "ended" or "unknown" */
+    const struct record_session *done; /**< how the backend was told its end, or NULL */
     bool end_waits;      /**< all of it is settled, and the backend is not told yet */
     bool loss;           /**< lines were dropped while recording */
     bool away;           /**< its directory is not there; the journal knows it */

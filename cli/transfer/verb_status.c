@@ -187,7 +187,7 @@ static void show_session(struct status *s, const struct selected *selected)
         .id = selected->id,
         .path = selected->path,
         .writer = writer_of(s, selected, &scan),
-        .complete = journal_read_is_done(&s->journal, selected->path),
+        .done = journal_read_done(&s->journal, selected->path),
         .loss = scan.has_loss,
         .problem = status == GPUFL_OK ? problem_of(s, selected->path, &scan)
                                       : held_text(HELD_DIRECTORY),
@@ -215,14 +215,14 @@ static void show_session(struct status *s, const struct selected *selected)
                       (state.refused_lines && !is_quarantined(s, selected->path));
     }
     /* A writer that lives gives a file that was removed its name back. */
-    if (!session.complete && strcmp(session.writer, "live") != 0 &&
+    if (!session.done && strcmp(session.writer, "live") != 0 &&
         show_missing(s, selected->path, &scan)) {
         may_resolve = true;
         settled = false;
     }
     settled = settled && !is_quarantined(s, selected->path);
-    session.end_waits = settled && !session.complete && !session.loss &&
-                        strcmp(session.writer, "ended") == 0;
+    session.end_waits =
+        settled && !session.done && !session.loss && strcmp(session.writer, "ended") == 0;
     s->end.all_sent = s->end.all_sent && !session.end_waits;
     s->end.waiting = s->end.waiting || session.end_waits;
     struct text command = resolve_command(s, selected->path, "*");
@@ -281,7 +281,7 @@ static void show_away(struct status *s)
 {
     for (size_t i = 0; i < s->journal.streams; i++) {
         const char *path = s->journal.stream[i].record.path;
-        if (!is_listed(s, path) && !journal_read_is_done(&s->journal, path) &&
+        if (!is_listed(s, path) && !journal_read_done(&s->journal, path) &&
             is_first_of_session(s, i)) {
             show_away_session(s, path);
         }

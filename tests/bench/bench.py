@@ -4,6 +4,7 @@
 Each figure stands beside the floor of the same run, as this machine and this hour have it:
 ratios count. The shipper and the floor get core 0, the sink the other one.
 """
+import gzip
 import json
 import os
 import pathlib
@@ -21,6 +22,7 @@ TOOLS = BUILD / "tests/bench"
 MIB = 1 << 20
 SIZE_MIB = int(os.environ.get("BENCH_MIB", "1024"))
 ROUNDS = int(os.environ.get("BENCH_ROUNDS", "3"))
+DEVICE_SAMPLE = ROOT / "tests/samples/v13-windows/2a50f868-d207-481f-acea-b3c3fe398b6f/device.1.log.gz"
 FRAME_BYTES = MIB  # the agent's --max-batch-bytes
 SHIPPER_CORE, SINK_CORE = 0, (os.cpu_count() or 2) - 1
 os.sched_setaffinity(0, {SINK_CORE})  # its own looking about must not slow what it measures
@@ -48,6 +50,13 @@ class Place:
                         *([template] if template else [])], check=True)
         return directory
 
+    def device_tree(self, size_mib, sessions):
+        """Of the records of a real session."""
+        template = self.path / "device.ndjson"
+        template.write_bytes(b"".join(
+            line for line in gzip.open(DEVICE_SAMPLE) if b'"shutdown"' not in line[:64]))
+        return self.tree("grown", "grown", size_mib, sessions, template)
+
     def certificate(self):
         names = [self.path / "certificate.pem", self.path / "key.pem"]
         if not names[0].exists():
@@ -70,6 +79,12 @@ def warm(tree):
     for f in tree.glob("*/*"):
         f.read_bytes() if f.stat().st_size < MIB else subprocess.run(
             ["cat", f], stdout=subprocess.DEVNULL, check=True)
+
+
+def rest(*trees):
+    """A backlog has not changed for a minute: then it is read once, a younger one twice."""
+    newest = max(f.stat().st_ctime for tree in trees for f in logs(tree))
+    time.sleep(max(0, newest + 62 - time.time()))
 
 
 class Sink:

@@ -2,12 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A backlog to the end: the agent on one core beside the bare loop that reads, cuts, compresses
 and sends the same files. Usage: bench_drain.py BUILD_DIR; BENCH_MIB=1024, BENCH_ROUNDS=3."""
-import gzip
-
 import bench
 from bench import MIB, SIZE_MIB, UNLIMITED, median
-
-SAMPLE = bench.ROOT / "tests/samples/v13-windows/2a50f868-d207-481f-acea-b3c3fe398b6f/device.1.log.gz"
 
 
 def pairs(place, tree, sink, *options):
@@ -42,6 +38,12 @@ def against_itself(what, place, tree, plain_s, sink, *options):
 def main():
     with bench.Place() as place:
         tree = place.tree("mixed", "mixed", SIZE_MIB, 10)
+        small = {n: place.tree(f"mixed-{n}", "mixed", 64, n) for n in (1, 1000)}
+        device = place.device_tree(SIZE_MIB, 10)
+        with bench.Sink() as sink:
+            bench.warm(device)
+            report("real device records of this minute, 10 sessions", device, *pairs(place, device, sink))
+        bench.rest(tree, device, *small.values())
         bench.warm(tree)
         with bench.Sink() as sink:
             plain_s = report("mixed records, 10 sessions", tree, *pairs(place, tree, sink))
@@ -50,19 +52,14 @@ def main():
         with bench.Sink(tls=place.certificate()) as sink:
             against_itself("mixed, TLS", place, tree, plain_s, sink,
                            f"--ca-file={place.certificate()[0]}")
-        for sessions in (1, 1000):
-            other = place.tree(f"mixed-{sessions}", "mixed", 64, sessions)
+        for sessions, other in small.items():
             bench.warm(other)
             with bench.Sink() as sink:
                 report(f"mixed records, {sessions} sessions, 64 MiB", other,
                        *pairs(place, other, sink))
-        template = place.path / "device.ndjson"
-        template.write_bytes(b"".join(
-            line for line in gzip.open(SAMPLE) if b'"shutdown"' not in line[:64]))
-        tree = place.tree("grown", "grown", SIZE_MIB, 10, template)
-        bench.warm(tree)
+        bench.warm(device)
         with bench.Sink() as sink:
-            report("real device records, 10 sessions", tree, *pairs(place, tree, sink))
+            report("real device records, 10 sessions", device, *pairs(place, device, sink))
 
 
 main()

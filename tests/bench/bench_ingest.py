@@ -38,11 +38,17 @@ def measure(what, place, tree):
               db_mib=round(pathlib.Path(place.path / "backend.db").stat().st_size / MIB))
     backend.terminate()
     backend.wait()
+    for file in place.path.glob("backend.*"):
+        file.unlink()
 
 
 def main():
     with bench.Place() as place:
-        measure("mixed records, 10 sessions", place, place.tree("mixed", "mixed", SIZE_MIB // 4, 10))
+        trees = {"mixed records": place.tree("mixed", "mixed", SIZE_MIB // 4, 10),
+                 "real device records": place.device_tree(SIZE_MIB // 4, 10)}
+        bench.rest(*trees.values())
+        for what, tree in trees.items():
+            measure(f"{what}, 10 sessions", place, tree)
 
 
 if __name__ == "__main__":

@@ -34,7 +34,7 @@ struct connection {
 struct later {
     uint64_t at_ns;
     int fd;
-    const char *text;
+    char *text;
 };
 
 static struct {
@@ -99,8 +99,8 @@ static void answer(void *arg, const char *text)
         write_reply(c->fd, text);
         return;
     }
-    sink.later[sink.end_later++ % LATER_MAX] =
-        (struct later){.at_ns = now_ns() + sink.delay_ns, .fd = c->fd, .text = text};
+    sink.later[sink.end_later++ % LATER_MAX] = (struct later){
+        .at_ns = now_ns() + sink.delay_ns, .fd = c->fd, .text = strdup(text)};
 }
 
 static int answer_what_is_due(void)
@@ -112,6 +112,7 @@ static int answer_what_is_due(void)
             return (int)((l->at_ns - now + 999999) / 1000000);
         }
         write_reply(l->fd, l->text);
+        free(l->text);
         sink.first_later++;
     }
     return -1;

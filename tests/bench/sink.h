@@ -21,7 +21,7 @@ struct sink_parser {
     char head[16384]; /**< of the request that is being read */
     size_t head_len;
     bool in_body;
-    bool is_batch, is_version, is_zstd;
+    bool is_batch, is_part, is_ends, is_version, is_zstd;
     uint64_t body_len, body_got;
     char *body; /**< whole, with --latency; else its first bytes */
     size_t body_cap;

@@ -10,15 +10,23 @@
 
 #include <zstd.h>
 
-#define HEADER_OF_FRAME 18u /* enough for a zstd frame's content size */
+#include "tests/bench/sink_positions.h"
 
-static const char version_reply[] =
-    "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 105\r\n\r\n"
+#define HEADER_OF_FRAME 18u /* enough for a zstd frame's content size */
+#define REPLY_BYTES     (SINK_LIST_MAX + 512)
+
+#define OK_JSON "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: "
+
+static const char version_reply[] = OK_JSON
+    "119\r\n\r\n"
     "{\"supported\":[\"1\"],\"encodings\":[\"zstd\",\"gzip\"],\"live_windows\":true,"
-    "\"window_registry\":true, \"sink\":true}  ";
+    "\"window_registry\":true,\"positions\":true,\"epoch\":\"1\"}";
+static const char ends_reply[] = OK_JSON
+    "64\r\n\r\n"
+    "{\"epoch\":\"1\",\"state\":\"open\",\"streams\":[],\"without_positions\":[]}";
 static const char batch_reply[] =
-    "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 28\r\n\r\n"
-    "{\"window_acknowledged\":true}";
+    OK_JSON "44\r\n\r\n"
+            "{\"window_acknowledged\":true,\"complete\":true}";
 
 static uint64_t now_ns(void)
 {
@@ -59,11 +67,24 @@ static void see_lines(struct sink_counts *counts, const char *raw, size_t len,
     }
 }
 
+/* As much of the body as was kept. */
+static size_t kept_len(const struct sink_parser *p)
+{
+    return p->body_got < p->body_cap ? (size_t)p->body_got : p->body_cap;
+}
+
+static size_t lines_at(const struct sink_parser *p)
+{
+    return p->is_part ? sink_lines_at(p->body, kept_len(p)) : 0;
+}
+
 static void decode(struct sink_counts *counts, const struct sink_parser *p, uint64_t now)
 {
     static char *raw;
     static size_t cap;
-    unsigned long long size = ZSTD_getFrameContentSize(p->body, p->body_len);
+    size_t at = lines_at(p);
+    size_t len = (size_t)p->body_len - at;
+    unsigned long long size = ZSTD_getFrameContentSize(p->body + at, len);
     if (size > (64u << 20)) {
         return; /* no zstd frame of ours */
     }
@@ -71,7 +92,7 @@ static void decode(struct sink_counts *counts, const struct sink_parser *p, uint
         free(raw);
         raw = malloc(cap = (size_t)size);
     }
-    if (raw && ZSTD_decompress(raw, cap, p->body, p->body_len) == size) {
+    if (raw && ZSTD_decompress(raw, cap, p->body + at, len) == size) {
         see_lines(counts, raw, (size_t)size, now);
     }
 }
@@ -117,7 +138,9 @@ void sink_report(struct sink_counts *counts)
 static bool begin_request(struct sink_parser *p)
 {
     const char *length = strcasestr(p->head, "\r\nContent-Length:");
-    p->is_batch = strstr(p->head, "/events/stream HTTP/") != NULL;
+    p->is_part = strstr(p->head, "/events/parts HTTP/") != NULL;
+    p->is_batch = p->is_part || strstr(p->head, "/events/stream HTTP/") != NULL;
+    p->is_ends = strstr(p->head, "/streams HTTP/") != NULL;
     p->is_version = strstr(p->head, "/info/version HTTP/") != NULL;
     p->is_zstd = strcasestr(p->head, "\r\nContent-Encoding: zstd") != NULL;
     p->body_len = length ? strtoull(length + 17, NULL, 10) : 0;
@@ -137,7 +160,9 @@ static void end_request(struct sink_parser *p, struct sink_counts *counts, bool 
             decode(counts, p, now_ns());
         }
         if (p->is_zstd) {
-            unsigned long long size = ZSTD_getFrameContentSize(p->body, p->body_got);
+            size_t at = lines_at(p);
+            unsigned long long size =
+                ZSTD_getFrameContentSize(p->body + at, kept_len(p) - at);
             counts->raw_bytes += size < (1ull << 40) ? size : 0;
         }
     }
@@ -147,7 +172,9 @@ static void end_request(struct sink_parser *p, struct sink_counts *counts, bool 
 
 static bool keep_body(struct sink_parser *p, bool latency, const char *data, size_t len)
 {
-    size_t want = latency ? (size_t)p->body_len : HEADER_OF_FRAME;
+    size_t want = latency      ? (size_t)p->body_len
+                  : p->is_part ? SINK_LIST_MAX
+                               : HEADER_OF_FRAME;
     if (want > p->body_cap) {
         char *more = realloc(p->body, want);
         if (!more) {
@@ -212,7 +239,13 @@ bool sink_take(struct sink_parser *p, struct sink_counts *counts, bool latency,
         len -= n;
         if (p->body_got == p->body_len) {
             end_request(p, counts, latency);
-            answer(arg, p->is_version ? version_reply : batch_reply);
+            char reply[REPLY_BYTES];
+            bool stored = p->is_part &&
+                          sink_reply_stored(reply, sizeof reply, p->body, kept_len(p));
+            answer(arg, stored          ? reply
+                        : p->is_version ? version_reply
+                        : p->is_ends    ? ends_reply
+                                        : batch_reply);
         }
     }
     return true;

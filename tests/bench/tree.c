@@ -186,6 +186,16 @@ static void grown(struct session *s, const char **line)
     *line = end;
 }
 
+/* The sample's lines become those of the session. */
+static void take_template(const char *id)
+{
+    static const char key[] = "\"session_id\":\"";
+    for (char *at = template_text; at && (at = strstr(at, key));) {
+        at += sizeof key - 1;
+        memcpy(at, id, strlen(id)); /* ids are all as long as this one */
+    }
+}
+
 /* ---- sessions ---- */
 
 static void open_session(struct session *s, const char *directory, unsigned number)
@@ -222,7 +232,12 @@ static void open_session(struct session *s, const char *directory, unsigned numb
         if (!s->file[c]) {
             fail(path);
         }
+        fprintf(s->file[c],
+                "{\"version\":1,\"type\":\"job_start\",\"pid\":590,\"app\":\"train\","
+                "\"session_id\":\"%s\",\"ts_ns\":%" PRIu64 "}\n",
+                s->id, s->ns);
     }
+    take_template(s->id);
 }
 
 static void close_session(struct session *s)

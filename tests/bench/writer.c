@@ -88,6 +88,7 @@ static void open_session(struct session *s, const char *directory, unsigned numb
     if (s->fd < 0) {
         fail(path);
     }
+    dprintf(s->fd, "{\"type\":\"job_start\",\"session_id\":\"%s\"}\n", s->id);
 }
 
 static void write_line(const struct session *s, unsigned rows)

@@ -2,7 +2,8 @@
 """What stands between an uploader and its backend, and fails in every way that sockets can.
 
 `Gateway(backend.url, plan)`: plan(gateway, head, n) names what happens to the n-th batch (from 1):
-one of the words below, or bytes, which are the whole answer. Other requests pass. While plan runs,
+one of the words below, or bytes, which are the whole answer. Other requests pass. Without
+`positions`, the uploader does not learn that the backend knows them. While plan runs,
 `gateway.kept` tells whether the batch came over a connection that had carried a request before.
 """
 import contextlib
@@ -30,9 +31,9 @@ def answer(status, body=b"{}", *headers, kind="application/json"):
 
 
 class Gateway:
-    def __init__(self, backend_url, plan):
+    def __init__(self, backend_url, plan, positions=True):
         host, port = backend_url.split("//")[1].split(":")
-        self.backend, self.plan = (host, int(port)), plan
+        self.backend, self.plan, self.positions = (host, int(port)), plan, positions
         self.lock = threading.Lock()
         self.batches = 0
         self.kept = False
@@ -67,7 +68,7 @@ class Gateway:
             data += _some(client)
         head, body = data.split(b"\r\n\r\n", 1)
         action = PASS
-        if b"/events/stream" in head.split(b"\r\n", 1)[0]:
+        if any(path in head.split(b"\r\n", 1)[0] for path in (b"/events/stream", b"/events/parts")):
             with self.lock:
                 self.batches += head.startswith(b"POST ") and _length(head) > 0  # not a question about the key
                 self.heads.append(head)
@@ -87,6 +88,8 @@ class Gateway:
             client.sendall(action)
             return action is not GARBAGE
         reply = self._forward(head, body)
+        if not self.positions:
+            reply = reply.replace(b'"positions":true', b'"positions":null')
         if action == STORED_RESET:
             return _reset(client)
         if action == STORED_SILENCE:

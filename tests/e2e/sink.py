@@ -19,6 +19,15 @@ CUT = "cut"              # answer, but cut the reply short
 _zstd = ctypes.CDLL("libzstd.so.1")
 _zstd.ZSTD_getFrameContentSize.restype = ctypes.c_ulonglong
 _zstd.ZSTD_decompress.restype = ctypes.c_size_t
+_zstd.ZSTD_compressBound.restype = ctypes.c_size_t
+_zstd.ZSTD_compress.restype = ctypes.c_size_t
+
+
+def zstd(data):
+    """One frame."""
+    out = ctypes.create_string_buffer(_zstd.ZSTD_compressBound(ctypes.c_size_t(len(data))))
+    got = _zstd.ZSTD_compress(out, ctypes.c_size_t(len(out)), data, ctypes.c_size_t(len(data)), 3)
+    return out.raw[:got]
 
 
 def unzstd(body):

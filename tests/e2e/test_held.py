@@ -8,10 +8,12 @@ import shutil
 import sys
 
 import lib
+import test_held_backend
 import test_moved
 import test_resolve
 import test_two_users
 import test_unread
+from held import HELD, is_held
 from lib import check, equal, until
 from sink import Sink
 from writers import Live, Shifting, Windows
@@ -19,9 +21,6 @@ from writers import Live, Shifting, Windows
 NOBODY = 65534
 ROOT = os.geteuid() == 0
 AS_USER = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if ROOT else {}
-
-HELD = {key: (way, "".join(re.findall('"([^"]*)"', text))) for key, way, text in re.findall(
-    r'X\(\w+, "(\w+)", (\w+),((?:\s*"[^"]*")+)\)', (lib.ROOT / "upload/core/held.h").read_text().replace("\\\n", " "))}
 
 
 def _completes(sink):
@@ -62,20 +61,7 @@ def _status(place):
 
 
 def _is_held(place, done, key):
-    """Status tells the reason; \\return the words of the command that it names, after `gpufl`."""
-    way, text = HELD[key]
-    equal(done.returncode, 1, f"{key}: {done.stdout} {done.stderr}")
-    check(text in done.stdout, f"{key}: {done.stdout}")
-    status = _status(place)
-    equal(status.returncode, 1, status.stdout)
-    check(text in status.stdout, f"{key}: {status.stdout}")
-    found = re.findall(r"^  to .*?: gpufl (.*)$", status.stdout, re.M)
-    if way == "MEND":
-        check("\n  to " not in status.stdout[status.stdout.index(text):][:len(text) + 6], status.stdout)
-        return []
-    verb = {"RESOLVE": "resolve", "FORCE": "upload"}[way]
-    equal({shlex.split(words)[0] for words in found}, {verb}, status.stdout)
-    return shlex.split(found[0])
+    return is_held(done, _status(place), key)
 
 
 def _goes_on(place, sink, writer, lost=frozenset()):
@@ -480,6 +466,11 @@ TESTS = {
     "window_sidecar": a_window_whose_sidecar_says_nothing,
     "batch": a_batch_whose_file_is_gone_after_a_kill,
     "refused_batch": a_rejected_batch_whose_file_is_gone,
+    "backend_other": test_held_backend.other_lines_than_those_of_the_backend,
+    "backend_longer": test_held_backend.files_that_end_before_the_lines_of_the_backend,
+    "without_positions": test_held_backend.another_backend_that_got_the_channel_without_positions,
+    "expired": test_held_backend.a_session_that_the_backend_deleted,
+    "no_positions": test_held_backend.a_backend_that_does_not_know_positions_any_more,
     "owner": a_directory_of_another_owner,
     "claimed": a_second_directory_of_an_id,
     "moved": a_second_directory_of_an_id_whose_first_is_not_there,
@@ -503,7 +494,7 @@ TESTS = {
 
 def each_reason_has_its_test(place):
     check(len(HELD) > 30, f"the table of reasons is read: {sorted(HELD)}")
-    equal(sorted(TESTS), sorted(HELD), f"reasons and their tests in {place.path}")
+    equal(sorted([*TESTS, "backend_unproved"]), sorted(HELD), f"reasons and their tests in {place.path}")
     for key, (way, text) in HELD.items():
         check(way != "MEND" or ": " in text, f"{key}: what a person can do: {text}")
         check(len(text) <= 120, f"{key}: status shows all of it: {text}")

@@ -121,7 +121,8 @@ def files_that_go_or_shrink_while_they_are_read_are_said(place):
     os.truncate(cut.active("scope"), 100)
     backend.kill()
     gone.line("scope")
-    until(lambda: f"upload.retry session={gone.id}" in agent.log.read_text(), "an attempt fails")
+    until(lambda: f"upload.retry session={gone.id}" in agent.log.read_text() or
+          "origin.failing" in agent.log.read_text(), "an attempt fails")
     shutil.rmtree(gone.dir)
     until(lambda: f"session.away session={gone.id}" in agent.log.read_text(), "it is said")
     other = replaced.dir / "other"

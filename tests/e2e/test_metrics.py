@@ -80,7 +80,7 @@ def figures_are_those_of_what_happened(place):
         equal(figures[f"gpufl_agent_lines_sent_total{{{channel}}}"],
               len(lib.on_disk(session, channel).splitlines()), f"lines of {channel}")
     stored = json.loads(backend.get(f"/api/v1/sessions/{session.name}"))
-    equal(figures["gpufl_agent_sent_bytes_total"], stored["stored_bytes"], "bytes")
+    check(figures["gpufl_agent_sent_bytes_total"] >= stored["stored_bytes"], "bytes, with the places of parts")
     delivery = json.loads(backend.get(f"/api/v1/sessions/{session.name}/delivery"))
     for c in delivery["channels"]:
         equal(figures[f"gpufl_agent_batches_sent_total{{{c['channel']}}}"], c["bodies"], "batches")

@@ -16,6 +16,7 @@ import threading
 import lib
 from lib import check, equal
 from positions import Part, ZERO, ask_place, behind, body_of, claim, crc32c, place_of, request, send, streams, verdicts
+from sink import zstd
 from test_backend import SESSION, line, post
 
 OTHER = "22222222-2222-4222-8222-222222222222"
@@ -416,6 +417,53 @@ def lists_that_cannot_be_read_are_refused(place):
     equal(request(backend, "POST", "/events/parts", good, Authorization="Bearer no")[0], 401, "another key")
     equal(backend.session(SESSION), None, "nothing is stored")
     equal(request(backend, "POST", "/events/parts", gzip.compress(good), Content_Encoding="gzip")[0], 200, "gzip")
+
+
+def _stored_body(backend):
+    """The last one, as it lies in the database: (encoding, bytes)."""
+    with contextlib.closing(sqlite3.connect(f"file:{backend.place.path / 'backend.db'}?mode=ro", uri=True)) as db:
+        return db.execute("SELECT encoding, data FROM body ORDER BY id DESC").fetchone()
+
+
+def lines_in_a_frame_of_their_own_are_stored_as_they_came(place):
+    """Only if they are all of the request, and are not padded; otherwise they are encoded again."""
+    backend = _start(place)
+    end, all_lines = ZERO, b""
+
+    def store(what, pack, coding, as_came):
+        nonlocal end, all_lines
+        data = b"".join(line(len(all_lines) + n) for n in range(50))
+        part = _part(end, data)
+        body, packed = pack(body_of(part)[:-len(data)], data)
+        status, answer = request(backend, "POST", "/events/parts", body, Content_Encoding=coding)
+        equal((status, answer["parts"][0]["verdict"]), (200, "stored"), what)
+        end, all_lines = part.end, all_lines + data
+        encoding, stored = _stored_body(backend)
+        equal((encoding, stored == packed), ({"gzip": 1, "zstd": 2}[coding], True) if as_came else (2, False), what)
+        equal(backend.export(SESSION, "device"), all_lines, what)
+
+    def members(encode, *more):
+        def pack(head, data):
+            lines = b"".join((encode(data), *more))
+            return encode(head) + lines, lines
+        return pack
+
+    store("two gzip members", members(gzip.compress), "gzip", True)
+    store("two zstd frames", members(zstd), "zstd", True)
+    store("one gzip member", lambda head, data: (gzip.compress(head + data), None), "gzip", False)
+    store("one zstd frame", lambda head, data: (zstd(head + data), None), "zstd", False)
+    store("lines in both members", lambda head, data: (gzip.compress(head + data[:99]) + gzip.compress(data[99:]), None),
+          "gzip", False)
+    store("half a list in the first", lambda head, data: (gzip.compress(head[:9]) + gzip.compress(head[9:] + data), None),
+          "gzip", False)
+    store("members of nothing behind", members(gzip.compress, gzip.compress(b"") * 500), "gzip", False)
+    store("frames to be skipped behind", members(zstd, b"\x50\x2a\x4d\x18\x00\x40\x00\x00" + b"x" * 0x4000), "zstd", False)
+    parts = [_part(ZERO, line(n), channel=c) for n, c in enumerate(("scope", "system"))]
+    head = body_of(*parts)[:-sum(len(p.data) for p in parts)]
+    body = gzip.compress(head) + b"".join(gzip.compress(p.data) for p in parts)
+    equal(request(backend, "POST", "/events/parts", body, Content_Encoding="gzip")[0], 200, "two parts")
+    for part in parts:
+        equal(backend.export(SESSION, part.said["channel"]), part.data, "one of two parts")
 
 
 def a_request_has_1024_parts_at_most(place):

@@ -140,7 +140,7 @@ def the_registry_of_the_backend_takes_them(place):
     backend = lib.Backend(place, "--api-key", lib.KEY)
     session = lib.job(place, 0.1)
     with Gateway(backend.url, lambda g, h, n: answer(400) if header(h, "X-GpuFlight-Window-Channel") == "device"
-                 else PASS) as g:
+                 else PASS, positions=False) as g:
         equal(lib.upload(place, g.url).returncode, 1, "the device's lines are refused")
     check(0 < len(_list(place)) <= 8, f"{_list(place)}")
     done = _quarantine(place, "retry", "--all", "--backend-url", backend.url, "--api-key", lib.KEY,
@@ -223,6 +223,21 @@ def what_was_dropped_leaves_the_end_of_its_session_to_be_sent(place):
         status = place.run("gpufl", "status", place.logs)
         equal(status.returncode, 0, status.stdout)
         check("complete at the backend" in status.stdout and "not reported" not in status.stdout, status.stdout)
+
+
+def what_the_backend_knows_as_skipped_is_not_offered_again(place):
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    session = lib.job(place, 0.1)
+    last = sorted(session.glob("device*.log"))[0]
+    with open(last, "ab") as file:
+        file.write(b"no object\n")
+    equal(lib.upload(place, backend.url).returncode, 1, "a line is refused")
+    names = [item["name"] for item in _list(place)]
+    equal(len(names), 1, f"{names}")
+    done = _quarantine(place, "retry", names[0], "--backend-url", backend.url, "--api-key", lib.KEY)
+    check(done.returncode != 0 and "skipped" in done.stdout + done.stderr, done.stdout + done.stderr)
+    equal(_quarantine(place, "drop", names[0]).returncode, 0, "it is given up")
+    equal(lib.upload(place, backend.url).returncode, 0, "and the session ends")
 
 
 def given_up_they_are_in_nobodys_way(place):

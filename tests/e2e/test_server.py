@@ -49,7 +49,7 @@ def _sent_through(place, backend, number, plan, *args):
     logs.mkdir(mode=0o700)
     sessions = [lib.job(place, 0.1, logs=logs, env={"GPUFL_LOG_ROTATE_BYTES": "3000"})
                 for _ in range(2)]
-    with Gateway(backend.url, plan) as g:
+    with Gateway(backend.url, plan, positions=False) as g:
         _drained(place, g.url, *args, folder=logs)
         batches = g.batches
     for session in sessions:
@@ -113,7 +113,7 @@ def a_kept_connection_that_ends_under_a_batch_is_no_failure(place):
                 writer.line("device", times=2)  # one batch, which a 413 can halve
             return len(met) > 1
 
-        with Gateway(backend.url, plan) as g:
+        with Gateway(backend.url, plan, positions=False) as g:
             agent = lib.agent(place, g.url, "--flush-interval=0", "--same-origin")
             until(stored, "connections are open and idle")
             del met[:]
@@ -146,7 +146,7 @@ def a_lost_answer_and_then_a_refusal_double_nothing(place):
                 return gateway.PASS
             return gateway.STORED_RESET if seen[identity] == 1 else answer(status)
 
-        with Gateway(backend.url, plan) as g:
+        with Gateway(backend.url, plan, positions=False) as g:
             _drained(place, g.url, "--same-origin")
         lib.same(backend, session)
         check(backend.complete(session.name), f"{refusal}: complete")
@@ -160,7 +160,7 @@ def what_needs_a_person_is_held_and_hardly_asked(place):
     for name, said in (("404", answer(404)), ("405", answer(405)), ("501", answer(501)),
                        ("302", elsewhere), ("web page", page)):
         session = lib.job(place, 0.1)
-        with Gateway(backend.url, lambda g, h, n, s=said: s) as g:
+        with Gateway(backend.url, lambda g, h, n, s=said: s, positions=False) as g:
             done = lib.upload(place, g.url, "--same-origin")
             equal((done.returncode, done.result["ranges_quarantined"]), (1, 0), name)
             check(g.batches <= 3, f"{name}: {g.batches} batches")
@@ -213,7 +213,7 @@ def one_batch_that_always_fails_stands_in_nobodys_way(place):
         mine = mine and gateway.header(head, "X-GpuFlight-Window-Channel") == "scope"
         return answer(500) if mine else gateway.PASS
 
-    with Gateway(backend.url, plan) as g:
+    with Gateway(backend.url, plan, positions=False) as g:
         agent = lib.agent(place, g.url, "--flush-interval=0")
         until(lambda: backend.complete(good.name), "the other session is complete")
         lib.same(backend, good)

@@ -403,6 +403,11 @@ static int64_t wall_s(void)
     return sys_real.wall_s();
 }
 
+static int64_t unchanged_since(int fd)
+{
+    return sys_real.unchanged_since(fd);
+}
+
 static void random_bytes(void *out, size_t len)
 {
     for (size_t i = 0; i < len; i++) {
@@ -422,4 +427,5 @@ const struct sys disk_sys = {
     .renameat = disk_renameat,
     .unlinkat = disk_unlinkat,
     .fstatfs = fstatfs,
+    .unchanged_since = unchanged_since,
 };

@@ -108,7 +108,9 @@ void rig_close(struct rig *rig)
     engine_close(rig->engine);
     for (unsigned i = 0; i < rig->requests; i++) {
         free(rig->request[i].raw);
+        free(rig->request[i].answer);
     }
+    rig_positions_fini(&rig->positions);
     disk_close();
     dirs_remove(rig->root);
 }

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tests/support/rig_positions.h"
 #include "upload/engine/engine.h"
 
 #define RIG_REQUESTS_MAX 4096
@@ -31,7 +32,9 @@ struct rig_request {
     int status; /**< as answered */
     size_t raw_len;
     unsigned lines;
-    char *raw; /**< decoded body */
+    struct stream_place place; /**< that was asked for */
+    char *raw;                 /**< decoded body */
+    char *answer;              /**< of positions, or NULL */
 };
 
 /** A rig. */
@@ -49,6 +52,7 @@ struct rig {
     bool lost[RIG_REQUESTS_MAX];
     /** \return the status to answer with, 0 = no answer, or RIG_REGISTRY, RIG_LOST. */
     int (*answer)(struct rig *rig, const struct rig_request *request);
+    struct rig_positions positions;
     const char *version_body; /* of info/version; "" = 404 */
     const char *reply_body;   /* for statuses that the test chose */
     uint64_t retry_after_ms;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/http/positions_read.h"
 #include "backend/store/codec.h"
 #include "schema/protocol.h"
 #include "tests/support/check.h"
@@ -30,11 +31,43 @@ static struct rig_request *rig_stored_with(struct rig *rig,
     return NULL;
 }
 
+static int rig_place(struct rig *rig, struct rig_request *r)
+{
+    struct text answer = {0};
+    struct rig_positions *p = &rig->positions;
+    int status = r->kind == TRANSPORT_PARTS
+                     ? rig_positions_parts(p, r->raw, r->raw_len, &answer)
+                 : r->kind == TRANSPORT_PLACE
+                     ? rig_positions_place(p, r->session, r->channel, &r->place, &answer)
+                 : r->kind == TRANSPORT_ENDS
+                     ? rig_positions_ends(p, r->session, &answer)
+                     : rig_positions_claim(p, r->session, r->raw ? r->raw : "",
+                                           r->raw_len, &answer);
+    text_append(&answer, "", 1);
+    r->answer = answer.data;
+    return status;
+}
+
 /* The registry's rule: the id is looked up before anything else. */
 static int rig_registry(struct rig *rig, struct rig_request *r)
 {
-    if (r->kind != TRANSPORT_BATCH) {
-        return 200;
+    bool batch = r->kind == TRANSPORT_BATCH;
+    if (!batch && r->kind != TRANSPORT_PROBE && rig->positions.declared) {
+        return rig_place(rig, r);
+    }
+    if (!batch) {
+        return r->kind == TRANSPORT_PARTS || r->kind == TRANSPORT_ENDS ||
+                       r->kind == TRANSPORT_PLACE
+                   ? 404
+                   : 200;
+    }
+    if (rig->positions.declared) {
+        struct rig_stream *st =
+            rig_positions_stream(&rig->positions, r->session, r->channel);
+        if (st->end.at.offset || st->end.at.file > 1) {
+            return 409;
+        }
+        st->windowed = true;
     }
     const struct rig_request *known = rig_stored_with(rig, r, true);
     if (known) {
@@ -64,6 +97,30 @@ static void rig_copy(char *out, size_t size, const char *text)
     snprintf(out, size, "%s", text ? text : "");
 }
 
+static void rig_name_part(struct rig_request *r)
+{
+    struct positions_parts parts;
+    size_t line = (size_t)((char *)memchr(r->raw, '\n', r->raw_len) - r->raw);
+    const char *fault = positions_read_parts(r->raw, line, &parts);
+    if (fault) {
+        fail_msg("%s", fault);
+    }
+    rig_copy(r->session, sizeof r->session, parts.part[0].session);
+    rig_copy(r->channel, sizeof r->channel, parts.part[0].channel);
+    r->lines--; /* the first is of the request */
+    positions_parts_fini(&parts);
+}
+
+/* The lines are a frame of their own, which the backend can store as it is. */
+static void rig_check_frames(const struct transport_request *request,
+                             const struct rig_request *r)
+{
+    size_t line = (size_t)(strchr(r->raw, '\n') + 1 - r->raw);
+    enum encoding encoding = codec_of_header(request->encoding);
+    assert_true(encoding == ENCODING_PLAIN ||
+                codec_first_frame(encoding, request->body, request->body_len, line) > 0);
+}
+
 static gpufl_status rig_submit(void *self, const struct transport_request *request)
 {
     struct rig *rig = self;
@@ -73,6 +130,7 @@ static gpufl_status rig_submit(void *self, const struct transport_request *reque
                               .window_headers = request->window_headers,
                               .sequence = request->sequence,
                               .crc32 = request->crc32,
+                              .place = {.file = request->file, .offset = request->offset},
                               .at_ms = rig_now_ms()};
     rig_copy(r->session, sizeof r->session, request->session);
     rig_copy(r->channel, sizeof r->channel, request->channel);
@@ -87,6 +145,10 @@ static gpufl_status rig_submit(void *self, const struct transport_request *reque
         r->lines = rig_count_lines(r->raw, r->raw_len);
     }
     rig->tag[rig->requests] = request->tag;
+    if (r->kind == TRANSPORT_PARTS) {
+        rig_name_part(r);
+        rig_check_frames(request, r);
+    }
     int status = rig->answer ? rig->answer(rig, r) : RIG_REGISTRY;
     rig->lost[rig->requests] = status == RIG_LOST;
     rig->requests++;
@@ -119,7 +181,7 @@ static bool rig_next(void *self, struct transport_reply *reply)
     }
     unsigned at = rig->answered++;
     const struct rig_request *r = &rig->request[at];
-    *reply = (struct transport_reply){.tag = rig->tag[at], .body = ""};
+    *reply = (struct transport_reply){.tag = rig->tag[at], .kind = r->kind, .body = ""};
     if (rig->lost[at] || r->status == 0) {
         reply->maybe_received = rig->lost[at];
         rig_copy(reply->error, sizeof reply->error, "the test lost it");
@@ -131,6 +193,8 @@ static bool rig_next(void *self, struct transport_reply *reply)
     if (r->kind == TRANSPORT_PROBE) {
         reply->status = *rig->version_body ? 200 : 404;
         reply->body = rig->version_body;
+    } else if (r->answer) {
+        reply->body = r->answer;
     } else if (r->status == 200) {
         reply->body = "{\"window_acknowledged\":true}";
     } else if (rig->reply_body) {
@@ -158,6 +222,12 @@ static void rig_no_wakeup(void *self)
 char *rig_stored(struct rig *rig, const char *session, const char *channel)
 {
     size_t len = 0;
+    const struct rig_stream *st =
+        rig->positions.declared ? rig_positions_stream(&rig->positions, session, channel)
+                                : NULL;
+    if (st && !st->windowed) {
+        return strdup(st->raw);
+    }
     char *all = calloc(1, 1);
     for (uint32_t sequence = 1; sequence < 100000; sequence++) {
         const struct rig_request *found = NULL;

@@ -38,6 +38,24 @@ void rig_all_same(struct rig *rig, const char *session)
     rig_same_as_file(rig, session, "system");
 }
 
+struct rig *rig_positions_on(struct rig *rig)
+{
+    rig->positions.declared = true;
+    rig->positions.epoch = 1;
+    rig->version_body = "{\"supported\":[\"1\"],\"encodings\":[\"zstd\",\"gzip\"],"
+                        "\"live_windows\":true,\"window_registry\":true,"
+                        "\"positions\":true,\"epoch\":\"1\"}";
+    rig->config.max_requests_per_second = 0;
+    return rig;
+}
+
+void rig_lose_journal(struct rig *rig)
+{
+    char command[1200];
+    snprintf(command, sizeof command, "rm -rf '%s/.gpufl-agent'", rig->root);
+    assert_int_equal(system(command), 0);
+}
+
 unsigned rig_count(const struct rig *rig, enum transport_kind kind)
 {
     unsigned n = 0;

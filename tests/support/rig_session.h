@@ -19,6 +19,12 @@ void rig_fill(struct live_session *session, int lines);
 /** A rig with an ended session of \p lines lines a channel; it is not started yet. */
 struct rig *rig_ended_session(int lines);
 
+/** Its backend knows positions from now on. \return the rig. */
+struct rig *rig_positions_on(struct rig *rig);
+
+/** Removes the journal, as if it had never been; the engine is stopped. */
+void rig_lose_journal(struct rig *rig);
+
 /** What is stored of a channel, or of all three, is what its file holds. */
 void rig_same_as_file(struct rig *rig, const char *session, const char *channel);
 void rig_all_same(struct rig *rig, const char *session);

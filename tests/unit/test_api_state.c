@@ -48,6 +48,18 @@ static void each_state_has_its_evidence(void **state)
     }
 }
 
+static void what_ended_with_losses_is_neither_live_nor_complete(void **state)
+{
+    (void)state;
+    struct store_session s = {.ended = true, .last_seen_ms = NOW_MS};
+    assert_string_equal(api_state(&s, NOW_MS), "ended_with_losses");
+    s.shutdown_ns = 5;
+    s.last_seen_ms = 0;
+    assert_string_equal(api_state(&s, NOW_MS), "ended_with_losses");
+    s.missing = 1;
+    assert_string_equal(api_state(&s, NOW_MS), "gap");
+}
+
 static void what_lives_without_lines_says_since_when(void **state)
 {
     (void)state;
@@ -71,6 +83,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_state_has_its_evidence),
+        cmocka_unit_test(what_ended_with_losses_is_neither_live_nor_complete),
         cmocka_unit_test(what_lives_without_lines_says_since_when),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

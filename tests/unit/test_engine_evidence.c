@@ -542,7 +542,11 @@ static void growth_after_the_end_is_sent_and_the_end_reported_again(void **state
         assert_stored(rig, "device", "1 2 3 4 ");
         assert_stored(rig, "scope", "1 ");
         assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 2);
-        assert_int_equal(rig->request[rig->requests - 1].kind, TRANSPORT_COMPLETE);
+        unsigned last = rig->requests - 1;
+        while (rig->request[last].kind == TRANSPORT_PROBE) {
+            last--; /* what the backend declares is asked now and then */
+        }
+        assert_int_equal(rig->request[last].kind, TRANSPORT_COMPLETE);
         assert_int_equal(rig_summary(rig).sessions_done, 1);
         rig_again(rig);
         rig_run(rig, 700000, false);

@@ -144,8 +144,8 @@ static void streams_sessions_and_quarantine_are_told(void **state)
         assert_false(first->offered);
         assert_true(journal.stream[1].offered);
         assert_int_equal(journal.quarantines, row[i].quarantines);
-        assert_true(journal_read_is_done(&journal, "session3"));
-        assert_false(journal_read_is_done(&journal, "session0"));
+        assert_non_null(journal_read_done(&journal, "session3"));
+        assert_null(journal_read_done(&journal, "session0"));
         assert_false(journal.damaged);
         journal_read_fini(&journal);
         dirs_remove(root);
@@ -161,7 +161,7 @@ static void of_another_backend_nothing_is_told_yet(void **state)
     assert_int_equal(journal.stream[0].record.offset, 0);
     assert_int_equal(journal.quarantines, 0);
     assert_false(journal.stream[1].offered);
-    assert_false(journal_read_is_done(&journal, "session3"));
+    assert_null(journal_read_done(&journal, "session3"));
     journal_read_fini(&journal);
     dirs_remove(root);
 }
@@ -205,9 +205,9 @@ static void what_ended_and_what_was_given_up_is_told(void **state)
     (void)state;
     struct journal_read journal;
     char *root = write_and_read(append_ends, &journal);
-    assert_true(journal_read_is_done(&journal, "session1"));
-    assert_false(journal_read_is_done(&journal, "session2"));
-    assert_true(journal_read_is_done(&journal, "session3"));
+    assert_non_null(journal_read_done(&journal, "session1"));
+    assert_null(journal_read_done(&journal, "session2"));
+    assert_non_null(journal_read_done(&journal, "session3"));
     assert_null(journal_read_resolved(&journal, "session4"));
     assert_non_null(journal_read_resolved(&journal, "session5"));
     assert_int_equal(journal_read_resolved(&journal, "session5")->unread, 5);

@@ -45,11 +45,10 @@ static void show_all(const struct status_view *view, struct text *out)
                                                   .problem = "cannot be read",
                                                   .unread = &unread,
                                                   .resolve = "gpufl resolve D a/one"};
-    static const struct status_session done = {.id = "two",
-                                               .path = "two",
-                                               .writer = "ended",
-                                               .complete = true,
-                                               .unread = &all_read};
+    static const struct record_session told = {.outcome = SESSION_TOLD};
+    static const struct record_session verified = {.outcome = SESSION_VERIFIED};
+    static const struct record_session lacks = {.outcome = SESSION_LACKS};
+    const struct record_session *outcome[] = {&told, &verified, &lacks};
     static const struct channel_state waits = {.settled_lines = 7,
                                                .refused_lines = 1,
                                                .waiting_files = 2,
@@ -57,6 +56,7 @@ static void show_all(const struct status_view *view, struct text *out)
                                                .since_s = 60,
                                                .front_missing = true,
                                                .missing = true,
+                                               .losses = 2,
                                                .lost = true};
     static const struct channel_state settled = {.settled_lines = 9};
     static const struct status_exit mend = {0};
@@ -72,8 +72,15 @@ static void show_all(const struct status_view *view, struct text *out)
     view->channel(out, "device", &waits);
     view->channel(out, "scope", &settled);
     view->session_end(out, &session);
-    view->session(out, &done);
-    view->session_end(out, &done);
+    for (int i = 0; i < 3; i++) {
+        struct status_session done = {.id = "two",
+                                      .path = "two",
+                                      .writer = "ended",
+                                      .done = outcome[i],
+                                      .unread = &all_read};
+        view->session(out, &done);
+        view->session_end(out, &done);
+    }
     view->quarantine(out);
     view->range(out, &range);
     view->range(out, &range);
@@ -117,21 +124,34 @@ static void status_as_json_is_one_object(void **state)
         "{\"path\":\"a/one\",\"channel\":\"*\",\"reason\":\"refused \\\"key\\\"\","
         "\"resolve\":null,\"send_again\":\"gpufl upload D\"}],"
         "\"sessions\":[{\"session_id\":\"one\",\"path\":\"a/one\",\"writer\":\"live\","
-        "\"complete\":false,\"recording_loss\":true,\"problem\":\"cannot be read\","
+        "\"complete\":false,\"verified\":false,\"ended\":false,\"recording_loss\":true,"
+        "\"problem\":\"cannot be read\","
         "\"channels\":[{\"channel\":"
         "\"device\",\"settled_lines\":7,\"refused_lines\":1,\"waiting_files\":2,"
         "\"waiting_bytes\":30,\"front_missing\":true,\"files_missing\":true,\"given_up\":"
-        "true,\"waiting_since\":"
+        "true,\"lost_ranges\":2,\"waiting_since\":"
         "\"1970-01-01T00:01:00Z\"},{\"channel\":\"scope\",\"settled_lines\":9,"
         "\"refused_lines\":0,\"waiting_files\":0,\"waiting_bytes\":0,\"front_missing\":"
-        "false,\"files_missing\":false,\"given_up\":false}],\"not_read\":[{\"reason\":"
+        "false,\"files_missing\":false,\"given_up\":false,\"lost_ranges\":0}],\"not_"
+        "read\":[{\"reason\":"
         "\"channel\",\"files\":1,"
         "\"example\":"
         "\"rank0.log\"},{\"reason\":\"name\",\"files\":2,\"example\":"
         "\"device.log.1\"}],\"not_read_given_up\":false,\"other_files\":3,"
         "\"resolve\":\"gpufl resolve D a/one\"},{\"session_id\":\"two\",\"path\":\"two\","
         "\"writer\":\"ended\","
-        "\"complete\":true,\"recording_loss\":false,\"problem\":null,\"channels\":[],"
+        "\"complete\":true,\"verified\":false,\"ended\":false,\"recording_loss\":false,"
+        "\"problem\":null,\"channels\":[],"
+        "\"not_read\":[],\"not_read_given_up\":false,\"other_files\":0,\"resolve\":null},"
+        "{\"session_id\":\"two\",\"path\":\"two\","
+        "\"writer\":\"ended\","
+        "\"complete\":true,\"verified\":true,\"ended\":false,\"recording_loss\":false,"
+        "\"problem\":null,\"channels\":[],"
+        "\"not_read\":[],\"not_read_given_up\":false,\"other_files\":0,\"resolve\":null},"
+        "{\"session_id\":\"two\",\"path\":\"two\","
+        "\"writer\":\"ended\","
+        "\"complete\":false,\"verified\":false,\"ended\":true,\"recording_loss\":false,"
+        "\"problem\":null,\"channels\":[],"
         "\"not_read\":[],\"not_read_given_up\":false,\"other_files\":0,\"resolve\":null}]"
         ","
         "\"quarantine\":[" RANGE_JSON "," RANGE_JSON "]}\n");
@@ -164,7 +184,8 @@ static void status_for_people_has_a_line_each(void **state)
         "  to send all of the session again, also what the backend has: gpufl upload D\n"
         "a/one  writer live, lines were dropped while recording, cannot be read\n"
         "  device                7 lines settled, 2 files wait, 30 bytes wait, the first "
-        "of 1970-01-01 00:01:00, 1 line refused, part of it was given up, no file of "
+        "of 1970-01-01 00:01:00, 1 line refused, 2 ranges are lost at the backend, part "
+        "of it was given up, no file of "
         "it is there, its first files were gone\n"
         "  scope                 9 lines settled\n"
         "  not read: 1 file, for example rank0.log: not a file of a known channel\n"
@@ -172,6 +193,8 @@ static void status_for_people_has_a_line_each(void **state)
         "  not of a session: 3 files, for example notes.txt\n"
         "  to give up what is gone: gpufl resolve D a/one\n"
         "two  writer ended, complete at the backend\n"
+        "two  writer ended, complete, verified\n"
+        "two  writer ended, not complete: lines of it are missing at the backend\n"
         "quarantined: 0123abcd  a/one \"quoted\" device file 2 bytes 10-4000000000, 3 "
         "lines: line 1: \\u is\tno escape\n"
         "quarantined: 0123abcd  a/one \"quoted\" device file 2 bytes 10-4000000000, 3 "

@@ -20,6 +20,13 @@ void counters_note_status(struct counters_statuses *s, int status)
     s->at[i].count++;
 }
 
+void counters_note_retry(struct counters *c, const struct transport_reply *reply)
+{
+    c->retries[reply->status >= 500 ? TRANSPORT_SERVER
+               : reply->status      ? TRANSPORT_BUSY
+                                    : reply->failure]++;
+}
+
 struct counters_channel *counters_channel(struct counters *c, const char *name)
 {
     unsigned i = 0;

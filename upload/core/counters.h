@@ -62,4 +62,7 @@ void counters_note_status(struct counters_statuses *statuses, int status);
 /** \return the entry of a channel, never NULL. */
 struct counters_channel *counters_channel(struct counters *counters, const char *name);
 
+/** Counts a request that is to be repeated after \p reply. */
+void counters_note_retry(struct counters *counters, const struct transport_reply *reply);
+
 #endif

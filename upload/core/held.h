@@ -37,6 +37,21 @@ enum held_exit {
     X(WINDOW_SIDECAR, "window_sidecar", RESOLVE, "a window has no valid sidecar")        \
     X(BATCH, "batch", RESOLVE, "a batch from an earlier run cannot be re-read")          \
     X(REFUSED_BATCH, "refused_batch", RESOLVE, "a rejected batch cannot be re-read")     \
+    X(BACKEND_OTHER, "backend_other", RESOLVE,                                           \
+      "the backend has other lines of this session and channel: its files were "         \
+      "changed, or are of another session")                                              \
+    X(BACKEND_LONGER, "backend_longer", RESOLVE,                                         \
+      "the backend has more of this session and channel: restore its files")             \
+    X(WITHOUT_POSITIONS, "without_positions", MEND,                                      \
+      "the backend stored this channel without positions: is it another backend, or "    \
+      "an older copy")                                                                   \
+    X(BACKEND_UNPROVED, "backend_unproved", RESOLVE,                                     \
+      "the backend has lines up to a file that is gone, and nothing shows whose they "   \
+      "are: restore it")                                                                 \
+    X(EXPIRED, "expired", MEND, "the backend has deleted this session: remove it here")  \
+    X(NO_POSITIONS, "no_positions", MEND,                                                \
+      "the backend does not support positions any more: see 'positions' in "             \
+      "info/version")                                                                    \
     X(OWNER, "owner", MEND,                                                              \
       "its directory belongs to another user than --require-owner-uid says: change its " \
       "owner, or the option")                                                            \

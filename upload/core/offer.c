@@ -57,7 +57,7 @@ struct offer *offer_new(struct stream *st)
 {
     struct offer *offer = offer_link(st);
     if (offer) {
-        offer->record.sequence = st->sequence + 1;
+        offer->record.sequence = st->positions ? 0 : st->sequence + 1;
         offer->record.sent = OFFER_NOT_SENT;
         uuid_make(st->session->root->engine->config.sys, offer->record.id);
         uuid_format(offer->record.id, offer->id_text);
@@ -103,6 +103,10 @@ bool offer_journal(struct offer *offer)
 {
     struct stream *st = offer->stream;
     uint64_t ticket = 0;
+    if (offer->part.begin.file) {
+        offer->state = OFFER_WAITING;
+        return offer_journal_stream(st);
+    }
     if (offer_journal_stream(st)) {
         offer->record.stream = st->id;
         ticket = record_append_offer(st->session->root->journal, &offer->record);
@@ -114,6 +118,9 @@ bool offer_journal(struct offer *offer)
 
 static bool offer_note(struct offer *offer, enum offer_sent sent)
 {
+    if (offer->part.begin.file) {
+        return true; /* the backend tells whether it has it */
+    }
     struct record_offer *record = &offer->record;
     struct record_attempt attempt = {
         .stream = record->stream, .sequence = record->sequence, .sent = (uint8_t)sent};
@@ -171,6 +178,21 @@ void offer_keep(struct offer *offer, uint64_t now_ms)
     offer->retry_at_ms = now_ms + JOURNAL_RETRY_MS;
 }
 
+void offer_count_acked(const struct offer *offer, uint32_t lines, uint64_t now_ms)
+{
+    struct stream *st = offer->stream;
+    struct engine *engine = st->session->root->engine;
+    uint64_t raw = offer->record.end - offer->record.begin;
+    if (st->counted_file != offer->record.file) {
+        st->counted_file = offer->record.file;
+        engine->counters.files_acked++;
+    }
+    engine->origin.refusals = 0;
+    stream_count_acked(st, lines, now_ms);
+    engine->counters.file_bytes_acked += raw;
+    engine->counters.sent_bytes += st->kind == STREAM_BATCHED ? offer->frame_len : raw;
+}
+
 void offer_finish(struct offer *offer, uint64_t now_ms)
 {
     struct stream *st = offer->stream;
@@ -201,6 +223,7 @@ void offer_free(struct engine *engine, struct offer *offer)
     if (offer->fd >= 0) {
         close(offer->fd);
     }
+    free(offer->part.skip);
     offer->stream->offer = NULL;
     offer_unlink(offer);
     free(offer);

@@ -22,12 +22,22 @@ enum offer_state {
     OFFER_IN_FLIGHT,
 };
 
+/** What an offer says of a stream that goes by positions. */
+struct offer_part {
+    struct stream_place begin, end;
+    struct stream_start start;
+    uint32_t file_crc;              /**< of the file up to its end */
+    uint32_t losses;                /**< declared up to its end */
+    struct record_quarantine *skip; /**< why its bytes are not sent, or NULL */
+};
+
 /** A range with an identity. */
 struct offer {
     struct stream *stream;
     struct offer *next;
     struct offer **link;
     struct record_offer record;
+    struct offer_part part; /**< begin.file 0 = it does not go by positions */
     enum offer_state state;
     uint64_t ticket;
     uint64_t retry_at_ms;
@@ -67,7 +77,9 @@ struct offer *offer_restore(struct stream *stream, const struct record_offer *re
 bool offer_journal_stream(struct stream *stream);
 
 /** Appends it to the journal, and its stream if that is not there yet; the offer then
- * waits until the record is on disk. \return false if the journal cannot be written now.
+ * waits until the record is on disk. Of a part, whose place is its identity, only the
+ * stream is appended, and it need not wait. \return false if the journal cannot be
+ * written now.
  */
 bool offer_journal(struct offer *offer);
 
@@ -96,6 +108,9 @@ void offer_to_back(struct engine *engine, struct offer *offer);
  * journal can be written. The backend's window registry, or its answer, prevents storing
  * it twice. */
 void offer_keep(struct offer *offer, uint64_t now_ms);
+
+/** Counts \p lines acknowledged lines of it. */
+void offer_count_acked(const struct offer *offer, uint32_t lines, uint64_t now_ms);
 
 /** The offer is over: frees it and queues its stream, which may have more. */
 void offer_finish(struct offer *offer, uint64_t now_ms);

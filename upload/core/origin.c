@@ -2,6 +2,8 @@
 /* Learns what the backend declares, and when to send to it again after a failure. */
 #include "upload/core/origin.h"
 
+#include <stdio.h>
+
 #include "upload/core/backoff.h"
 #include "upload/http/reply.h"
 
@@ -10,6 +12,7 @@
 #define SLOW_REPLY_MS   10u
 #define FEW_SLOTS       4u
 #define REQUESTS_A_SLOT 250u
+#define ASK_AGAIN_MS    600000u
 
 #define ALIVE_AFTER_MIN_MS 1000u
 #define ALIVE_AFTER_MAX_MS 3600000u
@@ -44,6 +47,7 @@ void origin_ok(struct origin *origin)
 {
     if (origin->failures || origin->hold) {
         log_info(origin->config->log, "origin.ok", "after_failures=%u", origin->failures);
+        origin->ask_at_ms = 0; /* it may have been replaced meanwhile */
     }
     trouble_set(origin->trouble, origin->config->sys, false);
     origin->failures = 0;
@@ -115,6 +119,8 @@ static void origin_learn(struct origin *origin, const struct transport_reply *re
     origin->zstd = version.zstd || (reply->accept_encoding && reply->accepts_zstd);
     origin->live_windows = version.live_windows;
     origin->alive_after_ms = origin_alive_after(&version);
+    origin->positions = version.positions && version.epoch;
+    origin->epoch = version.epoch;
     origin->declared = reply->status >= 200 && reply->status <= 299 && !reply->web_page;
     if (!version.supported) {
         log_error(origin->config->log, "origin.version",
@@ -129,15 +135,59 @@ static void origin_learn(struct origin *origin, const struct transport_reply *re
              reply->status, origin->zstd, origin->live_windows);
 }
 
+void origin_refused(struct origin *origin, const struct transport_reply *reply,
+                    uint64_t now_ms)
+{
+    char reason[200];
+    bool key = reply->status == 401 || reply->status == 403;
+    const char *hint = key ? ""
+                       : reply->web_page
+                           ? ORIGIN_WEB_PAGE
+                           : "check the URL and the API path, or ask the backend's "
+                             "operator";
+    char said[120];
+    reply_message(reply->body, reply->body_len, said, sizeof said);
+    snprintf(reason, sizeof reason, "%s%s%s", hint, *hint && said[0] ? "; " : "", said);
+    origin_hold(origin, reply->status, reason, now_ms);
+}
+
+/* Whether it gained or lost something, or went back, since. Anything but a declaration
+ * changes nothing. */
+static void origin_learn_again(struct origin *origin, const struct transport_reply *reply)
+{
+    struct reply_version version = {.supported = true};
+    origin->asks_again = false;
+    if (reply->status < 200 || reply->status > 299 || reply->web_page) {
+        return;
+    }
+    reply_read_version(reply->body, reply->body_len, &version);
+    bool positions = version.positions && version.epoch;
+    if (version.readable && (positions != origin->positions ||
+                             version.live_windows != origin->live_windows)) {
+        log_info(origin->config->log, "origin.changes", "live_windows=%d positions=%d",
+                 version.live_windows, positions);
+    }
+    if (version.readable) {
+        origin->live_windows = version.live_windows;
+        origin->positions = positions;
+        origin->epoch = version.epoch;
+    }
+}
+
 void origin_probe(struct origin *origin, uint64_t now_ms)
 {
-    if (origin->state != ORIGIN_UNASKED || now_ms < origin->not_before_ms) {
+    bool again = origin->state == ORIGIN_KNOWN && origin->declared &&
+                 !origin->asks_again && now_ms >= origin->ask_at_ms &&
+                 !origin_probing(origin);
+    if ((origin->state != ORIGIN_UNASKED && !again) || now_ms < origin->not_before_ms) {
         return;
     }
     struct transport_request request = {.kind = TRANSPORT_PROBE, .fd = -1, .tag = origin};
     if (origin->config->transport.submit(origin->config->transport.self, &request) ==
         GPUFL_OK) {
-        origin->state = ORIGIN_ASKING;
+        origin->state = again ? ORIGIN_KNOWN : ORIGIN_ASKING;
+        origin->asks_again = again;
+        origin->ask_at_ms = now_ms + ASK_AGAIN_MS;
         origin->in_flight++;
     }
 }
@@ -150,6 +200,10 @@ void origin_on_probe(struct origin *origin, const struct transport_reply *reply,
     bool later = reply->status == 0 || reply->status == 408 || reply->status == 425 ||
                  reply->status == 429 || (reply->status >= 500 && reply->status != 501);
     origin->answered = origin->answered || reply->status != 0;
+    if (origin->asks_again) {
+        origin_learn_again(origin, reply);
+        return;
+    }
     if (!later) {
         origin_learn(origin, reply);
         if (reply->status < 300) {

@@ -35,9 +35,13 @@ struct origin {
     enum { ORIGIN_UNASKED, ORIGIN_ASKING, ORIGIN_KNOWN } state;
     bool zstd;
     bool live_windows;
+    bool positions;
+    uint64_t epoch;          /**< stands for its epoch, 0 = not known */
     uint64_t alive_after_ms; /**< it is told of silent sessions that live after so long; 0
                                 = never */
     bool declared;           /**< it has said what it supports */
+    bool asks_again;         /**< whether that has changed, is being asked */
+    uint64_t ask_at_ms;      /**< when that is asked next */
     bool no_zstd_ever;       /**< it answered 415 */
     bool answered;
     unsigned failures;
@@ -64,7 +68,8 @@ unsigned origin_slots(const struct origin *origin);
 /** \return true if one more request may go out now. */
 bool origin_ready(const struct origin *origin, uint64_t now_ms);
 
-/** Asks the origin what it declares, unless that is known. */
+/** Asks the origin what it declares, unless that is known; now and then, and after a
+ * failure, whether it has changed. */
 void origin_probe(struct origin *origin, uint64_t now_ms);
 
 /** Handles the answer to that. */
@@ -80,5 +85,9 @@ void origin_failed(struct origin *origin, uint64_t retry_after_ms, uint64_t now_
 /** Notes that it answered \p status, which a person must act on; of a refused key, which
  * 401 and 403 mean, \p reason is what the backend says besides, "" = nothing. */
 void origin_hold(struct origin *origin, int status, const char *reason, uint64_t now_ms);
+
+/** The same, with what the answer says to a person. */
+void origin_refused(struct origin *origin, const struct transport_reply *reply,
+                    uint64_t now_ms);
 
 #endif

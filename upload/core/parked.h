@@ -20,6 +20,7 @@ struct parked_stream {
     uint64_t head;
     struct record_mark mark;
     struct record_sealed sealed;
+    struct record_end end;
     uint64_t lines;
     uint32_t file;
     uint32_t sequence;
@@ -52,6 +53,7 @@ struct parked_session {
     bool no_manifest : 1; /**< a person gave up its manifest */
     bool in_cursor : 1;
     bool replaced : 1;             /**< a directory of another user has its place; said */
+    uint8_t outcome : 2;           /**< enum session_outcome */
     struct directory_id directory; /**< as of a session */
     uint64_t unread_given_up; /**< a person gave up the files with this mark, see struct
                                  session */

@@ -18,6 +18,19 @@ void position_apply(struct stream *st, const struct record_settled *settled)
     st->sequence = settled->sequence > st->sequence ? settled->sequence : st->sequence;
     st->keep = st->keep || settled->how >= SETTLED_REFUSED_FINAL;
     record_apply_settled(settled, &st->lines, &st->refused_lines);
+    st->checked = st->jump_measured = false;
+    st->jump_crc = 0;
+    if (settled->at.at.file) {
+        st->end = settled->at;
+        st->positions = true;
+        st->unproved = st->voided = st->jump = false;
+    }
+    if (st->positions && settled->how >= SETTLED_GIVEN_UP) {
+        st->jump = st->file != st->end.at.file || st->offset != st->end.at.offset;
+        st->unproved = st->voided = false;
+        st->asked_for = HELD_NOT;
+        st->seek_at_ms = 0;
+    }
     if (settled->how >= SETTLED_GIVEN_UP) {
         st->lost = true;
         st->gap = false;
@@ -48,9 +61,35 @@ bool position_advance(struct stream *st, const struct record_settled *settled)
         st->journal_file = record.file;
         st->journal_file_ticket = ticket;
         position_passed_file(st);
+    } else if (record.at.at.file && record.file < st->journal_file) {
+        st->journal_file = record.file; /* the backend went back */
     }
     position_apply(st, &record);
     return true;
+}
+
+static void position_raise_top(struct record_end *end)
+{
+    if (end->top_file < end->at.file ||
+        (end->top_file == end->at.file && end->top_offset < end->at.offset)) {
+        end->top_file = end->at.file;
+        end->top_offset = end->at.offset;
+    }
+}
+
+/* Where the stream ends once the backend has the part of \p offer. */
+static struct record_end position_behind(const struct offer *offer)
+{
+    struct record_end end = offer->stream->end;
+    if (!offer->part.begin.file) {
+        return (struct record_end){0};
+    }
+    end.at = offer->part.end;
+    end.file_crc = offer->part.file_crc;
+    end.losses = offer->part.losses;
+    end.epoch = offer->stream->session->root->engine->origin.epoch;
+    position_raise_top(&end);
+    return end;
 }
 
 bool position_settle(const struct offer *offer, uint32_t lines, enum settled_how how)
@@ -67,7 +106,88 @@ bool position_settle(const struct offer *offer, uint32_t lines, enum settled_how
                 .how = (uint8_t)how,
                 .head = offer->record.head,
                 .mark = window ? none : offer->record.mark,
+                .at = position_behind(offer),
             });
+}
+
+/* Where the stream is once \p end is its own. */
+static struct record_settled position_at(const struct stream *st,
+                                         const struct reply_end *end)
+{
+    struct record_settled settled = {
+        .sequence = st->sequence,
+        .file = end->at.file,
+        .end = end->at.offset,
+        .how = SETTLED_ACKED,
+        .at = {.at = end->at,
+               .file_crc = end->file_crc,
+               .losses = end->losses,
+               .epoch = st->session->root->engine->origin.epoch,
+               .top_file = st->end.top_file,
+               .top_offset = st->end.top_offset},
+    };
+    position_raise_top(&settled.at);
+    return settled;
+}
+
+static bool position_take(struct stream *st, const struct record_settled *settled)
+{
+    bool nothing = settled->file == 1 && settled->end == 0;
+    if (!st->id && nothing && settled->how == SETTLED_ACKED) {
+        position_apply(st, settled); /* nothing was sent: the journal learns it then */
+    } else if (!offer_journal_stream(st) || !position_advance(st, settled)) {
+        return false;
+    }
+    st->known = (struct file_known){0};
+    st->seen = 0;
+    st->split_lines = 0;
+    st->took = STREAM_TOOK_PART;
+    st->held = st->all_read = st->at_shutdown = false;
+    return true;
+}
+
+bool position_adopt(struct stream *st, const struct reply_end *end,
+                    const struct record_mark *mark)
+{
+    struct record_settled settled = position_at(st, end);
+    settled.mark = *mark;
+    return position_take(st, &settled);
+}
+
+bool position_part_at(struct stream *st, const struct reply_end *end, uint64_t offset)
+{
+    struct record_settled settled = position_at(st, end);
+    settled.end = offset;
+    settled.how = SETTLED_GIVEN_UP;
+    return position_take(st, &settled);
+}
+
+bool position_note_end(struct stream *st, enum end_state state)
+{
+    uint8_t before = st->end.state;
+    st->end.state = (uint8_t)state;
+    struct record_stream record = stream_record(st);
+    if (before == state ||
+        (st->id ? record_append_stream(st->session->root->journal, &record) != 0
+                : offer_journal_stream(st))) {
+        return true;
+    }
+    st->end.state = before;
+    return false;
+}
+
+bool position_choose(struct stream *st, bool positions)
+{
+    struct stream before = *st;
+    st->positions = positions;
+    st->end.epoch = st->session->root->engine->origin.epoch;
+    struct record_stream record = stream_record(st);
+    if (st->id && !record_append_stream(st->session->root->journal, &record)) {
+        st->positions = before.positions;
+        st->end.epoch = before.end.epoch;
+        return false;
+    }
+    return true;
 }
 
 /* It is still to be offered. */
@@ -95,6 +215,7 @@ bool position_quarantine(struct stream *st, const struct record_quarantine *reco
                                      .head = offered ? st->offer->record.head : st->head};
     if (offered && !window && st->offer->record.end == record->end) {
         settled.mark = st->offer->record.mark;
+        settled.at = position_behind(st->offer);
     }
     if (!offer_journal_stream(st)) {
         return false; /* without its number, the range would be nobody's */
@@ -158,6 +279,11 @@ void position_restore(struct stream *st, const struct record_stream *record)
     st->keep = record->marks & MARK_KEEP;
     st->gap = record->marks & MARK_GAP;
     st->lost = record->marks & MARK_LOST;
+    st->end = record->at;
+    st->positions = record->marks & MARK_POSITIONS;
+    st->jump = record->marks & MARK_JUMP;
+    st->unproved = st->voided =
+        record->at.state == END_DISPUTED || record->at.state == END_PARTING;
     st->ended_file = record->marks & MARK_ENDED ? st->file : 0;
 }
 
@@ -179,6 +305,8 @@ void position_next_file(struct stream *st, uint64_t head)
 void position_rewind(struct stream *st)
 {
     position_begin_at(st, 1, 0, 0);
+    st->end = (struct record_end){0};
+    st->unproved = st->jump = false;
     st->journal_file = 0; /* so that nothing is deleted before it was sent again */
     st->lines = st->refused_lines = 0;
     st->ended_file = 0;
@@ -192,5 +320,6 @@ void position_again(struct stream *st)
         st->reached_offset = st->offset;
     }
     position_rewind(st);
+    st->positions = false;
     st->sequence = 0;
 }

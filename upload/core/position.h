@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #include "upload/core/offer.h"
+#include "upload/http/reply_positions.h"
 #include "upload/journal/journal_records.h"
 
 /** Applies a record of the journal: moves the position and counts the lines. */
@@ -20,6 +21,25 @@ bool position_advance(struct stream *stream, const struct record_settled *settle
 /** Settles the range of \p offer: moves the position to its end. \return as
  * position_advance. */
 bool position_settle(const struct offer *offer, uint32_t lines, enum settled_how how);
+
+/** Settles \p end, which the backend told and own bytes prove, forward or back; \p mark
+ * is of the bytes before it. \return as position_advance. */
+bool position_adopt(struct stream *stream, const struct reply_end *end,
+                    const struct record_mark *mark);
+
+/** Notes that the backend is now in this epoch, that it does not know the stream's
+ * position better, and whether the stream goes by positions. \return as
+ * position_advance. */
+bool position_choose(struct stream *stream, bool positions);
+
+/** Settles the stream up to \p end because a person said so: it goes on at \p offset of
+ * the same file, where own bytes and those of the backend part, and sends what follows
+ * once more. \return as position_advance. */
+bool position_part_at(struct stream *stream, const struct reply_end *end,
+                      uint64_t offset);
+
+/** Notes what else is to be known of its end. \return as position_advance. */
+bool position_note_end(struct stream *stream, enum end_state state);
 
 /** Adds a range of \p stream to the quarantine list and moves the position past it.
  * \return false if the journal cannot be written now. */

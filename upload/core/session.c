@@ -67,6 +67,9 @@ void session_drop(struct session *session)
         free(session->stream[i]);
     }
     salvage_readings_free(session->readings);
+    free(session->proof);
+    free(session->parting);
+    free(session->claim);
     free(session);
 }
 

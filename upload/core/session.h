@@ -22,6 +22,8 @@
 /** Nobody's uid. */
 #define SESSION_OWNER_NONE UINT32_MAX
 
+struct end_parting;
+struct end_proof;
 struct stream;
 
 enum session_state {
@@ -75,6 +77,7 @@ struct session {
     uint8_t streams;
     uint8_t layout;   /**< enum session_layout */
     uint8_t state;    /**< enum session_state */
+    uint8_t outcome;  /**< enum session_outcome, once it is done */
     uint8_t presence; /**< enum session_presence */
     uint8_t writer;   /**< enum session_writer */
     uint8_t salvage;  /**< enum session_salvage */
@@ -88,6 +91,7 @@ struct session {
     bool later;       /**< it grew, and is inspected at later_at_ms */
     bool overdue;     /**< what the inspection finds has waited for its flush interval */
     bool complete_in_flight;
+    bool ends_in_flight;               /**< the ends of its streams are being asked for */
     bool in_completing;                /**< in the engine's list of them */
     bool in_cursor;                    /**< the upload cursor names it */
     bool directory_noted;              /**< the journal has `directory` */
@@ -109,6 +113,11 @@ struct session {
     int complete_refused; /**< the status by which session-complete was refused, 0 = none
                            */
     uint64_t successes_before; /**< of the origin, when session-complete first failed */
+    unsigned ends_failures;
+    uint64_t ends_at_ms;         /**< they are not asked for before this */
+    struct end_proof *proof;     /**< of each stream's end as it was told, or NULL */
+    struct end_parting *parting; /**< where bytes part is looked for, or NULL */
+    char *claim;                 /**< body of session-complete, while that is under way */
     uint64_t complete_at_ms;
     uint64_t complete_ticket; /**< once this is on disk, all that was settled is */
     uint64_t hold_until_ms;   /**< the workspace is at its limit until then */

@@ -157,7 +157,8 @@ bool session_queued(const struct session *session)
 bool session_is_referenced(const struct session *session)
 {
     return session_queued(session) || session->dirty || session->later ||
-           session->in_completing || session->watched || session->complete_in_flight;
+           session->in_completing || session->watched || session->complete_in_flight ||
+           session->ends_in_flight;
 }
 
 bool session_idle(const struct session *session)

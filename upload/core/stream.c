@@ -4,6 +4,10 @@
 
 #include <stdio.h>
 
+/* How often the backend is asked of a stream that is held because its file is not there.
+ */
+#define STREAM_ASKS_AGAIN_MS 60000u
+
 struct stream *stream_of(struct queue_node *node)
 {
     return (struct stream *)node; /* its first member */
@@ -52,6 +56,23 @@ bool stream_begins_again(const struct stream *st)
     return st->reached_file && st->file == 1 && st->offset == 0;
 }
 
+bool stream_is_live(const struct stream *st)
+{
+    return st->kind == STREAM_BATCHED && st->session->layout == SESSION_LIVE;
+}
+
+bool stream_knows_end(const struct stream *st)
+{
+    const struct origin *origin = &st->session->root->engine->origin;
+    return !origin->positions || !stream_is_live(st) ||
+           (st->positions ? st->end.at.file && !st->unproved : st->end.epoch != 0);
+}
+
+bool stream_is_cut(const struct stream *st)
+{
+    return st->end.state == END_CUT && st->cut_at;
+}
+
 struct record_stream stream_record(const struct stream *st)
 {
     struct record_stream record = {
@@ -65,9 +86,12 @@ struct record_stream stream_record(const struct stream *st)
         .sequence = st->sequence,
         .lines = st->lines,
         .refused_lines = st->refused_lines,
-        .marks = (uint8_t)((st->keep ? MARK_KEEP : 0) | (st->gap ? MARK_GAP : 0) |
-                           (st->lost ? MARK_LOST : 0) |
-                           (st->ended_file == st->file ? MARK_ENDED : 0))};
+        .at = st->end,
+        .marks =
+            (uint8_t)((st->keep ? MARK_KEEP : 0) | (st->gap ? MARK_GAP : 0) |
+                      (st->lost ? MARK_LOST : 0) | (st->positions ? MARK_POSITIONS : 0) |
+                      (st->jump ? MARK_JUMP : 0) |
+                      (st->ended_file == st->file ? MARK_ENDED : 0))};
     snprintf(record.path, sizeof record.path, "%s", st->session->path);
     snprintf(record.channel, sizeof record.channel, "%s", stream_channel(st));
     return record;
@@ -95,6 +119,24 @@ void stream_note_growth(struct stream *st)
     if (st->took == STREAM_TOOK_ALL) {
         st->took = STREAM_TOOK_ALL_SO_FAR;
     }
+}
+
+bool stream_asks_first(struct stream *st, enum held_reason reason)
+{
+    uint64_t now_ms = st->session->root->engine->config.sys->now_ms();
+    if (!st->positions || now_ms < st->seek_at_ms) {
+        return false;
+    }
+    if (st->asked_for == reason) {
+        st->asked_for = HELD_NOT;
+        st->seek_at_ms = now_ms + STREAM_ASKS_AGAIN_MS;
+        return false;
+    }
+    st->asked_for = (uint8_t)reason;
+    st->unproved = true;
+    st->voided =
+        reason == HELD_OTHER || reason == HELD_SHORTER || reason == HELD_BACKEND_OTHER;
+    return true;
 }
 
 void stream_hold(struct stream *st, enum held_reason reason)

@@ -35,6 +35,15 @@ struct stream_search {
     uint64_t head;  /**< of the file, as the stream's */
     uint64_t begin; /**< of the line */
     uint64_t end;   /**< until here there is no newline; 0 = nothing was searched */
+    uint32_t crc;   /**< CRC-32C of what was searched, and behind it of the whole line */
+    uint32_t file;
+};
+
+/** A file that was read from its first byte on, in this run. */
+struct stream_whole {
+    struct file_known known;
+    int64_t unchanged_since; /**< when its first byte was read; 0 = it proves nothing */
+    uint64_t end;            /**< so far */
     uint32_t file;
 };
 
@@ -51,16 +60,21 @@ struct stream {
     struct session *session;
     struct offer *offer;          /**< the current one, or NULL */
     uint64_t due_ms;              /**< not before this */
+    uint64_t seek_at_ms;          /**< held: when its end is compared again */
     uint64_t offset;              /**< settled bytes of file */
     uint64_t journal_file_ticket; /**< the record that named journal_file */
     uint64_t head; /**< identifies the file in the shifting layout; 0 = not known yet */
     struct file_known known;     /**< the file that was read last */
     struct record_mark mark;     /**< of file, before offset */
     struct record_sealed sealed; /**< live: its newest sealed file, as it was seen */
+    struct record_end end;       /**< where it ends at the backend, by positions */
+    struct stream_whole whole;
     struct stream_search search;
     struct stream_end before; /**< shifting layout: where the file before ended */
     uint64_t lines;
     uint64_t refused_lines;
+    uint64_t cut_at;     /**< with END_CUT: 1 + size of its active file when that was
+                            found, 0 = it is not known */
     uint64_t seen;       /**< what the last inspection saw of its files */
     int64_t compared_ns; /**< time of change of its active file when what was sent of it
                             was last found there */
@@ -79,23 +93,32 @@ struct stream {
     uint32_t highest;        /**< highest numbered file seen */
     uint32_t lowest;         /**< lowest numbered payload seen, 0 = none */
     uint32_t counted_file;   /**< last file counted in the summary */
+    uint32_t jump_crc;       /**< with jump: of its file up to its position */
     uint32_t ended_file;     /**< of which a person gave up what cannot be read */
     uint8_t index;           /**< shifting layout: number of file when last seen */
     uint8_t channel;         /**< index into the root's channel_name */
     uint8_t kind;            /**< enum stream_kind */
     uint8_t layout;          /**< 1 + enum session_layout in the journal, 0 = not there */
     uint8_t hold_reason;     /**< enum held_reason; the last one that was logged */
+    uint8_t asked_for;       /**< enum held_reason; why its end was asked for */
     /* Many sessions wait at once: flags are single bits. */
     bool queued : 1;
-    bool held : 1;        /**< until something changes in the directory */
-    bool keep : 1;        /**< part of it was accepted without proof that it is stored */
-    bool gap : 1;         /**< its first files were deleted before they were read */
-    bool lost : 1;        /**< a person gave up part of it */
-    bool all_read : 1;    /**< everything up to `seen` was read */
-    bool at_shutdown : 1; /**< its next line, or its last, is the channel's shutdown */
-    bool unbegun : 1;     /**< live: its writer ended before it began the active file */
-    uint8_t rest : 2;     /**< enum stream_rest */
-    uint8_t took : 2;     /**< enum stream_took */
+    bool held : 1;      /**< until something changes in the directory */
+    bool keep : 1;      /**< part of it was accepted without proof that it is stored */
+    bool gap : 1;       /**< its first files were deleted before they were read */
+    bool lost : 1;      /**< a person gave up part of it */
+    bool all_read : 1;  /**< everything up to `seen` was read */
+    bool positions : 1; /**< it goes by positions, for good */
+    bool unproved : 1;  /**< the backend has told another end, or its own is void */
+    bool voided : 1;    /**< its files are not as they were at its end */
+    bool checked : 1;   /**< for the next claim, the file of its end is as it was sent */
+    bool jump_measured : 1; /**< jump_crc is known */
+    bool jump : 1;          /**< what lies between its end and its position is lost */
+    bool reopens : 1;       /**< the backend takes its session for complete */
+    bool at_shutdown : 1;   /**< its next line, or its last, is the channel's shutdown */
+    bool unbegun : 1;       /**< live: its writer ended before it began the active file */
+    uint8_t rest : 2;       /**< enum stream_rest */
+    uint8_t took : 2;       /**< enum stream_took */
 };
 
 /** \return the stream that holds \p node; NULL for NULL. */
@@ -117,6 +140,16 @@ bool stream_is_unbegun(const struct stream *stream, uint32_t file, uint64_t offs
 /** \return true if all of it is to be sent again, and nothing has been. */
 bool stream_begins_again(const struct stream *stream);
 
+/** \return true if it may go by positions: windows have identities of their own. */
+bool stream_is_live(const struct stream *stream);
+
+/** \return true if it is known where it ends at the backend, or that it does not go by
+ * positions. If the backend has gone back since, it says so when more is sent. */
+bool stream_knows_end(const struct stream *stream);
+
+/** \return true if its file ends before its end, as it was when that was found. */
+bool stream_is_cut(const struct stream *stream);
+
 /** \return the stream as a record of the journal. */
 struct record_stream stream_record(const struct stream *stream);
 
@@ -126,6 +159,11 @@ void stream_enqueue(struct stream *stream, bool live, uint64_t due_ms);
 
 /** Notes that something happened to its files since its offer was made. */
 void stream_note_growth(struct stream *stream);
+
+/** Its file is not there or not as it was, which is \p reason to hold it. If it goes by
+ * positions, the backend may tell where it goes on. \return true if that is to be asked
+ * first. */
+bool stream_asks_first(struct stream *stream, enum held_reason reason);
 
 /** Holds this channel until something changes in the directory; the others go on. */
 void stream_hold(struct stream *stream, enum held_reason reason);

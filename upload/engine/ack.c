@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/plural.h"
 #include "upload/core/position.h"
+#include "upload/engine/part_ack.h"
 #include "upload/engine/refusal.h"
 #include "upload/engine/retry.h"
 #include "upload/engine/sent_elsewhere.h"
@@ -19,7 +20,6 @@ static void ack_accept(struct offer *offer, const struct transport_reply *reply,
     struct engine *engine = st->session->root->engine;
     uint64_t raw = offer->record.end - offer->record.begin;
     uint32_t lines = offer->record.lines;
-    uint32_t offer_file = offer->record.file;
     if (st->kind == STREAM_VERBATIM && said->accepted >= 0 &&
         said->accepted <= UINT32_MAX) {
         lines = (uint32_t)said->accepted;
@@ -42,17 +42,10 @@ static void ack_accept(struct offer *offer, const struct transport_reply *reply,
     log_debug(engine->config.log, "upload.acked",
               "session=%s channel=%s sequence=%u lines=%u bytes=%llu", st->session->id,
               stream_channel(st), offer->record.sequence, lines, (unsigned long long)raw);
-    if (st->counted_file != offer_file) {
-        st->counted_file = offer_file;
-        engine->counters.files_acked++;
-    }
     if (said->spool_id[0] && engine->config.spooled) {
         engine->config.spooled(engine->config.spooled_arg, said->spool_id);
     }
-    engine->origin.refusals = 0;
-    stream_count_acked(st, lines, now_ms);
-    engine->counters.file_bytes_acked += raw;
-    engine->counters.sent_bytes += st->kind == STREAM_BATCHED ? offer->frame_len : raw;
+    offer_count_acked(offer, lines, now_ms);
     offer_finish(offer, now_ms);
 }
 
@@ -79,6 +72,10 @@ void ack_reply(struct offer *offer, const struct transport_reply *reply, uint64_
     struct session *session = offer->stream->session;
     struct engine *engine = session->root->engine;
     struct reply_batch said;
+    if (offer->part.begin.file) {
+        part_ack_reply(offer, reply, now_ms);
+        return;
+    }
     reply_read_batch(reply->body, reply->body_len, &said);
     offer->maybe_stored = offer->maybe_stored || reply->maybe_received;
     enum verdict verdict = ack_judge(offer, reply, &said);

@@ -6,23 +6,32 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/crc32c.h"
 #include "base/json_text.h"
 #include "base/log.h"
 #include "schema/protocol.h"
-#include "schema/records.h"
 #include "upload/core/frames.h"
 #include "upload/core/position.h"
+#include "upload/core/raw_lines.h"
 #include "upload/core/shutdown.h"
 #include "upload/engine/line_end.h"
 #include "upload/engine/next_file.h"
+#include "upload/engine/part.h"
+#include "upload/engine/read_problem.h"
 #include "upload/http/encode.h"
-#include "upload/lifecycle/sealed_file.h"
+#include "upload/lifecycle/read_whole.h"
 #include "upload/lifecycle/shifted_stream.h"
 #include "upload/source/ndjson.h"
 
 /* Raised when the same input and level would give other bytes than before. */
 #define PARAMETER_SET  1u
 #define LINE_MAX_DEPTH 64
+
+/* A frame or member. */
+struct encoded {
+    const void *data;
+    size_t len;
+};
 
 enum codec batch_codec(const struct engine *engine)
 {
@@ -39,52 +48,48 @@ enum codec batch_codec(const struct engine *engine)
     return engine->origin.zstd && !engine->origin.no_zstd_ever ? CODEC_ZSTD : CODEC_GZIP;
 }
 
-static bool batch_grow_raw(struct engine *engine, size_t cap)
+/* Takes memory for \p head and \p body, one behind the other. */
+static gpufl_status batch_keep(struct offer *offer, const struct encoded *head,
+                               const struct encoded *body)
 {
-    if (engine->raw_cap >= cap) {
-        return true;
+    struct engine *engine = offer->stream->session->root->engine;
+    size_t len = head->len + body->len;
+    offer->frame = frames_take(engine->frames, len);
+    if (!offer->frame) {
+        return GPUFL_ERR_NOMEM;
     }
-    char *raw = realloc(engine->raw, cap + 1); /* one more for an added newline */
-    if (!raw) {
-        return false;
-    }
-    engine->raw = raw;
-    engine->raw_cap = cap;
-    return true;
-}
-
-/* Shrinks the buffer again after a long line, or a batch of a run with larger ones. */
-static void batch_shrink_raw(struct engine *engine)
-{
-    size_t cap = engine->config.max_batch_bytes;
-    char *raw = engine->raw_cap > cap ? realloc(engine->raw, cap + 1) : NULL;
-    if (raw) {
-        engine->raw = raw;
-        engine->raw_cap = cap;
-    }
+    memcpy(offer->frame, head->data, head->len);
+    memcpy((char *)offer->frame + head->len, body->data, body->len);
+    offer->frame_len = len;
+    engine->frame_bytes += len;
+    return GPUFL_OK;
 }
 
 gpufl_status batch_encode(struct offer *offer, size_t raw_len)
 {
     struct engine *engine = offer->stream->session->root->engine;
-    const void *encoded;
-    size_t len;
+    bool is_part = offer->part.begin.file != 0;
+    char line[PART_LINE_MAX];
+    struct encoded head = {line, 0};
+    struct encoded body = {"", 0};
     offer_drop_frame(engine, offer);
-    gpufl_status status = encoder_encode(engine->encoder, (enum codec)offer->record.codec,
-                                         engine->raw, raw_len, &encoded, &len);
-    if (status != GPUFL_OK) {
-        return status;
-    }
-    offer->frame = frames_take(engine->frames, len);
-    if (!offer->frame) {
+    if (is_part && (head.len = part_encode_line(offer, line)) == 0) {
         return GPUFL_ERR_NOMEM;
     }
-    memcpy(offer->frame, encoded, len);
-    offer->frame_len = len;
-    offer->crc32 = encode_crc32(0, offer->frame, len);
-    engine->frame_bytes += len;
-    batch_shrink_raw(engine);
-    return GPUFL_OK;
+    gpufl_status status =
+        offer->part.skip
+            ? GPUFL_OK
+            : encoder_encode(engine->encoder, (enum codec)offer->record.codec,
+                             engine->raw, raw_len, &body.data, &body.len);
+    if (status == GPUFL_OK) {
+        status = batch_keep(offer, &head, &body);
+    }
+    if (status == GPUFL_OK) {
+        /* Parts have checksums of what they decode to. */
+        offer->crc32 = is_part ? 0 : encode_crc32(0, offer->frame, offer->frame_len);
+        raw_lines_shrink(engine);
+    }
+    return status;
 }
 
 gpufl_status batch_reread(struct offer *offer, size_t *raw_len)
@@ -101,7 +106,7 @@ gpufl_status batch_reread(struct offer *offer, size_t *raw_len)
     where.mark = offer->record.mark;
     where.mark_at = offer->record.end;
     where.known = &none;
-    if (want > PROTOCOL_MAX_BATCH_BYTES_EVER || !batch_grow_raw(engine, want)) {
+    if (want > PROTOCOL_MAX_BATCH_BYTES_EVER || !raw_lines_grow(engine, want)) {
         return GPUFL_ERR_NOMEM;
     }
     gpufl_status status =
@@ -124,14 +129,20 @@ struct record_mark batch_mark(const struct offer *offer, size_t raw_len)
                           st->session->root->engine->raw, raw_len);
 }
 
-static enum made batch_offer(struct stream *st, const struct ndjson_cut *cut,
-                             bool unterminated)
+static enum made batch_post(struct offer *offer, size_t raw_len)
 {
-    struct engine *engine = st->session->root->engine;
-    struct offer *offer = offer_new(st);
-    if (!offer) {
+    struct engine *engine = offer->stream->session->root->engine;
+    if (batch_encode(offer, raw_len) != GPUFL_OK || !offer_journal(offer)) {
+        offer_free(engine, offer);
         return MADE_NOTHING;
     }
+    return MADE_OFFER;
+}
+
+static void batch_describe(struct offer *offer, const struct ndjson_cut *cut)
+{
+    struct stream *st = offer->stream;
+    const struct engine *engine = st->session->root->engine;
     enum codec codec = batch_codec(engine);
     st->seal_read_ms = 0;
     offer->is_shutdown = cut->shutdown_first;
@@ -145,30 +156,61 @@ static enum made batch_offer(struct stream *st, const struct ndjson_cut *cut,
     offer->record.level = codec == CODEC_ZSTD ? (uint8_t)engine->config.zstd_level : 6;
     offer->record.parameter_set = PARAMETER_SET;
     offer->record.library = encode_library_version(codec);
+    if (st->positions) {
+        part_measure(offer, cut->bytes);
+        read_whole_took(st, cut->bytes);
+    }
+}
+
+static enum made batch_offer(struct stream *st, const struct ndjson_cut *cut,
+                             bool unterminated)
+{
+    struct engine *engine = st->session->root->engine;
+    struct offer *offer = offer_new(st);
+    if (!offer) {
+        return MADE_NOTHING;
+    }
+    batch_describe(offer, cut);
     offer->record.unterminated = unterminated;
     size_t raw_len = cut->bytes;
     if (unterminated) {
         engine->raw[raw_len++] = '\n';
     }
-    if (batch_encode(offer, raw_len) != GPUFL_OK || !offer_journal(offer)) {
-        offer_free(engine, offer);
-        return MADE_NOTHING;
-    }
-    return MADE_OFFER;
+    return batch_post(offer, raw_len);
 }
 
-static enum made batch_quarantine(struct stream *st, uint64_t end, uint32_t lines,
-                                  const char *reason)
+static struct record_quarantine batch_unsent(const struct stream *st, uint64_t end,
+                                             const char *reason)
 {
     struct record_quarantine record = {
         .sequence = st->sequence,
         .file = st->file,
         .begin = st->offset,
         .end = end,
-        .lines = lines,
+        .lines = 1,
     };
     snprintf(record.reason, sizeof record.reason, "%s", reason);
-    return position_quarantine(st, &record) ? MADE_STEP : MADE_NOTHING;
+    return record;
+}
+
+/* The backend learns that a line is there that is not sent: its end moves behind it. */
+static enum made batch_skip(struct stream *st, const struct record_quarantine *why,
+                            uint32_t crc)
+{
+    struct offer *offer = offer_new(st);
+    struct record_quarantine *skip = offer ? malloc(sizeof *skip) : NULL;
+    if (!skip) {
+        if (offer) {
+            offer_free(st->session->root->engine, offer);
+        }
+        return MADE_NOTHING;
+    }
+    *skip = *why;
+    offer->record = (struct record_offer){
+        .file = st->file, .begin = st->offset, .end = why->end, .lines = 1};
+    offer->part.skip = skip;
+    part_measure_over(offer, crc);
+    return batch_post(offer, 0);
 }
 
 /* A file that will not grow ends without a newline: half a record from a crash, or a
@@ -181,15 +223,25 @@ static enum made batch_torn_end(struct stream *st, size_t len)
             .bytes = len, .lines = 1, .shutdown_first = ndjson_is_shutdown(raw, len)};
         return batch_offer(st, &cut, true);
     }
-    return batch_quarantine(st, st->offset + len, 1, "torn line at the end of the file");
+    struct record_quarantine record =
+        batch_unsent(st, st->offset + len, "torn line at the end of the file");
+    if (st->positions) {
+        return batch_skip(st, &record, crc32c(0, raw, len));
+    }
+    return position_quarantine(st, &record) ? MADE_STEP : MADE_NOTHING;
 }
 
-static enum made batch_too_long(struct stream *st, uint64_t searched)
+static enum made batch_too_long(struct stream *st, uint64_t searched, uint32_t crc)
 {
     uint64_t end;
-    return line_end_find(st, searched, &end)
-               ? batch_quarantine(st, end, 1, "line longer than 8 MiB")
-               : MADE_NOTHING;
+    if (!line_end_find(st, searched, crc, &end)) {
+        return MADE_NOTHING;
+    }
+    struct record_quarantine record = batch_unsent(st, end, "line longer than 8 MiB");
+    if (st->positions) {
+        return batch_skip(st, &record, st->search.crc);
+    }
+    return position_quarantine(st, &record) ? MADE_STEP : MADE_NOTHING;
 }
 
 /* There is no newline within a batch's size: one long line. Tries a large buffer; a line
@@ -199,7 +251,7 @@ static enum made batch_long_line(struct stream *st, bool final)
     struct engine *engine = st->session->root->engine;
     struct tail_where where = stream_where(st);
     struct tail_chunk chunk;
-    if (!batch_grow_raw(engine, PROTOCOL_MAX_LINE_BYTES) ||
+    if (!raw_lines_grow(engine, PROTOCOL_MAX_LINE_BYTES) ||
         tail_read(engine->config.sys, &where, engine->raw, engine->raw_cap, &chunk) !=
             GPUFL_OK) {
         return MADE_NOTHING;
@@ -213,7 +265,7 @@ static enum made batch_long_line(struct stream *st, bool final)
     if (chunk.at_end) {
         return final ? batch_torn_end(st, chunk.len) : MADE_NOTHING;
     }
-    return batch_too_long(st, st->offset + chunk.len);
+    return batch_too_long(st, st->offset + chunk.len, crc32c(0, engine->raw, chunk.len));
 }
 
 static enum made batch_nothing_whole(struct stream *st, const struct tail_chunk *chunk)
@@ -242,110 +294,10 @@ static enum made batch_nothing_whole(struct stream *st, const struct tail_chunk 
     }
     if (!chunk->at_end) {
         enum made made = batch_long_line(st, final);
-        batch_shrink_raw(session->root->engine);
+        raw_lines_shrink(session->root->engine);
         return made;
     }
     return final ? batch_torn_end(st, chunk->len) : MADE_NOTHING;
-}
-
-/* Its first files are gone: lost, or delivered and deleted by an uploader with another
- * journal. What is there is sent; the session is not reported complete. */
-static bool batch_begins_later(struct stream *st)
-{
-    const struct session *session = st->session;
-    struct engine *engine = session->root->engine;
-    bool begun = st->id && !stream_begins_again(st);
-    if (session->layout != SESSION_LIVE || begun || st->file >= st->lowest) {
-        return false;
-    }
-    position_begin_at(st, st->lowest, st->offset, st->head);
-    st->gap = true;
-    struct record_stream record = stream_record(st);
-    if (st->id && !record_append_stream(session->root->journal, &record)) {
-        return false;
-    }
-    trouble_say(&engine->trouble,
-                "session %s, channel %s starts at file %u: earlier files are missing",
-                session->id, stream_channel(st), st->file);
-    return true;
-}
-
-/* The active file does not begin the channel, and nothing was sent of it yet. */
-static bool batch_begins_in_the_middle(struct stream *st)
-{
-    struct engine *engine = st->session->root->engine;
-    if (st->id || st->file > 1 || st->offset) {
-        return false;
-    }
-    st->gap = true;
-    trouble_say(&engine->trouble,
-                "session %s, channel %s does not start with its " RECORD_JOB_START
-                " record: earlier files are missing",
-                st->session->id, stream_channel(st));
-    log_warn(engine->config.log, "session.gap",
-             "session=%s channel=%s reason=\"earlier files are missing\"",
-             st->session->id, stream_channel(st));
-    return true;
-}
-
-/* A person gave up the rest of the file, and its writer has made another one. */
-static bool batch_begins_after_the_end(struct stream *st)
-{
-    if (st->ended_file != st->file || st->offset == 0) {
-        return false;
-    }
-    st->ended_file = 0;
-    position_begin_at(st, st->file, 0, 0);
-    return true;
-}
-
-/* The file that a person gave up is not there, and a later one is. */
-static bool batch_passes_the_end(struct stream *st)
-{
-    if (st->ended_file != st->file || st->file > st->highest) {
-        return false;
-    }
-    position_next_file(st, st->head);
-    return true;
-}
-
-static enum made batch_read_problem(struct stream *st, gpufl_status status,
-                                    const struct tail_chunk *chunk)
-{
-    struct session *session = st->session;
-    if (chunk->elsewhere) {
-        st->rest = STREAM_PENDING;
-        session_mark_later(session, session->root->engine->config.sys->now_ms());
-    } else if (status == GPUFL_ERR_NOT_FOUND) {
-        if (batch_begins_later(st) || (st->gap && sealed_file_find(st))) {
-            return MADE_STEP;
-        }
-        if (session->layout == SESSION_SHIFTING) {
-            return shifted_stream_lost(st);
-        }
-        if (session->layout == SESSION_LIVE && batch_passes_the_end(st)) {
-            return MADE_STEP;
-        }
-        if (session->layout == SESSION_LIVE && st->file <= st->highest) {
-            stream_hold(st, HELD_MISSING);
-        }
-        /* Renamed, as the next inspection will find, or deleted. */
-        st->rest = st->file <= st->highest              ? STREAM_PENDING
-                   : stream_seen_bytes(st) > st->offset ? STREAM_MISSING
-                                                        : STREAM_DRAINED;
-    } else if (status == GPUFL_ERR_FORMAT && sealed_file_is_late(st)) {
-        stream_hold(st, HELD_LATE);
-    } else if (status == GPUFL_ERR_FORMAT && chunk->other) {
-        if (batch_begins_in_the_middle(st) || batch_begins_after_the_end(st)) {
-            return MADE_STEP;
-        }
-        stream_hold(st, HELD_OTHER);
-    } else if (status == GPUFL_ERR_FORMAT) {
-        stream_hold(st, chunk->packed ? HELD_DAMAGED : HELD_SHORTER);
-    } else {
-        stream_hold(st, HELD_UNREADABLE);
-    }
-    return MADE_NOTHING;
 }
 
 enum made batch_make(struct stream *st)
@@ -357,7 +309,7 @@ enum made batch_make(struct stream *st)
     }
     uint64_t searched = line_end_searched(st);
     if (searched) {
-        return batch_too_long(st, searched);
+        return batch_too_long(st, searched, st->search.crc);
     }
     struct tail_where where = stream_where(st);
     struct ndjson_limits limits = {.max_bytes = engine->config.max_batch_bytes,
@@ -365,10 +317,11 @@ enum made batch_make(struct stream *st)
     gpufl_status status = tail_read(engine->config.sys, &where, engine->raw,
                                     engine->config.max_batch_bytes, &chunk);
     if (status != GPUFL_OK) {
-        return batch_read_problem(st, status, &chunk);
+        return read_problem_judge(st, status, &chunk);
     }
     st->index = (uint8_t)chunk.index;
     st->mark = chunk.mark;
+    read_whole_begin(st, &chunk);
     if (st->offset >= st->split_end) {
         st->split_lines = 0;
     } else if (st->split_lines && st->split_lines < limits.max_lines) {

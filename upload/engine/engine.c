@@ -9,6 +9,7 @@
 #include "upload/core/frames.h"
 #include "upload/core/offer.h"
 #include "upload/core/origin_proof.h"
+#include "upload/core/raw_lines.h"
 #include "upload/core/session_streams.h"
 #include "upload/engine/ack.h"
 #include "upload/engine/next_wait.h"
@@ -23,6 +24,7 @@
 #include "upload/lifecycle/alive.h"
 #include "upload/lifecycle/completion.h"
 #include "upload/lifecycle/discovery.h"
+#include "upload/lifecycle/end_seek.h"
 #include "upload/lifecycle/inspect.h"
 #include "upload/lifecycle/parking.h"
 
@@ -47,10 +49,9 @@ gpufl_status engine_open(const struct engine_config *config, struct engine **out
     config->sys->random(&engine->claims.seed, sizeof engine->claims.seed);
     engine->encoder = encoder_open(config->zstd_level, GZIP_LEVEL);
     engine->frames = frames_open(2 * FRAME_BYTES_IN_FLIGHT);
-    engine->raw = malloc(config->max_batch_bytes + 1);
-    engine->raw_cap = config->max_batch_bytes;
     bucket_init(&engine->bucket, config->max_requests_per_second, config->sys->now_ms());
-    if (!engine->encoder || !engine->frames || !engine->raw) {
+    if (!engine->encoder || !engine->frames ||
+        !raw_lines_grow(engine, config->max_batch_bytes)) {
         engine_close(engine);
         return GPUFL_ERR_NOMEM;
     }
@@ -182,7 +183,9 @@ static bool engine_take_replies(struct engine *engine, uint64_t now_ms)
         }
         origin_note_proof(&engine->origin, &reply);
         engine_settle_origin(engine); /* before what the answer settles */
-        if (engine_is_offer(engine, reply.tag)) {
+        if (reply.kind == TRANSPORT_ENDS || reply.kind == TRANSPORT_PLACE) {
+            end_seek_on_reply(reply.tag, &reply, now_ms);
+        } else if (engine_is_offer(engine, reply.tag)) {
             ack_reply(reply.tag, &reply, now_ms);
         } else {
             completion_on_reply(reply.tag, &reply, now_ms);
@@ -390,6 +393,6 @@ void engine_close(struct engine *engine)
     encoder_close(engine->encoder);
     frames_close(engine->frames);
     text_fini(&engine->alive.body);
-    free(engine->raw);
+    raw_lines_close(engine);
     free(engine);
 }

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "base/crc32c.h"
 #include "upload/source/tail.h"
 
 #define AGAIN_MS 1000u
@@ -17,7 +18,7 @@ uint64_t line_end_searched(const struct stream *st)
     return same ? search->end : 0;
 }
 
-bool line_end_find(struct stream *st, uint64_t from, uint64_t *end)
+bool line_end_find(struct stream *st, uint64_t from, uint32_t crc, uint64_t *end)
 {
     struct engine *engine = st->session->root->engine;
     uint64_t now_ms = engine->config.sys->now_ms();
@@ -34,11 +35,16 @@ bool line_end_find(struct stream *st, uint64_t from, uint64_t *end)
     bool final = chunk.sealed || session_writer_is_gone(st->session);
     const char *newline = memchr(engine->raw, '\n', chunk.len);
     if (newline || (chunk.at_end && final)) {
-        *end = from + (newline ? (uint64_t)(newline - engine->raw) + 1 : chunk.len);
+        size_t len = newline ? (size_t)(newline - engine->raw) + 1 : chunk.len;
+        *end = from + len;
+        st->search.crc = crc32c(crc, engine->raw, len);
         return true;
     }
-    st->search = (struct stream_search){
-        .head = st->head, .begin = st->offset, .end = from + chunk.len, .file = st->file};
+    st->search = (struct stream_search){.head = st->head,
+                                        .begin = st->offset,
+                                        .end = from + chunk.len,
+                                        .crc = crc32c(crc, engine->raw, chunk.len),
+                                        .file = st->file};
     if (!chunk.at_end) {
         stream_enqueue(st, false, now_ms + 1);
     }

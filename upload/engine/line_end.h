@@ -12,9 +12,10 @@
  * it has not begun. */
 uint64_t line_end_searched(const struct stream *stream);
 
-/** Reads one more piece, from offset \p from of the stream's file. If there is more to
- * read, the stream is queued again, behind others. \return true when *\p end is the end.
- */
-bool line_end_find(struct stream *stream, uint64_t from, uint64_t *end);
+/** Reads one more piece, from offset \p from of the stream's file; \p crc is the CRC-32C
+ * of the line up to there. If there is more to read, the stream is queued again, behind
+ * others. \return true when *\p end is the end, and the stream's search.crc that of the
+ * line. */
+bool line_end_find(struct stream *stream, uint64_t from, uint32_t crc, uint64_t *end);
 
 #endif

@@ -3,10 +3,12 @@
 #include "upload/engine/refusal.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "upload/core/position.h"
 #include "upload/engine/batch.h"
+#include "upload/engine/part.h"
 #include "upload/http/reply.h"
 #include "upload/source/ndjson.h"
 
@@ -36,6 +38,9 @@ static gpufl_status refusal_halve(struct offer *offer)
     offer->record.encoding_changed = 0;
     offer->record.sent = OFFER_NOT_SENT;
     offer->maybe_stored = offer->refused = false;
+    if (st->positions) {
+        part_measure(offer, cut.bytes);
+    }
     st->took = STREAM_TOOK_PART; /* the other half is still there */
     st->split_end = old_end;
     st->split_lines = half;
@@ -61,17 +66,21 @@ void refusal_split(struct offer *offer, uint64_t now_ms)
     }
 }
 
-void refusal_quarantine(struct offer *offer, const struct transport_reply *reply,
-                        uint64_t now_ms)
+/* \return true if the backend is held, because it refuses everything. */
+static bool refusal_holds_origin(struct offer *offer, int status, uint64_t now_ms)
 {
-    struct stream *st = offer->stream;
-    struct engine *engine = st->session->root->engine;
-    if (++engine->origin.refusals > ORIGIN_REFUSALS_MAX) {
-        offer->state = OFFER_WAITING;
-        origin_hold(&engine->origin, reply->status, "the backend rejects every line",
-                    now_ms);
-        return;
+    struct origin *origin = &offer->stream->session->root->engine->origin;
+    if (++origin->refusals <= ORIGIN_REFUSALS_MAX) {
+        return false;
     }
+    offer->state = OFFER_WAITING;
+    origin_hold(origin, status, "the backend rejects every line", now_ms);
+    return true;
+}
+
+static struct record_quarantine refusal_range(const struct offer *offer,
+                                              const struct transport_reply *reply)
+{
     struct record_quarantine record = {.sequence = offer->record.sequence,
                                        .file = offer->record.file,
                                        .begin = offer->record.begin,
@@ -83,7 +92,37 @@ void refusal_quarantine(struct offer *offer, const struct transport_reply *reply
     reply_message(reply->body, reply->body_len, said, sizeof said);
     snprintf(record.reason, sizeof record.reason, "HTTP %d%s%s", reply->status,
              said[0] ? " " : "", said);
-    if (position_quarantine(st, &record)) {
+    return record;
+}
+
+void refusal_skip(struct offer *offer, const struct transport_reply *reply,
+                  const char *why, uint64_t now_ms)
+{
+    if (refusal_holds_origin(offer, reply->status, now_ms)) {
+        return;
+    }
+    struct record_quarantine *skip = malloc(sizeof *skip);
+    offer->state = OFFER_WAITING;
+    offer->retry_at_ms = now_ms;
+    if (skip) { /* otherwise it is refused again */
+        *skip = refusal_range(offer, reply);
+        if (why[0]) {
+            snprintf(skip->reason, sizeof skip->reason, "rejected: %s", why);
+        }
+        free(offer->part.skip);
+        offer->part.skip = skip;
+        offer_drop_frame(offer->stream->session->root->engine, offer);
+    }
+}
+
+void refusal_quarantine(struct offer *offer, const struct transport_reply *reply,
+                        uint64_t now_ms)
+{
+    if (refusal_holds_origin(offer, reply->status, now_ms)) {
+        return;
+    }
+    struct record_quarantine record = refusal_range(offer, reply);
+    if (position_quarantine(offer->stream, &record)) {
         offer_finish(offer, now_ms);
     } else {
         offer_keep(offer, now_ms);

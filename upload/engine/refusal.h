@@ -18,6 +18,11 @@ void refusal_split(struct offer *offer, uint64_t now_ms);
 void refusal_quarantine(struct offer *offer, const struct transport_reply *reply,
                         uint64_t now_ms);
 
+/** The same for a part: the backend is told that the line is not sent. \p why is what it
+ * said of it, "" = nothing but \p reply. */
+void refusal_skip(struct offer *offer, const struct transport_reply *reply,
+                  const char *why, uint64_t now_ms);
+
 /** Its number is taken: settles the larger batch whose first part it is, if that was
  * stored although its answer was lost. \return false if there was none. */
 bool refusal_whole_was_stored(struct offer *offer, uint64_t now_ms);

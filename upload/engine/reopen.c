@@ -67,7 +67,7 @@ static bool reopen_any_in_flight(const struct root *root)
         }
     }
     for (const struct session *s = root->sessions; s; s = s->next) {
-        if (s->complete_in_flight) {
+        if (s->complete_in_flight || s->ends_in_flight) {
             return true;
         }
     }

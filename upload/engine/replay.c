@@ -224,6 +224,7 @@ static void replay_session(struct replay *replay, const struct journal_record *r
     }
     if (session && raw->type == JOURNAL_DONE) {
         session->state = SESSION_DONE;
+        session->outcome = record.outcome;
         parking_complete(session);
     } else if (session) {
         session_drop(session);
@@ -338,7 +339,7 @@ void replay_write_state(void *arg)
             record_append_resolved(root->journal, &record);
         }
         if (s->state == SESSION_DONE) {
-            record_append_session(root->journal, JOURNAL_DONE, s->path);
+            record_append_done(root->journal, s->path, (enum session_outcome)s->outcome);
         }
     }
     parking_write_state(root);

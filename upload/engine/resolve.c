@@ -17,6 +17,7 @@
 #include "upload/core/session_streams.h"
 #include "upload/engine/resolve_find.h"
 #include "upload/lifecycle/away.h"
+#include "upload/lifecycle/end_proof.h"
 #include "upload/lifecycle/inspect.h"
 #include "upload/lifecycle/moved.h"
 #include "upload/lifecycle/parking.h"
@@ -63,6 +64,24 @@ static bool resolve_forget_reached(struct stream *st)
     return true;
 }
 
+/* The backend has other bytes, as this process or one before has found. Where they part,
+ * the uploader asks the backend. */
+static bool resolve_parting(struct stream *st, struct resolve_result *out)
+{
+    bool longer = st->hold_reason == HELD_BACKEND_LONGER;
+    if (st->end.state != END_DISPUTED || !position_note_end(st, END_PARTING)) {
+        return false;
+    }
+    st->held = false;
+    st->hold_reason = HELD_NOT;
+    st->unproved = st->voided = true;
+    st->seek_at_ms = 0;
+    st->rest = STREAM_PENDING;
+    resolve_say(out, st->session, stream_channel(st),
+                longer ? HELD_BACKEND_LONGER : HELD_BACKEND_OTHER);
+    return true;
+}
+
 static void resolve_stream(struct stream *st, struct resolve_result *out)
 {
     struct resolving r = {.stream = st,
@@ -73,6 +92,14 @@ static void resolve_stream(struct stream *st, struct resolve_result *out)
                                  .head = st->head,
                                  .mark = st->mark,
                                  .how = SETTLED_GIVEN_UP}};
+    if (resolve_parting(st, out)) {
+        return;
+    }
+    if (st->held && st->hold_reason == HELD_BACKEND_UNPROVED && end_proof_believe(st)) {
+        r.to.file = st->file;
+        r.to.end = st->offset;
+        r.to.mark = st->mark;
+    }
     resolve_find(&r);
     bool ended = r.to.how == SETTLED_ENDED && st->ended_file == r.to.file;
     if (r.reason == HELD_NOT || ended || !offer_journal_stream(st) ||

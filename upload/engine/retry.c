@@ -21,9 +21,7 @@ void retry_after_failure(struct offer *offer, const struct transport_reply *repl
     bool answered = reply->status >= 500;
     /* Others succeed while this one fails: it backs off alone. */
     bool alone = answered && offer->failed && origin->successes > offer->successes_before;
-    engine->counters.retries[answered        ? TRANSPORT_SERVER
-                             : reply->status ? TRANSPORT_BUSY
-                                             : reply->failure]++;
+    counters_note_retry(&engine->counters, reply);
     offer->state = OFFER_WAITING;
     offer->retry_at_ms = now_ms;
     if (!offer->failed) {
@@ -52,6 +50,24 @@ void retry_after_failure(struct offer *offer, const struct transport_reply *repl
     } else {
         trouble_say(&engine->trouble, "no answer: %s", reply->error);
     }
+}
+
+void retry_alone(struct offer *offer, const char *why, uint64_t now_ms)
+{
+    struct stream *st = offer->stream;
+    struct engine *engine = st->session->root->engine;
+    if (offer->failures_alone++ == 0) {
+        log_warn(engine->config.log, "upload.retry",
+                 "session=%s channel=%s reason=\"%s\" alone=1", st->session->id,
+                 stream_channel(st), why);
+    }
+    trouble_say(&engine->trouble, "session %s, channel %s waits: %s", st->session->id,
+                stream_channel(st), why);
+    offer->state = OFFER_WAITING;
+    offer->retry_at_ms = now_ms + backoff_ms(engine->config.sys, offer->failures_alone,
+                                             ALONE_BASE_MS, ALONE_CAP_MS, 0);
+    offer_drop_frame(engine, offer);
+    offer_to_back(engine, offer);
 }
 
 void retry_at_quota(struct offer *offer, uint64_t now_ms)
@@ -86,19 +102,9 @@ void retry_plain_codec(struct offer *offer, uint64_t now_ms)
 void retry_when_mended(struct offer *offer, const struct transport_reply *reply,
                        uint64_t now_ms)
 {
-    char reason[200];
-    bool key = reply->status == 401 || reply->status == 403;
-    const char *hint = key ? ""
-                       : reply->web_page
-                           ? ORIGIN_WEB_PAGE
-                           : "check the URL and the API path, or ask the backend's "
-                             "operator";
-    char said[120];
-    reply_message(reply->body, reply->body_len, said, sizeof said);
-    snprintf(reason, sizeof reason, "%s%s%s", hint, *hint && said[0] ? "; " : "", said);
     struct engine *engine = offer->stream->session->root->engine;
     offer->state = OFFER_WAITING;
     offer->failed = true;
     offer_to_back(engine, offer); /* the next probe is another stream's */
-    origin_hold(&engine->origin, reply->status, reason, now_ms);
+    origin_refused(&engine->origin, reply, now_ms);
 }

@@ -14,6 +14,9 @@
 void retry_after_failure(struct offer *offer, const struct transport_reply *reply,
                          uint64_t now_ms);
 
+/** The offer backs off alone: the origin works, but not for this one. */
+void retry_alone(struct offer *offer, const char *why, uint64_t now_ms);
+
 /** After 402: the workspace is at its limit, so the session waits. */
 void retry_at_quota(struct offer *offer, uint64_t now_ms);
 

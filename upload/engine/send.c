@@ -6,8 +6,10 @@
 #include "upload/core/origin_proof.h"
 #include "upload/core/session_streams.h"
 #include "upload/engine/batch.h"
+#include "upload/engine/part.h"
 #include "upload/engine/window.h"
 #include "upload/http/encode.h"
+#include "upload/lifecycle/end_seek.h"
 
 #define ENOUGH_FRAME_BYTES (64u << 10)
 #define COMPLETING_ENOUGH  64u
@@ -66,17 +68,33 @@ static bool send_made_enough(const struct engine *engine)
            engine->made_bytes > 3 * engine->config.max_batch_bytes;
 }
 
+static enum made send_step(struct stream *st)
+{
+    if (st->kind == STREAM_VERBATIM) {
+        return window_make(st);
+    }
+    if (st->positions && !st->session->root->engine->origin.positions) {
+        stream_hold(st, HELD_NO_POSITIONS);
+        return MADE_NOTHING;
+    }
+    if (stream_knows_end(st) && stream_is_cut(st)) {
+        st->rest = STREAM_DRAINED; /* the backend has more than there is */
+        return MADE_NOTHING;
+    }
+    return end_seek_is_over(st) ? batch_make(st) : end_seek(st);
+}
+
 static enum made send_make_one(struct stream *st)
 {
     struct engine *engine = st->session->root->engine;
     enum made made;
     do {
-        made = st->kind == STREAM_VERBATIM ? window_make(st) : batch_make(st);
+        made = send_step(st);
     } while (made == MADE_STEP && !send_made_enough(engine));
     if (made == MADE_STEP) { /* what was read is in quarantine: others have their turn */
         stream_enqueue(st, false, engine->config.sys->now_ms() + 1);
     }
-    if (!st->held) {
+    if (!st->held && !st->asked_for && !st->unproved) {
         st->hold_reason = HELD_NOT; /* it goes on: a later reason is logged again */
     }
     session_note_holds(st->session);
@@ -192,8 +210,16 @@ static bool send_encode_again(struct offer *offer)
     enum codec codec = batch_codec(engine);
     uint32_t library = encode_library_version(codec);
     bool changed = offer->record.codec != codec || offer->record.library != library;
+    if (offer->part.skip) {
+        return batch_encode(offer, 0) == GPUFL_OK;
+    }
     if (batch_reread(offer, &raw_len) != GPUFL_OK) {
         return false;
+    }
+    if (offer->part.begin.file) {
+        offer->record.codec = (uint8_t)codec; /* it has no identity that depends on it */
+        return part_is_same(offer, raw_len - offer->record.unterminated) &&
+               batch_encode(offer, raw_len) == GPUFL_OK;
     }
     if (changed) {
         offer->record.codec = (uint8_t)codec;
@@ -204,6 +230,33 @@ static bool send_encode_again(struct offer *offer)
     return batch_encode(offer, raw_len) == GPUFL_OK;
 }
 
+static void send_note_submitted(struct offer *offer)
+{
+    struct engine *engine = offer->stream->session->root->engine;
+    offer->state = OFFER_IN_FLIGHT;
+    engine->origin.in_flight++;
+    engine->counters.requests++;
+}
+
+static bool send_submit_part(struct offer *offer)
+{
+    struct engine *engine = offer->stream->session->root->engine;
+    struct transport_request request = {
+        .kind = TRANSPORT_PARTS,
+        .encoding = codec_name((enum codec)offer->record.codec),
+        .body = offer->frame,
+        .fd = -1,
+        .body_len = offer->frame_len,
+        .tag = offer,
+    };
+    bool sent = engine->config.transport.submit(engine->config.transport.self,
+                                                &request) == GPUFL_OK;
+    if (sent) {
+        send_note_submitted(offer);
+    }
+    return sent;
+}
+
 static bool send_submit(struct offer *offer)
 {
     struct stream *st = offer->stream;
@@ -211,6 +264,9 @@ static bool send_submit(struct offer *offer)
     struct engine *engine = session->root->engine;
     bool verbatim = st->kind == STREAM_VERBATIM;
     enum engine_identity identity = engine->config.identity;
+    if (offer->part.begin.file) {
+        return send_submit_part(offer);
+    }
     struct transport_request request = {
         .kind = TRANSPORT_BATCH,
         .session = session->id,
@@ -236,9 +292,7 @@ static bool send_submit(struct offer *offer)
         }
         return false;
     }
-    offer->state = OFFER_IN_FLIGHT;
-    engine->origin.in_flight++;
-    engine->counters.requests++;
+    send_note_submitted(offer);
     return true;
 }
 

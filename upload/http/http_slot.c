@@ -94,10 +94,16 @@ static bool set_headers(const struct credentials *credentials, struct http_slot 
     return true;
 }
 
+static bool has_no_body(const struct transport_request *r)
+{
+    return r->kind == TRANSPORT_PROBE || r->kind == TRANSPORT_KEY ||
+           r->kind == TRANSPORT_ENDS || r->kind == TRANSPORT_PLACE;
+}
+
 static void set_body(struct http_slot *slot)
 {
     const struct transport_request *r = &slot->request;
-    if (r->kind == TRANSPORT_PROBE || r->kind == TRANSPORT_KEY) {
+    if (has_no_body(r)) {
         curl_easy_setopt(slot->easy, CURLOPT_HTTPGET, 1L);
         return;
     }
@@ -148,19 +154,34 @@ static void set_limits(const struct transport_http_config *limits, CURL *easy)
     curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)limits->total_timeout_ms);
 }
 
-static const char *suffix(enum transport_kind kind)
+static void make_url(const struct http_slot *slot, const char *prefix, char url[768])
 {
-    static const char *const path[] = {PROTOCOL_VERSION, PROTOCOL_STREAM,
-                                       PROTOCOL_SESSION_COMPLETE, PROTOCOL_STREAM,
-                                       PROTOCOL_ALIVE};
-    return path[kind];
+    static const char *const path[] = {
+        [TRANSPORT_PROBE] = PROTOCOL_VERSION,
+        [TRANSPORT_BATCH] = PROTOCOL_STREAM,
+        [TRANSPORT_COMPLETE] = PROTOCOL_SESSION_COMPLETE,
+        [TRANSPORT_KEY] = PROTOCOL_STREAM,
+        [TRANSPORT_ALIVE] = PROTOCOL_ALIVE,
+        [TRANSPORT_PARTS] = PROTOCOL_PARTS,
+        [TRANSPORT_ENDS] = PROTOCOL_SESSIONS,
+        [TRANSPORT_PLACE] = PROTOCOL_SESSIONS,
+    };
+    const struct transport_request *r = &slot->request;
+    bool place = r->kind == TRANSPORT_PLACE;
+    bool ends = r->kind == TRANSPORT_ENDS || place;
+    int n = snprintf(url, 768, "%s%s%s%s", prefix, path[r->kind], ends ? r->session : "",
+                     ends ? PROTOCOL_STREAMS : "");
+    if (place && n > 0 && n < 768) { /* names of channels need no escapes */
+        snprintf(url + n, (size_t)(768 - n), "?channel=%s&file=%u&offset=%llu",
+                 r->channel, r->file, (unsigned long long)r->offset);
+    }
 }
 
 bool http_slot_prepare(struct http_slot *slot, const struct transport_http_config *limits,
                        const struct credentials *credentials)
 {
-    char url[640];
-    snprintf(url, sizeof url, "%s%s", credentials->prefix, suffix(slot->request.kind));
+    char url[768];
+    make_url(slot, credentials->prefix, url);
     if (!slot->reply) {
         slot->reply = malloc(REPLY_CAP);
     }
@@ -197,6 +218,8 @@ void http_slot_release(struct http_slot *slot)
 static bool may_have_arrived(const struct http_slot *slot)
 {
     return slot->request.kind != TRANSPORT_PROBE &&
+           slot->request.kind != TRANSPORT_ENDS &&
+           slot->request.kind != TRANSPORT_PLACE &&
            slot->sent >= slot->request.body_len &&
            slot->result != CURLE_COULDNT_CONNECT &&
            slot->result != CURLE_COULDNT_RESOLVE_HOST;
@@ -269,6 +292,7 @@ void http_slot_reply(struct http_slot *slot, const struct credentials *credentia
     curl_off_t took_us = 0;
     memset(out, 0, sizeof *out);
     out->tag = slot->request.tag;
+    out->kind = slot->request.kind;
     curl_easy_getinfo(slot->easy, CURLINFO_RESPONSE_CODE, &status);
     curl_easy_getinfo(slot->easy, CURLINFO_RETRY_AFTER, &retry_s);
     curl_easy_getinfo(slot->easy, CURLINFO_TOTAL_TIME_T, &took_us);

@@ -9,60 +9,7 @@
 #include <strings.h>
 
 #include "schema/protocol.h"
-
-#define MAX_DEPTH 16
-
-static struct json_object *reply_parse(const char *body, size_t len)
-{
-    struct json_tokener *tokener =
-        len <= INT32_MAX ? json_tokener_new_ex(MAX_DEPTH) : NULL;
-    if (!tokener) {
-        return NULL;
-    }
-    struct json_object *root = json_tokener_parse_ex(tokener, body, (int)len);
-    json_tokener_free(tokener);
-    if (root && !json_object_is_type(root, json_type_object)) {
-        json_object_put(root);
-        root = NULL;
-    }
-    return root;
-}
-
-static bool reply_get_bool(struct json_object *root, const char *key)
-{
-    struct json_object *value;
-    return json_object_object_get_ex(root, key, &value) &&
-           json_object_is_type(value, json_type_boolean) &&
-           json_object_get_boolean(value);
-}
-
-static int64_t reply_get_count(struct json_object *root, const char *key, int64_t missing)
-{
-    struct json_object *value;
-    if (!json_object_object_get_ex(root, key, &value) ||
-        !json_object_is_type(value, json_type_int)) {
-        return missing;
-    }
-    int64_t number = json_object_get_int64(value);
-    return number >= 0 ? number : missing;
-}
-
-static bool array_has(struct json_object *root, const char *key, const char *word)
-{
-    struct json_object *array;
-    if (!json_object_object_get_ex(root, key, &array) ||
-        !json_object_is_type(array, json_type_array)) {
-        return false;
-    }
-    for (size_t i = 0; i < json_object_array_length(array); i++) {
-        struct json_object *item = json_object_array_get_idx(array, i);
-        if (json_object_is_type(item, json_type_string) &&
-            strcmp(json_object_get_string(item), word) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
+#include "upload/http/reply_json.h"
 
 /* The name of a conflict may come in JSON or as plain text. */
 static bool mentions(const char *body, size_t len, const char *word)
@@ -75,14 +22,14 @@ void reply_read_batch(const char *body, size_t len, struct reply_batch *out)
     *out = (struct reply_batch){.accepted = -1};
     out->identity_conflict = mentions(body, len, PROTOCOL_IDENTITY_CONFLICT);
     out->sequence_conflict = mentions(body, len, PROTOCOL_SEQUENCE_CONFLICT);
-    struct json_object *root = reply_parse(body, len);
+    struct json_object *root = reply_json_parse(body, len);
     struct json_object *spool;
     if (!root) {
         return;
     }
-    out->acknowledged = reply_get_bool(root, "window_acknowledged");
-    out->accepted = reply_get_count(root, "accepted", -1);
-    out->rejected = reply_get_count(root, "rejected", 0);
+    out->acknowledged = reply_json_bool(root, "window_acknowledged");
+    out->accepted = reply_json_count(root, "accepted", -1);
+    out->rejected = reply_json_count(root, "rejected", 0);
     if (json_object_object_get_ex(root, "spool_id", &spool) &&
         json_object_is_type(spool, json_type_string)) {
         snprintf(out->spool_id, sizeof out->spool_id, "%s",
@@ -95,17 +42,20 @@ void reply_read_version(const char *body, size_t len, struct reply_version *out)
 {
     struct json_object *versions;
     *out = (struct reply_version){.supported = true};
-    struct json_object *root = reply_parse(body, len);
+    struct json_object *root = reply_json_parse(body, len);
     if (!root) {
         return;
     }
     if (json_object_object_get_ex(root, "supported", &versions)) {
-        out->supported = array_has(root, "supported", PROTOCOL_WIRE_VERSION);
+        out->readable = true;
+        out->supported = reply_json_has(root, "supported", PROTOCOL_WIRE_VERSION);
     }
-    out->zstd = array_has(root, "encodings", "zstd");
-    out->live_windows = reply_get_bool(root, "live_windows");
-    out->registry = reply_get_bool(root, "window_registry");
-    out->alive_after_ms = (uint64_t)reply_get_count(root, "alive_after_ms", 0);
+    out->zstd = reply_json_has(root, "encodings", "zstd");
+    out->live_windows = reply_json_bool(root, "live_windows");
+    out->registry = reply_json_bool(root, "window_registry");
+    out->alive_after_ms = (uint64_t)reply_json_count(root, "alive_after_ms", 0);
+    out->positions = reply_json_bool(root, "positions");
+    out->epoch = reply_json_epoch(root);
     json_object_put(root);
 }
 
@@ -153,7 +103,7 @@ void reply_excerpt(const char *text, size_t len, char *out, size_t size)
 
 void reply_message(const char *body, size_t len, char *out, size_t size)
 {
-    struct json_object *root = reply_parse(body, len);
+    struct json_object *root = reply_json_parse(body, len);
     struct json_object *message;
     if (root && json_object_object_get_ex(root, "message", &message) &&
         json_object_is_type(message, json_type_string)) {

@@ -19,12 +19,15 @@ struct reply_batch {
 
 /** What the origin declares at info/version. */
 struct reply_version {
+    bool readable;  /**< it is a declaration */
     bool supported; /**< names wire version 1, or says nothing of versions */
     bool zstd;
     bool live_windows;       /**< accepts window identity on batches */
     bool registry;           /**< keeps window ids: repeats are stored once */
     uint64_t alive_after_ms; /**< wants to be told of sessions that are silent for so long
                                 but alive; 0 = not */
+    bool positions;          /**< streams are continued at their ends */
+    uint64_t epoch;          /**< stands for its epoch, 0 = not said */
 };
 
 /** Never fails: what cannot be read stays at "not said". */

@@ -54,12 +54,12 @@ bool request_headers_make(const struct transport_request *r, const char *token,
     if (r->session) {
         ok = ok && request_add_header(out, PROTOCOL_H_SESSION ": %s", r->session);
     }
-    if (r->kind == TRANSPORT_BATCH) {
+    if (r->kind == TRANSPORT_BATCH || r->kind == TRANSPORT_PARTS) {
         ok = ok && request_add_header(out, "Content-Type: application/x-ndjson");
         ok = ok &&
              (!hostname || request_add_header(out, PROTOCOL_H_HOSTNAME ": %s", hostname));
     }
-    if (r->kind == TRANSPORT_ALIVE) {
+    if (r->kind == TRANSPORT_ALIVE || (r->kind == TRANSPORT_COMPLETE && r->body)) {
         ok = ok && request_add_header(out, "Content-Type: application/json");
     }
     if (r->encoding) {

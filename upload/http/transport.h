@@ -21,16 +21,21 @@ enum transport_kind {
     TRANSPORT_COMPLETE, /**< POST events/session-complete */
     TRANSPORT_KEY,      /**< GET events/stream, which stores nothing: see key_check.h */
     TRANSPORT_ALIVE,    /**< POST events/alive */
+    TRANSPORT_PARTS,    /**< POST events/parts */
+    TRANSPORT_ENDS,     /**< GET sessions/{id}/streams */
+    TRANSPORT_PLACE,    /**< GET sessions/{id}/streams?channel&file&offset */
 };
 
 /** A request. Everything it points to is borrowed until its reply has been taken. */
 struct transport_request {
     enum transport_kind kind;
-    const char *session;   /**< BATCH, COMPLETE */
+    const char *session;   /**< BATCH, COMPLETE, ENDS, PLACE */
     const char *encoding;  /**< Content-Encoding, NULL = none */
     const char *window_id; /**< Idempotency-Key; NULL = none */
     bool window_headers;   /**< send the X-GpuFlight-Window-* headers too */
     const char *channel;
+    uint32_t file;   /**< PLACE */
+    uint64_t offset; /**< PLACE */
     uint32_t sequence;
     uint32_t crc32;
     const void *body; /**< or NULL: then body_len bytes of fd from 0 */
@@ -53,7 +58,8 @@ enum transport_failure {
 
 struct transport_reply {
     void *tag;
-    int status;          /**< HTTP status, 0 = no answer */
+    enum transport_kind kind; /**< of the request */
+    int status;               /**< HTTP status, 0 = no answer */
     bool maybe_received; /**< the server may have got the whole body without answering; an
                             answer may then be that to a repeat */
     enum transport_failure failure; /**< for status 0: of what kind */

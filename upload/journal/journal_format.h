@@ -18,8 +18,8 @@
 #include <gpufl/status.h>
 
 /* 1: one header. 2: no JOURNAL_ORIGIN, without which positions would be believed of
- * another backend. */
-#define JOURNAL_FORMAT_VERSION 3u
+ * another backend. 3: no streams that go by positions, which would be sent as windows. */
+#define JOURNAL_FORMAT_VERSION 4u
 #define JOURNAL_MAX_PAYLOAD    4096u
 
 #define JOURNAL_FILE_MAGIC  "GPUFLJ\r\n"

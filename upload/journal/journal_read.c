@@ -42,8 +42,8 @@ static void *read_grown(struct journal_read *r, void *array, size_t count, size_
 static void read_not_done(struct journal_read *r, const char *path)
 {
     for (size_t i = 0; i < r->dones; i++) {
-        if (strcmp(r->done[i], path) == 0) {
-            memmove(r->done[i], r->done[--r->dones], sizeof r->done[i]);
+        if (strcmp(r->done[i].path, path) == 0) {
+            r->done[i] = r->done[--r->dones];
             return;
         }
     }
@@ -79,6 +79,7 @@ static void read_settled(struct journal_read *r, const struct journal_record *ra
     s->record.file = record.file;
     s->record.offset = record.end;
     s->record.head = record.head;
+    s->record.at = record.at.at.file ? record.at : s->record.at;
     s->offered = false;
     record_apply_settled(&record, &s->record.lines, &s->record.refused_lines);
     if (record.how >= SETTLED_GIVEN_UP) {
@@ -157,11 +158,11 @@ static void read_session(struct journal_read *r, const struct journal_record *ra
         return;
     }
     if (raw->type == JOURNAL_DONE) {
-        char(*more)[JOURNAL_PATH_MAX] =
+        struct record_session *more =
             read_grown(r, r->done, r->dones, &r->done_cap, sizeof *more);
         if (more) {
             r->done = more;
-            memcpy(more[r->dones++], record.path, sizeof record.path);
+            more[r->dones++] = record;
         }
         return;
     }
@@ -196,7 +197,7 @@ static void read_directory(struct journal_read *r, const struct journal_record *
         read_path(r->stream[i].record.path, &record);
     }
     for (size_t i = 0; i < r->dones; i++) {
-        read_path(r->done[i], &record);
+        read_path(r->done[i].path, &record);
     }
     for (size_t i = 0; i < r->resolveds; i++) {
         read_path(r->resolved[i].path, &record);
@@ -357,14 +358,15 @@ bool journal_read_is_empty(const struct journal_read *journal)
     return journal->streams == 0 && journal->dones == 0;
 }
 
-bool journal_read_is_done(const struct journal_read *journal, const char *path)
+const struct record_session *journal_read_done(const struct journal_read *journal,
+                                               const char *path)
 {
-    for (size_t i = 0; i < journal->dones; i++) {
-        if (strcmp(journal->done[i], path) == 0) {
-            return true;
+    for (size_t i = journal->dones; i-- > 0;) {
+        if (strcmp(journal->done[i].path, path) == 0) {
+            return &journal->done[i]; /* the last one counts */
         }
     }
-    return false;
+    return NULL;
 }
 
 const struct record_resolved *journal_read_resolved(const struct journal_read *journal,

@@ -26,7 +26,7 @@ struct journal_read {
     struct record_quarantine *quarantine;
     size_t quarantines;
     size_t quarantine_cap;
-    char (*done)[JOURNAL_PATH_MAX]; /**< paths of sessions that are complete */
+    struct record_session *done; /**< sessions that are complete, or have ended */
     size_t dones;
     size_t done_cap;
     struct record_resolved *resolved; /**< what a person gave up of whole sessions */
@@ -57,8 +57,9 @@ bool journal_read_is_of_another(int root_fd, const char *root_path, const char *
 /** True when it knows of nothing that was sent. */
 bool journal_read_is_empty(const struct journal_read *journal);
 
-/** True when the session \p path is complete. */
-bool journal_read_is_done(const struct journal_read *journal, const char *path);
+/** \return how the session \p path is done; NULL = it is not. */
+const struct record_session *journal_read_done(const struct journal_read *journal,
+                                               const char *path);
 
 /** What a person gave up of the whole session \p path; NULL = nothing. */
 const struct record_resolved *journal_read_resolved(const struct journal_read *journal,

@@ -4,6 +4,7 @@
 #include "upload/journal/journal_records.h"
 
 #include "upload/journal/record_payload.h"
+#include "upload/journal/record_position.h"
 
 /* As urgently as the type needs. */
 static uint64_t record_append(const struct record_payload *out, struct journal *journal,
@@ -26,20 +27,6 @@ static uint64_t record_append(const struct record_payload *out, struct journal *
     }
 }
 
-static void put_mark(struct bytes *b, const struct record_mark *mark)
-{
-    bytes_put_uint(b, mark->bytes, 4);
-    bytes_put_uint(b, mark->crc32, 4);
-}
-
-static struct record_mark get_mark(struct bytes *b)
-{
-    struct record_mark mark;
-    mark.bytes = (uint32_t)record_payload_later(b, 4);
-    mark.crc32 = (uint32_t)record_payload_later(b, 4);
-    return mark;
-}
-
 uint64_t record_append_stream(struct journal *journal, const struct record_stream *f)
 {
     struct record_payload out;
@@ -55,8 +42,9 @@ uint64_t record_append_stream(struct journal *journal, const struct record_strea
     bytes_put_string(b, f->path);
     bytes_put_string(b, f->channel);
     bytes_put_uint(b, f->head, 8);
-    put_mark(b, &f->mark);
+    record_put_mark(b, &f->mark);
     bytes_put_uint(b, f->layout, 1);
+    record_put_end(b, &f->at);
     return record_append(&out, journal, JOURNAL_STREAM);
 }
 
@@ -74,8 +62,9 @@ bool record_parse_stream(const struct journal_record *record, struct record_stre
     bytes_get_string(&b, f->path, sizeof f->path);
     bytes_get_string(&b, f->channel, sizeof f->channel);
     f->head = record_payload_later(&b, 8);
-    f->mark = get_mark(&b);
+    f->mark = record_get_mark(&b);
     f->layout = (uint8_t)record_payload_later(&b, 1);
+    f->at = record_get_end(&b);
     return !b.bad && f->kind <= STREAM_VERBATIM && layout_channel_ok(f->channel);
 }
 
@@ -100,7 +89,7 @@ uint64_t record_append_offer(struct journal *journal, const struct record_offer 
     bytes_put_uint(b, f->whole_end, 8);
     bytes_put_uint(b, f->whole_lines, 4);
     bytes_put_uint(b, f->sent, 1);
-    put_mark(b, &f->mark);
+    record_put_mark(b, &f->mark);
     return record_append(&out, journal, JOURNAL_OFFER);
 }
 
@@ -124,7 +113,7 @@ bool record_parse_offer(const struct journal_record *record, struct record_offer
     f->whole_end = record_payload_later(&b, 8);
     f->whole_lines = (uint32_t)record_payload_later(&b, 4);
     f->sent = (uint8_t)record_payload_later(&b, 1);
-    f->mark = get_mark(&b);
+    f->mark = record_get_mark(&b);
     return !b.bad && f->begin <= f->end && (!f->whole_end || f->whole_end >= f->end) &&
            f->sent <= OFFER_MAYBE_SENT;
 }
@@ -159,7 +148,8 @@ uint64_t record_append_settled(struct journal *journal, const struct record_sett
     bytes_put_uint(b, f->lines, 4);
     bytes_put_uint(b, f->how, 1);
     bytes_put_uint(b, f->head, 8);
-    put_mark(b, &f->mark);
+    record_put_mark(b, &f->mark);
+    record_put_end(b, &f->at);
     return record_append(&out, journal, JOURNAL_SETTLED);
 }
 
@@ -173,7 +163,8 @@ bool record_parse_settled(const struct journal_record *record, struct record_set
     f->lines = (uint32_t)bytes_get_uint(&b, 4);
     f->how = (uint8_t)bytes_get_uint(&b, 1);
     f->head = record_payload_later(&b, 8);
-    f->mark = get_mark(&b);
+    f->mark = record_get_mark(&b);
+    f->at = record_get_end(&b);
     return !b.bad && f->how <= SETTLED_ENDED;
 }
 
@@ -184,7 +175,7 @@ uint64_t record_append_sealed(struct journal *journal, const struct record_seale
     bytes_put_uint(b, f->stream, 4);
     bytes_put_uint(b, f->file, 4);
     bytes_put_uint(b, f->bytes, 8);
-    put_mark(b, &f->mark);
+    record_put_mark(b, &f->mark);
     return record_append(&out, journal, JOURNAL_SEALED);
 }
 
@@ -194,7 +185,7 @@ bool record_parse_sealed(const struct journal_record *record, struct record_seal
     f->stream = (uint32_t)bytes_get_uint(&b, 4);
     f->file = (uint32_t)bytes_get_uint(&b, 4);
     f->bytes = bytes_get_uint(&b, 8);
-    f->mark = get_mark(&b);
+    f->mark = record_get_mark(&b);
     return !b.bad;
 }
 
@@ -378,6 +369,16 @@ bool record_parse_directory(const struct journal_record *record,
     return !b.bad;
 }
 
+uint64_t record_append_done(struct journal *journal, const char *path,
+                            enum session_outcome outcome)
+{
+    struct record_payload out;
+    struct bytes *b = record_payload_begin(&out);
+    bytes_put_string(b, path);
+    bytes_put_uint(b, outcome, 1);
+    return record_append(&out, journal, JOURNAL_DONE);
+}
+
 uint64_t record_append_session(struct journal *journal, enum record_type type,
                                const char *path)
 {
@@ -390,5 +391,6 @@ bool record_parse_session(const struct journal_record *record, struct record_ses
 {
     struct bytes b = record_payload_of(record);
     bytes_get_string(&b, f->path, sizeof f->path);
+    f->outcome = (uint8_t)record_payload_later(&b, 1);
     return !b.bad;
 }

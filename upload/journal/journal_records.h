@@ -8,6 +8,7 @@
 
 #include "schema/layout.h"
 #include "upload/journal/journal.h"
+#include "upload/journal/record_position.h"
 
 /** Room for a session's path beneath its root: `[group/]id`, NUL included. */
 #define JOURNAL_PATH_MAX LAYOUT_SESSION_PATH_MAX
@@ -53,16 +54,12 @@ enum offer_sent {
 };
 
 enum {
-    MARK_KEEP = 1,  /* never delete its files */
-    MARK_GAP = 2,   /* begins late */
-    MARK_LOST = 4,  /* a person gave up part of it */
-    MARK_ENDED = 8, /* and what cannot be read in its file */
-};
-
-/** The last bytes of a file before a position: by these the file is known again. */
-struct record_mark {
-    uint32_t bytes; /**< how many, 0 = not known */
-    uint32_t crc32; /**< of these bytes */
+    MARK_KEEP = 1,       /* never delete its files */
+    MARK_GAP = 2,        /* begins late */
+    MARK_LOST = 4,       /* a person gave up part of it */
+    MARK_ENDED = 8,      /* and what cannot be read in its file */
+    MARK_POSITIONS = 16, /* it goes by positions */
+    MARK_JUMP = 32,      /* what lies between its end at the backend and here is lost */
 };
 
 struct record_stream {
@@ -77,6 +74,7 @@ struct record_stream {
     uint64_t head;           /**< of file, shifting layout; else 0 */
     struct record_mark mark; /**< before offset */
     uint8_t layout;          /**< 1 + enum session_layout; 0 = not known */
+    struct record_end at;
     char path[JOURNAL_PATH_MAX];
     char channel[LAYOUT_CHANNEL_MAX + 1];
 };
@@ -119,6 +117,7 @@ struct record_settled {
     uint8_t how;
     uint64_t head;           /**< of file, shifting layout; else 0 */
     struct record_mark mark; /**< before end */
+    struct record_end at;    /**< file 0 = the stream does not go by positions */
 };
 
 /** A sealed file, which its writer may still take back and append to. */
@@ -177,8 +176,16 @@ struct record_reached {
     uint64_t offset;
 };
 
+/** What the backend knows of a session that is done. */
+enum session_outcome {
+    SESSION_TOLD,     /**< that it is complete; nothing was compared */
+    SESSION_VERIFIED, /**< likewise, and the ends of all its streams were equal */
+    SESSION_LACKS,    /**< likewise, and that lines of it were lost or skipped */
+};
+
 /** For JOURNAL_DONE and JOURNAL_FORGET. */
 struct record_session {
+    uint8_t outcome; /**< enum session_outcome; with JOURNAL_DONE */
     char path[JOURNAL_PATH_MAX];
 };
 
@@ -234,6 +241,8 @@ uint64_t record_append_reached(struct journal *journal,
 uint64_t record_append_claim(struct journal *journal, const struct record_claim *record);
 uint64_t record_append_directory(struct journal *journal,
                                  const struct record_directory *record);
+uint64_t record_append_done(struct journal *journal, const char *path,
+                            enum session_outcome outcome);
 uint64_t record_append_session(struct journal *journal, enum record_type type,
                                const char *path);
 

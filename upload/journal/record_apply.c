@@ -7,7 +7,10 @@
 void record_apply_settled(const struct record_settled *settled, uint64_t *lines,
                           uint64_t *refused_lines)
 {
-    if (settled->how == SETTLED_ACKED || settled->how == SETTLED_UNPROVEN) {
+    if (settled->at.at.file && settled->how == SETTLED_ACKED) {
+        uint64_t all = settled->at.at.lines; /* an end may be taken back, too */
+        *lines = all > *refused_lines ? all - *refused_lines : 0;
+    } else if (settled->how == SETTLED_ACKED || settled->how == SETTLED_UNPROVEN) {
         *lines += settled->lines;
     } else if (settled->how >= SETTLED_GIVEN_UP) {
         *refused_lines -=

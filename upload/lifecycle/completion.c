@@ -4,13 +4,22 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/text.h"
 #include "upload/core/backoff.h"
 #include "upload/core/origin_proof.h"
+#include "upload/core/position.h"
+#include "upload/core/session_streams.h"
+#include "upload/http/positions_text.h"
 #include "upload/http/reply.h"
+#include "upload/http/reply_positions.h"
 #include "upload/lifecycle/cleanup.h"
+#include "upload/lifecycle/end_proof.h"
+#include "upload/lifecycle/end_seek.h"
 #include "upload/lifecycle/rewritten.h"
 
 #define COMPLETE_BASE_MS 1000u
@@ -32,6 +41,64 @@ bool completion_may_go(const struct session *session)
 static uint64_t *completion_turn(const struct session *session)
 {
     return &session->root->engine->complete_turn[session_lane(session) % LANES_MAX];
+}
+
+/* A loss that the backend does not know, or that follows. */
+static bool completion_lacks_rest(const struct stream *st)
+{
+    return st->jump || st->ended_file == st->file || (st->lost && !st->end.losses);
+}
+
+/* What the ends of the streams are, for the backend to compare. \return NULL if none goes
+ * by positions, or without memory: then the word alone is refused. */
+static char *completion_claim(const struct session *session)
+{
+    struct text text = {0};
+    unsigned claimed = 0;
+    text_puts(&text, "{\"channels\":[");
+    for (unsigned i = 0; i < session->streams; i++) {
+        const struct stream *st = session->stream[i];
+        if (st->positions && (st->end.at.offset || st->end.at.file > 1)) {
+            positions_text_claim(&text, claimed++ == 0, stream_channel(st), &st->end.at,
+                                 completion_lacks_rest(st));
+        }
+    }
+    text_append(&text, "]}", sizeof "]}");
+    if (text.failed || !claimed) {
+        text_fini(&text);
+        return NULL;
+    }
+    return text.data;
+}
+
+/* A file that was rewritten where it had been read is not what the backend has. */
+static bool completion_checks(struct session *session)
+{
+    for (unsigned i = 0; i < session->streams; i++) {
+        struct stream *st = session->stream[i];
+        if (!st->positions || st->lost || st->gap || stream_is_cut(st)) {
+            continue;
+        }
+        enum proof_result result = end_proof_check(st);
+        if (result == PROOF_GOES_ON) {
+            return false;
+        }
+        if (result != PROOF_EQUAL) {
+            session_set_state(session, SESSION_OPEN);
+            (void)stream_asks_first(st, HELD_BACKEND_OTHER);
+            stream_enqueue(st, false, session->root->engine->config.sys->now_ms());
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The next claim may be made much later. */
+static void completion_forget_checks(struct session *session)
+{
+    for (unsigned i = 0; i < session->streams; i++) {
+        session->stream[i]->checked = false;
+    }
 }
 
 /* Of those that are due, the first of the owner who has waited longest for a turn. */
@@ -64,15 +131,27 @@ bool completion_step(struct engine *engine, uint64_t now_ms)
         session_mark(session);
         return true;
     }
+    if (!completion_checks(session)) {
+        return session->state == SESSION_OPEN;
+    }
     (void)bucket_take(&engine->bucket, now_ms);
     *completion_turn(session) = ++engine->complete_turns;
     cleanup_session(session); /* the last chance: it is not inspected again */
-    struct transport_request request = {
-        .kind = TRANSPORT_COMPLETE, .session = session->id, .fd = -1, .tag = session};
+    free(session->claim);
+    session->outcome = SESSION_TOLD;
+    session->claim = completion_claim(session);
+    struct transport_request request = {.kind = TRANSPORT_COMPLETE,
+                                        .session = session->id,
+                                        .body = session->claim,
+                                        .body_len =
+                                            session->claim ? strlen(session->claim) : 0,
+                                        .fd = -1,
+                                        .tag = session};
     if (engine->config.transport.submit(engine->config.transport.self, &request) !=
         GPUFL_OK) {
         return false;
     }
+    completion_forget_checks(session);
     session->complete_in_flight = true;
     engine->origin.in_flight++;
     engine->counters.requests++;
@@ -109,7 +188,8 @@ static void completion_leave_mark(const struct session *session)
 bool completion_done(struct session *session)
 {
     struct root *root = session->root;
-    if (!record_append_session(root->journal, JOURNAL_DONE, session->path)) {
+    if (!record_append_done(root->journal, session->path,
+                            (enum session_outcome)session->outcome)) {
         session->complete_at_ms = root->engine->config.sys->now_ms() + JOURNAL_RETRY_MS;
         return false;
     }
@@ -171,6 +251,64 @@ static void completion_failed(struct session *session,
     }
 }
 
+/* The backend has other ends, or more streams: own bytes tell who is right. */
+static void completion_contested(struct session *session,
+                                 const struct transport_reply *reply, uint64_t now_ms)
+{
+    struct engine *engine = session->root->engine;
+    struct reply_streams told = {0};
+    reply_read_streams(reply->body, reply->body_len, &told);
+    completion_failed(session, reply, now_ms);
+    if (!told.readable) {
+        return;
+    }
+    end_seek_epoch(engine, told.epoch);
+    session_set_state(session, SESSION_OPEN);
+    for (unsigned i = 0; i < told.count; i++) {
+        struct stream *st = session_stream(session, told.stream[i].channel);
+        if (st && st->kind == STREAM_UNSET) {
+            st->kind = STREAM_BATCHED; /* its files are not there */
+        }
+    }
+    end_seek_told_all(session, &told, now_ms);
+}
+
+static enum session_outcome completion_outcome(const struct session *session,
+                                               const struct transport_reply *reply)
+{
+    if (!session->claim) {
+        return SESSION_TOLD;
+    }
+    if (!reply_is_complete(reply->body, reply->body_len)) {
+        return SESSION_LACKS;
+    }
+    for (unsigned i = 0; i < session->streams; i++) {
+        if (session->stream[i]->lines && !session->stream[i]->positions) {
+            return SESSION_TOLD;
+        }
+    }
+    return SESSION_VERIFIED;
+}
+
+static void completion_accepted(struct session *session,
+                                const struct transport_reply *reply)
+{
+    struct engine *engine = session->root->engine;
+    origin_ok(&engine->origin);
+    session->outcome = (uint8_t)completion_outcome(session, reply);
+    for (unsigned i = 0; session->claim && i < session->streams; i++) {
+        struct stream *st = session->stream[i];
+        if (st->positions && st->end.at.file && st->end.epoch != engine->origin.epoch) {
+            (void)!position_choose(st, true); /* the claim has proved its end */
+        }
+    }
+    if (completion_done(session) && session->outcome == SESSION_LACKS) {
+        log_error(engine->config.log, "session.ended",
+                  "session=%s note=\"the backend knows that lines of it are missing\"",
+                  session->id);
+    }
+}
+
 void completion_on_reply(struct session *session, const struct transport_reply *reply,
                          uint64_t now_ms)
 {
@@ -185,8 +323,11 @@ void completion_on_reply(struct session *session, const struct transport_reply *
         origin_hold(&engine->origin, status, "it sent a web page (text/html)", now_ms);
         session->complete_at_ms = now_ms;
     } else if (status >= 200 && status <= 299) {
-        origin_ok(&engine->origin);
-        completion_done(session);
+        completion_accepted(session, reply);
+    } else if (session->claim && status == 409) {
+        completion_contested(session, reply, now_ms);
+    } else if (session->claim && (status == 404 || status == 405 || status == 501)) {
+        completion_failed(session, reply, now_ms); /* what it has was not compared */
     } else if (status == 404 || status == 405 || status == 409 || status == 501) {
         /* The origin has no such endpoint, or had closed the session itself. */
         completion_done(session);

@@ -24,6 +24,7 @@ struct growth_channel {
     int64_t changed_ns; /**< times of change of its files, added up */
     bool later;         /**< the file after that is there */
     bool same_size; /**< the file that was sent last is there, and ends where it did */
+    bool shorter;   /**< it ends before that */
 };
 
 /* \return the bytes of lines in the gzip file behind \p fd, as its end says, up to 4 GiB.
@@ -90,6 +91,7 @@ static uint64_t growth_of_channel(struct growth_channel *c)
     c->later = later != 0;
     uint64_t sealed = c->at.file ? growth_bytes(c, c->at.file, false) : 0;
     c->same_size = (sealed ? sealed : active) == offset;
+    c->shorter = (sealed ? sealed : active) < offset;
     if (sealed) {
         return (sealed == offset ? 0 : sealed) + active + later;
     }
@@ -117,6 +119,14 @@ static bool growth_was_given_up(const struct growth_channel *c)
            !c->later && !tail_has_more(c->root->engine->config.sys, &where);
 }
 
+/* \return true if its disk lost what was delivered of the channel, and nothing is new.
+ * Where a person gave up the rest, the file may be an earlier one. */
+static bool growth_was_cut(const struct growth_channel *c)
+{
+    return c->at.end.state == END_CUT && !c->later &&
+           (c->shorter || c->at.marks & MARK_LOST);
+}
+
 static bool growth_rewritten(const struct growth_channel *c)
 {
     const struct tail_where where = growth_where(c);
@@ -141,7 +151,13 @@ static struct growth_channel growth_channel_of(const struct root *root, int dir,
     return c;
 }
 
-/* The first look of a run cannot tell what was there when a person gave it up. */
+static bool growth_is_known(const struct growth_channel *c)
+{
+    return growth_was_given_up(c) || growth_was_cut(c);
+}
+
+/* The first look of a run cannot tell what was there when a person gave it up, or when
+ * its disk had lost the rest. */
 bool growth_of(const struct root *root, int dir, struct parked_session *s)
 {
     bool first = s->bytes == 0;
@@ -152,7 +168,7 @@ bool growth_of(const struct root *root, int dir, struct parked_session *s)
     for (unsigned i = 0; i < root->channels.count; i++) {
         channel[i] = growth_channel_of(root, dir, s, i);
         uint64_t more = growth_of_channel(&channel[i]);
-        unsent = unsent || (more && !(first && growth_was_given_up(&channel[i])));
+        unsent = unsent || (more && !(first && growth_is_known(&channel[i])));
         bytes += more;
         changed_ns += channel[i].changed_ns;
     }

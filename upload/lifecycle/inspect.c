@@ -30,6 +30,12 @@ static bool inspect_is_between_files(const struct stream *st)
            st->session->writer == SESSION_WRITER_LIVES;
 }
 
+/* The size of its active file if nothing new is in it. */
+static uint64_t inspect_expects_bytes(const struct stream *st)
+{
+    return stream_is_cut(st) ? st->cut_at - 1 : st->offset;
+}
+
 /* What is in its active file differs from what was sent of it, unless a person gave that
  * up, as it cannot be read. A file smaller than what was sent from it has changed, too:
  * reading shows how. */
@@ -37,7 +43,7 @@ static bool inspect_is_active_pending(const struct stream *st,
                                       const struct scan_channel *seen)
 {
     bool given_up = st->ended_file == st->file && st->all_read;
-    return seen->has_active ? seen->active_bytes != st->offset && !given_up
+    return seen->has_active ? seen->active_bytes != inspect_expects_bytes(st) && !given_up
                             : seen->has_active_gz && !st->all_read;
 }
 
@@ -82,6 +88,34 @@ static uint64_t inspect_seen(const struct session *session,
            (unsigned)seen->has_active << 1 | (unsigned)seen->has_active_gz;
 }
 
+/* Its end was proved in another epoch of the backend, which may have gone back since. One
+ * that sends more, or claims to be complete, learns it by that. */
+static bool inspect_is_of_old(const struct stream *st)
+{
+    const struct origin *origin = &st->session->root->engine->origin;
+    bool old = !session_writer_is_gone(st->session) && st->end.epoch != origin->epoch;
+    return stream_is_live(st) && !st->offer && origin->positions &&
+           (st->unproved || (st->positions && old));
+}
+
+/* Its file was cut, and is another one now, or it was found by an earlier run. */
+static void inspect_cut_again(struct stream *st, const struct scan_channel *seen)
+{
+    if (st->end.state == END_CUT && seen->active_bytes + 1 != st->cut_at) {
+        st->cut_at = 0;
+        st->unproved = st->voided = true;
+    }
+}
+
+/* The backend has something else: the files, which may be large, are compared again when
+ * they change, and now and then. */
+static bool inspect_still_differs(const struct stream *st,
+                                  const struct scan_channel *seen, uint64_t now_ms)
+{
+    return st->held && st->unproved && now_ms < st->seek_at_ms &&
+           st->seen == inspect_seen(st->session, seen);
+}
+
 static void inspect_channel(struct session *session, const struct scan_channel *seen,
                             uint64_t now_ms)
 {
@@ -98,6 +132,11 @@ static void inspect_channel(struct session *session, const struct scan_channel *
         import_position(st);
     }
     st->layout = (uint8_t)(1 + session->layout);
+    session->seen_bytes += seen->active_bytes + seen->highest + seen->payloads;
+    if (inspect_still_differs(st, seen, now_ms)) {
+        return;
+    }
+    inspect_cut_again(st, seen);
     st->held = false; /* the reason may be gone */
     st->rest = st->rest == STREAM_PENDING ? STREAM_PENDING : STREAM_DRAINED;
     st->highest = sealed_file_note(st, seen->highest);
@@ -105,8 +144,12 @@ static void inspect_channel(struct session *session, const struct scan_channel *
     uint64_t before = st->seen;
     st->seen = inspect_seen(session, seen);
     st->all_read = st->all_read && st->seen == before;
-    session->seen_bytes += seen->active_bytes + seen->highest + seen->payloads;
     if (!inspect_is_pending(session, st, seen) && !rewritten_since(st, seen)) {
+        if (inspect_is_of_old(st)) {
+            st->unproved = true; /* what the backend has is compared */
+            stream_enqueue(st, false, now_ms);
+            return;
+        }
         st->rest = st->offer ? STREAM_PENDING : STREAM_DRAINED;
         return;
     }
@@ -244,6 +287,14 @@ gpufl_status inspect_directory(const struct root *root, const char *path,
     return status;
 }
 
+/* What is missing at the end of a file does not come any more. */
+static void inspect_seek_again(struct session *session)
+{
+    for (unsigned i = 0; i < session->streams; i++) {
+        session->stream[i]->seek_at_ms = 0;
+    }
+}
+
 static void inspect_apply_writer(struct session *session, enum liveness writer)
 {
     bool was_gone = session_writer_is_gone(session);
@@ -251,6 +302,9 @@ static void inspect_apply_writer(struct session *session, enum liveness writer)
                       : writer == WRITER_UNKNOWN ? SESSION_WRITER_UNKNOWN
                                                  : SESSION_WRITER_LIVES;
     session->root->change_stamp += was_gone != session_writer_is_gone(session);
+    if (!was_gone && session_writer_is_gone(session)) {
+        inspect_seek_again(session);
+    }
 }
 
 static bool inspect_waits_for_flush(const struct session *session, uint64_t now_ms)

@@ -16,7 +16,8 @@
 
 #define OPENED_AT_ONCE 32u
 /* While no more are open, those that are held are open, too. */
-#define HELD_OPEN_MAX 64u
+#define HELD_OPEN_MAX   64u
+#define CLAIMED_AT_ONCE 64u
 
 void parking_complete(struct session *session)
 {
@@ -27,6 +28,7 @@ void parking_complete(struct session *session)
     }
     s->wanted = session->wanted;
     s->in_cursor = session->in_cursor;
+    s->outcome = session->outcome;
     s->away = session->presence == SESSION_AWAY;
     s->absence = session->absence;
     s->listed = session->listed;
@@ -40,6 +42,7 @@ void parking_complete(struct session *session)
                                               .head = st->head,
                                               .mark = st->mark,
                                               .sealed = st->sealed,
+                                              .end = st->end,
                                               .layout = st->layout,
                                               .lines = st->lines,
                                               .file = st->file,
@@ -136,7 +139,8 @@ static struct record_stream parking_record(const struct root *root,
                                    .marks = st->marks,
                                    .head = st->head,
                                    .mark = st->mark,
-                                   .layout = st->layout};
+                                   .layout = st->layout,
+                                   .at = st->end};
     snprintf(record.path, sizeof record.path, "%s", s->node.path);
     snprintf(record.channel, sizeof record.channel, "%s",
              root->channel_name[st->channel]);
@@ -247,7 +251,8 @@ static bool parking_append(const struct root *root, const struct parked_session 
     if (!parking_append_directory(root, s) || !parking_append_resolved(root, s)) {
         return false;
     }
-    return record_append_session(root->journal, JOURNAL_DONE, s->node.path) != 0;
+    return record_append_done(root->journal, s->node.path,
+                              (enum session_outcome)s->outcome) != 0;
 }
 
 struct session *parking_open_again(struct root *root, struct parked_session *s)
@@ -287,6 +292,18 @@ static bool parking_has_grown(struct root *root, struct parked_session *s, uint6
     return grew;
 }
 
+/* The backend was in another epoch when it said that the session is complete. */
+static bool parking_is_of_old(const struct root *root, const struct parked_session *s)
+{
+    const struct origin *origin = &root->engine->origin;
+    for (unsigned i = 0; origin->positions && i < s->streams; i++) {
+        if (s->stream[i].end.at.file && s->stream[i].end.epoch != origin->epoch) {
+            return root->engine->completing_count < CLAIMED_AT_ONCE;
+        }
+    }
+    return false;
+}
+
 bool parking_reopen_grown(struct root *root, struct parked_session *s)
 {
     uint64_t bytes = s->bytes;
@@ -297,11 +314,13 @@ bool parking_reopen_grown(struct root *root, struct parked_session *s)
     }
     if (!grew) {
         parking_note_directory(root, s);
-        return false;
     }
+    bool reopens = grew || (s->wanted && !s->replaced && parking_is_of_old(root, s));
     /* While the journal is broken, at a later listing. */
-    struct session *session = parking_open_again(root, s);
-    if (session) {
+    struct session *session = reopens ? parking_open_again(root, s) : NULL;
+    if (session && !grew) {
+        session_mark(session);
+    } else if (session) {
         root->change_stamp++;
         log_warn(root->engine->config.log, "session.grew",
                  "session=%s note=\"it was complete, and its files have changed since: "

@@ -11,7 +11,8 @@ static bool rewritten_stream(const struct stream *st)
     const struct root *root = st->session->root;
     struct tail_where where = stream_where(st);
     bool read = st->offset && st->kind == STREAM_BATCHED &&
-                st->channel < root->channels.count && st->ended_file != st->file;
+                st->channel < root->channels.count && st->ended_file != st->file &&
+                !stream_is_cut(st);
     enum file_match match =
         read ? tail_compare(root->engine->config.sys, &where) : FILE_MATCHES;
     return match == FILE_DIFFERS || match == FILE_SHORTER;

@@ -144,6 +144,7 @@ static gpufl_status read_plain(const struct sys *sys, const struct tail_where *w
                                char *buf, size_t cap, struct tail_chunk *out)
 {
     struct stat st;
+    out->unchanged_since = w->offset == 0 ? sys->unchanged_since(fd) : 0;
     ssize_t n = file_pread_full(sys, fd, buf, cap, (off_t)w->offset);
     if (n < 0 || fstat(fd, &st) < 0) {
         return GPUFL_ERR_IO;
@@ -277,6 +278,20 @@ enum file_match tail_compare(const struct sys *sys, const struct tail_where *w)
     enum file_match match = compare_in(sys, &in);
     close(dir);
     return match;
+}
+
+int64_t tail_unchanged_since(const struct sys *sys, const struct tail_where *w,
+                             struct file_known *found)
+{
+    struct tail_chunk chunk = {0};
+    int fd = open_live(sys, w, &chunk);
+    if (fd < 0) {
+        return 0;
+    }
+    *found = file_known_of(fd);
+    int64_t since = chunk.packed ? 0 : sys->unchanged_since(fd);
+    close(fd);
+    return since;
 }
 
 static bool stat_name(const struct sys *sys, const struct tail_where *w, const char *name,

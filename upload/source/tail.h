@@ -20,8 +20,9 @@ struct tail_chunk {
     uint64_t size;  /**< bytes of the file (uncompressed; only with at_end for gzip) */
     uint32_t index; /**< shifting layout: its number now */
     struct record_mark mark; /**< before where->mark_at, if that is known now */
-    bool packed;    /**< the file is compressed; live: the active one, by another tool */
-    bool other;     /**< with GPUFL_ERR_FORMAT: another file has its name now */
+    bool packed; /**< the file is compressed; live: the active one, by another tool */
+    int64_t unchanged_since; /**< at offset 0, see struct sys */
+    bool other;              /**< with GPUFL_ERR_FORMAT: another file has its name now */
     bool elsewhere; /**< with GPUFL_ERR_IO: the directory is not where->directory */
 };
 
@@ -40,6 +41,11 @@ bool tail_has_more(const struct sys *sys, const struct tail_where *where);
 /** Compares the bytes before the position with where->mark, as tail_read does.
  *  \return FILE_UNREADABLE also when there is no such file. */
 enum file_match tail_compare(const struct sys *sys, const struct tail_where *where);
+
+/** \return since when the live file at \p where is unchanged, as struct sys says, and 0
+ * if it cannot be opened or is compressed. \p found becomes its identity. */
+int64_t tail_unchanged_since(const struct sys *sys, const struct tail_where *where,
+                             struct file_known *found);
 
 /** \return true if sealed file `where->file` of a live channel ends at `where->offset`
  * and its writer has begun the next one: from then on it does not take the seal back. */

@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Each reason for which a session is held because of what its backend has: it is said, its way out is said and leads
+out, and nothing is stored twice."""
+import shutil
+import sqlite3
+import sys
+
+import lib
+from gateway import PASS, Gateway
+from held import is_held
+from lib import check, equal
+from positions import streams
+from writers import Live
+
+STATE = ".gpufl-agent"
+
+
+def _backend(place, *args):
+    return lib.Backend(place, "--api-key", lib.KEY, *args)
+
+
+def _upload(place, url, *args):
+    done = lib.upload(place, url, "--timeout=30", *args)
+    check("time limit" not in done.stdout, f"it ends before its time limit: {done.stdout}")
+    return done
+
+
+def _status(place):
+    return place.run("gpufl", "status", place.logs)
+
+
+def _is_held(place, done, key):
+    return is_held(done, _status(place), key)
+
+
+def _goes_on(place, backend, writer):
+    """… to its end: the backend has all that was written, once, and knows it."""
+    done = _upload(place, backend.url)
+    equal(done.returncode, 0, done.stdout + done.stderr)
+    lib.holds(backend, writer)
+    equal(streams(backend, writer.id)[0]["state"], "verified", "state")
+    status = _status(place)
+    equal(status.returncode, 0, status.stdout)
+
+
+def _ended(place, backend, writer, words, losses):
+    """A person gives up the rest: what was lost is counted, and said."""
+    done = place.run("gpufl", *words)
+    equal(done.returncode, 0, f"{words} {done.stdout} {done.stderr}")
+    done = _upload(place, backend.url)
+    equal(done.returncode, 0, done.stdout + done.stderr)
+    said, ends = streams(backend, writer.id)
+    equal((said["state"], ends["device"]["losses"], ends["scope"]["losses"]), ("ended", losses, 0), said)
+    status = _status(place)
+    check("not complete" in status.stdout, status.stdout)
+
+
+def _two_ways(place, run):
+    """What was wrong is mended, or given up; each time with another backend."""
+    for resolve in (False, True):
+        place.logs = place.path / f"logs-{resolve}"
+        place.logs.mkdir(mode=0o700)
+        backend = _backend(place)
+        run(backend, resolve)
+        backend.kill()
+        for file in place.path.glob("backend.db*"):
+            file.unlink()
+
+
+def _sent(place, url, files=2, lines=200):
+    """A session of which all is sent, of a writer that goes on."""
+    writer = Live(place.logs)
+    for n in range(files):
+        for channel in Live.channels:
+            for _ in range(lines):
+                writer.line(channel, rank=n)
+            if n < files - 1:
+                writer.rotate(channel)
+    done = _upload(place, url)
+    equal(done.returncode, 0, done.stdout + done.stderr)
+    return writer
+
+
+def _lose_journal(place):
+    shutil.rmtree(place.logs / STATE)
+
+
+def other_lines_than_those_of_the_backend(place):
+    def run(backend, resolve):
+        writer = _sent(place, backend.url)
+        _lose_journal(place)
+        writer.end()
+        path = writer.active("device")
+        was = path.read_bytes()
+        stored = backend.export(writer.id, "device")
+        lines = was.splitlines(keepends=True)
+        lines[50] = lines[50].replace(b"rank", b"RANK")
+        path.write_bytes(b"".join(lines))
+        words = _is_held(place, _upload(place, backend.url), "backend_other")
+        equal(backend.export(writer.id, "device"), stored, "nothing of it is sent")
+        if resolve:
+            _ended(place, backend, writer, words, 1)
+            equal(backend.export(writer.id, "device"), stored + b"".join(lines[50:]), "from the line that differs")
+        else:
+            path.write_bytes(was)
+            _goes_on(place, backend, writer)
+
+    _two_ways(place, run)
+
+
+def files_that_end_before_the_lines_of_the_backend(place):
+    """The backend is in the second file, and only part of the first is there."""
+    def run(backend, resolve):
+        writer = _sent(place, backend.url)
+        _lose_journal(place)
+        writer.end()
+        kept = place.path / f"kept-{resolve}"
+        shutil.copytree(writer.dir, kept)
+        lines = (writer.dir / "device.1.log").read_bytes().splitlines(keepends=True)
+        (writer.dir / "device.1.log").unlink()
+        writer.active("device").write_bytes(b"".join(lines[:100]))
+        stored = backend.export(writer.id, "device")
+        words = _is_held(place, _upload(place, backend.url), "backend_longer")
+        if resolve:
+            _ended(place, backend, writer, words, 0)
+            equal(backend.export(writer.id, "device"), stored, "nothing of it is sent")
+        else:
+            for name in ("device.1.log", "device.log"):
+                shutil.copy(kept / name, writer.dir / name)
+            _goes_on(place, backend, writer)
+
+    _two_ways(place, run)
+
+
+def a_session_that_the_backend_deleted(place):
+    """It is not sent again from its first line, as often as it is tried."""
+    backend = _backend(place, "--retain-days", "7")
+    writer = _sent(place, backend.url)
+    backend.kill()
+    with sqlite3.connect(place.path / "backend.db") as db:
+        db.execute("UPDATE session SET last_seen_ms = last_seen_ms - 8 * 86400000")
+    backend.start()
+    lib.until(lambda: backend.session(writer.id) is None, "it is deleted")
+    writer.end()
+    for lose in (False, True):
+        if lose:
+            _lose_journal(place)
+        _is_held(place, _upload(place, backend.url), "expired")
+        equal(backend.export(writer.id, "device"), b"", "nothing comes again")
+    shutil.rmtree(writer.dir)
+    other = Live(place.logs)
+    other.end()
+    equal(_upload(place, backend.url).returncode, 0, "it is not waited for")
+    status = _status(place)
+    equal((status.returncode, writer.id in status.stdout), (0, False), status.stdout)
+    lib.holds(backend, other)
+
+
+def a_backend_that_does_not_know_positions_any_more(place):
+    """Behind another gateway, say. Nothing goes the old way meanwhile."""
+    backend = _backend(place)
+    with Gateway(backend.url, lambda *_: PASS) as gateway:
+        writer = _sent(place, gateway.url)
+        stored = backend.export(writer.id, "device")
+        gateway.positions = False
+        writer.line("device", times=100)
+        writer.end()
+        _is_held(place, _upload(place, gateway.url), "no_positions")
+        equal(backend.export(writer.id, "device"), stored, "nothing is sent")
+        gateway.positions = True
+        done = _upload(place, gateway.url)
+        equal(done.returncode, 0, done.stdout + done.stderr)
+        lib.holds(backend, writer)
+        equal(streams(backend, writer.id)[0]["state"], "verified", "state")
+        equal(_status(place).returncode, 0, "nothing is held")
+
+
+def another_backend_that_got_the_channel_without_positions(place):
+    """At the address of the right one, which comes back."""
+    backend = _backend(place)
+    writer = _sent(place, backend.url)
+    backend.kill()
+    kept = place.path / "kept"
+    kept.mkdir()
+    for file in place.path.glob("backend.db*"):
+        file.rename(kept / file.name)
+    backend.start()
+    with Gateway(backend.url, lambda *_: PASS, positions=False) as gateway:
+        (place.logs / STATE).rename(kept / STATE)
+        done = _upload(place, gateway.url)
+        equal(done.returncode, 0, done.stdout + done.stderr)
+        _lose_journal(place)
+        (kept / STATE).rename(place.logs / STATE)
+    stored = backend.export(writer.id, "device")
+    said = streams(backend, writer.id)[0]
+    check(stored and "device" in said["without_positions"], f"it has the channel without positions: {said} {stored[:80]}")
+    writer.line("device", times=100)
+    writer.end()
+    _is_held(place, _upload(place, backend.url), "without_positions")
+    equal(backend.export(writer.id, "device"), stored, "nothing is sent")
+    backend.kill()
+    for file in place.path.glob("backend.db*"):
+        file.unlink()
+    for file in kept.iterdir():
+        file.rename(place.path / file.name)
+    backend.start()
+    _goes_on(place, backend, writer)
+
+
+if __name__ == "__main__":
+    sys.exit(lib.main(sys.modules[__name__]))

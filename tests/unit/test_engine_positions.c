@@ -1,0 +1,572 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A sender and an origin that knows positions: whatever becomes of the journal, each line
+ * is stored once, and the end of the session is proved. */
+#include "tests/support/check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/crc32c.h"
+#include "tests/support/rig_backend.h"
+#include "tests/support/rig_session.h"
+#include "upload/engine/resolve.h"
+#include "upload/engine/resolve_request.h"
+
+#define DAY_MS (24ull * 3600 * 1000)
+
+static const char *const channels[] = {"device", "scope", "system"};
+
+static void copy_journal(struct rig *rig, bool back)
+{
+    char command[2400];
+    snprintf(command, sizeof command,
+             back ? "rm -rf '%s/.gpufl-agent' && cp -a '%s.old' '%s/.gpufl-agent'"
+                  : "rm -rf '%2$s.old'; cp -a '%1$s/.gpufl-agent' '%2$s.old'",
+             rig->root, rig->root, rig->root);
+    assert_int_equal(system(command), 0);
+}
+
+static void complete(struct rig *rig)
+{
+    engine_rescan(rig->engine);
+    rig_run(rig, DAY_MS, true);
+    rig_all_same(rig, RIG_ID);
+    assert_int_equal(rig_positions_state(&rig->positions, RIG_ID), 1);
+    assert_int_equal(rig_summary(rig).sessions_done, 1);
+}
+
+static void parts_are_stored_and_the_end_is_claimed(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_positions_on(rig_ended_session(50));
+    rig->config.max_batch_lines = 10;
+    rig_start(rig);
+    complete(rig);
+    assert_int_equal(rig_count(rig, TRANSPORT_BATCH), 0);
+    assert_int_equal(rig_count(rig, TRANSPORT_ENDS), 1);
+    assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 1);
+    rig_delete(rig);
+}
+
+static void a_lost_journal_costs_a_question(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_positions_on(rig_ended_session(50));
+    rig->config.max_batch_lines = 10;
+    rig_start(rig);
+    for (int i = 0; i < 8; i++) {
+        rig_run(rig, 60, false);
+        rig_stop(rig);
+        rig_lose_journal(rig);
+        rig_start(rig);
+    }
+    complete(rig);
+    rig_stop(rig);
+    rig_lose_journal(rig);
+    unsigned parts = rig_count(rig, TRANSPORT_PARTS);
+    rig_start(rig);
+    complete(rig);
+    assert_int_equal(rig_count(rig, TRANSPORT_PARTS), parts);
+    rig_delete(rig);
+}
+
+static void a_journal_of_last_week_is_no_harm(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_positions_on(rig_new());
+    struct live_session s;
+    live_open(&s, rig->root, RIG_ID);
+    rig_start(rig);
+    for (int i = 0; i < 40; i++) {
+        for (int c = 0; c < 3; c++) {
+            live_line(&s, channels[c], "x", i);
+        }
+        if (i % 10 == 9) {
+            live_rotate(&s, channels[i % 3], 1 + (unsigned)(i > 29));
+            dirs_append(s.dir, "scope.log", "");
+        }
+        rig_run(rig, 2000, false);
+        if (i == 8) {
+            rig_stop(rig);
+            copy_journal(rig, false);
+            rig_start(rig);
+        }
+        if (i == 30) {
+            rig_stop(rig);
+            copy_journal(rig, true);
+            rig_start(rig);
+        }
+    }
+    for (int c = 0; c < 3; c++) {
+        live_line(&s, channels[c], "shutdown", 99);
+    }
+    live_close(&s);
+    engine_rescan(rig->engine);
+    rig_run(rig, DAY_MS, true);
+    assert_int_equal(rig_positions_state(&rig->positions, RIG_ID), 1);
+    rig_delete(rig);
+}
+
+static void a_lost_answer_is_known_by_its_place(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_positions_on(rig_ended_session(50));
+    rig->config.max_batch_lines = 10;
+    rig->config.memory_state = true;
+    rig_start(rig);
+    complete(rig);
+    rig_delete(rig);
+}
+
+static int refuse_large(struct rig *rig, const struct rig_request *r)
+{
+    (void)rig;
+    return r->kind == TRANSPORT_PARTS && r->lines > 3 ? 413 : RIG_REGISTRY;
+}
+
+static void what_is_too_large_is_halved(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_positions_on(rig_ended_session(50));
+    rig->answer = refuse_large;
+    rig_start(rig);
+    complete(rig);
+    rig_delete(rig);
+}
+
+static bool poison(const char *raw, size_t len)
+{
+    return memmem(raw, len, "\"n\":7}", 6) != NULL;
+}
+
+static void a_line_that_is_refused_is_skipped_and_listed(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_positions_on(rig_ended_session(50));
+    rig->positions.poison = poison;
+    rig_start(rig);
+    rig_run(rig, 3600000, true);
+    const struct rig_stream *st = rig_positions_stream(&rig->positions, RIG_ID, "device");
+    assert_int_equal(st->end.at.lines, 52);
+    assert_int_equal(st->end.skips, 1);
+    assert_null(strstr(st->raw, "\"n\":7}"));
+    assert_non_null(strstr(st->raw, "\"n\":8}"));
+    assert_int_equal(rig_summary(rig).ranges_quarantined, 3);
+    rig_delete(rig);
+}
+
+static void an_origin_that_went_back_gets_the_rest_again(void **state)
+{
+    (void)state;
+    struct rig_positions backup = {0};
+    struct rig *rig = rig_positions_on(rig_new());
+    struct live_session s;
+    live_open(&s, rig->root, RIG_ID);
+    rig_start(rig);
+    for (int i = 0; i < 30; i++) {
+        for (int c = 0; c < 3; c++) {
+            live_line(&s, channels[c], "x", i);
+        }
+        rig_run(rig, 2000, false);
+        if (i == 10) {
+            rig_positions_copy(&backup, &rig->positions);
+        } else if (i == 20) {
+            rig_positions_copy(&rig->positions, &backup);
+            rig->positions.epoch = 2;
+        }
+    }
+    for (int c = 0; c < 3; c++) {
+        live_line(&s, channels[c], "shutdown", 99);
+    }
+    live_close(&s);
+    complete(rig);
+    rig_positions_fini(&backup);
+    rig_delete(rig);
+}
+
+static struct rig *in_three_files(struct live_session *s)
+{
+    struct rig *rig = rig_positions_on(rig_new());
+    live_open(s, rig->root, RIG_ID);
+    for (int i = 0; i < 30; i++) {
+        live_line(s, "device", "x", i);
+        if (i == 9 || i == 19) {
+            live_rotate(s, "device", 1 + (unsigned)(i == 19));
+        }
+    }
+    return rig;
+}
+
+/* Bytes of a file are changed where nobody looks any more. */
+static void a_file_that_was_rewritten_in_place_is_not_complete(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_positions_on(rig_new());
+    struct live_session s;
+    char path[700];
+    live_open(&s, rig->root, RIG_ID);
+    rig_start(rig);
+    for (int i = 0; i < 200; i++) {
+        live_line(&s, "device", "x", i);
+    }
+    rig_run(rig, 30000, false);
+    snprintf(path, sizeof path, "%s/device.log", s.dir);
+    FILE *file = fopen(path, "r+");
+    assert_non_null(file);
+    assert_int_equal(fseek(file, 30, SEEK_SET), 0);
+    fputc('X', file);
+    fclose(file);
+    live_line(&s, "device", "shutdown", 200);
+    live_close(&s);
+    engine_rescan(rig->engine);
+    rig_run(rig, 3600000, false);
+    assert_int_equal(rig_positions_state(&rig->positions, RIG_ID), 0);
+    assert_int_equal(rig_summary(rig).sessions_done, 0);
+    assert_int_equal(rig_summary(rig).sessions_blocked, 1);
+    rig_delete(rig);
+}
+
+static void change(struct live_session *s, const char *file, long bytes)
+{
+    char path[700];
+    snprintf(path, sizeof path, "%s/%s", s->dir, file);
+    assert_int_equal(bytes < 0 ? unlink(path) : truncate(path, bytes), 0);
+}
+
+static void give_up(struct rig *rig, const char *channel)
+{
+    struct resolve_result result;
+    resolve_in_first_root(rig->engine, RIG_ID, channel, &result);
+    assert_int_equal(result.given_up, 1);
+    rig_run(rig, 600000, false);
+}
+
+static void a_file_that_is_given_up_is_a_loss_at_the_backend(void **state)
+{
+    (void)state;
+    struct live_session s;
+    struct rig *rig = in_three_files(&s);
+    live_rotate(&s, "device", 3);
+    change(&s, "device.2.log", -1);
+    live_line(&s, "device", "shutdown", 30);
+    live_close(&s);
+    rig_start(rig);
+    rig_run(rig, 600000, false);
+    struct rig_stream *st = rig_positions_stream(&rig->positions, RIG_ID, "device");
+    assert_int_equal(st->end.at.file, 1);
+    give_up(rig, "device");
+    assert_int_equal(st->end.at.file, 4);
+    assert_int_equal(st->end.losses, 1);
+    assert_int_equal(rig_positions_state(&rig->positions, RIG_ID), 2);
+    assert_int_equal(rig_summary(rig).sessions_done, 1);
+    rig_delete(rig);
+}
+
+/* The backend knows of the gap already. */
+static void what_follows_a_gap_that_was_given_up_is_no_loss(void **state)
+{
+    (void)state;
+    struct live_session s;
+    struct rig *rig = in_three_files(&s);
+    change(&s, "device.1.log", -1);
+    rig_start(rig);
+    rig_run(rig, 600000, false);
+    struct rig_stream *st = rig_positions_stream(&rig->positions, RIG_ID, "device");
+    assert_int_equal(st->end.losses, 1);
+    give_up(rig, "device");
+    live_line(&s, "device", "shutdown", 30);
+    live_close(&s);
+    engine_rescan(rig->engine);
+    rig_run(rig, 600000, false);
+    assert_int_equal(st->end.losses, 1);
+    assert_int_equal(st->end.at.lines, 21);
+    assert_int_equal(rig_positions_state(&rig->positions, RIG_ID), 2);
+    rig_delete(rig);
+}
+
+static void a_file_that_was_cut_goes_on_where_it_is_given_up(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_positions_on(rig_new());
+    struct live_session s;
+    live_open(&s, rig->root, RIG_ID);
+    for (int i = 0; i < 30; i++) {
+        live_line(&s, "device", "x", i);
+    }
+    rig_start(rig);
+    rig_run(rig, 30000, false);
+    change(&s, "device.log", 720);
+    rig_run(rig, 600000, false);
+    struct rig_stream *st = rig_positions_stream(&rig->positions, RIG_ID, "device");
+    size_t before = st->len;
+    give_up(rig, "device");
+    for (int i = 30; i < 40; i++) {
+        live_line(&s, "device", "x", i);
+    }
+    live_line(&s, "device", "shutdown", 40);
+    live_close(&s);
+    engine_rescan(rig->engine);
+    rig_run(rig, 600000, false);
+    assert_int_equal(st->end.losses, 1);
+    assert_non_null(strstr(st->raw + before, "\"n\":30}"));
+    char *file = rig_file(rig, RIG_ID "/device.log");
+    assert_int_equal(st->end.file_crc, crc32c(0, file, strlen(file)));
+    free(file);
+    assert_int_equal(rig_positions_state(&rig->positions, RIG_ID), 2);
+    rig_delete(rig);
+}
+
+/* A power failure took what was written last, and what was delivered of it. */
+static void a_sealed_file_that_lost_what_was_sent_holds_nothing(void **state)
+{
+    (void)state;
+    struct live_session s;
+    struct rig *rig = in_three_files(&s);
+    rig->answer = refuse_large; /* few lines a batch */
+    rig_start(rig);
+    rig_run(rig, 30, false);
+    while (rig_positions_stream(&rig->positions, RIG_ID, "device")->end.at.file == 1 &&
+           rig_positions_stream(&rig->positions, RIG_ID, "device")->end.at.lines < 10) {
+        rig_run(rig, 1, false);
+    }
+    rig_stop(rig);
+    change(&s, "device.1.log", 300);
+    live_line(&s, "device", "shutdown", 30);
+    live_close(&s);
+    rig_start(rig);
+    rig_run(rig, 600000, false);
+    struct rig_stream *st = rig_positions_stream(&rig->positions, RIG_ID, "device");
+    assert_int_equal(st->end.at.lines, 31);
+    assert_int_equal(st->end.losses, 0);
+    assert_int_equal(rig_positions_state(&rig->positions, RIG_ID), 1);
+    rig_delete(rig);
+}
+
+static void go_back(struct rig *rig, struct rig_positions *backup)
+{
+    rig_positions_copy(&rig->positions, backup);
+    rig->positions.epoch = 2;
+    rig->version_body = "{\"supported\":[\"1\"],\"encodings\":[\"zstd\",\"gzip\"],"
+                        "\"positions\":true,\"epoch\":\"2\"}";
+}
+
+static void what_was_deleted_since_the_backup_is_a_loss(void **state)
+{
+    (void)state;
+    struct rig_positions backup = {0};
+    struct live_session s;
+    struct rig *rig = in_three_files(&s);
+    rig->config.delete_acked = DELETE_ALL;
+    rig_positions_copy(&backup, &rig->positions);
+    rig_start(rig);
+    rig_run(rig, 600000, false);
+    struct rig_stream *st = rig_positions_stream(&rig->positions, RIG_ID, "device");
+    assert_int_equal(st->end.at.file, 3);
+    go_back(rig, &backup);
+    live_line(&s, "device", "shutdown", 30);
+    live_close(&s);
+    engine_rescan(rig->engine);
+    rig_run(rig, 3600000, false);
+    st = rig_positions_stream(&rig->positions, RIG_ID, "device");
+    assert_int_equal(st->end.at.file, 3);
+    assert_int_equal(st->end.losses, 1);
+    assert_int_equal(st->end.at.lines, 21); /* the newest sealed file is kept */
+    rig_positions_fini(&backup);
+    rig_delete(rig);
+}
+
+static void an_end_that_nothing_proves_is_believed_when_given_up(void **state)
+{
+    (void)state;
+    struct live_session s;
+    struct rig *rig = in_three_files(&s);
+    rig_start(rig);
+    rig_run(rig, 600000, false);
+    rig_stop(rig);
+    rig_lose_journal(rig);
+    struct rig_stream *st = rig_positions_stream(&rig->positions, RIG_ID, "device");
+    assert_int_equal(st->end.at.file, 3);
+    live_rotate(&s, "device", 3);
+    live_line(&s, "device", "shutdown", 30);
+    live_close(&s);
+    change(&s, "device.3.log", -1);
+    dirs_append(s.dir, "device.4.log", "{\"type\":\"x\"}\n");
+    rig_start(rig);
+    rig_run(rig, 600000, false);
+    assert_int_equal(st->end.at.file, 3);
+    give_up(rig, "device");
+    assert_int_equal(st->end.at.file, 5);
+    assert_int_equal(st->end.losses, 1);
+    assert_int_equal(rig_positions_state(&rig->positions, RIG_ID), 2);
+    rig_delete(rig);
+}
+
+static void a_complete_session_is_claimed_again_in_another_epoch(void **state)
+{
+    (void)state;
+    struct rig_positions backup = {0};
+    struct rig *rig = rig_positions_on(rig_ended_session(50));
+    rig->config.max_batch_lines = 10;
+    rig_positions_copy(&backup, &rig->positions);
+    rig_start(rig);
+    complete(rig);
+    go_back(rig, &backup);
+    rig_run(rig, 3600000, false);
+    complete(rig);
+    unsigned requests = rig->requests;
+    rig_run(rig, 1200000, false);
+    assert_int_equal(rig_count(rig, TRANSPORT_PARTS), 2 * 3 * 7);
+    assert_true(rig->requests - requests <= 3); /* it asks what the backend is now */
+    rig_positions_fini(&backup);
+    rig_delete(rig);
+}
+
+static void a_quiet_session_is_compared_in_another_epoch(void **state)
+{
+    (void)state;
+    struct rig_positions backup = {0};
+    struct rig *rig = rig_positions_on(rig_new());
+    struct live_session s;
+    live_open(&s, rig->root, RIG_ID);
+    live_line(&s, "device", "x", 1);
+    rig_start(rig);
+    rig_run(rig, 30000, false);
+    rig_same_as_file(rig, RIG_ID, "device");
+    rig_positions_copy(&backup, &rig->positions);
+    live_line(&s, "device", "x", 2);
+    rig_run(rig, 30000, false);
+    rig_same_as_file(rig, RIG_ID, "device");
+    go_back(rig, &backup);
+    rig_run(rig, 1800000, false);
+    rig_same_as_file(rig, RIG_ID, "device");
+    live_close(&s);
+    rig_positions_fini(&backup);
+    rig_delete(rig);
+}
+
+static void a_backend_may_gain_positions_under_way(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new();
+    struct live_session s;
+    live_open(&s, rig->root, RIG_ID);
+    live_line(&s, "device", "x", 1);
+    rig_start(rig);
+    rig_run(rig, 30000, false);
+    rig_positions_on(rig);
+    rig_positions_stream(&rig->positions, RIG_ID, "device")->windowed = true;
+    rig_run(rig, 1800000, false);
+    live_line(&s, "device", "x", 2);
+    live_line(&s, "scope", "x", 2);
+    rig_run(rig, 1800000, false);
+    rig_same_as_file(rig, RIG_ID, "device");
+    rig_same_as_file(rig, RIG_ID, "scope");
+    assert_true(rig_count(rig, TRANSPORT_PARTS) > 0);
+    assert_int_equal(rig_count(rig, TRANSPORT_BATCH), 2);
+    live_close(&s);
+    rig_delete(rig);
+}
+
+static void other_lines_at_the_backend_hold_the_channel(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_positions_on(rig_ended_session(20));
+    struct rig_stream *st = rig_positions_stream(&rig->positions, RIG_ID, "device");
+    st->end.at = (struct stream_place){.file = 1, .offset = 100, .lines = 2, .crc = 77};
+    rig_start(rig);
+    rig_run(rig, 600000, false);
+    assert_int_equal(st->len, 0);
+    st = rig_positions_stream(&rig->positions, RIG_ID, "scope");
+    assert_non_null(strstr(st->raw, "\"n\":20}"));
+    assert_int_equal(rig_positions_state(&rig->positions, RIG_ID), 0);
+    assert_int_equal(rig_summary(rig).sessions_done, 0);
+    rig_delete(rig);
+}
+
+static void a_channel_that_began_without_positions_goes_on_without(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new();
+    struct live_session s;
+    live_open(&s, rig->root, RIG_ID);
+    rig->positions.declared = false;
+    rig_start(rig);
+    for (int c = 0; c < 3; c++) {
+        live_line(&s, channels[c], "x", 1);
+    }
+    rig_run(rig, 20000, false);
+    rig_stop(rig);
+    assert_int_equal(rig_count(rig, TRANSPORT_BATCH), 3);
+    rig_positions_on(rig);
+    for (int c = 0; c < 3; c++) {
+        rig_positions_stream(&rig->positions, RIG_ID, channels[c])->windowed = true;
+        live_line(&s, channels[c], "shutdown", 2);
+    }
+    live_close(&s);
+    rig_start(rig);
+    engine_rescan(rig->engine);
+    rig_run(rig, DAY_MS, true);
+    rig_all_same(rig, RIG_ID);
+    assert_int_equal(rig_count(rig, TRANSPORT_PARTS), 0);
+    rig_delete(rig);
+}
+
+static void a_backend_without_positions_gets_no_part(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_positions_on(rig_new());
+    const char *with = rig->version_body;
+    struct live_session s;
+    live_open(&s, rig->root, RIG_ID);
+    rig_start(rig);
+    live_line(&s, "device", "x", 1);
+    rig_run(rig, 20000, false);
+    rig_stop(rig);
+    unsigned parts = rig_count(rig, TRANSPORT_PARTS);
+    rig->positions.declared = false;
+    rig->version_body = "{\"supported\":[\"1\"],\"live_windows\":true}";
+    live_line(&s, "device", "x", 2);
+    rig_start(rig);
+    rig_run(rig, 600000, false);
+    assert_int_equal(rig_count(rig, TRANSPORT_BATCH), 0);
+    assert_int_equal(rig_count(rig, TRANSPORT_PARTS), parts);
+    rig_stop(rig);
+    rig->positions.declared = true;
+    rig->version_body = with;
+    live_line(&s, "device", "shutdown", 3);
+    live_close(&s);
+    rig_start(rig);
+    engine_rescan(rig->engine);
+    rig_run(rig, DAY_MS, true);
+    rig_same_as_file(rig, RIG_ID, "device");
+    rig_delete(rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(parts_are_stored_and_the_end_is_claimed),
+        cmocka_unit_test(a_lost_journal_costs_a_question),
+        cmocka_unit_test(a_journal_of_last_week_is_no_harm),
+        cmocka_unit_test(a_lost_answer_is_known_by_its_place),
+        cmocka_unit_test(what_is_too_large_is_halved),
+        cmocka_unit_test(a_line_that_is_refused_is_skipped_and_listed),
+        cmocka_unit_test(an_origin_that_went_back_gets_the_rest_again),
+        cmocka_unit_test(what_was_deleted_since_the_backup_is_a_loss),
+        cmocka_unit_test(an_end_that_nothing_proves_is_believed_when_given_up),
+        cmocka_unit_test(a_complete_session_is_claimed_again_in_another_epoch),
+        cmocka_unit_test(a_quiet_session_is_compared_in_another_epoch),
+        cmocka_unit_test(a_backend_may_gain_positions_under_way),
+        cmocka_unit_test(a_file_that_was_rewritten_in_place_is_not_complete),
+        cmocka_unit_test(a_file_that_is_given_up_is_a_loss_at_the_backend),
+        cmocka_unit_test(what_follows_a_gap_that_was_given_up_is_no_loss),
+        cmocka_unit_test(a_file_that_was_cut_goes_on_where_it_is_given_up),
+        cmocka_unit_test(a_sealed_file_that_lost_what_was_sent_holds_nothing),
+        cmocka_unit_test(other_lines_at_the_backend_hold_the_channel),
+        cmocka_unit_test(a_channel_that_began_without_positions_goes_on_without),
+        cmocka_unit_test(a_backend_without_positions_gets_no_part),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

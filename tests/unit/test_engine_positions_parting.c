@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The backend has more of a channel than its files, or other bytes: it is asked up to
+ * where they are the same. */
+#include "tests/support/check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/crc32c.h"
+#include "tests/support/rig_session.h"
+#include "upload/engine/resolve.h"
+
+#define MINUTES_MS (60ull * 1000)
+
+static struct rig_stream *device(struct rig *rig)
+{
+    return rig_positions_stream(&rig->positions, RIG_ID, "device");
+}
+
+static void lines(struct live_session *s, int from, int to)
+{
+    for (int i = from; i < to; i++) {
+        live_line(s, "device", "x", i);
+    }
+}
+
+/* Thirty lines were sent, and the uploader is stopped. */
+static struct rig *with_thirty_sent(struct live_session *s)
+{
+    struct rig *rig = rig_positions_on(rig_new());
+    rig->config.max_batch_lines = 10;
+    live_open(s, rig->root, RIG_ID);
+    live_line(s, "device", "job_start", 0);
+    lines(s, 1, 30);
+    rig_start(rig);
+    rig_run(rig, MINUTES_MS, false);
+    assert_int_equal(device(rig)->end.at.lines, 30);
+    rig_stop(rig);
+    return rig;
+}
+
+static long size_of(const char *path)
+{
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    fseek(file, 0, SEEK_END);
+    long size = ftell(file);
+    fclose(file);
+    return size;
+}
+
+/* \p back bytes less than there were. */
+static void cut(const struct live_session *s, const char *name, long back)
+{
+    char path[700];
+    snprintf(path, sizeof path, "%s/%s", s->dir, name);
+    assert_int_equal(truncate(path, size_of(path) - back), 0);
+}
+
+static void change_byte(const struct live_session *s, const char *name, long at)
+{
+    char path[700];
+    snprintf(path, sizeof path, "%s/%s", s->dir, name);
+    FILE *file = fopen(path, "r+");
+    assert_non_null(file);
+    fseek(file, at, SEEK_SET);
+    fputc('X', file);
+    fclose(file);
+}
+
+static void run_again(struct rig *rig)
+{
+    rig_start(rig);
+    engine_rescan(rig->engine);
+    rig_run(rig, 10 * MINUTES_MS, false);
+}
+
+static void give_up(struct rig *rig)
+{
+    struct resolve_result result;
+    resolve_in_first_root(rig->engine, RIG_ID, "device", &result);
+    assert_int_equal(result.given_up, 1);
+}
+
+static bool is_held(struct rig *rig, enum held_reason reason)
+{
+    char *progress = rig_file(rig, ".gpufl-agent/progress");
+    bool held = strstr(progress, held_text(reason)) != NULL;
+    free(progress);
+    return held;
+}
+
+static void assert_ended(struct rig *rig, int state)
+{
+    assert_int_equal(rig_positions_state(&rig->positions, RIG_ID), state);
+    assert_int_equal(rig_summary(rig).sessions_done, state != 0);
+}
+
+static void a_disk_that_lost_what_was_sent_does_not_hold_its_session(void **state)
+{
+    (void)state;
+    for (int journal = 0; journal < 2; journal++) {
+        for (long back = 1; back < 100; back += 49) {
+            struct live_session s;
+            struct rig *rig = with_thirty_sent(&s);
+            cut(&s, "device.log", back);
+            live_close(&s);
+            if (!journal) {
+                rig_lose_journal(rig);
+            }
+            run_again(rig);
+            assert_ended(rig, 1);
+            assert_int_equal(device(rig)->end.at.lines, 30);
+            assert_int_equal(device(rig)->end.losses, 0);
+            assert_int_equal(rig_count(rig, TRANSPORT_PLACE), 1);
+            rig_delete(rig);
+        }
+    }
+}
+
+static void it_is_not_looked_at_again_and_again(void **state)
+{
+    (void)state;
+    struct live_session s;
+    struct rig *rig = with_thirty_sent(&s);
+    cut(&s, "device.log", 50);
+    live_close(&s);
+    run_again(rig);
+    assert_ended(rig, 1);
+    rig_run(rig, 60 * MINUTES_MS, false);
+    assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 1);
+    rig_stop(rig);
+    run_again(rig);
+    rig_run(rig, 60 * MINUTES_MS, false);
+    assert_ended(rig, 1);
+    assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 1);
+    rig_delete(rig);
+}
+
+static void while_the_writer_lives_the_rest_is_waited_for(void **state)
+{
+    (void)state;
+    struct live_session s;
+    struct rig *rig = with_thirty_sent(&s);
+    cut(&s, "device.log", 50);
+    rig_lose_journal(rig);
+    run_again(rig);
+    assert_true(is_held(rig, HELD_BACKEND_LONGER));
+    assert_int_equal(rig_count(rig, TRANSPORT_PLACE), 0);
+    live_close(&s);
+    engine_rescan(rig->engine);
+    rig_run(rig, 2 * MINUTES_MS, false);
+    assert_ended(rig, 1);
+    rig_delete(rig);
+}
+
+static void a_shorter_file_with_other_bytes_is_held(void **state)
+{
+    (void)state;
+    struct live_session s;
+    struct rig *rig = with_thirty_sent(&s);
+    cut(&s, "device.log", 50);
+    change_byte(&s, "device.log", 30);
+    rig_lose_journal(rig);
+    live_close(&s);
+    run_again(rig);
+    assert_true(is_held(rig, HELD_BACKEND_OTHER));
+    assert_ended(rig, 0);
+    rig_delete(rig);
+}
+
+static void nothing_proves_an_empty_file(void **state)
+{
+    (void)state;
+    struct live_session s;
+    struct rig *rig = with_thirty_sent(&s);
+    char path[700];
+    snprintf(path, sizeof path, "%s/device.log", s.dir);
+    assert_int_equal(truncate(path, 3), 0);
+    rig_lose_journal(rig);
+    live_close(&s);
+    run_again(rig);
+    assert_true(is_held(rig, HELD_BACKEND_LONGER));
+    assert_ended(rig, 0);
+    rig_delete(rig);
+}
+
+static void a_cut_file_that_grows_is_compared_again(void **state)
+{
+    (void)state;
+    struct live_session s;
+    struct rig *rig = with_thirty_sent(&s);
+    cut(&s, "device.log", 50);
+    live_close(&s);
+    run_again(rig);
+    assert_ended(rig, 1);
+    dirs_append(s.dir, "device.log",
+                "{\"type\":\"y\"}\n{\"type\":\"y\"}\n"
+                "{\"type\":\"y\"}\n{\"type\":\"y\"}\n"
+                "{\"type\":\"y\"}\n{\"type\":\"y\"}\n");
+    engine_rescan(rig->engine);
+    rig_run(rig, 10 * MINUTES_MS, false);
+    assert_int_equal(device(rig)->end.at.lines, 30);
+    assert_true(is_held(rig, HELD_BACKEND_OTHER));
+    rig_delete(rig);
+}
+
+static int lose_some(struct rig *rig, const struct rig_request *r)
+{
+    (void)rig;
+    static int n;
+    static const int status[] = {0, 503, 404, RIG_LOST};
+    bool lost = r->kind == TRANSPORT_PLACE && ++n % 5 != 0;
+    return lost ? status[n % 4] : RIG_REGISTRY;
+}
+
+static void lost_questions_are_asked_again(void **state)
+{
+    (void)state;
+    struct live_session s;
+    struct rig *rig = with_thirty_sent(&s);
+    rig->answer = lose_some;
+    cut(&s, "device.log", 50);
+    live_close(&s);
+    run_again(rig);
+    rig_run(rig, 60 * MINUTES_MS, false);
+    assert_ended(rig, 1);
+    rig_delete(rig);
+}
+
+/* What is behind line \p same of its file is there again. */
+static void assert_sent_from(struct rig *rig, int same)
+{
+    char first[40];
+    struct rig_stream *st = device(rig);
+    const struct rig_part *part = st->part;
+    while (part < st->part + st->parts && part->from.losses == 0 &&
+           (part == st->part || part->from.at.offset >= part[-1].to.at.offset)) {
+        part++;
+    }
+    assert_true(part < st->part + st->parts);
+    snprintf(first, sizeof first, "\"n\":%d}", same + 1);
+    const char *end = strchr(st->raw + part->at, '\n');
+    assert_memory_equal(end - strlen(first), first, strlen(first));
+}
+
+static void a_rewritten_file_goes_on_where_the_bytes_part(void **state)
+{
+    (void)state;
+    struct live_session s;
+    struct rig *rig = with_thirty_sent(&s);
+    char *file = rig_file(rig, RIG_ID "/device.log");
+    change_byte(&s, "device.log", (long)(strstr(file, "\"n\":17}") - file) - 3);
+    free(file);
+    rig_lose_journal(rig);
+    live_line(&s, "device", "shutdown", 30);
+    live_close(&s);
+    run_again(rig);
+    assert_true(is_held(rig, HELD_BACKEND_OTHER));
+    give_up(rig);
+    rig_run(rig, 10 * MINUTES_MS, false);
+    assert_sent_from(rig, 16);
+    assert_int_equal(device(rig)->end.losses, 1);
+    file = rig_file(rig, RIG_ID "/device.log");
+    assert_int_equal(device(rig)->end.file_crc, crc32c(0, file, strlen(file)));
+    free(file);
+    assert_ended(rig, 2);
+    rig_delete(rig);
+}
+
+/* The session is held by one process, resolved by another and sent by a third. */
+static void a_person_may_say_so_while_nothing_runs(void **state)
+{
+    (void)state;
+    struct live_session s;
+    struct rig *rig = with_thirty_sent(&s);
+    change_byte(&s, "device.log", 300);
+    rig_lose_journal(rig);
+    live_line(&s, "device", "shutdown", 30);
+    live_close(&s);
+    run_again(rig);
+    assert_true(is_held(rig, HELD_BACKEND_OTHER));
+    rig_stop(rig);
+    rig_start(rig);
+    give_up(rig);
+    rig_stop(rig);
+    run_again(rig);
+    assert_int_equal(device(rig)->end.losses, 1);
+    assert_ended(rig, 2);
+    rig_delete(rig);
+}
+
+static void a_shorter_file_goes_on_at_its_end(void **state)
+{
+    (void)state;
+    struct live_session s;
+    struct rig *rig = with_thirty_sent(&s);
+    char *file = rig_file(rig, RIG_ID "/device.log");
+    long end = (long)(strstr(file, "\"n\":17}") - file) + 8;
+    cut(&s, "device.log", (long)strlen(file) - end);
+    free(file);
+    rig_lose_journal(rig);
+    run_again(rig);
+    assert_true(is_held(rig, HELD_BACKEND_LONGER));
+    give_up(rig);
+    rig_run(rig, 10 * MINUTES_MS, false);
+    live_line(&s, "device", "x", 100);
+    live_line(&s, "device", "shutdown", 101);
+    live_close(&s);
+    engine_rescan(rig->engine);
+    rig_run(rig, 10 * MINUTES_MS, false);
+    assert_sent_from(rig, 99);
+    assert_int_equal(device(rig)->end.at.lines, 32);
+    assert_int_equal(device(rig)->end.losses, 1);
+    assert_ended(rig, 2);
+    rig_delete(rig);
+}
+
+/* Only the file in which the backend's end lies can be sent again. */
+static void what_differs_in_an_earlier_file_is_not_complete(void **state)
+{
+    (void)state;
+    struct live_session s;
+    struct rig *rig = with_thirty_sent(&s);
+    live_rotate(&s, "device", 1);
+    lines(&s, 30, 40);
+    run_again(rig);
+    assert_int_equal(device(rig)->end.at.lines, 40);
+    rig_stop(rig);
+    change_byte(&s, "device.1.log", 300);
+    rig_lose_journal(rig);
+    run_again(rig);
+    assert_true(is_held(rig, HELD_BACKEND_OTHER));
+    give_up(rig);
+    live_line(&s, "device", "shutdown", 40);
+    live_close(&s);
+    engine_rescan(rig->engine);
+    rig_run(rig, 10 * MINUTES_MS, false);
+    assert_int_equal(device(rig)->end.at.lines, 41);
+    assert_ended(rig, 2);
+    rig_delete(rig);
+}
+
+/* All files that follow are lost, too. */
+static void
+what_ends_files_before_the_backend_is_given_up_once_its_writer_is_gone(void **state)
+{
+    (void)state;
+    struct live_session s;
+    char from[700];
+    char to[700];
+    struct rig *rig = with_thirty_sent(&s);
+    live_rotate(&s, "device", 1);
+    lines(&s, 30, 40);
+    run_again(rig);
+    rig_stop(rig);
+    snprintf(from, sizeof from, "%s/device.1.log", s.dir);
+    snprintf(to, sizeof to, "%s/device.log", s.dir);
+    assert_int_equal(rename(from, to), 0);
+    rig_lose_journal(rig);
+    run_again(rig);
+    assert_true(is_held(rig, HELD_BACKEND_LONGER));
+    give_up(rig);
+    rig_run(rig, 10 * MINUTES_MS, false);
+    assert_ended(rig, 0);
+    live_close(&s);
+    engine_rescan(rig->engine);
+    rig_run(rig, 20 * MINUTES_MS, false);
+    assert_int_equal(device(rig)->end.at.lines, 40);
+    assert_ended(rig, 2);
+    rig_delete(rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_disk_that_lost_what_was_sent_does_not_hold_its_session),
+        cmocka_unit_test(it_is_not_looked_at_again_and_again),
+        cmocka_unit_test(while_the_writer_lives_the_rest_is_waited_for),
+        cmocka_unit_test(a_shorter_file_with_other_bytes_is_held),
+        cmocka_unit_test(nothing_proves_an_empty_file),
+        cmocka_unit_test(a_cut_file_that_grows_is_compared_again),
+        cmocka_unit_test(lost_questions_are_asked_again),
+        cmocka_unit_test(a_rewritten_file_goes_on_where_the_bytes_part),
+        cmocka_unit_test(a_person_may_say_so_while_nothing_runs),
+        cmocka_unit_test(a_shorter_file_goes_on_at_its_end),
+        cmocka_unit_test(what_differs_in_an_earlier_file_is_not_complete),
+        cmocka_unit_test(
+            what_ends_files_before_the_backend_is_given_up_once_its_writer_is_gone),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Grows the buffer for long lines, and shrinks it after them. */
+#include "upload/core/raw_lines.h"
+
+#include <stdlib.h>
+
+static bool raw_lines_resize(struct engine *engine, size_t cap)
+{
+    char *raw = realloc(engine->raw, cap + 1);
+    if (raw) {
+        engine->raw = raw;
+        engine->raw_cap = cap;
+    }
+    return raw != NULL;
+}
+
+bool raw_lines_grow(struct engine *engine, size_t cap)
+{
+    return (engine->raw && engine->raw_cap >= cap) || raw_lines_resize(engine, cap);
+}
+
+void raw_lines_shrink(struct engine *engine)
+{
+    if (engine->raw_cap > engine->config.max_batch_bytes) {
+        (void)!raw_lines_resize(engine, engine->config.max_batch_bytes);
+    }
+}
+
+void raw_lines_close(struct engine *engine)
+{
+    free(engine->raw);
+    engine->raw = NULL;
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Computes the places of parts and writes the line that names them. */
+#include "upload/engine/part.h"
+
+#include <string.h>
+
+#include "base/crc32c.h"
+#include "base/crc32c_combine.h"
+#include "upload/core/engine_state.h"
+#include "upload/http/encode.h"
+#include "upload/http/positions_text.h"
+
+/* The file's checksum where the part begins. */
+static uint32_t part_file_crc(const struct offer *offer)
+{
+    const struct stream *st = offer->stream;
+    return offer->record.file != st->end.at.file ? 0
+           : st->jump                            ? st->jump_crc
+                                                 : st->end.file_crc;
+}
+
+void part_measure(struct offer *offer, size_t len)
+{
+    part_measure_over(offer, crc32c(0, offer->stream->session->root->engine->raw, len));
+}
+
+void part_measure_over(struct offer *offer, uint32_t crc)
+{
+    const struct stream *st = offer->stream;
+    uint64_t len = offer->record.end - offer->record.begin;
+    struct offer_part *part = &offer->part;
+    part->begin = st->end.at;
+    part->losses = st->end.losses + st->jump;
+    if (st->jump) {
+        part->start = (struct stream_start){.given = true,
+                                            .file = offer->record.file,
+                                            .offset = offer->record.begin,
+                                            .file_crc = part_file_crc(offer)};
+    }
+    part->file_crc = crc32c_combine(part_file_crc(offer), crc, len);
+    part->end = (struct stream_place){.file = offer->record.file,
+                                      .offset = offer->record.end,
+                                      .lines = part->begin.lines + offer->record.lines,
+                                      .crc = crc32c_combine(part->begin.crc, crc, len)};
+}
+
+bool part_is_same(const struct offer *offer, size_t len)
+{
+    const char *raw = offer->stream->session->root->engine->raw;
+    return offer->record.end - offer->record.begin == len &&
+           crc32c(offer->part.begin.crc, raw, len) == offer->part.end.crc;
+}
+
+size_t part_encode_line(const struct offer *offer, char out[PART_LINE_MAX])
+{
+    const struct stream *st = offer->stream;
+    char line[POSITIONS_LINE_MAX];
+    const void *encoded;
+    size_t len;
+    struct part_said said = {.session = st->session->id,
+                             .channel = stream_channel(st),
+                             .begin = offer->part.begin,
+                             .end = offer->part.end,
+                             .start = offer->part.start,
+                             .skip = offer->part.skip != NULL,
+                             .reopens = st->reopens,
+                             .added_newline =
+                                 offer->record.unterminated && !offer->part.skip};
+    if (encoder_encode(st->session->root->engine->encoder,
+                       (enum codec)offer->record.codec, line,
+                       positions_text_part(line, &said), &encoded, &len) != GPUFL_OK ||
+        len > PART_LINE_MAX) {
+        return 0;
+    }
+    memcpy(out, encoded, len);
+    return len;
+}

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Settles a part where the backend has it, and proves the end that it tells where not. */
+#include "upload/engine/part_ack.h"
+
+#include "base/log.h"
+#include "upload/core/position.h"
+#include "upload/engine/refusal.h"
+#include "upload/engine/retry.h"
+#include "upload/http/encode.h"
+#include "upload/http/verdict.h"
+#include "upload/lifecycle/end_seek.h"
+
+/* A range in quarantine that the backend knows of. */
+static bool part_settle_skip(struct offer *offer)
+{
+    struct record_quarantine record = *offer->part.skip;
+    record.stream = offer->stream->id;
+    record.sequence = offer->record.sequence;
+    return position_quarantine(offer->stream, &record);
+}
+
+static void part_settle(struct offer *offer, uint32_t losses, uint64_t now_ms)
+{
+    struct stream *st = offer->stream;
+    const struct engine *engine = st->session->root->engine;
+    bool skip = offer->part.skip != NULL;
+    offer->part.losses = losses;
+    if (skip ? !part_settle_skip(offer)
+             : !position_settle(offer, offer->record.lines, SETTLED_ACKED)) {
+        offer_keep(offer, now_ms);
+        return;
+    }
+    st->reopens = false;
+    if (!skip) {
+        log_debug(engine->config.log, "upload.acked",
+                  "session=%s channel=%s file=%u end=%llu lines=%u", st->session->id,
+                  stream_channel(st), offer->record.file,
+                  (unsigned long long)offer->record.end, offer->record.lines);
+        offer_count_acked(offer, offer->record.lines, now_ms);
+    }
+    offer_finish(offer, now_ms);
+}
+
+/* The backend has its say; what of it counts, own bytes tell. The request is still in
+ * memory: if it ends there, it was stored. */
+static void part_follow(struct offer *offer, const struct reply_part *said,
+                        uint64_t now_ms)
+{
+    struct stream *st = offer->stream;
+    struct engine *engine = st->session->root->engine;
+    st->reopens = st->reopens || said->verdict == PART_COMPLETE;
+    if (stream_place_is(&said->end.at, &offer->part.end) &&
+        said->end.file_crc == offer->part.file_crc) {
+        part_settle(offer, said->end.losses, now_ms);
+        return;
+    }
+    log_info(engine->config.log, "upload.moved",
+             "session=%s channel=%s file=%u offset=%llu note=\"the backend has this "
+             "channel up to there: compared with the files\"",
+             st->session->id, stream_channel(st), said->end.at.file,
+             (unsigned long long)said->end.at.offset);
+    offer_free(engine, offer);
+    end_seek_told(st, &said->end, now_ms);
+}
+
+/* It began at the backend without positions: only if nothing says otherwise. */
+static void part_go_without(struct offer *offer, uint64_t now_ms)
+{
+    struct stream *st = offer->stream;
+    offer_free(st->session->root->engine, offer);
+    if (st->end.at.offset || st->end.at.file > 1) {
+        stream_hold(st, HELD_WITHOUT_POSITIONS);
+        return;
+    }
+    st->end = (struct record_end){0};
+    (void)!position_choose(st, false);
+    stream_enqueue(st, false, now_ms);
+}
+
+static void part_refuse(struct offer *offer, const struct transport_reply *reply,
+                        const char *why, uint64_t now_ms)
+{
+    if (offer->record.lines > 1) {
+        refusal_split(offer, now_ms);
+    } else {
+        refusal_skip(offer, reply, why, now_ms);
+    }
+}
+
+static void part_judge(struct offer *offer, const struct transport_reply *reply,
+                       const struct reply_part *said, uint64_t now_ms)
+{
+    struct stream *st = offer->stream;
+    end_seek_epoch(st->session->root->engine, said->epoch);
+    switch (said->verdict) {
+    case PART_STORED:
+    case PART_KNOWN:
+        part_settle(offer, said->end.losses, now_ms);
+        break;
+    case PART_CONFLICT:
+    case PART_COMPLETE:
+        part_follow(offer, said, now_ms);
+        break;
+    case PART_EXPIRED:
+        offer_free(st->session->root->engine, offer);
+        stream_hold(st, HELD_EXPIRED);
+        break;
+    case PART_WITHOUT_POSITIONS:
+        part_go_without(offer, now_ms);
+        break;
+    case PART_REFUSED:
+        part_refuse(offer, reply, said->why, now_ms);
+        break;
+    case PART_FULL:
+        retry_at_quota(offer, now_ms);
+        break;
+    case PART_DAMAGED:
+    case PART_UNREADABLE:
+        retry_alone(offer, "the request was damaged on its way", now_ms);
+        break;
+    }
+}
+
+/* None of it is stored. */
+static void part_failed(struct offer *offer, const struct transport_reply *reply,
+                        enum verdict verdict, uint64_t now_ms)
+{
+    switch (verdict) {
+    case VERDICT_SPLIT:
+    case VERDICT_QUARANTINE:
+        part_refuse(offer, reply, "", now_ms);
+        break;
+    case VERDICT_HOLD_SESSION:
+        retry_at_quota(offer, now_ms);
+        break;
+    case VERDICT_PLAIN_CODEC:
+        retry_plain_codec(offer, now_ms);
+        break;
+    case VERDICT_HOLD_ORIGIN:
+        retry_when_mended(offer, reply, now_ms);
+        break;
+    default:
+        retry_after_failure(offer, reply, now_ms);
+        break;
+    }
+}
+
+void part_ack_reply(struct offer *offer, const struct transport_reply *reply,
+                    uint64_t now_ms)
+{
+    struct session *session = offer->stream->session;
+    struct engine *engine = session->root->engine;
+    struct reply_part said = {0};
+    struct verdict_case c = {.status = reply->status,
+                             .web_page = reply->web_page,
+                             .can_split = true,
+                             .is_plain_codec = offer->record.codec != CODEC_ZSTD};
+    enum verdict verdict = verdict_of(&c);
+    engine->origin.answered = engine->origin.answered || reply->status != 0;
+    if (verdict != VERDICT_RETRY && verdict != VERDICT_HOLD_ORIGIN) {
+        origin_ok(&engine->origin);
+    }
+    if (verdict != VERDICT_HOLD_SESSION) {
+        session->hold_until_ms = 0;
+        engine->at_quota = false;
+    }
+    if (verdict == VERDICT_ACKED) {
+        reply_read_part(reply->body, reply->body_len, &said);
+        part_judge(offer, reply, &said, now_ms);
+    } else if (reply->status == 404 || reply->status == 405 || reply->status == 409) {
+        retry_alone(offer, "the backend does not support positions now", now_ms);
+    } else {
+        part_failed(offer, reply, verdict, now_ms);
+    }
+}

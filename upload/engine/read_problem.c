@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Decides whether a channel begins later, is held, or waits for its directory. */
+#include "upload/engine/read_problem.h"
+
+#include "base/log.h"
+#include "schema/records.h"
+#include "upload/core/position.h"
+#include "upload/lifecycle/sealed_file.h"
+#include "upload/lifecycle/shifted_stream.h"
+
+/* It was sent once and deleted since, and the backend has gone back behind it. */
+static bool read_problem_was_sent_before(const struct stream *st)
+{
+    const struct stream_place top = {.file = st->end.top_file,
+                                     .offset = st->end.top_offset};
+    return st->positions && stream_place_before(&st->end.at, &top);
+}
+
+/* Its first files are gone: lost, or delivered and deleted by an uploader with another
+ * journal. What is there is sent; the session is not reported complete. */
+static bool read_problem_begins_later(struct stream *st)
+{
+    const struct session *session = st->session;
+    struct engine *engine = session->root->engine;
+    bool begun = st->id && !stream_begins_again(st) && !read_problem_was_sent_before(st);
+    if (session->layout != SESSION_LIVE || begun || st->file >= st->lowest) {
+        return false;
+    }
+    position_begin_at(st, st->lowest, st->positions ? 0 : st->offset, st->head);
+    st->gap = true;
+    st->jump = st->positions;
+    struct record_stream record = stream_record(st);
+    if (st->id && !record_append_stream(session->root->journal, &record)) {
+        return false;
+    }
+    trouble_say(&engine->trouble,
+                "session %s, channel %s starts at file %u: earlier files are missing",
+                session->id, stream_channel(st), st->file);
+    return true;
+}
+
+/* The active file does not begin the channel, and nothing was sent of it yet. */
+static bool read_problem_begins_in_the_middle(struct stream *st)
+{
+    struct engine *engine = st->session->root->engine;
+    if (st->id || st->file > 1 || st->offset) {
+        return false;
+    }
+    st->gap = true;
+    trouble_say(&engine->trouble,
+                "session %s, channel %s does not start with its " RECORD_JOB_START
+                " record: earlier files are missing",
+                st->session->id, stream_channel(st));
+    log_warn(engine->config.log, "session.gap",
+             "session=%s channel=%s reason=\"earlier files are missing\"",
+             st->session->id, stream_channel(st));
+    return true;
+}
+
+/* A person gave up the rest of the file, and its writer has made another one. */
+static bool read_problem_begins_after_the_end(struct stream *st)
+{
+    if (st->ended_file != st->file || st->offset == 0) {
+        return false;
+    }
+    st->ended_file = 0;
+    position_begin_at(st, st->file, 0, 0);
+    return true;
+}
+
+/* The file that a person gave up is not there, and a later one is. */
+static bool read_problem_passes_the_end(struct stream *st)
+{
+    if (st->ended_file != st->file || st->file > st->highest) {
+        return false;
+    }
+    position_next_file(st, st->head);
+    return true;
+}
+
+enum made read_problem_judge(struct stream *st, gpufl_status status,
+                             const struct tail_chunk *chunk)
+{
+    struct session *session = st->session;
+    if (chunk->elsewhere) {
+        st->rest = STREAM_PENDING;
+        session_mark_later(session, session->root->engine->config.sys->now_ms());
+    } else if (status == GPUFL_ERR_NOT_FOUND) {
+        if (read_problem_begins_later(st) || (st->gap && sealed_file_find(st))) {
+            return MADE_STEP;
+        }
+        if (session->layout == SESSION_SHIFTING) {
+            return shifted_stream_lost(st);
+        }
+        if (session->layout == SESSION_LIVE && read_problem_passes_the_end(st)) {
+            return MADE_STEP;
+        }
+        if (session->layout == SESSION_LIVE && st->file <= st->highest) {
+            if (stream_asks_first(st, HELD_MISSING)) {
+                return MADE_STEP;
+            }
+            stream_hold(st, HELD_MISSING);
+        }
+        /* Renamed, as the next inspection will find, or deleted. */
+        st->rest = st->file <= st->highest              ? STREAM_PENDING
+                   : stream_seen_bytes(st) > st->offset ? STREAM_MISSING
+                                                        : STREAM_DRAINED;
+    } else if (status == GPUFL_ERR_FORMAT && sealed_file_is_late(st)) {
+        stream_hold(st, HELD_LATE);
+    } else if (status == GPUFL_ERR_FORMAT && chunk->other) {
+        if (read_problem_begins_in_the_middle(st) ||
+            read_problem_begins_after_the_end(st)) {
+            return MADE_STEP;
+        }
+        if (stream_asks_first(st, HELD_OTHER)) {
+            return MADE_STEP;
+        }
+        stream_hold(st, HELD_OTHER);
+    } else if (status == GPUFL_ERR_FORMAT) {
+        enum held_reason reason = chunk->packed ? HELD_DAMAGED : HELD_SHORTER;
+        if (stream_asks_first(st, reason)) {
+            return MADE_STEP;
+        }
+        stream_hold(st, reason);
+    } else {
+        stream_hold(st, HELD_UNREADABLE);
+    }
+    return MADE_NOTHING;
+}

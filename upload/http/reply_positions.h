@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reads what an origin says of the ends of streams. Nothing of it is believed that the
+ * sender's own bytes do not prove. */
+#ifndef GPUFL_UPLOAD_HTTP_REPLY_POSITIONS_H
+#define GPUFL_UPLOAD_HTTP_REPLY_POSITIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "schema/layout.h"
+#include "schema/stream_place.h"
+
+/** More channels than any session has that we follow. */
+#define REPLY_STREAMS_MAX 64u
+
+/** Where a stream ends at the origin. */
+struct reply_end {
+    struct stream_place at;
+    uint32_t file_crc; /**< of the bytes [0, offset) of the file */
+    uint32_t losses;   /**< ranges that were declared lost */
+    bool expired;      /**< retention has deleted the bytes */
+};
+
+/** The answer to the question for the end of a line. */
+struct reply_place {
+    enum { PLACE_UNREADABLE, PLACE_TOLD, PLACE_NOTHING, PLACE_EXPIRED } what;
+    uint64_t epoch;
+    struct reply_end end; /**< of the last line that ends at or before what was asked */
+};
+
+enum part_verdict {
+    PART_UNREADABLE, /**< the answer is none */
+    PART_STORED,
+    PART_KNOWN,
+    PART_CONFLICT,
+    PART_COMPLETE,
+    PART_EXPIRED,
+    PART_WITHOUT_POSITIONS,
+    PART_DAMAGED,
+    PART_REFUSED, /**< a line cannot be stored */
+    PART_FULL,
+};
+
+/** The answer to a request of one part. */
+struct reply_part {
+    enum part_verdict verdict;
+    uint64_t epoch;
+    struct reply_end end;
+    char why[64]; /**< with PART_REFUSED: what is wrong with the first such line */
+};
+
+/** A stream of a session at the origin. */
+struct reply_stream {
+    char channel[LAYOUT_CHANNEL_MAX + 1];
+    bool without_positions;
+    struct reply_end end;
+};
+
+/** All streams of a session at the origin. */
+struct reply_streams {
+    bool readable;
+    bool open; /**< nobody has said that the session is complete */
+    uint64_t epoch;
+    unsigned count;
+    struct reply_stream stream[REPLY_STREAMS_MAX];
+};
+
+/** Reads the answer 200 to a request of one part. */
+void reply_read_part(const char *body, size_t len, struct reply_part *out);
+
+/** Reads the streams of a session: what was asked for, or the refusal of a claim. */
+void reply_read_streams(const char *body, size_t len, struct reply_streams *out);
+
+/** Reads the answer \p status to the question for the end of a line. */
+void reply_read_place(int status, const char *body, size_t len, struct reply_place *out);
+
+/** \return the stream of \p channel, or NULL. */
+const struct reply_stream *reply_stream_of(const struct reply_streams *streams,
+                                           const char *channel);
+
+/** \return true if the answer to a claim says that nothing is missing. */
+bool reply_is_complete(const char *body, size_t len);
+
+#endif

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where own files end before the end that was told, one question shows whether the
+ * backend has the same up to there. Where the bytes differ, and a person said to go on
+ * where they part, that place is searched for in the file of the end by bisection: each
+ * answer is an end of a line, with the checksum of the file up to there. */
+#include "upload/lifecycle/end_parting.h"
+
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "upload/core/position.h"
+#include "upload/lifecycle/end_proof.h"
+
+/* One search for each session at a time. */
+struct end_parting {
+    struct stream *stream; /* NULL = none */
+    struct reply_end told;
+    struct proof_short own;
+    bool cut;      /* only the end of own files is compared */
+    bool begun;    /* something was answered */
+    bool asked;    /* the question for `at` is under way */
+    bool answered; /* `there` is to be compared */
+    uint64_t at;
+    struct reply_end there;
+    struct proof_run same; /* up to here, the bytes are the same */
+    struct proof_run run;  /* from there on the way to `there` */
+    uint64_t low, high;    /* they part behind low, and not behind high */
+};
+
+static struct end_parting *parting_of(const struct stream *st)
+{
+    struct end_parting *p = st->session->parting;
+    return p && p->stream == st ? p : NULL;
+}
+
+static struct end_parting *parting_make(struct stream *st)
+{
+    struct session *session = st->session;
+    if (!session->parting) {
+        session->parting = calloc(1, sizeof *session->parting);
+    }
+    struct end_parting *p = session->parting;
+    if (p && (!p->stream || p->stream == st)) {
+        *p = (struct end_parting){.stream = st};
+        return p;
+    }
+    return NULL;
+}
+
+void end_parting_drop(struct stream *st)
+{
+    struct end_parting *p = parting_of(st);
+    if (p) {
+        *p = (struct end_parting){0};
+    }
+}
+
+/* The stream is settled at the end that was told. Own files have less. */
+static enum parting_result parting_settle_cut(struct stream *st,
+                                              const struct reply_end *told, uint64_t size)
+{
+    static const struct record_mark none = {0};
+    struct engine *engine = st->session->root->engine;
+    if (!position_adopt(st, told, &none) || !position_note_end(st, END_CUT)) {
+        return PARTING_WAITS;
+    }
+    st->cut_at = size + 1;
+    st->asked_for = HELD_NOT;
+    log_warn(engine->config.log, "session.cut",
+             "session=%s channel=%s file=%u bytes=%llu note=\"its files end before what "
+             "was sent of them: the backend has the rest\"",
+             st->session->id, stream_channel(st), told->at.file,
+             (unsigned long long)size);
+    return PARTING_CUT;
+}
+
+/* No file of that number is there, nor a later one. */
+static enum parting_result
+parting_give_up_rest(struct stream *st, const struct reply_end *told, uint64_t size)
+{
+    bool before = st->lost;
+    st->lost = true;
+    enum parting_result result = parting_settle_cut(st, told, size);
+    st->lost = result == PARTING_CUT ? true : before;
+    return result;
+}
+
+enum parting_result end_parting_begin(struct stream *st, bool shorter)
+{
+    bool person = st->end.state == END_PARTING;
+    bool gone = session_writer_is_gone(st->session);
+    struct reply_end told;
+    struct proof_short own = {0};
+    if (!end_proof_told(st, &told) || (shorter && !end_proof_short(st, &own))) {
+        return PARTING_FAILED;
+    }
+    bool same_file = !shorter || own.file == told.at.file;
+    bool cut = shorter && same_file && gone && told.at.file > st->highest;
+    if (person && !same_file && gone) {
+        return parting_give_up_rest(st, &told, own.size);
+    }
+    if (!same_file || (!person && (!cut || !own.line.at.offset))) {
+        return shorter ? PARTING_LONGER : PARTING_OTHER;
+    }
+    struct end_parting *p = parting_make(st);
+    if (!p) {
+        return PARTING_WAITS;
+    }
+    p->told = told;
+    p->own = own;
+    p->cut = !person;
+    p->same.file = told.at.file;
+    p->high = p->cut ? own.line.at.offset : shorter ? own.size : told.at.offset;
+    end_proof_drop(st);
+    return PARTING_GOES_ON;
+}
+
+/* Whether the backend has just the lines that own files have. */
+static enum parting_result parting_compare_end(struct stream *st,
+                                               const struct end_parting *p)
+{
+    const struct reply_end *line = &p->own.line;
+    bool same = p->there.at.offset == line->at.offset &&
+                p->there.at.file == line->at.file &&
+                p->there.file_crc == line->file_crc &&
+                (p->own.file_only || p->there.at.crc == line->at.crc);
+    struct reply_end told = p->told;
+    uint64_t size = p->own.size;
+    if (!same) {
+        end_parting_drop(st);
+        return PARTING_OTHER;
+    }
+    enum parting_result result = parting_settle_cut(st, &told, size);
+    if (result == PARTING_CUT) {
+        end_parting_drop(st);
+    }
+    return result;
+}
+
+static enum parting_result parting_compare(struct stream *st, struct end_parting *p)
+{
+    if (p->cut) {
+        return parting_compare_end(st, p);
+    }
+    enum proof_result result = end_proof_run(st, &p->run, p->there.at.offset);
+    if (result == PROOF_GOES_ON) {
+        return PARTING_GOES_ON;
+    }
+    if (result != PROOF_EQUAL) {
+        end_parting_drop(st);
+        return PARTING_FAILED; /* the file changes: from the beginning */
+    }
+    if (p->run.crc == p->there.file_crc) {
+        p->same = p->run;
+        p->low = p->at; /* no line ends in between */
+    } else {
+        p->high = p->there.at.offset - 1;
+    }
+    p->answered = false;
+    return PARTING_GOES_ON;
+}
+
+/* The bytes of the file are the same up to the told end if those before it were others.
+ */
+static enum parting_result parting_go_on(struct stream *st, struct end_parting *p)
+{
+    struct reply_end told = p->told;
+    uint64_t offset = p->same.offset;
+    if (!position_part_at(st, &told, offset)) {
+        return PARTING_WAITS;
+    }
+    log_warn(st->session->root->engine->config.log, "session.parted",
+             "session=%s channel=%s file=%u offset=%llu end=%llu note=\"the backend has "
+             "other bytes from here on: those of the file are sent\"",
+             st->session->id, stream_channel(st), told.at.file,
+             (unsigned long long)offset, (unsigned long long)told.at.offset);
+    end_parting_drop(st);
+    return PARTING_THERE;
+}
+
+enum parting_result end_parting_step(struct stream *st, struct stream_place *place)
+{
+    struct end_parting *p = parting_of(st);
+    if (!p) {
+        return PARTING_NONE;
+    }
+    if (p->answered) {
+        return parting_compare(st, p);
+    }
+    if (!p->cut && p->high <= p->low) {
+        return parting_go_on(st, p);
+    }
+    /* Half of what is left; but the first question is for all of it. */
+    p->at = p->begun ? p->low + (p->high - p->low + 1) / 2 : p->high;
+    *place = (struct stream_place){.file = p->told.at.file, .offset = p->at};
+    return PARTING_ASKS;
+}
+
+void end_parting_asked(struct stream *st)
+{
+    struct end_parting *p = parting_of(st);
+    if (p) {
+        p->asked = true;
+    }
+}
+
+struct stream *end_parting_asks(const struct session *session)
+{
+    return session->parting && session->parting->asked ? session->parting->stream : NULL;
+}
+
+void end_parting_told(struct stream *st, const struct reply_place *told)
+{
+    struct end_parting *p = parting_of(st);
+    if (!p) {
+        return;
+    }
+    p->asked = false;
+    if (told->what == PLACE_UNREADABLE) {
+        return;
+    }
+    bool line = told->what == PLACE_TOLD && told->end.at.file == p->told.at.file &&
+                told->end.at.offset > p->same.offset && told->end.at.offset <= p->at;
+    p->begun = true;
+    p->run = p->same;
+    p->there = line ? told->end : (struct reply_end){0};
+    p->answered = line || p->cut;
+    p->low = p->answered ? p->low : p->at; /* no line ends in between */
+}

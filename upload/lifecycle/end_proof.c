@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Runs checksums over the files up to the place that the backend named: from the settled
+ * end where that lies before it, else from the first file; where files are gone, or were
+ * lost, over its own file alone. */
+#include "upload/lifecycle/end_proof.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/crc32c.h"
+#include "base/crc32c_combine.h"
+#include "upload/core/position.h"
+#include "upload/core/session_streams.h"
+#include "upload/lifecycle/read_whole.h"
+#include "upload/source/file_mark.h"
+
+/* One proof for each stream of a session. */
+struct end_proof {
+    struct reply_end told;
+    enum proof_result result;
+    bool check;      /* it is the stream's own end: nothing is settled */
+    bool file_only;  /* the run is over the file of the end alone */
+    uint32_t file;   /* as far as it got … */
+    uint64_t offset; /* … */
+    uint32_t crc;    /* … of the stream */
+    uint32_t file_crc;
+    struct record_mark mark;
+    struct stream_whole whole; /* check: of the file */
+    struct reply_end line;     /* behind the last line of its file so far */
+};
+
+static struct end_proof *proof_of(const struct stream *st)
+{
+    const struct session *session = st->session;
+    for (unsigned i = 0; session->proof && i < session->streams; i++) {
+        if (session->stream[i] == st) {
+            return &session->proof[i];
+        }
+    }
+    return NULL;
+}
+
+/* Where the stream is settled by its own word. */
+static void proof_from_settled(struct end_proof *p, const struct stream *st)
+{
+    p->file = st->end.at.file;
+    p->offset = st->end.at.offset;
+    p->crc = st->end.at.crc;
+    p->file_crc = st->end.file_crc;
+    p->mark = st->file == p->file ? st->mark : (struct record_mark){0};
+}
+
+static void proof_from_first(struct end_proof *p)
+{
+    p->file = 1;
+    p->offset = 0;
+    p->crc = p->file_crc = 0;
+    p->mark = (struct record_mark){0};
+}
+
+static void proof_from_file(struct end_proof *p)
+{
+    proof_from_first(p);
+    p->file = p->told.at.file;
+    p->file_only = true;
+}
+
+static struct end_proof *proof_make(struct stream *st)
+{
+    struct session *session = st->session;
+    if (!session->proof) {
+        session->proof = calloc(SCAN_CHANNELS_MAX, sizeof *session->proof);
+    }
+    return proof_of(st);
+}
+
+bool end_proof_begin(struct stream *st, const struct reply_end *end)
+{
+    struct end_proof *p = proof_make(st);
+    if (!p) {
+        return false;
+    }
+    *p = (struct end_proof){.told = *end, .result = PROOF_GOES_ON};
+    if (st->end.at.file && !st->voided && !stream_place_before(&end->at, &st->end.at)) {
+        proof_from_settled(p, st);
+    } else {
+        proof_from_first(p);
+    }
+    return true;
+}
+
+bool end_proof_told(const struct stream *st, struct reply_end *out)
+{
+    const struct end_proof *p = proof_of(st);
+    if (p) {
+        *out = p->told;
+    }
+    return p && p->result != PROOF_NONE;
+}
+
+void end_proof_drop(struct stream *st)
+{
+    struct end_proof *p = proof_of(st);
+    if (p) {
+        p->result = PROOF_NONE; /* a person may believe it yet */
+    }
+}
+
+bool end_proof_believe(struct stream *st)
+{
+    static const struct record_mark none = {0};
+    const struct end_proof *p = proof_of(st);
+    return p && p->told.at.file && position_adopt(st, &p->told, &none);
+}
+
+/* It is where it was: what comes next, or was given up, stays as it is. */
+static bool proof_confirm(struct stream *st)
+{
+    st->end.state = END_PROVED;
+    if (!position_choose(st, true)) {
+        return false;
+    }
+    st->unproved = false;
+    return true;
+}
+
+static enum proof_result proof_settle(struct stream *st, struct end_proof *p)
+{
+    bool same = !st->voided && stream_place_is(&p->told.at, &st->end.at);
+    if (!p->check &&
+        !(same ? proof_confirm(st) : position_adopt(st, &p->told, &p->mark))) {
+        return PROOF_WAITS;
+    }
+    *p = (struct end_proof){0};
+    return PROOF_EQUAL;
+}
+
+/* The run has reached the place. */
+static enum proof_result proof_compare(struct stream *st, struct end_proof *p)
+{
+    bool lossy = p->told.losses || st->end.losses;
+    if (p->file_only) {
+        bool equal = p->told.at.offset && p->file_crc == p->told.file_crc;
+        return equal ? proof_settle(st, p) : PROOF_OTHER;
+    }
+    if (p->crc == p->told.at.crc && p->file_crc == p->told.file_crc) {
+        return proof_settle(st, p);
+    }
+    if (!lossy) {
+        return PROOF_OTHER;
+    }
+    proof_from_file(p);
+    return PROOF_GOES_ON;
+}
+
+static enum proof_result proof_problem(struct end_proof *p, gpufl_status status)
+{
+    if (status != GPUFL_ERR_NOT_FOUND) {
+        return PROOF_FAILED;
+    }
+    if (!p->file_only && p->file < p->told.at.file) {
+        proof_from_file(p);
+        return PROOF_GOES_ON;
+    }
+    return p->file_only || p->file == p->told.at.file ? PROOF_GONE : PROOF_SHORTER;
+}
+
+static void proof_add(struct end_proof *p, const char *data, size_t len)
+{
+    uint32_t crc = crc32c(0, data, len);
+    p->crc = crc32c_combine(p->crc, crc, len);
+    p->file_crc = crc32c_combine(p->file_crc, crc, len);
+    p->mark = file_mark_over(p->mark, data, len);
+    p->offset += len;
+}
+
+static void proof_take(struct end_proof *p, const char *data, size_t len)
+{
+    const char *newline = len ? memrchr(data, '\n', len) : NULL;
+    size_t lines = newline ? (size_t)(newline - data) + 1 : 0;
+    proof_add(p, data, lines);
+    if (newline) {
+        p->line = (struct reply_end){
+            .at = {.file = p->file, .offset = p->offset, .crc = p->crc},
+            .file_crc = p->file_crc};
+    }
+    proof_add(p, data + lines, len - lines);
+}
+
+static enum proof_result proof_read(struct stream *st, struct end_proof *p)
+{
+    struct engine *engine = st->session->root->engine;
+    struct tail_where where = stream_where(st);
+    struct tail_chunk chunk;
+    bool last = p->file == p->told.at.file;
+    where.file = p->file;
+    where.offset = p->offset;
+    where.sealed_only = p->file <= st->highest;
+    where.mark = (struct record_mark){0};
+    where.known = NULL;
+    gpufl_status status = tail_read(engine->config.sys, &where, engine->raw,
+                                    engine->config.max_batch_bytes, &chunk);
+    if (status == GPUFL_ERR_FORMAT) {
+        return PROOF_SHORTER;
+    }
+    if (status != GPUFL_OK) {
+        return proof_problem(p, status);
+    }
+    uint64_t left = last ? p->told.at.offset - p->offset : UINT64_MAX;
+    size_t len = chunk.len < left ? chunk.len : (size_t)left;
+    engine->made_bytes += len;
+    proof_take(p, engine->raw, len);
+    if (len == chunk.len && chunk.at_end && len < left) {
+        if (last || !chunk.sealed) {
+            return PROOF_SHORTER;
+        }
+        p->file++;
+        p->offset = 0;
+        p->file_crc = 0;
+        p->mark = (struct record_mark){0};
+    }
+    return PROOF_GOES_ON;
+}
+
+static bool proof_is_there(const struct end_proof *p)
+{
+    return p->file == p->told.at.file && p->offset == p->told.at.offset;
+}
+
+/* Nothing is stored: that is the beginning of every stream. */
+static bool proof_of_nothing(const struct end_proof *p)
+{
+    return p->told.at.file == 1 && p->told.at.offset == 0 && p->told.at.crc == 0;
+}
+
+/* It is no farther than what was proved once: its file was deleted since. */
+static bool proof_was_settled(const struct stream *st, const struct end_proof *p)
+{
+    const struct stream_place top = {.file = st->end.top_file,
+                                     .offset = st->end.top_offset};
+    return !stream_place_before(&top, &p->told.at);
+}
+
+enum proof_result end_proof_step(struct stream *st)
+{
+    struct end_proof *p = proof_of(st);
+    if (!p || p->result == PROOF_NONE) {
+        return PROOF_NONE;
+    }
+    enum proof_result result = proof_of_nothing(p) ? proof_settle(st, p)
+                               : proof_is_there(p) ? proof_compare(st, p)
+                                                   : proof_read(st, p);
+    if (result == PROOF_GONE && proof_was_settled(st, p)) {
+        result = proof_settle(st, p); /* what follows is missing: reading shows it */
+    }
+    p->result = result == PROOF_EQUAL ? PROOF_NONE : result;
+    return result;
+}
+
+bool end_proof_short(const struct stream *st, struct proof_short *out)
+{
+    const struct end_proof *p = proof_of(st);
+    if (!p || p->result != PROOF_SHORTER) {
+        return false;
+    }
+    *out = (struct proof_short){.file = p->file,
+                                .size = p->offset,
+                                .line = p->line,
+                                .file_only =
+                                    p->file_only || p->told.losses || st->end.losses};
+    return true;
+}
+
+enum proof_result end_proof_run(struct stream *st, struct proof_run *run, uint64_t to)
+{
+    struct end_proof p = {.told.at = {.file = run->file, .offset = to},
+                          .file = run->file,
+                          .offset = run->offset,
+                          .file_crc = run->crc,
+                          .file_only = true};
+    enum proof_result result = proof_is_there(&p) ? PROOF_EQUAL : proof_read(st, &p);
+    run->offset = p.offset;
+    run->crc = p.file_crc;
+    return result;
+}
+
+enum proof_result end_proof_check(struct stream *st)
+{
+    struct end_proof *p = proof_make(st);
+    if (p && p->result == PROOF_NONE && !st->checked) {
+        st->checked = read_whole_is_unchanged(st);
+    }
+    if (!p || st->end.at.offset == 0 || st->checked) {
+        return p ? PROOF_EQUAL : PROOF_FAILED;
+    }
+    if (p->result == PROOF_NONE) {
+        *p = (struct end_proof){.told = {.at = st->end.at, .file_crc = st->end.file_crc},
+                                .result = PROOF_GOES_ON,
+                                .check = true};
+        proof_from_file(p);
+        p->whole = read_whole_of_end(st);
+    }
+    struct stream_whole whole = p->whole;
+    enum proof_result result =
+        proof_is_there(p) ? proof_compare(st, p) : proof_read(st, p);
+    if (result != PROOF_GOES_ON) {
+        *p = (struct end_proof){0};
+    }
+    st->checked = result == PROOF_EQUAL;
+    st->whole = st->checked ? whole : st->whole;
+    return result;
+}
+
+enum proof_result end_proof_jump(struct stream *st)
+{
+    struct end_proof *p = proof_make(st);
+    if (!p) {
+        return PROOF_FAILED;
+    }
+    if (p->result == PROOF_NONE) {
+        *p = (struct end_proof){.told.at = {.file = st->file, .offset = st->offset},
+                                .result = PROOF_GOES_ON};
+        proof_from_file(p);
+    }
+    enum proof_result result = proof_is_there(p) ? PROOF_EQUAL : proof_read(st, p);
+    st->jump_crc = p->file_crc;
+    st->jump_measured = result == PROOF_EQUAL;
+    if (result != PROOF_GOES_ON) {
+        *p = (struct end_proof){0};
+    }
+    return result;
+}

@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Asks for the ends of a session's streams at once, and applies what own bytes prove. */
+#include "upload/lifecycle/end_seek.h"
+
+#include "base/log.h"
+#include "upload/core/backoff.h"
+#include "upload/core/position.h"
+#include "upload/core/session_streams.h"
+#include "upload/lifecycle/end_parting.h"
+#include "upload/lifecycle/end_proof.h"
+
+#define SEEK_BASE_MS 1000u
+#define SEEK_CAP_MS  60000u
+#define SEEK_SLOT_MS 20u
+/* How often a stream that is held is compared again. */
+#define SEEK_AGAIN_MS 600000u
+
+static void seek_wait(struct stream *st, uint64_t due_ms)
+{
+    st->rest = STREAM_PENDING;
+    stream_enqueue(st, false, due_ms);
+}
+
+/* Of all streams, or, with \p place, of one. */
+static enum made seek_ask(struct stream *st, const struct stream_place *place)
+{
+    struct session *session = st->session;
+    struct engine *engine = session->root->engine;
+    uint64_t now_ms = engine->config.sys->now_ms();
+    struct transport_request request = {.kind = place ? TRANSPORT_PLACE : TRANSPORT_ENDS,
+                                        .session = session->id,
+                                        .channel = stream_channel(st),
+                                        .file = place ? place->file : 0,
+                                        .offset = place ? place->offset : 0,
+                                        .fd = -1,
+                                        .tag = session};
+    if (session->ends_in_flight) {
+        return MADE_NOTHING; /* the answer queues all of its streams */
+    }
+    if (now_ms < session->ends_at_ms || !origin_ready(&engine->origin, now_ms)) {
+        seek_wait(st, now_ms < session->ends_at_ms ? session->ends_at_ms
+                                                   : now_ms + SEEK_SLOT_MS);
+        return MADE_NOTHING;
+    }
+    if (engine->config.transport.submit(engine->config.transport.self, &request) !=
+        GPUFL_OK) {
+        seek_wait(st, now_ms + SEEK_SLOT_MS);
+        return MADE_NOTHING;
+    }
+    session->ends_in_flight = true;
+    if (place) {
+        end_parting_asked(st);
+    }
+    engine->origin.in_flight++;
+    engine->counters.requests++;
+    return MADE_NOTHING;
+}
+
+/* A person may say later, to another process, to go on nevertheless. */
+static void seek_note_disputed(struct stream *st, enum held_reason reason)
+{
+    bool disputed = reason == HELD_BACKEND_OTHER || reason == HELD_BACKEND_LONGER;
+    if (disputed && st->end.state != END_PARTING) {
+        (void)!position_note_end(st, END_DISPUTED);
+    }
+}
+
+static enum made seek_hold(struct stream *st, enum held_reason reason)
+{
+    stream_hold(st, st->asked_for ? (enum held_reason)st->asked_for : reason);
+    seek_note_disputed(st, (enum held_reason)st->hold_reason);
+    end_parting_drop(st);
+    st->seek_at_ms = st->session->root->engine->config.sys->now_ms() + SEEK_AGAIN_MS;
+    end_proof_drop(st);
+    return MADE_NOTHING;
+}
+
+/* What lies between its end and its position is lost, in one file. */
+static bool seek_jumps(const struct stream *st)
+{
+    return st->jump && !st->jump_measured && st->offset && st->file == st->end.at.file;
+}
+
+bool end_seek_is_over(const struct stream *st)
+{
+    return stream_knows_end(st) && !seek_jumps(st);
+}
+
+static enum made seek_jump(struct stream *st)
+{
+    enum proof_result result = end_proof_jump(st);
+    return result == PROOF_EQUAL || result == PROOF_GOES_ON
+               ? MADE_STEP
+               : seek_hold(st, HELD_UNREADABLE);
+}
+
+/* The journal had settled just this end in a sealed file, so what its disk lost since is
+ * at the backend. */
+static bool seek_passes_short(struct stream *st)
+{
+    const struct engine *engine = st->session->root->engine;
+    struct reply_end told;
+    if (!end_proof_told(st, &told) || !stream_place_is(&told.at, &st->end.at) ||
+        st->end.at.file > st->highest) {
+        return false;
+    }
+    log_warn(engine->config.log, "session.cut",
+             "session=%s channel=%s file=%u note=\"it is shorter than what was sent of "
+             "it: the backend has the rest\"",
+             st->session->id, stream_channel(st), st->end.at.file);
+    end_proof_drop(st);
+    st->unproved = st->voided = false;
+    st->asked_for = HELD_NOT;
+    position_begin_at(st, st->end.at.file + 1, 0, 0);
+    return true;
+}
+
+static enum made seek_follow(struct stream *st, enum parting_result result,
+                             const struct stream_place *place)
+{
+    switch (result) {
+    case PARTING_ASKS:
+        return seek_ask(st, place);
+    case PARTING_WAITS:
+        seek_wait(st, st->session->root->engine->config.sys->now_ms() + JOURNAL_RETRY_MS);
+        return MADE_NOTHING;
+    case PARTING_OTHER:
+        return seek_hold(st, HELD_BACKEND_OTHER);
+    case PARTING_LONGER:
+        return seek_hold(st, HELD_BACKEND_LONGER);
+    case PARTING_FAILED:
+        return seek_hold(st, HELD_UNREADABLE);
+    case PARTING_NONE:
+    case PARTING_GOES_ON:
+    case PARTING_CUT:
+    case PARTING_THERE:
+        break;
+    }
+    return MADE_STEP;
+}
+
+static enum made seek_part(struct stream *st, bool shorter)
+{
+    if (shorter && seek_passes_short(st)) {
+        return MADE_STEP;
+    }
+    return seek_follow(st, end_parting_begin(st, shorter), NULL);
+}
+
+enum made end_seek(struct stream *st)
+{
+    struct stream_place place = {0};
+    if (stream_knows_end(st)) {
+        return seek_jump(st);
+    }
+    enum parting_result parting = end_parting_step(st, &place);
+    if (parting != PARTING_NONE) {
+        return seek_follow(st, parting, &place);
+    }
+    switch (end_proof_step(st)) {
+    case PROOF_NONE:
+        return seek_ask(st, NULL);
+    case PROOF_GOES_ON:
+    case PROOF_EQUAL:
+        return MADE_STEP;
+    case PROOF_WAITS:
+        return seek_follow(st, PARTING_WAITS, NULL);
+    case PROOF_OTHER:
+        return seek_part(st, false);
+    case PROOF_SHORTER:
+        return seek_part(st, true);
+    case PROOF_GONE:
+        return seek_hold(st, HELD_BACKEND_UNPROVED);
+    case PROOF_FAILED:
+        break;
+    }
+    return seek_hold(st, HELD_UNREADABLE);
+}
+
+void end_seek_told(struct stream *st, const struct reply_end *end, uint64_t now_ms)
+{
+    if (end->expired) {
+        end_proof_drop(st);
+        stream_hold(st, HELD_EXPIRED);
+        return;
+    }
+    st->unproved = true;
+    end_parting_drop(st);
+    (void)!end_proof_begin(st, end); /* without memory it is asked for again */
+    st->at_shutdown = false;
+    seek_wait(st, now_ms);
+}
+
+/* A stream goes by positions or does not, for good: as it began at the backend, else by
+ * what was sent of it. */
+static void seek_told_one(struct stream *st, const struct reply_stream *told,
+                          uint64_t now_ms)
+{
+    static const struct reply_end nothing = {.at = {.file = 1}};
+    bool windowed = told ? told->without_positions : st->sequence > 0 && !st->positions;
+    if (windowed && !st->end.at.file) {
+        if (position_choose(st, false)) {
+            seek_wait(st, now_ms);
+        }
+    } else if (windowed) {
+        stream_hold(st, HELD_WITHOUT_POSITIONS);
+    } else {
+        end_seek_told(st, told ? &told->end : &nothing, now_ms);
+    }
+}
+
+void end_seek_told_all(struct session *session, const struct reply_streams *told,
+                       uint64_t now_ms)
+{
+    for (unsigned i = 0; i < session->streams; i++) {
+        struct stream *st = session->stream[i];
+        if (stream_is_live(st) && !st->offer &&
+            st->channel < session->root->channels.count) {
+            seek_told_one(st, reply_stream_of(told, stream_channel(st)), now_ms);
+        }
+    }
+}
+
+static void seek_again(struct session *session, uint64_t now_ms)
+{
+    for (unsigned i = 0; i < session->streams; i++) {
+        struct stream *st = session->stream[i];
+        if (!stream_knows_end(st) && st->rest == STREAM_PENDING && !st->offer) {
+            seek_wait(st, now_ms);
+        }
+    }
+}
+
+/* \return false if the answer is none. */
+static bool seek_read_ends(struct session *session, const struct transport_reply *reply,
+                           uint64_t now_ms)
+{
+    struct reply_streams told = {0};
+    if (reply->status == 200) {
+        reply_read_streams(reply->body, reply->body_len, &told);
+    }
+    if (told.readable) {
+        end_seek_epoch(session->root->engine, told.epoch);
+        end_seek_told_all(session, &told, now_ms);
+    }
+    return told.readable;
+}
+
+/* Likewise. In another epoch, the end itself may be another one. */
+static bool seek_read_place(struct session *session, const struct transport_reply *reply,
+                            uint64_t now_ms)
+{
+    struct engine *engine = session->root->engine;
+    struct stream *st = end_parting_asks(session);
+    struct reply_place told;
+    reply_read_place(reply->status, reply->body, reply->body_len, &told);
+    if (st && told.epoch && told.epoch != engine->origin.epoch) {
+        end_parting_drop(st);
+    } else if (st) {
+        end_parting_told(st, &told);
+    }
+    end_seek_epoch(engine, told.epoch);
+    if (st && told.what == PLACE_EXPIRED) {
+        end_parting_drop(st);
+        stream_hold(st, HELD_EXPIRED);
+    }
+    seek_again(session, now_ms);
+    return told.what != PLACE_UNREADABLE;
+}
+
+/* The session waits by itself, or everything does. */
+static void seek_failed(struct session *session, const struct transport_reply *reply,
+                        uint64_t now_ms)
+{
+    struct engine *engine = session->root->engine;
+    session->ends_at_ms =
+        now_ms + backoff_ms(engine->config.sys, ++session->ends_failures, SEEK_BASE_MS,
+                            SEEK_CAP_MS, reply->retry_after_ms);
+    if (reply->status == 0 || reply->status >= 500 || reply->status == 429) {
+        counters_note_retry(&engine->counters, reply);
+        origin_failed(&engine->origin, reply->retry_after_ms, now_ms);
+        if (engine->origin.failures == 1) {
+            log_warn(engine->config.log, "origin.failing", "status=%d reason=\"%s\"",
+                     reply->status, reply->error);
+        }
+    } else if (reply->status == 401 || reply->status == 403 || reply->status < 400) {
+        origin_refused(&engine->origin, reply, now_ms);
+    }
+    seek_again(session, session->ends_at_ms);
+}
+
+void end_seek_on_reply(struct session *session, const struct transport_reply *reply,
+                       uint64_t now_ms)
+{
+    struct engine *engine = session->root->engine;
+    session->ends_in_flight = false;
+    engine->origin.answered = engine->origin.answered || reply->status != 0;
+    if (reply->kind == TRANSPORT_PLACE ? seek_read_place(session, reply, now_ms)
+                                       : seek_read_ends(session, reply, now_ms)) {
+        session->ends_failures = 0;
+        session->ends_at_ms = 0;
+        origin_ok(&engine->origin);
+    } else {
+        seek_failed(session, reply, now_ms);
+    }
+}
+
+void end_seek_epoch(struct engine *engine, uint64_t epoch)
+{
+    if (epoch && epoch != engine->origin.epoch) {
+        log_info(engine->config.log, "origin.epoch",
+                 "note=\"the backend may have gone back: it is asked where each stream "
+                 "ends\"");
+        engine->origin.epoch = epoch;
+    }
+}

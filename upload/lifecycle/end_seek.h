@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Finds where a stream goes on: asks the backend where it ends, and proves that. */
+#ifndef GPUFL_UPLOAD_LIFECYCLE_END_SEEK_H
+#define GPUFL_UPLOAD_LIFECYCLE_END_SEEK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "upload/core/offer.h"
+#include "upload/http/reply_positions.h"
+#include "upload/http/transport.h"
+
+/** \return true if the stream may be read: it is known where it ends at the backend. */
+bool end_seek_is_over(const struct stream *stream);
+
+/** Does one step of it. The stream is queued again when there is an answer. */
+enum made end_seek(struct stream *stream);
+
+/** The backend has told the end of a stream, which is to be proved before it goes on. */
+void end_seek_told(struct stream *stream, const struct reply_end *end, uint64_t now_ms);
+
+/** The backend has told all streams of a session. */
+void end_seek_told_all(struct session *session, const struct reply_streams *told,
+                       uint64_t now_ms);
+
+/** Handles the answer to the question. */
+void end_seek_on_reply(struct session *session, const struct transport_reply *reply,
+                       uint64_t now_ms);
+
+/** Notes the epoch of an answer. */
+void end_seek_epoch(struct engine *engine, uint64_t epoch);
+
+#endif
