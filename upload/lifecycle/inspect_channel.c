@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Decides whether a channel has something to send, or an end to ask the backend for. */
+#include "upload/lifecycle/inspect_channel.h"
+
+#include "upload/core/session_streams.h"
+#include "upload/core/shutdown.h"
+#include "upload/lifecycle/import_position.h"
+#include "upload/lifecycle/rewritten.h"
+#include "upload/lifecycle/sealed_file.h"
+
+/* Its writer has not made the next file, which was waited for. */
+static bool inspect_is_between_files(const struct stream *st)
+{
+    return st->seal_read_ms && st->all_read &&
+           st->session->writer == SESSION_WRITER_LIVES;
+}
+
+/* The size of its active file if nothing new is in it. */
+static uint64_t inspect_expects_bytes(const struct stream *st)
+{
+    return stream_is_cut(st) ? st->cut_at - 1 : st->offset;
+}
+
+/* What is in its active file differs from what was sent of it, unless a person gave that
+ * up, as it cannot be read. A file smaller than what was sent from it has changed, too:
+ * reading shows how. */
+static bool inspect_is_active_pending(const struct stream *st,
+                                      const struct scan_channel *seen)
+{
+    bool given_up = st->ended_file == st->file && st->all_read;
+    return seen->has_active ? seen->active_bytes != inspect_expects_bytes(st) && !given_up
+                            : seen->has_active_gz && !st->all_read;
+}
+
+/* Whether something of this channel is not settled yet. */
+static bool inspect_is_pending(const struct session *session, const struct stream *st,
+                               const struct scan_channel *seen)
+{
+    switch ((enum session_layout)session->layout) {
+    case SESSION_WINDOWS: /* a sidecar is there before its payload */
+        return st->file <= st->highest && !st->all_read;
+    case SESSION_SHIFTING: /* only reading shows how much */
+        return !st->all_read;
+    case SESSION_LIVE:
+        return st->file < st->highest ||
+               (st->file == st->highest && !inspect_is_between_files(st)) ||
+               inspect_is_active_pending(st, seen);
+    }
+    return true;
+}
+
+static uint64_t inspect_behind_bytes(const struct stream *st,
+                                     const struct scan_channel *seen)
+{
+    bool sealed =
+        st->session->layout == SESSION_SHIFTING ? st->index > 0 : st->file <= st->highest;
+    if (sealed) {
+        return UINT64_MAX; /* never live data */
+    }
+    return seen->active_bytes > st->offset ? seen->active_bytes - st->offset : 0;
+}
+
+/* A number that changes as soon as there may be something new to read. */
+static uint64_t inspect_seen(const struct session *session,
+                             const struct scan_channel *seen)
+{
+    if (session->layout == SESSION_WINDOWS) {
+        return (uint64_t)seen->highest << 33 | (uint64_t)seen->payloads << 2 |
+               (unsigned)(session->salvage != SESSION_SALVAGE_NONE) << 1 |
+               (unsigned)session_writer_is_gone(session);
+    }
+    return seen->active_bytes << STREAM_SEEN_SHIFT | seen->highest << 2 |
+           (unsigned)seen->has_active << 1 | (unsigned)seen->has_active_gz;
+}
+
+/* Its end was proved in another epoch of the backend, which may have gone back since. One
+ * that sends more, or claims to be complete, learns it by that. */
+static bool inspect_is_of_old(const struct stream *st)
+{
+    const struct origin *origin = &st->session->root->engine->origin;
+    bool old = !session_writer_is_gone(st->session) && st->end.epoch != origin->epoch;
+    return stream_is_live(st) && !st->offer && origin->positions &&
+           (st->unproved || (st->positions && old));
+}
+
+/* Its file was cut, and is another one now, or it was found by an earlier run. */
+static void inspect_cut_again(struct stream *st, const struct scan_channel *seen)
+{
+    if (st->end.state == END_CUT && seen->active_bytes + 1 != st->cut_at) {
+        st->cut_at = 0;
+        st->unproved = st->voided = true;
+    }
+}
+
+/* The backend has something else: the files, which may be large, are compared again when
+ * they change, and now and then. */
+static bool inspect_still_differs(const struct stream *st,
+                                  const struct scan_channel *seen, uint64_t now_ms)
+{
+    return st->held && st->unproved && now_ms < st->seek_at_ms &&
+           st->seen == inspect_seen(st->session, seen);
+}
+
+void inspect_channel(struct session *session, const struct scan_channel *seen,
+                     uint64_t now_ms)
+{
+    struct engine *engine = session->root->engine;
+    if (!registry_follows(session->root, seen->name)) {
+        return;
+    }
+    struct stream *st = session_stream(session, seen->name);
+    if (!st) {
+        return; /* no memory: at the next inspection */
+    }
+    if (st->kind == STREAM_UNSET) {
+        st->kind = session->layout == SESSION_WINDOWS ? STREAM_VERBATIM : STREAM_BATCHED;
+        import_position(st);
+    }
+    st->layout = (uint8_t)(1 + session->layout);
+    session->seen_bytes += seen->active_bytes + seen->highest + seen->payloads;
+    if (inspect_still_differs(st, seen, now_ms)) {
+        return;
+    }
+    inspect_cut_again(st, seen);
+    st->held = false; /* the reason may be gone */
+    st->rest = st->rest == STREAM_PENDING ? STREAM_PENDING : STREAM_DRAINED;
+    st->highest = sealed_file_note(st, seen->highest);
+    st->lowest = seen->lowest;
+    uint64_t before = st->seen;
+    st->seen = inspect_seen(session, seen);
+    st->all_read = st->all_read && st->seen == before;
+    if (!inspect_is_pending(session, st, seen) && !rewritten_since(st, seen)) {
+        if (inspect_is_of_old(st)) {
+            st->unproved = true; /* what the backend has is compared */
+            stream_enqueue(st, false, now_ms);
+            return;
+        }
+        st->rest = st->offer ? STREAM_PENDING : STREAM_DRAINED;
+        return;
+    }
+    stream_note_growth(st);
+    if (st->offer || session->held || (st->at_shutdown && !shutdown_may_go(st, now_ms))) {
+        return;
+    }
+    bool backlog = inspect_behind_bytes(st, seen) >= engine->config.max_batch_bytes ||
+                   session_writer_is_gone(session);
+    if (backlog || (session->overdue && !st->queued)) {
+        stream_enqueue(st, !backlog, now_ms);
+    } else {
+        stream_enqueue(st, true, engine_config_next_flush(&engine->config, now_ms));
+    }
+}
