@@ -343,6 +343,35 @@ a_root_that_is_replaced_while_requests_are_under_way_waits_for_them(void **state
     rig_delete(rig);
 }
 
+static int answer_lines_later(struct rig *rig, const struct rig_request *request)
+{
+    rig->silent = rig->silent || request->kind == TRANSPORT_BATCH;
+    return RIG_REGISTRY;
+}
+
+static void what_is_due_in_a_root_that_is_away_keeps_nobody_awake(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_ended_session(10);
+    rig->config.max_batch_lines = 2;
+    rig->answer = answer_lines_later;
+    rig_start(rig);
+    rig_run(rig, 1000, false);
+    assert_true(rig->silent);
+    move_root(rig, true);
+    rig_run(rig, MINUTE_MS, false);
+    assert_int_equal(rig_summary(rig).roots_away, 1);
+    rig->answer = NULL;
+    rig->silent = false; /* more of each channel is due now */
+    rig_run(rig, 10 * MINUTE_MS, false);
+    assert_true(rig->loops < 5000);
+    move_root(rig, false);
+    rig_run(rig, 10 * MINUTE_MS, false);
+    assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 1);
+    rig_all_same(rig, RIG_ID);
+    rig_delete(rig);
+}
+
 static void a_root_that_another_uploader_took_is_away_until_it_lets_go(void **state)
 {
     (void)state;
@@ -484,6 +513,7 @@ int main(void)
         cmocka_unit_test(
             a_root_that_is_replaced_while_requests_are_under_way_waits_for_them),
         cmocka_unit_test(a_root_that_another_uploader_took_is_away_until_it_lets_go),
+        cmocka_unit_test(what_is_due_in_a_root_that_is_away_keeps_nobody_awake),
         cmocka_unit_test(a_file_that_is_another_after_a_restart_is_held),
         cmocka_unit_test(a_file_that_is_another_after_it_was_away_is_held),
         cmocka_unit_test(what_is_away_is_not_all_sent),

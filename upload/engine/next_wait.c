@@ -26,8 +26,9 @@ static void next_wait_for_queue(const struct queue *queue, uint64_t *wait_ms,
     for (struct queue_node *node = queue->first; node && *wait_ms > 0;
          node = node->next) {
         const struct stream *st = stream_of(node);
-        if (st->offer || journal_broken(st->session->root->journal)) {
-            continue;
+        const struct root *root = st->session->root;
+        if (st->offer || root->away || journal_broken(root->journal)) {
+            continue; /* something else must happen first */
         }
         uint64_t at = st->due_ms > st->session->hold_until_ms
                           ? st->due_ms
