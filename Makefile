@@ -442,5 +442,5 @@ help: ## this list
 
 -include $(patsubst %.c,build/fuzz/%.d,$(FUZZED) $(FUZZERS))
 -include $(patsubst %.c,$(B)/%.d,$(BASE) $(SCHEMA) $(COLLECTOR) $(CUPTI) collector-lib/inject/inject.c $(UPLOAD) $(AGENT) $(CLI) $(TRANSFER) $(BACKEND) \
-  $(SUPPORT) $(UNIT) $(HELPERS) $(SOAKS) $(BENCHES) \
+  $(SUPPORT) $(UNIT) $(HELPERS) $(SOAKS) $(SIM) $(BENCHES) \
   $(wildcard tests/bench/*.c) $(EXAMPLES) agent/main.c cli/main.c backend/main.c)

@@ -52,8 +52,10 @@ static void append_lines(struct job *job, int channel, const struct text *lines)
 static void one_line(struct text *lines, const struct job *job, int channel,
                      const char *type, unsigned pad)
 {
-    text_printf(lines, "{\"type\":\"%s\",\"session_id\":\"%s\",\"n\":%u,\"pad\":\"", type,
-                job->dir.id, job->stream[channel].lines);
+    text_printf(lines,
+                "{\"type\":\"%s\",\"session_id\":\"%s\",\"c\":\"%s\",\"n\":%u,\"pad\":\"",
+                type, job->dir.id, channel_name((enum channel)channel),
+                job->stream[channel].lines);
     for (unsigned i = 0; i < pad; i++) {
         text_append(lines, &"abcdefghijklmnopqrstuvwxyz"[i % 26], 1);
     }

@@ -163,12 +163,14 @@ static gpufl_status network_submit(void *self, const struct transport_request *r
 static int moody_status(const struct letter *letter)
 {
     static const int status[] = {408, 425, 429, 500, 502, 503, 504, 401, 404};
-    bool probe = letter->request.kind == TRANSPORT_PROBE; /* 4xx: an earlier version */
+    enum transport_kind kind = letter->request.kind;
+    /* A version that lacks it would answer so: that is believed. */
+    unsigned believed = kind == TRANSPORT_PROBE ? 2 : kind == TRANSPORT_COMPLETE ? 1 : 0;
     bool lines = letter->request.kind == TRANSPORT_PARTS;
     if (lines && letter->request.len > 2000 && pick(3) == 0) {
         return 413;
     }
-    return status[pick(sizeof status / sizeof status[0] - (probe ? 2 : 0))];
+    return status[pick(sizeof status / sizeof status[0] - believed)];
 }
 
 static void arrive(struct letter *letter, bool again)

@@ -145,7 +145,9 @@ static bool is_torn(const struct job *job)
 /* Where locks of other hosts are not seen, nothing shows that a killed writer is gone. */
 static bool may_stay_open(const struct world *world, const struct job *job)
 {
-    return is_excused(world, job) || is_torn(job) || (world->plan.far && !job->shut_down);
+    return is_excused(world, job) || is_torn(job) ||
+           (world->plan.far && !job->shut_down) ||
+           world->server.kind == SERVER_NOTHING; /* what comes again opens it */
 }
 
 static void judge_job(struct world *world, const struct job *job)

@@ -24,7 +24,8 @@ static void make_world(struct plan_world *world)
 {
     static const uint64_t rotate_bytes[] = {300, 1500, 6000, 1u << 20};
     static const uint64_t slowest_ms[] = {1, 1, 50, 5000};
-    static const enum server_kind servers[] = {SERVER_POSITIONS};
+    static const enum server_kind servers[] = {SERVER_POSITIONS, SERVER_POSITIONS,
+                                               SERVER_WINDOWS, SERVER_NOTHING};
     *world = (struct plan_world){
         .server = servers[pick(sizeof servers / sizeof *servers)],
         .own_state = pick(2),

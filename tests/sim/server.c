@@ -139,7 +139,23 @@ static void server_note_id(void *arg, const struct store_session *session)
     *(int64_t *)arg = session->id;
 }
 
-char *server_stored(struct server *server, const char *session, const char *channel)
+/* Without identities, the backend does not know of which channel a line is. */
+static char *lines_of(const char *all, const char *channel)
+{
+    char field[64];
+    struct text lines = {0};
+    snprintf(field, sizeof field, "\"c\":\"%s\"", channel);
+    for (size_t len; (len = strcspn(all, "\n")) > 0; all += len + (all[len] != '\0')) {
+        const char *found = strstr(all, field);
+        if (found && found < all + len) {
+            text_append(&lines, all, len + 1);
+        }
+    }
+    text_append(&lines, "", 1);
+    return lines.data;
+}
+
+static char *stored_as(struct server *server, const char *session, const char *channel)
 {
     int64_t id = 0;
     struct export *e;
@@ -155,6 +171,17 @@ char *server_stored(struct server *server, const char *session, const char *chan
     export_close(e);
     text_append(&all, "", 1);
     return all.data;
+}
+
+char *server_stored(struct server *server, const char *session, const char *channel)
+{
+    if (server->kind != SERVER_NOTHING) {
+        return stored_as(server, session, channel);
+    }
+    char *all = stored_as(server, session, "all");
+    char *lines = lines_of(all, channel);
+    free(all);
+    return lines;
 }
 
 int server_state(struct server *server, const char *session)
