@@ -280,6 +280,7 @@ sim: ## simulate whole worlds: SEEDS=1..1000, SEEDS=7; without, fresh ones for S
 	@$(MAKE) $(JOBS) $(SIM_BIN)
 	@$(SIM_BIN) $(if $(strip $(SEEDS)),$(SEEDS),--seconds $(SIM_SECONDS) $$(date +%s)000..$$(date +%s)999)
 sim-check: $(SIM_BIN) ## that the same seed makes the same world, and that the fixed plans pass
+	@$(SIM_BIN) plans
 	@$(SIM_BIN) --twice 1..50
 
 soak: ## long runs: SOAK_GIB=20 through a spool of 512 MiB (20 min), SOAK_S=600 with schema checks

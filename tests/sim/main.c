@@ -1,23 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The simulator: `sim A..B` runs the worlds of these seeds, `sim A` shows one. */
+/* The simulator: `sim A..B` runs the worlds of these seeds, `sim A` shows one, `sim NAME`
+ * a fixed plan. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "tests/sim/calls.h"
+#include "tests/sim/fixed_plans.h"
 #include "tests/sim/plan.h"
 #include "tests/sim/shrink.h"
 
 #define USAGE                                                                            \
-    "usage: sim [--seconds N] [--twice] A..B | sim [--whole] A\n"                        \
+    "usage: sim [--seconds N] [--twice] A..B | sim [--whole] A | sim plans | sim NAME\n" \
     "  A..B       run the worlds of these seeds; print a failure's shrunk history\n"     \
     "  A          print the history of one, shrunk if it fails\n"                        \
+    "  plans      run the fixed plans\n"                                                 \
+    "  NAME       print the history of one of them\n"                                    \
     "  --whole    do not shrink it\n"                                                    \
     "  --seconds  stop after so long\n"                                                  \
     "  --twice    run each twice, and compare their histories\n"
 
 struct options {
+    const char *plan; /* NULL = seeds */
     unsigned long long first, last;
     unsigned long long seconds;
     bool twice, whole, single;
@@ -74,6 +79,25 @@ static bool run_seed(unsigned long long seed, const struct options *options)
     return first.kind == NULL;
 }
 
+/* \return the number of plans that fail; -1 if there is none of that name. */
+static int run_fixed(const char *wanted)
+{
+    static struct plan plan;
+    struct outcome outcome;
+    bool all = strcmp(wanted, "plans") == 0;
+    int failed = all ? 0 : -1;
+    const char *name;
+    for (unsigned i = 0; (name = fixed_plan(i, &plan)); i++) {
+        if (all || strcmp(name, wanted) == 0) {
+            shrink_run(&plan, !all, &outcome);
+            printf("%s %s%s%s\n", outcome.kind ? "FAIL" : "ok  ", name,
+                   outcome.kind ? ": " : "", outcome.kind ? outcome.detail : "");
+            failed = (failed < 0 ? 0 : failed) + (outcome.kind != NULL);
+        }
+    }
+    return failed;
+}
+
 static bool read_seeds(const char *text, struct options *o)
 {
     char *end;
@@ -95,6 +119,9 @@ static bool read_options(int argc, char **argv, struct options *o)
             o->whole = true;
         } else if (strcmp(argv[i], "--seconds") == 0 && i + 1 < argc) {
             o->seconds = strtoull(argv[++i], NULL, 10);
+        } else if (argv[i][0] >= 'a' && argv[i][0] <= 'z') {
+            o->plan = argv[i];
+            seeds = true;
         } else {
             seeds = read_seeds(argv[i], o);
             if (!seeds) {
@@ -115,6 +142,14 @@ int main(int argc, char **argv)
     unsetenv("STATE_DIRECTORY");
     unsetenv("XDG_STATE_HOME");
     setenv("HOME", "/var/home", 1);
+    if (options.plan) {
+        int failed = run_fixed(options.plan);
+        if (failed < 0) {
+            fprintf(stderr, "sim: %s: no plan of that name (see 'sim plans')\n",
+                    options.plan);
+        }
+        return failed < 0 ? 2 : failed > 0;
+    }
     unsigned long long seed = options.first;
     unsigned long long failed = 0;
     double begun = now_s();
