@@ -119,7 +119,7 @@ collector: ## build only the collector; needs only a C compiler
 .DEFAULT_GOAL := all
 .PHONY: all agent collector deps demo check check-build check-run check-all lint lint-run layers \
         symbols fuzz fuzz-run bench format install uninstall clean help \
-        check-arm64 coverage check-e2e check-valgrind sim sim-check soak check-page screenshots check-gpu prove-gpu test-fresh deb image-rootfs check-packages FORCE
+        check-arm64 coverage check-e2e check-valgrind sim sim-check sim-mutants soak check-page screenshots check-gpu prove-gpu test-fresh deb image-rootfs check-packages FORCE
 
 # ---- rules -------------------------------------------------------------------------------------
 Q   := $(if $(strip $(V)),,@)
@@ -278,10 +278,18 @@ SIM_SECONDS ?= 60
 sim: ## simulate whole worlds: SEEDS=1..1000, SEEDS=7; without, fresh ones for SIM_SECONDS=60
 	@packaging/deps.sh build
 	@$(MAKE) $(JOBS) $(SIM_BIN)
-	@$(SIM_BIN) $(if $(strip $(SEEDS)),$(SEEDS),--seconds $(SIM_SECONDS) $$(date +%s)000..$$(date +%s)999)
+	@$(SIM_BIN) $(if $(strip $(SEEDS)),$(SEEDS),--seconds $(SIM_SECONDS) $$(date +%s)00000..$$(date +%s)99999)
 sim-check: $(SIM_BIN) ## that the same seed makes the same world, and that the fixed plans pass
 	@$(SIM_BIN) plans
 	@$(SIM_BIN) --twice 1..50
+
+MUTANTS ?= # MUTANTS='name name': only these
+MUTANT_SEEDS ?= 1000
+sim-mutants: export COMPILE = $(CC) $(ALL_FLAGS)
+sim-mutants: export LINK = $(CC) $(ALL_FLAGS) $(LDFLAGS) $(call obj,$(SIM)) $(LINK_ALL) \
+             $(SIM_CALLS:__wrap_%=-Wl$(comma)--wrap=%) $(AGENT_LIBS) $(BACKEND_LIBS) $(TEST_LIBS) -ldl
+sim-mutants: $(SIM_BIN) ## switch rules off, one at a time: each has to be found (5 min)
+	@python3 tests/sim/mutants.py $(B) $(MUTANT_SEEDS) $(MUTANTS)
 
 soak: ## long runs: SOAK_GIB=20 through a spool of 512 MiB (20 min), SOAK_S=600 with schema checks
 	@packaging/deps.sh build

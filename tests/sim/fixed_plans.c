@@ -9,7 +9,7 @@
     {                                                                                    \
         STEP_##kind, 0, (a), (b), 0                                                      \
     }
-#define WAIT(ms) STEP(WAIT, ms, 1)
+#define WAIT(ms) STEP(WAIT, ms, 8)
 #define BEGIN    STEP(BEGIN_JOB, 0, 0)
 #define WRITE(n) STEP(WRITE, 0, 7 * (n)) /* 1 + 7 n lines */
 #define END      STEP(END_JOB, 0, 0)
@@ -84,7 +84,10 @@ static const struct {
       STEP(RESTORE_ORIGIN, 0, 0)}},
     {"a_progress_file_without_its_journal",
      {PLAIN, .outside = true},
-     {BEGIN, WRITE(6), WAIT(9000), STEP(LOSE_STATE, 0, 0)}},
+     {BEGIN, WRITE(6), WAIT(19000), STEP(LOSE_STATE, 0, 0), STEP(KILL_JOB, 0, 0)}},
+    {"a_fifo_in_a_session_of_a_stranger",
+     {PLAIN},
+     {BEGIN, WRITE(6), STEP(PLANT, 2, 0), WAIT(19000), WRITE(6)}},
     {"a_root_that_is_away_while_lines_are_due",
      {PLAIN_OF(1500, 1)},
      {BEGIN, WRITE(6), STEP(SLOW, 1, 9000), WAIT(9000), STEP(UNMOUNT, 0, 0),

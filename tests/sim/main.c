@@ -19,13 +19,14 @@
     "  NAME       print the history of one of them\n"                                    \
     "  --whole    do not shrink it\n"                                                    \
     "  --seconds  stop after so long\n"                                                  \
+    "  --first    stop at the first failure, and do not shrink it\n"                     \
     "  --twice    run each twice, and compare their histories\n"
 
 struct options {
     const char *plan; /* NULL = seeds */
     unsigned long long first, last;
     unsigned long long seconds;
-    bool twice, whole, single;
+    bool twice, whole, single, first_only;
 };
 
 static double now_s(void)
@@ -71,7 +72,9 @@ static bool run_seed(unsigned long long seed, const struct options *options)
             return false;
         }
     }
-    if (first.kind && !(options->single && options->whole)) {
+    if (first.kind && options->first_only) {
+        printf("SEED %llu fails: %s: %s\n", seed, first.kind, first.detail);
+    } else if (first.kind && !(options->single && options->whole)) {
         show(&plan, &first, options->whole);
     } else if (options->single && !options->whole) {
         shrink_run(&plan, true, &second);
@@ -115,6 +118,8 @@ static bool read_options(int argc, char **argv, struct options *o)
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--twice") == 0) {
             o->twice = true;
+        } else if (strcmp(argv[i], "--first") == 0) {
+            o->first_only = true;
         } else if (strcmp(argv[i], "--whole") == 0) {
             o->whole = true;
         } else if (strcmp(argv[i], "--seconds") == 0 && i + 1 < argc) {
@@ -155,7 +160,8 @@ int main(int argc, char **argv)
     double begun = now_s();
     while (seed <= options.last) {
         failed += !run_seed(seed++, &options);
-        if (options.seconds && now_s() - begun > (double)options.seconds) {
+        if ((failed && options.first_only) ||
+            (options.seconds && now_s() - begun > (double)options.seconds)) {
             break;
         }
     }
