@@ -87,6 +87,7 @@ SOAKS     := $(wildcard tests/soak/*.c)
 # They look at the sources, or at what the programs print: a sanitizer would find nothing.
 RELEASE_ONLY := $(addprefix tests/e2e/test_,$(addsuffix .py,completions house packaging schema))
 E2E       := $(filter-out $(if $(strip $(SAN)),$(RELEASE_ONLY)),$(wildcard tests/e2e/test_*.py))
+SIM       := $(wildcard tests/sim/*.c)
 BENCHES   := $(wildcard tests/bench/bench_*.c)
 BENCH_SCRIPTS := $(wildcard tests/bench/bench_*.py)
 BENCH_TOOLS := $(addprefix $(B)/tests/bench/,tree sink floor writer)
@@ -105,6 +106,7 @@ SOAK_BINS    := $(SOAKS:%.c=$(B)/%)
 BENCH_BINS   := $(BENCHES:%.c=$(B)/%)
 EXAMPLE_BINS := $(EXAMPLES:%.c=$(B)/%)
 COMPLETIONS  := $(B)/completions/.made
+SIM_BIN      := $(B)/tests/sim/sim
 FUZZ_BINS    := $(FUZZERS:tests/fuzz/%.c=build/fuzz/%)
 
 all: $(PROGRAMS) $(LIBRARIES) ## build everything into build/release/
@@ -117,7 +119,7 @@ collector: ## build only the collector; needs only a C compiler
 .DEFAULT_GOAL := all
 .PHONY: all agent collector deps demo check check-build check-run check-all lint lint-run layers \
         symbols fuzz fuzz-run bench format install uninstall clean help \
-        check-arm64 coverage check-e2e check-valgrind soak check-page screenshots check-gpu prove-gpu test-fresh deb image-rootfs check-packages FORCE
+        check-arm64 coverage check-e2e check-valgrind sim sim-check sim-mutants soak check-page screenshots check-gpu prove-gpu test-fresh deb image-rootfs check-packages FORCE
 
 # ---- rules -------------------------------------------------------------------------------------
 Q   := $(if $(strip $(V)),,@)
@@ -190,6 +192,11 @@ LINK_ALL = $(call obj,$(BASE) $(SCHEMA) $(COLLECTOR) $(UPLOAD) $(AGENT) $(CLI) $
 $(UNIT_BINS) $(HELPER_BINS) $(SOAK_BINS) $(BENCH_BINS): %: %.o $(LINK_ALL)
 	$(call say,LINK)
 	$(Q)$(link) $(AGENT_LIBS) $(BACKEND_LIBS) $(TEST_LIBS) -ldl
+# The calls that tests/sim/calls.h declares lead to its own kernel.
+SIM_CALLS := $(shell grep -o '__wrap_[a-z0-9_]*' tests/sim/calls.h)
+$(SIM_BIN): $(call obj,$(SIM)) $(LINK_ALL)
+	$(call say,LINK)
+	$(Q)$(link) $(SIM_CALLS:__wrap_%=-Wl$(comma)--wrap=%) $(AGENT_LIBS) $(BACKEND_LIBS) $(TEST_LIBS) -ldl
 $(B)/tests/fake/libnvidia-ml.so.1: tests/fake/nvml.c
 $(B)/tests/fake/slow_sync.so: tests/fake/slow_sync.c
 $(B)/tests/fake/stop_at_name.so: tests/fake/stop_at_name.c
@@ -265,6 +272,24 @@ coverage: ## print the lines executed by the tests, per file; fail below 85 % of
 	@rm -rf build/coverage
 	@$(MAKE) check COVERAGE=1
 	@python3 tests/coverage.py build/coverage 85 collector-lib upload
+
+SEEDS ?= # SEEDS=1..1000: these worlds; SEEDS=7: the history of one
+SIM_SECONDS ?= 60
+sim: ## simulate whole worlds: SEEDS=1..1000, SEEDS=7; without, fresh ones for SIM_SECONDS=60
+	@packaging/deps.sh build
+	@$(MAKE) $(JOBS) $(SIM_BIN)
+	@$(SIM_BIN) $(if $(strip $(SEEDS)),$(SEEDS),--seconds $(SIM_SECONDS) $$(date +%s)00000..$$(date +%s)99999)
+sim-check: $(SIM_BIN) ## that the same seed makes the same world, and that the fixed plans pass
+	@$(SIM_BIN) plans
+	@$(SIM_BIN) --twice 1..50
+
+MUTANTS ?= # MUTANTS='name name': only these
+MUTANT_SEEDS ?= 1000
+sim-mutants: export COMPILE = $(CC) $(ALL_FLAGS)
+sim-mutants: export LINK = $(CC) $(ALL_FLAGS) $(LDFLAGS) $(call obj,$(SIM)) $(LINK_ALL) \
+             $(SIM_CALLS:__wrap_%=-Wl$(comma)--wrap=%) $(AGENT_LIBS) $(BACKEND_LIBS) $(TEST_LIBS) -ldl
+sim-mutants: $(SIM_BIN) ## switch rules off, one at a time: each has to be found (5 min)
+	@python3 tests/sim/mutants.py $(B) $(MUTANT_SEEDS) $(MUTANTS)
 
 soak: ## long runs: SOAK_GIB=20 through a spool of 512 MiB (20 min), SOAK_S=600 with schema checks
 	@packaging/deps.sh build
@@ -426,5 +451,5 @@ help: ## this list
 
 -include $(patsubst %.c,build/fuzz/%.d,$(FUZZED) $(FUZZERS))
 -include $(patsubst %.c,$(B)/%.d,$(BASE) $(SCHEMA) $(COLLECTOR) $(CUPTI) collector-lib/inject/inject.c $(UPLOAD) $(AGENT) $(CLI) $(TRANSFER) $(BACKEND) \
-  $(SUPPORT) $(UNIT) $(HELPERS) $(SOAKS) $(BENCHES) \
+  $(SUPPORT) $(UNIT) $(HELPERS) $(SOAKS) $(SIM) $(BENCHES) \
   $(wildcard tests/bench/*.c) $(EXAMPLES) agent/main.c cli/main.c backend/main.c)

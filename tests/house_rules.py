@@ -279,6 +279,10 @@ def main():
         bad += calls(name, path)
         bad += sizes(name, path)
         bad += new_files(name, path)
+    for name, path in files("*.[ch]", ["tests/sim"]):  # a program of its own
+        bad += opening(name, path.read_text())
+        bad += calls(name, path)
+        bad += sizes(name, path)
     bad += [line for name, path in files("*.[ch]", ["tests"])
             if "SPDX-License-Identifier: Apache-2.0" not in path.read_text()[:200]
             for line in [f"{name} has no SPDX line"]]

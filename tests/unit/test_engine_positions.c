@@ -72,6 +72,27 @@ static void a_lost_journal_costs_a_question(void **state)
     rig_delete(rig);
 }
 
+/* The progress file says how far each channel is settled, and not where it ends. */
+static void a_session_that_only_the_progress_file_knows_is_not_done_unproved(void **state)
+{
+    (void)state;
+    char command[1200];
+    struct live_session s;
+    struct rig *rig = rig_positions_on(rig_new());
+    live_open(&s, rig->root, RIG_ID);
+    rig_fill(&s, 5);
+    rig_start(rig);
+    rig_run(rig, 60000, false);
+    rig_stop(rig);
+    snprintf(command, sizeof command, "rm '%s'/.gpufl-agent/journal*", rig->root);
+    assert_int_equal(system(command), 0);
+    live_close(&s);
+    rig_start(rig);
+    complete(rig);
+    assert_int_equal(rig_count(rig, TRANSPORT_BATCH), 0);
+    rig_delete(rig);
+}
+
 static void a_journal_of_last_week_is_no_harm(void **state)
 {
     (void)state;
@@ -549,6 +570,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parts_are_stored_and_the_end_is_claimed),
         cmocka_unit_test(a_lost_journal_costs_a_question),
+        cmocka_unit_test(
+            a_session_that_only_the_progress_file_knows_is_not_done_unproved),
         cmocka_unit_test(a_journal_of_last_week_is_no_harm),
         cmocka_unit_test(a_lost_answer_is_known_by_its_place),
         cmocka_unit_test(what_is_too_large_is_halved),

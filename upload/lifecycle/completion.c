@@ -324,7 +324,7 @@ void completion_on_reply(struct session *session, const struct transport_reply *
         session->complete_at_ms = now_ms;
     } else if (status >= 200 && status <= 299) {
         completion_accepted(session, reply);
-    } else if (session->claim && status == 409) {
+    } else if (status == 409 && (session->claim || engine->origin.positions)) {
         completion_contested(session, reply, now_ms);
     } else if (session->claim && (status == 404 || status == 405 || status == 501)) {
         completion_failed(session, reply, now_ms); /* what it has was not compared */

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The fixed plans: short sentences of steps, in worlds without any other fault. */
+#include "tests/sim/fixed_plans.h"
+
+#include <string.h>
+
+#define FIXED_STEPS_MAX 12
+#define STEP(kind, a, b)                                                                 \
+    {                                                                                    \
+        STEP_##kind, 0, (a), (b), 0                                                      \
+    }
+#define WAIT(ms) STEP(WAIT, ms, 8)
+#define BEGIN    STEP(BEGIN_JOB, 0, 0)
+#define WRITE(n) STEP(WRITE, 0, 7 * (n)) /* 1 + 7 n lines */
+#define END      STEP(END_JOB, 0, 0)
+
+#define PLAIN PLAIN_OF(1500, 10)
+#define PLAIN_OF(rotate, lines)                                                          \
+    .jobs_max = 1, .rotate_bytes = (rotate), .batch_lines = (lines),                     \
+    .journal_bytes = 512u << 10, .flush_ms = 500, .settled_ms = 1000
+
+static const struct {
+    const char *name;
+    struct plan_world world;
+    struct step step[FIXED_STEPS_MAX];
+} plans[] = {
+    {"a_mount_that_is_missing_at_a_start",
+     {PLAIN, .outside = true},
+     {BEGIN, WRITE(6), WAIT(9000), STEP(REPLACE_ROOT, 0, 0), STEP(RESTART, 0, 0),
+      WAIT(9000), STEP(REPLACE_ROOT, 0, 0), WRITE(6), END}},
+    {"a_fifo_in_the_place_of_the_progress_file",
+     {PLAIN},
+     {BEGIN, WRITE(6), WAIT(9000), STEP(FIFO, 0, 1), WRITE(6), WAIT(9000)}},
+    {"a_fifo_among_the_files_of_a_session",
+     {PLAIN},
+     {BEGIN, WRITE(6), STEP(FIFO, 0, 0), WAIT(9000), WRITE(6)}},
+    {"a_hard_link_to_a_file",
+     {PLAIN},
+     {BEGIN, WRITE(6), STEP(HARD_LINK, 0, 0), WAIT(9000), WRITE(6)}},
+    {"two_journals",
+     {PLAIN, .outside = true, .own_state = true},
+     {BEGIN, WRITE(6), WAIT(9000), STEP(KILL, 0, 0), STEP(UPLOAD, 90000, 0), WRITE(6),
+      WAIT(2000), WRITE(6), WAIT(19000)}},
+    {"two_hosts_that_see_no_lock_of_each_other",
+     {PLAIN, .outside = true, .own_state = true, .far = true},
+     {BEGIN, WRITE(6), STEP(UPLOAD, 500000, 0), WAIT(9000), WRITE(6), WAIT(9000),
+      WRITE(6), END, WAIT(19000)}},
+    {"a_session_of_a_stranger_with_the_id_of_a_job",
+     {PLAIN},
+     {BEGIN, WRITE(6), WAIT(9000), STEP(PLANT, 0, 1), WAIT(19000), WRITE(6), END}},
+    {"a_root_that_is_replaced",
+     {PLAIN},
+     {BEGIN, WRITE(6), STEP(REPLACE_ROOT, 0, 0), WAIT(19000), STEP(REPLACE_ROOT, 0, 0),
+      WAIT(19000), WRITE(6)}},
+    {"sealed_files_that_are_deleted_unsent",
+     {PLAIN_OF(300, 10)},
+     {BEGIN, STEP(KILL, 0, 0), WRITE(6), WRITE(6), STEP(DELETE_FILE, 1, 0),
+      STEP(DELETE_FILE, 3, 0), WAIT(19000), WRITE(6)}},
+    {"a_power_failure",
+     {PLAIN, .sync_ms = 5000},
+     {BEGIN, WRITE(6), WAIT(3000), WRITE(6), WAIT(700), STEP(POWER, 0, 0), WAIT(19000)}},
+    {"a_progress_file_that_is_forged",
+     {PLAIN, .outside = true},
+     {STEP(FORGE, 0, 0), BEGIN, STEP(FORGE, 0, 0), WRITE(6), STEP(LOSE_STATE, 0, 0),
+      WAIT(19000)}},
+    {"a_directory_that_is_away_while_an_answer_is_lost",
+     {PLAIN},
+     {BEGIN, WRITE(6), STEP(LOSSY, 1, 89), WAIT(9000), STEP(RENAME_SESSION, 0, 0),
+      WAIT(19000), STEP(RENAME_SESSION, 0, 0), WAIT(9000)}},
+    {"a_root_that_a_stranger_locks",
+     {PLAIN},
+     {STEP(KILL, 0, 0), BEGIN, STEP(FLOCK, 0, 0), WRITE(6), WAIT(19000), WRITE(6)}},
+    {"moods_around_a_restart",
+     {PLAIN, .server = SERVER_WINDOWS},
+     {BEGIN, STEP(MOODY, 1, 89), WRITE(6), WAIT(9000), STEP(KILL, 0, 0), WAIT(9000),
+      WRITE(6)}},
+    {"a_rotation_on_a_full_disk",
+     {PLAIN_OF(300, 10)},
+     {BEGIN, WRITE(3), WAIT(9000), STEP(DISK_FULL, 0, 0), WRITE(6), WRITE(6), WAIT(9000),
+      STEP(DISK_FULL, 0, 0), WRITE(6)}},
+    {"an_origin_that_goes_back",
+     {PLAIN},
+     {BEGIN, WRITE(6), STEP(COPY_ORIGIN, 0, 0), WRITE(6), END, WAIT(90000),
+      STEP(RESTORE_ORIGIN, 0, 0)}},
+    {"a_progress_file_without_its_journal",
+     {PLAIN, .outside = true},
+     {BEGIN, WRITE(6), WAIT(19000), STEP(LOSE_STATE, 0, 0), STEP(KILL_JOB, 0, 0)}},
+    {"a_fifo_in_a_session_of_a_stranger",
+     {PLAIN},
+     {BEGIN, WRITE(6), STEP(PLANT, 2, 0), WAIT(19000), WRITE(6)}},
+    {"a_root_that_is_away_while_lines_are_due",
+     {PLAIN_OF(1500, 1)},
+     {BEGIN, WRITE(6), STEP(SLOW, 1, 9000), WAIT(9000), STEP(UNMOUNT, 0, 0),
+      WAIT(900000)}},
+};
+
+const char *fixed_plan(unsigned index, struct plan *plan)
+{
+    if (index >= sizeof plans / sizeof *plans) {
+        return NULL;
+    }
+    memset(plan, 0, sizeof *plan);
+    plan->seed = index + 1;
+    plan->world = plans[index].world;
+    const struct step none = {.kind = STEP_WAIT};
+    for (unsigned i = 0; i < FIXED_STEPS_MAX; i++) {
+        if (memcmp(&plans[index].step[i], &none, sizeof none) != 0) {
+            plan->step[plan->steps] = plans[index].step[i];
+            plan->step[plan->steps++].salt = plan->seed * PLAN_STEPS_MAX + i + 1;
+        }
+    }
+    return plans[index].name;
+}

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Compares what is stored with what was written. */
+#include "tests/sim/oracle.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/sim/history.h"
+
+/* What a comparison of one stream has found. */
+struct comparison_of {
+    unsigned written, stored, missing, twice, foreign;
+    char first[160]; /* line of whatever is wrong first */
+};
+
+static size_t line_length(const char *line)
+{
+    const char *end = strchr(line, '\n');
+    return end ? (size_t)(end - line) + 1 : 0;
+}
+
+/* \return where \p line, of \p len bytes, is in \p text from \p from on; NULL = nowhere.
+ */
+static const char *find_line(const char *from, const char *line, size_t len)
+{
+    while (from && *from) {
+        size_t n = line_length(from);
+        if (n == len && memcmp(from, line, len) == 0) {
+            return from;
+        }
+        from = n ? from + n : NULL;
+    }
+    return NULL;
+}
+
+static void note_line(struct comparison_of *c, unsigned *count, const char *line)
+{
+    if (!c->first[0]) {
+        snprintf(c->first, sizeof c->first, "%.*s", (int)strcspn(line, "\n"), line);
+    }
+    ++*count;
+}
+
+static unsigned count_to(struct comparison_of *c, const char *from, const char *to)
+{
+    unsigned n = 0;
+    while (from && *from && from != to) {
+        size_t len = line_length(from);
+        if (!len) {
+            break; /* a torn line, which may be missing */
+        }
+        note_line(c, &n, from);
+        from += len;
+    }
+    return n;
+}
+
+static void compare_texts(struct comparison_of *c, const char *written,
+                          const char *stored)
+{
+    const char *at = written;
+    for (size_t len; (len = line_length(stored)); stored += len) {
+        c->stored++;
+        const char *found = find_line(at, stored, len);
+        if (found) {
+            c->missing += count_to(c, at, found);
+            at = found + len;
+        } else if (find_line(written, stored, len)) {
+            note_line(c, &c->twice, stored);
+        } else {
+            size_t rest = strcspn(at, "\n"); /* the end of a torn line? */
+            bool torn =
+                !line_length(at) && rest == len - 1 && memcmp(at, stored, rest) == 0;
+            if (torn) {
+                at += rest;
+            } else {
+                note_line(c, &c->foreign, stored);
+            }
+        }
+    }
+    c->missing += count_to(c, at, NULL);
+}
+
+/* Without positions, what was stored is known from one journal alone. Where that was
+ * lost, or where there are two, lines come again or are put into quarantine. */
+static bool is_by_journal(const struct world *world)
+{
+    const struct server *server = &world->server;
+    return (server->kind != SERVER_POSITIONS || server->hid) &&
+           (world->state_harmed || world->plan.own_state || server->went_back);
+}
+
+static bool may_come_twice(const struct world *world)
+{
+    return is_by_journal(world) || world->server.kind == SERVER_NOTHING;
+}
+
+static void judge_stream(struct world *world, const struct job *job, int channel,
+                         struct comparison_of *c)
+{
+    const char *name = channel_name((enum channel)channel);
+    const struct text *written = &job->stream[channel].written;
+    char *stored = server_stored(&world->server, job->dir.id, name);
+    char *lines = strndup(written->len ? written->data : "", written->len);
+    *c = (struct comparison_of){0};
+    compare_texts(c, lines, stored);
+    history_say("%.8s %s: %u stored, %u missing, %u twice, %u foreign", job->dir.id, name,
+                c->stored, c->missing, c->twice, c->foreign);
+    if (c->foreign && !(job->harm & JOB_LOST_FILES)) {
+        history_fail("foreign", "%.8s %s: %s", job->dir.id, name, c->first);
+    } else if (c->twice && !may_come_twice(world)) {
+        history_fail("twice", "%.8s %s: %u lines: %s", job->dir.id, name, c->twice,
+                     c->first);
+    }
+    free(lines);
+    free(stored);
+}
+
+static bool is_excused(const struct world *world, const struct job *job)
+{
+    return job->harm || is_by_journal(world) ||
+           (world->server.went_back && world->plan.deletes != DELETE_NEVER);
+}
+
+/* "Complete" is said of what the disk held, and of the first directory with an id. What
+ * was put into quarantine is forgotten with the journal, if the progress file is left. */
+static bool may_lack(const struct world *world, const struct job *job, int state)
+{
+    return job->harm & (JOB_LOST_POWER | JOB_LOST_FILES | JOB_HAS_COPY) ||
+           (state == 1 && is_by_journal(world));
+}
+
+/* A line that a killed writer did not finish is kept back. */
+static bool is_torn(const struct job *job)
+{
+    bool torn = false;
+    for (int c = 0; c < JOB_CHANNELS; c++) {
+        const struct text *written = &job->stream[c].written;
+        torn |= written->len && written->data[written->len - 1] != '\n';
+    }
+    return torn;
+}
+
+/* Where locks of other hosts are not seen, nothing shows that a killed writer is gone. */
+static bool may_stay_open(const struct world *world, const struct job *job)
+{
+    return is_excused(world, job) || is_torn(job) ||
+           (world->plan.far && !job->shut_down) ||
+           world->server.kind == SERVER_NOTHING; /* what comes again opens it */
+}
+
+static void judge_job(struct world *world, const struct job *job)
+{
+    static const char *const states[] = {"open", "complete", "verified", "ended"};
+    int state = server_state(&world->server, job->dir.id);
+    unsigned missing = 0;
+    char first[160] = "";
+    for (int c = 0; c < JOB_CHANNELS; c++) {
+        struct comparison_of found;
+        judge_stream(world, job, c, &found);
+        if (found.missing && !missing) {
+            snprintf(first, sizeof first, "%s", found.first);
+        }
+        missing += found.missing;
+    }
+    history_say("%.8s is %s", job->dir.id, states[state]);
+    bool says_all = state == 1 || state == 2;
+    if (missing && says_all && !may_lack(world, job, state)) {
+        history_fail("complete of less", "%.8s: %u lines missing: %s", job->dir.id,
+                     missing, first);
+    } else if (missing && !is_excused(world, job)) {
+        history_fail("missing", "%.8s: %u lines: %s", job->dir.id, missing, first);
+    } else if (!says_all && !may_stay_open(world, job)) {
+        history_fail("not complete", "%.8s is %s", job->dir.id, states[state]);
+    }
+}
+
+void oracle_judge(struct world *world)
+{
+    for (unsigned i = 0; i < world->jobs; i++) {
+        judge_job(world, &world->job[i]);
+    }
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Judges a world that has settled: each complete line that a job wrote is stored once and
+ * in order, or what is missing is known to be. */
+#ifndef GPUFL_TESTS_SIM_ORACLE_H
+#define GPUFL_TESTS_SIM_ORACLE_H
+
+#include "tests/sim/world.h"
+
+void oracle_judge(struct world *world);
+
+#endif

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What happens in a world, as a list of steps. Each means something in any state: its
+ * numbers are taken modulo what there is, and chance within it comes from its own seed.
+ * So any part of a plan is a plan. */
+#ifndef GPUFL_TESTS_SIM_PLAN_H
+#define GPUFL_TESTS_SIM_PLAN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "tests/sim/server.h"
+#include "upload/core/engine_config.h"
+
+#define PLAN_STEPS_MAX 400
+
+/** X(identifier, text, weight, feature). */
+#define STEP_KINDS(X)                                                                    \
+    X(WAIT, "wait", 12, ALWAYS)                                                          \
+    X(WRITE, "write", 14, ALWAYS)                                                        \
+    X(BEGIN_JOB, "begin a job", 2, ALWAYS)                                               \
+    X(END_JOB, "end a job", 2, ALWAYS)                                                   \
+    X(KILL_JOB, "kill a job", 2, KILLS)                                                  \
+    X(CUT_JOB, "kill a job at a call", 2, KILLS)                                         \
+    X(RESTART, "restart an uploader", 3, RESTARTS)                                       \
+    X(KILL, "kill an uploader", 4, RESTARTS)                                             \
+    X(CUT, "kill an uploader at a call", 6, RESTARTS)                                    \
+    X(UPLOAD, "upload on demand", 4, UPLOADS)                                            \
+    X(KEEP_STATE, "copy a state directory", 3, STATE)                                    \
+    X(LOSE_STATE, "lose a state directory", 2, STATE)                                    \
+    X(OLD_STATE, "put an old state directory back", 3, STATE)                            \
+    X(FOREIGN_STATE, "take another's state directory", 1, STATE)                         \
+    X(MEMORY_STATE, "state in memory", 1, STATE)                                         \
+    X(DISK_FAULTS, "disk faults", 4, DISK)                                               \
+    X(DISK_FULL, "the disk is full, or not", 2, DISK)                                    \
+    X(SLOW_SYNCS, "slow syncs", 2, DISK)                                                 \
+    X(POWER, "power failure", 2, POWER)                                                  \
+    X(MOODY, "an origin in moods", 4, ORIGIN)                                            \
+    X(LOSSY, "a lossy network", 4, NETWORK)                                              \
+    X(SLOW, "a slow network", 2, NETWORK)                                                \
+    X(COPY_ORIGIN, "copy the origin", 2, BACKUP)                                         \
+    X(RESTART_ORIGIN, "restart the origin", 3, ORIGIN)                                   \
+    X(RESTORE_ORIGIN, "put the origin's copy back", 2, BACKUP)                           \
+    X(CAPABILITY, "the origin changes its version", 2, VERSIONS)                         \
+    X(UNMOUNT, "unmount, or mount again", 3, MOUNTS)                                     \
+    X(REPLACE_ROOT, "another directory in its place, or back", 2, MOUNTS)                \
+    X(CLOCK, "step the clock", 3, CLOCK)                                                 \
+    X(HARD_LINK, "make a hard link", 3, USERS)                                           \
+    X(COPY_SESSION, "copy a session", 2, USERS)                                          \
+    X(RENAME_SESSION, "rename a session, or back", 2, USERS)                             \
+    X(PLANT, "plant a session", 3, USERS)                                                \
+    X(FIFO, "make a FIFO", 3, USERS)                                                     \
+    X(FLOCK, "lock the root, or not", 2, USERS)                                          \
+    X(FORGE, "forge what is published", 2, USERS)                                        \
+    X(DELETE_FILE, "delete a file", 2, DAMAGE)                                           \
+    X(CUT_FILE, "cut a file", 2, DAMAGE)
+
+#define STEP_ENUM_(id, text, weight, feature) STEP_##id,
+enum step_kind { STEP_KINDS(STEP_ENUM_) STEP_KINDS_COUNT };
+
+enum plan_feature {
+    FEATURE_ALWAYS,
+    FEATURE_KILLS,
+    FEATURE_RESTARTS,
+    FEATURE_UPLOADS,
+    FEATURE_STATE,
+    FEATURE_DISK,
+    FEATURE_POWER,
+    FEATURE_ORIGIN,
+    FEATURE_NETWORK,
+    FEATURE_BACKUP,
+    FEATURE_VERSIONS,
+    FEATURE_MOUNTS,
+    FEATURE_CLOCK,
+    FEATURE_USERS,
+    FEATURE_DAMAGE,
+    FEATURES,
+};
+
+struct step {
+    enum step_kind kind;
+    uint32_t who, a, b;
+    uint64_t salt;
+};
+
+/** What a world begins with. */
+struct plan_world {
+    enum server_kind server;
+    bool own_state; /**< the upload on demand does not use the agent's state directory */
+    bool far;       /**< and is on another host, which does not see its locks */
+    bool outside;   /**< the agent's state directory lies elsewhere */
+    uint32_t jobs_max;
+    uint64_t rotate_bytes;
+    uint32_t batch_lines;
+    uint64_t sync_ms;
+    uint64_t journal_bytes;
+    uint64_t flush_ms, settled_ms;
+    enum engine_delete deletes;
+    enum engine_compression compression;
+};
+
+struct plan {
+    uint64_t seed;
+    struct plan_world world;
+    struct step step[PLAN_STEPS_MAX];
+    unsigned steps;
+};
+
+/** Makes the plan of \p seed. */
+void plan_make(struct plan *plan, uint64_t seed);
+
+const char *plan_step_text(enum step_kind kind);
+
+#endif

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Leads requests to the backend's code. */
+#include "tests/sim/server.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/api/api_streams.h"
+#include "backend/http/ingest.h"
+#include "backend/http/parts.h"
+#include "backend/http/session_claim.h"
+#include "backend/store/export.h"
+#include "backend/store/store_epoch.h"
+#include "backend/store/store_sessions.h"
+#include "backend/store/store_statement.h"
+#include "backend/store/store_streams.h"
+#include "tests/sim/history.h"
+
+static const struct retention forever = {0};
+
+static void server_open(struct server *server)
+{
+    char why[256];
+    if (store_open(":memory:", &server->store, why) != GPUFL_OK) {
+        fprintf(stderr, "%s\n", why);
+        abort();
+    }
+}
+
+static void server_move(sqlite3 *to, sqlite3 *from)
+{
+    sqlite3_backup *backup = sqlite3_backup_init(to, "main", from, "main");
+    if (!backup || sqlite3_backup_step(backup, -1) != SQLITE_DONE) {
+        abort();
+    }
+    sqlite3_backup_finish(backup);
+}
+
+void server_begin(struct server *server, enum server_kind kind)
+{
+    *server = (struct server){.kind = kind};
+    server_open(server);
+}
+
+void server_end(struct server *server)
+{
+    store_close(server->store);
+    sqlite3_close(server->copy);
+}
+
+void server_copy(struct server *server)
+{
+    sqlite3 *copy;
+    sqlite3_close(server->copy);
+    if (sqlite3_open(":memory:", &copy) != SQLITE_OK) {
+        abort();
+    }
+    server_move(copy, server->store->db);
+    server->copy = copy;
+}
+
+void server_restart(struct server *server, bool back)
+{
+    struct store *old = server->store;
+    server_open(server);
+    server_move(server->store->db, back ? server->copy : old->db);
+    store_close(old);
+    server->went_back |= back;
+}
+
+static void server_version(const struct server *server, struct text *answer)
+{
+    bool knows = !server->hides;
+    text_printf(answer, "{\"supported\":[\"1\"],\"encodings\":[\"zstd\",\"gzip\"]");
+    if (server->kind != SERVER_NOTHING) {
+        text_printf(answer, ",\"live_windows\":true,\"window_registry\":true");
+    }
+    if (server->kind == SERVER_POSITIONS && knows) {
+        text_printf(answer, ",\"positions\":true,\"epoch\":\"%s\"",
+                    store_epoch(server->store));
+    }
+    text_printf(answer, "}");
+}
+
+static void ignore_change(void *arg, const char *session)
+{
+    (void)arg;
+    (void)session;
+}
+
+static int server_ingest(struct server *server, const struct server_request *r,
+                         struct text *answer)
+{
+    char sequence[16];
+    char crc32[16];
+    bool id = r->has_id && server->kind != SERVER_NOTHING;
+    snprintf(sequence, sizeof sequence, "%u", r->sequence);
+    snprintf(crc32, sizeof crc32, "%u", r->crc32);
+    struct ingest_request request = {.session = r->session,
+                                     .encoding = r->encoding[0] ? r->encoding : NULL,
+                                     .window_id = id ? r->window_id : NULL,
+                                     .window_channel = r->channel,
+                                     .window_sequence = sequence,
+                                     .window_crc32 = crc32,
+                                     .body = r->body,
+                                     .len = r->len};
+    return r->kind == TRANSPORT_PARTS ? parts_take(server->store, &forever, &request,
+                                                   answer, ignore_change, NULL)
+                                      : ingest(server->store, &forever, &request, answer);
+}
+
+int server_answer(struct server *server, const struct server_request *r,
+                  struct text *answer)
+{
+    bool knows = server->kind == SERVER_POSITIONS && !server->hides;
+    struct text body = {.data = r->body, .len = r->len};
+    const struct text nothing = {.data = (char[]){""}};
+    switch (r->kind) {
+    case TRANSPORT_PROBE:
+        server_version(server, answer);
+        return 200;
+    case TRANSPORT_BATCH:
+        return server_ingest(server, r, answer);
+    case TRANSPORT_PARTS:
+        return knows ? server_ingest(server, r, answer) : 404;
+    case TRANSPORT_ENDS:
+        return knows ? api_streams(server->store, r->session, answer) : 404;
+    case TRANSPORT_COMPLETE:
+        return session_claim_judge(server->store, r->session, r->len ? &body : &nothing,
+                                   answer);
+    default:
+        return 404;
+    }
+}
+
+static void server_note_id(void *arg, const struct store_session *session)
+{
+    *(int64_t *)arg = session->id;
+}
+
+/* Without identities, the backend does not know of which channel a line is. */
+static char *lines_of(const char *all, const char *channel)
+{
+    char field[64];
+    struct text lines = {0};
+    snprintf(field, sizeof field, "\"c\":\"%s\"", channel);
+    for (size_t len; (len = strcspn(all, "\n")) > 0; all += len + (all[len] != '\0')) {
+        const char *found = strstr(all, field);
+        if (found && found < all + len) {
+            text_append(&lines, all, len + 1);
+        }
+    }
+    text_append(&lines, "", 1);
+    return lines.data;
+}
+
+static char *stored_as(struct server *server, const char *session, const char *channel)
+{
+    int64_t id = 0;
+    struct export *e;
+    struct text all = {0};
+    char part[4096];
+    if (store_sessions(server->store, session, 1, 0, server_note_id, &id) != GPUFL_OK ||
+        !id || export_open(server->store, id, channel, &e) != GPUFL_OK) {
+        return calloc(1, 1);
+    }
+    for (ssize_t n; (n = export_read(e, part, sizeof part)) > 0;) {
+        text_append(&all, part, (size_t)n);
+    }
+    export_close(e);
+    text_append(&all, "", 1);
+    return all.data;
+}
+
+char *server_stored(struct server *server, const char *session, const char *channel)
+{
+    if (server->kind != SERVER_NOTHING) {
+        return stored_as(server, session, channel);
+    }
+    char *all = stored_as(server, session, "all");
+    char *lines = lines_of(all, channel);
+    free(all);
+    return lines;
+}
+
+int server_state(struct server *server, const char *session)
+{
+    enum store_completeness state = STORE_OPEN;
+    if (store_session_state(server->store, session, &state) != GPUFL_OK) {
+        history_fail("origin", "its database cannot be read");
+    }
+    return (int)state;
+}
+
+uint64_t server_lacks(struct server *server, const char *session, const char *channel)
+{
+    struct stored_end end;
+    if (store_streams_end(server->store, session, channel, &end) != GPUFL_OK) {
+        return 0;
+    }
+    return end.losses + end.skips + end.lost_after;
+}

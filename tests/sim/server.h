@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The origin of a world: the backend's own ingest and store, on a database in memory.
+ * It can go back to a copy, and forget what it is capable of. */
+#ifndef GPUFL_TESTS_SIM_SERVER_H
+#define GPUFL_TESTS_SIM_SERVER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/text.h"
+#include "upload/http/transport.h"
+
+struct store;
+
+enum server_kind {
+    SERVER_POSITIONS,
+    SERVER_WINDOWS, /**< identities of windows and batches */
+    SERVER_NOTHING, /**< it stores what comes */
+    SERVER_KINDS,
+};
+
+struct server {
+    enum server_kind kind;
+    struct store *store;
+    void *copy; /**< a database; NULL = none */
+    bool hides; /**< it is a version that does not know what its kind does */
+    bool hid;   /**< it was */
+    bool went_back;
+    unsigned moody_percent; /**< of answers that are not those of the database */
+    unsigned lossy_percent; /**< of requests and answers that get lost */
+    uint64_t slow_ms;
+};
+
+/** A request as it goes over the network. */
+struct server_request {
+    enum transport_kind kind;
+    char session[129];
+    char channel[33];
+    char window_id[37];
+    char encoding[8];
+    bool window_headers, has_id;
+    uint32_t sequence, crc32;
+    char *body;
+    size_t len;
+};
+
+void server_begin(struct server *server, enum server_kind kind);
+void server_end(struct server *server);
+
+/** Ends and starts again: on the same database, or, with \p back, on the copy. */
+void server_restart(struct server *server, bool back);
+void server_copy(struct server *server);
+
+/** Handles a request. \return the status. */
+int server_answer(struct server *server, const struct server_request *request,
+                  struct text *answer);
+
+/** All stored lines of a channel, the caller's. */
+char *server_stored(struct server *server, const char *session, const char *channel);
+
+/** 0 = open, 1 = complete, 2 = verified, 3 = ended. */
+int server_state(struct server *server, const char *session);
+
+/** Losses and skips that are noted for a stream. */
+uint64_t server_lacks(struct server *server, const char *session, const char *channel);
+
+#endif

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Runs worlds, and shrinks plans: by halves, quarters and so on down to single steps,
+ * again until nothing can be removed. */
+#include "tests/sim/shrink.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/sim/history.h"
+#include "tests/sim/oracle.h"
+#include "tests/sim/world.h"
+
+#define WORLDS_MAX 4000u
+
+void shrink_run(const struct plan *plan, bool shown, struct outcome *out)
+{
+    static struct world world;
+    const char *detail;
+    history_begin(shown);
+    world_begin(&world, plan);
+    for (unsigned i = 0; i < plan->steps && !history_failure(&detail); i++) {
+        steps_do(&world, &plan->step[i]);
+    }
+    if (!history_failure(&detail)) {
+        world_settle(&world);
+    }
+    if (!history_failure(&detail)) {
+        oracle_judge(&world);
+    }
+    out->hash = history_hash();
+    out->kind = history_failure(&detail);
+    snprintf(out->detail, sizeof out->detail, "%s", detail);
+    world_end(&world);
+}
+
+static bool still_fails(const struct plan *plan, const char *kind)
+{
+    struct outcome outcome;
+    shrink_run(plan, false, &outcome);
+    return outcome.kind && strcmp(outcome.kind, kind) == 0;
+}
+
+static void without(struct plan *to, const struct plan *from, unsigned at, unsigned count)
+{
+    *to = *from;
+    to->steps = from->steps - count;
+    memmove(&to->step[at], &from->step[at + count],
+            (from->steps - at - count) * sizeof *to->step);
+}
+
+unsigned shrink_plan(struct plan *plan, const char *kind)
+{
+    static struct plan shorter;
+    unsigned worlds = 0;
+    for (bool again = true; again && worlds < WORLDS_MAX;) {
+        again = false;
+        for (unsigned size = plan->steps; size >= 1; size /= 2) {
+            for (unsigned at = 0; at + size <= plan->steps && worlds < WORLDS_MAX;) {
+                without(&shorter, plan, at, size);
+                worlds++;
+                if (still_fails(&shorter, kind)) {
+                    *plan = shorter;
+                    again = true;
+                } else {
+                    at += size;
+                }
+            }
+        }
+    }
+    return worlds;
+}

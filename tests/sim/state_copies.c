@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copies state directories, as people and backups do. */
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "schema/layout.h"
+#include "tests/sim/kernel.h"
+#include "tests/sim/world.h"
+
+/* The directory that holds it, and its name there. */
+static struct inode *state_above(const struct world *world, const struct uploader *u,
+                                 const char **name)
+{
+    const char *path = u->config.state_dir;
+    *name = path ? strrchr(path, '/') + 1 : LAYOUT_STATE_DIR;
+    return path ? inode_look(inode_root(), "var") : world->logs;
+}
+
+struct inode *world_copy_tree(const struct inode *from)
+{
+    struct inode *to = inode_make(from->mode, from->uid);
+    if (S_ISREG(from->mode) && from->have) {
+        inode_write(to, 0, from->data, from->have);
+    }
+    if (S_ISREG(from->mode)) {
+        inode_resize(to, from->size);
+    }
+    for (unsigned i = 0; i < from->names; i++) {
+        inode_link(to, from->name[i].name, world_copy_tree(from->name[i].inode));
+    }
+    inode_sync(to);
+    return to;
+}
+
+struct inode *world_state_copy(const struct world *world, const struct uploader *u)
+{
+    const char *name;
+    struct inode *above = state_above(world, u, &name);
+    const struct inode *dir = inode_look(above, name);
+    return dir ? world_copy_tree(dir) : NULL;
+}
+
+void world_put_state(struct world *world, const struct uploader *u, struct inode *from)
+{
+    const char *name;
+    struct inode *above = state_above(world, u, &name);
+    if (from) {
+        inode_link(above, name, world_copy_tree(from));
+    } else if (u->config.state_dir) {
+        inode_link(above, name, inode_make(S_IFDIR | 0700, u->uid));
+    } else if (inode_look(above, name)) {
+        inode_unlink(above, name);
+    }
+    inode_sync(above);
+}

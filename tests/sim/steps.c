@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Does the steps of plans: jobs, uploaders, disk, origin. */
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "schema/layout.h"
+#include "tests/sim/history.h"
+#include "tests/sim/kernel.h"
+#include "tests/sim/world.h"
+#include "tests/support/pick.h"
+
+static void begin_job(struct world *world)
+{
+    if (world->jobs < world->plan.jobs_max && world->jobs < WORLD_JOBS_MAX &&
+        !world->away) {
+        struct job *job = &world->job[world->jobs++];
+        job_begin(job, WORLD_LOGS, world->plan.rotate_bytes);
+        if (!job->begun) {
+            world->jobs--;
+            kernel_kill(job->pid);
+        }
+    }
+}
+
+/* One that runs, begun if there is none and one may begin. */
+static struct job *live_job(struct world *world, uint32_t who)
+{
+    for (unsigned tries = 0; tries < 2; tries++) {
+        for (unsigned i = 0; i < world->jobs; i++) {
+            struct job *job = &world->job[(who + i) % world->jobs];
+            if (!job->over) {
+                return job;
+            }
+        }
+        begin_job(world);
+    }
+    return NULL;
+}
+
+static void step_job(struct world *world, const struct step *step)
+{
+    struct job *job = live_job(world, step->who);
+    if (!job) {
+        return;
+    }
+    switch (step->kind) {
+    case STEP_WRITE:
+        job_write(job, (int)(step->a % JOB_CHANNELS),
+                  1 + step->b % (step->b % 7 ? 6 : 60), step->b % 5 ? 40 : 400);
+        break;
+    case STEP_END_JOB:
+        job_end(job);
+        break;
+    case STEP_KILL_JOB:
+        job_kill(job);
+        break;
+    default:
+        kernel.process[job->pid].calls_left = 1 + step->a % 12;
+        kernel.process[job->pid].fault_percent = step->b % 2 ? 30 : 0;
+        break;
+    }
+}
+
+static void set_faults(struct world *world, unsigned percent)
+{
+    for (unsigned i = 0; i < UPLOADERS; i++) {
+        struct uploader *u = &world->uploader[i];
+        u->fault_percent = percent;
+        world->noticed_late |= percent > 0;
+        kernel.process[u->pid].fault_percent = percent;
+    }
+}
+
+static void start_upload(struct world *world, const struct step *step)
+{
+    struct uploader *u = &world->uploader[1];
+    if (!u->engine) {
+        u->until_ms = kernel.now_ms + 1000 + step->a % 600000;
+        uploader_start(u, WORLD_LOGS);
+    }
+}
+
+static void step_uploader(struct world *world, const struct step *step)
+{
+    struct uploader *u = &world->uploader[step->who % UPLOADERS];
+    switch (step->kind) {
+    case STEP_RESTART:
+        uploader_stop(u, true);
+        break;
+    case STEP_KILL:
+        uploader_stop(u, false);
+        break;
+    case STEP_CUT:
+        kernel.process[u->pid].calls_left = 1 + step->a % 300;
+        break;
+    default:
+        start_upload(world, step);
+        break;
+    }
+}
+
+/* An engine that knows a session from the progress file alone turns without end once its
+ * manifest is lost: until that is mended, manifests are on disk. */
+static void sync_manifest(struct world *world, const struct job *job)
+{
+    struct inode *manifest = inode_look(job->inode, LAYOUT_MANIFEST);
+    if (manifest) {
+        inode_sync(manifest);
+    }
+    inode_sync(job->inode);
+    inode_sync(world->logs);
+}
+
+static void lose_power(struct world *world)
+{
+    for (unsigned i = 0; i < world->jobs; i++) {
+        struct job *job = &world->job[i];
+        job_kill(job);
+        sync_manifest(world, job);
+        job->harm |= JOB_LOST_POWER;
+    }
+    kernel_power_failure();
+    world->locker = 0;
+    for (unsigned i = 0; i < UPLOADERS; i++) {
+        uploader_stop(&world->uploader[i], false);
+    }
+}
+
+static void step_disk(struct world *world, const struct step *step)
+{
+    switch (step->kind) {
+    case STEP_DISK_FAULTS:
+        set_faults(world, step->a % 2 ? step->b % 30 : 0);
+        break;
+    case STEP_DISK_FULL:
+        kernel.full = !kernel.full;
+        break;
+    case STEP_SLOW_SYNCS:
+        world->uploader[step->who % UPLOADERS].sync_ms =
+            step->a % 2 ? step->b % 60000 : 0;
+        break;
+    default:
+        lose_power(world);
+        break;
+    }
+}
+
+static void unmount(struct world *world, bool replace)
+{
+    world->away = !world->away;
+    if (!world->away) {
+        inode_link(inode_root(), WORLD_LOGS + 1, world->logs);
+        return;
+    }
+    if (replace) {
+        inode_link(inode_root(), WORLD_LOGS + 1, inode_make(S_IFDIR | 0755, 1000));
+    } else {
+        inode_unlink(inode_root(), WORLD_LOGS + 1);
+    }
+}
+
+static void step_around(struct world *world, const struct step *step)
+{
+    static const int64_t steps_s[] = {-86400 * 400, -3600, -5, 5, 3600, 86400 * 400};
+    if (step->kind == STEP_CLOCK) {
+        kernel.wall_step_s += steps_s[step->a % 6];
+        kernel_advance(0);
+        return;
+    }
+    unmount(world, step->kind == STEP_REPLACE_ROOT);
+    inode_sync(inode_root()); /* mounts are no names of a disk */
+}
+
+static void step_server(struct world *world, const struct step *step)
+{
+    struct server *server = &world->server;
+    world->noticed_late |= step->kind >= STEP_RESTART_ORIGIN;
+    switch (step->kind) {
+    case STEP_MOODY:
+        server->moody_percent = step->a % 3 ? step->b % 90 : 0;
+        break;
+    case STEP_LOSSY:
+        server->lossy_percent = step->a % 3 ? step->b % 90 : 0;
+        break;
+    case STEP_SLOW:
+        server->slow_ms = step->a % 2 ? step->b % 20000 : 0;
+        break;
+    case STEP_COPY_ORIGIN:
+        server_copy(server);
+        break;
+    case STEP_RESTART_ORIGIN:
+        server_restart(server, false);
+        break;
+    case STEP_RESTORE_ORIGIN:
+        if (server->copy) {
+            server_restart(server, true);
+        }
+        break;
+    default:
+        server->hides = !server->hides;
+        server->hid = true;
+        break;
+    }
+}
+
+static void step_state(struct world *world, const struct step *step)
+{
+    struct uploader *u = &world->uploader[step->who % UPLOADERS];
+    struct inode **copy = &world->copy[step->a % WORLD_COPIES];
+    if (step->kind == STEP_KEEP_STATE) {
+        *copy = world_state_copy(world, u);
+        return;
+    }
+    for (unsigned i = 0; i < UPLOADERS; i++) {
+        uploader_stop(&world->uploader[i], false);
+    }
+    world->state_harmed = true;
+    switch (step->kind) {
+    case STEP_LOSE_STATE:
+        world_put_state(world, u, NULL);
+        break;
+    case STEP_OLD_STATE:
+        if (*copy) {
+            world_put_state(world, u, *copy);
+        }
+        break;
+    case STEP_FOREIGN_STATE:
+        world_put_state(world, u, world_state_copy(world, &world->uploader[!u->index]));
+        break;
+    default:
+        u->config.memory_state = !u->config.memory_state;
+        break;
+    }
+}
+
+void steps_do(struct world *world, const struct step *step)
+{
+    pick_seed(step->salt);
+    history_say("-- %s (%u %u %u)", plan_step_text(step->kind), step->who, step->a,
+                step->b);
+    if (step->kind == STEP_WAIT) {
+        world_run(world, step->a % (step->b % 8 ? 20000 : 1000000));
+    } else if (step->kind == STEP_BEGIN_JOB) {
+        begin_job(world);
+    } else if (step->kind <= STEP_CUT_JOB) {
+        step_job(world, step);
+    } else if (step->kind <= STEP_UPLOAD) {
+        step_uploader(world, step);
+    } else if (step->kind <= STEP_MEMORY_STATE) {
+        step_state(world, step);
+    } else if (step->kind <= STEP_POWER) {
+        step_disk(world, step);
+    } else if (step->kind <= STEP_CAPABILITY) {
+        step_server(world, step);
+    } else if (step->kind <= STEP_CLOCK) {
+        step_around(world, step);
+    } else {
+        steps_user(world, step);
+    }
+    world_run(world, 0);
+}

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Does what other users, and people by mistake, do in a log directory. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include "schema/layout.h"
+#include "tests/sim/history.h"
+#include "tests/sim/kernel.h"
+#include "tests/sim/world.h"
+#include "tests/support/pick.h"
+
+#define STRANGER 2000u
+
+static struct job *any_job(struct world *world, uint32_t who)
+{
+    return world->jobs ? &world->job[who % world->jobs] : NULL;
+}
+
+/* A file of lines, so not the manifest or the lock. */
+static const char *any_file(const struct inode *dir, uint32_t which)
+{
+    for (unsigned i = 0; i < dir->names; i++) {
+        const char *name = dir->name[(which + i) % dir->names].name;
+        if (name[0] != '.') {
+            return name;
+        }
+    }
+    return NULL;
+}
+
+static void write_text(struct inode *dir, const char *name, uid_t uid, const char *text)
+{
+    struct inode *file = inode_make(S_IFREG | 0644, uid);
+    inode_write(file, 0, text, strlen(text));
+    inode_link(dir, name, file);
+}
+
+static struct inode *dir_in(struct inode *dir, const char *name, uid_t uid)
+{
+    struct inode *found = inode_look(dir, name);
+    if (!found) {
+        found = inode_make(S_IFDIR | 0755, uid);
+        inode_link(dir, name, found);
+    }
+    return found;
+}
+
+static void damage_file(struct job *job, const struct step *step)
+{
+    const char *name = any_file(job->inode, step->a);
+    if (!name) {
+        return;
+    }
+    struct inode *file = inode_look(job->inode, name);
+    job->harm |= JOB_LOST_FILES;
+    history_say("%s of %.8s", name, job->dir.id);
+    if (step->kind == STEP_DELETE_FILE) {
+        inode_unlink(job->inode, name);
+    } else {
+        inode_resize(file, file->size ? step->b % file->size : 0);
+    }
+}
+
+static void hard_link(struct world *world, const struct job *job, const struct step *step)
+{
+    char name[INODE_NAME_MAX];
+    const char *file = any_file(job->inode, step->a);
+    if (file) {
+        snprintf(name, sizeof name, "link-%u", ++world->planted);
+        inode_link(dir_in(inode_root(), "var", 0), name, inode_look(job->inode, file));
+    }
+}
+
+static void copy_session(struct world *world, struct job *job, const struct step *step)
+{
+    char name[INODE_NAME_MAX];
+    struct inode *copy = world_copy_tree(job->inode);
+    job->harm |= JOB_HAS_COPY;
+    if (step->b % 2) {
+        snprintf(name, sizeof name, "copy-%u", ++world->planted);
+        inode_link(world->logs, name, copy);
+    } else {
+        struct inode *group = dir_in(world->logs, "group", 1000);
+        inode_link(group, job->dir.id, copy);
+    }
+}
+
+static void rename_session(struct world *world, const struct step *step)
+{
+    const struct job *job = any_job(world, step->who);
+    if (world->renamed) {
+        struct job *back = &world->job[world->renamed_job];
+        if (inode_look(world->logs, "elsewhere")) {
+            inode_rename(world->logs, "elsewhere", world->logs, back->dir.id);
+        }
+        world->renamed = NULL;
+    } else if (inode_look(world->logs, job->dir.id)) {
+        world->renamed = job->inode;
+        world->renamed_job = step->who % world->jobs;
+        world->job[world->renamed_job].harm |= JOB_MOVED;
+        inode_rename(world->logs, job->dir.id, world->logs, "elsewhere");
+    }
+}
+
+/* A stranger's directory, under an id of its own or under that of a job. */
+static void plant(struct world *world, struct job *job, const struct step *step)
+{
+    char name[INODE_NAME_MAX];
+    struct inode *group = dir_in(world->logs, "stranger", STRANGER);
+    snprintf(name, sizeof name, "%08u-5555-4555-8555-555555555555", ++world->planted);
+    if (step->b % 2) {
+        job->harm |= JOB_HAS_COPY;
+        snprintf(name, sizeof name, "%s", job->dir.id);
+    }
+    struct inode *dir = dir_in(group, name, STRANGER);
+    if (step->a % 3 == 2) {
+        inode_link(dir, "device.log", inode_make(S_IFIFO | 0666, STRANGER));
+        return;
+    }
+    write_text(dir, step->a % 2 ? "device.log" : "sass.log", STRANGER,
+               "{\"type\":\"job_start\"}\n{\"type\":\"shutdown\"}\n");
+}
+
+static void make_fifo(struct world *world, struct job *job, const struct step *step)
+{
+    static const char *const names[] = {"x.log", "y.1.log", ".gpufl-window.z.1.json"};
+    struct inode *fifo = inode_make(S_IFIFO | 0666, STRANGER);
+    struct inode *state = inode_look(world->logs, LAYOUT_STATE_DIR);
+    if (step->b % 2 && state) {
+        inode_link(state, "progress.tmp", fifo);
+    } else if (!inode_look(job->inode, names[step->a % 3])) {
+        inode_link(job->inode, names[step->a % 3], fifo);
+        job->harm |= JOB_HAS_OTHERS;
+    }
+}
+
+static void lock_root(struct world *world)
+{
+    if (world->locker) {
+        kernel_kill(world->locker);
+        world->locker = 0;
+        return;
+    }
+    world->locker = kernel_spawn(STRANGER, 1);
+    kernel.self = world->locker;
+    int fd = kernel_open(world->logs, O_RDONLY | O_DIRECTORY, WORLD_LOGS);
+    struct kernel_open *open = kernel_of(fd);
+    open->flock = kernel_flock_conflicts(open, true) ? 0 : LOCK_EX;
+    kernel.self = 0;
+}
+
+void steps_user(struct world *world, const struct step *step)
+{
+    struct job *job = any_job(world, step->who);
+    if (!job || world->away) {
+        return;
+    }
+    switch (step->kind) {
+    case STEP_HARD_LINK:
+        hard_link(world, job, step);
+        break;
+    case STEP_COPY_SESSION:
+        copy_session(world, job, step);
+        break;
+    case STEP_RENAME_SESSION:
+        rename_session(world, step);
+        break;
+    case STEP_PLANT:
+        plant(world, job, step);
+        break;
+    case STEP_FIFO:
+        make_fifo(world, job, step);
+        break;
+    case STEP_FLOCK:
+        lock_root(world);
+        break;
+    case STEP_DELETE_FILE:
+    case STEP_CUT_FILE:
+        damage_file(job, step);
+        break;
+    default:
+        write_text(dir_in(world->logs, LAYOUT_STATE_DIR, STRANGER), "progress", STRANGER,
+                   "gpufl-progress 1 pid=1 program=x\n");
+        break;
+    }
+}

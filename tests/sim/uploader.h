@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The two uploaders of a world, each an engine in a process of its own: an agent, which a
+ * supervisor starts again, and an upload on demand. */
+#ifndef GPUFL_TESTS_SIM_UPLOADER_H
+#define GPUFL_TESTS_SIM_UPLOADER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/log.h"
+#include "tests/sim/network.h"
+#include "upload/engine/engine.h"
+
+#define UPLOADERS 2
+
+struct uploader {
+    bool agent; /**< else an upload on demand, which ends by itself */
+    unsigned index;
+    uid_t uid;
+    unsigned host;
+    struct engine_config config;
+    struct log log;
+    struct engine *engine; /**< NULL = it does not run */
+    struct network_end end;
+    int pid;
+    struct sync_job *sync; /**< under way */
+    uint64_t sync_ms;      /**< that one takes */
+    uint64_t sync_done_ms;
+    uint64_t wake_ms;
+    uint64_t restart_ms; /**< when the supervisor starts it; 0 = it does not */
+    uint64_t until_ms;   /**< when an upload on demand gives up */
+    unsigned turns;
+    unsigned in_a_row; /**< turns without any time between them */
+    unsigned fault_percent;
+};
+
+void uploader_make(struct uploader *u, unsigned index);
+
+/** Starts it on \p path, if it does not run. It may fail, as programs do. */
+void uploader_start(struct uploader *u, const char *path);
+/** Ends it: \p clean as SIGTERM does, else by SIGKILL. */
+void uploader_stop(struct uploader *u, bool clean);
+
+/** Does what is due now. */
+void uploader_step(struct uploader *u, const char *path);
+/** \return when something is due next. */
+uint64_t uploader_next_ms(const struct uploader *u);
+
+#endif

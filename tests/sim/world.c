@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Makes a world, and lets its time pass. */
+#include "tests/sim/world.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "schema/layout.h"
+#include "tests/sim/history.h"
+#include "tests/sim/kernel.h"
+#include "tests/support/pick.h"
+
+#define TICK_MS      1000u
+#define SETTLE_MS    (4u * 3600 * 1000)
+#define LOOK_MS      60000u
+#define QUIET_MS     (3 * LOOK_MS)  /* nothing was left to do for so long … */
+#define NOTICED_MS   (25 * LOOK_MS) /* … and what has changed was noticed */
+#define STEP_TURNS   50000u
+#define STATE_AGENT  "/var/agent"
+#define STATE_UPLOAD "/var/upload"
+#define USER         1000u
+
+static struct inode *make_dir(struct inode *in, const char *name, mode_t mode, uid_t uid)
+{
+    struct inode *dir = inode_make(S_IFDIR | mode, uid);
+    inode_link(in, name, dir);
+    return dir;
+}
+
+static void configure_uploader(struct world *world, struct uploader *u)
+{
+    const struct plan_world *plan = &world->plan;
+    struct engine_config *config = &u->config;
+    bool own = u->agent ? plan->outside : plan->own_state;
+    u->uid = USER;
+    u->host = !u->agent && plan->far ? 2 : 1;
+    u->sync_ms = plan->sync_ms;
+    config->sys = &sys_real;
+    config->max_batch_lines = plan->batch_lines;
+    config->journal_bytes = plan->journal_bytes;
+    config->settled_sync_ms = plan->settled_ms;
+    config->compression = plan->compression;
+    config->state_dir = own             ? u->agent ? STATE_AGENT : STATE_UPLOAD
+                        : plan->outside ? STATE_AGENT
+                                        : NULL;
+    if (u->agent) {
+        config->flush_interval_ms = plan->flush_ms;
+        config->delete_acked = plan->deletes;
+    }
+}
+
+void world_begin(struct world *world, const struct plan *plan)
+{
+    memset(world, 0, sizeof *world);
+    world->plan = plan->world;
+    kernel_begin(plan->seed);
+    kernel.far = plan->world.far;
+    world->logs = make_dir(inode_root(), WORLD_LOGS + 1, 0755, USER);
+    struct inode *var = make_dir(inode_root(), "var", 0755, 0);
+    make_dir(var, "agent", 0700, USER);
+    make_dir(var, "upload", 0700, USER);
+    make_dir(var, "home", 0700, USER);
+    inode_sync(inode_root());
+    inode_sync(var);
+    server_begin(&world->server, plan->world.server);
+    network_begin(&world->server);
+    for (unsigned i = 0; i < UPLOADERS; i++) {
+        uploader_make(&world->uploader[i], i);
+        configure_uploader(world, &world->uploader[i]);
+    }
+    pick_seed(plan->seed);
+    uploader_start(&world->uploader[0], WORLD_LOGS);
+}
+
+void world_end(struct world *world)
+{
+    for (unsigned i = 0; i < UPLOADERS; i++) {
+        uploader_stop(&world->uploader[i], false);
+    }
+    for (unsigned i = 0; i < world->jobs; i++) {
+        job_kill(&world->job[i]);
+        job_fini(&world->job[i]);
+    }
+    network_finish();
+    server_end(&world->server);
+    kernel_end();
+}
+
+static uint64_t next_event(const struct world *world, uint64_t end)
+{
+    uint64_t next = network_next_ms();
+    for (unsigned i = 0; i < UPLOADERS; i++) {
+        uint64_t at = uploader_next_ms(&world->uploader[i]);
+        next = at < next ? at : next;
+    }
+    next = next > kernel.now_ms ? next : kernel.now_ms;
+    return next < end ? next : end;
+}
+
+static void pass_time(struct world *world, uint64_t to)
+{
+    if (to > kernel.now_ms) {
+        kernel_advance(to - kernel.now_ms);
+    }
+    network_step();
+    for (unsigned i = 0; i < UPLOADERS; i++) {
+        uploader_step(&world->uploader[i], WORLD_LOGS);
+    }
+}
+
+static void tick_jobs(struct world *world)
+{
+    for (unsigned i = 0; i < world->jobs; i++) {
+        if (!world->job[i].over) {
+            job_tick(&world->job[i]);
+        }
+    }
+}
+
+void world_run(struct world *world, uint64_t ms)
+{
+    const char *detail;
+    uint64_t end = kernel.now_ms + ms;
+    unsigned turns = 0;
+    tick_jobs(world);
+    while (!history_failure(&detail)) {
+        pass_time(world, next_event(world, end));
+        if (kernel.hung) {
+            history_fail("hung", "%s", kernel.hung);
+        }
+        if (++turns > STEP_TURNS) {
+            history_fail("busy", "%u turns in %llu ms", turns, (unsigned long long)ms);
+        }
+        if (kernel.now_ms >= end && next_event(world, UINT64_MAX) > end) {
+            break;
+        }
+    }
+    tick_jobs(world);
+}
+
+static bool is_drained(const struct world *world)
+{
+    for (unsigned i = 0; i < UPLOADERS; i++) {
+        const struct uploader *u = &world->uploader[i];
+        if ((u->agent && !u->engine) || (u->engine && !engine_drained(u->engine))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void end_faults(struct world *world)
+{
+    kernel.full = false;
+    world->server.moody_percent = world->server.lossy_percent = 0;
+    world->server.slow_ms = 0;
+    world->server.hides = false;
+    if (world->away) {
+        inode_link(inode_root(), WORLD_LOGS + 1, world->logs);
+        world->away = false;
+    }
+    kernel_kill(world->locker);
+    if (world->renamed && inode_look(world->logs, "elsewhere")) {
+        const char *id = world->job[world->renamed_job].dir.id;
+        inode_rename(world->logs, "elsewhere", world->logs, id);
+    }
+    world->renamed = NULL;
+    for (unsigned i = 0; i < UPLOADERS; i++) {
+        struct uploader *u = &world->uploader[i];
+        u->fault_percent = 0;
+        kernel.process[u->pid].fault_percent = 0;
+        kernel.process[u->pid].calls_left = 0;
+    }
+}
+
+static void wake_uploaders(struct world *world)
+{
+    for (unsigned i = 0; i < UPLOADERS; i++) {
+        struct uploader *u = &world->uploader[i];
+        if (u->engine) {
+            kernel.self = u->pid;
+            engine_retry_now(u->engine);
+            engine_rescan(u->engine);
+            kernel.self = 0;
+            u->wake_ms = kernel.now_ms;
+        }
+    }
+}
+
+void world_settle(struct world *world)
+{
+    const char *detail;
+    history_say("-- all faults end");
+    end_faults(world);
+    for (unsigned i = 0; i < world->jobs; i++) {
+        if (!world->job[i].over) {
+            kernel.process[world->job[i].pid].fault_percent = 0;
+            kernel.process[world->job[i].pid].calls_left = 0;
+            job_end(&world->job[i]);
+        }
+    }
+    uploader_start(&world->uploader[0], WORLD_LOGS);
+    wake_uploaders(world);
+    uint64_t end = kernel.now_ms + SETTLE_MS;
+    uint64_t enough = world->noticed_late ? NOTICED_MS : QUIET_MS;
+    uint64_t quiet = 0;
+    while (kernel.now_ms < end && quiet < enough && !history_failure(&detail)) {
+        world_run(world, LOOK_MS);
+        quiet = is_drained(world) ? quiet + LOOK_MS : 0;
+    }
+}

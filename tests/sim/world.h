@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A world: jobs, uploaders, an origin, a disk, and who does what to them. */
+#ifndef GPUFL_TESTS_SIM_WORLD_H
+#define GPUFL_TESTS_SIM_WORLD_H
+
+#include <stdbool.h>
+
+#include "tests/sim/job.h"
+#include "tests/sim/plan.h"
+#include "tests/sim/server.h"
+#include "tests/sim/uploader.h"
+
+#define WORLD_LOGS     "/logs"
+#define WORLD_JOBS_MAX 16
+#define WORLD_COPIES   3
+
+struct world {
+    struct plan_world plan;
+    struct server server;
+    struct uploader uploader[UPLOADERS];
+    struct job job[WORLD_JOBS_MAX];
+    unsigned jobs;
+    struct inode *logs;    /**< the root, also while another directory is there */
+    bool away;             /**< the path names another directory, or none */
+    struct inode *renamed; /**< the directory of a session that has another name */
+    unsigned renamed_job;
+    int locker;                       /**< pid of who has locked the root, 0 = nobody */
+    struct inode *copy[WORLD_COPIES]; /**< of a state directory */
+    bool state_harmed;                /**< a journal was lost or exchanged */
+    unsigned planted;
+    bool noticed_late; /**< what has changed takes uploaders minutes to notice */
+};
+
+void world_begin(struct world *world, const struct plan *plan);
+void world_end(struct world *world);
+
+/** Lets time pass. */
+void world_run(struct world *world, uint64_t ms);
+
+/** Ends all faults and jobs, and waits until nothing is left to do, or for hours. */
+void world_settle(struct world *world);
+
+/** Makes the directory of \p path's state anew, as \p from, or empty for NULL. */
+void world_put_state(struct world *world, const struct uploader *u, struct inode *from);
+/** \return a copy of the state directory of \p u. */
+struct inode *world_state_copy(const struct world *world, const struct uploader *u);
+
+struct inode *world_copy_tree(const struct inode *from);
+
+/** Does one step of a plan. */
+void steps_do(struct world *world, const struct step *step);
+/** The steps that damage what others own: steps_user.c. */
+void steps_user(struct world *world, const struct step *step);
+
+#endif
