@@ -82,7 +82,9 @@ static void copy_request(struct server_request *r, const struct transport_reques
     *r = (struct server_request){.kind = from->kind,
                                  .has_id = from->window_id && from->window_headers,
                                  .sequence = from->sequence,
-                                 .crc32 = from->crc32};
+                                 .crc32 = from->crc32,
+                                 .file = from->file,
+                                 .offset = from->offset};
     copy_name(r->session, sizeof r->session, from->session);
     copy_name(r->channel, sizeof r->channel, from->channel);
     copy_name(r->window_id, sizeof r->window_id, from->window_id);
@@ -152,7 +154,7 @@ static gpufl_status network_submit(void *self, const struct transport_request *r
     end->in_flight++;
     history_say("#%u from %d: %s %.8s %s %zu bytes%s", letter->number, end->pid,
                 (const char *[]){"probe", "batch", "complete", "key", "alive", "parts",
-                                 "ends"}[request->kind],
+                                 "ends", "place"}[request->kind],
                 letter->request.session, letter->request.channel, letter->request.len,
                 letter->arrives_ms == UINT64_MAX ? ", which is lost" : "");
     return GPUFL_OK;

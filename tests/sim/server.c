@@ -115,6 +115,7 @@ int server_answer(struct server *server, const struct server_request *r,
 {
     bool knows = server->kind == SERVER_POSITIONS && !server->hides;
     struct text body = {.data = r->body, .len = r->len};
+    const struct stream_place place = {.file = r->file, .offset = r->offset};
     const struct text nothing = {.data = (char[]){""}};
     switch (r->kind) {
     case TRANSPORT_PROBE:
@@ -126,6 +127,10 @@ int server_answer(struct server *server, const struct server_request *r,
         return knows ? server_ingest(server, r, answer) : 404;
     case TRANSPORT_ENDS:
         return knows ? api_streams(server->store, r->session, answer) : 404;
+    case TRANSPORT_PLACE:
+        return knows ? api_streams_place(server->store, r->session, &place, r->channel,
+                                         answer)
+                     : 404;
     case TRANSPORT_COMPLETE:
         return session_claim_judge(server->store, r->session, r->len ? &body : &nothing,
                                    answer);

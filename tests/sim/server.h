@@ -41,6 +41,8 @@ struct server_request {
     char encoding[8];
     bool window_headers, has_id;
     uint32_t sequence, crc32;
+    uint32_t file;
+    uint64_t offset;
     char *body;
     size_t len;
 };
