@@ -17,11 +17,10 @@
 #include "base/plural.h"
 #include "upload/engine/origin_change.h"
 #include "upload/http/key_check.h"
+#include "upload/http/transport_ask.h"
 #include "upload/http/transport_http.h"
 #include "upload/journal/journal_read.h"
 #include "upload/source/session_root.h"
-
-#define TRIAL_POLL_MS 100u
 
 struct trial {
     const struct options *options;
@@ -188,14 +187,11 @@ static bool trial_exchange(struct trial *t, enum transport_kind kind,
                            struct transport_reply *reply)
 {
     struct transport_request request = {.kind = kind, .fd = -1, .body = ""};
-    if (t->transport.submit(t->transport.self, &request) != GPUFL_OK) {
+    bool asked = transport_ask(&t->transport, &request, reply) == GPUFL_OK;
+    if (!asked) {
         trial_fault(t, "--host", t->options->host, "out of memory");
-        return false;
     }
-    while (!t->transport.next(t->transport.self, reply)) {
-        t->transport.poll(t->transport.self, TRIAL_POLL_MS, -1);
-    }
-    return true;
+    return asked;
 }
 
 static enum key_check trial_ask(struct trial *t, enum transport_kind kind)

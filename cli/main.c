@@ -21,6 +21,7 @@ static const struct flag_verb verbs[] = {
     {"status", verb_transfer, "show what has been sent and what is pending"},
     {"quarantine", verb_transfer, "list, retry or drop what the backend rejected"},
     {"resolve", verb_transfer, "give up what is gone of a session"},
+    {"verify", verb_transfer, "compare sessions with what the backend has"},
     {"info", verb_info, "show the GPUs"},
     {"version", verb_version, "print the version"},
     {"help", NULL /* below, since it runs the others */, "print the help of a verb"},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads the arguments of upload, status, quarantine and resolve. */
+/* Reads the arguments of the verbs that the transfer module runs. */
 #include "cli/transfer_arguments.h"
 
 #include <string.h>
@@ -17,6 +17,10 @@ int transfer_arguments_read(int argc, char **argv, struct transfer_arguments *ou
     if (strcmp(argv[0], "resolve") == 0) {
         out->verb = TRANSFER_RESOLVE;
         return resolve_arguments_read(argc, argv, &out->resolve);
+    }
+    if (strcmp(argv[0], "verify") == 0) {
+        out->verb = TRANSFER_VERIFY;
+        return verify_arguments_read(argc, argv, &out->verify);
     }
     out->verb = TRANSFER_QUARANTINE;
     return quarantine_arguments_read(argc, argv, &out->quarantine);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads the arguments of upload, status, quarantine and resolve; the transfer module does
- * the rest. */
+/* Reads the arguments of the verbs that send, or look at what was sent; the transfer
+ * module does the rest. */
 #include "cli/verb_transfer.h"
 
 #include <stdio.h>

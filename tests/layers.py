@@ -30,6 +30,7 @@ BELOW = {
                          "upload/core"],
     "upload/engine": ["base", "schema", "upload/http", "upload/journal", "upload/source",
                       "upload/core", "upload/lifecycle"],
+    "upload/verify": ["base", "schema", "upload/http", "upload/source"],
     "upload": ["base", "schema", "upload/http", "upload/source",
                "upload/core", "upload/engine"],
     "agent/options": ["base", "schema", "upload/engine"],
@@ -37,7 +38,7 @@ BELOW = {
               "upload/core", "upload/engine", "agent/options"],
     "cli": ["base", "schema", "collector-lib/sample"],  # nothing of upload: see Makefile
     "cli/transfer": ["base", "schema", "cli", "upload/http", "upload/journal",
-                     "upload/source", "upload/core", "upload/engine", "upload"],
+                     "upload/source", "upload/core", "upload/engine", "upload/verify", "upload"],
     "backend/digest": ["base", "schema"],
     "backend/store": ["base", "schema", "backend/digest"],
     "backend/api": ["base", "schema", "backend/digest", "backend/store"],

@@ -9,6 +9,7 @@
 #include "cli/transfer/quarantine_view.h"
 #include "schema/channels.h"
 #include "upload/http/reply.h"
+#include "upload/http/transport_ask.h"
 
 struct act {
     const struct quarantine_choice *choice;
@@ -89,13 +90,7 @@ static bool declares_windows(struct transport *transport)
     struct transport_request request = {.kind = TRANSPORT_PROBE, .fd = -1};
     struct transport_reply reply;
     struct reply_version version = {0};
-    if (transport->submit(transport->self, &request) != GPUFL_OK) {
-        return false;
-    }
-    while (!transport->next(transport->self, &reply)) {
-        transport->poll(transport->self, 1000, -1);
-    }
-    if (reply.status == 200) {
+    if (transport_ask(transport, &request, &reply) == GPUFL_OK && reply.status == 200) {
         reply_read_version(reply.body, reply.body_len, &version);
     }
     return version.live_windows;

@@ -7,6 +7,7 @@
 #include "cli/transfer/verb_resolve.h"
 #include "cli/transfer/verb_status.h"
 #include "cli/transfer/verb_upload.h"
+#include "cli/transfer/verb_verify.h"
 #include "upload/upload_logs.h"
 
 static int transfer_verb_run(const struct transfer_arguments *arguments)
@@ -18,6 +19,8 @@ static int transfer_verb_run(const struct transfer_arguments *arguments)
         return verb_status(&arguments->status);
     case TRANSFER_RESOLVE:
         return verb_resolve(&arguments->resolve);
+    case TRANSFER_VERIFY:
+        return verb_verify(&arguments->verify);
     case TRANSFER_QUARANTINE:
         break;
     }

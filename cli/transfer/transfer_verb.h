@@ -5,9 +5,9 @@
 
 #include "cli/transfer_module.h"
 
-/** Its functions: run_verb runs upload, status, quarantine or resolve and returns the
- * exit code; upload_logs is gpufl_upload_logs() with messages that name flags;
- * check_upload says whether one could begin. */
+/** Its functions: run_verb runs one of its verbs and returns the exit code; upload_logs
+ * is gpufl_upload_logs() with messages that name flags; check_upload says whether one
+ * could begin. */
 extern GPUFL_API const struct transfer_module gpufl_transfer_module;
 
 #endif

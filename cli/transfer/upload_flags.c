@@ -114,3 +114,22 @@ upload_names *upload_names_of(const struct gpufl_upload_options *options)
     variables |= upload_set_by(options->api_path, "GPUFL_API_PATH") ? BY_PATH : 0;
     return names[variables];
 }
+
+struct transport_http_config
+upload_flags_backend(const struct gpufl_upload_options *options)
+{
+    return (struct transport_http_config){
+        .user_agent = "gpufl/" GPUFL_VERSION,
+        .connect_timeout_ms = GPUFL_UPLOAD_CONNECT_TIMEOUT_MS,
+        .read_timeout_ms = GPUFL_UPLOAD_READ_TIMEOUT_MS,
+        .total_timeout_ms = GPUFL_UPLOAD_TOTAL_TIMEOUT_MS,
+        .backend_url = options->backend_url,
+        .api_path = options->api_path,
+        .token = options->api_key,
+        .ca_file = options->ca_file,
+        .client_cert = options->client_cert,
+        .client_key = options->client_key,
+        .proxy = options->proxy,
+        .allow_insecure_http = options->allow_insecure_http,
+        .option_name = upload_names_of(options)};
+}

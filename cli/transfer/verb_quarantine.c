@@ -13,21 +13,7 @@
 static int retry_chosen(const struct quarantine_arguments *a,
                         const struct quarantine_choice *choice)
 {
-    const struct gpufl_upload_options *to = &a->to;
-    struct transport_http_config backend = {
-        .user_agent = "gpufl/" GPUFL_VERSION,
-        .connect_timeout_ms = GPUFL_UPLOAD_CONNECT_TIMEOUT_MS,
-        .read_timeout_ms = GPUFL_UPLOAD_READ_TIMEOUT_MS,
-        .total_timeout_ms = GPUFL_UPLOAD_TOTAL_TIMEOUT_MS,
-        .backend_url = to->backend_url,
-        .api_path = to->api_path,
-        .token = to->api_key,
-        .ca_file = to->ca_file,
-        .client_cert = to->client_cert,
-        .client_key = to->client_key,
-        .proxy = to->proxy,
-        .allow_insecure_http = to->allow_insecure_http,
-        .option_name = upload_names_of(to)};
+    struct transport_http_config backend = upload_flags_backend(&a->to);
     return quarantine_act_retry(choice, &backend);
 }
 

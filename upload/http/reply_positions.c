@@ -40,12 +40,16 @@ static bool positions_place_of(struct json_object *from, struct reply_end *out)
 
 static bool positions_end(struct json_object *from, struct reply_end *out)
 {
-    uint64_t losses;
+    uint64_t losses, skips;
     if (!positions_place_of(from, out) ||
         !positions_number(from, "losses", INT64_MAX, &losses)) {
         return false;
     }
+    if (!positions_number(from, "skips", INT64_MAX, &skips)) {
+        skips = 0;
+    }
     out->losses = (uint32_t)losses;
+    out->skips = (uint32_t)skips;
     out->expired = reply_json_bool(from, "expired");
     return true;
 }

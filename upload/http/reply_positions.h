@@ -19,6 +19,7 @@ struct reply_end {
     struct stream_place at;
     uint32_t file_crc; /**< of the bytes [0, offset) of the file */
     uint32_t losses;   /**< ranges that were declared lost */
+    uint32_t skips;    /**< ranges that cannot be stored, and were not sent */
     bool expired;      /**< retention has deleted the bytes */
 };
 

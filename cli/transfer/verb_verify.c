@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Compares the sessions of a directory with what the backend has, one after the other. */
+#include "cli/transfer/verb_verify.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/plural.h"
+#include "cli/exit_codes.h"
+#include "cli/transfer/upload_flags.h"
+#include "cli/transfer/verify_report.h"
+#include "upload/source/session_root.h"
+#include "upload/upload_logs.h"
+#include "upload/upload_options.h"
+
+/* One run over a directory. */
+struct verifying {
+    const struct verify_arguments *arguments;
+    struct verify verify;
+    struct transport transport;
+    struct selection sessions;
+    unsigned shown;
+    unsigned equal;
+};
+
+static int verify_fail(const char *what, const char *why)
+{
+    fprintf(stderr, "gpufl verify: %s: %s\n", what, why);
+    return EXIT_BAD_USE;
+}
+
+/* The backend was not asked, or did not answer. */
+static int verify_fail_backend(const struct verifying *run, gpufl_status status)
+{
+    const struct gpufl_upload_options *to = &run->arguments->to;
+    upload_names *name = upload_names_of(to);
+    if (status == GPUFL_ERR_NOMEM) {
+        fputs("gpufl verify: out of memory\n", stderr);
+    } else if (status == GPUFL_ERR_AUTH) {
+        fprintf(stderr,
+                "gpufl verify: %s: the backend refused the key: %s (give another key)\n",
+                name("api_key"), run->verify.why);
+    } else {
+        fprintf(stderr, "gpufl verify: %s: '%s': %s (%s)\n", name("backend_url"),
+                to->backend_url, run->verify.why,
+                status == GPUFL_ERR_USAGE ? "gpufl status shows what the journal knows"
+                                          : "check the URL, or try again later");
+    }
+    return EXIT_BAD_USE;
+}
+
+static void verify_warn(void *arg, int level, const char *line)
+{
+    (void)arg;
+    (void)level;
+    fprintf(stderr, "gpufl verify: %s\n", line);
+}
+
+/* Sends what the backend lacks. The journal may say that it was sent; the backend says
+ * what it has, and gets no line twice. */
+static void verify_resend(const struct verifying *run, const char *id)
+{
+    struct gpufl_upload_options options = run->arguments->to;
+    struct gpufl_upload_result result = GPUFL_UPLOAD_RESULT_INIT;
+    options.session_id = id;
+    options.force = true;
+    options.diagnostic = verify_warn;
+    gpufl_status status = upload_logs_named(&options, upload_names_of(&options), &result);
+    if (status != GPUFL_OK) {
+        fprintf(stderr, "gpufl verify: --resend: %s: %s\n", id, result.message);
+    }
+}
+
+static void verify_show(struct verifying *run, const struct selected *selected,
+                        const struct verify_session *session)
+{
+    const struct verify_shown shown = {
+        .id = selected->id, .path = selected->path, .session = session};
+    struct text out = {0};
+    if (run->arguments->json) {
+        text_puts(&out, run->shown ? "," : "");
+        verify_report_json(&out, &shown);
+    } else {
+        verify_report_lines(&out, &shown);
+    }
+    fwrite(out.data, 1, out.failed ? 0 : out.len, stdout);
+    run->shown++;
+    run->equal += verify_is_equal(session) && !out.failed;
+    text_fini(&out);
+}
+
+/* \return EXIT_ALL_DONE to go on. */
+static int verify_selected(struct verifying *run, const struct selected *selected,
+                           struct verify_session *session)
+{
+    struct verify *v = &run->verify;
+    gpufl_status status = verify_session(v, selected, session);
+    if (status == GPUFL_OK && run->arguments->resend && verify_can_resend(session)) {
+        verify_resend(run, selected->id);
+        status = verify_session(v, selected, session);
+    }
+    if (status == GPUFL_ERR_IO) {
+        run->shown++; /* it may be gone by now */
+        fprintf(stderr, "gpufl verify: %s: %s\n", selected->path, v->why);
+        return EXIT_ALL_DONE;
+    }
+    if (status != GPUFL_OK) {
+        return verify_fail_backend(run, status);
+    }
+    verify_show(run, selected, session);
+    return EXIT_ALL_DONE;
+}
+
+static int verify_all(struct verifying *run)
+{
+    struct verify_session *session = malloc(sizeof *session);
+    int rc = session ? EXIT_ALL_DONE : verify_fail_backend(run, GPUFL_ERR_NOMEM);
+    fputs(run->arguments->json ? "{\"sessions\":[" : "", stdout);
+    for (size_t i = 0; rc == EXIT_ALL_DONE && i < run->sessions.count; i++) {
+        rc = verify_selected(run, &run->sessions.session[i], session);
+    }
+    bool equal = rc == EXIT_ALL_DONE && run->equal == run->shown;
+    if (run->arguments->json) {
+        printf("],\"equal\":%s}\n", equal ? "true" : "false");
+    } else if (rc == EXIT_ALL_DONE) {
+        printf("%u of %u %s equal\n", run->equal, run->shown,
+               plural(run->shown, "session", "sessions"));
+    }
+    free(session);
+    return rc != EXIT_ALL_DONE ? rc : equal ? EXIT_ALL_DONE : EXIT_NOT_ALL;
+}
+
+/* \return EXIT_ALL_DONE with run->sessions. */
+static int verify_select(struct verifying *run)
+{
+    const struct verify_arguments *a = run->arguments;
+    const char *id = a->to.session_id;
+    char why[512];
+    if (session_root_is_session(&sys_real, a->directory, "", why)) {
+        return verify_fail("DIR", why);
+    }
+    run->verify.root = open(a->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (run->verify.root < 0 ||
+        select_list(&sys_real, run->verify.root, &run->sessions) != GPUFL_OK) {
+        snprintf(why, sizeof why, "'%.300s': %s", a->directory, strerror(errno));
+        return verify_fail("DIR", why);
+    }
+    if (*id && select_one(&run->sessions, id) != GPUFL_OK) {
+        snprintf(why, sizeof why,
+                 "'%.128s': no such session in %.250s (expected the name of a directory "
+                 "there)",
+                 id, a->directory);
+        return verify_fail("--session-id", why);
+    }
+    if (run->sessions.count == 0) {
+        fprintf(stderr, "gpufl verify: DIR: '%s': there is no session to compare\n",
+                a->directory);
+        return EXIT_NOT_ALL;
+    }
+    return EXIT_ALL_DONE;
+}
+
+static int verify_open(struct verifying *run)
+{
+    const struct gpufl_upload_options *to = &run->arguments->to;
+    const struct transport_http_config backend = upload_flags_backend(to);
+    char why[512];
+    if (upload_options_check(to, upload_names_of(to), why) != GPUFL_OK ||
+        transport_http_open(&backend, &run->transport, why) != GPUFL_OK) {
+        fprintf(stderr, "gpufl verify: %s\n", why);
+        return EXIT_BAD_USE;
+    }
+    run->verify.transport = &run->transport;
+    int rc = verify_select(run);
+    gpufl_status status = rc == EXIT_ALL_DONE ? verify_backend(&run->verify) : GPUFL_OK;
+    return status == GPUFL_OK ? rc : verify_fail_backend(run, status);
+}
+
+int verb_verify(const struct verify_arguments *a)
+{
+    struct verifying run = {.arguments = a, .verify = {.sys = &sys_real, .root = -1}};
+    run.verify.buf = malloc(VERIFY_BUFFER_BYTES);
+    int rc =
+        run.verify.buf ? verify_open(&run) : verify_fail_backend(&run, GPUFL_ERR_NOMEM);
+    if (rc == EXIT_ALL_DONE) {
+        rc = verify_all(&run);
+    }
+    gz_cache_close(&run.verify.gz);
+    free(run.verify.buf);
+    select_free(&run.sessions);
+    if (run.verify.root >= 0) {
+        close(run.verify.root);
+    }
+    transport_http_close(&run.transport);
+    return rc;
+}

@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: Apache-2.0
+"""gpufl verify: what lies on disk against what the backend has."""
+import json
+import shutil
+import sys
+
+import lib
+from lib import check, equal
+from positions import streams
+from writers import Live
+
+
+def _session(place, lines=200, ends=True):
+    """Three files of each channel."""
+    writer = Live(place.logs)
+    for n in range(3):
+        for channel in Live.channels:
+            writer.line(channel, times=lines)
+            if n < 2:
+                writer.rotate(channel)
+    if ends:
+        writer.end()
+    return writer
+
+
+def _sent(place, *args, sessions=1, **more):
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    made = [_session(place, **more) for _ in range(sessions)]
+    equal(lib.upload(place, backend.url, *args).returncode, 0, "sent")
+    return backend, made
+
+
+def _verify(place, backend, *args, rc):
+    done = place.run("gpufl", "verify", place.logs, "--backend-url", backend.url, *args,
+                     env={"GPUFL_API_KEY": lib.KEY})
+    equal(done.returncode, rc, done.stdout + done.stderr)
+    return done
+
+
+def _channel(place, backend, writer, name):
+    """The result of one channel, which is not equal."""
+    done = _verify(place, backend, "--json", rc=1)
+    said = json.loads(done.stdout)
+    equal(said["equal"], False, said)
+    session = [s for s in said["sessions"] if s["session_id"] == writer.id][0]
+    equal({c["result"] for c in session["channels"] if c["channel"] != name} - {"equal"}, set(), said)
+    return [c for c in session["channels"] if c["channel"] == name][0]
+
+
+def sessions_that_the_backend_has_are_equal(place):
+    backend, made = _sent(place, sessions=3)
+    journal = {p: p.stat().st_mtime_ns for p in (place.logs / ".gpufl-agent").rglob("*")}
+    said = _verify(place, backend, rc=0)
+    check("3 of 3 sessions equal" in said.stdout and made[0].id in said.stdout, said.stdout)
+    equal(said.stderr, "", "no word on stderr")
+    found = json.loads(_verify(place, backend, "--json", "--session-id", made[1].id, rc=0).stdout)
+    equal([s["session_id"] for s in found["sessions"]], [made[1].id], found)
+    equal((found["equal"], found["sessions"][0]["complete"]), (True, True), found)
+    for channel in found["sessions"][0]["channels"]:
+        end = streams(backend, made[1].id)[1][channel["channel"]]
+        for side in ("here", "backend"):
+            equal(channel[side], {k: end[k] for k in ("file", "offset", "lines", "crc")}, side)
+    equal({p: p.stat().st_mtime_ns for p in journal}, journal, "nothing is written")
+
+
+def without_a_journal_it_says_the_same(place):
+    backend, _ = _sent(place)
+    shutil.rmtree(place.logs / ".gpufl-agent")
+    _verify(place, backend, rc=0)
+    check(not (place.logs / ".gpufl-agent").exists(), "no journal is made")
+
+
+def lines_that_were_not_sent_yet_are_counted(place):
+    backend, (writer,) = _sent(place, ends=False)
+    writer.line("device", times=7)
+    found = _channel(place, backend, writer, "device")
+    equal((found["result"], found["behind_lines"]), ("behind", 7), found)
+    equal(found["behind_bytes"], found["here"]["offset"] - found["backend"]["offset"], found)
+    check("lacks the last 7 lines" in _verify(place, backend, rc=1).stdout, "in words")
+    lib.upload(place, backend.url)
+    _verify(place, backend, rc=0)
+    writer.rotate("device")
+    writer.line("device", times=2)
+    found = _channel(place, backend, writer, "device")
+    equal((found["result"], found["behind_lines"], found["here"]["file"]), ("behind", 2, 4), found)
+
+
+def a_session_that_was_never_sent_is_behind(place):
+    backend, _ = _sent(place)
+    writer = _session(place)
+    found = json.loads(_verify(place, backend, "--json", rc=1).stdout)
+    mine = [s for s in found["sessions"] if s["session_id"] == writer.id][0]
+    equal({c["result"] for c in mine["channels"]}, {"behind"}, mine)
+    equal([c["behind_lines"] for c in mine["channels"]], [c["here"]["lines"] for c in mine["channels"]], mine)
+
+
+def a_byte_that_differs_is_found_in_its_file(place):
+    for number in (1, 2, 3):
+        backend, (writer,) = _sent(place)
+        path = writer.dir / ("scope.log" if number == 3 else f"scope.{number}.log")
+        data = bytearray(path.read_bytes())
+        at = data.rindex(b"\n", 0, len(data) - 1) - 3
+        data[at] ^= 1
+        path.write_bytes(data)
+        found = _channel(place, backend, writer, "scope")
+        equal(found["result"], "other", found)
+        check(f"file {number} is not what the backend has" in _verify(place, backend, rc=1).stdout, number)
+        backend.kill()
+        shutil.rmtree(place.logs)
+        place.logs.mkdir(mode=0o700)
+
+
+def sealed_files_that_were_deleted_are_not_missed(place):
+    backend, (writer,) = _sent(place)
+    (writer.dir / "device.1.log").unlink()
+    said = json.loads(_verify(place, backend, "--json", rc=0).stdout)
+    device = [c for c in said["sessions"][0]["channels"] if c["channel"] == "device"][0]
+    equal((device["result"], device["first_file"]), ("equal", 2), device)
+    path = writer.dir / "device.2.log"
+    path.write_bytes(path.read_bytes().replace(b"1", b"2", 1))
+    equal(_channel(place, backend, writer, "device")["result"], "other", "the second differs")
+
+
+def files_that_end_before_the_backend_does_are_said(place):
+    backend, (writer,) = _sent(place)
+    path = writer.dir / "device.log"
+    data = path.read_bytes()
+    path.write_bytes(data[:data.index(b"\n", len(data) // 2) + 1])
+    equal(_channel(place, backend, writer, "device")["result"], "ahead", "half of it is here")
+    for file in writer.dir.glob("device*.log"):
+        file.unlink()
+    equal(_channel(place, backend, writer, "device")["result"], "no_files", "none is here")
+
+
+def lines_that_the_backend_knows_to_be_lost_are_no_success(place):
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    writer = _session(place, ends=False)
+    (writer.dir / "device.1.log").unlink()
+    writer.end()
+    lib.upload(place, backend.url, "--timeout=30")
+    equal(place.run("gpufl", "resolve", place.logs, writer.id).returncode, 0, "it is given up")
+    lib.upload(place, backend.url, "--timeout=30")
+    equal(_channel(place, backend, writer, "device")["result"], "lossy", "a range is lost")
+
+
+def sessions_of_the_other_layouts_are_not_compared(place):
+    lib.copy_samples(place)
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    lib.upload(place, backend.url)
+    said = json.loads(_verify(place, backend, "--json", rc=1).stdout)
+    found = {c["result"] for s in said["sessions"] for c in s["channels"]}
+    equal(found, {"without_positions"}, said)
+
+
+def a_backend_that_was_restored_is_filled_by_resend(place):
+    backend, (old,) = _sent(place)
+    db = place.path / "backend.db"
+    backend.kill()
+    for path in place.path.glob("backend.db*"):
+        shutil.copy(path, place.path / f"old-{path.name}")
+    backend.start()
+    new = _session(place)
+    equal(lib.upload(place, backend.url).returncode, 0, "the second is sent")
+    backend.kill()
+    for path in place.path.glob("backend.db*"):
+        path.unlink()
+    for path in place.path.glob(f"old-{db.name}*"):
+        shutil.copy(path, place.path / path.name[4:])
+    backend.start()
+    _verify(place, backend, rc=1)
+    said = _verify(place, backend, "--resend", rc=0)
+    check("2 of 2 sessions equal" in said.stdout, said.stdout)
+    for writer in (old, new):
+        lib.same(backend, writer.dir)
+        equal(streams(backend, writer.id)[0]["state"], "verified", writer.id)
+
+
+def what_cannot_be_asked_is_an_error(place):
+    backend, _ = _sent(place)
+    for args, env, words in (
+            (["--backend-url", backend.url], {"GPUFL_API_KEY": "wrong"}, ("GPUFL_API_KEY: the backend refused", "HTTP 401")),
+            (["--backend-url", "http://127.0.0.1:1"], {"GPUFL_API_KEY": lib.KEY}, ("--backend-url: 'http://127.0.0.1:1': ",)),
+            ([], {"GPUFL_API_KEY": lib.KEY}, ("--backend-url: missing",)),
+            (["--backend-url", backend.url, "--session-id", "none"], {"GPUFL_API_KEY": lib.KEY},
+             ("--session-id: 'none': no such session",)),
+            (["--backend-url", backend.url, "--state-dir", "x"], {"GPUFL_API_KEY": lib.KEY},
+             ("--state-dir: has no effect without --resend",))):
+        done = place.run("gpufl", "verify", place.logs, *args, env=env)
+        equal(done.returncode, 2, done.stdout + done.stderr)
+        for word in words:
+            check(word in done.stderr, done.stderr)
+    empty = place.path / "empty"
+    empty.mkdir()
+    done = place.run("gpufl", "verify", empty, "--backend-url", backend.url, env={"GPUFL_API_KEY": lib.KEY})
+    equal((done.returncode, "no session to compare" in done.stderr), (1, True), done.stderr)
+
+
+if __name__ == "__main__":
+    sys.exit(lib.main(sys.modules[__name__]))

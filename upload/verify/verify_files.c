@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Runs checksums over the files of a channel, from the first one that is here to the last
+ * line. If all files are here, the checksum of all bytes shows whether they are the
+ * backend's. Otherwise, or if they are not, each file is compared by itself. */
+#include "upload/verify/verify_files.h"
+
+#include <string.h>
+
+#include "base/crc32c.h"
+#include "upload/source/tail.h"
+
+/* A place in a file that may be the end of a line, and the checksums up to it. */
+struct spot {
+    uint64_t offset;
+    uint32_t file_crc;
+};
+
+struct run {
+    struct verify *v;
+    const char *id;
+    struct tail_where where; /* of what is read next */
+    const struct reply_end *end;
+    uint32_t crc;     /* of all bytes so far */
+    struct spot at;   /* of what is read next */
+    struct spot line; /* behind the last line of this file */
+    uint64_t lines;   /* so far; an end of a file without a newline counts */
+    bool by_file;     /* compare each file */
+    bool passed;      /* the backend's end was reached, and it is equal */
+    struct verify_stream *out;
+};
+
+static bool run_reaches(const struct run *r, size_t len)
+{
+    return !r->passed && r->where.file == r->end->at.file &&
+           r->at.offset + len >= r->end->at.offset;
+}
+
+static void run_add(struct run *r, const char *data, size_t len)
+{
+    const char *last = len ? memrchr(data, '\n', len) : NULL;
+    if (last) {
+        size_t upto = (size_t)(last + 1 - data);
+        r->line = (struct spot){r->at.offset + upto, crc32c(r->at.file_crc, data, upto)};
+    }
+    for (const char *p = data; last && p <= last; p++) {
+        p = memchr(p, '\n', (size_t)(last + 1 - p));
+        r->lines++;
+        r->out->behind_lines += r->passed;
+    }
+    r->crc = crc32c(r->crc, data, len);
+    r->at.file_crc = crc32c(r->at.file_crc, data, len);
+    r->at.offset += len;
+    r->out->behind_bytes += r->passed ? len : 0;
+}
+
+/* At the backend's end. */
+static bool run_is_equal(const struct run *r)
+{
+    return r->at.file_crc == r->end->file_crc && (r->by_file || r->crc == r->end->at.crc);
+}
+
+static bool run_take(struct run *r, const char *data, size_t len)
+{
+    if (run_reaches(r, len)) {
+        size_t upto = (size_t)(r->end->at.offset - r->at.offset);
+        run_add(r, data, upto);
+        if (!run_is_equal(r)) {
+            return false;
+        }
+        r->passed = true;
+        data += upto;
+        len -= upto;
+    }
+    run_add(r, data, len);
+    return true;
+}
+
+static enum verify_result run_differs(struct run *r, enum verify_result result)
+{
+    r->out->file = r->where.file;
+    return result;
+}
+
+/* A file that the backend has to its end, or that ends here before the backend's end
+ * does. The last line may have no newline, and may be stored nevertheless.
+ * VERIFY_RESULTS: it was not asked. */
+static enum verify_result run_compare_file(struct run *r, gpufl_status *status)
+{
+    const struct transport_request request = {.kind = TRANSPORT_PLACE,
+                                              .session = r->id,
+                                              .channel = r->out->channel,
+                                              .file = r->where.file,
+                                              .offset = r->at.offset,
+                                              .fd = -1};
+    struct transport_reply reply;
+    struct reply_place told;
+    if (r->at.offset == 0) {
+        return VERIFY_EQUAL;
+    }
+    *status = verify_ask(r->v, &request, &reply);
+    if (*status != GPUFL_OK) {
+        return VERIFY_RESULTS;
+    }
+    reply_read_place(reply.status, reply.body, reply.body_len, &told);
+    const struct spot *at = told.end.at.offset == r->at.offset ? &r->at : &r->line;
+    bool equal = told.what == PLACE_TOLD && told.end.at.file == r->where.file &&
+                 told.end.at.offset == at->offset && told.end.file_crc == at->file_crc;
+    return equal ? VERIFY_EQUAL : VERIFY_OTHER;
+}
+
+static void run_next_file(struct run *r, const struct scan_channel *channel)
+{
+    r->where.file++;
+    r->where.offset = 0;
+    r->where.sealed_only = r->where.file <= channel->highest;
+    r->at = r->line = (struct spot){0};
+}
+
+/* The files end. */
+static enum verify_result run_at_end(struct run *r, gpufl_status *status)
+{
+    if (r->passed) {
+        return r->out->behind_bytes ? VERIFY_BEHIND : VERIFY_EQUAL;
+    }
+    enum verify_result result = run_compare_file(r, status);
+    return run_differs(r, result == VERIFY_EQUAL ? VERIFY_AHEAD : result);
+}
+
+/* \return VERIFY_RESULTS to go on, if *status is GPUFL_OK. */
+static enum verify_result run_step(struct run *r, const struct scan_channel *channel,
+                                   gpufl_status *status)
+{
+    struct tail_chunk chunk;
+    r->where.offset = r->at.offset;
+    gpufl_status read =
+        tail_read(r->v->sys, &r->where, r->v->buf, VERIFY_BUFFER_BYTES, &chunk);
+    bool first = r->where.file == r->out->first_file;
+    if (read == GPUFL_ERR_NOT_FOUND && r->at.offset == 0 && !first) {
+        r->where.file--; /* for messages */
+        return run_at_end(r, status);
+    }
+    if (read != GPUFL_OK) {
+        return run_differs(r, VERIFY_UNREADABLE);
+    }
+    if (!run_take(r, r->v->buf, chunk.len)) {
+        return run_differs(r, VERIFY_OTHER);
+    }
+    r->out->here = (struct stream_place){
+        .file = r->where.file, .offset = r->at.offset, .lines = r->lines, .crc = r->crc};
+    if (!chunk.at_end) {
+        return VERIFY_RESULTS;
+    }
+    r->lines += r->at.offset != r->line.offset && (r->passed || chunk.sealed);
+    r->out->here.lines = r->lines;
+    if (!chunk.sealed) {
+        return run_at_end(r, status);
+    }
+    bool compares = r->by_file && !r->passed;
+    enum verify_result result = compares ? run_compare_file(r, status) : VERIFY_EQUAL;
+    if (result == VERIFY_EQUAL && !r->passed && r->where.file >= r->end->at.file) {
+        result = VERIFY_AHEAD;
+    }
+    if (result != VERIFY_EQUAL) {
+        return run_differs(r, result);
+    }
+    run_next_file(r, channel);
+    return VERIFY_RESULTS;
+}
+
+static enum verify_result run_files(struct verify *v, const struct selected *selected,
+                                    const struct scan_channel *channel, bool by_file,
+                                    struct verify_stream *out, gpufl_status *status)
+{
+    struct run r = {.v = v,
+                    .id = selected->id,
+                    .where = {.root = v->root,
+                              .path = selected->path,
+                              .channel = out->channel,
+                              .layout = SESSION_LIVE,
+                              .file = out->first_file,
+                              .sealed_only = out->first_file <= channel->highest,
+                              .any_number = true,
+                              .cache = &v->gz},
+                    .end = &out->backend,
+                    .by_file = by_file,
+                    .out = out};
+    enum verify_result result;
+    out->behind_lines = out->behind_bytes = 0;
+    r.passed = out->backend.at.file < out->first_file ||
+               (out->backend.at.file == out->first_file && out->backend.at.offset == 0);
+    do {
+        result = run_step(&r, channel, status);
+    } while (result == VERIFY_RESULTS && *status == GPUFL_OK);
+    return result;
+}
+
+gpufl_status verify_files(struct verify *v, const struct selected *selected,
+                          const struct scan_channel *channel, struct verify_stream *out)
+{
+    gpufl_status status = GPUFL_OK;
+    out->first_file = channel->lowest ? channel->lowest : channel->highest + 1;
+    bool whole = out->first_file == 1 && !out->backend.losses;
+    if (whole) {
+        out->result = run_files(v, selected, channel, false, out, &status);
+    }
+    bool again = !whole || out->result == VERIFY_OTHER || out->result == VERIFY_AHEAD;
+    if (status == GPUFL_OK && again) { /* finds the file that differs */
+        out->result = run_files(v, selected, channel, true, out, &status);
+    }
+    if (out->result == VERIFY_EQUAL && (out->backend.losses || out->backend.skips)) {
+        out->result = VERIFY_LOSSY;
+    }
+    return status;
+}
