@@ -71,6 +71,20 @@ static char *completion_claim(const struct session *session)
     return text.data;
 }
 
+/* Only other bytes, or none, say something of what was sent. */
+static void completion_check_failed(struct stream *st, enum proof_result result)
+{
+    uint64_t now_ms = st->session->root->engine->config.sys->now_ms();
+    if (result == PROOF_AWAY) {
+        session_mark_later(st->session, now_ms);
+    } else if (result == PROOF_FAILED) {
+        stream_hold(st, HELD_UNREADABLE);
+    } else {
+        (void)stream_asks_first(st, HELD_BACKEND_OTHER);
+        stream_enqueue(st, false, now_ms);
+    }
+}
+
 /* A file that was rewritten where it had been read is not what the backend has. */
 static bool completion_checks(struct session *session)
 {
@@ -85,8 +99,7 @@ static bool completion_checks(struct session *session)
         }
         if (result != PROOF_EQUAL) {
             session_set_state(session, SESSION_OPEN);
-            (void)stream_asks_first(st, HELD_BACKEND_OTHER);
-            stream_enqueue(st, false, session->root->engine->config.sys->now_ms());
+            completion_check_failed(st, result);
             return false;
         }
     }

@@ -153,8 +153,12 @@ static enum proof_result proof_compare(struct stream *st, struct end_proof *p)
     return PROOF_GOES_ON;
 }
 
-static enum proof_result proof_problem(struct end_proof *p, gpufl_status status)
+static enum proof_result proof_problem(struct end_proof *p, gpufl_status status,
+                                       const struct tail_chunk *chunk)
 {
+    if (chunk->elsewhere || chunk->away) {
+        return PROOF_AWAY;
+    }
     if (status != GPUFL_ERR_NOT_FOUND) {
         return PROOF_FAILED;
     }
@@ -204,7 +208,7 @@ static enum proof_result proof_read(struct stream *st, struct end_proof *p)
         return PROOF_SHORTER;
     }
     if (status != GPUFL_OK) {
-        return proof_problem(p, status);
+        return proof_problem(p, status, &chunk);
     }
     uint64_t left = last ? p->told.at.offset - p->offset : UINT64_MAX;
     size_t len = chunk.len < left ? chunk.len : (size_t)left;
@@ -252,6 +256,11 @@ enum proof_result end_proof_step(struct stream *st)
                                                    : proof_read(st, p);
     if (result == PROOF_GONE && proof_was_settled(st, p)) {
         result = proof_settle(st, p); /* what follows is missing: reading shows it */
+    }
+    if (result == PROOF_AWAY) { /* another directory may be the session's by then */
+        struct reply_end told = p->told;
+        (void)end_proof_begin(st, &told);
+        return result;
     }
     p->result = result == PROOF_EQUAL ? PROOF_NONE : result;
     return result;
