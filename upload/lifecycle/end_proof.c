@@ -47,6 +47,7 @@ static void proof_from_settled(struct end_proof *p, const struct stream *st)
     p->offset = st->end.at.offset;
     p->crc = st->end.at.crc;
     p->file_crc = st->end.file_crc;
+    p->line = (struct reply_end){.at = st->end.at, .file_crc = st->end.file_crc};
     p->mark = st->file == p->file ? st->mark : (struct record_mark){0};
 }
 
@@ -55,6 +56,7 @@ static void proof_from_first(struct end_proof *p)
     p->file = 1;
     p->offset = 0;
     p->crc = p->file_crc = 0;
+    p->line = (struct reply_end){0};
     p->mark = (struct record_mark){0};
 }
 
@@ -221,6 +223,7 @@ static enum proof_result proof_read(struct stream *st, struct end_proof *p)
         p->file++;
         p->offset = 0;
         p->file_crc = 0;
+        p->line = (struct reply_end){0};
         p->mark = (struct record_mark){0};
     }
     return PROOF_GOES_ON;
