@@ -70,15 +70,18 @@ static struct rig *proof_begin(struct live_session *s)
     return rig;
 }
 
+static void proof_run_script(const struct rig *rig, const char *script)
+{
+    char command[1200];
+    snprintf(command, sizeof command, "cd '%s' && %s", rig->root, script);
+    assert_int_equal(system(command), 0);
+}
+
 /* Another user's, which may take the place of the session's at each look. */
 static void proof_forge(const struct rig *rig)
 {
-    char command[1200];
-    snprintf(command, sizeof command,
-             "cd '%s' && cp -a " RIG_ID " .f && sed -i s/x/y/ .f/device.log && "
-             "chown -R 12345 .f",
-             rig->root);
-    assert_int_equal(system(command), 0);
+    proof_run_script(rig, "cp -a " RIG_ID " .f && sed -i s/x/y/ .f/device.log && "
+                          "chown -R 12345 .f");
 }
 
 static bool is_held(struct rig *rig, enum held_reason reason)
@@ -214,6 +217,42 @@ static void a_proof_that_cannot_be_read_says_so_and_is_tried_again(void **state)
     rig_delete(rig);
 }
 
+/* It is as large as what was sent, so nothing but the epoch makes anybody look. */
+static void a_complete_session_is_not_claimed_with_the_directory_of_another(void **state)
+{
+    (void)state;
+    if (geteuid() != 0) {
+        skip();
+    }
+    struct live_session s;
+    struct rig_positions backup = {0};
+    struct rig *rig = proof_begin(&s);
+    rig_positions_copy(&backup, &rig->positions);
+    live_line(&s, "device", "shutdown", 30);
+    live_close(&s);
+    engine_rescan(rig->engine);
+    rig_run(rig, 5 * MINUTES_MS, false);
+    assert_complete(rig, true);
+    rig_stop(rig);
+    proof_forge(rig);
+    proof_run_script(rig, "mv " RIG_ID " .kept && mv .f " RIG_ID);
+    rig_positions_copy(&rig->positions, &backup);
+    rig->positions.epoch = 2;
+    rig->version_body = "{\"supported\":[\"1\"],\"encodings\":[\"zstd\",\"gzip\"],"
+                        "\"positions\":true,\"epoch\":\"2\"}";
+    rig_start(rig);
+    rig_run(rig, 60 * MINUTES_MS, false);
+    assert_int_equal(rig_summary(rig).sessions_done, 1);
+    assert_int_equal(rig_summary(rig).sessions_blocked, 1);
+    assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 1);
+    proof_run_script(rig, "rm -r " RIG_ID " && mv .kept " RIG_ID);
+    rig_run(rig, 60 * MINUTES_MS, false);
+    assert_complete(rig, true);
+    rig_same_as_file(rig, RIG_ID, "device");
+    rig_positions_fini(&backup);
+    rig_delete(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -221,6 +260,7 @@ int main(void)
         cmocka_unit_test(the_last_file_is_not_judged_by_that_of_another_directory),
         cmocka_unit_test(a_last_file_that_cannot_be_read_is_not_another_one),
         cmocka_unit_test(a_proof_that_cannot_be_read_says_so_and_is_tried_again),
+        cmocka_unit_test(a_complete_session_is_not_claimed_with_the_directory_of_another),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
