@@ -85,11 +85,22 @@ static void completion_check_failed(struct stream *st, enum proof_result result)
     }
 }
 
+/* The backend has told since that it knows positions. */
+static bool completion_is_to_be_asked(const struct stream *st)
+{
+    return !stream_knows_end(st) && st->channel < st->session->root->channels.count;
+}
+
 /* A file that was rewritten where it had been read is not what the backend has. */
 static bool completion_checks(struct session *session)
 {
     for (unsigned i = 0; i < session->streams; i++) {
         struct stream *st = session->stream[i];
+        if (completion_is_to_be_asked(st)) {
+            session_set_state(session, SESSION_OPEN);
+            stream_enqueue(st, false, session->root->engine->config.sys->now_ms());
+            return false;
+        }
         if (!st->positions || st->lost || st->gap || stream_is_cut(st)) {
             continue;
         }
