@@ -424,6 +424,12 @@ static void an_end_that_nothing_proves_is_believed_when_given_up(void **state)
     rig_delete(rig);
 }
 
+static int refuse_claims(struct rig *rig, const struct rig_request *r)
+{
+    (void)rig;
+    return r->kind == TRANSPORT_COMPLETE ? 503 : RIG_REGISTRY;
+}
+
 static void a_complete_session_is_claimed_again_in_another_epoch(void **state)
 {
     (void)state;
@@ -442,6 +448,31 @@ static void a_complete_session_is_claimed_again_in_another_epoch(void **state)
     assert_true(rig->requests - requests <= 3); /* it asks what the backend is now */
     rig_positions_fini(&backup);
     rig_delete(rig);
+}
+
+/* Without a journal, what an earlier process noted as sent is asked for, too. */
+static void progress_of_an_earlier_process_is_no_proof(void **state)
+{
+    (void)state;
+    for (int back = 0; back < 2; back++) {
+        struct rig_positions backup = {0};
+        struct rig *rig = rig_positions_on(rig_ended_session(50));
+        rig->config.memory_state = true;
+        rig->answer = refuse_claims;
+        rig_positions_copy(&backup, &rig->positions);
+        rig_start(rig);
+        rig_run(rig, 120000, false);
+        rig_all_same(rig, RIG_ID);
+        rig_stop(rig);
+        if (back) {
+            go_back(rig, &backup);
+        }
+        rig->answer = NULL;
+        rig_start(rig);
+        complete(rig);
+        rig_positions_fini(&backup);
+        rig_delete(rig);
+    }
 }
 
 static void a_quiet_session_is_compared_in_another_epoch(void **state)
@@ -580,6 +611,7 @@ int main(void)
         cmocka_unit_test(what_was_deleted_since_the_backup_is_a_loss),
         cmocka_unit_test(an_end_that_nothing_proves_is_believed_when_given_up),
         cmocka_unit_test(a_complete_session_is_claimed_again_in_another_epoch),
+        cmocka_unit_test(progress_of_an_earlier_process_is_no_proof),
         cmocka_unit_test(a_quiet_session_is_compared_in_another_epoch),
         cmocka_unit_test(a_backend_may_gain_positions_under_way),
         cmocka_unit_test(a_file_that_was_rewritten_in_place_is_not_complete),

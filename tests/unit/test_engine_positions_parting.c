@@ -51,6 +51,13 @@ static long size_of(const char *path)
     return size;
 }
 
+static long device_bytes(const struct live_session *s)
+{
+    char path[700];
+    snprintf(path, sizeof path, "%s/device.log", s->dir);
+    return size_of(path);
+}
+
 /* \p back bytes less than there were. */
 static void cut(const struct live_session *s, const char *name, long back)
 {
@@ -136,6 +143,52 @@ static void it_is_not_looked_at_again_and_again(void **state)
     rig_run(rig, 60 * MINUTES_MS, false);
     assert_ended(rig, 1);
     assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 1);
+    rig_delete(rig);
+}
+
+static int lose_parts(struct rig *rig, const struct rig_request *r)
+{
+    (void)rig;
+    return r->kind == TRANSPORT_PARTS ? RIG_LOST : RIG_REGISTRY;
+}
+
+/* The journal knows an end before, behind which no whole line is left. */
+static void
+a_disk_that_lost_all_behind_the_settled_end_does_not_hold_its_session(void **state)
+{
+    (void)state;
+    struct live_session s;
+    struct rig *rig = with_thirty_sent(&s);
+    long settled = device_bytes(&s);
+    rig->answer = lose_parts;
+    lines(&s, 30, 40);
+    run_again(rig);
+    assert_int_equal(device(rig)->end.at.lines, 40);
+    rig_stop(rig);
+    rig->answer = NULL;
+    cut(&s, "device.log", device_bytes(&s) - settled - 5);
+    live_close(&s);
+    run_again(rig);
+    assert_ended(rig, 1);
+    rig_delete(rig);
+}
+
+/* Nothing of the last file is left that could be compared. */
+static void the_end_of_an_earlier_file_does_not_prove_the_last_one(void **state)
+{
+    (void)state;
+    struct live_session s;
+    struct rig *rig = with_thirty_sent(&s);
+    live_rotate(&s, "device", 1);
+    lines(&s, 30, 40);
+    run_again(rig);
+    rig_stop(rig);
+    cut(&s, "device.log", device_bytes(&s) - 5);
+    rig_lose_journal(rig);
+    live_close(&s);
+    run_again(rig);
+    assert_true(is_held(rig, HELD_BACKEND_LONGER));
+    assert_int_equal(rig_count(rig, TRANSPORT_PLACE), 0);
     rig_delete(rig);
 }
 
@@ -377,6 +430,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_disk_that_lost_what_was_sent_does_not_hold_its_session),
+        cmocka_unit_test(
+            a_disk_that_lost_all_behind_the_settled_end_does_not_hold_its_session),
+        cmocka_unit_test(the_end_of_an_earlier_file_does_not_prove_the_last_one),
         cmocka_unit_test(it_is_not_looked_at_again_and_again),
         cmocka_unit_test(while_the_writer_lives_the_rest_is_waited_for),
         cmocka_unit_test(a_shorter_file_with_other_bytes_is_held),

@@ -71,11 +71,36 @@ static char *completion_claim(const struct session *session)
     return text.data;
 }
 
+/* Only other bytes, or none, say something of what was sent. */
+static void completion_check_failed(struct stream *st, enum proof_result result)
+{
+    uint64_t now_ms = st->session->root->engine->config.sys->now_ms();
+    if (result == PROOF_AWAY) {
+        session_mark_later(st->session, now_ms);
+    } else if (result == PROOF_FAILED) {
+        stream_hold(st, HELD_UNREADABLE);
+    } else {
+        (void)stream_asks_first(st, HELD_BACKEND_OTHER);
+        stream_enqueue(st, false, now_ms);
+    }
+}
+
+/* The backend has told since that it knows positions. */
+static bool completion_is_to_be_asked(const struct stream *st)
+{
+    return !stream_knows_end(st) && st->channel < st->session->root->channels.count;
+}
+
 /* A file that was rewritten where it had been read is not what the backend has. */
 static bool completion_checks(struct session *session)
 {
     for (unsigned i = 0; i < session->streams; i++) {
         struct stream *st = session->stream[i];
+        if (completion_is_to_be_asked(st)) {
+            session_set_state(session, SESSION_OPEN);
+            stream_enqueue(st, false, session->root->engine->config.sys->now_ms());
+            return false;
+        }
         if (!st->positions || st->lost || st->gap || stream_is_cut(st)) {
             continue;
         }
@@ -85,8 +110,7 @@ static bool completion_checks(struct session *session)
         }
         if (result != PROOF_EQUAL) {
             session_set_state(session, SESSION_OPEN);
-            (void)stream_asks_first(st, HELD_BACKEND_OTHER);
-            stream_enqueue(st, false, session->root->engine->config.sys->now_ms());
+            completion_check_failed(st, result);
             return false;
         }
     }

@@ -148,7 +148,8 @@ static enum parting_result parting_compare(struct stream *st, struct end_parting
     }
     if (result != PROOF_EQUAL) {
         end_parting_drop(st);
-        return PARTING_FAILED; /* the file changes: from the beginning */
+        /* If the file changes: from the beginning. */
+        return result == PROOF_AWAY ? PARTING_AWAY : PARTING_FAILED;
     }
     if (p->run.crc == p->there.file_crc) {
         p->same = p->run;

@@ -21,6 +21,7 @@ enum parting_result {
     PARTING_OTHER,  /**< the bytes are others; nobody said to go on where they part */
     PARTING_LONGER, /**< own files end before, and may grow, or nobody said so */
     PARTING_FAILED, /**< a file cannot be read */
+    PARTING_AWAY,   /**< the session's directory is not in its place */
 };
 
 /** The comparison with the told end found other bytes, or (\p shorter) that own files end

@@ -47,6 +47,7 @@ static void proof_from_settled(struct end_proof *p, const struct stream *st)
     p->offset = st->end.at.offset;
     p->crc = st->end.at.crc;
     p->file_crc = st->end.file_crc;
+    p->line = (struct reply_end){.at = st->end.at, .file_crc = st->end.file_crc};
     p->mark = st->file == p->file ? st->mark : (struct record_mark){0};
 }
 
@@ -55,6 +56,7 @@ static void proof_from_first(struct end_proof *p)
     p->file = 1;
     p->offset = 0;
     p->crc = p->file_crc = 0;
+    p->line = (struct reply_end){0};
     p->mark = (struct record_mark){0};
 }
 
@@ -153,8 +155,12 @@ static enum proof_result proof_compare(struct stream *st, struct end_proof *p)
     return PROOF_GOES_ON;
 }
 
-static enum proof_result proof_problem(struct end_proof *p, gpufl_status status)
+static enum proof_result proof_problem(struct end_proof *p, gpufl_status status,
+                                       const struct tail_chunk *chunk)
 {
+    if (chunk->elsewhere || chunk->away) {
+        return PROOF_AWAY;
+    }
     if (status != GPUFL_ERR_NOT_FOUND) {
         return PROOF_FAILED;
     }
@@ -204,7 +210,7 @@ static enum proof_result proof_read(struct stream *st, struct end_proof *p)
         return PROOF_SHORTER;
     }
     if (status != GPUFL_OK) {
-        return proof_problem(p, status);
+        return proof_problem(p, status, &chunk);
     }
     uint64_t left = last ? p->told.at.offset - p->offset : UINT64_MAX;
     size_t len = chunk.len < left ? chunk.len : (size_t)left;
@@ -217,6 +223,7 @@ static enum proof_result proof_read(struct stream *st, struct end_proof *p)
         p->file++;
         p->offset = 0;
         p->file_crc = 0;
+        p->line = (struct reply_end){0};
         p->mark = (struct record_mark){0};
     }
     return PROOF_GOES_ON;
@@ -252,6 +259,11 @@ enum proof_result end_proof_step(struct stream *st)
                                                    : proof_read(st, p);
     if (result == PROOF_GONE && proof_was_settled(st, p)) {
         result = proof_settle(st, p); /* what follows is missing: reading shows it */
+    }
+    if (result == PROOF_AWAY) { /* another directory may be the session's by then */
+        struct reply_end told = p->told;
+        (void)end_proof_begin(st, &told);
+        return result;
     }
     p->result = result == PROOF_EQUAL ? PROOF_NONE : result;
     return result;

@@ -17,6 +17,7 @@ enum proof_result {
     PROOF_SHORTER, /**< the own file ends before it */
     PROOF_GONE,    /**< its file is not there, and nothing else proves it */
     PROOF_FAILED,  /**< a file cannot be read */
+    PROOF_AWAY,    /**< the session's directory is not in its place: from the beginning */
 };
 
 /** Notes what is to be compared, in place of what was. \return false without memory. */

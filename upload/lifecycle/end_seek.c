@@ -75,6 +75,24 @@ static enum made seek_hold(struct stream *st, enum held_reason reason)
     return MADE_NOTHING;
 }
 
+/* Nothing is known of what the backend has: the next inspection tries again. */
+static enum made seek_unreadable(struct stream *st)
+{
+    stream_hold(st, HELD_UNREADABLE);
+    end_parting_drop(st);
+    end_proof_drop(st);
+    st->seek_at_ms = 0;
+    return MADE_NOTHING;
+}
+
+/* The next inspection tells which directory is the session's. */
+static enum made seek_away(struct stream *st)
+{
+    st->rest = STREAM_PENDING;
+    session_mark_later(st->session, st->session->root->engine->config.sys->now_ms());
+    return MADE_NOTHING;
+}
+
 /* What lies between its end and its position is lost, in one file. */
 static bool seek_jumps(const struct stream *st)
 {
@@ -89,9 +107,11 @@ bool end_seek_is_over(const struct stream *st)
 static enum made seek_jump(struct stream *st)
 {
     enum proof_result result = end_proof_jump(st);
-    return result == PROOF_EQUAL || result == PROOF_GOES_ON
-               ? MADE_STEP
-               : seek_hold(st, HELD_UNREADABLE);
+    if (result == PROOF_AWAY) {
+        return seek_away(st);
+    }
+    return result == PROOF_EQUAL || result == PROOF_GOES_ON ? MADE_STEP
+                                                            : seek_unreadable(st);
 }
 
 /* The journal had settled just this end in a sealed file, so what its disk lost since is
@@ -129,7 +149,9 @@ static enum made seek_follow(struct stream *st, enum parting_result result,
     case PARTING_LONGER:
         return seek_hold(st, HELD_BACKEND_LONGER);
     case PARTING_FAILED:
-        return seek_hold(st, HELD_UNREADABLE);
+        return seek_unreadable(st);
+    case PARTING_AWAY:
+        return seek_away(st);
     case PARTING_NONE:
     case PARTING_GOES_ON:
     case PARTING_CUT:
@@ -171,10 +193,12 @@ enum made end_seek(struct stream *st)
         return seek_part(st, true);
     case PROOF_GONE:
         return seek_hold(st, HELD_BACKEND_UNPROVED);
+    case PROOF_AWAY:
+        return seek_away(st);
     case PROOF_FAILED:
         break;
     }
-    return seek_hold(st, HELD_UNREADABLE);
+    return seek_unreadable(st);
 }
 
 void end_seek_told(struct stream *st, const struct reply_end *end, uint64_t now_ms)

@@ -73,14 +73,16 @@ static uint64_t inspect_seen(const struct session *session,
            (unsigned)seen->has_active << 1 | (unsigned)seen->has_active_gz;
 }
 
-/* Its end was proved in another epoch of the backend, which may have gone back since. One
- * that sends more, or claims to be complete, learns it by that. */
-static bool inspect_is_of_old(const struct stream *st)
+/* All of it was sent, as a journal of its own or of an earlier process says, but not
+ * under which places; or its end was proved in another epoch of the backend, which may
+ * have gone back since. One that sends more, or claims to be complete, learns it by that.
+ */
+static bool inspect_is_to_be_asked(const struct stream *st)
 {
     const struct origin *origin = &st->session->root->engine->origin;
     bool old = !session_writer_is_gone(st->session) && st->end.epoch != origin->epoch;
     return stream_is_live(st) && !st->offer && origin->positions &&
-           (st->unproved || (st->positions && old));
+           (st->unproved || !stream_knows_end(st) || (st->positions && old));
 }
 
 /* Its file was cut, and is another one now, or it was found by an earlier run. */
@@ -130,8 +132,8 @@ void inspect_channel(struct session *session, const struct scan_channel *seen,
     st->seen = inspect_seen(session, seen);
     st->all_read = st->all_read && st->seen == before;
     if (!inspect_is_pending(session, st, seen) && !rewritten_since(st, seen)) {
-        if (inspect_is_of_old(st)) {
-            st->unproved = true; /* what the backend has is compared */
+        if (inspect_is_to_be_asked(st)) {
+            st->unproved = st->positions; /* what the backend has is compared */
             stream_enqueue(st, false, now_ms);
             return;
         }

@@ -274,10 +274,16 @@ static void parking_note_directory(const struct root *root, struct parked_sessio
     }
 }
 
-/* What has grown by its path is looked at again in a directory that is open and was
- * compared: the path may have led elsewhere. */
-static bool parking_has_grown(struct root *root, struct parked_session *s, uint64_t bytes,
-                              int64_t changed_ns)
+enum parking_look {
+    PARKING_ELSEWHERE, /* its directory is not there */
+    PARKING_SAME,
+    PARKING_GREW
+};
+
+/* What would be opened is looked at again in a directory that is open and was compared:
+ * the path may have led elsewhere. */
+static enum parking_look parking_look_inside(struct root *root, struct parked_session *s,
+                                             uint64_t bytes, int64_t changed_ns)
 {
     struct statx seen;
     int dir = root->engine->config.sys->open_beneath(root->fd, s->node.path,
@@ -289,7 +295,7 @@ static bool parking_has_grown(struct root *root, struct parked_session *s, uint6
     if (dir >= 0) {
         close(dir);
     }
-    return grew;
+    return grew ? PARKING_GREW : good ? PARKING_SAME : PARKING_ELSEWHERE;
 }
 
 /* The backend was in another epoch when it said that the session is complete. */
@@ -309,13 +315,16 @@ bool parking_reopen_grown(struct root *root, struct parked_session *s)
     uint64_t bytes = s->bytes;
     int64_t changed_ns = s->changed_ns;
     bool grew = s->wanted && growth_of(root, -1, s);
-    if (grew || s->replaced) {
-        grew = parking_has_grown(root, s, bytes, changed_ns);
+    bool old = s->wanted && parking_is_of_old(root, s);
+    if (grew || old || s->replaced) {
+        enum parking_look look = parking_look_inside(root, s, bytes, changed_ns);
+        grew = look == PARKING_GREW;
+        old = old && look != PARKING_ELSEWHERE;
     }
     if (!grew) {
         parking_note_directory(root, s);
     }
-    bool reopens = grew || (s->wanted && !s->replaced && parking_is_of_old(root, s));
+    bool reopens = grew || old;
     /* While the journal is broken, at a later listing. */
     struct session *session = reopens ? parking_open_again(root, s) : NULL;
     if (session && !grew) {

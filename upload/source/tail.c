@@ -226,6 +226,7 @@ gpufl_status tail_read(const struct sys *sys, const struct tail_where *w, char *
     int dir = tail_where_enter(sys, w, &in);
     if (dir < 0) {
         out->elsewhere = errno == ESTALE;
+        out->away = errno == ENOENT;
         return errno == ENOENT ? GPUFL_ERR_NOT_FOUND : GPUFL_ERR_IO;
     }
     gpufl_status status = w->layout == SESSION_SHIFTING

@@ -24,6 +24,7 @@ struct tail_chunk {
     int64_t unchanged_since; /**< at offset 0, see struct sys */
     bool other;              /**< with GPUFL_ERR_FORMAT: another file has its name now */
     bool elsewhere; /**< with GPUFL_ERR_IO: the directory is not where->directory */
+    bool away;      /**< with GPUFL_ERR_NOT_FOUND: the directory is not there */
 };
 
 /** Reads up to \p cap bytes at the position into \p buf.
