@@ -135,6 +135,7 @@ gpufl_status upload_open_engine(struct upload *u, char why[512])
     config.program = "gpufl-upload";
     config.wanted = is_selected;
     config.wanted_arg = u;
+    config.named = !o->all_sessions;
     config.force = o->force;
     config.force_name = o->force ? NULL : upload_options_name(u->name, "force");
     config.in_job = true;
