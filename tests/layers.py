@@ -30,7 +30,7 @@ BELOW = {
                          "upload/core"],
     "upload/engine": ["base", "schema", "upload/http", "upload/journal", "upload/source",
                       "upload/core", "upload/lifecycle"],
-    "upload": ["base", "schema", "upload/http", "upload/source",
+    "upload": ["base", "schema", "upload/http", "upload/journal", "upload/source",
                "upload/core", "upload/engine"],
     "agent/options": ["base", "schema", "upload/engine"],
     "agent": ["base", "schema", "upload/http", "upload/journal", "upload/source",
