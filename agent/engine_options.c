@@ -10,6 +10,7 @@
 #include "agent/options/option_find.h"
 #include "agent/options/option_value.h"
 #include "schema/layout.h"
+#include "upload/http/endpoint.h"
 #include "upload/http/transport_http.h"
 
 #define REQUEST_TOTAL_MS 300000u
@@ -99,13 +100,15 @@ gpufl_status engine_options_cursor(const struct options *o, const struct log *lo
     return status;
 }
 
-/* As in the existing agent, a path in --host precedes /api/<version>. */
+/* As in the existing agent, a path in --host precedes /api/<version>. One that cannot be
+ * a path stays there, so that errors name the option it came from. */
 static void split_host_and_path(const char *url, char host[512], char path[512],
                                 const char *version)
 {
     const char *scheme = strstr(url, "://");
     const char *after = scheme ? scheme + 3 : url;
     size_t len = (size_t)(after - url) + strcspn(after, "/");
+    len = endpoint_path_ok(url + len) ? len : strlen(url);
     size_t path_len = strlen(url + len);
     while (path_len > 0 && url[len + path_len - 1] == '/') {
         path_len--;

@@ -31,7 +31,7 @@ BELOW = {
     "upload/engine": ["base", "schema", "upload/http", "upload/journal", "upload/source",
                       "upload/core", "upload/lifecycle"],
     "upload/verify": ["base", "schema", "upload/http", "upload/source"],
-    "upload": ["base", "schema", "upload/http", "upload/source",
+    "upload": ["base", "schema", "upload/http", "upload/journal", "upload/source",
                "upload/core", "upload/engine"],
     "agent/options": ["base", "schema", "upload/engine"],
     "agent": ["base", "schema", "upload/http", "upload/journal", "upload/source",

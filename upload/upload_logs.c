@@ -169,6 +169,9 @@ static gpufl_status upload_selected(struct upload *u)
         status = upload_open_sessions(u);
     }
     if (status == GPUFL_OK && u->selection.count == 0) {
+        status = upload_try_state(u);
+    }
+    if (status == GPUFL_OK && u->selection.count == 0) {
         return upload_result_say(u->result, GPUFL_OK,
                                  "nothing to send: no session in %.300s",
                                  u->options.log_path);

@@ -11,6 +11,7 @@
 
 #include "schema/channels.h"
 #include "upload/http/transport_http.h"
+#include "upload/journal/state_dir.h"
 #include "upload/source/session_root.h"
 #include "upload/upload_result.h"
 
@@ -81,6 +82,24 @@ gpufl_status upload_open_sessions(struct upload *u)
     return GPUFL_OK;
 }
 
+gpufl_status upload_try_state(struct upload *u)
+{
+    const struct gpufl_upload_options *o = &u->options;
+    struct state_place place;
+    char why[512];
+    if (!*o->state_dir) {
+        return GPUFL_OK;
+    }
+    gpufl_status status =
+        state_dir_open(o->state_dir, u->root, o->log_path, STATE_TRY, &place, why);
+    if (status == GPUFL_OK) {
+        close(place.fd);
+        return GPUFL_OK;
+    }
+    return upload_result_say(u->result, status, "%s: %s",
+                             upload_options_name(u->name, "state_dir"), why);
+}
+
 gpufl_status upload_open_transport(struct upload *u)
 {
     const struct gpufl_upload_options *o = &u->options;
@@ -135,6 +154,7 @@ gpufl_status upload_open_engine(struct upload *u, char why[512])
     config.program = "gpufl-upload";
     config.wanted = is_selected;
     config.wanted_arg = u;
+    config.named = !o->all_sessions;
     config.force = o->force;
     config.force_name = o->force ? NULL : upload_options_name(u->name, "force");
     config.in_job = true;

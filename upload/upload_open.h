@@ -39,6 +39,9 @@ GPUFL_MUST gpufl_status upload_open_root(struct upload *u);
 /** Lists the sessions in it and chooses those that the options name. */
 GPUFL_MUST gpufl_status upload_open_sessions(struct upload *u);
 
+/** Examines the state directory that the options name, and makes nothing. */
+GPUFL_MUST gpufl_status upload_try_state(struct upload *u);
+
 /** Prepares the connection; the caller closes u->transport. */
 GPUFL_MUST gpufl_status upload_open_transport(struct upload *u);
 

@@ -11,6 +11,7 @@ import time
 import lib
 from lib import check, equal, until
 import sink
+from writers import Live
 
 
 def recording(place, seconds, **env):
@@ -101,6 +102,20 @@ def a_journal_of_version_1_is_taken_over(place):
         whole = lib.on_disk(session, "device").splitlines(True)
         equal(b"".join(r.raw() for r in device), b"".join(whole[4:]), "what was not settled")
         check(any(r.path.endswith("session-complete") for r in s.requests), "complete")
+
+
+def an_agent_that_ends_when_drained_does_not_wait_for_a_session_that_is_held(place):
+    """Its writer is gone, and another directory has its id."""
+    with sink.Sink(declare=True) as s:
+        for group in ("a", "b"):
+            (place.logs / group).mkdir()
+            writer = Live(place.logs / group, "44444444-4444-4444-8444-444444444444")
+            writer.line("device")
+            writer.end()
+        process = lib.agent(place, s.url, "--exit-when-drained")
+        equal(process.wait(30 * lib.SLOW), 1, "exit code")
+        said = process.log.read_text()
+        check("session.held" in said and "blocked=1" in said and "complete=1" in said, said)
 
 
 def a_backend_without_registry_gets_everything_at_least_once(place):

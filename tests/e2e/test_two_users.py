@@ -2,6 +2,7 @@
 """Two users and the packaged service on one directory: what one user does there neither ends, hides, delays nor
 forges a session of the other one. Needs root, to be several users."""
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -180,6 +181,7 @@ def an_upload_by_root_does_not_send_what_an_agent_of_another_user_sends(place):
 
 
 def an_upload_says_that_a_group_is_left_to_the_uploader_of_its_owner(place):
+    """It fails for the owner, whose sessions were not sent, and for who has named one of them."""
     if not ROOT:
         lib.skip("needs root, to be several users")
     service = _Service(place)
@@ -199,15 +201,54 @@ def an_upload_says_that_a_group_is_left_to_the_uploader_of_its_owner(place):
         os.chown(path, OTHER, OTHER)
     for user in (0, OTHER):
         done = service.upload(user)
-        equal((done.returncode, service.backend.complete(beside.id)), (1, True), str(done.result))
-        message = done.result["message"]
-        check(f"run-1 of user {VICTIM}" in message and f"'gpufl upload {group}' as that user" in message, message)
+        equal((done.returncode, service.backend.complete(beside.id)), (0, True), str(done.result))
+        equal(done.stderr.count("dir=run-1 "), 1, f"said once: {done.stderr}")
         done = service.upload(user, "--session-id", beside.id)
         equal(done.returncode, 0, str(done.result))
+        _is_left(service.upload(user, "--session-id", inside.id), group)
+    _is_left(service.upload(VICTIM), group)
+    os.chown(group, OTHER, OTHER)
+    _is_left(service.upload(VICTIM), group, OTHER)
+    os.chown(group, 0, 0)
+    _is_left(service.upload(0), group, 0)
     agent.terminate()
     agent.wait(20 * lib.SLOW)
     done = service.upload(0)
     equal(done.returncode, 1, f"its journal is still there: {done.result}")
+
+
+def _is_left(done, group, owner=VICTIM):
+    equal(done.returncode, 1, f"{done.result} {done.stderr}")
+    message = done.result["message"]
+    check(f"run-1 of user {owner}" in message and f"'gpufl upload {group}' as that user" in message, message)
+
+
+PLANTS = {
+    "a session with a journal of its own": "mkdir -p p/.gpufl-agent p/any; echo x > p/any/device.log",
+    "many of these": "for n in $(seq 40); do mkdir -p q$n/.gpufl-agent q$n/any-$n; echo x > q$n/any-$n/device.log; done",
+    "the name of a session that is gone": "mkdir {id}; echo x > {id}/device.log",
+    "that name in a group": "mkdir -p g/{id}; echo x > g/{id}/device.log",
+}
+
+
+def what_others_plant_does_not_fail_an_upload(place):
+    """It is said, and is no failure of who has nothing there."""
+    if not ROOT:
+        lib.skip("needs root, to be several users")
+    service = _Service(place)
+    for what, script in PLANTS.items():
+        for user in (VICTIM, 0):
+            sent = _Session(service.logs, user)
+            sent.lines()
+            sent.end()
+            equal(service.upload(user).returncode, 0, f"{what}: as it was")
+            shutil.rmtree(sent.dir)
+            script_of = f"cd {service.logs}; " + script.format(id=sent.id)
+            equal(_as(OTHER, ["sh", "-c", script_of]).wait(), 0, what)
+            done = service.upload(user)
+            equal(done.returncode, 0, f"{what}, as user {user}: {done.result} {done.stderr}")
+            check("warn " in done.stderr and "error " not in done.stderr, f"{what}, as user {user}: {done.stderr}")
+            subprocess.run(["sh", "-c", f"cd {service.logs}; rm -r *"], check=True)
 
 
 def an_upload_does_not_send_again_what_the_owners_journal_says_is_sent(place):

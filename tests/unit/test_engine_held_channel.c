@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tests/support/rig_backend.h"
@@ -147,11 +148,64 @@ static void a_hold_is_shown_until_its_reason_is_gone(void **state)
     rig_delete(rig);
 }
 
+/* A 1.1 session, whose writer takes no lock, with a channel that cannot be read. */
+static struct rig *rig_with_damage(struct live_session *s, bool device_ends)
+{
+    struct rig *rig = rig_new();
+    *s = (struct live_session){.id = RIG_ID};
+    snprintf(s->dir, sizeof s->dir, "%s/" RIG_ID, rig->root);
+    assert_int_equal(mkdir(s->dir, 0700), 0);
+    dirs_append(s->dir, "device.log", "{\"type\":\"job_start\"}\n{\"type\":\"x\"}\n");
+    if (device_ends) {
+        dirs_append(s->dir, "device.log", "{\"type\":\"shutdown\"}\n");
+    }
+    dirs_append(s->dir, "scope.log.gz", "this is no gzip file");
+    rig->config.orphan_timeout_ms = 600000;
+    rig_start(rig);
+    return rig;
+}
+
+static void a_session_whose_end_is_damaged_does_not_count_as_live(void **state)
+{
+    (void)state;
+    struct live_session s;
+    struct rig *rig = rig_with_damage(&s, true);
+    rig_run(rig, 20000, false);
+    assert_int_equal(rig_summary(rig).sessions_live, 1);
+    rig_run(rig, 100000, false);
+    assert_int_equal(rig_summary(rig).sessions_live, 0);
+    assert_int_equal(device_lines(rig), 3);
+    assert_int_equal(rig_summary(rig).sessions_kept_back, 1);
+    rig_run(rig, 60000, true);
+    assert_true(engine_drained(rig->engine));
+    assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 0);
+    dirs_append(s.dir, "device.log", "{\"type\":\"x\"}\n"); /* it was not its end */
+    rig_run(rig, 300000, false);
+    assert_int_equal(device_lines(rig), 4);
+    assert_int_equal(rig_summary(rig).sessions_live, 1);
+    rig_delete(rig);
+}
+
+static void one_whose_other_channels_go_on_counts_until_it_is_given_up(void **state)
+{
+    (void)state;
+    struct live_session s;
+    struct rig *rig = rig_with_damage(&s, false);
+    rig_run(rig, 500000, false);
+    assert_int_equal(rig_summary(rig).sessions_live, 1);
+    rig_run(rig, 200000, false);
+    assert_int_equal(rig_summary(rig).sessions_live, 0);
+    assert_int_equal(device_lines(rig), 2);
+    rig_delete(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_channel_without_a_file_keeps_back_no_other),
         cmocka_unit_test(a_channel_that_is_cut_short_keeps_back_only_the_shutdown),
+        cmocka_unit_test(a_session_whose_end_is_damaged_does_not_count_as_live),
+        cmocka_unit_test(one_whose_other_channels_go_on_counts_until_it_is_given_up),
         cmocka_unit_test(a_hold_is_shown_until_its_reason_is_gone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

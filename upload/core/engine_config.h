@@ -91,6 +91,8 @@ struct engine_config {
     /** Decides whether a session is uploaded, called once per session; NULL = all are. */
     bool (*wanted)(void *arg, const char *session_id);
     void *wanted_arg;
+    bool named; /**< a person named what is wanted, or a job its own: it counts as left
+                   behind, whoever keeps it */
     /** Called with the id under which an asynchronous backend keeps a body; may be NULL.
      */
     void (*spooled)(void *arg, const char *spool_id);

@@ -46,10 +46,13 @@ void parked_add_complete(struct parked *parked, struct parked_session *session)
     parked_count(parked, session, 1);
 }
 
-void parked_set_replaced(struct parked *parked, struct parked_session *s, bool replaced)
+void parked_set_replaced(struct parked *parked, struct parked_session *s, bool replaced,
+                         bool conceded)
 {
-    parked->replaced += (unsigned)replaced - (unsigned)s->replaced;
+    parked->replaced +=
+        (unsigned)(replaced && !conceded) - (unsigned)(s->replaced && !s->conceded);
     s->replaced = replaced;
+    s->conceded = conceded;
 }
 
 void parked_stop_waiting(struct parked *parked, struct parked_session *s)
@@ -167,7 +170,7 @@ void parked_drop(struct parked *parked, struct parked_session *s)
         parked_stop_waiting(parked, s);
         parked->away -= s->away;
     }
-    parked_set_replaced(parked, s, false);
+    parked_set_replaced(parked, s, false, false);
     parked_count(parked, s, -1);
     path_table_remove(&parked->table, &s->node);
     free(s);

@@ -53,6 +53,7 @@ struct parked_session {
     bool no_manifest : 1; /**< a person gave up its manifest */
     bool in_cursor : 1;
     bool replaced : 1;             /**< a directory of another user has its place; said */
+    bool conceded : 1;             /**< … which is left at that */
     uint8_t outcome : 2;           /**< enum session_outcome */
     struct directory_id directory; /**< as of a session */
     uint64_t unread_given_up; /**< a person gave up the files with this mark, see struct
@@ -87,7 +88,8 @@ struct parked {
     unsigned away;     /**< sessions that would wait, if their directory was there */
     unsigned complete; /**< of those that are wanted */
     unsigned complete_streams; /**< of these */
-    unsigned replaced;         /**< complete ones with a directory of another user */
+    unsigned replaced;         /**< complete ones with a directory of another user that is
+                                  not conceded */
     bool changed;              /**< a complete session was added or removed */
     struct path_table held_ids;
     unsigned held;         /**< those that are held for a reason … */
@@ -113,9 +115,10 @@ struct parked_session *parked_new(struct parked *parked, const char *path,
 /** Marks a session from parked_new as complete and counts it. */
 void parked_add_complete(struct parked *parked, struct parked_session *session);
 
-/** Notes whether a directory of another user has the place of a complete session. */
+/** Notes whether a directory of another user has the place of a complete session, and
+ * whether that is \p conceded: then it is not counted. */
 void parked_set_replaced(struct parked *parked, struct parked_session *session,
-                         bool replaced);
+                         bool replaced, bool conceded);
 
 /** \return what is kept of a session that is held. */
 struct parked_held *parked_held_of(struct parked_session *session);

@@ -90,6 +90,8 @@ struct session {
     bool dirty;       /**< in the list of sessions to inspect */
     bool later;       /**< it grew, and is inspected at later_at_ms */
     bool overdue;     /**< what the inspection finds has waited for its flush interval */
+    bool seems_over;  /**< its writer cannot be probed and has probably ended, and nothing
+                         more of it can be sent */
     bool complete_in_flight;
     bool ends_in_flight;               /**< the ends of its streams are being asked for */
     bool in_completing;                /**< in the engine's list of them */

@@ -78,11 +78,12 @@ bool engine_drained(const struct engine *engine)
     return true;
 }
 
-/* Nothing of it could ever be read, so nothing tells whether its writer lives. */
+/* Nothing of it could ever be read, and nothing tells whether its writer lives. */
 static bool report_is_closed(const struct session *s)
 {
-    return s->held && s->streams == 0 &&
-           (s->hold_reason == HELD_OWNER || s->hold_reason == HELD_DIRECTORY);
+    bool unopened = s->hold_reason == HELD_OWNER || s->hold_reason == HELD_DIRECTORY;
+    bool unprobed = s->hold_reason && s->writer == SESSION_WRITER_UNKNOWN;
+    return s->held && s->streams == 0 && (unopened || unprobed);
 }
 
 /* Its offers wait for it; what else it holds is not known. */
@@ -136,8 +137,8 @@ static void report_count_session(const struct session *s, struct engine_summary 
     }
     out->sessions++;
     out->sessions_done += s->state == SESSION_DONE;
-    out->sessions_live +=
-        s->state != SESSION_DONE && !report_is_closed(s) && !session_writer_is_gone(s);
+    out->sessions_live += s->state != SESSION_DONE && !report_is_closed(s) &&
+                          !session_writer_is_gone(s) && !s->seems_over;
     out->sessions_blocked +=
         s->state != SESSION_DONE && (session_blocked(s) || session_hold_stands(s));
     if (s->state != SESSION_DONE && report_keeps_back(s)) {

@@ -104,7 +104,7 @@ static void progress_add_parked_held(void *arg, struct parked_held *held)
 /* A complete session whose place a directory of another user has. */
 static void progress_add_replaced(void *arg, struct parked_session *s)
 {
-    if (s->replaced) {
+    if (s->replaced && !s->conceded) {
         text_printf(arg, "!held %s * %s\n", s->node.path, held_text(HELD_REPLACED));
     }
 }

@@ -20,6 +20,11 @@ static bool url_text_ok(const char *text)
     return true;
 }
 
+bool endpoint_path_ok(const char *path)
+{
+    return url_text_ok(path) && !strpbrk(path, "?#");
+}
+
 /* \p url is known to have a host. */
 static gpufl_status check_url(const struct transport_http_config *config, const char *url,
                               const char *path, char why[256])
@@ -37,7 +42,7 @@ static gpufl_status check_url(const struct transport_http_config *config, const 
                  url_name);
         return GPUFL_ERR_USAGE;
     }
-    if (!url_text_ok(path) || strpbrk(path, "?#")) {
+    if (!endpoint_path_ok(path)) {
         snprintf(why, 256,
                  "%s: '%.100s': contains a blank, a quote, '?' or '#' (expected a path "
                  "such as %s)",

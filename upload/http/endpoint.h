@@ -3,6 +3,8 @@
 #ifndef GPUFL_UPLOAD_HTTP_ENDPOINT_H
 #define GPUFL_UPLOAD_HTTP_ENDPOINT_H
 
+#include <stdbool.h>
+
 #include <gpufl/status.h>
 
 #include "upload/http/http_config.h"
@@ -12,5 +14,8 @@
  *  \return GPUFL_OK or GPUFL_ERR_USAGE with one sentence in \p why. */
 GPUFL_MUST gpufl_status endpoint_prefix(const struct transport_http_config *config,
                                         char out[512], char why[256]);
+
+/** \return false if \p path contains what an API path cannot have. */
+bool endpoint_path_ok(const char *path);
 
 #endif

@@ -175,7 +175,7 @@ static void away_parked_session(void *arg, struct path_node *node)
         away_say(root, node->path);
     }
     s->away = true;
-    parked_set_replaced(&root->parked, s, false);
+    parked_set_replaced(&root->parked, s, false, false);
     away_count_day(root, node->path, &s->absence);
     if (claims_needs(root, node->path)) {
         return;

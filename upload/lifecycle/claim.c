@@ -119,13 +119,20 @@ static void claim_say(const struct session *session, const struct claim *claim)
              claim->contested ? "also_held" : "read", claim->root->path, claim->path);
 }
 
+/* What others do is no failure of an upload: its own session is sent. */
+static bool claim_is_conceded(const struct session *session, const struct claim *claim)
+{
+    bool own = geteuid() != 0 && claim->has_owner && claim->owner == geteuid();
+    return (session->root->engine->config.in_job && own) ||
+           (replaced_is_conceded(session->root, session->seen.user) &&
+            claim_holder(claim).complete);
+}
+
 /* It is not the session of that id, or may not be. */
 static void claim_lose(struct session *session, const struct claim *claim,
                        enum held_reason reason)
 {
-    const struct engine *engine = session->root->engine;
-    bool foreign = engine->config.in_job && geteuid() != 0 && claim->has_owner &&
-                   claim->owner == geteuid();
+    bool conceded = claim_is_conceded(session, claim);
     if (!session->hold_reason && !claim_is_same(claim, session)) {
         claim_say(session, claim);
     }
@@ -135,8 +142,8 @@ static void claim_lose(struct session *session, const struct claim *claim,
     session->root->change_stamp += !session->inspected;
     session->inspected = true;
     session->held = true;
-    session->wanted = session->wanted && !foreign; /* what others do is not our failure */
-    if (!foreign) {
+    session->wanted = session->wanted && !conceded;
+    if (!conceded) {
         session_hold(session, reason);
     }
 }

@@ -21,6 +21,25 @@
 #include "upload/lifecycle/moved.h"
 #include "upload/lifecycle/replaced.h"
 
+/* Nothing of it can be sent before somebody acts. */
+static bool inspect_is_stuck(const struct session *session)
+{
+    for (unsigned i = 0; i < session->streams; i++) {
+        const struct stream *st = session->stream[i];
+        if ((st->rest != STREAM_DRAINED || st->offer) && !stream_hold_stands(st)) {
+            return false;
+        }
+    }
+    return session->streams > 0;
+}
+
+/* The shutdown of a file that cannot be read is not seen: silence has to do. */
+static bool inspect_hides_end(const struct stream *st, uint64_t now_ms)
+{
+    return st->session->layout == SESSION_SHIFTING && stream_hold_stands(st) &&
+           session_silent(st->session, now_ms);
+}
+
 /* For a writer that cannot be probed: every channel ends in its shutdown, or all have
  * been silent for long. */
 static bool inspect_has_ended(const struct session *session, uint64_t now_ms)
@@ -33,7 +52,8 @@ static bool inspect_has_ended(const struct session *session, uint64_t now_ms)
         return true;
     }
     for (unsigned i = 0; i < session->streams; i++) {
-        if (!shutdown_is_last(session->stream[i])) {
+        const struct stream *st = session->stream[i];
+        if (!inspect_hides_end(st, now_ms) && !shutdown_is_last(st)) {
             return false;
         }
     }
@@ -211,9 +231,11 @@ void inspect_apply(struct session *session, const struct inspection *seen,
         return;
     }
     session->looked_at_ms = now_ms;
+    session->seems_over = false;
     session->owner = seen->whole ? seen->owner : session->owner;
     session->changed = seen->changed;
     session->seen = directory_id_of(&seen->directory);
+    inspect_apply_writer(session, seen->writer);
     if (!replaced_admit(session, &seen->directory,
                         seen->scan.manifest_state == SCAN_MANIFEST_OTHER)) {
         return;
@@ -225,7 +247,6 @@ void inspect_apply(struct session *session, const struct inspection *seen,
     if (inspect_is_anothers(session, seen) && completion_done(session)) {
         return;
     }
-    inspect_apply_writer(session, seen->writer);
     inspect_layout_apply(session, &seen->scan);
     if (session->held && !session_begun(session) &&
         (session->hold_reason == HELD_RENAMED || session->hold_reason == HELD_COPY)) {
@@ -239,12 +260,14 @@ void inspect_apply(struct session *session, const struct inspection *seen,
         session->hold_reason = HELD_NOT;
     }
     cleanup_session(session);
+    session->seems_over = session->writer == SESSION_WRITER_UNKNOWN &&
+                          !seen->scan.has_tmp && inspect_is_stuck(session) &&
+                          inspect_has_ended(session, now_ms);
     if (!session_settled(session)) {
         session_set_state(session, SESSION_OPEN);
         return;
     }
-    if (session->writer == SESSION_WRITER_UNKNOWN && !seen->scan.has_tmp &&
-        inspect_has_ended(session, now_ms)) {
+    if (session->seems_over) {
         session->writer = SESSION_WRITER_ENDED;
     }
     if (session_writer_is_gone(session) && session_falls_short(session)) {

@@ -20,7 +20,7 @@
 
 /* So many are named, in the log and in the progress file: anybody can make more. */
 #define NAMED_MAX    64u
-#define NAMED_OF_ONE 16u /* … of the same owner */
+#define NAMED_OF_ONE 16u /* … of the same owner, whose places nobody takes for ours */
 
 struct other_root {
     char name[LAYOUT_NAME_MAX + 1];
@@ -87,12 +87,14 @@ static void other_root_note(struct root *root, const char *name, uid_t owner)
     others->finding += root->listing != NULL;
     for (unsigned i = 0; i < others->names; i++) {
         if (strcmp(others->named[i].name, name) == 0) {
+            others->named[i].owner = owner;
             others->named[i].listed = root->listing_number;
             return;
         }
         of_owner += others->named[i].owner == owner;
     }
-    if (others->names == NAMED_MAX || of_owner == NAMED_OF_ONE) {
+    unsigned places = owner == geteuid() ? NAMED_MAX : NAMED_MAX - NAMED_OF_ONE;
+    if (others->names >= places || of_owner == NAMED_OF_ONE) {
         other_root_say_more(root);
         return;
     }
@@ -124,30 +126,42 @@ bool other_root_is(struct root *root, const char *name)
     return other;
 }
 
+/* Anybody can leave to another uploader what is in a directory of theirs: that is no
+ * failure of ours, unless the session was named, or is ours. */
+static bool other_root_concerns(const struct root *root, const struct other_root *other,
+                                const char *path)
+{
+    struct stat st;
+    uid_t self = geteuid();
+    return root->engine->config.named || other->owner == self ||
+           (fstatat(root->fd, path, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_uid == self);
+}
+
 /* Whether it is chosen. One of which another directory has the id is not missed: anybody
  * can make such ones. */
-static bool other_root_misses(const struct root *root, const char *name, const char *id)
+static bool other_root_misses(const struct root *root, const struct other_root *other,
+                              const char *id)
 {
     const struct engine_config *config = &root->engine->config;
     char path[JOURNAL_PATH_MAX];
-    snprintf(path, sizeof path, "%s/%s", name, id);
+    snprintf(path, sizeof path, "%s/%s", other->name, id);
     return config->wanted(config->wanted_arg, id) && !claims_find(root->engine, id) &&
-           !claims_root_of(root, path);
+           !claims_root_of(root, path) && other_root_concerns(root, other, path);
 }
 
 /* Whether a session in it was to be sent, as an upload chose its sessions before. */
-static bool other_root_is_wanted(const struct root *root, const char *name)
+static bool other_root_is_wanted(const struct root *root, const struct other_root *other)
 {
     const struct sys *sys = root->engine->config.sys;
     struct listing *listing = malloc(sizeof *listing);
     const char *id = NULL;
-    if (!listing || listing_open(listing, sys, root->fd, name) != GPUFL_OK) {
+    if (!listing || listing_open(listing, sys, root->fd, other->name) != GPUFL_OK) {
         free(listing);
         return false;
     }
     do {
         id = listing_next_dir(listing);
-    } while (id && !other_root_misses(root, name, id));
+    } while (id && !other_root_misses(root, other, id));
     listing_delete(listing);
     return id != NULL;
 }
@@ -156,7 +170,7 @@ static const struct other_root *other_root_find_left(const struct root *root)
 {
     const struct other_roots *others = root->others;
     for (unsigned i = 0; root->engine->config.wanted && i < others->names; i++) {
-        if (other_root_is_wanted(root, others->named[i].name)) {
+        if (other_root_is_wanted(root, &others->named[i])) {
             return &others->named[i];
         }
     }

@@ -4,6 +4,7 @@
 #include "upload/lifecycle/replaced.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "upload/core/session_streams.h"
@@ -121,6 +122,12 @@ void replaced_listed(struct root *root, bool whole)
     root->strays = strays;
 }
 
+bool replaced_is_conceded(const struct root *root, uint32_t user)
+{
+    return root->engine->config.in_job && !root->engine->config.named &&
+           user - 1 != geteuid();
+}
+
 static void replaced_say_parked(const struct root *root, const struct parked_session *s,
                                 uint32_t user)
 {
@@ -128,6 +135,9 @@ static void replaced_say_parked(const struct root *root, const struct parked_ses
     const char *slash = strrchr(s->node.path, '/');
     const char *id = slash ? slash + 1 : s->node.path;
     replaced_say(root, s->node.path, user, &s->directory);
+    if (replaced_is_conceded(root, user)) {
+        return;
+    }
     log_error(engine->config.log, "session.held", "session=%s channel=* reason=\"%s\"",
               id, held_text(HELD_REPLACED));
     trouble_say(&engine->trouble, "session %s, channel * waits: %s", id,
@@ -138,10 +148,11 @@ bool replaced_parked(struct root *root, struct parked_session *s,
                      const struct statx *seen)
 {
     bool replaced = directory_compare_seen(seen, &s->directory) == DIRECTORY_FOREIGN;
+    uint32_t user = directory_id_of(seen).user;
     if (replaced && !s->replaced) {
-        replaced_say_parked(root, s, directory_id_of(seen).user);
+        replaced_say_parked(root, s, user);
     }
     root->engine->trouble.stamp += replaced != s->replaced;
-    parked_set_replaced(&root->parked, s, replaced);
+    parked_set_replaced(&root->parked, s, replaced, replaced_is_conceded(root, user));
     return replaced;
 }

@@ -30,4 +30,8 @@ void replaced_listed(struct root *root, bool whole);
 bool replaced_parked(struct root *root, struct parked_session *parked,
                      const struct statx *seen);
 
+/** \return true if it is no failure of an upload that a directory of \p user (uid + 1)
+ * has the place or the id of a complete session, of which nothing is missing. */
+bool replaced_is_conceded(const struct root *root, uint32_t user);
+
 #endif
