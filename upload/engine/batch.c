@@ -299,16 +299,6 @@ static bool batch_begins_after_the_end(struct stream *st)
     return true;
 }
 
-/* The file that a person gave up is not there, and a later one is. */
-static bool batch_passes_the_end(struct stream *st)
-{
-    if (st->ended_file != st->file || st->file > st->highest) {
-        return false;
-    }
-    position_next_file(st, st->head);
-    return true;
-}
-
 static enum made batch_read_problem(struct stream *st, gpufl_status status,
                                     const struct tail_chunk *chunk)
 {
@@ -323,8 +313,9 @@ static enum made batch_read_problem(struct stream *st, gpufl_status status,
         if (session->layout == SESSION_SHIFTING) {
             return shifted_stream_lost(st);
         }
-        if (session->layout == SESSION_LIVE && batch_passes_the_end(st)) {
-            return MADE_STEP;
+        if (session->layout == SESSION_LIVE && st->ended_file == st->file &&
+            st->file <= st->highest) {
+            return next_file_pass(st) ? MADE_STEP : MADE_NOTHING;
         }
         if (session->layout == SESSION_LIVE && st->file <= st->highest) {
             stream_hold(st, HELD_MISSING);

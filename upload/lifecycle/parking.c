@@ -8,10 +8,12 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "upload/core/passed.h"
 #include "upload/core/position.h"
 #include "upload/core/session_streams.h"
 #include "upload/lifecycle/growth.h"
 #include "upload/lifecycle/replaced.h"
+#include "upload/lifecycle/returned.h"
 #include "upload/source/directory_mark.h"
 
 #define OPENED_AT_ONCE 32u
@@ -281,6 +283,9 @@ static bool parking_has_grown(struct root *root, struct parked_session *s, uint6
     s->bytes = good ? bytes : 0; /* what comes back is compared anew */
     s->changed_ns = changed_ns;
     bool grew = good && s->wanted && growth_of(root, dir, s);
+    if (good && s->wanted && returned_may_come(root, s)) {
+        returned_parked(root, dir, s);
+    }
     if (dir >= 0) {
         close(dir);
     }
@@ -292,7 +297,7 @@ bool parking_reopen_grown(struct root *root, struct parked_session *s)
     uint64_t bytes = s->bytes;
     int64_t changed_ns = s->changed_ns;
     bool grew = s->wanted && growth_of(root, -1, s);
-    if (grew || s->replaced) {
+    if (grew || s->replaced || returned_may_come(root, s)) {
         grew = parking_has_grown(root, s, bytes, changed_ns);
     }
     if (!grew) {
@@ -325,6 +330,16 @@ void parking_open_complete(struct root *root)
     path_table_each(&root->parked.table, parking_reopen, root);
 }
 
+bool parking_forget(struct root *root, struct parked_session *s)
+{
+    if (!record_append_session(root->journal, JOURNAL_FORGET, s->node.path)) {
+        return false;
+    }
+    passed_forget_parked(root, s);
+    parked_drop(&root->parked, s);
+    return true;
+}
+
 /* One that is away is forgotten: if it comes back, it is new to the other backend. */
 static void parking_open_or_forget(void *arg, struct path_node *node)
 {
@@ -332,9 +347,8 @@ static void parking_open_or_forget(void *arg, struct path_node *node)
     struct parked_session *s = parked_of(node);
     if (s->complete && !s->away) {
         parking_open(root, s);
-    } else if (s->complete &&
-               record_append_session(root->journal, JOURNAL_FORGET, node->path)) {
-        parked_drop(&root->parked, s);
+    } else if (s->complete) {
+        (void)parking_forget(root, s);
     }
 }
 

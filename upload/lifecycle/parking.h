@@ -38,6 +38,9 @@ bool parking_open_some(struct engine *engine);
 /** \return true if a session waits that could be opened now. */
 bool parking_waits(const struct root *root);
 
+/** Forgets a complete session. \return false if the journal cannot be written now. */
+bool parking_forget(struct root *root, struct parked_session *session);
+
 /** Opens the complete sessions that are wanted, to send everything again. */
 void parking_open_complete(struct root *root);
 
