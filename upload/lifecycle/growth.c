@@ -141,22 +141,20 @@ static struct growth_channel growth_channel_of(const struct root *root, int dir,
     return c;
 }
 
-/* The first look of a run cannot tell what was there when a person gave it up. */
+/* What a person gave up does not count while it cannot be read, whatever becomes of it.
+ */
 bool growth_of(const struct root *root, int dir, struct parked_session *s)
 {
-    bool first = s->bytes == 0;
     uint64_t bytes = 1;
     int64_t changed_ns = 0;
-    bool unsent = false;
     struct growth_channel channel[SCAN_CHANNELS_MAX];
     for (unsigned i = 0; i < root->channels.count; i++) {
         channel[i] = growth_channel_of(root, dir, s, i);
         uint64_t more = growth_of_channel(&channel[i]);
-        unsent = unsent || (more && !(first && growth_was_given_up(&channel[i])));
-        bytes += more;
+        bytes += more && growth_was_given_up(&channel[i]) ? 0 : more;
         changed_ns += channel[i].changed_ns;
     }
-    bool grew = unsent && bytes != s->bytes;
+    bool grew = bytes > 1 && bytes != s->bytes;
     bool changed = s->changed_ns && s->changed_ns != changed_ns;
     s->bytes = bytes;
     s->changed_ns = changed_ns;
