@@ -280,7 +280,7 @@ static bool parking_has_grown(struct root *root, struct parked_session *s, uint6
     int dir = root->engine->config.sys->open_beneath(root->fd, s->node.path,
                                                      O_PATH | O_DIRECTORY, 0);
     bool good = dir >= 0 && directory_see(dir, &seen) && !replaced_parked(root, s, &seen);
-    s->bytes = good ? bytes : 0; /* what comes back is compared anew */
+    s->bytes = bytes; /* what comes back is compared with what was there before */
     s->changed_ns = changed_ns;
     bool grew = good && s->wanted && growth_of(root, dir, s);
     if (good && s->wanted && returned_may_come(root, s)) {
@@ -304,9 +304,11 @@ bool parking_reopen_grown(struct root *root, struct parked_session *s)
         parking_note_directory(root, s);
         return false;
     }
-    /* While the journal is broken, at a later listing. */
     struct session *session = parking_open_again(root, s);
-    if (session) {
+    if (!session) { /* the journal is broken: at a later listing */
+        s->bytes = bytes;
+        s->changed_ns = changed_ns;
+    } else {
         root->change_stamp++;
         log_warn(root->engine->config.log, "session.grew",
                  "session=%s note=\"it was complete, and its files have changed since: "
