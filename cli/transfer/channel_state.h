@@ -14,8 +14,10 @@ struct channel_state {
     uint64_t waiting_bytes;
     uint32_t waiting_files;
     bool front_missing;
-    bool lost;    /**< a person gave up part of it */
-    bool missing; /**< no file of it is there */
+    bool lost;          /**< a person gave up part of it */
+    bool missing;       /**< no file of it is there */
+    uint32_t rewritten; /**< number of a file that was sent, and is another one now; 0 =
+                           none is known */
 };
 
 /** Compares the files of channel \p c of the session \p path in \p root with the

@@ -227,6 +227,7 @@ static enum made batch_nothing_whole(struct stream *st, const struct tail_chunk 
                 next_file_wait(st);
                 return MADE_NOTHING;
             }
+            sealed_file_sent(st);
             position_next_file(st, st->head);
             return MADE_STEP;
         }

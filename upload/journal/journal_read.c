@@ -96,6 +96,16 @@ static void read_offer(struct journal_read *r, const struct journal_record *raw)
     }
 }
 
+static void read_sealed(struct journal_read *r, const struct journal_record *raw)
+{
+    struct record_sealed record;
+    struct journal_read_stream *s =
+        record_parse_sealed(raw, &record) ? find_stream(r, record.stream) : NULL;
+    if (s) {
+        s->sealed = record;
+    }
+}
+
 static void read_quarantine(struct journal_read *r, const struct journal_record *raw)
 {
     struct record_quarantine record;
@@ -237,6 +247,9 @@ static void read_record(void *arg, const struct journal_record *raw)
     case JOURNAL_SETTLED:
         read_settled(arg, raw);
         break;
+    case JOURNAL_SEALED:
+        read_sealed(arg, raw);
+        break;
     case JOURNAL_QUARANTINE:
         read_quarantine(arg, raw);
         break;
@@ -255,8 +268,6 @@ static void read_record(void *arg, const struct journal_record *raw)
     case JOURNAL_DONE:
     case JOURNAL_FORGET:
         read_session(arg, raw);
-        break;
-    default:
         break;
     }
 }

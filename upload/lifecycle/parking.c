@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -271,18 +272,42 @@ static void parking_note_directory(const struct root *root, struct parked_sessio
     }
 }
 
+/* As if it had not been looked at. */
+static void parking_unlook(struct parked_session *s, const struct parked_session *before)
+{
+    s->bytes = before->bytes;
+    s->changed_ns = before->changed_ns;
+    s->rewritten = before->rewritten;
+}
+
+static void parking_say_rewritten(const struct root *root, const struct parked_session *s,
+                                  uint8_t before)
+{
+    const char *slash = strrchr(s->node.path, '/');
+    for (unsigned i = 0; i < s->streams; i++) {
+        const struct parked_stream *st = &s->stream[i];
+        if (s->rewritten & ~before & 1u << st->channel) {
+            log_warn(root->engine->config.log, "session.rewritten",
+                     "session=%s channel=%s file=%u note=\"it was complete, and this "
+                     "file is another one than was sent: it is not sent again\"",
+                     slash ? slash + 1 : s->node.path, root->channel_name[st->channel],
+                     st->sealed.file);
+        }
+    }
+}
+
 /* What has grown by its path is looked at again in a directory that is open and was
  * compared: the path may have led elsewhere. */
-static bool parking_has_grown(struct root *root, struct parked_session *s, uint64_t bytes,
-                              int64_t changed_ns)
+static bool parking_has_grown(struct root *root, struct parked_session *s,
+                              const struct parked_session *before)
 {
     struct statx seen;
     int dir = root->engine->config.sys->open_beneath(root->fd, s->node.path,
                                                      O_PATH | O_DIRECTORY, 0);
     bool good = dir >= 0 && directory_see(dir, &seen) && !replaced_parked(root, s, &seen);
-    s->bytes = bytes; /* what comes back is compared with what was there before */
-    s->changed_ns = changed_ns;
+    parking_unlook(s, before); /* what comes back is compared with what was there */
     bool grew = good && s->wanted && growth_of(root, dir, s);
+    parking_say_rewritten(root, s, before->rewritten);
     if (good && s->wanted && returned_may_come(root, s)) {
         returned_parked(root, dir, s);
     }
@@ -294,11 +319,11 @@ static bool parking_has_grown(struct root *root, struct parked_session *s, uint6
 
 bool parking_reopen_grown(struct root *root, struct parked_session *s)
 {
-    uint64_t bytes = s->bytes;
-    int64_t changed_ns = s->changed_ns;
+    const struct parked_session before = *s;
     bool grew = s->wanted && growth_of(root, -1, s);
-    if (grew || s->replaced || returned_may_come(root, s)) {
-        grew = parking_has_grown(root, s, bytes, changed_ns);
+    if (grew || s->replaced || s->rewritten != before.rewritten ||
+        returned_may_come(root, s)) {
+        grew = parking_has_grown(root, s, &before);
     }
     if (!grew) {
         parking_note_directory(root, s);
@@ -306,8 +331,7 @@ bool parking_reopen_grown(struct root *root, struct parked_session *s)
     }
     struct session *session = parking_open_again(root, s);
     if (!session) { /* the journal is broken: at a later listing */
-        s->bytes = bytes;
-        s->changed_ns = changed_ns;
+        parking_unlook(s, &before);
     } else {
         root->change_stamp++;
         log_warn(root->engine->config.log, "session.grew",
