@@ -169,6 +169,28 @@ static void measure_live(int root, const char *path, const struct scan_channel *
     }
 }
 
+/* The newest sealed file, if all of it was sent and a later one is being read. */
+static uint32_t rewritten_file(int root, const char *path, const char *channel,
+                               const struct journal_read_stream *known)
+{
+    const struct record_sealed *sealed = &known->sealed;
+    const struct record_stream *at = &known->record;
+    const struct tail_where where = {.root = root,
+                                     .path = path,
+                                     .channel = channel,
+                                     .layout = SESSION_LIVE,
+                                     .sealed_only = true,
+                                     .file = sealed->file,
+                                     .offset = sealed->bytes,
+                                     .mark = sealed->mark,
+                                     .mark_at = sealed->bytes};
+    bool sent = sealed->mark.bytes && sealed->file < at->file &&
+                at->layout == 1 + SESSION_LIVE && !(at->marks & MARK_LOST);
+    enum file_match match = sent ? tail_compare(&sys_real, &where) : FILE_MATCHES;
+    bool more = sent && match == FILE_MATCHES && tail_has_more(&sys_real, &where);
+    return more || match == FILE_DIFFERS || match == FILE_SHORTER ? sealed->file : 0;
+}
+
 static struct channel_state settled_state(const struct record_stream *known)
 {
     return (struct channel_state){.settled_lines = known->lines,
@@ -224,6 +246,9 @@ struct channel_state channel_state(int root, const struct journal_read *journal,
     } else {
         measure_live(root, path, c, at, &out);
     }
+    out.rewritten = known && journal_read_done(journal, path)
+                        ? rewritten_file(root, path, c->name, known)
+                        : 0;
     if (out.waiting_files || out.waiting_bytes) {
         out.since_s = first_waiting_s(root, path, scan, c, at);
     }

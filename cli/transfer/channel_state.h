@@ -14,9 +14,11 @@ struct channel_state {
     uint64_t waiting_bytes;
     uint32_t waiting_files;
     bool front_missing;
-    bool lost;       /**< a person gave up part of it */
-    uint32_t losses; /**< ranges that the backend knows to be lost */
-    bool missing;    /**< no file of it is there */
+    bool lost;          /**< a person gave up part of it */
+    uint32_t losses;    /**< ranges that the backend knows to be lost */
+    bool missing;       /**< no file of it is there */
+    uint32_t rewritten; /**< number of a file that was sent, and is another one now; 0 =
+                           none is known */
 };
 
 /** Compares the files of channel \p c of the session \p path in \p root with the

@@ -121,6 +121,9 @@ static void json_channel(struct text *out, const char *name,
                 state->settled_lines, state->refused_lines, state->waiting_files,
                 state->waiting_bytes, json_bool(state->front_missing),
                 json_bool(state->missing), json_bool(state->lost), state->losses);
+    if (state->rewritten) {
+        text_printf(out, ",\"changed_file\":%u", state->rewritten);
+    }
     if (state->since_s) {
         text_puts(out, ",\"waiting_since\":");
         json_time(out, state->since_s);

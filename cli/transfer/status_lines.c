@@ -121,6 +121,9 @@ static void lines_channel(struct text *out, const char *name,
     if (state->front_missing) {
         text_puts(out, ", its first files were gone");
     }
+    if (state->rewritten) {
+        text_printf(out, ", file %u was changed after it was sent", state->rewritten);
+    }
     text_puts(out, "\n");
 }
 

@@ -270,6 +270,29 @@ def windows_that_come_back_after_they_were_given_up_are_sent(place):
         equal(_lines(writer) - _stored(sink), set(), "all is there")
 
 
+def a_window_that_comes_back_after_a_later_one_was_sent_is_said_once(place):
+    writer = Windows(place.logs)
+    for _ in range(3):
+        writer.line("device")
+        writer.rotate("device")
+    writer.end()
+    names = [writer.dir / "device.2.log.gz", writer.dir / ".gpufl-window.device.2.json"]
+    lost = set(gzip.decompress(names[0].read_bytes()).splitlines())
+    kept = place.path / "kept"
+    kept.mkdir()
+    for path in names:
+        path.rename(kept / path.name)
+    with Sink(declare=True) as sink:
+        _held_then_resolved(place, sink, writer, lost, why="a window is missing")
+        for path in reversed(names):
+            check("session.returned" not in lib.upload(place, sink.url).stderr, f"without {path.name}")
+            (kept / path.name).rename(path)
+        for times in (1, 0):
+            done = lib.upload(place, sink.url)
+            equal((done.returncode, done.stderr.count("session.returned")), (0, times), done.stderr)
+        equal((_lines(writer) - _stored(sink), _completes(sink)), (lost, 1), "it is not sent")
+
+
 def a_session_whose_directory_is_empty_is_forgotten(place):
     writer = Windows(place.logs)
     writer.rotate("device")

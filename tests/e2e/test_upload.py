@@ -3,6 +3,7 @@
 import collections
 import datetime
 import gzip
+import json
 import os
 import pty
 import signal
@@ -324,6 +325,35 @@ def a_killed_upload_goes_on_where_it_stopped(place):
     equal(lib.upload(place, backend.url).returncode, 0, "exit code")
     for s in sessions:
         lib.same(backend, s)
+
+
+def a_sealed_file_that_changes_after_its_session_was_complete_is_said(place):
+    writer = Live(place.logs)
+    for _ in range(2):
+        writer.line("device")
+        writer.rotate("device")
+    writer.end()
+    with sink.Sink(declare=True) as backend:
+        equal(lib.upload(place, backend.url).returncode, 0, "complete")
+        stored = len(backend.lines)
+        check("changed after" not in place.run("gpufl", "status", place.logs).stdout, "it has not changed")
+        for change in (lambda data: data + b'{"type":"x"}\n', lambda data: data[:-9] + b"x" + data[-8:],
+                       lambda data: data[:-1]):
+            whole = (writer.dir / "device.2.log").read_bytes()
+            (writer.dir / "device.2.log").write_bytes(change(whole))
+            done = place.run("gpufl", "status", place.logs)
+            equal(done.returncode, 0, done.stdout)
+            check(", file 2 was changed after it was sent" in done.stdout, done.stdout)
+            status = json.loads(place.run("gpufl", "status", "--json", place.logs).stdout)
+            changed = {c["channel"]: c.get("changed_file") for c in status["sessions"][0]["channels"]}
+            equal({name: file for name, file in changed.items() if file}, {"device": 2}, "json")
+            done = lib.upload(place, backend.url)
+            equal(done.returncode, 0, done.stderr)
+            equal(done.stderr.count("session.rewritten"), len(change(whole)) != len(whole), done.stderr)
+            (writer.dir / "device.2.log").write_bytes(whole)
+        completes = sum(r.path.endswith("session-complete") for r in backend.requests)
+        equal((len(backend.lines), completes), (stored, 1), "nothing is sent")
+        check("changed after" not in place.run("gpufl", "status", place.logs).stdout, "it is the right one again")
 
 
 def status_tells_what_waits(place):

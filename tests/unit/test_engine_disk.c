@@ -3,6 +3,7 @@
 #include "tests/support/check.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "tests/support/rig_backend.h"
@@ -134,11 +135,40 @@ static void a_success_that_could_not_be_noted_stays_one(void **state)
     }
 }
 
+/* A complete session is not opened again while that cannot be journalled. */
+static void growth_that_is_seen_while_the_disk_is_full_is_sent_later(void **state)
+{
+    (void)state;
+    static struct sys sys;
+    char dir[600];
+    struct rig *rig = rig_ended_session(5);
+    sys = *rig->config.sys;
+    sys.pwrite = pwrite_until_record;
+    rig->config.sys = &sys;
+    rig_of_disk = rig;
+    disk_is_full = false;
+    full_at = (enum record_type)0;
+    rig_start(rig);
+    rig_run(rig, 90000, false);
+    assert_int_equal(rig_summary(rig).sessions_done, 1);
+    disk_is_full = true;
+    snprintf(dir, sizeof dir, "%s/" RIG_ID, rig->root);
+    dirs_append(dir, "device.log", "{\"type\":\"x\",\"n\":9}\n");
+    rig_run(rig, 180000, false);
+    assert_int_equal(rig_summary(rig).state_write_errors > 0, 1);
+    disk_is_full = false;
+    rig_run(rig, 180000, false);
+    rig_all_same(rig, RIG_ID);
+    assert_int_equal(rig_summary(rig).sessions_done, 1);
+    rig_delete(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_cannot_be_noted_is_done_once_there_is_room),
         cmocka_unit_test(a_success_that_could_not_be_noted_stays_one),
+        cmocka_unit_test(growth_that_is_seen_while_the_disk_is_full_is_sent_later),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -169,23 +169,52 @@ static void a_shorter_file_of_its_name_is_held(void **state)
 }
 
 /* A file that was given up because it cannot be read. */
-static void what_cannot_be_read_is_no_growth(void **state)
+static struct rig *rig_with_unreadable(struct live_session *s)
 {
-    (void)state;
-    struct live_session s;
     struct rig *rig = rig_new();
-    live_open(&s, rig->root, RIG_ID);
-    live_line(&s, "device", "job_start", 1);
-    dirs_append(s.dir, "scope.log.gz", "this is no gzip file");
-    live_close(&s);
+    live_open(s, rig->root, RIG_ID);
+    live_line(s, "device", "job_start", 1);
+    dirs_append(s->dir, "scope.log.gz", "this is no gzip file");
+    live_close(s);
     rig_start(rig);
     rig_run(rig, 20000, false);
     assert_int_equal(rig_summary(rig).sessions_done, 0);
     give_up(rig, "scope");
+    return rig;
+}
+
+static void what_cannot_be_read_is_no_growth(void **state)
+{
+    (void)state;
+    struct live_session s;
+    struct rig *rig = rig_with_unreadable(&s);
     again(rig);
     rig_run(rig, 700000, false);
     assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 1);
     assert_int_equal(rig_summary(rig).sessions_done, 1);
+    rig_delete(rig);
+}
+
+static void what_cannot_be_read_may_change_and_go_and_come(void **state)
+{
+    (void)state;
+    struct live_session s;
+    char path[600];
+    struct rig *rig = rig_with_unreadable(&s);
+    snprintf(path, sizeof path, "%s/scope.log.gz", s.dir);
+    rig_run(rig, 200000, false);
+    dirs_append(s.dir, "scope.log.gz", ", nor is this");
+    rig_run(rig, 200000, false);
+    assert_int_equal(unlink(path), 0);
+    rig_run(rig, 200000, false);
+    dirs_append(s.dir, "scope.log.gz", "this is another one that is not");
+    rig_run(rig, 200000, false);
+    assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 1);
+    assert_int_equal(unlink(path), 0);
+    live_line(&s, "scope", "job_start", 1);
+    rig_run(rig, 200000, false);
+    assert_int_equal(lines_of(rig, "scope"), 1);
+    assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 2);
     rig_delete(rig);
 }
 
@@ -198,6 +227,7 @@ int main(void)
         cmocka_unit_test(another_file_of_its_name_is_sent),
         cmocka_unit_test(a_shorter_file_of_its_name_is_held),
         cmocka_unit_test(what_cannot_be_read_is_no_growth),
+        cmocka_unit_test(what_cannot_be_read_may_change_and_go_and_come),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

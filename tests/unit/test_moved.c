@@ -2,9 +2,11 @@
 /* Sessions whose directory is renamed within the root. */
 #include "tests/support/check.h"
 
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -277,6 +279,47 @@ static void a_copy_is_not_followed_when_the_first_is_gone(void **state)
     rig_delete(rig);
 }
 
+static unsigned moves_said;
+
+static void log_moves(void *arg, enum log_level level, const char *line)
+{
+    (void)arg;
+    (void)level;
+    moves_said += strstr(line, "session.moved") != NULL;
+}
+
+/* Device and inode are the same at both paths. */
+static void a_directory_that_is_mounted_once_more_has_not_moved(void **state)
+{
+    (void)state;
+    static const struct log log = {.level = LOG_AT_INFO, .write = log_moves};
+    if (unshare(CLONE_NEWNS) < 0 ||
+        mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0) {
+        skip();
+    }
+    struct rig *rig = rig_new();
+    struct live_session s;
+    char twin[700];
+    moves_said = 0;
+    rig->config.log = &log;
+    moved_begin(&s, rig->root, RIG_ID);
+    rig_start(rig);
+    rig_run(rig, 5000, false);
+    moved_group(rig, "sub");
+    moved_group(rig, "sub/" RIG_ID);
+    moved_path(rig, "sub/" RIG_ID, twin);
+    assert_int_equal(mount(s.dir, twin, NULL, MS_BIND, NULL), 0);
+    rig_run(rig, 90000, false);
+    moved_end(&s);
+    rig_run(rig, 90000, false);
+    assert_int_equal(moves_said, 0);
+    assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 1);
+    moved_all_same(rig, RIG_ID, RIG_ID);
+    assert_int_equal(rig_summary(rig).sessions_blocked, 1);
+    assert_int_equal(umount(twin), 0);
+    rig_delete(rig);
+}
+
 /* Its owner could put anything there; a group's owner could, too. */
 static void what_belongs_to_another_user_is_not_followed(void **state)
 {
@@ -402,6 +445,7 @@ int main(void)
             a_session_that_is_moved_while_a_batch_is_under_way_loses_nothing),
         cmocka_unit_test(a_batch_that_waits_is_sent_from_where_its_session_was_moved_to),
         cmocka_unit_test(a_copy_is_not_followed_when_the_first_is_gone),
+        cmocka_unit_test(a_directory_that_is_mounted_once_more_has_not_moved),
         cmocka_unit_test(what_belongs_to_another_user_is_not_followed),
         cmocka_unit_test(a_moved_directory_with_other_files_is_held),
         cmocka_unit_test(moves_at_any_time_lose_nothing_and_send_nothing_twice),

@@ -11,7 +11,9 @@
 
 #include "base/file.h"
 #include "schema/layout.h"
+#include "tests/support/ended_sessions.h"
 #include "tests/support/rig_session.h"
+#include "upload/core/session.h"
 #include "upload/source/gz_cache.h"
 #include "upload/source/salvage.h"
 
@@ -312,6 +314,48 @@ static void other_sessions_go_on_while_a_window_is_salvaged(void **state)
     rig_delete(rig);
 }
 
+static const struct stand *stand_that_goes;
+static char stand_gone[700];
+
+static ssize_t read_until_it_goes(int fd, void *buf, size_t len, off_t at)
+{
+    ssize_t n = read_and_count(fd, buf, len, at);
+    if (bytes_read > 3u << 19 && stand_that_goes) {
+        assert_int_equal(rename(stand_that_goes->dir, stand_gone), 0);
+        stand_that_goes = NULL;
+    }
+    return n;
+}
+
+static void what_was_found_of_one_that_goes_away_is_not_kept(void **state)
+{
+    (void)state;
+    static struct sys sys;
+    struct rig *rig = rig_new();
+    struct stand s;
+    stand_make(&s, rig->root);
+    dirs_append(s.dir, ".gpufl-window.device.2.json", "{}"); /* it has a channel */
+    snprintf(stand_gone, sizeof stand_gone, "%s/.gone", rig->root);
+    stand_that_goes = &s;
+    bytes_read = 0;
+    sys = *rig->config.sys;
+    sys.pread = read_until_it_goes;
+    rig->config.sys = &sys;
+    rig->config.salvage = true;
+    rig_start(rig);
+    rig_run(rig, 60000, false);
+    assert_null(stand_that_goes);
+    const struct session *session = session_find(ended_root(rig), RIG_ID);
+    assert_non_null(session);
+    assert_int_equal(session->presence, SESSION_AWAY);
+    assert_null(session->readings);
+    assert_int_equal(rename(stand_gone, s.dir), 0);
+    rig_run(rig, 600000, false);
+    stand_is_published(&s);
+    free(s.text);
+    rig_delete(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -322,6 +366,7 @@ int main(void)
         cmocka_unit_test(a_window_that_changes_between_two_steps_is_read_again),
         cmocka_unit_test(a_copy_that_differs_at_its_end_is_left),
         cmocka_unit_test(other_sessions_go_on_while_a_window_is_salvaged),
+        cmocka_unit_test(what_was_found_of_one_that_goes_away_is_not_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -45,6 +45,8 @@ struct parked_session {
     };
     uint32_t listed; /**< number of the listing of the root that named it last */
     uint8_t streams;
+    uint8_t rewritten; /**< channels whose newest sealed file differs from what was sent
+                          of it, one bit each; said */
     /* Many are kept at once: flags are single bits. */
     bool complete : 1;
     bool held : 1; /**< struct parked_held is in the place of `stream` */

@@ -15,6 +15,7 @@
 #include "upload/journal/journal.h"
 #include "upload/journal/journal_records.h"
 #include "upload/journal/origin_history.h"
+#include "upload/journal/record_passed.h"
 #include "upload/journal/state_dir.h"
 #include "upload/source/scan.h"
 
@@ -61,6 +62,9 @@ struct root {
     uint32_t last_stream_id;
     struct record_quarantine *quarantine;
     size_t quarantines;
+    struct record_passed *passed; /**< see core/passed.h */
+    size_t passes;
+    size_t passes_cap;
     struct listing *listing;              /**< under way, or NULL */
     struct listing *group;                /**< the same of a directory in the root */
     char group_name[LAYOUT_NAME_MAX + 1]; /**< of that directory */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "schema/layout.h"
+#include "upload/core/passed.h"
 
 struct stream *session_stream(struct session *session, const char *channel)
 {
@@ -65,6 +66,9 @@ void session_unlist_ranges(struct session *session)
     }
     root->quarantines = kept;
     session->quarantined = 0;
+    for (unsigned i = 0; i < session->streams; i++) {
+        passed_forget(root, session->stream[i]->id);
+    }
 }
 
 bool session_any_held(const struct session *session)

@@ -110,7 +110,7 @@ void ack_reply(struct offer *offer, const struct transport_reply *reply, uint64_
         }
         break;
     case VERDICT_SPLIT:
-        refusal_split(offer, now_ms);
+        refusal_split(offer);
         break;
     case VERDICT_QUARANTINE:
         if (!said.sequence_conflict || !refusal_whole_was_stored(offer, now_ms)) {

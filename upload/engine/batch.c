@@ -20,6 +20,7 @@
 #include "upload/engine/read_problem.h"
 #include "upload/http/encode.h"
 #include "upload/lifecycle/read_whole.h"
+#include "upload/lifecycle/sealed_file.h"
 #include "upload/lifecycle/shifted_stream.h"
 #include "upload/source/ndjson.h"
 
@@ -279,6 +280,7 @@ static enum made batch_nothing_whole(struct stream *st, const struct tail_chunk 
                 next_file_wait(st);
                 return MADE_NOTHING;
             }
+            sealed_file_sent(st);
             position_next_file(st, st->head);
             return MADE_STEP;
         }

@@ -4,6 +4,8 @@
 
 #include "base/log.h"
 #include "upload/core/engine_state.h"
+#include "upload/core/position.h"
+#include "upload/lifecycle/returned.h"
 
 /* A writer makes the next file microseconds after the seal, unless it is stopped or
  * cannot. */
@@ -19,6 +21,17 @@ bool next_file_may_begin(const struct stream *st)
            (session_writer_is_unprobed(session) &&
             session_silent(session, sys->now_ms())) ||
            tail_has_next(sys, &where);
+}
+
+bool next_file_pass(struct stream *st)
+{
+    const struct record_settled next = {
+        .sequence = st->sequence, .file = st->file + 1, .how = SETTLED_GIVEN_UP};
+    bool passed = position_advance(st, &next);
+    if (passed) {
+        returned_give_up(st, st->file - 1, st->file - 1);
+    }
+    return passed;
 }
 
 static uint64_t next_file_due_ms(const struct stream *st)

@@ -11,6 +11,10 @@
  */
 bool next_file_may_begin(const struct stream *stream);
 
+/** The file of which a person gave up the rest is not there, and a later one is: goes on
+ * with the next number. \return false if the journal cannot be written now. */
+bool next_file_pass(struct stream *stream);
+
 /** The next file is not there: waits a moment for it. After that, what is there is all
  * there is for now; the directory changes when it comes. */
 void next_file_wait(struct stream *stream);

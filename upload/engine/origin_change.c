@@ -122,10 +122,11 @@ static void change_begin_stream(const struct root *root, struct stream *st)
     }
 }
 
-/* All that was ever sent is to be sent. Ranges in quarantine are offered again, too. */
+/* All that was ever sent is to be sent. Ranges in quarantine are offered again, too, and
+ * files that were given up are sent if they are there. */
 static void change_begin(struct root *root)
 {
-    root->quarantines = 0;
+    root->quarantines = root->passes = 0;
     parking_open_all(root);
     for (struct session *s = root->sessions; s; s = s->next) {
         s->state = SESSION_OPEN;

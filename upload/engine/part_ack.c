@@ -81,7 +81,7 @@ static void part_refuse(struct offer *offer, const struct transport_reply *reply
                         const char *why, uint64_t now_ms)
 {
     if (offer->record.lines > 1) {
-        refusal_split(offer, now_ms);
+        refusal_split(offer);
     } else {
         refusal_skip(offer, reply, why, now_ms);
     }

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "schema/records.h"
 #include "upload/core/position.h"
+#include "upload/engine/next_file.h"
 #include "upload/lifecycle/sealed_file.h"
 #include "upload/lifecycle/shifted_stream.h"
 
@@ -68,16 +69,6 @@ static bool read_problem_begins_after_the_end(struct stream *st)
     return true;
 }
 
-/* The file that a person gave up is not there, and a later one is. */
-static bool read_problem_passes_the_end(struct stream *st)
-{
-    if (st->ended_file != st->file || st->file > st->highest) {
-        return false;
-    }
-    position_next_file(st, st->head);
-    return true;
-}
-
 enum made read_problem_judge(struct stream *st, gpufl_status status,
                              const struct tail_chunk *chunk)
 {
@@ -92,8 +83,9 @@ enum made read_problem_judge(struct stream *st, gpufl_status status,
         if (session->layout == SESSION_SHIFTING) {
             return shifted_stream_lost(st);
         }
-        if (session->layout == SESSION_LIVE && read_problem_passes_the_end(st)) {
-            return MADE_STEP;
+        if (session->layout == SESSION_LIVE && st->ended_file == st->file &&
+            st->file <= st->highest) {
+            return next_file_pass(st) ? MADE_STEP : MADE_NOTHING;
         }
         if (session->layout == SESSION_LIVE && st->file <= st->highest) {
             if (stream_asks_first(st, HELD_MISSING)) {

@@ -48,7 +48,7 @@ static gpufl_status refusal_halve(struct offer *offer)
     return batch_encode(offer, cut.bytes);
 }
 
-void refusal_split(struct offer *offer, uint64_t now_ms)
+void refusal_split(struct offer *offer)
 {
     struct stream *st = offer->stream;
     struct engine *engine = st->session->root->engine;
@@ -58,7 +58,6 @@ void refusal_split(struct offer *offer, uint64_t now_ms)
         offer_drop_frame(engine, offer); /* it is read before it is sent again */
         if (offer->state == OFFER_IN_FLIGHT) {
             offer->state = OFFER_WAITING;
-            offer->retry_at_ms = now_ms;
         }
     } else {
         log_info(engine->config.log, "upload.split", "session=%s channel=%s lines=%u",

@@ -11,7 +11,7 @@
 
 /** After 413, 400 or 422 for several lines: offers the first half instead, under a new id
  * and the same number. */
-void refusal_split(struct offer *offer, uint64_t now_ms);
+void refusal_split(struct offer *offer);
 
 /** Quarantines what was refused as a single line, or whose identity belongs to other
  * bytes; holds the origin if it refuses everything. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "upload/core/claims.h"
+#include "upload/core/passed.h"
 #include "upload/core/position.h"
 #include "upload/core/session_streams.h"
 #include "upload/engine/origin_change.h"
@@ -211,6 +212,7 @@ static void replay_session(struct replay *replay, const struct journal_record *r
     struct parked_session *parked_session =
         parked_find(&replay->root->parked, record.path);
     if (parked_session && raw->type == JOURNAL_FORGET) {
+        passed_forget_parked(replay->root, parked_session);
         parked_drop(&replay->root->parked, parked_session);
     }
     for (unsigned i = 0; session && i < session->streams; i++) {
@@ -227,7 +229,24 @@ static void replay_session(struct replay *replay, const struct journal_record *r
         session->outcome = record.outcome;
         parking_complete(session);
     } else if (session) {
+        session_unlist_ranges(session);
         session_drop(session);
+    }
+}
+
+static void replay_passed(const struct replay *replay, const struct journal_record *raw)
+{
+    struct record_passed record;
+    if (record_parse_passed(raw, &record)) {
+        passed_apply(replay->root, &record);
+    }
+}
+
+static void replay_claim(const struct replay *replay, const struct journal_record *raw)
+{
+    struct record_claim record;
+    if (record_parse_claim(raw, &record)) {
+        claims_restore(replay->root, &record);
     }
 }
 
@@ -236,7 +255,6 @@ void replay_record(void *arg, const struct journal_record *raw)
     struct replay *replay = arg;
     struct record_offer offer;
     struct record_released released;
-    struct record_claim claim;
     struct stream *st;
     switch (raw->type) {
     case JOURNAL_STREAM:
@@ -281,14 +299,15 @@ void replay_record(void *arg, const struct journal_record *raw)
     case JOURNAL_REACHED:
         replay_reached(replay, raw);
         break;
+    case JOURNAL_PASSED:
+        replay_passed(replay, raw);
+        break;
     case JOURNAL_DONE:
     case JOURNAL_FORGET:
         replay_session(replay, raw);
         break;
     case JOURNAL_CLAIM:
-        if (record_parse_claim(raw, &claim)) {
-            claims_restore(replay->root, &claim);
-        }
+        replay_claim(replay, raw);
         break;
     default:
         break; /* a later minor addition, which is not needed for safety */
@@ -344,6 +363,7 @@ void replay_write_state(void *arg)
     }
     parking_write_state(root);
     claims_write_state(root);
+    passed_write_state(root);
     for (size_t i = 0; i < root->quarantines; i++) {
         record_append_quarantine(root->journal, &root->quarantine[i]);
     }

@@ -22,6 +22,7 @@
 #include "upload/lifecycle/moved.h"
 #include "upload/lifecycle/parking.h"
 #include "upload/lifecycle/replaced.h"
+#include "upload/lifecycle/returned.h"
 
 const char *resolve_split(char *text, const char **path)
 {
@@ -116,6 +117,9 @@ static void resolve_stream(struct stream *st, struct resolve_result *out)
     st->took = STREAM_TOOK_PART;
     st->split_lines = 0;
     st->rest = STREAM_PENDING;
+    if (r.pass_first) {
+        returned_give_up(st, r.pass_first, r.pass_last);
+    }
     resolve_say(out, st->session, stream_channel(st), r.reason);
 }
 

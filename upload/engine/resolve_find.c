@@ -23,6 +23,15 @@ static void resolve_go_on(struct resolving *r, enum held_reason reason, uint32_t
     r->to.mark = (struct record_mark){0};
 }
 
+/* The files before that one are given up. */
+static void resolve_pass(struct resolving *r, enum held_reason reason, uint32_t file,
+                         uint64_t offset)
+{
+    r->pass_first = r->to.file;
+    r->pass_last = file - 1;
+    resolve_go_on(r, reason, file, offset);
+}
+
 /* \return true if what was sent as the file of that number is in a later one, and the
  * stream goes on there: nothing is sent twice. */
 static bool resolve_go_on_after(struct resolving *r, enum held_reason reason)
@@ -34,7 +43,7 @@ static bool resolve_go_on_after(struct resolving *r, enum held_reason reason)
     where.mark = mark;
     uint32_t number = sealed_file_after(r->stream, &where);
     if (number) {
-        resolve_go_on(r, reason, number, r->to.end);
+        resolve_pass(r, reason, number, r->to.end);
         r->to.mark = mark;
     }
     return number != 0;
@@ -79,7 +88,7 @@ static void resolve_live_file(struct resolving *r, gpufl_status status)
         return;
     }
     if (next || r->to.file <= st->highest) {
-        resolve_go_on(r, reason, next ? next : st->highest + 1, 0);
+        resolve_pass(r, reason, next ? next : st->highest + 1, 0);
     } else if (st->held) {
         resolve_end(r, (enum held_reason)st->hold_reason);
     } else if (!gone || resolve_lacks_active(r)) {
@@ -168,7 +177,7 @@ static void resolve_windows(struct resolving *r)
         files.accepts = over ? window_is_whole : NULL; /* others may not be there yet */
         files.arg = st;
         uint32_t next = scan_next_number(&files, st->file);
-        resolve_go_on(r, reason, next ? next : st->highest + 1, 0);
+        resolve_pass(r, reason, next ? next : st->highest + 1, 0);
     } else if (st->file > st->highest && over && st->held) {
         resolve_end(r, reason); /* nor is a name left of what was not sent */
     }
@@ -248,6 +257,7 @@ static void resolve_offer(struct resolving *r)
                                                       : batch_reread(offer, &len);
     if (status != GPUFL_OK) {
         r->reason = HELD_BATCH;
+        r->pass_first = r->pass_last = window ? offer->record.file : 0;
         r->to.sequence = offer->record.sequence;
         r->to.file = window ? offer->record.file + 1 : offer->record.file;
         r->to.end = window ? 0 : offer->record.end;

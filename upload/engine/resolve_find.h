@@ -27,6 +27,8 @@ struct resolving {
     enum held_reason reason; /* HELD_NOT = nothing is wrong */
     bool at_end;             /* nothing of it is left to be read */
     struct record_settled to;
+    uint32_t pass_first; /* the first file that is given up as a whole, 0 = none is … */
+    uint32_t pass_last;  /* … and the last one */
 };
 
 /** Fills in the reason and the place. Nothing that can be read is before it, except a

@@ -359,6 +359,7 @@ void root_close(struct root *root)
     path_table_close(&root->by_path);
     origin_history_fini(&root->origin);
     free(root->quarantine);
+    free(root->passed);
     free(root->given);
     free(root->path);
     free(root);

@@ -97,6 +97,16 @@ static void read_offer(struct journal_read *r, const struct journal_record *raw)
     }
 }
 
+static void read_sealed(struct journal_read *r, const struct journal_record *raw)
+{
+    struct record_sealed record;
+    struct journal_read_stream *s =
+        record_parse_sealed(raw, &record) ? find_stream(r, record.stream) : NULL;
+    if (s) {
+        s->sealed = record;
+    }
+}
+
 static void read_quarantine(struct journal_read *r, const struct journal_record *raw)
 {
     struct record_quarantine record;
@@ -228,37 +238,17 @@ static void read_origin(struct journal_read *r, const struct journal_record *raw
 
 static void read_record(void *arg, const struct journal_record *raw)
 {
-    switch (raw->type) {
-    case JOURNAL_STREAM:
-        read_stream(arg, raw);
-        break;
-    case JOURNAL_OFFER:
-        read_offer(arg, raw);
-        break;
-    case JOURNAL_SETTLED:
-        read_settled(arg, raw);
-        break;
-    case JOURNAL_QUARANTINE:
-        read_quarantine(arg, raw);
-        break;
-    case JOURNAL_RELEASED:
-        read_released(arg, raw);
-        break;
-    case JOURNAL_ORIGIN:
-        read_origin(arg, raw);
-        break;
-    case JOURNAL_DIRECTORY:
-        read_directory(arg, raw);
-        break;
-    case JOURNAL_RESOLVED:
-        read_resolved(arg, raw);
-        break;
-    case JOURNAL_DONE:
-    case JOURNAL_FORGET:
-        read_session(arg, raw);
-        break;
-    default:
-        break;
+    static void (*const read_of[])(struct journal_read *,
+                                   const struct journal_record *) = {
+        [JOURNAL_STREAM] = read_stream,         [JOURNAL_OFFER] = read_offer,
+        [JOURNAL_SETTLED] = read_settled,       [JOURNAL_SEALED] = read_sealed,
+        [JOURNAL_QUARANTINE] = read_quarantine, [JOURNAL_RELEASED] = read_released,
+        [JOURNAL_ORIGIN] = read_origin,         [JOURNAL_DIRECTORY] = read_directory,
+        [JOURNAL_RESOLVED] = read_resolved,     [JOURNAL_DONE] = read_session,
+        [JOURNAL_FORGET] = read_session,
+    };
+    if (raw->type < sizeof read_of / sizeof read_of[0] && read_of[raw->type]) {
+        read_of[raw->type](arg, raw);
     }
 }
 

@@ -16,6 +16,7 @@
 /** One channel of one session. */
 struct journal_read_stream {
     struct record_stream record; /**< position, counters */
+    struct record_sealed sealed; /**< its newest sealed file, as it was sent */
     bool offered; /**< a batch was on its way when the journal was written */
 };
 

@@ -31,6 +31,7 @@ enum record_type {
     JOURNAL_REACHED = 17,   /**< how far a stream was sent to an earlier backend */
     JOURNAL_CLAIM = 18,     /**< which of several directories has a session id */
     JOURNAL_DIRECTORY = 19, /**< which directory a session has, and whether it moved */
+    JOURNAL_PASSED = 20,    /**< files that were given up, see record_passed.h */
 };
 
 enum stream_kind { STREAM_UNSET = 0, STREAM_BATCHED = 1, STREAM_VERBATIM = 2 };

@@ -183,9 +183,8 @@ static void away_parked_session(void *arg, struct path_node *node)
     if (!s->complete && s->absence.days > ABSENCE_OPEN_DAYS) {
         away_say_lost(root, node->path, 1);
         parked_drop(&root->parked, s);
-    } else if (s->complete && s->absence.days > ABSENCE_COMPLETE_DAYS &&
-               record_append_session(root->journal, JOURNAL_FORGET, node->path)) {
-        parked_drop(&root->parked, s);
+    } else if (s->complete && s->absence.days > ABSENCE_COMPLETE_DAYS) {
+        (void)parking_forget(root, s);
     }
 }
 

@@ -60,7 +60,6 @@ static struct claimant claim_holder(const struct claim *claim)
                                              : claim_is_locked(&c);
     claim_ask_disk(&c);
     c.there = c.there && !replaced_at(root, c.path);
-    c.locked = c.locked && c.there;
     return c;
 }
 

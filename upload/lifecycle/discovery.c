@@ -18,6 +18,7 @@
 #include "upload/lifecycle/kept.h"
 #include "upload/lifecycle/other_root.h"
 #include "upload/lifecycle/parking.h"
+#include "upload/lifecycle/parking_grown.h"
 #include "upload/lifecycle/replaced.h"
 
 #define QUIET_LISTINGS     6u

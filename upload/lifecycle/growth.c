@@ -23,6 +23,8 @@ struct growth_channel {
     struct parked_stream at;
     int64_t changed_ns; /**< times of change of its files, added up */
     bool later;         /**< the file after that is there */
+    bool seal_changed;  /**< the newest sealed file before it has another size … */
+    bool seal_same;     /**< … or the same one */
     bool same_size; /**< the file that was sent last is there, and ends where it did */
     bool shorter;   /**< it ends before that */
 };
@@ -98,6 +100,21 @@ static uint64_t growth_of_channel(struct growth_channel *c)
     return (active == offset ? 0 : active) + later;
 }
 
+/* All of the newest sealed file was sent if a later one is being read. Of one that a
+ * person gave up, perhaps not. */
+static void growth_look_at_seal(struct growth_channel *c)
+{
+    const struct record_sealed *sealed = &c->at.sealed;
+    bool sent = c->at.kind == STREAM_BATCHED && c->at.layout == 1 + SESSION_LIVE &&
+                sealed->mark.bytes && sealed->file < c->at.file &&
+                !(c->at.marks & MARK_LOST);
+    int64_t before_ns = c->changed_ns;
+    uint64_t bytes = sent ? growth_bytes(c, sealed->file, false) : 0;
+    bool there = c->changed_ns != before_ns;
+    c->seal_changed = there && bytes != sealed->bytes;
+    c->seal_same = there && bytes == sealed->bytes;
+}
+
 static struct tail_where growth_where(const struct growth_channel *c)
 {
     return (struct tail_where){.root = c->dir,
@@ -135,6 +152,30 @@ static bool growth_rewritten(const struct growth_channel *c)
     return asks && tail_compare(c->root->engine->config.sys, &where) == FILE_DIFFERS;
 }
 
+static bool growth_seal_differs(const struct growth_channel *c)
+{
+    const struct record_sealed *sealed = &c->at.sealed;
+    struct tail_where where = growth_where(c);
+    where.file = sealed->file;
+    where.offset = where.mark_at = sealed->bytes;
+    where.mark = sealed->mark;
+    return tail_compare(c->root->engine->config.sys, &where) == FILE_DIFFERS;
+}
+
+/* One of the same size is read only if something has \p changed. */
+static void growth_note_seal(struct parked_session *s, const struct growth_channel *c,
+                             bool changed)
+{
+    uint8_t bit = (uint8_t)(1u << c->at.channel);
+    bool differs =
+        c->seal_changed ||
+        (c->seal_same && (changed ? growth_seal_differs(c) : (s->rewritten & bit) != 0));
+    bool known = c->at.kind != STREAM_UNSET;
+    s->rewritten = !known    ? s->rewritten
+                   : differs ? (uint8_t)(s->rewritten | bit)
+                             : (uint8_t)(s->rewritten & ~bit);
+}
+
 static struct growth_channel growth_channel_of(const struct root *root, int dir,
                                                const struct parked_session *s,
                                                unsigned channel)
@@ -151,33 +192,31 @@ static struct growth_channel growth_channel_of(const struct root *root, int dir,
     return c;
 }
 
-static bool growth_is_known(const struct growth_channel *c)
-{
-    return growth_was_given_up(c) || growth_was_cut(c);
-}
-
-/* The first look of a run cannot tell what was there when a person gave it up, or when
- * its disk had lost the rest. */
+/* What a person gave up does not count while it cannot be read, whatever becomes of it.
+ * The first look of a run cannot tell what was there when the disk had lost the rest. */
 bool growth_of(const struct root *root, int dir, struct parked_session *s)
 {
     bool first = s->bytes == 0;
+    bool unsent = false;
     uint64_t bytes = 1;
     int64_t changed_ns = 0;
-    bool unsent = false;
     struct growth_channel channel[SCAN_CHANNELS_MAX];
     for (unsigned i = 0; i < root->channels.count; i++) {
         channel[i] = growth_channel_of(root, dir, s, i);
         uint64_t more = growth_of_channel(&channel[i]);
-        unsent = unsent || (more && !(first && growth_is_known(&channel[i])));
+        more = more && growth_was_given_up(&channel[i]) ? 0 : more;
+        unsent = unsent || (more && !(first && growth_was_cut(&channel[i])));
         bytes += more;
+        growth_look_at_seal(&channel[i]);
         changed_ns += channel[i].changed_ns;
     }
     bool grew = unsent && bytes != s->bytes;
     bool changed = s->changed_ns && s->changed_ns != changed_ns;
     s->bytes = bytes;
     s->changed_ns = changed_ns;
-    for (unsigned i = 0; changed && !grew && i < root->channels.count; i++) {
-        grew = growth_rewritten(&channel[i]);
+    for (unsigned i = 0; i < root->channels.count; i++) {
+        growth_note_seal(s, &channel[i], changed);
+        grew = grew || (changed && growth_rewritten(&channel[i]));
     }
     return grew;
 }

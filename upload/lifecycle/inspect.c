@@ -20,6 +20,7 @@
 #include "upload/lifecycle/missing.h"
 #include "upload/lifecycle/moved.h"
 #include "upload/lifecycle/replaced.h"
+#include "upload/lifecycle/returned.h"
 
 /* Nothing of it can be sent before somebody acts. */
 static bool inspect_is_stuck(const struct session *session)
@@ -256,6 +257,7 @@ void inspect_apply(struct session *session, const struct inspection *seen,
         moved_note(session, session->seen);
     }
     inspect_channels(session, &seen->scan, now_ms);
+    returned_session(session);
     if (!was_held && !session->held) {
         session->hold_reason = HELD_NOT;
     }

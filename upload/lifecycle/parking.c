@@ -4,20 +4,20 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/log.h"
+#include "upload/core/passed.h"
 #include "upload/core/position.h"
 #include "upload/core/session_streams.h"
-#include "upload/lifecycle/growth.h"
 #include "upload/lifecycle/replaced.h"
 #include "upload/source/directory_mark.h"
 
 #define OPENED_AT_ONCE 32u
 /* While no more are open, those that are held are open, too. */
-#define HELD_OPEN_MAX   64u
-#define CLAIMED_AT_ONCE 64u
+#define HELD_OPEN_MAX 64u
 
 void parking_complete(struct session *session)
 {
@@ -231,8 +231,7 @@ static bool parking_append_resolved(const struct root *root,
            record_append_resolved(root->journal, &record) != 0;
 }
 
-static bool parking_append_directory(const struct root *root,
-                                     const struct parked_session *s)
+bool parking_append_directory(const struct root *root, const struct parked_session *s)
 {
     struct record_directory record = {.id = s->directory};
     snprintf(record.path, sizeof record.path, "%s", s->node.path);
@@ -260,86 +259,6 @@ struct session *parking_open_again(struct root *root, struct parked_session *s)
     return !s->complete || parking_append_streams(root, s) ? parking_open(root, s) : NULL;
 }
 
-/* Journals of earlier versions do not say which directory it was. One that has not
- * changed since is taken for it: from then on, another user's is told from it. */
-static void parking_note_directory(const struct root *root, struct parked_session *s)
-{
-    struct directory_id before = s->directory;
-    if (before.user || s->away) {
-        return;
-    }
-    s->directory = directory_look(root->fd, s->node.path);
-    if (!parking_append_directory(root, s)) {
-        s->directory = before; /* at a later listing */
-    }
-}
-
-enum parking_look {
-    PARKING_ELSEWHERE, /* its directory is not there */
-    PARKING_SAME,
-    PARKING_GREW
-};
-
-/* What would be opened is looked at again in a directory that is open and was compared:
- * the path may have led elsewhere. */
-static enum parking_look parking_look_inside(struct root *root, struct parked_session *s,
-                                             uint64_t bytes, int64_t changed_ns)
-{
-    struct statx seen;
-    int dir = root->engine->config.sys->open_beneath(root->fd, s->node.path,
-                                                     O_PATH | O_DIRECTORY, 0);
-    bool good = dir >= 0 && directory_see(dir, &seen) && !replaced_parked(root, s, &seen);
-    s->bytes = good ? bytes : 0; /* what comes back is compared anew */
-    s->changed_ns = changed_ns;
-    bool grew = good && s->wanted && growth_of(root, dir, s);
-    if (dir >= 0) {
-        close(dir);
-    }
-    return grew ? PARKING_GREW : good ? PARKING_SAME : PARKING_ELSEWHERE;
-}
-
-/* The backend was in another epoch when it said that the session is complete. */
-static bool parking_is_of_old(const struct root *root, const struct parked_session *s)
-{
-    const struct origin *origin = &root->engine->origin;
-    for (unsigned i = 0; origin->positions && i < s->streams; i++) {
-        if (s->stream[i].end.at.file && s->stream[i].end.epoch != origin->epoch) {
-            return root->engine->completing_count < CLAIMED_AT_ONCE;
-        }
-    }
-    return false;
-}
-
-bool parking_reopen_grown(struct root *root, struct parked_session *s)
-{
-    uint64_t bytes = s->bytes;
-    int64_t changed_ns = s->changed_ns;
-    bool grew = s->wanted && growth_of(root, -1, s);
-    bool old = s->wanted && parking_is_of_old(root, s);
-    if (grew || old || s->replaced) {
-        enum parking_look look = parking_look_inside(root, s, bytes, changed_ns);
-        grew = look == PARKING_GREW;
-        old = old && look != PARKING_ELSEWHERE;
-    }
-    if (!grew) {
-        parking_note_directory(root, s);
-    }
-    bool reopens = grew || old;
-    /* While the journal is broken, at a later listing. */
-    struct session *session = reopens ? parking_open_again(root, s) : NULL;
-    if (session && !grew) {
-        session_mark(session);
-    } else if (session) {
-        root->change_stamp++;
-        log_warn(root->engine->config.log, "session.grew",
-                 "session=%s note=\"it was complete, and its files have changed since: "
-                 "what is new is sent\"",
-                 session->id);
-        session_mark(session);
-    }
-    return session != NULL;
-}
-
 static void parking_reopen(void *arg, struct path_node *node)
 {
     struct parked_session *s = parked_of(node);
@@ -353,6 +272,16 @@ void parking_open_complete(struct root *root)
     path_table_each(&root->parked.table, parking_reopen, root);
 }
 
+bool parking_forget(struct root *root, struct parked_session *s)
+{
+    if (!record_append_session(root->journal, JOURNAL_FORGET, s->node.path)) {
+        return false;
+    }
+    passed_forget_parked(root, s);
+    parked_drop(&root->parked, s);
+    return true;
+}
+
 /* One that is away is forgotten: if it comes back, it is new to the other backend. */
 static void parking_open_or_forget(void *arg, struct path_node *node)
 {
@@ -360,9 +289,8 @@ static void parking_open_or_forget(void *arg, struct path_node *node)
     struct parked_session *s = parked_of(node);
     if (s->complete && !s->away) {
         parking_open(root, s);
-    } else if (s->complete &&
-               record_append_session(root->journal, JOURNAL_FORGET, node->path)) {
-        parked_drop(&root->parked, s);
+    } else if (s->complete) {
+        (void)parking_forget(root, s);
     }
 }
 

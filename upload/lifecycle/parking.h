@@ -19,9 +19,10 @@ void parking_held(struct session *session);
  * changed, or it is time for that. */
 bool parking_held_is_due(const struct root *root, struct parked_session *session);
 
-/** Opens a complete session again if its files have grown since, and says so in the
- * journal. \return false if they have not, or if it must wait. */
-bool parking_reopen_grown(struct root *root, struct parked_session *session);
+/** Notes in the journal which directory the session is in, if that is known. \return
+ * false if that could not be written. */
+bool parking_append_directory(const struct root *root,
+                              const struct parked_session *session);
 
 /** As parking_open(); a complete session is an open one in the journal first. \return
  * NULL without memory, or if the journal cannot be written now. */
@@ -37,6 +38,9 @@ bool parking_open_some(struct engine *engine);
 
 /** \return true if a session waits that could be opened now. */
 bool parking_waits(const struct root *root);
+
+/** Forgets a complete session. \return false if the journal cannot be written now. */
+bool parking_forget(struct root *root, struct parked_session *session);
 
 /** Opens the complete sessions that are wanted, to send everything again. */
 void parking_open_complete(struct root *root);

@@ -64,6 +64,14 @@ static bool sealed_file_holds(const struct stream *st, uint32_t number,
     return holds;
 }
 
+void sealed_file_sent(struct stream *st)
+{
+    if (st->sealed.file == st->file && st->mark.bytes && st->sealed.bytes != st->offset) {
+        sealed_file_set(st, &(struct record_sealed){
+                                .file = st->file, .bytes = st->offset, .mark = st->mark});
+    }
+}
+
 /* A writer that cannot open the next file renames the sealed one back, and appends. */
 static bool sealed_file_was_taken_back(const struct stream *st)
 {

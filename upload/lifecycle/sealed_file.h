@@ -14,6 +14,10 @@
  * its writer took the seal back. */
 uint32_t sealed_file_note(struct stream *stream, uint32_t highest);
 
+/** All of the stream's file, a sealed one, was sent: it is noted as it was then. Its
+ * writer may have taken the seal back since it was seen. */
+void sealed_file_sent(struct stream *stream);
+
 /** Finds the stream's file, whose number was not known, among the sealed ones, by what
  * was sent of it. \return false if it is not there. */
 bool sealed_file_find(struct stream *stream);

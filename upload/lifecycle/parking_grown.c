@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Looks whether a complete session has to be opened again: its files have grown, or the
+ * backend may have gone back. */
+#include "upload/lifecycle/parking_grown.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "upload/core/passed.h"
+#include "upload/lifecycle/growth.h"
+#include "upload/lifecycle/parking.h"
+#include "upload/lifecycle/replaced.h"
+#include "upload/lifecycle/returned.h"
+#include "upload/source/directory_mark.h"
+
+#define CLAIMED_AT_ONCE 64u
+
+/* Journals of earlier versions do not say which directory it was. One that has not
+ * changed since is taken for it: from then on, another user's is told from it. */
+static void parking_note_directory(const struct root *root, struct parked_session *s)
+{
+    struct directory_id before = s->directory;
+    if (before.user || s->away) {
+        return;
+    }
+    s->directory = directory_look(root->fd, s->node.path);
+    if (!parking_append_directory(root, s)) {
+        s->directory = before; /* at a later listing */
+    }
+}
+
+/* As if it had not been looked at. */
+static void parking_unlook(struct parked_session *s, const struct parked_session *before)
+{
+    s->bytes = before->bytes;
+    s->changed_ns = before->changed_ns;
+    s->rewritten = before->rewritten;
+}
+
+static void parking_say_rewritten(const struct root *root, const struct parked_session *s,
+                                  uint8_t before)
+{
+    const char *slash = strrchr(s->node.path, '/');
+    for (unsigned i = 0; i < s->streams; i++) {
+        const struct parked_stream *st = &s->stream[i];
+        if (s->rewritten & ~before & 1u << st->channel) {
+            log_warn(root->engine->config.log, "session.rewritten",
+                     "session=%s channel=%s file=%u note=\"it was complete, and this "
+                     "file is another one than was sent: it is not sent again\"",
+                     slash ? slash + 1 : s->node.path, root->channel_name[st->channel],
+                     st->sealed.file);
+        }
+    }
+}
+
+enum parking_look {
+    PARKING_ELSEWHERE, /* its directory is not there */
+    PARKING_SAME,
+    PARKING_GREW
+};
+
+/* What would be opened is looked at again in a directory that is open and was compared:
+ * the path may have led elsewhere. */
+static enum parking_look parking_look_inside(struct root *root, struct parked_session *s,
+                                             const struct parked_session *before)
+{
+    struct statx seen;
+    int dir = root->engine->config.sys->open_beneath(root->fd, s->node.path,
+                                                     O_PATH | O_DIRECTORY, 0);
+    bool good = dir >= 0 && directory_see(dir, &seen) && !replaced_parked(root, s, &seen);
+    parking_unlook(s, before); /* what comes back is compared with what was there */
+    bool grew = good && s->wanted && growth_of(root, dir, s);
+    parking_say_rewritten(root, s, before->rewritten);
+    if (good && s->wanted && returned_may_come(root, s)) {
+        returned_parked(root, dir, s);
+    }
+    if (dir >= 0) {
+        close(dir);
+    }
+    return grew ? PARKING_GREW : good ? PARKING_SAME : PARKING_ELSEWHERE;
+}
+
+/* The backend was in another epoch when it said that the session is complete. */
+static bool parking_is_of_old(const struct root *root, const struct parked_session *s)
+{
+    const struct origin *origin = &root->engine->origin;
+    for (unsigned i = 0; origin->positions && i < s->streams; i++) {
+        if (s->stream[i].end.at.file && s->stream[i].end.epoch != origin->epoch) {
+            return root->engine->completing_count < CLAIMED_AT_ONCE;
+        }
+    }
+    return false;
+}
+
+bool parking_reopen_grown(struct root *root, struct parked_session *s)
+{
+    const struct parked_session before = *s;
+    bool grew = s->wanted && growth_of(root, -1, s);
+    bool old = s->wanted && parking_is_of_old(root, s);
+    if (grew || old || s->replaced || s->rewritten != before.rewritten ||
+        returned_may_come(root, s)) {
+        enum parking_look look = parking_look_inside(root, s, &before);
+        grew = look == PARKING_GREW;
+        old = old && look != PARKING_ELSEWHERE;
+    }
+    if (!grew) {
+        parking_note_directory(root, s);
+    }
+    if (!grew && !old) {
+        return false;
+    }
+    struct session *session = parking_open_again(root, s);
+    if (!session) { /* the journal is broken: at a later listing */
+        parking_unlook(s, &before);
+    } else if (!grew) {
+        session_mark(session);
+    } else {
+        root->change_stamp++;
+        log_warn(root->engine->config.log, "session.grew",
+                 "session=%s note=\"it was complete, and its files have changed since: "
+                 "what is new is sent\"",
+                 session->id);
+        session_mark(session);
+    }
+    return session != NULL;
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* When a complete session becomes an open one again. */
+#ifndef GPUFL_UPLOAD_LIFECYCLE_PARKING_GROWN_H
+#define GPUFL_UPLOAD_LIFECYCLE_PARKING_GROWN_H
+
+#include "upload/core/session.h"
+
+/** Opens a complete session again if its files have grown since, and says so in the
+ * journal; or if the backend may have lost some of it. \return false if neither is so, or
+ * if it must wait. */
+bool parking_reopen_grown(struct root *root, struct parked_session *session);
+
+#endif
