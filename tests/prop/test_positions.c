@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Random sessions against an origin that knows positions. The journal is lost, put back
  * from an old copy, exchanged for another or kept in memory, the process and the machine
- * die, the origin loses answers, restarts and goes back to a backup: in the end it has
- * every line once, in order, and knows that it is complete. SEED=n repeats one run;
- * ROUNDS=n runs more. */
+ * die, the origin loses answers, restarts and goes back to a backup, a disk loses the end
+ * of what was delivered: in the end the origin has every line once, in order, and knows
+ * that it is complete. SEED=n repeats one run; ROUNDS=n runs more. */
 #include "tests/support/check.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "tests/support/dirs.h"
 #include "tests/support/disk.h"
@@ -30,6 +32,7 @@ struct model {
     int line;
     unsigned rotated[3];
     bool torn[3];
+    bool cut[3];
     char *written[3]; /* what the registry must hold in the end */
     size_t len[3];
 };
@@ -103,6 +106,7 @@ static void end(struct model *m)
 static struct rig_positions backup;
 static bool copied[COPIES];
 static bool went_back;
+static bool was_cut; /* the origin alone has some of the lines: it does not go back */
 
 /* Any answer that leaves the line with us, or loses the answer to one that is stored. */
 static int moody(struct rig *rig, const struct rig_request *r)
@@ -193,7 +197,7 @@ static void restart_origin(struct rig *rig)
 {
     unsigned epoch = rig->positions.epoch;
     if (pick(2)) {
-        if (backup.declared && pick(2)) {
+        if (backup.declared && !was_cut && pick(2)) {
             rig_positions_copy(&rig->positions, &backup);
             went_back = true;
             rig->positions.epoch = epoch;
@@ -204,11 +208,35 @@ static void restart_origin(struct rig *rig)
     new_epoch(rig);
 }
 
+/* The writer is gone, the origin has all of the channel, and the disk loses the end of
+ * its active file. Its first line stays, which shows whose the file is. */
+static void cut_file(struct rig *rig, struct model *m, int c)
+{
+    const struct rig_stream *st =
+        rig_positions_stream(&rig->positions, m->live.id, channels[c]);
+    char path[700];
+    struct stat file;
+    snprintf(path, sizeof path, "%s/%s.log", m->live.dir, channels[c]);
+    if (!m->ended || m->cut[c] || !st->raw || strcmp(st->raw, m->written[c]) != 0 ||
+        stat(path, &file) < 0 || file.st_size == 0) {
+        return;
+    }
+    const char *begin = m->written[c] + m->len[c] - file.st_size;
+    size_t first = (size_t)(strchrnul(begin, '\n') - begin) + 1;
+    if (first >= (size_t)file.st_size) {
+        return;
+    }
+    size_t kept = first + pick((uint64_t)file.st_size - first);
+    assert_int_equal(truncate(path, (off_t)kept), 0);
+    teller_note(&teller, m->live.id, NULL);
+    m->cut[c] = was_cut = true;
+}
+
 static void one_step(struct rig *rig)
 {
     struct model *m = &model[pick(SESSIONS)];
     int c = (int)pick(3);
-    switch (pick(11)) {
+    switch (pick(13)) {
     case 0:
     case 1:
     case 2:
@@ -238,6 +266,14 @@ static void one_step(struct rig *rig)
         break;
     case 8:
         restart_origin(rig);
+        break;
+    case 9:
+        if (!m->ended && pick(4) == 0) {
+            end(m);
+        }
+        break;
+    case 10:
+        cut_file(rig, m, c);
         break;
     default:
         rig_run(rig, pick(20000), false);
@@ -335,7 +371,7 @@ static void one_round(uint64_t seed)
     rig_open(&rig);
     memset(model, 0, sizeof model);
     memset(copied, 0, sizeof copied);
-    went_back = false;
+    went_back = was_cut = false;
     rig_positions_fini(&backup);
     memset(&backup, 0, sizeof backup);
     for (int i = 0; i < SESSIONS; i++) {
