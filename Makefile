@@ -106,6 +106,7 @@ BENCH_BINS   := $(BENCHES:%.c=$(B)/%)
 EXAMPLE_BINS := $(EXAMPLES:%.c=$(B)/%)
 COMPLETIONS  := $(B)/completions/.made
 FUZZ_BINS    := $(FUZZERS:tests/fuzz/%.c=build/fuzz/%)
+FUZZ_RUNS    := $(FUZZERS:tests/fuzz/fuzz_%.c=fuzz-run-%)
 
 all: $(PROGRAMS) $(LIBRARIES) ## build everything into build/release/
 agent: ## build only the agent
@@ -116,7 +117,7 @@ collector: ## build only the collector; needs only a C compiler
 	@$(MAKE) $(JOBS) $(B)/libgpufl.so $(B)/libgpufl.a $(MODULES)
 .DEFAULT_GOAL := all
 .PHONY: all agent collector deps demo check check-build check-run check-all lint lint-run layers \
-        symbols fuzz fuzz-run bench format install uninstall clean help \
+        symbols fuzz fuzz-run $(FUZZ_RUNS) bench format install uninstall clean help \
         check-arm64 coverage check-e2e check-valgrind soak check-page screenshots check-gpu prove-gpu test-fresh deb image-rootfs check-packages FORCE
 
 # ---- rules -------------------------------------------------------------------------------------
@@ -329,16 +330,18 @@ build/fuzz/%.o: %.c
 build/fuzz/fuzz_%: build/fuzz/tests/fuzz/fuzz_%.o $(FUZZED:%.c=build/fuzz/%.o)
 	@printf '  FUZZ  %s\n' '$@'
 	$(Q)$(call FUZZ_CC) -o $@ $^ $(FUZZ_LIBS) -pthread
+# Kept: as parts of a chain they would be deleted, and the next make would compile and link all of it again.
+.SECONDARY: $(patsubst %.c,build/fuzz/%.o,$(FUZZED) $(FUZZERS))
 fuzz: ## run each fuzzer for FUZZ_SECONDS on its corpus
 	@packaging/deps.sh build fuzz
 	@$(MAKE) $(JOBS) $(FUZZ_BINS)
-	@$(MAKE) fuzz-run
-fuzz-run: $(FUZZ_BINS)
-	$(Q)for f in $(FUZZ_BINS); do name=$${f##*/fuzz_}; new=build/fuzz/new-$$name; \
-	  mkdir -p $$new; echo "  RUN   $$name"; \
-	  $$f -max_total_time=$(FUZZ_SECONDS) -timeout=10 -artifact_prefix=build/fuzz/crash-$$name- \
-	    $$new tests/fuzz/corpus/$$name >build/fuzz/$$name.log 2>&1 || \
-	    { tail -40 build/fuzz/$$name.log; exit 1; }; tail -1 build/fuzz/$$name.log; done
+	@$(MAKE) $(JOBS) fuzz-run
+fuzz-run: $(FUZZ_RUNS)
+$(FUZZ_RUNS): fuzz-run-%: build/fuzz/fuzz_%
+	@mkdir -p build/fuzz/new-$*
+	$(Q)$< -max_total_time=$(FUZZ_SECONDS) -timeout=10 -artifact_prefix=build/fuzz/crash-$*- \
+	  build/fuzz/new-$* tests/fuzz/corpus/$* >build/fuzz/$*.log 2>&1 || { tail -40 build/fuzz/$*.log; exit 1; }
+	@echo "  RUN   $*: $$(tail -1 build/fuzz/$*.log)"
 
 bench: ## print one JSON line per benchmark, with its floor
 	@packaging/deps.sh build bench
