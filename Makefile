@@ -108,6 +108,7 @@ EXAMPLE_BINS := $(EXAMPLES:%.c=$(B)/%)
 COMPLETIONS  := $(B)/completions/.made
 SIM_BIN      := $(B)/tests/sim/sim
 FUZZ_BINS    := $(FUZZERS:tests/fuzz/%.c=build/fuzz/%)
+FUZZ_RUNS    := $(FUZZERS:tests/fuzz/fuzz_%.c=fuzz-run-%)
 
 all: $(PROGRAMS) $(LIBRARIES) ## build everything into build/release/
 agent: ## build only the agent
@@ -118,7 +119,7 @@ collector: ## build only the collector; needs only a C compiler
 	@$(MAKE) $(JOBS) $(B)/libgpufl.so $(B)/libgpufl.a $(MODULES)
 .DEFAULT_GOAL := all
 .PHONY: all agent collector deps demo check check-build check-run check-all lint lint-run layers \
-        symbols fuzz fuzz-run bench format install uninstall clean help \
+        symbols fuzz fuzz-run $(FUZZ_RUNS) bench format install uninstall clean help \
         check-arm64 coverage check-e2e check-valgrind sim sim-check sim-mutants soak check-page screenshots check-gpu prove-gpu test-fresh deb image-rootfs check-packages FORCE
 
 # ---- rules -------------------------------------------------------------------------------------
@@ -187,14 +188,17 @@ $(B)/gpufl-backend: $(call obj,$(BACKEND) backend/main.c) $(SHARED)
 	$(call say,LINK)
 	$(Q)$(link) $(BACKEND_LIBS)
 
-# every test links all objects but the mains: no archive juggling
-LINK_ALL = $(call obj,$(BASE) $(SCHEMA) $(COLLECTOR) $(UPLOAD) $(AGENT) $(CLI) $(TRANSFER) $(BACKEND) $(SUPPORT))
-$(UNIT_BINS) $(HELPER_BINS) $(SOAK_BINS) $(BENCH_BINS): %: %.o $(LINK_ALL)
+# One archive of all objects but the mains: each test takes what it uses of it. With all of them in every
+# test, linking took as long as compiling.
+TESTED = $(B)/tests/tested.a
+TESTED_OBJECTS = $(call obj,$(BASE) $(SCHEMA) $(COLLECTOR) $(UPLOAD) $(AGENT) $(CLI) $(TRANSFER) $(BACKEND) $(SUPPORT))
+$(TESTED): $(TESTED_OBJECTS)
+$(UNIT_BINS) $(HELPER_BINS) $(SOAK_BINS) $(BENCH_BINS): %: %.o $(TESTED)
 	$(call say,LINK)
 	$(Q)$(link) $(AGENT_LIBS) $(BACKEND_LIBS) $(TEST_LIBS) -ldl
 # The calls that tests/sim/calls.h declares lead to its own kernel.
 SIM_CALLS := $(shell grep -o '__wrap_[a-z0-9_]*' tests/sim/calls.h)
-$(SIM_BIN): $(call obj,$(SIM)) $(LINK_ALL)
+$(SIM_BIN): $(call obj,$(SIM)) $(TESTED)
 	$(call say,LINK)
 	$(Q)$(link) $(SIM_CALLS:__wrap_%=-Wl$(comma)--wrap=%) $(AGENT_LIBS) $(BACKEND_LIBS) $(TEST_LIBS) -ldl
 $(B)/tests/fake/libnvidia-ml.so.1: tests/fake/nvml.c
@@ -286,7 +290,7 @@ sim-check: $(SIM_BIN) ## that the same seed makes the same world, and that the f
 MUTANTS ?= # MUTANTS='name name': only these
 MUTANT_SEEDS ?= 1000
 sim-mutants: export COMPILE = $(CC) $(ALL_FLAGS)
-sim-mutants: export LINK = $(CC) $(ALL_FLAGS) $(LDFLAGS) $(call obj,$(SIM)) $(LINK_ALL) \
+sim-mutants: export LINK = $(CC) $(ALL_FLAGS) $(LDFLAGS) $(call obj,$(SIM)) $(TESTED_OBJECTS) \
              $(SIM_CALLS:__wrap_%=-Wl$(comma)--wrap=%) $(AGENT_LIBS) $(BACKEND_LIBS) $(TEST_LIBS) -ldl
 sim-mutants: $(SIM_BIN) ## switch rules off, one at a time: each has to be found (5 min)
 	@python3 tests/sim/mutants.py $(B) $(MUTANT_SEEDS) $(MUTANTS)
@@ -352,16 +356,18 @@ build/fuzz/%.o: %.c
 build/fuzz/fuzz_%: build/fuzz/tests/fuzz/fuzz_%.o $(FUZZED:%.c=build/fuzz/%.o)
 	@printf '  FUZZ  %s\n' '$@'
 	$(Q)$(call FUZZ_CC) -o $@ $^ $(FUZZ_LIBS) -pthread
+# Kept: as parts of a chain they would be deleted, and the next make would compile and link all of it again.
+.SECONDARY: $(patsubst %.c,build/fuzz/%.o,$(FUZZED) $(FUZZERS))
 fuzz: ## run each fuzzer for FUZZ_SECONDS on its corpus
 	@packaging/deps.sh build fuzz
 	@$(MAKE) $(JOBS) $(FUZZ_BINS)
-	@$(MAKE) fuzz-run
-fuzz-run: $(FUZZ_BINS)
-	$(Q)for f in $(FUZZ_BINS); do name=$${f##*/fuzz_}; new=build/fuzz/new-$$name; \
-	  mkdir -p $$new; echo "  RUN   $$name"; \
-	  $$f -max_total_time=$(FUZZ_SECONDS) -timeout=10 -artifact_prefix=build/fuzz/crash-$$name- \
-	    $$new tests/fuzz/corpus/$$name >build/fuzz/$$name.log 2>&1 || \
-	    { tail -40 build/fuzz/$$name.log; exit 1; }; tail -1 build/fuzz/$$name.log; done
+	@$(MAKE) $(JOBS) fuzz-run
+fuzz-run: $(FUZZ_RUNS)
+$(FUZZ_RUNS): fuzz-run-%: build/fuzz/fuzz_%
+	@mkdir -p build/fuzz/new-$*
+	$(Q)$< -max_total_time=$(FUZZ_SECONDS) -timeout=10 -artifact_prefix=build/fuzz/crash-$*- \
+	  build/fuzz/new-$* tests/fuzz/corpus/$* >build/fuzz/$*.log 2>&1 || { tail -40 build/fuzz/$*.log; exit 1; }
+	@echo "  RUN   $*: $$(tail -1 build/fuzz/$*.log)"
 
 bench: ## print one JSON line per benchmark, with its floor
 	@packaging/deps.sh build bench

@@ -56,11 +56,13 @@ def sizes(name, path):
 
 
 def calls(name, path):
-    for number, line in enumerate(code_only(path).text.split("\n"), 1):
-        for call in BANNED.findall(line):
-            yield f"{name}:{number}: {call} is banned: use memcpy or snprintf with a size"
-    for match in BANNER.finditer(path.read_text()):
-        number = path.read_text()[:match.start()].count("\n") + 1
+    text = code_only(path).text
+    for match in BANNED.finditer(text):
+        yield f"{name}:{text.count(chr(10), 0, match.start()) + 1}: {match.group(1)} is banned: " \
+              "use memcpy or snprintf with a size"
+    text = path.read_text()
+    for match in BANNER.finditer(text):
+        number = text.count("\n", 0, match.start()) + 1
         yield f"{name}:{number}: a banner; a file that needs one wants to be two"
 
 

@@ -10,9 +10,13 @@ import argparse
 import concurrent.futures
 import os
 import re
+import signal
 import subprocess
 import sys
+import tempfile
+import threading
 import time
+import typing
 
 AT_ONCE = 3          # they mostly wait: a fifth of two cores with two of them at once
 AT_ONCE_RELEASE = 5  # and a build without a sanitizer needs less
@@ -23,10 +27,20 @@ EMULATOR = os.environ.get("EMULATOR", "").split()  # of the architecture that wa
 MEMORY_DISK = "/dev/shm"
 MEMORY_DISK_BYTES = 1 << 30
 # They start first: begun last, they would run alone at the end.
-LONGEST = ("test_crash", "test_house", "test_two_users", "test_schema", "test_agent", "test_server", "test_trace",
-           "test_metrics", "test_trust", "test_unread")
+LONGEST = ("test_house", "test_two_users", "test_crash", "test_schema", "test_trace", "test_agent", "test_limits",
+           "test_server", "test_metrics", "test_resolve", "test_api", "test_backend_guard", "test_origin",
+           "test_upload", "test_unread", "test_trust")
 VALGRIND = ["valgrind", "-q", "--error-exitcode=99", "--leak-check=full",
             "--errors-for-leak-kinds=definite", "--show-leak-kinds=definite"]
+
+
+class Result(typing.NamedTuple):
+    program: str
+    passed: int
+    failed: int
+    text: str
+    seconds: float
+    cpu_seconds: float
 
 
 def counts(program, text):
@@ -51,6 +65,21 @@ def memory_disk_bytes():
     return disk.f_bavail * disk.f_frsize
 
 
+def finished(command, environment):
+    """What a command printed, its exit status, and the processor time of it and of all that it waited for."""
+    with tempfile.TemporaryFile() as out:  # a pipe would stay open as long as a process that outlives the command
+        process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, env=environment)
+        late = threading.Event()
+        timer = threading.Timer(TIMEOUT_S, lambda: (late.set(), os.kill(process.pid, signal.SIGKILL)))
+        timer.start()
+        _, status, used = os.wait4(process.pid, 0)
+        timer.cancel()
+        process.returncode = 124 if late.is_set() else os.waitstatus_to_exitcode(status)
+        out.seek(0)
+        text = out.read().decode(errors="replace") + ("\ntimed out\n" if late.is_set() else "")
+    return text, process.returncode, used.ru_utime + used.ru_stime
+
+
 def run(program, build):
     command = ["python3", program, build] if program.endswith(".py") else [*EMULATOR, program]
     if "VALGRIND" in os.environ and not program.endswith(".py"):
@@ -62,18 +91,13 @@ def run(program, build):
     if not program.endswith(".py") and memory_disk_bytes() >= MEMORY_DISK_BYTES:
         environment["TMPDIR"] = MEMORY_DISK
     start = time.monotonic()
-    try:
-        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                              timeout=TIMEOUT_S, env=environment, check=False)
-        text, code = done.stdout.decode(errors="replace"), done.returncode
-    except subprocess.TimeoutExpired as e:
-        text, code = (e.stdout or b"").decode(errors="replace") + "\ntimed out\n", 124
+    text, code, cpu = finished(command, environment)
     passed, failed = counts(program, text)
     if code and not failed:
         failed = 1  # it crashed, or a sanitizer stopped it
     if not code and not passed and not failed and not skips(text):
         failed, text = 1, text + "\nran no test\n"
-    return program, passed, failed, text, time.monotonic() - start
+    return Result(program, passed, failed, text, time.monotonic() - start, cpu)
 
 
 def main():
@@ -82,25 +106,26 @@ def main():
     parser.add_argument("programs", nargs="+")
     arguments = parser.parse_args()
     # What needs a core all the time, then what takes longest, then the other scripts by their size.
+    rank = {name: n for n, name in enumerate(LONGEST)}
     programs = sorted(arguments.programs, key=lambda p: (
-        "/prop/" not in p, os.path.basename(p).removesuffix(".py") not in LONGEST, not p.endswith(".py"),
+        "/prop/" not in p, rank.get(os.path.basename(p).removesuffix(".py"), len(rank)), not p.endswith(".py"),
         -os.path.getsize(p)))
     total_passed = total_failed = total_skipped = 0
     with concurrent.futures.ThreadPoolExecutor(
             AT_ONCE_RELEASE if arguments.build.endswith("release") else AT_ONCE) as pool:
         jobs = [pool.submit(run, p, arguments.build) for p in programs]
         for job in concurrent.futures.as_completed(jobs):
-            program, passed, failed, text, seconds = job.result()
-            total_passed += passed
-            total_failed += failed
-            total_skipped += len(skips(text))
-            state = "FAIL" if failed else "ok"
-            print(f"  {state:<4}  {os.path.relpath(program):<48} {passed:>3} passed "
-                  f"{seconds:5.1f} s", flush=True)
-            if failed:
-                print(text, flush=True)
+            done = job.result()
+            total_passed += done.passed
+            total_failed += done.failed
+            total_skipped += len(skips(done.text))
+            state = "FAIL" if done.failed else "ok"
+            print(f"  {state:<4}  {os.path.relpath(done.program):<48} {done.passed:>3} passed "
+                  f"{done.seconds:5.1f} s, {done.cpu_seconds:5.1f} s of a processor", flush=True)
+            if done.failed:
+                print(done.text, flush=True)
             else:
-                for line in skips(text):
+                for line in skips(done.text):
                     print(f"        {line}", flush=True)
     print(f"{total_passed} passed, {total_failed} failed" +
           (f", {total_skipped} skipped" if total_skipped else ""), flush=True)

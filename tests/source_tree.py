@@ -12,7 +12,6 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 ATTRIBUTE = re.compile(r"__attribute__\s*\(\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)\)\s*")
 
 Function = collections.namedtuple("Function", "name static line lines parameters labels")
-Code = collections.namedtuple("Code", "text words declared objects")
 
 
 def files(pattern, folders):
@@ -47,18 +46,36 @@ def all_code():
     return sorted(n for n in names if not n.startswith(("tests/", "build/")) and (ROOT / n).exists())
 
 
+class Code:
+    """A file with comments and the text of literals taken out, line breaks kept; what is in it, once it is asked for."""
+
+    def __init__(self, path):
+        def blank(match):
+            return '""' if match.group(0)[0] == '"' else "\n" * match.group(0).count("\n")
+        self.header = path.suffix == ".h"
+        self.text = re.sub(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"', blank, path.read_text(), flags=re.S)
+
+    @functools.cached_property
+    def _without(self):
+        return ATTRIBUTE.sub("", re.sub(r"^[ \t]*#(?:\\\n|[^\n])*", "", self.text, flags=re.M))
+
+    @functools.cached_property
+    def words(self):
+        return re.findall(r"(?<!struct )(?<!enum )(?<!\.)(?<!->)\b[A-Za-z_]\w*\b", self._without)
+
+    @functools.cached_property
+    def declared(self):
+        called = re.findall(r"\b([a-z_]\w*)\((?:[^;{}]*)\)[^;{}()]*;", self._without) if self.header else []
+        return {*called, *extern_objects(self._without)}
+
+    @functools.cached_property
+    def objects(self):
+        return set(objects(self._without))
+
+
 @functools.lru_cache(maxsize=None)
 def code_only(path):
-    """Comments and the text of literals taken out, line breaks kept."""
-    def blank(match):
-        return '""' if match.group(0)[0] == '"' else "\n" * match.group(0).count("\n")
-    text = re.sub(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"', blank, path.read_text(), flags=re.S)
-    without = re.sub(r"^[ \t]*#(?:\\\n|[^\n])*", "", text, flags=re.M)
-    without = ATTRIBUTE.sub("", without)
-    declared = re.findall(r"\b([a-z_]\w*)\((?:[^;{}]*)\)[^;{}()]*;",
-                          without) if path.suffix == ".h" else []
-    return Code(text, re.findall(r"(?<!struct )(?<!enum )(?<!\.)(?<!->)\b[A-Za-z_]\w*\b", without),
-                set(declared) | set(extern_objects(without)), set(objects(without)))
+    return Code(path)
 
 
 def extern_objects(without):

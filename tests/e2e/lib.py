@@ -268,6 +268,17 @@ def job(place, seconds=1.0, *args, env=None, logs=None):
     return (logs or place.logs) / done.stdout.strip()
 
 
+def rotated_job(place, pattern, count, rotate_bytes, seconds=0.5, logs=None):
+    """Runs the demo job until it has sealed `count` files of a pattern: a busy machine samples less in a time, so
+    each attempt takes twice as long as the one before. The session's directory; those of other attempts are gone."""
+    for attempt in range(7):
+        session = job(place, seconds * 2 ** attempt, env={"GPUFL_LOG_ROTATE_BYTES": str(rotate_bytes)}, logs=logs)
+        if len(list(session.glob(pattern))) >= count:
+            return session
+        shutil.rmtree(session)
+    raise Failed(f"{count} files {pattern} were never sealed")
+
+
 def copy_samples(place):
     for d in SAMPLES.iterdir():
         shutil.copytree(d, place.logs / d.name)

@@ -97,7 +97,8 @@ class Sink:
         self.server.daemon_threads = True
         self.port = self.server.server_address[1]
         self.url = f"http://127.0.0.1:{self.port}"
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        # It looks each 10 ms whether it was closed; by default each half a second, and close() waits for that.
+        threading.Thread(target=self.server.serve_forever, args=(0.01,), daemon=True).start()
 
     def close(self):
         self.server.shutdown()

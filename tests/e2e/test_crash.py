@@ -26,8 +26,7 @@ class Live:
 
     def __init__(self, place, logs):
         if not Live.template or not Live.template.exists():
-            Live.template = lib.job(place, 0.2, env={"GPUFL_LOG_ROTATE_BYTES": "3000"})
-            check(list(Live.template.glob("system.*.log")), "the session has a rotated file")
+            Live.template = lib.rotated_job(place, "system.*.log", 1, 3000, seconds=0.2)
         self.id = str(uuid.uuid4())
         (logs / self.id).mkdir()
         for f in Live.template.iterdir():

@@ -124,8 +124,7 @@ def a_directory_that_comes_later_is_followed(place):
     backend = lib.Backend(place, "--api-key", lib.KEY)
     later = place.path / "later" / "logs"
     lib.agent(place, backend.url, folder=later)
-    session = lib.job(place, 0.5, env={"GPUFL_LOG_ROTATE_BYTES": "3000"}, logs=later)
-    check((session / "scope.2.log").exists(), "it rotated")
+    session = lib.rotated_job(place, "scope.2.log", 1, 3000, logs=later)
     until(lambda: backend.complete(session.name), "complete")
     lib.same(backend, session)
 
