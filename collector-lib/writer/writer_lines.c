@@ -80,18 +80,17 @@ static void write_mark(struct writer *w, bool start, const char *name, int64_t m
     append_line(w, CHANNEL_SYSTEM);
 }
 
-static void follow_row(struct writer *w, const struct row *row)
+/* Phases that end without having begun are ignored. */
+static void follow_phase(struct writer *w, const struct row *row)
 {
-    bool opens = row->kind == ROW_SCOPE_BEGIN || row->kind == ROW_SYSTEM_START;
-    if (opens) {
-        w->open_regions++;
-    } else if (row->kind != ROW_CALL && w->open_regions > 0) {
-        w->open_regions--;
+    bool start = row->kind == ROW_SYSTEM_START;
+    if (!start && row->kind != ROW_SYSTEM_STOP) {
+        return;
     }
-    if (row->kind == ROW_SYSTEM_START || row->kind == ROW_SYSTEM_STOP) {
-        write_mark(w, row->kind == ROW_SYSTEM_START, w->names->name[row->name_id],
-                   row->mono_ns);
+    if (start || w->open_phases) {
+        w->open_phases += start ? 1 : -1;
     }
+    write_mark(w, start, w->names->name[row->name_id], row->mono_ns);
 }
 
 /* A channel's dictionary gets a name before the first row that uses it. */
@@ -122,7 +121,7 @@ void writer_lines_drain(struct writer *w)
         }
         write_names(w);
         for (size_t i = 0; i < w->rows.count; i++) {
-            follow_row(w, &w->rows.row[i]);
+            follow_phase(w, &w->rows.row[i]);
             tracing_row(&w->tracing, &w->rows.row[i], w->names);
             summary_row(&w->summary, &w->rows.row[i]);
         }
@@ -163,7 +162,8 @@ void writer_lines_trace(struct writer *w)
 
 void writer_lines_sample(struct writer *w)
 {
-    bool active = w->settings.continuous || w->open_regions > 0;
+    bool active =
+        w->settings.continuous || w->open_phases > 0 || w->summary.open.count > 0;
     sampler_step(&w->sampler, active, clock_mono_ns(), &w->summary);
     atomic_store_explicit(&w->samples, w->summary.samples, memory_order_relaxed);
     if (w->sampler.host_rows) {

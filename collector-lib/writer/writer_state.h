@@ -51,7 +51,7 @@ struct writer {
     int beat_ms;
     struct summary summary;
     struct spool spool;
-    int64_t open_regions; /* scopes and phases that keep the sampler on */
+    int64_t open_phases; /* these, and open scopes, keep the sampler on */
     bool failure_said;
 };
 
