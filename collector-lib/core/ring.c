@@ -98,6 +98,13 @@ static int by_time(const void *left, const void *right)
     return a->order < b->order ? -1 : a->order > b->order;
 }
 
+static void add_lost(struct ring *ring, uint64_t *to)
+{
+    for (int kind = 0; kind < LOSS_RING_KINDS; kind++) {
+        to[kind] += atomic_load_explicit(&ring->lost[kind], memory_order_relaxed);
+    }
+}
+
 bool rings_drain(struct rings *rings, uint16_t generation, struct row_list *out)
 {
     bool more = false;
@@ -110,8 +117,7 @@ bool rings_drain(struct rings *rings, uint16_t generation, struct row_list *out)
         more = more || left;
         if (abandoned && !left) {
             *link = ring->next;
-            rings->dropped_by_gone +=
-                atomic_load_explicit(&ring->dropped, memory_order_relaxed);
+            add_lost(ring, rings->lost_by_gone);
             free(ring);
         } else {
             link = &ring->next;
@@ -124,13 +130,25 @@ bool rings_drain(struct rings *rings, uint16_t generation, struct row_list *out)
     return more;
 }
 
-uint64_t rings_dropped(struct rings *rings)
+void ring_count_lost(struct ring *ring, enum loss kind)
+{
+    uint64_t lost = atomic_load_explicit(&ring->lost[kind], memory_order_relaxed);
+    atomic_store_explicit(&ring->lost[kind], lost + 1, memory_order_relaxed);
+}
+
+void rings_count_without(struct rings *rings)
+{
+    atomic_fetch_add_explicit(&rings->without_ring, 1, memory_order_relaxed);
+}
+
+void rings_losses(struct rings *rings, struct losses *out)
 {
     pthread_mutex_lock(&rings->lock);
-    uint64_t total = rings->dropped_by_gone;
+    memcpy(out->count, rings->lost_by_gone, sizeof rings->lost_by_gone);
     for (struct ring *ring = rings->first; ring; ring = ring->next) {
-        total += atomic_load_explicit(&ring->dropped, memory_order_relaxed);
+        add_lost(ring, out->count);
     }
     pthread_mutex_unlock(&rings->lock);
-    return total;
+    out->count[LOSS_NO_MEMORY] +=
+        atomic_load_explicit(&rings->without_ring, memory_order_relaxed);
 }

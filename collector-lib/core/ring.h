@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "collector-lib/core/losses.h"
 #include "collector-lib/core/stacks.h"
 
 /** How many rows a thread can be ahead of the writer (512 KiB). */
@@ -61,7 +62,7 @@ struct ring {
     uint32_t id;
     uint32_t open; /* scopes that have begun: slots are reserved for their ends */
     uint16_t generation;
-    _Atomic uint64_t dropped;
+    _Atomic uint64_t lost[LOSS_RING_KINDS];
     _Atomic bool abandoned; /* its thread has ended */
     struct ring *next;
     _Alignas(64) _Atomic uint64_t tail; /* rows consumed */
@@ -75,7 +76,8 @@ struct rings {
     pthread_mutex_t lock;
     struct ring *first;
     uint32_t last_id;
-    uint64_t dropped_by_gone; /* rows dropped by rings that were freed */
+    uint64_t lost_by_gone[LOSS_RING_KINDS]; /* by rings that were freed */
+    _Atomic uint64_t without_ring;          /* LOSS_NO_MEMORY */
 };
 
 #define RINGS_INIT                                                                       \
@@ -105,7 +107,13 @@ struct row_list {
  * waiting. */
 bool rings_drain(struct rings *rings, uint16_t generation, struct row_list *out);
 
-/** Rows dropped because a ring was full, since the process began. */
-uint64_t rings_dropped(struct rings *rings);
+/** Producer: counts what does not become a row. */
+void ring_count_lost(struct ring *ring, enum loss kind);
+
+/** The same for a thread whose ring cannot be made. */
+void rings_count_without(struct rings *rings);
+
+/** Fills in the kinds that rings count, since the process began. */
+void rings_losses(struct rings *rings, struct losses *out);
 
 #endif

@@ -96,9 +96,21 @@ static struct feature source_feature(const struct tracing *t, bool requested,
     return f;
 }
 
-static struct feature scope_feature(const struct tracing *t, uint64_t dropped,
+static struct feature wait_feature(const struct tracing *t, bool requested,
+                                   const struct losses *losses, char *reason, size_t size)
+{
+    struct feature f = callback_feature(t, "sync_activity", requested, t->log.waits);
+    if (*f.mode && losses->count[LOSS_WAITS]) {
+        count_missing(&f, reason, size, "ring_full", losses->count[LOSS_WAITS]);
+    }
+    return f;
+}
+
+static struct feature scope_feature(const struct tracing *t, const struct losses *losses,
                                     char *reason, size_t size)
 {
+    uint64_t dropped = losses->count[LOSS_SCOPES] + losses->count[LOSS_CALLS];
+    uint64_t without = losses->count[LOSS_NO_MEMORY];
     struct feature f = {"scope_attribution", true, "collected", "", "", ""};
     if (t->status.silent) {
         f.status = "partial";
@@ -106,6 +118,8 @@ static struct feature scope_feature(const struct tracing *t, uint64_t dropped,
         f.message = "CUPTI callbacks could not be enabled: kernels have no scope";
     } else if (dropped) {
         count_missing(&f, reason, size, "ring_full", dropped);
+    } else if (without) {
+        count_missing(&f, reason, size, "no_memory", without);
     }
     return f;
 }
@@ -165,21 +179,21 @@ static void write_samples(struct text *out, const struct tracing *t, bool reques
 
 void record_capabilities(struct text *out, const struct record_context *context,
                          const struct settings *s, const struct tracing *t,
-                         uint64_t dropped, int64_t mono_ns)
+                         const struct losses *losses, int64_t mono_ns)
 {
     char reason[48] = "";
-    char overflowed[48], crowded[48];
+    char overflowed[48], crowded[48], waits[48];
     bool above = s->engine != GPUFL_ENGINE_MONITOR;
     const struct feature feature[] = {
         traced_feature(t, "memcpy_activity", above, t->log.copies + t->log.sets),
-        callback_feature(t, "sync_activity", s->synchronization, t->log.waits),
+        wait_feature(t, s->synchronization, losses, waits, sizeof waits),
         traced_feature(t, "memory_activity", s->memory_tracking, t->log.memories),
         traced_feature(t, "graph_activity", s->cuda_graphs, t->log.graphs),
         callback_feature(t, "external_correlation", s->external_correlation,
                          t->log.externals),
         source_feature(t, s->source_collection, crowded, sizeof crowded),
         stack_feature(t, s->stack_trace, overflowed, sizeof overflowed),
-        scope_feature(t, dropped, reason, sizeof reason),
+        scope_feature(t, losses, reason, sizeof reason),
     };
     record_begin(out, context, 1, RECORD_CAPABILITIES);
     text_printf(out,
@@ -193,5 +207,7 @@ void record_capabilities(struct text *out, const struct record_context *context,
     }
     write_samples(out, t, profiler_samples(s->engine));
     out->len--; /* the last comma */
-    text_puts(out, "]}\n");
+    text_puts(out, "],\"losses\":");
+    losses_json(losses, out);
+    text_puts(out, "}\n");
 }

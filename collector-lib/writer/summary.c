@@ -123,7 +123,8 @@ void summary_render(struct summary *s, const struct summary_context *context,
         render_figure(out, "memory", &s->ram_mib, 1, "MiB");
     }
     text_printf(out, "\nLosses\n  scopes       %" PRIu64 "\n  bytes        %" PRIu64 "\n",
-                context->dropped, context->lost_bytes);
+                context->losses.count[LOSS_SCOPES], context->lost_bytes);
+    losses_lines(&context->losses, "  ", out);
 }
 
 void summary_fini(struct summary *s)

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/text.h"
+#include "collector-lib/core/losses.h"
 #include "collector-lib/core/name_times.h"
 #include "collector-lib/core/names.h"
 #include "collector-lib/core/ring.h"
@@ -49,7 +50,7 @@ struct summary_context {
     const struct names *names;   /**< of scopes */
     const struct names *kernels; /**< NULL if none were traced */
     const struct gpu_info *info; /**< summary->devices entries */
-    uint64_t dropped;            /**< scopes */
+    struct losses losses;
     uint64_t lost_bytes;
 };
 

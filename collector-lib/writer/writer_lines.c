@@ -189,6 +189,27 @@ void writer_lines_open(struct writer *w)
     }
 }
 
+struct losses writer_lines_losses(struct writer *w)
+{
+    struct losses losses = {0};
+    rings_losses(w->rings, &losses);
+    for (int kind = 0; kind < LOSS_RING_KINDS; kind++) {
+        losses.count[kind] -= w->lost_before.count[kind];
+    }
+    return losses;
+}
+
+static void report_losses(const struct writer *w, const struct losses *losses)
+{
+    struct text text = {0};
+    losses_lines(losses, "[GPUFL]   ", &text);
+    if (text.len && !text.failed) {
+        fprintf(stderr, "[GPUFL] session %s does not contain:\n%.*s", w->dir.id,
+                (int)text.len, text.data);
+    }
+    text_fini(&text);
+}
+
 void writer_lines_close(struct writer *w)
 {
     tracing_fetch(&w->tracing, clock_mono_ns(), true, true);
@@ -196,9 +217,11 @@ void writer_lines_close(struct writer *w)
     writer_lines_trace(w);
     flush_metrics(w);
     text_clear(&w->text);
-    record_capabilities(&w->text, &w->context, &w->settings, &w->tracing,
-                        rings_dropped(w->rings) - w->dropped_before, clock_mono_ns());
+    const struct losses losses = writer_lines_losses(w);
+    record_capabilities(&w->text, &w->context, &w->settings, &w->tracing, &losses,
+                        clock_mono_ns());
     append_everywhere(w);
+    report_losses(w, &losses);
     if (w->settings.continuous && w->settings.sample_rate_ms) {
         write_mark(w, false, "sampling_end", clock_mono_ns());
     }

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "collector-lib/core/losses.h"
 #include "collector-lib/core/names.h"
 #include "collector-lib/core/ring.h"
 #include "collector-lib/core/session_dir.h"
@@ -47,7 +48,7 @@ struct writer {
     struct tracing tracing;
     uint32_t names_written;
     uint64_t scope_batches;
-    uint64_t dropped_before;
+    struct losses lost_before; /* by earlier sessions of the process */
     int beat_ms;
     struct summary summary;
     struct spool spool;

@@ -167,16 +167,22 @@ GPUFL_API void gpufl_flush(void);
 struct gpufl_stats {
     size_t struct_size;       /**< set by GPUFL_STATS_INIT */
     uint64_t scopes_recorded; /**< begin and end in the files */
-    uint64_t scopes_dropped;  /**< dropped because a ring was full */
+    uint64_t scopes_dropped;  /**< dropped because their thread's ring was full */
     uint64_t samples;         /**< host and device samples together */
     uint64_t bytes_written;
     uint64_t bytes_lost;       /**< lines that could not be written */
     uint64_t names_overflowed; /**< uses of "(other)" since the process started */
+    uint64_t calls_dropped;  /**< launches, copies and sets that have no scope, stack and
+                                  external id because a ring was full */
+    uint64_t waits_dropped;  /**< synchronisations, likewise */
+    uint64_t phases_dropped; /**< begins and ends of phases, likewise */
+    uint64_t without_memory; /**< scopes, calls, waits and phases of threads for whose
+                                  ring there was no memory */
 };
 
 #define GPUFL_STATS_INIT                                                                 \
     {                                                                                    \
-        sizeof(struct gpufl_stats), 0, 0, 0, 0, 0, 0                                     \
+        sizeof(struct gpufl_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                         \
     }
 
 /** Fills \p stats. \return GPUFL_OK, or GPUFL_ERR_NOT_FOUND if there was no session. */

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A job whose scopes end in unusual ways, on the GPU behind the fake libcupti. Usage:
- * gpu_scopes LOG_DIR PART; prints the session id first. Options come from the
- * environment. */
+ * gpu_scopes LOG_DIR PART; prints the session id first, counters at the end, and the
+ * report into GPU_SCOPES_REPORT. Options come from the environment. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #include <gpufl/gpufl.h>
@@ -55,6 +56,46 @@ static void waits(void)
     }
 }
 
+/* While the writer waits for the disk: more than a ring takes. */
+static void stalled(void)
+{
+    GFL_SCOPE("only one")
+    {
+        for (int i = 0; i < 10000; i++) {
+            gpu.launch("_Z5firstPf", 4);
+        }
+        gpu.waits();
+    }
+    gpufl_system_start("phase");
+    remove(getenv("FAKE_SLOW_SYNC"));
+}
+
+static pthread_barrier_t limited;
+
+static void *scopes_without_memory(void *arg)
+{
+    (void)arg;
+    pthread_barrier_wait(&limited);
+    for (int i = 0; i < 1000; i++) {
+        gpufl_scope_end(gpufl_scope_begin("lost"));
+    }
+    return NULL;
+}
+
+static void without_memory(void)
+{
+    struct rlimit limit = {0, RLIM_INFINITY};
+    pthread_t thread;
+    gpufl_flush();
+    pthread_barrier_init(&limited, NULL, 2);
+    pthread_create(&thread, NULL, scopes_without_memory, NULL);
+    setrlimit(RLIMIT_AS, &limit);
+    pthread_barrier_wait(&limited);
+    pthread_join(thread, NULL);
+    limit.rlim_cur = RLIM_INFINITY;
+    setrlimit(RLIMIT_AS, &limit);
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -62,6 +103,8 @@ int main(int argc, char **argv)
         void (*play)(void);
     } parts[] = {
         {"waits", waits},
+        {"stalled", stalled},
+        {"without memory", without_memory},
     };
     struct gpufl_init_options options = GPUFL_INIT_OPTIONS_DEFAULT;
     char id[40];
@@ -79,5 +122,13 @@ int main(int argc, char **argv)
         }
     }
     gpufl_shutdown();
+    struct gpufl_stats s = GPUFL_STATS_INIT;
+    if (gpufl_get_stats(&s) == GPUFL_OK) {
+        fprintf(stderr, "stats %lu %lu %lu %lu %lu %lu\n",
+                (unsigned long)s.scopes_recorded, (unsigned long)s.scopes_dropped,
+                (unsigned long)s.calls_dropped, (unsigned long)s.waits_dropped,
+                (unsigned long)s.phases_dropped, (unsigned long)s.without_memory);
+    }
+    gpufl_generate_report(getenv("GPU_SCOPES_REPORT"));
     return 7;
 }

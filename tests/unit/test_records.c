@@ -137,10 +137,14 @@ static void what_was_collected(void **unused)
         .profiler.runs = GPUFL_ENGINE_PC_SAMPLING,
         .log = {.kernels = 5, .waits = 1},
         .status = {.dropped = 3, .incomplete = 1, .samples = 70, .samples_dropped = 2}};
-    record_capabilities(&text, &context, &settings, &none, 0, 8 * SECOND_NS);
-    record_capabilities(&text, &context, &settings, &none, 17, 8 * SECOND_NS);
+    struct losses losses = {0};
+    record_capabilities(&text, &context, &settings, &none, &losses, 8 * SECOND_NS);
+    losses.count[LOSS_SCOPES] = 16;
+    losses.count[LOSS_CALLS] = 1;
+    record_capabilities(&text, &context, &settings, &none, &losses, 8 * SECOND_NS);
+    losses = (struct losses){.count[LOSS_WAITS] = 4};
     settings.engine = GPUFL_ENGINE_PC_SAMPLING;
-    record_capabilities(&text, &context, &settings, &traced, 0, 8 * SECOND_NS);
+    record_capabilities(&text, &context, &settings, &traced, &losses, 8 * SECOND_NS);
     is_golden("capture_capabilities", &text);
 }
 

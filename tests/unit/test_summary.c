@@ -75,13 +75,14 @@ static void the_report_orders_by_time_and_admits_what_is_missing(void **state)
     name_times_add(&s.kernel, 2, 2000000);
     name_times_add(&s.kernel, 2, 2000000);
     summary_gpu(&s, 0, &sample);
-    const struct summary_context context = {.app = "app",
-                                            .session_id = "id",
-                                            .names = names,
-                                            .kernels = kernels,
-                                            .info = &info,
-                                            .dropped = 3,
-                                            .lost_bytes = 4};
+    const struct summary_context context = {
+        .app = "app",
+        .session_id = "id",
+        .names = names,
+        .kernels = kernels,
+        .info = &info,
+        .losses.count = {[LOSS_SCOPES] = 3, [LOSS_WAITS] = 7},
+        .lost_bytes = 4};
     summary_render(&s, &context, &text);
     text_append(&text, "", 1);
     assert_non_null(strstr(text.data, "2.500 s"));
@@ -90,6 +91,8 @@ static void the_report_orders_by_time_and_admits_what_is_missing(void **state)
     assert_true(strstr(text.data, "copy") < strstr(text.data, "gemm"));
     assert_non_null(strstr(text.data, "power        not available"));
     assert_non_null(strstr(text.data, "scopes       3"));
+    assert_non_null(strstr(text.data, "  7 synchronisations that did not fit"));
+    assert_null(strstr(text.data, "phases"));
     text_fini(&text);
     summary_fini(&s);
     free(kernels);

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Turns calls of the job's threads into rows of their rings. */
+#include "collector-lib/recorder.h"
+
+#include <string.h>
+
+#include "collector-lib/core/clock.h"
+
+#define SCOPE_DEPTH 64u /* kernels of deeper scopes are attributed to the 64th */
+
+static __thread struct ring *this_ring;
+static __thread uint16_t this_depth;
+/* Open scopes by depth: a kernel's launch belongs to the innermost one. */
+static __thread uint64_t this_scope[SCOPE_DEPTH];
+
+static void on_thread_end(void *ring)
+{
+    this_ring = NULL;
+    atomic_store_explicit(&((struct ring *)ring)->abandoned, true, memory_order_release);
+}
+
+bool recorder_prepare(struct recorder *r)
+{
+    return pthread_key_create(&r->thread_end, on_thread_end) == 0;
+}
+
+void recorder_after_fork(struct recorder *r)
+{
+    pthread_mutex_init(&r->rings.lock, NULL);
+    pthread_mutex_init(&r->names.lock, NULL);
+    r->rings.first = NULL;
+    this_ring = NULL;
+    pthread_setspecific(r->thread_end, NULL);
+}
+
+/* Gives the thread a ring when it first records something. */
+static struct ring *attach_ring(struct recorder *r)
+{
+    struct ring *ring = rings_add(&r->rings);
+    if (ring && pthread_setspecific(r->thread_end, ring) != 0) {
+        atomic_store_explicit(&ring->abandoned, true, memory_order_release);
+        ring = NULL;
+    }
+    this_ring = ring;
+    return ring;
+}
+
+/* This thread's ring, ready for the current session. Without memory for it NULL, and what
+ * was to be recorded is counted. */
+static struct ring *current_ring(struct recorder *r, uint16_t generation)
+{
+    struct ring *ring = this_ring ? this_ring : attach_ring(r);
+    if (!ring) {
+        rings_count_without(&r->rings);
+        return NULL;
+    }
+    if (ring->generation != generation) {
+        ring->generation = generation;
+        ring->open = 0;
+        this_depth = 0;
+    }
+    return ring;
+}
+
+static uint32_t cached_name_id(struct recorder *r, struct ring *ring, const char *name)
+{
+    size_t len;
+    uint64_t hash = names_hash(name, &len);
+    struct ring_cached_name *cached = &ring->cache[hash % RING_CACHE_SLOTS];
+    if (cached->id && cached->hash == hash && strcmp(cached->text, name) == 0) {
+        return cached->id;
+    }
+    const char *stored;
+    uint32_t id = names_intern(&r->names, name, hash, len, &stored);
+    if (id && strcmp(stored, name) == 0) {
+        *cached = (struct ring_cached_name){.hash = hash, .text = stored, .id = id};
+    }
+    return id;
+}
+
+struct gpufl_scope recorder_begin_scope(struct recorder *r, const char *name)
+{
+    struct gpufl_scope scope = {0};
+    uint16_t generation = atomic_load_explicit(&r->generation, memory_order_acquire);
+    if (generation == 0 || !name) {
+        return scope;
+    }
+    struct ring *ring = current_ring(r, generation);
+    if (!ring) {
+        return scope;
+    }
+    uint32_t id = cached_name_id(r, ring, name);
+    /* Room for this row, and for its end, which is reserved. */
+    if (!id || !ring_has_room(ring, 2)) {
+        ring_count_lost(ring, LOSS_SCOPES);
+        return scope;
+    }
+    scope.instance = ((uint64_t)ring->id << RING_INSTANCE_SHIFT) | ++ring->next_instance;
+    scope.name_id = id;
+    scope.depth = this_depth++;
+    this_scope[scope.depth < SCOPE_DEPTH ? scope.depth : SCOPE_DEPTH - 1] =
+        scope.instance;
+    scope.generation = generation;
+    ring_push(ring, &(struct row){.mono_ns = clock_mono_ns(),
+                                  .instance = scope.instance,
+                                  .name_id = id,
+                                  .depth = scope.depth,
+                                  .generation = generation,
+                                  .kind = ROW_SCOPE_BEGIN});
+    ring->open++;
+    return scope;
+}
+
+void recorder_end_scope(struct gpufl_scope scope)
+{
+    struct ring *ring = this_ring;
+    if (scope.instance == 0 || !ring || ring->generation != scope.generation ||
+        scope.instance >> RING_INSTANCE_SHIFT != ring->id || ring->open == 0) {
+        return;
+    }
+    ring_push(ring, &(struct row){.mono_ns = clock_mono_ns(),
+                                  .instance = scope.instance,
+                                  .name_id = scope.name_id,
+                                  .depth = scope.depth,
+                                  .generation = scope.generation,
+                                  .kind = ROW_SCOPE_END});
+    ring->open--;
+    this_depth = scope.depth;
+}
+
+/* Called from within a call of CUDA, on the thread that makes it. */
+void recorder_call(struct recorder *r, const struct trace_call *call)
+{
+    uint16_t generation = atomic_load_explicit(&r->generation, memory_order_acquire);
+    bool tagged = call->with_stack || call->external_kind;
+    bool wanted = generation != 0 && (tagged || this_depth > 0);
+    struct ring *ring = wanted ? current_ring(r, generation) : NULL;
+    uint16_t depth = this_depth < SCOPE_DEPTH ? this_depth : SCOPE_DEPTH;
+    if (!ring || (depth == 0 && !tagged)) {
+        return;
+    }
+    if (!ring_has_room(ring, 1)) {
+        ring_count_lost(ring, LOSS_CALLS);
+        return;
+    }
+    ring_push(ring,
+              &(struct row){.mono_ns = clock_mono_ns(),
+                            .instance = depth ? this_scope[depth - 1] : 0,
+                            .name_id = call->correlation,
+                            .stack_id = call->with_stack ? stacks_here(ring->stack) : 0,
+                            .type = call->external_kind,
+                            .value = call->external_id,
+                            .depth = depth,
+                            .generation = generation,
+                            .kind = ROW_CALL});
+}
+
+void recorder_wait(struct recorder *r, const struct trace_wait *w)
+{
+    uint16_t generation = atomic_load_explicit(&r->generation, memory_order_acquire);
+    struct ring *ring = generation ? current_ring(r, generation) : NULL;
+    if (!ring) {
+        return;
+    }
+    if (!ring_has_room(ring, 1)) {
+        ring_count_lost(ring, LOSS_WAITS);
+        return;
+    }
+    ring_push(ring,
+              &(struct row){.mono_ns = w->end_ns,
+                            .name_id = w->correlation,
+                            .stack_id = w->with_stack ? stacks_here(ring->stack) : 0,
+                            .type = w->type,
+                            .value = (uint64_t)(w->end_ns - w->start_ns),
+                            .context = w->context,
+                            .stream = w->stream,
+                            .event = w->event,
+                            .generation = generation,
+                            .kind = ROW_WAIT});
+}
+
+void recorder_phase(struct recorder *r, const char *name, enum row_kind kind)
+{
+    uint16_t generation = atomic_load_explicit(&r->generation, memory_order_acquire);
+    struct ring *ring = generation ? current_ring(r, generation) : NULL;
+    if (!ring) {
+        return;
+    }
+    uint32_t id = cached_name_id(r, ring, name && *name ? name : "system");
+    if (!id || !ring_has_room(ring, 1)) {
+        ring_count_lost(ring, LOSS_PHASES);
+        return;
+    }
+    ring_push(ring, &(struct row){.mono_ns = clock_mono_ns(),
+                                  .name_id = id,
+                                  .generation = generation,
+                                  .kind = (uint8_t)kind});
+}
