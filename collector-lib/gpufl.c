@@ -209,7 +209,7 @@ struct gpufl_scope gpufl_scope_begin(const char *name)
 
 void gpufl_scope_end(struct gpufl_scope scope)
 {
-    recorder_end_scope(scope);
+    recorder_end_scope(&process.recorder, scope);
 }
 
 void gpufl_system_start(const char *name)

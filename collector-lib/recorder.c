@@ -6,17 +6,34 @@
 
 #include "collector-lib/core/clock.h"
 
-#define SCOPE_DEPTH 64u /* kernels of deeper scopes are attributed to the 64th */
-
 static __thread struct ring *this_ring;
-static __thread uint16_t this_depth;
-/* Open scopes by depth: a kernel's launch belongs to the innermost one. */
-static __thread uint64_t this_scope[SCOPE_DEPTH];
 
-static void on_thread_end(void *ring)
+static void push_end(struct ring *ring, struct thread_scope scope)
 {
+    ring_push(ring, &(struct row){.mono_ns = clock_mono_ns(),
+                                  .instance = scope.instance,
+                                  .name_id = scope.name_id,
+                                  .depth = scope.depth,
+                                  .generation = ring->generation,
+                                  .kind = ROW_SCOPE_END});
+}
+
+/* Ends the oldest scope, whose end has its slot. */
+static void end_forgotten(struct ring *ring)
+{
+    push_end(ring, thread_scopes_take_first(&ring->scopes));
+    ring_count_lost(ring, LOSS_NOT_ENDED);
+}
+
+static void on_thread_end(void *arg)
+{
+    struct ring *ring = arg;
     this_ring = NULL;
-    atomic_store_explicit(&((struct ring *)ring)->abandoned, true, memory_order_release);
+    ring_close(ring);
+    while (ring->scopes.count) {
+        end_forgotten(ring);
+    }
+    atomic_store_explicit(&ring->abandoned, true, memory_order_release);
 }
 
 bool recorder_prepare(struct recorder *r)
@@ -56,9 +73,9 @@ static struct ring *current_ring(struct recorder *r, uint16_t generation)
     }
     if (ring->generation != generation) {
         ring->generation = generation;
-        ring->open = 0;
-        this_depth = 0;
+        ring->scopes.count = 0;
     }
+    ring_refresh(ring);
     return ring;
 }
 
@@ -90,42 +107,59 @@ struct gpufl_scope recorder_begin_scope(struct recorder *r, const char *name)
         return scope;
     }
     uint32_t id = cached_name_id(r, ring, name);
+    if (ring->scopes.count == THREAD_SCOPES_MAX) {
+        end_forgotten(ring);
+    }
     /* Room for this row, and for its end, which is reserved. */
     if (!id || !ring_has_room(ring, 2)) {
         ring_count_lost(ring, LOSS_SCOPES);
         return scope;
     }
+    const struct thread_scope *outer = thread_scopes_last(&ring->scopes);
     scope.instance = ((uint64_t)ring->id << RING_INSTANCE_SHIFT) | ++ring->next_instance;
     scope.name_id = id;
-    scope.depth = this_depth++;
-    this_scope[scope.depth < SCOPE_DEPTH ? scope.depth : SCOPE_DEPTH - 1] =
-        scope.instance;
+    scope.depth =
+        outer ? (uint16_t)(outer->depth + (outer->depth < UINT16_MAX)) : (uint16_t)0;
     scope.generation = generation;
     ring_push(ring, &(struct row){.mono_ns = clock_mono_ns(),
                                   .instance = scope.instance,
                                   .name_id = id,
                                   .depth = scope.depth,
+                                  .value = outer ? outer->instance : 0,
                                   .generation = generation,
                                   .kind = ROW_SCOPE_BEGIN});
-    ring->open++;
+    thread_scopes_push(&ring->scopes,
+                       (struct thread_scope){scope.instance, id, scope.depth});
     return scope;
 }
 
-void recorder_end_scope(struct gpufl_scope scope)
+/* The other thread learns of it before it records anything else. */
+static void end_elsewhere(struct recorder *r, struct ring *ring,
+                          struct thread_scope scope)
 {
-    struct ring *ring = this_ring;
-    if (scope.instance == 0 || !ring || ring->generation != scope.generation ||
-        scope.instance >> RING_INSTANCE_SHIFT != ring->id || ring->open == 0) {
+    if (!ring_has_room(ring, 1)) {
+        ring_count_lost(ring, LOSS_SCOPE_ENDS);
+    } else if (rings_end_elsewhere(&r->rings, scope.instance)) {
+        push_end(ring, scope);
+    }
+}
+
+void recorder_end_scope(struct recorder *r, struct gpufl_scope scope)
+{
+    uint16_t generation = atomic_load_explicit(&r->generation, memory_order_acquire);
+    const struct thread_scope ended = {scope.instance, scope.name_id, scope.depth};
+    if (scope.instance == 0 || scope.generation != generation) {
         return;
     }
-    ring_push(ring, &(struct row){.mono_ns = clock_mono_ns(),
-                                  .instance = scope.instance,
-                                  .name_id = scope.name_id,
-                                  .depth = scope.depth,
-                                  .generation = scope.generation,
-                                  .kind = ROW_SCOPE_END});
-    ring->open--;
-    this_depth = scope.depth;
+    struct ring *ring = current_ring(r, generation);
+    if (!ring) {
+        return;
+    }
+    if (scope.instance >> RING_INSTANCE_SHIFT != ring->id) {
+        end_elsewhere(r, ring, ended);
+    } else if (thread_scopes_remove(&ring->scopes, scope.instance)) {
+        push_end(ring, ended);
+    }
 }
 
 /* Called from within a call of CUDA, on the thread that makes it. */
@@ -133,10 +167,10 @@ void recorder_call(struct recorder *r, const struct trace_call *call)
 {
     uint16_t generation = atomic_load_explicit(&r->generation, memory_order_acquire);
     bool tagged = call->with_stack || call->external_kind;
-    bool wanted = generation != 0 && (tagged || this_depth > 0);
+    bool wanted = generation != 0 && (tagged || (this_ring && this_ring->scopes.count));
     struct ring *ring = wanted ? current_ring(r, generation) : NULL;
-    uint16_t depth = this_depth < SCOPE_DEPTH ? this_depth : SCOPE_DEPTH;
-    if (!ring || (depth == 0 && !tagged)) {
+    const struct thread_scope *in = ring ? thread_scopes_last(&ring->scopes) : NULL;
+    if (!ring || (!in && !tagged)) {
         return;
     }
     if (!ring_has_room(ring, 1)) {
@@ -145,12 +179,12 @@ void recorder_call(struct recorder *r, const struct trace_call *call)
     }
     ring_push(ring,
               &(struct row){.mono_ns = clock_mono_ns(),
-                            .instance = depth ? this_scope[depth - 1] : 0,
+                            .instance = in ? in->instance : 0,
                             .name_id = call->correlation,
                             .stack_id = call->with_stack ? stacks_here(ring->stack) : 0,
                             .type = call->external_kind,
                             .value = call->external_id,
-                            .depth = depth,
+                            .depth = in ? (uint16_t)(in->depth + 1) : (uint16_t)0,
                             .generation = generation,
                             .kind = ROW_CALL});
 }

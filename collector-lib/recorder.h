@@ -37,7 +37,8 @@ void recorder_after_fork(struct recorder *recorder);
 
 /* Each does nothing while no session runs. */
 struct gpufl_scope recorder_begin_scope(struct recorder *recorder, const char *name);
-void recorder_end_scope(struct gpufl_scope scope);
+/** By any thread. */
+void recorder_end_scope(struct recorder *recorder, struct gpufl_scope scope);
 void recorder_call(struct recorder *recorder, const struct trace_call *call);
 void recorder_wait(struct recorder *recorder, const struct trace_wait *wait);
 /** \p kind: ROW_SYSTEM_START or ROW_SYSTEM_STOP. */

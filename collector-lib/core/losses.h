@@ -11,6 +11,11 @@
 /** X(kind, key of the record, what it is for people). */
 #define LOSSES_OF_RINGS(X)                                                               \
     X(LOSS_SCOPES, "scopes", "scopes that did not fit in their thread's ring")           \
+    X(LOSS_SCOPE_ENDS, "scope_ends",                                                     \
+      "ends of scopes by another thread that did not fit in its ring")                   \
+    X(LOSS_NOT_ENDED, "scopes_not_ended",                                                \
+      "ends of scopes: they were still open when their thread ended, or when it had "    \
+      "4,096 open")                                                                      \
     X(LOSS_CALLS, "calls",                                                               \
       "launches, copies and sets without scope, stack and external id: their thread's "  \
       "ring was full")                                                                   \

@@ -12,6 +12,7 @@
 
 #include "collector-lib/core/losses.h"
 #include "collector-lib/core/stacks.h"
+#include "collector-lib/core/thread_scopes.h"
 
 /** How many rows a thread can be ahead of the writer (512 KiB). */
 #define RING_ROWS        8192u
@@ -27,15 +28,16 @@ enum row_kind {
     ROW_SYSTEM_STOP,
     ROW_CALL, /* a call that starts work on the device; `instance` is its scope's, 0 =
                  none */
-    ROW_WAIT  /* a wait of this thread for the device; `mono_ns` is its end */
+    ROW_WAIT, /* a wait of this thread for the device; `mono_ns` is its end */
+    ROW_NONE  /* turned out not to count */
 };
 
 /** One event, one cache line. */
 struct row {
     _Alignas(64) int64_t mono_ns;
-    uint64_t instance;
-    uint64_t order;   /* position in its ring: breaks ties of equal times */
-    uint32_t name_id; /* of a call or wait: the correlation id */
+    uint64_t instance; /* of a scope; of a call: of the innermost scope */
+    uint64_t order;    /* position in its ring: breaks ties of equal times */
+    uint32_t name_id;  /* of a call or wait: the correlation id */
     uint32_t ring_id;
     uint16_t depth;
     uint16_t generation; /* which session it belongs to */
@@ -43,7 +45,8 @@ struct row {
     uint8_t type;      /* of a wait; of a call: the kind of `value`, 0 = none */
     uint32_t stack_id; /* of a call or wait, 0 = none */
     uint32_t context;  /* of a wait, as the two below */
-    uint64_t value;    /* ns of a wait; id that a framework pushed before a call */
+    uint64_t value;    /* ns of a wait; id that a framework pushed before a call; of a
+                          scope: the instance in which it began, 0 = none */
     uint32_t stream, event;
 };
 _Static_assert(sizeof(struct row) == 64, "a cache line");
@@ -60,16 +63,24 @@ struct ring {
     uint64_t seen_tail;
     uint64_t next_instance;
     uint32_t id;
-    uint32_t open; /* scopes that have begun: slots are reserved for their ends */
     uint16_t generation;
     _Atomic uint64_t lost[LOSS_RING_KINDS];
     _Atomic bool abandoned; /* its thread has ended */
+    uint32_t elsewhere_seen;
+    _Atomic uint32_t elsewhere; /* scopes of this ring that other threads have ended */
+    /* Guarded by the lock of all rings: */
+    uint64_t *ended; /* instances that its thread has not taken out yet */
+    size_t ended_count, ended_cap;
+    bool closing; /* its thread is ending */
+    struct rings *rings;
     struct ring *next;
     _Alignas(64) _Atomic uint64_t tail; /* rows consumed */
     struct ring_cached_name cache[RING_CACHE_SLOTS];
     struct stacks_cached stack[STACKS_CACHE_SLOTS];
+    struct thread_scopes scopes; /* slots are reserved for their ends */
     struct row row[RING_ROWS];
 };
+_Static_assert(THREAD_SCOPES_MAX <= RING_ROWS / 2, "begins and ends fit");
 
 /** All rings of the process. Initialise with RINGS_INIT. */
 struct rings {
@@ -95,6 +106,17 @@ bool ring_has_room(struct ring *ring, uint32_t rows);
 /** Producer: publishes \p row. The caller has checked that there is room. */
 void ring_push(struct ring *ring, const struct row *row);
 
+/** Takes note of the scopes that other threads have ended. To be called by the thread of
+ * \p ring before it looks at its scopes. */
+void ring_refresh(struct ring *ring);
+
+/** Takes note for the last time; later ends by other threads are refused. */
+void ring_close(struct ring *ring);
+
+/** Tells the thread of \p instance that the scope has ended. False if that thread has
+ * ended, or without memory. */
+bool rings_end_elsewhere(struct rings *rings, uint64_t instance);
+
 /** Rows taken out of the rings; zero-initialise, free `row` with free(). */
 struct row_list {
     struct row *row;
@@ -102,10 +124,19 @@ struct row_list {
     size_t cap;
 };
 
-/** Consumer: empties \p out, moves the waiting rows of \p generation into it, and sorts
- * them by time. Rows of other sessions are discarded. \return true if more may be
- * waiting. */
-bool rings_drain(struct rings *rings, uint16_t generation, struct row_list *out);
+/** Rows of one drain. Zero-initialise; release with ring_rows_fini. */
+struct ring_rows {
+    struct row_list now;
+    struct row_list later; /* ends of scopes by other threads: see rings_drain */
+};
+
+/** Consumer: empties rows->now, moves the waiting rows of \p generation into it, and
+ * sorts them by time. Rows of other sessions are discarded. The end of a scope by another
+ * thread comes with a later drain, so that all that happened before it has come. \return
+ * true if more may be waiting. */
+bool rings_drain(struct rings *rings, uint16_t generation, struct ring_rows *rows);
+
+void ring_rows_fini(struct ring_rows *rows);
 
 /** Producer: counts what does not become a row. */
 void ring_count_lost(struct ring *ring, enum loss kind);

@@ -188,13 +188,12 @@ static void note_wait(struct trace_log *log, const struct row *row)
     log->waits++;
 }
 
-void trace_log_row(struct trace_log *log, const struct row *row,
-                   const struct names *names)
+void trace_log_row(struct trace_log *log, const struct row *row, uint32_t path_id)
 {
     if (row->kind == ROW_WAIT) {
         note_wait(log, row);
-    } else {
-        launches_row(&log->launches, row, names);
+    } else if (row->kind == ROW_CALL) {
+        launches_call(&log->launches, row, path_id);
     }
 }
 

@@ -90,7 +90,8 @@ static void writer_free(struct writer *w)
     sampler_close(&w->sampler);
     session_dir_close(&w->dir);
     text_fini(&w->text);
-    free(w->rows.row);
+    ring_rows_fini(&w->rows);
+    open_scopes_fini(&w->open);
     summary_fini(&w->summary);
     pthread_cond_destroy(&w->flushed);
     pthread_cond_destroy(&w->wake);
@@ -197,6 +198,8 @@ void writer_stats(struct writer *w, struct gpufl_stats *stats)
     stats->calls_dropped = losses.count[LOSS_CALLS];
     stats->waits_dropped = losses.count[LOSS_WAITS];
     stats->phases_dropped = losses.count[LOSS_PHASES];
+    stats->scope_ends_dropped = losses.count[LOSS_SCOPE_ENDS];
+    stats->scopes_not_ended = losses.count[LOSS_NOT_ENDED];
     stats->without_memory = losses.count[LOSS_NO_MEMORY];
     stats->samples = atomic_load_explicit(&w->samples, memory_order_relaxed);
     stats->bytes_written = atomic_load_explicit(&w->bytes_written, memory_order_relaxed);

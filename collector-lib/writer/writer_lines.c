@@ -93,6 +93,39 @@ static void follow_phase(struct writer *w, const struct row *row)
     write_mark(w, start, w->names->name[row->name_id], row->mono_ns);
 }
 
+static void follow_begin(struct writer *w, const struct row *row)
+{
+    uint32_t parent = open_scopes_path(&w->open, row->value);
+    open_scopes_begin(&w->open, (struct open_scope){.instance = row->instance,
+                                                    .begin_ns = row->mono_ns,
+                                                    .path_id = tracing_path(
+                                                        &w->tracing, parent,
+                                                        w->names->name[row->name_id])});
+}
+
+/* Two threads may have ended the same scope: the first one has. */
+static void follow_end(struct writer *w, struct row *row)
+{
+    int64_t begin_ns;
+    if (open_scopes_end(&w->open, row->instance, &begin_ns)) {
+        summary_scope(&w->summary, row->name_id, row->mono_ns - begin_ns);
+    } else {
+        row->kind = ROW_NONE;
+    }
+}
+
+static void follow_row(struct writer *w, struct row *row)
+{
+    if (row->kind == ROW_SCOPE_BEGIN) {
+        follow_begin(w, row);
+    } else if (row->kind == ROW_SCOPE_END) {
+        follow_end(w, row);
+    } else {
+        follow_phase(w, row);
+        tracing_row(&w->tracing, row, open_scopes_path(&w->open, row->instance));
+    }
+}
+
 /* A channel's dictionary gets a name before the first row that uses it. */
 static void write_names(struct writer *w)
 {
@@ -116,20 +149,18 @@ void writer_lines_drain(struct writer *w)
     bool more;
     do {
         more = rings_drain(w->rings, w->generation, &w->rows);
-        if (w->rows.count == 0) {
-            break;
+        if (w->rows.now.count == 0) {
+            continue;
         }
         write_names(w);
-        for (size_t i = 0; i < w->rows.count; i++) {
-            follow_phase(w, &w->rows.row[i]);
-            tracing_row(&w->tracing, &w->rows.row[i], w->names);
-            summary_row(&w->summary, &w->rows.row[i]);
+        for (size_t i = 0; i < w->rows.now.count; i++) {
+            follow_row(w, &w->rows.now.row[i]);
         }
         atomic_store_explicit(&w->pairs, w->summary.pairs, memory_order_relaxed);
         text_clear(&w->text);
-        record_scopes(&w->text, &w->context, &w->rows, &w->scope_batches);
+        record_scopes(&w->text, &w->context, &w->rows.now, &w->scope_batches);
         append_line(w, CHANNEL_SCOPE);
-        drained += w->rows.count;
+        drained += w->rows.now.count;
     } while (more);
     if (drained >= BUSY_ROWS) {
         w->beat_ms = WRITER_BUSY_BEAT_MS;
@@ -162,8 +193,7 @@ void writer_lines_trace(struct writer *w)
 
 void writer_lines_sample(struct writer *w)
 {
-    bool active =
-        w->settings.continuous || w->open_phases > 0 || w->summary.open.count > 0;
+    bool active = w->settings.continuous || w->open_phases > 0 || w->open.count > 0;
     sampler_step(&w->sampler, active, clock_mono_ns(), &w->summary);
     atomic_store_explicit(&w->samples, w->summary.samples, memory_order_relaxed);
     if (w->sampler.host_rows) {

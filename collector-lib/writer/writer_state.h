@@ -9,6 +9,7 @@
 
 #include "collector-lib/core/losses.h"
 #include "collector-lib/core/names.h"
+#include "collector-lib/core/open_scopes.h"
 #include "collector-lib/core/ring.h"
 #include "collector-lib/core/session_dir.h"
 #include "collector-lib/core/settings.h"
@@ -43,7 +44,8 @@ struct writer {
     /* Used by the thread alone: */
     struct record_context context;
     struct sampler sampler;
-    struct row_list rows;
+    struct ring_rows rows;
+    struct open_scopes open;
     struct text text;
     struct tracing tracing;
     uint32_t names_written;

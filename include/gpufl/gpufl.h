@@ -176,13 +176,16 @@ struct gpufl_stats {
                                   external id because a ring was full */
     uint64_t waits_dropped;  /**< synchronisations, likewise */
     uint64_t phases_dropped; /**< begins and ends of phases, likewise */
+    uint64_t scope_ends_dropped; /**< ends by another thread: its ring was full */
+    uint64_t
+        scopes_not_ended;    /**< were open when their thread ended, or had 4,096 open */
     uint64_t without_memory; /**< scopes, calls, waits and phases of threads for whose
                                   ring there was no memory */
 };
 
 #define GPUFL_STATS_INIT                                                                 \
     {                                                                                    \
-        sizeof(struct gpufl_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                         \
+        sizeof(struct gpufl_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                   \
     }
 
 /** Fills \p stats. \return GPUFL_OK, or GPUFL_ERR_NOT_FOUND if there was no session. */
@@ -203,15 +206,18 @@ struct gpufl_scope {
     uint16_t generation;
 };
 
-/** Begins a named region on this thread. Each distinct \p name is copied once; after
- *  65,536 names or 8 MiB of text, new names are recorded as "(other)". Takes well under
- *  100 ns after the first scope of a thread, and never blocks. If the writer cannot keep
- *  up, begin and end are dropped together and counted (`capture_capabilities` at the end
- *  of the session). */
+/** Begins a named region on this thread, within the one that was begun last of those that
+ *  are open there: its depth and its path are that one's, and one more. Each distinct \p
+ * name is copied once; after 65,536 names or 8 MiB of text, new names are recorded as
+ * "(other)". Takes well under 100 ns after the first scope of a thread, and never blocks.
+ * If the writer cannot keep up, begin and end are dropped together and counted
+ * (`capture_capabilities` at the end of the session). */
 GPUFL_API struct gpufl_scope gpufl_scope_begin(const char *name);
 
-/** Ends a region. Must be called by the thread that began it; calls from other threads
- *  are ignored. */
+/** Ends a region, by any thread and in any order; a call from another thread than the one
+ *  that began it may wait for a lock, and finds nothing to do once that thread has ended.
+ *  Regions that a thread leaves open end with it, and count as `scopes_not_ended`. A
+ *  thread with 4,096 open regions ends its oldest one with each further begin. */
 GPUFL_API void gpufl_scope_end(struct gpufl_scope scope);
 
 /** Starts a phase of system monitoring: if a sampling period is set, samples are taken

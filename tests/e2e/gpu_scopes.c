@@ -70,6 +70,114 @@ static void stalled(void)
     remove(getenv("FAKE_SLOW_SYNC"));
 }
 
+/* A pipeline: the next batch is loaded before the last one is done. */
+static void overlapping(void)
+{
+    struct gpufl_scope a = gpufl_scope_begin("load 1");
+    struct gpufl_scope b = gpufl_scope_begin("load 2");
+    gpufl_scope_end(a);
+    gpu.launch("_Z6secondPf", 4); /* in load 2 */
+    gpufl_scope_end(b);
+    gpu.launch("_Z5firstPf", 4); /* in none */
+    GFL_SCOPE("train")
+    {
+        gpu.launch("_Z5thirdPf", 4);
+    }
+}
+
+static void *end_scope(void *arg)
+{
+    struct gpufl_scope *scope = arg;
+    gpufl_scope_end(*scope);
+    gpufl_scope_end(*scope);
+    return NULL;
+}
+
+static void on_other_thread(void *(*run)(void *), void *arg)
+{
+    pthread_t thread;
+    pthread_create(&thread, NULL, run, arg);
+    pthread_join(thread, NULL);
+}
+
+/* As coroutines do, 200 times; kernels behind the end are in no scope. */
+static void elsewhere(void)
+{
+    for (int i = 0; i < 200; i++) {
+        struct gpufl_scope scope = gpufl_scope_begin("async");
+        gpu.launch("_Z6secondPf", 4);
+        on_other_thread(end_scope, &scope);
+        gpufl_scope_end(scope);
+        gpu.launch("_Z5firstPf", 4);
+    }
+}
+
+static void *leave_open(void *arg)
+{
+    (void)arg;
+    gpufl_scope_begin("left");
+    GFL_SCOPE("proper")
+    {
+    }
+    gpufl_scope_begin("left, too");
+    return NULL;
+}
+
+static void forgotten(void)
+{
+    on_other_thread(leave_open, NULL);
+    for (int i = 0; i < 9500; i++) {
+        gpufl_scope_begin("async");
+        if (i % 1000 == 0) {
+            gpufl_flush();
+        }
+    }
+    gpufl_flush();
+    for (int i = 0; i < 100; i++) {
+        GFL_SCOPE("step")
+        {
+        }
+    }
+}
+
+static void *one_scope(void *arg)
+{
+    (void)arg;
+    GFL_SCOPE("request")
+    {
+        gpu.launch("_Z5firstPf", 4);
+    }
+    return NULL;
+}
+
+static long resident_kib(void)
+{
+    long all = 0;
+    long resident = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    if (!file || fscanf(file, "%ld %ld", &all, &resident) != 2) {
+        exit(5);
+    }
+    fclose(file);
+    return resident * 4;
+}
+
+/* Threads that come and go: prints how much memory 8,000 of them leave behind. */
+static void churn(void)
+{
+    long before = 0;
+    for (int i = 0; i < 9000; i++) {
+        if (i == 1000) {
+            before = resident_kib();
+        }
+        on_other_thread(one_scope, NULL);
+        if (i % 50 == 0) {
+            gpufl_flush();
+        }
+    }
+    fprintf(stderr, "grown %ld\n", resident_kib() - before);
+}
+
 static pthread_barrier_t limited;
 
 static void *scopes_without_memory(void *arg)
@@ -104,6 +212,10 @@ int main(int argc, char **argv)
     } parts[] = {
         {"waits", waits},
         {"stalled", stalled},
+        {"overlapping", overlapping},
+        {"elsewhere", elsewhere},
+        {"forgotten", forgotten},
+        {"churn", churn},
         {"without memory", without_memory},
     };
     struct gpufl_init_options options = GPUFL_INIT_OPTIONS_DEFAULT;

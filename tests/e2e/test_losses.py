@@ -66,6 +66,68 @@ def a_thread_without_memory_is_counted(place):
     _all_say(said, report, "1000 scopes, calls, waits and phases of threads for which there was no memory")
 
 
+def _kernel_scopes(session):
+    """(kernel's name, name of its scope or None, path) of each kernel"""
+    names = collector.scope_names(session)
+    scope = {row["scope_instance_id"]: names[str(row["name_id"])]
+             for row in collector.rows(session, "scope", "scope_event_batch")}
+    kernels, paths, found = {}, {}, []
+    for record in collector.records(session, "device"):
+        kernels.update(record.get("kernel_dict", {}))
+        if record["type"] == "kernel_detail":
+            paths[record["corr_id"]] = record["user_scope"]
+    for row in collector.rows(session, "device", "kernel_event_batch"):
+        found.append((kernels[str(row["kernel_id"])].split("(")[0], scope.get(row["scope_instance_id"]),
+                      paths[row["detail_corr_id"]]))
+    return found
+
+
+def _depths(session):
+    names = collector.scope_names(session)
+    return {names[str(r["name_id"])]: r["depth"] for r in collector.rows(session, "scope", "scope_event_batch")}
+
+
+def scopes_may_overlap(place):
+    session, said, _, _ = _play(place, "overlapping")
+    equal(said, "", "nothing is lost")
+    equal(collector.paired(session), {"load 1": 1, "load 2": 1, "train": 1}, "pairs")
+    equal(_depths(session), {"load 1": 0, "load 2": 1, "train": 0}, "depths")
+    equal(_kernel_scopes(session), [("second", "load 2", "load 1|load 2"), ("first", None, "global"),
+                                    ("third", "train", "train")], "kernels")
+
+
+def another_thread_may_end_a_scope(place):
+    session, said, _, _ = _play(place, "elsewhere")
+    equal(said, "", "nothing is lost")
+    equal(collector.paired(session), {"async": 200}, "each once, though it was ended three times")
+    equal(set(_depths(session).values()), {0}, "depth")
+    equal(set(_kernel_scopes(session)), {("second", "async", "async"), ("first", None, "global")}, "kernels")
+    equal(_closing(session)[0], {}, "losses")
+
+
+def scopes_that_are_left_open_end_with_their_thread(place):
+    session, said, report, stats = _play(place, "forgotten")
+    begun, ended = {}, {}
+    names = collector.scope_names(session)
+    for row in collector.rows(session, "scope", "scope_event_batch"):
+        count = begun if row["event_type"] == collector.BEGIN else ended
+        name = names[str(row["name_id"])]
+        count[name] = count.get(name, 0) + 1
+    equal(begun, {"left": 1, "proper": 1, "left, too": 1, "async": 9500, "step": 100}, "begins")
+    not_ended = 9500 - 4096 + 1  # room for the first step
+    equal(ended, {**begun, "async": not_ended}, "ends")
+    equal(_closing(session)[0], {"scopes_not_ended": not_ended + 2}, "counted")
+    equal(stats[:2], [not_ended + 2 + 101, 0], "recorded and dropped")
+    _all_say(said, report, f"{not_ended + 2} ends of scopes: they were still open when their thread ended")
+
+
+def threads_that_come_and_go_leave_nothing_behind(place):
+    if lib.MEASURES_ITSELF:
+        lib.skip("the memory is not the program's own")
+    _, said, _, _ = _play(place, "churn")
+    check(int(said.split("grown ")[1].split()[0]) < 4000, said)
+
+
 if __name__ == "__main__":
     here = sys.modules[__name__]
     if not (lib.BUILD / "libgpufl-cupti.so").exists():

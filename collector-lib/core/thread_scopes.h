@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The scopes that a thread has open, in the order in which they began. */
+#ifndef GPUFL_COLLECTOR_CORE_THREAD_SCOPES_H
+#define GPUFL_COLLECTOR_CORE_THREAD_SCOPES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/** A thread may keep scopes open by mistake: beyond this number, its oldest one is taken
+ * for forgotten. A power of two. */
+#define THREAD_SCOPES_MAX 4096u
+
+struct thread_scope {
+    uint64_t instance;
+    uint32_t name_id;
+    uint16_t depth;
+};
+
+/** Used by its thread alone; `at` need not be cleared. */
+struct thread_scopes {
+    uint32_t count;
+    uint32_t first; /* in `at`, which is used in a circle */
+    struct thread_scope at[THREAD_SCOPES_MAX];
+};
+
+/** The innermost one; NULL if none is open. Valid until the next change. */
+const struct thread_scope *thread_scopes_last(const struct thread_scopes *scopes);
+
+/** There must be room. */
+void thread_scopes_push(struct thread_scopes *scopes, struct thread_scope scope);
+
+/** False if \p instance is not open. */
+bool thread_scopes_remove(struct thread_scopes *scopes, uint64_t instance);
+
+/** Removes the oldest one. There must be one. */
+struct thread_scope thread_scopes_take_first(struct thread_scopes *scopes);
+
+#endif
