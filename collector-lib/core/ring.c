@@ -194,15 +194,12 @@ static void take_ended(struct ring *ring)
     ring->ended_count = 0;
 }
 
-void ring_refresh(struct ring *ring)
+void ring_take_ended(struct ring *ring)
 {
-    uint32_t told = atomic_load_explicit(&ring->elsewhere, memory_order_relaxed);
-    if (told != ring->elsewhere_seen) {
-        pthread_mutex_lock(&ring->rings->lock);
-        take_ended(ring);
-        pthread_mutex_unlock(&ring->rings->lock);
-        ring->elsewhere_seen = told;
-    }
+    pthread_mutex_lock(&ring->rings->lock);
+    ring->elsewhere_seen = atomic_load_explicit(&ring->elsewhere, memory_order_relaxed);
+    take_ended(ring);
+    pthread_mutex_unlock(&ring->rings->lock);
 }
 
 void ring_close(struct ring *ring)

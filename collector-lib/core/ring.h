@@ -106,9 +106,18 @@ bool ring_has_room(struct ring *ring, uint32_t rows);
 /** Producer: publishes \p row. The caller has checked that there is room. */
 void ring_push(struct ring *ring, const struct row *row);
 
+/** Removes the scopes that other threads have ended. */
+void ring_take_ended(struct ring *ring);
+
 /** Takes note of the scopes that other threads have ended. To be called by the thread of
  * \p ring before it looks at its scopes. */
-void ring_refresh(struct ring *ring);
+static inline void ring_refresh(struct ring *ring)
+{
+    if (atomic_load_explicit(&ring->elsewhere, memory_order_relaxed) !=
+        ring->elsewhere_seen) {
+        ring_take_ended(ring);
+    }
+}
 
 /** Takes note for the last time; later ends by other threads are refused. */
 void ring_close(struct ring *ring);

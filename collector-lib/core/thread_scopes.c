@@ -3,22 +3,9 @@
  * the innermost one. */
 #include "collector-lib/core/thread_scopes.h"
 
-#include <stddef.h>
-
 #define SLOT(scopes, i) ((scopes)->at[((scopes)->first + (i)) % THREAD_SCOPES_MAX])
 
-const struct thread_scope *thread_scopes_last(const struct thread_scopes *s)
-{
-    return s->count ? &SLOT(s, s->count - 1) : NULL;
-}
-
-void thread_scopes_push(struct thread_scopes *s, struct thread_scope scope)
-{
-    SLOT(s, s->count) = scope;
-    s->count++;
-}
-
-bool thread_scopes_remove(struct thread_scopes *s, uint64_t instance)
+bool thread_scopes_search(struct thread_scopes *s, uint64_t instance)
 {
     uint32_t i = s->count;
     while (i > 0 && SLOT(s, i - 1).instance != instance) {
