@@ -81,16 +81,17 @@ static struct ring *current_ring(struct recorder *r, uint16_t generation)
 
 static uint32_t cached_name_id(struct recorder *r, struct ring *ring, const char *name)
 {
-    size_t len;
-    uint64_t hash = names_hash(name, &len);
-    struct ring_cached_name *cached = &ring->cache[hash % RING_CACHE_SLOTS];
-    if (cached->id && cached->hash == hash && strcmp(cached->text, name) == 0) {
+    uint64_t mixed = (uintptr_t)name * 0x9e3779b97f4a7c15u;
+    struct ring_cached_name *cached = &ring->cache[(mixed >> 32) % RING_CACHE_SLOTS];
+    if (cached->given == name && strcmp(cached->text, name) == 0) {
         return cached->id;
     }
+    size_t len;
     const char *stored;
+    uint64_t hash = names_hash(name, &len);
     uint32_t id = names_intern(&r->names, name, hash, len, &stored);
     if (id && strcmp(stored, name) == 0) {
-        *cached = (struct ring_cached_name){.hash = hash, .text = stored, .id = id};
+        *cached = (struct ring_cached_name){.given = name, .text = stored, .id = id};
     }
     return id;
 }

@@ -51,8 +51,9 @@ struct row {
 };
 _Static_assert(sizeof(struct row) == 64, "a cache line");
 
+/* A literal is found by its address; what it points to is compared, too. */
 struct ring_cached_name {
-    uint64_t hash;
+    const char *given;
     const char *text;
     uint32_t id;
 };
