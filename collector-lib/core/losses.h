@@ -25,7 +25,12 @@
     X(LOSS_NO_MEMORY, "without_memory",                                                  \
       "scopes, calls, waits and phases of threads for which there was no memory")
 
-#define LOSSES(X) LOSSES_OF_RINGS(X)
+#define LOSSES(X)                                                                        \
+    LOSSES_OF_RINGS(X)                                                                   \
+    X(LOSS_SCOPE_NAMES, "scope_names",                                                   \
+      "names of scopes and phases, recorded as \"(other)\": their table was full")       \
+    X(LOSS_KERNEL_NAMES, "kernel_names",                                                 \
+      "names of kernels, recorded as \"(other)\": their table was full")
 
 #define LOSS_KIND_(kind, key, text) kind,
 enum loss { LOSSES(LOSS_KIND_) LOSS_KINDS };

@@ -3,7 +3,6 @@
 #include "collector-lib/core/names.h"
 
 #include <stdbool.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -82,7 +81,7 @@ static bool names_full(struct names *names, size_t len)
 
 static uint32_t intern_other_name(struct names *names)
 {
-    static const char text[] = "(other)";
+    static const char text[] = NAMES_OTHER;
     size_t len;
     _Atomic uint32_t *slot = find_name_slot(names, text, names_hash(text, &len));
     uint32_t id = *slot ? *slot : intern_new_name(names, slot, text, len);

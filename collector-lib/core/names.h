@@ -36,6 +36,9 @@ void names_free(struct names *names);
 /** 64-bit FNV-1a of \p name, and its length into \p len. */
 uint64_t names_hash(const char *name, size_t *len);
 
+/** Takes the place of the names for which there is no room. */
+#define NAMES_OTHER "(other)"
+
 /** Returns the id of \p name, 0 without memory. Sets \p stored to the table's copy,
  * which lives as long as the table. Takes the lock for a name that is new only. */
 uint32_t names_intern(struct names *names, const char *name, uint64_t hash, size_t len,

@@ -148,6 +148,7 @@ static void on_kernel(void *arg, const struct trace_kernel *k)
     row_kernel(row, log->kernel.base_ns, k, refs);
     name_times_add(log->kernel_times, refs.kernel_id, k->end_ns - k->start_ns);
     log->kernels++;
+    log->unnamed += trace_names_is_other(&log->names, refs.kernel_id);
     log->externals += launch.external_kind != 0;
     log->stacks += launch.stack_id != 0;
 }

@@ -29,6 +29,7 @@ struct trace_log {
     unsigned devices;
     struct trace_batch kernel, copy, wait, memory, sample;
     uint64_t kernels, copies, sets, waits, memories, graphs, samples;
+    uint64_t unnamed;   /* kernels whose name found no room */
     uint64_t externals; /* kernels with an id that a framework pushed */
     uint64_t stacks;    /* kernels and waits with a stack */
     uint64_t files;     /* files whose text was written */

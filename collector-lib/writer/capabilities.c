@@ -124,7 +124,8 @@ static struct feature scope_feature(const struct tracing *t, const struct losses
     return f;
 }
 
-static void write_kernels(struct text *out, const struct tracing *t, bool above)
+static void write_kernels(struct text *out, const struct tracing *t, bool above,
+                          const struct losses *losses)
 {
     const struct tracer_status *s = &t->status;
     struct feature f = traced_feature(t, "kernel_events", above, t->log.kernels);
@@ -142,6 +143,10 @@ static void write_kernels(struct text *out, const struct tracing *t, bool above)
                  " kernels had not ended, %" PRIu64 " could not be read",
                  s->dropped, s->incomplete, s->unknown);
         f.message = message;
+    } else if (above && losses->count[LOSS_KERNEL_NAMES] && *f.mode) {
+        count_missing(&f, reason, sizeof reason, "names_lost",
+                      losses->count[LOSS_KERNEL_NAMES]);
+        f.message = "there was no room for the names of this many kernels";
     } else if (above && s->unrecorded && *f.mode) {
         snprintf(reason, sizeof reason, "launches_without_record:%" PRIu64,
                  s->unrecorded);
@@ -201,7 +206,7 @@ void record_capabilities(struct text *out, const struct record_context *context,
                 "\"selected_engine\":\"%s\",\"capabilities\":[",
                 mono_ns + context->anchor_ns, profiler_wire_name(s->engine),
                 profiler_wire_name(t->profiler.runs));
-    write_kernels(out, t, above);
+    write_kernels(out, t, above, losses);
     for (size_t i = 0; i < sizeof feature / sizeof feature[0]; i++) {
         write_feature(out, &feature[i]);
     }

@@ -118,6 +118,8 @@ gpufl_status writer_start(const struct settings *settings,
     w->names = input->names;
     w->generation = input->generation;
     rings_losses(input->rings, &w->lost_before);
+    w->lost_before.count[LOSS_SCOPE_NAMES] =
+        atomic_load_explicit(&w->names->overflowed, memory_order_relaxed);
     w->beat_ms = WRITER_BUSY_BEAT_MS; /* a job may begin with a burst */
     w->spool = (struct spool){.max_bytes = settings->max_spool_bytes,
                               .min_free_bytes = settings->min_free_bytes,
@@ -200,6 +202,7 @@ void writer_stats(struct writer *w, struct gpufl_stats *stats)
     stats->phases_dropped = losses.count[LOSS_PHASES];
     stats->scope_ends_dropped = losses.count[LOSS_SCOPE_ENDS];
     stats->scopes_not_ended = losses.count[LOSS_NOT_ENDED];
+    stats->kernel_names_overflowed = losses.count[LOSS_KERNEL_NAMES];
     stats->without_memory = losses.count[LOSS_NO_MEMORY];
     stats->samples = atomic_load_explicit(&w->samples, memory_order_relaxed);
     stats->bytes_written = atomic_load_explicit(&w->bytes_written, memory_order_relaxed);

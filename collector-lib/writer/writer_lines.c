@@ -177,6 +177,7 @@ void writer_lines_trace(struct writer *w)
     if (!tracing_deliver(&w->tracing)) {
         return;
     }
+    atomic_store_explicit(&w->kernels_unnamed, log->unnamed, memory_order_relaxed);
     for (int c = 0; c < CHANNEL_COUNT; c++) {
         if (session_dir_has(&w->dir, (enum channel)c)) {
             append_unless_paused(w, (enum channel)c, &log->names_lines);
@@ -223,7 +224,11 @@ struct losses writer_lines_losses(struct writer *w)
 {
     struct losses losses = {0};
     rings_losses(w->rings, &losses);
-    for (int kind = 0; kind < LOSS_RING_KINDS; kind++) {
+    losses.count[LOSS_SCOPE_NAMES] =
+        atomic_load_explicit(&w->names->overflowed, memory_order_relaxed);
+    losses.count[LOSS_KERNEL_NAMES] =
+        atomic_load_explicit(&w->kernels_unnamed, memory_order_relaxed);
+    for (int kind = 0; kind < LOSS_KINDS; kind++) {
         losses.count[kind] -= w->lost_before.count[kind];
     }
     return losses;

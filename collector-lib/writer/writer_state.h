@@ -40,6 +40,7 @@ struct writer {
     _Atomic uint64_t samples;
     _Atomic uint64_t bytes_written;
     _Atomic uint64_t bytes_lost;
+    _Atomic uint64_t kernels_unnamed;
 
     /* Used by the thread alone: */
     struct record_context context;

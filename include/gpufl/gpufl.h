@@ -178,14 +178,16 @@ struct gpufl_stats {
     uint64_t phases_dropped; /**< begins and ends of phases, likewise */
     uint64_t scope_ends_dropped; /**< ends by another thread: its ring was full */
     uint64_t
-        scopes_not_ended;    /**< were open when their thread ended, or had 4,096 open */
+        scopes_not_ended; /**< were open when their thread ended, or had 4,096 open */
+    uint64_t kernel_names_overflowed; /**< kernels whose name is "(other)": more than 8
+                                         MiB of names, or 65,536, in this session */
     uint64_t without_memory; /**< scopes, calls, waits and phases of threads for whose
                                   ring there was no memory */
 };
 
 #define GPUFL_STATS_INIT                                                                 \
     {                                                                                    \
-        sizeof(struct gpufl_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                   \
+        sizeof(struct gpufl_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                \
     }
 
 /** Fills \p stats. \return GPUFL_OK, or GPUFL_ERR_NOT_FOUND if there was no session. */

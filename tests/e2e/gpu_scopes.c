@@ -178,6 +178,18 @@ static void churn(void)
     fprintf(stderr, "grown %ld\n", resident_kib() - before);
 }
 
+/* More text than the table of names takes: 8 MiB. */
+static void many_names(void)
+{
+    for (int i = 0; i < 2200; i++) {
+        char *name = malloc(4097); /* as CUPTI's, it stays */
+        memset(name, 'x', 4096);
+        name[4096] = '\0';
+        name[snprintf(name, 40, "cutlass_device_kernel_%06d_", i)] = 'y';
+        gpu.launch(name, 4);
+    }
+}
+
 static pthread_barrier_t limited;
 
 static void *scopes_without_memory(void *arg)
@@ -216,6 +228,7 @@ int main(int argc, char **argv)
         {"elsewhere", elsewhere},
         {"forgotten", forgotten},
         {"churn", churn},
+        {"many names", many_names},
         {"without memory", without_memory},
     };
     struct gpufl_init_options options = GPUFL_INIT_OPTIONS_DEFAULT;

@@ -121,6 +121,17 @@ def scopes_that_are_left_open_end_with_their_thread(place):
     _all_say(said, report, f"{not_ended + 2} ends of scopes: they were still open when their thread ended")
 
 
+def kernels_without_a_name_are_counted(place):
+    session, said, report, _ = _play(place, "many names")
+    other = sum(name == "" for name, _, _ in _kernel_scopes(session))  # cut off at the bracket
+    losses, capabilities = _closing(session)
+    equal(losses, {"kernel_names": other}, "losses")
+    check(100 < other < 200, f"{other}")
+    equal((capabilities["kernel_events"]["status"], capabilities["kernel_events"]["reason_code"]),
+          ("partial", f"names_lost:{other}"), "it is said")
+    _all_say(said, report, f'{other} names of kernels, recorded as "(other)"')
+
+
 def threads_that_come_and_go_leave_nothing_behind(place):
     if lib.MEASURES_ITSELF:
         lib.skip("the memory is not the program's own")
