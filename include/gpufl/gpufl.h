@@ -76,9 +76,9 @@ enum gpufl_profiling_engine {
 struct gpufl_init_options {
     size_t struct_size;   /**< set by the initialiser; tells which fields the caller
                              was compiled with */
-    const char *app_name; /**< shown by dashboards; default "gpufl" */
+    const char *app_name; /**< shown by dashboards; default "gpufl". GPUFL_APP_NAME */
     const char *log_path; /**< directory of the sessions; "" = <app_name> in the current
-                             directory */
+                             directory. GPUFL_LOG_DIR */
     const char *backend_url;       /**< stored for gpufl_upload_logs; the collector opens
                                         no connection. GPUFL_BACKEND_URL */
     const char *api_key;           /**< same. GPUFL_API_KEY */
@@ -101,12 +101,14 @@ struct gpufl_init_options {
     bool enable_memory_tracking; /**< allocations: size, address, duration */
     bool enable_cuda_graphs_tracking; /**< one record per graph launch instead of one per
                                            kernel */
-    int system_sample_rate_ms; /**< sampling period in ms; 0 (default) = no samples */
-    int kernel_sample_rate_ms; /**< deprecated, no effect */
+    int system_sample_rate_ms;       /**< sampling period in ms; 0 (default) = no samples.
+                                      GPUFL_SYSTEM_SAMPLE_RATE_MS */
+    int kernel_sample_rate_ms;       /**< deprecated, no effect */
     bool continuous_system_sampling; /**< true: sample from init to shutdown; false: only
                                           inside scopes and phases (gpufl_system_start) */
     enum gpufl_backend_kind backend;
-    enum gpufl_profiling_engine profiling_engine; /**< GPUFL_PROFILING_ENGINE (a name) */
+    enum gpufl_profiling_engine
+        profiling_engine;     /**< GPUFL_PROFILING_ENGINE (a name, in any case) */
     const char *config_file;  /**< a JSON object whose keys are these field names.
                                    GPUFL_CONFIG_FILE */
     bool flush_logs_always;   /**< call fdatasync after each write; slow. Also
