@@ -108,6 +108,25 @@ def what_code_does_not_set_comes_from_the_environment(place):
     check("GPUFL_SYSTEM_SAMPLE_RATE_MS=fast ignored: expected a whole number" in done.stderr, done.stderr)
 
 
+def a_program_that_records_itself_keeps_its_session_under_injection(place):
+    fake = lib.BUILD / "tests/fake"
+    if lib.SANITIZER or lib.EMULATOR or not (fake / "libcupti.so.13").exists():
+        lib.skip("the program is built by gcc, for the libraries of the release, and needs the fake libcupti")
+    built, program = _compile(place, "gcc", "gnu11", "injected.c")
+    equal(built.returncode, 0, built.stderr)
+    other = place.path / "other"
+    done = subprocess.run([program, place.logs], capture_output=True, text=True, check=False,
+                          env=lib.environment({"LD_LIBRARY_PATH": f"{fake}:{lib.BUILD}",
+                                               "CUDA_INJECTION64_PATH": str(lib.BUILD / "libgpufl-inject.so"),
+                                               "GPUFL_TRACE_LOG_PATH": str(other)}))
+    equal(done.returncode, 0, done.stderr)
+    before, behind = done.stdout.split()
+    equal(behind, before, "the session")
+    equal(collector.paired(place.logs / before), {"job": 1}, "its scope")
+    check(not other.exists(), "there is no other session")
+    equal(done.stderr.count(f"the program records itself, in session {before}"), 1, done.stderr)
+
+
 def remote_upload_says_one_line_and_uploads_nothing(place):
     """S2-15, S2-16, S2-47."""
     import sink
