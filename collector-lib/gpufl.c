@@ -9,65 +9,41 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector-lib/core/clock.h"
 #include "collector-lib/core/fork_guard.h"
-#include "collector-lib/core/names.h"
-#include "collector-lib/core/ring.h"
 #include "collector-lib/core/session_dir.h"
 #include "collector-lib/core/settings.h"
+#include "collector-lib/recorder.h"
 #include "collector-lib/trace/profiler.h"
 #include "collector-lib/writer/writer.h"
 
-#define SCOPE_DEPTH 64u /* kernels of deeper scopes are attributed to the 64th */
-
-/* The collector of this process. Memory that the hot path uses is never freed, so a
- * scope that races with gpufl_shutdown is harmless: its rows carry an old generation.
- * */
+/* The collector of this process. */
 static struct {
-    pthread_mutex_t lock; /* guards all up to thread_end */
+    pthread_mutex_t lock; /* guards all up to `last` */
     struct writer *writer;
     struct writer *left_behind; /* after a fork; kept reachable for leak checkers */
     uint16_t last_generation;
     bool hooked;
     bool ended; /* a session has ended, and `last` is its result */
     struct writer_result last;
-    pthread_key_t thread_end;
-    _Atomic uint16_t generation; /* 0 = off */
     _Atomic bool switched_off;
-    struct rings rings;
-    struct names names;
-} process = {.lock = PTHREAD_MUTEX_INITIALIZER, .rings = RINGS_INIT, .names = NAMES_INIT};
-
-static __thread struct ring *this_ring;
-static __thread uint16_t this_depth;
-/* Open scopes by depth: a kernel's launch belongs to the innermost one. */
-static __thread uint64_t this_scope[SCOPE_DEPTH];
-
-static void on_thread_end(void *ring)
-{
-    this_ring = NULL;
-    atomic_store_explicit(&((struct ring *)ring)->abandoned, true, memory_order_release);
-}
+    struct recorder recorder;
+} process = {.lock = PTHREAD_MUTEX_INITIALIZER, .recorder = RECORDER_INIT};
 
 /* A forked child has the parent's memory but not its writer thread, so it records
  * nothing until it calls gpufl_init. Locks may have been held by other threads at the
  * fork, so they are initialised again. */
 static void reset_in_child(void)
 {
-    atomic_store_explicit(&process.generation, 0, memory_order_relaxed);
+    atomic_store_explicit(&process.recorder.generation, 0, memory_order_relaxed);
     if (process.writer) {
         writer_abandon(process.writer);
         process.left_behind = process.writer;
         process.writer = NULL;
     }
     pthread_mutex_init(&process.lock, NULL);
-    pthread_mutex_init(&process.rings.lock, NULL);
-    pthread_mutex_init(&process.names.lock, NULL);
     fork_guard_in_child();
     stacks_after_fork();
-    process.rings.first = NULL;
-    this_ring = NULL;
-    pthread_setspecific(process.thread_end, NULL);
+    recorder_after_fork(&process.recorder);
 }
 
 void gpufl_init_options_default(struct gpufl_init_options *options)
@@ -83,7 +59,7 @@ bool gpufl_is_disabled(void)
 
 static void stop_locked(void)
 {
-    atomic_store_explicit(&process.generation, 0, memory_order_release);
+    atomic_store_explicit(&process.recorder.generation, 0, memory_order_release);
     if (process.writer) {
         free(process.last.report);
         writer_stop(process.writer, &process.last);
@@ -96,13 +72,23 @@ static bool hook_once(void)
 {
     if (!process.hooked) {
         process.hooked =
-            pthread_key_create(&process.thread_end, on_thread_end) == 0 &&
+            recorder_prepare(&process.recorder) &&
             pthread_atfork(fork_guard_before, fork_guard_in_parent, reset_in_child) == 0;
     }
     return process.hooked;
 }
 
-static const struct tracer_listener listener;
+static void on_call(const struct trace_call *call)
+{
+    recorder_call(&process.recorder, call);
+}
+
+static void on_wait(const struct trace_wait *wait)
+{
+    recorder_wait(&process.recorder, wait);
+}
+
+static const struct tracer_listener listener = {.called = on_call, .waited = on_wait};
 
 static gpufl_status start_locked(const struct settings *settings)
 {
@@ -118,13 +104,13 @@ static gpufl_status start_locked(const struct settings *settings)
     if (status == GPUFL_OK) {
         process.last_generation = (uint16_t)(process.last_generation % UINT16_MAX + 1);
         profiler_start(&profiler, settings, &listener);
-        const struct writer_input input = {.rings = &process.rings,
-                                           .names = &process.names,
+        const struct writer_input input = {.rings = &process.recorder.rings,
+                                           .names = &process.recorder.names,
                                            .generation = process.last_generation};
         status = writer_start(settings, &profiler, &dir, &input, &process.writer);
     }
     if (status == GPUFL_OK) {
-        atomic_store_explicit(&process.generation, process.last_generation,
+        atomic_store_explicit(&process.recorder.generation, process.last_generation,
                               memory_order_release);
     } else {
         fprintf(
@@ -216,179 +202,22 @@ gpufl_status gpufl_generate_report(const char *path)
     return status;
 }
 
-/* Gives the thread a ring when it first records something. */
-static struct ring *attach_ring(void)
-{
-    struct ring *ring = rings_add(&process.rings);
-    if (ring && pthread_setspecific(process.thread_end, ring) != 0) {
-        atomic_store_explicit(&ring->abandoned, true, memory_order_release);
-        ring = NULL;
-    }
-    this_ring = ring;
-    return ring;
-}
-
-/* This thread's ring, ready for the current session; NULL when nothing is recorded. */
-static struct ring *current_ring(uint16_t generation)
-{
-    struct ring *ring = this_ring ? this_ring : attach_ring();
-    if (ring && ring->generation != generation) {
-        ring->generation = generation;
-        ring->open = 0;
-        this_depth = 0;
-    }
-    return ring;
-}
-
-static uint32_t cached_name_id(struct ring *ring, const char *name)
-{
-    size_t len;
-    uint64_t hash = names_hash(name, &len);
-    struct ring_cached_name *cached = &ring->cache[hash % RING_CACHE_SLOTS];
-    if (cached->id && cached->hash == hash && strcmp(cached->text, name) == 0) {
-        return cached->id;
-    }
-    const char *stored;
-    uint32_t id = names_intern(&process.names, name, hash, len, &stored);
-    if (id && strcmp(stored, name) == 0) {
-        *cached = (struct ring_cached_name){.hash = hash, .text = stored, .id = id};
-    }
-    return id;
-}
-
-static void count_dropped(struct ring *ring)
-{
-    uint64_t dropped = atomic_load_explicit(&ring->dropped, memory_order_relaxed);
-    atomic_store_explicit(&ring->dropped, dropped + 1, memory_order_relaxed);
-}
-
 struct gpufl_scope gpufl_scope_begin(const char *name)
 {
-    struct gpufl_scope scope = {0};
-    uint16_t generation = atomic_load_explicit(&process.generation, memory_order_acquire);
-    if (generation == 0 || !name) {
-        return scope;
-    }
-    struct ring *ring = current_ring(generation);
-    if (!ring) {
-        return scope;
-    }
-    uint32_t id = cached_name_id(ring, name);
-    /* Room for this row, and for its end, which is reserved. */
-    if (!id || !ring_has_room(ring, 2)) {
-        count_dropped(ring);
-        return scope;
-    }
-    scope.instance = ((uint64_t)ring->id << RING_INSTANCE_SHIFT) | ++ring->next_instance;
-    scope.name_id = id;
-    scope.depth = this_depth++;
-    this_scope[scope.depth < SCOPE_DEPTH ? scope.depth : SCOPE_DEPTH - 1] =
-        scope.instance;
-    scope.generation = generation;
-    ring_push(ring, &(struct row){.mono_ns = clock_mono_ns(),
-                                  .instance = scope.instance,
-                                  .name_id = id,
-                                  .depth = scope.depth,
-                                  .generation = generation,
-                                  .kind = ROW_SCOPE_BEGIN});
-    ring->open++;
-    return scope;
+    return recorder_begin_scope(&process.recorder, name);
 }
 
 void gpufl_scope_end(struct gpufl_scope scope)
 {
-    struct ring *ring = this_ring;
-    if (scope.instance == 0 || !ring || ring->generation != scope.generation ||
-        scope.instance >> RING_INSTANCE_SHIFT != ring->id || ring->open == 0) {
-        return;
-    }
-    ring_push(ring, &(struct row){.mono_ns = clock_mono_ns(),
-                                  .instance = scope.instance,
-                                  .name_id = scope.name_id,
-                                  .depth = scope.depth,
-                                  .generation = scope.generation,
-                                  .kind = ROW_SCOPE_END});
-    ring->open--;
-    this_depth = scope.depth;
-}
-
-/* Called from within a call of CUDA, on the thread that makes it. */
-static void push_call(const struct trace_call *call)
-{
-    uint16_t generation = atomic_load_explicit(&process.generation, memory_order_acquire);
-    bool tagged = call->with_stack || call->external_kind;
-    bool wanted = generation != 0 && (tagged || this_depth > 0);
-    struct ring *ring = wanted ? current_ring(generation) : NULL;
-    uint16_t depth = this_depth < SCOPE_DEPTH ? this_depth : SCOPE_DEPTH;
-    if (!ring || (depth == 0 && !tagged)) {
-        return;
-    }
-    if (!ring_has_room(ring, 1)) {
-        count_dropped(ring);
-        return;
-    }
-    ring_push(ring,
-              &(struct row){.mono_ns = clock_mono_ns(),
-                            .instance = depth ? this_scope[depth - 1] : 0,
-                            .name_id = call->correlation,
-                            .stack_id = call->with_stack ? stacks_here(ring->stack) : 0,
-                            .type = call->external_kind,
-                            .value = call->external_id,
-                            .depth = depth,
-                            .generation = generation,
-                            .kind = ROW_CALL});
-}
-
-static void push_wait(const struct trace_wait *w)
-{
-    uint16_t generation = atomic_load_explicit(&process.generation, memory_order_acquire);
-    struct ring *ring = generation ? current_ring(generation) : NULL;
-    if (!ring) {
-        return;
-    }
-    if (!ring_has_room(ring, 1)) {
-        count_dropped(ring);
-        return;
-    }
-    ring_push(ring,
-              &(struct row){.mono_ns = w->end_ns,
-                            .name_id = w->correlation,
-                            .stack_id = w->with_stack ? stacks_here(ring->stack) : 0,
-                            .type = w->type,
-                            .value = (uint64_t)(w->end_ns - w->start_ns),
-                            .context = w->context,
-                            .stream = w->stream,
-                            .event = w->event,
-                            .generation = generation,
-                            .kind = ROW_WAIT});
-}
-
-static const struct tracer_listener listener = {.called = push_call, .waited = push_wait};
-
-static void push_mark(const char *name, enum row_kind kind)
-{
-    uint16_t generation = atomic_load_explicit(&process.generation, memory_order_acquire);
-    struct ring *ring = generation ? current_ring(generation) : NULL;
-    if (!ring) {
-        return;
-    }
-    uint32_t id = cached_name_id(ring, name && *name ? name : "system");
-    if (!id || !ring_has_room(ring, 1)) {
-        count_dropped(ring);
-        return;
-    }
-    ring_push(ring, &(struct row){.mono_ns = clock_mono_ns(),
-                                  .name_id = id,
-                                  .generation = generation,
-                                  .kind = (uint8_t)kind});
+    recorder_end_scope(&process.recorder, scope);
 }
 
 void gpufl_system_start(const char *name)
 {
-    push_mark(name, ROW_SYSTEM_START);
+    recorder_phase(&process.recorder, name, ROW_SYSTEM_START);
 }
 
 void gpufl_system_stop(const char *name)
 {
-    push_mark(name, ROW_SYSTEM_STOP);
+    recorder_phase(&process.recorder, name, ROW_SYSTEM_STOP);
 }

@@ -41,17 +41,21 @@ uint64_t names_hash(const char *name, size_t *len)
 }
 
 /* The slot that holds \p name, or the free one where it belongs. */
-static uint32_t *find_name_slot(struct names *names, const char *name, uint64_t hash)
+static _Atomic uint32_t *find_name_slot(struct names *names, const char *name,
+                                        uint64_t hash)
 {
     size_t at = (size_t)(hash ^ (hash >> 32)) % NAMES_SLOTS;
-    while (names->slot[at] && strcmp(names->name[names->slot[at]], name) != 0) {
+    uint32_t id;
+    /* Pairs with the release of who set it: name[id] is there. */
+    while ((id = atomic_load_explicit(&names->slot[at], memory_order_acquire)) &&
+           strcmp(names->name[id], name) != 0) {
         at = (at + 1) % NAMES_SLOTS;
     }
     return &names->slot[at];
 }
 
-static uint32_t intern_new_name(struct names *names, uint32_t *slot, const char *name,
-                                size_t len)
+static uint32_t intern_new_name(struct names *names, _Atomic uint32_t *slot,
+                                const char *name, size_t len)
 {
     char *copy = malloc(len + 1);
     if (!copy) {
@@ -60,39 +64,57 @@ static uint32_t intern_new_name(struct names *names, uint32_t *slot, const char 
     memcpy(copy, name, len + 1);
     uint32_t id = atomic_load_explicit(&names->count, memory_order_relaxed) + 1;
     names->name[id] = copy;
-    names->text_bytes += len;
-    *slot = id;
+    atomic_fetch_add_explicit(&names->text_bytes, len, memory_order_relaxed);
+    atomic_store_explicit(slot, id, memory_order_release);
     /* Pairs with the writer's acquire load: it reads name[id] after seeing the count. */
     atomic_store_explicit(&names->count, id, memory_order_release);
     return id;
 }
 
-static uint32_t other_name(struct names *names)
+static bool names_full(struct names *names, size_t len)
 {
-    static const char text[] = "(other)";
-    atomic_fetch_add_explicit(&names->overflowed, 1, memory_order_relaxed);
-    if (!names->other_id) {
-        size_t len;
-        uint32_t *slot = find_name_slot(names, text, names_hash(text, &len));
-        names->other_id = *slot ? *slot : intern_new_name(names, slot, text, len);
+    /* One id is kept free for "(other)". */
+    return atomic_load_explicit(&names->count, memory_order_relaxed) >= NAMES_MAX - 1 ||
+           atomic_load_explicit(&names->text_bytes, memory_order_relaxed) + len >
+               NAMES_MAX_TEXT_BYTES;
+}
+
+static uint32_t intern_other_name(struct names *names)
+{
+    static const char text[] = NAMES_OTHER;
+    size_t len;
+    _Atomic uint32_t *slot = find_name_slot(names, text, names_hash(text, &len));
+    uint32_t id = *slot ? *slot : intern_new_name(names, slot, text, len);
+    atomic_store_explicit(&names->other_id, id, memory_order_release);
+    return id;
+}
+
+static uint32_t intern_locked(struct names *names, const char *name, uint64_t hash,
+                              size_t len)
+{
+    pthread_mutex_lock(&names->lock);
+    _Atomic uint32_t *slot = find_name_slot(names, name, hash);
+    uint32_t id = *slot;
+    if (!id) {
+        id = names_full(names, len) ? intern_other_name(names)
+                                    : intern_new_name(names, slot, name, len);
     }
-    return names->other_id;
+    pthread_mutex_unlock(&names->lock);
+    return id;
 }
 
 uint32_t names_intern(struct names *names, const char *name, uint64_t hash, size_t len,
                       const char **stored)
 {
-    pthread_mutex_lock(&names->lock);
-    uint32_t *slot = find_name_slot(names, name, hash);
-    uint32_t id = *slot;
-    if (!id) {
-        /* One id is kept free for "(other)". */
-        bool full =
-            atomic_load_explicit(&names->count, memory_order_relaxed) >= NAMES_MAX - 1 ||
-            names->text_bytes + len > NAMES_MAX_TEXT_BYTES;
-        id = full ? other_name(names) : intern_new_name(names, slot, name, len);
+    uint32_t id =
+        atomic_load_explicit(find_name_slot(names, name, hash), memory_order_relaxed);
+    if (!id && names_full(names, len)) {
+        id = atomic_load_explicit(&names->other_id, memory_order_acquire);
     }
+    id = id ? id : intern_locked(names, name, hash, len);
     *stored = id ? names->name[id] : NULL;
-    pthread_mutex_unlock(&names->lock);
+    if (id && strcmp(*stored, name) != 0) {
+        atomic_fetch_add_explicit(&names->overflowed, 1, memory_order_relaxed);
+    }
     return id;
 }

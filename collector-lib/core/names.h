@@ -16,11 +16,11 @@
 struct names {
     pthread_mutex_t lock;
     _Atomic uint32_t count; /* published with release after name[] is set */
-    size_t text_bytes;
+    _Atomic size_t text_bytes;
     _Atomic uint64_t overflowed;
-    uint32_t other_id;
+    _Atomic uint32_t other_id;
     const char *name[NAMES_MAX + 1];
-    uint32_t slot[NAMES_SLOTS];
+    _Atomic uint32_t slot[NAMES_SLOTS]; /* set once, after name[] */
 };
 
 #define NAMES_INIT                                                                       \
@@ -36,8 +36,11 @@ void names_free(struct names *names);
 /** 64-bit FNV-1a of \p name, and its length into \p len. */
 uint64_t names_hash(const char *name, size_t *len);
 
+/** Takes the place of the names for which there is no room. */
+#define NAMES_OTHER "(other)"
+
 /** Returns the id of \p name, 0 without memory. Sets \p stored to the table's copy,
- * which lives as long as the table. Takes the lock, so callers keep a cache. */
+ * which lives as long as the table. Takes the lock for a name that is new only. */
 uint32_t names_intern(struct names *names, const char *name, uint64_t hash, size_t len,
                       const char **stored);
 

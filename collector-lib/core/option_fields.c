@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/nearest.h"
 #include "base/parse_bool.h"
@@ -26,8 +27,8 @@ struct field {
     }
 
 static const struct field fields[] = {
-    FIELD(app_name, NULL, KIND_TEXT),
-    FIELD(log_path, NULL, KIND_TEXT),
+    FIELD(app_name, "GPUFL_APP_NAME", KIND_TEXT),
+    FIELD(log_path, "GPUFL_LOG_DIR", KIND_TEXT),
     FIELD(backend_url, "GPUFL_BACKEND_URL", KIND_TEXT),
     FIELD(api_key, "GPUFL_API_KEY", KIND_TEXT),
     FIELD(api_path, "GPUFL_API_PATH", KIND_TEXT),
@@ -38,7 +39,7 @@ static const struct field fields[] = {
     FIELD(enable_synchronization, NULL, KIND_BOOL),
     FIELD(enable_memory_tracking, NULL, KIND_BOOL),
     FIELD(enable_cuda_graphs_tracking, NULL, KIND_BOOL),
-    FIELD(system_sample_rate_ms, NULL, KIND_INT),
+    FIELD(system_sample_rate_ms, "GPUFL_SYSTEM_SAMPLE_RATE_MS", KIND_INT),
     FIELD(kernel_sample_rate_ms, NULL, KIND_INT),
     FIELD(continuous_system_sampling, NULL, KIND_BOOL),
     FIELD(backend, NULL, KIND_BACKEND),
@@ -124,7 +125,7 @@ static bool parse_choice(const char *text, const char *const *names, size_t coun
                          int *out)
 {
     for (size_t i = 0; i < count; i++) {
-        if (strcmp(text, names[i]) == 0) {
+        if (strcasecmp(text, names[i]) == 0) {
             *out = (int)i;
             return true;
         }

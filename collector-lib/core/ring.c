@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 /* One drain takes at most this many rows, so that its memory is bounded (4 MiB). */
 #define DRAIN_ROWS 65536u
 
@@ -14,8 +16,9 @@ struct ring *rings_add(struct rings *rings)
     if (!ring) {
         return NULL;
     }
-    /* The rows are not cleared: their pages are allocated as they are used. */
-    memset(ring, 0, offsetof(struct ring, row));
+    /* Rows and scopes are not cleared: their pages are allocated as they are used. */
+    memset(ring, 0, offsetof(struct ring, scopes) + offsetof(struct thread_scopes, at));
+    ring->rings = rings;
     pthread_mutex_lock(&rings->lock);
     ring->id = ++rings->last_id;
     ring->next = rings->first;
@@ -27,7 +30,7 @@ struct ring *rings_add(struct rings *rings)
 bool ring_has_room(struct ring *ring, uint32_t rows)
 {
     uint64_t head = atomic_load_explicit(&ring->head, memory_order_relaxed);
-    uint64_t need = (uint64_t)ring->open + rows;
+    uint64_t need = (uint64_t)ring->scopes.count + rows;
     if (head - ring->seen_tail + need <= RING_ROWS) {
         return true;
     }
@@ -66,23 +69,47 @@ static bool list_reserve(struct row_list *list)
     return true;
 }
 
+static bool ends_elsewhere(const struct row *row)
+{
+    return row->kind == ROW_SCOPE_END &&
+           row->instance >> RING_INSTANCE_SHIFT != row->ring_id;
+}
+
 /* Returns true if rows remain. */
-static bool drain_one(struct ring *ring, uint16_t generation, struct row_list *out)
+static bool drain_one(struct ring *ring, uint16_t generation, struct ring_rows *out)
 {
     uint64_t tail = atomic_load_explicit(&ring->tail, memory_order_relaxed);
     uint64_t head = atomic_load_explicit(&ring->head, memory_order_acquire);
     while (tail < head) {
         const struct row *row = &ring->row[tail % RING_ROWS];
+        struct row_list *list = ends_elsewhere(row) ? &out->later : &out->now;
         if (row->generation == generation) {
-            if (out->count >= DRAIN_ROWS || !list_reserve(out)) {
+            if (list->count >= DRAIN_ROWS || !list_reserve(list)) {
                 break;
             }
-            out->row[out->count++] = *row;
+            list->row[list->count++] = *row;
         }
         tail++;
     }
     atomic_store_explicit(&ring->tail, tail, memory_order_release);
     return tail < head;
+}
+
+/* After a drain that has emptied all rings: the first \p ripe ends, which were read
+ * before it, come behind all that happened before them. */
+static void take_ripe(struct ring_rows *rows, size_t ripe)
+{
+    size_t taken = 0;
+    while (taken < ripe && list_reserve(&rows->now)) {
+        struct row *row = &rows->now.row[rows->now.count++];
+        *row = rows->later.row[taken++];
+        row->ring_id = UINT32_MAX; /* the last of equal times */
+    }
+    rows->later.count -= taken;
+    if (taken) {
+        memmove(rows->later.row, rows->later.row + taken,
+                rows->later.count * sizeof *rows->later.row);
+    }
 }
 
 static int by_time(const void *left, const void *right)
@@ -98,39 +125,137 @@ static int by_time(const void *left, const void *right)
     return a->order < b->order ? -1 : a->order > b->order;
 }
 
-bool rings_drain(struct rings *rings, uint16_t generation, struct row_list *out)
+static void add_lost(struct ring *ring, uint64_t *to)
 {
-    bool more = false;
-    out->count = 0;
-    pthread_mutex_lock(&rings->lock);
-    for (struct ring **link = &rings->first; *link;) {
-        struct ring *ring = *link;
-        bool abandoned = atomic_load_explicit(&ring->abandoned, memory_order_acquire);
-        bool left = drain_one(ring, generation, out);
-        more = more || left;
-        if (abandoned && !left) {
-            *link = ring->next;
-            rings->dropped_by_gone +=
-                atomic_load_explicit(&ring->dropped, memory_order_relaxed);
-            free(ring);
-        } else {
-            link = &ring->next;
-        }
+    for (int kind = 0; kind < LOSS_RING_KINDS; kind++) {
+        to[kind] += atomic_load_explicit(&ring->lost[kind], memory_order_relaxed);
     }
-    pthread_mutex_unlock(&rings->lock);
-    if (out->count > 1) {
-        qsort(out->row, out->count, sizeof *out->row, by_time);
-    }
-    return more;
 }
 
-uint64_t rings_dropped(struct rings *rings)
+/* Only the consumer removes rings, and new ones are put in front: between two rings it
+ * needs no lock, so that no thread waits for a drain. */
+static struct ring *first_ring(struct rings *rings)
 {
     pthread_mutex_lock(&rings->lock);
-    uint64_t total = rings->dropped_by_gone;
+    struct ring *first = rings->first;
+    pthread_mutex_unlock(&rings->lock);
+    return first;
+}
+
+static void remove_ring(struct rings *rings, struct ring *ring)
+{
+    pthread_mutex_lock(&rings->lock);
+    struct ring **link = &rings->first;
+    while (*link != ring) {
+        link = &(*link)->next;
+    }
+    *link = ring->next;
+    add_lost(ring, rings->lost_by_gone);
+    pthread_mutex_unlock(&rings->lock);
+    free(ring->ended);
+    free(ring);
+}
+
+bool rings_drain(struct rings *rings, uint16_t generation, struct ring_rows *rows)
+{
+    bool more = false;
+    size_t ripe = rows->later.count;
+    rows->now.count = 0;
+    for (struct ring *next, *ring = first_ring(rings); ring; ring = next) {
+        next = ring->next;
+        bool abandoned = atomic_load_explicit(&ring->abandoned, memory_order_acquire);
+        bool left = drain_one(ring, generation, rows);
+        more = more || left;
+        if (abandoned && !left) {
+            remove_ring(rings, ring);
+        }
+    }
+    if (!more) {
+        take_ripe(rows, ripe);
+    }
+    if (rows->now.count > 1) {
+        qsort(rows->now.row, rows->now.count, sizeof *rows->now.row, by_time);
+    }
+    return more || rows->later.count;
+}
+
+void ring_rows_fini(struct ring_rows *rows)
+{
+    free(rows->now.row);
+    free(rows->later.row);
+    memset(rows, 0, sizeof *rows);
+}
+
+static void take_ended(struct ring *ring)
+{
+    for (size_t i = 0; i < ring->ended_count; i++) {
+        thread_scopes_remove(&ring->scopes, ring->ended[i]);
+    }
+    ring->ended_count = 0;
+}
+
+void ring_take_ended(struct ring *ring)
+{
+    pthread_mutex_lock(&ring->rings->lock);
+    ring->elsewhere_seen = atomic_load_explicit(&ring->elsewhere, memory_order_relaxed);
+    take_ended(ring);
+    pthread_mutex_unlock(&ring->rings->lock);
+}
+
+void ring_close(struct ring *ring)
+{
+    pthread_mutex_lock(&ring->rings->lock);
+    take_ended(ring);
+    ring->closing = true;
+    pthread_mutex_unlock(&ring->rings->lock);
+}
+
+static bool note_ended(struct ring *ring, uint64_t instance)
+{
+    uint64_t *grown = ring->ended_count < THREAD_SCOPES_MAX
+                          ? array_grown(ring->ended, ring->ended_count, &ring->ended_cap,
+                                        sizeof *ring->ended)
+                          : NULL;
+    if (!grown) {
+        return false;
+    }
+    ring->ended = grown;
+    ring->ended[ring->ended_count++] = instance;
+    atomic_fetch_add_explicit(&ring->elsewhere, 1, memory_order_relaxed);
+    return true;
+}
+
+bool rings_end_elsewhere(struct rings *rings, uint64_t instance)
+{
+    pthread_mutex_lock(&rings->lock);
+    struct ring *ring = rings->first;
+    while (ring && ring->id != instance >> RING_INSTANCE_SHIFT) {
+        ring = ring->next;
+    }
+    bool noted = ring && !ring->closing && note_ended(ring, instance);
+    pthread_mutex_unlock(&rings->lock);
+    return noted;
+}
+
+void ring_count_lost(struct ring *ring, enum loss kind)
+{
+    uint64_t lost = atomic_load_explicit(&ring->lost[kind], memory_order_relaxed);
+    atomic_store_explicit(&ring->lost[kind], lost + 1, memory_order_relaxed);
+}
+
+void rings_count_without(struct rings *rings)
+{
+    atomic_fetch_add_explicit(&rings->without_ring, 1, memory_order_relaxed);
+}
+
+void rings_losses(struct rings *rings, struct losses *out)
+{
+    pthread_mutex_lock(&rings->lock);
+    memcpy(out->count, rings->lost_by_gone, sizeof rings->lost_by_gone);
     for (struct ring *ring = rings->first; ring; ring = ring->next) {
-        total += atomic_load_explicit(&ring->dropped, memory_order_relaxed);
+        add_lost(ring, out->count);
     }
     pthread_mutex_unlock(&rings->lock);
-    return total;
+    out->count[LOSS_NO_MEMORY] +=
+        atomic_load_explicit(&rings->without_ring, memory_order_relaxed);
 }

@@ -10,7 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "collector-lib/core/losses.h"
 #include "collector-lib/core/stacks.h"
+#include "collector-lib/core/thread_scopes.h"
 
 /** How many rows a thread can be ahead of the writer (512 KiB). */
 #define RING_ROWS        8192u
@@ -26,15 +28,16 @@ enum row_kind {
     ROW_SYSTEM_STOP,
     ROW_CALL, /* a call that starts work on the device; `instance` is its scope's, 0 =
                  none */
-    ROW_WAIT  /* a wait of this thread for the device; `mono_ns` is its end */
+    ROW_WAIT, /* a wait of this thread for the device; `mono_ns` is its end */
+    ROW_NONE  /* turned out not to count */
 };
 
 /** One event, one cache line. */
 struct row {
     _Alignas(64) int64_t mono_ns;
-    uint64_t instance;
-    uint64_t order;   /* position in its ring: breaks ties of equal times */
-    uint32_t name_id; /* of a call or wait: the correlation id */
+    uint64_t instance; /* of a scope; of a call: of the innermost scope */
+    uint64_t order;    /* position in its ring: breaks ties of equal times */
+    uint32_t name_id;  /* of a call or wait: the correlation id */
     uint32_t ring_id;
     uint16_t depth;
     uint16_t generation; /* which session it belongs to */
@@ -42,13 +45,15 @@ struct row {
     uint8_t type;      /* of a wait; of a call: the kind of `value`, 0 = none */
     uint32_t stack_id; /* of a call or wait, 0 = none */
     uint32_t context;  /* of a wait, as the two below */
-    uint64_t value;    /* ns of a wait; id that a framework pushed before a call */
+    uint64_t value;    /* ns of a wait; id that a framework pushed before a call; of a
+                          scope: the instance in which it began, 0 = none */
     uint32_t stream, event;
 };
 _Static_assert(sizeof(struct row) == 64, "a cache line");
 
+/* A literal is found by its address; what it points to is compared, too. */
 struct ring_cached_name {
-    uint64_t hash;
+    const char *given;
     const char *text;
     uint32_t id;
 };
@@ -59,23 +64,32 @@ struct ring {
     uint64_t seen_tail;
     uint64_t next_instance;
     uint32_t id;
-    uint32_t open; /* scopes that have begun: slots are reserved for their ends */
     uint16_t generation;
-    _Atomic uint64_t dropped;
+    _Atomic uint64_t lost[LOSS_RING_KINDS];
     _Atomic bool abandoned; /* its thread has ended */
+    uint32_t elsewhere_seen;
+    _Atomic uint32_t elsewhere; /* scopes of this ring that other threads have ended */
+    /* Guarded by the lock of all rings: */
+    uint64_t *ended; /* instances that its thread has not taken out yet */
+    size_t ended_count, ended_cap;
+    bool closing; /* its thread is ending */
+    struct rings *rings;
     struct ring *next;
     _Alignas(64) _Atomic uint64_t tail; /* rows consumed */
     struct ring_cached_name cache[RING_CACHE_SLOTS];
     struct stacks_cached stack[STACKS_CACHE_SLOTS];
+    struct thread_scopes scopes; /* slots are reserved for their ends */
     struct row row[RING_ROWS];
 };
+_Static_assert(THREAD_SCOPES_MAX <= RING_ROWS / 2, "begins and ends fit");
 
 /** All rings of the process. Initialise with RINGS_INIT. */
 struct rings {
     pthread_mutex_t lock;
     struct ring *first;
     uint32_t last_id;
-    uint64_t dropped_by_gone; /* rows dropped by rings that were freed */
+    uint64_t lost_by_gone[LOSS_RING_KINDS]; /* by rings that were freed */
+    _Atomic uint64_t without_ring;          /* LOSS_NO_MEMORY */
 };
 
 #define RINGS_INIT                                                                       \
@@ -93,6 +107,26 @@ bool ring_has_room(struct ring *ring, uint32_t rows);
 /** Producer: publishes \p row. The caller has checked that there is room. */
 void ring_push(struct ring *ring, const struct row *row);
 
+/** Removes the scopes that other threads have ended. */
+void ring_take_ended(struct ring *ring);
+
+/** Takes note of the scopes that other threads have ended. To be called by the thread of
+ * \p ring before it looks at its scopes. */
+static inline void ring_refresh(struct ring *ring)
+{
+    if (atomic_load_explicit(&ring->elsewhere, memory_order_relaxed) !=
+        ring->elsewhere_seen) {
+        ring_take_ended(ring);
+    }
+}
+
+/** Takes note for the last time; later ends by other threads are refused. */
+void ring_close(struct ring *ring);
+
+/** Tells the thread of \p instance that the scope has ended. False if that thread has
+ * ended, or without memory. */
+bool rings_end_elsewhere(struct rings *rings, uint64_t instance);
+
 /** Rows taken out of the rings; zero-initialise, free `row` with free(). */
 struct row_list {
     struct row *row;
@@ -100,12 +134,27 @@ struct row_list {
     size_t cap;
 };
 
-/** Consumer: empties \p out, moves the waiting rows of \p generation into it, and sorts
- * them by time. Rows of other sessions are discarded. \return true if more may be
- * waiting. */
-bool rings_drain(struct rings *rings, uint16_t generation, struct row_list *out);
+/** Rows of one drain. Zero-initialise; release with ring_rows_fini. */
+struct ring_rows {
+    struct row_list now;
+    struct row_list later; /* ends of scopes by other threads: see rings_drain */
+};
 
-/** Rows dropped because a ring was full, since the process began. */
-uint64_t rings_dropped(struct rings *rings);
+/** Consumer: empties rows->now, moves the waiting rows of \p generation into it, and
+ * sorts them by time. Rows of other sessions are discarded. The end of a scope by another
+ * thread comes with a later drain, so that all that happened before it has come. \return
+ * true if more may be waiting. */
+bool rings_drain(struct rings *rings, uint16_t generation, struct ring_rows *rows);
+
+void ring_rows_fini(struct ring_rows *rows);
+
+/** Producer: counts what does not become a row. */
+void ring_count_lost(struct ring *ring, enum loss kind);
+
+/** The same for a thread whose ring cannot be made. */
+void rings_count_without(struct rings *rings);
+
+/** Fills in the kinds that rings count, since the process began. */
+void rings_losses(struct rings *rings, struct losses *out);
 
 #endif

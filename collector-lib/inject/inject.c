@@ -5,6 +5,8 @@
  * sets that variable and those below; children inherit them, and each process that uses
  * CUDA becomes a session. */
 #include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include <gpufl/gpufl.h>
@@ -26,9 +28,26 @@ static int interval_ms(void)
     return *end || value < 0 || value > INT_MAX ? 0 : (int)value;
 }
 
+/* gpufl_init would end the session that the program itself has begun. */
+static bool program_records_itself(void)
+{
+    char id[40];
+    bool records = gpufl_session_id(id) == GPUFL_OK;
+    if (records) {
+        fprintf(stderr,
+                "[GPUFL] the program records itself, in session %s: no other session is "
+                "begun for gpufl trace\n",
+                id);
+    }
+    return records;
+}
+
 int InitializeInjection(void)
 {
     struct gpufl_init_options options = GPUFL_INIT_OPTIONS_DEFAULT;
+    if (program_records_itself()) {
+        return 1;
+    }
     options.app_name = variable("GPUFL_TRACE_NAME", options.app_name);
     options.log_path = variable("GPUFL_TRACE_LOG_PATH", "");
     options.system_sample_rate_ms = interval_ms();

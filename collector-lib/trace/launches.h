@@ -11,7 +11,6 @@
 /** The number of calls that are remembered, by the low bits of their ids: a kernel that
  * ends this many calls later still finds its scope. */
 #define LAUNCHES_SLOTS (1u << 18)
-#define LAUNCHES_DEPTH 64u
 
 struct launch {
     uint64_t instance; /**< of the scope, 0 = none */
@@ -24,8 +23,6 @@ struct launch {
 };
 
 struct launches {
-    struct launches_ring *ring; /* by ring id */
-    size_t rings;
     struct launch *slot;
     struct names *paths; /* `outer|inner` */
 };
@@ -34,9 +31,12 @@ struct launches {
 bool launches_init(struct launches *launches);
 void launches_fini(struct launches *launches);
 
-/** Takes scopes and calls, in the order of their thread. */
-void launches_row(struct launches *launches, const struct row *row,
-                  const struct names *names);
+/** The path of a scope \p name in one with the path \p parent, 0 = in none. */
+uint32_t launches_path_below(struct launches *launches, uint32_t parent,
+                             const char *name);
+
+/** Takes a call that was made in a scope with the path \p path_id, 0 = in none. */
+void launches_call(struct launches *launches, const struct row *row, uint32_t path_id);
 
 /** The call \p correlation; zeros if it is not known. */
 struct launch launches_find(const struct launches *launches, uint32_t correlation);

@@ -148,6 +148,7 @@ static void on_kernel(void *arg, const struct trace_kernel *k)
     row_kernel(row, log->kernel.base_ns, k, refs);
     name_times_add(log->kernel_times, refs.kernel_id, k->end_ns - k->start_ns);
     log->kernels++;
+    log->unnamed += trace_names_is_other(&log->names, refs.kernel_id);
     log->externals += launch.external_kind != 0;
     log->stacks += launch.stack_id != 0;
 }
@@ -188,13 +189,12 @@ static void note_wait(struct trace_log *log, const struct row *row)
     log->waits++;
 }
 
-void trace_log_row(struct trace_log *log, const struct row *row,
-                   const struct names *names)
+void trace_log_row(struct trace_log *log, const struct row *row, uint32_t path_id)
 {
     if (row->kind == ROW_WAIT) {
         note_wait(log, row);
-    } else {
-        launches_row(&log->launches, row, names);
+    } else if (row->kind == ROW_CALL) {
+        launches_call(&log->launches, row, path_id);
     }
 }
 

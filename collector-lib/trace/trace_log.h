@@ -29,6 +29,7 @@ struct trace_log {
     unsigned devices;
     struct trace_batch kernel, copy, wait, memory, sample;
     uint64_t kernels, copies, sets, waits, memories, graphs, samples;
+    uint64_t unnamed;   /* kernels whose name found no room */
     uint64_t externals; /* kernels with an id that a framework pushed */
     uint64_t stacks;    /* kernels and waits with a stack */
     uint64_t files;     /* files whose text was written */
@@ -49,9 +50,8 @@ void trace_log_learn(struct trace_log *log);
 /** Readers may lack lines: writes all names and details again. */
 void trace_log_rewind(struct trace_log *log);
 
-/** Takes a row of the job's threads: a scope, call or wait. */
-void trace_log_row(struct trace_log *log, const struct row *row,
-                   const struct names *names);
+/** Takes a call or wait of the job's threads; \p path_id is that of its scope. */
+void trace_log_row(struct trace_log *log, const struct row *row, uint32_t path_id);
 
 /** The functions to which a tracer delivers. */
 struct tracer_sink trace_log_sink(struct trace_log *log);

@@ -82,6 +82,11 @@ uint32_t trace_names_kernel(struct trace_names *n, const char *symbol)
     return n->symbol[id].kernel_id;
 }
 
+bool trace_names_is_other(const struct trace_names *n, uint32_t kernel_id)
+{
+    return kernel_id && strcmp(n->kernels->name[kernel_id], NAMES_OTHER) == 0;
+}
+
 /* Room for the element \p at. */
 static bool reach_text(const char ***array, size_t *cap, size_t at)
 {

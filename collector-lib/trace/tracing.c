@@ -40,10 +40,15 @@ void tracing_fetch(struct tracing *t, int64_t now_ns, bool now_or_never, bool la
     }
 }
 
-void tracing_row(struct tracing *t, const struct row *row, const struct names *names)
+uint32_t tracing_path(struct tracing *t, uint32_t parent, const char *name)
+{
+    return t->profiler.tracer ? launches_path_below(&t->log.launches, parent, name) : 0;
+}
+
+void tracing_row(struct tracing *t, const struct row *row, uint32_t path_id)
 {
     if (t->profiler.tracer) {
-        trace_log_row(&t->log, row, names);
+        trace_log_row(&t->log, row, path_id);
     }
 }
 

@@ -31,9 +31,12 @@ void tracing_open(struct tracing *tracing, const struct profiler *profiler,
  * before its kernel can end. */
 void tracing_fetch(struct tracing *tracing, int64_t now_ns, bool now_or_never, bool last);
 
-/** Takes a row that was drained. */
-void tracing_row(struct tracing *tracing, const struct row *row,
-                 const struct names *names);
+/** The path of a scope \p name in one with the path \p parent, 0 = in none; 0 if
+ * nothing is traced. */
+uint32_t tracing_path(struct tracing *tracing, uint32_t parent, const char *name);
+
+/** Takes a row that was drained; \p path_id is that of its scope. */
+void tracing_row(struct tracing *tracing, const struct row *row, uint32_t path_id);
 
 /** Turns what was fetched into lines of tracing->log. \return false if there is nothing
  * to write. */

@@ -96,9 +96,21 @@ static struct feature source_feature(const struct tracing *t, bool requested,
     return f;
 }
 
-static struct feature scope_feature(const struct tracing *t, uint64_t dropped,
+static struct feature wait_feature(const struct tracing *t, bool requested,
+                                   const struct losses *losses, char *reason, size_t size)
+{
+    struct feature f = callback_feature(t, "sync_activity", requested, t->log.waits);
+    if (*f.mode && losses->count[LOSS_WAITS]) {
+        count_missing(&f, reason, size, "ring_full", losses->count[LOSS_WAITS]);
+    }
+    return f;
+}
+
+static struct feature scope_feature(const struct tracing *t, const struct losses *losses,
                                     char *reason, size_t size)
 {
+    uint64_t dropped = losses->count[LOSS_SCOPES] + losses->count[LOSS_CALLS];
+    uint64_t without = losses->count[LOSS_NO_MEMORY];
     struct feature f = {"scope_attribution", true, "collected", "", "", ""};
     if (t->status.silent) {
         f.status = "partial";
@@ -106,11 +118,14 @@ static struct feature scope_feature(const struct tracing *t, uint64_t dropped,
         f.message = "CUPTI callbacks could not be enabled: kernels have no scope";
     } else if (dropped) {
         count_missing(&f, reason, size, "ring_full", dropped);
+    } else if (without) {
+        count_missing(&f, reason, size, "no_memory", without);
     }
     return f;
 }
 
-static void write_kernels(struct text *out, const struct tracing *t, bool above)
+static void write_kernels(struct text *out, const struct tracing *t, bool above,
+                          const struct losses *losses)
 {
     const struct tracer_status *s = &t->status;
     struct feature f = traced_feature(t, "kernel_events", above, t->log.kernels);
@@ -128,6 +143,10 @@ static void write_kernels(struct text *out, const struct tracing *t, bool above)
                  " kernels had not ended, %" PRIu64 " could not be read",
                  s->dropped, s->incomplete, s->unknown);
         f.message = message;
+    } else if (above && losses->count[LOSS_KERNEL_NAMES] && *f.mode) {
+        count_missing(&f, reason, sizeof reason, "names_lost",
+                      losses->count[LOSS_KERNEL_NAMES]);
+        f.message = "there was no room for the names of this many kernels";
     } else if (above && s->unrecorded && *f.mode) {
         snprintf(reason, sizeof reason, "launches_without_record:%" PRIu64,
                  s->unrecorded);
@@ -165,21 +184,21 @@ static void write_samples(struct text *out, const struct tracing *t, bool reques
 
 void record_capabilities(struct text *out, const struct record_context *context,
                          const struct settings *s, const struct tracing *t,
-                         uint64_t dropped, int64_t mono_ns)
+                         const struct losses *losses, int64_t mono_ns)
 {
     char reason[48] = "";
-    char overflowed[48], crowded[48];
+    char overflowed[48], crowded[48], waits[48];
     bool above = s->engine != GPUFL_ENGINE_MONITOR;
     const struct feature feature[] = {
         traced_feature(t, "memcpy_activity", above, t->log.copies + t->log.sets),
-        callback_feature(t, "sync_activity", s->synchronization, t->log.waits),
+        wait_feature(t, s->synchronization, losses, waits, sizeof waits),
         traced_feature(t, "memory_activity", s->memory_tracking, t->log.memories),
         traced_feature(t, "graph_activity", s->cuda_graphs, t->log.graphs),
         callback_feature(t, "external_correlation", s->external_correlation,
                          t->log.externals),
         source_feature(t, s->source_collection, crowded, sizeof crowded),
         stack_feature(t, s->stack_trace, overflowed, sizeof overflowed),
-        scope_feature(t, dropped, reason, sizeof reason),
+        scope_feature(t, losses, reason, sizeof reason),
     };
     record_begin(out, context, 1, RECORD_CAPABILITIES);
     text_printf(out,
@@ -187,11 +206,13 @@ void record_capabilities(struct text *out, const struct record_context *context,
                 "\"selected_engine\":\"%s\",\"capabilities\":[",
                 mono_ns + context->anchor_ns, profiler_wire_name(s->engine),
                 profiler_wire_name(t->profiler.runs));
-    write_kernels(out, t, above);
+    write_kernels(out, t, above, losses);
     for (size_t i = 0; i < sizeof feature / sizeof feature[0]; i++) {
         write_feature(out, &feature[i]);
     }
     write_samples(out, t, profiler_samples(s->engine));
     out->len--; /* the last comma */
-    text_puts(out, "]}\n");
+    text_puts(out, "],\"losses\":");
+    losses_json(losses, out);
+    text_puts(out, "}\n");
 }

@@ -9,6 +9,6 @@
 /** Appends the record. \p dropped counts scopes that did not fit a ring. */
 void record_capabilities(struct text *out, const struct record_context *context,
                          const struct settings *settings, const struct tracing *tracing,
-                         uint64_t dropped, int64_t mono_ns);
+                         const struct losses *losses, int64_t mono_ns);
 
 #endif

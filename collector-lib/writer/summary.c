@@ -18,17 +18,10 @@ static void add_figure(struct summary_figure *figure, int64_t value)
     figure->max = value > figure->max ? value : figure->max;
 }
 
-void summary_row(struct summary *s, const struct row *row)
+void summary_scope(struct summary *s, uint32_t name_id, int64_t ns)
 {
-    int64_t begin_ns;
-    if (row->kind == ROW_SCOPE_BEGIN) {
-        open_scopes_begin(&s->open, row->instance, row->mono_ns);
-    } else if (row->kind == ROW_SCOPE_END) {
-        s->pairs++;
-        if (open_scopes_end(&s->open, row->instance, &begin_ns)) {
-            name_times_add(&s->scope, row->name_id, row->mono_ns - begin_ns);
-        }
-    }
+    s->pairs++;
+    name_times_add(&s->scope, name_id, ns);
 }
 
 void summary_host(struct summary *s, const struct host_sample *sample)
@@ -123,13 +116,13 @@ void summary_render(struct summary *s, const struct summary_context *context,
         render_figure(out, "memory", &s->ram_mib, 1, "MiB");
     }
     text_printf(out, "\nLosses\n  scopes       %" PRIu64 "\n  bytes        %" PRIu64 "\n",
-                context->dropped, context->lost_bytes);
+                context->losses.count[LOSS_SCOPES], context->lost_bytes);
+    losses_lines(&context->losses, "  ", out);
 }
 
 void summary_fini(struct summary *s)
 {
     name_times_fini(&s->scope);
     name_times_fini(&s->kernel);
-    open_scopes_fini(&s->open);
     memset(s, 0, sizeof *s);
 }

@@ -8,12 +8,11 @@
 #include <stdint.h>
 
 #include "base/text.h"
+#include "collector-lib/core/losses.h"
 #include "collector-lib/core/name_times.h"
 #include "collector-lib/core/names.h"
-#include "collector-lib/core/ring.h"
 #include "collector-lib/sample/gpu_source.h"
 #include "collector-lib/sample/host.h"
-#include "collector-lib/writer/open_scopes.h"
 
 /** Mean and maximum of a figure; values below 0 (not available) are left out. */
 struct summary_figure {
@@ -32,13 +31,13 @@ struct summary {
     uint64_t pairs;
     uint64_t samples;
     struct name_times scope, kernel;
-    struct open_scopes open;
     struct summary_figure cpu_pct_x100, ram_mib;
     unsigned devices;
     struct summary_device device[GPU_MAX];
 };
 
-void summary_row(struct summary *summary, const struct row *row);
+/** A scope \p name_id of \p ns has ended. */
+void summary_scope(struct summary *summary, uint32_t name_id, int64_t ns);
 void summary_host(struct summary *summary, const struct host_sample *sample);
 void summary_gpu(struct summary *summary, unsigned at, const struct gpu_sample *sample);
 
@@ -49,7 +48,7 @@ struct summary_context {
     const struct names *names;   /**< of scopes */
     const struct names *kernels; /**< NULL if none were traced */
     const struct gpu_info *info; /**< summary->devices entries */
-    uint64_t dropped;            /**< scopes */
+    struct losses losses;
     uint64_t lost_bytes;
 };
 

@@ -90,7 +90,8 @@ static void writer_free(struct writer *w)
     sampler_close(&w->sampler);
     session_dir_close(&w->dir);
     text_fini(&w->text);
-    free(w->rows.row);
+    ring_rows_fini(&w->rows);
+    open_scopes_fini(&w->open);
     summary_fini(&w->summary);
     pthread_cond_destroy(&w->flushed);
     pthread_cond_destroy(&w->wake);
@@ -116,7 +117,9 @@ gpufl_status writer_start(const struct settings *settings,
     w->rings = input->rings;
     w->names = input->names;
     w->generation = input->generation;
-    w->dropped_before = rings_dropped(input->rings);
+    rings_losses(input->rings, &w->lost_before);
+    w->lost_before.count[LOSS_SCOPE_NAMES] =
+        atomic_load_explicit(&w->names->overflowed, memory_order_relaxed);
     w->beat_ms = WRITER_BUSY_BEAT_MS; /* a job may begin with a burst */
     w->spool = (struct spool){.max_bytes = settings->max_spool_bytes,
                               .min_free_bytes = settings->min_free_bytes,
@@ -152,7 +155,7 @@ static char *render_report(struct writer *w, const struct gpufl_stats *stats)
                                             .names = w->names,
                                             .kernels = w->tracing.log.names.kernels,
                                             .info = w->sampler.info,
-                                            .dropped = stats->scopes_dropped,
+                                            .losses = writer_lines_losses(w),
                                             .lost_bytes = stats->bytes_lost};
     summary_render(&w->summary, &context, &text);
     text_append(&text, "", 1);
@@ -192,7 +195,15 @@ void writer_stats(struct writer *w, struct gpufl_stats *stats)
 {
     *stats = (struct gpufl_stats)GPUFL_STATS_INIT;
     stats->scopes_recorded = atomic_load_explicit(&w->pairs, memory_order_relaxed);
-    stats->scopes_dropped = rings_dropped(w->rings) - w->dropped_before;
+    const struct losses losses = writer_lines_losses(w);
+    stats->scopes_dropped = losses.count[LOSS_SCOPES];
+    stats->calls_dropped = losses.count[LOSS_CALLS];
+    stats->waits_dropped = losses.count[LOSS_WAITS];
+    stats->phases_dropped = losses.count[LOSS_PHASES];
+    stats->scope_ends_dropped = losses.count[LOSS_SCOPE_ENDS];
+    stats->scopes_not_ended = losses.count[LOSS_NOT_ENDED];
+    stats->kernel_names_overflowed = losses.count[LOSS_KERNEL_NAMES];
+    stats->without_memory = losses.count[LOSS_NO_MEMORY];
     stats->samples = atomic_load_explicit(&w->samples, memory_order_relaxed);
     stats->bytes_written = atomic_load_explicit(&w->bytes_written, memory_order_relaxed);
     stats->bytes_lost = atomic_load_explicit(&w->bytes_lost, memory_order_relaxed);

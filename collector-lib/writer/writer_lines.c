@@ -80,17 +80,49 @@ static void write_mark(struct writer *w, bool start, const char *name, int64_t m
     append_line(w, CHANNEL_SYSTEM);
 }
 
-static void follow_row(struct writer *w, const struct row *row)
+/* Phases that end without having begun are ignored. */
+static void follow_phase(struct writer *w, const struct row *row)
 {
-    bool opens = row->kind == ROW_SCOPE_BEGIN || row->kind == ROW_SYSTEM_START;
-    if (opens) {
-        w->open_regions++;
-    } else if (row->kind != ROW_CALL && w->open_regions > 0) {
-        w->open_regions--;
+    bool start = row->kind == ROW_SYSTEM_START;
+    if (!start && row->kind != ROW_SYSTEM_STOP) {
+        return;
     }
-    if (row->kind == ROW_SYSTEM_START || row->kind == ROW_SYSTEM_STOP) {
-        write_mark(w, row->kind == ROW_SYSTEM_START, w->names->name[row->name_id],
-                   row->mono_ns);
+    if (start || w->open_phases) {
+        w->open_phases += start ? 1 : -1;
+    }
+    write_mark(w, start, w->names->name[row->name_id], row->mono_ns);
+}
+
+static void follow_begin(struct writer *w, const struct row *row)
+{
+    uint32_t parent = open_scopes_path(&w->open, row->value);
+    open_scopes_begin(&w->open, (struct open_scope){.instance = row->instance,
+                                                    .begin_ns = row->mono_ns,
+                                                    .path_id = tracing_path(
+                                                        &w->tracing, parent,
+                                                        w->names->name[row->name_id])});
+}
+
+/* Two threads may have ended the same scope: the first one has. */
+static void follow_end(struct writer *w, struct row *row)
+{
+    int64_t begin_ns;
+    if (open_scopes_end(&w->open, row->instance, &begin_ns)) {
+        summary_scope(&w->summary, row->name_id, row->mono_ns - begin_ns);
+    } else {
+        row->kind = ROW_NONE;
+    }
+}
+
+static void follow_row(struct writer *w, struct row *row)
+{
+    if (row->kind == ROW_SCOPE_BEGIN) {
+        follow_begin(w, row);
+    } else if (row->kind == ROW_SCOPE_END) {
+        follow_end(w, row);
+    } else {
+        follow_phase(w, row);
+        tracing_row(&w->tracing, row, open_scopes_path(&w->open, row->instance));
     }
 }
 
@@ -117,20 +149,18 @@ void writer_lines_drain(struct writer *w)
     bool more;
     do {
         more = rings_drain(w->rings, w->generation, &w->rows);
-        if (w->rows.count == 0) {
-            break;
+        if (w->rows.now.count == 0) {
+            continue;
         }
         write_names(w);
-        for (size_t i = 0; i < w->rows.count; i++) {
-            follow_row(w, &w->rows.row[i]);
-            tracing_row(&w->tracing, &w->rows.row[i], w->names);
-            summary_row(&w->summary, &w->rows.row[i]);
+        for (size_t i = 0; i < w->rows.now.count; i++) {
+            follow_row(w, &w->rows.now.row[i]);
         }
         atomic_store_explicit(&w->pairs, w->summary.pairs, memory_order_relaxed);
         text_clear(&w->text);
-        record_scopes(&w->text, &w->context, &w->rows, &w->scope_batches);
+        record_scopes(&w->text, &w->context, &w->rows.now, &w->scope_batches);
         append_line(w, CHANNEL_SCOPE);
-        drained += w->rows.count;
+        drained += w->rows.now.count;
     } while (more);
     if (drained >= BUSY_ROWS) {
         w->beat_ms = WRITER_BUSY_BEAT_MS;
@@ -147,6 +177,7 @@ void writer_lines_trace(struct writer *w)
     if (!tracing_deliver(&w->tracing)) {
         return;
     }
+    atomic_store_explicit(&w->kernels_unnamed, log->unnamed, memory_order_relaxed);
     for (int c = 0; c < CHANNEL_COUNT; c++) {
         if (session_dir_has(&w->dir, (enum channel)c)) {
             append_unless_paused(w, (enum channel)c, &log->names_lines);
@@ -163,7 +194,7 @@ void writer_lines_trace(struct writer *w)
 
 void writer_lines_sample(struct writer *w)
 {
-    bool active = w->settings.continuous || w->open_regions > 0;
+    bool active = w->settings.continuous || w->open_phases > 0 || w->open.count > 0;
     sampler_step(&w->sampler, active, clock_mono_ns(), &w->summary);
     atomic_store_explicit(&w->samples, w->summary.samples, memory_order_relaxed);
     if (w->sampler.host_rows) {
@@ -189,6 +220,31 @@ void writer_lines_open(struct writer *w)
     }
 }
 
+struct losses writer_lines_losses(struct writer *w)
+{
+    struct losses losses = {0};
+    rings_losses(w->rings, &losses);
+    losses.count[LOSS_SCOPE_NAMES] =
+        atomic_load_explicit(&w->names->overflowed, memory_order_relaxed);
+    losses.count[LOSS_KERNEL_NAMES] =
+        atomic_load_explicit(&w->kernels_unnamed, memory_order_relaxed);
+    for (int kind = 0; kind < LOSS_KINDS; kind++) {
+        losses.count[kind] -= w->lost_before.count[kind];
+    }
+    return losses;
+}
+
+static void report_losses(const struct writer *w, const struct losses *losses)
+{
+    struct text text = {0};
+    losses_lines(losses, "[GPUFL]   ", &text);
+    if (text.len && !text.failed) {
+        fprintf(stderr, "[GPUFL] session %s does not contain:\n%.*s", w->dir.id,
+                (int)text.len, text.data);
+    }
+    text_fini(&text);
+}
+
 void writer_lines_close(struct writer *w)
 {
     tracing_fetch(&w->tracing, clock_mono_ns(), true, true);
@@ -196,9 +252,11 @@ void writer_lines_close(struct writer *w)
     writer_lines_trace(w);
     flush_metrics(w);
     text_clear(&w->text);
-    record_capabilities(&w->text, &w->context, &w->settings, &w->tracing,
-                        rings_dropped(w->rings) - w->dropped_before, clock_mono_ns());
+    const struct losses losses = writer_lines_losses(w);
+    record_capabilities(&w->text, &w->context, &w->settings, &w->tracing, &losses,
+                        clock_mono_ns());
     append_everywhere(w);
+    report_losses(w, &losses);
     if (w->settings.continuous && w->settings.sample_rate_ms) {
         write_mark(w, false, "sampling_end", clock_mono_ns());
     }

@@ -20,4 +20,7 @@ void writer_lines_trace(struct writer *writer);
 /** Takes and writes a sample of devices and host if one is due. */
 void writer_lines_sample(struct writer *writer);
 
+/** What the session does not contain so far. For any thread. */
+struct losses writer_lines_losses(struct writer *writer);
+
 #endif

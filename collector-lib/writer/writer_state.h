@@ -7,7 +7,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "collector-lib/core/losses.h"
 #include "collector-lib/core/names.h"
+#include "collector-lib/core/open_scopes.h"
 #include "collector-lib/core/ring.h"
 #include "collector-lib/core/session_dir.h"
 #include "collector-lib/core/settings.h"
@@ -38,20 +40,22 @@ struct writer {
     _Atomic uint64_t samples;
     _Atomic uint64_t bytes_written;
     _Atomic uint64_t bytes_lost;
+    _Atomic uint64_t kernels_unnamed;
 
     /* Used by the thread alone: */
     struct record_context context;
     struct sampler sampler;
-    struct row_list rows;
+    struct ring_rows rows;
+    struct open_scopes open;
     struct text text;
     struct tracing tracing;
     uint32_t names_written;
     uint64_t scope_batches;
-    uint64_t dropped_before;
+    struct losses lost_before; /* by earlier sessions of the process */
     int beat_ms;
     struct summary summary;
     struct spool spool;
-    int64_t open_regions; /* scopes and phases that keep the sampler on */
+    int64_t open_phases; /* these, and open scopes, keep the sampler on */
     bool failure_said;
 };
 

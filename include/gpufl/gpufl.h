@@ -76,9 +76,9 @@ enum gpufl_profiling_engine {
 struct gpufl_init_options {
     size_t struct_size;   /**< set by the initialiser; tells which fields the caller
                              was compiled with */
-    const char *app_name; /**< shown by dashboards; default "gpufl" */
+    const char *app_name; /**< shown by dashboards; default "gpufl". GPUFL_APP_NAME */
     const char *log_path; /**< directory of the sessions; "" = <app_name> in the current
-                             directory */
+                             directory. GPUFL_LOG_DIR */
     const char *backend_url;       /**< stored for gpufl_upload_logs; the collector opens
                                         no connection. GPUFL_BACKEND_URL */
     const char *api_key;           /**< same. GPUFL_API_KEY */
@@ -101,12 +101,14 @@ struct gpufl_init_options {
     bool enable_memory_tracking; /**< allocations: size, address, duration */
     bool enable_cuda_graphs_tracking; /**< one record per graph launch instead of one per
                                            kernel */
-    int system_sample_rate_ms; /**< sampling period in ms; 0 (default) = no samples */
-    int kernel_sample_rate_ms; /**< deprecated, no effect */
+    int system_sample_rate_ms;       /**< sampling period in ms; 0 (default) = no samples.
+                                      GPUFL_SYSTEM_SAMPLE_RATE_MS */
+    int kernel_sample_rate_ms;       /**< deprecated, no effect */
     bool continuous_system_sampling; /**< true: sample from init to shutdown; false: only
                                           inside scopes and phases (gpufl_system_start) */
     enum gpufl_backend_kind backend;
-    enum gpufl_profiling_engine profiling_engine; /**< GPUFL_PROFILING_ENGINE (a name) */
+    enum gpufl_profiling_engine
+        profiling_engine;     /**< GPUFL_PROFILING_ENGINE (a name, in any case) */
     const char *config_file;  /**< a JSON object whose keys are these field names.
                                    GPUFL_CONFIG_FILE */
     bool flush_logs_always;   /**< call fdatasync after each write; slow. Also
@@ -167,16 +169,27 @@ GPUFL_API void gpufl_flush(void);
 struct gpufl_stats {
     size_t struct_size;       /**< set by GPUFL_STATS_INIT */
     uint64_t scopes_recorded; /**< begin and end in the files */
-    uint64_t scopes_dropped;  /**< dropped because a ring was full */
+    uint64_t scopes_dropped;  /**< dropped because their thread's ring was full */
     uint64_t samples;         /**< host and device samples together */
     uint64_t bytes_written;
     uint64_t bytes_lost;       /**< lines that could not be written */
     uint64_t names_overflowed; /**< uses of "(other)" since the process started */
+    uint64_t calls_dropped;  /**< launches, copies and sets that have no scope, stack and
+                                  external id because a ring was full */
+    uint64_t waits_dropped;  /**< synchronisations, likewise */
+    uint64_t phases_dropped; /**< begins and ends of phases, likewise */
+    uint64_t scope_ends_dropped; /**< ends by another thread: its ring was full */
+    uint64_t
+        scopes_not_ended; /**< were open when their thread ended, or had 4,096 open */
+    uint64_t kernel_names_overflowed; /**< kernels whose name is "(other)": more than 8
+                                         MiB of names, or 65,536, in this session */
+    uint64_t without_memory; /**< scopes, calls, waits and phases of threads for whose
+                                  ring there was no memory */
 };
 
 #define GPUFL_STATS_INIT                                                                 \
     {                                                                                    \
-        sizeof(struct gpufl_stats), 0, 0, 0, 0, 0, 0                                     \
+        sizeof(struct gpufl_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                \
     }
 
 /** Fills \p stats. \return GPUFL_OK, or GPUFL_ERR_NOT_FOUND if there was no session. */
@@ -197,15 +210,18 @@ struct gpufl_scope {
     uint16_t generation;
 };
 
-/** Begins a named region on this thread. Each distinct \p name is copied once; after
- *  65,536 names or 8 MiB of text, new names are recorded as "(other)". Takes well under
- *  100 ns after the first scope of a thread, and never blocks. If the writer cannot keep
- *  up, begin and end are dropped together and counted (`capture_capabilities` at the end
- *  of the session). */
+/** Begins a named region on this thread, within the one that was begun last of those that
+ *  are open there: its depth and its path are that one's, and one more. Each distinct \p
+ * name is copied once; after 65,536 names or 8 MiB of text, new names are recorded as
+ * "(other)". Takes well under 100 ns after the first scope of a thread, and never blocks.
+ * If the writer cannot keep up, begin and end are dropped together and counted
+ * (`capture_capabilities` at the end of the session). */
 GPUFL_API struct gpufl_scope gpufl_scope_begin(const char *name);
 
-/** Ends a region. Must be called by the thread that began it; calls from other threads
- *  are ignored. */
+/** Ends a region, by any thread and in any order; a call from another thread than the one
+ *  that began it may wait for a lock, and finds nothing to do once that thread has ended.
+ *  Regions that a thread leaves open end with it, and count as `scopes_not_ended`. A
+ *  thread with 4,096 open regions ends its oldest one with each further begin. */
 GPUFL_API void gpufl_scope_end(struct gpufl_scope scope);
 
 /** Starts a phase of system monitoring: if a sampling period is set, samples are taken

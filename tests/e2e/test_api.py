@@ -93,6 +93,40 @@ def every_engine_is_recorded_as_requested_and_monitor_runs(place):
           "requested by default, or not")
 
 
+def what_code_does_not_set_comes_from_the_environment(place):
+    env = {"GPUFL_LOG_DIR": str(place.path / "from-env"), "GPUFL_APP_NAME": "named", "GPUFL_PROFILING_ENGINE": "TRACE",
+           "GPUFL_SYSTEM_SAMPLE_RATE_MS": "10"}
+    words = ("backend=3", "continuous=1", "init", "scope:a:100", "shutdown")
+    done = place.run("tests/e2e/script", *words, env=env, cwd=place.path)
+    session = place.path / "from-env" / done.stdout.split()[1]
+    equal(collector.records(session, "system")[0]["app"], "named", "name")
+    check(list(collector.rows(session, "system", "host_metric_batch")), "samples")
+    equal(_capabilities(session)["requested_engine"], "nvidia.trace", "in any case")
+    done = place.run("tests/e2e/script", f"log_path={place.logs}", "app_name=mine", *words, env=env)
+    equal(collector.records(place.logs / done.stdout.split()[1], "system")[0]["app"], "mine", "code goes first")
+    done = place.run("tests/e2e/script", f"log_path={place.logs}", *words, env={"GPUFL_SYSTEM_SAMPLE_RATE_MS": "fast"})
+    check("GPUFL_SYSTEM_SAMPLE_RATE_MS=fast ignored: expected a whole number" in done.stderr, done.stderr)
+
+
+def a_program_that_records_itself_keeps_its_session_under_injection(place):
+    fake = lib.BUILD / "tests/fake"
+    if lib.SANITIZER or lib.EMULATOR or not (fake / "libcupti.so.13").exists():
+        lib.skip("the program is built by gcc, for the libraries of the release, and needs the fake libcupti")
+    built, program = _compile(place, "gcc", "gnu11", "injected.c")
+    equal(built.returncode, 0, built.stderr)
+    other = place.path / "other"
+    done = subprocess.run([program, place.logs], capture_output=True, text=True, check=False,
+                          env=lib.environment({"LD_LIBRARY_PATH": f"{fake}:{lib.BUILD}",
+                                               "CUDA_INJECTION64_PATH": str(lib.BUILD / "libgpufl-inject.so"),
+                                               "GPUFL_TRACE_LOG_PATH": str(other)}))
+    equal(done.returncode, 0, done.stderr)
+    before, behind = done.stdout.split()
+    equal(behind, before, "the session")
+    equal(collector.paired(place.logs / before), {"job": 1}, "its scope")
+    check(not other.exists(), "there is no other session")
+    equal(done.stderr.count(f"the program records itself, in session {before}"), 1, done.stderr)
+
+
 def remote_upload_says_one_line_and_uploads_nothing(place):
     """S2-15, S2-16, S2-47."""
     import sink

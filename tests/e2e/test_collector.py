@@ -43,7 +43,7 @@ def scope_names(session):
     names = {}
     for r in records(session, "scope"):
         if r["type"] == "dictionary_update":
-            names.update(r["scope_name_dict"])
+            names.update(r.get("scope_name_dict", {}))
     return names
 
 

@@ -23,12 +23,12 @@ KERNEL_SERIALISING = 3
 OUT_OF_MEMORY, PRIVILEGES, MULTIPLE, UNKNOWN = 8, 35, 39, 999
 
 
-def _run(place, part, engine="Trace", expected=7, library=FAKE, **env):
+def _run(place, part, engine="Trace", expected=7, library=FAKE, job="gpu_job", **env):
     """(session's directory or None, what was said on stderr, calls that switched something)"""
     if lib.SANITIZER and "address" in lib.SANITIZER[0]:
         env.setdefault("ASAN_OPTIONS", "detect_leaks=0")  # the fake keeps what it was given
     calls = place.path / f"calls-{len(list(place.path.iterdir()))}"
-    done = place.run("tests/e2e/gpu_job", place.logs, part, stdin=subprocess.DEVNULL,
+    done = place.run(f"tests/e2e/{job}", place.logs, part, stdin=subprocess.DEVNULL,
                      env={"LD_LIBRARY_PATH": f"{library}:{lib.BUILD}", "GPUFL_PROFILING_ENGINE": engine,
                           "FAKE_CUPTI_CALLS": str(calls), **env})
     equal(done.returncode, expected, f"{part}: {done.stderr}")
@@ -205,6 +205,13 @@ def cupti_is_left_alone_until_the_job_asks_for_something(place):
 
 def launches_do_not_end_what_a_scope_asked_for(place):
     (session,), _, _ = _run(place, "metered", **_options(place, system_sample_rate_ms=10))
+    times = [row["base"] + row["dt_ns"] for row in collector.rows(session, "system", "host_metric_batch")]
+    check(max(times, default=0) - min(times, default=0) >= 1e8, f"samples as long as the scope is open: {len(times)}")
+
+
+def waits_do_not_end_what_a_scope_asked_for(place):
+    """Nor does the end of a phase that never began."""
+    (session,), _, _ = _run(place, "waits", job="gpu_scopes", GPU_SCOPES_REPORT="/dev/null", **_options(place, system_sample_rate_ms=10))
     times = [row["base"] + row["dt_ns"] for row in collector.rows(session, "system", "host_metric_batch")]
     check(max(times, default=0) - min(times, default=0) >= 1e8, f"samples as long as the scope is open: {len(times)}")
 

@@ -76,11 +76,34 @@ static void too_much_text_becomes_other(void **state)
     free_names(names);
 }
 
+static void only_a_new_name_takes_the_lock(void **state)
+{
+    (void)state;
+    struct names *names = make_names();
+    pthread_mutexattr_t checks;
+    char text[32];
+    pthread_mutexattr_init(&checks);
+    pthread_mutexattr_settype(&checks, PTHREAD_MUTEX_ERRORCHECK);
+    pthread_mutex_init(&names->lock, &checks);
+    for (unsigned i = 0; i < NAMES_MAX; i++) {
+        snprintf(text, sizeof text, "name %u", i);
+        intern(names, text);
+    }
+    assert_int_equal(pthread_mutex_lock(&names->lock), 0);
+    assert_int_equal(intern(names, "name 5"), 6);
+    assert_int_equal(intern(names, "one too many"), names->other_id);
+    assert_int_equal(names->overflowed, 2);
+    assert_int_equal(pthread_mutex_unlock(&names->lock), 0); /* it is still ours */
+    pthread_mutexattr_destroy(&checks);
+    free_names(names);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(equal_texts_share_an_id),
         cmocka_unit_test(too_many_names_become_other),
+        cmocka_unit_test(only_a_new_name_takes_the_lock),
         cmocka_unit_test(too_much_text_becomes_other),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -137,10 +137,14 @@ static void what_was_collected(void **unused)
         .profiler.runs = GPUFL_ENGINE_PC_SAMPLING,
         .log = {.kernels = 5, .waits = 1},
         .status = {.dropped = 3, .incomplete = 1, .samples = 70, .samples_dropped = 2}};
-    record_capabilities(&text, &context, &settings, &none, 0, 8 * SECOND_NS);
-    record_capabilities(&text, &context, &settings, &none, 17, 8 * SECOND_NS);
+    struct losses losses = {0};
+    record_capabilities(&text, &context, &settings, &none, &losses, 8 * SECOND_NS);
+    losses.count[LOSS_SCOPES] = 16;
+    losses.count[LOSS_CALLS] = 1;
+    record_capabilities(&text, &context, &settings, &none, &losses, 8 * SECOND_NS);
+    losses = (struct losses){.count[LOSS_WAITS] = 4};
     settings.engine = GPUFL_ENGINE_PC_SAMPLING;
-    record_capabilities(&text, &context, &settings, &traced, 0, 8 * SECOND_NS);
+    record_capabilities(&text, &context, &settings, &traced, &losses, 8 * SECOND_NS);
     is_golden("capture_capabilities", &text);
 }
 
@@ -250,24 +254,15 @@ static void a_traced_session(void **unused)
     struct trace_log log = {0};
     assert_true(trace_log_init(&log, &context, &kernel_times, false));
     struct tracer_sink sink = trace_log_sink(&log);
-    const char *name[2] = {NULL, "step"};
-    struct names *names = names_new();
-    names->name[1] = name[1];
-    launches_row(&log.launches,
-                 &(struct row){.instance = 5, .name_id = 1, .kind = ROW_SCOPE_BEGIN},
-                 names);
-    launches_row(
-        &log.launches,
-        &(struct row){.instance = 5, .name_id = 7001, .depth = 1, .kind = ROW_CALL},
-        names);
+    uint32_t path = launches_path_below(&log.launches, 0, "step");
+    launches_call(&log.launches,
+                  &(struct row){.instance = 5, .name_id = 7001, .depth = 1}, path);
     struct trace_kernel again = gemm, outside = gemm;
     again.correlation = 7002; /* in no scope, so that its detail is another */
     again.start_ns -= 512;
     outside.correlation = 7003;
-    launches_row(
-        &log.launches,
-        &(struct row){.name_id = 7003, .type = 3, .value = UINT64_MAX, .kind = ROW_CALL},
-        names);
+    launches_call(&log.launches,
+                  &(struct row){.name_id = 7003, .type = 3, .value = UINT64_MAX}, 0);
     sink.device(sink.arg, &h200);
     sink.kernel(sink.arg, &gemm);
     sink.kernel(sink.arg, &again);
@@ -290,8 +285,6 @@ static void a_traced_session(void **unused)
     is_golden("kernel_event_batch", &batch);
     is_golden("kernel_detail", &details);
     trace_log_fini(&log);
-    names->name[1] = NULL;
-    names_free(names);
 }
 
 static void the_rest_of_a_trace(void **unused)
@@ -323,7 +316,7 @@ static void the_rest_of_a_trace(void **unused)
                                         .stream = 7,
                                         .event = UINT32_MAX,
                                         .kind = ROW_WAIT},
-                          NULL);
+                          0);
             break;
         case 3:
             s.memory(s.arg, &(struct trace_memory){SECOND_NS, 51200, 1, 3,

@@ -12,21 +12,21 @@ static void push(struct ring *ring, int64_t t, uint64_t instance)
     ring_push(ring, &(struct row){.mono_ns = t, .instance = instance, .generation = 1});
 }
 
-static void free_all(struct rings *rings, struct row_list *list)
+static void free_all(struct rings *rings, struct ring_rows *list)
 {
     for (struct ring *r = rings->first; r; r = r->next) {
         atomic_store(&r->abandoned, true);
     }
     rings_drain(rings, 1, list);
     assert_null(rings->first);
-    free(list->row);
+    ring_rows_fini(list);
 }
 
 static void rows_of_all_rings_are_ordered_by_time(void **state)
 {
     (void)state;
     struct rings rings = RINGS_INIT;
-    struct row_list list = {0};
+    struct ring_rows list = {0};
     struct ring *a = rings_add(&rings);
     struct ring *b = rings_add(&rings);
     push(a, 10, 1);
@@ -36,12 +36,12 @@ static void rows_of_all_rings_are_ordered_by_time(void **state)
     push(b, 30, 5);
     assert_false(rings_drain(&rings, 1, &list));
     static const uint64_t want[] = {1, 4, 2, 3, 5};
-    assert_int_equal(list.count, 5);
+    assert_int_equal(list.now.count, 5);
     for (size_t i = 0; i < 5; i++) {
-        assert_int_equal(list.row[i].instance, want[i]);
+        assert_int_equal(list.now.row[i].instance, want[i]);
     }
     rings_drain(&rings, 1, &list);
-    assert_int_equal(list.count, 0);
+    assert_int_equal(list.now.count, 0);
     free_all(&rings, &list);
 }
 
@@ -49,23 +49,83 @@ static void a_full_ring_keeps_room_for_the_ends_of_open_scopes(void **state)
 {
     (void)state;
     struct rings rings = RINGS_INIT;
-    struct row_list list = {0};
+    struct ring_rows list = {0};
     struct ring *ring = rings_add(&rings);
     uint32_t begun = 0;
     while (ring_has_room(ring, 2)) {
         push(ring, begun, begun);
-        ring->open++;
+        thread_scopes_push(&ring->scopes, (struct thread_scope){.instance = begun});
         begun++;
     }
     assert_int_equal(begun, RING_ROWS / 2);
-    while (ring->open) {
+    while (ring->scopes.count) {
         push(ring, begun, 0); /* every end fits */
-        ring->open--;
+        thread_scopes_take_first(&ring->scopes);
     }
     assert_false(ring_has_room(ring, 1));
     rings_drain(&rings, 1, &list);
-    assert_int_equal(list.count, RING_ROWS);
+    assert_int_equal(list.now.count, RING_ROWS);
     assert_true(ring_has_room(ring, 1));
+    free_all(&rings, &list);
+}
+
+static uint64_t instance_of(const struct ring *ring, uint64_t number)
+{
+    return (uint64_t)ring->id << RING_INSTANCE_SHIFT | number;
+}
+
+static void an_end_by_another_thread_comes_after_all_that_was_before(void **state)
+{
+    (void)state;
+    struct rings rings = RINGS_INIT;
+    struct ring_rows list = {0};
+    struct ring *a = rings_add(&rings);
+    struct ring *b = rings_add(&rings);
+    uint64_t scope = instance_of(b, 1);
+    ring_push(
+        a, &(struct row){
+               .mono_ns = 30, .instance = scope, .generation = 1, .kind = ROW_SCOPE_END});
+    assert_true(rings_drain(&rings, 1, &list)); /* b may not have been read that far */
+    assert_int_equal(list.now.count, 0);
+    push(b, 30, scope);
+    push(b, 40, 2);
+    assert_false(rings_drain(&rings, 1, &list));
+    assert_int_equal(list.now.count, 3);
+    assert_int_equal(list.now.row[0].kind, ROW_SCOPE_BEGIN);
+    assert_int_equal(list.now.row[1].kind, ROW_SCOPE_END);
+    assert_int_equal(list.now.row[2].instance, 2);
+    free_all(&rings, &list);
+}
+
+static void scopes_end_in_any_order_and_on_any_thread(void **state)
+{
+    (void)state;
+    struct rings rings = RINGS_INIT;
+    struct ring_rows list = {0};
+    struct ring *ring = rings_add(&rings);
+    for (uint64_t i = 1; i <= THREAD_SCOPES_MAX; i++) {
+        thread_scopes_push(&ring->scopes,
+                           (struct thread_scope){.instance = instance_of(ring, i)});
+    }
+    for (uint64_t i = 1; i <= 10; i++) { /* as in a pipeline, round the circle */
+        assert_int_equal(thread_scopes_take_first(&ring->scopes).instance,
+                         instance_of(ring, i));
+        thread_scopes_push(&ring->scopes, (struct thread_scope){.instance = i});
+    }
+    assert_true(thread_scopes_remove(&ring->scopes, 9));
+    assert_false(thread_scopes_remove(&ring->scopes, 9));
+    assert_int_equal(thread_scopes_last(&ring->scopes)->instance, 10);
+    assert_true(thread_scopes_remove(&ring->scopes, 10));
+    assert_int_equal(thread_scopes_last(&ring->scopes)->instance, 8);
+    assert_true(rings_end_elsewhere(&rings, instance_of(ring, 11)));
+    assert_true(rings_end_elsewhere(&rings, instance_of(ring, 4000)));
+    ring_refresh(ring);
+    assert_int_equal(ring->scopes.count, THREAD_SCOPES_MAX - 4);
+    assert_int_equal(thread_scopes_take_first(&ring->scopes).instance,
+                     instance_of(ring, 12));
+    ring_close(ring);
+    assert_false(rings_end_elsewhere(&rings, instance_of(ring, 12)));
+    assert_false(rings_end_elsewhere(&rings, instance_of(ring, 1) << 1));
     free_all(&rings, &list);
 }
 
@@ -73,11 +133,11 @@ static void rows_of_another_session_are_thrown_away(void **state)
 {
     (void)state;
     struct rings rings = RINGS_INIT;
-    struct row_list list = {0};
+    struct ring_rows list = {0};
     struct ring *ring = rings_add(&rings);
     push(ring, 1, 1);
     rings_drain(&rings, 2, &list);
-    assert_int_equal(list.count, 0);
+    assert_int_equal(list.now.count, 0);
     free_all(&rings, &list);
 }
 
@@ -101,7 +161,7 @@ static void nothing_is_lost_between_threads(void **state)
 {
     (void)state;
     struct rings rings = RINGS_INIT;
-    struct row_list list = {0};
+    struct ring_rows list = {0};
     pthread_t thread[THREADS];
     uint64_t next[THREADS + 1] = {0};
     size_t got = 0;
@@ -110,10 +170,10 @@ static void nothing_is_lost_between_threads(void **state)
     }
     while (got < THREADS * EACH) {
         rings_drain(&rings, 1, &list);
-        for (size_t i = 0; i < list.count; i++) {
-            assert_int_equal(list.row[i].instance, next[list.row[i].ring_id]++);
+        for (size_t i = 0; i < list.now.count; i++) {
+            assert_int_equal(list.now.row[i].instance, next[list.now.row[i].ring_id]++);
         }
-        got += list.count;
+        got += list.now.count;
     }
     for (int i = 0; i < THREADS; i++) {
         pthread_join(thread[i], NULL);
@@ -125,6 +185,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_of_all_rings_are_ordered_by_time),
+        cmocka_unit_test(an_end_by_another_thread_comes_after_all_that_was_before),
+        cmocka_unit_test(scopes_end_in_any_order_and_on_any_thread),
         cmocka_unit_test(a_full_ring_keeps_room_for_the_ends_of_open_scopes),
         cmocka_unit_test(rows_of_another_session_are_thrown_away),
         cmocka_unit_test(nothing_is_lost_between_threads),

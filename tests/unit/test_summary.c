@@ -6,50 +6,38 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector-lib/core/open_scopes.h"
 #include "collector-lib/writer/summary.h"
-
-static void row(struct summary *s, enum row_kind kind, uint64_t instance, uint32_t name,
-                int64_t t)
-{
-    summary_row(s, &(struct row){.kind = (uint8_t)kind,
-                                 .instance = instance,
-                                 .name_id = name,
-                                 .mono_ns = t});
-}
 
 static void pairs_are_matched_in_any_order(void **state)
 {
     (void)state;
-    struct summary s = {0};
+    struct open_scopes open = {0};
+    int64_t begin_ns;
     enum { N = 5000 };
     for (uint64_t i = 1; i <= N; i++) {
-        row(&s, ROW_SCOPE_BEGIN, i << 36 | i, (uint32_t)(i % 3) + 1, 0);
+        open_scopes_begin(&open, (struct open_scope){i << 36 | i, (int64_t)i, 3});
     }
+    assert_int_equal(open_scopes_path(&open, 1ull << 36 | 1), 3);
     for (uint64_t i = 1; i <= N; i++) { /* 7919 is prime: every instance once */
         uint64_t k = i * 7919 % N + 1;
-        row(&s, ROW_SCOPE_END, k << 36 | k, (uint32_t)(k % 3) + 1, (int64_t)k);
+        assert_true(open_scopes_end(&open, k << 36 | k, &begin_ns));
+        assert_int_equal(begin_ns, k);
+        assert_false(open_scopes_end(&open, k << 36 | k, &begin_ns));
     }
-    assert_int_equal(s.pairs, N);
-    assert_int_equal(s.open.count, 0);
-    uint64_t count = 0;
-    int64_t total = 0;
-    for (size_t i = 0; i < s.scope.count; i++) {
-        count += s.scope.at[i].count;
-        total += s.scope.at[i].total_ns;
-    }
-    assert_int_equal(count, N);
-    assert_int_equal(total, (int64_t)N * (N + 1) / 2);
-    summary_fini(&s);
+    assert_int_equal(open.count, 0);
+    assert_int_equal(open_scopes_path(&open, 1ull << 36 | 1), 0);
+    open_scopes_fini(&open);
 }
 
 static void an_end_without_a_begin_is_harmless(void **state)
 {
     (void)state;
-    struct summary s = {0};
-    row(&s, ROW_SCOPE_END, 5, 1, 10);
-    row(&s, ROW_SYSTEM_START, 0, 1, 10);
-    assert_int_equal(s.open.count, 0);
-    summary_fini(&s);
+    struct open_scopes open = {0};
+    int64_t begin_ns;
+    assert_false(open_scopes_end(&open, 5, &begin_ns));
+    assert_int_equal(open_scopes_path(&open, 5), 0);
+    open_scopes_fini(&open);
 }
 
 static void the_report_orders_by_time_and_admits_what_is_missing(void **state)
@@ -65,23 +53,22 @@ static void the_report_orders_by_time_and_admits_what_is_missing(void **state)
     sample.gpu_util_pct = 40;
     names->name[1] = "short";
     names->name[2] = "long";
-    row(&s, ROW_SCOPE_BEGIN, 1, 1, 0);
-    row(&s, ROW_SCOPE_END, 1, 1, 1000000);
-    row(&s, ROW_SCOPE_BEGIN, 2, 2, 0);
-    row(&s, ROW_SCOPE_END, 2, 2, 9000000);
+    summary_scope(&s, 1, 1000000);
+    summary_scope(&s, 2, 9000000);
     kernels->name[1] = "gemm";
     kernels->name[2] = "copy";
     name_times_add(&s.kernel, 1, 3000000);
     name_times_add(&s.kernel, 2, 2000000);
     name_times_add(&s.kernel, 2, 2000000);
     summary_gpu(&s, 0, &sample);
-    const struct summary_context context = {.app = "app",
-                                            .session_id = "id",
-                                            .names = names,
-                                            .kernels = kernels,
-                                            .info = &info,
-                                            .dropped = 3,
-                                            .lost_bytes = 4};
+    const struct summary_context context = {
+        .app = "app",
+        .session_id = "id",
+        .names = names,
+        .kernels = kernels,
+        .info = &info,
+        .losses.count = {[LOSS_SCOPES] = 3, [LOSS_WAITS] = 7},
+        .lost_bytes = 4};
     summary_render(&s, &context, &text);
     text_append(&text, "", 1);
     assert_non_null(strstr(text.data, "2.500 s"));
@@ -90,6 +77,8 @@ static void the_report_orders_by_time_and_admits_what_is_missing(void **state)
     assert_true(strstr(text.data, "copy") < strstr(text.data, "gemm"));
     assert_non_null(strstr(text.data, "power        not available"));
     assert_non_null(strstr(text.data, "scopes       3"));
+    assert_non_null(strstr(text.data, "  7 synchronisations that did not fit"));
+    assert_null(strstr(text.data, "phases"));
     text_fini(&text);
     summary_fini(&s);
     free(kernels);

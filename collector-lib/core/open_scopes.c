@@ -1,22 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A hash table with open addressing and linear probing. */
-#include "collector-lib/writer/open_scopes.h"
+#include "collector-lib/core/open_scopes.h"
 
 #include <stdlib.h>
 
 #define FIRST_CAP 256u
-
-struct open_scope {
-    uint64_t instance; /* 0 = free */
-    int64_t begin_ns;
-};
 
 static size_t home_of(const struct open_scopes *s, uint64_t instance)
 {
     return (size_t)(instance * 0x9e3779b97f4a7c15u >> 32) & (s->cap - 1);
 }
 
-static struct open_scope *find_scope(struct open_scopes *s, uint64_t instance)
+static struct open_scope *find_scope(const struct open_scopes *s, uint64_t instance)
 {
     size_t at = home_of(s, instance);
     while (s->slot[at].instance && s->slot[at].instance != instance) {
@@ -45,14 +40,20 @@ static bool double_slots(struct open_scopes *s)
     return true;
 }
 
-void open_scopes_begin(struct open_scopes *s, uint64_t instance, int64_t begin_ns)
+void open_scopes_begin(struct open_scopes *s, struct open_scope scope)
 {
     if (s->count * 2 >= s->cap && !double_slots(s)) {
         return;
     }
-    struct open_scope *slot = find_scope(s, instance);
+    struct open_scope *slot = find_scope(s, scope.instance);
     s->count += slot->instance == 0;
-    *slot = (struct open_scope){instance, begin_ns};
+    *slot = scope;
+}
+
+uint32_t open_scopes_path(const struct open_scopes *s, uint64_t instance)
+{
+    const struct open_scope *slot = s->cap ? find_scope(s, instance) : NULL;
+    return slot && slot->instance ? slot->path_id : 0;
 }
 
 /* Frees a slot and moves up what would no longer be found behind the gap. */

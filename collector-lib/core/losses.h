@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a session does not contain, counted by kind: one list for the closing record, the
+ * message on stderr, the report and the counters of the rings. */
+#ifndef GPUFL_COLLECTOR_CORE_LOSSES_H
+#define GPUFL_COLLECTOR_CORE_LOSSES_H
+
+#include <stdint.h>
+
+#include "base/text.h"
+
+/** X(kind, key of the record, what it is for people). */
+#define LOSSES_OF_RINGS(X)                                                               \
+    X(LOSS_SCOPES, "scopes", "scopes that did not fit in their thread's ring")           \
+    X(LOSS_SCOPE_ENDS, "scope_ends",                                                     \
+      "ends of scopes by another thread that did not fit in its ring")                   \
+    X(LOSS_NOT_ENDED, "scopes_not_ended",                                                \
+      "ends of scopes: they were still open when their thread ended, or when it had "    \
+      "4,096 open")                                                                      \
+    X(LOSS_CALLS, "calls",                                                               \
+      "launches, copies and sets without scope, stack and external id: their thread's "  \
+      "ring was full")                                                                   \
+    X(LOSS_WAITS, "waits", "synchronisations that did not fit in their thread's ring")   \
+    X(LOSS_PHASES, "phases",                                                             \
+      "begins and ends of phases that did not fit in their thread's ring")               \
+    X(LOSS_NO_MEMORY, "without_memory",                                                  \
+      "scopes, calls, waits and phases of threads for which there was no memory")
+
+#define LOSSES(X)                                                                        \
+    LOSSES_OF_RINGS(X)                                                                   \
+    X(LOSS_SCOPE_NAMES, "scope_names",                                                   \
+      "names of scopes and phases, recorded as \"(other)\": their table was full")       \
+    X(LOSS_KERNEL_NAMES, "kernel_names",                                                 \
+      "names of kernels, recorded as \"(other)\": their table was full")
+
+#define LOSS_KIND_(kind, key, text) kind,
+enum loss { LOSSES(LOSS_KIND_) LOSS_KINDS };
+#undef LOSS_KIND_
+#define LOSS_COUNT_(kind, key, text) +1
+enum { LOSS_RING_KINDS = 0 LOSSES_OF_RINGS(LOSS_COUNT_) };
+#undef LOSS_COUNT_
+
+struct losses {
+    uint64_t count[LOSS_KINDS];
+};
+
+/** Appends an object with every kind, in the order of the list. */
+void losses_json(const struct losses *losses, struct text *out);
+
+/** Appends a line for each kind that is not 0: \p before, the number, what it is. */
+void losses_lines(const struct losses *losses, const char *before, struct text *out);
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Scopes that have begun and not yet ended, by instance. */
+#ifndef GPUFL_COLLECTOR_CORE_OPEN_SCOPES_H
+#define GPUFL_COLLECTOR_CORE_OPEN_SCOPES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct open_scope {
+    uint64_t instance; /* 0 = free */
+    int64_t begin_ns;
+    uint32_t path_id; /**< of names joined from the outermost scope; 0 = none */
+};
+
+/** Zero-initialise; release with open_scopes_fini. */
+struct open_scopes {
+    struct open_scope *slot;
+    size_t count, cap;
+};
+
+/** Notes that the instance of \p scope, not 0, began. Without memory it is not known
+ * later. */
+void open_scopes_begin(struct open_scopes *scopes, struct open_scope scope);
+
+/** The path of \p instance; 0 if it is not known. */
+uint32_t open_scopes_path(const struct open_scopes *scopes, uint64_t instance);
+
+/** Forgets \p instance. \return true and when it began; false when it is not known. */
+bool open_scopes_end(struct open_scopes *scopes, uint64_t instance, int64_t *begin_ns);
+
+void open_scopes_fini(struct open_scopes *scopes);
+
+#endif

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A job whose scopes end in unusual ways, on the GPU behind the fake libcupti. Usage:
+ * gpu_scopes LOG_DIR PART; prints the session id first, counters at the end, and the
+ * report into GPU_SCOPES_REPORT. Options come from the environment. */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#include <gpufl/gpufl.h>
+
+#include "tests/fake/cupti.h"
+
+static struct {
+    __typeof__(fake_launch) *launch;
+    __typeof__(fake_waits) *waits;
+} gpu;
+
+static void find(const char *name, void *into)
+{
+    void *at = dlsym(RTLD_DEFAULT, name);
+    if (!at) {
+        fprintf(stderr, "gpu_scopes: no %s\n", name);
+        exit(4);
+    }
+    memcpy(into, &at, sizeof at);
+}
+
+static void open_gpu(void)
+{
+    if (!dlopen("libcupti.so.13", RTLD_NOW | RTLD_GLOBAL)) {
+        fprintf(stderr, "gpu_scopes: %s\n", dlerror());
+        exit(4);
+    }
+    find("fake_launch", &gpu.launch);
+    find("fake_waits", &gpu.waits);
+}
+
+static void rest_ms(long ms)
+{
+    struct timespec rest = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+    nanosleep(&rest, NULL);
+}
+
+/* Long enough for samples that only an open scope asks for. */
+static void waits(void)
+{
+    GFL_SCOPE("a")
+    {
+        gpu.waits();
+        gpufl_system_stop("never begun");
+        rest_ms(600);
+    }
+}
+
+/* While the writer waits for the disk: more than a ring takes. */
+static void stalled(void)
+{
+    GFL_SCOPE("only one")
+    {
+        for (int i = 0; i < 10000; i++) {
+            gpu.launch("_Z5firstPf", 4);
+        }
+        gpu.waits();
+    }
+    gpufl_system_start("phase");
+    remove(getenv("FAKE_SLOW_SYNC"));
+}
+
+/* A pipeline: the next batch is loaded before the last one is done. */
+static void overlapping(void)
+{
+    struct gpufl_scope a = gpufl_scope_begin("load 1");
+    struct gpufl_scope b = gpufl_scope_begin("load 2");
+    gpufl_scope_end(a);
+    gpu.launch("_Z6secondPf", 4); /* in load 2 */
+    gpufl_scope_end(b);
+    gpu.launch("_Z5firstPf", 4); /* in none */
+    GFL_SCOPE("train")
+    {
+        gpu.launch("_Z5thirdPf", 4);
+    }
+}
+
+static void *end_scope(void *arg)
+{
+    struct gpufl_scope *scope = arg;
+    gpufl_scope_end(*scope);
+    gpufl_scope_end(*scope);
+    return NULL;
+}
+
+static void on_other_thread(void *(*run)(void *), void *arg)
+{
+    pthread_t thread;
+    pthread_create(&thread, NULL, run, arg);
+    pthread_join(thread, NULL);
+}
+
+/* As coroutines do, 200 times; kernels behind the end are in no scope. */
+static void elsewhere(void)
+{
+    for (int i = 0; i < 200; i++) {
+        struct gpufl_scope scope = gpufl_scope_begin("async");
+        gpu.launch("_Z6secondPf", 4);
+        on_other_thread(end_scope, &scope);
+        gpufl_scope_end(scope);
+        gpu.launch("_Z5firstPf", 4);
+    }
+}
+
+static void *leave_open(void *arg)
+{
+    (void)arg;
+    gpufl_scope_begin("left");
+    GFL_SCOPE("proper")
+    {
+    }
+    gpufl_scope_begin("left, too");
+    return NULL;
+}
+
+static void forgotten(void)
+{
+    on_other_thread(leave_open, NULL);
+    for (int i = 0; i < 9500; i++) {
+        gpufl_scope_begin("async");
+        if (i % 1000 == 0) {
+            gpufl_flush();
+        }
+    }
+    gpufl_flush();
+    for (int i = 0; i < 100; i++) {
+        GFL_SCOPE("step")
+        {
+        }
+    }
+}
+
+static void *one_scope(void *arg)
+{
+    (void)arg;
+    GFL_SCOPE("request")
+    {
+        gpu.launch("_Z5firstPf", 4);
+    }
+    return NULL;
+}
+
+static long resident_kib(void)
+{
+    long all = 0;
+    long resident = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    if (!file || fscanf(file, "%ld %ld", &all, &resident) != 2) {
+        exit(5);
+    }
+    fclose(file);
+    return resident * 4;
+}
+
+/* Threads that come and go: prints how much memory 8,000 of them leave behind. */
+static void churn(void)
+{
+    long before = 0;
+    for (int i = 0; i < 9000; i++) {
+        if (i == 1000) {
+            before = resident_kib();
+        }
+        on_other_thread(one_scope, NULL);
+        if (i % 50 == 0) {
+            gpufl_flush();
+        }
+    }
+    fprintf(stderr, "grown %ld\n", resident_kib() - before);
+}
+
+/* More text than the table of names takes: 8 MiB. */
+static void many_names(void)
+{
+    for (int i = 0; i < 2200; i++) {
+        char *name = malloc(4097); /* as CUPTI's, it stays */
+        memset(name, 'x', 4096);
+        name[4096] = '\0';
+        name[snprintf(name, 40, "cutlass_device_kernel_%06d_", i)] = 'y';
+        gpu.launch(name, 4);
+    }
+}
+
+static pthread_barrier_t limited;
+
+static void *scopes_without_memory(void *arg)
+{
+    (void)arg;
+    pthread_barrier_wait(&limited);
+    for (int i = 0; i < 1000; i++) {
+        gpufl_scope_end(gpufl_scope_begin("lost"));
+    }
+    return NULL;
+}
+
+static void without_memory(void)
+{
+    struct rlimit limit = {0, RLIM_INFINITY};
+    pthread_t thread;
+    gpufl_flush();
+    pthread_barrier_init(&limited, NULL, 2);
+    pthread_create(&thread, NULL, scopes_without_memory, NULL);
+    setrlimit(RLIMIT_AS, &limit);
+    pthread_barrier_wait(&limited);
+    pthread_join(thread, NULL);
+    limit.rlim_cur = RLIM_INFINITY;
+    setrlimit(RLIMIT_AS, &limit);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct {
+        const char *name;
+        void (*play)(void);
+    } parts[] = {
+        {"waits", waits},
+        {"stalled", stalled},
+        {"overlapping", overlapping},
+        {"elsewhere", elsewhere},
+        {"forgotten", forgotten},
+        {"churn", churn},
+        {"many names", many_names},
+        {"without memory", without_memory},
+    };
+    struct gpufl_init_options options = GPUFL_INIT_OPTIONS_DEFAULT;
+    char id[40];
+    options.log_path = argc > 1 ? argv[1] : "";
+    open_gpu();
+    if (argc < 3 || gpufl_init(&options) != GPUFL_OK) {
+        return 3;
+    }
+    gpufl_session_id(id);
+    puts(id);
+    fflush(stdout);
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        if (strcmp(argv[2], parts[i].name) == 0) {
+            parts[i].play();
+        }
+    }
+    gpufl_shutdown();
+    struct gpufl_stats s = GPUFL_STATS_INIT;
+    if (gpufl_get_stats(&s) == GPUFL_OK) {
+        fprintf(stderr, "stats %lu %lu %lu %lu %lu %lu\n",
+                (unsigned long)s.scopes_recorded, (unsigned long)s.scopes_dropped,
+                (unsigned long)s.calls_dropped, (unsigned long)s.waits_dropped,
+                (unsigned long)s.phases_dropped, (unsigned long)s.without_memory);
+    }
+    gpufl_generate_report(getenv("GPU_SCOPES_REPORT"));
+    return 7;
+}

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a session does not contain is counted by kind, in the closing record, on stderr and in the report."""
+import sys
+
+import lib
+from lib import check, equal
+import test_collector as collector
+
+FAKE = lib.BUILD / "tests/fake"
+SCOPES, DROPPED, CALLS, WAITS, PHASES, WITHOUT = range(6)
+
+
+def _play(place, part, engine="Trace", **env):
+    """(session's directory, stderr, report, counters of gpufl_get_stats)"""
+    if lib.SANITIZER and "address" in lib.SANITIZER[0]:
+        env.setdefault("ASAN_OPTIONS", "detect_leaks=0")  # the fake keeps what it was given
+    report = place.path / "report"
+    done = place.run("tests/e2e/gpu_scopes", place.logs, part,
+                     env={"GPU_SCOPES_REPORT": str(report), "LD_LIBRARY_PATH": f"{FAKE}:{lib.BUILD}", "GPUFL_PROFILING_ENGINE": engine, **env})
+    equal(done.returncode, 7, f"{part}: {done.stderr}")
+    said, _, stats = done.stderr.partition("stats ")
+    return place.logs / done.stdout.strip(), said, report.read_text(), [int(n) for n in stats.split()]
+
+
+def _closing(session):
+    """(losses that are not 0, capabilities by feature)"""
+    record, = (r for r in collector.records(session, "scope") if r["type"] == "capture_capabilities")
+    return ({kind: count for kind, count in record["losses"].items() if count},
+            {c["feature"]: c for c in record["capabilities"]})
+
+
+def _all_say(said, report, text):
+    equal((said.count(text), report.count(text)), (1, 1), f"{text!r} on stderr and in the report: {said} {report}")
+
+
+def each_kind_that_finds_no_room_has_its_counter(place):
+    flag = place.path / "slow"
+    flag.touch()
+    session, said, report, stats = _play(
+        place, "stalled", GPUFL_FLUSH_LOGS_ALWAYS="1", FAKE_SLOW_SYNC=str(flag),
+        LD_PRELOAD=str(FAKE / "slow_sync.so"))
+    losses, capabilities = _closing(session)
+    equal(collector.paired(session), {"only one": 1}, "the scope")
+    equal(stats[:2], [1, 0], "scopes recorded and dropped")
+    check(1000 < losses["calls"] < 10000, f"{losses}")
+    equal((losses["waits"], losses["phases"]), (6, 1), "waits and phases")
+    equal(stats[CALLS:], [losses["calls"], 6, 1, 0], "the same by gpufl_get_stats")
+    equal(set(losses), {"calls", "waits", "phases"}, "nothing else")
+    equal((capabilities["sync_activity"]["status"], capabilities["sync_activity"]["reason_code"]),
+          ("partial", "ring_full:6"), "waits")
+    equal(capabilities["scope_attribution"]["reason_code"], f"ring_full:{losses['calls']}", "calls")
+    _all_say(said, report, "6 synchronisations that did not fit in their thread's ring")
+    _all_say(said, report, f"{losses['calls']} launches, copies and sets without scope")
+    equal(said.count(session.name), 1, said)
+
+
+def a_thread_without_memory_is_counted(place):
+    if lib.SANITIZER or lib.VALGRIND or lib.EMULATOR:
+        lib.skip("the address space is not the program's own")
+    session, said, report, stats = _play(place, "without memory", "Monitor")
+    losses, capabilities = _closing(session)
+    equal(losses, {"without_memory": 1000}, "each scope")
+    equal((stats[SCOPES], stats[WITHOUT]), (0, 1000), "by gpufl_get_stats")
+    equal((capabilities["scope_attribution"]["status"], capabilities["scope_attribution"]["reason_code"]),
+          ("partial", "no_memory:1000"), "it is said")
+    _all_say(said, report, "1000 scopes, calls, waits and phases of threads for which there was no memory")
+
+
+def _kernel_scopes(session):
+    """(kernel's name, name of its scope or None, path) of each kernel"""
+    names = collector.scope_names(session)
+    scope = {row["scope_instance_id"]: names[str(row["name_id"])]
+             for row in collector.rows(session, "scope", "scope_event_batch")}
+    kernels, paths, found = {}, {}, []
+    for record in collector.records(session, "device"):
+        kernels.update(record.get("kernel_dict", {}))
+        if record["type"] == "kernel_detail":
+            paths[record["corr_id"]] = record["user_scope"]
+    for row in collector.rows(session, "device", "kernel_event_batch"):
+        found.append((kernels[str(row["kernel_id"])].split("(")[0], scope.get(row["scope_instance_id"]),
+                      paths[row["detail_corr_id"]]))
+    return found
+
+
+def _depths(session):
+    names = collector.scope_names(session)
+    return {names[str(r["name_id"])]: r["depth"] for r in collector.rows(session, "scope", "scope_event_batch")}
+
+
+def scopes_may_overlap(place):
+    session, said, _, _ = _play(place, "overlapping")
+    equal(said, "", "nothing is lost")
+    equal(collector.paired(session), {"load 1": 1, "load 2": 1, "train": 1}, "pairs")
+    equal(_depths(session), {"load 1": 0, "load 2": 1, "train": 0}, "depths")
+    equal(_kernel_scopes(session), [("second", "load 2", "load 1|load 2"), ("first", None, "global"),
+                                    ("third", "train", "train")], "kernels")
+
+
+def another_thread_may_end_a_scope(place):
+    session, said, _, _ = _play(place, "elsewhere")
+    equal(said, "", "nothing is lost")
+    equal(collector.paired(session), {"async": 200}, "each once, though it was ended three times")
+    equal(set(_depths(session).values()), {0}, "depth")
+    equal(set(_kernel_scopes(session)), {("second", "async", "async"), ("first", None, "global")}, "kernels")
+    equal(_closing(session)[0], {}, "losses")
+
+
+def scopes_that_are_left_open_end_with_their_thread(place):
+    session, said, report, stats = _play(place, "forgotten")
+    begun, ended = {}, {}
+    names = collector.scope_names(session)
+    for row in collector.rows(session, "scope", "scope_event_batch"):
+        count = begun if row["event_type"] == collector.BEGIN else ended
+        name = names[str(row["name_id"])]
+        count[name] = count.get(name, 0) + 1
+    equal(begun, {"left": 1, "proper": 1, "left, too": 1, "async": 9500, "step": 100}, "begins")
+    not_ended = 9500 - 4096 + 1  # room for the first step
+    equal(ended, {**begun, "async": not_ended}, "ends")
+    equal(_closing(session)[0], {"scopes_not_ended": not_ended + 2}, "counted")
+    equal(stats[:2], [not_ended + 2 + 101, 0], "recorded and dropped")
+    _all_say(said, report, f"{not_ended + 2} ends of scopes: they were still open when their thread ended")
+
+
+def kernels_without_a_name_are_counted(place):
+    session, said, report, _ = _play(place, "many names")
+    other = sum(name == "" for name, _, _ in _kernel_scopes(session))  # cut off at the bracket
+    losses, capabilities = _closing(session)
+    equal(losses, {"kernel_names": other}, "losses")
+    check(100 < other < 200, f"{other}")
+    equal((capabilities["kernel_events"]["status"], capabilities["kernel_events"]["reason_code"]),
+          ("partial", f"names_lost:{other}"), "it is said")
+    _all_say(said, report, f'{other} names of kernels, recorded as "(other)"')
+
+
+def threads_that_come_and_go_leave_nothing_behind(place):
+    if lib.MEASURES_ITSELF:
+        lib.skip("the memory is not the program's own")
+    _, said, _, _ = _play(place, "churn")
+    check(int(said.split("grown ")[1].split()[0]) < 4000, said)
+
+
+if __name__ == "__main__":
+    here = sys.modules[__name__]
+    if not (lib.BUILD / "libgpufl-cupti.so").exists():
+        print("   the module is built where CUDA's headers are: nothing is tested")
+        sys.exit(0)
+    sys.exit(lib.main(here))
