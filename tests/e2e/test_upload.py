@@ -364,7 +364,7 @@ def status_tells_what_waits(place):
     lib.upload(place, backend.url)
     after = place.run("gpufl", "status", place.logs)
     equal(after.returncode, 0, f"nothing waits ({after.stdout})")
-    check("complete at the backend" in after.stdout, after.stdout)
+    check("complete, verified" in after.stdout, after.stdout)
 
 
 def status_names_what_is_away(place):

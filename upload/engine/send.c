@@ -168,15 +168,23 @@ static void send_serve(struct engine *engine, uint64_t now_ms)
     lanes_rewind(&engine->backlog);
 }
 
-/* An offer that has not failed yet: the next probe. */
+/* An offer that has not failed yet and may go: the next probe. One that failed alone
+ * waits for its own time. */
 static bool send_has_fresh(const struct engine *engine, uint64_t now_ms)
 {
     for (const struct offer *o = engine->offers; o; o = o->next) {
-        if (!o->failed && !offer_waits(o, now_ms)) {
+        if (!o->failed && now_ms >= o->retry_at_ms && !offer_waits(o, now_ms)) {
             return true;
         }
     }
     return false;
+}
+
+/* Each probe is another stream's, so that one that fails alone does not stand for all of
+ * them. */
+bool send_has_probe(const struct engine *engine, uint64_t now_ms)
+{
+    return origin_probing(&engine->origin) && send_has_fresh(engine, now_ms);
 }
 
 void send_make_offers(struct engine *engine, uint64_t now_ms)
@@ -186,9 +194,7 @@ void send_make_offers(struct engine *engine, uint64_t now_ms)
     if (!origin_takes(&engine->origin) || !origin_ready(&engine->origin, now_ms)) {
         return;
     }
-    /* While the origin fails, each probe is another stream's, so that one that fails
-     * alone does not stand for all of them. */
-    if (origin_probing(&engine->origin) && send_has_fresh(engine, now_ms)) {
+    if (send_has_probe(engine, now_ms)) {
         return;
     }
     send_serve(engine, now_ms);
