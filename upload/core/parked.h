@@ -38,9 +38,9 @@ struct parked_session {
             struct parked_session *next_waiting; /**< in the list of those that wait */
             struct parked_session **waiting_at; /**< the link to it; NULL = it does not */
         };
-        struct {                /* of one that is */
-            uint64_t bytes;     /**< of its files when last looked at, 0 = not yet */
-            int64_t changed_ns; /**< times of change of its files by then, added up */
+        struct {                 /* of one that is */
+            uint64_t bytes;      /**< of its files when last looked at, 0 = not yet */
+            uint64_t changed_ns; /**< times of change of its files by then, added up */
         };
     };
     uint32_t listed; /**< number of the listing of the root that named it last */

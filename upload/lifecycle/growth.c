@@ -21,10 +21,10 @@ struct growth_channel {
     const char *path;
     const char *name;
     struct parked_stream at;
-    int64_t changed_ns; /**< times of change of its files, added up */
-    bool later;         /**< the file after that is there */
-    bool seal_changed;  /**< the newest sealed file before it has another size … */
-    bool seal_same;     /**< … or the same one */
+    uint64_t changed_ns; /**< times of change of its files, added up */
+    bool later;          /**< the file after that is there */
+    bool seal_changed;   /**< the newest sealed file before it has another size … */
+    bool seal_same;      /**< … or the same one */
     bool same_size; /**< the file that was sent last is there, and ends where it did */
     bool shorter;   /**< it ends before that */
 };
@@ -60,7 +60,8 @@ static uint64_t growth_bytes(struct growth_channel *c, uint32_t number, bool gz)
         return 0;
     }
     uint64_t bytes = (uint64_t)st.st_size;
-    c->changed_ns += st.st_ctim.tv_sec * 1000000000 + st.st_ctim.tv_nsec;
+    c->changed_ns +=
+        (uint64_t)st.st_ctim.tv_sec * 1000000000u + (uint64_t)st.st_ctim.tv_nsec;
     int fd = gz ? file_open(sys, c->dir, path) : -1;
     if (fd >= 0) {
         bytes = growth_unpacked(sys, fd, bytes);
@@ -108,7 +109,7 @@ static void growth_look_at_seal(struct growth_channel *c)
     bool sent = c->at.kind == STREAM_BATCHED && c->at.layout == 1 + SESSION_LIVE &&
                 sealed->mark.bytes && sealed->file < c->at.file &&
                 !(c->at.marks & MARK_LOST);
-    int64_t before_ns = c->changed_ns;
+    uint64_t before_ns = c->changed_ns;
     uint64_t bytes = sent ? growth_bytes(c, sealed->file, false) : 0;
     bool there = c->changed_ns != before_ns;
     c->seal_changed = there && bytes != sealed->bytes;
@@ -199,7 +200,7 @@ bool growth_of(const struct root *root, int dir, struct parked_session *s)
     bool first = s->bytes == 0;
     bool unsent = false;
     uint64_t bytes = 1;
-    int64_t changed_ns = 0;
+    uint64_t changed_ns = 0;
     struct growth_channel channel[SCAN_CHANNELS_MAX];
     for (unsigned i = 0; i < root->channels.count; i++) {
         channel[i] = growth_channel_of(root, dir, s, i);

@@ -37,7 +37,7 @@ void parking_complete(struct session *session)
     s->directory = session->directory;
     for (unsigned i = 0; i < session->streams; i++) {
         const struct stream *st = session->stream[i];
-        s->changed_ns += st->compared_ns;
+        s->changed_ns += (uint64_t)st->compared_ns;
         s->stream[i] = (struct parked_stream){.offset = st->offset,
                                               .head = st->head,
                                               .mark = st->mark,
