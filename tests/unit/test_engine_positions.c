@@ -13,6 +13,8 @@
 #include "tests/support/rig_session.h"
 #include "upload/engine/resolve.h"
 #include "upload/engine/resolve_request.h"
+#include "upload/http/reply.h"
+#include "upload/lifecycle/end_seek.h"
 
 #define DAY_MS (24ull * 3600 * 1000)
 
@@ -450,6 +452,34 @@ static void a_complete_session_is_claimed_again_in_another_epoch(void **state)
     rig_delete(rig);
 }
 
+static int go_back_after_the_claim(struct rig *rig, const struct rig_request *r)
+{
+    if (r->kind == TRANSPORT_COMPLETE && rig->mark == 0) {
+        rig->mark = 1;
+        rig->positions.epoch = 2;
+        rig->version_body = "{\"supported\":[\"1\"],\"live_windows\":true,"
+                            "\"positions\":true,\"epoch\":\"2\"}";
+        struct reply_version told = {0};
+        reply_read_version(rig->version_body, strlen(rig->version_body), &told);
+        end_seek_epoch(rig->engine, told.epoch); /* as another answer tells */
+    }
+    return RIG_REGISTRY;
+}
+
+/* Its answer is still that of the backend before. */
+static void a_claim_that_was_on_its_way_when_the_epoch_changed_is_made_again(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_positions_on(rig_ended_session(50));
+    rig->answer = go_back_after_the_claim;
+    rig_start(rig);
+    complete(rig);
+    rig_run(rig, 3600000, false);
+    complete(rig);
+    assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 2);
+    rig_delete(rig);
+}
+
 /* Without a journal, what an earlier process noted as sent is asked for, too. */
 static void progress_of_an_earlier_process_is_no_proof(void **state)
 {
@@ -611,6 +641,8 @@ int main(void)
         cmocka_unit_test(what_was_deleted_since_the_backup_is_a_loss),
         cmocka_unit_test(an_end_that_nothing_proves_is_believed_when_given_up),
         cmocka_unit_test(a_complete_session_is_claimed_again_in_another_epoch),
+        cmocka_unit_test(
+            a_claim_that_was_on_its_way_when_the_epoch_changed_is_made_again),
         cmocka_unit_test(progress_of_an_earlier_process_is_no_proof),
         cmocka_unit_test(a_quiet_session_is_compared_in_another_epoch),
         cmocka_unit_test(a_backend_may_gain_positions_under_way),

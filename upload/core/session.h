@@ -120,6 +120,7 @@ struct session {
     struct end_proof *proof;     /**< of each stream's end as it was told, or NULL */
     struct end_parting *parting; /**< where bytes part is looked for, or NULL */
     char *claim;                 /**< body of session-complete, while that is under way */
+    uint64_t claim_epoch;        /**< of the backend, when that was sent */
     uint64_t complete_at_ms;
     uint64_t complete_ticket; /**< once this is on disk, all that was settled is */
     uint64_t hold_until_ms;   /**< the workspace is at its limit until then */

@@ -171,6 +171,7 @@ bool completion_step(struct engine *engine, uint64_t now_ms)
                                             session->claim ? strlen(session->claim) : 0,
                                         .fd = -1,
                                         .tag = session};
+    session->claim_epoch = engine->origin.epoch;
     if (engine->config.transport.submit(engine->config.transport.self, &request) !=
         GPUFL_OK) {
         return false;
@@ -320,7 +321,9 @@ static void completion_accepted(struct session *session,
     struct engine *engine = session->root->engine;
     origin_ok(&engine->origin);
     session->outcome = (uint8_t)completion_outcome(session, reply);
-    for (unsigned i = 0; session->claim && i < session->streams; i++) {
+    /* One that has gone back since knows nothing of the claim. */
+    bool same = session->claim && session->claim_epoch == engine->origin.epoch;
+    for (unsigned i = 0; same && i < session->streams; i++) {
         struct stream *st = session->stream[i];
         if (st->positions && st->end.at.file && st->end.epoch != engine->origin.epoch) {
             (void)!position_choose(st, true); /* the claim has proved its end */
