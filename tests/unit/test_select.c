@@ -165,6 +165,23 @@ static void joined_selections_keep_all_and_grow_on(void **state)
     dirs_remove(root);
 }
 
+static void sessions_beside_files_of_a_session_are_listed(void **state)
+{
+    (void)state;
+    char *root = some_sessions();
+    char group[512];
+    struct selection s;
+    snprintf(group, sizeof group, "%s/group", root);
+    dirs_append(group, "device.log", "");
+    list(root, &s);
+    assert_int_equal(s.count, 5);
+    assert_true(select_has(&s, "group"));
+    assert_int_equal(select_one(&s, "d"), GPUFL_OK);
+    assert_string_equal(s.session[0].path, "group/d");
+    select_free(&s);
+    dirs_remove(root);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -172,6 +189,7 @@ int main(void)
         cmocka_unit_test(the_newest_of_this_process_comes_first),
         cmocka_unit_test(one_is_selected_by_name_or_as_the_newest),
         cmocka_unit_test(joined_selections_keep_all_and_grow_on),
+        cmocka_unit_test(sessions_beside_files_of_a_session_are_listed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -108,6 +108,7 @@ struct session {
     bool no_manifest;           /**< a person gave up its manifest */
     uint8_t unread_said;  /**< reasons that were logged, bits of enum unread_reason */
     bool other_said;      /**< files that cannot hold any were logged */
+    bool beside_said;     /**< that sessions lie in its directory was logged */
     uint32_t quarantined; /**< ranges */
     uint32_t listed;      /**< number of the listing of the root that named it last */
     struct absence absence;

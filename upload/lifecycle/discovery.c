@@ -14,6 +14,7 @@
 #include "upload/core/session_streams.h"
 #include "upload/lifecycle/away.h"
 #include "upload/lifecycle/claim.h"
+#include "upload/lifecycle/group.h"
 #include "upload/lifecycle/inspect.h"
 #include "upload/lifecycle/kept.h"
 #include "upload/lifecycle/other_root.h"
@@ -44,35 +45,6 @@ struct visit {
     const char *group; /* "" at the top level */
     uint64_t now_ms;
 };
-
-static void discovery_skip_group(struct root *root, const char *name)
-{
-    log_warn(root->engine->config.log, "scan.skipped", "root=%s dir=%s", root->path,
-             name);
-    kept_directory(root, name);
-}
-
-/* The steps that follow list it, before they go on with the root. */
-static void discovery_open_group(struct root *root, const char *name)
-{
-    if (root->group) { /* one that was reported while another one is listed */
-        root->list_soon = true;
-        return;
-    }
-    root->group = malloc(sizeof *root->group);
-    gpufl_status status =
-        root->group ? listing_open(root->group, root->engine->config.sys, root->fd, name)
-                    : GPUFL_ERR_IO;
-    if (status == GPUFL_OK) {
-        snprintf(root->group_name, sizeof root->group_name, "%s", name);
-        return;
-    }
-    free(root->group);
-    root->group = NULL;
-    if (status == GPUFL_ERR_IO) {
-        discovery_skip_group(root, name);
-    }
-}
 
 /* Watched sessions report changes, and settled sessions without a writer do not change:
  * both are inspected rarely, in case an event was lost. */
@@ -106,7 +78,7 @@ static void discovery_not_a_session(const struct visit *visit, const char *path,
         parked_drop(&root->parked, parked); /* it was one, and nothing was sent of it */
     }
     if (!visit->group[0] && !other_root_is(root, name)) {
-        discovery_open_group(root, name); /* a multi-pass run */
+        group_open(root, name); /* a multi-pass run */
     }
 }
 
@@ -125,7 +97,8 @@ static bool discovery_stays_parked(struct root *root, struct parked_session *s)
     return true;
 }
 
-static void discovery_visit(const struct visit *visit, const char *name)
+/* \return true if \p name is a session that could be looked at. */
+static bool discovery_visit_session(const struct visit *visit, const char *name)
 {
     struct root *root = visit->root;
     char below[JOURNAL_PATH_MAX];
@@ -138,27 +111,27 @@ static void discovery_visit(const struct visit *visit, const char *name)
     replaced_visit(root, path);
     struct parked_session *parked_session = parked_find(&root->parked, path);
     if (parked_session && discovery_stays_parked(root, parked_session)) {
-        return;
+        return true;
     }
     struct session *old = session_find(root, path);
     root->known_named += old != NULL;
     if (old && old->state == SESSION_DONE) {
         old->listed = root->listing_number;
         away_session_back(old);
-        return;
+        return true;
     }
     if (old && old->presence == SESSION_PRESENT) {
         old->listed = root->listing_number;
         if (discovery_inspection_is_due(old, visit->now_ms)) {
             session_mark(old);
         }
-        return;
+        return true;
     }
     root->inspected++;
     if (!old && !parked_session && discovery_can_wait(root, path, name) &&
         parked_wait(&root->parked, path, root->listing_number)) {
         claim_note(root, path);
-        return;
+        return true;
     }
     gpufl_status status = inspect_directory(root, path, NULL, &seen);
     root->only_sessions = root->only_sessions && status == GPUFL_OK;
@@ -167,6 +140,7 @@ static void discovery_visit(const struct visit *visit, const char *name)
         if (session) {
             inspect_apply(session, &seen, visit->now_ms);
             parking_held(session);
+            group_say_beside(root, visit->group);
         } else {
             root->only_sessions = false; /* no memory */
         }
@@ -179,6 +153,14 @@ static void discovery_visit(const struct visit *visit, const char *name)
         }
     } else {
         discovery_not_a_session(visit, path, name);
+    }
+    return status == GPUFL_OK;
+}
+
+static void discovery_visit(const struct visit *visit, const char *name)
+{
+    if (discovery_visit_session(visit, name) && !visit->group[0]) {
+        group_look_below(visit->root, name);
     }
 }
 
@@ -320,15 +302,6 @@ static void discovery_end(struct root *root, uint64_t now_ms)
     claim_listed(root);
 }
 
-static void discovery_end_group(struct root *root)
-{
-    if (root->group->error) {
-        discovery_skip_group(root, root->group_name);
-    }
-    listing_delete(root->group);
-    root->group = NULL;
-}
-
 static void discovery_next(struct root *root, uint64_t now_ms)
 {
     bool in_group = root->group != NULL;
@@ -338,7 +311,7 @@ static void discovery_next(struct root *root, uint64_t now_ms)
     if (entry && listing_is_dir(entry)) {
         discovery_visit(&visit, entry->d_name);
     } else if (!entry && in_group) {
-        discovery_end_group(root);
+        group_end(root);
     } else if (!entry) {
         discovery_end(root, now_ms);
     }
@@ -374,6 +347,10 @@ void discovery_touch(struct root *root, const char *path, uint64_t now_ms)
         session_mark(session);
         /* And once more later: files are closed just before the lock is released. */
         session_mark_later(session, now_ms);
+        if (!strchr(path, '/')) {
+            group_look_below(root, path);
+            discovery_some(root, true, now_ms);
+        }
     } else if (strchr(path, '/')) {
         root->list_soon = true;
     } else {

@@ -146,7 +146,8 @@ static void visit_session(void *arg, const char *name)
     gpufl_status status = scan_session(l->sys, l->root, path, name, &scan);
     if (status != GPUFL_ERR_NOT_FOUND) { /* what cannot be read may be one */
         add_selected(l, path, &scan);
-    } else if (!l->group[0]) {
+    }
+    if (!l->group[0]) { /* a session may have others in it, whatever made it one */
         struct selecting inner = *l;
         inner.group = name;
         if (scan_subdirs(l->sys, l->root, name, visit_session, &inner) == GPUFL_OK) {

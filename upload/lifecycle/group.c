@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Opens the directories below a root that contain sessions, be they sessions, too. */
+#include "upload/lifecycle/group.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "base/log.h"
+#include "upload/core/session.h"
+#include "upload/lifecycle/kept.h"
+#include "upload/lifecycle/other_root.h"
+
+static void group_skip(struct root *root, const char *name)
+{
+    log_warn(root->engine->config.log, "scan.skipped", "root=%s dir=%s", root->path,
+             name);
+    kept_directory(root, name);
+}
+
+void group_open(struct root *root, const char *name)
+{
+    if (root->group) { /* one that was reported while another one is listed */
+        root->list_soon = true;
+        return;
+    }
+    root->group = malloc(sizeof *root->group);
+    gpufl_status status =
+        root->group ? listing_open(root->group, root->engine->config.sys, root->fd, name)
+                    : GPUFL_ERR_IO;
+    if (status == GPUFL_OK) {
+        snprintf(root->group_name, sizeof root->group_name, "%s", name);
+        return;
+    }
+    free(root->group);
+    root->group = NULL;
+    if (status == GPUFL_ERR_IO) {
+        group_skip(root, name);
+    }
+}
+
+void group_end(struct root *root)
+{
+    if (root->group->error) {
+        group_skip(root, root->group_name);
+    }
+    listing_delete(root->group);
+    root->group = NULL;
+}
+
+/* Anybody who may write to a group can make it look like a session. */
+void group_say_beside(const struct root *root, const char *group)
+{
+    struct session *session = group[0] ? session_find(root, group) : NULL;
+    if (session && !session->beside_said) {
+        session->beside_said = true;
+        log_warn(
+            root->engine->config.log, "session.beside",
+            "session=%s note=\"sessions lie in its directory: they are sent as such, "
+            "and the files beside them as session %s\"",
+            session->id, session->id);
+    }
+}
+
+/* Most file systems count the directories in one, "." and "..", too, as its links; the
+ * others say 1. */
+static bool group_has_directories(struct root *root, const char *name)
+{
+    struct stat st;
+    struct listing listing;
+    int found = fstatat(root->fd, name, &st, AT_SYMLINK_NOFOLLOW);
+    if (found == 0 && st.st_nlink == 2) {
+        return false;
+    }
+    gpufl_status status =
+        found == 0 ? listing_open(&listing, root->engine->config.sys, root->fd, name)
+        : errno == ENOENT ? GPUFL_ERR_NOT_FOUND
+                          : GPUFL_ERR_IO;
+    if (status != GPUFL_OK) {
+        if (status == GPUFL_ERR_IO) {
+            kept_directory(root, name); /* those in it may be there */
+        }
+        return false;
+    }
+    bool any = listing_next_dir(&listing) != NULL || listing.error;
+    listing_close(&listing);
+    return any;
+}
+
+/* Whatever lies beside them, the directories in it may be sessions of their own. */
+void group_look_below(struct root *root, const char *name)
+{
+    if (group_has_directories(root, name) && !other_root_is(root, name)) {
+        root->only_sessions = false;
+        group_open(root, name);
+    }
+}
