@@ -633,5 +633,33 @@ def what_one_user_does_changes_nothing_for_another(place):
         _tried(place, number, what)
 
 
+def what_another_user_makes_a_salvage_of_is_left_alone(place):
+    """Whoever owns a group can make a session in it the `.tmp` of a session of his own, which root would publish."""
+    if not ROOT:
+        lib.skip("needs root, to be several users")
+    service = _Service(place)
+    group = service.logs / "run-1"
+    group.mkdir()
+    group.chmod(0o1777)
+    os.chown(group, OTHER, OTHER)
+    writer = _Session(group)
+    writer.lines()
+    writer.rotate("device")
+    writer.lines()
+    for path in writer.dir.iterdir():
+        os.chown(path, VICTIM, VICTIM)
+    before = {p.name: p.read_bytes() for p in writer.dir.iterdir()}
+    planted = _as(OTHER, ["sh", "-c", f"cd {group}; mv -T {writer.id} .tmp; : > .gpufl-session.lock"])
+    planted.communicate()
+    done = service.upload(0)
+    equal(done.returncode, 1, done.stderr)
+    check("belongs to another user, or is a session itself" in done.stderr, done.stderr)
+    equal({p.name: p.read_bytes() for p in (group / ".tmp").iterdir()}, before, "what the victim has written")
+    (group / ".gpufl-session.lock").unlink()
+    (group / ".tmp").rename(writer.dir)
+    service.upload(0)
+    check(service.has(writer), "it is sent once it is back")
+
+
 if __name__ == "__main__":
     sys.exit(lib.main(sys.modules[__name__]))

@@ -57,6 +57,9 @@ const char *session_salvage_step(struct session *session, bool unpublished)
         session->salvage = SESSION_SALVAGE_PERSON;
         return "windows in .tmp are damaged or conflict with published ones: check them, "
                "then move or delete them";
+    case SALVAGE_FOREIGN:
+        return "its .tmp, or a file in it, belongs to another user, or is a session "
+               "itself: move it away, or give it to the owner of the session";
     case SALVAGE_BUSY:
         return "another process is publishing the windows in its .tmp";
     case SALVAGE_FAILED:

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "upload/source/salvage_stock.h"
@@ -60,9 +61,7 @@ static enum salvage_result retire_active(const struct salvage *s,
     const struct salvage_place *place = s->place;
     struct scan scan;
     char name[LAYOUT_PATH_MAX];
-    gpufl_status status =
-        scan_session(place->sys, place->root, place->path, place->id, &scan);
-    if (status != GPUFL_OK) {
+    if (scan_directory(place->sys, s->dirs.session, place->id, &scan) != GPUFL_OK) {
         return SALVAGE_FAILED;
     }
     const struct scan_channel *published = scan_find_channel(&scan, file->channel);
@@ -125,10 +124,28 @@ static enum salvage_result step_file(const struct salvage *s, const struct tmp_f
     return SALVAGE_LEFT;
 }
 
+/* Whoever may rename directories could make the session of another user the `.tmp` of
+ * his own. */
+static bool has_one_owner(struct salvage *s)
+{
+    struct stat session, tmp;
+    if (fstat(s->dirs.session, &session) < 0 || fstat(s->dirs.tmp, &tmp) < 0) {
+        return false;
+    }
+    s->stock.owner = session.st_uid;
+    return tmp.st_uid == session.st_uid || tmp.st_uid == geteuid();
+}
+
 static enum salvage_result salvage_next(struct salvage *s)
 {
+    if (!has_one_owner(s)) {
+        return SALVAGE_FOREIGN;
+    }
     if (!salvage_stock_take(&s->stock, s->dirs.tmp)) {
         return SALVAGE_FAILED;
+    }
+    if (s->stock.foreign) {
+        return SALVAGE_FOREIGN;
     }
     for (size_t i = 0; i < s->stock.files; i++) {
         const struct tmp_file *file = &s->stock.file[i];

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "schema/layout.h"
 
@@ -20,11 +21,14 @@ struct tmp_file {
     bool empty;
 };
 
-/** The files, by channel and number. Zero-initialise; release with salvage_stock_fini. */
+/** The files, by channel and number. Zero-initialise but for the owner; release with
+ * salvage_stock_fini. */
 struct salvage_stock {
     struct tmp_file *file;
     size_t files;
     size_t cap;
+    uid_t owner;  /**< whose files they must be, if they are not our own */
+    bool foreign; /**< one belongs to somebody else, or to a session of its own */
 };
 
 /** Lists \p tmp, an open `.tmp` directory. \return false when that fails. */

@@ -13,12 +13,13 @@
 #include "upload/source/salvage_readings.h"
 
 enum salvage_result {
-    SALVAGE_DONE,   /**< `.tmp` is gone: everything in it is published */
-    SALVAGE_STEP,   /**< one file is a step further: call again */
-    SALVAGE_MORE,   /**< the budget is spent, within a file: call again */
-    SALVAGE_LEFT,   /**< something in `.tmp` needs a person; the rest is published */
-    SALVAGE_BUSY,   /**< another process holds the session's lock */
-    SALVAGE_FAILED, /**< the directory cannot be written, or the disk failed */
+    SALVAGE_DONE,    /**< `.tmp` is gone: everything in it is published */
+    SALVAGE_STEP,    /**< one file is a step further: call again */
+    SALVAGE_MORE,    /**< the budget is spent, within a file: call again */
+    SALVAGE_LEFT,    /**< something in `.tmp` needs a person; the rest is published */
+    SALVAGE_BUSY,    /**< another process holds the session's lock */
+    SALVAGE_FOREIGN, /**< `.tmp` or a file in it is another user's, or it is a session */
+    SALVAGE_FAILED,  /**< the directory cannot be written, or the disk failed */
 };
 
 /** The session directory that is salvaged. */
