@@ -16,6 +16,16 @@ struct process_identity {
     uint64_t start_ticks;       /**< of the process since boot, 0 = unknown */
 };
 
+enum process_state {
+    PROCESS_GONE,
+    PROCESS_RUNS,
+    PROCESS_UNKNOWN, /**< of another boot or pid namespace, or /proc hides it */
+};
+
+/** Tells whether that process still runs. One that is dead and not waited for does not.
+ */
+enum process_state process_identity_probe(const struct process_identity *of);
+
 /** Tells the id of this boot, which is read once; "" = unknown. */
 void process_boot_id(char out[BOOT_ID_TEXT]);
 

@@ -177,3 +177,9 @@ void layout_sidecar(char out[LAYOUT_PATH_MAX], const char *channel, uint32_t num
 {
     snprintf(out, LAYOUT_PATH_MAX, SIDECAR_PREFIX "%s.%u.json", channel, number);
 }
+
+void layout_lock_file(char out[LAYOUT_LOCK_FILE_TEXT], uint64_t device, uint64_t inode)
+{
+    snprintf(out, LAYOUT_LOCK_FILE_TEXT, "%llu:%llu", (unsigned long long)device,
+             (unsigned long long)inode);
+}

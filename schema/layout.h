@@ -60,6 +60,12 @@ bool layout_channel_ok(const char *name);
 /** Classifies \p name. Never fails: an unknown name is LAYOUT_OTHER. */
 struct layout_name layout_parse(const char *name);
 
+/** Room for what names a lock file. */
+#define LAYOUT_LOCK_FILE_TEXT 48
+
+/** Names a lock file as the manifest does: `<device>:<inode>`. */
+void layout_lock_file(char out[LAYOUT_LOCK_FILE_TEXT], uint64_t device, uint64_t inode);
+
 /** `<channel>.log` or `<channel>.log.gz` into \p out. */
 void layout_active(char out[LAYOUT_PATH_MAX], const char *channel, bool gz);
 

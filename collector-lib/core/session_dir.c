@@ -82,16 +82,22 @@ static int write_manifest(const struct session_dir *dir)
     process_identity_read(&self);
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
+    struct stat lock;
+    char lock_file[LAYOUT_LOCK_FILE_TEXT];
+    if (fstat(dir->lock_fd, &lock) < 0) {
+        return -1;
+    }
+    layout_lock_file(lock_file, lock.st_dev, lock.st_ino);
     char text[512 + sizeof channels];
     int len = snprintf(
         text, sizeof text,
         "{\"schema_version\":1,\"type\":\"gpufl_session\",\"layout\":\"live\","
         "\"session_id\":\"%s\",\"pid\":%lld,\"boot_id\":\"%s\","
         "\"pid_namespace\":%llu,\"pid_start_ticks\":%llu,"
-        "\"start_ns\":%lld,\"channels\":[%s]}\n",
+        "\"lock_file\":\"%s\",\"start_ns\":%lld,\"channels\":[%s]}\n",
         dir->id, (long long)self.pid, self.boot_id,
         (unsigned long long)self.pid_namespace, (unsigned long long)self.start_ticks,
-        (long long)now.tv_sec * 1000000000 + now.tv_nsec, channels);
+        lock_file, (long long)now.tv_sec * 1000000000 + now.tv_nsec, channels);
     int fd = openat(dir->dir_fd, LAYOUT_MANIFEST, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
                     0666);
     if (fd < 0) {

@@ -204,6 +204,24 @@ def plain_directories_have_any_name(place):
         equal(len(sink.lines), sum(data.count(b"\n") for data in writer.written.values()), "all is read")
 
 
+def a_copy_of_a_running_session_is_not_complete(place):
+    """Its lock is free, as nobody ever held it."""
+    def completes(sink):
+        return [r for r in sink.requests if r.path.endswith("session-complete")]
+
+    with Sink() as sink:
+        job = place.start("examples/demo-job", place.logs, 600)
+        until(lambda: list(place.logs.glob("*-*-*-*-*/scope.log")), "the job's session")
+        copy = place.path / "copy"
+        subprocess.run(["cp", "-a", place.logs, copy], check=True)
+        lib.upload(place, sink.url, directory=copy)
+        check(not completes(sink), "it is complete while its writer lives")
+        job.kill()
+        job.wait()
+        lib.upload(place, sink.url, directory=copy)
+        check(completes(sink), "it is not complete after its writer's death")
+
+
 def directories_that_lost_their_names_go_on_when_they_have_them_again(place):
     backend = lib.Backend(place, "--api-key", lib.KEY)
     agent = lib.agent(place, backend.url, "--rescan-interval=300ms")

@@ -8,10 +8,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/process_identity.h"
 #include "schema/layout.h"
 #include "tests/support/dirs.h"
 #include "tests/support/rig.h"
@@ -145,6 +147,42 @@ static void a_free_lock_proves_death_on_the_boot_of_its_writer(void **state)
     assert_int_equal(probe_written(dir, &manifest, time(NULL)), WRITER_UNKNOWN);
     assert_int_equal(probe_written(dir, &manifest, 0), WRITER_UNKNOWN);
     assert_int_equal(probe_written(dir, &manifest, 1), WRITER_GONE); /* before the boot */
+    dirs_remove(dir);
+}
+
+static void the_free_lock_of_a_copy_says_nothing_while_its_writer_runs(void **state)
+{
+    (void)state;
+    char *dir = dirs_make();
+    char path[600];
+    struct stat own;
+    struct process_identity self;
+    process_identity_read(&self);
+    struct manifest manifest = {.pid = self.pid,
+                                .pid_namespace = (int64_t)self.pid_namespace,
+                                .pid_start_ticks = (int64_t)self.start_ticks};
+    boot_id(manifest.boot_id);
+    dirs_append(dir, LAYOUT_LOCK, "");
+    assert_int_equal(probe(dir, &manifest), WRITER_UNKNOWN); /* of an earlier version */
+    strcpy(manifest.lock_file, "0:0");
+    assert_int_equal(probe(dir, &manifest), WRITER_UNKNOWN);
+    manifest.pid_start_ticks++; /* another process has its pid now */
+    assert_int_equal(probe(dir, &manifest), WRITER_GONE);
+    manifest.pid_namespace++;
+    assert_int_equal(probe(dir, &manifest), WRITER_UNKNOWN);
+    manifest.pid_namespace--;
+    manifest.pid = fork();
+    if (manifest.pid == 0) {
+        _exit(0);
+    }
+    waitpid((pid_t)manifest.pid, NULL, 0);
+    assert_int_equal(probe(dir, &manifest), WRITER_GONE);
+    manifest.pid = self.pid;
+    manifest.pid_start_ticks--;
+    snprintf(path, sizeof path, "%s/%s", dir, LAYOUT_LOCK);
+    assert_int_equal(stat(path, &own), 0);
+    layout_lock_file(manifest.lock_file, own.st_dev, own.st_ino);
+    assert_int_equal(probe(dir, &manifest), WRITER_GONE); /* the original */
     dirs_remove(dir);
 }
 
@@ -353,6 +391,7 @@ int main(void)
         cmocka_unit_test(a_lock_for_reading_is_not_the_writer_s),
         cmocka_unit_test(without_a_lock_only_a_living_pid_is_evidence),
         cmocka_unit_test(a_free_lock_proves_death_on_the_boot_of_its_writer),
+        cmocka_unit_test(the_free_lock_of_a_copy_says_nothing_while_its_writer_runs),
         cmocka_unit_test(locks_of_shared_file_systems_do_not_reach_all_of_the_host),
         cmocka_unit_test(a_free_lock_on_a_shared_file_system_proves_nothing),
         cmocka_unit_test(no_step_of_the_clock_ends_a_live_session),

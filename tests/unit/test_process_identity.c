@@ -56,6 +56,26 @@ static void what_is_not_known_is_never_the_same(void **state)
     }
 }
 
+static void a_process_runs_until_it_is_dead_also_if_nobody_waits_for_it(void **state)
+{
+    (void)state;
+    siginfo_t info;
+    struct process_identity of;
+    process_identity_read(&of);
+    assert_int_equal(process_identity_probe(&of), PROCESS_RUNS);
+    of.pid_namespace++;
+    assert_int_equal(process_identity_probe(&of), PROCESS_UNKNOWN);
+    of.pid_namespace--;
+    of.pid = fork();
+    if (of.pid == 0) {
+        _exit(0);
+    }
+    assert_int_equal(waitid(P_PID, (id_t)of.pid, &info, WEXITED | WNOWAIT), 0);
+    assert_int_equal(process_identity_probe(&of), PROCESS_GONE);
+    assert_int_equal(waitpid((pid_t)of.pid, NULL, 0), of.pid);
+    assert_int_equal(process_identity_probe(&of), PROCESS_GONE);
+}
+
 /* An uploader asks for it at every look at a session. */
 static void the_boot_is_asked_for_once(void **state)
 {
@@ -78,6 +98,7 @@ int main(void)
         cmocka_unit_test(a_process_knows_itself_again),
         cmocka_unit_test(a_child_is_another_process),
         cmocka_unit_test(what_is_not_known_is_never_the_same),
+        cmocka_unit_test(a_process_runs_until_it_is_dead_also_if_nobody_waits_for_it),
         cmocka_unit_test(the_boot_is_asked_for_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

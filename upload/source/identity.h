@@ -29,9 +29,10 @@ struct sidecar {
 struct manifest {
     int64_t pid;
     char boot_id[40];
-    int64_t pid_namespace;   /**< -1 = not told, by earlier versions */
-    int64_t pid_start_ticks; /**< likewise */
-    unsigned channels;       /**< 0 = not told, by earlier versions */
+    int64_t pid_namespace;                 /**< -1 = not told, by earlier versions */
+    int64_t pid_start_ticks;               /**< likewise */
+    char lock_file[LAYOUT_LOCK_FILE_TEXT]; /**< "" = not told, by earlier versions */
+    unsigned channels;                     /**< 0 = not told, by earlier versions */
     char channel[MANIFEST_CHANNELS_MAX][LAYOUT_CHANNEL_MAX + 1];
 };
 

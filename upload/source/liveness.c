@@ -70,12 +70,18 @@ bool liveness_locks_are_local(long file_system)
 /* F_GETLK works on a read-only descriptor and sees POSIX and OFD locks alike. Writers
  * lock for writing, which needs a file that one may write; a lock for reading may be that
  * of any user who can open the file, and says nothing. */
-static enum lock_state probe_lock(const struct sys *sys, int dir, const char *lock_path)
+static enum lock_state probe_lock(const struct sys *sys, int dir, const char *lock_path,
+                                  char name[LAYOUT_LOCK_FILE_TEXT])
 {
     int fd = file_open(sys, dir, lock_path);
     struct statfs st;
+    struct stat file;
+    name[0] = '\0';
     if (fd < 0) {
         return LOCK_UNKNOWN;
+    }
+    if (fstat(fd, &file) == 0) {
+        layout_lock_file(name, file.st_dev, file.st_ino);
     }
     struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
     int rc = fcntl(fd, F_OFD_GETLK, &lock);
@@ -105,10 +111,29 @@ static bool was_before_boot(int64_t last_write_s)
            last_write_s < now.tv_sec - up.tv_sec;
 }
 
+/* On the boot of its writer. A copy of the directory has a lock of its own, which nobody
+ * ever held: there, only the process tells. Earlier manifests do not name the lock. */
+static bool free_lock_proves_death(const struct manifest *manifest, const char *lock)
+{
+    if (manifest->lock_file[0] && strcmp(manifest->lock_file, lock) == 0) {
+        return true;
+    }
+    struct process_identity writer = {.pid = manifest->pid};
+    memcpy(writer.boot_id, manifest->boot_id, sizeof writer.boot_id);
+    writer.pid_namespace =
+        manifest->pid_namespace > 0 ? (uint64_t)manifest->pid_namespace : 0;
+    writer.start_ticks =
+        manifest->pid_start_ticks > 0 ? (uint64_t)manifest->pid_start_ticks : 0;
+    enum process_state process = process_identity_probe(&writer);
+    return process == PROCESS_GONE ||
+           (process == PROCESS_UNKNOWN && !manifest->lock_file[0]);
+}
+
 enum liveness liveness_probe(const struct sys *sys, int dir, const char *lock_path,
                              const struct manifest *manifest, int64_t last_write_s)
 {
-    enum lock_state lock = probe_lock(sys, dir, lock_path);
+    char name[LAYOUT_LOCK_FILE_TEXT];
+    enum lock_state lock = probe_lock(sys, dir, lock_path, name);
     if (lock == LOCK_HELD) {
         return WRITER_LIVE;
     }
@@ -116,7 +141,11 @@ enum liveness liveness_probe(const struct sys *sys, int dir, const char *lock_pa
         return lock == LOCK_FREE ? WRITER_GONE : WRITER_UNKNOWN;
     }
     bool here = same_boot(manifest->boot_id);
-    if (lock == LOCK_FREE && (here || was_before_boot(last_write_s))) {
+    if (lock == LOCK_FREE && here) {
+        /* A process may live on after its session, so that it runs proves nothing. */
+        return free_lock_proves_death(manifest, name) ? WRITER_GONE : WRITER_UNKNOWN;
+    }
+    if (lock == LOCK_FREE && was_before_boot(last_write_s)) {
         return WRITER_GONE;
     }
     /* The pid may be of another pid namespace: only that it exists is evidence. */

@@ -17,8 +17,9 @@ enum liveness {
 
 /** Probes the lock file beneath \p dir (`<session>/.gpufl-session.lock`) without ever
  * taking it; where that is inconclusive, the pid of \p manifest (NULL = not read). A free
- * lock proves death where locks reach all of the host, and the writer was of this boot,
- * or nothing was written since it (\p last_write_s, seconds since 1970, 0 = not known).
+ * lock proves death where locks reach all of the host, and the writer was of this boot
+ * and the lock is its own, not that of a copy, or its process has ended; or nothing was
+ * written since it (\p last_write_s, seconds since 1970, 0 = not known).
  */
 enum liveness liveness_probe(const struct sys *sys, int dir, const char *lock_path,
                              const struct manifest *manifest, int64_t last_write_s);
