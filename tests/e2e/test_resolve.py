@@ -476,6 +476,25 @@ def a_file_rewritten_to_the_same_size_is_read_once_the_first_is_given_up(place):
         _held_then_resolved(place, sink, writer, set(), why="another one has its name")
 
 
+def a_sealed_file_that_comes_back_after_it_was_given_up_is_not_sent_again(place):
+    """It was sealed and went away before anybody saw it: the active file is the next one."""
+    with Sink() as sink:
+        writer = Live(place.logs)
+        _write(writer, lines=3)
+        lib.upload(place, sink.url)
+        writer.rotate("device")
+        sealed = writer.dir / "device.1.log"
+        data = sealed.read_bytes()
+        sealed.unlink()
+        _write(writer, lines=8)
+        equal(lib.upload(place, sink.url).returncode, 1, "held")
+        equal(place.run("gpufl", *_command(place)).returncode, 0, "given up")
+        sealed.write_bytes(data)
+        writer.end()
+        equal(lib.upload(place, sink.url).returncode, 0, "the rest is sent")
+        equal(_lines(writer), _stored(sink), "each line once")
+
+
 def another_file_of_the_name_is_read_once_the_first_is_given_up(place):
     writer = Live(place.logs)
     _write(writer)

@@ -123,7 +123,10 @@ static void resolve_other_file(struct resolving *r, struct tail_where *where,
         return;
     }
     if (found->other) {
-        resolve_go_on(r, HELD_OTHER, where->file, 0);
+        /* The active file is a later one: what was sent of the one before is sealed, and
+         * would be sent again if it came back under its number. */
+        bool active = where->file > r->stream->highest;
+        resolve_go_on(r, HELD_OTHER, where->file + active, 0);
         return;
     }
     if (found->packed) {
