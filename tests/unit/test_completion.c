@@ -96,8 +96,9 @@ static void pack(const char *dir, const char *name, const char *lines)
     gzclose(file);
 }
 
-/* A session of the 1.1 layout that is sent, and whose end is refused. */
-static struct rig *rig_with_packed(char path[700])
+/* A session of the 1.1 layout, which is sent without positions whatever the backend
+ * knows. */
+static struct rig *rig_packed_session(void)
 {
     struct rig *rig = rig_new();
     char dir[600];
@@ -106,7 +107,14 @@ static struct rig *rig_with_packed(char path[700])
     pack(dir, "device.1.log.gz", "{\"type\":\"job_start\"}\n{\"type\":\"x\"}\n");
     pack(dir, "device.log.gz", "{\"type\":\"x\",\"n\":2}\n{\"type\":\"shutdown\"}\n");
     pack(dir, "scope.log.gz", "{\"type\":\"job_start\"}\n{\"type\":\"shutdown\"}\n");
-    snprintf(path, 700, "%s", dir);
+    return rig;
+}
+
+/* One that is sent, and whose end is refused. */
+static struct rig *rig_with_packed(char path[700])
+{
+    struct rig *rig = rig_packed_session();
+    snprintf(path, 700, "%s/" RIG_ID, rig->root);
     rig->mark = 500;
     rig->answer = answer_the_end;
     rig_start(rig);
@@ -155,6 +163,62 @@ a_session_of_which_a_channel_goes_while_its_end_is_refused_is_held(void **state)
     rig_delete(rig);
 }
 
+static void is_said_in_progress(struct rig *rig, int status, bool is_said)
+{
+    char said[100];
+    rig_run(rig, 5000, false);
+    char *progress = rig_file(rig, LAYOUT_PROGRESS);
+    snprintf(said, sizeof said,
+             "!held " RIG_ID " * all is sent, but the backend answers %d ", status);
+    assert_int_equal(strstr(progress, said) != NULL, is_said);
+    free(progress);
+}
+
+/* A backend that knows positions tells the end of each session: an answer by which it
+ * seems not to comes from something in front of it. */
+static void where_positions_are_known_no_end_is_taken_unproved(void **state)
+{
+    (void)state;
+    static const int row[] = {404, 405, 409, 501};
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        char said[20];
+        struct rig *rig = rig_positions_on(rig_packed_session());
+        snprintf(said, sizeof said, "HTTP %d", row[i]);
+        rig->mark = row[i];
+        rig->answer = answer_the_end;
+        rig_start(rig);
+        rig_run(rig, 600000, false);
+        assert_int_equal(rig_summary(rig).lines_acked, 6);
+        assert_int_equal(rig_summary(rig).sessions_done, 0);
+        assert_non_null(strstr(rig_summary(rig).last_problem, said));
+        assert_in_range(rig_count(rig, TRANSPORT_COMPLETE), 10, 50);
+        is_said_in_progress(rig, row[i], true);
+        rig->mark = 200;
+        rig_run(rig, 120000, true);
+        assert_int_equal(rig_summary(rig).sessions_done, 1);
+        is_said_in_progress(rig, row[i], false);
+        rig_delete(rig);
+    }
+}
+
+/* The backend cannot know a session of which it was sent nothing. */
+static void a_session_without_a_line_ends_although_nobody_knows_it(void **state)
+{
+    (void)state;
+    struct live_session s;
+    struct rig *rig = rig_positions_on(rig_new());
+    live_open(&s, rig->root, RIG_ID);
+    dirs_append(s.dir, "device.log", "");
+    live_close(&s);
+    rig->mark = 404;
+    rig->answer = answer_the_end;
+    rig_start(rig);
+    rig_run(rig, 600000, false);
+    assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 1);
+    assert_int_equal(rig_summary(rig).sessions_done, 1);
+    rig_delete(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -164,6 +228,8 @@ int main(void)
         cmocka_unit_test(a_session_that_is_damaged_while_its_end_is_refused_is_held),
         cmocka_unit_test(
             a_session_of_which_a_channel_goes_while_its_end_is_refused_is_held),
+        cmocka_unit_test(where_positions_are_known_no_end_is_taken_unproved),
+        cmocka_unit_test(a_session_without_a_line_ends_although_nobody_knows_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

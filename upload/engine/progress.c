@@ -68,6 +68,11 @@ static void progress_add_held(struct text *text, const struct session *s)
     } else if (s->held && s->hold_reason) {
         text_printf(text, "!held %s * %.120s\n", s->path,
                     held_text((enum held_reason)s->hold_reason));
+    } else if (s->state == SESSION_COMPLETING && s->complete_refused) {
+        text_printf(text,
+                    "!held %s * all is sent, but the backend answers %d to the request "
+                    "that ends it: ask its operator\n",
+                    s->path, s->complete_refused);
     }
     for (unsigned i = 0; i < s->streams; i++) {
         const struct stream *st = s->stream[i];

@@ -239,6 +239,7 @@ static void completion_refused(struct session *session,
     }
     if (session->complete_refused != status) {
         session->complete_refused = status;
+        engine->trouble.stamp++;
         log_warn(engine->config.log, "session.not_completed",
                  "session=%s status=%d reason=\"%s\"", session->id, status, said);
     }
@@ -336,6 +337,21 @@ static void completion_accepted(struct session *session,
     }
 }
 
+/* By an answer that says that there is no such endpoint or session, or that the origin
+ * had closed it itself. One that compares ends has not done so: perhaps it was a gateway.
+ * But it cannot know a session of which it was sent nothing. */
+static bool completion_is_moot(const struct session *session, int status)
+{
+    bool proves = session->claim || session->root->engine->origin.positions;
+    bool sent = session->claim != NULL;
+    for (unsigned i = 0; i < session->streams; i++) {
+        const struct stream *st = session->stream[i];
+        sent = sent || st->file > 1 || st->offset;
+    }
+    return status == 404 ? !proves || !sent
+                         : !proves && (status == 405 || status == 409 || status == 501);
+}
+
 void completion_on_reply(struct session *session, const struct transport_reply *reply,
                          uint64_t now_ms)
 {
@@ -353,10 +369,7 @@ void completion_on_reply(struct session *session, const struct transport_reply *
         completion_accepted(session, reply);
     } else if (status == 409 && (session->claim || engine->origin.positions)) {
         completion_contested(session, reply, now_ms);
-    } else if (session->claim && (status == 404 || status == 405 || status == 501)) {
-        completion_failed(session, reply, now_ms); /* what it has was not compared */
-    } else if (status == 404 || status == 405 || status == 409 || status == 501) {
-        /* The origin has no such endpoint, or had closed the session itself. */
+    } else if (completion_is_moot(session, status)) {
         completion_done(session);
     } else if (status == 401 || status == 403) {
         origin_hold(&engine->origin, status, "", now_ms);
