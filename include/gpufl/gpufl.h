@@ -254,7 +254,10 @@ static inline void gpufl_scope_guard_end(struct gpufl_scope_guard *guard)
 /** \endcond */
 
 /** `GFL_SCOPE("name") { … }` records the block. Leaving it by `return` or `goto` ends the
- * scope, too. `break` and `continue` leave only this block, not an enclosing loop. */
+ * scope, too. It is one statement: an `else` behind the block belongs to the `if` in
+ * front of the macro. It is a loop, since C has no other statement that declares
+ * something for its body: `break` and `continue` leave only this block, not an enclosing
+ * loop or switch (in C++, gpufl.hpp, they do what they do without the macro). */
 #define GFL_SCOPE(name)                                                                  \
     for (struct gpufl_scope_guard GPUFL_JOIN(gpufl_guard_, __LINE__) __attribute__((     \
              cleanup(gpufl_scope_guard_end))) = {gpufl_scope_begin(name), false};        \

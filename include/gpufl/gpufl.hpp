@@ -136,15 +136,22 @@ public:
     {
         gpufl_scope_end(scope_);
     }
-    /** Always true, for the `if` of GFL_SCOPE. */
-    explicit operator bool() const
-    {
-        return true;
-    }
 
 private:
     gpufl_scope scope_;
 };
+
+/** \cond internal */
+/** The scope of GFL_SCOPE: its block is the `else` of an `if` that is never taken. */
+class BlockScope : public ScopedMonitor {
+public:
+    using ScopedMonitor::ScopedMonitor;
+    explicit operator bool() const
+    {
+        return false;
+    }
+};
+/** \endcond */
 
 /** Runs \p fn inside a scope and returns its result. Exceptions propagate. */
 template <typename F>
@@ -232,10 +239,37 @@ inline UploadResult uploadLogs(const UploadOptions &opts)
 } /* namespace gpufl */
 
 /** `GFL_SCOPE("name") { … }` records the block. `return`, `break`, `continue` and exceptions behave
- *  as they do without it, and end the scope. */
+ *  as they do without it, and end the scope. It is one statement: an `else` behind the block belongs
+ *  to the `if` in front of the macro, also without braces.
+ *
+ *  Only an `if` leaves `break` to the loop around it, and only one with an `else` of its own takes no
+ *  other. Compilers warn of such an `if` within one without braces, g++ at the outer one, where no
+ *  macro reaches: so this header switches -Wdangling-else off for g++, from here to the end of the
+ *  file. `#pragma GCC diagnostic warning "-Wdangling-else"` behind it switches it on again. */
 #define GPUFL_CPP_JOIN2(a, b) a##b
 #define GPUFL_CPP_JOIN(a, b)  GPUFL_CPP_JOIN2(a, b)
+#if defined(__clang__)
+#define GPUFL_CPP_QUIET                                                                  \
+    _Pragma("clang diagnostic push")                                                     \
+    _Pragma("clang diagnostic ignored \"-Wdangling-else\"")
+#define GPUFL_CPP_LOUD _Pragma("clang diagnostic pop")
+#else
+#if defined(__GNUC__)
+#pragma GCC diagnostic ignored "-Wdangling-else"
+#endif
+#define GPUFL_CPP_QUIET
+#define GPUFL_CPP_LOUD
+#endif
+#if defined(__GNUC__)
+#define GPUFL_CPP_NEVER __builtin_unreachable() /* what is behind a `return` stays so */
+#else
+#define GPUFL_CPP_NEVER
+#endif
 #define GFL_SCOPE(name)                                                                  \
-    if (::gpufl::ScopedMonitor GPUFL_CPP_JOIN(gpufl_scope_, __LINE__){name})
+    GPUFL_CPP_QUIET                                                                      \
+    if (::gpufl::BlockScope GPUFL_CPP_JOIN(gpufl_scope_, __LINE__){name}) {              \
+        GPUFL_CPP_NEVER;                                                                 \
+    } else                                                                               \
+        GPUFL_CPP_LOUD
 
 #endif

@@ -57,6 +57,38 @@ def the_forms_of_the_reference_compile(place):
                 equal((done.returncode, done.stderr), (0, ""), f"{compiler} {std} {source}")
 
 
+def _knows(compiler, std):
+    """Whether it is installed, and knows the standard."""
+    return shutil.which(compiler) and subprocess.run(
+        [compiler, f"-std={std}", "-x", "c++" if "++" in std else "c", "-fsyntax-only", "/dev/null"],
+        stderr=subprocess.DEVNULL, check=False).returncode == 0
+
+
+def _positions(place, source, compilers, standards, ran, scopes):
+    for compiler in compilers:
+        for std in (s for s in standards if _knows(compiler, s)):
+            done, program = _compile(place, compiler, std, source)
+            equal((done.returncode, done.stderr), (0, ""), f"{compiler} {std}")
+            logs = place.path / f"{compiler}-{std}-logs"
+            done = subprocess.run([program, logs], capture_output=True, text=True, check=False,
+                                  env=lib.environment({}))
+            equal((done.returncode, done.stdout.split()), (0, ran.split()), f"{compiler} {std} ({done.stderr})")
+            session, = logs.glob("[!.]*")
+            equal(collector.paired(session), scopes, f"{compiler} {std}: scopes")
+
+
+def a_scope_is_one_statement_wherever_it_stands(place):
+    """S2-49: it leaves an else to the if in front of it, and nothing warns."""
+    if lib.SANITIZER:
+        lib.skip("not every compiler links what was built by gcc's sanitizer")
+    both = {"then": 1, "in else": 1, "alone": 1, "around": 2, "outer": 2, "inner": 2, "while": 2}
+    _positions(place, "positions.cpp", ("g++", "clang++"), ("c++11", "c++14", "c++17", "c++20", "c++23", "c++2b"),
+               "then first alone 1 else second 3 yes nested no nested 0 2",
+               {**both, "chain": 2, "for": 4, "do": 1, "case": 1})
+    _positions(place, "positions.c", ("gcc", "clang"), ("c99", "c11", "c17", "c2x"),
+               "then first alone else second yes nested no nested 0", {**both, "for": 3})
+
+
 def the_old_name_of_an_option_does_not_compile(place):
     """S2-35."""
     done, _ = _compile(place, "g++", "c++17", "old_name.cpp", link=False)
