@@ -86,17 +86,23 @@ gpufl_status engine_options_cursor(const struct options *o, const struct log *lo
     if (!o->cursor_file || !*o->cursor_file) {
         return GPUFL_OK;
     }
-    gpufl_status status = java_cursor_open(o->cursor_file, out);
+    const char *fault;
+    gpufl_status status = java_cursor_open(o->cursor_file, out, &fault);
     if (status == GPUFL_ERR_NOT_FOUND) {
         log_info(log, "cursor.none", "file=%s", o->cursor_file);
         return GPUFL_OK;
     }
     char name[OPTION_NAME_MAX];
     const struct option_row *row = option_of_field(offsetof(struct options, cursor_file));
+    option_name_used(o, row, name);
+    if (status == GPUFL_ERR_USAGE) {
+        snprintf(why, 512, "%s: '%.300s': %s", name, o->cursor_file, fault);
+        return status;
+    }
     snprintf(why, 512,
              "%s: %.250s is not a cursor file of the existing agent: %s (repair it, or "
              "leave it out to send everything again)",
-             option_name_used(o, row, name), o->cursor_file, gpufl_status_text(status));
+             name, o->cursor_file, fault);
     return status;
 }
 

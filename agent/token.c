@@ -4,11 +4,12 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "base/named_file.h"
 
 static bool copy_trimmed_token(char out[TOKEN_MAX], const char *value)
 {
@@ -32,9 +33,9 @@ static const char *read_token_file(const char *file, char out[TOKEN_MAX])
 {
     char text[TOKEN_MAX + 1];
     const char *fault = NULL;
-    int fd = open(file, O_RDONLY | O_CLOEXEC);
+    int fd = named_file_open(file, &fault);
     ssize_t n = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
-    if (n < 0) {
+    if (n < 0 && !fault) {
         fault = strerror(errno);
     }
     if (fd >= 0) {

@@ -3,7 +3,6 @@
 #include "agent/options/config.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <json-c/json.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +12,7 @@
 #include "agent/options/config_place.h"
 #include "agent/options/option_find.h"
 #include "agent/options/option_value.h"
+#include "base/named_file.h"
 #include "base/nearest.h"
 #include "base/text.h"
 
@@ -297,14 +297,17 @@ gpufl_status config_parse(const struct config_text *file, struct options *out,
 gpufl_status config_read(const char *path, struct options *out, char why[512])
 {
     char text[CONFIG_MAX_BYTES];
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const char *fault;
+    int fd = named_file_open(path, &fault);
     ssize_t n = fd >= 0 ? read(fd, text, sizeof text) : -1;
-    int saved = errno;
+    if (n < 0 && !fault) {
+        fault = strerror(errno);
+    }
     if (fd >= 0) {
         close(fd);
     }
     if (n < 0) {
-        snprintf(why, 512, "--config: cannot read %.300s: %s", path, strerror(saved));
+        snprintf(why, 512, "--config: cannot read %.300s: %s", path, fault);
         return GPUFL_ERR_USAGE;
     }
     if ((size_t)n == sizeof text) {

@@ -3,11 +3,11 @@
 #include "collector-lib/core/config_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/named_file.h"
 #include "collector-lib/core/flat_json.h"
 #include "collector-lib/core/option_fields.h"
 
@@ -18,15 +18,16 @@ static void set_from_member(void *arg, const char *key, enum flat_json_kind kind
     option_fields_take_member(&file->options, file->path, key, kind, value);
 }
 
-static ssize_t read_text(struct config_file *file)
+static ssize_t read_text(struct config_file *file, const char **fault)
 {
-    int fd = open(file->path, O_RDONLY | O_CLOEXEC);
+    int fd = named_file_open(file->path, fault);
     ssize_t n = fd >= 0 ? read(fd, file->text, CONFIG_FILE_MAX_BYTES) : -1;
-    int saved = errno;
+    if (n < 0 && !*fault) {
+        *fault = strerror(errno);
+    }
     if (fd >= 0) {
         close(fd);
     }
-    errno = saved;
     return n;
 }
 
@@ -37,10 +38,10 @@ void config_file_read(struct config_file *file)
     if (!file->path || !*file->path) {
         return;
     }
-    ssize_t n = read_text(file);
+    const char *fault;
+    ssize_t n = read_text(file, &fault);
     if (n < 0) {
-        fprintf(stderr, "[GPUFL] configuration file %s ignored: %s\n", file->path,
-                strerror(errno));
+        fprintf(stderr, "[GPUFL] configuration file %s ignored: %s\n", file->path, fault);
         return;
     }
     file->text[n] = '\0';

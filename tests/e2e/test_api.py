@@ -2,6 +2,7 @@
 """The C++ header and the whole set of options: what a program written for the existing client
 sees. Row ids are those of docs/api-coverage.md."""
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -204,6 +205,10 @@ def a_broken_configuration_file_is_reported_with_line_and_column(place):
         check(word in done.stderr and done.stderr.count("\n") == 1, f"{text!r}: {done.stderr}")
     done, _ = _run_job(place, {"GPUFL_CONFIG_FILE": "/nonexistent.json"}, "control-flow")
     check("/nonexistent.json" in done.stderr, done.stderr)
+    os.mkfifo(place.path / "pipe")
+    done, _ = _run_job(place, {"GPUFL_CONFIG_FILE": str(place.path / "pipe")}, "control-flow")
+    equal(done.stderr, f"[GPUFL] configuration file {place.path}/pipe ignored: a pipe, not a regular file "
+                       "(give a regular file, or a link to one)\n", "nobody writes into it")
 
 
 def debug_output_is_on_stderr_and_a_clean_run_is_silent(place):

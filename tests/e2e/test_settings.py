@@ -27,6 +27,10 @@ def _files(place):
              "locked.pem": "-----BEGIN ENCRYPTED PRIVATE KEY-----\nMAMCAQA=\n-----END ENCRYPTED PRIVATE KEY-----\n"}
     for name, text in texts.items():
         (place.path / name).write_text(text)
+    os.mkfifo(place.path / "pipe")
+    (place.path / "pipe.link").symlink_to("pipe")
+    with socket.socket(socket.AF_UNIX) as bound:
+        bound.bind(str(place.path / "socket"))
     return place.path
 
 
@@ -61,7 +65,15 @@ def wrong_settings_of_the_agent_are_refused_at_the_start(place):
         ([f"--token-file={f}/nul"], "--token-file", f"{f}/nul", "not a text file"),
         ([f"--token-file={f}/control"], "--token-file", "", "control character"),
         ([f"--token-file={f}/long"], "--token-file", f"{f}/long", "4095"),
-        ([f"--token-file={f}"], "--token-file", f"{f}", "Is a directory"),
+        ([f"--token-file={f}"], "--token-file", f"'{f}'", "a directory, not a regular file"),
+        ([f"--token-file={f}/pipe.link"], "--token-file", f"'{f}/pipe.link'", "a pipe, not a regular file"),
+        ([f"--token-file={f}/socket"], "--token-file", f"'{f}/socket'", "a socket, not a regular file"),
+        ([f"--config={f}/pipe"], "--config", f"{f}/pipe", "a pipe, not a regular file"),
+        ([f"--cursor-file={f}/pipe"], "--cursor-file", f"'{f}/pipe'", "a pipe, not a regular file"),
+        ([f"--client-cert={f}/pipe"], "--client-cert", f"'{f}/pipe'", "a pipe, not a regular file"),
+        ([f"--client-cert={f}/cert.pem", f"--client-key={f}/socket"], "--client-key", f"'{f}/socket'",
+         "a socket, not a regular file"),
+        (["--host=https://h", "--ca-file=/dev/null"], "--ca-file", "'/dev/null'", "a device, not a regular file"),
         (["--token="], "--token", "", "empty"),
         (["--token=" + "k" * 5000], "--token", "", "too long"),
         ([f"--ca-file={f}/none"], "--ca-file", f"{f}/none", "No such file"),
@@ -161,6 +173,7 @@ def wrong_settings_of_an_upload_are_refused_at_the_start(place):
         (["--ca-file", ""], "--ca-file", "", "empty"),
         (["--ca-file", f / "none"], "--ca-file", f"{f}/none", "No such file"),
         (["--ca-file", f / "text"], "--ca-file", f"{f}/text", "no certificate"),
+        (["--ca-file", f / "pipe"], "--ca-file", f"'{f}/pipe'", "a pipe, not a regular file"),
         (["--client-cert", f / "cert.pem"], "--client-cert", f"{f}/cert.pem", "no private key"),
         (["--client-cert", f / "cert.pem", "--client-key", f / "locked.pem"], "--client-key", f"{f}/locked.pem",
          "passphrase"),

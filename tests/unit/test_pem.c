@@ -85,10 +85,12 @@ static void what_is_no_file_never_blocks(void **state)
     unlink(file);
     assert_string_equal(pem_fault(file, PEM_CERTIFICATE), "No such file or directory");
     assert_int_equal(mkfifo(file, 0600), 0);
-    assert_string_equal(pem_fault(file, PEM_CERTIFICATE),
-                        "not a regular file (give a PEM file)");
-    assert_string_equal(pem_fault("/tmp", PEM_PRIVATE_KEY),
-                        "not a regular file (give a PEM file)");
+    assert_string_equal(
+        pem_fault(file, PEM_CERTIFICATE),
+        "a pipe, not a regular file (give a regular file, or a link to one)");
+    assert_string_equal(
+        pem_fault("/tmp", PEM_PRIVATE_KEY),
+        "a directory, not a regular file (give a regular file, or a link to one)");
     unlink(file);
 }
 

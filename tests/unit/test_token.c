@@ -123,6 +123,27 @@ static void a_file_that_cannot_be_read_is_said(void **state)
     assert_string_equal(why, want);
 }
 
+static void a_pipe_is_refused_and_not_waited_for(void **state)
+{
+    (void)state;
+    struct token token;
+    char why[512];
+    char want[600];
+    assert_int_equal(mkfifo(file, 0600), 0);
+    assert_int_equal(token_open(&token, NULL, file, why), GPUFL_ERR_USAGE);
+    snprintf(want, sizeof want,
+             "'%s': a pipe, not a regular file (give a regular file, or a link to one)",
+             file);
+    assert_string_equal(why, want);
+    unlink(file);
+    write_key("key", "old");
+    assert_int_equal(token_open(&token, NULL, file, why), GPUFL_OK);
+    unlink(file);
+    assert_int_equal(mkfifo(file, 0600), 0);
+    assert_false(token_reload(&token));
+    assert_string_equal(token_value(&token), "old");
+}
+
 static void a_file_without_one_key_is_refused(void **state)
 {
     (void)state;
@@ -196,6 +217,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_replaced_file_is_noticed_once, make_dir,
                                         remove_dir),
         cmocka_unit_test_setup_teardown(a_file_that_cannot_be_read_is_said, make_dir,
+                                        remove_dir),
+        cmocka_unit_test_setup_teardown(a_pipe_is_refused_and_not_waited_for, make_dir,
                                         remove_dir),
         cmocka_unit_test_setup_teardown(a_file_without_one_key_is_refused, make_dir,
                                         remove_dir),

@@ -3,13 +3,14 @@
 #include "upload/http/pem.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/named_file.h"
 
 #define PEM_MAX_BYTES (8u << 20) /* bundles of a system have a quarter of a MiB */
 #define DER_HEAD      6u
@@ -23,11 +24,12 @@ static char *pem_read(const char *file, const char **fault)
 {
     struct stat st;
     char *text = NULL;
-    int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO must not block */
-    if (fd < 0 || fstat(fd, &st) < 0) {
+    int fd = named_file_open(file, fault);
+    if (fd < 0) {
+        return NULL;
+    }
+    if (fstat(fd, &st) < 0) {
         *fault = strerror(errno);
-    } else if (!S_ISREG(st.st_mode)) {
-        *fault = "not a regular file (give a PEM file)";
     } else if (st.st_size == 0) {
         *fault = "empty (give a PEM file)";
     } else if (st.st_size > (off_t)PEM_MAX_BYTES) {
@@ -40,9 +42,7 @@ static char *pem_read(const char *file, const char **fault)
             text = NULL;
         }
     }
-    if (fd >= 0) {
-        close(fd);
-    }
+    close(fd);
     return text;
 }
 

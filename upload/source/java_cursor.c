@@ -2,7 +2,7 @@
 /* Parses the cursor file of the JVM agent. */
 #include "upload/source/java_cursor.h"
 
-#include <fcntl.h>
+#include <errno.h>
 #include <json-c/json.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +12,7 @@
 
 #include "base/file.h"
 #include "base/json_text.h"
+#include "base/named_file.h"
 #include "schema/layout.h"
 
 #define CURSOR_MAX_BYTES      (16 << 20)
@@ -62,22 +63,23 @@ gpufl_status java_cursor_parse(const char *text, size_t len, struct java_cursor 
     return GPUFL_OK;
 }
 
-/* \return the size of a regular file that is not too large; -1 otherwise. */
+/* \return the size of a file that is not too large; -1 otherwise. */
 static ssize_t java_cursor_size(int fd)
 {
     struct stat st;
-    return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size <= CURSOR_MAX_BYTES
-               ? (ssize_t)st.st_size
-               : -1;
+    return fstat(fd, &st) == 0 && st.st_size <= CURSOR_MAX_BYTES ? (ssize_t)st.st_size
+                                                                 : -1;
 }
 
-gpufl_status java_cursor_open(const char *path, struct java_cursor **out)
+gpufl_status java_cursor_open(const char *path, struct java_cursor **out,
+                              const char **fault)
 {
     *out = NULL;
-    /* The user named this file, so links are followed. */
-    int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    int fd = named_file_open(path, fault);
     if (fd < 0) {
-        return access(path, F_OK) < 0 ? GPUFL_ERR_NOT_FOUND : GPUFL_ERR_IO;
+        return errno == EINVAL          ? GPUFL_ERR_USAGE
+               : access(path, F_OK) < 0 ? GPUFL_ERR_NOT_FOUND
+                                        : GPUFL_ERR_IO;
     }
     ssize_t size = java_cursor_size(fd);
     char *text = size >= 0 ? malloc((size_t)size + 1) : NULL;
@@ -88,6 +90,7 @@ gpufl_status java_cursor_open(const char *path, struct java_cursor **out)
                                     : java_cursor_parse(text, (size_t)len, out);
     close(fd);
     free(text);
+    *fault = gpufl_status_text(status);
     return status;
 }
 

@@ -23,8 +23,10 @@ struct java_position {
 
 /** Reads \p path. *out is the caller's.
  *  \return GPUFL_OK; GPUFL_ERR_NOT_FOUND if there is none, or an empty one or `{}`;
- * GPUFL_ERR_FORMAT, GPUFL_ERR_IO or GPUFL_ERR_NOMEM. */
-GPUFL_MUST gpufl_status java_cursor_open(const char *path, struct java_cursor **out);
+ * GPUFL_ERR_USAGE if it is no regular file; GPUFL_ERR_FORMAT, GPUFL_ERR_IO or
+ * GPUFL_ERR_NOMEM. Of all but GPUFL_OK, \p fault is the reason. */
+GPUFL_MUST gpufl_status java_cursor_open(const char *path, struct java_cursor **out,
+                                         const char **fault);
 
 /** The same for \p text. */
 GPUFL_MUST gpufl_status java_cursor_parse(const char *text, size_t len,
