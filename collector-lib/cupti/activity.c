@@ -5,6 +5,7 @@
  * pause, and returns the complete records of buffers of any size. */
 #include "collector-lib/cupti/activity.h"
 
+#include <stdatomic.h>
 #include <string.h>
 #include <time.h>
 
@@ -23,7 +24,8 @@ static struct {
     bool own_clock; /* our callback makes records carry CLOCK_MONOTONIC */
     struct buffer *taken;
     uint64_t dropped;
-    CUptiResult flushed; /* the last flush's result */
+    _Atomic uint64_t foreign; /* buffers that another client had lent */
+    CUptiResult flushed;      /* the last flush's result */
     struct activity_decode decode;
 } activity;
 
@@ -63,8 +65,8 @@ static void CUPTIAPI on_completed(CUcontext context, uint32_t stream, uint8_t *b
     (void)context;
     (void)stream;
     (void)size;
-    if (buffer) {
-        buffers_complete(buffer, valid);
+    if (buffer && !buffers_complete(buffer, valid)) {
+        atomic_fetch_add_explicit(&activity.foreign, 1, memory_order_relaxed);
     }
 }
 
@@ -96,6 +98,7 @@ bool activity_start(const struct tracer_config *config, char *why, size_t size)
     activity.config = *config;
     buffers_configure(config->buffer_bytes, config->buffers_max);
     activity.dropped = 0;
+    atomic_store_explicit(&activity.foreign, 0, memory_order_relaxed);
     activity.flushed = CUPTI_SUCCESS;
     memset(&activity.decode, 0, sizeof activity.decode);
     if (!register_callbacks(why, size)) {
@@ -224,6 +227,7 @@ void activity_status(struct tracer_status *out)
         activity.flushed == CUPTI_SUCCESS ? NULL : cupti_api_error(activity.flushed);
     out->records = activity.decode.records;
     out->dropped = activity.dropped;
+    out->foreign = atomic_load_explicit(&activity.foreign, memory_order_relaxed);
     out->incomplete = activity.decode.incomplete;
     out->unknown = activity.decode.unknown;
 }

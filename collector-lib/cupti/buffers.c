@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A buffer's header is in front of its bytes, so that it is found from the pointer that
- * CUPTI returns. The pool keeps its memory, since CUPTI may hold a buffer until the
- * process ends. */
+/* CUPTI has one pair of callbacks for all its clients, so who registers gets what another
+ * lent: a buffer that comes back is looked for among ours, and one that is not there is
+ * never read, written or freed. Ours begin where their memory does: a client that frees
+ * what it gets harms nobody. The pool keeps its memory, since CUPTI may hold a buffer
+ * until the process ends. */
 #include "collector-lib/cupti/buffers.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 
-#define HEADER 64 /* a cache line; keeps the bytes aligned */
-
-_Static_assert(sizeof(struct buffer) <= HEADER, "the header fits");
+#define ALIGNMENT 64 /* a cache line */
 
 static struct {
     pthread_mutex_t lock;
     size_t bytes;
     unsigned max, made, out;
     struct buffer *free;
+    struct buffer *lent;          /* CUPTI has them */
     struct buffer *first, **last; /* completed */
 } pool = {.lock = PTHREAD_MUTEX_INITIALIZER, .last = &pool.first};
 
@@ -27,6 +28,7 @@ void buffers_configure(size_t bytes, unsigned max)
             struct buffer *b = pool.free;
             pool.free = b->next;
             pool.made--;
+            free(b->bytes);
             free(b);
         }
     }
@@ -37,11 +39,15 @@ void buffers_configure(size_t bytes, unsigned max)
 
 static struct buffer *make(void)
 {
-    struct buffer *b = aligned_alloc(HEADER, HEADER + pool.bytes);
-    if (b) {
-        b->bytes = (uint8_t *)b + HEADER;
-        pool.made++;
+    struct buffer *b = malloc(sizeof *b);
+    uint8_t *bytes = aligned_alloc(ALIGNMENT, pool.bytes);
+    if (!b || !bytes) {
+        free(b);
+        free(bytes);
+        return NULL;
     }
+    b->bytes = bytes;
+    pool.made++;
     return b;
 }
 
@@ -54,21 +60,42 @@ uint8_t *buffers_request(size_t *size)
     } else if (pool.made < pool.max) {
         b = make();
     }
-    pool.out += b != NULL;
+    if (b) {
+        b->next = pool.lent;
+        pool.lent = b;
+        pool.out++;
+    }
     *size = b ? pool.bytes : 0;
     pthread_mutex_unlock(&pool.lock);
     return b ? b->bytes : NULL;
 }
 
-void buffers_complete(uint8_t *bytes, size_t valid)
+/* Takes the buffer out of those that are lent; NULL if it is not one of them. */
+static struct buffer *take_lent(const uint8_t *bytes)
 {
-    struct buffer *b = (struct buffer *)(void *)(bytes - HEADER);
-    b->valid = valid;
-    b->next = NULL;
+    struct buffer **at = &pool.lent;
+    while (*at && (*at)->bytes != bytes) {
+        at = &(*at)->next;
+    }
+    struct buffer *b = *at;
+    if (b) {
+        *at = b->next;
+    }
+    return b;
+}
+
+bool buffers_complete(uint8_t *bytes, size_t valid)
+{
     pthread_mutex_lock(&pool.lock);
-    *pool.last = b;
-    pool.last = &b->next;
+    struct buffer *b = take_lent(bytes);
+    if (b) {
+        b->valid = valid;
+        b->next = NULL;
+        *pool.last = b;
+        pool.last = &b->next;
+    }
     pthread_mutex_unlock(&pool.lock);
+    return b != NULL;
 }
 
 struct buffer *buffers_take(void)

@@ -18,11 +18,12 @@ struct buffer {
 /** Sets the sizes of the pool: before the first request, or while no buffer is out. */
 void buffers_configure(size_t bytes, unsigned max);
 
-/** Returns memory for CUPTI, 8-aligned; NULL at the bound or without memory. */
+/** Returns memory for CUPTI, 64-aligned; NULL at the bound or without memory. */
 uint8_t *buffers_request(size_t *size);
 
-/** Takes \p bytes back from CUPTI, with \p valid bytes of records. */
-void buffers_complete(uint8_t *bytes, size_t valid);
+/** Takes \p bytes back from CUPTI, with \p valid bytes of records. \return false if they
+ * are not ours; then they are left alone. */
+bool buffers_complete(uint8_t *bytes, size_t valid);
 
 /** Returns the completed buffers, in order of completion. */
 struct buffer *buffers_take(void);

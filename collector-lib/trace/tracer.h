@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TRACER_ABI    5u
+#define TRACER_ABI    6u
 #define TRACER_SYMBOL "gpufl_tracer"
 
 /** A launch, copy or set begins. */
@@ -130,6 +130,7 @@ struct tracer_status {
     uint64_t dropped;         /**< records for which there was no buffer */
     uint64_t incomplete;      /**< kernels that had not ended at the end */
     uint64_t unknown;         /**< records that could not be read */
+    uint64_t foreign;         /**< buffers with records that another client had lent */
     uint64_t unrecorded;      /**< launches without a record, so far */
     const char *refused;      /**< why the library returns no records; NULL = it does */
     uint64_t samples;         /**< of instructions */

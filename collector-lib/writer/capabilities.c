@@ -147,6 +147,10 @@ static void write_kernels(struct text *out, const struct tracing *t, bool above,
         count_missing(&f, reason, sizeof reason, "names_lost",
                       losses->count[LOSS_KERNEL_NAMES]);
         f.message = "there was no room for the names of this many kernels";
+    } else if (above && s->foreign && *f.mode) {
+        count_missing(&f, reason, sizeof reason, "foreign_buffers", s->foreign);
+        f.message = "CUPTI returned this many buffers of another profiler; the records "
+                    "in them were not read";
     } else if (above && s->unrecorded && *f.mode) {
         snprintf(reason, sizeof reason, "launches_without_record:%" PRIu64,
                  s->unrecorded);

@@ -204,6 +204,62 @@ static void their_complete(void *context, uint32_t stream, uint8_t *buffer, size
     (void)context, (void)stream, (void)buffer, (void)size, (void)valid;
 }
 
+/* Another client of CUPTI, which lends buffers before we come, or frees those that we
+ * lent. */
+static struct {
+    uint8_t before[256]; /* what lies in front of its buffer */
+    uint8_t buffer[65536];
+} other;
+
+static void other_request(uint8_t **buffer, size_t *size, size_t *records)
+{
+    *buffer = other.buffer;
+    *size = sizeof other.buffer;
+    *records = 0;
+}
+
+static void other_complete(void *context, uint32_t stream, uint8_t *buffer, size_t size,
+                           size_t valid)
+{
+    (void)context, (void)stream, (void)size, (void)valid;
+    if (buffer != other.buffer) {
+        free(buffer);
+    }
+}
+
+static void other_lends(void)
+{
+    int (*enable)(int kind);
+    find("cuptiActivityEnable", &enable);
+    memset(other.before, 7, sizeof other.before);
+    gpu.listen(other_request, other_complete);
+    enable(10);
+    launch("_Z5firstPf", 1);
+}
+
+static void other_lent(void)
+{
+    launch("_Z5firstPf", 2); /* into its buffer */
+    gpufl_flush();
+    launch("_Z5firstPf", 3);
+    gpufl_flush();
+    for (size_t i = 0; i < sizeof other.before; i++) {
+        if (other.before[i] != 7) {
+            exit(9);
+        }
+    }
+}
+
+static void other_frees(void)
+{
+    int (*flush)(uint32_t);
+    find("cuptiActivityFlushAll", &flush);
+    launch("_Z5firstPf", 3);
+    gpu.listen(other_request, other_complete);
+    launch("_Z5firstPf", 3);
+    flush(0);
+}
+
 /* \p before are ours; then another profiler takes CUPTI's buffers over. */
 static void taken(int before)
 {
@@ -335,6 +391,9 @@ int main(int argc, char **argv)
     if (strncmp(part, "injected", 8) == 0) {
         return injected(part, argc > 3 ? argv[3] : "");
     }
+    if (strcmp(part, "other lends") == 0) {
+        other_lends();
+    }
     begin(argv[1]);
     if (strcmp(part, "counted") == 0) {
         counted();
@@ -386,6 +445,10 @@ int main(int argc, char **argv)
         taken(0);
     } else if (strcmp(part, "taken late") == 0) {
         taken(5);
+    } else if (strcmp(part, "other lends") == 0) {
+        other_lent();
+    } else if (strcmp(part, "other frees") == 0) {
+        other_frees();
     } else if (strcmp(part, "twice") == 0) {
         counted();
         gpufl_shutdown();

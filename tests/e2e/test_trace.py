@@ -253,6 +253,19 @@ def another_profiler_that_takes_the_buffers_is_noticed(place):
         _whole(session)
 
 
+def a_buffer_that_another_client_lent_is_left_alone(place):
+    (session,), _, _ = _run(place, "other lends")
+    equal(len(list(_kernels(session))), 3, "those in buffers of ours")
+    told = _capabilities(session)[1]["kernel_events"]
+    equal((told["status"], told["reason_code"]), ("partial", "foreign_buffers:1"), "it is counted")
+    _whole(session)
+
+
+def a_buffer_of_ours_that_another_client_frees_harms_nobody(place):
+    (session,), _, _ = _run(place, "other frees")
+    _whole(session)
+
+
 def a_record_that_cannot_be_read_costs_its_buffer_alone(place):
     (session,), _, _ = _run(place, "counted", FAKE_CUPTI_BAD="9")
     kernels = _capabilities(session)[1]["kernel_events"]
