@@ -41,6 +41,15 @@ static bool parse_db_bytes(const char *value, void *field)
     return false;
 }
 
+/* SQLite takes the first for a database in memory, and its users take the second for a
+ * name of one; a blank name is a variable that is not set. */
+static bool parse_db(const char *value, void *field)
+{
+    *(const char **)field = value;
+    return value[strspn(value, " \t\r\n")] && strcmp(value, ":memory:") != 0 &&
+           strncmp(value, "file:", strlen("file:")) != 0;
+}
+
 #define FIELD(name) .field = offsetof(struct backend_options, name)
 
 static const struct flag flags[] = {
@@ -53,11 +62,11 @@ static const struct flag flags[] = {
      .fallback = "127.0.0.1:8765",
      .help = "where to listen; port 0 takes any free one"},
     {.name = "db",
-     .type = FLAG_TEXT,
+     .type = FLAG_PARSED,
      .value = "FILE",
      FIELD(db),
-     .min = 1,
-     .expected = "the name of a file",
+     .parse = parse_db,
+     .expected = "the name of a file; ./NAME if it is called :memory: or file:...",
      .fallback = "gpufl-backend.db",
      .help = "the database, created if it does not exist"},
     {.name = "api-key",
