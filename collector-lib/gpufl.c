@@ -182,6 +182,7 @@ gpufl_status gpufl_get_stats(struct gpufl_stats *stats)
         return known ? GPUFL_ERR_USAGE : GPUFL_ERR_NOT_FOUND;
     }
     size_t size = stats->struct_size < sizeof full ? stats->struct_size : sizeof full;
+    size -= size % sizeof(uint64_t); /* whole counters */
     full.struct_size = stats->struct_size;
     memcpy(stats, &full, size);
     return GPUFL_OK;

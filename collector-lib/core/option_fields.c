@@ -96,6 +96,17 @@ static bool field_same(const struct field *field, const void *left, const void *
     return memcmp(left, right, field_size(field->kind)) == 0;
 }
 
+void option_fields_take_whole(struct gpufl_init_options *into,
+                              const struct gpufl_init_options *given)
+{
+    for (size_t i = 0; i < FIELDS; i++) {
+        size_t size = field_size(fields[i].kind);
+        if (fields[i].at + size <= given->struct_size) {
+            memcpy(field_at(into, &fields[i]), (const char *)given + fields[i].at, size);
+        }
+    }
+}
+
 void option_fields_take_code(struct gpufl_init_options *into,
                              const struct gpufl_init_options *given)
 {

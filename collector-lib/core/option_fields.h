@@ -10,6 +10,11 @@
 
 #include "collector-lib/core/flat_json.h"
 
+/** Takes the fields that end within the struct_size of \p given: its caller may have been
+ * compiled with a shorter struct, or with a longer one. */
+void option_fields_take_whole(struct gpufl_init_options *into,
+                              const struct gpufl_init_options *given);
+
 /** Takes the fields of \p given that differ from the defaults: those were set in code. */
 void option_fields_take_code(struct gpufl_init_options *into,
                              const struct gpufl_init_options *given);

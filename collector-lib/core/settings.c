@@ -178,9 +178,7 @@ gpufl_status settings_resolve(const struct gpufl_init_options *options,
                      "GPUFL_INIT_OPTIONS_DEFAULT)");
             return GPUFL_ERR_USAGE;
         }
-        size_t known =
-            options->struct_size < sizeof given ? options->struct_size : sizeof given;
-        memcpy(&given, options, known);
+        option_fields_take_whole(&given, options);
     }
     if (settings_disabled_by_env() || !given.enabled) {
         return GPUFL_OFF;

@@ -75,7 +75,8 @@ enum gpufl_profiling_engine {
  */
 struct gpufl_init_options {
     size_t struct_size;   /**< set by the initialiser; tells which fields the caller
-                             was compiled with */
+                             was compiled with: those that it holds whole. Others have
+                             their default */
     const char *app_name; /**< shown by dashboards; default "gpufl". GPUFL_APP_NAME */
     const char *log_path; /**< directory of the sessions; "" = <app_name> in the current
                              directory. GPUFL_LOG_DIR */
@@ -167,7 +168,8 @@ GPUFL_API void gpufl_flush(void);
 
 /** Counters of the running session, or of the last one if none is running. */
 struct gpufl_stats {
-    size_t struct_size;       /**< set by GPUFL_STATS_INIT */
+    size_t struct_size;       /**< set by GPUFL_STATS_INIT; counters that it does not hold
+                                 whole are not set */
     uint64_t scopes_recorded; /**< begin and end in the files */
     uint64_t scopes_dropped;  /**< dropped because their thread's ring was full */
     uint64_t samples;         /**< host and device samples together */
