@@ -86,8 +86,8 @@ static const struct flag_table upload_table = {
     .about = "Sends all sessions in DIR and waits until the backend has them. What was "
              "sent is remembered, so it can be run again at any time, also after "
              "gpufl-agent or an interruption. No window or log is deleted.",
-    .notes = "Exit status: 0 all sent, or nothing to send; 1 something is left, held or "
-             "rejected; 2 usage error, rejected key, or the backend cannot be "
+    .notes = "Exit status: 0 all sent, or nothing to send; 1 something is left, held, "
+             "rejected or away; 2 usage error, rejected key, or the backend cannot be "
              "reached.",
     .flag = upload_flags,
     .count = sizeof upload_flags / sizeof upload_flags[0],

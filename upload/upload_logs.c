@@ -171,7 +171,7 @@ static gpufl_status upload_selected(struct upload *u)
     if (status == GPUFL_OK && u->selection.count == 0) {
         status = upload_try_state(u);
     }
-    if (status == GPUFL_OK && u->selection.count == 0) {
+    if (status == GPUFL_OK && u->selection.count == 0 && !upload_knows_unfinished(u)) {
         return upload_result_say(u->result, GPUFL_OK,
                                  "nothing to send: no session in %.300s",
                                  u->options.log_path);

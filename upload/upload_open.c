@@ -6,11 +6,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "schema/channels.h"
 #include "upload/http/transport_http.h"
+#include "upload/journal/journal_read.h"
 #include "upload/journal/state_dir.h"
 #include "upload/source/session_root.h"
 #include "upload/upload_result.h"
@@ -98,6 +100,25 @@ gpufl_status upload_try_state(struct upload *u)
     }
     return upload_result_say(u->result, status, "%s: %s",
                              upload_options_name(u->name, "state_dir"), why);
+}
+
+bool upload_knows_unfinished(const struct upload *u)
+{
+    const char *state_dir = u->options.state_dir;
+    struct journal_read journal = {0};
+    char fd_path[64];
+    bool unfinished = false;
+    snprintf(fd_path, sizeof fd_path, "/proc/self/fd/%d", u->root);
+    char *path = realpath(fd_path, NULL);
+    bool known = u->options.all_sessions && path &&
+                 journal_read_open(&sys_real, *state_dir ? state_dir : NULL, u->root,
+                                   path, &journal) == GPUFL_OK;
+    for (size_t i = 0; known && !unfinished && i < journal.streams; i++) {
+        unfinished = !journal_read_done(&journal, journal.stream[i].record.path);
+    }
+    journal_read_fini(&journal);
+    free(path);
+    return unfinished;
 }
 
 gpufl_status upload_open_transport(struct upload *u)

@@ -42,6 +42,10 @@ GPUFL_MUST gpufl_status upload_open_sessions(struct upload *u);
 /** Examines the state directory that the options name, and makes nothing. */
 GPUFL_MUST gpufl_status upload_try_state(struct upload *u);
 
+/** \return true if all sessions are to be sent and the journal knows one that is not
+ * complete, which may be the case where there are none. */
+bool upload_knows_unfinished(const struct upload *u);
+
 /** Prepares the connection; the caller closes u->transport. */
 GPUFL_MUST gpufl_status upload_open_transport(struct upload *u);
 

@@ -44,6 +44,7 @@ static void copy_summary(struct gpufl_upload_result *r, const struct engine_summ
     r->bytes_uploaded = s->file_bytes_acked;
     r->sessions_complete = s->sessions_done;
     r->sessions_live = s->sessions_live;
+    r->sessions_away = s->sessions_away;
     r->lines_rejected = s->lines_rejected;
     r->lines_refused = s->lines_refused_final;
     r->ranges_quarantined = s->ranges_quarantined;
@@ -142,6 +143,24 @@ static gpufl_status say_left_to_another(struct gpufl_upload_result *r,
         s->left, s->left_owner, words->directory, s->left);
 }
 
+static gpufl_status say_away(struct gpufl_upload_result *r,
+                             const struct engine_summary *s)
+{
+    char more[40] = "";
+    unsigned others = s->sessions_away - 1;
+    bool named = s->away_session[0] != '\0';
+    if (named && others) {
+        snprintf(more, sizeof more, " and %u more", others);
+    }
+    return upload_result_say(
+        r, GPUFL_PARTIAL,
+        "%u %s not complete and no longer in the directory%s%s%s (run it again when %s "
+        "back; gpufl status names what is away, and how to give it up)",
+        s->sessions_away, plural(s->sessions_away, "session is", "sessions are"),
+        named ? ": " : "", s->away_session, more,
+        plural(s->sessions_away, "it is", "they are"));
+}
+
 gpufl_status upload_result_judge(struct gpufl_upload_result *r,
                                  const struct engine_summary *s, bool drained,
                                  const struct upload_result_words *words)
@@ -172,12 +191,7 @@ gpufl_status upload_result_judge(struct gpufl_upload_result *r,
                                  s->away);
     }
     if (s->sessions_away) {
-        return upload_result_say(
-            r, GPUFL_PARTIAL,
-            "%u %s not complete and no longer in the directory (run it again when %s "
-            "back; gpufl status names what is away)",
-            s->sessions_away, plural(s->sessions_away, "session is", "sessions are"),
-            plural(s->sessions_away, "it is", "they are"));
+        return say_away(r, s);
     }
     if (!engine_summary_accepted(s)) {
         return s->sessions_kept_back ? say_held(r, s) : say_not_accepted(r, s);

@@ -8,6 +8,7 @@ import os
 import pty
 import signal
 import subprocess
+import shutil
 import sys
 import time
 
@@ -381,6 +382,35 @@ def status_names_what_is_away(place):
     check(f"{writer.id}  its directory is not there" in done.stdout, done.stdout)
     told = lib.json.loads(place.run("gpufl", "status", place.logs, "--json").stdout)
     equal([(s["session_id"], s["away"], s["complete"]) for s in told["sessions"]], [(writer.id, True, False)], "JSON")
+
+
+def an_upload_says_which_unfinished_session_is_away(place):
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    writer, other = Live(place.logs), Live(place.logs)
+    for each in (writer, other):
+        each.line("device")
+    other.end()
+    done = lib.upload(place, backend.url)
+    equal((done.returncode, done.result["sessions_away"]), (0, 0), done.stdout)
+    elsewhere = place.path / "elsewhere"
+    writer.dir.rename(elsewhere)
+    for beside in ("others that are complete", "nothing"):
+        done = lib.upload(place, backend.url)
+        equal((done.returncode, done.result["success"], done.result["sessions_away"]), (1, False, 1),
+              f"beside {beside}: {done.stdout}")
+        check(f"1 session is not complete and no longer in the directory: {writer.id} (" in done.result["message"],
+              done.result["message"])
+        done = place.run("gpufl", "upload", place.logs, "--backend-url", backend.url, "--api-key", lib.KEY)
+        equal((done.returncode, done.stdout), (1, ""), f"beside {beside}, as text")
+        check(f"directory: {writer.id} (" in done.stderr, done.stderr)
+        done = lib.upload(place, backend.url, "--latest")
+        equal(done.returncode, 0, f"of one that is chosen: {done.stdout}")
+        shutil.rmtree(other.dir, ignore_errors=True)
+    elsewhere.rename(writer.dir)
+    writer.end()
+    done = lib.upload(place, backend.url)
+    equal((done.returncode, done.result["sessions_away"]), (0, 0), f"it is back: {done.stdout}")
+    lib.holds(backend, writer)
 
 
 def status_tells_for_what_and_since_when(place):

@@ -405,13 +405,20 @@ static void what_is_away_is_not_all_sent(void **state)
         {.roots_away = 1, .away = "/logs: a mount may be missing"},
         {.sessions_away = 1, .streams_pending = 1},
         {.sessions_away = 2},
+        {.sessions_away = 2, .away_session = "one"},
     };
+    static const char *const said[] = {
+        "a mount may be missing", "1 session is not complete",
+        "2 sessions are not complete and no longer in the directory (",
+        "no longer in the directory: one and 1 more ("};
     static const struct upload_result_words words = {.backend_url = "http://x"};
     for (unsigned i = 0; i < sizeof summary / sizeof *summary; i++) {
         struct gpufl_upload_result result = GPUFL_UPLOAD_RESULT_INIT;
         assert_int_equal(upload_result_judge(&result, &summary[i], true, &words),
                          GPUFL_PARTIAL);
         assert_non_null(strstr(result.message, "back"));
+        assert_non_null(strstr(result.message, said[i]));
+        assert_int_equal(result.sessions_away, summary[i].sessions_away);
     }
 }
 

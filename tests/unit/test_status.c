@@ -224,6 +224,7 @@ static void an_upload_is_reported_as_json_or_as_a_line(void **state)
     snprintf(want, sizeof want,
              "{\"success\":false,\"status\":\"%s\",\"message\":\"no \\\"contact\\\"\","
              "\"sessions\":3,\"sessions_complete\":0,\"sessions_live\":0,"
+             "\"sessions_away\":0,"
              "\"files_processed\":0,\"files_skipped_by_cursor\":0,\"events_uploaded\":"
              "5000000000,\"bytes_uploaded\":0,\"lines_rejected\":0,\"lines_refused\":0,"
              "\"ranges_quarantined\":0,\"http_status\":0,\"elapsed_ms\":0,\"warnings\":["

@@ -90,6 +90,9 @@ static bool report_is_closed(const struct session *s)
 static void report_count_away(const struct session *s, struct engine_summary *out)
 {
     out->sessions_away++;
+    if (!out->away_session[0]) {
+        snprintf(out->away_session, sizeof out->away_session, "%s", s->path);
+    }
     for (unsigned i = 0; i < s->streams; i++) {
         out->streams_pending += s->stream[i]->offer != NULL;
     }

@@ -18,6 +18,7 @@ struct engine_summary {
     unsigned sessions_blocked;   /**< never complete: quarantine, refusal, loss, held */
     unsigned sessions_kept_back; /**< of those: held, or with files that are not read */
     unsigned sessions_away;      /**< not complete, and their directory is not there */
+    char away_session[256];      /**< one of these, "" = not known */
     unsigned streams_pending;    /**< something of them is not settled */
     unsigned streams_stuck;      /**< failing while others succeed */
     uint64_t files_acked;        /**< files of which something was acknowledged */

@@ -135,10 +135,18 @@ bool away_give_up(struct session *s)
     return true;
 }
 
+/* An upload of all sessions chose those that were there: one that only the journal knows
+ * is missed, too. */
+static bool away_is_missed(const struct session *s)
+{
+    return s->wanted || (s->presence == SESSION_UNSEEN && !s->root->engine->config.named);
+}
+
 static void away_session(struct session *s)
 {
     struct root *root = s->root;
     if (s->presence != SESSION_AWAY) {
+        s->wanted = away_is_missed(s);
         s->presence = SESSION_AWAY;
         session_salvage_stop(s);
         s->inspected = false; /* what comes back is read as a whole */
