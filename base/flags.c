@@ -142,6 +142,25 @@ static int refuse_missing(const struct flag_table *table, const struct flag *fla
     return flags_wrong(table, name, "missing value (expected %s)", expected);
 }
 
+/* Whether \p word, which stands where a value is due, is the next flag: "-" and "-1" are
+ * not, and what is meant as a value may stand behind '='. */
+static bool is_flag(const struct flag_table *table, const char *word)
+{
+    return strncmp(word, "--", 2) == 0 ||
+           (word[0] == '-' && word[1] && !word[2] &&
+            (strchr("hV", word[1]) || flags_row(table, (unsigned char)word[1])));
+}
+
+static int refuse_flag_as_value(const struct flag_table *table, const struct flag *flag)
+{
+    char name[80], expected[160];
+    snprintf(name, sizeof name, "--%s", flag->name);
+    flag_expected(flag, expected, sizeof expected);
+    return flags_wrong(
+        table, name, "missing value (expected %s; one that begins with '-' as %s=VALUE)",
+        expected, name);
+}
+
 /* Whether \p name begins the names of several flags, which then stand in \p out. */
 static bool is_ambiguous(const struct option *option, const char *name, char out[160])
 {
@@ -247,6 +266,8 @@ static int take_words(const struct flag_table *table, const struct flag_words *w
             rc = print_help(table);
         } else if (c == VERSION || c == 'V') {
             rc = print_version(table, words);
+        } else if (optarg == words->word[optind - 1] && is_flag(table, optarg)) {
+            rc = refuse_flag_as_value(table, flags_row(table, c));
         } else {
             rc = take_flag(table, c, optarg, fields);
         }

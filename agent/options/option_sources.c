@@ -43,6 +43,13 @@ struct given_flag {
     char *value;
 };
 
+/* Whether \p word, which stands where a value is due, is the next flag. */
+static bool is_next_flag(const char *word)
+{
+    return strncmp(word, "--", 2) == 0 ||
+           (word[0] == '-' && word[1] && !word[2] && option_of_letter(word[1]));
+}
+
 /* `--flag=value`, `--flag value`, `--switch`, `-h`. Moves to the argument behind it. */
 static struct given_flag next_flag(struct arguments *a)
 {
@@ -58,7 +65,7 @@ static struct given_flag next_flag(struct arguments *a)
     flag.row = option_of_flag(arg + 2, len);
     flag.value = equals ? equals + 1 : NULL;
     bool wants = flag.row && !flag.value && flag.row->kind != KIND_SWITCH;
-    if (wants && a->at < a->argc && strncmp(a->argv[a->at], "--", 2) != 0) {
+    if (wants && a->at < a->argc && !is_next_flag(a->argv[a->at])) {
         flag.value = a->argv[a->at++];
     }
     return flag;

@@ -200,6 +200,19 @@ static void wrong_use_is_told_in_one_form(void **state)
         {"dir --size 4", "--size: invalid value '4' (expected a size such as 4K)"},
         {"dir --colour", "--colour: missing value (expected red, green or blue)"},
         {"dir --backend-url", "--backend-url: missing value (expected URL)"},
+        {"--backend-url --loud dir",
+         "--backend-url: missing value (expected URL; one that "
+         "begins with '-' as --backend-url=VALUE)"},
+        {"dir --backend-url -l", "--backend-url: missing value (expected URL; one that "
+                                 "begins with '-' as --backend-url=VALUE)"},
+        {"--backend-url -- dir", "--backend-url: missing value (expected URL; one that "
+                                 "begins with '-' as --backend-url=VALUE)"},
+        {"dir -c --loud",
+         "--colour: missing value (expected red, green or blue; one that "
+         "begins with '-' as --colour=VALUE)"},
+        {"dir --retries -1",
+         "--retries: invalid value '-1' (expected a whole number from "
+         "0 to 9)"},
         {"dir -t", "--timeout: missing value (expected " DURATION ")"},
         {"dir --loud=5", "--loud: unexpected value '5' (it takes none)"},
         {"dir --help=5", "--help: unexpected value '5' (it takes none)"},
@@ -224,6 +237,18 @@ static void wrong_use_is_told_in_one_form(void **state)
         assert_string_equal(o->said.out, "");
         assert_int_equal(o->rc, FLAGS_WRONG);
     }
+}
+
+static void a_value_that_looks_like_a_flag_stands_behind_its_own(void **state)
+{
+    (void)state;
+    struct outcome *o = read_line(&table, "dir --backend-url=--loud --api-path=-l");
+    assert_int_equal(o->rc, FLAGS_GO_ON);
+    assert_string_equal(o->fields.url, "--loud");
+    assert_string_equal(o->fields.path, "-l");
+    assert_false(o->fields.loud);
+    assert_string_equal(read_line(&table, "dir --backend-url -")->fields.url, "-");
+    assert_string_equal(read_line(&table, "dir --backend-url -x")->fields.url, "-x");
 }
 
 static void an_empty_secret_does_not_stand_for_its_variable(void **state)
@@ -395,6 +420,7 @@ int main(void)
         cmocka_unit_test(each_type_of_flag_sets_its_field),
         cmocka_unit_test(a_flag_beats_its_variable_and_that_its_default),
         cmocka_unit_test(wrong_use_is_told_in_one_form),
+        cmocka_unit_test(a_value_that_looks_like_a_flag_stands_behind_its_own),
         cmocka_unit_test(an_empty_secret_does_not_stand_for_its_variable),
         cmocka_unit_test(a_wrong_variable_is_told_by_its_name),
         cmocka_unit_test(a_secret_leaves_the_process_list_and_no_message),

@@ -188,6 +188,7 @@ static void what_is_wrong_is_said_in_the_words_that_were_used(void **state)
         {"--folder", NULL, NULL, "--folder: needs a value (see gpufl-agent --help)"},
         {"--folder --host=x", NULL, NULL,
          "--folder: needs a value (see gpufl-agent --help)"},
+        {"--folder -h", NULL, NULL, "--folder: needs a value (see gpufl-agent --help)"},
         {"--config", NULL, NULL, "--config: needs a value (see gpufl-agent --help)"},
         {"--config=/nonexistent/x.json", NULL, NULL,
          "--config: cannot read /nonexistent/x.json: No such file or directory"},
