@@ -54,7 +54,9 @@ struct rig {
     int (*answer)(struct rig *rig, const struct rig_request *request);
     struct rig_positions positions;
     const char *version_body; /* of info/version; "" = 404 */
-    const char *reply_body;   /* for statuses that the test chose */
+    int version_status;       /* of the first version_times answers to that */
+    unsigned version_times;
+    const char *reply_body; /* for statuses that the test chose */
     uint64_t retry_after_ms;
     uint64_t took_ms;      /**< what each answer says it took, besides answer_ms */
     uint64_t answer_ms;    /**< that an answer takes; 0 = until the next turn */

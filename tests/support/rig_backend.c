@@ -190,7 +190,10 @@ static bool rig_next(void *self, struct transport_reply *reply)
     reply->status = r->status;
     reply->retry_after_ms = rig->retry_after_ms;
     reply->took_ms = rig->took_ms + rig->answer_ms;
-    if (r->kind == TRANSPORT_PROBE) {
+    if (r->kind == TRANSPORT_PROBE && rig->version_times) {
+        rig->version_times--;
+        reply->status = rig->version_status;
+    } else if (r->kind == TRANSPORT_PROBE) {
         reply->status = *rig->version_body ? 200 : 404;
         reply->body = rig->version_body;
     } else if (r->answer) {

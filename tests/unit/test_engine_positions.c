@@ -595,6 +595,28 @@ static void a_channel_that_began_without_positions_goes_on_without(void **state)
     rig_delete(rig);
 }
 
+/* It may be a gateway's: nothing of the session would ever be sent by positions. */
+static void an_answer_that_tells_nothing_is_doubted_twice(void **state)
+{
+    (void)state;
+    static const int row[] = {400, 401, 403, 410, 422};
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        for (unsigned times = 1; times <= 3; times++) {
+            struct rig *rig = rig_positions_on(rig_ended_session(20));
+            rig->version_status = row[i];
+            rig->version_times = times;
+            rig_start(rig);
+            rig_run(rig, 5000, true);
+            if ((rig_count(rig, TRANSPORT_BATCH) == 0) != (times < 3)) {
+                fail_msg("status %d, %u times", row[i], times);
+            }
+            rig_all_same(rig, RIG_ID);
+            assert_int_equal(rig_summary(rig).failures_in_row, 0);
+            rig_delete(rig);
+        }
+    }
+}
+
 static void a_backend_without_positions_gets_no_part(void **state)
 {
     (void)state;
@@ -653,6 +675,7 @@ int main(void)
         cmocka_unit_test(a_sealed_file_that_lost_what_was_sent_holds_nothing),
         cmocka_unit_test(other_lines_at_the_backend_hold_the_channel),
         cmocka_unit_test(a_channel_that_began_without_positions_goes_on_without),
+        cmocka_unit_test(an_answer_that_tells_nothing_is_doubted_twice),
         cmocka_unit_test(a_backend_without_positions_gets_no_part),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,6 +13,13 @@ static bool passes(int status)
            (status >= 500 && status != 501);
 }
 
+/* Of something in front of it, perhaps, that refuses just now. */
+static bool is_doubted(int status)
+{
+    return status >= 400 && status <= 499 && status != 404 && status != 405 &&
+           !passes(status);
+}
+
 static void a_backend_that_is_busy_is_asked_again_what_it_declares(void **state)
 {
     (void)state;
@@ -26,12 +33,84 @@ static void a_backend_that_is_busy_is_asked_again_what_it_declares(void **state)
             .config = &config, .trouble = &trouble, .state = ORIGIN_ASKING};
         struct transport_reply reply = {.status = status, .body = ""};
         origin_on_probe(&origin, &reply, 1000);
-        if ((origin.state == ORIGIN_UNASKED) != passes(status) ||
+        if ((origin.state == ORIGIN_UNASKED) != (passes(status) || is_doubted(status)) ||
             (origin.failures == 1) != passes(status) ||
             origin.declared != (status >= 200 && status <= 299)) {
             fail_msg("status %d", status);
         }
     }
+}
+
+/* After the third in a row there is no doubt, until another answer comes. */
+static void only_doubts_in_a_row_are_believed(void **state)
+{
+    (void)state;
+    struct engine_config config;
+    engine_config_default(&config);
+    config.sys = &sys_real;
+    struct trouble trouble = {0};
+    struct origin origin = {.config = &config, .trouble = &trouble};
+    static const struct {
+        int status;
+        bool known;
+    } row[] = {{401, false}, {403, false}, {503, false}, {401, false},
+               {400, false}, {401, true},  {401, true},  {404, true},
+               {401, false}, {403, false}, {401, true}};
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        struct transport_reply reply = {.status = row[i].status, .body = ""};
+        origin.state = ORIGIN_ASKING;
+        origin_on_probe(&origin, &reply, 1000);
+        if ((origin.state == ORIGIN_KNOWN) != row[i].known ||
+            (!row[i].known && origin.not_before_ms > 31000)) {
+            fail_msg("answer %zu", i);
+        }
+    }
+}
+
+/* What it declared stays; whether it has gone back is asked soon. */
+static void a_doubtful_answer_changes_nothing_and_is_no_answer(void **state)
+{
+    (void)state;
+    static const int row[] = {400, 401, 403, 408, 429};
+    struct engine_config config;
+    engine_config_default(&config);
+    config.sys = &sys_real;
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        struct trouble trouble = {0};
+        struct origin origin = {.config = &config,
+                                .trouble = &trouble,
+                                .state = ORIGIN_KNOWN,
+                                .declared = true,
+                                .positions = true,
+                                .epoch = 7};
+        for (unsigned n = 1; n <= 3; n++) {
+            struct transport_reply reply = {.status = row[i], .body = ""};
+            origin.asks_again = true;
+            origin.ask_at_ms = 601000;
+            origin_on_probe(&origin, &reply, 1000);
+            assert_true(origin.positions && origin.epoch == 7 && !origin.asks_again);
+            assert_int_equal(origin.ask_at_ms < 32000, n < 3);
+        }
+    }
+}
+
+static void a_backend_that_was_not_asked_may_declare_later(void **state)
+{
+    (void)state;
+    static const char body[] = "{\"positions\":true,\"epoch\":\"1\"}";
+    struct engine_config config;
+    engine_config_default(&config);
+    config.sys = &sys_real;
+    struct trouble trouble = {0};
+    struct origin origin = {.config = &config,
+                            .trouble = &trouble,
+                            .state = ORIGIN_KNOWN,
+                            .doubts = 3,
+                            .asks_again = true};
+    struct transport_reply reply = {
+        .status = 200, .body = body, .body_len = sizeof body - 1};
+    origin_on_probe(&origin, &reply, 1000);
+    assert_true(origin.declared && origin.positions && !origin.asks_again);
 }
 
 static void a_backend_that_is_busy_says_nothing_about_the_key(void **state)
@@ -78,6 +157,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_backend_that_is_busy_is_asked_again_what_it_declares),
+        cmocka_unit_test(only_doubts_in_a_row_are_believed),
+        cmocka_unit_test(a_doubtful_answer_changes_nothing_and_is_no_answer),
+        cmocka_unit_test(a_backend_that_was_not_asked_may_declare_later),
         cmocka_unit_test(a_backend_that_is_busy_says_nothing_about_the_key),
         cmocka_unit_test(connections_are_as_many_as_pay_off),
     };

@@ -13,6 +13,8 @@
 #define FEW_SLOTS       4u
 #define REQUESTS_A_SLOT 250u
 #define ASK_AGAIN_MS    600000u
+/* After so many in a row, an answer that tells nothing is believed. */
+#define DOUBTS_MAX 3u
 
 #define ALIVE_AFTER_MIN_MS 1000u
 #define ALIVE_AFTER_MAX_MS 3600000u
@@ -151,6 +153,31 @@ void origin_refused(struct origin *origin, const struct transport_reply *reply,
     origin_hold(origin, reply->status, reason, now_ms);
 }
 
+/* An origin that declares nothing answers 404, 405 or 501. By any other refusal it, or
+ * something in front of it, may not have looked at the question. */
+static bool origin_is_doubtful(int status)
+{
+    return status >= 400 && status <= 499 && status != 404 && status != 405;
+}
+
+/* \return until when to wait before it is asked again; 0 = there is no doubt, or not any
+ * more. */
+static uint64_t origin_doubts(struct origin *origin, const struct transport_reply *reply,
+                              uint64_t now_ms)
+{
+    if (!origin_is_doubtful(reply->status)) {
+        origin->doubts = 0;
+        return 0;
+    }
+    if (origin->doubts < DOUBTS_MAX) {
+        origin->doubts++;
+    }
+    return origin->doubts == DOUBTS_MAX
+               ? 0
+               : now_ms + backoff_ms(origin->config->sys, origin->doubts, BACKOFF_BASE_MS,
+                                     BACKOFF_CAP_MS, reply->retry_after_ms);
+}
+
 /* Whether it gained or lost something, or went back, since. Anything but a declaration
  * changes nothing. */
 static void origin_learn_again(struct origin *origin, const struct transport_reply *reply)
@@ -176,7 +203,7 @@ static void origin_learn_again(struct origin *origin, const struct transport_rep
 
 void origin_probe(struct origin *origin, uint64_t now_ms)
 {
-    bool again = origin->state == ORIGIN_KNOWN && origin->declared &&
+    bool again = origin->state == ORIGIN_KNOWN && (origin->declared || origin->doubts) &&
                  !origin->asks_again && now_ms >= origin->ask_at_ms &&
                  !origin_probing(origin);
     if ((origin->state != ORIGIN_UNASKED && !again) || now_ms < origin->not_before_ms) {
@@ -192,16 +219,35 @@ void origin_probe(struct origin *origin, uint64_t now_ms)
     }
 }
 
-/* Any status below 500 counts as an answer, even 401 or 404: such an origin declares
+static void origin_on_again(struct origin *origin, const struct transport_reply *reply,
+                            uint64_t asks_at_ms)
+{
+    bool declares = reply->status >= 200 && reply->status <= 299 && !reply->web_page;
+    origin->ask_at_ms = asks_at_ms ? asks_at_ms : origin->ask_at_ms;
+    if (!origin->declared && declares) {
+        origin->asks_again = false;
+        origin_learn(origin, reply); /* only refusals had been known of it */
+    } else {
+        origin_learn_again(origin, reply);
+    }
+}
+
+/* Any other status below 500 counts as an answer, even 404: such an origin declares
  * nothing. */
 void origin_on_probe(struct origin *origin, const struct transport_reply *reply,
                      uint64_t now_ms)
 {
     bool later = reply->status == 0 || reply->status == 408 || reply->status == 425 ||
                  reply->status == 429 || (reply->status >= 500 && reply->status != 501);
+    uint64_t asks_at_ms = origin_doubts(origin, reply, now_ms);
     origin->answered = origin->answered || reply->status != 0;
     if (origin->asks_again) {
-        origin_learn_again(origin, reply);
+        origin_on_again(origin, reply, asks_at_ms);
+        return;
+    }
+    if (!later && asks_at_ms) {
+        origin->state = ORIGIN_UNASKED;
+        origin->not_before_ms = asks_at_ms;
         return;
     }
     if (!later) {

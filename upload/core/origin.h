@@ -42,6 +42,7 @@ struct origin {
     bool declared;           /**< it has said what it supports */
     bool asks_again;         /**< whether that has changed, is being asked */
     uint64_t ask_at_ms;      /**< when that is asked next */
+    unsigned doubts;         /**< answers in a row by which it may not have been asked */
     bool no_zstd_ever;       /**< it answered 415 */
     bool answered;
     unsigned failures;
