@@ -30,7 +30,9 @@
     X(LOSS_SCOPE_NAMES, "scope_names",                                                   \
       "names of scopes and phases, recorded as \"(other)\": their table was full")       \
     X(LOSS_KERNEL_NAMES, "kernel_names",                                                 \
-      "names of kernels, recorded as \"(other)\": their table was full")
+      "names of kernels, recorded as \"(other)\": their table was full")                 \
+    X(LOSS_DEVICE_SAMPLES, "device_samples",                                             \
+      "samples of devices: the GPU driver did not answer in time")
 
 #define LOSS_KIND_(kind, key, text) kind,
 enum loss { LOSSES(LOSS_KIND_) LOSS_KINDS };

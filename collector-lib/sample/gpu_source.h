@@ -49,7 +49,7 @@ struct gpu_wish {
     bool details;  /**< MIG devices, and the figures above */
 };
 
-/** An open source, made by gpu_source.open and used by the writer's thread alone. */
+/** An open source, made by gpu_source.open and used by one thread alone. */
 struct gpu_handle;
 
 struct gpu_source {

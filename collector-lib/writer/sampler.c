@@ -2,7 +2,8 @@
 /* Samples at a fixed rate on the monotonic clock. Late samples are skipped. */
 #include "collector-lib/writer/sampler.h"
 
-#include <stdlib.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "collector-lib/core/clock.h"
 
@@ -13,58 +14,99 @@ void sampler_open(struct sampler *s, const struct settings *settings)
     s->rate_ms = settings->sample_rate_ms;
     host_open(&s->host);
     s->details = settings->device_details;
-    s->gpu = gpu_open(settings->backend,
-                      &(struct gpu_wish){.simulated = settings->simulated_gpus,
-                                         .details = settings->device_details});
-    s->info = calloc(s->gpu.count + 1, sizeof *s->info);
-    s->sample = calloc(s->gpu.count + 1, sizeof *s->sample);
-    if (!s->info || !s->sample) {
-        gpu_close(&s->gpu);
-    }
-    for (unsigned i = 0; i < s->gpu.count; i++) {
-        s->gpu.source->info(s->gpu.handle, i, &s->info[i]);
+    memset(s->sample, 0xff, sizeof s->sample); /* GPU_NOT_AVAILABLE */
+    s->gpu = gpu_thread_open(settings->backend,
+                             &(struct gpu_wish){.simulated = settings->simulated_gpus,
+                                                .details = settings->device_details});
+    if (s->gpu) { /* the session's first line names the devices */
+        gpu_thread_wait(s->gpu, clock_mono_ns() + (int64_t)GPU_LATE_MS * NS_PER_MS);
     }
 }
 
-void sampler_close(struct sampler *s)
+void sampler_finish(struct sampler *s, int64_t by_ns)
 {
-    gpu_close(&s->gpu);
+    if (s->gpu && !gpu_thread_wait(s->gpu, by_ns)) {
+        s->missing++;
+    }
+}
+
+bool sampler_close(struct sampler *s, int64_t by_ns)
+{
+    bool ended = !s->gpu || gpu_thread_close(s->gpu, by_ns);
+    s->gpu = NULL;
+    s->devices = NULL;
     host_close(&s->host);
-    free(s->info);
-    free(s->sample);
+    return ended;
 }
 
-static void read_devices(struct sampler *s)
+static unsigned device_count(const struct sampler *s)
 {
-    for (unsigned i = 0; i < s->gpu.count; i++) {
-        s->gpu.source->sample(s->gpu.handle, i, &s->sample[i]);
+    return s->devices ? s->devices->count : 0;
+}
+
+static void say_late(struct sampler *s)
+{
+    if (!s->late_said) {
+        s->late_said = true;
+        fprintf(stderr,
+                "[GPUFL] the GPU driver has not answered for %d ms: recording goes on, "
+                "without figures of devices until it answers\n",
+                GPU_LATE_MS);
     }
+}
+
+/* \return false if there are no new figures; `sample` keeps the last ones. */
+static bool read_devices(struct sampler *s, int64_t now_ns, int64_t *at_ns)
+{
+    if (!s->gpu) {
+        return false;
+    }
+    s->devices = s->devices ? s->devices : gpu_thread_devices(s->gpu);
+    if (s->devices && s->devices->count == 0) {
+        return false;
+    }
+    enum gpu_answer answer = gpu_thread_sample(s->gpu, now_ns, s->sample, at_ns);
+    if (answer == GPU_LATE) {
+        s->missing++;
+        say_late(s);
+    }
+    return answer == GPU_ANSWERED;
 }
 
 struct record_state sampler_state(struct sampler *s)
 {
-    read_devices(s);
+    int64_t at_ns;
+    int64_t now_ns = clock_mono_ns();
+    read_devices(s, now_ns, &at_ns);
     return (struct record_state){
         .host = &s->host,
         .host_sample = host_read(&s->host, clock_mono_ns()),
-        .gpus = s->gpu.count,
-        .info = s->info,
+        .gpus = device_count(s),
+        .info = s->devices ? s->devices->info : NULL,
         .sample = s->sample,
     };
 }
 
+static void add_device_rows(struct sampler *s, int64_t at_ns, struct summary *summary)
+{
+    for (unsigned i = 0; i < device_count(s); i++) {
+        s->device_row[s->device_rows++] =
+            (struct metric_row){.mono_ns = at_ns,
+                                .device = i,
+                                .parent = s->devices->info[i].parent,
+                                .gpu = s->sample[i]};
+        summary_gpu(summary, i, &s->sample[i]);
+    }
+}
+
 static void take_sample(struct sampler *s, int64_t now_ns, struct summary *summary)
 {
-    if (s->device_rows + s->gpu.count > SAMPLER_ROWS || s->host_rows == SAMPLER_ROWS) {
+    int64_t at_ns;
+    if (s->device_rows + GPU_MAX > SAMPLER_ROWS || s->host_rows == SAMPLER_ROWS) {
         return; /* does not happen: rows are written after each sample */
     }
-    read_devices(s);
-    for (unsigned i = 0; i < s->gpu.count; i++) {
-        s->device_row[s->device_rows++] = (struct metric_row){.mono_ns = now_ns,
-                                                              .device = i,
-                                                              .parent = s->info[i].parent,
-                                                              .gpu = s->sample[i]};
-        summary_gpu(summary, i, &s->sample[i]);
+    if (read_devices(s, now_ns, &at_ns)) {
+        add_device_rows(s, at_ns, summary);
     }
     struct host_sample host = host_read(&s->host, now_ns);
     s->host_row[s->host_rows++] = (struct metric_row){.mono_ns = now_ns, .host = host};

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "collector-lib/sample/gpu.h"
+#include "collector-lib/sample/gpu_thread.h"
 #include "collector-lib/sample/host.h"
 #include "collector-lib/writer/metric_records.h"
 #include "collector-lib/writer/session_records.h"
@@ -20,9 +20,11 @@ struct sampler {
     int rate_ms; /* 0 = never */
     bool details;
     struct host host;
-    struct gpu gpu;
-    struct gpu_info *info;
-    struct gpu_sample *sample;
+    struct gpu_thread *gpu;            /* NULL if no devices are wanted */
+    const struct gpu_devices *devices; /* NULL until they are known */
+    struct gpu_sample sample[GPU_MAX]; /* the last figures */
+    uint64_t missing;                  /* samples that the driver gave late or never */
+    bool late_said;
     struct metric_row device_row[SAMPLER_ROWS];
     size_t device_rows;
     struct metric_row host_row[SAMPLER_ROWS];
@@ -32,9 +34,16 @@ struct sampler {
     bool active;
 };
 
-/** Opens the sources that \p settings ask for. */
+/** Opens the sources that \p settings ask for. Waits at most GPU_LATE_MS for the GPU's
+ * driver. */
 void sampler_open(struct sampler *sampler, const struct settings *settings);
-void sampler_close(struct sampler *sampler);
+
+/** Waits until \p by_ns at most for what the driver was asked; counts it as missing
+ * otherwise. */
+void sampler_finish(struct sampler *sampler, int64_t by_ns);
+
+/** \return false if the driver still has its thread at \p by_ns (gpu_thread_close). */
+bool sampler_close(struct sampler *sampler, int64_t by_ns);
 
 /** Reads everything now, for the records that carry host and devices. */
 struct record_state sampler_state(struct sampler *sampler);

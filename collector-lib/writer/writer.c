@@ -87,7 +87,12 @@ static void *write_until_stopped(void *arg)
 static void writer_free(struct writer *w)
 {
     tracing_close(&w->tracing);
-    sampler_close(&w->sampler);
+    if (!sampler_close(&w->sampler, w->stop_by_ns)) {
+        fprintf(stderr,
+                "[GPUFL] session %s has ended without the GPU driver, which has not "
+                "returned for %d ms: its thread is left behind\n",
+                w->dir.id, WRITER_STOP_MS);
+    }
     session_dir_close(&w->dir);
     text_fini(&w->text);
     ring_rows_fini(&w->rows);
@@ -150,13 +155,14 @@ gpufl_status writer_start(const struct settings *settings,
 static char *render_report(struct writer *w, const struct gpufl_stats *stats)
 {
     struct text text = {0};
-    const struct summary_context context = {.app = w->settings.app_name,
-                                            .session_id = w->dir.id,
-                                            .names = w->names,
-                                            .kernels = w->tracing.log.names.kernels,
-                                            .info = w->sampler.info,
-                                            .losses = writer_lines_losses(w),
-                                            .lost_bytes = stats->bytes_lost};
+    const struct summary_context context = {
+        .app = w->settings.app_name,
+        .session_id = w->dir.id,
+        .names = w->names,
+        .kernels = w->tracing.log.names.kernels,
+        .info = w->sampler.devices ? w->sampler.devices->info : NULL,
+        .losses = writer_lines_losses(w),
+        .lost_bytes = stats->bytes_lost};
     summary_render(&w->summary, &context, &text);
     text_append(&text, "", 1);
     if (text.failed) {
@@ -172,6 +178,7 @@ void writer_stop(struct writer *w, struct writer_result *result)
     }
     pthread_mutex_lock(&w->lock);
     w->stopping = true;
+    w->stop_by_ns = clock_mono_ns() + (int64_t)WRITER_STOP_MS * NS_PER_MS;
     pthread_cond_signal(&w->wake);
     pthread_mutex_unlock(&w->lock);
     pthread_join(w->thread, NULL);

@@ -11,6 +11,10 @@
 #include "collector-lib/core/settings.h"
 #include "collector-lib/trace/profiler.h"
 
+/** From writer_stop on, the GPU's driver has this long to return; then it is left alone.
+ */
+#define WRITER_STOP_MS 2000
+
 /** A running writer; opaque. */
 struct writer;
 

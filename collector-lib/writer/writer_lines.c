@@ -202,15 +202,21 @@ void writer_lines_sample(struct writer *w)
     }
 }
 
+static void say_session(const struct writer *w)
+{
+    const struct gpu_devices *devices = w->sampler.devices;
+    fprintf(stderr, "[GPUFL] session %s in %s, %u GPUs by %s\n", w->dir.id,
+            w->settings.log_path, devices ? devices->count : 0,
+            devices ? devices->source : "none");
+}
+
 void writer_lines_open(struct writer *w)
 {
     sampler_open(&w->sampler, &w->settings);
-    if (w->settings.debug) {
-        fprintf(stderr, "[GPUFL] session %s in %s, %u GPUs by %s\n", w->dir.id,
-                w->settings.log_path, w->sampler.gpu.count,
-                w->sampler.gpu.source ? w->sampler.gpu.source->name : "none");
-    }
     struct record_state state = sampler_state(&w->sampler);
+    if (w->settings.debug) {
+        say_session(w);
+    }
     text_clear(&w->text);
     record_job_start(&w->text, &w->context, &state, w->tracing.profiler.runs,
                      w->dir.opened_ns);
@@ -228,6 +234,8 @@ struct losses writer_lines_losses(struct writer *w)
         atomic_load_explicit(&w->names->overflowed, memory_order_relaxed);
     losses.count[LOSS_KERNEL_NAMES] =
         atomic_load_explicit(&w->kernels_unnamed, memory_order_relaxed);
+    losses.count[LOSS_DEVICE_SAMPLES] =
+        atomic_load_explicit(&w->device_samples_missing, memory_order_relaxed);
     for (int kind = 0; kind < LOSS_KINDS; kind++) {
         losses.count[kind] -= w->lost_before.count[kind];
     }
@@ -251,6 +259,9 @@ void writer_lines_close(struct writer *w)
     writer_lines_drain(w);
     writer_lines_trace(w);
     flush_metrics(w);
+    sampler_finish(&w->sampler, w->stop_by_ns); /* all else is in the files by now */
+    atomic_store_explicit(&w->device_samples_missing, w->sampler.missing,
+                          memory_order_relaxed);
     text_clear(&w->text);
     const struct losses losses = writer_lines_losses(w);
     record_capabilities(&w->text, &w->context, &w->settings, &w->tracing, &losses,

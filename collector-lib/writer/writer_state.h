@@ -33,6 +33,7 @@ struct writer {
     pthread_cond_t wake;
     pthread_cond_t flushed;
     bool stopping;
+    int64_t stop_by_ns; /* once it is stopping: the GPU's driver has until then */
     uint64_t flush_asked;
     uint64_t flush_done;
     /* Read by writer_stats from other threads. */
@@ -41,6 +42,7 @@ struct writer {
     _Atomic uint64_t bytes_written;
     _Atomic uint64_t bytes_lost;
     _Atomic uint64_t kernels_unnamed;
+    _Atomic uint64_t device_samples_missing;
 
     /* Used by the thread alone: */
     struct record_context context;

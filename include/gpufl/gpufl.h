@@ -150,7 +150,8 @@ GPUFL_API void gpufl_init_options_default(struct gpufl_init_options *options);
 GPUFL_API gpufl_status gpufl_init(const struct gpufl_init_options *options);
 
 /** Ends the session: writes the remaining and the closing records and releases the
- *  directory. Does nothing without a session. */
+ *  directory. Does nothing without a session. A GPU driver that does not return is left
+ *  alone after 2 s. */
 GPUFL_API void gpufl_shutdown(void);
 
 /** Copies the id of the running session ("" if there is none) to \p out, NUL-terminated.

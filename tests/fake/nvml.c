@@ -6,6 +6,8 @@
  * FAKE_NVML_DEVICES=n   so many, 2 if not set, 8 at most; the last one is divided in two
  *                       parts where FAKE_NVML_MIG is set
  * FAKE_NVML_XID=n       device 1 tells of this error once
+ * FAKE_NVML_HANG=name   Init, Sample, Late (the 5th sample) or Pcie does not return
+ * FAKE_NVML_SAMPLE_MS=n a sample of a device takes so long, below 1,000
  * FAKE_NVML_SLOW=path   it takes 200 ms to load; path.begun, then path.done say how far
  */
 #include <stdio.h>
@@ -94,9 +96,27 @@ __attribute__((constructor)) static void load_slowly(void)
     }
 }
 
+static void hang(const char *where)
+{
+    const char *wanted = getenv("FAKE_NVML_HANG");
+    while (wanted && strcmp(wanted, where) == 0) {
+        pause();
+    }
+}
+
+static void take_ms(void)
+{
+    const char *wanted = getenv("FAKE_NVML_SAMPLE_MS");
+    struct timespec t = {.tv_nsec = wanted ? atol(wanted) * 1000000 : 0};
+    if (wanted) {
+        nanosleep(&t, NULL);
+    }
+}
+
 EXPORT int nvmlInit_v2(void);
 int nvmlInit_v2(void)
 {
+    hang("Init");
     const char *code = getenv("FAKE_NVML_INIT");
     return code ? atoi(code) : SUCCESS;
 }
@@ -164,6 +184,9 @@ int nvmlDeviceGetMemoryInfo(void *handle, struct memory *memory)
 EXPORT int nvmlDeviceGetUtilizationRates(void *handle, struct utilization *used);
 int nvmlDeviceGetUtilizationRates(void *handle, struct utilization *used)
 {
+    static int calls;
+    hang(++calls > 10 ? "Late" : "Sample");
+    take_ms();
     used->gpu = 87 + at(handle);
     used->memory = 41;
     return fails("Utilization");
@@ -237,6 +260,7 @@ int nvmlDeviceGetPcieThroughput(void *handle, int direction, unsigned *kib)
 {
     struct timespec t = {.tv_nsec = 20000000};
     (void)handle;
+    hang("Pcie");
     nanosleep(&t, NULL);
     *kib = direction == 0 ? 1000 : 234;
     return fails("Pcie");

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One thread that alone calls the driver, and what it shares with the writer's. */
+#include "collector-lib/sample/gpu_thread.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "collector-lib/core/clock.h"
+#include "collector-lib/core/thread.h"
+
+#define NS_PER_MS 1000000
+
+struct gpu_thread {
+    enum gpufl_backend_kind kind;
+    struct gpu_wish wish;
+    pthread_t thread;
+    struct gpu_sample reading[GPU_MAX]; /* the thread's own */
+
+    pthread_mutex_t lock;    /* guards what follows; never held in a call of the driver */
+    pthread_cond_t wake;     /* for the thread */
+    pthread_cond_t answered; /* for who waits for it */
+    struct gpu_devices devices; /* does not change once it is known */
+    bool known;
+    bool asked; /* and not answered; so it begins */
+    bool fresh; /* `sample` was not taken yet */
+    bool slow;  /* the last answer took longer than GPU_PATIENCE_MS */
+    bool stop;
+    bool ended;
+    bool given_up; /* nobody but the thread knows this struct any more */
+    int64_t asked_ns, answered_ns;
+    struct gpu_sample sample[GPU_MAX];
+};
+
+static void thread_free(struct gpu_thread *t)
+{
+    pthread_cond_destroy(&t->answered);
+    pthread_cond_destroy(&t->wake);
+    pthread_mutex_destroy(&t->lock);
+    free(t);
+}
+
+static void tell_devices(struct gpu_thread *t, struct gpu *gpu)
+{
+    for (unsigned i = 0; i < gpu->count; i++) {
+        gpu->source->info(gpu->handle, i, &t->devices.info[i]);
+    }
+    pthread_mutex_lock(&t->lock);
+    t->devices.source = gpu->source ? gpu->source->name : "none";
+    t->devices.count = gpu->count;
+    t->known = true;
+    t->asked = gpu->count > 0;
+    t->asked_ns = clock_mono_ns();
+    pthread_cond_broadcast(&t->answered);
+    pthread_mutex_unlock(&t->lock);
+}
+
+/* \return false to end. */
+static bool next_sample(struct gpu_thread *t)
+{
+    pthread_mutex_lock(&t->lock);
+    while (!t->asked && !t->stop) {
+        pthread_cond_wait(&t->wake, &t->lock);
+    }
+    bool go_on = !t->stop;
+    pthread_mutex_unlock(&t->lock);
+    return go_on;
+}
+
+static void answer(struct gpu_thread *t, struct gpu *gpu)
+{
+    for (unsigned i = 0; i < gpu->count; i++) {
+        gpu->source->sample(gpu->handle, i, &t->reading[i]);
+    }
+    pthread_mutex_lock(&t->lock);
+    memcpy(t->sample, t->reading, sizeof t->sample);
+    t->answered_ns = clock_mono_ns();
+    t->asked = false;
+    t->fresh = true;
+    pthread_cond_broadcast(&t->answered);
+    pthread_mutex_unlock(&t->lock);
+}
+
+static void *serve_samples(void *arg)
+{
+    struct gpu_thread *t = arg;
+    struct gpu gpu = gpu_open(t->kind, &t->wish);
+    tell_devices(t, &gpu);
+    while (gpu.count && next_sample(t)) {
+        answer(t, &gpu);
+    }
+    gpu_close(&gpu);
+    pthread_mutex_lock(&t->lock);
+    t->ended = true;
+    bool alone = t->given_up;
+    pthread_cond_broadcast(&t->answered);
+    pthread_mutex_unlock(&t->lock);
+    if (alone) {
+        thread_free(t);
+    }
+    return NULL;
+}
+
+struct gpu_thread *gpu_thread_open(enum gpufl_backend_kind kind,
+                                   const struct gpu_wish *wish)
+{
+    struct gpu_thread *t = kind == GPUFL_BACKEND_NONE ? NULL : calloc(1, sizeof *t);
+    if (!t) {
+        return NULL;
+    }
+    t->kind = kind;
+    t->wish = *wish;
+    t->asked = true;
+    t->asked_ns = clock_mono_ns();
+    pthread_mutex_init(&t->lock, NULL);
+    thread_condition_init(&t->wake);
+    thread_condition_init(&t->answered);
+    if (thread_start(&t->thread, "gpufl-gpu", serve_samples, t) != 0) {
+        thread_free(t);
+        return NULL;
+    }
+    return t;
+}
+
+/* Under the lock. \return false once it is \p by_ns. */
+static bool wait_answer(struct gpu_thread *t, int64_t by_ns)
+{
+    struct timespec by = {.tv_sec = by_ns / 1000000000, .tv_nsec = by_ns % 1000000000};
+    return pthread_cond_timedwait(&t->answered, &t->lock, &by) == 0;
+}
+
+bool gpu_thread_wait(struct gpu_thread *t, int64_t by_ns)
+{
+    pthread_mutex_lock(&t->lock);
+    while (t->asked && wait_answer(t, by_ns)) {
+    }
+    bool answered = !t->asked;
+    pthread_mutex_unlock(&t->lock);
+    return answered;
+}
+
+const struct gpu_devices *gpu_thread_devices(struct gpu_thread *t)
+{
+    pthread_mutex_lock(&t->lock);
+    const struct gpu_devices *devices = t->known ? &t->devices : NULL;
+    pthread_mutex_unlock(&t->lock);
+    return devices;
+}
+
+static void ask(struct gpu_thread *t, int64_t now_ns)
+{
+    t->asked = true;
+    t->asked_ns = now_ns;
+    pthread_cond_signal(&t->wake);
+}
+
+static void take_answer(struct gpu_thread *t, struct gpu_sample *out, int64_t *at_ns)
+{
+    memcpy(out, t->sample, sizeof t->sample);
+    /* Figures that came soon are of the moment that they were asked for, as the host's.
+     */
+    *at_ns = t->slow ? t->answered_ns : t->asked_ns;
+    t->slow = t->answered_ns - t->asked_ns > (int64_t)GPU_PATIENCE_MS * NS_PER_MS;
+    t->fresh = false;
+}
+
+enum gpu_answer gpu_thread_sample(struct gpu_thread *t, int64_t now_ns,
+                                  struct gpu_sample *out, int64_t *at_ns)
+{
+    enum gpu_answer result = GPU_ANSWERED;
+    pthread_mutex_lock(&t->lock);
+    if (!t->asked && !t->fresh) {
+        ask(t, now_ns);
+    }
+    while (t->asked && t->known && !t->slow &&
+           wait_answer(t, now_ns + (int64_t)GPU_PATIENCE_MS * NS_PER_MS)) {
+    }
+    if (t->fresh) {
+        take_answer(t, out, at_ns);
+        if (t->slow) {
+            ask(t, now_ns); /* for the next sample */
+        }
+    } else {
+        t->slow = true;
+        result = now_ns - t->asked_ns > (int64_t)GPU_LATE_MS * NS_PER_MS ? GPU_LATE
+                                                                         : GPU_PENDING;
+    }
+    pthread_mutex_unlock(&t->lock);
+    return result;
+}
+
+bool gpu_thread_close(struct gpu_thread *t, int64_t by_ns)
+{
+    pthread_mutex_lock(&t->lock);
+    t->stop = true;
+    pthread_cond_signal(&t->wake);
+    while (!t->ended && wait_answer(t, by_ns)) {
+    }
+    const bool ended = t->ended;
+    const pthread_t thread = t->thread;
+    t->given_up = !ended;
+    pthread_mutex_unlock(&t->lock);
+    if (ended) {
+        pthread_join(thread, NULL);
+        thread_free(t);
+    } else {
+        pthread_detach(thread); /* t may be gone already */
+    }
+    return ended;
+}

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""libgpufl in a real process whose GPU driver is slow or never answers."""
+import sys
+import time
+
+import lib
+from lib import check, equal
+import test_collector as collector
+
+
+def _record(place, *words, **env):
+    began = time.monotonic()
+    done = place.run("tests/e2e/script", f"log_path={place.logs}", "rate=20", "continuous=1", *words,
+                     env={"LD_LIBRARY_PATH": str(lib.BUILD / "tests/fake"), **env})
+    took = time.monotonic() - began
+    equal(done.returncode, 0, done.stderr)
+    session = place.logs / done.stdout.split()[1]
+    said = [r for r in collector.records(session, "system") if r["type"] == "capture_capabilities"]
+    return done, session, took, said[0]["losses"]["device_samples"]
+
+
+def a_driver_that_never_answers_stalls_nothing(place):
+    for where in ("Init", "Sample", "Late", "Pcie"):
+        done, session, took, missing = _record(place, "init", "scope:step:1500", "shutdown", FAKE_NVML_HANG=where)
+        check(took < 1.5 + 1 + 2 + 1.5 * lib.SLOW, f"{where}: {took:.1f} s; 1.5 of work, 1 to begin, 2 to end")
+        check(f"session {session.name} has ended without the GPU driver" in done.stderr, f"{where}: {done.stderr}")
+        equal(collector.paired(session), {"step": 1}, f"{where}: scopes")
+        equal(collector.records(session, "system")[-1]["type"], "shutdown", f"{where}: it ends whole")
+        host = len(list(collector.rows(session, "system", "host_metric_batch")))
+        check(host * lib.SLOW >= 20, f"{where}: {host} host samples at 20 ms")
+        figures = len(list(collector.rows(session, "system", "device_metric_batch")))
+        if where == "Pcie":  # has a thread of its own, below the one of the samples
+            check(figures > 0 and missing == 0, f"{where}: {figures} rows, {missing} missing")
+        else:
+            check(missing > 0, f"{where}: missing samples are counted")
+            equal(figures > 0, where == "Late", f"{where}: {figures} rows of devices")
+
+
+def a_slow_driver_gives_what_it_can(place):
+    _, session, _, missing = _record(place, "init", "scope:step:2000", "shutdown", FAKE_NVML_SAMPLE_MS="100")
+    host = len(list(collector.rows(session, "system", "host_metric_batch")))
+    devices = list(collector.rows(session, "system", "device_metric_batch"))
+    check(host * lib.SLOW >= 40, f"{host} host samples at 20 ms")
+    check(len(devices) * lib.SLOW >= 8, f"{len(devices)} rows of 2 devices at 200 ms")
+    times = [r["base"] + r["dt_ns"] for r in devices]
+    equal(times, sorted(times), "in order")
+    equal(missing, 0, "late figures are no loss")
+
+
+if __name__ == "__main__":
+    lib.main(sys.modules[__name__])
