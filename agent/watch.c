@@ -216,6 +216,19 @@ static void on_root_event(struct watch *w, const struct watch_place *root,
     }
 }
 
+/* The library keeps what the kernel has dropped, and would find it by the name of a
+ * directory that is made anew. It can only be renamed, in its place in a sorted tree: no
+ * name comes between this one and one with a control character added. */
+static void forget_name(int wd)
+{
+    char name[PATH_MAX + LAYOUT_NAME_MAX];
+    const char *old = inotifytools_filename_from_wd(wd);
+    if (old) {
+        snprintf(name, sizeof name, "%s\001", old);
+        inotifytools_set_filename_by_wd(wd, name);
+    }
+}
+
 static void on_event(struct watch *w, const struct inotify_event *event)
 {
     if (event->mask & IN_Q_OVERFLOW) {
@@ -230,6 +243,7 @@ static void on_event(struct watch *w, const struct inotify_event *event)
         on_moved_from(w, p, event->name);
     }
     if (event->mask & IN_IGNORED) { /* the kernel has dropped it already */
+        forget_name(event->wd);
         hint_of(w, p, HINT_UNWATCHED, "");
         watch_places_remove(&w->places,
                             watch_places_link(&w->places, p->root, p->session));

@@ -119,6 +119,23 @@ static void a_name_that_was_renamed_is_watched_again_in_its_new_place(void **sta
     is_noticed(t, "b");
 }
 
+static void a_directory_that_is_made_anew_is_watched(void **state)
+{
+    struct watched *t = *state;
+    char path[512];
+    for (int i = 0; i < 3; i++) {
+        make(t, "a");
+        await(t, "a", HINT_CHANGED);
+        is_noticed(t, "a");
+        snprintf(path, sizeof path, "%s/a/device.log", t->root);
+        assert_int_equal(unlink(path), 0);
+        snprintf(path, sizeof path, "%s/a", t->root);
+        assert_int_equal(rmdir(path), 0);
+        await(t, "a", HINT_UNWATCHED);
+        t->hints = 0;
+    }
+}
+
 static void names_that_change_places_are_watched_again(void **state)
 {
     struct watched *t = *state;
@@ -181,6 +198,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(
             a_name_that_was_renamed_is_watched_again_in_its_new_place, begin, end),
+        cmocka_unit_test_setup_teardown(a_directory_that_is_made_anew_is_watched, begin,
+                                        end),
         cmocka_unit_test_setup_teardown(names_that_change_places_are_watched_again, begin,
                                         end),
         cmocka_unit_test_setup_teardown(
