@@ -45,6 +45,7 @@ static void copy_summary(struct gpufl_upload_result *r, const struct engine_summ
     r->sessions_complete = s->sessions_done;
     r->sessions_live = s->sessions_live;
     r->sessions_away = s->sessions_away;
+    r->sessions_lossy = s->sessions_lossy;
     r->lines_rejected = s->lines_rejected;
     r->lines_refused = s->lines_refused_final;
     r->ranges_quarantined = s->ranges_quarantined;
@@ -161,13 +162,29 @@ static gpufl_status say_away(struct gpufl_upload_result *r,
         plural(s->sessions_away, "it is", "they are"));
 }
 
-gpufl_status upload_result_judge(struct gpufl_upload_result *r,
-                                 const struct engine_summary *s, bool drained,
-                                 const struct upload_result_words *words)
+/* Nobody can send it, and no upload fails for it. */
+static void say_lossy(struct gpufl_upload_result *r, const struct engine_summary *s)
+{
+    char more[40] = "";
+    size_t len = strlen(r->message);
+    unsigned others = s->sessions_lossy - 1;
+    if (!s->sessions_lossy) {
+        return;
+    }
+    if (others) {
+        snprintf(more, sizeof more, " and %u more", others);
+    }
+    snprintf(r->message + len, sizeof r->message - len,
+             "; lines were dropped while recording %u %s: %.128s%s", s->sessions_lossy,
+             plural(s->sessions_lossy, "session", "sessions"), s->lossy, more);
+}
+
+static gpufl_status judge_sent(struct gpufl_upload_result *r,
+                               const struct engine_summary *s, bool drained,
+                               const struct upload_result_words *words)
 {
     const char *problem = s->last_problem;
     char left[400];
-    copy_summary(r, s);
     if (s->hold == HOLD_AUTH) {
         return upload_result_say(r, GPUFL_ERR_AUTH, "%s; %s (nothing is lost)", problem,
                                  words->key);
@@ -203,6 +220,16 @@ gpufl_status upload_result_judge(struct gpufl_upload_result *r,
         return upload_result_say(r, GPUFL_OK, "nothing to send");
     }
     return upload_result_say(r, GPUFL_OK, "all sent");
+}
+
+gpufl_status upload_result_judge(struct gpufl_upload_result *r,
+                                 const struct engine_summary *s, bool drained,
+                                 const struct upload_result_words *words)
+{
+    copy_summary(r, s);
+    gpufl_status status = judge_sent(r, s, drained, words);
+    say_lossy(r, s);
+    return status;
 }
 
 void upload_result_copy(const struct gpufl_upload_result *full,

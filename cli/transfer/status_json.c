@@ -163,8 +163,7 @@ static void json_range(struct text *out, const struct quarantined *range)
 
 static void json_end(struct text *out, const struct status_end *end)
 {
-    (void)end;
-    text_puts(out, "]}\n");
+    text_printf(out, "],\"sessions_lossy\":%u}\n", end->lossy);
 }
 
 const struct status_view status_json = {

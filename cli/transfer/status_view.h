@@ -34,6 +34,7 @@ struct status_end {
     bool waiting; /**< something would be sent by an uploader */
     bool quarantined;
     bool served;
+    unsigned lossy; /**< sessions of which lines were dropped while recording */
 };
 
 /** Called in this order; each appends to \p out. */

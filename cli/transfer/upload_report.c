@@ -48,16 +48,16 @@ static void put_result(gpufl_status status, const struct gpufl_upload_result *r,
     text_json_string(out, r->message);
     text_printf(out,
                 ",\"sessions\":%u,\"sessions_complete\":%u,\"sessions_live\":%u,"
-                "\"sessions_away\":%u,"
+                "\"sessions_away\":%u,\"sessions_lossy\":%u,"
                 "\"files_processed\":%zu,\"files_skipped_by_cursor\":%zu,"
                 "\"events_uploaded\":%" PRIu64 ",\"bytes_uploaded\":%" PRIu64
                 ",\"lines_rejected\":%" PRIu64 ",\"lines_refused\":%" PRIu64
                 ",\"ranges_quarantined\":%" PRIu64
                 ",\"http_status\":%d,\"elapsed_ms\":%" PRId64 ",\"warnings\":[",
                 r->sessions, r->sessions_complete, r->sessions_live, r->sessions_away,
-                r->files_processed, r->files_skipped_by_cursor, r->events_uploaded,
-                r->bytes_uploaded, r->lines_rejected, r->lines_refused,
-                r->ranges_quarantined, r->http_status, r->elapsed_ms);
+                r->sessions_lossy, r->files_processed, r->files_skipped_by_cursor,
+                r->events_uploaded, r->bytes_uploaded, r->lines_rejected,
+                r->lines_refused, r->ranges_quarantined, r->http_status, r->elapsed_ms);
     for (unsigned i = 0; i < r->warning_count && i < GPUFL_UPLOAD_WARNINGS_MAX; i++) {
         text_puts(out, i ? "," : "");
         text_json_string(out, r->warnings[i]);

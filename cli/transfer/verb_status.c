@@ -206,6 +206,7 @@ static void show_session(struct status *s, const struct selected *selected)
     bool may_resolve = not_read || held_exit(held) == HELD_EXIT_RESOLVE;
     bool settled = !session.problem && !not_read;
     s->end.all_sent = s->end.all_sent && !session.problem && !not_read;
+    s->end.lossy += session.loss;
     s->view->session(&s->out, &session);
     for (unsigned i = 0; i < scan.channels; i++) {
         struct channel_state state =

@@ -130,7 +130,9 @@ struct gpufl_upload_result {
     char warnings[GPUFL_UPLOAD_WARNINGS_MAX][256];
     unsigned spool_id_count;
     char spool_ids[GPUFL_UPLOAD_SPOOL_IDS_MAX][64];
-    unsigned sessions_away; /**< not complete, and their directory is not there */
+    unsigned sessions_away;  /**< not complete, and their directory is not there */
+    unsigned sessions_lossy; /**< lines were dropped while recording: they never become
+                                  complete; what was recorded counts for success */
 };
 
 #define GPUFL_UPLOAD_RESULT_INIT                                                         \

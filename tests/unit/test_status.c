@@ -154,7 +154,7 @@ static void status_as_json_is_one_object(void **state)
         "\"problem\":null,\"channels\":[],"
         "\"not_read\":[],\"not_read_given_up\":false,\"other_files\":0,\"resolve\":null}]"
         ","
-        "\"quarantine\":[" RANGE_JSON "," RANGE_JSON "]}\n");
+        "\"quarantine\":[" RANGE_JSON "," RANGE_JSON "],\"sessions_lossy\":0}\n");
     text_clear(&out);
     status_json.start(&out, false);
     status_json.holder(&out, NULL);
@@ -162,8 +162,9 @@ static void status_as_json_is_one_object(void **state)
     status_json.quarantine(&out);
     status_json.end(&out, &(struct status_end){.all_sent = true});
     text_append(&out, "", 1);
-    assert_string_equal(out.data, "{\"journal\":false,\"served_by\":null,\"waits\":[],"
-                                  "\"sessions\":[],\"quarantine\":[]}\n");
+    assert_string_equal(out.data,
+                        "{\"journal\":false,\"served_by\":null,\"waits\":[],"
+                        "\"sessions\":[],\"quarantine\":[],\"sessions_lossy\":0}\n");
     text_fini(&out);
 }
 
@@ -224,7 +225,7 @@ static void an_upload_is_reported_as_json_or_as_a_line(void **state)
     snprintf(want, sizeof want,
              "{\"success\":false,\"status\":\"%s\",\"message\":\"no \\\"contact\\\"\","
              "\"sessions\":3,\"sessions_complete\":0,\"sessions_live\":0,"
-             "\"sessions_away\":0,"
+             "\"sessions_away\":0,\"sessions_lossy\":0,"
              "\"files_processed\":0,\"files_skipped_by_cursor\":0,\"events_uploaded\":"
              "5000000000,\"bytes_uploaded\":0,\"lines_rejected\":0,\"lines_refused\":0,"
              "\"ranges_quarantined\":0,\"http_status\":0,\"elapsed_ms\":0,\"warnings\":["

@@ -124,7 +124,12 @@ bool session_falls_short(const struct session *session)
 
 bool session_blocked(const struct session *session)
 {
-    if (session->loss || session->unread || session->salvage != SESSION_SALVAGE_NONE ||
+    return session->loss || session_blocked_otherwise(session);
+}
+
+bool session_blocked_otherwise(const struct session *session)
+{
+    if (session->unread || session->salvage != SESSION_SALVAGE_NONE ||
         session_any_held(session) || session->quarantined ||
         session_falls_short(session)) {
         return true;

@@ -39,6 +39,10 @@ bool session_falls_short(const struct session *session);
  * files that are not read. */
 bool session_blocked(const struct session *session);
 
+/** As session_blocked, but not for what its recorder dropped: that is in no file, so that
+ * nobody can send it. */
+bool session_blocked_otherwise(const struct session *session);
+
 /** \return true if nothing of it is left to send or to settle. */
 bool session_settled(const struct session *session);
 

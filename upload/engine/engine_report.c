@@ -129,6 +129,14 @@ static void report_name_held_of(struct engine_summary *out, const struct session
     }
 }
 
+static void report_lossy(const struct session *s, struct engine_summary *out)
+{
+    if (s->loss && s->state != SESSION_DONE) {
+        out->sessions_lossy++;
+        snprintf(out->lossy, sizeof out->lossy, "%s", s->path);
+    }
+}
+
 static void report_count_session(const struct session *s, struct engine_summary *out)
 {
     if (s->wanted && s->presence == SESSION_AWAY && s->state != SESSION_DONE) {
@@ -142,8 +150,9 @@ static void report_count_session(const struct session *s, struct engine_summary 
     out->sessions_done += s->state == SESSION_DONE;
     out->sessions_live += s->state != SESSION_DONE && !report_is_closed(s) &&
                           !session_writer_is_gone(s) && !s->seems_over;
-    out->sessions_blocked +=
-        s->state != SESSION_DONE && (session_blocked(s) || session_hold_stands(s));
+    out->sessions_blocked += s->state != SESSION_DONE &&
+                             (session_blocked_otherwise(s) || session_hold_stands(s));
+    report_lossy(s, out);
     if (s->state != SESSION_DONE && report_keeps_back(s)) {
         out->sessions_kept_back++;
         report_name_held_of(out, s);

@@ -15,10 +15,12 @@ struct engine_summary {
     unsigned sessions;
     unsigned sessions_done;      /**< complete at the backend */
     unsigned sessions_live;      /**< their writer is there or may be */
-    unsigned sessions_blocked;   /**< never complete: quarantine, refusal, loss, held */
+    unsigned sessions_blocked;   /**< never complete: quarantine, refusal, held */
     unsigned sessions_kept_back; /**< of those: held, or with files that are not read */
     unsigned sessions_away;      /**< not complete, and their directory is not there */
     char away_session[256];      /**< one of these, "" = not known */
+    unsigned sessions_lossy;     /**< never complete: their recorder dropped lines */
+    char lossy[256];             /**< one of these, "" = there is none */
     unsigned streams_pending;    /**< something of them is not settled */
     unsigned streams_stuck;      /**< failing while others succeed */
     uint64_t files_acked;        /**< files of which something was acknowledged */
