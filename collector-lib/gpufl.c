@@ -18,7 +18,8 @@
 
 /* The collector of this process. */
 static struct {
-    pthread_mutex_t lock; /* guards all up to `last` */
+    pthread_mutex_t lock;   /* guards all up to `last` */
+    struct session_dir dir; /* also of a session that is being opened or closed */
     struct writer *writer;
     struct writer *left_behind; /* after a fork; kept reachable for leak checkers */
     uint16_t last_generation;
@@ -35,8 +36,10 @@ static struct {
 static void reset_in_child(void)
 {
     atomic_store_explicit(&process.recorder.generation, 0, memory_order_relaxed);
+    /* Only close(2) is safe here, and the writer may be half freed. Its memory stays
+     * behind. */
+    session_dir_close(&process.dir);
     if (process.writer) {
-        writer_abandon(process.writer);
         process.left_behind = process.writer;
         process.writer = NULL;
     }
@@ -71,6 +74,7 @@ static void stop_locked(void)
 static bool hook_once(void)
 {
     if (!process.hooked) {
+        session_dir_init(&process.dir);
         process.hooked =
             recorder_prepare(&process.recorder) &&
             pthread_atfork(fork_guard_before, fork_guard_in_parent, reset_in_child) == 0;
@@ -90,24 +94,33 @@ static void on_wait(const struct trace_wait *wait)
 
 static const struct tracer_listener listener = {.called = on_call, .waited = on_wait};
 
+/* A fork waits, so that its child sees each descriptor that it got, and closes it. */
+static gpufl_status open_directory(const struct settings *settings)
+{
+    struct session_dir *dir = &process.dir;
+    dir->rotate_bytes = settings->rotate_bytes;
+    dir->rotate_after_ns = (int64_t)settings->rotate_after_ms * 1000000;
+    dir->sync_each_write = settings->sync_each_write;
+    dir->with_sass = settings->source_collection && profiler_samples(settings->engine);
+    fork_guard_enter();
+    gpufl_status status = session_dir_open(dir, settings->log_path);
+    int saved = errno;
+    fork_guard_leave();
+    errno = saved;
+    return status;
+}
+
 static gpufl_status start_locked(const struct settings *settings)
 {
     struct profiler profiler;
-    struct session_dir dir = {
-        .rotate_bytes = settings->rotate_bytes,
-        .rotate_after_ns = (int64_t)settings->rotate_after_ms * 1000000,
-        .sync_each_write = settings->sync_each_write,
-        .with_sass = settings->source_collection && profiler_samples(settings->engine),
-    };
-    gpufl_status status =
-        hook_once() ? session_dir_open(&dir, settings->log_path) : GPUFL_ERR_NOMEM;
+    gpufl_status status = hook_once() ? open_directory(settings) : GPUFL_ERR_NOMEM;
     if (status == GPUFL_OK) {
         process.last_generation = (uint16_t)(process.last_generation % UINT16_MAX + 1);
         profiler_start(&profiler, settings, &listener);
         const struct writer_input input = {.rings = &process.recorder.rings,
                                            .names = &process.recorder.names,
                                            .generation = process.last_generation};
-        status = writer_start(settings, &profiler, &dir, &input, &process.writer);
+        status = writer_start(settings, &profiler, &process.dir, &input, &process.writer);
     }
     if (status == GPUFL_OK) {
         atomic_store_explicit(&process.recorder.generation, process.last_generation,

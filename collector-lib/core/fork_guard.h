@@ -9,7 +9,8 @@
  */
 #define FORK_GUARD_MS 1000
 
-/** Around anything that changes or walks the loader's list of libraries. Do not nest. */
+/** Around anything that changes or walks the loader's list of libraries, and around the
+ * opening and closing of a session's files, which a child closes. Do not nest. */
 void fork_guard_enter(void);
 void fork_guard_leave(void);
 

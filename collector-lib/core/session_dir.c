@@ -188,13 +188,19 @@ static int make_directory(struct session_dir *dir, int root)
     return publish_directory(dir, root, staging);
 }
 
-gpufl_status session_dir_open(struct session_dir *dir, const char *log_path)
+void session_dir_init(struct session_dir *dir)
 {
     dir->dir_fd = dir->lock_fd = -1;
-    dir->opened_ns = dir->names_checked_ns = clock_mono_ns();
     for (int c = 0; c < CHANNEL_COUNT; c++) {
         dir->file[c] = (struct channel_file){.fd = -1};
     }
+}
+
+gpufl_status session_dir_open(struct session_dir *dir, const char *log_path)
+{
+    session_dir_init(dir);
+    dir->opened_ns = dir->names_checked_ns = clock_mono_ns();
+    dir->lost_bytes = 0;
     if (make_path(log_path) < 0) {
         return GPUFL_ERR_IO;
     }

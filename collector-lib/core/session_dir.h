@@ -27,6 +27,9 @@ struct session_dir {
     struct channel_file file[CHANNEL_COUNT];
 };
 
+/** Makes \p dir one that is not open, which session_dir_close leaves alone. */
+void session_dir_init(struct session_dir *dir);
+
 /** Creates `<log_path>/<id>/` with a random id. It is built as `.new-<random>/`, locked,
  * and then renamed, so that a reader sees it whole or not at all. A name that another
  * user takes meanwhile is left to them, for another id. \return GPUFL_OK or

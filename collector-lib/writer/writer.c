@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "collector-lib/core/clock.h"
+#include "collector-lib/core/fork_guard.h"
 #include "collector-lib/core/thread.h"
 #include "collector-lib/writer/writer_lines.h"
 #include "collector-lib/writer/writer_state.h"
@@ -57,8 +58,8 @@ static void tell_flushed(struct writer *w, uint64_t asked)
 static void keep_house(struct writer *w)
 {
     int64_t now_ns = clock_mono_ns();
-    session_dir_rotate_old(&w->dir, now_ns);
-    session_dir_restore_names(&w->dir, now_ns);
+    session_dir_rotate_old(w->dir, now_ns);
+    session_dir_restore_names(w->dir, now_ns);
     if (spool_check(&w->spool, now_ns, now_ns + w->context.anchor_ns)) {
         w->names_written = 0; /* readers may lack names: write all of them again */
         trace_log_rewind(&w->tracing.log);
@@ -84,6 +85,15 @@ static void *write_until_stopped(void *arg)
     return NULL;
 }
 
+/* A fork meanwhile would close the descriptors by numbers that others may have by then.
+ */
+static void close_directory(struct session_dir *dir)
+{
+    fork_guard_enter();
+    session_dir_close(dir);
+    fork_guard_leave();
+}
+
 static void writer_free(struct writer *w)
 {
     tracing_close(&w->tracing);
@@ -91,9 +101,9 @@ static void writer_free(struct writer *w)
         fprintf(stderr,
                 "[GPUFL] session %s has ended without the GPU driver, which has not "
                 "returned for %d ms: its thread is left behind\n",
-                w->dir.id, WRITER_STOP_MS);
+                w->dir->id, WRITER_STOP_MS);
     }
-    session_dir_close(&w->dir);
+    close_directory(w->dir);
     text_fini(&w->text);
     ring_rows_fini(&w->rows);
     open_scopes_fini(&w->open);
@@ -105,20 +115,19 @@ static void writer_free(struct writer *w)
 }
 
 gpufl_status writer_start(const struct settings *settings,
-                          const struct profiler *profiler, const struct session_dir *dir,
+                          const struct profiler *profiler, struct session_dir *dir,
                           const struct writer_input *input, struct writer **out)
 {
     *out = NULL;
     struct writer *w = calloc(1, sizeof *w);
     if (!w) {
-        struct session_dir copy = *dir;
         struct profiler stopped = *profiler;
-        session_dir_close(&copy);
+        close_directory(dir);
         profiler_stop(&stopped);
         return GPUFL_ERR_NOMEM;
     }
     w->settings = *settings;
-    w->dir = *dir;
+    w->dir = dir;
     w->rings = input->rings;
     w->names = input->names;
     w->generation = input->generation;
@@ -128,9 +137,9 @@ gpufl_status writer_start(const struct settings *settings,
     w->beat_ms = WRITER_BUSY_BEAT_MS; /* a job may begin with a burst */
     w->spool = (struct spool){.max_bytes = settings->max_spool_bytes,
                               .min_free_bytes = settings->min_free_bytes,
-                              .dir_fd = w->dir.dir_fd};
+                              .dir_fd = w->dir->dir_fd};
     w->context = (struct record_context){
-        .session_id = w->dir.id,
+        .session_id = w->dir->id,
         .app = w->settings.app_name,
         .log_path = w->settings.log_path,
         .pod = &w->settings.pod,
@@ -157,7 +166,7 @@ static char *render_report(struct writer *w, const struct gpufl_stats *stats)
     struct text text = {0};
     const struct summary_context context = {
         .app = w->settings.app_name,
-        .session_id = w->dir.id,
+        .session_id = w->dir->id,
         .names = w->names,
         .kernels = w->tracing.log.names.kernels,
         .info = w->sampler.devices ? w->sampler.devices->info : NULL,
@@ -220,14 +229,5 @@ void writer_stats(struct writer *w, struct gpufl_stats *stats)
 
 const char *writer_session_id(const struct writer *w)
 {
-    return w->dir.id;
-}
-
-void writer_abandon(struct writer *w)
-{
-    /* Only close(2) is safe here: the parent's thread may have held any lock at the fork.
-     * The memory stays behind. */
-    if (w) {
-        session_dir_close(&w->dir);
-    }
+    return w->dir->id;
 }

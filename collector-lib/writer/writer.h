@@ -25,12 +25,12 @@ struct writer_input {
     uint16_t generation; /**< marks the rows of this session */
 };
 
-/** Takes over \p dir and \p profiler and starts the thread, which blocks all signals.
- * \return GPUFL_OK, GPUFL_ERR_NOMEM or GPUFL_ERR_IO; on failure \p dir is closed
- * and \p profiler stopped. */
+/** Takes over \p dir, which must stay where it is, and \p profiler and starts the thread,
+ * which blocks all signals. \return GPUFL_OK, GPUFL_ERR_NOMEM or GPUFL_ERR_IO; on failure
+ * \p dir is closed and \p profiler stopped. */
 GPUFL_MUST gpufl_status writer_start(const struct settings *settings,
                                      const struct profiler *profiler,
-                                     const struct session_dir *dir,
+                                     struct session_dir *dir,
                                      const struct writer_input *input,
                                      struct writer **out);
 
@@ -52,8 +52,5 @@ void writer_stats(struct writer *writer, struct gpufl_stats *stats);
 
 /** The session id of \p writer; borrowed. */
 const char *writer_session_id(const struct writer *writer);
-
-/** In a forked child: closes the session's descriptors and forgets the thread. */
-void writer_abandon(struct writer *writer);
 
 #endif

@@ -25,16 +25,16 @@ static void append_text(struct writer *w, enum channel channel, const struct tex
     if (text->failed || text->len == 0) {
         return; /* out of memory: the lines are lost, the session goes on */
     }
-    if (session_dir_append(&w->dir, channel, text->data, text->len) != GPUFL_OK &&
+    if (session_dir_append(w->dir, channel, text->data, text->len) != GPUFL_OK &&
         !w->failure_said) {
         w->failure_said = true;
         fprintf(stderr,
                 "[GPUFL] cannot write %s/%s/%s.log: %s; lines are being lost (free some "
                 "space, or check the directory)\n",
-                w->settings.log_path, w->dir.id, channel_name(channel), strerror(errno));
+                w->settings.log_path, w->dir->id, channel_name(channel), strerror(errno));
     }
     spool_wrote(&w->spool, text->len);
-    atomic_store_explicit(&w->bytes_lost, w->dir.lost_bytes, memory_order_relaxed);
+    atomic_store_explicit(&w->bytes_lost, w->dir->lost_bytes, memory_order_relaxed);
     atomic_fetch_add_explicit(&w->bytes_written, text->len, memory_order_relaxed);
 }
 
@@ -45,8 +45,8 @@ static void append_unless_paused(struct writer *w, enum channel channel,
         append_text(w, channel, text);
     } else if (text->len && !text->failed) {
         spool_lost(&w->spool, text->data, text->len, wall_ns(w));
-        w->dir.lost_bytes += text->len;
-        atomic_store_explicit(&w->bytes_lost, w->dir.lost_bytes, memory_order_relaxed);
+        w->dir->lost_bytes += text->len;
+        atomic_store_explicit(&w->bytes_lost, w->dir->lost_bytes, memory_order_relaxed);
     }
 }
 
@@ -58,7 +58,7 @@ static void append_line(struct writer *w, enum channel channel)
 static void append_everywhere(struct writer *w)
 {
     for (int c = 0; c < CHANNEL_COUNT; c++) {
-        if (session_dir_has(&w->dir, (enum channel)c)) {
+        if (session_dir_has(w->dir, (enum channel)c)) {
             append_text(w, (enum channel)c, &w->text);
         }
     }
@@ -179,7 +179,7 @@ void writer_lines_trace(struct writer *w)
     }
     atomic_store_explicit(&w->kernels_unnamed, log->unnamed, memory_order_relaxed);
     for (int c = 0; c < CHANNEL_COUNT; c++) {
-        if (session_dir_has(&w->dir, (enum channel)c)) {
+        if (session_dir_has(w->dir, (enum channel)c)) {
             append_unless_paused(w, (enum channel)c, &log->names_lines);
         }
     }
@@ -205,7 +205,7 @@ void writer_lines_sample(struct writer *w)
 static void say_session(const struct writer *w)
 {
     const struct gpu_devices *devices = w->sampler.devices;
-    fprintf(stderr, "[GPUFL] session %s in %s, %u GPUs by %s\n", w->dir.id,
+    fprintf(stderr, "[GPUFL] session %s in %s, %u GPUs by %s\n", w->dir->id,
             w->settings.log_path, devices ? devices->count : 0,
             devices ? devices->source : "none");
 }
@@ -219,7 +219,7 @@ void writer_lines_open(struct writer *w)
     }
     text_clear(&w->text);
     record_job_start(&w->text, &w->context, &state, w->tracing.profiler.runs,
-                     w->dir.opened_ns);
+                     w->dir->opened_ns);
     append_everywhere(w);
     if (w->settings.continuous && w->settings.sample_rate_ms) {
         write_mark(w, true, "sampling_start", clock_mono_ns());
@@ -247,7 +247,7 @@ static void report_losses(const struct writer *w, const struct losses *losses)
     struct text text = {0};
     losses_lines(losses, "[GPUFL]   ", &text);
     if (text.len && !text.failed) {
-        fprintf(stderr, "[GPUFL] session %s does not contain:\n%.*s", w->dir.id,
+        fprintf(stderr, "[GPUFL] session %s does not contain:\n%.*s", w->dir->id,
                 (int)text.len, text.data);
     }
     text_fini(&text);

@@ -23,7 +23,7 @@
 
 struct writer {
     struct settings settings;
-    struct session_dir dir;
+    struct session_dir *dir;
     struct rings *rings;
     struct names *names;
     uint16_t generation;

@@ -12,7 +12,8 @@
  * Every function may be called from any thread. Without a session, that is before
  * gpufl_init and after gpufl_shutdown, it does nothing. No function ends the program,
  * changes a signal handler or opens a connection. After fork() the child records nothing
- * until it calls gpufl_init itself. fork() waits up to 1 s while gpufl loads a library.
+ * until it calls gpufl_init itself. fork() waits up to 1 s while gpufl loads a library,
+ * or opens or closes the files of a session.
  */
 #ifndef GPUFL_H
 #define GPUFL_H

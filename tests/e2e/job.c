@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -149,6 +150,43 @@ static int play_fork(const char *logs, struct gpufl_init_options options, bool a
     nap_ms(80);
     gpufl_shutdown();
     return status;
+}
+
+static bool forks_at_rename;
+static pid_t forked_at_rename;
+
+/* Instead of libc's: the collector renames a session's directory when it is locked, and
+ * not yet begun. */
+int renameat2(int from_dir, const char *from, int to_dir, const char *to,
+              unsigned int flags)
+{
+    if (forks_at_rename) {
+        forks_at_rename = false;
+        forked_at_rename = fork();
+        if (forked_at_rename == 0) {
+            for (;;) {
+                pause();
+            }
+        }
+    }
+    return (int)syscall(SYS_renameat2, from_dir, from, to_dir, to, flags);
+}
+
+/* A child that comes while the session is being opened, and outlives it. */
+static int play_fork_opening(const char *logs, struct gpufl_init_options options)
+{
+    forks_at_rename = true;
+    start(logs, options);
+    GFL_SCOPE("behind")
+    {
+    }
+    gpufl_shutdown();
+    puts("ended");
+    fflush(stdout);
+    getchar();
+    kill(forked_at_rename, SIGKILL);
+    waitpid(forked_at_rename, NULL, 0);
+    return 0;
 }
 
 /* Forks as soon as a library is being loaded: 0 when the child finds it loaded. */
@@ -300,6 +338,9 @@ int main(int argc, char **argv)
     }
     if (strcmp(part, "fork-quiet") == 0) {
         return play_fork(argv[1], options, false);
+    }
+    if (strcmp(part, "fork-opening") == 0) {
+        return play_fork_opening(argv[1], options);
     }
     if (strcmp(part, "fork-loading") == 0 && argc > 4) {
         return play_fork_loading(argv[1], options, argv[3], argv[4]);

@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import struct
+import subprocess
 import sys
 
 import lib
@@ -319,6 +320,16 @@ def a_forked_child_can_record_its_own_session(place):
     others = [d for d in place.logs.iterdir() if d != session]
     equal(len(others), 1, "the child's own session")
     equal(paired(others[0]), {"child's own": 1}, "the child's scopes")
+
+
+def a_child_forked_while_a_session_is_opened_does_not_keep_it(place):
+    job = place.start("tests/e2e/job", place.logs, "fork-opening", stdin=subprocess.PIPE)
+    until(lambda: "ended" in job.log.read_text(), "the session has ended")
+    session, = place.logs.iterdir()
+    check(unlocked(session), "the child does not hold the lock")
+    equal(paired(session), {"behind": 1}, "it is whole")
+    job.communicate(b"")
+    equal(job.returncode, 0, job.log.read_text())
 
 
 def a_fork_does_not_cut_our_loading_in_two(place):
