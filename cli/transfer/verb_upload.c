@@ -51,6 +51,8 @@ int verb_upload(const struct upload_arguments *a)
         upload_report_json(status, &result);
     } else if (status != GPUFL_OK || !a->quiet) {
         upload_report_line(status, &result);
+    } else if (result.sessions_lossy) {
+        fprintf(stderr, "gpufl upload: %s\n", result.message);
     }
     return upload_exit_code(status);
 }

@@ -107,6 +107,9 @@ def what_is_published_but_never_complete_ends_the_run(place):
         check(f"; lines were dropped while recording 1 session: {writer.id}" in done.result["message"],
               done.result["message"])
         done = lib.upload(place, backend.url, timeout=30 * lib.SLOW)
+    quiet = place.run("gpufl", "upload", place.logs, "-q", "--backend-url", backend.url, "--api-key", lib.KEY)
+    equal((quiet.returncode, quiet.stdout), (0, ""), "quietly")
+    check(f"dropped while recording 1 session: {writer.id}" in quiet.stderr, quiet.stderr)
     told = place.run("gpufl", "status", place.logs, "--json")
     equal((told.returncode, json.loads(told.stdout)["sessions_lossy"]), (0, 1), f"status: {told.stdout}")
     text = place.run("gpufl", "status", place.logs)
