@@ -118,7 +118,7 @@ gpufl_status wait_for_holder(const struct sys *sys, int root,
     struct targets targets = {0};
     gpufl_status status = collect_targets(sys, root, selection, &targets);
     while (status == GPUFL_OK) {
-        if (progress_read(sys, root, note_progress, &targets) != GPUFL_OK) {
+        if (progress_read(sys, root, NULL, note_progress, &targets) != GPUFL_OK) {
             status = GPUFL_BUSY;
         } else if (all_reached(&targets)) {
             break;

@@ -50,7 +50,8 @@ static void ended_add_line(void *arg, const struct progress_line *line)
 struct ended_told ended_told_of(const struct rig *rig)
 {
     struct ended_told told = {0, 0};
-    assert_int_equal(progress_read(&sys_real, ended_root(rig)->fd, ended_add_line, &told),
-                     GPUFL_OK);
+    assert_int_equal(
+        progress_read(&sys_real, ended_root(rig)->fd, NULL, ended_add_line, &told),
+        GPUFL_OK);
     return told;
 }

@@ -218,6 +218,37 @@ static void a_change_is_noted_though_nothing_is_sent(void **state)
     rig_delete(rig);
 }
 
+static void lose_the_journal_alone(const struct rig *rig)
+{
+    char command[1200];
+    snprintf(command, sizeof command, "rm '%s'/.gpufl-agent/journal*", rig->root);
+    assert_int_equal(system(command), 0);
+}
+
+static void progress_about_another_backend_does_not_count(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_sent_to_a(3);
+    unsigned batches = rig_count(rig, TRANSPORT_BATCH);
+    lose_the_journal_alone(rig);
+    start_with(rig, &backend_a);
+    rig_run(rig, 20000, true);
+    rig_stop(rig);
+    assert_int_equal(rig_count(rig, TRANSPORT_BATCH), batches);
+    lose_the_journal_alone(rig);
+    rig->config.same_origin = true;
+    start_with(rig, &backend_b); /* another name of a */
+    rig_run(rig, 20000, true);
+    rig_stop(rig);
+    rig->config.same_origin = false;
+    assert_int_equal(rig_count(rig, TRANSPORT_BATCH), batches);
+    lose_the_journal_alone(rig);
+    rig_move_to(rig, &backend_a);
+    rig_all_same(rig, RIG_ID);
+    assert_int_equal(rig_count(rig, TRANSPORT_BATCH), 2 * batches);
+    rig_delete(rig);
+}
+
 static int answer_no_key(struct rig *rig, const struct rig_request *request)
 {
     (void)rig;
@@ -237,6 +268,23 @@ static int answer_not_found(struct rig *rig, const struct rig_request *request)
     (void)rig;
     (void)request;
     return 404;
+}
+
+static void progress_is_about_the_backend_before_until_the_key_is_taken(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_sent_to_a(3);
+    unsigned batches = rig_count(rig, TRANSPORT_BATCH);
+    rig->answer = answer_no_key;
+    start_with(rig, &backend_b);
+    rig_run(rig, 20000, false);
+    rig_stop(rig);
+    rig->answer = NULL;
+    lose_the_journal_alone(rig);
+    rig_move_to(rig, &backend_b);
+    rig_all_same(rig, RIG_ID);
+    assert_int_equal(rig_count(rig, TRANSPORT_BATCH), 2 * batches);
+    rig_delete(rig);
 }
 
 static void a_backend_that_does_not_take_the_key_changes_nothing(void **state)
@@ -454,6 +502,8 @@ int main(void)
         cmocka_unit_test(another_workspace_at_the_same_url_is_not_the_same),
         cmocka_unit_test(a_backend_to_which_nothing_was_sent_is_not_the_same),
         cmocka_unit_test(a_change_is_noted_though_nothing_is_sent),
+        cmocka_unit_test(progress_about_another_backend_does_not_count),
+        cmocka_unit_test(progress_is_about_the_backend_before_until_the_key_is_taken),
         cmocka_unit_test(a_backend_that_does_not_take_the_key_changes_nothing),
         cmocka_unit_test(the_key_from_before_ends_the_wait_without_a_restart),
         cmocka_unit_test(a_key_that_was_replaced_in_use_is_of_the_same_backend),

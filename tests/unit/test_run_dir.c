@@ -70,11 +70,12 @@ static void what_a_service_publishes_is_readable_whatever_its_umask(void **state
     int status = 0;
     assert_true(child < 0 || waitpid(child, &status, 0) == child);
     assert_int_equal(status, 0);
-    assert_int_equal(progress_read(&sys_real, root, run_dir_note, &settled), GPUFL_OK);
+    assert_int_equal(progress_read(&sys_real, root, NULL, run_dir_note, &settled),
+                     GPUFL_OK);
     assert_int_equal(settled, 10);
     run_dir_close(run);
     assert_false(run_dir_is_served(root));
-    assert_int_equal(progress_read(&sys_real, root, run_dir_note, &settled),
+    assert_int_equal(progress_read(&sys_real, root, NULL, run_dir_note, &settled),
                      GPUFL_ERR_NOT_FOUND);
     umask(mask);
     run_dir_remove(path, root, logs);

@@ -83,7 +83,16 @@ static gpufl_status progress_load(const struct sys *sys, int root_fd, const char
                : file_read_owned(sys, root_fd, path, PROGRESS_MAX_BYTES, text, len);
 }
 
-gpufl_status progress_read(const struct sys *sys, int root_fd,
+/* One that does not name its backend may be about any. */
+static bool progress_names_another(const char *text, const char *url)
+{
+    uint64_t origin;
+    return sscanf(text, "gpufl-progress 1 pid=%*d program=%*s origin=%16" SCNx64,
+                  &origin) == 1 &&
+           origin != progress_origin_of(url);
+}
+
+gpufl_status progress_read(const struct sys *sys, int root_fd, const char *url,
                            void (*visit)(void *arg, const struct progress_line *line),
                            void *arg)
 {
@@ -93,6 +102,10 @@ gpufl_status progress_read(const struct sys *sys, int root_fd,
         char *text;
         size_t len;
         gpufl_status status = progress_load(sys, root_fd, path[i], &text, &len);
+        if (status == GPUFL_OK && url && progress_names_another(text, url)) {
+            free(text);
+            status = GPUFL_ERR_NOT_FOUND; /* nothing that counts */
+        }
         if (status == GPUFL_OK) {
             progress_parse(text, len, visit, arg);
             free(text);
@@ -170,14 +183,11 @@ bool progress_is_of_another_origin(const struct sys *sys, int root_fd, const cha
 {
     char *text;
     size_t len;
-    uint64_t origin;
     if (file_read_owned(sys, root_fd, LAYOUT_PROGRESS, PROGRESS_MAX_BYTES, &text, &len) !=
         GPUFL_OK) {
         return false;
     }
-    bool other = sscanf(text, "gpufl-progress 1 pid=%*d program=%*s origin=%16" SCNx64,
-                        &origin) == 1 &&
-                 origin != progress_origin_of(url);
+    bool other = progress_names_another(text, url);
     free(text);
     return other;
 }

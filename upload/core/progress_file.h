@@ -66,9 +66,10 @@ void progress_parse(const char *text, size_t len,
                     void (*visit)(void *arg, const struct progress_line *line),
                     void *arg);
 
-/** Reads the files of the root \p root_fd and visits their lines.
+/** Reads the files of the root \p root_fd and visits their lines; with \p url, only of
+ * files that are about the backend there, or do not say about which.
  *  \return GPUFL_OK, GPUFL_ERR_NOT_FOUND, GPUFL_ERR_IO (EPERM: of another user)… */
-GPUFL_MUST gpufl_status progress_read(const struct sys *sys, int root_fd,
+GPUFL_MUST gpufl_status progress_read(const struct sys *sys, int root_fd, const char *url,
                                       void (*visit)(void *arg,
                                                     const struct progress_line *line),
                                       void *arg);

@@ -31,7 +31,9 @@ static void progress_add_header(struct text *text, const struct root *root)
     text_printf(text, "gpufl-progress 1 pid=%d program=%.40s", (int)getpid(),
                 root->engine->config.program);
     if (backend) {
-        text_printf(text, " origin=%016" PRIx64, progress_origin_of(backend->url));
+        /* Until another one has taken the key, all positions are about the one before. */
+        const char *url = root->origin_moves ? root->origin.now.url : backend->url;
+        text_printf(text, " origin=%016" PRIx64, progress_origin_of(url));
     }
     text_printf(text, "\n");
 }
@@ -263,10 +265,14 @@ static void progress_import_line(void *arg, const struct progress_line *line)
     }
 }
 
+/* What another backend has, this one was not sent. */
 void progress_import(struct root *root)
 {
+    const struct engine_config *config = &root->engine->config;
+    const char *url =
+        config->backend && !config->same_origin ? config->backend->url : NULL;
     gpufl_status status =
-        progress_read(root->engine->config.sys, root->fd, progress_import_line, root);
+        progress_read(config->sys, root->fd, url, progress_import_line, root);
     if (status == GPUFL_OK) {
         log_info(root->engine->config.log, "progress.imported", "root=%s", root->path);
     } else if (status == GPUFL_ERR_IO) {
