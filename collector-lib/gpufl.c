@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "collector-lib/core/fork_guard.h"
 #include "collector-lib/core/session_dir.h"
@@ -24,7 +26,9 @@ static struct {
     struct writer *left_behind; /* after a fork; kept reachable for leak checkers */
     uint16_t last_generation;
     bool hooked;
-    bool ended; /* a session has ended, and `last` is its result */
+    bool traces; /* the session records by the GPU vendor's library, too */
+    pid_t pid;   /* that began the session */
+    bool ended;  /* a session has ended, and `last` is its result */
     struct writer_result last;
     _Atomic bool switched_off;
     struct recorder recorder;
@@ -71,13 +75,40 @@ static void stop_locked(void)
     }
 }
 
+/* exit() may have been called while some thread, or this one, holds the lock. */
+static bool lock_soon(void)
+{
+    const struct timespec round = {.tv_nsec = 1000000};
+    for (int ms = 0; ms < WRITER_STOP_MS; ms++) {
+        if (pthread_mutex_trylock(&process.lock) == 0) {
+            return true;
+        }
+        nanosleep(&round, NULL);
+    }
+    return false;
+}
+
+/* At exit() and the return from main. A traced session is left as it is: the vendor's
+ * runtime, which the job may have set up after us, has ended before. */
+static void end_at_exit(void)
+{
+    if (!lock_soon()) {
+        return;
+    }
+    if (!process.traces && process.pid == getpid()) {
+        stop_locked();
+    }
+    pthread_mutex_unlock(&process.lock);
+}
+
 static bool hook_once(void)
 {
     if (!process.hooked) {
         session_dir_init(&process.dir);
-        process.hooked =
-            recorder_prepare(&process.recorder) &&
-            pthread_atfork(fork_guard_before, fork_guard_in_parent, reset_in_child) == 0;
+        process.hooked = recorder_prepare(&process.recorder) &&
+                         pthread_atfork(fork_guard_before, fork_guard_in_parent,
+                                        reset_in_child) == 0 &&
+                         atexit(end_at_exit) == 0;
     }
     return process.hooked;
 }
@@ -117,6 +148,8 @@ static gpufl_status start_locked(const struct settings *settings)
     if (status == GPUFL_OK) {
         process.last_generation = (uint16_t)(process.last_generation % UINT16_MAX + 1);
         profiler_start(&profiler, settings, &listener);
+        process.traces = profiler.runs != GPUFL_ENGINE_MONITOR;
+        process.pid = getpid();
         const struct writer_input input = {.rings = &process.recorder.rings,
                                            .names = &process.recorder.names,
                                            .generation = process.last_generation};

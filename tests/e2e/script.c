@@ -11,12 +11,14 @@
  *    success and events
  *  - look: prints the number of threads, whether a GPU library is mapped, and the context
  *    switches of all threads but this one
+ *  - fork: a child calls exit(); _exit: ends without it
  *  - hold: waits for the end of standard input */
 #include <dirent.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -149,6 +151,13 @@ static void call(char *word)
     } else if (strcmp(word, "hold") == 0) {
         while (getchar() != EOF) {
         }
+    } else if (strcmp(word, "_exit") == 0) {
+        _exit(0);
+    } else if (strcmp(word, "fork") == 0) {
+        if (fork() == 0) {
+            exit(0);
+        }
+        wait(NULL);
     } else if (strncmp(word, "sleep:", 6) == 0) {
         nap_ms(atol(word + 6));
     } else if (strncmp(word, "scope:", 6) == 0) {

@@ -47,5 +47,24 @@ def a_slow_driver_gives_what_it_can(place):
     equal(missing, 0, "late figures are no loss")
 
 
+def _ends(session):
+    return [r["type"] for r in collector.records(session, "system")].count("shutdown")
+
+
+def exit_ends_the_session_within_the_bound(place):
+    for env in ({}, {"FAKE_NVML_HANG": "Late"}):
+        done, session, took, _ = _record(place, "init", "scope:step:300", **env)
+        equal(_ends(session), 1, f"{env}: it ends whole")
+        equal(collector.paired(session), {"step": 1}, f"{env}: scopes")
+        check(took < 0.3 + 2 + 1.5 * lib.SLOW, f"{env}: {took:.1f} s {done.stderr}")
+
+
+def neither_a_forked_childs_exit_nor_underscore_exit_ends_it(place):
+    done = place.run("tests/e2e/script", f"log_path={place.logs}", "init", "scope:step:200", "fork", "_exit")
+    equal(done.returncode, 0, done.stderr)
+    written = lib.on_disk(place.logs / done.stdout.split()[1], "system")
+    equal((written.count(b'"job_start"'), written.count(b'"shutdown"')), (1, 0), "it has begun, and no end")
+
+
 if __name__ == "__main__":
     lib.main(sys.modules[__name__])
