@@ -346,12 +346,50 @@ static void a_group_that_fails_halfway_shows_no_absence(void **state)
     rig_delete(rig);
 }
 
+static int refuse_second(struct rig *rig, const struct rig_request *r)
+{
+    (void)rig;
+    bool second = strcmp(r->session, RIG_ID2) == 0;
+    return r->kind == TRANSPORT_BATCH && second ? 400 : RIG_REGISTRY;
+}
+
+/* A session whose every line the backend refuses, as anybody can make one. */
+static void refused_lines_of_another_owner_hold_no_line(void **state)
+{
+    (void)state;
+    if (geteuid() != 0) {
+        skip(); /* several owners */
+    }
+    struct rig *rig = rig_new();
+    struct live_session live;
+    struct live_session refused;
+    rig->answer = refuse_second;
+    live_open(&live, rig->root, RIG_ID);
+    live_line(&live, "system", "x", 0);
+    live_open(&refused, rig->root, RIG_ID2);
+    rig_fill(&refused, 100);
+    assert_int_equal(chown(refused.dir, OTHER, OTHER), 0);
+    live_close(&refused);
+    rig_start(rig);
+    rig_run(rig, 20000, false);
+    assert_int_equal(rig_summary(rig).hold, HOLD_NONE);
+    unsigned before = rig->requests;
+    live_line(&live, "system", "x", 1);
+    engine_touch(rig->engine, 0, live.id);
+    rig_run(rig, 2000, false);
+    rig_same_as_file(rig, RIG_ID, "system");
+    assert_in_range(rig->requests - before, 1, AHEAD); /* nothing is shredded */
+    live_close(&live);
+    rig_delete(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(thousands_of_sessions_of_another_owner_delay_no_line),
         cmocka_unit_test(thousands_of_sessions_without_a_lock_delay_no_line_of_one_with),
         cmocka_unit_test(thousands_of_ends_of_another_owner_delay_no_end),
+        cmocka_unit_test(refused_lines_of_another_owner_hold_no_line),
         cmocka_unit_test(live_lines_without_end_do_not_keep_a_backlog_back),
         cmocka_unit_test(lines_go_while_thousands_of_directories_are_listed),
         cmocka_unit_test(lines_go_while_a_group_of_thousands_is_listed),

@@ -65,15 +65,50 @@ void refusal_split(struct offer *offer)
     }
 }
 
-/* \return true if the backend is held, because it refuses everything. */
-static bool refusal_holds_origin(struct offer *offer, int status, uint64_t now_ms)
+/* Of another owner, whose lines the backend may take. */
+static bool refusal_has_others(const struct session *own)
 {
-    struct origin *origin = &offer->stream->session->root->engine->origin;
+    const struct engine *engine = own->root->engine;
+    for (unsigned i = 0; i < engine->roots; i++) {
+        for (const struct session *s = engine->root[i]->sessions; s; s = s->next) {
+            if (s->wanted && s->state != SESSION_DONE &&
+                session_lane(s) != session_lane(own)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static void refusal_hold_session(struct offer *offer, int status, uint64_t now_ms)
+{
+    struct session *session = offer->stream->session;
+    struct engine *engine = session->root->engine;
+    session->hold_until_ms = now_ms + ORIGIN_SLOW_RETRY_MS;
+    offer_drop_frame(engine, offer);
+    log_error(engine->config.log, "session.refused",
+              "session=%s status=%d note=\"the backend rejects every line of it; retried "
+              "every minute\"",
+              session->id, status);
+    trouble_say(&engine->trouble, "the backend rejects every line of session %s (%d)",
+                session->id, status);
+}
+
+/* What one owner sends, and is refused, proves nothing of what the others have.
+ * \return true if the session or the backend is held, because all of it is refused. */
+static bool refusal_holds(struct offer *offer, int status, uint64_t now_ms)
+{
+    const struct session *session = offer->stream->session;
+    struct origin *origin = &session->root->engine->origin;
     if (++origin->refusals <= ORIGIN_REFUSALS_MAX) {
         return false;
     }
     offer->state = OFFER_WAITING;
-    origin_hold(origin, status, "the backend rejects every line", now_ms);
+    if (refusal_has_others(session)) {
+        refusal_hold_session(offer, status, now_ms);
+    } else {
+        origin_hold(origin, status, "the backend rejects every line", now_ms);
+    }
     return true;
 }
 
@@ -97,7 +132,7 @@ static struct record_quarantine refusal_range(const struct offer *offer,
 void refusal_skip(struct offer *offer, const struct transport_reply *reply,
                   const char *why, uint64_t now_ms)
 {
-    if (refusal_holds_origin(offer, reply->status, now_ms)) {
+    if (refusal_holds(offer, reply->status, now_ms)) {
         return;
     }
     struct record_quarantine *skip = malloc(sizeof *skip);
@@ -117,7 +152,7 @@ void refusal_skip(struct offer *offer, const struct transport_reply *reply,
 void refusal_quarantine(struct offer *offer, const struct transport_reply *reply,
                         uint64_t now_ms)
 {
-    if (refusal_holds_origin(offer, reply->status, now_ms)) {
+    if (refusal_holds(offer, reply->status, now_ms)) {
         return;
     }
     struct record_quarantine record = refusal_range(offer, reply);
