@@ -192,7 +192,12 @@ enum gpu_answer gpu_thread_sample(struct gpu_thread *t, int64_t now_ns,
 
 bool gpu_thread_close(struct gpu_thread *t, int64_t by_ns)
 {
+    const int64_t idle_by_ns = clock_mono_ns() + (int64_t)GPU_LATE_MS * NS_PER_MS;
     pthread_mutex_lock(&t->lock);
+    /* The caller may come late itself, from a slow disk. */
+    if (t->known && !t->asked && by_ns < idle_by_ns) {
+        by_ns = idle_by_ns;
+    }
     t->stop = true;
     pthread_cond_signal(&t->wake);
     while (!t->ended && wait_answer(t, by_ns)) {

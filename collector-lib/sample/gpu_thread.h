@@ -46,8 +46,9 @@ const struct gpu_devices *gpu_thread_devices(struct gpu_thread *t);
 enum gpu_answer gpu_thread_sample(struct gpu_thread *t, int64_t now_ns,
                                   struct gpu_sample *out, int64_t *at_ns);
 
-/** Ends the thread. \return false if it is still in the driver at \p by_ns: it is left
- * alone with all that it uses, and releases that if the driver ever returns. */
+/** Ends the thread. If it was not in the driver, it has GPU_LATE_MS at least for that.
+ * \return false if it is still there at \p by_ns: it is left alone with all that it uses,
+ * and releases that if the driver ever returns. */
 bool gpu_thread_close(struct gpu_thread *t, int64_t by_ns);
 
 #endif
