@@ -144,6 +144,6 @@ def threads_that_come_and_go_leave_nothing_behind(place):
 if __name__ == "__main__":
     here = sys.modules[__name__]
     if not (lib.BUILD / "libgpufl-cupti.so").exists():
-        print("   the module is built where CUDA's headers are: nothing is tested")
+        print("skip losses: the module that records calls is built only where CUDA's headers are")
         sys.exit(0)
     sys.exit(lib.main(here))
