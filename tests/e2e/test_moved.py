@@ -211,7 +211,8 @@ def a_copy_of_a_running_session_is_not_complete(place):
 
     with Sink() as sink:
         job = place.start("examples/demo-job", place.logs, 600)
-        until(lambda: list(place.logs.glob("*-*-*-*-*/scope.log")), "the job's session")
+        until(lambda: sum(log.stat().st_size > 0 for log in place.logs.glob("*-*-*-*-*/*.log")) == 3,
+              "the first lines of all channels")
         copy = place.path / "copy"
         subprocess.run(["cp", "-a", place.logs, copy], check=True)
         lib.upload(place, sink.url, directory=copy)
