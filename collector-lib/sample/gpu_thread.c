@@ -28,6 +28,7 @@ struct gpu_thread {
     bool slow;  /* the last answer took longer than GPU_PATIENCE_MS */
     bool stop;
     bool ended;
+    bool joined;   /* the caller's own */
     bool given_up; /* nobody but the thread knows this struct any more */
     int64_t asked_ns, answered_ns;
     struct gpu_sample sample[GPU_MAX];
@@ -130,13 +131,28 @@ static bool wait_answer(struct gpu_thread *t, int64_t by_ns)
     return pthread_cond_timedwait(&t->answered, &t->lock, &by) == 0;
 }
 
+static void join_once(struct gpu_thread *t)
+{
+    if (!t->joined) {
+        t->joined = true;
+        pthread_join(t->thread, NULL);
+    }
+}
+
 bool gpu_thread_wait(struct gpu_thread *t, int64_t by_ns)
 {
     pthread_mutex_lock(&t->lock);
     while (t->asked && wait_answer(t, by_ns)) {
     }
     bool answered = !t->asked;
+    /* Without devices the thread ends by itself: join it now, as _exit joins nothing. */
+    while (t->known && t->devices.count == 0 && !t->ended && wait_answer(t, by_ns)) {
+    }
+    bool ended = t->ended;
     pthread_mutex_unlock(&t->lock);
+    if (ended) {
+        join_once(t);
+    }
     return answered;
 }
 
@@ -207,7 +223,7 @@ bool gpu_thread_close(struct gpu_thread *t, int64_t by_ns)
     t->given_up = !ended;
     pthread_mutex_unlock(&t->lock);
     if (ended) {
-        pthread_join(thread, NULL);
+        join_once(t);
         thread_free(t);
     } else {
         pthread_detach(thread); /* t may be gone already */
