@@ -10,7 +10,8 @@ static bool rewritten_stream(const struct stream *st)
 {
     const struct root *root = st->session->root;
     struct tail_where where = stream_where(st);
-    bool read = st->offset && st->kind == STREAM_BATCHED &&
+    bool known = st->head || st->session->layout != SESSION_SHIFTING;
+    bool read = known && st->offset && st->kind == STREAM_BATCHED &&
                 st->channel < root->channels.count && st->ended_file != st->file &&
                 !stream_is_cut(st);
     enum file_match match =

@@ -5,19 +5,51 @@
 #include "upload/core/position.h"
 #include "upload/source/shifting.h"
 
+/* The journal was lost, and the progress file has no more than a number and an offset. If
+ * no file was deleted, and none is being renamed, the number tells which file it is. */
+static bool shifted_stream_by_number(const struct stream *st,
+                                     const struct shifting_place *first,
+                                     struct shifting_place *out)
+{
+    const struct sys *sys = st->session->root->engine->config.sys;
+    struct tail_where where = stream_where(st);
+    struct shifting_place again;
+    if (!first->begins || st->file > first->index + 1) {
+        return false;
+    }
+    where.index = first->index + 1 - st->file;
+    return shifting_by_crc(sys, &where, 0, out) == GPUFL_OK &&
+           shifting_first(sys, &where, first->index, &again) == GPUFL_OK &&
+           again.index == first->index;
+}
+
+static void shifted_stream_begin(struct stream *st, const struct shifting_place *first)
+{
+    struct shifting_place place = *first;
+    bool unknown = st->offset || (st->file > 1 && !st->gap);
+    if (unknown && !shifted_stream_by_number(st, first, &place)) {
+        trouble_say(&st->session->root->engine->trouble,
+                    "session %s, channel %s: which of its files was being read is not "
+                    "known any more: what is there is sent from the start",
+                    st->session->id, stream_channel(st));
+        position_begin_at(st, 1, 0, 0);
+    }
+    position_begin_at(st, st->file, st->offset, place.head);
+    st->index = (uint8_t)place.index;
+    st->known = place.known;
+}
+
 bool shifted_stream_find(struct stream *st)
 {
     struct tail_where where = stream_where(st);
-    struct shifting_place place;
+    struct shifting_place first;
     if (st->session->layout != SESSION_SHIFTING || st->head) {
         return true;
     }
     switch (shifting_first(st->session->root->engine->config.sys, &where, st->highest,
-                           &place)) {
+                           &first)) {
     case GPUFL_OK:
-        position_begin_at(st, st->file, st->offset, place.head);
-        st->index = (uint8_t)place.index;
-        st->known = place.known;
+        shifted_stream_begin(st, &first);
         return true;
     case GPUFL_ERR_NOT_FOUND:
         st->rest = STREAM_DRAINED; /* nothing whole is there yet */

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The journal is lost, and of a session of the 1.1 layout the progress file knows no more
+ * than a number and an offset. */
+#include "tests/support/check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/support/rig_backend.h"
+#include "tests/support/rig_session.h"
+
+#define MINUTES_MS (60ull * 1000)
+
+static void in_root(const struct rig *rig, const char *script)
+{
+    char command[1200];
+    snprintf(command, sizeof command, "cd '%s' && %s", rig->root, script);
+    assert_int_equal(system(command), 0);
+}
+
+/* Turns of the engine in so many minutes. */
+static unsigned turns_in(struct rig *rig, uint64_t minutes)
+{
+    unsigned before = rig->loops;
+    rig_run(rig, minutes * MINUTES_MS, false);
+    return rig->loops - before;
+}
+
+/* The progress file names an offset, but not what the file begins with. */
+static void a_place_in_an_unknown_file_is_not_looked_for_all_the_time(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_positions_on(rig_new());
+    in_root(rig, "mkdir " RIG_ID " && for i in 1 2 3; do echo '{\"type\":\"job_start\","
+                 "\"n\":'$i'}'; done >" RIG_ID "/device.log");
+    rig_start(rig);
+    rig_run(rig, 2 * MINUTES_MS, false);
+    assert_int_equal(rig_count(rig, TRANSPORT_BATCH), 1);
+    rig_stop(rig);
+    in_root(rig, "rm .gpufl-agent/journal* && printf '{\"ty' >" RIG_ID "/device.log");
+    rig_start(rig);
+    rig_run(rig, 2 * MINUTES_MS, false);
+    assert_true(turns_in(rig, 10) < 1000);
+    rig_delete(rig);
+}
+
+static int some_batches(struct rig *rig, const struct rig_request *r)
+{
+    return r->kind == TRANSPORT_BATCH && (int)rig_count(rig, TRANSPORT_BATCH) >= rig->mark
+               ? 503
+               : RIG_REGISTRY;
+}
+
+/* Three files of three lines each, of which \p sent lines were sent. They have moved up
+ * by one since, and only the progress file is left. */
+static struct rig *some_of_nine_in_11(int sent)
+{
+    struct rig *rig = rig_new();
+    rig->config.max_batch_lines = 1;
+    rig->answer = some_batches;
+    rig->mark = sent;
+    in_root(rig, "mkdir " RIG_ID " && cd " RIG_ID " && for i in 0 1 2 3 4 5 6 7 8; do "
+                 "t=x; [ $i != 0 ] || t=job_start; "
+                 "echo '{\"type\":\"'$t'\",\"n\":'$i'}' >>device.$((2 - i / 3)).log; "
+                 "done; mv device.0.log device.log");
+    rig_start(rig);
+    rig_run(rig, MINUTES_MS, false);
+    rig_stop(rig);
+    rig->answer = NULL;
+    in_root(rig, "rm .gpufl-agent/journal* && cd " RIG_ID " && "
+                 "mv device.2.log device.3.log; mv device.1.log device.2.log; "
+                 "mv device.log device.1.log; "
+                 "echo '{\"type\":\"x\",\"n\":9}' >device.log");
+    return rig;
+}
+
+static void assert_stored(struct rig *rig, const char *numbers)
+{
+    char found[256] = "";
+    char *stored = rig_stored(rig, RIG_ID, "device");
+    for (const char *at = stored; (at = strstr(at, "\"n\":")); at++) {
+        strncat(found, at + 4, 1);
+    }
+    assert_string_equal(found, numbers);
+    free(stored);
+}
+
+static void a_place_of_which_only_the_number_is_known_is_found_by_that(void **state)
+{
+    (void)state;
+    for (int sent = 4; sent <= 7; sent++) {
+        struct rig *rig = some_of_nine_in_11(sent);
+        rig_start(rig);
+        rig_run(rig, 10 * MINUTES_MS, false);
+        assert_stored(rig, "0123456789");
+        rig_delete(rig);
+    }
+}
+
+/* What was sent of it may be in any file that is left. */
+static void without_its_first_file_all_that_is_there_is_sent(void **state)
+{
+    (void)state;
+    struct rig *rig = some_of_nine_in_11(5);
+    in_root(rig, "rm " RIG_ID "/device.3.log");
+    rig_start(rig);
+    rig_run(rig, 10 * MINUTES_MS, false);
+    assert_stored(rig, "012343456789");
+    rig_delete(rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_place_in_an_unknown_file_is_not_looked_for_all_the_time),
+        cmocka_unit_test(a_place_of_which_only_the_number_is_known_is_found_by_that),
+        cmocka_unit_test(without_its_first_file_all_that_is_there_is_sent),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
