@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "tests/support/rig_session.h"
+#include "upload/engine/resolve.h"
 
 #define MINUTES_MS (60ull * 1000)
 
@@ -253,6 +254,45 @@ static void a_complete_session_is_not_claimed_with_the_directory_of_another(void
     rig_delete(rig);
 }
 
+static void go_back(struct rig *rig, const struct rig_positions *backup)
+{
+    rig_positions_copy(&rig->positions, backup);
+    rig->positions.epoch = 2;
+    rig->version_body = "{\"supported\":[\"1\"],\"encodings\":[\"zstd\",\"gzip\"],"
+                        "\"positions\":true,\"epoch\":\"2\"}";
+}
+
+/* A person gave up what is left of the file, and the backend has less of it since. */
+static void an_end_in_a_file_that_was_given_up_is_not_asked_for_all_the_time(void **state)
+{
+    (void)state;
+    struct rig_positions backup = {0};
+    struct live_session s;
+    struct resolve_result result;
+    struct rig *rig = proof_begin(&s);
+    rig_positions_copy(&backup, &rig->positions);
+    lines(&s, 30, 40);
+    rig_run(rig, MINUTES_MS, false);
+    assert_int_equal(device(rig)->end.at.lines, 40);
+    disk.how = READS_FAIL;
+    lines(&s, 40, 41);
+    rig_run(rig, 5 * MINUTES_MS, false);
+    assert_true(is_held(rig, HELD_UNREADABLE));
+    resolve_in_first_root(rig->engine, RIG_ID, "device", &result);
+    assert_int_equal(result.given_up, 1);
+    rig_run(rig, 5 * MINUTES_MS, false);
+    go_back(rig, &backup);
+    rig_run(rig, 20 * MINUTES_MS, false);
+    unsigned loops = rig->loops;
+    unsigned asked = rig_count(rig, TRANSPORT_ENDS);
+    rig_run(rig, 10 * MINUTES_MS, false);
+    assert_true(rig->loops - loops < 1000);
+    assert_true(rig_count(rig, TRANSPORT_ENDS) - asked <= 10);
+    live_close(&s);
+    rig_positions_fini(&backup);
+    rig_delete(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -261,6 +301,8 @@ int main(void)
         cmocka_unit_test(a_last_file_that_cannot_be_read_is_not_another_one),
         cmocka_unit_test(a_proof_that_cannot_be_read_says_so_and_is_tried_again),
         cmocka_unit_test(a_complete_session_is_not_claimed_with_the_directory_of_another),
+        cmocka_unit_test(
+            an_end_in_a_file_that_was_given_up_is_not_asked_for_all_the_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -141,8 +141,9 @@ bool stream_asks_first(struct stream *st, enum held_reason reason)
 
 void stream_hold(struct stream *st, enum held_reason reason)
 {
-    /* A person gave up what cannot be read, but this file came later. */
-    bool came = reason == HELD_SHORTER || reason == HELD_LATE;
+    /* A person gave up what cannot be read, but this file came later, or the backend has
+     * another end since. */
+    bool came = reason == HELD_SHORTER || reason == HELD_LATE || st->unproved;
     if (st->ended_file == st->file && !st->offer && !came) {
         st->rest = STREAM_DRAINED;
         return;

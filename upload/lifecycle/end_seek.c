@@ -75,12 +75,15 @@ static enum made seek_hold(struct stream *st, enum held_reason reason)
     return MADE_NOTHING;
 }
 
-/* Nothing is known of what the backend has: the next inspection tries again. */
+/* The next inspection tries again; what the backend told is still to be compared. */
 static enum made seek_unreadable(struct stream *st)
 {
+    struct reply_end told;
     stream_hold(st, HELD_UNREADABLE);
     end_parting_drop(st);
-    end_proof_drop(st);
+    if (end_proof_told(st, &told)) {
+        (void)!end_proof_begin(st, &told); /* without memory it is asked for again */
+    }
     st->seek_at_ms = 0;
     return MADE_NOTHING;
 }
