@@ -161,9 +161,46 @@ static void what_another_user_puts_in_its_place_is_not(void **state)
     rig_delete(rig);
 }
 
+static unsigned opened;
+static const struct sys *counted_from;
+
+static int open_counted(int dir, const char *path, int flags, mode_t mode)
+{
+    opened++;
+    return counted_from->open_beneath(dir, path, flags, mode);
+}
+
+/* Its writer, who may be anybody, makes a file of a high number. */
+static void numbers_that_are_not_there_are_not_opened(void **state)
+{
+    (void)state;
+    char path[600];
+    struct live_session s;
+    struct rig *rig = rig_counting(&s);
+    struct sys counted = *rig->config.sys;
+    counted_from = rig->config.sys;
+    counted.open_beneath = open_counted;
+    rig->config.sys = &counted;
+    rig_start(rig);
+    rig_run(rig, 5000, false);
+    assert_int_equal(rig_count(rig, TRANSPORT_BATCH), 1);
+    live_rotate(&s, "device", 1);
+    snprintf(path, sizeof path, "%s/device.1.log", s.dir);
+    assert_int_equal(truncate(path, 1), 0);
+    dirs_append(s.dir, "device.200000.log", "{\"type\":\"x\",\"n\":9}\n");
+    opened = 0;
+    rig_run(rig, 15000, false);
+    assert_in_range(opened, 1, 1000);
+    rig_stop(rig);
+    rig->config.sys = counted_from;
+    live_close(&s);
+    rig_delete(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(numbers_that_are_not_there_are_not_opened),
         cmocka_unit_test(one_of_another_size_is_said_once_a_run),
         cmocka_unit_test(one_of_the_same_size_is_said_and_so_is_the_next_time),
         cmocka_unit_test(one_that_is_touched_or_deleted_is_not),

@@ -84,6 +84,39 @@ static void write_writer(const char *root, const char *id,
     dirs_append(dir, LAYOUT_MANIFEST, line);
 }
 
+static unsigned opened;
+
+static int open_counted(int dir, const char *path, int flags, mode_t mode)
+{
+    opened++;
+    return sys_real.open_beneath(dir, path, flags, mode);
+}
+
+/* Anyone can make a file of any number in a session of his own. */
+static void numbers_that_are_not_there_cost_nothing(void **state)
+{
+    (void)state;
+    char *root = some_sessions();
+    char dir[512];
+    struct selection s;
+    struct sys counted = sys_real;
+    int fd = open(root, O_RDONLY | O_DIRECTORY);
+    snprintf(dir, sizeof dir, "%s/c", root);
+    write_writer(root, "c", &(struct process_identity){.pid = 1});
+    dirs_append(dir, "device.1.log", "{\"type\":\"x\",\"n\":1}\n");
+    dirs_append(dir, "device.200000.log.gz", "12345");
+    counted.open_beneath = open_counted;
+    opened = 0;
+    assert_int_equal(select_list(&counted, fd, &s), GPUFL_OK);
+    assert_in_range(opened, 1, 100);
+    assert_string_equal(s.session[0].id, "c");
+    assert_int_equal(s.session[0].bytes,
+                     strlen("{\"type\":\"x\"}\n{\"type\":\"x\",\"n\":1}\n12345"));
+    select_free(&s);
+    close(fd);
+    dirs_remove(root);
+}
+
 /* Of a, b and c, a is the newest and c the oldest. */
 static void the_newest_of_this_process_comes_first(void **state)
 {
@@ -186,6 +219,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sessions_are_listed_by_their_start),
+        cmocka_unit_test(numbers_that_are_not_there_cost_nothing),
         cmocka_unit_test(the_newest_of_this_process_comes_first),
         cmocka_unit_test(one_is_selected_by_name_or_as_the_newest),
         cmocka_unit_test(joined_selections_keep_all_and_grow_on),

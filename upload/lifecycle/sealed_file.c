@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "upload/core/position.h"
+#include "upload/source/scan.h"
 
 /* \p number 0 = the active file. */
 static int sealed_file_open(const struct stream *st, uint32_t number)
@@ -103,16 +104,32 @@ uint32_t sealed_file_note(struct stream *st, uint32_t highest)
     return st->sealed.file;
 }
 
-/* \return the number of the sealed file after \p where that holds it, 0 = none does. */
+struct sealed_search {
+    const struct stream *stream;
+    const struct tail_where *where;
+};
+
+static bool sealed_file_is_sought(const void *arg, uint32_t number)
+{
+    const struct sealed_search *search = arg;
+    return number <= search->stream->highest &&
+           sealed_file_holds(search->stream, number, &search->where->mark,
+                             search->where->mark_at);
+}
+
+/* \return the number of the sealed file after \p where that holds it, 0 = none does.
+ * Numbers are taken from a listing: anyone can make a file of the highest one. */
 static uint32_t sealed_file_numbered(const struct stream *st,
                                      const struct tail_where *where)
 {
-    for (uint32_t n = where->file + 1; n <= st->highest; n++) {
-        if (sealed_file_holds(st, n, &where->mark, where->mark_at)) {
-            return n;
-        }
-    }
-    return 0;
+    const struct sealed_search search = {.stream = st, .where = where};
+    const struct scan_files_of files = {.sys = st->session->root->engine->config.sys,
+                                        .root = where->root,
+                                        .path = where->path,
+                                        .channel = where->channel,
+                                        .accepts = sealed_file_is_sought,
+                                        .arg = &search};
+    return where->mark.bytes ? scan_next_number(&files, where->file) : 0;
 }
 
 bool sealed_file_find(struct stream *st)

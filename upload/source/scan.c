@@ -88,6 +88,7 @@ static gpufl_status note_payload(struct scan *scan, const struct scan_dir *dir,
         unread_add(&scan->unread, UNREAD_CHANNEL, file);
     } else if (name->kind == LAYOUT_NUMBERED) {
         scan_note_number(channel, name->number);
+        channel->numbered_bytes += (uint64_t)st.st_size;
     } else {
         channel->has_active_gz = channel->has_active_gz || name->gz;
         channel->has_active = channel->has_active || !name->gz;

@@ -47,6 +47,7 @@ struct scan_channel {
     bool has_active_gz;        /**< `<ch>.log.gz` */
     int64_t active_changed_ns; /**< time of its last change, in either form */
     uint64_t active_bytes;
+    uint64_t numbered_bytes; /**< of all numbered payload files */
 };
 
 struct scan {

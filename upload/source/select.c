@@ -68,27 +68,11 @@ static int64_t session_start_of(const struct sys *sys, int root, const char *pat
     return start_ns;
 }
 
-static uint64_t session_bytes_of(const struct sys *sys, int root, const char *path,
-                                 const struct scan *scan)
+static uint64_t session_bytes_of(const struct scan *scan)
 {
     uint64_t bytes = 0;
     for (unsigned i = 0; i < scan->channels; i++) {
-        const struct scan_channel *channel = &scan->channel[i];
-        struct tail_where where = {.root = root,
-                                   .path = path,
-                                   .channel = channel->name,
-                                   .layout = SESSION_WINDOWS};
-        bytes += channel->active_bytes;
-        for (uint32_t n = channel->lowest; n && n <= channel->highest; n++) {
-            int fd;
-            bool gz;
-            struct stat st;
-            where.file = n;
-            if (tail_open_window(sys, &where, &fd, &gz) == GPUFL_OK) {
-                bytes += fstat(fd, &st) == 0 ? (uint64_t)st.st_size : 0;
-                close(fd);
-            }
-        }
+        bytes += scan->channel[i].active_bytes + scan->channel[i].numbered_bytes;
     }
     return bytes;
 }
@@ -131,7 +115,7 @@ static void add_selected(struct selecting *l, const char *path, const struct sca
     struct selected *s = &more[out->count++];
     snprintf(s->path, sizeof s->path, "%s", path);
     s->start_ns = session_start_of(l->sys, l->root, path, scan);
-    s->bytes = session_bytes_of(l->sys, l->root, path, scan);
+    s->bytes = session_bytes_of(scan);
     s->ours = is_own(scan);
     s->own_user =
         fstatat(l->root, path, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_uid == geteuid();
