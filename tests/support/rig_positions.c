@@ -247,18 +247,24 @@ int rig_positions_claim(struct rig_positions *p, const char *session, const char
     size_t rows = 0;
     size_t equal = 0;
     bool lacks = false;
+    bool expired = false;
     assert_null(positions_read_claim(body, len, &claim));
     for (unsigned i = 0; i < p->streams; i++) {
         const struct rig_stream *st = &p->stream[i];
         if (strcmp(st->session, session) == 0 && has_rows(st)) {
             const struct claim_channel *own = claimed(&claim, st->channel);
             rows++;
+            expired |= st->end.expired;
             equal += own && stream_place_is(&own->end, &st->end.at);
             lacks |= st->end.losses || st->end.skips || (own && own->lost_after);
         }
     }
     bool same = equal == rows && equal == claim.channels;
     free((void *)(uintptr_t)claim.channel);
+    if (expired) {
+        text_printf(answer, "{\"error\":\"expired\"}");
+        return 410;
+    }
     if (!same) {
         rig_positions_ends(p, session, answer);
         return 409;

@@ -75,23 +75,25 @@ struct session {
                      inspection; 0 = not known */
     uint32_t owner;   /**< uid of its directory at the last whole inspection */
     uint8_t streams;
-    uint8_t layout;   /**< enum session_layout */
-    uint8_t state;    /**< enum session_state */
-    uint8_t outcome;  /**< enum session_outcome, once it is done */
-    uint8_t presence; /**< enum session_presence */
-    uint8_t writer;   /**< enum session_writer */
-    uint8_t salvage;  /**< enum session_salvage */
-    bool wanted;      /**< to be uploaded */
-    bool inspected;   /**< layout and streams are known */
-    bool live;        /**< it had a valid manifest once */
-    bool watched;     /**< the watcher knows it */
-    bool loss;        /**< its writer dropped rows */
-    bool held;        /**< until something changes in the directory */
-    bool dirty;       /**< in the list of sessions to inspect */
-    bool later;       /**< it grew, and is inspected at later_at_ms */
-    bool overdue;     /**< what the inspection finds has waited for its flush interval */
-    bool seems_over;  /**< its writer cannot be probed and has probably ended, and nothing
-                         more of it can be sent */
+    uint8_t layout;         /**< enum session_layout */
+    uint8_t state;          /**< enum session_state */
+    uint8_t outcome;        /**< enum session_outcome, once it is done */
+    uint8_t outcome_before; /**< likewise, of one that was done before */
+    uint8_t presence;       /**< enum session_presence */
+    uint8_t writer;         /**< enum session_writer */
+    uint8_t salvage;        /**< enum session_salvage */
+    bool was_done;          /**< it was opened again */
+    bool wanted;            /**< to be uploaded */
+    bool inspected;         /**< layout and streams are known */
+    bool live;              /**< it had a valid manifest once */
+    bool watched;           /**< the watcher knows it */
+    bool loss;              /**< its writer dropped rows */
+    bool held;              /**< until something changes in the directory */
+    bool dirty;             /**< in the list of sessions to inspect */
+    bool later;             /**< it grew, and is inspected at later_at_ms */
+    bool overdue;    /**< what the inspection finds has waited for its flush interval */
+    bool seems_over; /**< its writer cannot be probed and has probably ended, and nothing
+                        more of it can be sent */
     bool complete_in_flight;
     bool ends_in_flight;               /**< the ends of its streams are being asked for */
     bool in_completing;                /**< in the engine's list of them */

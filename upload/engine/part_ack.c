@@ -3,6 +3,7 @@
 #include "upload/engine/part_ack.h"
 
 #include "base/log.h"
+#include "upload/core/expired.h"
 #include "upload/core/position.h"
 #include "upload/engine/refusal.h"
 #include "upload/engine/retry.h"
@@ -103,7 +104,7 @@ static void part_judge(struct offer *offer, const struct transport_reply *reply,
         break;
     case PART_EXPIRED:
         offer_free(st->session->root->engine, offer);
-        stream_hold(st, HELD_EXPIRED);
+        expired_note(st);
         break;
     case PART_WITHOUT_POSITIONS:
         part_go_without(offer, now_ms);

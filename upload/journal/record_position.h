@@ -20,6 +20,7 @@ enum end_state {
     END_DISPUTED, /**< the backend told another one, which own bytes do not prove */
     END_PARTING,  /**< likewise, and a person said to go on where the bytes part */
     END_CUT,      /**< own files end before it: their disk lost what the backend has */
+    END_EXPIRED,  /**< the backend has deleted what it had */
 };
 
 /** Where a stream that goes by positions ends at the backend, as own bytes proved. */

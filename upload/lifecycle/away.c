@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "upload/core/claims.h"
+#include "upload/core/expired.h"
 #include "upload/core/offer.h"
 #include "upload/core/session_streams.h"
 #include "upload/lifecycle/kept.h"
@@ -142,9 +143,26 @@ static bool away_is_missed(const struct session *s)
     return s->wanted || (s->presence == SESSION_UNSEEN && !s->root->engine->config.named);
 }
 
+/* Nobody has anything of it any more. If it comes back, the backend says so again. */
+static bool away_forget_expired(struct session *s)
+{
+    if (!expired_session(s) || !away_drop(s)) {
+        return false;
+    }
+    log_info(s->root->engine->config.log, "session.forgotten",
+             "session=%s note=\"the backend has deleted it, and its directory is gone\"",
+             s->id);
+    s->root->change_stamp++;
+    session_drop(s);
+    return true;
+}
+
 static void away_session(struct session *s)
 {
     struct root *root = s->root;
+    if (away_forget_expired(s)) {
+        return;
+    }
     if (s->presence != SESSION_AWAY) {
         s->wanted = away_is_missed(s);
         s->presence = SESSION_AWAY;

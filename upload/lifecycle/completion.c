@@ -9,21 +9,24 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "base/text.h"
 #include "upload/core/backoff.h"
+#include "upload/core/expired.h"
 #include "upload/core/origin_proof.h"
 #include "upload/core/position.h"
 #include "upload/core/session_streams.h"
-#include "upload/http/positions_text.h"
 #include "upload/http/reply.h"
 #include "upload/http/reply_positions.h"
 #include "upload/lifecycle/cleanup.h"
-#include "upload/lifecycle/end_proof.h"
+#include "upload/lifecycle/end_claim.h"
 #include "upload/lifecycle/end_seek.h"
 #include "upload/lifecycle/rewritten.h"
 
 #define COMPLETE_BASE_MS 1000u
 #define COMPLETE_CAP_MS  60000u
+/* Where the backend has said so often that there is no such session, it may have deleted
+ * it. */
+#define COMPLETE_UNKNOWN_OFTEN 30u
+#define COMPLETE_REST_MS       3600000u
 
 bool completion_waits_for_disk(const struct session *session)
 {
@@ -41,88 +44,6 @@ bool completion_may_go(const struct session *session)
 static uint64_t *completion_turn(const struct session *session)
 {
     return &session->root->engine->complete_turn[session_lane(session) % LANES_MAX];
-}
-
-/* A loss that the backend does not know, or that follows. */
-static bool completion_lacks_rest(const struct stream *st)
-{
-    return st->jump || st->ended_file == st->file || (st->lost && !st->end.losses);
-}
-
-/* What the ends of the streams are, for the backend to compare. \return NULL if none goes
- * by positions, or without memory: then the word alone is refused. */
-static char *completion_claim(const struct session *session)
-{
-    struct text text = {0};
-    unsigned claimed = 0;
-    text_puts(&text, "{\"channels\":[");
-    for (unsigned i = 0; i < session->streams; i++) {
-        const struct stream *st = session->stream[i];
-        if (st->positions && (st->end.at.offset || st->end.at.file > 1)) {
-            positions_text_claim(&text, claimed++ == 0, stream_channel(st), &st->end.at,
-                                 completion_lacks_rest(st));
-        }
-    }
-    text_append(&text, "]}", sizeof "]}");
-    if (text.failed || !claimed) {
-        text_fini(&text);
-        return NULL;
-    }
-    return text.data;
-}
-
-/* Only other bytes, or none, say something of what was sent. */
-static void completion_check_failed(struct stream *st, enum proof_result result)
-{
-    uint64_t now_ms = st->session->root->engine->config.sys->now_ms();
-    if (result == PROOF_AWAY) {
-        session_mark_later(st->session, now_ms);
-    } else if (result == PROOF_FAILED) {
-        stream_hold(st, HELD_UNREADABLE);
-    } else {
-        (void)stream_asks_first(st, HELD_BACKEND_OTHER);
-        stream_enqueue(st, false, now_ms);
-    }
-}
-
-/* The backend has told since that it knows positions. */
-static bool completion_is_to_be_asked(const struct stream *st)
-{
-    return !stream_knows_end(st) && st->channel < st->session->root->channels.count;
-}
-
-/* A file that was rewritten where it had been read is not what the backend has. */
-static bool completion_checks(struct session *session)
-{
-    for (unsigned i = 0; i < session->streams; i++) {
-        struct stream *st = session->stream[i];
-        if (completion_is_to_be_asked(st)) {
-            session_set_state(session, SESSION_OPEN);
-            stream_enqueue(st, false, session->root->engine->config.sys->now_ms());
-            return false;
-        }
-        if (!st->positions || st->lost || st->gap || stream_is_cut(st)) {
-            continue;
-        }
-        enum proof_result result = end_proof_check(st);
-        if (result == PROOF_GOES_ON) {
-            return false;
-        }
-        if (result != PROOF_EQUAL) {
-            session_set_state(session, SESSION_OPEN);
-            completion_check_failed(st, result);
-            return false;
-        }
-    }
-    return true;
-}
-
-/* The next claim may be made much later. */
-static void completion_forget_checks(struct session *session)
-{
-    for (unsigned i = 0; i < session->streams; i++) {
-        session->stream[i]->checked = false;
-    }
 }
 
 /* Of those that are due, the first of the owner who has waited longest for a turn. */
@@ -155,7 +76,7 @@ bool completion_step(struct engine *engine, uint64_t now_ms)
         session_mark(session);
         return true;
     }
-    if (!completion_checks(session)) {
+    if (!end_claim_is_proved(session)) {
         return session->state == SESSION_OPEN;
     }
     (void)bucket_take(&engine->bucket, now_ms);
@@ -163,7 +84,7 @@ bool completion_step(struct engine *engine, uint64_t now_ms)
     cleanup_session(session); /* the last chance: it is not inspected again */
     free(session->claim);
     session->outcome = SESSION_TOLD;
-    session->claim = completion_claim(session);
+    session->claim = end_claim_write(session);
     struct transport_request request = {.kind = TRANSPORT_COMPLETE,
                                         .session = session->id,
                                         .body = session->claim,
@@ -176,7 +97,7 @@ bool completion_step(struct engine *engine, uint64_t now_ms)
         GPUFL_OK) {
         return false;
     }
-    completion_forget_checks(session);
+    end_claim_forget(session);
     session->complete_in_flight = true;
     engine->origin.in_flight++;
     engine->counters.requests++;
@@ -267,10 +188,14 @@ static void completion_failed(struct session *session,
     if (session->complete_failures++ == 0) {
         session->successes_before = engine->origin.successes;
     }
+    bool fails = completion_origin_fails(session, reply->status);
+    bool unknown = reply->status == 404 || reply->status == 410;
+    bool rests = unknown && session->complete_failures > COMPLETE_UNKNOWN_OFTEN;
     session->complete_at_ms =
-        now_ms + backoff_ms(engine->config.sys, session->complete_failures,
-                            COMPLETE_BASE_MS, COMPLETE_CAP_MS, reply->retry_after_ms);
-    if (completion_origin_fails(session, reply->status)) {
+        now_ms + (rests ? COMPLETE_REST_MS / 2 : 0) +
+        backoff_ms(engine->config.sys, session->complete_failures, COMPLETE_BASE_MS,
+                   rests ? COMPLETE_REST_MS : COMPLETE_CAP_MS, reply->retry_after_ms);
+    if (fails) {
         origin_failed(&engine->origin, reply->retry_after_ms, now_ms);
     } else {
         completion_refused(session, reply);
@@ -316,25 +241,51 @@ static enum session_outcome completion_outcome(const struct session *session,
     return SESSION_VERIFIED;
 }
 
+/* The claim has proved the ends in this epoch. A backend that has gone back since knows
+ * nothing of it. */
+static void completion_note_epoch(struct session *session)
+{
+    uint64_t epoch = session->root->engine->origin.epoch;
+    bool same = session->claim && session->claim_epoch == epoch;
+    for (unsigned i = 0; same && i < session->streams; i++) {
+        struct stream *st = session->stream[i];
+        if (st->positions && st->end.at.file && st->end.epoch != epoch) {
+            (void)!position_choose(st, true);
+        }
+    }
+}
+
 static void completion_accepted(struct session *session,
                                 const struct transport_reply *reply)
 {
     struct engine *engine = session->root->engine;
     origin_ok(&engine->origin);
     session->outcome = (uint8_t)completion_outcome(session, reply);
-    /* One that has gone back since knows nothing of the claim. */
-    bool same = session->claim && session->claim_epoch == engine->origin.epoch;
-    for (unsigned i = 0; same && i < session->streams; i++) {
-        struct stream *st = session->stream[i];
-        if (st->positions && st->end.at.file && st->end.epoch != engine->origin.epoch) {
-            (void)!position_choose(st, true); /* the claim has proved its end */
-        }
-    }
+    completion_note_epoch(session);
     if (completion_done(session) && session->outcome == SESSION_LACKS) {
         log_error(engine->config.log, "session.ended",
                   "session=%s note=\"the backend knows that lines of it are missing\"",
                   session->id);
     }
+}
+
+/* Retention has deleted the session. If it was complete before, it stays so. */
+static void completion_expired(struct session *session)
+{
+    origin_ok(&session->root->engine->origin);
+    if (session->was_done) {
+        session->outcome = session->outcome_before;
+        completion_note_epoch(session);
+        (void)completion_done(session);
+        return;
+    }
+    session_set_state(session, SESSION_OPEN);
+    for (unsigned i = 0; i < session->streams; i++) {
+        if (session->stream[i]->positions) {
+            expired_note(session->stream[i]);
+        }
+    }
+    session_mark(session);
 }
 
 /* By an answer that says that there is no such endpoint or session, or that the origin
@@ -367,6 +318,8 @@ void completion_on_reply(struct session *session, const struct transport_reply *
         session->complete_at_ms = now_ms;
     } else if (status >= 200 && status <= 299) {
         completion_accepted(session, reply);
+    } else if (status == 410 && session->claim) {
+        completion_expired(session);
     } else if (status == 409 && (session->claim || engine->origin.positions)) {
         completion_contested(session, reply, now_ms);
     } else if (completion_is_moot(session, status)) {

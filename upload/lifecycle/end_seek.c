@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "upload/core/backoff.h"
+#include "upload/core/expired.h"
 #include "upload/core/position.h"
 #include "upload/core/session_streams.h"
 #include "upload/lifecycle/end_parting.h"
@@ -208,7 +209,7 @@ void end_seek_told(struct stream *st, const struct reply_end *end, uint64_t now_
 {
     if (end->expired) {
         end_proof_drop(st);
-        stream_hold(st, HELD_EXPIRED);
+        expired_note(st);
         return;
     }
     st->unproved = true;
@@ -289,7 +290,7 @@ static bool seek_read_place(struct session *session, const struct transport_repl
     end_seek_epoch(engine, told.epoch);
     if (st && told.what == PLACE_EXPIRED) {
         end_parting_drop(st);
-        stream_hold(st, HELD_EXPIRED);
+        expired_note(st);
     }
     seek_again(session, now_ms);
     return told.what != PLACE_UNREADABLE;

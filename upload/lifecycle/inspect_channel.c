@@ -2,6 +2,7 @@
 /* Decides whether a channel has something to send, or an end to ask the backend for. */
 #include "upload/lifecycle/inspect_channel.h"
 
+#include "upload/core/expired.h"
 #include "upload/core/session_streams.h"
 #include "upload/core/shutdown.h"
 #include "upload/lifecycle/import_position.h"
@@ -121,6 +122,11 @@ void inspect_channel(struct session *session, const struct scan_channel *seen,
     st->layout = (uint8_t)(1 + session->layout);
     session->seen_bytes += seen->active_bytes + seen->highest + seen->payloads;
     if (inspect_still_differs(st, seen, now_ms)) {
+        return;
+    }
+    if (expired_for_now(session)) {
+        st->rest = st->offer ? STREAM_PENDING : STREAM_DRAINED;
+        stream_hold(st, HELD_EXPIRED);
         return;
     }
     inspect_cut_again(st, seen);

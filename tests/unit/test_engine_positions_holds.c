@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A stream cannot go on by what the backend says of it: that is said, is not asked for
+ * all the time, and has a way out. */
+#include "tests/support/check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/support/rig_session.h"
+
+#define MINUTES_MS (60ull * 1000)
+
+static void in_root(const struct rig *rig, const char *script)
+{
+    char command[1200];
+    snprintf(command, sizeof command, "cd '%s' && %s", rig->root, script);
+    assert_int_equal(system(command), 0);
+}
+
+static bool is_held(struct rig *rig, enum held_reason reason)
+{
+    char *progress = rig_file(rig, ".gpufl-agent/progress");
+    bool held = strstr(progress, held_text(reason)) != NULL;
+    free(progress);
+    return held;
+}
+
+static void expire(struct rig *rig)
+{
+    for (unsigned i = 0; i < rig->positions.streams; i++) {
+        rig->positions.stream[i].end.expired = true;
+    }
+}
+
+static void start_backend_again(struct rig *rig)
+{
+    rig->positions.epoch = 2;
+    rig->version_body = "{\"supported\":[\"1\"],\"encodings\":[\"zstd\",\"gzip\"],"
+                        "\"positions\":true,\"epoch\":\"2\"}";
+}
+
+/* A session of which all was sent, and which retention deleted before it had ended; where
+ * it \p grows, one more line comes. */
+static struct rig *expired_session(bool grows)
+{
+    struct live_session s;
+    struct rig *rig = rig_positions_on(rig_new());
+    live_open(&s, rig->root, RIG_ID);
+    rig_fill(&s, 5);
+    rig_start(rig);
+    rig_run(rig, MINUTES_MS, false);
+    expire(rig);
+    if (grows) {
+        live_line(&s, "device", "x", 6);
+    }
+    live_close(&s);
+    engine_rescan(rig->engine);
+    rig_run(rig, 5 * MINUTES_MS, false);
+    return rig;
+}
+
+static void a_session_that_retention_deleted_is_said_and_not_asked_for_again(void **state)
+{
+    (void)state;
+    for (int grows = 0; grows < 2; grows++) {
+        struct rig *rig = expired_session(grows);
+        assert_true(is_held(rig, HELD_EXPIRED));
+        unsigned requests = rig->requests;
+        rig_run(rig, 60 * MINUTES_MS, false);
+        rig_stop(rig);
+        rig_start(rig);
+        rig_run(rig, 60 * MINUTES_MS, false);
+        assert_true(is_held(rig, HELD_EXPIRED));
+        assert_true(rig->requests - requests <=
+                    14); /* what the backend is, now and then */
+        assert_int_equal(rig_summary(rig).sessions_blocked, 1);
+        start_backend_again(rig);
+        rig_run(rig, 60 * MINUTES_MS, false);
+        assert_true(rig->requests - requests <= 28);
+        assert_true(is_held(rig, HELD_EXPIRED));
+        rig_delete(rig);
+    }
+}
+
+static void it_is_forgotten_once_its_directory_is_gone(void **state)
+{
+    (void)state;
+    for (int restart = 0; restart < 2; restart++) {
+        struct rig *rig = expired_session(restart);
+        if (restart) {
+            rig_stop(rig);
+            rig_start(rig);
+        }
+        in_root(rig, "rm -r " RIG_ID);
+        rig_run(rig, 5 * MINUTES_MS, false);
+        assert_int_equal(rig_summary(rig).sessions_away, 0);
+        assert_int_equal(rig_summary(rig).sessions, 0);
+        rig_stop(rig);
+        rig_start(rig);
+        rig_run(rig, 5 * MINUTES_MS, false);
+        assert_int_equal(rig_summary(rig).sessions_away, 0);
+        rig_delete(rig);
+    }
+}
+
+/* Retention takes what is old, complete sessions above all. */
+static void a_complete_session_that_retention_deletes_stays_complete(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_positions_on(rig_ended_session(5));
+    rig_start(rig);
+    rig_run(rig, 5 * MINUTES_MS, false);
+    assert_int_equal(rig_summary(rig).sessions_done, 1);
+    expire(rig);
+    start_backend_again(rig);
+    rig_run(rig, 60 * MINUTES_MS, false);
+    assert_int_equal(rig_summary(rig).sessions_done, 1);
+    assert_int_equal(rig_summary(rig).sessions_blocked, 0);
+    assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 2);
+    rig_delete(rig);
+}
+
+static int know_no_such_session(struct rig *rig, const struct rig_request *r)
+{
+    (void)rig;
+    return r->kind == TRANSPORT_COMPLETE ? 404 : RIG_REGISTRY;
+}
+
+/* It was sent without positions, of which the backend keeps nothing. */
+static void an_end_that_is_never_taken_is_told_more_and_more_rarely(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_positions_on(rig_new());
+    rig->answer = know_no_such_session;
+    in_root(rig, "mkdir " RIG_ID " && printf '{\"type\":\"job_start\"}\\n"
+                 "{\"type\":\"shutdown\"}\\n' >" RIG_ID "/device.log");
+    rig_start(rig);
+    rig_run(rig, 120 * MINUTES_MS, false);
+    unsigned told = rig_count(rig, TRANSPORT_COMPLETE);
+    assert_true(told >= 20);
+    rig_run(rig, 24 * 60 * MINUTES_MS, false);
+    assert_true(rig_count(rig, TRANSPORT_COMPLETE) - told <= 50);
+    rig->answer = NULL;
+    rig_run(rig, 120 * MINUTES_MS, false);
+    assert_int_equal(rig_summary(rig).sessions_done, 1);
+    rig_delete(rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(
+            a_session_that_retention_deleted_is_said_and_not_asked_for_again),
+        cmocka_unit_test(it_is_forgotten_once_its_directory_is_gone),
+        cmocka_unit_test(a_complete_session_that_retention_deletes_stays_complete),
+        cmocka_unit_test(an_end_that_is_never_taken_is_told_more_and_more_rarely),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
