@@ -85,11 +85,14 @@ static bool read_frame(const unsigned char *data, size_t left, struct journal_fr
     struct bytes b = {.at = (unsigned char *)(uintptr_t)data,
                       .left = JOURNAL_FRAME_BYTES};
     f->magic = (uint32_t)bytes_get_uint(&b, 4);
+    if (f->magic != JOURNAL_FRAME_MAGIC) {
+        return false; /* as nearly all of a file is that was allocated ahead */
+    }
     f->len = (uint32_t)bytes_get_uint(&b, 4);
     f->number = bytes_get_uint(&b, 8);
     f->crc = (uint32_t)bytes_get_uint(&b, 4);
     f->type = (uint32_t)bytes_get_uint(&b, 4);
-    return f->magic == JOURNAL_FRAME_MAGIC && f->len <= JOURNAL_MAX_PAYLOAD &&
+    return f->len <= JOURNAL_MAX_PAYLOAD &&
            padded_to_8(f->len) <= left - JOURNAL_FRAME_BYTES &&
            frame_crc(f, data + JOURNAL_FRAME_BYTES) == f->crc;
 }
