@@ -13,7 +13,7 @@
 /* Locks as /proc/locks shows them: of this host alone. */
 static void write_locks(FILE *out)
 {
-    for (int i = 0; i < KERNEL_FDS_MAX; i++) {
+    for (int i = 0; i < kernel.fd_end; i++) {
         const struct kernel_open *open = kernel.fd[i];
         if (open && open->flock &&
             kernel.process[open->pid].host == kernel_self()->host) {

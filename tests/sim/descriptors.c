@@ -26,6 +26,7 @@ static int kernel_take_fd(struct kernel_open *open)
 {
     for (int i = 0; i < KERNEL_FDS_MAX; i++) {
         if (!kernel.fd[i]) {
+            kernel.fd_end = i < kernel.fd_end ? kernel.fd_end : i + 1;
             kernel.fd[i] = open;
             kernel.fd_pid[i] = kernel.self;
             open->refs++;
@@ -41,7 +42,7 @@ int kernel_open(struct inode *inode, int flags, const char *path)
     open->inode = inode;
     open->flags = flags;
     open->pid = kernel.self;
-    snprintf(open->path, sizeof open->path, "%s", path);
+    memcpy(open->path, path, strnlen(path, sizeof open->path - 1));
     int fd = kernel_take_fd(open);
     if (fd < 0) {
         free(open);
@@ -68,7 +69,7 @@ void kernel_close(int fd)
 
 static void kernel_list_fds(struct kernel_open *open)
 {
-    for (int i = 0; i < KERNEL_FDS_MAX; i++) {
+    for (int i = 0; i < kernel.fd_end; i++) {
         if (kernel.fd[i] && kernel.fd_pid[i] == open->inode->proc_fds) {
             snprintf(open->list[open->names++], INODE_NAME_MAX, "%d",
                      KERNEL_FD_FIRST + i);
@@ -106,7 +107,7 @@ static bool kernel_sees(const struct kernel_open *open, const struct kernel_open
 
 bool kernel_flock_conflicts(const struct kernel_open *open, bool exclusive)
 {
-    for (int i = 0; i < KERNEL_FDS_MAX; i++) {
+    for (int i = 0; i < kernel.fd_end; i++) {
         const struct kernel_open *other = kernel.fd[i];
         if (kernel_sees(open, other) &&
             (other->flock == LOCK_EX || (other->flock && exclusive))) {
@@ -118,7 +119,7 @@ bool kernel_flock_conflicts(const struct kernel_open *open, bool exclusive)
 
 const struct kernel_open *kernel_write_lock(const struct kernel_open *open)
 {
-    for (int i = 0; i < KERNEL_FDS_MAX; i++) {
+    for (int i = 0; i < kernel.fd_end; i++) {
         if (kernel_sees(open, kernel.fd[i]) && kernel.fd[i]->write_lock) {
             return kernel.fd[i];
         }
@@ -156,7 +157,9 @@ struct inode *kernel_walk(int dir, const char *path, char last[INODE_NAME_MAX])
         if (!at) {
             return NULL;
         }
-        snprintf(last, INODE_NAME_MAX, "%.*s", (int)len, path);
+        size_t kept = len < INODE_NAME_MAX ? len : INODE_NAME_MAX - 1;
+        memcpy(last, path, kept);
+        last[kept] = '\0';
         path += len;
     }
     if (strcmp(last, ".") == 0 || strcmp(last, "..") == 0) {

@@ -10,16 +10,16 @@
 #include "tests/sim/kernel.h"
 
 static struct {
-    bool shown;
+    enum history_use use;
     uint64_t hash;
     const char *kind;
     char detail[1000];
 } history;
 
-void history_begin(bool shown)
+void history_begin(enum history_use use)
 {
     memset(&history, 0, sizeof history);
-    history.shown = shown;
+    history.use = use;
     history.hash = HASH64_BASIS;
 }
 
@@ -32,7 +32,7 @@ static void note(const char *line, size_t len)
 {
     history.hash = hash64_bytes(history.hash, line, len);
     history.hash = hash64_bytes(history.hash, &kernel.now_ms, sizeof kernel.now_ms);
-    if (history.shown) {
+    if (history.use == HISTORY_SHOWN) {
         fprintf(stderr, "%9.3f %s\n", (double)kernel.now_ms / 1000, line);
     }
 }
@@ -41,6 +41,9 @@ void history_say(const char *format, ...)
 {
     char line[1000];
     va_list list;
+    if (history.use == HISTORY_NONE) {
+        return;
+    }
     va_start(list, format);
     int n = vsnprintf(line, sizeof line, format, list);
     va_end(list);

@@ -7,8 +7,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/** Begins anew; \p shown: events are printed to stderr. */
-void history_begin(bool shown);
+enum history_use {
+    HISTORY_NONE, /**< a world that nobody looks at: to format its events takes time */
+    HISTORY_HASHED,
+    HISTORY_SHOWN, /**< and printed to stderr */
+};
+
+void history_begin(enum history_use use);
 uint64_t history_hash(void);
 
 /** Notes one event, with its time. */

@@ -2,7 +2,6 @@
 /* Keeps the files of a world, and what of them is on its disk. */
 #include "tests/sim/inode.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -68,7 +67,8 @@ void inode_touch(struct inode *inode)
 static unsigned inode_index(const struct inode *dir, const char *name)
 {
     unsigned i = 0;
-    while (i < dir->names && strcmp(dir->name[i].name, name) != 0) {
+    while (i < dir->names &&
+           (dir->name[i].name[0] != name[0] || strcmp(dir->name[i].name, name) != 0)) {
         i++;
     }
     return i;
@@ -88,7 +88,9 @@ static void put_name(struct inode_name **list, unsigned *count, unsigned *room,
         *list = realloc(*list, *room * sizeof **list);
     }
     struct inode_name *slot = &(*list)[(*count)++];
-    snprintf(slot->name, sizeof slot->name, "%s", name);
+    size_t len = strnlen(name, sizeof slot->name - 1);
+    memcpy(slot->name, name, len);
+    slot->name[len] = '\0';
     slot->inode = inode;
     slot->with_one_before = false;
 }

@@ -58,7 +58,7 @@ void kernel_kill(int pid)
     if (!kernel_is_alive(pid)) {
         return;
     }
-    for (int i = 0; i < KERNEL_FDS_MAX; i++) {
+    for (int i = 0; i < kernel.fd_end; i++) {
         if (kernel.fd[i] && kernel.fd_pid[i] == pid) {
             kernel_close(KERNEL_FD_FIRST + i);
         }

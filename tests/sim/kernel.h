@@ -51,6 +51,7 @@ struct kernel {
     struct kernel_process process[KERNEL_PROCESSES_MAX];
     struct kernel_open *fd[KERNEL_FDS_MAX];
     int fd_pid[KERNEL_FDS_MAX];
+    int fd_end; /**< behind the last that was ever used */
     uint64_t random;
     uint64_t calls;
 };

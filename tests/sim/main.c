@@ -1,23 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The simulator: `sim A..B` runs the worlds of these seeds, `sim A` shows one, `sim NAME`
  * a fixed plan. */
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+#include <unistd.h>
 
-#include "tests/sim/calls.h"
+#include <sqlite3.h>
+
 #include "tests/sim/fixed_plans.h"
 #include "tests/sim/plan.h"
+#include "tests/sim/pool.h"
 #include "tests/sim/shrink.h"
 
 #define USAGE                                                                            \
-    "usage: sim [--seconds N] [--twice] A..B | sim [--whole] A | sim plans | sim NAME\n" \
-    "  A..B       run the worlds of these seeds; print a failure's shrunk history\n"     \
+    "usage: sim [OPTION]… A..B | sim [--whole] A | sim plans | sim NAME\n"             \
+    "  A..B       run the worlds of these seeds; print the shrunk plan of a failure\n"   \
     "  A          print the history of one, shrunk if it fails\n"                        \
     "  plans      run the fixed plans\n"                                                 \
     "  NAME       print the history of one of them\n"                                    \
     "  --whole    do not shrink it\n"                                                    \
+    "  --jobs     run so many at once, not one for each processor\n"                     \
     "  --seconds  stop after so long\n"                                                  \
     "  --first    stop at the first failure, and do not shrink it\n"                     \
     "  --twice    run each twice, and compare their histories\n"
@@ -26,15 +30,9 @@ struct options {
     const char *plan; /* NULL = seeds */
     unsigned long long first, last;
     unsigned long long seconds;
+    unsigned long long jobs; /* 0 = one for each processor */
     bool twice, whole, single, first_only;
 };
-
-static double now_s(void)
-{
-    struct timespec t;
-    __real_clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
 
 static void print_plan(const struct plan *plan)
 {
@@ -45,28 +43,27 @@ static void print_plan(const struct plan *plan)
     }
 }
 
-static void show(struct plan *plan, const struct outcome *found, bool whole)
+static void shrink(struct plan *plan, const struct outcome *found)
 {
-    struct outcome outcome;
     unsigned steps = plan->steps;
-    unsigned worlds = whole ? 0 : shrink_plan(plan, found->kind);
+    unsigned worlds = shrink_plan(plan, found->kind);
     printf("SEED %llu fails: %s: %s\n  shrunk from %u to %u steps in %u worlds\n",
            (unsigned long long)plan->seed, found->kind, found->detail, steps, plan->steps,
            worlds);
     print_plan(plan);
     fflush(stdout);
-    shrink_run(plan, true, &outcome);
 }
 
-static bool run_seed(unsigned long long seed, const struct options *options)
+static bool run_seed(unsigned long long seed, const void *arg)
 {
     static struct plan plan;
+    const struct options *options = arg;
     struct outcome first;
     struct outcome second;
     plan_make(&plan, seed);
-    shrink_run(&plan, options->single && options->whole, &first);
+    shrink_run(&plan, options->twice ? HISTORY_HASHED : HISTORY_NONE, &first);
     if (options->twice) {
-        shrink_run(&plan, false, &second);
+        shrink_run(&plan, HISTORY_HASHED, &second);
         if (first.hash != second.hash) {
             printf("SEED %llu is not repeatable\n", seed);
             return false;
@@ -74,12 +71,27 @@ static bool run_seed(unsigned long long seed, const struct options *options)
     }
     if (first.kind && options->first_only) {
         printf("SEED %llu fails: %s: %s\n", seed, first.kind, first.detail);
-    } else if (first.kind && !(options->single && options->whole)) {
-        show(&plan, &first, options->whole);
-    } else if (options->single && !options->whole) {
-        shrink_run(&plan, true, &second);
+    } else if (first.kind) {
+        shrink(&plan, &first);
     }
     return first.kind == NULL;
+}
+
+/* \return true if its world passes. */
+static bool show_seed(const struct options *options)
+{
+    static struct plan plan;
+    struct outcome outcome;
+    plan_make(&plan, options->first);
+    shrink_run(&plan, options->whole ? HISTORY_SHOWN : HISTORY_NONE, &outcome);
+    bool failed = outcome.kind != NULL;
+    if (failed && !options->whole) {
+        shrink(&plan, &outcome);
+    }
+    if (!options->whole) {
+        shrink_run(&plan, HISTORY_SHOWN, &outcome);
+    }
+    return !failed;
 }
 
 /* \return the number of plans that fail; -1 if there is none of that name. */
@@ -92,7 +104,7 @@ static int run_fixed(const char *wanted)
     const char *name;
     for (unsigned i = 0; (name = fixed_plan(i, &plan)); i++) {
         if (all || strcmp(name, wanted) == 0) {
-            shrink_run(&plan, !all, &outcome);
+            shrink_run(&plan, all ? HISTORY_NONE : HISTORY_SHOWN, &outcome);
             printf("%s %s%s%s\n", outcome.kind ? "FAIL" : "ok  ", name,
                    outcome.kind ? ": " : "", outcome.kind ? outcome.detail : "");
             failed = (failed < 0 ? 0 : failed) + (outcome.kind != NULL);
@@ -124,6 +136,8 @@ static bool read_options(int argc, char **argv, struct options *o)
             o->whole = true;
         } else if (strcmp(argv[i], "--seconds") == 0 && i + 1 < argc) {
             o->seconds = strtoull(argv[++i], NULL, 10);
+        } else if (strcmp(argv[i], "--jobs") == 0 && i + 1 < argc) {
+            o->jobs = strtoull(argv[++i], NULL, 10);
         } else if (argv[i][0] >= 'a' && argv[i][0] <= 'z') {
             o->plan = argv[i];
             seeds = true;
@@ -137,6 +151,36 @@ static bool read_options(int argc, char **argv, struct options *o)
     return seeds;
 }
 
+static int run_plans(const char *wanted)
+{
+    int failed = run_fixed(wanted);
+    if (failed < 0) {
+        fprintf(stderr, "sim: %s: no plan of that name (see 'sim plans')\n", wanted);
+    }
+    return failed < 0 ? 2 : failed > 0;
+}
+
+static int run_seeds(const struct options *options)
+{
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    unsigned long long jobs = options->jobs ? options->jobs : (unsigned)processors;
+    struct pool_sum sum;
+    const struct pool_work work = {.first = options->first,
+                                   .last = options->last,
+                                   .processes = (unsigned)jobs,
+                                   .seconds = (double)options->seconds,
+                                   .first_only = options->first_only,
+                                   .run = run_seed,
+                                   .arg = options};
+    pool_run(&work, &sum);
+    unsigned long long worlds = sum.end - options->first;
+    printf("seeds %llu..%llu: %llu passed, %llu failed, %.1f s, %.0f seeds an hour, %.0f "
+           "of a processor\n",
+           options->first, sum.end - 1, worlds - sum.failed, sum.failed, sum.took_s,
+           (double)worlds / sum.took_s * 3600, (double)worlds / sum.cpu_s * 3600);
+    return sum.failed ? 1 : 0;
+}
+
 int main(int argc, char **argv)
 {
     struct options options = {0};
@@ -147,28 +191,13 @@ int main(int argc, char **argv)
     unsetenv("STATE_DIRECTORY");
     unsetenv("XDG_STATE_HOME");
     setenv("HOME", "/var/home", 1);
+    mallopt(M_MMAP_THRESHOLD, 1 << 30); /* what a world has used, the next one uses */
+    mallopt(M_TRIM_THRESHOLD, 1 << 30);
+    /* A world has one thread. */
+    sqlite3_config(SQLITE_CONFIG_SINGLETHREAD);
+    sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
     if (options.plan) {
-        int failed = run_fixed(options.plan);
-        if (failed < 0) {
-            fprintf(stderr, "sim: %s: no plan of that name (see 'sim plans')\n",
-                    options.plan);
-        }
-        return failed < 0 ? 2 : failed > 0;
+        return run_plans(options.plan);
     }
-    unsigned long long seed = options.first;
-    unsigned long long failed = 0;
-    double begun = now_s();
-    while (seed <= options.last) {
-        failed += !run_seed(seed++, &options);
-        if ((failed && options.first_only) ||
-            (options.seconds && now_s() - begun > (double)options.seconds)) {
-            break;
-        }
-    }
-    double took = now_s() - begun;
-    unsigned long long worlds = seed - options.first;
-    printf("seeds %llu..%llu: %llu passed, %llu failed, %.1f s, %.0f seeds an hour\n",
-           options.first, seed - 1, worlds - failed, failed, took,
-           (double)worlds / took * 3600);
-    return failed ? 1 : 0;
+    return options.single ? !show_seed(&options) : run_seeds(&options);
 }

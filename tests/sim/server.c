@@ -16,16 +16,72 @@
 #include "backend/store/store_statement.h"
 #include "backend/store/store_streams.h"
 #include "tests/sim/history.h"
+#include "tests/sim/kernel.h"
+
+#define TABLES_MAX 32
 
 static const struct retention forever = {0};
 
-static void server_open(struct server *server)
+/* Of all worlds: to make the tables and to prepare the statements takes as long as a
+ * small world does. */
+static struct {
+    struct store *store;
+    sqlite3_stmt *empty[TABLES_MAX];
+    unsigned tables;
+} kept;
+
+static void must(bool done)
 {
-    char why[256];
-    if (store_open(":memory:", &server->store, why) != GPUFL_OK) {
-        fprintf(stderr, "%s\n", why);
+    if (!done) {
+        fprintf(stderr, "sim: the origin's database: %s\n",
+                sqlite3_errmsg(kept.store->db));
         abort();
     }
+}
+
+static void prepare_emptying(void)
+{
+    sqlite3_stmt *names;
+    must(sqlite3_prepare_v2(kept.store->db,
+                            "SELECT 'DELETE FROM ' || name FROM sqlite_master"
+                            " WHERE type = 'table'",
+                            -1, &names, NULL) == SQLITE_OK);
+    while (sqlite3_step(names) == SQLITE_ROW) {
+        must(kept.tables < TABLES_MAX);
+        must(sqlite3_prepare_v2(kept.store->db,
+                                (const char *)sqlite3_column_text(names, 0), -1,
+                                &kept.empty[kept.tables++], NULL) == SQLITE_OK);
+    }
+    sqlite3_finalize(names);
+}
+
+static void open_kept(void)
+{
+    char why[256];
+    uint64_t random = kernel.random; /* the first world is like the others */
+    if (store_open(":memory:", &kept.store, why) != GPUFL_OK) {
+        fprintf(stderr, "sim: %s\n", why);
+        abort();
+    }
+    prepare_emptying();
+    kernel.random = random;
+}
+
+static void empty_tables(void)
+{
+    struct store *store = kept.store;
+    must(statement_run(statement_use(store, S_BEGIN)));
+    for (unsigned i = 0; i < kept.tables; i++) {
+        must(statement_run(kept.empty[i]));
+    }
+    must(statement_run(statement_use(store, S_COMMIT)));
+}
+
+/* What store_open() does with a database that is there. */
+static void server_start(struct server *server)
+{
+    memset(&server->store->health, 0, sizeof server->store->health);
+    must(store_epoch_begin(server->store));
 }
 
 static void server_move(sqlite3 *to, sqlite3 *from)
@@ -40,12 +96,16 @@ static void server_move(sqlite3 *to, sqlite3 *from)
 void server_begin(struct server *server, enum server_kind kind)
 {
     *server = (struct server){.kind = kind};
-    server_open(server);
+    if (!kept.store) {
+        open_kept();
+    }
+    server->store = kept.store;
+    empty_tables();
+    server_start(server);
 }
 
 void server_end(struct server *server)
 {
-    store_close(server->store);
     sqlite3_close(server->copy);
 }
 
@@ -62,10 +122,10 @@ void server_copy(struct server *server)
 
 void server_restart(struct server *server, bool back)
 {
-    struct store *old = server->store;
-    server_open(server);
-    server_move(server->store->db, back ? server->copy : old->db);
-    store_close(old);
+    if (back) {
+        server_move(server->store->db, server->copy);
+    }
+    server_start(server);
     server->went_back |= back;
 }
 

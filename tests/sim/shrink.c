@@ -12,11 +12,11 @@
 
 #define WORLDS_MAX 4000u
 
-void shrink_run(const struct plan *plan, bool shown, struct outcome *out)
+void shrink_run(const struct plan *plan, enum history_use use, struct outcome *out)
 {
     static struct world world;
     const char *detail;
-    history_begin(shown);
+    history_begin(use);
     world_begin(&world, plan);
     for (unsigned i = 0; i < plan->steps && !history_failure(&detail); i++) {
         steps_do(&world, &plan->step[i]);
@@ -36,7 +36,7 @@ void shrink_run(const struct plan *plan, bool shown, struct outcome *out)
 static bool still_fails(const struct plan *plan, const char *kind)
 {
     struct outcome outcome;
-    shrink_run(plan, false, &outcome);
+    shrink_run(plan, HISTORY_NONE, &outcome);
     return outcome.kind && strcmp(outcome.kind, kind) == 0;
 }
 

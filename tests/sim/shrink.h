@@ -6,17 +6,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "tests/sim/history.h"
 #include "tests/sim/plan.h"
 
 /** How a world ended. */
 struct outcome {
     const char *kind; /**< of the failure; NULL = there is none */
     char detail[1000];
-    uint64_t hash;
+    uint64_t hash; /**< of its history, if that was kept */
 };
 
-/** Runs \p plan; \p shown: its history is printed. */
-void shrink_run(const struct plan *plan, bool shown, struct outcome *out);
+void shrink_run(const struct plan *plan, enum history_use use, struct outcome *out);
 
 /** Makes \p plan, which fails with \p kind, as short as it can. \return how many worlds
  * that took. */
