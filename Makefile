@@ -216,9 +216,9 @@ $(EXAMPLE_BINS): %: %.o $(B)/libgpufl.a $(B)/libgpufl-upload.a
 	$(call say,LINK)
 	$(Q)$(link) $(UPLOAD_LIBS) -ldl
 
-$(B)/tests/bench/tree: $(B)/tests/bench/tree.o $(call obj,base/process_identity.c)
+$(B)/tests/bench/tree: $(B)/tests/bench/tree.o $(call obj,base/process_identity.c base/boot_id.c)
 $(B)/tests/bench/floor: $(B)/tests/bench/floor.o
-$(B)/tests/bench/writer: $(B)/tests/bench/writer.o $(call obj,base/process_identity.c)
+$(B)/tests/bench/writer: $(B)/tests/bench/writer.o $(call obj,base/process_identity.c base/boot_id.c)
 $(B)/tests/bench/sink: $(call obj,$(addprefix tests/bench/sink,.c _parser.c _positions.c))
 $(BENCH_TOOLS):
 	$(call say,LINK)

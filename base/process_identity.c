@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads /proc/self and the boot id. */
+/* Reads /proc/self. */
 #include "base/process_identity.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,27 +40,12 @@ static uint64_t start_ticks_of(const char *stat)
     return strtoull(process_stat_field(stat, STAT_START_FIELD), NULL, 10);
 }
 
-static pthread_once_t boot_once = PTHREAD_ONCE_INIT;
-static char boot_id[BOOT_ID_TEXT];
-
-static void read_boot_id(void)
-{
-    read_identity_text("/proc/sys/kernel/random/boot_id", boot_id, sizeof boot_id);
-    boot_id[strcspn(boot_id, "\n")] = '\0';
-}
-
-void process_boot_id(char out[BOOT_ID_TEXT])
-{
-    pthread_once(&boot_once, read_boot_id);
-    memcpy(out, boot_id, sizeof boot_id);
-}
-
 void process_identity_read(struct process_identity *out)
 {
     char stat_line[1024];
     struct stat ns;
     *out = (struct process_identity){.pid = getpid()};
-    process_boot_id(out->boot_id);
+    boot_id_get(out->boot_id);
     read_identity_text("/proc/self/stat", stat_line, sizeof stat_line);
     out->start_ticks = start_ticks_of(stat_line);
     out->pid_namespace = stat("/proc/self/ns/pid", &ns) == 0 ? ns.st_ino : 0;

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define BOOT_ID_TEXT 40
+#include "base/boot_id.h"
 
 struct process_identity {
     int64_t pid;
@@ -25,9 +25,6 @@ enum process_state {
 /** Tells whether that process still runs. One that is dead and not waited for does not.
  */
 enum process_state process_identity_probe(const struct process_identity *of);
-
-/** Tells the id of this boot, which is read once; "" = unknown. */
-void process_boot_id(char out[BOOT_ID_TEXT]);
 
 /** Reads that of the calling process. What /proc does not tell is unknown. */
 void process_identity_read(struct process_identity *out);

@@ -12,6 +12,8 @@
 #include <sys/vfs.h>
 #include <time.h>
 
+#include "base/boot_id.h"
+
 int __wrap_open(const char *path, int flags, ...);
 int __wrap_openat(int dir, const char *path, int flags, ...);
 long __wrap_syscall(long number, ...);
@@ -58,6 +60,8 @@ uid_t __wrap_geteuid(void);
 ssize_t __wrap_getrandom(void *buf, size_t len, unsigned flags);
 int __wrap_clock_gettime(clockid_t id, struct timespec *out);
 time_t __wrap_time(time_t *out);
+/* It is read once in a process, which a simulated one is not. */
+void __wrap_boot_id_get(char out[BOOT_ID_TEXT]);
 
 ssize_t __real_read(int fd, void *buf, size_t len);
 ssize_t __real_write(int fd, const void *buf, size_t len);

@@ -17,10 +17,7 @@
 static struct inode *proc_file(const char *path)
 {
     char text[128];
-    if (strcmp(path, "/proc/sys/kernel/random/boot_id") == 0) {
-        snprintf(text, sizeof text, "%08u-%04u-4000-8000-000000000000\n", kernel.boots,
-                 kernel_self()->host);
-    } else if (strcmp(path, "/proc/self/stat") == 0) {
+    if (strcmp(path, "/proc/self/stat") == 0) {
         snprintf(text, sizeof text,
                  "%d (x) S 1 1 1 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 %d 0 0\n", kernel.self,
                  kernel.self);

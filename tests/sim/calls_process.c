@@ -46,6 +46,12 @@ FILE *__wrap_fopen(const char *path, const char *mode)
     return file;
 }
 
+void __wrap_boot_id_get(char out[BOOT_ID_TEXT])
+{
+    snprintf(out, BOOT_ID_TEXT, "%08u-%04u-4000-8000-000000000000", kernel.boots,
+             kernel_self()->host);
+}
+
 int __wrap_kill(pid_t pid, int signal)
 {
     (void)signal;

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/boot_id.h"
 #include "base/process_identity.h"
 
 static void a_process_knows_itself_again(void **state)
@@ -83,11 +84,11 @@ static void the_boot_is_asked_for_once(void **state)
     char first[BOOT_ID_TEXT];
     char again[BOOT_ID_TEXT];
     struct rlimit limit;
-    process_boot_id(first);
+    boot_id_get(first);
     assert_int_equal(strlen(first), 36);
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &(struct rlimit){0, limit.rlim_max}), 0);
-    process_boot_id(again); /* no file can be opened */
+    boot_id_get(again); /* no file can be opened */
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
     assert_string_equal(again, first);
 }

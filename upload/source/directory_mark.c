@@ -7,14 +7,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/boot_id.h"
 #include "base/hash.h"
-#include "base/process_identity.h"
 
 /* 0 = not known. */
 static uint64_t directory_boot(void)
 {
     char boot[BOOT_ID_TEXT];
-    process_boot_id(boot);
+    boot_id_get(boot);
     return boot[0] ? hash64_bytes(HASH64_BASIS, boot, strlen(boot)) : 0;
 }
 

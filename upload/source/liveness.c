@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/boot_id.h"
 #include "base/file.h"
 #include "base/process_identity.h"
 
@@ -96,7 +97,7 @@ static enum lock_state probe_lock(const struct sys *sys, int dir, const char *lo
 static bool same_boot(const char *boot_id)
 {
     char mine[BOOT_ID_TEXT];
-    process_boot_id(mine);
+    boot_id_get(mine);
     return mine[0] && strcmp(mine, boot_id) == 0;
 }
 
