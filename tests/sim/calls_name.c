@@ -17,13 +17,14 @@
 static struct inode *proc_file(const char *path)
 {
     char text[128];
-    if (strcmp(path, "/proc/self/stat") == 0) {
-        snprintf(text, sizeof text,
-                 "%d (x) S 1 1 1 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 %d 0 0\n", kernel.self,
-                 kernel.self);
-    } else {
+    int pid = kernel.self;
+    if (strcmp(path, "/proc/self/stat") != 0 &&
+        (sscanf(path, "/proc/%d/stat", &pid) != 1 || !kernel_is_alive(pid) ||
+         kernel.process[pid].host != kernel_self()->host)) {
         return NULL;
     }
+    snprintf(text, sizeof text, "%d (x) S 1 1 1 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 %d 0 0\n",
+             pid, pid);
     struct inode *inode = inode_make(S_IFREG | 0444, 0);
     inode_write(inode, 0, text, strlen(text));
     return inode;

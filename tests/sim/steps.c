@@ -100,24 +100,11 @@ static void step_uploader(struct world *world, const struct step *step)
     }
 }
 
-/* An engine that knows a session from the progress file alone turns without end once its
- * manifest is lost: until that is mended, manifests are on disk. */
-static void sync_manifest(struct world *world, const struct job *job)
-{
-    struct inode *manifest = inode_look(job->inode, LAYOUT_MANIFEST);
-    if (manifest) {
-        inode_sync(manifest);
-    }
-    inode_sync(job->inode);
-    inode_sync(world->logs);
-}
-
 static void lose_power(struct world *world)
 {
     for (unsigned i = 0; i < world->jobs; i++) {
         struct job *job = &world->job[i];
         job_kill(job);
-        sync_manifest(world, job);
         job->harm |= JOB_LOST_POWER;
     }
     kernel_power_failure();
