@@ -132,6 +132,26 @@ def files_that_end_before_the_lines_of_the_backend(place):
     _two_ways(place, run)
 
 
+def lines_up_to_a_file_that_is_gone(place):
+    """Another process gives them up than the one that found it."""
+    def run(backend, resolve):
+        writer = _sent(place, backend.url)
+        _lose_journal(place)
+        writer.end()
+        kept = place.path / f"kept-{resolve}"
+        writer.active("device").rename(kept)
+        stored = backend.export(writer.id, "device")
+        words = _is_held(place, _upload(place, backend.url), "backend_unproved")
+        if resolve:
+            _ended(place, backend, writer, words, 0)
+            equal(backend.export(writer.id, "device"), stored, "nothing of it is sent")
+        else:
+            kept.rename(writer.active("device"))
+            _goes_on(place, backend, writer)
+
+    _two_ways(place, run)
+
+
 def a_session_that_the_backend_deleted(place):
     """It is not sent again from its first line, as often as it is tried."""
     backend = _backend(place, "--retain-days", "7")

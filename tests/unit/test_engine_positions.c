@@ -396,33 +396,117 @@ static void what_was_deleted_since_the_backup_is_a_loss(void **state)
     assert_int_equal(st->end.at.file, 3);
     assert_int_equal(st->end.losses, 1);
     assert_int_equal(st->end.at.lines, 21); /* the newest sealed file is kept */
+    assert_int_equal(rig_positions_state(&rig->positions, RIG_ID), 2);
+    assert_int_equal(rig_summary(rig).sessions_done, 1);
     rig_positions_fini(&backup);
     rig_delete(rig);
+}
+
+/* The backend has a channel up to its third file, which is gone, and so is the journal.
+ */
+static struct rig *with_an_end_that_nothing_proves(struct live_session *s)
+{
+    struct rig *rig = in_three_files(s);
+    rig_start(rig);
+    rig_run(rig, 600000, false);
+    rig_stop(rig);
+    rig_lose_journal(rig);
+    live_rotate(s, "device", 3);
+    live_line(s, "device", "shutdown", 30);
+    live_close(s);
+    change(s, "device.3.log", -1);
+    dirs_append(s->dir, "device.4.log", "{\"type\":\"x\"}\n");
+    rig_start(rig);
+    rig_run(rig, 600000, false);
+    return rig;
+}
+
+static bool is_held(struct rig *rig, enum held_reason reason)
+{
+    char *progress = rig_file(rig, ".gpufl-agent/progress");
+    bool held = strstr(progress, held_text(reason)) != NULL;
+    free(progress);
+    return held;
 }
 
 static void an_end_that_nothing_proves_is_believed_when_given_up(void **state)
 {
     (void)state;
+    for (int elsewhere = 0; elsewhere < 2; elsewhere++) {
+        struct live_session s;
+        struct resolve_result result;
+        struct rig *rig = with_an_end_that_nothing_proves(&s);
+        struct rig_stream *st = rig_positions_stream(&rig->positions, RIG_ID, "device");
+        assert_int_equal(st->end.at.file, 3);
+        assert_true(is_held(rig, HELD_BACKEND_UNPROVED));
+        if (elsewhere) { /* `gpufl resolve` while nothing runs asks no backend */
+            rig_stop(rig);
+            rig_start(rig);
+        }
+        resolve_in_first_root(rig->engine, RIG_ID, "device", &result);
+        assert_int_equal(result.given_up, 1);
+        const struct counters *counters = engine_counters(rig->engine);
+        assert_int_equal(counters->lost[HELD_BACKEND_UNPROVED], 1);
+        if (elsewhere) {
+            rig_stop(rig);
+            rig_start(rig);
+        }
+        rig_run(rig, 600000, false);
+        assert_int_equal(st->end.at.file, 5);
+        assert_int_equal(st->end.losses, 1);
+        assert_int_equal(rig_positions_state(&rig->positions, RIG_ID), 2);
+        rig_delete(rig);
+    }
+}
+
+/* Another end of the backend, or the file itself, shows whose the lines are. */
+static void an_end_that_nothing_proved_is_proved_when_its_file_is_back(void **state)
+{
+    (void)state;
     struct live_session s;
+    char command[1500];
     struct rig *rig = in_three_files(&s);
     rig_start(rig);
     rig_run(rig, 600000, false);
     rig_stop(rig);
     rig_lose_journal(rig);
-    struct rig_stream *st = rig_positions_stream(&rig->positions, RIG_ID, "device");
-    assert_int_equal(st->end.at.file, 3);
-    live_rotate(&s, "device", 3);
     live_line(&s, "device", "shutdown", 30);
-    live_close(&s);
-    change(&s, "device.3.log", -1);
-    dirs_append(s.dir, "device.4.log", "{\"type\":\"x\"}\n");
+    snprintf(command, sizeof command, "mv '%s/device.log' '%s.kept'", s.dir, s.dir);
+    assert_int_equal(system(command), 0);
     rig_start(rig);
     rig_run(rig, 600000, false);
-    assert_int_equal(st->end.at.file, 3);
-    give_up(rig, "device");
-    assert_int_equal(st->end.at.file, 5);
-    assert_int_equal(st->end.losses, 1);
-    assert_int_equal(rig_positions_state(&rig->positions, RIG_ID), 2);
+    assert_true(is_held(rig, HELD_BACKEND_UNPROVED));
+    rig_stop(rig);
+    snprintf(command, sizeof command, "mv '%s.kept' '%s/device.log'", s.dir, s.dir);
+    assert_int_equal(system(command), 0);
+    live_close(&s);
+    rig_start(rig);
+    rig_run(rig, 1200000, false);
+    assert_int_equal(rig_positions_state(&rig->positions, RIG_ID), 1);
+    assert_int_equal(rig_summary(rig).sessions_done, 1);
+    rig_delete(rig);
+}
+
+/* What a person gave up when nothing was known but the files, the backend has. */
+static void what_the_backend_has_is_no_loss_though_it_was_given_up(void **state)
+{
+    (void)state;
+    struct live_session s;
+    struct resolve_result result;
+    struct rig *rig = in_three_files(&s);
+    rig_start(rig);
+    rig_run(rig, 600000, false);
+    rig_stop(rig);
+    rig_lose_journal(rig);
+    change(&s, "device.1.log", -1);
+    live_line(&s, "device", "shutdown", 30);
+    live_close(&s);
+    rig_start(rig);
+    resolve_in_first_root(rig->engine, RIG_ID, "device", &result);
+    assert_int_equal(result.given_up, 1);
+    rig_run(rig, 600000, false);
+    assert_int_equal(rig_positions_state(&rig->positions, RIG_ID), 1);
+    assert_int_equal(rig_summary(rig).sessions_done, 1);
     rig_delete(rig);
 }
 
@@ -662,6 +746,8 @@ int main(void)
         cmocka_unit_test(an_origin_that_went_back_gets_the_rest_again),
         cmocka_unit_test(what_was_deleted_since_the_backup_is_a_loss),
         cmocka_unit_test(an_end_that_nothing_proves_is_believed_when_given_up),
+        cmocka_unit_test(an_end_that_nothing_proved_is_proved_when_its_file_is_back),
+        cmocka_unit_test(what_the_backend_has_is_no_loss_though_it_was_given_up),
         cmocka_unit_test(a_complete_session_is_claimed_again_in_another_epoch),
         cmocka_unit_test(
             a_claim_that_was_on_its_way_when_the_epoch_changed_is_made_again),

@@ -288,7 +288,18 @@ static void an_end_in_a_file_that_was_given_up_is_not_asked_for_all_the_time(voi
     rig_run(rig, 10 * MINUTES_MS, false);
     assert_true(rig->loops - loops < 1000);
     assert_true(rig_count(rig, TRANSPORT_ENDS) - asked <= 10);
+    assert_true(is_held(rig, HELD_UNREADABLE));
+    rig_stop(rig); /* and what a person says next, another process is told */
+    rig_start(rig);
+    resolve_in_first_root(rig->engine, RIG_ID, "device", &result);
+    assert_int_equal(result.given_up, 1);
+    rig_stop(rig);
     live_close(&s);
+    rig_start(rig);
+    rig_run(rig, 10 * MINUTES_MS, false);
+    assert_int_equal(device(rig)->end.at.lines, 30);
+    assert_int_equal(rig_positions_state(&rig->positions, RIG_ID), 2);
+    assert_int_equal(rig_summary(rig).sessions_done, 1);
     rig_positions_fini(&backup);
     rig_delete(rig);
 }

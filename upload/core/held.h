@@ -46,8 +46,8 @@ enum held_exit {
       "the backend stored this channel without positions: is it another backend, or "    \
       "an older copy")                                                                   \
     X(BACKEND_UNPROVED, "backend_unproved", RESOLVE,                                     \
-      "the backend has lines up to a file that is gone, and nothing shows whose they "   \
-      "are: restore it")                                                                 \
+      "the backend has lines up to a file that is gone or cannot be read, and nothing "  \
+      "shows whose they are: restore it")                                                \
     X(EXPIRED, "expired", MEND, "the backend has deleted this session: remove it here")  \
     X(NO_POSITIONS, "no_positions", MEND,                                                \
       "the backend does not support positions any more: see 'positions' in "             \

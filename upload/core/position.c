@@ -154,6 +154,16 @@ bool position_adopt(struct stream *st, const struct reply_end *end,
     return position_take(st, &settled);
 }
 
+void position_note_whole(struct stream *st)
+{
+    bool before = st->lost || st->gap;
+    st->lost = st->gap = false;
+    struct record_stream record = stream_record(st);
+    if (before && st->id) {
+        (void)!record_append_stream(st->session->root->journal, &record);
+    }
+}
+
 bool position_part_at(struct stream *st, const struct reply_end *end, uint64_t offset)
 {
     struct record_settled settled = position_at(st, end);
@@ -282,8 +292,10 @@ void position_restore(struct stream *st, const struct record_stream *record)
     st->end = record->at;
     st->positions = record->marks & MARK_POSITIONS;
     st->jump = record->marks & MARK_JUMP;
-    st->unproved = st->voided =
-        record->at.state == END_DISPUTED || record->at.state == END_PARTING;
+    st->voided = record->at.state == END_DISPUTED || record->at.state == END_LONGER ||
+                 record->at.state == END_PARTING;
+    st->unproved = st->voided || record->at.state == END_UNPROVED ||
+                   record->at.state == END_BELIEVED;
     st->ended_file = record->marks & MARK_ENDED ? st->file : 0;
 }
 

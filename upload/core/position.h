@@ -27,6 +27,10 @@ bool position_settle(const struct offer *offer, uint32_t lines, enum settled_how
 bool position_adopt(struct stream *stream, const struct reply_end *end,
                     const struct record_mark *mark);
 
+/** Notes that the backend has all lines up to its end: what was not found or given up
+ * before is no loss. */
+void position_note_whole(struct stream *stream);
+
 /** Notes that the backend is now in this epoch, that it does not know the stream's
  * position better, and whether the stream goes by positions. \return as
  * position_advance. */

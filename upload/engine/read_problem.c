@@ -27,8 +27,10 @@ static bool read_problem_begins_later(struct stream *st)
     if (session->layout != SESSION_LIVE || begun || st->file >= st->lowest) {
         return false;
     }
+    bool sent = st->id && read_problem_was_sent_before(st);
     position_begin_at(st, st->lowest, st->positions ? 0 : st->offset, st->head);
-    st->gap = true;
+    st->lost = st->lost || sent; /* nobody can bring it back: the backend is told */
+    st->gap = st->gap || !sent;
     st->jump = st->positions;
     struct record_stream record = stream_record(st);
     if (st->id && !record_append_stream(session->root->journal, &record)) {

@@ -17,7 +17,6 @@
 #include "upload/core/session_streams.h"
 #include "upload/engine/resolve_find.h"
 #include "upload/lifecycle/away.h"
-#include "upload/lifecycle/end_proof.h"
 #include "upload/lifecycle/inspect.h"
 #include "upload/lifecycle/moved.h"
 #include "upload/lifecycle/parking.h"
@@ -65,21 +64,26 @@ static bool resolve_forget_reached(struct stream *st)
     return true;
 }
 
-/* The backend has other bytes, as this process or one before has found. Where they part,
- * the uploader asks the backend. */
-static bool resolve_parting(struct stream *st, struct resolve_result *out)
+/* The backend has other bytes, or more, or nothing shows whose they are, as this process
+ * or one before has found. Where the channel goes on, the uploader asks the backend. */
+static bool resolve_told(struct stream *st, struct resolve_result *out)
 {
-    bool longer = st->hold_reason == HELD_BACKEND_LONGER;
-    if (st->end.state != END_DISPUTED || !position_note_end(st, END_PARTING)) {
+    enum held_reason reason = st->end.state == END_DISPUTED   ? HELD_BACKEND_OTHER
+                              : st->end.state == END_LONGER   ? HELD_BACKEND_LONGER
+                              : st->end.state == END_UNPROVED ? HELD_BACKEND_UNPROVED
+                                                              : HELD_NOT;
+    bool believes = reason == HELD_BACKEND_UNPROVED;
+    if (reason == HELD_NOT || st->offer ||
+        !position_note_end(st, believes ? END_BELIEVED : END_PARTING)) {
         return false;
     }
     st->held = false;
     st->hold_reason = HELD_NOT;
-    st->unproved = st->voided = true;
+    st->unproved = true;
+    st->voided = st->voided || !believes;
     st->seek_at_ms = 0;
     st->rest = STREAM_PENDING;
-    resolve_say(out, st->session, stream_channel(st),
-                longer ? HELD_BACKEND_LONGER : HELD_BACKEND_OTHER);
+    resolve_say(out, st->session, stream_channel(st), reason);
     return true;
 }
 
@@ -93,13 +97,8 @@ static void resolve_stream(struct stream *st, struct resolve_result *out)
                                  .head = st->head,
                                  .mark = st->mark,
                                  .how = SETTLED_GIVEN_UP}};
-    if (resolve_parting(st, out)) {
+    if (resolve_told(st, out)) {
         return;
-    }
-    if (st->held && st->hold_reason == HELD_BACKEND_UNPROVED && end_proof_believe(st)) {
-        r.to.file = st->file;
-        r.to.end = st->offset;
-        r.to.mark = st->mark;
     }
     resolve_find(&r);
     bool ended = r.to.how == SETTLED_ENDED && st->ended_file == r.to.file;

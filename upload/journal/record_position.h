@@ -17,10 +17,14 @@ struct record_mark {
 /** What else is to be known of an end. */
 enum end_state {
     END_PROVED,
-    END_DISPUTED, /**< the backend told another one, which own bytes do not prove */
-    END_PARTING,  /**< likewise, and a person said to go on where the bytes part */
-    END_CUT,      /**< own files end before it: their disk lost what the backend has */
-    END_EXPIRED,  /**< the backend has deleted what it had */
+    END_DISPUTED, /**< the backend told another one: it has other bytes */
+    END_PARTING, /**< likewise, or it has more, and a person said to go on where the bytes
+                    part */
+    END_CUT,     /**< own files end before it: their disk lost what the backend has */
+    END_EXPIRED, /**< the backend has deleted what it had */
+    END_LONGER,  /**< the backend told another one: it has more */
+    END_UNPROVED, /**< likewise, and the file that would prove it is not there */
+    END_BELIEVED, /**< likewise, and a person said to go on behind it */
 };
 
 /** Where a stream that goes by positions ends at the backend, as own bytes proved. */

@@ -9,7 +9,9 @@
 
 #include "base/log.h"
 #include "upload/core/position.h"
+#include "upload/core/session_streams.h"
 #include "upload/lifecycle/end_proof.h"
+#include "upload/lifecycle/returned.h"
 
 /* One search for each session at a time. */
 struct end_parting {
@@ -227,4 +229,59 @@ void end_parting_told(struct stream *st, const struct reply_place *told)
     p->there = line ? told->end : (struct reply_end){0};
     p->answered = line || p->cut;
     p->low = p->answered ? p->low : p->at; /* no line ends in between */
+}
+
+static bool parting_believed_can_be_read(const struct stream *st)
+{
+    char byte;
+    struct tail_chunk chunk;
+    struct tail_where where = stream_where(st);
+    gpufl_status status =
+        tail_read(st->session->root->engine->config.sys, &where, &byte, 1, &chunk);
+    return status != GPUFL_ERR_NOT_FOUND && status != GPUFL_ERR_IO;
+}
+
+static uint32_t parting_believed_next_file(const struct stream *st)
+{
+    struct scan_files_of files = {.sys = st->session->root->engine->config.sys,
+                                  .root = st->session->root->fd,
+                                  .path = st->session->path,
+                                  .channel = stream_channel(st)};
+    uint32_t next = scan_next_number(&files, st->file);
+    return next ? next : st->file <= st->highest ? st->highest + 1 : 0;
+}
+
+/* What is left of the file of its end is given up. */
+static bool parting_believed_pass(struct stream *st)
+{
+    uint32_t file = st->file;
+    uint32_t next = parting_believed_next_file(st);
+    struct record_settled settled = {
+        .sequence = st->sequence,
+        .file = next ? next : file,
+        .end = next ? 0 : st->offset,
+        .how = (uint8_t)(next ? SETTLED_GIVEN_UP : SETTLED_ENDED)};
+    bool passed = position_advance(st, &settled);
+    if (passed && next) {
+        returned_give_up(st, file, next - 1);
+    }
+    return passed;
+}
+
+bool end_parting_believe(struct stream *st)
+{
+    static const struct record_mark none = {0};
+    struct reply_end told;
+    if (!end_proof_told(st, &told) || !position_adopt(st, &told, &none)) {
+        return false;
+    }
+    end_proof_drop(st);
+    st->asked_for = HELD_NOT;
+    log_warn(
+        st->session->root->engine->config.log, "session.believed",
+        "session=%s channel=%s file=%u offset=%llu note=\"the backend has lines up to "
+        "there, and nothing here proves it: the channel goes on behind them\"",
+        st->session->id, stream_channel(st), told.at.file,
+        (unsigned long long)told.at.offset);
+    return parting_believed_can_be_read(st) || parting_believed_pass(st);
 }

@@ -43,4 +43,9 @@ void end_parting_told(struct stream *stream, const struct reply_place *told);
 /** Stops looking. */
 void end_parting_drop(struct stream *stream);
 
+/** A person said to go on behind the end that was told, although nothing proves it:
+ * settles it. What follows in its file is lost if that cannot be read. \return false if
+ * the journal cannot be written now. */
+bool end_parting_believe(struct stream *stream);
+
 #endif

@@ -104,15 +104,8 @@ void end_proof_drop(struct stream *st)
 {
     struct end_proof *p = proof_of(st);
     if (p) {
-        p->result = PROOF_NONE; /* a person may believe it yet */
+        p->result = PROOF_NONE;
     }
-}
-
-bool end_proof_believe(struct stream *st)
-{
-    static const struct record_mark none = {0};
-    const struct end_proof *p = proof_of(st);
-    return p && p->told.at.file && position_adopt(st, &p->told, &none);
 }
 
 /* It is where it was: what comes next, or was given up, stays as it is. */
@@ -132,6 +125,9 @@ static enum proof_result proof_settle(struct stream *st, struct end_proof *p)
     if (!p->check &&
         !(same ? proof_confirm(st) : position_adopt(st, &p->told, &p->mark))) {
         return PROOF_WAITS;
+    }
+    if (!p->check && !same && !p->told.losses) {
+        position_note_whole(st);
     }
     *p = (struct end_proof){0};
     return PROOF_EQUAL;

@@ -58,10 +58,6 @@ enum proof_result end_proof_check(struct stream *stream);
  * at a time. \return PROOF_EQUAL, PROOF_GOES_ON, or why it cannot. */
 enum proof_result end_proof_jump(struct stream *stream);
 
-/** A person believes the end that could not be proved. \return false if there is none, or
- * the journal cannot be written now. */
-bool end_proof_believe(struct stream *stream);
-
 /** Notes that nothing is to be compared. */
 void end_proof_drop(struct stream *stream);
 

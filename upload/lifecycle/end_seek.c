@@ -58,18 +58,23 @@ static enum made seek_ask(struct stream *st, const struct stream_place *place)
 }
 
 /* A person may say later, to another process, to go on nevertheless. */
-static void seek_note_disputed(struct stream *st, enum held_reason reason)
+static void seek_note_state(struct stream *st, enum held_reason reason)
 {
-    bool disputed = reason == HELD_BACKEND_OTHER || reason == HELD_BACKEND_LONGER;
-    if (disputed && st->end.state != END_PARTING) {
-        (void)!position_note_end(st, END_DISPUTED);
+    enum end_state was = (enum end_state)st->end.state;
+    bool parts = reason == HELD_BACKEND_OTHER || reason == HELD_BACKEND_LONGER;
+    enum end_state state = reason == HELD_BACKEND_OTHER      ? END_DISPUTED
+                           : reason == HELD_BACKEND_LONGER   ? END_LONGER
+                           : reason == HELD_BACKEND_UNPROVED ? END_UNPROVED
+                                                             : was;
+    if (!parts || was != END_PARTING) { /* who said so is not asked again */
+        (void)!position_note_end(st, state);
     }
 }
 
 static enum made seek_hold(struct stream *st, enum held_reason reason)
 {
     stream_hold(st, st->asked_for ? (enum held_reason)st->asked_for : reason);
-    seek_note_disputed(st, (enum held_reason)st->hold_reason);
+    seek_note_state(st, (enum held_reason)st->hold_reason);
     end_parting_drop(st);
     st->seek_at_ms = st->session->root->engine->config.sys->now_ms() + SEEK_AGAIN_MS;
     end_proof_drop(st);
@@ -173,6 +178,21 @@ static enum made seek_part(struct stream *st, bool shorter)
     return seek_follow(st, end_parting_begin(st, shorter), NULL);
 }
 
+/* Its file is not there, or cannot be read. */
+static enum made seek_unproved(struct stream *st, bool gone)
+{
+    if (st->end.state == END_BELIEVED) {
+        return end_parting_believe(st) ? MADE_STEP : seek_follow(st, PARTING_WAITS, NULL);
+    }
+    if (gone) {
+        return seek_hold(st, HELD_BACKEND_UNPROVED);
+    }
+    if (st->end.state != END_PARTING) {
+        (void)!position_note_end(st, END_UNPROVED);
+    }
+    return seek_unreadable(st);
+}
+
 enum made end_seek(struct stream *st)
 {
     struct stream_place place = {0};
@@ -196,13 +216,13 @@ enum made end_seek(struct stream *st)
     case PROOF_SHORTER:
         return seek_part(st, true);
     case PROOF_GONE:
-        return seek_hold(st, HELD_BACKEND_UNPROVED);
+        return seek_unproved(st, true);
     case PROOF_AWAY:
         return seek_away(st);
     case PROOF_FAILED:
         break;
     }
-    return seek_unreadable(st);
+    return seek_unproved(st, false);
 }
 
 void end_seek_told(struct stream *st, const struct reply_end *end, uint64_t now_ms)
