@@ -28,6 +28,9 @@
 #define LAYOUT_UPLOAD_CURSOR  ".gpufl-upload-cursor.json"
 #define LAYOUT_UPLOADED       ".uploaded"
 
+/** Highest number of a file. */
+#define LAYOUT_NUMBER_MAX 999999999u
+
 /** What a name inside a session directory stands for. */
 enum layout_kind {
     LAYOUT_OTHER,
@@ -59,6 +62,9 @@ bool layout_channel_ok(const char *name);
 
 /** Classifies \p name. Never fails: an unknown name is LAYOUT_OTHER. */
 struct layout_name layout_parse(const char *name);
+
+/** Size of what the writer keeps in its lock file once it has sealed a file. */
+#define LAYOUT_NUMBERS_BYTES 512
 
 /** Room for what names a lock file. */
 #define LAYOUT_LOCK_FILE_TEXT 48

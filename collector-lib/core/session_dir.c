@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/boot_id.h"
 #include "base/process_identity.h"
 #include "base/uuid.h"
 #include "collector-lib/core/clock.h"
@@ -82,12 +83,8 @@ static int write_manifest(const struct session_dir *dir)
     process_identity_read(&self);
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
-    struct stat lock;
     char lock_file[LAYOUT_LOCK_FILE_TEXT];
-    if (fstat(dir->lock_fd, &lock) < 0) {
-        return -1;
-    }
-    layout_lock_file(lock_file, lock.st_dev, lock.st_ino);
+    layout_lock_file(lock_file, dir->lock_device, dir->lock_inode);
     char text[512 + sizeof channels];
     int len = snprintf(
         text, sizeof text,
@@ -117,6 +114,12 @@ static int hold_session_lock(struct session_dir *dir)
     if (dir->lock_fd < 0) {
         return -1;
     }
+    struct stat file;
+    if (fstat(dir->lock_fd, &file) < 0) {
+        return -1;
+    }
+    dir->lock_device = file.st_dev;
+    dir->lock_inode = file.st_ino;
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     return fcntl(dir->lock_fd, F_OFD_SETLK, &lock);
 }
@@ -232,6 +235,37 @@ static void cut_torn_tail(struct channel_file *file, const char *lines, size_t w
     }
 }
 
+/* What is read there is of this boot: a power failure may keep it and take the rename.
+ * The size never changes, so one write replaces all of it. */
+static void session_dir_tell_numbers(const struct session_dir *dir)
+{
+    char text[LAYOUT_NUMBERS_BYTES + 1];
+    char boot_id[BOOT_ID_TEXT];
+    struct stat lock;
+    boot_id_get(boot_id);
+    size_t len =
+        (size_t)snprintf(text, sizeof text, "{\"boot_id\":\"%s\",\"active\":{", boot_id);
+    for (int c = 0; c < CHANNEL_COUNT; c++) {
+        len +=
+            (size_t)snprintf(text + len, sizeof text - len, "%s\"%s\":%u", c ? "," : "",
+                             channel_name((enum channel)c), dir->file[c].rotated + 1);
+    }
+    snprintf(text + len, sizeof text - len, "}}%*s", (int)(sizeof text - len - 3), "\n");
+    if (fstat(dir->lock_fd, &lock) == 0 && lock.st_dev == dir->lock_device &&
+        lock.st_ino == dir->lock_inode) { /* a job may close what is not its own */
+        (void)!pwrite(dir->lock_fd, text, LAYOUT_NUMBERS_BYTES, 0);
+    }
+}
+
+static void session_dir_rotate(struct session_dir *dir, enum channel channel)
+{
+    uint32_t rotated = dir->file[channel].rotated;
+    channel_file_rotate(&dir->file[channel], dir->dir_fd, channel);
+    if (dir->file[channel].rotated != rotated) { /* a seal that is undone tells nothing */
+        session_dir_tell_numbers(dir);
+    }
+}
+
 gpufl_status session_dir_append(struct session_dir *dir, enum channel channel,
                                 const char *lines, size_t len)
 {
@@ -240,7 +274,7 @@ gpufl_status session_dir_append(struct session_dir *dir, enum channel channel,
         return GPUFL_OK;
     }
     if (file->size_bytes > 0 && file->size_bytes + len > dir->rotate_bytes) {
-        channel_file_rotate(file, dir->dir_fd, channel);
+        session_dir_rotate(dir, channel);
     }
     size_t done = 0;
     while (done < len) {
@@ -271,7 +305,7 @@ void session_dir_rotate_old(struct session_dir *dir, int64_t mono_ns)
         struct channel_file *file = &dir->file[c];
         if (file->first_write_ns &&
             mono_ns - file->first_write_ns >= dir->rotate_after_ns) {
-            channel_file_rotate(file, dir->dir_fd, (enum channel)c);
+            session_dir_rotate(dir, (enum channel)c);
         }
     }
 }

@@ -17,6 +17,8 @@ struct session_dir {
     char id[40];
     int dir_fd;
     int lock_fd;
+    uint64_t lock_device; /* of the lock file */
+    uint64_t lock_inode;
     uint64_t rotate_bytes;
     int64_t rotate_after_ns; /* 0 = by size alone */
     bool sync_each_write;

@@ -85,6 +85,19 @@ def a_sealed_file_missing_in_the_middle_is_passed(place):
         check("part of it was given up" in text, text)
 
 
+def the_newest_sealed_file_is_missed_though_nobody_has_seen_it(place):
+    writer = Live(place.logs)
+    for _ in range(3):
+        _write(writer)
+        writer.rotate("device")
+    writer.end()
+    gone = writer.dir / "device.3.log"
+    lost = _file_lines(gone)
+    gone.unlink()
+    with Sink(declare=True) as sink:
+        _held_then_resolved(place, sink, writer, lost, why="is missing")
+
+
 def a_running_agent_is_asked(place):
     writer = Live(place.logs)
     for _ in range(3):

@@ -183,10 +183,10 @@ class Live(Writer):
         staged.mkdir()
         self.lock = os.open(staged / ".gpufl-session.lock", os.O_CREAT | os.O_RDWR, 0o600)
         fcntl.lockf(self.lock, fcntl.LOCK_EX)
+        self.boot_id = pathlib.Path("/proc/sys/kernel/random/boot_id").read_text().strip()
         (staged / ".gpufl-session.json").write_text(json.dumps(
             {"schema_version": 1, "type": "gpufl_session", "layout": "live", "session_id": self.id,
-             "pid": os.getpid(),
-             "boot_id": pathlib.Path("/proc/sys/kernel/random/boot_id").read_text().strip()}) + "\n")
+             "pid": os.getpid(), "boot_id": self.boot_id}) + "\n")
         for channel in self.channels:
             (staged / f"{channel}.log").touch()
         staged.rename(self.dir)
@@ -203,6 +203,8 @@ class Live(Writer):
         self.next[channel] += 1
         (self.dir / f"{channel}.log").rename(self.dir / f"{channel}.{n}.log")
         (self.dir / f"{channel}.log").touch()
+        told = json.dumps({"boot_id": self.boot_id, "active": self.next})
+        os.pwrite(self.lock, f"{told:<511}\n".encode(), 0)
 
     def die(self):
         os.close(self.lock)

@@ -143,6 +143,28 @@ gpufl_status manifest_parse(const char *text, size_t len, const char *session,
     return status;
 }
 
+gpufl_status active_numbers_parse(const char *text, size_t len,
+                                  struct active_numbers *out)
+{
+    struct json_object *root = identity_parse_object(text, len);
+    struct json_object *active = NULL;
+    gpufl_status status = GPUFL_ERR_FORMAT;
+    memset(out, 0, sizeof *out);
+    if (root && json_object_object_get_ex(root, "active", &active) &&
+        json_object_is_type(active, json_type_object)) {
+        for (int c = 0; c < CHANNEL_COUNT; c++) {
+            int64_t number = identity_get_int(active, channel_name((enum channel)c),
+                                              LAYOUT_NUMBER_MAX);
+            out->number[c] = number > 0 ? (uint32_t)number : 0;
+        }
+        snprintf(out->boot_id, sizeof out->boot_id, "%s",
+                 identity_get_string(root, "boot_id"));
+        status = GPUFL_OK;
+    }
+    json_object_put(root);
+    return status;
+}
+
 /* \return whether it is an id that is valid as the name of a directory. */
 static bool identity_session_id(const char *text, size_t len,
                                 char id[LAYOUT_NAME_MAX + 1])

@@ -9,6 +9,7 @@
 
 #include <gpufl/status.h>
 
+#include "schema/channels.h"
 #include "schema/layout.h"
 
 /** Largest manifest or sidecar that is read. */
@@ -36,6 +37,12 @@ struct manifest {
     char channel[MANIFEST_CHANNELS_MAX][LAYOUT_CHANNEL_MAX + 1];
 };
 
+/** What the writer of a live session tells in its lock file. */
+struct active_numbers {
+    char boot_id[40];
+    uint32_t number[CHANNEL_COUNT]; /**< of the active file; 0 = not told */
+};
+
 /** Reads the sidecar of window \p number of \p channel of \p session from \p text; its
  * fields must name just these. \return GPUFL_OK or GPUFL_ERR_FORMAT. */
 GPUFL_MUST gpufl_status sidecar_parse(const char *text, size_t len, const char *session,
@@ -50,6 +57,11 @@ bool sidecar_names(const char *text, size_t len, const char *channel, uint32_t n
 /** Reads a manifest of \p session. \return GPUFL_OK or GPUFL_ERR_FORMAT. */
 GPUFL_MUST gpufl_status manifest_parse(const char *text, size_t len, const char *session,
                                        struct manifest *out);
+
+/** Reads the text of a lock file. \return GPUFL_OK or GPUFL_ERR_FORMAT, also when it is
+ * empty. */
+GPUFL_MUST gpufl_status active_numbers_parse(const char *text, size_t len,
+                                             struct active_numbers *out);
 
 /** \return true if \p text is a manifest of whatever session, whose id it copies. */
 bool manifest_names(const char *text, size_t len, char id[LAYOUT_NAME_MAX + 1]);

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/boot_id.h"
 #include "base/file.h"
 
 /* A session directory that is being listed. */
@@ -231,6 +232,32 @@ static enum session_layout scan_layout_of(const struct scan *scan, bool sidecar)
     return SESSION_SHIFTING;
 }
 
+/* The number that a file got when it was sealed, so that it is missed even if no later
+ * one is there. */
+static void scan_note_sealed(const struct sys *sys, int dir, struct scan *scan)
+{
+    char boot_id[BOOT_ID_TEXT];
+    struct active_numbers active;
+    char *text;
+    size_t len;
+    if (scan->layout != SESSION_LIVE || !scan->has_lock ||
+        file_read(sys, dir, LAYOUT_LOCK, LAYOUT_NUMBERS_BYTES, &text, &len) != GPUFL_OK) {
+        return;
+    }
+    boot_id_get(boot_id);
+    if (active_numbers_parse(text, len, &active) == GPUFL_OK && boot_id[0] &&
+        strcmp(active.boot_id, boot_id) == 0) {
+        for (unsigned i = 0; i < scan->channels; i++) {
+            enum channel index = channel_named(scan->channel[i].name);
+            uint32_t number = index != CHANNEL_COUNT ? active.number[index] : 0;
+            if (number > scan->channel[i].highest + 1) {
+                scan->channel[i].highest = number - 1;
+            }
+        }
+    }
+    free(text);
+}
+
 /* Files that the layout, which is known only now, has no place for. */
 static void scan_note_misplaced(struct scan *scan)
 {
@@ -278,6 +305,7 @@ gpufl_status scan_directory(const struct sys *sys, int fd, const char *id,
         return GPUFL_ERR_IO; /* files that were not listed would count as deleted */
     }
     out->layout = scan_layout_of(out, marks.sidecar);
+    scan_note_sealed(sys, fd, out);
     scan_note_misplaced(out);
     bool listed = out->manifest_state == SCAN_MANIFEST_VALID && out->manifest.channels;
     return out->channels || out->has_tmp || out->is_begun || listed ? GPUFL_OK

@@ -40,7 +40,8 @@ enum scan_manifest {
 struct scan_channel {
     char name[LAYOUT_CHANNEL_MAX + 1];
     uint32_t lowest;           /**< lowest numbered payload file, 0 = none */
-    uint32_t highest;          /**< highest numbered payload or sidecar, 0 = none */
+    uint32_t highest;          /**< highest numbered payload or sidecar, or told by the
+                                  writer of a live session; 0 = none */
     uint32_t highest_shifting; /**< of those up to SCAN_SHIFTING_MAX */
     uint32_t payloads;         /**< numbered payload files */
     bool has_active;           /**< `<ch>.log` */

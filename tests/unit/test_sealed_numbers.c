@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The writer tells in its lock file how many files it has sealed, so that a reader misses
+ * the newest one, too. */
+#include "tests/support/check.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/boot_id.h"
+#include "collector-lib/core/session_dir.h"
+#include "tests/support/dirs.h"
+#include "upload/source/scan.h"
+
+struct sealing {
+    char *root;
+    char path[512]; /* of the session */
+    struct session_dir dir;
+};
+
+static void sealing_open(struct sealing *s)
+{
+    s->root = dirs_make();
+    assert_int_equal(session_dir_open(&s->dir, s->root), GPUFL_OK);
+    s->dir.rotate_bytes = 1; /* each append but the first seals */
+    snprintf(s->path, sizeof s->path, "%s/%s", s->root, s->dir.id);
+}
+
+static void sealing_close(struct sealing *s)
+{
+    session_dir_close(&s->dir);
+    dirs_remove(s->root);
+}
+
+static void sealing_append(struct sealing *s, enum channel channel, int times)
+{
+    for (int i = 0; i < times; i++) {
+        assert_int_equal(session_dir_append(&s->dir, channel, "{}\n", 3), GPUFL_OK);
+    }
+}
+
+static void sealing_remove(struct sealing *s, const char *name)
+{
+    assert_int_equal(unlinkat(s->dir.dir_fd, name, 0), 0);
+}
+
+static uint32_t sealing_highest(const struct sealing *s, const char *channel)
+{
+    struct scan scan;
+    int root = open(s->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_int_equal(scan_session(&sys_real, root, s->dir.id, s->dir.id, &scan),
+                     GPUFL_OK);
+    close(root);
+    const struct scan_channel *found = scan_find_channel(&scan, channel);
+    assert_non_null(found);
+    return found->highest;
+}
+
+static void the_newest_sealed_file_is_missed_though_nobody_read_it(void **state)
+{
+    (void)state;
+    struct sealing s;
+    sealing_open(&s);
+    assert_int_equal(sealing_highest(&s, "device"), 0);
+    sealing_append(&s, CHANNEL_DEVICE, 12);
+    sealing_append(&s, CHANNEL_SCOPE, 2);
+    sealing_append(&s, CHANNEL_SYSTEM, 1);
+    assert_int_equal(sealing_highest(&s, "device"), 11);
+    sealing_remove(&s, "device.11.log");
+    sealing_remove(&s, "device.10.log");
+    assert_int_equal(sealing_highest(&s, "device"), 11);
+    sealing_remove(&s, "scope.1.log");
+    assert_int_equal(sealing_highest(&s, "scope"), 1);
+    assert_int_equal(sealing_highest(&s, "system"), 0);
+    sealing_close(&s);
+}
+
+/* A directory in the place of the next file: the seal is not done. */
+static void a_file_that_is_not_sealed_is_not_missed(void **state)
+{
+    (void)state;
+    struct sealing s;
+    sealing_open(&s);
+    sealing_append(&s, CHANNEL_DEVICE, 2);
+    assert_int_equal(mkdirat(s.dir.dir_fd, ".gpufl-next.device.3", 0755), 0);
+    sealing_append(&s, CHANNEL_DEVICE, 2);
+    assert_int_equal(sealing_highest(&s, "device"), 1);
+    assert_int_equal(unlinkat(s.dir.dir_fd, ".gpufl-next.device.3", AT_REMOVEDIR), 0);
+    sealing_append(&s, CHANNEL_DEVICE, 1);
+    assert_int_equal(sealing_highest(&s, "device"), 2);
+    sealing_close(&s);
+}
+
+static void sealing_tell(const struct sealing *s, const char *text)
+{
+    assert_int_equal(ftruncate(s->dir.lock_fd, 0), 0);
+    assert_int_equal(pwrite(s->dir.lock_fd, text, strlen(text), 0), strlen(text));
+}
+
+static void what_is_not_of_this_boot_or_no_number_counts_for_nothing(void **state)
+{
+    (void)state;
+    struct sealing s;
+    char boot_id[BOOT_ID_TEXT];
+    char text[LAYOUT_NUMBERS_BYTES + 200];
+    boot_id_get(boot_id);
+    const struct {
+        const char *boot_id, *active;
+        uint32_t highest;
+    } row[] = {
+        {boot_id, "{\"device\":5}", 4},
+        {boot_id, "{\"device\":1,\"scope\":9}", 0},
+        {"00000000-0000-4000-8000-000000000000", "{\"device\":5}", 0},
+        {"", "{\"device\":5}", 0},
+        {boot_id, "{\"device\":-5}", 0},
+        {boot_id, "{\"device\":4294967296}", 0},
+        {boot_id, "{\"device\":\"5\"}", 0},
+        {boot_id, "[5]", 0},
+        {boot_id, "{\"device\":5", 0},
+    };
+    sealing_open(&s);
+    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+        snprintf(text, sizeof text, "{\"boot_id\":\"%s\",\"active\":%s}\n",
+                 row[i].boot_id, row[i].active);
+        sealing_tell(&s, text);
+        assert_int_equal(sealing_highest(&s, "device"), row[i].highest);
+    }
+    snprintf(text, sizeof text, "{\"boot_id\":\"%s\",\"active\":{\"device\":5}}%*s",
+             boot_id, LAYOUT_NUMBERS_BYTES, "\n");
+    sealing_tell(&s, text); /* larger than a writer makes it */
+    assert_int_equal(sealing_highest(&s, "device"), 0);
+    sealing_close(&s);
+}
+
+/* The job has closed the descriptor, and opened a file of its own under its number. */
+static void a_file_of_the_job_is_not_written_to(void **state)
+{
+    (void)state;
+    struct sealing s;
+    struct stat st;
+    char path[600];
+    sealing_open(&s);
+    snprintf(path, sizeof path, "%s/of-the-job", s.root);
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+    assert_true(fd >= 0);
+    assert_int_equal(dup2(fd, s.dir.lock_fd), s.dir.lock_fd);
+    sealing_append(&s, CHANNEL_DEVICE, 3);
+    assert_int_equal(fstat(fd, &st), 0);
+    assert_int_equal(st.st_size, 0);
+    close(fd);
+    sealing_close(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_newest_sealed_file_is_missed_though_nobody_read_it),
+        cmocka_unit_test(a_file_that_is_not_sealed_is_not_missed),
+        cmocka_unit_test(what_is_not_of_this_boot_or_no_number_counts_for_nothing),
+        cmocka_unit_test(a_file_of_the_job_is_not_written_to),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
