@@ -11,6 +11,8 @@
 
 #include "base/file.h"
 #include "upload/core/progress_file.h"
+#include "upload/source/gz_file.h"
+#include "upload/source/tail_where.h"
 
 #define CHECK_PROGRESS_EVERY_MS 100
 
@@ -31,19 +33,18 @@ struct targets {
 static uint64_t sealed_size(const struct sys *sys, int root, const char *path,
                             const struct scan_channel *channel)
 {
-    char name[LAYOUT_PATH_MAX];
-    char full[JOURNAL_PATH_MAX + LAYOUT_PATH_MAX];
-    struct stat st = {0};
-    layout_numbered(name, channel->name, channel->highest, false);
-    snprintf(full, sizeof full, "%s/%s", path, name);
-    int fd = file_open(sys, root, full);
+    const struct tail_where where = {
+        .root = root, .path = path, .channel = channel->name};
+    struct stat st;
+    uint64_t bytes = 0;
+    bool gz;
+    int fd = tail_where_open_either(sys, &where, channel->highest, &gz);
     if (fd >= 0) {
-        if (fstat(fd, &st) < 0) {
-            st.st_size = 0;
-        }
+        bytes = fstat(fd, &st) < 0 ? 0 : (uint64_t)st.st_size;
+        bytes = gz ? gz_file_says_bytes(sys, fd, bytes) : bytes;
         close(fd);
     }
-    return (uint64_t)st.st_size;
+    return bytes;
 }
 
 static struct target target_of(const struct sys *sys, int root, const char *path,

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "schema/channels.h"
+#include "upload/source/gz_file.h"
 #include "upload/source/tail.h"
 
 #define SHIFTING_CHUNK_BYTES 65536u
@@ -127,13 +128,17 @@ static uint64_t measure_packed(int root, const char *path, const struct scan_cha
 static bool sealed_is_settled(int root, const char *path, const struct scan_channel *c,
                               const struct record_stream *at)
 {
+    const struct tail_where where = {.root = root, .path = path, .channel = c->name};
     struct stat st;
-    char name[LAYOUT_PATH_MAX];
-    char file[JOURNAL_PATH_MAX + LAYOUT_PATH_MAX];
-    layout_numbered(name, c->name, at->file, false);
-    snprintf(file, sizeof file, "%s/%s", path, name);
-    return fstatat(root, file, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-           (uint64_t)st.st_size == at->offset;
+    bool gz;
+    int fd = tail_where_open_either(&sys_real, &where, at->file, &gz);
+    if (fd < 0) {
+        return false;
+    }
+    uint64_t bytes = fstat(fd, &st) < 0 ? 0 : (uint64_t)st.st_size;
+    bytes = gz ? gz_file_says_bytes(&sys_real, fd, bytes) : bytes;
+    close(fd);
+    return bytes == at->offset;
 }
 
 /* Whether a person gave up what is there of its active file, as it cannot be read. */

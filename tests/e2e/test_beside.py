@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Beside the existing tools: started by the existing launcher, and on one directory with the existing uploader."""
 import collections
+import gzip
 import sys
 
 import existing_uploader
@@ -137,6 +138,53 @@ def a_live_session_that_the_uploader_compresses_is_whole_or_held(place):
                                              bytes(data).splitlines()) - collections.Counter(s.lines)).values())
         ended = any(r.path.endswith("session-complete") for r in s.requests)
         check(whole or (not ended and "session.held" in agent.log.read_text()), agent.log.read_text()[-800:])
+
+
+def _pack(file):
+    """As logrotate, gzip and the existing uploader do it: the original goes when its copy is whole."""
+    file.with_name(file.name + ".gz").write_bytes(gzip.compress(file.read_bytes()))
+    file.unlink()
+
+
+def sealed_files_that_were_compressed_are_read(place):
+    """While the job runs and afterwards, those that were read in part and those that were not, over a restart."""
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    for n, (live, restart) in enumerate(((True, False), (True, True), (False, True))):
+        logs = place.path / f"logs{n}"
+        logs.mkdir(mode=0o700)
+        writer = writers.Live(logs)
+        agent = lib.agent(place, backend.url, folder=logs)
+        for _ in range(20):
+            writer.line("device")
+        until(lambda w=writer: backend.export(w.id, "device") == w.written["device"], "it is sent live")
+        if restart or not live:
+            agent.terminate()
+            equal(agent.wait(40 * lib.SLOW), 0, agent.log.read_text())
+        else:
+            backend.kill()  # what follows is there before it can be sent
+        for _ in range(3):
+            for _ in range(20):
+                writer.line("device")
+            writer.rotate("device")
+        writer.line("device")
+        if not live:
+            writer.end()
+        for file in sorted(writer.dir.glob("device.[0-9]*.log")):
+            _pack(file)
+        if restart or not live:
+            agent = lib.agent(place, backend.url, folder=logs)
+        else:
+            backend.start()
+        until(lambda w=writer: backend.export(w.id, "device") == w.written["device"], f"{n}: all of it is sent")
+        if live:
+            writer.line("device")
+            writer.end()
+        until(lambda w=writer: backend.complete(w.id), f"{n}: complete")
+        lib.holds(backend, writer)
+        agent.terminate()
+        equal(agent.wait(40 * lib.SLOW), 0, agent.log.read_text())
+        check("session.held" not in agent.log.read_text(), agent.log.read_text())
+        equal(place.run("gpufl", "status", logs).returncode, 0, "status")
 
 
 if __name__ == "__main__":

@@ -344,6 +344,24 @@ def a_rotated_file_that_is_damaged_is_passed(place):
                 equal(_lines(writer) - _stored(sink), by_rotation[which], f"{n} {which}: what is missing")
 
 
+def a_sealed_file_that_was_compressed_and_is_damaged_is_passed(place):
+    for which in (1, 2, 3):
+        logs = place.path / f"logs{which}"
+        logs.mkdir(mode=0o700)
+        writer = Live(logs)
+        for _ in range(3):
+            _write(writer)
+            writer.rotate("device")
+        _write(writer)
+        writer.end()
+        plain = writer.dir / f"device.{which}.log"
+        lost = _file_lines(plain)
+        plain.with_name(plain.name + ".gz").write_bytes(gzip.compress(plain.read_bytes())[40:])
+        plain.unlink()
+        with Sink(declare=True) as sink:
+            _held_then_resolved(place, sink, writer, lost, logs, "damaged or cut off")
+
+
 def files_that_are_not_read_are_given_up_until_there_are_others(place):
     writer = Live(place.logs)
     (writer.dir / "rank0.log").write_text("the user's own\n")

@@ -122,6 +122,21 @@ def files_that_may_hold_records_keep_a_session_from_being_complete(place):
             equal((done.returncode, _completes(sink)), (0, 1), f"once {name} is gone: {done.stdout}")
 
 
+def a_second_form_of_a_sealed_file_is_not_passed_over(place):
+    """`device.1.log.gz` beside `device.1.log`: what it holds may be something else."""
+    writer = _session(place)
+    writer.rotate("device")
+    writer.end()
+    (writer.dir / "device.1.log.gz").write_bytes(gzip.compress(b"may be a record\n"))
+    with Sink(declare=True) as sink:
+        done = lib.upload(place, sink.url)
+        equal((done.returncode, _missing(sink, writer), _completes(sink)), (1, 0, 0), done.stdout)
+        check("device.1.log.gz" in done.result["message"], done.result)
+        (writer.dir / "device.1.log.gz").unlink()
+        done = lib.upload(place, sink.url)
+        equal((done.returncode, _completes(sink)), (0, 1), done.stdout)
+
+
 def many_foreign_files_take_no_place_from_ours_and_are_one_line(place):
     writer = _session(place)
     for i in range(200):

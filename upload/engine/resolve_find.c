@@ -82,7 +82,9 @@ static void resolve_live_file(struct resolving *r, gpufl_status status)
     struct scan_files_of files = resolve_files(st);
     bool gone = status == GPUFL_ERR_NOT_FOUND;
     uint32_t next = scan_next_number(&files, r->to.file);
-    enum held_reason reason = gone ? HELD_MISSING : HELD_UNREADABLE;
+    enum held_reason reason = gone                         ? HELD_MISSING
+                              : status == GPUFL_ERR_FORMAT ? HELD_DAMAGED
+                                                           : HELD_UNREADABLE;
     if (resolve_go_on_after(r, reason)) {
         r->reason = next && next < r->to.file ? HELD_LATE : reason;
         return;
@@ -127,6 +129,10 @@ static void resolve_other_file(struct resolving *r, struct tail_where *where,
          * would be sent again if it came back under its number. */
         bool active = where->file > r->stream->highest;
         resolve_go_on(r, HELD_OTHER, where->file + active, 0);
+        return;
+    }
+    if (found->packed && found->sealed) {
+        resolve_live_file(r, GPUFL_ERR_FORMAT);
         return;
     }
     if (found->packed) {

@@ -58,7 +58,12 @@ static void cleanup_delete(struct stream *st, int dir, uint32_t number)
         return;
     }
     layout_numbered(name, channel, number, window);
-    if (sys->unlinkat(dir, name, 0) == 0) {
+    int rc = sys->unlinkat(dir, name, 0);
+    if (rc < 0 && errno == ENOENT && !window) { /* another tool has compressed it */
+        layout_numbered(name, channel, number, true);
+        rc = sys->unlinkat(dir, name, 0);
+    }
+    if (rc == 0) {
         log_debug(engine->config.log, "cleanup.deleted", "session=%s file=%s",
                   session->id, name);
     }

@@ -12,6 +12,7 @@
 
 #include "base/file.h"
 #include "schema/layout.h"
+#include "upload/source/gz_file.h"
 #include "upload/source/tail.h"
 
 /* Where a channel of the session was sent to; all zero for one that had no file. */
@@ -28,20 +29,6 @@ struct growth_channel {
     bool same_size; /**< the file that was sent last is there, and ends where it did */
     bool shorter;   /**< it ends before that */
 };
-
-/* \return the bytes of lines in the gzip file behind \p fd, as its end says, up to 4 GiB.
- */
-static uint64_t growth_unpacked(const struct sys *sys, int fd, uint64_t packed)
-{
-    unsigned char end[4];
-    if (packed < sizeof end ||
-        file_pread_full(sys, fd, end, sizeof end, (off_t)(packed - sizeof end)) !=
-            (ssize_t)sizeof end) {
-        return packed;
-    }
-    return end[0] | (uint64_t)end[1] << 8 | (uint64_t)end[2] << 16 |
-           (uint64_t)end[3] << 24;
-}
 
 /* \p number 0 = the active file. \return the bytes of lines in it, 0 without one. */
 static uint64_t growth_bytes(struct growth_channel *c, uint32_t number, bool gz)
@@ -64,7 +51,7 @@ static uint64_t growth_bytes(struct growth_channel *c, uint32_t number, bool gz)
         (uint64_t)st.st_ctim.tv_sec * 1000000000u + (uint64_t)st.st_ctim.tv_nsec;
     int fd = gz ? file_open(sys, c->dir, path) : -1;
     if (fd >= 0) {
-        bytes = growth_unpacked(sys, fd, bytes);
+        bytes = gz_file_says_bytes(sys, fd, bytes);
         close(fd);
     }
     return bytes;
@@ -92,7 +79,7 @@ static uint64_t growth_of_channel(struct growth_channel *c)
     }
     uint64_t later = growth_either(c, c->at.file + 1);
     c->later = later != 0;
-    uint64_t sealed = c->at.file ? growth_bytes(c, c->at.file, false) : 0;
+    uint64_t sealed = c->at.file ? growth_either(c, c->at.file) : 0;
     c->same_size = (sealed ? sealed : active) == offset;
     c->shorter = (sealed ? sealed : active) < offset;
     if (sealed) {

@@ -11,16 +11,11 @@
 #include "upload/source/scan.h"
 
 /* \p number 0 = the active file. */
-static int sealed_file_open(const struct stream *st, uint32_t number)
+static int sealed_file_open(const struct stream *st, uint32_t number, bool *gz)
 {
     const struct tail_where where = stream_where(st);
-    char name[LAYOUT_PATH_MAX];
-    if (number) {
-        layout_numbered(name, stream_channel(st), number, false);
-    } else {
-        layout_active(name, stream_channel(st), false);
-    }
-    return tail_where_open(st->session->root->engine->config.sys, &where, name);
+    return tail_where_open_either(st->session->root->engine->config.sys, &where, number,
+                                  gz);
 }
 
 /* What cannot be journalled now is in the next rewrite of the journal. */
@@ -33,20 +28,22 @@ static void sealed_file_set(struct stream *st, const struct record_sealed *seale
     }
 }
 
+/* The mark of one that was compressed is known once it is read. */
 static void sealed_file_read(struct stream *st, uint32_t number)
 {
     const struct sys *sys = st->session->root->engine->config.sys;
     struct record_sealed sealed = {.file = number};
     struct stat is;
-    int fd = number ? sealed_file_open(st, number) : -1;
-    if (fd >= 0 && fstat(fd, &is) == 0) {
+    bool gz = false;
+    int fd = number ? sealed_file_open(st, number, &gz) : -1;
+    if (fd >= 0 && !gz && fstat(fd, &is) == 0) {
         sealed.bytes = (uint64_t)is.st_size;
         sealed.mark = file_mark_read(sys, fd, sealed.bytes);
     }
     if (fd >= 0) {
         close(fd);
     }
-    if (!number || sealed.mark.bytes) {
+    if (!number || sealed.mark.bytes || (fd >= 0 && gz)) {
         sealed_file_set(st, &sealed); /* else at the next look */
     }
 }
@@ -57,8 +54,9 @@ static bool sealed_file_holds(const struct stream *st, uint32_t number,
                               const struct record_mark *mark, uint64_t at)
 {
     const struct sys *sys = st->session->root->engine->config.sys;
-    int fd = mark->bytes ? sealed_file_open(st, number) : -1;
-    bool holds = fd >= 0 && file_mark_match(sys, fd, false, mark, at) == FILE_MATCHES;
+    bool gz = false;
+    int fd = mark->bytes ? sealed_file_open(st, number, &gz) : -1;
+    bool holds = fd >= 0 && file_mark_match(sys, fd, gz, mark, at) == FILE_MATCHES;
     if (fd >= 0) {
         close(fd);
     }

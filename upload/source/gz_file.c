@@ -205,3 +205,15 @@ gpufl_status gz_file_step(struct gz_file *file, const struct sys *sys, int fd, i
     }
     return status;
 }
+
+uint64_t gz_file_says_bytes(const struct sys *sys, int fd, uint64_t packed)
+{
+    unsigned char end[4];
+    if (packed < sizeof end ||
+        file_pread_full(sys, fd, end, sizeof end, (off_t)(packed - sizeof end)) !=
+            (ssize_t)sizeof end) {
+        return packed;
+    }
+    return end[0] | (uint64_t)end[1] << 8 | (uint64_t)end[2] << 16 |
+           (uint64_t)end[3] << 24;
+}

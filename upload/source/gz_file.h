@@ -40,4 +40,8 @@ struct gz_measure gz_file_measure(const struct gz_file *file);
 
 void gz_file_close(struct gz_file *file);
 
+/** \return the bytes in the gzip file \p fd of size \p packed, as its end says: modulo
+ * 2^32, and of its last member. */
+uint64_t gz_file_says_bytes(const struct sys *sys, int fd, uint64_t packed);
+
 #endif

@@ -17,6 +17,7 @@
 struct scan_dir {
     int fd;
     struct stat st;
+    bool live; /* it has a manifest */
 };
 
 static unsigned scan_index(const struct scan *scan, const char *name)
@@ -63,6 +64,16 @@ static void scan_note_number(struct scan_channel *channel, uint32_t number)
     }
 }
 
+/* The compressed form is read only where the plain one is not there. */
+static bool scan_is_second_form(const struct scan_dir *dir,
+                                const struct layout_name *name)
+{
+    char plain[LAYOUT_PATH_MAX];
+    layout_numbered(plain, name->channel, name->number, false);
+    return dir->live && name->kind == LAYOUT_NUMBERED && name->gz &&
+           faccessat(dir->fd, plain, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
 static gpufl_status note_payload(struct scan *scan, const struct scan_dir *dir,
                                  const char *file, const struct layout_name *name)
 {
@@ -79,6 +90,10 @@ static gpufl_status note_payload(struct scan *scan, const struct scan_dir *dir,
     if (!file_may_be_read(&st, &dir->st)) {
         unread_add(&scan->unread, S_ISREG(st.st_mode) ? UNREAD_LINKED : UNREAD_IRREGULAR,
                    file);
+        return GPUFL_OK;
+    }
+    if (scan_is_second_form(dir, name)) {
+        unread_add(&scan->unread, UNREAD_LAYOUT, file);
         return GPUFL_OK;
     }
     if (st.st_mtim.tv_sec > scan->last_write_s) {
@@ -292,6 +307,7 @@ gpufl_status scan_directory(const struct sys *sys, int fd, const char *id,
     listing_of(&listing, fd);
     memset(out, 0, sizeof *out);
     gpufl_status status = fstat(fd, &dir.st) == 0 ? GPUFL_OK : GPUFL_ERR_IO;
+    dir.live = faccessat(fd, LAYOUT_MANIFEST, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
     for (const struct dirent64 *entry;
          status == GPUFL_OK && (entry = listing_next(&listing));) {
         status = scan_note_name(out, &dir, entry->d_name, &marks);
@@ -366,7 +382,7 @@ uint32_t scan_next_number(const struct scan_files_of *of, uint32_t above)
         struct layout_name name = layout_parse(entry->d_name);
         bool numbered = of->windows
                             ? name.kind == LAYOUT_SIDECAR || name.kind == LAYOUT_NUMBERED
-                            : name.kind == LAYOUT_NUMBERED && !name.gz;
+                            : name.kind == LAYOUT_NUMBERED;
         if (numbered && strcmp(name.channel, of->channel) == 0 && name.number > above &&
             (next == 0 || name.number < next) &&
             (!of->accepts || of->accepts(of->arg, name.number))) {

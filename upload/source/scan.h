@@ -93,7 +93,7 @@ struct scan_files_of {
     int root;
     const char *path;
     const char *channel;
-    bool windows; /**< sidecars and payloads, else uncompressed files */
+    bool windows; /**< sidecars and payloads, else files alone */
     bool (*accepts)(const void *arg, uint32_t number); /**< NULL = any number */
     const void *arg;                                   /**< for it */
 };

@@ -29,26 +29,15 @@ uint64_t shifting_head(const char *data, size_t len)
     return hash ? hash : 1;
 }
 
-/* Tries the plain name first: while the writer compresses, that file is complete.
- * \return -1 with errno ENOENT when neither is there, or not as a regular file. */
+/* \return -1 with errno ENOENT when neither form is there as a regular file. */
 static int open_index(const struct sys *sys, const struct tail_where *w, uint32_t index,
                       bool *gz)
 {
-    char name[LAYOUT_PATH_MAX];
-    for (int i = 0; i < 2; i++) {
-        *gz = i == 1;
-        if (index) {
-            layout_numbered(name, w->channel, index, *gz);
-        } else {
-            layout_active(name, w->channel, *gz);
-        }
-        int fd = tail_where_open(sys, w, name);
-        if (fd >= 0 || (errno != ENOENT && errno != ELOOP)) {
-            return fd;
-        }
+    int fd = tail_where_open_either(sys, w, index, gz);
+    if (fd < 0 && errno == ELOOP) {
+        errno = ENOENT;
     }
-    errno = ENOENT;
-    return -1;
+    return fd;
 }
 
 static ssize_t read_head(const struct sys *sys, int fd, bool gz,

@@ -18,40 +18,34 @@
 #define BEGIN_BYTES 512u
 
 /* The active file is number N until `<ch>.N.log` exists. If it exists by now, what was
- * opened as the active file may be a later one: the numbered file is right. */
-static int open_plain_live(const struct sys *sys, const struct tail_where *w,
-                           bool *sealed)
-{
-    char active[LAYOUT_PATH_MAX];
-    char number[LAYOUT_PATH_MAX];
-    layout_active(active, w->channel, false);
-    layout_numbered(number, w->channel, w->file, false);
-    int fd = w->sealed_only ? -1 : tail_where_open(sys, w, active);
-    int error = errno;
-    int numbered = tail_where_open(sys, w, number);
-    if (numbered < 0 && errno == ENOENT && fd >= 0) {
-        return fd;
-    }
-    error = errno == ENOENT && !w->sealed_only ? error : errno;
-    if (fd >= 0) {
-        close(fd);
-    }
-    *sealed = numbered >= 0;
-    errno = error;
-    return numbered;
-}
-
-/* Other tools may compress the active file and remove it. */
+ * opened as the active file may be a later one: the numbered file is right. Other tools
+ * may compress either and remove it. */
 static int open_live(const struct sys *sys, const struct tail_where *w,
                      struct tail_chunk *out)
 {
-    char packed[LAYOUT_PATH_MAX];
-    int fd = open_plain_live(sys, w, &out->sealed);
-    if (fd < 0 && errno == ENOENT && !w->sealed_only) {
-        layout_active(packed, w->channel, true);
-        fd = tail_where_open(sys, w, packed);
-        out->packed = fd >= 0;
+    char active[LAYOUT_PATH_MAX];
+    bool gz;
+    layout_active(active, w->channel, false);
+    int fd = w->sealed_only ? -1 : tail_where_open(sys, w, active);
+    int error = errno;
+    int numbered = tail_where_open_either(sys, w, w->file, &gz);
+    if (numbered >= 0 || errno != ENOENT || w->sealed_only) {
+        out->sealed = numbered >= 0;
+        out->packed = out->sealed && gz;
+        error = errno;
+        if (fd >= 0) {
+            close(fd);
+        }
+        errno = error;
+        return numbered;
     }
+    if (fd < 0 && error == ENOENT) {
+        layout_active(active, w->channel, true);
+        fd = tail_where_open(sys, w, active);
+        out->packed = fd >= 0;
+        error = errno;
+    }
+    errno = error;
     return fd;
 }
 
@@ -73,14 +67,13 @@ static enum file_match match_by_name(const struct sys *sys, const struct tail_wh
                                      int fd, bool packed)
 {
     char data[BEGIN_BYTES];
-    char name[LAYOUT_PATH_MAX];
     struct record_text line;
+    bool gz;
     if (w->any_number) {
         return FILE_MATCHES;
     }
     if (w->file > 1) {
-        layout_numbered(name, w->channel, w->file - 1, false);
-        int before = tail_where_open(sys, w, name);
+        int before = tail_where_open_either(sys, w, w->file - 1, &gz);
         if (before >= 0) {
             close(before);
             return FILE_MATCHES;
@@ -295,10 +288,10 @@ int64_t tail_unchanged_since(const struct sys *sys, const struct tail_where *w,
     return since;
 }
 
-static bool stat_name(const struct sys *sys, const struct tail_where *w, const char *name,
-                      struct stat *st)
+static bool stat_file(const struct sys *sys, const struct tail_where *w, uint32_t number,
+                      struct stat *st, bool *gz)
 {
-    int fd = tail_where_open(sys, w, name);
+    int fd = tail_where_open_either(sys, w, number, gz);
     bool ok = fd >= 0 && fstat(fd, st) == 0;
     if (fd >= 0) {
         close(fd);
@@ -307,20 +300,18 @@ static bool stat_name(const struct sys *sys, const struct tail_where *w, const c
 }
 
 /* A writer that cannot open the next file renames the sealed one back, so an active file
- * may be this one: unless both are there at last, and are two. */
+ * may be this one: unless both are there at last, and are two. It cannot rename one that
+ * was compressed. */
 bool tail_has_next(const struct sys *sys, const struct tail_where *w)
 {
-    char name[LAYOUT_PATH_MAX];
     struct stat next;
     struct stat sealed;
-    layout_numbered(name, w->channel, w->file + 1, false);
-    bool begun = stat_name(sys, w, name, &next);
-    layout_active(name, w->channel, false);
-    begun = begun || stat_name(sys, w, name, &next);
-    layout_numbered(name, w->channel, w->file, false);
-    return begun && stat_name(sys, w, name, &sealed) &&
+    bool gz;
+    bool begun =
+        stat_file(sys, w, w->file + 1, &next, &gz) || stat_file(sys, w, 0, &next, &gz);
+    return begun && stat_file(sys, w, w->file, &sealed, &gz) &&
            (sealed.st_ino != next.st_ino || sealed.st_dev != next.st_dev) &&
-           (uint64_t)sealed.st_size == w->offset;
+           (gz || (uint64_t)sealed.st_size == w->offset);
 }
 
 gpufl_status tail_open_window(const struct sys *sys, const struct tail_where *w, int *fd,

@@ -38,3 +38,25 @@ int tail_where_open(const struct sys *sys, const struct tail_where *w, const cha
     errno = error;
     return fd;
 }
+
+int tail_where_open_either(const struct sys *sys, const struct tail_where *w,
+                           uint32_t number, bool *gz)
+{
+    char name[LAYOUT_PATH_MAX];
+    int error = ENOENT;
+    for (int i = 0; i < 2; i++) {
+        *gz = i == 1;
+        if (number) {
+            layout_numbered(name, w->channel, number, *gz);
+        } else {
+            layout_active(name, w->channel, *gz);
+        }
+        int fd = tail_where_open(sys, w, name);
+        if (fd >= 0 || (errno != ENOENT && errno != ELOOP)) {
+            return fd;
+        }
+        error = errno == ELOOP ? ELOOP : error; /* not a regular file */
+    }
+    errno = error;
+    return -1;
+}

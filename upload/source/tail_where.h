@@ -38,6 +38,12 @@ struct tail_where {
 int tail_where_open(const struct sys *sys, const struct tail_where *where,
                     const char *name);
 
+/** Opens file \p number of the channel, 0 = the active one, in either form: the plain one
+ * first, as it goes only once its compressed copy is whole. \return the descriptor, or -1
+ * with errno: ENOENT if neither is there. */
+int tail_where_open_either(const struct sys *sys, const struct tail_where *where,
+                           uint32_t number, bool *gz);
+
 /** Opens the directory once for several files: *in is \p where beneath it. \return the
  * descriptor, which the caller closes, or -1 with errno, as above. */
 int tail_where_enter(const struct sys *sys, const struct tail_where *where,
