@@ -78,7 +78,7 @@ CUPTI_INCLUDE := $(firstword $(patsubst %/cupti.h,%,$(wildcard $(foreach d,$(CUD
 CUPTI_FAKES = $(addprefix $(B)/tests/fake/,libcupti.so.13 without-flush/libcupti.so.13 \
              without-samples/libcupti.so.13)
 FAKES      = $(B)/tests/fake/libnvidia-ml.so.1 $(B)/tests/fake/slow_sync.so \
-             $(B)/tests/fake/stop_at_name.so \
+             $(B)/tests/fake/stop_at_name.so $(B)/tests/fake/full_disk.so \
              $(if $(CUPTI_INCLUDE),$(CUPTI_FAKES))
 SUPPORT   := $(wildcard tests/support/*.c)
 UNIT      := $(wildcard tests/unit/test_*.c) $(wildcard tests/prop/test_*.c)
@@ -204,6 +204,7 @@ $(SIM_BIN): $(call obj,$(SIM)) $(TESTED)
 $(B)/tests/fake/libnvidia-ml.so.1: tests/fake/nvml.c
 $(B)/tests/fake/slow_sync.so: tests/fake/slow_sync.c
 $(B)/tests/fake/stop_at_name.so: tests/fake/stop_at_name.c
+$(B)/tests/fake/full_disk.so: tests/fake/full_disk.c
 $(CUPTI_FAKES): tests/fake/cupti.c tests/fake/cupti.h
 $(CUPTI_FAKES): OUR_CPPFLAGS += -isystem $(CUPTI_INCLUDE)
 $(B)/tests/fake/without-flush/libcupti.so.13: OUR_CPPFLAGS += -DcuptiActivityFlushAll=renamed

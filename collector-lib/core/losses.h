@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/text.h"
+#include "schema/channels.h"
 
 /** X(kind, key of the record, what it is for people). */
 #define LOSSES_OF_RINGS(X)                                                               \
@@ -32,7 +33,9 @@
     X(LOSS_KERNEL_NAMES, "kernel_names",                                                 \
       "names of kernels, recorded as \"(other)\": their table was full")                 \
     X(LOSS_DEVICE_SAMPLES, "device_samples",                                             \
-      "samples of devices: the GPU driver did not answer in time")
+      "samples of devices: the GPU driver did not answer in time")                       \
+    X(LOSS_LINES, "lines",                                                               \
+      "lines: they could not be written, or recording was paused for want of room")
 
 #define LOSS_KIND_(kind, key, text) kind,
 enum loss { LOSSES(LOSS_KIND_) LOSS_KINDS };
@@ -43,6 +46,7 @@ enum { LOSS_RING_KINDS = 0 LOSSES_OF_RINGS(LOSS_COUNT_) };
 
 struct losses {
     uint64_t count[LOSS_KINDS];
+    uint64_t lines[CHANNEL_COUNT]; /* LOSS_LINES of each channel */
 };
 
 /** Appends an object with every kind, in the order of the list. */

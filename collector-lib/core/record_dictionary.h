@@ -8,14 +8,16 @@
 
 #include "collector-lib/core/record_parts.h"
 
-/** Texts with ids in (`from`, `to`] of one dictionary. */
+/** The texts of the entries behind `from` up to `to` of one dictionary. */
 struct dictionary_part {
     const char *key;         /**< `kernel_dict`… */
     const char *const *text; /**< by id */
     uint32_t from, to;
+    const uint32_t *id; /**< of the first entry and so on; NULL: each is its own id */
 };
 
-/** Appends one line with the parts that are not empty; nothing if all are empty. */
+/** Appends the parts that are not empty, in lines below 1 MiB; nothing if all are empty.
+ * A text of more than 64 KiB is cut off and ends in an ellipsis. */
 void record_dictionary(struct text *out, const struct record_context *context,
                        const struct dictionary_part *part, size_t parts);
 

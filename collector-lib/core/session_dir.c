@@ -202,8 +202,8 @@ void session_dir_init(struct session_dir *dir)
 gpufl_status session_dir_open(struct session_dir *dir, const char *log_path)
 {
     session_dir_init(dir);
+    dir->sync_failure_said = false;
     dir->opened_ns = dir->names_checked_ns = clock_mono_ns();
-    dir->lost_bytes = 0;
     if (make_path(log_path) < 0) {
         return GPUFL_ERR_IO;
     }
@@ -223,15 +223,25 @@ gpufl_status session_dir_open(struct session_dir *dir, const char *log_path)
 }
 
 /* After a failed write: keeps the whole lines that reached the file and cuts off the
- * torn one. */
-static void cut_torn_tail(struct channel_file *file, const char *lines, size_t written)
+ * torn one. Keeps errno. */
+static size_t cut_torn_tail(struct channel_file *file, const char *lines, size_t written)
 {
+    int saved = errno;
     const char *last = written ? memrchr(lines, '\n', written) : NULL;
     size_t whole = last ? (size_t)(last - lines) + 1 : 0;
-    if (ftruncate(file->fd, (off_t)(file->size_bytes + whole)) == 0) {
-        file->size_bytes += whole;
-    } else {
-        file->size_bytes += written;
+    bool cut =
+        whole == written || ftruncate(file->fd, (off_t)(file->size_bytes + whole)) == 0;
+    file->size_bytes += cut ? whole : written;
+    errno = saved;
+    return whole;
+}
+
+static void sync_file(struct session_dir *dir, enum channel channel)
+{
+    if (fdatasync(dir->file[channel].fd) < 0 && !dir->sync_failure_said) {
+        dir->sync_failure_said = true;
+        fprintf(stderr, "[GPUFL] cannot sync %s/%s.log: %s; lines may be lost\n", dir->id,
+                channel_name(channel), strerror(errno));
     }
 }
 
@@ -266,37 +276,27 @@ static void session_dir_rotate(struct session_dir *dir, enum channel channel)
     }
 }
 
-gpufl_status session_dir_append(struct session_dir *dir, enum channel channel,
-                                const char *lines, size_t len)
+size_t session_dir_append(struct session_dir *dir, enum channel channel,
+                          const char *lines, size_t len)
 {
     struct channel_file *file = &dir->file[channel];
-    if (len == 0) {
-        return GPUFL_OK;
-    }
+    size_t done = 0;
     if (file->size_bytes > 0 && file->size_bytes + len > dir->rotate_bytes) {
         session_dir_rotate(dir, channel);
     }
-    size_t done = 0;
     while (done < len) {
         ssize_t n = write(file->fd, lines + done, len - done);
-        if (n < 0 && errno == EINTR) {
-            continue;
+        if (n <= 0 && errno != EINTR) {
+            return cut_torn_tail(file, lines, done);
         }
-        if (n <= 0) {
-            int saved = errno;
-            dir->lost_bytes += len - done;
-            cut_torn_tail(file, lines, done);
-            errno = saved;
-            return GPUFL_ERR_IO;
-        }
-        done += (size_t)n;
+        done += n > 0 ? (size_t)n : 0;
     }
     file->size_bytes += len;
     file->first_write_ns = file->first_write_ns ? file->first_write_ns : clock_mono_ns();
-    if (dir->sync_each_write && fdatasync(file->fd) < 0) {
-        return GPUFL_ERR_IO;
+    if (dir->sync_each_write && len) {
+        sync_file(dir, channel);
     }
-    return GPUFL_OK;
+    return len;
 }
 
 void session_dir_rotate_old(struct session_dir *dir, int64_t mono_ns)

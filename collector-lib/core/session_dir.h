@@ -22,10 +22,10 @@ struct session_dir {
     uint64_t rotate_bytes;
     int64_t rotate_after_ns; /* 0 = by size alone */
     bool sync_each_write;
+    bool sync_failure_said;
     bool with_sass;           /* whether the session has the channel of sources */
     int64_t opened_ns;        /* monotonic */
     int64_t names_checked_ns; /* likewise */
-    uint64_t lost_bytes;      /* of lines that could not be written */
     struct channel_file file[CHANNEL_COUNT];
 };
 
@@ -42,10 +42,10 @@ gpufl_status session_dir_open(struct session_dir *dir, const char *log_path);
 bool session_dir_has(const struct session_dir *dir, enum channel channel);
 
 /** Appends whole lines with one write; rotates first if they would exceed rotate_bytes.
- * What cannot be written is counted in lost_bytes, and a torn line is cut off. \return
- * GPUFL_OK or GPUFL_ERR_IO with errno. */
-gpufl_status session_dir_append(struct session_dir *dir, enum channel channel,
-                                const char *lines, size_t len);
+ * \return how many bytes of whole lines are in the file: \p len, or less with errno. A
+ * torn line is cut off. */
+size_t session_dir_append(struct session_dir *dir, enum channel channel,
+                          const char *lines, size_t len);
 
 /** Seals each active file that is not empty and older than rotate_after_ns. */
 void session_dir_rotate_old(struct session_dir *dir, int64_t mono_ns);

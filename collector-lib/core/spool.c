@@ -17,6 +17,10 @@
 #define CHECK_EVERY_NS 1000000000
 /* Recording resumes below this part of the limit, so that it does not flap. */
 #define RESUME_PERCENT 90
+#define RETRY_MS       200 /* doubled for each failure within CALM_NS of the last pause */
+#define RETRY_MS_MAX   5000
+#define CALM_NS        10000000000
+#define NS_PER_MS      1000000
 
 static uint64_t bytes_in(int dir_fd)
 {
@@ -46,20 +50,77 @@ static uint64_t free_bytes(int dir_fd)
     return fstatvfs(dir_fd, &fs) == 0 ? (uint64_t)fs.f_bavail * fs.f_frsize : UINT64_MAX;
 }
 
-static void pause_recording(struct spool *s, bool budget, uint64_t used, uint64_t left,
-                            int64_t wall_ns)
+static void begin_pause(struct spool *s, int64_t wall_ns)
+{
+    s->paused = true;
+    s->first_ns = s->last_ns = wall_ns;
+    s->lost_lines = s->lost_bytes = 0;
+    s->marked = false;
+    spool_write_marker(s);
+}
+
+static void pause_at_limit(struct spool *s, bool budget, uint64_t used, uint64_t left,
+                           int64_t wall_ns)
 {
     snprintf(s->reason, sizeof s->reason,
              "%s:spool_bytes=%" PRIu64 ",max_spool_bytes=%" PRIu64
              ",available_bytes=%" PRIu64 ",min_free_bytes=%" PRIu64,
              budget ? "spool_budget_exceeded" : "filesystem_reserve_reached", used,
              s->max_bytes, left, s->min_free_bytes);
-    s->paused = true;
-    s->first_ns = s->last_ns = wall_ns;
-    s->lost_lines = s->lost_bytes = 0;
     fprintf(stderr, "[GPUFL] recording paused: %s; it resumes when there is room\n",
             s->reason);
+    begin_pause(s, wall_ns);
+}
+
+static void set_retry(struct spool *s, int64_t mono_ns)
+{
+    s->retry_ns = mono_ns + (int64_t)s->retry_ms * NS_PER_MS;
+}
+
+/* A disk that takes a few lines and no more would have a pause, a message and a marker
+ * each time. */
+bool spool_fail(struct spool *s, const char *channel, int reason, int64_t mono_ns,
+                int64_t wall_ns)
+{
+    if (s->paused) {
+        return false;
+    }
+    bool again = s->retry_ms && mono_ns - s->resumed_ns < CALM_NS;
+    s->retry_ms = !again                           ? RETRY_MS
+                  : s->retry_ms < RETRY_MS_MAX / 2 ? s->retry_ms * 2
+                                                   : RETRY_MS_MAX;
+    s->failed = true;
+    snprintf(s->reason, sizeof s->reason, "write_failed:channel=%s,errno=%d", channel,
+             reason);
+    fprintf(stderr,
+            "[GPUFL] recording paused: cannot write %s.log: %s; it resumes when writes "
+            "succeed (free some space, or check the directory)\n",
+            channel, strerror(reason));
+    begin_pause(s, wall_ns);
+    set_retry(s, mono_ns);
+    return true;
+}
+
+bool spool_retry_is_due(struct spool *s, int64_t mono_ns)
+{
+    if (!s->failed || mono_ns < s->retry_ns) {
+        return false;
+    }
+    if (!s->marked) {
+        spool_write_marker(s);
+    }
+    set_retry(s, mono_ns);
+    return true;
+}
+
+void spool_resume(struct spool *s, int64_t mono_ns)
+{
     spool_write_marker(s);
+    s->paused = s->failed = false;
+    s->resumed_ns = mono_ns;
+    s->markers++;
+    fprintf(stderr, "[GPUFL] recording resumed; %" PRIu64 " %s lost\n", s->lost_lines,
+            plural(s->lost_lines, "line was", "lines were"));
 }
 
 static bool near_limit(const struct spool *s)
@@ -69,7 +130,7 @@ static bool near_limit(const struct spool *s)
 
 bool spool_check(struct spool *s, int64_t mono_ns, int64_t wall_ns)
 {
-    if ((!s->max_bytes && !s->min_free_bytes) ||
+    if ((!s->max_bytes && !s->min_free_bytes) || s->failed ||
         (mono_ns < s->next_check_ns && (s->paused || !near_limit(s)))) {
         return false;
     }
@@ -79,7 +140,7 @@ bool spool_check(struct spool *s, int64_t mono_ns, int64_t wall_ns)
     if (!s->paused) {
         bool budget = s->max_bytes && used >= s->max_bytes;
         if (budget || left < s->min_free_bytes) {
-            pause_recording(s, budget, used, left, wall_ns);
+            pause_at_limit(s, budget, used, left, wall_ns);
         }
         return false;
     }
@@ -88,11 +149,7 @@ bool spool_check(struct spool *s, int64_t mono_ns, int64_t wall_ns)
     if (!room || !space) {
         return false;
     }
-    spool_write_marker(s);
-    s->paused = false;
-    s->markers++;
-    fprintf(stderr, "[GPUFL] recording resumed; %" PRIu64 " %s lost\n", s->lost_lines,
-            plural(s->lost_lines, "line was", "lines were"));
+    spool_resume(s, mono_ns);
     return true;
 }
 
@@ -101,14 +158,16 @@ void spool_wrote(struct spool *s, size_t len)
     s->estimate += len;
 }
 
-void spool_lost(struct spool *s, const char *lines, size_t len, int64_t wall_ns)
+uint64_t spool_lost(struct spool *s, const char *lines, size_t len, int64_t wall_ns)
 {
+    uint64_t before = s->lost_lines;
     for (const char *at = lines; (at = memchr(at, '\n', (size_t)(lines + len - at)));) {
         s->lost_lines++;
         at++;
     }
     s->lost_bytes += len;
     s->last_ns = wall_ns;
+    return s->lost_lines - before;
 }
 
 void spool_write_marker(struct spool *s)
@@ -135,7 +194,8 @@ void spool_write_marker(struct spool *s)
     }
     bool whole = write(fd, text, (size_t)len) == len;
     close(fd);
-    if (!whole || renameat(s->dir_fd, temp, s->dir_fd, name) < 0) {
+    s->marked = whole && renameat(s->dir_fd, temp, s->dir_fd, name) == 0;
+    if (!s->marked) {
         unlinkat(s->dir_fd, temp, 0);
     }
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Limits a session's use of the disk: a budget of bytes and a reserve of free space.
- * Beyond either recording pauses, a loss marker says so, and recording resumes when there
- * is room. */
+ * Beyond either, and after a failed write, recording pauses, a loss marker says so, and
+ * recording resumes when there is room, or when writes succeed. */
 #ifndef GPUFL_COLLECTOR_CORE_SPOOL_H
 #define GPUFL_COLLECTOR_CORE_SPOOL_H
 
@@ -17,7 +17,11 @@ struct spool {
     bool paused;
     int64_t next_check_ns; /**< monotonic */
     uint64_t estimate;     /**< bytes at the last check and what was written since */
-    unsigned markers;      /**< loss markers written */
+    unsigned markers;      /**< loss markers of pauses that are over */
+    bool marked;           /**< that of this pause is on disk */
+    bool failed;           /**< paused by a write that failed */
+    int retry_ms;
+    int64_t retry_ns, resumed_ns; /**< monotonic */
     char reason[200];
     int64_t first_ns, last_ns; /**< of the pause, wall clock */
     uint64_t lost_lines;
@@ -31,8 +35,19 @@ bool spool_check(struct spool *spool, int64_t mono_ns, int64_t wall_ns);
 /** Counts \p len bytes that were written. */
 void spool_wrote(struct spool *spool, size_t len);
 
-/** Counts lines that were not written because of the pause. */
-void spool_lost(struct spool *spool, const char *lines, size_t len, int64_t wall_ns);
+/** Pauses recording: a write failed, and \p reason, an error's number, says why. \return
+ * false, and nothing happens, if it is paused. */
+bool spool_fail(struct spool *spool, const char *channel, int reason, int64_t mono_ns,
+                int64_t wall_ns);
+
+/** True, once for each time, if after a failed write another one is to be tried. */
+bool spool_retry_is_due(struct spool *spool, int64_t mono_ns);
+
+/** Ends the pause: the writes have succeeded. */
+void spool_resume(struct spool *spool, int64_t mono_ns);
+
+/** Counts lines that were not written. \return how many. */
+uint64_t spool_lost(struct spool *spool, const char *lines, size_t len, int64_t wall_ns);
 
 /** Updates the loss marker of a pause; also called when the session ends. */
 void spool_write_marker(struct spool *spool);

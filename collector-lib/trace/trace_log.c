@@ -52,7 +52,6 @@ void trace_log_fini(struct trace_log *log)
     trace_batch_fini(&log->wait);
     trace_batch_fini(&log->memory);
     trace_batch_fini(&log->sample);
-    text_fini(&log->names_lines);
     text_fini(&log->device_lines);
     text_fini(&log->scope_lines);
     text_fini(&log->sass_lines);
@@ -72,7 +71,6 @@ void trace_log_learn(struct trace_log *log)
 
 void trace_log_rewind(struct trace_log *log)
 {
-    trace_names_rewind(&log->names);
     kernel_configs_forget(&log->configs);
 }
 
@@ -263,7 +261,6 @@ void trace_log_finish(struct trace_log *log)
     trace_batch_end(&log->wait, log->context);
     trace_batch_end(&log->memory, log->context);
     trace_batch_end(&log->sample, log->context);
-    trace_names_write(&log->names, log->context, &log->names_lines);
     while (log->source && log->files_sent < log->names.files->count) {
         write_source(log, ++log->files_sent);
     }

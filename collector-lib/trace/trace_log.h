@@ -34,8 +34,8 @@ struct trace_log {
     uint64_t stacks;    /* kernels and waits with a stack */
     uint64_t files;     /* files whose text was written */
     uint32_t files_sent;
-    /* Lines to be written, in this order; those of names go into each channel. */
-    struct text names_lines, device_lines, scope_lines, sass_lines;
+    /* Lines to be written, once each channel has the names. */
+    struct text device_lines, scope_lines, sass_lines;
 };
 
 /** The durations of kernels are added to \p kernel_times. False without memory. Release
@@ -47,7 +47,7 @@ void trace_log_fini(struct trace_log *log);
 /** Resolves new stacks. To be called before records are delivered. */
 void trace_log_learn(struct trace_log *log);
 
-/** Readers may lack lines: writes all names and details again. */
+/** Readers may lack lines: writes all details again. */
 void trace_log_rewind(struct trace_log *log);
 
 /** Takes a call or wait of the job's threads; \p path_id is that of its scope. */
@@ -56,7 +56,7 @@ void trace_log_row(struct trace_log *log, const struct row *row, uint32_t path_i
 /** The functions to which a tracer delivers. */
 struct tracer_sink trace_log_sink(struct trace_log *log);
 
-/** Ends the batches and writes the new names. The caller writes and clears the lines. */
+/** Ends the batches. The caller writes the new names, then the lines, and clears them. */
 void trace_log_finish(struct trace_log *log);
 
 #endif

@@ -149,26 +149,25 @@ uint32_t trace_names_file(struct trace_names *n, const char *file)
     return intern_text(n->files, file);
 }
 
-void trace_names_write(struct trace_names *n, const struct record_context *context,
-                       struct text *out)
+struct trace_names_sent trace_names_count(const struct trace_names *n)
 {
-    const struct dictionary_part part[] = {
-        {RECORD_KERNEL_DICT, n->kernels->name, n->kernels_written, n->kernels->count},
-        {RECORD_FUNCTION_DICT, n->function, n->functions_written, n->functions},
-        {RECORD_METRIC_DICT, n->metrics->name, n->metrics_written, n->metrics->count},
-        {RECORD_SOURCE_FILE_DICT, n->files->name, n->files_written, n->files->count},
-        {RECORD_FUNCTION_SYMBOL_DICT, n->function_symbol, n->functions_written,
-         n->functions},
-    };
-    record_dictionary(out, context, part, sizeof part / sizeof part[0]);
-    n->kernels_written = n->kernels->count;
-    n->functions_written = n->functions;
-    n->metrics_written = n->metrics->count;
-    n->files_written = n->files->count;
+    return (struct trace_names_sent){.kernels = n->kernels->count,
+                                     .functions = n->functions,
+                                     .metrics = n->metrics->count,
+                                     .files = n->files->count};
 }
 
-void trace_names_rewind(struct trace_names *n)
+void trace_names_parts(const struct trace_names *n, const struct trace_names_sent *sent,
+                       struct dictionary_part part[TRACE_NAMES_PARTS])
 {
-    n->kernels_written = n->functions_written = 0;
-    n->metrics_written = n->files_written = 0;
+    const struct trace_names_sent all = trace_names_count(n);
+    const struct dictionary_part found[TRACE_NAMES_PARTS] = {
+        {RECORD_KERNEL_DICT, n->kernels->name, sent->kernels, all.kernels, NULL},
+        {RECORD_FUNCTION_DICT, n->function, sent->functions, all.functions, NULL},
+        {RECORD_METRIC_DICT, n->metrics->name, sent->metrics, all.metrics, NULL},
+        {RECORD_SOURCE_FILE_DICT, n->files->name, sent->files, all.files, NULL},
+        {RECORD_FUNCTION_SYMBOL_DICT, n->function_symbol, sent->functions, all.functions,
+         NULL},
+    };
+    memcpy(part, found, sizeof found);
 }

@@ -9,6 +9,13 @@
 
 #define TRACE_NAMES_CACHE 8192u
 
+/** How many names of each dictionary a reader has. */
+struct trace_names_sent {
+    uint32_t kernels, functions, metrics, files;
+};
+
+#define TRACE_NAMES_PARTS 5
+
 struct trace_names {
     struct names *symbols; /* mangled; these ids are not in records */
     struct names *kernels;
@@ -25,7 +32,6 @@ struct trace_names {
     const char **function_symbol; /* NULL of a stack */
     uint32_t functions;
     size_t function_cap, function_symbol_cap;
-    uint32_t kernels_written, functions_written, metrics_written, files_written;
     /* CUPTI gives equal kernels equal pointers. */
     struct {
         const char *pointer;
@@ -48,11 +54,12 @@ uint32_t trace_names_stack(struct trace_names *names, const char *stack);
 uint32_t trace_names_metric(struct trace_names *names, const char *metric);
 uint32_t trace_names_file(struct trace_names *names, const char *file);
 
-/** Appends the names that are new since the last call, as one line. */
-void trace_names_write(struct trace_names *names, const struct record_context *context,
-                       struct text *out);
+/** How many there are. */
+struct trace_names_sent trace_names_count(const struct trace_names *names);
 
-/** The next trace_names_write writes all names. */
-void trace_names_rewind(struct trace_names *names);
+/** Sets \p part to the names that a reader with \p sent lacks. */
+void trace_names_parts(const struct trace_names *names,
+                       const struct trace_names_sent *sent,
+                       struct dictionary_part part[TRACE_NAMES_PARTS]);
 
 #endif

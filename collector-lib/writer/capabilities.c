@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "schema/records.h"
 
@@ -124,6 +125,21 @@ static struct feature scope_feature(const struct tracing *t, const struct losses
     return f;
 }
 
+#define REASON_TEXT 64
+
+/* Rows of the feature may be in lines that were lost. */
+static void write_with_lines(struct text *out, struct feature f, uint64_t lines)
+{
+    char reason[REASON_TEXT];
+    bool seems_whole =
+        strcmp(f.status, "collected") == 0 || strcmp(f.status, "enabled_no_data") == 0;
+    if (lines && seems_whole) {
+        count_missing(&f, reason, sizeof reason, "lines_lost", lines);
+        f.message = "this many lines of the channel could not be written";
+    }
+    write_feature(out, &f);
+}
+
 static void write_kernels(struct text *out, const struct tracing *t, bool above,
                           const struct losses *losses)
 {
@@ -158,10 +174,11 @@ static void write_kernels(struct text *out, const struct tracing *t, bool above,
         f.message = "they had not ended, were captured into a graph, or another "
                     "profiler took CUPTI's buffers meanwhile";
     }
-    write_feature(out, &f);
+    write_with_lines(out, f, losses->lines[CHANNEL_DEVICE]);
 }
 
-static void write_samples(struct text *out, const struct tracing *t, bool requested)
+static void write_samples(struct text *out, const struct tracing *t, bool requested,
+                          uint64_t lines)
 {
     const struct tracer_status *s = &t->status;
     struct feature f = {.name = "pc_sampling",
@@ -183,7 +200,7 @@ static void write_samples(struct text *out, const struct tracing *t, bool reques
     if (s->samples_dropped) {
         count_missing(&f, reason, sizeof reason, "samples_dropped", s->samples_dropped);
     }
-    write_feature(out, &f);
+    write_with_lines(out, f, lines);
 }
 
 void record_capabilities(struct text *out, const struct record_context *context,
@@ -204,6 +221,12 @@ void record_capabilities(struct text *out, const struct record_context *context,
         stack_feature(t, s->stack_trace, overflowed, sizeof overflowed),
         scope_feature(t, losses, reason, sizeof reason),
     };
+    static const enum channel channel[] = {CHANNEL_DEVICE, CHANNEL_SCOPE,  CHANNEL_SCOPE,
+                                           CHANNEL_SCOPE,  CHANNEL_DEVICE, CHANNEL_SASS,
+                                           CHANNEL_DEVICE, CHANNEL_SCOPE};
+    _Static_assert(sizeof channel / sizeof channel[0] ==
+                       sizeof feature / sizeof feature[0],
+                   "one each");
     record_begin(out, context, 1, RECORD_CAPABILITIES);
     text_printf(out,
                 ",\"ts_ns\":%" PRId64 ",\"requested_engine\":\"%s\","
@@ -212,9 +235,9 @@ void record_capabilities(struct text *out, const struct record_context *context,
                 profiler_wire_name(t->profiler.runs));
     write_kernels(out, t, above, losses);
     for (size_t i = 0; i < sizeof feature / sizeof feature[0]; i++) {
-        write_feature(out, &feature[i]);
+        write_with_lines(out, feature[i], losses->lines[channel[i]]);
     }
-    write_samples(out, t, profiler_samples(s->engine));
+    write_samples(out, t, profiler_samples(s->engine), losses->lines[CHANNEL_SCOPE]);
     out->len--; /* the last comma */
     text_puts(out, "],\"losses\":");
     losses_json(losses, out);

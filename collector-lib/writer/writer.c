@@ -15,6 +15,7 @@
 #include "collector-lib/core/clock.h"
 #include "collector-lib/core/fork_guard.h"
 #include "collector-lib/core/thread.h"
+#include "collector-lib/writer/writer_append.h"
 #include "collector-lib/writer/writer_lines.h"
 #include "collector-lib/writer/writer_state.h"
 
@@ -55,15 +56,16 @@ static void tell_flushed(struct writer *w, uint64_t asked)
 }
 
 /* Rotates old files and checks the disk before anything is written. */
-static void keep_house(struct writer *w)
+static void keep_house(struct writer *w, bool flushed)
 {
     int64_t now_ns = clock_mono_ns();
     session_dir_rotate_old(w->dir, now_ns);
     session_dir_restore_names(w->dir, now_ns);
     if (spool_check(&w->spool, now_ns, now_ns + w->context.anchor_ns)) {
-        w->names_written = 0; /* readers may lack names: write all of them again */
+        memset(w->sent, 0, sizeof w->sent); /* readers may lack names */
         trace_log_rewind(&w->tracing.log);
     }
+    writer_append_retry(w, flushed);
 }
 
 static void *write_until_stopped(void *arg)
@@ -73,7 +75,7 @@ static void *write_until_stopped(void *arg)
     writer_lines_open(w);
     do {
         uint64_t asked = flush_asked(w); /* before the drain that serves it */
-        keep_house(w);
+        keep_house(w, asked != w->flush_done);
         tracing_fetch(&w->tracing, clock_mono_ns(), asked != w->flush_done, false);
         writer_lines_drain(w);
         writer_lines_trace(w);
@@ -105,6 +107,9 @@ static void writer_free(struct writer *w)
     }
     close_directory(w->dir);
     text_fini(&w->text);
+    text_fini(&w->opening);
+    text_fini(&w->names_text);
+    session_names_fini(&w->used_names);
     ring_rows_fini(&w->rows);
     open_scopes_fini(&w->open);
     summary_fini(&w->summary);

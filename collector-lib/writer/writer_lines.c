@@ -2,73 +2,22 @@
 /* Formats what was recorded and appends it to the channels' files. */
 #include "collector-lib/writer/writer_lines.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "collector-lib/core/clock.h"
 #include "collector-lib/writer/capabilities.h"
 #include "collector-lib/writer/scope_records.h"
+#include "collector-lib/writer/writer_append.h"
 #include "schema/records.h"
 
 #define BUSY_ROWS (RING_ROWS / 8) /* in one beat, of all threads */
-
-static int64_t wall_ns(const struct writer *w)
-{
-    return clock_mono_ns() + w->context.anchor_ns;
-}
-
-/* Writes even while recording is paused: for the few lines that open and close a
- * session. */
-static void append_text(struct writer *w, enum channel channel, const struct text *text)
-{
-    if (text->failed || text->len == 0) {
-        return; /* out of memory: the lines are lost, the session goes on */
-    }
-    if (session_dir_append(w->dir, channel, text->data, text->len) != GPUFL_OK &&
-        !w->failure_said) {
-        w->failure_said = true;
-        fprintf(stderr,
-                "[GPUFL] cannot write %s/%s/%s.log: %s; lines are being lost (free some "
-                "space, or check the directory)\n",
-                w->settings.log_path, w->dir->id, channel_name(channel), strerror(errno));
-    }
-    spool_wrote(&w->spool, text->len);
-    atomic_store_explicit(&w->bytes_lost, w->dir->lost_bytes, memory_order_relaxed);
-    atomic_fetch_add_explicit(&w->bytes_written, text->len, memory_order_relaxed);
-}
-
-static void append_unless_paused(struct writer *w, enum channel channel,
-                                 const struct text *text)
-{
-    if (!w->spool.paused) {
-        append_text(w, channel, text);
-    } else if (text->len && !text->failed) {
-        spool_lost(&w->spool, text->data, text->len, wall_ns(w));
-        w->dir->lost_bytes += text->len;
-        atomic_store_explicit(&w->bytes_lost, w->dir->lost_bytes, memory_order_relaxed);
-    }
-}
-
-static void append_line(struct writer *w, enum channel channel)
-{
-    append_unless_paused(w, channel, &w->text);
-}
-
-static void append_everywhere(struct writer *w)
-{
-    for (int c = 0; c < CHANNEL_COUNT; c++) {
-        if (session_dir_has(w->dir, (enum channel)c)) {
-            append_text(w, (enum channel)c, &w->text);
-        }
-    }
-}
 
 static void flush_metrics(struct writer *w)
 {
     text_clear(&w->text);
     sampler_write(&w->sampler, &w->context, &w->text);
-    append_line(w, CHANNEL_SYSTEM);
+    writer_append(w, CHANNEL_SYSTEM, &w->text);
 }
 
 static void write_mark(struct writer *w, bool start, const char *name, int64_t mono_ns)
@@ -77,7 +26,7 @@ static void write_mark(struct writer *w, bool start, const char *name, int64_t m
     struct record_state state = sampler_state(&w->sampler);
     text_clear(&w->text);
     record_system_mark(&w->text, &w->context, &state, start, name, mono_ns);
-    append_line(w, CHANNEL_SYSTEM);
+    writer_append(w, CHANNEL_SYSTEM, &w->text);
 }
 
 /* Phases that end without having begun are ignored. */
@@ -126,21 +75,47 @@ static void follow_row(struct writer *w, struct row *row)
     }
 }
 
-/* A channel's dictionary gets a name before the first row that uses it. */
-static void write_names(struct writer *w)
+static void use_names(struct writer *w)
 {
-    uint32_t known = atomic_load_explicit(&w->names->count, memory_order_acquire);
-    if (known > w->names_written && !w->spool.paused) {
-        text_clear(&w->text);
-        record_dictionary(&w->text, &w->context,
-                          &(struct dictionary_part){.key = RECORD_SCOPE_NAME_DICT,
-                                                    .text = w->names->name,
-                                                    .from = w->names_written,
-                                                    .to = known},
-                          1);
-        append_everywhere(w);
-        w->names_written = known;
+    for (size_t i = 0; i < w->rows.now.count; i++) {
+        const struct row *row = &w->rows.now.row[i];
+        if (row->kind != ROW_CALL && row->kind != ROW_WAIT) {
+            session_names_use(&w->used_names, row->name_id);
+        }
     }
+}
+
+/* \return how many of the ends among the rows are in the first \p lines of a batch. */
+static uint64_t ends_in_lines(const struct row_list *rows, uint64_t lines)
+{
+    uint64_t left = lines * RECORD_MAX_ROWS;
+    uint64_t ends = 0;
+    for (size_t i = 0; i < rows->count && left; i++) {
+        const struct row *row = &rows->row[i];
+        left -= row->kind == ROW_SCOPE_BEGIN || row->kind == ROW_SCOPE_END;
+        ends += row->kind == ROW_SCOPE_END;
+    }
+    return ends;
+}
+
+static uint64_t lines_in(const char *bytes, size_t len)
+{
+    uint64_t lines = 0;
+    for (const char *at = bytes, *end = bytes + len;
+         at < end && (at = memchr(at, '\n', (size_t)(end - at))); at++) {
+        lines++;
+    }
+    return lines;
+}
+
+static void write_scopes(struct writer *w)
+{
+    text_clear(&w->text);
+    record_scopes(&w->text, &w->context, &w->rows.now, &w->scope_batches);
+    size_t kept = writer_append(w, CHANNEL_SCOPE, &w->text);
+    atomic_fetch_add_explicit(&w->pairs,
+                              ends_in_lines(&w->rows.now, lines_in(w->text.data, kept)),
+                              memory_order_relaxed);
 }
 
 void writer_lines_drain(struct writer *w)
@@ -152,14 +127,12 @@ void writer_lines_drain(struct writer *w)
         if (w->rows.now.count == 0) {
             continue;
         }
-        write_names(w);
+        use_names(w);
+        writer_append_names(w);
         for (size_t i = 0; i < w->rows.now.count; i++) {
             follow_row(w, &w->rows.now.row[i]);
         }
-        atomic_store_explicit(&w->pairs, w->summary.pairs, memory_order_relaxed);
-        text_clear(&w->text);
-        record_scopes(&w->text, &w->context, &w->rows.now, &w->scope_batches);
-        append_line(w, CHANNEL_SCOPE);
+        write_scopes(w);
         drained += w->rows.now.count;
     } while (more);
     if (drained >= BUSY_ROWS) {
@@ -170,7 +143,6 @@ void writer_lines_drain(struct writer *w)
     }
 }
 
-/* New names go into each channel, before the lines that use them. */
 void writer_lines_trace(struct writer *w)
 {
     struct trace_log *log = &w->tracing.log;
@@ -178,15 +150,10 @@ void writer_lines_trace(struct writer *w)
         return;
     }
     atomic_store_explicit(&w->kernels_unnamed, log->unnamed, memory_order_relaxed);
-    for (int c = 0; c < CHANNEL_COUNT; c++) {
-        if (session_dir_has(w->dir, (enum channel)c)) {
-            append_unless_paused(w, (enum channel)c, &log->names_lines);
-        }
-    }
-    append_unless_paused(w, CHANNEL_DEVICE, &log->device_lines);
-    append_unless_paused(w, CHANNEL_SCOPE, &log->scope_lines);
-    append_unless_paused(w, CHANNEL_SASS, &log->sass_lines);
-    text_clear(&log->names_lines);
+    writer_append_names(w);
+    writer_append(w, CHANNEL_DEVICE, &log->device_lines);
+    writer_append(w, CHANNEL_SCOPE, &log->scope_lines);
+    writer_append(w, CHANNEL_SASS, &log->sass_lines);
     text_clear(&log->device_lines);
     text_clear(&log->scope_lines);
     text_clear(&log->sass_lines);
@@ -217,10 +184,9 @@ void writer_lines_open(struct writer *w)
     if (w->settings.debug) {
         say_session(w);
     }
-    text_clear(&w->text);
-    record_job_start(&w->text, &w->context, &state, w->tracing.profiler.runs,
+    record_job_start(&w->opening, &w->context, &state, w->tracing.profiler.runs,
                      w->dir->opened_ns);
-    append_everywhere(w);
+    writer_append_opening(w);
     if (w->settings.continuous && w->settings.sample_rate_ms) {
         write_mark(w, true, "sampling_start", clock_mono_ns());
     }
@@ -236,6 +202,10 @@ struct losses writer_lines_losses(struct writer *w)
         atomic_load_explicit(&w->kernels_unnamed, memory_order_relaxed);
     losses.count[LOSS_DEVICE_SAMPLES] =
         atomic_load_explicit(&w->device_samples_missing, memory_order_relaxed);
+    for (int c = 0; c < CHANNEL_COUNT; c++) {
+        losses.lines[c] = atomic_load_explicit(&w->lines_lost[c], memory_order_relaxed);
+        losses.count[LOSS_LINES] += losses.lines[c];
+    }
     for (int kind = 0; kind < LOSS_KINDS; kind++) {
         losses.count[kind] -= w->lost_before.count[kind];
     }
@@ -255,6 +225,7 @@ static void report_losses(const struct writer *w, const struct losses *losses)
 
 void writer_lines_close(struct writer *w)
 {
+    writer_append_retry(w, true);
     tracing_fetch(&w->tracing, clock_mono_ns(), true, true);
     writer_lines_drain(w);
     writer_lines_trace(w);
@@ -266,14 +237,14 @@ void writer_lines_close(struct writer *w)
     const struct losses losses = writer_lines_losses(w);
     record_capabilities(&w->text, &w->context, &w->settings, &w->tracing, &losses,
                         clock_mono_ns());
-    append_everywhere(w);
+    writer_append_everywhere(w, &w->text);
     report_losses(w, &losses);
     if (w->settings.continuous && w->settings.sample_rate_ms) {
         write_mark(w, false, "sampling_end", clock_mono_ns());
     }
     text_clear(&w->text);
     record_shutdown(&w->text, &w->context, clock_mono_ns());
-    append_everywhere(w);
+    writer_append_everywhere(w, &w->text);
     spool_write_marker(&w->spool);
     w->summary.end_ns = clock_mono_ns();
 }

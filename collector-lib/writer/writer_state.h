@@ -12,6 +12,7 @@
 #include "collector-lib/core/open_scopes.h"
 #include "collector-lib/core/ring.h"
 #include "collector-lib/core/session_dir.h"
+#include "collector-lib/core/session_names.h"
 #include "collector-lib/core/settings.h"
 #include "collector-lib/core/spool.h"
 #include "collector-lib/trace/tracing.h"
@@ -20,6 +21,12 @@
 
 #define WRITER_BEAT_MS      40
 #define WRITER_BUSY_BEAT_MS 5
+
+/** The names that a channel's files have. */
+struct writer_sent {
+    uint32_t scopes; /**< of `used_names` */
+    struct trace_names_sent trace;
+};
 
 struct writer {
     struct settings settings;
@@ -41,6 +48,7 @@ struct writer {
     _Atomic uint64_t samples;
     _Atomic uint64_t bytes_written;
     _Atomic uint64_t bytes_lost;
+    _Atomic uint64_t lines_lost[CHANNEL_COUNT];
     _Atomic uint64_t kernels_unnamed;
     _Atomic uint64_t device_samples_missing;
 
@@ -51,14 +59,17 @@ struct writer {
     struct open_scopes open;
     struct text text;
     struct tracing tracing;
-    uint32_t names_written;
+    struct text opening; /* the line that opens each channel */
+    struct text names_text;
+    struct session_names used_names;
+    struct writer_sent sent[CHANNEL_COUNT];
+    bool resumed[CHANNEL_COUNT]; /* after a failed write, it takes writes again */
     uint64_t scope_batches;
     struct losses lost_before; /* by earlier sessions of the process */
     int beat_ms;
     struct summary summary;
     struct spool spool;
     int64_t open_phases; /* these, and open scopes, keep the sampler on */
-    bool failure_said;
 };
 
 #endif

@@ -140,6 +140,43 @@ static void forgotten(void)
     }
 }
 
+static void step(const char *scope, const char *kernel, int times)
+{
+    for (int i = 0; i < times; i++) {
+        GFL_SCOPE(scope)
+        {
+            gpu.launch(kernel, 4);
+        }
+        gpufl_flush();
+    }
+}
+
+/* Writes fail for a while. */
+static void full_disk(void)
+{
+    const char *flag = getenv("FAKE_FULL_DISK");
+    step("before", "_Z5firstPf", 1);
+    fclose(fopen(flag, "w"));
+    step("meanwhile", "_Z6secondPf", 20);
+    remove(flag);
+    step("meanwhile", "_Z6secondPf", 30);
+    step("behind", "_Z5thirdPf", 20);
+}
+
+/* Two sessions before the last one. */
+static void sessions(void)
+{
+    struct gpufl_init_options options = GPUFL_INIT_OPTIONS_DEFAULT;
+    options.log_path = getenv("GPU_SCOPES_LOGS");
+    step("first", "_Z5firstPf", 1);
+    for (int i = 0; i < 2; i++) {
+        if (gpufl_init(&options) != GPUFL_OK) {
+            exit(3);
+        }
+        step("second", "_Z5firstPf", 1);
+    }
+}
+
 static void *one_scope(void *arg)
 {
     (void)arg;
@@ -230,6 +267,8 @@ int main(int argc, char **argv)
         {"churn", churn},
         {"many names", many_names},
         {"without memory", without_memory},
+        {"full disk", full_disk},
+        {"sessions", sessions},
     };
     struct gpufl_init_options options = GPUFL_INIT_OPTIONS_DEFAULT;
     char id[40];
@@ -249,10 +288,11 @@ int main(int argc, char **argv)
     gpufl_shutdown();
     struct gpufl_stats s = GPUFL_STATS_INIT;
     if (gpufl_get_stats(&s) == GPUFL_OK) {
-        fprintf(stderr, "stats %lu %lu %lu %lu %lu %lu\n",
+        fprintf(stderr, "stats %lu %lu %lu %lu %lu %lu %lu %lu\n",
                 (unsigned long)s.scopes_recorded, (unsigned long)s.scopes_dropped,
                 (unsigned long)s.calls_dropped, (unsigned long)s.waits_dropped,
-                (unsigned long)s.phases_dropped, (unsigned long)s.without_memory);
+                (unsigned long)s.phases_dropped, (unsigned long)s.without_memory,
+                (unsigned long)s.bytes_written, (unsigned long)s.bytes_lost);
     }
     gpufl_generate_report(getenv("GPU_SCOPES_REPORT"));
     return 7;

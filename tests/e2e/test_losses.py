@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a session does not contain is counted by kind, in the closing record, on stderr and in the report."""
+import collections
+import errno
+import json
+import os
 import sys
 
 import lib
@@ -7,7 +11,7 @@ from lib import check, equal
 import test_collector as collector
 
 FAKE = lib.BUILD / "tests/fake"
-SCOPES, DROPPED, CALLS, WAITS, PHASES, WITHOUT = range(6)
+SCOPES, DROPPED, CALLS, WAITS, PHASES, WITHOUT, BYTES, BYTES_LOST = range(8)
 
 
 def _play(place, part, engine="Trace", **env):
@@ -46,7 +50,7 @@ def each_kind_that_finds_no_room_has_its_counter(place):
     equal(stats[:2], [1, 0], "scopes recorded and dropped")
     check(1000 < losses["calls"] < 10000, f"{losses}")
     equal((losses["waits"], losses["phases"]), (6, 1), "waits and phases")
-    equal(stats[CALLS:], [losses["calls"], 6, 1, 0], "the same by gpufl_get_stats")
+    equal(stats[CALLS:BYTES], [losses["calls"], 6, 1, 0], "the same by gpufl_get_stats")
     equal(set(losses), {"calls", "waits", "phases"}, "nothing else")
     equal((capabilities["sync_activity"]["status"], capabilities["sync_activity"]["reason_code"]),
           ("partial", "ring_full:6"), "waits")
@@ -132,6 +136,47 @@ def kernels_without_a_name_are_counted(place):
     equal((capabilities["kernel_events"]["status"], capabilities["kernel_events"]["reason_code"]),
           ("partial", f"names_lost:{other}"), "it is said")
     _all_say(said, report, f'{other} names of kernels, recorded as "(other)"')
+
+
+def _ends(session):
+    return sum(row["event_type"] != collector.BEGIN
+               for row in collector.rows(session, "scope", "scope_event_batch"))
+
+
+def a_write_that_fails_is_said_and_nothing_else_is_missing(place):
+    if lib.SANITIZER:
+        lib.skip("its runtime wants to be loaded first")
+    for reason in (errno.ENOSPC, errno.EDQUOT, errno.EIO):
+        session, said, report, stats = _play(
+            place, "full disk", FAKE_FULL_DISK=str(place.path / "full"), FAKE_ERRNO=str(reason),
+            LD_PRELOAD=str(FAKE / "full_disk.so"))
+        losses, capabilities = _closing(session)
+        equal(set(losses), {"lines"}, "losses")
+        check(0 < losses["lines"] < 200, f"{losses}")
+        equal(stats[SCOPES], _ends(session), "scopes on disk")
+        equal(stats[BYTES], sum(f.stat().st_size for f in session.glob("*.log")), "bytes on disk")
+        check(stats[BYTES_LOST] > 0, "bytes that are not")
+        names = collector.scope_names(session)
+        kernels = collections.Counter(name for name, _, _ in _kernel_scopes(session))
+        equal(set(names.values()), {"before", "meanwhile", "behind"}, "names, also those of the pause")
+        check(30 <= kernels["second"] <= 31 and kernels["third"] == 20, f"{kernels}")
+        for feature in ("kernel_events", "scope_attribution"):
+            equal(capabilities[feature]["status"], "partial", feature)
+            check(capabilities[feature]["reason_code"].startswith("lines_lost:"), f"{capabilities[feature]}")
+        marker = json.loads((session / ".gpufl-transport-loss.spool.0.json").read_text())
+        check(marker["reason"].endswith(f",errno={reason}") and marker["lines"] == losses["lines"], f"{marker}")
+        _all_say(said, report, f"{losses['lines']} lines: they could not be written")
+        equal((said.count(os.strerror(reason)), said.count("recording resumed")), (1, 1), said)
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    lib.upload(place, backend.url)
+    check(not backend.complete(session.name), "not complete")
+
+
+def a_session_has_no_names_of_an_earlier_one(place):
+    first, _, _, _ = _play(place, "sessions", GPU_SCOPES_LOGS=str(place.logs))
+    names = sorted("".join(collector.scope_names(s).values()) for s in place.logs.iterdir())
+    equal(names, ["first", "second", "second"], "names of each session")
+    equal(collector.paired(first), {"first": 1}, "scopes of the first")
 
 
 def threads_that_come_and_go_leave_nothing_behind(place):

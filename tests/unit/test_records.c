@@ -3,6 +3,7 @@
  * change `GOLDEN=write build/release/tests/unit/test_records` writes the files anew. */
 #include "tests/support/check.h"
 
+#include <json-c/json.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -154,14 +155,47 @@ static void names_of_scopes(void **unused)
     struct text text = {0};
     const char *name[3] = {NULL, "step", "\xc3\xa9poque \"1\"\\\n\x01\xff"};
     const char *kernel[2] = {NULL, "void gemm<float>(float const*, int)"};
-    struct dictionary_part part[2] = {{"scope_name_dict", name, 0, 2},
-                                      {"kernel_dict", kernel, 1, 1}};
+    struct dictionary_part part[2] = {{"scope_name_dict", name, 0, 2, NULL},
+                                      {"kernel_dict", kernel, 1, 1, NULL}};
     record_dictionary(&text, &context, part, 2);
     part[0].from = 2;
     record_dictionary(&text, &context, part, 2); /* nothing new: no line */
     part[1].from = 0;
     record_dictionary(&text, &context, part, 2);
     is_golden("dictionary_update", &text);
+}
+
+static void long_dictionaries_are_lines_below_1_mib(void **unused)
+{
+    (void)unused;
+    struct text text = {0};
+    enum { NAMES = 40 };
+    const char *name[NAMES + 1] = {NULL};
+    for (size_t i = 1; i <= NAMES; i++) { /* control characters take six bytes each */
+        size_t len = i == NAMES ? 9 << 20 : 60000;
+        char *made = malloc(len + 1);
+        memset(made, '\1', len);
+        made[len] = '\0';
+        name[i] = made;
+    }
+    struct dictionary_part part = {"scope_name_dict", name, 0, NAMES, NULL};
+    record_dictionary(&text, &context, &part, 1);
+    assert_true(text.len > (NAMES - 1) * 360000u);
+    size_t lines = 0;
+    for (char *at = text.data, *end; at < text.data + text.len; at = end + 1, lines++) {
+        end = memchr(at, '\n', (size_t)(text.data + text.len - at));
+        assert_true(end - at < 1 << 20);
+        *end = '\0';
+        struct json_object *line = json_tokener_parse(at);
+        assert_non_null(line);
+        json_object_put(line);
+    }
+    assert_true(lines > NAMES / 2 / 2);
+    assert_non_null(strstr(text.data + text.len - 20, "\xe2\x80\xa6\"}}"));
+    for (size_t i = 1; i <= NAMES; i++) {
+        free((char *)(uintptr_t)name[i]);
+    }
+    text_fini(&text);
 }
 
 static void rows_of_scopes(void **unused)
@@ -358,6 +392,7 @@ int main(void)
         cmocka_unit_test(lifecycle_records),
         cmocka_unit_test(what_was_collected),
         cmocka_unit_test(names_of_scopes),
+        cmocka_unit_test(long_dictionaries_are_lines_below_1_mib),
         cmocka_unit_test(rows_of_scopes),
         cmocka_unit_test(rows_of_metrics),
         cmocka_unit_test(a_traced_session),

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names count as written for a channel when they are in its file. */
+#include "collector-lib/writer/writer_append.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "collector-lib/core/clock.h"
+#include "collector-lib/core/record_dictionary.h"
+#include "schema/records.h"
+
+static void count_lost(struct writer *w, enum channel channel, const char *lines,
+                       size_t len)
+{
+    uint64_t lost =
+        spool_lost(&w->spool, lines, len, clock_mono_ns() + w->context.anchor_ns);
+    atomic_fetch_add_explicit(&w->lines_lost[channel], lost, memory_order_relaxed);
+    atomic_fetch_add_explicit(&w->bytes_lost, len, memory_order_relaxed);
+}
+
+/* Whatever the pause. */
+static size_t append_now(struct writer *w, enum channel channel, const struct text *text)
+{
+    size_t kept = session_dir_append(w->dir, channel, text->data, text->len);
+    if (kept < text->len) {
+        int reason = errno;
+        int64_t now_ns = clock_mono_ns();
+        if (spool_fail(&w->spool, channel_name(channel), reason, now_ns,
+                       now_ns + w->context.anchor_ns)) {
+            memset(w->resumed, 0, sizeof w->resumed);
+        }
+    }
+    spool_wrote(&w->spool, kept);
+    atomic_fetch_add_explicit(&w->bytes_written, kept, memory_order_relaxed);
+    return kept;
+}
+
+/* Out of memory while they were formatted: the session goes on. */
+static bool lines_failed(struct writer *w, enum channel channel, const struct text *text)
+{
+    if (text->failed) {
+        atomic_fetch_add_explicit(&w->lines_lost[channel], 1, memory_order_relaxed);
+    }
+    return text->failed;
+}
+
+size_t writer_append(struct writer *w, enum channel channel, const struct text *text)
+{
+    if (lines_failed(w, channel, text) || text->len == 0) {
+        return 0;
+    }
+    size_t kept = w->spool.paused ? 0 : append_now(w, channel, text);
+    if (kept < text->len) {
+        count_lost(w, channel, text->data + kept, text->len - kept);
+    }
+    return kept;
+}
+
+void writer_append_everywhere(struct writer *w, const struct text *text)
+{
+    for (int c = 0; c < CHANNEL_COUNT; c++) {
+        enum channel channel = (enum channel)c;
+        if (!session_dir_has(w->dir, channel) || lines_failed(w, channel, text)) {
+            continue;
+        }
+        size_t kept = append_now(w, channel, text);
+        if (kept < text->len) {
+            count_lost(w, channel, text->data + kept, text->len - kept);
+        }
+    }
+}
+
+void writer_append_opening(struct writer *w)
+{
+    for (int c = 0; c < CHANNEL_COUNT; c++) {
+        if (session_dir_has(w->dir, (enum channel)c)) {
+            append_now(w, (enum channel)c, &w->opening);
+        }
+    }
+}
+
+static struct writer_sent all_names(const struct writer *w)
+{
+    struct writer_sent all = {.scopes = (uint32_t)w->used_names.count};
+    if (w->tracing.profiler.tracer) {
+        all.trace = trace_names_count(&w->tracing.log.names);
+    }
+    return all;
+}
+
+/* Appends the names behind \p sent to names_text. */
+static void format_names(struct writer *w, const struct writer_sent *sent)
+{
+    struct dictionary_part part[1 + TRACE_NAMES_PARTS] = {
+        {.key = RECORD_SCOPE_NAME_DICT,
+         .text = w->names->name,
+         .from = sent->scopes,
+         .to = (uint32_t)w->used_names.count,
+         .id = w->used_names.id}};
+    bool traced = w->tracing.profiler.tracer != NULL;
+    if (traced) {
+        trace_names_parts(&w->tracing.log.names, &sent->trace, part + 1);
+    }
+    record_dictionary(&w->names_text, &w->context, part,
+                      traced ? 1 + TRACE_NAMES_PARTS : 1);
+}
+
+static bool same_names(const struct writer_sent *a, const struct writer_sent *b)
+{
+    return memcmp(a, b, sizeof *a) == 0; /* it has no padding */
+}
+_Static_assert(sizeof(struct writer_sent) == 5 * sizeof(uint32_t), "no padding");
+
+void writer_append_names(struct writer *w)
+{
+    const struct writer_sent all = all_names(w);
+    const struct writer_sent *formatted = NULL;
+    struct writer_sent before;
+    for (int c = 0; c < CHANNEL_COUNT && !w->spool.paused; c++) {
+        if (!session_dir_has(w->dir, (enum channel)c) || same_names(&w->sent[c], &all)) {
+            continue;
+        }
+        if (!formatted || !same_names(formatted, &w->sent[c])) {
+            before = w->sent[c];
+            formatted = &before;
+            text_clear(&w->names_text);
+            format_names(w, &before);
+        }
+        if (!w->names_text.failed &&
+            append_now(w, (enum channel)c, &w->names_text) == w->names_text.len) {
+            w->sent[c] = all;
+        }
+    }
+}
+
+static bool open_again(struct writer *w, enum channel channel)
+{
+    const struct writer_sent all = all_names(w);
+    text_clear(&w->names_text);
+    text_append(&w->names_text, w->opening.data, w->opening.len);
+    format_names(w, &(struct writer_sent){0});
+    if (w->names_text.failed ||
+        append_now(w, channel, &w->names_text) < w->names_text.len) {
+        return false;
+    }
+    w->sent[channel] = all;
+    return true;
+}
+
+void writer_append_retry(struct writer *w, bool now_or_never)
+{
+    int64_t now_ns = clock_mono_ns();
+    if (now_or_never ? !w->spool.failed : !spool_retry_is_due(&w->spool, now_ns)) {
+        return;
+    }
+    for (int c = 0; c < CHANNEL_COUNT; c++) {
+        if (session_dir_has(w->dir, (enum channel)c) && !w->resumed[c]) {
+            w->resumed[c] = open_again(w, (enum channel)c);
+            if (!w->resumed[c]) {
+                return;
+            }
+        }
+    }
+    spool_resume(&w->spool, now_ns);
+    trace_log_rewind(&w->tracing.log);
+}
