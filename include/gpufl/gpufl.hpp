@@ -58,6 +58,8 @@ struct InitOptions {
     std::vector<std::string> pm_sampling_metrics = {};
     bool pm_sampling_scope_only = true;
     bool deep_window_only = false;
+    int simulated_gpus = 0;
+    bool device_details = false;
 };
 
 /** Starts a session. \return true if it runs; false if gpufl is disabled or the session cannot be
@@ -96,6 +98,8 @@ inline bool init(const InitOptions &opts)
     c.pm_sampling_metrics = metrics.c_str();
     c.pm_sampling_scope_only = opts.pm_sampling_scope_only;
     c.deep_window_only = opts.deep_window_only;
+    c.simulated_gpus = opts.simulated_gpus;
+    c.device_details = opts.device_details;
     return gpufl_init(&c) == GPUFL_OK;
 }
 

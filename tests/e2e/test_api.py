@@ -58,6 +58,62 @@ def the_forms_of_the_reference_compile(place):
                 equal((done.returncode, done.stderr), (0, ""), f"{compiler} {std} {source}")
 
 
+def _members(text, struct):
+    """Type and name of each field of a struct, in the order of the header."""
+    body = re.sub(r"/\*.*?\*/", "", re.search(rf"^struct {struct} {{\n(.*?)^}};", text, re.M | re.S).group(1), flags=re.S)
+    return re.findall(r"([\w:<>]+(?: \w+)*)\s+\*?(\w+)\s*(?:=[^;]*)?;", body)
+
+
+def each_field_of_the_cpp_options_reaches_its_own_field(place):
+    """S2-02: generated from the headers; gpufl_init is the test's own."""
+    fields = _members((lib.ROOT / "include/gpufl/gpufl.hpp").read_text(), "InitOptions")
+    in_c = [name for _, name in _members((lib.ROOT / "include/gpufl/gpufl.h").read_text(), "gpufl_init_options")]
+    equal([name for _, name in fields], in_c[1:], "fields of both, behind struct_size")
+    value = {"std::string": '"other"', "bool": "!o.{0}", "int": "o.{0} + 7",
+             "BackendKind": "gpufl::BackendKind::Amd", "ProfilingEngine": "gpufl::ProfilingEngine::Deep",
+             "std::vector<std::string>": '{{"other", "more"}}'}
+    text = {"std::string": '"other"', "std::vector<std::string>": '"other,more"'}
+    cases = []
+    for kind, name in fields:
+        there = f"std::string(seen.{name}) == {text[kind]}" if kind in text else \
+            f"static_cast<int>(seen.{name}) == static_cast<int>(o.{name})"
+        cases.append(f'    {{ gpufl::InitOptions o; o.{name} = {value[kind].format(name)}; gpufl::init(o);\n'
+                     f'      if (!({there}) || differing() != "{name} ") say("{name}"); }}\n')
+    same = "".join(f"    if ({f'std::strcmp(seen.{name}, plain.{name}) != 0' if kind in text else f'seen.{name} != plain.{name}'})"
+                   f' names += "{name} ";\n' for kind, name in fields)
+    (place.path / "fields.cpp").write_text(f"""#include <gpufl/gpufl.hpp>
+#include <cstdio>
+#include <cstring>
+static gpufl_init_options seen;
+static std::string kept[{len(fields)}];
+extern "C" gpufl_status gpufl_init(const gpufl_init_options *o) {{
+    seen = *o;
+    unsigned n = 0;
+    for (const char **t : {{{", ".join(f"&seen.{name}" for kind, name in fields if kind in text)}}}) {{
+        kept[n] = *t;
+        *t = kept[n++].c_str();
+    }}
+    return GPUFL_OK;
+}}
+static std::string differing() {{
+    static const gpufl_init_options plain = GPUFL_INIT_OPTIONS_DEFAULT;
+    std::string names;
+{same}    return names;
+}}
+static int wrong;
+static void say(const char *name) {{ wrong++; std::printf("%s: differing: %s\\n", name, differing().c_str()); }}
+int main() {{
+    gpufl::init(gpufl::InitOptions());
+    if (differing() != "" || seen.struct_size != sizeof seen) say("defaults");
+{"".join(cases)}    return wrong;
+}}
+""")
+    done, program = _compile(place, "g++", "c++11", place.path / "fields.cpp")
+    equal((done.returncode, done.stderr), (0, ""), "it compiles")
+    done = subprocess.run([program], capture_output=True, text=True, check=False, env=lib.environment({}))
+    equal((done.returncode, done.stdout), (0, ""), "fields that do not arrive, or not alone")
+
+
 def _knows(compiler, std):
     """Whether it is installed, and knows the standard."""
     return shutil.which(compiler) and subprocess.run(
