@@ -414,6 +414,8 @@ install: all $(COMPLETIONS) ## install into prefix (/usr/local), below DESTDIR i
 	  $(INSTALL) -m755 $(B)/$$l.so $(DESTDIR)$(libdir)/$$l.so.0 && \
 	  ln -sf $$l.so.0 $(DESTDIR)$(libdir)/$$l.so || exit 1; done
 	$(INSTALL) -m644 $(wildcard include/gpufl/*.h include/gpufl/*.hpp) $(DESTDIR)$(incdir)/gpufl
+	for d in core upload; do $(INSTALL) -d $(DESTDIR)$(incdir)/gpufl/$$d && \
+	  $(INSTALL) -m644 include/gpufl/$$d/*.hpp $(DESTDIR)$(incdir)/gpufl/$$d || exit 1; done
 	$(INSTALL) -m644 $(DATA) $(DESTDIR)$(datadir)/gpufl
 	for p in $(PC); do $(filled) packaging/$$p.in >$(DESTDIR)$(libdir)/pkgconfig/$$p || exit 1; done
 	for m in $(MAN); do sed 's/@version@/$(VERSION)/' $$m \

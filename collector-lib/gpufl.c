@@ -251,7 +251,13 @@ gpufl_status gpufl_generate_report(const char *path)
 
 struct gpufl_scope gpufl_scope_begin(const char *name)
 {
-    return recorder_begin_scope(&process.recorder, name);
+    return recorder_begin_scope(&process.recorder, name, 0, 0);
+}
+
+struct gpufl_scope gpufl_scope_begin_repeated(const char *name, uint32_t repeat,
+                                              uint32_t warmup)
+{
+    return recorder_begin_scope(&process.recorder, name, repeat, warmup);
 }
 
 void gpufl_scope_end(struct gpufl_scope scope)

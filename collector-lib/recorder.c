@@ -96,7 +96,8 @@ static uint32_t cached_name_id(struct recorder *r, struct ring *ring, const char
     return id;
 }
 
-struct gpufl_scope recorder_begin_scope(struct recorder *r, const char *name)
+struct gpufl_scope recorder_begin_scope(struct recorder *r, const char *name,
+                                        uint32_t repeat, uint32_t warmup)
 {
     struct gpufl_scope scope = {0};
     uint16_t generation = atomic_load_explicit(&r->generation, memory_order_acquire);
@@ -127,6 +128,8 @@ struct gpufl_scope recorder_begin_scope(struct recorder *r, const char *name)
                                   .name_id = id,
                                   .depth = scope.depth,
                                   .value = outer ? outer->instance : 0,
+                                  .repeat = repeat,
+                                  .warmup = warmup,
                                   .generation = generation,
                                   .kind = ROW_SCOPE_BEGIN});
     thread_scopes_push(&ring->scopes,

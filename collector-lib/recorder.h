@@ -36,7 +36,8 @@ bool recorder_prepare(struct recorder *recorder);
 void recorder_after_fork(struct recorder *recorder);
 
 /* Each does nothing while no session runs. */
-struct gpufl_scope recorder_begin_scope(struct recorder *recorder, const char *name);
+struct gpufl_scope recorder_begin_scope(struct recorder *recorder, const char *name,
+                                        uint32_t repeat, uint32_t warmup);
 /** By any thread. */
 void recorder_end_scope(struct recorder *recorder, struct gpufl_scope scope);
 void recorder_call(struct recorder *recorder, const struct trace_call *call);

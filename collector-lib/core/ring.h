@@ -47,7 +47,14 @@ struct row {
     uint32_t context;  /* of a wait, as the two below */
     uint64_t value;    /* ns of a wait; id that a framework pushed before a call; of a
                           scope: the instance in which it began, 0 = none */
-    uint32_t stream, event;
+    union {
+        struct {
+            uint32_t stream, event;
+        };
+        struct {
+            uint32_t repeat, warmup; /* of the begin of a scope */
+        };
+    };
 };
 _Static_assert(sizeof(struct row) == 64, "a cache line");
 

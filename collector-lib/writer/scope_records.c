@@ -13,8 +13,8 @@ static void scope_row(struct text *out, const struct record_context *context,
     const uint64_t name_id = row->name_id;
     const uint64_t event_type = row->kind == ROW_SCOPE_BEGIN ? 0 : 1;
     const uint64_t depth = row->depth;
-    const uint64_t repeat = 0;
-    const uint64_t warmup = 0;
+    const uint64_t repeat = row->kind == ROW_SCOPE_BEGIN ? row->repeat : 0;
+    const uint64_t warmup = row->kind == ROW_SCOPE_BEGIN ? row->warmup : 0;
     const int64_t original_start_ns = row->mono_ns + context->anchor_ns;
     RECORD_ROW(RECORD_SCOPE_COLUMNS);
 }

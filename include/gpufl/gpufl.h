@@ -223,6 +223,11 @@ struct gpufl_scope {
  * (`capture_capabilities` at the end of the session). */
 GPUFL_API struct gpufl_scope gpufl_scope_begin(const char *name);
 
+/** The same, and records that its body runs \p repeat times, after \p warmup runs before
+ *  it; 0 = not said. */
+GPUFL_API struct gpufl_scope gpufl_scope_begin_repeated(const char *name, uint32_t repeat,
+                                                        uint32_t warmup);
+
 /** Ends a region, by any thread and in any order; a call from another thread than the one
  *  that began it may wait for a lock, and finds nothing to do once that thread has ended.
  *  Regions that a thread leaves open end with it, and count as `scopes_not_ended`. A

@@ -5,62 +5,16 @@
 #define GPUFL_HPP
 
 #include <cstdint>
+#include <functional>
+#include <memory> /* the reference's programs keep a ScopedMonitor in a std::unique_ptr */
 #include <string>
 #include <utility>
-#include <vector>
 
 #include <gpufl/gpufl.h>
-#include <gpufl/upload.h>
+#include <gpufl/options.hpp>
+#include <gpufl/upload/upload_logs.hpp>
 
 namespace gpufl {
-
-/** Source of the device metrics. */
-enum class BackendKind { Auto, Nvidia, Amd, None };
-
-/** How much to record; see gpufl_profiling_engine for what is implemented. */
-enum class ProfilingEngine {
-    Monitor,
-    Trace,
-    PcSampling,
-    SassMetrics,
-    RangeProfiler,
-    Deep,
-    PmSampling,
-    RangeProfilerKernelReplay
-};
-
-/** Fields, order and defaults of the reference, followed by later fields. See gpufl.h. */
-struct InitOptions {
-    std::string app_name = "gpufl";
-    std::string log_path = "";
-    std::string backend_url = "";
-    std::string api_key = "";
-    std::string api_path = "";
-    bool remote_upload = false;
-    bool enable_stack_trace = false;
-    bool enable_source_collection = true;
-    bool enable_external_correlation = true;
-    bool enable_synchronization = true;
-    bool enable_memory_tracking = false;
-    bool enable_cuda_graphs_tracking = false;
-    int system_sample_rate_ms = 0;
-    int kernel_sample_rate_ms = 0;
-    bool continuous_system_sampling = false;
-    BackendKind backend = BackendKind::Auto;
-    ProfilingEngine profiling_engine = ProfilingEngine::Monitor;
-    std::string config_file = "";
-    bool flush_logs_always = false;
-    bool enable_debug_output = false;
-    bool enabled = true;
-    int pm_sampling_interval_us = 100;
-    int pm_sampling_max_samples = 4096;
-    std::string pm_sampling_preset = "overview";
-    std::vector<std::string> pm_sampling_metrics = {};
-    bool pm_sampling_scope_only = true;
-    bool deep_window_only = false;
-    int simulated_gpus = 0;
-    bool device_details = false;
-};
 
 /** Starts a session. \return true if it runs; false if gpufl is disabled or the session cannot be
  *  created (a message on stderr says why). */
@@ -125,13 +79,54 @@ inline void generateReport(const std::string &output_path = "")
     (void)gpufl_generate_report(output_path.c_str());
 }
 
-/** Records a scope from construction to destruction. */
+/** What a scope may say besides its name. The tag is accepted and not recorded, as by the existing
+ *  client. */
+struct ScopeMeta {
+    std::string tag = {};
+    std::uint32_t repeat = 0; /**< measured runs of the body; 0 = not said */
+    std::uint32_t warmup = 0; /**< runs before the scope */
+
+    ScopeMeta &setTag(const std::string &value)
+    {
+        tag = value;
+        return *this;
+    }
+    ScopeMeta &setRepeat(std::uint32_t value)
+    {
+        repeat = value;
+        return *this;
+    }
+    ScopeMeta &setWarmup(std::uint32_t value)
+    {
+        warmup = value;
+        return *this;
+    }
+};
+
+/** Records a scope from construction to destruction. Tags, and whether a scope is to be profiled
+ *  deeply, are accepted and not recorded. */
 class ScopedMonitor {
 public:
     explicit ScopedMonitor(const char *name) : scope_(gpufl_scope_begin(name))
     {
     }
     explicit ScopedMonitor(const std::string &name) : ScopedMonitor(name.c_str())
+    {
+    }
+    ScopedMonitor(const std::string &name, const char *) : ScopedMonitor(name)
+    {
+    }
+    ScopedMonitor(const std::string &name, const std::string &) : ScopedMonitor(name)
+    {
+    }
+    ScopedMonitor(const std::string &name, const std::string &, bool) : ScopedMonitor(name)
+    {
+    }
+    ScopedMonitor(const std::string &name, bool) : ScopedMonitor(name)
+    {
+    }
+    ScopedMonitor(const std::string &name, const ScopeMeta &meta)
+        : scope_(gpufl_scope_begin_repeated(name.c_str(), meta.repeat, meta.warmup))
     {
     }
     ScopedMonitor(const ScopedMonitor &) = delete;
@@ -155,6 +150,33 @@ public:
         return false;
     }
 };
+
+/** The loop of GFL_BENCH. */
+class BenchLoop {
+public:
+    BenchLoop(const std::string &name, const ScopeMeta &meta) : name_(name), meta_(meta)
+    {
+    }
+    template <typename F> void operator+=(F &&body)
+    {
+        if (meta_.warmup) {
+            ScopedMonitor scope(name_ + "_warmup", ScopeMeta().setRepeat(meta_.warmup));
+            run(body, meta_.warmup);
+        }
+        ScopedMonitor scope(name_, meta_);
+        run(body, meta_.repeat);
+    }
+
+private:
+    template <typename F> static void run(F &body, std::uint32_t times)
+    {
+        for (std::uint32_t i = 0; i < times; i++) {
+            body();
+        }
+    }
+    std::string name_;
+    ScopeMeta meta_;
+};
 /** \endcond */
 
 /** Runs \p fn inside a scope and returns its result. Exceptions propagate. */
@@ -171,73 +193,34 @@ inline auto monitor(const std::string &name, F &&fn) -> decltype(std::forward<F>
     return monitor(name.c_str(), std::forward<F>(fn));
 }
 
-/** See gpufl_upload_options. retry_delay_ms, report_progress and the progress intervals of the
- *  existing client are accepted and ignored: retries back off exponentially, with jitter. */
-struct UploadOptions {
-    std::string log_path;
-    std::string backend_url;
-    std::string api_key;
-    std::string api_path;
-    int total_timeout_ms = 300000;
-    int connect_timeout_ms = 10000;
-    int read_timeout_ms = 30000;
-    int max_retries = 5;
-    int retry_delay_ms = 1000;
-    std::string session_id_filter;
-    bool all_sessions = false;
-    bool force = false;
-    bool report_progress = true;
-    int progress_log_interval_ms = 5000;
-    std::size_t progress_log_interval_bytes = 52428800;
-};
-
-/** See gpufl_upload_result. */
-struct UploadResult {
-    bool success = false;
-    std::size_t files_processed = 0;
-    std::size_t files_skipped_by_cursor = 0;
-    std::size_t events_uploaded = 0;
-    std::size_t bytes_uploaded = 0;
-    std::int64_t elapsed_ms = 0;
-    std::vector<std::string> warnings;
-    std::vector<std::string> spool_ids;
-};
-
-/** Uploads within total_timeout_ms. Throws only std::bad_alloc. */
-inline UploadResult uploadLogs(const UploadOptions &opts)
+/** As the existing client's; the tag is not recorded. */
+inline void monitor(const std::string &name, const std::string &, const std::function<void()> &fn)
 {
-    gpufl_upload_options c = GPUFL_UPLOAD_OPTIONS_DEFAULT;
-    gpufl_upload_result r{};
-    UploadResult out;
-    r.struct_size = sizeof r;
-    c.log_path = opts.log_path.c_str();
-    c.backend_url = opts.backend_url.c_str();
-    c.api_key = opts.api_key.c_str();
-    c.api_path = opts.api_path.c_str();
-    c.total_timeout_ms = opts.total_timeout_ms;
-    c.connect_timeout_ms = opts.connect_timeout_ms;
-    c.read_timeout_ms = opts.read_timeout_ms;
-    c.max_retries = opts.max_retries;
-    c.session_id = opts.session_id_filter.c_str();
-    c.all_sessions = opts.all_sessions;
-    c.force = opts.force;
-    gpufl_status status = gpufl_upload_logs(&c, &r);
-    out.success = r.success;
-    out.files_processed = r.files_processed;
-    out.files_skipped_by_cursor = r.files_skipped_by_cursor;
-    out.events_uploaded = static_cast<std::size_t>(r.events_uploaded);
-    out.bytes_uploaded = static_cast<std::size_t>(r.bytes_uploaded);
-    out.elapsed_ms = r.elapsed_ms;
-    for (unsigned i = 0; i < r.warning_count && i < GPUFL_UPLOAD_WARNINGS_MAX; i++) {
-        out.warnings.push_back(r.warnings[i]);
-    }
-    if (status != GPUFL_OK) {
-        out.warnings.push_back(r.message);
-    }
-    for (unsigned i = 0; i < r.spool_id_count && i < GPUFL_UPLOAD_SPOOL_IDS_MAX; i++) {
-        out.spool_ids.push_back(r.spool_ids[i]);
-    }
-    return out;
+    monitor(name, fn);
+}
+
+/** The bounds of a deep window. */
+struct DeepWindowSpec {
+    std::int64_t max_duration_ms = 0;
+    std::uint64_t max_launches = 0;
+    std::int64_t cooldown_ms = 0;
+    std::string name = "deep_window";
+};
+
+/** Deep windows need an engine that has them, and none of those that are implemented does: no window
+ *  opens, as with such an engine of the existing client. */
+inline void deepWindow(const DeepWindowSpec &)
+{
+}
+inline void deepWindow(std::int64_t, std::uint64_t = 0)
+{
+}
+inline void deepWindowClose()
+{
+}
+inline bool deepWindowActive()
+{
+    return false;
 }
 
 } /* namespace gpufl */
@@ -275,5 +258,17 @@ inline UploadResult uploadLogs(const UploadOptions &opts)
         GPUFL_CPP_NEVER;                                                                 \
     } else                                                                               \
         GPUFL_CPP_LOUD
+
+/** As the existing client's; tag and depth are not recorded. */
+#define GFL_SCOPE_TAGGED(name, tag, deep_profiling) GFL_SCOPE(name)
+
+/** `GFL_BENCH("name", gpufl::ScopeMeta{}.setRepeat(10).setWarmup(3)) { … };` runs the block three
+ *  times in a scope "name_warmup", then ten times in one "name", which records both numbers. The
+ *  block is a lambda: `return` leaves only this run of it. */
+#define GFL_BENCH(name, ...)                                                             \
+    ::gpufl::BenchLoop(name, ::gpufl::ScopeMeta{__VA_ARGS__}) += [&]()
+
+#define GFL_SYSTEM_START(name) ::gpufl::systemStart(name)
+#define GFL_SYSTEM_STOP(name)  ::gpufl::systemStop(name)
 
 #endif

@@ -13,6 +13,9 @@ from lib import check, equal
 import test_collector as collector
 
 API = lib.ROOT / "tests/e2e/api"
+ENGINES = [f"nvidia.{name}" for name in (
+    "none", "trace", "pc_sampling", "sass_metrics", "range_profiler", "pc_sampling_with_sass", "pm_sampling",
+    "range_profiler_kernel_replay")]
 
 
 def _compile(place, compiler, std, *sources, link=True):
@@ -66,7 +69,7 @@ def _members(text, struct):
 
 def each_field_of_the_cpp_options_reaches_its_own_field(place):
     """S2-02: generated from the headers; gpufl_init is the test's own."""
-    fields = _members((lib.ROOT / "include/gpufl/gpufl.hpp").read_text(), "InitOptions")
+    fields = _members((lib.ROOT / "include/gpufl/options.hpp").read_text(), "InitOptions")
     in_c = [name for _, name in _members((lib.ROOT / "include/gpufl/gpufl.h").read_text(), "gpufl_init_options")]
     equal([name for _, name in fields], in_c[1:], "fields of both, behind struct_size")
     value = {"std::string": '"other"', "bool": "!o.{0}", "int": "o.{0} + 7",
@@ -146,10 +149,75 @@ def a_scope_is_one_statement_wherever_it_stands(place):
                "then first alone else second yes nested no nested 0", {**both, "for": 3})
 
 
+def programs_of_the_existing_client_compile_and_run(place):
+    """S2-01, S2-18, S2-102: GFL_BENCH and its like, its headers, uploadLogs with the options of init."""
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    for compiler in ("g++", "clang++"):
+        for std in (s for s in ("c++14", "c++17", "c++23", "c++2b") if _knows(compiler, s)):
+            done, _ = _compile(place, compiler, std, "existing.cpp", link=False)
+            equal((done.returncode, done.stderr), (0, ""), f"{compiler} {std}")
+    for std in ("c++11", "c++20"):
+        done, program = _compile(place, "g++", std, "existing.cpp")
+        equal((done.returncode, done.stderr), (0, ""), std)
+        logs = place.path / f"{std}-logs"
+        done = subprocess.run([program, logs, backend.url], capture_output=True, text=True, check=False,
+                              env=lib.environment({}))
+        equal(done.returncode, 0, done.stderr)
+        session, = logs.glob("[!.]*")
+        names, counted = done.stdout.splitlines()
+        lines = sum(len(lib.on_disk(session, c).splitlines()) for c in lib.CHANNELS)
+        equal((names.split(), counted.split()), (ENGINES, ["213", "0", "1", str(lines)]), std)
+        equal([line.split("] ")[-1].split(": ")[-1] for line in done.stderr.splitlines()],
+              ["one 1", "two 2.5 more", "three", "four 4"], "lines of its log macros")
+        equal(_repeated(session), {"bench_warmup": (3, 0), "bench": (10, 3), "repeated": (2, 0), "meta": (4, 0)},
+              f"{std}: repeat and warmup")
+        lib.same(backend, session)
+
+
+def a_directory_left_to_init_is_the_one_that_is_uploaded(place):
+    """S2-102: log_path is "" in the options."""
+    source = place.path / "left.cpp"
+    source.write_text("""#include <gpufl/gpufl.hpp>
+#include <cstdio>
+int main(int, char **argv) {
+    gpufl::InitOptions opts;
+    if (*argv[2]) opts.app_name = argv[2];
+    opts.backend_url = argv[1];
+    opts.api_key = "gpfl_marker_key";
+    gpufl::init(opts);
+    gpufl::shutdown();
+    std::printf("%d\\n", gpufl::uploadLogs(opts).success);
+}
+""")
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    done, program = _compile(place, "g++", "c++11", source)
+    equal((done.returncode, done.stderr), (0, ""), "it compiles")
+    for app, env, where in (("", {}, "gpufl"), ("mine", {}, "mine"), ("", {"GPUFL_APP_NAME": "env"}, "env"),
+                            ("mine", {"GPUFL_APP_NAME": "env", "GPUFL_LOG_DIR": "there"}, "there")):
+        cwd = place.path / f"in-{where}"
+        cwd.mkdir()
+        done = subprocess.run([program, backend.url, app], capture_output=True, text=True, check=False, cwd=cwd,
+                              env=lib.environment(env))
+        equal((done.returncode, done.stdout, done.stderr), (0, "1\n", ""), where)
+        session, = (cwd / where).glob("[!.]*")
+        lib.same(backend, session)
+
+
 def the_old_name_of_an_option_does_not_compile(place):
     """S2-35."""
     done, _ = _compile(place, "g++", "c++17", "old_name.cpp", link=False)
     check(done.returncode != 0 and "sampling_auto_start" in done.stderr, done.stderr)
+
+
+def _repeated(session):
+    """What begins of scopes say of repeat and warmup, by name, where they say anything."""
+    names, rows = {}, []
+    for r in collector.records(session, "scope"):
+        names |= r.get("scope_name_dict", {})
+    for row in collector.rows(session, "scope", "scope_event_batch"):
+        rows += [row] if row["repeat"] or row["warmup"] else []
+    equal({row["event_type"] for row in rows}, {0}, "begins alone say it")
+    return {names[str(row["name_id"])]: (row["repeat"], row["warmup"]) for row in rows}
 
 
 def _run_job(place, env, part="threads"):

@@ -188,7 +188,8 @@ def install_puts_everything_in_its_place(place):
     for name in ("bin/gpufl-agent", "bin/gpufl", "bin/gpufl-backend", "lib/libgpufl.so.0",
                  "lib/libgpufl.so", "lib/libgpufl.a", "lib/libgpufl-upload.so",
                  "lib/libgpufl-upload.a", "include/gpufl/gpufl.h", "include/gpufl/upload.h",
-                 "include/gpufl/gpufl.hpp",
+                 "include/gpufl/gpufl.hpp", "include/gpufl/options.hpp", "include/gpufl/core/monitor.hpp",
+                 "include/gpufl/upload/upload_logs.hpp",
                  "lib/pkgconfig/gpufl.pc", "lib/pkgconfig/gpufl-upload.pc"):
         check((root / name).exists(), f"{name} is installed")
     equal(subprocess.run([root / "bin/gpufl", "version"], check=False).returncode, 0, "it runs")

@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* For programs that include this header of the existing client: all is in gpufl.hpp. */
+#ifndef GPUFL_CORE_MONITOR_HPP
+#define GPUFL_CORE_MONITOR_HPP
+
+#include <gpufl/gpufl.hpp>
+
+#endif
