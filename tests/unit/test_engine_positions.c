@@ -180,6 +180,38 @@ static void a_line_that_is_refused_is_skipped_and_listed(void **state)
     rig_delete(rig);
 }
 
+/* Nobody can mend half a record: the backend is told that it is there, and not sent. */
+static void a_session_of_a_killed_writer_ends_behind_its_torn_line(void **state)
+{
+    (void)state;
+    for (int restart = 0; restart < 2; restart++) {
+        struct rig *rig = rig_positions_on(rig_new());
+        struct live_session s;
+        live_open(&s, rig->root, RIG_ID);
+        rig_fill(&s, 5);
+        dirs_append(s.dir, "device.log", "{\"type\":\"x\",\"n");
+        rig_start(rig);
+        rig_run(rig, 60000, false);
+        live_close(&s);
+        if (restart) {
+            rig_stop(rig);
+            rig_start(rig);
+        }
+        engine_rescan(rig->engine);
+        rig_run(rig, 600000, false);
+        const struct rig_stream *st =
+            rig_positions_stream(&rig->positions, RIG_ID, "device");
+        assert_int_equal(st->end.skips, 1);
+        assert_null(strstr(st->raw, "\"n\"\n"));
+        assert_int_equal(rig_positions_state(&rig->positions, RIG_ID), 2);
+        assert_int_equal(rig_summary(rig).sessions_done, 1);
+        assert_int_equal(rig_summary(rig).ranges_quarantined, 0);
+        rig_run(rig, 3600000, false);
+        assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 1);
+        rig_delete(rig);
+    }
+}
+
 static void an_origin_that_went_back_gets_the_rest_again(void **state)
 {
     (void)state;
@@ -743,6 +775,7 @@ int main(void)
         cmocka_unit_test(a_lost_answer_is_known_by_its_place),
         cmocka_unit_test(what_is_too_large_is_halved),
         cmocka_unit_test(a_line_that_is_refused_is_skipped_and_listed),
+        cmocka_unit_test(a_session_of_a_killed_writer_ends_behind_its_torn_line),
         cmocka_unit_test(an_origin_that_went_back_gets_the_rest_again),
         cmocka_unit_test(what_was_deleted_since_the_backup_is_a_loss),
         cmocka_unit_test(an_end_that_nothing_proves_is_believed_when_given_up),

@@ -196,7 +196,7 @@ static struct record_quarantine batch_unsent(const struct stream *st, uint64_t e
 
 /* The backend learns that a line is there that is not sent: its end moves behind it. */
 static enum made batch_skip(struct stream *st, const struct record_quarantine *why,
-                            uint32_t crc)
+                            uint32_t crc, bool torn)
 {
     struct offer *offer = offer_new(st);
     struct record_quarantine *skip = offer ? malloc(sizeof *skip) : NULL;
@@ -210,6 +210,7 @@ static enum made batch_skip(struct stream *st, const struct record_quarantine *w
     offer->record = (struct record_offer){
         .file = st->file, .begin = st->offset, .end = why->end, .lines = 1};
     offer->part.skip = skip;
+    offer->part.torn = torn;
     part_measure_over(offer, crc);
     return batch_post(offer, 0);
 }
@@ -227,7 +228,7 @@ static enum made batch_torn_end(struct stream *st, size_t len)
     struct record_quarantine record =
         batch_unsent(st, st->offset + len, "torn line at the end of the file");
     if (st->positions) {
-        return batch_skip(st, &record, crc32c(0, raw, len));
+        return batch_skip(st, &record, crc32c(0, raw, len), true);
     }
     return position_quarantine(st, &record) ? MADE_STEP : MADE_NOTHING;
 }
@@ -240,7 +241,7 @@ static enum made batch_too_long(struct stream *st, uint64_t searched, uint32_t c
     }
     struct record_quarantine record = batch_unsent(st, end, "line longer than 8 MiB");
     if (st->positions) {
-        return batch_skip(st, &record, st->search.crc);
+        return batch_skip(st, &record, st->search.crc, false);
     }
     return position_quarantine(st, &record) ? MADE_STEP : MADE_NOTHING;
 }

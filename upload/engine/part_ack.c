@@ -11,9 +11,29 @@
 #include "upload/http/verdict.h"
 #include "upload/lifecycle/end_seek.h"
 
+/* Half a record of a writer that was killed: nobody can mend it, and the backend knows of
+ * it, so it keeps its session from nothing. */
+static bool part_settle_torn(struct offer *offer)
+{
+    const struct stream *st = offer->stream;
+    if (!position_settle(offer, 0, SETTLED_ACKED)) {
+        return false;
+    }
+    log_warn(
+        st->session->root->engine->config.log, "session.torn",
+        "session=%s channel=%s file=%u begin=%llu end=%llu note=\"its writer did not "
+        "finish the last line, which is not sent\"",
+        st->session->id, stream_channel(st), offer->record.file,
+        (unsigned long long)offer->record.begin, (unsigned long long)offer->record.end);
+    return true;
+}
+
 /* A range in quarantine that the backend knows of. */
 static bool part_settle_skip(struct offer *offer)
 {
+    if (offer->part.torn) {
+        return part_settle_torn(offer);
+    }
     struct record_quarantine record = *offer->part.skip;
     record.stream = offer->stream->id;
     record.sequence = offer->record.sequence;
