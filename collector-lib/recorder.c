@@ -46,6 +46,7 @@ void recorder_after_fork(struct recorder *r)
     pthread_mutex_init(&r->rings.lock, NULL);
     pthread_mutex_init(&r->names.lock, NULL);
     r->rings.first = NULL;
+    r->rings.count = 0;
     this_ring = NULL;
     pthread_setspecific(r->thread_end, NULL);
 }

@@ -7,8 +7,10 @@
 
 #include "base/array.h"
 
-/* One drain takes at most this many rows, so that its memory is bounded (4 MiB). */
-#define DRAIN_ROWS 65536u
+/* One drain takes about so many rows, and from each ring the same number at most: its
+ * memory is bounded (1 MiB, or a row of each ring), it ends soon, and no ring waits for
+ * another one. */
+#define DRAIN_ROWS 16384u
 
 struct ring *rings_add(struct rings *rings)
 {
@@ -23,6 +25,7 @@ struct ring *rings_add(struct rings *rings)
     ring->id = ++rings->last_id;
     ring->next = rings->first;
     rings->first = ring;
+    rings->count++;
     pthread_mutex_unlock(&rings->lock);
     return ring;
 }
@@ -80,11 +83,12 @@ static bool drain_one(struct ring *ring, uint16_t generation, struct ring_rows *
 {
     uint64_t tail = atomic_load_explicit(&ring->tail, memory_order_relaxed);
     uint64_t head = atomic_load_explicit(&ring->head, memory_order_acquire);
-    while (tail < head) {
+    uint64_t until = head - tail > out->share ? tail + out->share : head;
+    while (tail < until) {
         const struct row *row = &ring->row[tail % RING_ROWS];
         struct row_list *list = ends_elsewhere(row) ? &out->later : &out->now;
         if (row->generation == generation) {
-            if (list->count >= DRAIN_ROWS || !list_reserve(list)) {
+            if (!list_reserve(list)) {
                 break;
             }
             list->row[list->count++] = *row;
@@ -95,12 +99,12 @@ static bool drain_one(struct ring *ring, uint16_t generation, struct ring_rows *
     return tail < head;
 }
 
-/* After a drain that has emptied all rings: the first \p ripe ends, which were read
- * before it, come behind all that happened before them. */
-static void take_ripe(struct ring_rows *rows, size_t ripe)
+/* The ends that were read before all that the rings have held since was drained come
+ * behind what happened before them. */
+static void take_ripe(struct ring_rows *rows)
 {
     size_t taken = 0;
-    while (taken < ripe && list_reserve(&rows->now)) {
+    while (taken < rows->ripening && list_reserve(&rows->now)) {
         struct row *row = &rows->now.row[rows->now.count++];
         *row = rows->later.row[taken++];
         row->ring_id = UINT32_MAX; /* the last of equal times */
@@ -109,6 +113,23 @@ static void take_ripe(struct ring_rows *rows, size_t ripe)
     if (taken) {
         memmove(rows->later.row, rows->later.row + taken,
                 rows->later.count * sizeof *rows->later.row);
+    }
+    rows->ripening = 0;
+}
+
+/* Drains of shares that make a ring full have emptied each ring of what it held before
+ * them. */
+static void ripen(struct ring_rows *rows, bool emptied)
+{
+    if (rows->ripening) {
+        rows->ripe_in -= rows->share < rows->ripe_in ? rows->share : rows->ripe_in;
+        if (emptied || rows->ripe_in == 0) {
+            take_ripe(rows);
+        }
+    }
+    if (!rows->ripening) {
+        rows->ripening = rows->later.count;
+        rows->ripe_in = RING_ROWS;
     }
 }
 
@@ -142,6 +163,14 @@ static struct ring *first_ring(struct rings *rings)
     return first;
 }
 
+static uint32_t rings_count(struct rings *rings)
+{
+    pthread_mutex_lock(&rings->lock);
+    uint32_t count = rings->count;
+    pthread_mutex_unlock(&rings->lock);
+    return count;
+}
+
 static void remove_ring(struct rings *rings, struct ring *ring)
 {
     pthread_mutex_lock(&rings->lock);
@@ -150,6 +179,7 @@ static void remove_ring(struct rings *rings, struct ring *ring)
         link = &(*link)->next;
     }
     *link = ring->next;
+    rings->count--;
     add_lost(ring, rings->lost_by_gone);
     pthread_mutex_unlock(&rings->lock);
     free(ring->ended);
@@ -159,7 +189,9 @@ static void remove_ring(struct rings *rings, struct ring *ring)
 bool rings_drain(struct rings *rings, uint16_t generation, struct ring_rows *rows)
 {
     bool more = false;
-    size_t ripe = rows->later.count;
+    uint32_t count = rings_count(rings);
+    rows->share = count < DRAIN_ROWS ? DRAIN_ROWS / (count ? count : 1) : 1;
+    rows->share = rows->share < RING_ROWS ? rows->share : RING_ROWS;
     rows->now.count = 0;
     for (struct ring *next, *ring = first_ring(rings); ring; ring = next) {
         next = ring->next;
@@ -170,9 +202,7 @@ bool rings_drain(struct rings *rings, uint16_t generation, struct ring_rows *row
             remove_ring(rings, ring);
         }
     }
-    if (!more) {
-        take_ripe(rows, ripe);
-    }
+    ripen(rows, !more);
     if (rows->now.count > 1) {
         qsort(rows->now.row, rows->now.count, sizeof *rows->now.row, by_time);
     }

@@ -95,6 +95,7 @@ struct rings {
     pthread_mutex_t lock;
     struct ring *first;
     uint32_t last_id;
+    uint32_t count;
     uint64_t lost_by_gone[LOSS_RING_KINDS]; /* by rings that were freed */
     _Atomic uint64_t without_ring;          /* LOSS_NO_MEMORY */
 };
@@ -145,13 +146,21 @@ struct row_list {
 struct ring_rows {
     struct row_list now;
     struct row_list later; /* ends of scopes by other threads: see rings_drain */
+    uint32_t share;        /* what the last drain took from a ring at most */
+    size_t ripening;       /* the first ones of `later`, which come after … */
+    uint32_t ripe_in;      /* … so many rows more of each ring */
 };
 
-/** Consumer: empties rows->now, moves the waiting rows of \p generation into it, and
- * sorts them by time. Rows of other sessions are discarded. The end of a scope by another
- * thread comes with a later drain, so that all that happened before it has come. \return
- * true if more may be waiting. */
+/** Consumer: empties rows->now, moves waiting rows of \p generation into it, of each ring
+ * at most rows->share, and sorts them by time. Rows of other sessions are discarded. The
+ * end of a scope by another thread comes with a later drain, so that all that happened
+ * before it has come. \return true if more may be waiting. */
 bool rings_drain(struct rings *rings, uint16_t generation, struct ring_rows *rows);
+
+/** Drains whose shares add up to this give all that the rings held before: of an end by
+ * another thread, a share is the ring's, then it waits for others, and for its own turn.
+ */
+#define RINGS_DRAIN_ALL (3ull * RING_ROWS)
 
 void ring_rows_fini(struct ring_rows *rows);
 

@@ -28,6 +28,9 @@ static bool sleep_to_next(struct writer *w)
     if (w->sampler.active && w->sampler.next_ns < until) {
         until = w->sampler.next_ns;
     }
+    if (w->tracing.profiler.tracer && w->tracing.next_ns < until) {
+        until = w->tracing.next_ns;
+    }
     struct timespec at = {.tv_sec = until / 1000000000, .tv_nsec = until % 1000000000};
     pthread_mutex_lock(&w->lock);
     int rc = 0;
@@ -61,10 +64,7 @@ static void keep_house(struct writer *w, bool flushed)
     int64_t now_ns = clock_mono_ns();
     session_dir_rotate_old(w->dir, now_ns);
     session_dir_restore_names(w->dir, now_ns);
-    if (spool_check(&w->spool, now_ns, now_ns + w->context.anchor_ns)) {
-        memset(w->sent, 0, sizeof w->sent); /* readers may lack names */
-        trace_log_rewind(&w->tracing.log);
-    }
+    writer_append_check_room(w);
     writer_append_retry(w, flushed);
 }
 
@@ -75,9 +75,10 @@ static void *write_until_stopped(void *arg)
     writer_lines_open(w);
     do {
         uint64_t asked = flush_asked(w); /* before the drain that serves it */
-        keep_house(w, asked != w->flush_done);
-        tracing_fetch(&w->tracing, clock_mono_ns(), asked != w->flush_done, false);
-        writer_lines_drain(w);
+        bool flushed = asked != w->flush_done;
+        keep_house(w, flushed);
+        tracing_fetch(&w->tracing, clock_mono_ns(), flushed, false);
+        writer_lines_drain(w, flushed);
         writer_lines_trace(w);
         writer_lines_sample(w);
         tell_flushed(w, asked);

@@ -147,6 +147,15 @@ static bool open_again(struct writer *w, enum channel channel)
     return true;
 }
 
+void writer_append_check_room(struct writer *w)
+{
+    int64_t now_ns = clock_mono_ns();
+    if (spool_check(&w->spool, now_ns, now_ns + w->context.anchor_ns)) {
+        memset(w->sent, 0, sizeof w->sent); /* readers may lack names */
+        trace_log_rewind(&w->tracing.log);
+    }
+}
+
 void writer_append_retry(struct writer *w, bool now_or_never)
 {
     int64_t now_ns = clock_mono_ns();

@@ -21,6 +21,9 @@ void writer_append_opening(struct writer *writer);
 /** Gives each channel the names that it lacks. */
 void writer_append_names(struct writer *writer);
 
+/** Pauses or resumes recording by the room on the disk. */
+void writer_append_check_room(struct writer *writer);
+
 /** If a write has failed, and it is time or \p now_or_never: writes what opens a session,
  * and all names; recording resumes once each channel took that. */
 void writer_append_retry(struct writer *writer, bool now_or_never);

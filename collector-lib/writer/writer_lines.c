@@ -12,6 +12,9 @@
 #include "schema/records.h"
 
 #define BUSY_ROWS (RING_ROWS / 8) /* in one beat, of all threads */
+/* Threads may record faster than can be written: then samples, traces and the check of
+ * the disk's room do not wait for them. */
+#define DRAIN_NS 10000000
 
 static void flush_metrics(struct writer *w)
 {
@@ -118,29 +121,46 @@ static void write_scopes(struct writer *w)
                               memory_order_relaxed);
 }
 
-void writer_lines_drain(struct writer *w)
+/* \return true if more may be waiting. */
+static bool drain_some(struct writer *w)
 {
-    size_t drained = 0;
-    bool more;
-    do {
-        more = rings_drain(w->rings, w->generation, &w->rows);
-        if (w->rows.now.count == 0) {
-            continue;
-        }
+    bool more = rings_drain(w->rings, w->generation, &w->rows);
+    if (w->rows.now.count) {
         use_names(w);
         writer_append_names(w);
         for (size_t i = 0; i < w->rows.now.count; i++) {
             follow_row(w, &w->rows.now.row[i]);
         }
         write_scopes(w);
-        drained += w->rows.now.count;
-    } while (more);
-    if (drained >= BUSY_ROWS) {
-        w->beat_ms = WRITER_BUSY_BEAT_MS;
-    } else if (w->beat_ms < WRITER_BEAT_MS) {
-        w->beat_ms *=
-            2; /* gradually, since a sleep that a sample cuts short has few rows, too */
+        writer_append_check_room(w);
     }
+    return more;
+}
+
+/* Gradually, since a sleep that a sample cuts short has few rows, too. */
+static int next_beat_ms(int beat_ms, size_t drained, bool more)
+{
+    if (more) {
+        return 0;
+    }
+    if (drained >= BUSY_ROWS || beat_ms == 0) {
+        return WRITER_BUSY_BEAT_MS;
+    }
+    return beat_ms < WRITER_BEAT_MS ? beat_ms * 2 : beat_ms;
+}
+
+void writer_lines_drain(struct writer *w, bool all)
+{
+    int64_t until_ns = clock_mono_ns() + DRAIN_NS;
+    uint64_t left = all ? RINGS_DRAIN_ALL : 0;
+    size_t drained = 0;
+    bool more;
+    do {
+        more = drain_some(w);
+        drained += w->rows.now.count;
+        left -= w->rows.share < left ? w->rows.share : left;
+    } while (more && (left || clock_mono_ns() < until_ns));
+    w->beat_ms = next_beat_ms(w->beat_ms, drained, more);
 }
 
 void writer_lines_trace(struct writer *w)
@@ -227,7 +247,7 @@ void writer_lines_close(struct writer *w)
 {
     writer_append_retry(w, true);
     tracing_fetch(&w->tracing, clock_mono_ns(), true, true);
-    writer_lines_drain(w);
+    writer_lines_drain(w, true);
     writer_lines_trace(w);
     flush_metrics(w);
     sampler_finish(&w->sampler, w->stop_by_ns); /* all else is in the files by now */

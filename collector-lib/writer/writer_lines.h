@@ -11,8 +11,9 @@ void writer_lines_open(struct writer *writer);
 /** Writes all that was recorded, then the lines that close the session. */
 void writer_lines_close(struct writer *writer);
 
-/** Writes the rows of the rings. */
-void writer_lines_drain(struct writer *writer);
+/** Writes rows of the rings, for some 10 ms at most; or \p all that they held when it was
+ * called. */
+void writer_lines_drain(struct writer *writer, bool all);
 
 /** Writes what the tracer has delivered. */
 void writer_lines_trace(struct writer *writer);

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <gpufl/gpufl.h>
 
@@ -177,6 +178,30 @@ static void sessions(void)
     }
 }
 
+static void *record_without_pause(void *arg)
+{
+    (void)arg;
+    while (access(getenv("GPU_SCOPES_HOT"), F_OK) == 0) {
+        for (int i = 0; i < 2000; i++) {
+            gpufl_scope_end(gpufl_scope_begin("hot"));
+        }
+    }
+    return NULL;
+}
+
+/* More threads than CPUs, until the file goes. */
+static void hot(void)
+{
+    pthread_t thread[16];
+    gpufl_system_start("hot"); /* samples are wanted */
+    for (int i = 0; i < 16; i++) {
+        pthread_create(&thread[i], NULL, record_without_pause, NULL);
+    }
+    for (int i = 0; i < 16; i++) {
+        pthread_join(thread[i], NULL);
+    }
+}
+
 static void *one_scope(void *arg)
 {
     (void)arg;
@@ -268,6 +293,7 @@ int main(int argc, char **argv)
         {"many names", many_names},
         {"without memory", without_memory},
         {"full disk", full_disk},
+        {"hot", hot},
         {"sessions", sessions},
     };
     struct gpufl_init_options options = GPUFL_INIT_OPTIONS_DEFAULT;

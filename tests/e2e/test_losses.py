@@ -172,6 +172,27 @@ def a_write_that_fails_is_said_and_nothing_else_is_missing(place):
     check(not backend.complete(session.name), "not complete")
 
 
+def threads_that_never_rest_hold_up_neither_samples_nor_the_budget(place):
+    if lib.VALGRIND or lib.EMULATOR:
+        lib.skip("one thread at a time")
+    budget = 4 << 20
+    hot = place.path / "hot"
+    for limit, shown in ((0, lambda s: lib.on_disk(s, "system").count(b"host_metric_batch") >= 5),
+                         (budget, lambda s: (s / ".gpufl-transport-loss.spool.0.json").exists())):
+        logs = place.path / f"logs-{limit}"
+        hot.touch()
+        process = place.start("tests/e2e/gpu_scopes", logs, "hot", env={
+            "GPU_SCOPES_HOT": str(hot), "LD_LIBRARY_PATH": f"{FAKE}:{lib.BUILD}",
+            "GPUFL_PROFILING_ENGINE": "Monitor", "GPUFL_SYSTEM_SAMPLE_RATE_MS": "20",
+            "GPUFL_LOG_MAX_SPOOL_BYTES": str(limit), "GPUFL_LOG_MIN_FREE_BYTES": "0"})
+        session, = lib.until(lambda logs=logs: list(logs.glob("[!.]*")), "a session")
+        lib.until(lambda session=session, shown=shown: shown(session), f"samples, or a pause at {limit}", 60)
+        hot.unlink()
+        equal(process.wait(60 * lib.SLOW), 7, "exit code")
+    size = sum(f.stat().st_size for f in session.iterdir())
+    check(size < budget * 3 / 2, f"{size} bytes of {budget}")
+
+
 def a_session_has_no_names_of_an_earlier_one(place):
     first, _, _, _ = _play(place, "sessions", GPU_SCOPES_LOGS=str(place.logs))
     names = sorted("".join(collector.scope_names(s).values()) for s in place.logs.iterdir())

@@ -17,7 +17,8 @@ static void free_all(struct rings *rings, struct ring_rows *list)
     for (struct ring *r = rings->first; r; r = r->next) {
         atomic_store(&r->abandoned, true);
     }
-    rings_drain(rings, 1, list);
+    while (rings_drain(rings, 1, list)) {
+    }
     assert_null(rings->first);
     ring_rows_fini(list);
 }
@@ -94,6 +95,71 @@ static void an_end_by_another_thread_comes_after_all_that_was_before(void **stat
     assert_int_equal(list.now.row[0].kind, ROW_SCOPE_BEGIN);
     assert_int_equal(list.now.row[1].kind, ROW_SCOPE_END);
     assert_int_equal(list.now.row[2].instance, 2);
+    free_all(&rings, &list);
+}
+
+#define HOT 40
+
+static void fill(struct ring *ring)
+{
+    while (ring_has_room(ring, 1)) {
+        push(ring, 1, 1);
+    }
+}
+
+static void a_drain_takes_as_much_of_each_ring(void **state)
+{
+    (void)state;
+    struct rings rings = RINGS_INIT;
+    struct ring_rows list = {0};
+    struct ring *ring[HOT];
+    size_t got = 0;
+    unsigned drains = 0;
+    for (unsigned i = 0; i < HOT; i++) {
+        fill(ring[i] = rings_add(&rings));
+    }
+    assert_true(rings_drain(&rings, 1, &list));
+    assert_true(list.now.count <= 16384);
+    for (unsigned i = 0; i < HOT; i++) {
+        assert_int_equal(ring[i]->tail, list.share);
+    }
+    for (bool more = true; more; drains++) {
+        got += list.now.count;
+        more = rings_drain(&rings, 1, &list);
+    }
+    assert_int_equal(got + list.now.count, HOT * RING_ROWS);
+    assert_true(drains * list.share <= RINGS_DRAIN_ALL);
+    free_all(&rings, &list);
+}
+
+static void an_end_by_another_thread_comes_while_rings_are_never_empty(void **state)
+{
+    (void)state;
+    struct rings rings = RINGS_INIT;
+    struct ring_rows list = {0};
+    struct ring *a = rings_add(&rings);
+    struct ring *b = rings_add(&rings);
+    struct ring *c = rings_add(&rings);
+    uint64_t drained = 0;
+    bool begun = false, ended = false;
+    fill(b);
+    uint64_t scope = instance_of(b, 1);
+    b->row[(b->head - 1) % RING_ROWS].instance = scope; /* the last one */
+    ring_push(
+        a, &(struct row){
+               .mono_ns = 2, .instance = scope, .generation = 1, .kind = ROW_SCOPE_END});
+    while (!ended && drained < RINGS_DRAIN_ALL) {
+        fill(a);
+        fill(b);
+        fill(c);
+        assert_true(rings_drain(&rings, 1, &list));
+        for (size_t i = 0; i < list.now.count && !ended; i++) {
+            begun = begun || list.now.row[i].instance == scope;
+            ended = list.now.row[i].kind == ROW_SCOPE_END;
+        }
+        drained += list.share;
+    }
+    assert_true(begun && ended);
     free_all(&rings, &list);
 }
 
@@ -186,6 +252,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_of_all_rings_are_ordered_by_time),
         cmocka_unit_test(an_end_by_another_thread_comes_after_all_that_was_before),
+        cmocka_unit_test(a_drain_takes_as_much_of_each_ring),
+        cmocka_unit_test(an_end_by_another_thread_comes_while_rings_are_never_empty),
         cmocka_unit_test(scopes_end_in_any_order_and_on_any_thread),
         cmocka_unit_test(a_full_ring_keeps_room_for_the_ends_of_open_scopes),
         cmocka_unit_test(rows_of_another_session_are_thrown_away),
