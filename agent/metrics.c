@@ -110,11 +110,14 @@ void metrics_write(const struct engine *engine, const struct metrics_agent *agen
                    struct text *out)
 {
     struct engine_summary summary;
+    struct account account;
     const struct counters *counters = engine_counters(engine);
     engine_summary(engine, &summary);
+    engine_account(engine, &account);
     text_clear(out);
     write_process(out, agent);
     metrics_sent_write(out, &summary, counters);
+    metrics_account_write(out, &account);
     write_backlog(out, engine);
     write_holds(out, &summary);
     write_away(out, &summary);

@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "agent/metrics_format.h"
 
@@ -98,4 +99,73 @@ void metrics_sent_write(struct text *out, const struct engine_summary *summary,
                     "Bytes of acknowledged request bodies, as sent.");
     write_requests(out, c);
     write_losses(out, summary, c);
+}
+
+/* Lines and bytes of one kind; with \p reason, one of several, whose kind was described
+ * before. */
+static void write_amount(struct text *out, const char *kind, const char *reason,
+                         const struct counters_amount *amount)
+{
+    char label[64] = "";
+    if (reason) {
+        snprintf(label, sizeof label, "{reason=\"%s\"}", reason);
+    }
+    metrics_line(out, "gpufl_agent_%s%s %" PRIu64, kind, label,
+                 strstr(kind, "_lines") ? amount->lines : amount->bytes);
+}
+
+static void write_kept_back(struct text *out, const char *unit, const struct account *a)
+{
+    char held[32];
+    char refused[32];
+    char lost[32];
+    snprintf(held, sizeof held, "held_%s", unit);
+    snprintf(refused, sizeof refused, "refused_%s", unit);
+    snprintf(lost, sizeof lost, "lost_%s", unit);
+    metrics_about(out, held, "gauge",
+                  "Read, and waiting until somebody acts, by what holds it.");
+    for (int i = HELD_NOT + 1; i < HELD_REASONS_COUNT; i++) {
+        write_amount(out, held, held_key((enum held_reason)i), &a->held[i]);
+    }
+    metrics_about(out, refused, "gauge",
+                  "Read and refused since the start: put into quarantine, or the backend "
+                  "had closed the session.");
+    write_amount(out, refused, "quarantined", &a->fate[COUNTERS_QUARANTINED]);
+    write_amount(out, refused, "closed", &a->fate[COUNTERS_CLOSED]);
+    metrics_about(out, lost, "gauge",
+                  "Read and not sent since the start: lines that their writer did not "
+                  "finish, given up by a person, of sessions that were forgotten.");
+    write_amount(out, lost, "torn", &a->fate[COUNTERS_TORN]);
+    write_amount(out, lost, "given_up", &a->fate[COUNTERS_GIVEN_UP]);
+    write_amount(out, lost, "forgotten", &a->fate[COUNTERS_FORGOTTEN]);
+}
+
+static double account_over(int64_t over)
+{
+    return over < 0 ? -(double)over : (double)over;
+}
+
+void metrics_account_write(struct text *out, const struct account *a)
+{
+    const struct counters_amount *elsewhere = &a->fate[COUNTERS_ELSEWHERE];
+    metrics_gauge(out, "read_lines", (double)a->read.lines,
+                  "Lines read since the start, each once.");
+    metrics_gauge(out, "read_bytes", (double)a->read.bytes, "Likewise, bytes in files.");
+    metrics_gauge(out, "acknowledged_lines",
+                  (double)(a->acknowledged.lines + elsewhere->lines),
+                  "Of these, the backend has.");
+    metrics_gauge(out, "acknowledged_bytes",
+                  (double)(a->acknowledged.bytes + elsewhere->bytes),
+                  "Likewise, bytes in files.");
+    metrics_gauge(out, "waiting_lines", (double)a->waiting.lines,
+                  "Of these, on their way.");
+    metrics_gauge(out, "waiting_bytes", (double)a->waiting.bytes,
+                  "Likewise, bytes in files.");
+    write_kept_back(out, "lines", a);
+    write_kept_back(out, "bytes", a);
+    metrics_gauge(out, "unaccounted_lines", account_over(a->lines_over),
+                  "Lines read less acknowledged, waiting, held, refused and lost; 0 "
+                  "unless there is a mistake.");
+    metrics_gauge(out, "unaccounted_bytes", account_over(a->bytes_over),
+                  "Likewise, bytes in files.");
 }

@@ -59,6 +59,11 @@ class Watched:
                 equal(types[name] == "counter", name.endswith("_total"), name)
                 check(float(number) >= 0 or "skew" in name, line)
                 figures[name if value is None else f"{name}{{{value}}}"] = float(number)
+        for unit in ("lines", "bytes"):
+            of = {kind: sum(v for k, v in figures.items() if k.split("{")[0] == f"gpufl_agent_{kind}_{unit}")
+                  for kind in ("read", "acknowledged", "waiting", "held", "refused", "lost", "unaccounted")}
+            equal(of["read"], of["acknowledged"] + of["waiting"] + of["held"] + of["refused"] + of["lost"], f"{unit}: {of}")
+            equal(of["unaccounted"], 0, unit)
         return figures
 
     def figure(self, name):
@@ -79,6 +84,10 @@ def figures_are_those_of_what_happened(place):
     for channel in ("device", "scope", "system"):
         equal(figures[f"gpufl_agent_lines_sent_total{{{channel}}}"],
               len(lib.on_disk(session, channel).splitlines()), f"lines of {channel}")
+    lines = sum(len(lib.on_disk(session, channel).splitlines()) for channel in ("device", "scope", "system"))
+    size = sum(len(lib.on_disk(session, channel)) for channel in ("device", "scope", "system"))
+    for kind in ("read", "acknowledged"):
+        equal((figures[f"gpufl_agent_{kind}_lines"], figures[f"gpufl_agent_{kind}_bytes"]), (lines, size), kind)
     stored = json.loads(backend.get(f"/api/v1/sessions/{session.name}"))
     check(figures["gpufl_agent_sent_bytes_total"] >= stored["stored_bytes"], "bytes, with the places of parts")
     delivery = json.loads(backend.get(f"/api/v1/sessions/{session.name}/delivery"))
@@ -120,7 +129,8 @@ FAULTS = re.compile(r"retries|quarantined_total|rejected|refused|lost|state_writ
 
 
 def _faults(agent):
-    return {k.removeprefix("gpufl_agent_"): v for k, v in agent.figures().items() if FAULTS.search(k) and v}
+    return {k.removeprefix("gpufl_agent_"): v for k, v in agent.figures().items()
+            if FAULTS.search(k) and "_total" in k and v}
 
 
 def _moves(place, name, url, *args, prepare=None, after=None, **more):

@@ -11,6 +11,7 @@
 #include "tests/support/dirs.h"
 #include "tests/support/disk.h"
 #include "tests/support/rig_backend.h"
+#include "upload/engine/account.h"
 
 static uint64_t clock_ms = 1000000;
 static struct sys rig_sys;
@@ -115,12 +116,25 @@ void rig_close(struct rig *rig)
     dirs_remove(rig->root);
 }
 
+/* Whatever a test does: what was read has become something. */
+static void rig_check_account(const struct rig *rig)
+{
+    struct account account;
+    engine_account(rig->engine, &account);
+    if (account.lines_over || account.bytes_over) {
+        fail_msg(
+            "%lld lines and %lld bytes were read, and nobody knows what became of them",
+            (long long)account.lines_over, (long long)account.bytes_over);
+    }
+}
+
 void rig_run(struct rig *rig, uint64_t ms, bool until_drained)
 {
     uint64_t end = clock_ms + ms;
     for (;;) {
         uint64_t wait = engine_turn(rig->engine);
         rig->loops++;
+        rig_check_account(rig);
         if (clock_ms >= end || (until_drained && engine_drained(rig->engine))) {
             return;
         }

@@ -5,6 +5,12 @@
 #include <stdio.h>
 #include <string.h>
 
+void counters_add(struct counters_amount *amount, uint64_t lines, uint64_t bytes)
+{
+    amount->lines += lines;
+    amount->bytes += bytes;
+}
+
 void counters_note_status(struct counters_statuses *s, int status)
 {
     unsigned i = 0;

@@ -34,7 +34,28 @@ struct counters_channel {
     uint64_t windows;
 };
 
+/** Lines, and their bytes in files. */
+struct counters_amount {
+    uint64_t lines; /**< of a window, those that the backend counted */
+    uint64_t bytes;
+};
+
+/** What becomes of what was read, besides acknowledgement: it ends in one of these, waits
+ * in an offer, or is to be read again. */
+enum counters_fate {
+    COUNTERS_ELSEWHERE,   /**< another uploader had sent it, as its cursor and the backend
+                             say */
+    COUNTERS_QUARANTINED, /**< put into quarantine */
+    COUNTERS_CLOSED,      /**< refused: the backend had closed the session */
+    COUNTERS_TORN,        /**< its writer did not finish the line */
+    COUNTERS_GIVEN_UP,    /**< by a person */
+    COUNTERS_FORGOTTEN,   /**< its directory was gone for too long */
+    COUNTERS_FATES
+};
+
 struct counters {
+    struct counters_amount read; /**< without what is to be read again */
+    struct counters_amount fate[COUNTERS_FATES];
     uint64_t files_acked; /**< files of which something was acknowledged */
     uint64_t batches_acked;
     uint64_t windows_acked;
@@ -56,6 +77,8 @@ struct counters {
     int64_t clock_skew_s;     /**< the backend's clock minus ours, at its last answer */
     bool clock_skew_known;
 };
+
+void counters_add(struct counters_amount *amount, uint64_t lines, uint64_t bytes);
 
 void counters_note_status(struct counters_statuses *statuses, int status);
 

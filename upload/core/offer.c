@@ -74,6 +74,7 @@ struct offer *offer_restore(struct stream *st, const struct record_offer *record
         offer->restored = true;
         offer->state = OFFER_WAITING;
         uuid_format(record->id, offer->id_text);
+        offer_count_read(offer);
     }
     return offer;
 }
@@ -103,6 +104,7 @@ bool offer_journal(struct offer *offer)
 {
     struct stream *st = offer->stream;
     uint64_t ticket = 0;
+    offer_count_read(offer);
     if (offer->part.begin.file) {
         offer->state = OFFER_WAITING;
         return offer_journal_stream(st);
@@ -178,6 +180,26 @@ void offer_keep(struct offer *offer, uint64_t now_ms)
     offer->retry_at_ms = now_ms + JOURNAL_RETRY_MS;
 }
 
+static struct counters *offer_counters(const struct offer *offer)
+{
+    return &offer->stream->session->root->engine->counters;
+}
+
+void offer_count_read(struct offer *offer)
+{
+    struct counters_amount now = {.lines = offer->record.lines,
+                                  .bytes = offer->record.end - offer->record.begin};
+    counters_add(&offer_counters(offer)->read, now.lines - offer->counted.lines,
+                 now.bytes - offer->counted.bytes);
+    offer->counted = now;
+}
+
+void offer_count_fate(const struct offer *offer, enum counters_fate fate)
+{
+    counters_add(&offer_counters(offer)->fate[fate], offer->record.lines,
+                 offer->record.end - offer->record.begin);
+}
+
 void offer_count_acked(const struct offer *offer, uint32_t lines, uint64_t now_ms)
 {
     struct stream *st = offer->stream;
@@ -186,6 +208,9 @@ void offer_count_acked(const struct offer *offer, uint32_t lines, uint64_t now_m
     if (st->counted_file != offer->record.file) {
         st->counted_file = offer->record.file;
         engine->counters.files_acked++;
+    }
+    if (st->kind == STREAM_VERBATIM) {
+        counters_add(&engine->counters.read, lines, 0); /* which the backend tells */
     }
     engine->origin.refusals = 0;
     stream_count_acked(st, lines, now_ms);
@@ -227,4 +252,11 @@ void offer_free(struct engine *engine, struct offer *offer)
     offer->stream->offer = NULL;
     offer_unlink(offer);
     free(offer);
+}
+
+void offer_return(struct engine *engine, struct offer *offer)
+{
+    counters_add(&engine->counters.read, 0 - offer->counted.lines,
+                 0 - offer->counted.bytes);
+    offer_free(engine, offer);
 }

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/uuid.h"
+#include "upload/core/counters.h"
 #include "upload/core/stream.h"
 #include "upload/journal/journal_records.h"
 
@@ -40,6 +41,7 @@ struct offer {
     struct record_offer record;
     struct offer_part part; /**< begin.file 0 = it does not go by positions */
     enum offer_state state;
+    struct counters_amount counted; /**< of it, as read */
     uint64_t ticket;
     uint64_t retry_at_ms;
     uint64_t made_ms;
@@ -110,12 +112,22 @@ void offer_to_back(struct engine *engine, struct offer *offer);
  * it twice. */
 void offer_keep(struct offer *offer, uint64_t now_ms);
 
+/** Counts its range as read, in place of what was counted of it before. */
+void offer_count_read(struct offer *offer);
+
+/** Counts what has become of its range, which is not acknowledged. */
+void offer_count_fate(const struct offer *offer, enum counters_fate fate);
+
 /** Counts \p lines acknowledged lines of it. */
 void offer_count_acked(const struct offer *offer, uint32_t lines, uint64_t now_ms);
 
 /** The offer is over: frees it and queues its stream, which may have more. */
 void offer_finish(struct offer *offer, uint64_t now_ms);
 
+/** Frees it. What became of it is counted: see also offer_return. */
 void offer_free(struct engine *engine, struct offer *offer);
+
+/** Frees it: what is left of its range is to be read again. */
+void offer_return(struct engine *engine, struct offer *offer);
 
 #endif

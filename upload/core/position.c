@@ -239,6 +239,11 @@ bool position_quarantine(struct stream *st, const struct record_quarantine *reco
         return false;
     }
     session->quarantined++;
+    uint64_t bytes = record->end - record->begin;
+    counters_add(&engine->counters.fate[COUNTERS_QUARANTINED], record->lines, bytes);
+    if (!offered) {
+        counters_add(&engine->counters.read, record->lines, bytes);
+    }
     counters_note_status(&engine->counters.quarantined, record->status);
     log_error(engine->config.log, "upload.quarantined",
               "session=%s channel=%s file=%u begin=%llu end=%llu status=%d reason=\"%s\"",

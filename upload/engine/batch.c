@@ -134,7 +134,7 @@ static enum made batch_post(struct offer *offer, size_t raw_len)
 {
     struct engine *engine = offer->stream->session->root->engine;
     if (batch_encode(offer, raw_len) != GPUFL_OK || !offer_journal(offer)) {
-        offer_free(engine, offer);
+        offer_return(engine, offer);
         return MADE_NOTHING;
     }
     return MADE_OFFER;
@@ -202,7 +202,7 @@ static enum made batch_skip(struct stream *st, const struct record_quarantine *w
     struct record_quarantine *skip = offer ? malloc(sizeof *skip) : NULL;
     if (!skip) {
         if (offer) {
-            offer_free(st->session->root->engine, offer);
+            offer_return(st->session->root->engine, offer);
         }
         return MADE_NOTHING;
     }

@@ -110,7 +110,7 @@ void origin_change_key(struct root *root)
 static void change_begin_stream(const struct root *root, struct stream *st)
 {
     if (st->offer) {
-        offer_free(root->engine, st->offer);
+        offer_return(root->engine, st->offer);
     }
     position_again(st);
     st->seen = 0;

@@ -19,6 +19,7 @@ static bool part_settle_torn(struct offer *offer)
     if (!position_settle(offer, 0, SETTLED_ACKED)) {
         return false;
     }
+    offer_count_fate(offer, COUNTERS_TORN);
     log_warn(
         st->session->root->engine->config.log, "session.torn",
         "session=%s channel=%s file=%u begin=%llu end=%llu note=\"its writer did not "
@@ -80,7 +81,7 @@ static void part_follow(struct offer *offer, const struct reply_part *said,
              "channel up to there: compared with the files\"",
              st->session->id, stream_channel(st), said->end.at.file,
              (unsigned long long)said->end.at.offset);
-    offer_free(engine, offer);
+    offer_return(engine, offer);
     end_seek_told(st, &said->end, now_ms);
 }
 
@@ -88,7 +89,7 @@ static void part_follow(struct offer *offer, const struct reply_part *said,
 static void part_go_without(struct offer *offer, uint64_t now_ms)
 {
     struct stream *st = offer->stream;
-    offer_free(st->session->root->engine, offer);
+    offer_return(st->session->root->engine, offer);
     if (st->end.at.offset || st->end.at.file > 1) {
         stream_hold(st, HELD_WITHOUT_POSITIONS);
         return;
@@ -123,7 +124,7 @@ static void part_judge(struct offer *offer, const struct transport_reply *reply,
         part_follow(offer, said, now_ms);
         break;
     case PART_EXPIRED:
-        offer_free(st->session->root->engine, offer);
+        offer_return(st->session->root->engine, offer);
         expired_note(st);
         break;
     case PART_WITHOUT_POSITIONS:

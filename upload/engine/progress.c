@@ -260,7 +260,7 @@ static void progress_import_line(void *arg, const struct progress_line *line)
             st->id = ++root->last_stream_id;
         }
         if (st->offer) {
-            offer_free(root->engine, st->offer);
+            offer_return(root->engine, st->offer);
         }
     }
 }

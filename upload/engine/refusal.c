@@ -181,7 +181,11 @@ bool refusal_whole_was_stored(struct offer *offer, uint64_t now_ms)
         return true;
     }
     engine->origin.refusals = 0;
+    offer->record.end = record->whole_end;
+    offer->record.lines = record->whole_lines;
+    offer_count_read(offer);
     stream_count_acked(st, record->whole_lines, now_ms);
+    engine->counters.file_bytes_acked += record->end - record->begin;
     log_info(engine->config.log, "upload.was_stored", "session=%s channel=%s lines=%u",
              st->session->id, stream_channel(st), record->whole_lines);
     offer_finish(offer, now_ms);
@@ -197,6 +201,7 @@ void refusal_final(struct offer *offer, uint64_t now_ms)
         return;
     }
     engine->counters.lines_refused_final += offer->record.lines;
+    offer_count_fate(offer, COUNTERS_CLOSED);
     log_error(engine->config.log, "upload.refused_final",
               "session=%s channel=%s lines=%u note=\"the backend had closed the session; "
               "the file is kept\"",
@@ -214,6 +219,7 @@ void refusal_was_sent(struct offer *offer, uint64_t now_ms)
         offer_keep(offer, now_ms);
         return;
     }
+    offer_count_fate(offer, COUNTERS_ELSEWHERE);
     log_info(st->session->root->engine->config.log, "upload.was_stored",
              "session=%s channel=%s lines=%u note=\"the upload cursor says so, and the "
              "backend has closed the session\"",

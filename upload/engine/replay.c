@@ -96,7 +96,7 @@ static void replay_settled(struct replay *replay, const struct journal_record *r
     position_apply(st, &record);
     st->journal_file = record.file;
     if (st->offer) {
-        offer_free(replay->root->engine, st->offer);
+        offer_return(replay->root->engine, st->offer);
     }
 }
 
@@ -218,7 +218,7 @@ static void replay_session(struct replay *replay, const struct journal_record *r
     for (unsigned i = 0; session && i < session->streams; i++) {
         struct stream *st = session->stream[i];
         if (st->offer) {
-            offer_free(replay->root->engine, st->offer);
+            offer_return(replay->root->engine, st->offer);
         }
         if (st->id < replay->cap) {
             replay->stream[st->id] = NULL;

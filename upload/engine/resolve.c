@@ -108,6 +108,7 @@ static void resolve_stream(struct stream *st, struct resolve_result *out)
         return;
     }
     if (st->offer) {
+        offer_count_fate(st->offer, COUNTERS_GIVEN_UP);
         offer_free(st->session->root->engine, st->offer);
     }
     st->held = false;

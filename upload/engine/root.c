@@ -209,7 +209,7 @@ gpufl_status root_rewind(struct root *root)
         for (unsigned i = 0; i < s->streams; i++) {
             struct stream *st = s->stream[i];
             if (st->offer) {
-                offer_free(root->engine, st->offer);
+                offer_return(root->engine, st->offer);
             }
             position_rewind(st);
         }
@@ -334,7 +334,7 @@ void root_close(struct root *root)
         struct session *s = root->sessions;
         for (unsigned i = 0; i < s->streams; i++) {
             if (s->stream[i]->offer) {
-                offer_free(root->engine, s->stream[i]->offer);
+                offer_return(root->engine, s->stream[i]->offer);
             }
         }
         session_drop(s);

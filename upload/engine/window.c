@@ -170,7 +170,7 @@ static enum made window_offer(struct stream *st, const struct sidecar *sidecar, 
     offer->crc32 = sidecar->payload_crc32;
     offer->fd = fd;
     if (!offer_journal(offer)) {
-        offer_free(engine, offer);
+        offer_return(engine, offer);
         return MADE_NOTHING;
     }
     return MADE_OFFER;

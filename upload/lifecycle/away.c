@@ -102,6 +102,7 @@ static bool away_drop(struct session *s)
     }
     for (unsigned i = 0; i < s->streams; i++) {
         if (s->stream[i]->offer) {
+            offer_count_fate(s->stream[i]->offer, COUNTERS_FORGOTTEN);
             offer_free(root->engine, s->stream[i]->offer);
         }
     }
