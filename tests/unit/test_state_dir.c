@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -147,12 +148,43 @@ static void reading_makes_no_directory(void **state)
     dirs_remove(base);
 }
 
+/* It may hold a journal: none is begun elsewhere. */
+static void a_directory_that_cannot_be_opened_now_is_not_replaced(void **state)
+{
+    (void)state;
+    char *base = dirs_make();
+    char path[512];
+    char why[512];
+    struct state_place place;
+    struct rlimit before;
+    unsetenv("STATE_DIRECTORY");
+    unsetenv("XDG_STATE_HOME");
+    snprintf(path, sizeof path, "%s/home", base);
+    setenv("HOME", path, 1);
+    snprintf(path, sizeof path, "%s/logs", base);
+    assert_int_equal(mkdir(path, 0755), 0);
+    int root = open(path, O_RDONLY | O_DIRECTORY);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    const struct rlimit none = {.rlim_cur = 0, .rlim_max = before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    gpufl_status status = state_dir_open(NULL, root, path, STATE_MAKE, &place, why);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_int_equal(status, GPUFL_ERR_IO);
+    assert_int_equal(place.fd, -1);
+    assert_non_null(strstr(why, "/logs/.gpufl-agent': Too many open files"));
+    close(root);
+    snprintf(path, sizeof path, "%s/home", base);
+    assert_int_equal(access(path, F_OK), -1);
+    dirs_remove(base);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_first_place_that_is_ours_is_taken),
         cmocka_unit_test(a_directory_that_others_can_change_is_refused_with_the_reason),
         cmocka_unit_test(reading_makes_no_directory),
+        cmocka_unit_test(a_directory_that_cannot_be_opened_now_is_not_replaced),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

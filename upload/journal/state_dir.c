@@ -131,6 +131,13 @@ static int open_named(const char *path, enum state_use use, char reason[128])
     return fd;
 }
 
+/* It may be there, and hold the journal: with another one, lines would be sent again. */
+static bool state_cannot_be_seen(int error)
+{
+    return error == EMFILE || error == ENFILE || error == ENOMEM || error == EINTR ||
+           error == EIO || error == ESTALE || error == ETIMEDOUT;
+}
+
 /* $XDG_STATE_HOME/gpufl or ~/.local/state/gpufl; "" without a home. */
 static void home_state(char out[PATH_MAX])
 {
@@ -164,6 +171,11 @@ gpufl_status state_dir_open(const char *wanted, int root_fd, const char *root_pa
             snprintf(place->path, STATE_PATH_MAX, "%s/" LAYOUT_STATE_DIR "/%s", root_path,
                      place->name);
             return GPUFL_OK;
+        }
+        if (state_cannot_be_seen(errno)) {
+            snprintf(why, 512, "state directory '%.300s/" LAYOUT_STATE_DIR "': %s",
+                     root_path, strerror(errno));
+            return GPUFL_ERR_IO;
         }
         home_state(home);
         named = home;
