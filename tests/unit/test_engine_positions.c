@@ -212,6 +212,29 @@ static void a_session_of_a_killed_writer_ends_behind_its_torn_line(void **state)
     }
 }
 
+/* One that never claims to be complete, as lines of it are in quarantine. */
+static void an_origin_that_went_back_gets_a_blocked_session_again(void **state)
+{
+    (void)state;
+    struct rig_positions backup = {0};
+    struct rig *rig = rig_positions_on(rig_ended_session(50));
+    rig->positions.poison = poison;
+    rig_positions_copy(&backup, &rig->positions);
+    rig_start(rig);
+    rig_run(rig, 3600000, true);
+    assert_true(rig_summary(rig).ranges_quarantined > 0);
+    rig_positions_copy(&rig->positions, &backup);
+    rig->positions.epoch = 2;
+    rig->version_body = "{\"supported\":[\"1\"],\"encodings\":[\"zstd\",\"gzip\"],"
+                        "\"live_windows\":true,\"window_registry\":true,"
+                        "\"positions\":true,\"epoch\":\"2\"}";
+    rig_run(rig, 3600000, false);
+    assert_int_equal(
+        rig_positions_stream(&rig->positions, RIG_ID, "device")->end.at.lines, 52);
+    rig_positions_fini(&backup);
+    rig_delete(rig);
+}
+
 static void an_origin_that_went_back_gets_the_rest_again(void **state)
 {
     (void)state;
@@ -776,6 +799,7 @@ int main(void)
         cmocka_unit_test(what_is_too_large_is_halved),
         cmocka_unit_test(a_line_that_is_refused_is_skipped_and_listed),
         cmocka_unit_test(a_session_of_a_killed_writer_ends_behind_its_torn_line),
+        cmocka_unit_test(an_origin_that_went_back_gets_a_blocked_session_again),
         cmocka_unit_test(an_origin_that_went_back_gets_the_rest_again),
         cmocka_unit_test(what_was_deleted_since_the_backup_is_a_loss),
         cmocka_unit_test(an_end_that_nothing_proves_is_believed_when_given_up),

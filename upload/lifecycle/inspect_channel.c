@@ -76,12 +76,13 @@ static uint64_t inspect_seen(const struct session *session,
 
 /* All of it was sent, as a journal of its own or of an earlier process says, but not
  * under which places; or its end was proved in another epoch of the backend, which may
- * have gone back since. One that sends more, or claims to be complete, learns it by that.
- */
+ * have gone back since. One that sends more, or claims to be complete, learns it by that;
+ * one that is blocked does neither. */
 static bool inspect_is_to_be_asked(const struct stream *st)
 {
     const struct origin *origin = &st->session->root->engine->origin;
-    bool old = !session_writer_is_gone(st->session) && st->end.epoch != origin->epoch;
+    bool quiet = !session_writer_is_gone(st->session) || session_blocked(st->session);
+    bool old = quiet && st->end.epoch != origin->epoch;
     return stream_is_live(st) && !st->offer && origin->positions &&
            (st->unproved || !stream_knows_end(st) || (st->positions && old));
 }
