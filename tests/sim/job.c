@@ -19,6 +19,15 @@ static void absorb(struct job_stream *st)
     }
 }
 
+/* Its name was removed, and the job has given it back to a copy. */
+static bool is_copy(const struct inode *before, const struct inode *now)
+{
+    char one[100];
+    char other[sizeof one];
+    size_t len = before && !before->links ? inode_read(before, 0, one, sizeof one) : 0;
+    return len && inode_read(now, 0, other, len) == len && memcmp(one, other, len) == 0;
+}
+
 static void look_at_files(struct job *job, int channel)
 {
     char name[LAYOUT_PATH_MAX];
@@ -27,8 +36,8 @@ static void look_at_files(struct job *job, int channel)
     struct inode *now = inode_look(job->inode, name);
     if (now && now != st->file) {
         absorb(st); /* of the one that was sealed */
+        st->read = is_copy(st->file, now) ? st->read : 0;
         st->file = now;
-        st->read = 0;
     }
     absorb(st);
 }
@@ -142,6 +151,14 @@ void job_kill(struct job *job)
         job->harm |= inode_look(job->inode, name) ? 0 : JOB_ROTATED;
     }
     job->over = true;
+}
+
+void job_was_cut(struct job *job, const struct inode *file)
+{
+    for (int c = 0; c < JOB_CHANNELS; c++) {
+        struct job_stream *st = &job->stream[c];
+        st->read = st->file == file && st->read > file->size ? file->size : st->read;
+    }
 }
 
 void job_fini(struct job *job)

@@ -50,6 +50,8 @@ void job_tick(struct job *job);
 /** Writes the last lines and ends. */
 void job_end(struct job *job);
 void job_kill(struct job *job);
+/** Its \p file was cut: what follows is appended there. */
+void job_was_cut(struct job *job, const struct inode *file);
 void job_fini(struct job *job);
 
 #endif

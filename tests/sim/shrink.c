@@ -5,17 +5,27 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/time.h>
 
 #include "tests/sim/history.h"
 #include "tests/sim/oracle.h"
 #include "tests/sim/world.h"
 
 #define WORLDS_MAX 4000u
+#define WORLD_S    20 /* then its process ends: a loop within a call */
+
+/* By processor time: a busy machine is no failure. */
+static void limit_time(long s)
+{
+    const struct itimerval limit = {.it_value.tv_sec = s};
+    setitimer(ITIMER_VIRTUAL, &limit, NULL);
+}
 
 void shrink_run(const struct plan *plan, enum history_use use, struct outcome *out)
 {
     static struct world world;
     const char *detail;
+    limit_time(WORLD_S);
     history_begin(use);
     world_begin(&world, plan);
     for (unsigned i = 0; i < plan->steps && !history_failure(&detail); i++) {
@@ -31,6 +41,7 @@ void shrink_run(const struct plan *plan, enum history_use use, struct outcome *o
     out->kind = history_failure(&detail);
     snprintf(out->detail, sizeof out->detail, "%s", detail);
     world_end(&world);
+    limit_time(0);
 }
 
 static bool still_fails(const struct plan *plan, const char *kind)

@@ -61,6 +61,7 @@ static void damage_file(struct job *job, const struct step *step)
         inode_unlink(job->inode, name);
     } else {
         inode_resize(file, file->size ? step->b % file->size : 0);
+        job_was_cut(job, file);
     }
 }
 
