@@ -87,6 +87,11 @@ void verify_report_lines(struct text *out, const struct verify_shown *shown)
             text_puts(out, "\n");
         }
     }
+    if (session->unread) {
+        text_printf(out, "  %u %s (gpufl status names one)\n", session->unread,
+                    plural(session->unread, "file that may hold records is not read",
+                           "files that may hold records are not read"));
+    }
 }
 
 static void report_place(struct text *out, const struct stream_place *at)
@@ -119,9 +124,9 @@ void verify_report_json(struct text *out, const struct verify_shown *shown)
     text_json_string(out, shown->id);
     text_puts(out, ",\"path\":");
     text_json_string(out, shown->path);
-    text_printf(out, ",\"equal\":%s,\"complete\":%s,\"channels\":[",
+    text_printf(out, ",\"equal\":%s,\"complete\":%s,\"unread_files\":%u,\"channels\":[",
                 verify_is_equal(session) ? "true" : "false",
-                session->state == VERIFY_COMPLETE ? "true" : "false");
+                session->state == VERIFY_COMPLETE ? "true" : "false", session->unread);
     for (unsigned i = 0; i < session->count; i++) {
         text_puts(out, i ? "," : "");
         report_stream(out, &session->stream[i]);

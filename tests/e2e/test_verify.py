@@ -47,6 +47,13 @@ def _channel(place, backend, writer, name):
     return [c for c in session["channels"] if c["channel"] == name][0]
 
 
+def _channel_of_open(place, backend, writer, name):
+    """Likewise, of a session whose other channels are not all sent."""
+    said = json.loads(_verify(place, backend, "--json", rc=1).stdout)
+    session = [s for s in said["sessions"] if s["session_id"] == writer.id][0]
+    return [c for c in session["channels"] if c["channel"] == name][0]
+
+
 def sessions_that_the_backend_has_are_equal(place):
     backend, made = _sent(place, sessions=3)
     journal = {p: p.stat().st_mtime_ns for p in (place.logs / ".gpufl-agent").rglob("*")}
@@ -119,6 +126,52 @@ def sealed_files_that_were_deleted_are_not_missed(place):
     path = writer.dir / "device.2.log"
     path.write_bytes(path.read_bytes().replace(b"1", b"2", 1))
     equal(_channel(place, backend, writer, "device")["result"], "other", "the second differs")
+
+
+def a_sealed_file_that_is_missing_hides_nothing_behind_it(place):
+    """Whether the backend ends before it, in it or behind it."""
+    for ends_in in (2, 3, 4):
+        backend = lib.Backend(place, "--api-key", lib.KEY)
+        writer = Live(place.logs)
+        for n in range(1, 6):
+            writer.line("device", times=50)
+            if n == ends_in:
+                equal(lib.upload(place, backend.url).returncode, 0, "sent")
+            if n < 5:
+                writer.rotate("device")
+        writer.end()
+        (writer.dir / "device.3.log").unlink()
+        found = _channel_of_open(place, backend, writer, "device")
+        equal((found["result"], found["here"]["file"]), ("behind", 5), f"{ends_in}: {found}")
+        here = sum(len((writer.dir / f"device.{n}.log").read_bytes()) for n in range(ends_in + 1, 5) if n != 3)
+        equal(found["behind_bytes"], here + len((writer.dir / "device.log").read_bytes()), f"{ends_in}: {found}")
+        backend.kill()
+        shutil.rmtree(place.logs)
+        place.logs.mkdir(mode=0o700)
+
+
+def a_sealed_file_that_was_deleted_in_the_middle_is_not_missed(place):
+    """The backend has it, and all that follows."""
+    backend, (writer,) = _sent(place)
+    (writer.dir / "device.2.log").unlink()
+    _verify(place, backend, rc=0)
+    path = writer.dir / "device.log"
+    path.write_bytes(path.read_bytes().replace(b"1", b"2", 1))
+    equal(_channel(place, backend, writer, "device")["result"], "other", "the last differs")
+
+
+def a_file_of_a_number_that_is_not_due_is_not_equal(place):
+    backend, (writer,) = _sent(place)
+    shutil.copy(writer.dir / "device.1.log", writer.dir / "device.9.log")
+    check(_channel(place, backend, writer, "device")["result"] != "equal", "nobody has sent it")
+
+
+def files_that_are_not_read_are_no_success(place):
+    backend, (writer,) = _sent(place)
+    (writer.dir / "device.4.log").symlink_to("device.1.log")
+    done = _verify(place, backend, "--json", rc=1)
+    equal(json.loads(done.stdout)["sessions"][0]["unread_files"], 1, done.stdout)
+    check("1 file that may hold records is not read" in _verify(place, backend, rc=1).stdout, "in words")
 
 
 def files_that_end_before_the_backend_does_are_said(place):

@@ -126,6 +126,7 @@ gpufl_status verify_session(struct verify *v, const struct selected *selected,
         }
     }
     if (status == GPUFL_OK) {
+        out->unread = scan.unread.names;
         verify_gone(&scan, told, out);
     }
     free(told);
@@ -139,7 +140,7 @@ bool verify_is_equal(const struct verify_session *session)
             return false;
         }
     }
-    return true;
+    return session->unread == 0;
 }
 
 bool verify_can_resend(const struct verify_session *session)

@@ -14,6 +14,7 @@ struct verify_session {
         VERIFY_OPEN,     /**< nobody has told the backend that it is complete */
         VERIFY_COMPLETE, /**< the backend takes it for complete, or ended */
     } state;
+    unsigned unread; /**< files that may hold records and are not read */
     unsigned count;
     struct verify_stream stream[VERIFY_STREAMS_MAX];
 };
@@ -28,7 +29,7 @@ GPUFL_MUST gpufl_status verify_backend(struct verify *v);
 GPUFL_MUST gpufl_status verify_session(struct verify *v, const struct selected *selected,
                                        struct verify_session *out);
 
-/** \return true if all channels are equal. */
+/** \return true if all channels are equal, and nothing else is there. */
 bool verify_is_equal(const struct verify_session *session);
 
 /** \return true if an upload would send what the backend lacks. */
