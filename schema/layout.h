@@ -63,8 +63,8 @@ bool layout_channel_ok(const char *name);
 /** Classifies \p name. Never fails: an unknown name is LAYOUT_OTHER. */
 struct layout_name layout_parse(const char *name);
 
-/** Size of what the writer keeps in its lock file once it has sealed a file. */
-#define LAYOUT_NUMBERS_BYTES 512
+/** Size of what the writer keeps in its lock file about its active files. */
+#define LAYOUT_TOLD_BYTES 512
 
 /** Room for what names a lock file. */
 #define LAYOUT_LOCK_FILE_TEXT 48

@@ -10,6 +10,7 @@
 struct channel_file {
     int fd;
     uint64_t size_bytes;
+    uint64_t told_bytes;    /* at most that many are in it, or are about to be */
     uint32_t rotated;       /* number of the last sealed file */
     int64_t first_write_ns; /* monotonic, of the active file; 0 = empty */
 };

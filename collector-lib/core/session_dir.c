@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -245,26 +246,46 @@ static void sync_file(struct session_dir *dir, enum channel channel)
     }
 }
 
-/* What is read there is of this boot: a power failure may keep it and take the rename.
- * The size never changes, so one write replaces all of it. */
-static void session_dir_tell_numbers(const struct session_dir *dir)
+/* Sizes are told before they are reached: a reader of an active file that another tool
+ * compressed and removed learns whether that has got all of it. What is read there is of
+ * this boot: a power failure may keep it and take the rename. The size never changes, so
+ * one write replaces all of it. */
+static void session_dir_tell_files(const struct session_dir *dir)
 {
-    char text[LAYOUT_NUMBERS_BYTES + 1];
+    char text[LAYOUT_TOLD_BYTES + 1];
+    char
+        bytes[CHANNEL_COUNT * (LAYOUT_CHANNEL_MAX + sizeof ",\"\":18446744073709551615")];
     char boot_id[BOOT_ID_TEXT];
     struct stat lock;
+    size_t bytes_len = 0;
     boot_id_get(boot_id);
     size_t len =
         (size_t)snprintf(text, sizeof text, "{\"boot_id\":\"%s\",\"active\":{", boot_id);
     for (int c = 0; c < CHANNEL_COUNT; c++) {
-        len +=
-            (size_t)snprintf(text + len, sizeof text - len, "%s\"%s\":%u", c ? "," : "",
-                             channel_name((enum channel)c), dir->file[c].rotated + 1);
+        const char *name = channel_name((enum channel)c);
+        len += (size_t)snprintf(text + len, sizeof text - len, "%s\"%s\":%u",
+                                c ? "," : "", name, dir->file[c].rotated + 1);
+        bytes_len += (size_t)snprintf(bytes + bytes_len, sizeof bytes - bytes_len,
+                                      "%s\"%s\":%" PRIu64, c ? "," : "", name,
+                                      dir->file[c].told_bytes);
     }
-    snprintf(text + len, sizeof text - len, "}}%*s", (int)(sizeof text - len - 3), "\n");
+    len += (size_t)snprintf(text + len, sizeof text - len, "},\"bytes\":{%s}}", bytes);
+    snprintf(text + len, sizeof text - len, "%*s", (int)(sizeof text - len - 1), "\n");
     if (fstat(dir->lock_fd, &lock) == 0 && lock.st_dev == dir->lock_device &&
         lock.st_ino == dir->lock_inode) { /* a job may close what is not its own */
-        (void)!pwrite(dir->lock_fd, text, LAYOUT_NUMBERS_BYTES, 0);
+        (void)!pwrite(dir->lock_fd, text, LAYOUT_TOLD_BYTES, 0);
     }
+}
+
+static void session_dir_tell_size(struct session_dir *dir, enum channel channel,
+                                  uint64_t bytes)
+{
+    int saved = errno;
+    if (dir->file[channel].told_bytes != bytes) {
+        dir->file[channel].told_bytes = bytes;
+        session_dir_tell_files(dir);
+    }
+    errno = saved;
 }
 
 static void session_dir_rotate(struct session_dir *dir, enum channel channel)
@@ -272,7 +293,7 @@ static void session_dir_rotate(struct session_dir *dir, enum channel channel)
     uint32_t rotated = dir->file[channel].rotated;
     channel_file_rotate(&dir->file[channel], dir->dir_fd, channel);
     if (dir->file[channel].rotated != rotated) { /* a seal that is undone tells nothing */
-        session_dir_tell_numbers(dir);
+        session_dir_tell_files(dir);
     }
 }
 
@@ -284,10 +305,13 @@ size_t session_dir_append(struct session_dir *dir, enum channel channel,
     if (file->size_bytes > 0 && file->size_bytes + len > dir->rotate_bytes) {
         session_dir_rotate(dir, channel);
     }
+    session_dir_tell_size(dir, channel, file->size_bytes + len);
     while (done < len) {
         ssize_t n = write(file->fd, lines + done, len - done);
         if (n <= 0 && errno != EINTR) {
-            return cut_torn_tail(file, lines, done);
+            size_t whole = cut_torn_tail(file, lines, done);
+            session_dir_tell_size(dir, channel, file->size_bytes);
+            return whole;
         }
         done += n > 0 ? (size_t)n : 0;
     }

@@ -187,5 +187,61 @@ def sealed_files_that_were_compressed_are_read(place):
         equal(place.run("gpufl", "status", logs).returncode, 0, "status")
 
 
+def _killed_job(place, logs):
+    """The demo job, killed while it records; its session's directory."""
+    process = place.start("examples/demo-job", logs, 600)
+    session = until(lambda: next((d for d in logs.iterdir() if not d.name.startswith(".")), None), "a session")
+    until(lambda: (session / "system.log").stat().st_size > 2000, "it records")
+    process.kill()
+    process.wait()
+    return session
+
+
+def what_is_compressed_after_a_job_was_killed_is_complete(place):
+    """By the existing uploader, before ours has seen the session, while it watches, or between two of its runs."""
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    for watches in (True, False):
+        logs = place.path / f"logs{watches}"
+        logs.mkdir(mode=0o700)
+        agent = lib.agent(place, backend.url, folder=logs) if watches else None
+        session = _killed_job(place, logs)
+        lines = {c: lib.on_disk(session, c) for c in lib.CHANNELS}
+        for file in list(session.glob("*.log")):
+            _pack(file)
+        agent = agent or lib.agent(place, backend.url, folder=logs)
+        until(lambda d=session: backend.complete(d.name), f"{watches}: complete")
+        for channel, want in lines.items():
+            equal(backend.export(session.name, channel), want, f"{watches}: {channel}")
+        agent.terminate()
+        equal(agent.wait(40 * lib.SLOW), 0, agent.log.read_text())
+        check("session.held" not in agent.log.read_text(), agent.log.read_text())
+
+
+def what_a_job_wrote_behind_the_compressed_file_is_missed(place):
+    """It is killed before it has given the file its name back."""
+    for restart in (False, True):
+        logs = place.path / f"logs{restart}"
+        logs.mkdir(mode=0o700)
+        writer = writers.Live(logs)
+        with sink.Sink(declare=True) as s:
+            agent = lib.agent(place, s.url, folder=logs)
+            for _ in range(9):
+                writer.line("device")
+            until(lambda s=s: len(s.lines) == 12, "it is sent live")
+            plain = writer.dir / "device.log"
+            _pack(plain)
+            writer.line("device")
+            plain.unlink()  # it never had a name
+            writer.die()
+            until(lambda a=agent: "session.held" in a.log.read_text(), "held")
+            if restart:
+                agent.terminate()
+                equal(agent.wait(40 * lib.SLOW), 0, agent.log.read_text())
+                agent = lib.agent(place, s.url, "--exit-when-drained", folder=logs)
+                equal(agent.wait(40 * lib.SLOW), 1, agent.log.read_text())
+            check(not any(r.path.endswith("session-complete") for r in s.requests), "not complete")
+            until(lambda d=logs: "compressed while its writer lived" in place.run("gpufl", "status", d).stdout, "status")
+
+
 if __name__ == "__main__":
     lib.main(sys.modules[__name__])

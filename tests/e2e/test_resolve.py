@@ -554,6 +554,7 @@ def a_file_that_came_after_a_later_one_was_sent_is_given_up(place):
         file, kept = writer.dir / "device.3.log", logs.parent / f"kept{n}"
         lost = _file_lines(file)
         file.rename(kept)
+        os.truncate(writer.dir / ".gpufl-session.lock", 0)  # of an earlier writer, which tells no numbers
         with Sink(declare=True) as sink:
             equal(lib.upload(place, sink.url, directory=logs).returncode, 0, "nobody knows of it")
             kept.rename(file)
@@ -598,8 +599,11 @@ def an_active_file_that_was_compressed_early_is_given_up(place):
         plain = writer.dir / "device.log"
         (writer.dir / "device.log.gz").write_bytes(gzip.compress(plain.read_bytes()))
         plain.unlink()
+        _write(writer)  # into a file without a name: here, the writer makes another one
+        lost = _file_lines(plain)
+        plain.unlink()
         writer.die()
-        _held_then_resolved(place, sink, writer, set(), why="compressed while its writer lived")
+        _held_then_resolved(place, sink, writer, lost, why="compressed while its writer lived")
 
 
 def a_session_that_is_away_for_good_is_forgotten(place):

@@ -192,19 +192,29 @@ class Live(Writer):
         staged.rename(self.dir)
         self.written = {}
         self.next = dict.fromkeys(self.channels, 1)
+        self.bytes = dict.fromkeys(self.channels, 0)
         for channel in self.channels:
             self.line(channel, "job_start")
 
     def active(self, channel):
         return self.dir / f"{channel}.log"
 
+    def raw(self, channel, data):
+        self.bytes[channel] += len(data)
+        self._tell()
+        super().raw(channel, data)
+
+    def _tell(self):
+        told = json.dumps({"boot_id": self.boot_id, "active": self.next, "bytes": self.bytes})
+        os.pwrite(self.lock, f"{told:<511}\n".encode(), 0)
+
     def rotate(self, channel):
         n = self.next[channel]
         self.next[channel] += 1
         (self.dir / f"{channel}.log").rename(self.dir / f"{channel}.{n}.log")
         (self.dir / f"{channel}.log").touch()
-        told = json.dumps({"boot_id": self.boot_id, "active": self.next})
-        os.pwrite(self.lock, f"{told:<511}\n".encode(), 0)
+        self.bytes[channel] = 0
+        self._tell()
 
     def die(self):
         os.close(self.lock)

@@ -59,9 +59,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         strchr(sidecar.payload_file, '/')) {
         __builtin_trap();
     }
-    struct active_numbers active;
+    struct active_files active;
     (void)manifest_parse(text, size, "s", &manifest);
-    (void)active_numbers_parse(text, size, &active);
+    (void)active_files_parse(text, size, &active);
     (void)identity_job_start_ns(text, size, &ts);
     (void)json_is_object(text, size, 64);
     (void)shifting_head(text, size);

@@ -105,7 +105,7 @@ static void what_is_not_of_this_boot_or_no_number_counts_for_nothing(void **stat
     (void)state;
     struct sealing s;
     char boot_id[BOOT_ID_TEXT];
-    char text[LAYOUT_NUMBERS_BYTES + 200];
+    char text[LAYOUT_TOLD_BYTES + 200];
     boot_id_get(boot_id);
     const struct {
         const char *boot_id, *active;
@@ -129,7 +129,7 @@ static void what_is_not_of_this_boot_or_no_number_counts_for_nothing(void **stat
         assert_int_equal(sealing_highest(&s, "device"), row[i].highest);
     }
     snprintf(text, sizeof text, "{\"boot_id\":\"%s\",\"active\":{\"device\":5}}%*s",
-             boot_id, LAYOUT_NUMBERS_BYTES, "\n");
+             boot_id, LAYOUT_TOLD_BYTES, "\n");
     sealing_tell(&s, text); /* larger than a writer makes it */
     assert_int_equal(sealing_highest(&s, "device"), 0);
     sealing_close(&s);

@@ -4,6 +4,8 @@
 
 #include <stdio.h>
 
+#include "upload/source/told_size.h"
+
 /* How often the backend is asked of a stream that is held because its file is not there.
  */
 #define STREAM_ASKS_AGAIN_MS 60000u
@@ -49,6 +51,15 @@ bool stream_falls_short(const struct stream *st)
 bool stream_is_unbegun(const struct stream *st, uint32_t file, uint64_t offset)
 {
     return st->unbegun && file == st->highest + 1 && offset == 0;
+}
+
+bool stream_packed_is_whole(const struct stream *stream, uint32_t file, uint64_t offset)
+{
+    struct tail_where where = stream_where(stream);
+    where.file = file;
+    where.offset = offset;
+    return session_writer_is_gone(stream->session) &&
+           told_size_is_reached(stream->session->root->engine->config.sys, &where);
 }
 
 bool stream_begins_again(const struct stream *st)

@@ -137,6 +137,10 @@ bool stream_falls_short(const struct stream *stream);
  * writer ended between two files. */
 bool stream_is_unbegun(const struct stream *stream, uint32_t file, uint64_t offset);
 
+/** \return true if its writer is gone and has written nothing behind that place, as it
+ * has noted itself: another tool that compressed its active file has got all of it. */
+bool stream_packed_is_whole(const struct stream *stream, uint32_t file, uint64_t offset);
+
 /** \return true if all of it is to be sent again, and nothing has been. */
 bool stream_begins_again(const struct stream *stream);
 

@@ -288,7 +288,8 @@ static enum made batch_nothing_whole(struct stream *st, const struct tail_chunk 
         if (chunk->index > 0 && session->layout == SESSION_SHIFTING) {
             return shifted_stream_next(st);
         }
-        if (chunk->packed && session->layout == SESSION_LIVE && !shutdown_is_last(st)) {
+        if (chunk->packed && session->layout == SESSION_LIVE &&
+            !stream_packed_is_whole(st, st->file, st->offset) && !shutdown_is_last(st)) {
             stream_hold(st, HELD_COMPRESSED);
             return MADE_NOTHING;
         }

@@ -167,7 +167,9 @@ static void resolve_live(struct resolving *r)
         resolve_other_file(r, &where, &chunk);
     } else if (status != GPUFL_OK) {
         resolve_live_file(r, status);
-    } else if (chunk.len == 0 && chunk.packed && !shutdown_is_last(st)) {
+    } else if (chunk.len == 0 && chunk.packed &&
+               !stream_packed_is_whole(st, where.file, where.offset) &&
+               !shutdown_is_last(st)) {
         resolve_end(r, HELD_COMPRESSED);
     }
     r->at_end = status == GPUFL_ERR_NOT_FOUND || (status == GPUFL_OK && chunk.len == 0);

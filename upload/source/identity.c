@@ -143,19 +143,24 @@ gpufl_status manifest_parse(const char *text, size_t len, const char *session,
     return status;
 }
 
-gpufl_status active_numbers_parse(const char *text, size_t len,
-                                  struct active_numbers *out)
+gpufl_status active_files_parse(const char *text, size_t len, struct active_files *out)
 {
     struct json_object *root = identity_parse_object(text, len);
     struct json_object *active = NULL;
+    struct json_object *bytes = NULL;
     gpufl_status status = GPUFL_ERR_FORMAT;
     memset(out, 0, sizeof *out);
     if (root && json_object_object_get_ex(root, "active", &active) &&
         json_object_is_type(active, json_type_object)) {
+        bool sized = json_object_object_get_ex(root, "bytes", &bytes) &&
+                     json_object_is_type(bytes, json_type_object);
         for (int c = 0; c < CHANNEL_COUNT; c++) {
             int64_t number = identity_get_int(active, channel_name((enum channel)c),
                                               LAYOUT_NUMBER_MAX);
             out->number[c] = number > 0 ? (uint32_t)number : 0;
+            out->bytes[c] =
+                sized ? identity_get_int(bytes, channel_name((enum channel)c), INT64_MAX)
+                      : -1;
         }
         snprintf(out->boot_id, sizeof out->boot_id, "%s",
                  identity_get_string(root, "boot_id"));

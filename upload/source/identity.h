@@ -38,9 +38,10 @@ struct manifest {
 };
 
 /** What the writer of a live session tells in its lock file. */
-struct active_numbers {
+struct active_files {
     char boot_id[40];
     uint32_t number[CHANNEL_COUNT]; /**< of the active file; 0 = not told */
+    int64_t bytes[CHANNEL_COUNT];   /**< no more than that are in it; -1 = not told */
 };
 
 /** Reads the sidecar of window \p number of \p channel of \p session from \p text; its
@@ -60,8 +61,8 @@ GPUFL_MUST gpufl_status manifest_parse(const char *text, size_t len, const char 
 
 /** Reads the text of a lock file. \return GPUFL_OK or GPUFL_ERR_FORMAT, also when it is
  * empty. */
-GPUFL_MUST gpufl_status active_numbers_parse(const char *text, size_t len,
-                                             struct active_numbers *out);
+GPUFL_MUST gpufl_status active_files_parse(const char *text, size_t len,
+                                           struct active_files *out);
 
 /** \return true if \p text is a manifest of whatever session, whose id it copies. */
 bool manifest_names(const char *text, size_t len, char id[LAYOUT_NAME_MAX + 1]);

@@ -252,15 +252,15 @@ static enum session_layout scan_layout_of(const struct scan *scan, bool sidecar)
 static void scan_note_sealed(const struct sys *sys, int dir, struct scan *scan)
 {
     char boot_id[BOOT_ID_TEXT];
-    struct active_numbers active;
+    struct active_files active;
     char *text;
     size_t len;
     if (scan->layout != SESSION_LIVE || !scan->has_lock ||
-        file_read(sys, dir, LAYOUT_LOCK, LAYOUT_NUMBERS_BYTES, &text, &len) != GPUFL_OK) {
+        file_read(sys, dir, LAYOUT_LOCK, LAYOUT_TOLD_BYTES, &text, &len) != GPUFL_OK) {
         return;
     }
     boot_id_get(boot_id);
-    if (active_numbers_parse(text, len, &active) == GPUFL_OK && boot_id[0] &&
+    if (active_files_parse(text, len, &active) == GPUFL_OK && boot_id[0] &&
         strcmp(active.boot_id, boot_id) == 0) {
         for (unsigned i = 0; i < scan->channels; i++) {
             enum channel index = channel_named(scan->channel[i].name);
