@@ -33,8 +33,8 @@ int channel_file_begin(struct channel_file *file, int dir, enum channel channel)
 {
     char active[LAYOUT_PATH_MAX];
     layout_active(active, channel_name(channel), false);
-    *file = (struct channel_file){.fd = channel_file_create(dir, active)};
-    return file->fd < 0 ? -1 : 0;
+    *file = (struct channel_file){.own = OWN_FD_NONE};
+    return own_fd_take(&file->own, channel_file_create(dir, active)) ? 0 : -1;
 }
 
 /* Never by a second name: after a kill, one file would count as two. */
@@ -68,8 +68,9 @@ void channel_file_rotate(struct channel_file *file, int dir, enum channel channe
     }
     bool is_sealed = channel_file_rename_new(dir, active, sealed);
     if (is_sealed && renameat(dir, next, dir, active) == 0) {
-        close(file->fd);
-        *file = (struct channel_file){.fd = fd, .rotated = number};
+        own_fd_close(&file->own);
+        *file = (struct channel_file){.rotated = number};
+        own_fd_take(&file->own, fd);
         return;
     }
     /* Without an active file the next lines would be lost, so the seal is undone. */
@@ -77,6 +78,16 @@ void channel_file_rotate(struct channel_file *file, int dir, enum channel channe
         unlinkat(dir, next, 0);
     }
     close(fd);
+}
+
+void channel_file_mend(struct channel_file *file, int dir, enum channel channel)
+{
+    char active[LAYOUT_PATH_MAX];
+    if (!own_fd_is_ours(&file->own)) {
+        layout_active(active, channel_name(channel), false);
+        own_fd_replace(&file->own,
+                       openat(dir, active, O_RDWR | O_NOFOLLOW | O_APPEND | O_CLOEXEC));
+    }
 }
 
 static bool copy_all(int from, int to)
@@ -105,9 +116,9 @@ void channel_file_restore(struct channel_file *file, int dir, enum channel chann
     if (fd < 0) {
         return; /* the directory is gone, or there is no room: next time */
     }
-    if (copy_all(file->fd, fd) && channel_file_rename_new(dir, staged, active)) {
-        close(file->fd);
-        file->fd = fd;
+    if (copy_all(file->own.fd, fd) && channel_file_rename_new(dir, staged, active)) {
+        own_fd_close(&file->own);
+        own_fd_take(&file->own, fd);
         return;
     }
     unlinkat(dir, staged, 0);

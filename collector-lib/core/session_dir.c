@@ -85,18 +85,20 @@ static int write_manifest(const struct session_dir *dir)
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
     char lock_file[LAYOUT_LOCK_FILE_TEXT];
-    layout_lock_file(lock_file, dir->lock_device, dir->lock_inode);
+    layout_lock_file(lock_file, dir->lock.file.device, dir->lock.file.inode);
     char text[512 + sizeof channels];
     int len = snprintf(
         text, sizeof text,
         "{\"schema_version\":1,\"type\":\"gpufl_session\",\"layout\":\"live\","
         "\"session_id\":\"%s\",\"pid\":%lld,\"boot_id\":\"%s\","
         "\"pid_namespace\":%llu,\"pid_start_ticks\":%llu,"
-        "\"lock_file\":\"%s\",\"start_ns\":%lld,\"channels\":[%s]}\n",
+        "%s%s%s\"start_ns\":%lld,\"channels\":[%s]}\n",
         dir->id, (long long)self.pid, self.boot_id,
         (unsigned long long)self.pid_namespace, (unsigned long long)self.start_ticks,
-        lock_file, (long long)now.tv_sec * 1000000000 + now.tv_nsec, channels);
-    int fd = openat(dir->dir_fd, LAYOUT_MANIFEST, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+        dir->lock.held ? "\"lock_file\":\"" : "", dir->lock.held ? lock_file : "",
+        dir->lock.held ? "\"," : "", (long long)now.tv_sec * 1000000000 + now.tv_nsec,
+        channels);
+    int fd = openat(dir->own.fd, LAYOUT_MANIFEST, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
                     0666);
     if (fd < 0) {
         return -1;
@@ -106,33 +108,14 @@ static int write_manifest(const struct session_dir *dir)
     return written == len ? 0 : -1;
 }
 
-/* An open-file-description lock: closing another descriptor of the file in this process
- * (a reader, gpufl_upload_logs) does not release it, unlike a POSIX record lock. */
-static int hold_session_lock(struct session_dir *dir)
-{
-    dir->lock_fd =
-        openat(dir->dir_fd, LAYOUT_LOCK, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (dir->lock_fd < 0) {
-        return -1;
-    }
-    struct stat file;
-    if (fstat(dir->lock_fd, &file) < 0) {
-        return -1;
-    }
-    dir->lock_device = file.st_dev;
-    dir->lock_inode = file.st_ino;
-    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    return fcntl(dir->lock_fd, F_OFD_SETLK, &lock);
-}
-
 static int fill_directory(struct session_dir *dir)
 {
-    if (hold_session_lock(dir) < 0) {
+    if (session_lock_take(&dir->lock, dir->own.fd) < 0) {
         return -1;
     }
     for (int c = 0; c < CHANNEL_COUNT; c++) {
         if (session_dir_has(dir, (enum channel)c) &&
-            channel_file_begin(&dir->file[c], dir->dir_fd, (enum channel)c) < 0) {
+            channel_file_begin(&dir->file[c], dir->own.fd, (enum channel)c) < 0) {
             return -1;
         }
     }
@@ -165,7 +148,7 @@ static int publish_directory(struct session_dir *dir, int root, const char *stag
         bool taken = saved == EEXIST || saved == ENOTEMPTY || saved == ENOTDIR ||
                      saved == EPERM; /* of another user, in a sticky directory */
         if (!taken || tries == IDS_TRIED ||
-            unlinkat(dir->dir_fd, LAYOUT_MANIFEST, 0) < 0) {
+            unlinkat(dir->own.fd, LAYOUT_MANIFEST, 0) < 0) {
             errno = saved;
             return -1;
         }
@@ -185,8 +168,8 @@ static int make_directory(struct session_dir *dir, int root)
     if (mkdirat(root, staging, 0777) < 0) {
         return -1;
     }
-    dir->dir_fd = openat(root, staging, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (dir->dir_fd < 0 || fill_directory(dir) < 0) {
+    int fd = openat(root, staging, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (!own_fd_take(&dir->own, fd) || fill_directory(dir) < 0) {
         return -1;
     }
     return publish_directory(dir, root, staging);
@@ -194,9 +177,35 @@ static int make_directory(struct session_dir *dir, int root)
 
 void session_dir_init(struct session_dir *dir)
 {
-    dir->dir_fd = dir->lock_fd = -1;
+    dir->path[0] = '\0';
+    dir->own = (struct own_fd)OWN_FD_NONE;
+    dir->lock = (struct session_lock){.file = OWN_FD_NONE};
     for (int c = 0; c < CHANNEL_COUNT; c++) {
-        dir->file[c] = (struct channel_file){.fd = -1};
+        dir->file[c] = (struct channel_file){.own = OWN_FD_NONE};
+    }
+}
+
+/* The job may change its working directory. */
+static void keep_path(struct session_dir *dir, const char *log_path)
+{
+    char absolute[PATH_MAX];
+    int len = realpath(log_path, absolute)
+                  ? snprintf(dir->path, sizeof dir->path, "%s/%s", absolute, dir->id)
+                  : -1;
+    if (len < 0 || (size_t)len >= sizeof dir->path) {
+        dir->path[0] = '\0';
+    }
+}
+
+static void say_without_lock(const struct session_dir *dir)
+{
+    if (!dir->lock.held) {
+        fprintf(
+            stderr,
+            "[GPUFL] session %s is recorded without a lock, which its file system "
+            "refused: %s; whether its writer lives can be told on this host only (use "
+            "a local directory, or mount with locks)\n",
+            dir->id, strerror(dir->lock.refused));
     }
 }
 
@@ -215,7 +224,10 @@ gpufl_status session_dir_open(struct session_dir *dir, const char *log_path)
     int rc = make_directory(dir, root);
     int saved = errno;
     close(root);
-    if (rc < 0) {
+    if (rc == 0) {
+        keep_path(dir, log_path);
+        say_without_lock(dir);
+    } else {
         session_dir_close(dir);
         errno = saved;
         return GPUFL_ERR_IO;
@@ -230,8 +242,8 @@ static size_t cut_torn_tail(struct channel_file *file, const char *lines, size_t
     int saved = errno;
     const char *last = written ? memrchr(lines, '\n', written) : NULL;
     size_t whole = last ? (size_t)(last - lines) + 1 : 0;
-    bool cut =
-        whole == written || ftruncate(file->fd, (off_t)(file->size_bytes + whole)) == 0;
+    bool cut = whole == written ||
+               ftruncate(file->own.fd, (off_t)(file->size_bytes + whole)) == 0;
     file->size_bytes += cut ? whole : written;
     errno = saved;
     return whole;
@@ -239,7 +251,7 @@ static size_t cut_torn_tail(struct channel_file *file, const char *lines, size_t
 
 static void sync_file(struct session_dir *dir, enum channel channel)
 {
-    if (fdatasync(dir->file[channel].fd) < 0 && !dir->sync_failure_said) {
+    if (fdatasync(dir->file[channel].own.fd) < 0 && !dir->sync_failure_said) {
         dir->sync_failure_said = true;
         fprintf(stderr, "[GPUFL] cannot sync %s/%s.log: %s; lines may be lost\n", dir->id,
                 channel_name(channel), strerror(errno));
@@ -256,7 +268,6 @@ static void session_dir_tell_files(const struct session_dir *dir)
     char
         bytes[CHANNEL_COUNT * (LAYOUT_CHANNEL_MAX + sizeof ",\"\":18446744073709551615")];
     char boot_id[BOOT_ID_TEXT];
-    struct stat lock;
     size_t bytes_len = 0;
     boot_id_get(boot_id);
     size_t len =
@@ -271,9 +282,8 @@ static void session_dir_tell_files(const struct session_dir *dir)
     }
     len += (size_t)snprintf(text + len, sizeof text - len, "},\"bytes\":{%s}}", bytes);
     snprintf(text + len, sizeof text - len, "%*s", (int)(sizeof text - len - 1), "\n");
-    if (fstat(dir->lock_fd, &lock) == 0 && lock.st_dev == dir->lock_device &&
-        lock.st_ino == dir->lock_inode) { /* a job may close what is not its own */
-        (void)!pwrite(dir->lock_fd, text, LAYOUT_TOLD_BYTES, 0);
+    if (own_fd_is_ours(&dir->lock.file)) {
+        (void)!pwrite(dir->lock.file.fd, text, LAYOUT_TOLD_BYTES, 0);
     }
 }
 
@@ -291,10 +301,34 @@ static void session_dir_tell_size(struct session_dir *dir, enum channel channel,
 static void session_dir_rotate(struct session_dir *dir, enum channel channel)
 {
     uint32_t rotated = dir->file[channel].rotated;
-    channel_file_rotate(&dir->file[channel], dir->dir_fd, channel);
+    channel_file_rotate(&dir->file[channel], dir->own.fd, channel);
     if (dir->file[channel].rotated != rotated) { /* a seal that is undone tells nothing */
         session_dir_tell_files(dir);
     }
+}
+
+void session_dir_mend(struct session_dir *dir)
+{
+    if (!own_fd_is_ours(&dir->own) &&
+        !(dir->path[0] &&
+          own_fd_replace(&dir->own, open(dir->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
+                                                        O_CLOEXEC)))) {
+        return;
+    }
+    session_lock_mend(&dir->lock, dir->own.fd);
+    for (int c = 0; c < CHANNEL_COUNT; c++) {
+        if (session_dir_has(dir, (enum channel)c)) {
+            channel_file_mend(&dir->file[c], dir->own.fd, (enum channel)c);
+        }
+    }
+}
+
+static bool may_write(struct session_dir *dir, const struct channel_file *file)
+{
+    if (!own_fd_is_ours(&dir->own) || !own_fd_is_ours(&file->own)) {
+        session_dir_mend(dir);
+    }
+    return own_fd_is_ours(&dir->own) && own_fd_is_ours(&file->own);
 }
 
 size_t session_dir_append(struct session_dir *dir, enum channel channel,
@@ -302,12 +336,16 @@ size_t session_dir_append(struct session_dir *dir, enum channel channel,
 {
     struct channel_file *file = &dir->file[channel];
     size_t done = 0;
+    if (!may_write(dir, file)) {
+        errno = EBADF;
+        return 0;
+    }
     if (file->size_bytes > 0 && file->size_bytes + len > dir->rotate_bytes) {
         session_dir_rotate(dir, channel);
     }
     session_dir_tell_size(dir, channel, file->size_bytes + len);
     while (done < len) {
-        ssize_t n = write(file->fd, lines + done, len - done);
+        ssize_t n = write(file->own.fd, lines + done, len - done);
         if (n <= 0 && errno != EINTR) {
             size_t whole = cut_torn_tail(file, lines, done);
             session_dir_tell_size(dir, channel, file->size_bytes);
@@ -342,9 +380,9 @@ void session_dir_restore_names(struct session_dir *dir, int64_t mono_ns)
     }
     dir->names_checked_ns = mono_ns;
     for (int c = 0; c < CHANNEL_COUNT; c++) {
-        if (dir->file[c].fd >= 0 && fstat(dir->file[c].fd, &st) == 0 &&
+        if (own_fd_is_ours(&dir->file[c].own) && fstat(dir->file[c].own.fd, &st) == 0 &&
             st.st_nlink == 0) {
-            channel_file_restore(&dir->file[c], dir->dir_fd, (enum channel)c);
+            channel_file_restore(&dir->file[c], dir->own.fd, (enum channel)c);
         }
     }
 }
@@ -352,16 +390,8 @@ void session_dir_restore_names(struct session_dir *dir, int64_t mono_ns)
 void session_dir_close(struct session_dir *dir)
 {
     for (int c = 0; c < CHANNEL_COUNT; c++) {
-        if (dir->file[c].fd >= 0) {
-            close(dir->file[c].fd);
-            dir->file[c].fd = -1;
-        }
+        own_fd_close(&dir->file[c].own);
     }
-    if (dir->lock_fd >= 0) {
-        close(dir->lock_fd);
-    }
-    if (dir->dir_fd >= 0) {
-        close(dir->dir_fd);
-    }
-    dir->lock_fd = dir->dir_fd = -1;
+    own_fd_close(&dir->lock.file);
+    own_fd_close(&dir->own);
 }

@@ -3,6 +3,7 @@
 #ifndef GPUFL_COLLECTOR_CORE_SESSION_DIR_H
 #define GPUFL_COLLECTOR_CORE_SESSION_DIR_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -10,15 +11,15 @@
 #include <gpufl/status.h>
 
 #include "collector-lib/core/channel_file.h"
+#include "collector-lib/core/session_lock.h"
 #include "schema/channels.h"
 
 /** An open session. */
 struct session_dir {
     char id[40];
-    int dir_fd;
-    int lock_fd;
-    uint64_t lock_device; /* of the lock file */
-    uint64_t lock_inode;
+    char path[PATH_MAX]; /* absolute; "" = not known */
+    struct own_fd own;
+    struct session_lock lock;
     uint64_t rotate_bytes;
     int64_t rotate_after_ns; /* 0 = by size alone */
     bool sync_each_write;
@@ -40,6 +41,10 @@ gpufl_status session_dir_open(struct session_dir *dir, const char *log_path);
 
 /** True if the session has that channel. */
 bool session_dir_has(const struct session_dir *dir, enum channel channel);
+
+/** Opens anew what the program has closed: the job may close descriptors that it did not
+ * open. */
+void session_dir_mend(struct session_dir *dir);
 
 /** Appends whole lines with one write; rotates first if they would exceed rotate_bytes.
  * \return how many bytes of whole lines are in the file: \p len, or less with errno. A

@@ -64,13 +64,11 @@ static bool own_path(const char *proc, char out[PATH_MAX])
     return false;
 }
 
-static void take_if_lower(int *fd, int64_t *lowest, int dir_fd, int64_t limit)
+static void take_if_lower(struct own_fd *dir, int64_t *lowest, int dir_fd, int64_t limit)
 {
-    if (*fd < 0 || (limit >= 0 && (*lowest < 0 || limit < *lowest))) {
-        if (*fd >= 0) {
-            close(*fd);
-        }
-        *fd = fcntl(dir_fd, F_DUPFD_CLOEXEC, 0);
+    if (dir->fd < 0 || (limit >= 0 && (*lowest < 0 || limit < *lowest))) {
+        own_fd_close(dir);
+        own_fd_take(dir, fcntl(dir_fd, F_DUPFD_CLOEXEC, 0));
         *lowest = limit;
     }
 }
@@ -86,10 +84,10 @@ static void watch_groups(struct cgroup *cgroup, const char *mount, char path[PAT
         snprintf(full, sizeof full, "%s%s", mount, path);
         int fd = sysfs_dir(AT_FDCWD, full);
         if (fd >= 0 && sysfs_number(fd, "memory.current", &value)) {
-            take_if_lower(&cgroup->memory_fd, &memory, fd, memory_limit(fd));
+            take_if_lower(&cgroup->memory_dir, &memory, fd, memory_limit(fd));
         }
         if (fd >= 0 && cpu_usage_us(fd) >= 0) {
-            take_if_lower(&cgroup->cpu_fd, &cpu, fd, cpu_limit(fd));
+            take_if_lower(&cgroup->cpu_dir, &cpu, fd, cpu_limit(fd));
         }
         if (fd >= 0) {
             close(fd);
@@ -106,7 +104,8 @@ void cgroup_open(struct cgroup *cgroup, const char *proc, const char *sysfs)
 {
     static const char *const mounts[] = {"fs/cgroup", "fs/cgroup/unified"};
     char path[PATH_MAX];
-    *cgroup = (struct cgroup){.cpu_fd = -1, .memory_fd = -1, .usage_us = NONE};
+    *cgroup = (struct cgroup){
+        .cpu_dir = OWN_FD_NONE, .memory_dir = OWN_FD_NONE, .usage_us = NONE};
     if (!own_path(proc, path)) {
         return;
     }
@@ -123,29 +122,24 @@ void cgroup_open(struct cgroup *cgroup, const char *proc, const char *sysfs)
 
 void cgroup_close(struct cgroup *cgroup)
 {
-    if (cgroup->cpu_fd >= 0) {
-        close(cgroup->cpu_fd);
-    }
-    if (cgroup->memory_fd >= 0) {
-        close(cgroup->memory_fd);
-    }
-    cgroup->cpu_fd = cgroup->memory_fd = -1;
+    own_fd_close(&cgroup->cpu_dir);
+    own_fd_close(&cgroup->memory_dir);
 }
 
 struct cgroup_sample cgroup_read(struct cgroup *cgroup, int64_t mono_ns)
 {
     struct cgroup_sample s = {NONE, NONE, NONE, NONE};
     int64_t bytes;
-    if (cgroup->memory_fd >= 0) {
-        s.memory_limit_mib = memory_limit(cgroup->memory_fd);
-        if (sysfs_number(cgroup->memory_fd, "memory.current", &bytes)) {
+    if (cgroup->memory_dir.fd >= 0) {
+        s.memory_limit_mib = memory_limit(cgroup->memory_dir.fd);
+        if (sysfs_number(cgroup->memory_dir.fd, "memory.current", &bytes)) {
             s.memory_used_mib = bytes >> 20;
         }
     }
-    if (cgroup->cpu_fd >= 0) {
-        int64_t us = cpu_usage_us(cgroup->cpu_fd);
+    if (cgroup->cpu_dir.fd >= 0) {
+        int64_t us = cpu_usage_us(cgroup->cpu_dir.fd);
         int64_t span_us = (mono_ns - cgroup->mono_ns) / 1000;
-        s.cpu_limit_pct_x100 = cpu_limit(cgroup->cpu_fd);
+        s.cpu_limit_pct_x100 = cpu_limit(cgroup->cpu_dir.fd);
         if (cgroup->usage_us >= 0 && us >= cgroup->usage_us && span_us > 0) {
             s.cpu_pct_x100 = (us - cgroup->usage_us) * 10000 / span_us;
         }

@@ -6,6 +6,8 @@
 
 #include <stdint.h>
 
+#include "collector-lib/core/own_fd.h"
+
 /** -1 = not available, or no limit. */
 struct cgroup_sample {
     int64_t cpu_pct_x100; /**< percent of one core × 100 since the previous sample */
@@ -16,8 +18,8 @@ struct cgroup_sample {
 
 /** Directories of the groups whose limits bind; -1 without control groups. */
 struct cgroup {
-    int cpu_fd;
-    int memory_fd;
+    struct own_fd cpu_dir;
+    struct own_fd memory_dir;
     int64_t usage_us; /* at the previous sample, -1 = none */
     int64_t mono_ns;
 };

@@ -62,6 +62,8 @@ static void tell_flushed(struct writer *w, uint64_t asked)
 static void keep_house(struct writer *w, bool flushed)
 {
     int64_t now_ns = clock_mono_ns();
+    session_dir_mend(w->dir);
+    w->spool.dir_fd = w->dir->own.fd;
     session_dir_rotate_old(w->dir, now_ns);
     session_dir_restore_names(w->dir, now_ns);
     writer_append_check_room(w);
@@ -143,7 +145,7 @@ gpufl_status writer_start(const struct settings *settings,
     w->beat_ms = WRITER_BUSY_BEAT_MS; /* a job may begin with a burst */
     w->spool = (struct spool){.max_bytes = settings->max_spool_bytes,
                               .min_free_bytes = settings->min_free_bytes,
-                              .dir_fd = w->dir->dir_fd};
+                              .dir_fd = w->dir->own.fd};
     w->context = (struct record_context){
         .session_id = w->dir->id,
         .app = w->settings.app_name,

@@ -3,7 +3,9 @@
  * gpu_scopes LOG_DIR PART; prints the session id first, counters at the end, and the
  * report into GPU_SCOPES_REPORT. Options come from the environment. */
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -202,6 +204,58 @@ static void hot(void)
     }
 }
 
+#define RESULTS 8
+
+static int result[RESULTS]; /* descriptors of the job's own files */
+
+static void open_results(void)
+{
+    for (int i = 0; i < RESULTS; i++) {
+        char path[4096];
+        snprintf(path, sizeof path, "%s.%d", getenv("GPU_SCOPES_REPORT"), i);
+        result[i] = open(path, O_RDWR | O_CREAT | O_TRUNC, 0644);
+        dprintf(result[i], "weights\n");
+    }
+}
+
+static void close_results(void)
+{
+    for (int i = 0; i < RESULTS && result[0]; i++) {
+        if (dprintf(result[i], "end\n") != 4 || close(result[i]) < 0) {
+            fprintf(stderr, "result %d is closed\n", i);
+        }
+    }
+}
+
+/* As a launcher that makes a daemon of its child. */
+static void closed(void)
+{
+    step("before", "_Z5firstPf", 1);
+    for (int fd = 3; fd < 1024; fd++) {
+        close(fd);
+    }
+    open_results();
+    step("behind", "_Z6secondPf", 3);
+}
+
+/* The descriptors of the collector become the job's. */
+static void replaced(void)
+{
+    step("before", "_Z5firstPf", 1);
+    int own = dup(2);
+    open_results();
+    for (int fd = 3; fd < 1024; fd++) {
+        bool is_result = fd == own;
+        for (int i = 0; i < RESULTS; i++) {
+            is_result = is_result || fd == result[i];
+        }
+        if (!is_result && fcntl(fd, F_GETFD) >= 0) {
+            dup2(result[fd % RESULTS], fd);
+        }
+    }
+    step("behind", "_Z6secondPf", 3);
+}
+
 static void *one_scope(void *arg)
 {
     (void)arg;
@@ -294,6 +348,8 @@ int main(int argc, char **argv)
         {"without memory", without_memory},
         {"full disk", full_disk},
         {"hot", hot},
+        {"closed", closed},
+        {"replaced", replaced},
         {"sessions", sessions},
     };
     struct gpufl_init_options options = GPUFL_INIT_OPTIONS_DEFAULT;
@@ -312,6 +368,7 @@ int main(int argc, char **argv)
         }
     }
     gpufl_shutdown();
+    close_results();
     struct gpufl_stats s = GPUFL_STATS_INIT;
     if (gpufl_get_stats(&s) == GPUFL_OK) {
         fprintf(stderr, "stats %lu %lu %lu %lu %lu %lu %lu %lu\n",

@@ -193,6 +193,33 @@ def threads_that_never_rest_hold_up_neither_samples_nor_the_budget(place):
     check(size < budget * 3 / 2, f"{size} bytes of {budget}")
 
 
+def descriptors_that_the_job_closes_or_takes_cost_it_nothing(place):
+    if lib.SANITIZER or lib.VALGRIND:
+        lib.skip("it has descriptors of its own")
+    for part in ("closed", "replaced"):
+        session, said, _, _ = _play(place, part)
+        equal(said, "", f"{part}: messages, and files of the job that were closed")
+        for i in range(8):
+            equal((place.path / f"report.{i}").read_text(), "weights\nend\n", f"{part}: file {i} of the job")
+        equal(collector.paired(session), {"before": 1, "behind": 3}, f"{part}: scopes")
+        equal(len(_kernel_scopes(session)), 4, f"{part}: kernels")
+        for channel in ("device", "scope", "system"):
+            equal(collector.records(session, channel)[-1]["type"], "shutdown", f"{part}: end of {channel}")
+
+
+def a_file_system_without_locks_is_said_and_recorded_on(place):
+    if lib.SANITIZER:
+        lib.skip("its runtime wants to be loaded first")
+    session, said, _, _ = _play(place, "sessions", GPU_SCOPES_LOGS=str(place.logs), LD_PRELOAD=str(FAKE / "no_locks.so"))
+    equal(said.count("is recorded without a lock"), 3, said)
+    equal(collector.paired(session), {"first": 1}, "scopes")
+    check("lock_file" not in json.loads((session / ".gpufl-session.json").read_text()), "the lock proves nothing")
+    equal(len(list(place.logs.iterdir())), 3, "directories")
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    lib.upload(place, backend.url)
+    check(backend.complete(session.name), "complete, as its process is gone")
+
+
 def a_session_has_no_names_of_an_earlier_one(place):
     first, _, _, _ = _play(place, "sessions", GPU_SCOPES_LOGS=str(place.logs))
     names = sorted("".join(collector.scope_names(s).values()) for s in place.logs.iterdir())

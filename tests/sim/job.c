@@ -87,7 +87,7 @@ void job_begin(struct job *job, const char *log_path, uint64_t rotate_bytes)
     job->dir.rotate_bytes = rotate_bytes;
     kernel.self = job->pid;
     gpufl_status status = session_dir_open(&job->dir, log_path);
-    job->inode = status == GPUFL_OK ? kernel_of(job->dir.dir_fd)->inode : NULL;
+    job->inode = status == GPUFL_OK ? kernel_of(job->dir.own.fd)->inode : NULL;
     kernel.self = 0;
     job->begun = status == GPUFL_OK;
     job->over = !job->begun;

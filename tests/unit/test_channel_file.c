@@ -24,12 +24,12 @@ static void channel_rig_open(struct channel_rig *rig)
     rig->path = dirs_make();
     rig->dir = open(rig->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     assert_int_equal(channel_file_begin(&rig->file, rig->dir, CHANNEL_DEVICE), 0);
-    assert_int_equal(write(rig->file.fd, "1", 1), 1);
+    assert_int_equal(write(rig->file.own.fd, "1", 1), 1);
 }
 
 static void channel_rig_close(struct channel_rig *rig)
 {
-    close(rig->file.fd);
+    close(rig->file.own.fd);
     close(rig->dir);
     dirs_remove(rig->path);
 }
@@ -57,7 +57,7 @@ static void it_goes_on_in_the_same_file(struct channel_rig *rig)
 {
     channel_rotates(rig);
     assert_int_equal(rig->file.rotated, 0);
-    assert_int_equal(write(rig->file.fd, "2", 1), 1);
+    assert_int_equal(write(rig->file.own.fd, "2", 1), 1);
     assert_string_equal(channel_text(rig, "device.log"), "12");
     assert_null(channel_text(rig, "device.1.log"));
 }
@@ -66,7 +66,7 @@ static void then_it_is_sealed(struct channel_rig *rig)
 {
     channel_rotates(rig);
     assert_int_equal(rig->file.rotated, 1);
-    assert_int_equal(write(rig->file.fd, "3", 1), 1);
+    assert_int_equal(write(rig->file.own.fd, "3", 1), 1);
     assert_string_equal(channel_text(rig, "device.1.log"), "12");
     assert_string_equal(channel_text(rig, "device.log"), "3");
     assert_null(channel_text(rig, ".gpufl-next.device.2"));
@@ -85,7 +85,7 @@ static void nothing_is_sealed_while_no_file_can_be_made(void **state)
     channel_rotates(&rig);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &usual), 0);
     assert_int_equal(rig.file.rotated, 0);
-    assert_int_equal(write(rig.file.fd, "2", 1), 1);
+    assert_int_equal(write(rig.file.own.fd, "2", 1), 1);
     assert_string_equal(channel_text(&rig, "device.log"), "12");
     then_it_is_sealed(&rig);
 }
@@ -106,11 +106,11 @@ static void a_planted_link_is_not_followed(void **state)
     (void)state;
     struct channel_rig rig;
     channel_rig_open(&rig);
-    assert_int_equal(write(rig.file.fd, "2", 1), 1);
+    assert_int_equal(write(rig.file.own.fd, "2", 1), 1);
     dirs_append(rig.path, "other", "other");
     assert_int_equal(symlinkat("other", rig.dir, ".gpufl-next.device.2"), 0);
     channel_rotates(&rig);
-    assert_int_equal(write(rig.file.fd, "4", 1), 1);
+    assert_int_equal(write(rig.file.own.fd, "4", 1), 1);
     assert_string_equal(channel_text(&rig, "other"), "other");
     assert_string_equal(channel_text(&rig, "device.log"), "4");
     channel_rig_close(&rig);

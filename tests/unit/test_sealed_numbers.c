@@ -38,13 +38,13 @@ static void sealing_close(struct sealing *s)
 static void sealing_append(struct sealing *s, enum channel channel, int times)
 {
     for (int i = 0; i < times; i++) {
-        assert_int_equal(session_dir_append(&s->dir, channel, "{}\n", 3), GPUFL_OK);
+        assert_int_equal(session_dir_append(&s->dir, channel, "{}\n", 3), 3);
     }
 }
 
 static void sealing_remove(struct sealing *s, const char *name)
 {
-    assert_int_equal(unlinkat(s->dir.dir_fd, name, 0), 0);
+    assert_int_equal(unlinkat(s->dir.own.fd, name, 0), 0);
 }
 
 static uint32_t sealing_highest(const struct sealing *s, const char *channel)
@@ -85,10 +85,10 @@ static void a_file_that_is_not_sealed_is_not_missed(void **state)
     struct sealing s;
     sealing_open(&s);
     sealing_append(&s, CHANNEL_DEVICE, 2);
-    assert_int_equal(mkdirat(s.dir.dir_fd, ".gpufl-next.device.3", 0755), 0);
+    assert_int_equal(mkdirat(s.dir.own.fd, ".gpufl-next.device.3", 0755), 0);
     sealing_append(&s, CHANNEL_DEVICE, 2);
     assert_int_equal(sealing_highest(&s, "device"), 1);
-    assert_int_equal(unlinkat(s.dir.dir_fd, ".gpufl-next.device.3", AT_REMOVEDIR), 0);
+    assert_int_equal(unlinkat(s.dir.own.fd, ".gpufl-next.device.3", AT_REMOVEDIR), 0);
     sealing_append(&s, CHANNEL_DEVICE, 1);
     assert_int_equal(sealing_highest(&s, "device"), 2);
     sealing_close(&s);
@@ -96,8 +96,8 @@ static void a_file_that_is_not_sealed_is_not_missed(void **state)
 
 static void sealing_tell(const struct sealing *s, const char *text)
 {
-    assert_int_equal(ftruncate(s->dir.lock_fd, 0), 0);
-    assert_int_equal(pwrite(s->dir.lock_fd, text, strlen(text), 0), strlen(text));
+    assert_int_equal(ftruncate(s->dir.lock.file.fd, 0), 0);
+    assert_int_equal(pwrite(s->dir.lock.file.fd, text, strlen(text), 0), strlen(text));
 }
 
 static void what_is_not_of_this_boot_or_no_number_counts_for_nothing(void **state)
@@ -146,7 +146,7 @@ static void a_file_of_the_job_is_not_written_to(void **state)
     snprintf(path, sizeof path, "%s/of-the-job", s.root);
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
     assert_true(fd >= 0);
-    assert_int_equal(dup2(fd, s.dir.lock_fd), s.dir.lock_fd);
+    assert_int_equal(dup2(fd, s.dir.lock.file.fd), s.dir.lock.file.fd);
     sealing_append(&s, CHANNEL_DEVICE, 3);
     assert_int_equal(fstat(fd, &st), 0);
     assert_int_equal(st.st_size, 0);
