@@ -30,6 +30,7 @@
 #define RECORD_SYSTEM_START   "system_start"
 #define RECORD_SYSTEM_STOP    "system_stop"
 
+#define RECORD_DEVICE_PROPERTIES  "device_properties"
 #define RECORD_KERNELS            "kernel_event_batch"
 #define RECORD_KERNEL_DETAIL      "kernel_detail"
 #define RECORD_COPIES             "memcpy_event_batch"
@@ -62,6 +63,7 @@
     X(RECORD_HOST_METRICS, SYSTEM)                                                       \
     X(RECORD_SYSTEM_START, SYSTEM)                                                       \
     X(RECORD_SYSTEM_STOP, SYSTEM)                                                        \
+    X(RECORD_DEVICE_PROPERTIES, DEVICE)                                                  \
     X(RECORD_KERNELS, DEVICE)                                                            \
     X(RECORD_KERNEL_DETAIL, DEVICE)                                                      \
     X(RECORD_COPIES, DEVICE)                                                             \
@@ -123,15 +125,16 @@
 /* dyn_shared bytes; external_kind and external_id what a framework pushed for the launch.
  * detail_corr_id: the kernel_detail of this name, configuration, scope and stack; that of
  * the row's own corr_id follows where has_details is 1. scope_instance_id: the innermost
- * scope around the launch, 0 = none. */
+ * scope around the launch, 0 = none. device_id: in job_start or device_properties, here
+ * and in all rows below. */
 #define RECORD_KERNEL_COLUMNS(FIRST, X)                                                  \
     FIRST(dt_ns) X(kernel_id) X(stream_id) X(duration_ns) X(corr_id) X(dyn_shared)       \
     X(num_regs) X(has_details) X(external_kind) X(external_id) X(device_id)              \
-    X(detail_corr_id) X(scope_instance_id)
+    X(detail_corr_id) X(scope_instance_id) X(context_id)
 
 #define RECORD_COPY_COLUMNS(FIRST, X)                                                    \
     FIRST(dt_ns) X(stream_id) X(duration_ns) X(bytes) X(copy_kind) X(corr_id)            \
-    X(device_id) X(scope_instance_id)
+    X(device_id) X(scope_instance_id) X(context_id)
 
 /* function_id: the call stack in function_dict, 0 = none. */
 #define RECORD_WAIT_COLUMNS(FIRST, X)                                                    \

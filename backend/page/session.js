@@ -84,7 +84,7 @@ function inventory(start) {
   return (start.devices || []).map(device => {
     const more = fixed.get(device.uuid) || {};
     const known = [device.total_mib && `${count(device.total_mib)} MiB`, more.architecture,
-      more.multi_processor_count && `${more.multi_processor_count} SMs`, device.uuid];
+      more.multi_processor_count > 0 && `${more.multi_processor_count} SMs`, device.uuid];
     return `GPU ${device.id}: ${[device.name, ...known].filter(Boolean).join(', ')}`;
   });
 }

@@ -12,38 +12,6 @@ static int64_t monotonic_ns(const struct activity_decode *d, uint64_t timestamp)
     return (int64_t)timestamp + d->clock_offset_ns;
 }
 
-/* Asks the driver: on an H200, CUPTI 13.0.1 gave no record of a device whose context
- * existed before tracing. */
-static void give_device(const struct tracer_sink *sink, uint32_t device)
-{
-    CUresult (*attribute)(int *, CUdevice_attribute, CUdevice);
-    struct trace_device told = {.id = device};
-    const struct {
-        CUdevice_attribute attribute;
-        uint32_t *value;
-    } wanted[] = {
-        {CU_DEVICE_ATTRIBUTE_WARP_SIZE, &told.threads_per_warp},
-        {CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, &told.warps_per_sm},
-        {CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR, &told.blocks_per_sm},
-        {CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR, &told.registers_per_sm},
-        {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR,
-         &told.shared_per_sm_bytes},
-        {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, &told.compute_major},
-    };
-    void *at = cupti_driver_symbol("cuDeviceGetAttribute");
-    memcpy(&attribute, &at, sizeof attribute);
-    for (size_t i = 0; at && i < sizeof wanted / sizeof wanted[0]; i++) {
-        int value = 0;
-        if (attribute(&value, wanted[i].attribute, (CUdevice)device) == CUDA_SUCCESS) {
-            *wanted[i].value = (uint32_t)value;
-        }
-    }
-    if (told.threads_per_warp) { /* it is in threads */
-        told.warps_per_sm /= told.threads_per_warp;
-        sink->device(sink->arg, &told);
-    }
-}
-
 static void give_kernel(struct activity_decode *d, const struct tracer_sink *sink,
                         const cupti_kernel *k)
 {
@@ -52,16 +20,13 @@ static void give_kernel(struct activity_decode *d, const struct tracer_sink *sin
         d->incomplete++;
         return;
     }
-    if (k->deviceId < ACTIVITY_DECODE_DEVICES && !d->device_told[k->deviceId]) {
-        d->device_told[k->deviceId] = true;
-        give_device(sink, k->deviceId);
-    }
     sink->kernel(sink->arg, &(struct trace_kernel){
                                 .start_ns = monotonic_ns(d, k->start),
                                 .end_ns = monotonic_ns(d, k->end),
                                 .symbol = k->name ? k->name : "(unknown)",
                                 .correlation = k->correlationId,
                                 .device = k->deviceId,
+                                .context = k->contextId,
                                 .stream = k->streamId,
                                 .grid = {k->gridX, k->gridY, k->gridZ},
                                 .block = {k->blockX, k->blockY, k->blockZ},
@@ -84,6 +49,7 @@ static void give_copy(struct activity_decode *d, const struct tracer_sink *sink,
                                                .bytes = c->bytes,
                                                .correlation = c->correlationId,
                                                .device = c->deviceId,
+                                               .context = c->contextId,
                                                .stream = c->streamId,
                                                .kind = c->copyKind});
 }

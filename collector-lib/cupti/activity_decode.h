@@ -6,12 +6,9 @@
 #include "collector-lib/cupti/buffers.h"
 #include "collector-lib/trace/tracer.h"
 
-#define ACTIVITY_DECODE_DEVICES 64u
-
 /** Zero-initialise. */
 struct activity_decode {
     int64_t clock_offset_ns; /**< CLOCK_MONOTONIC minus the records' clock */
-    bool device_told[ACTIVITY_DECODE_DEVICES];
     uint64_t records, unknown;
     uint64_t ended;      /**< kernels that have a record */
     uint64_t incomplete; /**< those among them that had not ended */

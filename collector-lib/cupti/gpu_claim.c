@@ -13,7 +13,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "collector-lib/cupti/cupti_api.h"
+#include "collector-lib/cupti/device.h"
 
 #define DEVICES_MAX 64u
 #define PREFIX      "gpufl-pc-sampling-"
@@ -27,14 +27,6 @@ static struct {
 static void drop_in_child(void)
 {
     gpu_claim_drop_all();
-}
-
-static bool read_gpu_uuid(uint32_t device, CUuuid *uuid)
-{
-    CUresult (*get)(CUuuid *, CUdevice);
-    void *at = cupti_driver_symbol("cuDeviceGetUuid_v2");
-    memcpy(&get, &at, sizeof get);
-    return at && get(uuid, (CUdevice)device) == CUDA_SUCCESS;
 }
 
 static socklen_t claim_name(const CUuuid *uuid, struct sockaddr_un *name)
@@ -55,7 +47,7 @@ bool gpu_claim(uint32_t device)
     struct sockaddr_un name;
     CUuuid uuid;
     if (device >= DEVICES_MAX || claims.descriptor[device] ||
-        !read_gpu_uuid(device, &uuid)) {
+        !device_uuid(device, &uuid)) {
         return true;
     }
     if (!claims.dropped_in_child) {

@@ -8,6 +8,7 @@
 #include "collector-lib/cupti/activity.h"
 #include "collector-lib/cupti/calls.h"
 #include "collector-lib/cupti/cupti_api.h"
+#include "collector-lib/cupti/device.h"
 #include "collector-lib/cupti/pc_sampling.h"
 
 static struct {
@@ -117,6 +118,7 @@ const struct tracer *gpufl_tracer(void)
         .start = module_start,
         .collect = module_collect,
         .deliver = module_deliver,
+        .device = device_describe,
         .status = module_status,
         .stop = module_stop,
     };

@@ -22,7 +22,7 @@ struct gpu_info {
     int pci_bus;
     int compute_major;
     int compute_minor;
-    int multi_processors; /**< 0 = not known, likewise warp_size */
+    int multi_processors; /**< GPU_NOT_AVAILABLE if not known, likewise warp_size */
     int warp_size;
     int parent; /**< the device that this one is a part of (MIG); -1 = not a part */
 };

@@ -24,6 +24,8 @@ static const struct {
     {"nvmlDeviceGetPciInfo_v3", NULL, offsetof(struct nvml, pci), false},
     {"nvmlDeviceGetCudaComputeCapability", NULL, offsetof(struct nvml, capability),
      false},
+    {"nvmlDeviceGetNumGpuCores", NULL, offsetof(struct nvml, cores), false},
+    {"nvmlDeviceGetAttributes_v2", NULL, offsetof(struct nvml, attributes), false},
     {"nvmlDeviceGetMemoryInfo", NULL, offsetof(struct nvml, memory), false},
     {"nvmlDeviceGetUtilizationRates", NULL, offsetof(struct nvml, utilization), false},
     {"nvmlDeviceGetTemperature", NULL, offsetof(struct nvml, temperature), false},

@@ -47,6 +47,10 @@ struct nvml_field {
         double widest;
     } value;
 };
+struct nvml_attributes { /* of a MIG device */
+    unsigned multiprocessors, engines[5], gpu_slices, compute_slices;
+    unsigned long long memory_mib;
+};
 struct nvml_process {
     unsigned pid; /* in the host's pid namespace */
     unsigned long long used_bytes;
@@ -73,6 +77,8 @@ struct nvml {
     int (*uuid)(nvml_device, char *, unsigned);
     int (*pci)(nvml_device, struct nvml_pci *);
     int (*capability)(nvml_device, int *, int *);
+    int (*cores)(nvml_device, unsigned *);
+    int (*attributes)(nvml_device, struct nvml_attributes *);
     int (*memory)(nvml_device, struct nvml_memory *);
     int (*utilization)(nvml_device, struct nvml_utilization *);
     int (*temperature)(nvml_device, int, unsigned *);

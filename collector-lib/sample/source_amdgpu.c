@@ -161,6 +161,11 @@ static unsigned count_amdgpu(const struct gpu_handle *handle)
     return handle->count;
 }
 
+static int or_unknown(int value)
+{
+    return value > 0 ? value : GPU_NOT_AVAILABLE;
+}
+
 static void info_amdgpu(struct gpu_handle *handle, unsigned at, struct gpu_info *out)
 {
     const struct amdgpu_device *d = &handle->device[at];
@@ -168,8 +173,8 @@ static void info_amdgpu(struct gpu_handle *handle, unsigned at, struct gpu_info 
     unsigned location;
     *out = (struct gpu_info){.vendor = "AMD",
                              .parent = -1,
-                             .multi_processors = d->compute_units,
-                             .warp_size = d->wave_size};
+                             .multi_processors = or_unknown(d->compute_units),
+                             .warp_size = or_unknown(d->wave_size)};
     if (d->gfx_version > 0) { /* major in decimal, minor and stepping in hex */
         out->compute_major = d->gfx_version / 10000;
         out->compute_minor = d->gfx_version / 100 % 100;

@@ -15,6 +15,8 @@
 #include "collector-lib/sample/nvml_details.h"
 #include "collector-lib/sample/slow_query.h"
 
+#define NVIDIA_WARP 32 /* on all that there are */
+
 struct gpu_handle {
     void *library;
     struct nvml api;
@@ -134,12 +136,52 @@ static unsigned count_nvml(const struct gpu_handle *handle)
     return handle->count;
 }
 
+/* FP32 cores of a multiprocessor, by the CUDA programming guide; 0 = not known. */
+static unsigned cores_per_multi_processor(int major, int minor)
+{
+    switch (major) {
+    case 5:
+        return 128;
+    case 6:
+        return minor == 0 ? 64 : 128;
+    case 7:
+        return 64;
+    case 8:
+        return minor == 0 ? 64 : 128;
+    case 9:
+    case 10:
+    case 11:
+    case 12:
+        return 128;
+    default:
+        return 0;
+    }
+}
+
+/* NVML has it for MIG devices alone; of others it has the cores. */
+static int multi_processors(const struct nvml *api, nvml_device device,
+                            const struct gpu_info *info)
+{
+    struct nvml_attributes attributes;
+    unsigned cores;
+    unsigned each = cores_per_multi_processor(info->compute_major, info->compute_minor);
+    if (info->parent >= 0) {
+        return api->attributes && api->attributes(device, &attributes) == NVML_SUCCESS
+                   ? (int)attributes.multiprocessors
+                   : GPU_NOT_AVAILABLE;
+    }
+    return each && api->cores && api->cores(device, &cores) == NVML_SUCCESS
+               ? (int)(cores / each)
+               : GPU_NOT_AVAILABLE;
+}
+
 static void info_nvml(struct gpu_handle *handle, unsigned at, struct gpu_info *out)
 {
     const struct nvml *api = &handle->api;
     nvml_device device = handle->device[at];
     struct nvml_pci pci;
-    *out = (struct gpu_info){.vendor = "NVIDIA", .parent = handle->parent[at]};
+    *out = (struct gpu_info){
+        .vendor = "NVIDIA", .parent = handle->parent[at], .warp_size = NVIDIA_WARP};
     if (api->name(device, out->name, sizeof out->name) != NVML_SUCCESS) {
         snprintf(out->name, sizeof out->name, "NVIDIA GPU %u", at);
     }
@@ -154,6 +196,7 @@ static void info_nvml(struct gpu_handle *handle, unsigned at, struct gpu_info *o
         snprintf(out->architecture, sizeof out->architecture, "sm_%d%d",
                  out->compute_major, out->compute_minor);
     }
+    out->multi_processors = multi_processors(api, device, out);
 }
 
 static int64_t read_nvml_clock(const struct nvml *api, nvml_device device, int which)

@@ -34,7 +34,11 @@ static unsigned count_simulated(const struct gpu_handle *handle)
 static void info_simulated(struct gpu_handle *handle, unsigned at, struct gpu_info *out)
 {
     (void)handle;
-    *out = (struct gpu_info){.vendor = "SIMULATED", .pci_bus = (int)at + 1, .parent = -1};
+    *out = (struct gpu_info){.vendor = "SIMULATED",
+                             .pci_bus = (int)at + 1,
+                             .parent = -1,
+                             .multi_processors = GPU_NOT_AVAILABLE,
+                             .warp_size = GPU_NOT_AVAILABLE};
     snprintf(out->name, sizeof out->name, "Simulated GPU %u", at);
     snprintf(out->uuid, sizeof out->uuid, "SIMULATED-00000000-0000-0000-0000-%012u", at);
 }

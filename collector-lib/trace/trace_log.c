@@ -72,6 +72,7 @@ void trace_log_learn(struct trace_log *log)
 void trace_log_rewind(struct trace_log *log)
 {
     kernel_configs_forget(&log->configs);
+    trace_devices_rewind(&log->devices);
 }
 
 /* "" for none. Valid until the next call. */
@@ -99,22 +100,22 @@ static uint32_t stack_function(struct trace_log *log, uint32_t stack_id)
     return *id;
 }
 
-static const struct trace_device *device_of(const struct trace_log *log, uint32_t id)
+/* The device of a record, whose own record is written once. NULL if there are too many.
+ */
+static const struct trace_device_known *device_of(struct trace_log *log, uint32_t ordinal)
 {
-    for (unsigned i = 0; i < log->devices; i++) {
-        if (log->device[i].id == id) {
-            return &log->device[i];
-        }
+    struct trace_device_known *known = trace_devices_find(&log->devices, ordinal);
+    if (known && !known->written) {
+        known->written = true;
+        record_device(&log->device_lines, log->context, known);
     }
-    return NULL;
+    return known;
 }
 
-static void on_device(void *arg, const struct trace_device *device)
+static uint32_t device_id(struct trace_log *log, uint32_t ordinal)
 {
-    struct trace_log *log = arg;
-    if (!device_of(log, device->id) && log->devices < TRACE_LOG_DEVICES) {
-        log->device[log->devices++] = *device;
-    }
+    const struct trace_device_known *known = device_of(log, ordinal);
+    return known ? known->id : DEVICE_TABLE_MAX;
 }
 
 /* The launch whose detail describes \p k. A new detail is written behind the batch. */
@@ -125,7 +126,8 @@ static uint32_t detail_of(struct trace_log *log, const struct trace_kernel *k,
     uint32_t correlation =
         kernel_configs_detail(&log->configs, k, kernel_id, launch, &is_new);
     if (is_new) {
-        struct occupancy o = occupancy_of(device_of(log, k->device), k);
+        const struct trace_device_known *device = device_of(log, k->device);
+        struct occupancy o = occupancy_of(device ? &device->about : NULL, k);
         record_kernel_detail(&log->kernel.behind, log->context, k, &o,
                              launches_path(&log->launches, launch->path_id),
                              stack_text(log, launch->stack_id));
@@ -138,6 +140,7 @@ static void on_kernel(void *arg, const struct trace_kernel *k)
     struct trace_log *log = arg;
     struct launch launch = launches_find(&log->launches, k->correlation);
     struct kernel_refs refs = {.kernel_id = trace_names_kernel(&log->names, k->symbol),
+                               .device = device_id(log, k->device),
                                .scope_instance = launch.instance,
                                .external_kind = launch.external_kind,
                                .external_id = launch.external_id};
@@ -155,7 +158,7 @@ static void on_copy(void *arg, const struct trace_copy *c)
 {
     struct trace_log *log = arg;
     struct text *row = trace_batch_row(&log->copy, log->context, c->start_ns);
-    row_copy(row, log->copy.base_ns, c,
+    row_copy(row, log->copy.base_ns, c, device_id(log, c->device),
              launches_find(&log->launches, c->correlation).instance);
     log->copies++;
 }
@@ -164,7 +167,9 @@ static void on_set(void *arg, const struct trace_set *s)
 {
     struct trace_log *log = arg;
     struct launch launch = launches_find(&log->launches, s->correlation);
-    record_memset(&log->device_lines, log->context, s,
+    struct trace_set set = *s;
+    set.device = device_id(log, s->device);
+    record_memset(&log->device_lines, log->context, &set,
                   launches_path(&log->launches, launch.path_id), launch.depth);
     log->sets++;
 }
@@ -200,14 +205,16 @@ static void on_allocation(void *arg, const struct trace_memory *m)
 {
     struct trace_log *log = arg;
     struct text *row = trace_batch_row(&log->memory, log->context, m->at_ns);
-    row_allocation(row, log->memory.base_ns, m);
+    row_allocation(row, log->memory.base_ns, m, device_id(log, m->device));
     log->memories++;
 }
 
 static void on_graph(void *arg, const struct trace_graph *g)
 {
     struct trace_log *log = arg;
-    record_graph_launch(&log->scope_lines, log->context, g);
+    struct trace_graph graph = *g;
+    graph.device = device_id(log, g->device);
+    record_graph_launch(&log->scope_lines, log->context, &graph);
     log->graphs++;
 }
 
@@ -217,7 +224,8 @@ static void on_sample(void *arg, const struct trace_sample *s)
     struct sample_refs refs = {
         .function_id = trace_names_function(&log->names, s->symbol, s->file),
         .metric_id = trace_names_metric(&log->names, s->stall_name),
-        .file_id = s->file ? trace_names_file(&log->names, s->file) : 0};
+        .file_id = s->file ? trace_names_file(&log->names, s->file) : 0,
+        .device = device_id(log, s->device)};
     struct text *row = trace_batch_row(&log->sample, log->context, s->at_ns);
     row_sample(row, log->sample.base_ns, s, refs);
     log->samples += s->samples;
@@ -226,7 +234,6 @@ static void on_sample(void *arg, const struct trace_sample *s)
 struct tracer_sink trace_log_sink(struct trace_log *log)
 {
     return (struct tracer_sink){.arg = log,
-                                .device = on_device,
                                 .kernel = on_kernel,
                                 .copy = on_copy,
                                 .set = on_set,

@@ -10,10 +10,9 @@
 #include "collector-lib/trace/launches.h"
 #include "collector-lib/trace/stack_names.h"
 #include "collector-lib/trace/trace_batch.h"
+#include "collector-lib/trace/trace_devices.h"
 #include "collector-lib/trace/trace_names.h"
 #include "collector-lib/trace/tracer.h"
-
-#define TRACE_LOG_DEVICES 64u
 
 struct trace_log {
     const struct record_context *context;
@@ -25,8 +24,7 @@ struct trace_log {
     uint32_t *stack_function; /* ids on the wire, by stack id; NULL until needed */
     struct text stack;        /* of one call */
     struct kernel_configs configs;
-    struct trace_device device[TRACE_LOG_DEVICES];
-    unsigned devices;
+    struct trace_devices devices;
     struct trace_batch kernel, copy, wait, memory, sample;
     uint64_t kernels, copies, sets, waits, memories, graphs, samples;
     uint64_t unnamed;   /* kernels whose name found no room */
@@ -38,8 +36,8 @@ struct trace_log {
     struct text device_lines, scope_lines, sass_lines;
 };
 
-/** The durations of kernels are added to \p kernel_times. False without memory. Release
- * with trace_log_fini. */
+/** The durations of kernels are added to \p kernel_times; the caller has set `devices`.
+ * False without memory. Release with trace_log_fini. */
 bool trace_log_init(struct trace_log *log, const struct record_context *context,
                     struct name_times *kernel_times, bool source);
 void trace_log_fini(struct trace_log *log);

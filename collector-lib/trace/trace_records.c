@@ -22,14 +22,15 @@ void row_kernel(struct text *out, int64_t base_ns, const struct trace_kernel *k,
     const uint64_t has_details = refs.detail_correlation == k->correlation;
     const uint64_t external_kind = refs.external_kind;
     const uint64_t external_id = refs.external_id;
-    const uint64_t device_id = k->device;
+    const uint64_t device_id = refs.device;
     const uint64_t detail_corr_id = refs.detail_correlation;
     const uint64_t scope_instance_id = refs.scope_instance;
+    const uint64_t context_id = k->context;
     RECORD_ROW(RECORD_KERNEL_COLUMNS);
 }
 
 void row_copy(struct text *out, int64_t base_ns, const struct trace_copy *c,
-              uint64_t scope_instance_id)
+              uint64_t device_id, uint64_t scope_instance_id)
 {
     const int64_t dt_ns = c->start_ns - base_ns;
     const uint64_t stream_id = c->stream;
@@ -37,7 +38,7 @@ void row_copy(struct text *out, int64_t base_ns, const struct trace_copy *c,
     const uint64_t bytes = c->bytes;
     const uint64_t copy_kind = c->kind;
     const uint64_t corr_id = c->correlation;
-    const uint64_t device_id = c->device;
+    const uint64_t context_id = c->context;
     RECORD_ROW(RECORD_COPY_COLUMNS);
 }
 
@@ -55,7 +56,8 @@ void row_wait(struct text *out, int64_t base_ns, const struct trace_wait *w,
     RECORD_ROW(RECORD_WAIT_COLUMNS);
 }
 
-void row_allocation(struct text *out, int64_t base_ns, const struct trace_memory *m)
+void row_allocation(struct text *out, int64_t base_ns, const struct trace_memory *m,
+                    uint64_t device_id)
 {
     const int64_t dt_ns = m->at_ns - base_ns;
     const uint64_t duration_ns = m->duration_ns;
@@ -63,7 +65,6 @@ void row_allocation(struct text *out, int64_t base_ns, const struct trace_memory
     const uint64_t memory_kind = m->kind;
     const uint64_t address = m->address;
     const uint64_t bytes = m->bytes;
-    const uint64_t device_id = m->device;
     const uint64_t stream_id = m->stream;
     const uint64_t corr_id = m->correlation;
     RECORD_ROW(RECORD_ALLOCATION_COLUMNS);
@@ -74,7 +75,7 @@ void row_sample(struct text *out, int64_t base_ns, const struct trace_sample *s,
 {
     const int64_t dt_ns = s->at_ns - base_ns;
     const uint64_t corr_id = 0; /* of an instruction, not of a launch */
-    const uint64_t device_id = s->device;
+    const uint64_t device_id = refs.device;
     const uint64_t function_id = refs.function_id;
     const uint64_t pc_offset = s->pc_offset;
     const uint64_t metric_id = refs.metric_id;
@@ -116,6 +117,35 @@ void record_kernel_detail(struct text *out, const struct record_context *context
     text_puts(out, ",\"stack_trace\":");
     text_json_string(out, stack);
     text_puts(out, ",\"per_launch\":false}\n");
+}
+
+/* A figure that is not known is -1. */
+static int64_t figure(uint32_t value)
+{
+    return value ? (int64_t)value : -1;
+}
+
+void record_device(struct text *out, const struct record_context *context,
+                   const struct trace_device_known *device)
+{
+    const struct trace_device *d = &device->about;
+    record_begin(out, context, 1, RECORD_DEVICE_PROPERTIES);
+    text_printf(out, ",\"id\":%u,\"cuda_ordinal\":%" PRIu32 ",\"name\":", device->id,
+                device->ordinal);
+    text_json_string(out, d->name);
+    text_puts(out, ",\"uuid\":");
+    text_json_string(out, d->uuid);
+    text_printf(out,
+                ",\"vendor\":\"NVIDIA\",\"compute_major\":%" PRIu32
+                ",\"compute_minor\":%" PRIu32 ",\"multi_processor_count\":%" PRId64
+                ",\"warp_size\":%" PRId64 ",\"l2_cache_size_bytes\":%" PRId64
+                ",\"shared_mem_per_block_bytes\":%" PRId64 ",\"regs_per_block\":%" PRId64,
+                d->compute_major, d->compute_minor, figure(d->multi_processors),
+                figure(d->threads_per_warp), figure(d->l2_bytes),
+                figure(d->shared_per_block_bytes), figure(d->registers_per_block));
+    text_printf(out,
+                ",\"memory_clock_khz\":%" PRId64 ",\"memory_bus_bits\":%" PRId64 "}\n",
+                figure(d->memory_clock_khz), figure(d->memory_bus_bits));
 }
 
 void record_memset(struct text *out, const struct record_context *context,

@@ -11,8 +11,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TRACER_ABI    6u
+#define TRACER_ABI    7u
 #define TRACER_SYMBOL "gpufl_tracer"
+
+/* Devices have the vendor's numbers of this process. */
 
 /** A launch, copy or set begins. */
 struct trace_call {
@@ -54,7 +56,7 @@ struct tracer_config {
 struct trace_kernel {
     int64_t start_ns, end_ns;
     const char *symbol; /**< mangled */
-    uint32_t correlation, device, stream;
+    uint32_t correlation, device, context, stream;
     int32_t grid[3], block[3];
     uint32_t registers; /**< of a thread */
     uint32_t static_shared_bytes, dynamic_shared_bytes;
@@ -67,7 +69,7 @@ struct trace_kernel {
 struct trace_copy {
     int64_t start_ns, end_ns;
     uint64_t bytes;
-    uint32_t correlation, device, stream;
+    uint32_t correlation, device, context, stream;
     uint8_t kind; /**< CUPTI's number: 1 host to device, 2 device to host, 8 within the
                      device… */
 };
@@ -105,17 +107,20 @@ struct trace_sample {
     uint32_t samples;
 };
 
-/** The properties from which occupancy is computed. */
+/** What does not change, as far as the driver tells it: 0 or "" = it does not. */
 struct trace_device {
-    uint32_t id;
-    uint32_t threads_per_warp, warps_per_sm, blocks_per_sm;
-    uint32_t registers_per_sm, registers_per_block, shared_per_sm_bytes;
+    char uuid[48]; /**< `GPU-` or, of a part of a GPU, `MIG-`, and 36 characters */
+    char name[96];
+    uint32_t threads_per_warp, multi_processors;
+    uint32_t warps_per_sm, blocks_per_sm;
+    uint32_t registers_per_sm, registers_per_block;
+    uint32_t shared_per_sm_bytes, shared_per_block_bytes, l2_bytes;
+    uint32_t memory_clock_khz, memory_bus_bits;
     uint32_t compute_major, compute_minor;
 };
 
 struct tracer_sink {
     void *arg;
-    void (*device)(void *arg, const struct trace_device *device);
     void (*kernel)(void *arg, const struct trace_kernel *kernel);
     void (*copy)(void *arg, const struct trace_copy *copy);
     void (*set)(void *arg, const struct trace_set *set);
@@ -152,6 +157,8 @@ struct tracer {
     void (*collect)(bool last);
     /** Delivers what collect fetched, in order within a queue of the device. */
     void (*deliver)(const struct tracer_sink *sink);
+    /** Describes a device by the number that records have. */
+    void (*device)(uint32_t number, struct trace_device *out);
     void (*status)(struct tracer_status *out);
     void (*stop)(void);
 };

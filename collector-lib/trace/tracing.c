@@ -10,9 +10,13 @@
 
 void tracing_open(struct tracing *t, const struct profiler *profiler,
                   const struct record_context *context, struct name_times *kernel_times,
-                  bool source)
+                  struct device_table *devices, bool source)
 {
     t->profiler = *profiler;
+    if (t->profiler.tracer) {
+        t->log.devices.table = devices;
+        t->log.devices.describe = t->profiler.tracer->device;
+    }
     if (t->profiler.tracer && !trace_log_init(&t->log, context, kernel_times, source)) {
         profiler_stop(&t->profiler);
         t->profiler.runs = GPUFL_ENGINE_MONITOR;

@@ -21,10 +21,10 @@ struct tracing {
     bool said;       /* it was reported why there are no samples */
 };
 
-/** Takes over \p profiler. */
+/** Takes over \p profiler. Devices get their numbers in \p devices. */
 void tracing_open(struct tracing *tracing, const struct profiler *profiler,
                   const struct record_context *context, struct name_times *kernel_times,
-                  bool source);
+                  struct device_table *devices, bool source);
 
 /** Fetches the records that are complete, if it is time or \p now_or_never; with \p
  * last, all. Must run before the rings are drained: a launch's row is in its ring

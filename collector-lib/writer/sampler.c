@@ -9,8 +9,10 @@
 
 #define NS_PER_MS 1000000
 
-void sampler_open(struct sampler *s, const struct settings *settings)
+void sampler_open(struct sampler *s, const struct settings *settings,
+                  struct device_table *table)
 {
+    s->table = table;
     s->rate_ms = settings->sample_rate_ms;
     host_open(&s->host);
     s->details = settings->device_details;
@@ -55,13 +57,35 @@ static void say_late(struct sampler *s)
     }
 }
 
+static bool number_is_taken(const struct sampler *s, unsigned before, unsigned id)
+{
+    for (unsigned i = 0; i < before; i++) {
+        if (s->id[i] == id) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Some drivers give all devices the same UUID. */
+static void number_devices(struct sampler *s)
+{
+    for (unsigned i = 0; i < s->devices->count; i++) {
+        const char *uuid = s->devices->info[i].uuid;
+        unsigned id = device_table_id(s->table, uuid);
+        s->id[i] = number_is_taken(s, i, id) ? device_table_add(s->table, uuid) : id;
+    }
+}
+
 /* \return false if there are no new figures; `sample` keeps the last ones. */
 static bool read_devices(struct sampler *s, int64_t now_ns, int64_t *at_ns)
 {
     if (!s->gpu) {
         return false;
     }
-    s->devices = s->devices ? s->devices : gpu_thread_devices(s->gpu);
+    if (!s->devices && (s->devices = gpu_thread_devices(s->gpu)) != NULL) {
+        number_devices(s);
+    }
     if (s->devices && s->devices->count == 0) {
         return false;
     }
@@ -82,6 +106,7 @@ struct record_state sampler_state(struct sampler *s)
         .host = &s->host,
         .host_sample = host_read(&s->host, clock_mono_ns()),
         .gpus = device_count(s),
+        .id = s->id,
         .info = s->devices ? s->devices->info : NULL,
         .sample = s->sample,
     };
@@ -90,10 +115,11 @@ struct record_state sampler_state(struct sampler *s)
 static void add_device_rows(struct sampler *s, int64_t at_ns, struct summary *summary)
 {
     for (unsigned i = 0; i < device_count(s); i++) {
+        int parent = s->devices->info[i].parent;
         s->device_row[s->device_rows++] =
             (struct metric_row){.mono_ns = at_ns,
-                                .device = i,
-                                .parent = s->devices->info[i].parent,
+                                .device = s->id[i],
+                                .parent = parent < 0 ? parent : (int)s->id[parent],
                                 .gpu = s->sample[i]};
         summary_gpu(summary, i, &s->sample[i]);
     }

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "collector-lib/core/device_table.h"
 #include "collector-lib/sample/gpu_thread.h"
 #include "collector-lib/sample/host.h"
 #include "collector-lib/writer/metric_records.h"
@@ -22,6 +23,8 @@ struct sampler {
     struct host host;
     struct gpu_thread *gpu;            /* NULL if no devices are wanted */
     const struct gpu_devices *devices; /* NULL until they are known */
+    struct device_table *table;
+    unsigned id[GPU_MAX];              /* of the devices in the table */
     struct gpu_sample sample[GPU_MAX]; /* the last figures */
     uint64_t missing;                  /* samples that the driver gave late or never */
     bool late_said;
@@ -34,9 +37,10 @@ struct sampler {
     bool active;
 };
 
-/** Opens the sources that \p settings ask for. Waits at most GPU_LATE_MS for the GPU's
- * driver. */
-void sampler_open(struct sampler *sampler, const struct settings *settings);
+/** Opens the sources that \p settings ask for. Devices get their numbers in \p table.
+ * Waits at most GPU_LATE_MS for the GPU's driver. */
+void sampler_open(struct sampler *sampler, const struct settings *settings,
+                  struct device_table *table);
 
 /** Waits until \p by_ns at most for what the driver was asked; counts it as missing
  * otherwise. */

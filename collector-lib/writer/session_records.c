@@ -21,7 +21,7 @@ static void json_devices(struct text *out, const struct record_state *state)
     for (unsigned i = 0; i < state->gpus; i++) {
         const struct gpu_info *info = &state->info[i];
         const struct gpu_sample *s = &state->sample[i];
-        text_printf(out, "%s{\"id\":%u,\"name\":", i ? "," : "", i);
+        text_printf(out, "%s{\"id\":%u,\"name\":", i ? "," : "", state->id[i]);
         text_json_string(out, info->name);
         text_puts(out, ",\"uuid\":");
         text_json_string(out, info->uuid);
@@ -46,8 +46,8 @@ static void json_devices(struct text *out, const struct record_state *state)
     text_puts(out, "]");
 }
 
-/* No source provides the sizes of caches and registers, so they are 0, which means
- * unknown. */
+/* No source provides the sizes of caches and registers: -1 as for all that is not known.
+ * device_properties has them once a device is traced. */
 static void json_static(struct text *out, const struct record_state *state,
                         const char *only_vendor)
 {
@@ -58,7 +58,7 @@ static void json_static(struct text *out, const struct record_state *state,
         if (only_vendor && strcmp(info->vendor, only_vendor) != 0) {
             continue;
         }
-        text_printf(out, "%s{\"id\":%u,\"name\":", first ? "" : ",", i);
+        text_printf(out, "%s{\"id\":%u,\"name\":", first ? "" : ",", state->id[i]);
         first = false;
         text_json_string(out, info->name);
         text_puts(out, ",\"uuid\":");
@@ -69,8 +69,8 @@ static void json_static(struct text *out, const struct record_state *state,
         text_json_string(out, info->architecture);
         text_printf(
             out,
-            ",\"compute_major\":%d,\"compute_minor\":%d,\"l2_cache_size_bytes\":0,"
-            "\"shared_mem_per_block_bytes\":0,\"regs_per_block\":0,"
+            ",\"compute_major\":%d,\"compute_minor\":%d,\"l2_cache_size_bytes\":-1,"
+            "\"shared_mem_per_block_bytes\":-1,\"regs_per_block\":-1,"
             "\"multi_processor_count\":%d,\"warp_size\":%d}",
             info->compute_major, info->compute_minor, info->multi_processors,
             info->warp_size);

@@ -14,6 +14,7 @@ struct record_state {
     const struct host *host;
     struct host_sample host_sample;
     unsigned gpus;
+    const unsigned *id; /**< in the session's table */
     const struct gpu_info *info;
     const struct gpu_sample *sample;
 };

@@ -154,7 +154,7 @@ gpufl_status writer_start(const struct settings *settings,
         .pid = (int)getpid(),
         .anchor_ns = clock_anchor_ns(),
     };
-    tracing_open(&w->tracing, profiler, &w->context, &w->summary.kernel,
+    tracing_open(&w->tracing, profiler, &w->context, &w->summary.kernel, &w->devices,
                  settings->source_collection);
     pthread_mutex_init(&w->lock, NULL);
     thread_condition_init(&w->wake);

@@ -199,7 +199,7 @@ static void say_session(const struct writer *w)
 
 void writer_lines_open(struct writer *w)
 {
-    sampler_open(&w->sampler, &w->settings);
+    sampler_open(&w->sampler, &w->settings, &w->devices);
     struct record_state state = sampler_state(&w->sampler);
     if (w->settings.debug) {
         say_session(w);

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "collector-lib/core/device_table.h"
 #include "collector-lib/core/losses.h"
 #include "collector-lib/core/names.h"
 #include "collector-lib/core/open_scopes.h"
@@ -54,6 +55,7 @@ struct writer {
 
     /* Used by the thread alone: */
     struct record_context context;
+    struct device_table devices;
     struct sampler sampler;
     struct ring_rows rows;
     struct open_scopes open;

@@ -24,6 +24,7 @@ static struct {
     __typeof__(fake_init) *init;
     __typeof__(fake_launch) *launch;
     __typeof__(fake_launch_that_never_ends) *launch_endless;
+    __typeof__(fake_use) *use;
     __typeof__(fake_others) *others;
     __typeof__(fake_waits) *waits;
     __typeof__(fake_ends) *ends;
@@ -53,6 +54,7 @@ static void open_gpu(void)
     find("fake_init", &gpu.init);
     find("fake_launch", &gpu.launch);
     find("fake_launch_that_never_ends", &gpu.launch_endless);
+    find("fake_use", &gpu.use);
     find("fake_others", &gpu.others);
     find("fake_waits", &gpu.waits);
     find("fake_ends", &gpu.ends);
@@ -384,6 +386,17 @@ static int injected(const char *part, const char *how)
     return 7;
 }
 
+/* The same on two GPUs, the copies on the second one first. */
+static void devices(void)
+{
+    gpu.use(1);
+    gpu.others(1 << 20);
+    launch("_Z6secondPf", 2);
+    gpu.use(0);
+    launch("_Z5firstPf", 3);
+    gpu.others(1 << 10);
+}
+
 int main(int argc, char **argv)
 {
     const char *part = argc > 2 ? argv[2] : "";
@@ -426,6 +439,8 @@ int main(int argc, char **argv)
         modules(argv[1], 0);
     } else if (strcmp(part, "too many modules") == 0) {
         modules(argv[1], 4096);
+    } else if (strcmp(part, "devices") == 0) {
+        devices();
     } else if (strcmp(part, "two GPUs") == 0) {
         gpu.context(0, argv[1]);
         gpu.context(1, argv[1]);

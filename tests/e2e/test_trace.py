@@ -475,7 +475,7 @@ def a_context_that_is_there_already_is_sampled(place):
 
 def two_gpus_of_a_process_are_sampled(place):
     for fail, sentences in (("", 0), ("PCSamplingDisable=1", 1)):
-        (session,), said, _ = _run(place, "two GPUs", "PcSampling", FAKE_CUPTI_FAIL=fail)
+        (session,), said, _ = _run(place, "two GPUs", "PcSampling", FAKE_CUPTI_FAIL=fail, FAKE_NVML_INIT="9")
         equal(({s[5] for s in _samples(session)}, said.count("\n")), ({0, 1}, sentences), f"whose, {fail}: {said}")
 
 

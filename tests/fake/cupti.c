@@ -9,6 +9,7 @@
  * FAKE_CUPTI_CALLS=path    the calls that switch something, a line each
  * FAKE_CUPTI_ACTIVE=1      a context is there from the start
  * FAKE_CUPTI_GPU=n         which GPU it is; else each process has its own
+ * FAKE_CUPTI_UUIDS=a,b     the UUIDs of its devices instead; "MIG-a": a part of a GPU
  * FAKE_CUPTI_LATE=n        so many instructions are only decoded as sampling ends
  *
  * After PC sampling could not be switched off what switches anything else ends the
@@ -88,6 +89,7 @@ static __thread struct {
     uint64_t id;
 } pushed[STACK_MAX];
 static __thread int pushed_count;
+static __thread uint32_t used; /* the GPU of this thread's calls */
 
 /* ---- what was asked of it ---- */
 
@@ -283,16 +285,30 @@ EXPORT CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind)
 EXPORT CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute,
                                      CUdevice device)
 {
+    static const struct {
+        CUdevice_attribute attribute;
+        int value;
+    } known[] = {{CU_DEVICE_ATTRIBUTE_WARP_SIZE, 32},
+                 {CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, 2048},
+                 {CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR, 32},
+                 {CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR, 65536},
+                 {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR, 233472},
+                 {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 9},
+                 {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, 0},
+                 {CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 132},
+                 {CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, 62914560},
+                 {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK, 49152},
+                 {CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK, 65536},
+                 {CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE, 3201000},
+                 {CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH, 6144}};
     (void)device;
-    *value = attribute == CU_DEVICE_ATTRIBUTE_WARP_SIZE                          ? 32
-             : attribute == CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR   ? 2048
-             : attribute == CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR    ? 32
-             : attribute == CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR ? 65536
-             : attribute == CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR
-                 ? 233472
-             : attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR ? 9
-                                                                         : 0;
-    return CUDA_SUCCESS;
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        if (known[i].attribute == attribute) {
+            *value = known[i].value;
+            return CUDA_SUCCESS;
+        }
+    }
+    return CUDA_ERROR_INVALID_VALUE;
 }
 
 EXPORT CUresult cuDeviceGetCount(int *count)
@@ -321,10 +337,45 @@ EXPORT CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device)
     return CUDA_SUCCESS;
 }
 
+/* The UUID of a device in FAKE_CUPTI_UUIDS; NULL if there is none. */
+static const char *told_uuid(CUdevice device)
+{
+    const char *at = getenv("FAKE_CUPTI_UUIDS");
+    while (at && device-- > 0) {
+        at = strchr(at, ',');
+        at = at ? at + 1 : NULL;
+    }
+    return at;
+}
+
+static bool is_part(CUdevice device)
+{
+    const char *told = told_uuid(device);
+    return told && strncmp(told, "MIG-", 4) == 0;
+}
+
+EXPORT CUresult cuDeviceGetName(char *name, int size, CUdevice device)
+{
+    snprintf(name, (size_t)size, "Fake H200%s", is_part(device) ? " MIG 1g.18gb" : "");
+    return CUDA_SUCCESS;
+}
+
 EXPORT CUresult cuDeviceGetUuid_v2(CUuuid *uuid, CUdevice device)
 {
     const char *gpu = getenv("FAKE_CUPTI_GPU");
+    const char *told = told_uuid(device);
     memset(uuid, 0, sizeof *uuid);
+    if (told) {
+        told += is_part(device) ? 4 : 0;
+        for (size_t i = 0; i < sizeof uuid->bytes; i++) {
+            unsigned byte = 0;
+            told += *told == '-';
+            sscanf(told, "%2x", &byte);
+            uuid->bytes[i] = (char)byte;
+            told += 2;
+        }
+        return CUDA_SUCCESS;
+    }
     snprintf(uuid->bytes, sizeof uuid->bytes, "%d %s %d", (int)device,
              gpu ? "gpu" : "pid", gpu ? atoi(gpu) : (int)getpid());
     return CUDA_SUCCESS;
@@ -733,6 +784,8 @@ EXPORT void fake_launch(const char *symbol, int grid)
                                      .registersPerThread = 32,
                                      .start = begin,
                                      .end = begin + 1000,
+                                     .deviceId = used,
+                                     .contextId = used + 1,
                                      .streamId = 7,
                                      .gridX = grid,
                                      .gridY = 1,
@@ -743,6 +796,11 @@ EXPORT void fake_launch(const char *symbol, int grid)
                                      .correlationId = id,
                                      .name = symbol});
     end_call(call);
+}
+
+EXPORT void fake_use(int gpu)
+{
+    used = (uint32_t)gpu;
 }
 
 EXPORT void fake_launch_that_never_ends(const char *symbol)
@@ -772,6 +830,8 @@ static void copy_and_set(uint64_t bytes, uint64_t at)
                                     .bytes = bytes,
                                     .start = at,
                                     .end = at + 500,
+                                    .deviceId = used,
+                                    .contextId = used + 1,
                                     .streamId = 7,
                                     .correlationId = copy_call()});
     append(&(CUpti_ActivityMemset4){
@@ -779,6 +839,8 @@ static void copy_and_set(uint64_t bytes, uint64_t at)
         .bytes = bytes,
         .start = at,
         .end = at + 500,
+        .deviceId = used,
+        .contextId = used + 1,
         .streamId = 7,
         .correlationId = driver_call(CUPTI_DRIVER_TRACE_CBID_cuMemsetD8_v2, NULL, 0)});
 }
@@ -796,12 +858,16 @@ EXPORT void fake_others(uint64_t bytes)
         .address = 4096,
         .bytes = bytes,
         .timestamp = at,
+        .deviceId = used,
+        .contextId = used + 1,
         .correlationId = driver_call(CUPTI_DRIVER_TRACE_CBID_cuMemAlloc_v2, NULL, 1)});
     append(&(CUpti_ActivityGraphTrace2){
         .kind = CUPTI_ACTIVITY_KIND_GRAPH_TRACE,
         .start = at,
         .end = at + 3000,
         .graphId = 5,
+        .deviceId = used,
+        .contextId = used + 1,
         .streamId = 7,
         .correlationId = driver_call(CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch, NULL, 0)});
 }

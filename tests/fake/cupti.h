@@ -11,6 +11,9 @@ void fake_init(void);
 /** A kernel of 1 µs with \p grid blocks, launched by this thread. \p symbol must stay. */
 void fake_launch(const char *symbol, int grid);
 
+/** What this thread does from now on is on \p gpu, 0 at first. */
+void fake_use(int gpu);
+
 /** One that has begun and does not end. */
 void fake_launch_that_never_ends(const char *symbol);
 

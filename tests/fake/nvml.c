@@ -5,6 +5,7 @@
  * FAKE_NVML_FAIL=name   that call fails with "not supported"
  * FAKE_NVML_DEVICES=n   so many, 2 if not set, 8 at most; the last one is divided in two
  *                       parts where FAKE_NVML_MIG is set
+ * FAKE_NVML_UUIDS=a,b   their UUIDs, else known ones
  * FAKE_NVML_XID=n       device 1 tells of this error once
  * FAKE_NVML_HANG=name   Init, Sample, Late (the 5th sample) or Pcie does not return
  * FAKE_NVML_SAMPLE_MS=n a sample of a device takes so long, below 1,000
@@ -151,6 +152,15 @@ int nvmlDeviceGetName(void *handle, char *name, unsigned size)
 EXPORT int nvmlDeviceGetUUID(void *handle, char *uuid, unsigned size);
 int nvmlDeviceGetUUID(void *handle, char *uuid, unsigned size)
 {
+    const char *told = getenv("FAKE_NVML_UUIDS");
+    for (unsigned i = 0; told && i < at(handle); i++) {
+        told = strchr(told, ',');
+        told = told ? told + 1 : NULL;
+    }
+    if (told) {
+        snprintf(uuid, size, "GPU-%.36s", told);
+        return SUCCESS;
+    }
     snprintf(uuid, size, "GPU-0000000%u-2222-3333-4444-555555555555", at(handle));
     return SUCCESS;
 }
@@ -170,6 +180,26 @@ int nvmlDeviceGetCudaComputeCapability(void *handle, int *major, int *minor)
     *major = 9;
     *minor = 0;
     return SUCCESS;
+}
+
+EXPORT int nvmlDeviceGetNumGpuCores(void *handle, unsigned *cores);
+int nvmlDeviceGetNumGpuCores(void *handle, unsigned *cores)
+{
+    *cores = 16896;
+    return at(handle) < DEVICES ? fails("Cores") : NOT_SUPPORTED;
+}
+
+struct attributes {
+    unsigned multiprocessors, others[7];
+    unsigned long long memory_mib;
+};
+
+/* Of a MIG device alone. */
+EXPORT int nvmlDeviceGetAttributes_v2(void *handle, struct attributes *out);
+int nvmlDeviceGetAttributes_v2(void *handle, struct attributes *out)
+{
+    *out = (struct attributes){.multiprocessors = 16};
+    return at(handle) < DEVICES ? NOT_SUPPORTED : SUCCESS;
 }
 
 EXPORT int nvmlDeviceGetMemoryInfo(void *handle, struct memory *memory);

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the engines cost and whether they tell the truth, on a real GPU. Prints each figure and check,
 writes all of it as JSON. Needs an NVIDIA GPU, nvcc, CUPTI; for torch, ends and gpus PyTorch, for jax JAX.
-Usage: prove.py BUILD_DIR RESULTS.json [PART…]; the parts are truth, pipeline, steps, torch, jax, gpus, many,
+Usage: prove.py BUILD_DIR RESULTS.json [PART…]; the parts are truth, devices, pipeline, steps, torch, jax, gpus, many,
 sanitizer, details, and only where it is named ends (8 min). The programs of the pipeline are in PROGRAMS, else in
 BUILD_DIR."""
 import collections
@@ -24,7 +24,7 @@ import urllib.request
 
 BUILD = pathlib.Path(sys.argv[1]).resolve()
 OUT = pathlib.Path(sys.argv[2])
-PARTS = sys.argv[3:] or ["truth", "pipeline", "steps", "torch", "jax", "gpus", "many", "sanitizer", "details"]
+PARTS = sys.argv[3:] or ["truth", "devices", "pipeline", "steps", "torch", "jax", "gpus", "many", "sanitizer", "details"]
 HERE = pathlib.Path(__file__).resolve().parent
 WORK = BUILD / "tests/gpu/work"
 ROUNDS = int(os.environ.get("ROUNDS", "10"))
@@ -437,6 +437,36 @@ def gpus():
             check(len(samples) == count, f"{count} GPUs {how}: samples per GPU {dict(samples)}")
             sessions = [s.name for s in logs.glob("[!.]*") if "kernel_event_batch" in (s / "device.log").read_text()]
             check(len(sessions) == (1 if how == "together" else count), f"{count} GPUs {how}: {len(sessions)} sessions")
+
+
+def devices():
+    """Rows name the GPU by the number of job_start, whatever CUDA calls it."""
+    smi = subprocess.run(["nvidia-smi", "--query-gpu=index,uuid", "--format=csv,noheader"], capture_output=True,
+                         text=True, check=True).stdout
+    uuids = dict(line.split(", ") for line in smi.strip().splitlines())
+    backwards = ",".join(reversed(list(uuids)))
+    wanted = {"": uuids["0"], backwards: uuids[backwards.split(",")[0]], **uuids, **{u: u for u in uuids.values()}}
+    for visible, uuid in wanted.items():
+        with Logs() as logs:
+            order = "env", "CUDA_DEVICE_ORDER=PCI_BUS_ID", *([f"CUDA_VISIBLE_DEVICES={visible}"] if visible else [])
+            config = logs.parent / f"{logs.name}.json"
+            config.write_text('{"system_sample_rate_ms":50,"continuous_system_sampling":true}')
+            work("hot", logs, 2, engine="Trace", config=config, before=order)
+            config.unlink()
+            start = next(lines(logs, "device"))
+            told = {d["id"]: d for d in start["gpu_static_devices"]}
+            used = {k["device_id"] for k in rows(logs, "device", "kernel_event_batch")}
+            check([told[n]["uuid"] for n in used if n in told] == [uuid],
+                  f"CUDA_VISIBLE_DEVICES={visible or 'not set'}: kernels on {used}, {uuid}")
+            busy = collections.defaultdict(int)
+            for r in rows(logs, "system", "device_metric_batch"):
+                busy[r["device_id"]] = max(busy[r["device_id"]], r["gpu_util"])
+            check(all(busy[n] > 50 for n in used), f"the same device is busy: {dict(busy)} %")
+            for p in (r for r in lines(logs, "device") if r["type"] == "device_properties"):
+                d = told[p["id"]]
+                check((d["multi_processor_count"], d["warp_size"]) == (p["multi_processor_count"], p["warp_size"]),
+                      f"NVML and CUDA agree on {d['multi_processor_count']} SMs; {p['l2_cache_size_bytes']} bytes of L2")
+                check(p["name"] == d["name"] and p["uuid"] == d["uuid"], "and on its name")
 
 
 def loaded(env):

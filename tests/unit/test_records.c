@@ -34,7 +34,9 @@ static const struct gpu_info info[2] = {
      .vendor = "NVIDIA",
      .architecture = "sm_90",
      .pci_bus = 27,
-     .compute_major = 9},
+     .compute_major = 9,
+     .multi_processors = 132,
+     .warp_size = 32},
     {.name = "AMD Instinct MI300X OAM",
      .uuid = "3f1c5a7e9b2d4c68",
      .vendor = "AMD",
@@ -80,6 +82,7 @@ static const struct host_sample host_sample = {.cpu_pct_x100 = 1250,
 static const struct record_state state = {.host = &host,
                                           .host_sample = {1250, 18231, 257421, {0}},
                                           .gpus = 2,
+                                          .id = (const unsigned[]){0, 1},
                                           .info = info,
                                           .sample = sample};
 
@@ -254,6 +257,7 @@ static const struct trace_kernel gemm = {.start_ns = SECOND_NS,
                                          .symbol = "_Z4gemmIfEvPKT_i",
                                          .correlation = 7001,
                                          .device = 1,
+                                         .context = 3,
                                          .stream = 13,
                                          .grid = {64, 2, 1},
                                          .block = {128, 1, 1},
@@ -264,7 +268,13 @@ static const struct trace_kernel gemm = {.start_ns = SECOND_NS,
                                          .local_total_bytes = 155713536,
                                          .shared_executed_bytes = 65536,
                                          .cache_executed = 3};
-static const struct trace_device h200 = {.id = 1,
+static const struct trace_device h200 = {.uuid =
+                                             "GPU-22222222-0000-4000-8000-000000000001",
+                                         .name = "NVIDIA H200",
+                                         .multi_processors = 132,
+                                         .l2_bytes = 62914560,
+                                         .memory_clock_khz = 3201000,
+                                         .memory_bus_bits = 6144,
                                          .threads_per_warp = 32,
                                          .warps_per_sm = 64,
                                          .blocks_per_sm = 32,
@@ -272,6 +282,25 @@ static const struct trace_device h200 = {.id = 1,
                                          .registers_per_block = 65536,
                                          .shared_per_sm_bytes = 233472,
                                          .compute_major = 9};
+
+static void describe(uint32_t number, struct trace_device *out)
+{
+    *out = h200;
+    out->uuid[strlen(out->uuid) - 1] = (char)('0' + number);
+    out->shared_per_block_bytes = number ? 49152 : 0;
+}
+
+/* As after the devices of job_start: device 1 of the tracer is device 0 here. */
+static struct device_table devices;
+
+static void open_log(struct trace_log *log, struct name_times *times)
+{
+    devices = (struct device_table){.count = 0};
+    device_table_id(&devices, "GPU-22222222-0000-4000-8000-000000000001");
+    device_table_id(&devices, "GPU-22222222-0000-4000-8000-000000000000");
+    log->devices = (struct trace_devices){.table = &devices, .describe = describe};
+    assert_true(trace_log_init(log, &context, times, false));
+}
 
 static struct name_times kernel_times;
 
@@ -286,7 +315,7 @@ static void a_traced_session(void **unused)
 {
     (void)unused;
     struct trace_log log = {0};
-    assert_true(trace_log_init(&log, &context, &kernel_times, false));
+    open_log(&log, &kernel_times);
     struct tracer_sink sink = trace_log_sink(&log);
     uint32_t path = launches_path_below(&log.launches, 0, "step");
     launches_call(&log.launches,
@@ -297,14 +326,16 @@ static void a_traced_session(void **unused)
     outside.correlation = 7003;
     launches_call(&log.launches,
                   &(struct row){.name_id = 7003, .type = 3, .value = UINT64_MAX}, 0);
-    sink.device(sink.arg, &h200);
     sink.kernel(sink.arg, &gemm);
     sink.kernel(sink.arg, &again);
     sink.kernel(sink.arg, &outside);
     trace_log_finish(&log);
     char *detail = find_detail(&log.device_lines);
-    struct text batch = {0}, details = {0};
-    text_append(&batch, log.device_lines.data, (size_t)(detail - log.device_lines.data));
+    char *kernels = strchr(log.device_lines.data, '\n') + 1;
+    struct text device = {0}, batch = {0}, details = {0};
+    text_append(&device, log.device_lines.data,
+                (size_t)(kernels - log.device_lines.data));
+    text_append(&batch, kernels, (size_t)(detail - kernels));
     text_append(&details, detail,
                 log.device_lines.len - (size_t)(detail - log.device_lines.data));
     text_clear(&log.device_lines);
@@ -316,6 +347,7 @@ static void a_traced_session(void **unused)
     sink.kernel(sink.arg, &outside);
     trace_log_finish(&log);
     assert_non_null(find_detail(&log.device_lines)); /* and lost */
+    is_golden("device_properties", &device);
     is_golden("kernel_event_batch", &batch);
     is_golden("kernel_detail", &details);
     trace_log_fini(&log);
@@ -329,12 +361,13 @@ static void the_rest_of_a_trace(void **unused)
         "memory_alloc_event_batch", "graph_launch_event", "profile_sample_batch"};
     for (unsigned i = 0; i < sizeof type / sizeof type[0]; i++) {
         struct trace_log log = {0};
-        assert_true(trace_log_init(&log, &context, &kernel_times, false));
+        open_log(&log, &kernel_times);
+        trace_devices_find(&log.devices, 1)->written = true;
         struct tracer_sink s = trace_log_sink(&log);
         switch (i) {
         case 0:
             s.copy(s.arg, &(struct trace_copy){SECOND_NS, SECOND_NS + 84000, 1 << 20, 902,
-                                               1, 7, 1});
+                                               1, 3, 7, 1});
             break;
         case 1:
             s.set(s.arg,
