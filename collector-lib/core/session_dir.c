@@ -9,32 +9,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/boot_id.h"
-#include "base/process_identity.h"
-#include "base/uuid.h"
 #include "collector-lib/core/clock.h"
+#include "collector-lib/core/session_identity.h"
 #include "schema/layout.h"
 
 #define NAMES_EVERY_NS 1000000000ll
 #define IDS_TRIED      32
-
-/* Not by uuid_make, which ends the process where getrandom(2) is refused. */
-static int make_random_id(char out[40])
-{
-    unsigned char id[16];
-    if (getrandom(id, sizeof id, 0) != (ssize_t)sizeof id) {
-        return -1;
-    }
-    id[6] = (unsigned char)((id[6] & 0x0f) | 0x40); /* RFC 4122: version 4 */
-    id[8] = (unsigned char)((id[8] & 0x3f) | 0x80); /* variant 1 */
-    uuid_format(id, out);
-    return 0;
-}
 
 /* mkdir -p; errno of the component that failed. */
 static int make_path(const char *path)
@@ -76,38 +60,6 @@ static void list_channels(const struct session_dir *dir, char *out, size_t cap)
     }
 }
 
-static int write_manifest(const struct session_dir *dir)
-{
-    char channels[CHANNEL_COUNT * (LAYOUT_CHANNEL_MAX + sizeof "\"\",")];
-    list_channels(dir, channels, sizeof channels);
-    struct process_identity self;
-    process_identity_read(&self);
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    char lock_file[LAYOUT_LOCK_FILE_TEXT];
-    layout_lock_file(lock_file, dir->lock.file.device, dir->lock.file.inode);
-    char text[512 + sizeof channels];
-    int len = snprintf(
-        text, sizeof text,
-        "{\"schema_version\":1,\"type\":\"gpufl_session\",\"layout\":\"live\","
-        "\"session_id\":\"%s\",\"pid\":%lld,\"boot_id\":\"%s\","
-        "\"pid_namespace\":%llu,\"pid_start_ticks\":%llu,"
-        "%s%s%s\"start_ns\":%lld,\"channels\":[%s]}\n",
-        dir->id, (long long)self.pid, self.boot_id,
-        (unsigned long long)self.pid_namespace, (unsigned long long)self.start_ticks,
-        dir->lock.held ? "\"lock_file\":\"" : "", dir->lock.held ? lock_file : "",
-        dir->lock.held ? "\"," : "", (long long)now.tv_sec * 1000000000 + now.tv_nsec,
-        channels);
-    int fd = openat(dir->own.fd, LAYOUT_MANIFEST, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
-                    0666);
-    if (fd < 0) {
-        return -1;
-    }
-    ssize_t written = write(fd, text, (size_t)len);
-    close(fd);
-    return written == len ? 0 : -1;
-}
-
 static int fill_directory(struct session_dir *dir)
 {
     if (session_lock_take(&dir->lock, dir->own.fd) < 0) {
@@ -131,6 +83,13 @@ static int rename_to_id(const struct session_dir *dir, int root, const char *sta
     return rc;
 }
 
+static int write_identity(struct session_dir *dir)
+{
+    char channels[CHANNEL_COUNT * (LAYOUT_CHANNEL_MAX + sizeof "\"\",")];
+    list_channels(dir, channels, sizeof channels);
+    return session_identity_write(dir->own.fd, &dir->lock, channels, dir->id);
+}
+
 /* Other users may create names in a shared log directory, and can read the id in the
  * manifest: it is written last, and if one of them takes the name first, under another
  * id.
@@ -138,7 +97,7 @@ static int rename_to_id(const struct session_dir *dir, int root, const char *sta
 static int publish_directory(struct session_dir *dir, int root, const char *staging)
 {
     for (int tries = 1;; tries++) {
-        if (make_random_id(dir->id) < 0 || write_manifest(dir) < 0) {
+        if (write_identity(dir) < 0) {
             return -1;
         }
         if (rename_to_id(dir, root, staging) == 0) {
@@ -159,9 +118,9 @@ static int publish_directory(struct session_dir *dir, int root, const char *stag
  */
 static int make_directory(struct session_dir *dir, int root)
 {
-    char random[sizeof dir->id];
+    char random[SESSION_NONCE_TEXT];
     char staging[sizeof LAYOUT_STAGING_PREFIX + sizeof random];
-    if (make_random_id(random) < 0) {
+    if (session_identity_nonce(random) < 0) {
         return -1;
     }
     snprintf(staging, sizeof staging, "%s%s", LAYOUT_STAGING_PREFIX, random);

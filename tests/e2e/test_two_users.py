@@ -517,6 +517,25 @@ def an_id_of_which_nothing_was_sent_goes_to_no_other_user(place):
     equal(service.backend.export(writer.id, "sass"), b"", "forged lines")
 
 
+def a_session_whose_id_is_bound_to_its_user_is_taken_by_nobody(place):
+    """Not even before its first line is sent, by several directories with all that is in its own."""
+    if not ROOT:
+        lib.skip("needs root, to be several users")
+    service = _Service(place)
+    job = place.run("examples/demo-job", service.logs, 0.1, user=VICTIM, group=VICTIM, extra_groups=[])
+    session = service.logs / job.stdout.strip()
+    plant = (f"cd {service.logs}; for g in 1 2 zz; do mkdir $g; cp -r {session} $g/; echo "
+             f"'{{\"type\":\"shutdown\",\"session_id\":\"{session.name}\"}}' > $g/{session.name}/sass.log; done")
+    subprocess.run(["sh", "-c", plant], user=OTHER, group=OTHER, extra_groups=[], check=True)
+    service.start()
+    until(lambda: service.backend.complete(session.name), "complete")
+    until(lambda: service.agent.log.read_text().count("session.claimed") >= 3, "the others are held, which is said")
+    for channel in ("device", "scope", "system"):
+        equal(service.backend.export(session.name, channel), (session / f"{channel}.log").read_bytes(), channel)
+    equal(service.backend.export(session.name, "sass"), b"", "forged lines")
+    service.stop(signal.SIGKILL)
+
+
 def a_session_without_a_lock_is_not_taken_by_one_with_a_lock(place):
     """Of the 1.1 layout, begun or complete."""
     if not ROOT:

@@ -1,50 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Compares the directories that claim a session id. The first one from which something
- * was sent has it. Of two of which nothing was sent yet, neither has it if they belong to
- * different users: all that could tell them apart, a stranger can set up. */
+ * was sent has it. Of two of which nothing was sent yet, the one has it that proves that
+ * the id is of its user. If none does, neither has it if they belong to different users:
+ * all else that could tell them apart, a stranger can set up. */
 #include "upload/lifecycle/claim.h"
 
-#include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/log.h"
+#include "upload/core/claimant.h"
 #include "upload/core/claims.h"
 #include "upload/core/session_streams.h"
 #include "upload/lifecycle/moved.h"
 #include "upload/lifecycle/replaced.h"
-
-/* A directory that claims an id. */
-struct claimant {
-    struct root *root;
-    const char *path;
-    struct session *session; /* NULL if it is parked, or not known any more */
-    bool there;
-    uid_t owner; /* if it is there */
-    bool complete;
-    bool begun;  /* something of it was sent */
-    bool locked; /* by its writer */
-};
-
-static void claim_ask_disk(struct claimant *c)
-{
-    struct stat st;
-    c->there = fstatat(c->root->fd, c->path, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-               S_ISDIR(st.st_mode);
-    c->owner = c->there ? st.st_uid : 0;
-}
-
-/* For one that is not being read. */
-static bool claim_is_locked(const struct claimant *c)
-{
-    const struct engine_config *config = &c->root->engine->config;
-    char lock[JOURNAL_PATH_MAX + LAYOUT_PATH_MAX];
-    snprintf(lock, sizeof lock, "%s/%s", c->path, LAYOUT_LOCK);
-    return !c->complete && !config->in_job &&
-           liveness_probe(config->sys, c->root->fd, lock, NULL, 0) == WRITER_LIVE;
-}
 
 /* The one that has the id, as far as it is known. */
 static struct claimant claim_holder(const struct claim *claim)
@@ -57,8 +26,8 @@ static struct claimant claim_holder(const struct claim *claim)
     c.complete = s ? s->state == SESSION_DONE : parked && parked->complete;
     c.begun = c.complete || (s && session_begun(s));
     c.locked = s && s->inspected && !s->held ? s->writer == SESSION_WRITER_LIVES
-                                             : claim_is_locked(&c);
-    claim_ask_disk(&c);
+                                             : claimant_is_locked(&c);
+    claimant_ask_disk(&c);
     c.there = c.there && !replaced_at(root, c.path);
     return c;
 }
@@ -85,7 +54,8 @@ static bool claim_is_contested(const struct claim *claim, const struct claimant 
                                const struct claimant *b)
 {
     return !claim->disputed && !a->begun && !b->begun && a->there && b->there &&
-           claim_owners_differ(a, b) && claim_is_own(a) == claim_is_own(b);
+           claim_owners_differ(a, b) && claim_is_own(a) == claim_is_own(b) &&
+           claimant_is_bound(a) == claimant_is_bound(b);
 }
 
 /* It was begun, and may have been a directory of this user before it went away. */
@@ -102,6 +72,9 @@ static bool claim_passes_on(const struct claim *claim, const struct claimant *fr
     }
     if (!from->there && !from->begun) {
         return true; /* nothing is known of it that could be mixed up */
+    }
+    if (!from->begun && claimant_is_bound(to) && !claimant_is_bound(from)) {
+        return true;
     }
     if (from->begun || claim->disputed) {
         return false;
@@ -211,7 +184,7 @@ static bool claim_rivals(const struct claim *claim, const struct claimant *own,
                          struct root *root, const char *path)
 {
     struct claimant other = {.root = root, .path = path};
-    claim_ask_disk(&other);
+    claimant_ask_disk(&other);
     return claim_is_contested(claim, own, &other);
 }
 

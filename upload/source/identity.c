@@ -130,6 +130,8 @@ gpufl_status manifest_parse(const char *text, size_t len, const char *session,
     out->pid = identity_get_int(root, "pid", INT32_MAX);
     out->pid_namespace = identity_get_int(root, "pid_namespace", INT64_MAX);
     out->pid_start_ticks = identity_get_int(root, "pid_start_ticks", INT64_MAX);
+    snprintf(out->id_nonce, sizeof out->id_nonce, "%s",
+             identity_get_string(root, "id_nonce"));
     snprintf(out->lock_file, sizeof out->lock_file, "%s",
              identity_get_string(root, "lock_file"));
     if (identity_get_int(root, "schema_version", 1) == 1 &&

@@ -9,6 +9,7 @@
 
 #include <gpufl/status.h>
 
+#include "base/session_id.h"
 #include "schema/channels.h"
 #include "schema/layout.h"
 
@@ -28,6 +29,7 @@ struct sidecar {
 
 /** `.gpufl-session.json` of a live session. */
 struct manifest {
+    char id_nonce[SESSION_NONCE_TEXT]; /**< "" = not told, by earlier versions */
     int64_t pid;
     char boot_id[40];
     int64_t pid_namespace;                 /**< -1 = not told, by earlier versions */

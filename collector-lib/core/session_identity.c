@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Writes who records a session, so that a reader can tell it from a copy or a forgery. */
+#include "collector-lib/core/session_identity.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/process_identity.h"
+#include "schema/layout.h"
+
+/* Not by uuid_make, which ends the process where getrandom(2) is refused. */
+int session_identity_nonce(char out[SESSION_NONCE_TEXT])
+{
+    unsigned char nonce[SESSION_NONCE_BYTES];
+    if (getrandom(nonce, sizeof nonce, 0) != (ssize_t)sizeof nonce) {
+        return -1;
+    }
+    session_nonce_format(nonce, out);
+    return 0;
+}
+
+static int write_manifest(int dir, const struct session_lock *lock, const char *channels,
+                          const char *id, const char *nonce)
+{
+    struct process_identity self;
+    process_identity_read(&self);
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    char lock_file[LAYOUT_LOCK_FILE_TEXT];
+    layout_lock_file(lock_file, lock->file.device, lock->file.inode);
+    char text[1024];
+    int len = snprintf(
+        text, sizeof text,
+        "{\"schema_version\":1,\"type\":\"gpufl_session\",\"layout\":\"live\","
+        "\"session_id\":\"%s\",\"id_nonce\":\"%s\",\"pid\":%lld,\"boot_id\":\"%s\","
+        "\"pid_namespace\":%llu,\"pid_start_ticks\":%llu,"
+        "%s%s%s\"start_ns\":%lld,\"channels\":[%s]}\n",
+        id, nonce, (long long)self.pid, self.boot_id,
+        (unsigned long long)self.pid_namespace, (unsigned long long)self.start_ticks,
+        lock->held ? "\"lock_file\":\"" : "", lock->held ? lock_file : "",
+        lock->held ? "\"," : "", (long long)now.tv_sec * 1000000000 + now.tv_nsec,
+        channels);
+    int fd = openat(dir, LAYOUT_MANIFEST, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd < 0) {
+        return -1;
+    }
+    ssize_t written = write(fd, text, (size_t)len);
+    close(fd);
+    return written == len ? 0 : -1;
+}
+
+/* The owner of the directory, as others see it, is in the id. */
+int session_identity_write(int dir, const struct session_lock *lock, const char *channels,
+                           char id[UUID_TEXT])
+{
+    char nonce[SESSION_NONCE_TEXT];
+    struct stat st;
+    if (session_identity_nonce(nonce) < 0 || fstat(dir, &st) < 0) {
+        return -1;
+    }
+    session_id_of(st.st_uid, nonce, id);
+    return write_manifest(dir, lock, channels, id, nonce);
+}
