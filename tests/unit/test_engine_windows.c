@@ -157,6 +157,40 @@ static int busy(struct rig *rig, const struct rig_request *r)
     return r->kind == TRANSPORT_BATCH && rig->mark ? 503 : RIG_REGISTRY;
 }
 
+static bool disk_is_bad;
+
+static ssize_t read_badly(int fd, void *buf, size_t len, off_t at)
+{
+    char path[64], name[700];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    ssize_t n = readlink(path, name, sizeof name - 1);
+    name[n > 0 ? n : 0] = '\0';
+    if (disk_is_bad && strstr(name, "device.1.log.gz")) {
+        errno = EIO;
+        return -1;
+    }
+    return sys_real.pread(fd, buf, len, at);
+}
+
+static void a_window_that_cannot_be_read_now_is_sent_later(void **state)
+{
+    (void)state;
+    struct windows w;
+    windows_open(&w);
+    struct sys sys = *w.rig->config.sys;
+    sys.pread = read_badly;
+    w.rig->config.sys = &sys;
+    disk_is_bad = true;
+    rig_start(w.rig);
+    rig_run(w.rig, 60000, false);
+    assert_int_equal(rig_count(w.rig, TRANSPORT_COMPLETE), 0);
+    assert_int_equal(rig_summary(w.rig).ranges_quarantined, 0);
+    disk_is_bad = false;
+    rig_run(w.rig, 600000, false);
+    assert_int_equal(rig_count(w.rig, TRANSPORT_COMPLETE), 1);
+    rig_delete(w.rig);
+}
+
 static void a_window_that_changed_after_it_was_offered_is_not_sent(void **state)
 {
     (void)state;
@@ -244,6 +278,7 @@ int main(void)
         cmocka_unit_test(an_id_that_was_left_before_a_crash_is_enough),
         cmocka_unit_test(a_window_whose_id_cannot_be_left_stays),
         cmocka_unit_test(a_window_with_other_bytes_is_kept_back_and_stays),
+        cmocka_unit_test(a_window_that_cannot_be_read_now_is_sent_later),
         cmocka_unit_test(a_window_that_changed_after_it_was_offered_is_not_sent),
         cmocka_unit_test(an_offered_window_is_sent_after_a_restart_if_it_is_the_same),
         cmocka_unit_test(a_window_without_payload_is_passed_over_only_with_its_own_id),

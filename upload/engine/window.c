@@ -207,14 +207,15 @@ enum made window_make(struct stream *st)
         close(fd);
         return window_quarantine(st, &sidecar, "window larger than 30 MiB");
     }
-    if (side == GPUFL_OK && window_check_payload(sys, fd, &sidecar) == GPUFL_OK) {
+    payload = side == GPUFL_OK ? window_check_payload(sys, fd, &sidecar) : GPUFL_OK;
+    if (side == GPUFL_OK && payload == GPUFL_OK) {
         return window_offer(st, &sidecar, fd, gz);
     }
     close(fd);
-    if (side == GPUFL_OK) {
+    if (payload == GPUFL_ERR_FORMAT) {
         return window_quarantine(st, &sidecar, "payload differs from its sidecar");
     }
-    stream_hold(st, HELD_WINDOW_SIDECAR);
+    stream_hold(st, side == GPUFL_OK ? HELD_WINDOW_UNREADABLE : HELD_WINDOW_SIDECAR);
     return MADE_NOTHING;
 }
 
