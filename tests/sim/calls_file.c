@@ -51,7 +51,9 @@ static ssize_t read_at(int fd, void *buf, size_t len, uint64_t at)
             len = len > 1 ? pick(len - 1) + 1 : len; /* short */
         }
     }
-    return (ssize_t)inode_read(open->inode, at, buf, len);
+    uint64_t end = open->inode->size - open->inode->hidden;
+    uint64_t left = at < end ? end - at : 0;
+    return (ssize_t)inode_read(open->inode, at, buf, len < left ? len : (size_t)left);
 }
 
 ssize_t __wrap_pread(int fd, void *buf, size_t len, off_t at)

@@ -31,7 +31,7 @@ static int tell(const struct inode *inode, struct stat *st)
                         .st_mode = inode->mode,
                         .st_nlink = inode->links,
                         .st_uid = inode->uid,
-                        .st_size = (off_t)inode->size,
+                        .st_size = (off_t)(inode->size - inode->hidden),
                         .st_mtim = time_of(inode->modified_ms),
                         .st_ctim = time_of(inode->changed_ms)};
     return 0;
@@ -100,7 +100,7 @@ int __wrap_statx(int dir, const char *path, int flags, unsigned mask, struct sta
         .stx_mode = (uint16_t)inode->mode,
         .stx_nlink = inode->links,
         .stx_uid = inode->uid,
-        .stx_size = inode->size,
+        .stx_size = inode->size - inode->hidden,
         .stx_btime = {.tv_sec = inode->born_ms / 1000,
                       .tv_nsec = (uint32_t)(inode->born_ms % 1000) * 1000000}};
     return 0;

@@ -138,6 +138,9 @@ void inode_rename(struct inode *from, const char *old, struct inode *to, const c
     change_name(to, new, inode);
     change_name(from, old, NULL);
     from->undo[from->undos - 1].with_one_before = from == to;
+    if (from != to) {
+        from->undos = to->undos = 0; /* both or none: here, both, and on disk at once */
+    }
     if (S_ISDIR(inode->mode)) {
         inode->parent = to;
     }
@@ -182,6 +185,7 @@ void inode_write(struct inode *inode, uint64_t at, const char *buf, size_t len)
 
 void inode_resize(struct inode *inode, uint64_t size)
 {
+    inode->hidden = 0;
     inode->size = size;
     inode->have = inode->have < size ? inode->have : (size_t)size;
     inode->dropped = inode->dropped && size > 0; /* its pages will be other ones */

@@ -33,7 +33,8 @@ struct inode {
     char *data;
     size_t have, room;
     uint64_t size;
-    char *safe; /**< as synced */
+    uint64_t hidden; /**< at its end: a write that others see half done */
+    char *safe;      /**< as synced */
     size_t safe_have;
     uint64_t safe_size;
     bool dropped; /**< a sync failed: the kernel has dropped the pages, and later syncs

@@ -2,9 +2,14 @@
 /* Records in a world. */
 #include "tests/sim/job.h"
 
+#include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/sys.h"
+#include "base/uuid.h"
+#include "schema/channels.h"
 #include "schema/layout.h"
 #include "tests/sim/history.h"
 #include "tests/sim/kernel.h"
@@ -32,6 +37,9 @@ static void look_at_files(struct job *job, int channel)
 {
     char name[LAYOUT_PATH_MAX];
     struct job_stream *st = &job->stream[channel];
+    if (job->old.layout) {
+        return; /* what it writes is noted when it does */
+    }
     layout_active(name, channel_name((enum channel)channel), false);
     struct inode *now = inode_look(job->inode, name);
     if (now && now != st->file) {
@@ -42,13 +50,68 @@ static void look_at_files(struct job *job, int channel)
     absorb(st);
 }
 
+static struct inode *active_file(const struct job *job, int channel)
+{
+    char name[LAYOUT_PATH_MAX];
+    const struct inode *dir = job->old.layout == OLD_WINDOWS
+                                  ? inode_look(job->inode, LAYOUT_TMP_DIR)
+                                  : job->inode;
+    layout_active(name, channel_name((enum channel)channel), false);
+    return dir ? inode_look(dir, name) : NULL;
+}
+
+static size_t old_append(struct job *job, int channel, const struct text *lines)
+{
+    const char *name = channel_name((enum channel)channel);
+    const struct inode *active = active_file(job, channel);
+    if (active && active->size && active->size + lines->len > job->dir.rotate_bytes) {
+        old_client_rotate(&job->old, name, channel);
+    }
+    size_t n = old_client_append(&job->old, name, lines->data, lines->len);
+    text_append(&job->stream[channel].written, lines->data, n);
+    return n;
+}
+
+void job_halve(struct job *job, int channel, uint64_t salt, uint64_t ms)
+{
+    struct inode *file = job->over ? NULL : active_file(job, channel);
+    uint64_t last = job->stream[channel].last_bytes;
+    if (file && last > 1 && last <= file->size) {
+        file->hidden = 1 + salt % (last - 1);
+        job->half_until_ms = kernel.now_ms + ms;
+        history_say("%" PRIu64 " bytes of it are not seen yet", file->hidden);
+    }
+}
+
+/* The writes are done; or, with \p killed, they never will be. */
+static void end_halves(struct job *job, bool killed)
+{
+    for (int c = 0; job->begun && job->half_until_ms && c < JOB_CHANNELS; c++) {
+        struct inode *file = active_file(job, c);
+        uint64_t hidden = file ? file->hidden : 0;
+        if (hidden && killed) {
+            inode_resize(file, file->size - hidden);
+            job->stream[c].written.len -= (size_t)hidden;
+            job->stream[c].read -= hidden;
+        } else if (hidden) {
+            file->hidden = 0;
+            inode_touch(file);
+        }
+    }
+    job->half_until_ms = 0;
+}
+
 static void append_lines(struct job *job, int channel, const struct text *lines)
 {
+    struct job_stream *st = &job->stream[channel];
+    end_halves(job, false);
     kernel.self = job->pid;
-    size_t kept =
-        session_dir_append(&job->dir, (enum channel)channel, lines->data, lines->len);
+    size_t kept = job->old.layout ? old_append(job, channel, lines)
+                                  : session_dir_append(&job->dir, (enum channel)channel,
+                                                       lines->data, lines->len);
     kernel.self = 0;
     look_at_files(job, channel);
+    st->last_bytes = kept == lines->len ? kept : 0;
     if (kept < lines->len) {
         history_say("job %d: %s: cannot write all", job->pid,
                     channel_name((enum channel)channel));
@@ -80,16 +143,35 @@ static void write_one(struct job *job, int channel, const char *type)
     text_fini(&lines);
 }
 
-void job_begin(struct job *job, const char *log_path, uint64_t rotate_bytes)
+static bool begin_old(struct job *job, const char *log_path, enum old_layout layout)
+{
+    unsigned char id[16];
+    uuid_make(&sys_real, id);
+    uuid_format(id, job->dir.id);
+    if (!old_client_begin(&job->old, log_path, job->dir.id, layout)) {
+        return false;
+    }
+    job->old.packs = kernel_random() % 2;
+    job->inode = kernel_find(AT_FDCWD, job->old.dir);
+    return job->inode != NULL;
+}
+
+static bool begin_live(struct job *job, const char *log_path)
+{
+    gpufl_status status = session_dir_open(&job->dir, log_path);
+    job->inode = status == GPUFL_OK ? kernel_of(job->dir.own.fd)->inode : NULL;
+    return status == GPUFL_OK;
+}
+
+void job_begin(struct job *job, const char *log_path, uint64_t rotate_bytes,
+               enum old_layout layout)
 {
     memset(job, 0, sizeof *job);
     job->pid = kernel_spawn(1000, 1);
     job->dir.rotate_bytes = rotate_bytes;
     kernel.self = job->pid;
-    gpufl_status status = session_dir_open(&job->dir, log_path);
-    job->inode = status == GPUFL_OK ? kernel_of(job->dir.own.fd)->inode : NULL;
+    job->begun = layout ? begin_old(job, log_path, layout) : begin_live(job, log_path);
     kernel.self = 0;
-    job->begun = status == GPUFL_OK;
     job->over = !job->begun;
     history_say("job %d begins: %s", job->pid, job->begun ? job->dir.id : "cannot");
     for (int c = 0; job->begun && !job->over && c < JOB_CHANNELS; c++) {
@@ -113,6 +195,13 @@ void job_write(struct job *job, int channel, unsigned count, unsigned size)
 
 void job_tick(struct job *job)
 {
+    if (job->half_until_ms > kernel.now_ms) {
+        return;
+    }
+    end_halves(job, false);
+    if (job->old.layout) {
+        return;
+    }
     kernel.self = job->pid;
     session_dir_restore_names(&job->dir, (int64_t)kernel.now_ms * 1000000);
     kernel.self = 0;
@@ -133,23 +222,35 @@ void job_end(struct job *job)
         return; /* it was killed meanwhile */
     }
     kernel.self = job->pid;
-    session_dir_close(&job->dir);
+    if (job->old.layout) {
+        static const char *const names[] = {CHANNEL_NAMES};
+        old_client_end(&job->old, names, JOB_CHANNELS);
+    } else {
+        session_dir_close(&job->dir);
+    }
     kernel.self = 0;
     history_say("job %d ends", job->pid);
     job_kill(job);
+}
+
+/* Of one that was killed between the calls of a rotation, no file is active. */
+static bool was_rotating(const struct job *job)
+{
+    bool rotating = false;
+    for (int c = 0; job->begun && !job->old.layout && c < JOB_CHANNELS; c++) {
+        rotating |= !active_file(job, c);
+    }
+    return rotating;
 }
 
 void job_kill(struct job *job)
 {
     if (!job->over) {
         history_say("job %d is gone", job->pid);
+        end_halves(job, true);
+        job->harm |= was_rotating(job) ? JOB_ROTATED : 0;
     }
     kernel_kill(job->pid);
-    for (int c = 0; job->begun && !job->over && c < JOB_CHANNELS; c++) {
-        char name[LAYOUT_PATH_MAX];
-        layout_active(name, channel_name((enum channel)c), false);
-        job->harm |= inode_look(job->inode, name) ? 0 : JOB_ROTATED;
-    }
     job->over = true;
 }
 

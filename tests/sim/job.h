@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Jobs that record: by the collector's own session directory, so that what is on disk is
- * what it writes. What a job has written is kept apart, for the oracle. */
+ * what it writes, or as the existing clients do. What a job has written is kept apart,
+ * for the oracle. */
 #ifndef GPUFL_TESTS_SIM_JOB_H
 #define GPUFL_TESTS_SIM_JOB_H
 
@@ -10,23 +11,26 @@
 #include "base/text.h"
 #include "collector-lib/core/session_dir.h"
 #include "tests/sim/inode.h"
+#include "tests/sim/old_client.h"
 
 #define JOB_CHANNELS 3 /* without sass */
 
 /** What became of a session from outside, by which more is excused. */
 enum job_harm {
-    JOB_LOST_POWER = 1,  /**< what was not synced is gone */
-    JOB_LOST_FILES = 2,  /**< somebody deleted or cut files */
-    JOB_HAS_COPY = 4,    /**< another directory has its id, or its files another name */
-    JOB_MOVED = 8,       /**< its directory has another name or is away */
-    JOB_HAS_OTHERS = 16, /**< there are files in its directory that it did not make */
-    JOB_ROTATED = 32,    /**< it was killed while a file was sealed: none is active */
+    JOB_LOST_POWER = 1,   /**< what was not synced is gone */
+    JOB_LOST_FILES = 2,   /**< somebody deleted or cut files */
+    JOB_HAS_COPY = 4,     /**< another directory has its id, or its files another name */
+    JOB_MOVED = 8,        /**< its directory has another name or is away */
+    JOB_HAS_OTHERS = 16,  /**< there are files in its directory that it did not make */
+    JOB_LOST_SEALED = 64, /**< somebody deleted files behind which there are others */
+    JOB_ROTATED = 32,     /**< it was killed while a file was sealed: none is active */
 };
 
 struct job_stream {
     struct inode *file; /**< the active one */
     uint64_t read;      /**< of it */
     struct text written;
+    uint64_t last_bytes; /**< of the last write, if all of it was done */
     unsigned lines;
 };
 
@@ -37,12 +41,17 @@ struct job {
     int pid;
     unsigned harm;
     struct session_dir dir;
+    struct old_client old;
     struct inode *inode; /**< its directory */
+    uint64_t half_until_ms;
     struct job_stream stream[JOB_CHANNELS];
 };
 
 /** Starts one on \p log_path. */
-void job_begin(struct job *job, const char *log_path, uint64_t rotate_bytes);
+void job_begin(struct job *job, const char *log_path, uint64_t rotate_bytes,
+               enum old_layout layout);
+/** Others see a part of its last write in \p channel only, for \p ms. */
+void job_halve(struct job *job, int channel, uint64_t salt, uint64_t ms);
 /** Writes \p lines lines of up to \p size bytes in one channel. */
 void job_write(struct job *job, int channel, unsigned lines, unsigned size);
 /** Once a second: gives lost names back. */

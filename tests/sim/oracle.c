@@ -5,7 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
+#include "schema/layout.h"
 #include "tests/sim/history.h"
 
 /* What a comparison of one stream has found. */
@@ -82,18 +84,19 @@ static void compare_texts(struct comparison_of *c, const char *written,
     c->missing += count_to(c, at, NULL);
 }
 
-/* Without positions, what was stored is known from one journal alone. Where that was
- * lost, or where there are two, lines come again or are put into quarantine. */
-static bool is_by_journal(const struct world *world)
+/* Without positions, which the existing clients' files have not, what was stored is known
+ * from one journal alone. Where that was lost, or where there are two, lines come again
+ * or are put into quarantine. */
+static bool is_by_journal(const struct world *world, const struct job *job)
 {
     const struct server *server = &world->server;
-    return (server->kind != SERVER_POSITIONS || server->hid) &&
+    return (server->kind != SERVER_POSITIONS || server->hid || job->old.layout) &&
            (world->state_harmed || world->plan.own_state || server->went_back);
 }
 
-static bool may_come_twice(const struct world *world)
+static bool may_come_twice(const struct world *world, const struct job *job)
 {
-    return is_by_journal(world) || world->server.kind == SERVER_NOTHING;
+    return is_by_journal(world, job) || world->server.kind == SERVER_NOTHING;
 }
 
 static void judge_stream(struct world *world, const struct job *job, int channel,
@@ -109,7 +112,7 @@ static void judge_stream(struct world *world, const struct job *job, int channel
                 c->stored, c->missing, c->twice, c->foreign);
     if (c->foreign && !(job->harm & JOB_LOST_FILES)) {
         history_fail("foreign", "%.8s %s: %s", job->dir.id, name, c->first);
-    } else if (c->twice && !may_come_twice(world)) {
+    } else if (c->twice && !may_come_twice(world, job)) {
         history_fail("twice", "%.8s %s: %u lines: %s", job->dir.id, name, c->twice,
                      c->first);
     }
@@ -119,7 +122,7 @@ static void judge_stream(struct world *world, const struct job *job, int channel
 
 static bool is_excused(const struct world *world, const struct job *job)
 {
-    return job->harm || is_by_journal(world) ||
+    return job->harm || is_by_journal(world, job) ||
            (world->server.went_back && world->plan.deletes != DELETE_NEVER);
 }
 
@@ -128,7 +131,13 @@ static bool is_excused(const struct world *world, const struct job *job)
 static bool may_lack(const struct world *world, const struct job *job, int state)
 {
     return job->harm & (JOB_LOST_POWER | JOB_LOST_FILES | JOB_HAS_COPY) ||
-           (state == 1 && is_by_journal(world));
+           (state == 1 && is_by_journal(world, job));
+}
+
+static bool may_lack_of_disk(const struct world *world, const struct job *job, int state)
+{
+    return job->harm & JOB_HAS_COPY || (state == 1 && is_by_journal(world, job)) ||
+           job->old.layout;
 }
 
 /* A line that a killed writer did not finish is kept back. */
@@ -142,12 +151,58 @@ static bool is_torn(const struct job *job)
     return torn;
 }
 
-/* Where locks of other hosts are not seen, nothing shows that a killed writer is gone. */
+/* Where locks of other hosts are not seen, or there are none, nothing shows that a killed
+ * writer is gone. */
 static bool may_stay_open(const struct world *world, const struct job *job)
 {
-    return is_excused(world, job) || is_torn(job) ||
-           (world->plan.far && !job->shut_down) ||
+    bool lockless = world->plan.far || job->old.layout == OLD_SHIFTING;
+    return is_excused(world, job) || is_torn(job) || (lockless && !job->shut_down) ||
            world->server.kind == SERVER_NOTHING; /* what comes again opens it */
+}
+
+/* \return a line of a file of the channel that is not stored, of \p len bytes; NULL if
+ * there is none. */
+static const char *unstored_line(const struct inode *file, const char *stored,
+                                 const char *field, size_t *len)
+{
+    const char *end = file->data + file->have;
+    for (const char *line = file->data; line < end; line += *len) {
+        const char *newline = memchr(line, '\n', (size_t)(end - line));
+        if (!newline) {
+            break;
+        }
+        *len = (size_t)(newline - line) + 1;
+        bool whole = *len > 2 && line[0] == '{' && newline[-1] == '}' &&
+                     memmem(line, *len, field, strlen(field));
+        if (whole && !find_line(stored, line, *len)) {
+            return line;
+        }
+    }
+    return NULL;
+}
+
+/* Whatever happened: what is called complete has each line that the disk holds. */
+static void judge_disk(struct world *world, const struct job *job, int channel)
+{
+    char field[64];
+    size_t len;
+    const char *name = channel_name((enum channel)channel);
+    char *stored = server_stored(&world->server, job->dir.id, name);
+    snprintf(field, sizeof field, "\"c\":\"%s\"", name);
+    for (unsigned i = 0; i < job->inode->names; i++) {
+        const struct inode *file = job->inode->name[i].inode;
+        struct layout_name is = layout_parse(job->inode->name[i].name);
+        bool lines = is.kind == LAYOUT_ACTIVE || is.kind == LAYOUT_NUMBERED;
+        if (!lines || is.gz || !S_ISREG(file->mode) || strcmp(is.channel, name) != 0) {
+            continue;
+        }
+        const char *line = unstored_line(file, stored, field, &len);
+        if (line) {
+            history_fail("complete of less than the disk has", "%.8s: %s: %.*s",
+                         job->dir.id, job->inode->name[i].name, (int)len - 1, line);
+        }
+    }
+    free(stored);
 }
 
 static void judge_job(struct world *world, const struct job *job)
@@ -166,6 +221,10 @@ static void judge_job(struct world *world, const struct job *job)
     }
     history_say("%.8s is %s", job->dir.id, states[state]);
     bool says_all = state == 1 || state == 2;
+    for (int c = 0; says_all && !may_lack_of_disk(world, job, state) && c < JOB_CHANNELS;
+         c++) {
+        judge_disk(world, job, c);
+    }
     if (missing && says_all && !may_lack(world, job, state)) {
         history_fail("complete of less", "%.8s: %u lines missing: %s", job->dir.id,
                      missing, first);

@@ -41,6 +41,7 @@ static void make_world(struct plan_world *world)
         .compression = pick(2) ? COMPRESS_NONE : COMPRESS_AUTO,
     };
     world->far = world->own_state && pick(3) == 0;
+    world->old = pick(4) ? OLD_NONE : pick(2) ? OLD_WINDOWS : OLD_SHIFTING;
 }
 
 static enum step_kind one_kind(const bool on[FEATURES])

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "tests/sim/old_client.h"
 #include "tests/sim/server.h"
 #include "upload/core/engine_config.h"
 
@@ -18,6 +19,7 @@
     X(WAIT, "wait", 12, ALWAYS)                                                          \
     X(WRITE, "write", 14, ALWAYS)                                                        \
     X(BEGIN_JOB, "begin a job", 2, ALWAYS)                                               \
+    X(HALVE, "write, and half of it is seen", 3, ALWAYS)                                 \
     X(END_JOB, "end a job", 2, ALWAYS)                                                   \
     X(KILL_JOB, "kill a job", 2, KILLS)                                                  \
     X(CUT_JOB, "kill a job at a call", 2, KILLS)                                         \
@@ -96,6 +98,7 @@ struct plan_world {
     uint64_t flush_ms, settled_ms;
     enum engine_delete deletes;
     enum engine_compression compression;
+    enum old_layout old; /**< what half of the jobs are */
 };
 
 struct plan {

@@ -24,7 +24,7 @@ struct inode *world_copy_tree(const struct inode *from)
         inode_write(to, 0, from->data, from->have);
     }
     if (S_ISREG(from->mode)) {
-        inode_resize(to, from->size);
+        inode_resize(to, from->size - from->hidden);
     }
     for (unsigned i = 0; i < from->names; i++) {
         inode_link(to, from->name[i].name, world_copy_tree(from->name[i].inode));

@@ -15,7 +15,8 @@ static void begin_job(struct world *world)
     if (world->jobs < world->plan.jobs_max && world->jobs < WORLD_JOBS_MAX &&
         !world->away) {
         struct job *job = &world->job[world->jobs++];
-        job_begin(job, WORLD_LOGS, world->plan.rotate_bytes);
+        job_begin(job, WORLD_LOGS, world->plan.rotate_bytes,
+                  world->plan.old && pick(2) ? world->plan.old : OLD_NONE);
         if (!job->begun) {
             world->jobs--;
             kernel_kill(job->pid);
@@ -44,10 +45,15 @@ static void step_job(struct world *world, const struct step *step)
     if (!job) {
         return;
     }
+    int channel = (int)(step->a % JOB_CHANNELS);
+    unsigned lines = 1 + step->b % (step->b % 7 ? 6 : 60);
     switch (step->kind) {
     case STEP_WRITE:
-        job_write(job, (int)(step->a % JOB_CHANNELS),
-                  1 + step->b % (step->b % 7 ? 6 : 60), step->b % 5 ? 40 : 400);
+        job_write(job, channel, lines, step->b % 5 ? 40 : 400);
+        break;
+    case STEP_HALVE:
+        job_write(job, channel, lines, step->b % 5 ? 40 : 400);
+        job_halve(job, channel, step->a, step->b % 5000);
         break;
     case STEP_END_JOB:
         job_end(job);

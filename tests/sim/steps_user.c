@@ -48,6 +48,16 @@ static struct inode *dir_in(struct inode *dir, const char *name, uid_t uid)
     return found;
 }
 
+/* The active file of the channel is there, so that what is missing shows. */
+static bool is_followed(const struct job *job, const char *name)
+{
+    char active[LAYOUT_PATH_MAX];
+    struct layout_name is = layout_parse(name);
+    layout_active(active, is.channel, false);
+    return !job->old.layout && is.kind == LAYOUT_NUMBERED &&
+           inode_look(job->inode, active);
+}
+
 static void damage_file(struct job *job, const struct step *step)
 {
     const char *name = any_file(job->inode, step->a);
@@ -55,7 +65,9 @@ static void damage_file(struct job *job, const struct step *step)
         return;
     }
     struct inode *file = inode_look(job->inode, name);
-    job->harm |= JOB_LOST_FILES;
+    job->harm |= step->kind == STEP_DELETE_FILE && is_followed(job, name)
+                     ? JOB_LOST_SEALED
+                     : JOB_LOST_FILES;
     history_say("%s of %.8s", name, job->dir.id);
     if (step->kind == STEP_DELETE_FILE) {
         inode_unlink(job->inode, name);
