@@ -89,7 +89,9 @@ struct gpufl_init_options {
                                       nothing. GPUFL_REMOTE_UPLOAD */
     bool enable_stack_trace;       /**< the call stack, as function names, of each launch
                                         (`stack_trace` of kernel_detail) and synchronisation
-                                        (`function_id`); costs about 1 us per launch */
+                                        (`function_id`); costs about 3 us per launch
+                                        at the top of a program, 5 us below 20 frames,
+                                        10 us below 48 or more */
     bool enable_source_collection; /**< PcSampling: the source line of each sample and the
                                         text of the source files, for modules that were
                                         compiled with -lineinfo and loaded after
