@@ -141,6 +141,13 @@ static void follow_clock(void)
     }
 }
 
+static bool is_launched_kernel(const CUpti_Activity *record)
+{
+    const void *kernel = record;
+    return record->kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL &&
+           calls_is_launch(((const cupti_kernel *)kernel)->correlationId);
+}
+
 static uint64_t kernels_in(const struct buffer *b)
 {
     uint64_t kernels = 0;
@@ -148,7 +155,7 @@ static uint64_t kernels_in(const struct buffer *b)
         CUpti_Activity *record = NULL;
         while (cupti.ActivityGetNextRecord(b->bytes, b->valid, &record) ==
                CUPTI_SUCCESS) {
-            kernels += record->kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
+            kernels += is_launched_kernel(record);
         }
     }
     return kernels;

@@ -15,7 +15,7 @@ static int64_t monotonic_ns(const struct activity_decode *d, uint64_t timestamp)
 static void give_kernel(struct activity_decode *d, const struct tracer_sink *sink,
                         const cupti_kernel *k)
 {
-    d->ended++;
+    d->ended += calls_is_launch(k->correlationId);
     if (k->end == 0 || k->start == 0) {
         d->incomplete++;
         return;

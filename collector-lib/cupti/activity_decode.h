@@ -10,8 +10,8 @@
 struct activity_decode {
     int64_t clock_offset_ns; /**< CLOCK_MONOTONIC minus the records' clock */
     uint64_t records, unknown;
-    uint64_t ended;      /**< kernels that have a record */
-    uint64_t incomplete; /**< those among them that had not ended */
+    uint64_t ended;      /**< launches that have a record */
+    uint64_t incomplete; /**< kernels with a record that had not ended */
 };
 
 /** Passes the records of all buffers to \p sink, in order within a buffer. */

@@ -46,13 +46,16 @@ static const struct {
     {"cuCtxSynchronize", WAIT_CONTEXT},
 };
 
+/* A callback of an earlier session may still run while the next one is set up. */
 static struct {
-    const struct tracer_config *config;
-    int64_t since_ns;
+    _Atomic(const struct tracer_listener *) listener;
+    _Atomic bool stacks, external_ids;
+    _Atomic int64_t since_ns;
     _Atomic bool heard;
-    unsigned launches;            /* callbacks that are on */
-    _Atomic uint64_t accepted;    /* launches */
-    unsigned char known[IDS_MAX]; /* enum call by id, and PER_THREAD */
+    _Atomic unsigned launches;                 /* callbacks that are on */
+    _Atomic uint64_t accepted;                 /* launches */
+    _Atomic unsigned char known[IDS_MAX];      /* enum call by id, and PER_THREAD */
+    _Atomic uint32_t launched[CALLS_LAUNCHED]; /* ids of launches, by their low bits */
     /* Correlation id in the upper half, duration in the lower: one word, so that no
      * lock is needed. */
     _Atomic uint64_t timed[CALLS_TIMED];
@@ -69,42 +72,57 @@ static unsigned char call_named(const char *name)
     return NONE;
 }
 
-static enum call call_of(CUpti_CallbackId id)
+static unsigned char call_known(CUpti_CallbackId id)
 {
-    return id < IDS_MAX ? (enum call)(calls.known[id] & ~PER_THREAD) : NONE;
+    return id < IDS_MAX ? atomic_load_explicit(&calls.known[id], memory_order_relaxed)
+                        : (unsigned char)NONE;
 }
 
-static bool call_wanted(enum call call)
+static enum call call_of(CUpti_CallbackId id)
 {
-    return call == MEMORY       ? calls.config->memory
-           : call >= WAIT_EVENT ? calls.config->synchronization
+    return (enum call)(call_known(id) & ~PER_THREAD);
+}
+
+static bool call_wanted(const struct tracer_config *config, enum call call)
+{
+    return call == MEMORY       ? config->memory
+           : call >= WAIT_EVENT ? config->synchronization
                                 : call != NONE;
+}
+
+static void calls_configure(const struct tracer_config *config)
+{
+    atomic_store_explicit(&calls.stacks, config->stacks, memory_order_relaxed);
+    atomic_store_explicit(&calls.external_ids, config->external_correlation,
+                          memory_order_relaxed);
+    atomic_store_explicit(&calls.since_ns, clock_mono_ns(), memory_order_relaxed);
+    atomic_store_explicit(&calls.launches, 0, memory_order_relaxed);
+    atomic_store_explicit(&calls.accepted, 0, memory_order_relaxed);
+    atomic_store_explicit(&calls.heard, false, memory_order_relaxed);
+    atomic_store_explicit(&calls.listener, config->listener, memory_order_release);
 }
 
 void calls_enable(const struct tracer_config *config, CUpti_SubscriberHandle subscriber)
 {
     const CUpti_CallbackDomain domain = CUPTI_CB_DOMAIN_DRIVER_API;
     const char *name;
-    calls.config = config;
-    calls.since_ns = clock_mono_ns();
-    calls.launches = 0;
-    atomic_store_explicit(&calls.accepted, 0, memory_order_relaxed);
-    atomic_store_explicit(&calls.heard, false, memory_order_relaxed);
+    calls_configure(config);
     for (CUpti_CallbackId id = 1; id < IDS_MAX; id++) {
         if (cupti.GetCallbackName(domain, id, &name) != CUPTI_SUCCESS || !name) {
             return; /* ids are consecutive */
         }
-        calls.known[id] = call_named(name);
-        if (call_wanted(call_of(id)) &&
+        atomic_store_explicit(&calls.known[id], call_named(name), memory_order_relaxed);
+        if (call_wanted(config, call_of(id)) &&
             cupti.EnableCallback(1, subscriber, domain, id) == CUPTI_SUCCESS) {
-            calls.launches += call_of(id) == LAUNCH;
+            atomic_fetch_add_explicit(&calls.launches, call_of(id) == LAUNCH,
+                                      memory_order_relaxed);
         }
     }
 }
 
 bool calls_told(void)
 {
-    return calls.launches > 0;
+    return atomic_load_explicit(&calls.launches, memory_order_relaxed) > 0;
 }
 
 bool calls_heard(void)
@@ -112,29 +130,43 @@ bool calls_heard(void)
     return atomic_load_explicit(&calls.heard, memory_order_relaxed);
 }
 
+static const struct tracer_listener *calls_listener(void)
+{
+    return atomic_load_explicit(&calls.listener, memory_order_acquire);
+}
+
+static bool calls_flag(const _Atomic bool *flag)
+{
+    return atomic_load_explicit(flag, memory_order_relaxed);
+}
+
 static void tell_wait(CUpti_CallbackId id, const CUpti_CallbackData *data,
                       int64_t begin_ns)
 {
     struct trace_wait wait = {.start_ns = begin_ns,
                               .end_ns = clock_mono_ns(),
-                              .with_stack = calls.config->stacks,
+                              .with_stack = calls_flag(&calls.stacks),
                               .correlation = data->correlationId,
                               .context = data->contextUid};
     wait_details_fill(&wait, (enum wait_call)(call_of(id) - WAIT_EVENT),
-                      calls.known[id] & PER_THREAD, data);
-    calls.config->listener->waited(&wait);
+                      call_known(id) & PER_THREAD, data);
+    calls_listener()->waited(&wait);
 }
 
 static void tell_call(enum call call, const CUpti_CallbackData *data)
 {
     struct trace_call told = {.correlation = data->correlationId};
+    if (call == LAUNCH) { /* before its record can come */
+        atomic_store_explicit(&calls.launched[told.correlation % CALLS_LAUNCHED],
+                              told.correlation, memory_order_relaxed);
+    }
     if (call == LAUNCH || call == GRAPH) {
-        told.with_stack = calls.config->stacks;
-        if (calls.config->external_correlation) {
+        told.with_stack = calls_flag(&calls.stacks);
+        if (calls_flag(&calls.external_ids)) {
             external_ids_ask(&told);
         }
     }
-    calls.config->listener->called(&told);
+    calls_listener()->called(&told);
 }
 
 static void count_launch(const CUpti_CallbackData *data)
@@ -164,7 +196,7 @@ static void time_call(enum call call, CUpti_CallbackId id, const CUpti_CallbackD
     int64_t begin_ns = (int64_t)*data->correlationData;
     if (data->callbackSite == CUPTI_API_ENTER) {
         *data->correlationData = (uint64_t)clock_mono_ns();
-    } else if (begin_ns < calls.since_ns) {
+    } else if (begin_ns < atomic_load_explicit(&calls.since_ns, memory_order_relaxed)) {
         return;
     } else if (call == MEMORY) {
         time_allocation(data, begin_ns);
@@ -191,6 +223,13 @@ void calls_on(CUpti_CallbackId id, const CUpti_CallbackData *data)
 uint64_t calls_launched(void)
 {
     return atomic_load_explicit(&calls.accepted, memory_order_relaxed);
+}
+
+bool calls_is_launch(uint32_t correlation)
+{
+    uint32_t last = atomic_load_explicit(&calls.launched[correlation % CALLS_LAUNCHED],
+                                         memory_order_relaxed);
+    return last - correlation < UINT32_MAX / 2; /* a later one may have its slot */
 }
 
 uint32_t calls_duration_ns(uint32_t correlation)

@@ -10,6 +10,9 @@
  * bits of their correlation ids. */
 #define CALLS_TIMED (1u << 16)
 
+/** How many launches may be waiting for their record, likewise. */
+#define CALLS_LAUNCHED (1u << 18)
+
 /** Enables the callbacks for launches, copies and sets, and for waits and allocations
  * if \p config requests them. */
 void calls_enable(const struct tracer_config *config, CUpti_SubscriberHandle subscriber);
@@ -22,6 +25,10 @@ bool calls_heard(void);
 
 /** Launches that the driver has accepted since calls_enable. */
 uint64_t calls_launched(void);
+
+/** True if \p correlation is a launch, and not the launch of a graph, whose kernels have
+ * its id. */
+bool calls_is_launch(uint32_t correlation);
 
 /** Handles the callback at the begin or end of a call. */
 void calls_on(CUpti_CallbackId id, const CUpti_CallbackData *data);

@@ -256,6 +256,61 @@ static void replaced(void)
     step("behind", "_Z6secondPf", 3);
 }
 
+/* The fake has a launch without a callback for a kernel of a graph, and one without a
+ * record for one that is captured. */
+static void graphs(void)
+{
+    int (*callback)(unsigned, void *, int, unsigned);
+    int (*records_on)(int), (*records_off)(int);
+    enum { DRIVER = 1, LAUNCH_KERNEL = 307, CONCURRENT_KERNEL = 10 };
+    find("cuptiEnableCallback", &callback);
+    find("cuptiActivityEnable", &records_on);
+    find("cuptiActivityDisable", &records_off);
+    step("launched", "_Z5firstPf", 3);
+    callback(0, NULL, DRIVER, LAUNCH_KERNEL);
+    step("of a graph", "_Z6secondPf", 40);
+    callback(1, NULL, DRIVER, LAUNCH_KERNEL);
+    records_off(CONCURRENT_KERNEL);
+    step("captured", "_Z5firstPf", 30);
+    records_on(CONCURRENT_KERNEL);
+}
+
+static _Atomic bool restarted;
+
+static void *launch_on(void *arg)
+{
+    (void)arg;
+    while (!restarted) {
+        GFL_SCOPE("step")
+        {
+            gpu.launch("_Z5firstPf", 4);
+            gpu.waits();
+        }
+    }
+    return NULL;
+}
+
+/* Sessions begin and end while threads launch and wait. */
+static void restarts(void)
+{
+    struct gpufl_init_options options = GPUFL_INIT_OPTIONS_DEFAULT;
+    pthread_t thread[2];
+    options.log_path = getenv("GPU_SCOPES_LOGS");
+    for (int i = 0; i < 2; i++) {
+        pthread_create(&thread[i], NULL, launch_on, NULL);
+    }
+    for (int i = 0; i < 10; i++) {
+        if (gpufl_init(&options) != GPUFL_OK) {
+            exit(3);
+        }
+        gpufl_flush();
+    }
+    restarted = true;
+    for (int i = 0; i < 2; i++) {
+        pthread_join(thread[i], NULL);
+    }
+}
+
 static void *one_scope(void *arg)
 {
     (void)arg;
@@ -348,6 +403,8 @@ int main(int argc, char **argv)
         {"without memory", without_memory},
         {"full disk", full_disk},
         {"hot", hot},
+        {"graphs", graphs},
+        {"restarts", restarts},
         {"closed", closed},
         {"replaced", replaced},
         {"sessions", sessions},

@@ -220,6 +220,19 @@ def a_file_system_without_locks_is_said_and_recorded_on(place):
     check(backend.complete(session.name), "complete, as its process is gone")
 
 
+def kernels_of_graphs_do_not_stand_for_launches_without_a_record(place):
+    session, _, _, _ = _play(place, "graphs")
+    equal(collections.Counter(name for name, _, _ in _kernel_scopes(session)), {"first": 3, "second": 40}, "kernels")
+    equal(_closing(session)[1]["kernel_events"]["reason_code"], "launches_without_record:30", "missing")
+
+
+def sessions_begin_and_end_while_threads_launch(place):
+    """ThreadSanitizer would end it otherwise."""
+    session, _, _, _ = _play(place, "restarts", GPU_SCOPES_LOGS=str(place.logs))
+    equal(len(list(place.logs.iterdir())), 11, "sessions")
+    check(collector.records(session, "device")[-1]["type"] == "shutdown", "the first one has ended")
+
+
 def a_session_has_no_names_of_an_earlier_one(place):
     first, _, _, _ = _play(place, "sessions", GPU_SCOPES_LOGS=str(place.logs))
     names = sorted("".join(collector.scope_names(s).values()) for s in place.logs.iterdir())
