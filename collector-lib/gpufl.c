@@ -132,7 +132,8 @@ static gpufl_status open_directory(const struct settings *settings)
     dir->rotate_bytes = settings->rotate_bytes;
     dir->rotate_after_ns = (int64_t)settings->rotate_after_ms * 1000000;
     dir->sync_each_write = settings->sync_each_write;
-    dir->with_sass = settings->source_collection && profiler_samples(settings->engine);
+    dir->with_sass = settings->source_collection && profiler_samples(settings->engine) &&
+                     settings->max_engine >= GPUFL_ENGINE_PC_SAMPLING;
     fork_guard_enter();
     gpufl_status status = session_dir_open(dir, settings->log_path);
     int saved = errno;

@@ -144,6 +144,16 @@ static bool parse_choice(const char *text, const char *const *names, size_t coun
     return false;
 }
 
+const char *option_fields_engine(const char *name, enum gpufl_profiling_engine *out)
+{
+    int number;
+    if (!parse_choice(name, option_engine_name, OPTION_ENGINES, &number)) {
+        return "Monitor, Trace, PcSampling, SassMetrics, RangeProfiler or Deep";
+    }
+    *out = (enum gpufl_profiling_engine)number;
+    return NULL;
+}
+
 /* Sets a field from text. \return NULL, or what was expected. */
 static const char *set_text(struct gpufl_init_options *into, const struct field *field,
                             const char *text)
@@ -173,12 +183,8 @@ static const char *set_text(struct gpufl_init_options *into, const struct field 
     case KIND_ENGINE:
         break;
     }
-    if (!parse_choice(text, option_engine_name, OPTION_ENGINES, &number)) {
-        return "Monitor, Trace, PcSampling, SassMetrics, RangeProfiler or Deep";
-    }
-    *(enum gpufl_profiling_engine *)field_at(into, field) =
-        (enum gpufl_profiling_engine)number;
-    return NULL;
+    return option_fields_engine(text,
+                                (enum gpufl_profiling_engine *)field_at(into, field));
 }
 
 void option_fields_take_env(struct gpufl_init_options *into)

@@ -28,6 +28,9 @@ void option_fields_take_member(struct gpufl_init_options *into, const char *path
                                const char *key, enum flat_json_kind kind,
                                const char *value);
 
+/** The engine of that name, in any case. \return NULL, or the names that are expected. */
+const char *option_fields_engine(const char *name, enum gpufl_profiling_engine *out);
+
 /** Names of engines, in the order of their values. */
 #define OPTION_ENGINES 8
 extern const char *const option_engine_name[OPTION_ENGINES];

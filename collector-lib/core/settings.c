@@ -112,12 +112,27 @@ static void env_text(const char *name, char *out, size_t size)
     snprintf(out, size, "%s", value ? value : "");
 }
 
+/* A limit that is not understood was meant to limit: Monitor. */
+static enum gpufl_profiling_engine max_engine(void)
+{
+    const char *value = getenv("GPUFL_MAX_ENGINE");
+    enum gpufl_profiling_engine max = (enum gpufl_profiling_engine)(OPTION_ENGINES - 1);
+    const char *wanted = value && *value ? option_fields_engine(value, &max) : NULL;
+    if (wanted) {
+        fprintf(stderr, "[GPUFL] GPUFL_MAX_ENGINE=%s: expected %s; Monitor is taken\n",
+                value, wanted);
+        max = GPUFL_ENGINE_MONITOR;
+    }
+    return max;
+}
+
 static void copy_values(const struct gpufl_init_options *o, struct settings *out)
 {
     out->sample_rate_ms = o->system_sample_rate_ms;
     out->continuous = o->continuous_system_sampling;
     out->backend = o->backend;
     out->engine = o->profiling_engine;
+    out->max_engine = max_engine();
     out->stack_trace = o->enable_stack_trace;
     out->source_collection = o->enable_source_collection;
     out->external_correlation = o->enable_external_correlation;

@@ -26,7 +26,8 @@ struct settings {
     int sample_rate_ms;
     bool continuous;
     enum gpufl_backend_kind backend;
-    enum gpufl_profiling_engine engine; /* as requested */
+    enum gpufl_profiling_engine engine;     /* as requested */
+    enum gpufl_profiling_engine max_engine; /* GPUFL_MAX_ENGINE */
     bool stack_trace, source_collection, external_correlation, synchronization;
     bool memory_tracking, cuda_graphs;
     bool sync_each_write;

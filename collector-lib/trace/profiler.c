@@ -23,12 +23,12 @@ static const struct rung {
     [GPUFL_ENGINE_MONITOR] = {"nvidia.none", GPUFL_ENGINE_MONITOR},
     [GPUFL_ENGINE_TRACE] = {"nvidia.trace", GPUFL_ENGINE_TRACE},
     [GPUFL_ENGINE_PC_SAMPLING] = {"nvidia.pc_sampling", GPUFL_ENGINE_PC_SAMPLING},
-    [GPUFL_ENGINE_SASS_METRICS] = {"nvidia.sass_metrics", GPUFL_ENGINE_TRACE},
-    [GPUFL_ENGINE_RANGE_PROFILER] = {"nvidia.range_profiler", GPUFL_ENGINE_TRACE},
+    [GPUFL_ENGINE_SASS_METRICS] = {"nvidia.sass_metrics", GPUFL_ENGINE_PC_SAMPLING},
+    [GPUFL_ENGINE_RANGE_PROFILER] = {"nvidia.range_profiler", GPUFL_ENGINE_PC_SAMPLING},
     [GPUFL_ENGINE_DEEP] = {"nvidia.pc_sampling_with_sass", GPUFL_ENGINE_PC_SAMPLING},
-    [GPUFL_ENGINE_PM_SAMPLING] = {"nvidia.pm_sampling", GPUFL_ENGINE_TRACE},
+    [GPUFL_ENGINE_PM_SAMPLING] = {"nvidia.pm_sampling", GPUFL_ENGINE_PC_SAMPLING},
     [GPUFL_ENGINE_RANGE_PROFILER_KERNEL_REPLAY] = {"nvidia.range_profiler_kernel_replay",
-                                                   GPUFL_ENGINE_TRACE},
+                                                   GPUFL_ENGINE_PC_SAMPLING},
 };
 
 const char *profiler_wire_name(enum gpufl_profiling_engine engine)
@@ -79,15 +79,25 @@ static void start_tracer(struct profiler *p, const struct settings *settings,
     }
 }
 
+/* The highest one that is built and that the operator allows. */
+static void choose(struct profiler *p, const struct settings *settings)
+{
+    p->runs = ladder[p->asked].runs;
+    if (p->runs > settings->max_engine) {
+        snprintf(p->why, sizeof p->why, "GPUFL_MAX_ENGINE is %s",
+                 settings_engine_name(settings->max_engine));
+        p->runs = ladder[settings->max_engine].runs;
+    } else if (p->runs != p->asked) {
+        snprintf(p->why, sizeof p->why, "not implemented yet");
+    }
+}
+
 void profiler_start(struct profiler *p, const struct settings *settings,
                     const struct tracer_listener *listener)
 {
     memset(p, 0, sizeof *p);
     p->asked = settings->engine;
-    p->runs = ladder[p->asked].runs;
-    if (p->runs != p->asked) {
-        snprintf(p->why, sizeof p->why, "not implemented yet");
-    }
+    choose(p, settings);
     if (p->runs != GPUFL_ENGINE_MONITOR && settings->backend == GPUFL_BACKEND_AMD) {
         snprintf(p->why, sizeof p->why, "AMD GPUs have Monitor only");
         p->runs = GPUFL_ENGINE_MONITOR;

@@ -41,8 +41,10 @@ enum gpufl_backend_kind {
  * Trace and PcSampling need an NVIDIA GPU, libgpufl-cupti.so next to libgpufl.so, and
  * libcupti of CUDA 12 or later. They may be started before or after CUDA. If the
  * requested engine cannot run, or is not implemented yet (SASS_METRICS and later), the
- * next lower engine runs, the session records which one was requested, and a message on
- * stderr says why. The job continues in every case.
+ * next lower engine that works runs, the session records which one was requested, and a
+ * message on stderr says why. GPUFL_MAX_ENGINE, a name, is the highest engine that may
+ * run, whatever the program asks for; with a name that is none, Monitor runs. The job
+ * continues in every case.
  *
  * Trace assigns each kernel to the scope of its launch by CUPTI's correlation ids. All
  * times are on the clock of the scopes. At most 64 MiB of records are buffered; records

@@ -332,11 +332,33 @@ def without_the_module_or_the_library_monitor_runs(place):
 
 
 def engines_that_are_not_built_run_a_lower_one(place):
-    for engine, runs in (("SassMetrics", "Trace"), ("RangeProfiler", "Trace"), ("Deep", "PcSampling")):
+    """S2-60, S2-70: the next lower one that works, PcSampling; Trace where it does not."""
+    for engine in ("SassMetrics", "RangeProfiler", "Deep", "PmSampling", "RangeProfilerKernelReplay"):
         (session,), said, _ = _run(place, "counted", engine)
-        equal(said, f"[GPUFL] profiling engine {engine} is not available: not implemented yet; {runs} runs instead\n", engine)
-        equal(_capabilities(session)[0], {"Trace": "nvidia.trace", "PcSampling": "nvidia.pc_sampling"}[runs], engine)
+        equal(said, f"[GPUFL] profiling engine {engine} is not available: not implemented yet; "
+                    "PcSampling runs instead\n", engine)
+        equal(_capabilities(session)[0], "nvidia.pc_sampling", engine)
         equal(len(list(_kernels(session))), 28, "kernels")
+    (session,), said, _ = _run(place, "counted", "SassMetrics", FAKE_CUPTI_ACTIVE="1",
+                               FAKE_CUPTI_FAIL=f"PCSamplingEnable={PRIVILEGES}")
+    equal((_capabilities(session)[0], said.count("\n")), ("nvidia.trace", 1), said)
+
+
+def the_operator_limits_the_engine(place):
+    """GPUFL_MAX_ENGINE goes before code, too."""
+    runs = {"Monitor": "nvidia.none", "trace": "nvidia.trace", "PCSAMPLING": "nvidia.pc_sampling"}
+    for limit, wire in runs.items():
+        (session,), said, calls = _run(place, "counted", "PcSampling", GPUFL_MAX_ENGINE=limit)
+        equal(_capabilities(session)[0], wire, limit)
+        check(said.count("\n") == (limit != "PCSAMPLING") and ("GPUFL_MAX_ENGINE" in said or not said), said)
+        check(limit != "Monitor" or not calls, f"CUPTI is left alone: {calls}")
+        start = collector.records(session, "device")[0]
+        equal(start["profiling_engine"], wire, "job_start")
+    (session,), said, calls = _run(place, "counted", "PcSampling", GPUFL_MAX_ENGINE="Trcae")
+    equal((_capabilities(session)[0], calls), ("nvidia.none", []), "a limit that is not understood")
+    check("GPUFL_MAX_ENGINE=Trcae: expected Monitor, Trace," in said, said)
+    (session,), said, _ = _run(place, "counted", "Trace", GPUFL_MAX_ENGINE="Deep")
+    equal((_capabilities(session)[0], said), ("nvidia.trace", ""), "below the limit")
 
 
 # ---- samples ----
