@@ -52,6 +52,20 @@ static void parts_are_stored_and_the_end_is_claimed(void **state)
     rig_delete(rig);
 }
 
+/* Parts wait for no disk. */
+static void the_end_is_told_once_the_journal_is_on_disk(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_positions_on(rig_ended_session(5));
+    rig->sync_ms = 60000;
+    rig_start(rig);
+    rig_run(rig, 30000, false);
+    rig_all_same(rig, RIG_ID);
+    assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 0);
+    complete(rig);
+    rig_delete(rig);
+}
+
 static void a_lost_journal_costs_a_question(void **state)
 {
     (void)state;
@@ -132,14 +146,44 @@ static void a_journal_of_last_week_is_no_harm(void **state)
     rig_delete(rig);
 }
 
+static int lose_every_other(struct rig *rig, const struct rig_request *r)
+{
+    return r->kind == TRANSPORT_PARTS && rig_count(rig, TRANSPORT_PARTS) % 2
+               ? RIG_LOST
+               : RIG_REGISTRY;
+}
+
 static void a_lost_answer_is_known_by_its_place(void **state)
 {
     (void)state;
     struct rig *rig = rig_positions_on(rig_ended_session(50));
     rig->config.max_batch_lines = 10;
-    rig->config.memory_state = true;
+    rig->answer = lose_every_other;
     rig_start(rig);
     complete(rig);
+    assert_true(rig_count(rig, TRANSPORT_PARTS) > 3 * 6);
+    assert_int_equal(rig_count(rig, TRANSPORT_ENDS), 1);
+    rig_delete(rig);
+}
+
+static int know_no_parts(struct rig *rig, const struct rig_request *r)
+{
+    return r->kind == TRANSPORT_PARTS && !rig->mark ? 404 : RIG_REGISTRY;
+}
+
+/* A replica of an older version, perhaps: no line goes without its place. */
+static void a_part_whose_path_is_not_known_waits(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_positions_on(rig_ended_session(50));
+    rig->answer = know_no_parts;
+    rig_start(rig);
+    rig_run(rig, 600000, false);
+    assert_true(rig_count(rig, TRANSPORT_PARTS) > 3);
+    assert_int_equal(rig_count(rig, TRANSPORT_BATCH), 0);
+    rig->mark = 1;
+    complete(rig);
+    assert_int_equal(rig_count(rig, TRANSPORT_BATCH), 0);
     rig_delete(rig);
 }
 
@@ -428,6 +472,76 @@ static void go_back(struct rig *rig, struct rig_positions *backup)
     rig->positions.epoch = 2;
     rig->version_body = "{\"supported\":[\"1\"],\"encodings\":[\"zstd\",\"gzip\"],"
                         "\"positions\":true,\"epoch\":\"2\"}";
+}
+
+/* Few lines a batch, and some of the first file alone. */
+static int take_some_lines(struct rig *rig, const struct rig_request *r)
+{
+    const struct rig_stream *st = rig_positions_stream(&rig->positions, RIG_ID, "device");
+    return r->kind != TRANSPORT_PARTS ? RIG_REGISTRY
+           : st->end.at.lines >= 4    ? 503
+           : r->lines > 3             ? 413
+                                      : RIG_REGISTRY;
+}
+
+/* The journal had settled just that end, behind which the disk lost the file. */
+static void a_sealed_file_that_is_shorter_than_its_settled_end_holds_nothing(void **state)
+{
+    (void)state;
+    struct live_session s;
+    struct rig *rig = in_three_files(&s);
+    const struct rig_stream *st = rig_positions_stream(&rig->positions, RIG_ID, "device");
+    rig->answer = take_some_lines;
+    rig_start(rig);
+    rig_run(rig, 60000, false);
+    assert_in_range(st->end.at.lines, 4, 9);
+    assert_int_equal(st->end.at.file, 1);
+    rig_stop(rig);
+    rig->answer = NULL;
+    change(&s, "device.1.log", (long)st->end.at.offset - 60);
+    uint64_t settled = st->end.at.lines;
+    live_line(&s, "device", "shutdown", 30);
+    live_close(&s);
+    rig_start(rig);
+    rig_run(rig, 600000, false);
+    st = rig_positions_stream(&rig->positions, RIG_ID, "device");
+    assert_int_equal(st->end.at.lines, settled + 21);
+    assert_int_equal(st->end.losses, 0);
+    assert_int_equal(rig_positions_state(&rig->positions, RIG_ID), 1);
+    rig_delete(rig);
+}
+
+/* The backend goes back into a file that was delivered, and deleted here since. */
+static void an_end_in_a_file_that_was_sent_and_deleted_is_taken(void **state)
+{
+    (void)state;
+    struct rig_positions backup = {0};
+    struct live_session s;
+    struct rig *rig = in_three_files(&s);
+    const struct rig_stream *st = rig_positions_stream(&rig->positions, RIG_ID, "device");
+    rig->config.delete_acked = DELETE_ALL;
+    rig->answer = take_some_lines;
+    rig_start(rig);
+    rig_run(rig, 60000, false);
+    assert_in_range(st->end.at.lines, 4, 9);
+    rig_positions_copy(&backup, &rig->positions);
+    rig->answer = NULL;
+    rig_run(rig, 600000, false);
+    st = rig_positions_stream(&rig->positions, RIG_ID, "device");
+    assert_int_equal(st->end.at.lines, 30);
+    uint64_t kept = rig_positions_stream(&backup, RIG_ID, "device")->end.at.lines;
+    go_back(rig, &backup);
+    live_line(&s, "device", "shutdown", 30);
+    live_close(&s);
+    engine_rescan(rig->engine);
+    rig_run(rig, 3600000, false);
+    st = rig_positions_stream(&rig->positions, RIG_ID, "device");
+    assert_int_equal(st->end.at.lines, kept + 21); /* the newest sealed file is kept */
+    assert_int_equal(st->end.losses, 1);
+    assert_int_equal(rig_positions_state(&rig->positions, RIG_ID), 2);
+    assert_int_equal(rig_summary(rig).sessions_done, 1);
+    rig_positions_fini(&backup);
+    rig_delete(rig);
 }
 
 static void what_was_deleted_since_the_backup_is_a_loss(void **state)
@@ -791,17 +905,22 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parts_are_stored_and_the_end_is_claimed),
+        cmocka_unit_test(the_end_is_told_once_the_journal_is_on_disk),
         cmocka_unit_test(a_lost_journal_costs_a_question),
         cmocka_unit_test(
             a_session_that_only_the_progress_file_knows_is_not_done_unproved),
         cmocka_unit_test(a_journal_of_last_week_is_no_harm),
         cmocka_unit_test(a_lost_answer_is_known_by_its_place),
+        cmocka_unit_test(a_part_whose_path_is_not_known_waits),
         cmocka_unit_test(what_is_too_large_is_halved),
         cmocka_unit_test(a_line_that_is_refused_is_skipped_and_listed),
         cmocka_unit_test(a_session_of_a_killed_writer_ends_behind_its_torn_line),
         cmocka_unit_test(an_origin_that_went_back_gets_a_blocked_session_again),
         cmocka_unit_test(an_origin_that_went_back_gets_the_rest_again),
         cmocka_unit_test(what_was_deleted_since_the_backup_is_a_loss),
+        cmocka_unit_test(
+            a_sealed_file_that_is_shorter_than_its_settled_end_holds_nothing),
+        cmocka_unit_test(an_end_in_a_file_that_was_sent_and_deleted_is_taken),
         cmocka_unit_test(an_end_that_nothing_proves_is_believed_when_given_up),
         cmocka_unit_test(an_end_that_nothing_proved_is_proved_when_its_file_is_back),
         cmocka_unit_test(what_the_backend_has_is_no_loss_though_it_was_given_up),

@@ -323,6 +323,30 @@ static void a_rewritten_file_goes_on_where_the_bytes_part(void **state)
     rig_delete(rig);
 }
 
+/* Its checksum of all bytes leaves out what was lost: that of the file decides. */
+static void behind_a_loss_the_checksum_of_the_file_decides(void **state)
+{
+    (void)state;
+    struct live_session s;
+    struct rig *rig = with_thirty_sent(&s);
+    change_byte(&s, "device.log", 300);
+    rig_lose_journal(rig);
+    run_again(rig);
+    assert_true(is_held(rig, HELD_BACKEND_OTHER));
+    give_up(rig);
+    rig_run(rig, 10 * MINUTES_MS, false);
+    assert_int_equal(device(rig)->end.losses, 1);
+    rig_stop(rig);
+    rig_lose_journal(rig);
+    live_line(&s, "device", "shutdown", 30);
+    live_close(&s);
+    uint64_t before = device(rig)->end.at.lines;
+    run_again(rig);
+    assert_int_equal(device(rig)->end.at.lines, before + 1);
+    assert_ended(rig, 2);
+    rig_delete(rig);
+}
+
 /* The session is held by one process, resolved by another and sent by a third. */
 static void a_person_may_say_so_while_nothing_runs(void **state)
 {
@@ -440,6 +464,7 @@ int main(void)
         cmocka_unit_test(a_cut_file_that_grows_is_compared_again),
         cmocka_unit_test(lost_questions_are_asked_again),
         cmocka_unit_test(a_rewritten_file_goes_on_where_the_bytes_part),
+        cmocka_unit_test(behind_a_loss_the_checksum_of_the_file_decides),
         cmocka_unit_test(a_person_may_say_so_while_nothing_runs),
         cmocka_unit_test(a_shorter_file_goes_on_at_its_end),
         cmocka_unit_test(what_differs_in_an_earlier_file_is_not_complete),
