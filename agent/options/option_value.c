@@ -9,6 +9,7 @@
 
 #include "agent/options/option_find.h"
 #include "base/duration.h"
+#include "base/parse_bool.h"
 
 _Static_assert(sizeof(enum engine_compression) == sizeof(int),
                "choices are stored as int");
@@ -29,6 +30,8 @@ static void describe_expected(const struct option_row *row, char *out, size_t si
 {
     if (row->kind == KIND_CHOICE) {
         list_choices(row->choices, out, size);
+    } else if (row->kind == KIND_SWITCH) {
+        snprintf(out, size, PARSE_SWITCH_WORDS);
     } else if (row->kind == KIND_DURATION) {
         snprintf(out, size, "a duration%s such as 250ms, 30s, 5m or 1h",
                  row->minimum ? " above 0" : "");
@@ -127,7 +130,7 @@ gpufl_status option_set(struct options *o, const struct option_row *row,
         ok = option_parse_number(row, value, field);
         break;
     case KIND_SWITCH:
-        *(bool *)field = strcasecmp(value, "false") != 0 && strcmp(value, "0") != 0;
+        ok = parse_switch(value, field);
         break;
     case KIND_CHOICE:
         ok = option_parse_choice(row, value, field);

@@ -165,8 +165,7 @@ static const char *set_text(struct gpufl_init_options *into, const struct field 
         *(const char **)field_at(into, field) = text;
         return NULL;
     case KIND_BOOL:
-        *(bool *)field_at(into, field) = parse_bool(text);
-        return NULL;
+        return parse_switch(text, field_at(into, field)) ? NULL : PARSE_SWITCH_WORDS;
     case KIND_INT:
         if (!parse_whole_int(text, &number)) {
             return "a whole number";

@@ -18,6 +18,16 @@ bool settings_disabled_by_env(void)
     return parse_bool(getenv("GPUFL_DISABLED"));
 }
 
+static void say_no_switch(const char *name)
+{
+    const char *value = getenv(name);
+    bool on;
+    if (value && *value && !parse_switch(value, &on)) {
+        fprintf(stderr, "[GPUFL] %s=%s ignored: expected " PARSE_SWITCH_WORDS "\n", name,
+                value);
+    }
+}
+
 const char *settings_engine_name(enum gpufl_profiling_engine engine)
 {
     return (unsigned)engine < OPTION_ENGINES ? option_engine_name[engine] : "?";
@@ -198,6 +208,7 @@ gpufl_status settings_resolve(const struct gpufl_init_options *options,
     if (settings_disabled_by_env() || !given.enabled) {
         return GPUFL_OFF;
     }
+    say_no_switch("GPUFL_DISABLED");
     struct config_file *file = calloc(1, sizeof *file);
     if (!file) {
         snprintf(why, 256, "out of memory");

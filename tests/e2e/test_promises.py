@@ -304,7 +304,11 @@ def gpufl_disabled_knows_its_words(place):
     for value in ("1", "true", "TRUE", "yes", "Yes", "on", "oN"):
         equal(script(place, "init", env={"GPUFL_DISABLED": value})[0][0].split(), ["7"], value)
     for value in ("0", "false", "no", "off", "", "2"):
-        equal(script(place, "init", env={"GPUFL_DISABLED": value})[0][0].split()[0], "0", value)
+        told, _, done = script(place, "init", env={"GPUFL_DISABLED": value})
+        equal(told[0].split()[0], "0", value)
+        equal("GPUFL_DISABLED=2 ignored: expected true, yes, on or 1" in done.stderr, value == "2", done.stderr)
+    _, _, done = script(place, "init", env={"GPUFL_DEBUG": "maybe"})
+    check("GPUFL_DEBUG=maybe ignored: expected true, yes, on or 1, or false" in done.stderr, done.stderr)
 
 
 def a_configuration_file_in_code_leaves_the_other_unopened(place):

@@ -165,7 +165,10 @@ static void each_key_of_the_table_is_known(void **state)
         }
         const char *dot = strchr(row->key, '.');
         snprintf(text, sizeof text, "{\"%.*s\": {\"%s\": \"%s\"}}", (int)(dot - row->key),
-                 row->key, dot + 1, row->choices ? row->choices[1] : "7");
+                 row->key, dot + 1,
+                 row->choices               ? row->choices[1]
+                 : row->kind == KIND_SWITCH ? "on"
+                                            : "7");
         assert_string_equal(parse(text, &o), "");
         assert_int_equal(o.source[i], SOURCE_FILE);
         option_values_free(&o);

@@ -103,7 +103,11 @@ static void each_option_is_read_from_its_variable(void **state)
         if (!row->env || row->kind == KIND_REFUSED) {
             continue;
         }
-        setenv(row->env, row->choices ? row->choices[1] : "7", 1);
+        setenv(row->env,
+               row->choices               ? row->choices[1]
+               : row->kind == KIND_SWITCH ? "on"
+                                          : "7",
+               1);
         assert_string_equal(parse("", &o), "");
         assert_int_equal(o.source[i], SOURCE_ENVIRONMENT);
         option_values_free(&o);

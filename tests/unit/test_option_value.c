@@ -71,7 +71,7 @@ static void values_are_taken_or_refused_by_kind(void **state)
         {"compression", "",
          "--compression: invalid value '' (expected auto, zstd, gzip or none)"},
         {"state", "Disk", "--state: invalid value 'Disk' (expected disk or memory)"},
-        {"salvage", "anything", ""},
+        {"salvage", "on", ""},
         {"upload-mode", "stream", ""},
         {"upload-mode", "STREAM", ""},
         {"upload-mode", "legacy",
@@ -93,18 +93,28 @@ static void values_are_taken_or_refused_by_kind(void **state)
     }
 }
 
-static void a_switch_is_on_for_everything_but_false_and_0(void **state)
+static void a_switch_takes_words_for_on_and_off_alone(void **state)
 {
     (void)state;
     static const struct {
         const char *value;
         bool on;
-    } row[] = {{"true", true},   {"1", true},      {"yes", true}, {"", true},
-               {"false", false}, {"FALSE", false}, {"0", false},  {"00", true}};
+    } row[] = {{"true", true},   {"1", true},  {"yes", true}, {"On", true},
+               {"FALSE", false}, {"0", false}, {"no", false}, {"off", false}};
+    static const char *const wrong[] = {"", "00", "2", "ture", "maybe", "x"};
     for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
         struct options o = {.salvage = !row[i].on};
         assert_string_equal(set(&o, "salvage", row[i].value), "");
         assert_int_equal(o.salvage, row[i].on);
+    }
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        struct options o = {0};
+        char why[200];
+        snprintf(why, sizeof why,
+                 "--salvage: invalid value '%s' (expected true, yes, on or 1, or false, "
+                 "no, off or 0)",
+                 wrong[i]);
+        assert_string_equal(set(&o, "salvage", wrong[i]), why);
     }
 }
 
@@ -251,7 +261,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_are_taken_or_refused_by_kind),
-        cmocka_unit_test(a_switch_is_on_for_everything_but_false_and_0),
+        cmocka_unit_test(a_switch_takes_words_for_on_and_off_alone),
         cmocka_unit_test(each_choice_of_each_option_is_taken),
         cmocka_unit_test(choices_mean_what_their_names_say),
         cmocka_unit_test(defaults_are_those_of_the_manual),

@@ -27,6 +27,9 @@ static void read_settings(struct options *o)
 /* A value that differs from the default, by kind. */
 static const char *another_value(const struct option_row *row)
 {
+    if (row->kind == KIND_SWITCH) {
+        return row->fallback && strcmp(row->fallback, "true") == 0 ? "off" : "on";
+    }
     return row->choices ? row->choices[strcmp(row->choices[0], row->fallback) == 0] : "7";
 }
 
