@@ -252,6 +252,11 @@ static void a_session_of_a_killed_writer_ends_behind_its_torn_line(void **state)
         assert_int_equal(rig_summary(rig).ranges_quarantined, 0);
         rig_run(rig, 3600000, false);
         assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 1);
+        rig_stop(rig);
+        rig_lose_journal(rig); /* the checksums are of its bytes, too */
+        rig_start(rig);
+        rig_run(rig, 600000, false);
+        assert_int_equal(rig_summary(rig).sessions_done, 1);
         rig_delete(rig);
     }
 }
@@ -781,6 +786,52 @@ static void a_quiet_session_is_compared_in_another_epoch(void **state)
     rig_delete(rig);
 }
 
+/* Long before it is asked what it is. */
+static void the_answer_to_one_stream_makes_the_others_ask(void **state)
+{
+    (void)state;
+    struct rig_positions backup = {0};
+    struct rig *rig = rig_positions_on(rig_new());
+    struct live_session s;
+    live_open(&s, rig->root, RIG_ID);
+    rig_start(rig);
+    for (int i = 1; i < 3; i++) {
+        live_line(&s, "device", "x", i);
+        live_line(&s, "scope", "x", i);
+        rig_run(rig, 20000, false);
+        if (i == 1) {
+            rig_positions_copy(&backup, &rig->positions);
+        }
+    }
+    rig_same_as_file(rig, RIG_ID, "scope");
+    go_back(rig, &backup);
+    live_line(&s, "device", "x", 3);
+    rig_run(rig, 120000, false);
+    rig_same_as_file(rig, RIG_ID, "device");
+    rig_same_as_file(rig, RIG_ID, "scope");
+    live_close(&s);
+    rig_positions_fini(&backup);
+    rig_delete(rig);
+}
+
+static void a_complete_session_that_grows_is_reopened(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_positions_on(rig_new());
+    struct live_session s;
+    live_open(&s, rig->root, RIG_ID);
+    rig_fill(&s, 5);
+    live_close(&s);
+    rig_start(rig);
+    complete(rig);
+    live_line(&s, "device", "x", 7);
+    engine_rescan(rig->engine);
+    rig_run(rig, 600000, false);
+    complete(rig);
+    assert_int_equal(rig_count(rig, TRANSPORT_COMPLETE), 2);
+    rig_delete(rig);
+}
+
 static void a_backend_may_gain_positions_under_way(void **state)
 {
     (void)state;
@@ -929,6 +980,8 @@ int main(void)
             a_claim_that_was_on_its_way_when_the_epoch_changed_is_made_again),
         cmocka_unit_test(progress_of_an_earlier_process_is_no_proof),
         cmocka_unit_test(a_quiet_session_is_compared_in_another_epoch),
+        cmocka_unit_test(the_answer_to_one_stream_makes_the_others_ask),
+        cmocka_unit_test(a_complete_session_that_grows_is_reopened),
         cmocka_unit_test(a_backend_may_gain_positions_under_way),
         cmocka_unit_test(a_file_that_was_rewritten_in_place_is_not_complete),
         cmocka_unit_test(a_file_that_is_given_up_is_a_loss_at_the_backend),
