@@ -383,9 +383,37 @@ static void refused_lines_of_another_owner_hold_no_line(void **state)
     rig_delete(rig);
 }
 
+/* Nobody else has anything to send when its lines are refused, but somebody soon has. */
+static void refused_lines_hold_no_session_that_comes_later(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new();
+    struct live_session live;
+    struct live_session refused;
+    rig->answer = refuse_second;
+    live_open(&refused, rig->root, RIG_ID2);
+    rig_fill(&refused, 100);
+    live_close(&refused);
+    rig->config.service = true;
+    rig_start(rig);
+    rig_run(rig, 20000, false);
+    assert_int_equal(rig_summary(rig).ranges_quarantined, 8);
+    assert_int_equal(rig_summary(rig).hold, HOLD_NONE);
+    unsigned before = rig->requests;
+    live_open(&live, rig->root, RIG_ID);
+    live_line(&live, "system", "x", 0);
+    engine_touch(rig->engine, 0, "");
+    rig_run(rig, 5000, false);
+    rig_same_as_file(rig, RIG_ID, "system");
+    assert_in_range(rig->requests - before, 1, AHEAD); /* nothing is shredded */
+    live_close(&live);
+    rig_delete(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(refused_lines_hold_no_session_that_comes_later),
         cmocka_unit_test(thousands_of_sessions_of_another_owner_delay_no_line),
         cmocka_unit_test(thousands_of_sessions_without_a_lock_delay_no_line_of_one_with),
         cmocka_unit_test(thousands_of_ends_of_another_owner_delay_no_end),

@@ -65,10 +65,14 @@ void refusal_split(struct offer *offer)
     }
 }
 
-/* Of another owner, whose lines the backend may take. */
+/* Of another owner, whose lines the backend may take. In what a service reads, there is
+ * one at any time. */
 static bool refusal_has_others(const struct session *own)
 {
     const struct engine *engine = own->root->engine;
+    if (engine->config.service) {
+        return true;
+    }
     for (unsigned i = 0; i < engine->roots; i++) {
         for (const struct session *s = engine->root[i]->sessions; s; s = s->next) {
             if (s->wanted && s->state != SESSION_DONE &&
