@@ -23,12 +23,14 @@ static struct {
     pthread_mutex_t lock;   /* guards all up to `last` */
     struct session_dir dir; /* also of a session that is being opened or closed */
     struct writer *writer;
-    struct writer *left_behind; /* after a fork; kept reachable for leak checkers */
+    struct writer
+        *left_behind; /* after a fork, or at exit; reachable for leak checkers */
     uint16_t last_generation;
     bool hooked;
-    bool traces; /* the session records by the GPU vendor's library, too */
-    pid_t pid;   /* that began the session */
-    bool ended;  /* a session has ended, and `last` is its result */
+    bool traces;        /* the session records by the GPU vendor's library, too */
+    _Atomic bool heard; /* that library has told of a call */
+    pid_t pid;          /* that began the session */
+    bool ended;         /* a session has ended, and `last` is its result */
     struct writer_result last;
     _Atomic bool switched_off;
     struct recorder recorder;
@@ -88,17 +90,52 @@ static bool lock_soon(void)
     return false;
 }
 
-/* At exit() and the return from main. A traced session is left as it is: the vendor's
- * runtime, which the job may have set up after us, has ended before. */
-static void end_at_exit(void)
+/* exit() waits no longer than this for what hangs. */
+static void stop_soon_locked(void)
 {
-    if (!lock_soon()) {
+    atomic_store_explicit(&process.recorder.generation, 0, memory_order_release);
+    if (!process.writer || process.pid != getpid()) {
         return;
     }
-    if (!process.traces && process.pid == getpid()) {
-        stop_locked();
+    if (!writer_end(process.writer)) {
+        process.left_behind = process.writer;
+        process.writer = NULL;
     }
-    pthread_mutex_unlock(&process.lock);
+    stop_locked();
+}
+
+/* At exit() and the return from main, behind the end of the vendor's runtime if the job
+ * has set it up after us: then the other handler has been called before. */
+static void end_at_exit(void)
+{
+    if (lock_soon()) {
+        bool heard = atomic_load_explicit(&process.heard, memory_order_relaxed);
+        if (process.writer && process.traces && !heard) {
+            writer_abandon_tracer(process.writer);
+        }
+        if (!process.traces || !heard) {
+            stop_soon_locked();
+        }
+        pthread_mutex_unlock(&process.lock);
+    }
+}
+
+/* Handlers are called in the reverse order: the vendor's runtime, which was set up before
+ * its first call that we heard of, is still there. */
+static void end_traced_at_exit(void)
+{
+    if (lock_soon()) {
+        stop_soon_locked();
+        pthread_mutex_unlock(&process.lock);
+    }
+}
+
+static void hook_at_first_call(void)
+{
+    if (!atomic_load_explicit(&process.heard, memory_order_relaxed) &&
+        !atomic_exchange_explicit(&process.heard, true, memory_order_relaxed)) {
+        atexit(end_traced_at_exit);
+    }
 }
 
 static bool hook_once(void)
@@ -115,11 +152,13 @@ static bool hook_once(void)
 
 static void on_call(const struct trace_call *call)
 {
+    hook_at_first_call();
     recorder_call(&process.recorder, call);
 }
 
 static void on_wait(const struct trace_wait *wait)
 {
+    hook_at_first_call();
     recorder_wait(&process.recorder, wait);
 }
 

@@ -160,7 +160,7 @@ bool rings_drain(struct rings *rings, uint16_t generation, struct ring_rows *row
 /** Drains whose shares add up to this give all that the rings held before: of an end by
  * another thread, a share is the ring's, then it waits for others, and for its own turn.
  */
-#define RINGS_DRAIN_ALL (3ull * RING_ROWS)
+#define RINGS_DRAIN_ALL (3u * RING_ROWS)
 
 void ring_rows_fini(struct ring_rows *rows);
 

@@ -35,13 +35,16 @@ static void report_no_samples(struct tracing *t)
     }
 }
 
-void tracing_fetch(struct tracing *t, int64_t now_ns, bool now_or_never, bool last)
+bool tracing_fetch(struct tracing *t, int64_t now_ns, bool now_or_never, bool last)
 {
-    if (t->profiler.tracer && (now_or_never || last || now_ns >= t->next_ns)) {
-        t->profiler.tracer->collect(last);
-        t->next_ns = now_ns + (int64_t)TRACING_BEAT_MS * NS_PER_MS;
-        t->fetched = true;
+    bool due = now_ns >= t->next_ns && !t->fetched;
+    if (!t->profiler.tracer || !(now_or_never || last || due)) {
+        return false;
     }
+    t->profiler.tracer->collect(last);
+    t->next_ns = now_ns + (int64_t)TRACING_BEAT_MS * NS_PER_MS;
+    t->fetched = true;
+    return true;
 }
 
 uint32_t tracing_path(struct tracing *t, uint32_t parent, const char *name)
@@ -82,6 +85,12 @@ static void report_no_records(const struct tracing *t)
                 t->status.unrecorded, t->status.refused ? ": " : "",
                 t->status.refused ? t->status.refused : "");
     }
+}
+
+void tracing_abandon(struct tracing *t)
+{
+    t->profiler.tracer = NULL;
+    t->fetched = false;
 }
 
 void tracing_close(struct tracing *t)

@@ -27,9 +27,9 @@ void tracing_open(struct tracing *tracing, const struct profiler *profiler,
                   struct device_table *devices, bool source);
 
 /** Fetches the records that are complete, if it is time or \p now_or_never; with \p
- * last, all. Must run before the rings are drained: a launch's row is in its ring
- * before its kernel can end. */
-void tracing_fetch(struct tracing *tracing, int64_t now_ns, bool now_or_never, bool last);
+ * last, all. \return true if it has; then what the rings hold now must be drained before
+ * it is delivered: a launch's row is in its ring before its kernel can end. */
+bool tracing_fetch(struct tracing *tracing, int64_t now_ns, bool now_or_never, bool last);
 
 /** The path of a scope \p name in one with the path \p parent, 0 = in none; 0 if
  * nothing is traced. */
@@ -41,6 +41,9 @@ void tracing_row(struct tracing *tracing, const struct row *row, uint32_t path_i
 /** Turns what was fetched into lines of tracing->log. \return false if there is nothing
  * to write. */
 bool tracing_deliver(struct tracing *tracing);
+
+/** Calls the tracer no more: its library has ended. */
+void tracing_abandon(struct tracing *tracing);
 
 /** Stops the profiler; reports on stderr when it recorded nothing. */
 void tracing_close(struct tracing *tracing);

@@ -19,7 +19,8 @@
 #include "collector-lib/writer/writer_lines.h"
 #include "collector-lib/writer/writer_state.h"
 
-#define NS_PER_MS 1000000
+#define NS_PER_MS      1000000
+#define LAST_WRITES_MS 1000
 
 /* Sleeps to the next beat or sample. Returns false when the session is to end. */
 static bool sleep_to_next(struct writer *w)
@@ -79,7 +80,7 @@ static void *write_until_stopped(void *arg)
         uint64_t asked = flush_asked(w); /* before the drain that serves it */
         bool flushed = asked != w->flush_done;
         keep_house(w, flushed);
-        tracing_fetch(&w->tracing, clock_mono_ns(), flushed, false);
+        writer_lines_fetch(w, flushed, false);
         writer_lines_drain(w, flushed);
         writer_lines_trace(w);
         writer_lines_sample(w);
@@ -158,7 +159,7 @@ gpufl_status writer_start(const struct settings *settings,
                  settings->source_collection);
     pthread_mutex_init(&w->lock, NULL);
     thread_condition_init(&w->wake);
-    pthread_cond_init(&w->flushed, NULL);
+    thread_condition_init(&w->flushed);
     int rc = thread_start(&w->thread, "gpufl-writer", write_until_stopped, w);
     if (rc != 0) {
         writer_free(w);
@@ -188,16 +189,49 @@ static char *render_report(struct writer *w, const struct gpufl_stats *stats)
     return text.data;
 }
 
+static void ask_to_stop(struct writer *w)
+{
+    pthread_mutex_lock(&w->lock);
+    if (!w->stopping) {
+        w->stopping = true;
+        w->stop_by_ns = clock_mono_ns() + (int64_t)WRITER_STOP_MS * NS_PER_MS;
+    }
+    pthread_cond_signal(&w->wake);
+    pthread_mutex_unlock(&w->lock);
+}
+
+bool writer_end(struct writer *w)
+{
+    ask_to_stop(w);
+    int64_t by_ns = w->stop_by_ns + (int64_t)LAST_WRITES_MS * NS_PER_MS;
+    struct timespec at = {.tv_sec = by_ns / 1000000000, .tv_nsec = by_ns % 1000000000};
+    int rc = 0;
+    pthread_mutex_lock(&w->lock);
+    while (w->flush_done != UINT64_MAX && rc == 0) {
+        rc = pthread_cond_timedwait(&w->flushed, &w->lock, &at);
+    }
+    bool ended = w->flush_done == UINT64_MAX;
+    pthread_mutex_unlock(&w->lock);
+    if (!ended) {
+        fprintf(stderr,
+                "[GPUFL] session %s has no end: the disk or the GPU's library has not "
+                "returned for %d ms\n",
+                w->dir->id, WRITER_STOP_MS + LAST_WRITES_MS);
+    }
+    return ended;
+}
+
+void writer_abandon_tracer(struct writer *w)
+{
+    atomic_store_explicit(&w->tracer_gone, true, memory_order_relaxed);
+}
+
 void writer_stop(struct writer *w, struct writer_result *result)
 {
     if (!w) {
         return;
     }
-    pthread_mutex_lock(&w->lock);
-    w->stopping = true;
-    w->stop_by_ns = clock_mono_ns() + (int64_t)WRITER_STOP_MS * NS_PER_MS;
-    pthread_cond_signal(&w->wake);
-    pthread_mutex_unlock(&w->lock);
+    ask_to_stop(w);
     pthread_join(w->thread, NULL);
     writer_stats(w, &result->stats);
     result->report = render_report(w, &result->stats);

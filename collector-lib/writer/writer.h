@@ -3,6 +3,8 @@
 #ifndef GPUFL_COLLECTOR_WRITER_WRITER_H
 #define GPUFL_COLLECTOR_WRITER_WRITER_H
 
+#include <stdbool.h>
+
 #include <gpufl/gpufl.h>
 
 #include "collector-lib/core/names.h"
@@ -43,6 +45,13 @@ struct writer_result {
 /** Drains the rings, writes the closing records, ends the thread and frees the writer,
  * then fills \p result. If \p writer is NULL, \p result is not changed. */
 void writer_stop(struct writer *writer, struct writer_result *result);
+
+/** Asks the thread to end. \return false, and says so, if it has not within
+ * WRITER_STOP_MS and a second; then the writer must stay as it is. */
+bool writer_end(struct writer *writer);
+
+/** The tracer's library has ended: its last records are not fetched. Before the end. */
+void writer_abandon_tracer(struct writer *writer);
 
 /** Returns once everything that was recorded before the call is in the files. */
 void writer_flush(struct writer *writer);

@@ -149,24 +149,38 @@ static int next_beat_ms(int beat_ms, size_t drained, bool more)
     return beat_ms < WRITER_BEAT_MS ? beat_ms * 2 : beat_ms;
 }
 
+static uint32_t rows_least(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
 void writer_lines_drain(struct writer *w, bool all)
 {
     int64_t until_ns = clock_mono_ns() + DRAIN_NS;
-    uint64_t left = all ? RINGS_DRAIN_ALL : 0;
+    uint32_t left = all ? RINGS_DRAIN_ALL : 0;
     size_t drained = 0;
     bool more;
     do {
         more = drain_some(w);
         drained += w->rows.now.count;
-        left -= w->rows.share < left ? w->rows.share : left;
+        left -= rows_least(w->rows.share, left);
+        w->rows_before_trace -=
+            more ? rows_least(w->rows.share, w->rows_before_trace) : w->rows_before_trace;
     } while (more && (left || clock_mono_ns() < until_ns));
     w->beat_ms = next_beat_ms(w->beat_ms, drained, more);
+}
+
+void writer_lines_fetch(struct writer *w, bool now_or_never, bool last)
+{
+    if (tracing_fetch(&w->tracing, clock_mono_ns(), now_or_never, last)) {
+        w->rows_before_trace = RING_ROWS;
+    }
 }
 
 void writer_lines_trace(struct writer *w)
 {
     struct trace_log *log = &w->tracing.log;
-    if (!tracing_deliver(&w->tracing)) {
+    if (w->rows_before_trace || !tracing_deliver(&w->tracing)) {
         return;
     }
     atomic_store_explicit(&w->kernels_unnamed, log->unnamed, memory_order_relaxed);
@@ -246,7 +260,10 @@ static void report_losses(const struct writer *w, const struct losses *losses)
 void writer_lines_close(struct writer *w)
 {
     writer_append_retry(w, true);
-    tracing_fetch(&w->tracing, clock_mono_ns(), true, true);
+    if (atomic_load_explicit(&w->tracer_gone, memory_order_relaxed)) {
+        tracing_abandon(&w->tracing);
+    }
+    writer_lines_fetch(w, true, true);
     writer_lines_drain(w, true);
     writer_lines_trace(w);
     flush_metrics(w);

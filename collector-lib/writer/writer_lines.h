@@ -15,7 +15,10 @@ void writer_lines_close(struct writer *writer);
  * called. */
 void writer_lines_drain(struct writer *writer, bool all);
 
-/** Writes what the tracer has delivered. */
+/** Fetches what the tracer has, if it is time, or \p now_or_never; with \p last, all. */
+void writer_lines_fetch(struct writer *writer, bool now_or_never, bool last);
+
+/** Writes what was fetched, once the rows are drained that it refers to. */
 void writer_lines_trace(struct writer *writer);
 
 /** Takes and writes a sample of devices and host if one is due. */

@@ -53,6 +53,8 @@ struct writer {
     _Atomic uint64_t kernels_unnamed;
     _Atomic uint64_t device_samples_missing;
 
+    _Atomic bool tracer_gone; /* its library has ended */
+
     /* Used by the thread alone: */
     struct record_context context;
     struct device_table devices;
@@ -67,6 +69,8 @@ struct writer {
     struct writer_sent sent[CHANNEL_COUNT];
     bool resumed[CHANNEL_COUNT]; /* after a failed write, it takes writes again */
     uint64_t scope_batches;
+    uint32_t
+        rows_before_trace;     /* of each ring, until what was fetched may be delivered */
     struct losses lost_before; /* by earlier sessions of the process */
     int beat_ms;
     struct summary summary;

@@ -156,8 +156,8 @@ GPUFL_API gpufl_status gpufl_init(const struct gpufl_init_options *options);
 
 /** Ends the session: writes the remaining and the closing records and releases the
  *  directory. Does nothing without a session. A GPU driver that does not return is left
- *  alone after 2 s. exit() and the return from main call it, unless the session traces
- * the GPU. */
+ *  alone after 2 s. exit() and the return from main end the session, too, and give up
+ * after 3 s what the disk or the GPU's library holds up. */
 GPUFL_API void gpufl_shutdown(void);
 
 /** Copies the id of the running session ("" if there is none) to \p out, NUL-terminated.

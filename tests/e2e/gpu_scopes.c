@@ -311,6 +311,33 @@ static void restarts(void)
     }
 }
 
+static void make_hang(void)
+{
+    const char *hang = getenv("FAKE_CUPTI_HANG");
+    if (hang) {
+        gpufl_flush();
+        fclose(fopen(hang, "w"));
+    }
+}
+
+static void exits(void)
+{
+    GFL_SCOPE("step")
+    {
+        gpu.launch("_Z5firstPf", 4);
+    }
+    make_hang();
+    exit(7);
+}
+
+static void exits_before_a_call(void)
+{
+    GFL_SCOPE("step")
+    {
+    }
+    exit(7);
+}
+
 static void *one_scope(void *arg)
 {
     (void)arg;
@@ -403,6 +430,8 @@ int main(int argc, char **argv)
         {"without memory", without_memory},
         {"full disk", full_disk},
         {"hot", hot},
+        {"exits", exits},
+        {"exits before a call", exits_before_a_call},
         {"graphs", graphs},
         {"restarts", restarts},
         {"closed", closed},

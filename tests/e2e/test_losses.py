@@ -5,6 +5,7 @@ import errno
 import json
 import os
 import sys
+import time
 
 import lib
 from lib import check, equal
@@ -231,6 +232,35 @@ def sessions_begin_and_end_while_threads_launch(place):
     session, _, _, _ = _play(place, "restarts", GPU_SCOPES_LOGS=str(place.logs))
     equal(len(list(place.logs.iterdir())), 11, "sessions")
     check(collector.records(session, "device")[-1]["type"] == "shutdown", "the first one has ended")
+
+
+def _exit(place, part, **env):
+    """(session's directory, stderr, seconds)"""
+    began = time.monotonic()
+    done = place.run("tests/e2e/gpu_scopes", place.logs, part,
+                     env={"LD_LIBRARY_PATH": f"{FAKE}:{lib.BUILD}", "GPUFL_PROFILING_ENGINE": "Trace", **env})
+    equal(done.returncode, 7, f"{part}: {done.stderr}")
+    return place.logs / done.stdout.strip(), done.stderr, time.monotonic() - began
+
+
+def exit_ends_a_traced_session(place):
+    """Before the runtime of CUDA ends, or without calling it."""
+    for part, kernels in (("exits", 1), ("exits before a call", 0)):
+        session, said, _ = _exit(place, part, ASAN_OPTIONS="detect_leaks=0")
+        equal(said, "", part)
+        equal(collector.paired(session), {"step": 1}, f"{part}: scopes")
+        equal(len(_kernel_scopes(session)), kernels, f"{part}: kernels")
+        for channel in ("device", "scope", "system"):
+            equal(collector.records(session, channel)[-1]["type"], "shutdown", f"{part}: end of {channel}")
+
+
+def a_library_that_never_returns_does_not_hold_up_exit(place):
+    if lib.SANITIZER or lib.VALGRIND:
+        lib.skip("the thread that is left behind is taken for a leak")
+    session, said, took = _exit(place, "exits", FAKE_CUPTI_HANG=str(place.path / "hang"))
+    check(3 <= took < 3 + 5 * lib.SLOW, f"{took:.1f} s")
+    check(f"session {session.name} has no end" in said, said)
+    equal(collector.paired(session), {"step": 1}, "scopes")
 
 
 def a_session_has_no_names_of_an_earlier_one(place):

@@ -68,6 +68,7 @@ static struct {
     bool wrecked;
     uint32_t late; /* instructions that are decoded as sampling ends */
     uint64_t fetches;
+    _Atomic bool ended; /* the runtime of CUDA */
 } fake = {.lock = PTHREAD_MUTEX_INITIALIZER,
           .changed = PTHREAD_COND_INITIALIZER,
           .last = &fake.first};
@@ -391,8 +392,16 @@ EXPORT CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind)
     return result;
 }
 
+/* While the file $FAKE_CUPTI_HANG exists, it never returns. */
 EXPORT CUptiResult cuptiActivityFlushAll(uint32_t flag)
 {
+    const char *hang = getenv("FAKE_CUPTI_HANG");
+    while (hang && access(hang, F_OK) == 0) {
+        pause();
+    }
+    if (fake.ended) {
+        fprintf(stderr, "fake libcupti: called without a runtime\n");
+    }
     note("flush", flag);
     CUptiResult result = answer("ActivityFlushAll");
     pthread_mutex_lock(&fake.lock);
@@ -698,8 +707,21 @@ cuptiGetSassToSourceCorrelation(CUpti_GetSassToSourceCorrelationParams *params)
 
 /* ---- the GPU ---- */
 
+static void runtime_ends(void)
+{
+    fake.ended = true;
+}
+
+static void set_up_runtime(void)
+{
+    atexit(runtime_ends);
+}
+
+/* The first call sets up the runtime, which has a handler of its own for exit(). */
 static uint32_t next_correlation(void)
 {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, set_up_runtime);
     return __atomic_add_fetch(&fake.correlation, 1, __ATOMIC_RELAXED);
 }
 
