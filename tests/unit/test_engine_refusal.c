@@ -59,6 +59,37 @@ static void the_second_half_of_a_split_batch_goes_as_it_is(void **state)
     rig_delete(rig);
 }
 
+static int conflict_in_the_first(struct rig *rig, const struct rig_request *r)
+{
+    (void)rig;
+    bool first = strcmp(r->session, RIG_ID) == 0;
+    return first && r->kind == TRANSPORT_BATCH ? 409 : RIG_REGISTRY;
+}
+
+/* It keeps its registry, and takes what it does not know: so it is with a session whose
+ * journal was lost. */
+static void a_backend_that_knows_windows_by_other_ids_holds_nothing_else(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_ended_session(10);
+    struct live_session s;
+    rig->config.max_batch_lines = 1;
+    rig->answer = conflict_in_the_first;
+    rig->reply_body = "{\"error\":\"" PROTOCOL_SEQUENCE_CONFLICT "\"}";
+    rig_start(rig);
+    rig_run(rig, 60000, false);
+    assert_int_equal(engine_holding(rig->engine), HOLD_NONE);
+    assert_int_equal(rig_summary(rig).ranges_quarantined, 3 * 12);
+    live_open(&s, rig->root, RIG_ID2);
+    rig_fill(&s, 10);
+    live_close(&s);
+    engine_rescan(rig->engine);
+    rig_run(rig, 30000, false);
+    rig_all_same(rig, RIG_ID2);
+    assert_int_equal(rig_summary(rig).sessions_done, 1);
+    rig_delete(rig);
+}
+
 static void a_stored_batch_that_is_split_twice_is_stored_once(void **state)
 {
     (void)state;
@@ -485,6 +516,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_batch_that_is_too_large_is_split),
         cmocka_unit_test(the_second_half_of_a_split_batch_goes_as_it_is),
+        cmocka_unit_test(a_backend_that_knows_windows_by_other_ids_holds_nothing_else),
         cmocka_unit_test(a_stored_batch_that_is_split_twice_is_stored_once),
         cmocka_unit_test(a_half_that_was_never_sent_before_does_not_count_as_stored),
         cmocka_unit_test(a_half_has_an_encoding_of_its_own),

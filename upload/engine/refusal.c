@@ -104,6 +104,9 @@ static bool refusal_holds(struct offer *offer, int status, uint64_t now_ms)
 {
     const struct session *session = offer->stream->session;
     struct origin *origin = &session->root->engine->origin;
+    if (status == 409) {
+        return false; /* its registry has the window, which a gateway could not know */
+    }
     if (++origin->refusals <= ORIGIN_REFUSALS_MAX) {
         return false;
     }
