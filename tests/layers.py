@@ -60,7 +60,7 @@ ONLY = {
     "inotifytools/": ["agent/watch.c"],
     "microhttpd": ["backend/http/http_auth.h", "backend/http/http_changes.h",
                    "backend/http/http_respond.h", "backend/http/http_route.h",
-                   "backend/http/http_sessions.h"],
+                   "backend/http/http_sessions.h", "backend/http/http_site.h"],
     "sqlite3": ["backend/store/store_statement.h"],
     "linux/landlock": [],  # agent/landlock.h declares what older headers lack
     "openssl": [],  # libcurl brings it
@@ -94,7 +94,7 @@ SYSTEM = {
              "sys/vfs.h"},
     "cli/transfer": {"poll.h"},
     "cli": {"glob.h", "sys/auxv.h", "sys/random.h", "sys/wait.h"},
-    "backend/http": {"netinet/in.h", "sys/socket.h"},
+    "backend/http": {"arpa/inet.h", "netinet/in.h", "sys/socket.h"},
 }
 
 

@@ -10,6 +10,8 @@
 #include "backend/http/http_auth.h"
 #include "backend/http/http_peers.h"
 #include "backend/http/http_route.h"
+#include "backend/http/http_site.h"
+#include "base/address.h"
 #include "base/sys.h"
 
 #define SEND_S 75u /* without a byte; what is to come, http_peers.h limits */
@@ -66,7 +68,8 @@ static enum MHD_Result on_headers(struct http_server *server, struct MHD_Connect
 {
     struct body *in = calloc(1, sizeof *in);
     struct peer *peer = peer_of(c);
-    bool allowed = http_auth_allows(c, server->service.api_key);
+    bool allowed = http_auth_allows(c, server->service.api_key) &&
+                   !http_site_refuses(c, request->method, server->service.any_host);
     if (peer) {
         peers_begin(peer, allowed, sys_real.now_ms());
     }
@@ -122,6 +125,14 @@ static void on_done(void *arg, struct MHD_Connection *c, void **state,
     retention_step(server->service.store, &server->service.retention);
 }
 
+/* Others could reach it by any name. */
+static bool listens_beyond_loopback(int listener)
+{
+    struct address at = {.sock_len = sizeof at.sock};
+    return getsockname(listener, (struct sockaddr *)&at.sock, &at.sock_len) < 0 ||
+           !address_is_loopback(&at);
+}
+
 gpufl_status http_start(const struct http_config *config, struct http_server **out,
                         char why[256])
 {
@@ -134,6 +145,8 @@ gpufl_status http_start(const struct http_config *config, struct http_server **o
     server->service.store = config->store;
     server->service.retention = config->retention;
     server->service.api_key = config->api_key ? strdup(config->api_key) : NULL;
+    server->service.any_host =
+        config->api_key || listens_beyond_loopback(config->listener);
     pthread_mutex_init(&server->service.changes.lock, NULL);
     peers_init(&server->peers);
     server->daemon = MHD_start_daemon(

@@ -8,6 +8,7 @@
 #include "backend/http/http_auth.h"
 #include "backend/http/http_respond.h"
 #include "backend/http/http_sessions.h"
+#include "backend/http/http_site.h"
 #include "backend/http/ingest.h"
 #include "backend/http/page.h"
 #include "backend/http/parts.h"
@@ -203,6 +204,10 @@ bool http_route_is_endless(const struct http_request *request)
 enum MHD_Result http_route(struct http_service *service, struct MHD_Connection *c,
                            const struct http_request *request)
 {
+    const char *why = http_site_refuses(c, request->method, service->any_host);
+    if (why) {
+        return http_respond_error(c, 403, why);
+    }
     if (strcmp(request->method, "POST") == 0) {
         return route_post(service, c, request->url, request->body);
     }

@@ -15,6 +15,7 @@
 struct http_service {
     struct store *store;
     char *api_key; /**< NULL = no key is required */
+    bool any_host; /**< whatever the header Host names is served */
     struct changes changes;
     struct retention retention;
 };

@@ -91,6 +91,52 @@ def a_body_that_nobody_wants_takes_no_memory(place):
     equal(backend.export(SESSION, "device"), line(1), "what is stored")
 
 
+def _asked(backend, method, path, body=b"", **headers):
+    with _connect(backend) as client:
+        lines = [f"{method} {path} HTTP/1.1", "Connection: close", f"Content-Length: {len(body)}",
+                 f"X-GpuFlight-Session-Id: {SESSION}", *(f"{k.replace('_', '-')}: {v}" for k, v in headers.items())]
+        client.sendall("\r\n".join([*lines, "", ""]).encode() + body)
+        answer = b""
+        while part := client.recv(65536):
+            answer += part
+        return int(answer.split()[1]), answer.partition(b"\r\n\r\n")[2].decode()
+
+
+def a_page_of_another_site_stores_nothing(place):
+    """A browser sends its request, with the password that it knows, though the page may not read the answer."""
+    for args, key in (((), {}), (("--api-key", lib.KEY), {"Authorization": f"Bearer {lib.KEY}"})):
+        backend = lib.Backend(place, *args)
+        here = f"127.0.0.1:{backend.port}"
+        for how in ({"Origin": "http://evil.example"}, {"Origin": "null"}, {"Sec_Fetch_Site": "cross-site"},
+                    {"Sec_Fetch_Site": "same-site"}, {"Origin": f"http://localhost:{backend.port}"}):
+            status, text = _asked(backend, "POST", STREAM, line(1), Host=here, **key, **how)
+            check(status == 403 and "Origin: a page of another site" in text, f"{how}: {status} {text}")
+        equal(backend.export(SESSION, "device"), b"", "nothing is stored")
+        equal(_asked(backend, "POST", STREAM, line(1), Host=here, Origin=f"http://{here}",
+                     Sec_Fetch_Site="same-origin", **key)[0], 200, "one of its own")
+        equal(_asked(backend, "GET", "/", Host=here, Sec_Fetch_Site="cross-site", **key)[0], 200, "a link to the page")
+        backend.kill()
+        (place.path / "backend.db").unlink()
+
+
+def without_a_key_only_names_of_this_host_are_served(place):
+    """A name of another site may resolve to this host."""
+    backend = lib.Backend(place)
+    equal(post(backend, line(1))[0], 200, "it works")
+    for host in ("evil.example", f"evil.example:{backend.port}", "localhost.evil.example", "notlocalhost", "10.0.0.1",
+                 "127.0.0.1.evil.example", "[2001:db8::1]:80", ""):
+        for method, path in (("GET", "/api/v1/sessions"), ("GET", "/"), ("POST", STREAM)):
+            status, text = _asked(backend, method, path, Host=host)
+            check(status == 403 and "Host: not a name of this host" in text, f"{host}: {status} {text}")
+    for host in ("localhost", f"LocalHost:{backend.port}", "job.localhost", "127.0.0.1", "127.8.9.10:1", "[::1]:8765",
+                 socket.gethostname()):
+        equal(_asked(backend, "GET", "/api/v1/sessions", Host=host)[0], 200, host)
+    backend.kill()
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    equal(_asked(backend, "GET", "/api/v1/sessions", Host="gpufl.example", Authorization=f"Bearer {lib.KEY}")[0], 200,
+          "with a key, behind a proxy")
+
+
 def who_asks_before_sending_a_body_is_answered_before(place):
     backend = lib.Backend(place, "--api-key", lib.KEY)
     for key, want in ((None, b"HTTP/1.1 401"), (lib.KEY, b"HTTP/1.1 100")):
