@@ -95,6 +95,7 @@ static void json_session(struct text *out, const struct status_session *session)
     text_puts(out, ",\"path\":");
     text_json_string(out, session->path);
     text_puts(out, session->away ? ",\"away\":true" : "");
+    text_puts(out, session->counts ? "" : ",\"of_another_user\":true");
     text_printf(out,
                 ",\"writer\":\"%s\",\"complete\":%s,\"verified\":%s,\"ended\":%s"
                 ",\"recording_loss\":%s,\"problem\":",

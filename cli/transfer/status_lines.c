@@ -81,10 +81,11 @@ static void lines_session(struct text *out, const struct status_session *session
                     session->path);
         return;
     }
-    text_printf(out, "%s  writer %s%s%s%s%s\n", session->path, session->writer,
+    text_printf(out, "%s  writer %s%s%s%s%s%s\n", session->path, session->writer,
                 lines_done(session->done),
                 session->loss ? ", lines were dropped while recording" : "",
-                session->problem ? ", " : "", session->problem ? session->problem : "");
+                session->problem ? ", " : "", session->problem ? session->problem : "",
+                session->counts ? "" : ", of another user: not counted");
 }
 
 static void lines_channel(struct text *out, const char *name,

@@ -15,6 +15,7 @@ struct status_session {
     const struct record_session *done; /**< how the backend was told its end, or NULL */
     bool end_waits;      /**< all of it is settled, and the backend is not told yet */
     bool loss;           /**< lines were dropped while recording */
+    bool counts;         /**< for the exit status */
     bool away;           /**< its directory is not there; the journal knows it */
     const char *problem; /**< why nothing of it is sent; NULL = nothing is wrong */
     const struct unread *unread;

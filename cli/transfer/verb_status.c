@@ -11,6 +11,8 @@
 
 #include "cli/exit_codes.h"
 #include "cli/transfer/other_session.h"
+#include "cli/transfer/status_command.h"
+#include "cli/transfer/status_concern.h"
 #include "cli/transfer/status_json.h"
 #include "cli/transfer/status_lines.h"
 #include "upload/core/held.h"
@@ -21,63 +23,13 @@
 /* One run over a directory. */
 struct status {
     const struct status_view *view;
-    const char *directory;
-    const char *state_dir;
+    struct status_command command;
     struct text out;
     struct selection sessions;
     struct journal_read journal;
     int root;
     struct status_end end;
 };
-
-/* For a shell. */
-static void put_word(struct text *out, const char *word)
-{
-    if (word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                          "/._-+=:,@%")] == '\0') {
-        text_puts(out, word);
-        return;
-    }
-    text_puts(out, "'");
-    for (; *word; word++) {
-        if (*word == '\'') {
-            text_puts(out, "'\\''");
-        } else {
-            text_append(out, word, 1);
-        }
-    }
-    text_puts(out, "'");
-}
-
-/* The command that gives up what is gone; \p channel "*" = of the whole session. The text
- * is the caller's. */
-static struct text resolve_command(const struct status *s, const char *path,
-                                   const char *channel)
-{
-    struct text out = {0};
-    text_puts(&out, "gpufl resolve ");
-    put_word(&out, s->directory);
-    text_printf(&out, " %s%s%s", path, *channel == '*' ? "" : "/",
-                *channel == '*' ? "" : channel);
-    if (s->state_dir) {
-        text_puts(&out, " --state-dir ");
-        put_word(&out, s->state_dir);
-    }
-    text_append(&out, "", 1);
-    return out;
-}
-
-/* The command that sends the session again. The text is the caller's. */
-static struct text force_command(const struct status *s, const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    struct text out = {0};
-    text_puts(&out, "gpufl upload ");
-    put_word(&out, s->directory);
-    text_printf(&out, " --force --session-id %s", slash ? slash + 1 : path);
-    text_append(&out, "", 1);
-    return out;
-}
 
 static bool is_quarantined(const struct status *s, const char *path)
 {
@@ -172,7 +124,8 @@ static bool show_missing(struct status *s, const char *path, const struct scan *
     return any;
 }
 
-static void show_session(struct status *s, const struct selected *selected)
+static void show_any_session(struct status *s, const struct selected *selected,
+                             bool counts)
 {
     struct scan scan;
     gpufl_status status =
@@ -189,6 +142,7 @@ static void show_session(struct status *s, const struct selected *selected)
         .writer = writer_of(s, selected, &scan),
         .done = journal_read_done(&s->journal, selected->path),
         .loss = scan.has_loss,
+        .counts = counts,
         .problem = status == GPUFL_OK ? problem_of(s, selected->path, &scan)
                                       : held_text(HELD_DIRECTORY),
         .unread = &scan.unread,
@@ -226,10 +180,25 @@ static void show_session(struct status *s, const struct selected *selected)
         settled && !session.done && !session.loss && strcmp(session.writer, "ended") == 0;
     s->end.all_sent = s->end.all_sent && !session.end_waits;
     s->end.waiting = s->end.waiting || session.end_waits;
-    struct text command = resolve_command(s, selected->path, "*");
+    struct text command = status_command_resolve(&s->command, selected->path, "*");
     session.resolve = may_resolve && !command.failed ? command.data : NULL;
     s->view->session_end(&s->out, &session);
     text_fini(&command);
+}
+
+static struct status_concern concern_of(const struct status *s)
+{
+    return (struct status_concern){s->root, &s->sessions, &s->journal};
+}
+
+/* What others leave in the directory is shown and does not count. */
+static void show_session(struct status *s, const struct selected *selected)
+{
+    struct status_concern concern = concern_of(s);
+    struct status_end before = s->end;
+    bool counts = status_concerns(&concern, selected);
+    show_any_session(s, selected, counts);
+    s->end = counts ? s->end : before;
 }
 
 static bool is_listed(const struct status *s, const char *path)
@@ -249,6 +218,7 @@ static void show_away_session(struct status *s, const char *path)
     struct status_session session = {.id = slash ? slash + 1 : path,
                                      .path = path,
                                      .writer = "unknown",
+                                     .counts = true,
                                      .away = true,
                                      .unread = &none};
     s->end.all_sent = false;
@@ -261,7 +231,7 @@ static void show_away_session(struct status *s, const char *path)
             show_channel(s, f->channel, &state);
         }
     }
-    struct text command = resolve_command(s, path, "*");
+    struct text command = status_command_resolve(&s->command, path, "*");
     session.resolve = command.failed ? NULL : command.data;
     s->view->session_end(&s->out, &session);
     text_fini(&command);
@@ -296,14 +266,19 @@ static void show_note(void *arg, const struct progress_note *note)
         return; /* it was so when the last uploader ended; a hold still is */
     }
     enum held_exit ends = held_exit(held_by_text(note->text));
-    struct text command = ends == HELD_EXIT_FORCE
-                              ? force_command(s, note->path)
-                              : resolve_command(s, note->path, note->channel);
+    struct text command =
+        ends == HELD_EXIT_FORCE
+            ? status_command_force(&s->command, note->path)
+            : status_command_resolve(&s->command, note->path, note->channel);
     struct status_exit out = {
         .again = ends == HELD_EXIT_FORCE,
         .command = command.failed || ends == HELD_EXIT_MEND ? NULL : command.data};
-    s->end.all_sent = false;
-    s->end.waiting = true;
+    struct status_concern concern = concern_of(s);
+    /* Of each owner some are named before there are more. */
+    if (note->since_s || (!note->more && status_concerns_path(&concern, note->path))) {
+        s->end.all_sent = false;
+        s->end.waiting = true;
+    }
     s->view->note(&s->out, note, &out);
     text_fini(&command);
 }
@@ -378,8 +353,7 @@ int verb_status(const struct status_arguments *a)
         return EXIT_BAD_USE;
     }
     s.view = a->json ? &status_json : &status_lines;
-    s.directory = a->directory;
-    s.state_dir = a->state_dir;
+    s.command = (struct status_command){a->directory, a->state_dir};
     int rc = open_and_show(&s, a->directory, a->state_dir);
     text_fini(&s.out);
     journal_read_fini(&s.journal);

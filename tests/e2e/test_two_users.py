@@ -64,6 +64,10 @@ class _Service:
         return lib.upload(self.place, self.backend.url, *args, directory=self.logs, env=env, user=user, group=user,
                           extra_groups=[])
 
+    def status(self, user, *args):
+        env = {"GPUFL_RUNTIME_DIRECTORY": str(self.run), "XDG_STATE_HOME": str(self.home(user))}
+        return self.place.run("gpufl", "status", self.logs, *args, env=env, user=user, group=user, extra_groups=[])
+
     def home(self, user):
         home = self.place.path / f"home-{user}"
         home.mkdir(exist_ok=True)
@@ -248,6 +252,9 @@ def what_others_plant_does_not_fail_an_upload(place):
             done = service.upload(user)
             equal(done.returncode, 0, f"{what}, as user {user}: {done.result} {done.stderr}")
             check("warn " in done.stderr and "error " not in done.stderr, f"{what}, as user {user}: {done.stderr}")
+            told = service.status(user)
+            equal(told.returncode, 0, f"{what}, status as user {user}: {told.stdout} {told.stderr}")
+            check("of another user: not counted" in told.stdout, f"{what}, status as user {user}: {told.stdout}")
             subprocess.run(["sh", "-c", f"cd {service.logs}; rm -r *"], check=True)
 
 

@@ -192,7 +192,7 @@ static void read_session(struct journal_read *r, const struct journal_record *ra
 
 static void read_path(char path[JOURNAL_PATH_MAX], const struct record_directory *moved)
 {
-    if (strcmp(path, moved->from) == 0) {
+    if (moved->from[0] && strcmp(path, moved->from) == 0) {
         memcpy(path, moved->path, sizeof moved->path);
     }
 }
@@ -200,9 +200,15 @@ static void read_path(char path[JOURNAL_PATH_MAX], const struct record_directory
 static void read_directory(struct journal_read *r, const struct journal_record *raw)
 {
     struct record_directory record;
-    if (!record_parse_directory(raw, &record) || !record.from[0]) {
+    struct record_directory *more =
+        record_parse_directory(raw, &record)
+            ? read_grown(r, r->directory, r->directories, &r->directory_cap, sizeof *more)
+            : NULL;
+    if (!more) {
         return;
     }
+    r->directory = more;
+    more[r->directories++] = record;
     for (size_t i = 0; i < r->streams; i++) {
         read_path(r->stream[i].record.path, &record);
     }
@@ -370,12 +376,24 @@ const struct record_resolved *journal_read_resolved(const struct journal_read *j
     return NULL;
 }
 
+const struct record_directory *journal_read_directory(const struct journal_read *journal,
+                                                      const char *path)
+{
+    for (size_t i = journal->directories; i-- > 0;) {
+        if (strcmp(journal->directory[i].path, path) == 0) {
+            return &journal->directory[i]; /* the last one counts */
+        }
+    }
+    return NULL;
+}
+
 void journal_read_fini(struct journal_read *journal)
 {
     free(journal->stream);
     free(journal->quarantine);
     free(journal->done);
     free(journal->resolved);
+    free(journal->directory);
     origin_history_fini(&journal->origin);
     memset(journal, 0, sizeof *journal);
 }

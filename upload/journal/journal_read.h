@@ -33,6 +33,9 @@ struct journal_read {
     struct record_resolved *resolved; /**< what a person gave up of whole sessions */
     size_t resolveds;
     size_t resolved_cap;
+    struct record_directory *directory; /**< by which those of sessions are known */
+    size_t directories;
+    size_t directory_cap;
     struct origin_history origin;
     bool damaged;   /**< records in its middle could not be read */
     bool no_memory; /**< used while it is read */
@@ -61,6 +64,10 @@ bool journal_read_is_empty(const struct journal_read *journal);
 /** \return how the session \p path is done; NULL = it is not. */
 const struct record_session *journal_read_done(const struct journal_read *journal,
                                                const char *path);
+
+/** By what the directory of the session \p path was known last; NULL = by nothing. */
+const struct record_directory *journal_read_directory(const struct journal_read *journal,
+                                                      const char *path);
 
 /** What a person gave up of the whole session \p path; NULL = nothing. */
 const struct record_resolved *journal_read_resolved(const struct journal_read *journal,

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whose sessions decide the exit status of `gpufl status`: the same as in an upload. */
+#ifndef GPUFL_CLI_TRANSFER_STATUS_CONCERN_H
+#define GPUFL_CLI_TRANSFER_STATUS_CONCERN_H
+
+#include <stdbool.h>
+
+#include "upload/journal/journal_read.h"
+#include "upload/source/select.h"
+
+/** What a directory holds. */
+struct status_concern {
+    int root;
+    const struct selection *sessions;
+    const struct journal_read *journal;
+};
+
+/** \return false for a session of another user that no upload of this user is to send:
+ * one that is left to another uploader, or that has the id of a session that was sent or
+ * is this user's. Anybody can make such ones. */
+bool status_concerns(const struct status_concern *in, const struct selected *session);
+
+/** The same of \p path, which the uploader has named: a session, or a directory that it
+ * leaves to another one. */
+bool status_concerns_path(const struct status_concern *in, const char *path);
+
+#endif
