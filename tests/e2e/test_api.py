@@ -11,6 +11,7 @@ import sys
 import lib
 from lib import check, equal
 import test_collector as collector
+from writers import Live
 
 API = lib.ROOT / "tests/e2e/api"
 ENGINES = [f"nvidia.{name}" for name in (
@@ -201,6 +202,36 @@ int main(int, char **argv) {
         equal((done.returncode, done.stdout, done.stderr), (0, "1\n", ""), where)
         session, = (cwd / where).glob("[!.]*")
         lib.same(backend, session)
+
+
+def an_upload_in_cpp_tells_what_is_away_and_what_was_lost(place):
+    source = place.path / "away.cpp"
+    source.write_text("""#include <gpufl/gpufl.hpp>
+#include <cstdio>
+int main(int, char **argv) {
+    gpufl::UploadOptions opts;
+    opts.log_path = argv[1];
+    opts.backend_url = argv[2];
+    opts.api_key = "gpfl_marker_key";
+    opts.all_sessions = true;
+    gpufl::UploadResult result = gpufl::uploadLogs(opts);
+    std::printf("%d %u %u\\n", result.success, result.sessions_away, result.sessions_lossy);
+}
+""")
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    done, program = _compile(place, "g++", "c++11", source)
+    equal((done.returncode, done.stderr), (0, ""), "it compiles")
+    live, lossy = Live(place.logs), Live(place.logs)
+    for writer in (live, lossy):
+        writer.line("device")
+    (lossy.dir / ".gpufl-transport-loss.00000000-0000-4000-8000-000000000000.json").write_text("{}")
+    lossy.end()
+    for want in ("1 0 1\n", "0 1 1\n"):
+        done = subprocess.run([program, place.logs, backend.url], capture_output=True, text=True, check=False,
+                              env=lib.environment({}))
+        equal((done.returncode, done.stdout), (0, want), done.stderr)
+        if live.dir.exists():
+            live.dir.rename(place.path / "elsewhere")
 
 
 def the_old_name_of_an_option_does_not_compile(place):

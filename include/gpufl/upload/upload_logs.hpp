@@ -45,6 +45,8 @@ struct UploadResult {
     std::int64_t elapsed_ms = 0;
     std::vector<std::string> warnings;
     std::vector<std::string> spool_ids;
+    unsigned sessions_away = 0;
+    unsigned sessions_lossy = 0;
 };
 
 /** Uploads within total_timeout_ms. Throws only std::bad_alloc. */
@@ -72,6 +74,8 @@ inline UploadResult uploadLogs(const UploadOptions &opts)
     out.events_uploaded = static_cast<std::size_t>(r.events_uploaded);
     out.bytes_uploaded = static_cast<std::size_t>(r.bytes_uploaded);
     out.elapsed_ms = r.elapsed_ms;
+    out.sessions_away = r.sessions_away;
+    out.sessions_lossy = r.sessions_lossy;
     for (unsigned i = 0; i < r.warning_count && i < GPUFL_UPLOAD_WARNINGS_MAX; i++) {
         out.warnings.push_back(r.warnings[i]);
     }
