@@ -2,6 +2,7 @@
 /* Formats log lines; no control character gets into one. */
 #include "base/log.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +17,7 @@ void log_line(const struct log *log, enum log_level level, const char *event,
         return;
     }
     char line[1024];
+    int error = errno;
     int used = snprintf(line, sizeof line, "%s %s ", level_name[level], event);
     va_list args;
     va_start(args, format);
@@ -27,6 +29,7 @@ void log_line(const struct log *log, enum log_level level, const char *event,
         }
     }
     log->write(log->arg, level, line);
+    errno = error; /* a caller may name the reason behind the line, too */
 }
 
 void log_to_stderr(void *arg, enum log_level level, const char *line)

@@ -17,6 +17,7 @@ struct log {
     void *arg;
 };
 
+/** Writes one line, and leaves errno as it was. */
 __attribute__((format(printf, 4, 5))) void log_line(const struct log *log,
                                                     enum log_level level,
                                                     const char *event, const char *format,
