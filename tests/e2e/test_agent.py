@@ -130,6 +130,22 @@ def a_backend_without_registry_gets_everything_at_least_once(place):
         check("at least once" in process.log.read_text(), "it says so")
 
 
+def a_run_that_the_recorder_alone_has_cut_short_exits_0(place):
+    """As gpufl upload and gpufl status do: no run can send what was dropped while recording."""
+    writer = Live(place.logs)
+    writer.line("device")
+    (writer.dir / ".gpufl-transport-loss.spool.0.json").write_text("{}")
+    writer.end()
+    with sink.Sink(declare=True) as s:
+        for run in ("first", "second"):
+            process = lib.agent(place, s.url, "--exit-when-drained")
+            equal(process.wait(30 * lib.SLOW), 0, f"{run}: {process.log.read_text()[-1000:]}")
+        check(writer.id in place.run("gpufl", "status", place.logs).stdout, "it is shown")
+        equal(place.run("gpufl", "status", place.logs).returncode, 0, "gpufl status")
+        equal(lib.upload(place, s.url).returncode, 0, "gpufl upload")
+        equal([r.path for r in s.requests if "session-complete" in r.path], [], "it is not complete")
+
+
 def what_the_request_carries(place):
     """D-06."""
     with sink.Sink(declare=True, key=lib.KEY) as s:
