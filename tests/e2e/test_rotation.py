@@ -91,5 +91,27 @@ def an_active_file_that_was_restored_has_no_second_name(place):
     lib.same(backend, active.parent)
 
 
+def a_file_that_did_not_get_its_name_back_is_said(place):
+    """Killed between copy and name. What a person can do: the copy is whole."""
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    job = _stops_at(place, 3)
+    active = until(lambda: next(place.logs.glob("[!.]*/device.log"), None), "the session")
+    active.unlink()
+    until(lambda: "T (stopped)" in "".join(lib.proc(job.pid, "status")), "it has made a copy")
+    job.kill()
+    job.wait()
+    staged = active.with_name(".new-device.log")
+    done = lib.upload(place, backend.url)
+    equal(done.returncode, 1, done.stdout)
+    text = place.run("gpufl", "status", place.logs).stdout
+    check(staged.name in text and "no file of it is there" in text, text)
+    check(not backend.complete(active.parent.name), "not complete")
+    staged.rename(active)
+    done = lib.upload(place, backend.url)
+    equal(done.returncode, 0, done.stdout)
+    check(backend.complete(active.parent.name), "complete")
+    lib.same(backend, active.parent)
+
+
 if __name__ == "__main__":
     lib.main(sys.modules[__name__])
