@@ -192,6 +192,27 @@ def copies_in_a_group_are_not_sent_whichever_is_found_first(place):
         equal(len(sink.lines), sum(data.count(b"\n") for w in writers for data in w.written.values()), "and once")
 
 
+def copies_elsewhere_below_the_root_are_not_sent(place):
+    """In another group than their session, or in none, whichever is found first, by an upload and by an agent."""
+    for kind in KINDS:
+        for n, (home, away) in enumerate((("m", "a"), ("m", "z"), ("m", ""), ("", "m"))):
+            logs = place.path / f"logs-{kind.__name__}-{n}"
+            for group in (home, away):
+                (logs / group).mkdir(mode=0o700, parents=True, exist_ok=True)
+            writer = kind(logs / home)
+            _some(writer)
+            writer.end()
+            subprocess.run(["cp", "-a", writer.dir, logs / away / "copy"], check=True)
+            with Sink(declare=True) as sink:
+                if n == 1:
+                    agent = lib.agent(place, sink.url, "--exit-when-drained", folder=logs)
+                    agent.wait(40 * lib.SLOW)
+                done = lib.upload(place, sink.url, directory=logs)
+                equal(done.returncode, 1, f"{kind} {home} {away} {done.stdout}")
+                equal({r.session for r in sink.requests if r.is_batch}, {writer.id}, f"{kind} {home} {away}")
+                equal(len(sink.lines), sum(data.count(b"\n") for data in writer.written.values()), "once")
+
+
 def plain_directories_have_any_name(place):
     """If no session has the one that their lines name."""
     writer = Shifting(place.logs)
