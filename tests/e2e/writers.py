@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writers of the existing clients' layouts, as far as an uploader can tell: 1.1 and 1.3."""
+import contextlib
 import fcntl
 import gzip
 import json
@@ -206,7 +207,8 @@ class Live(Writer):
 
     def _tell(self):
         told = json.dumps({"boot_id": self.boot_id, "active": self.next, "bytes": self.bytes})
-        os.pwrite(self.lock, f"{told:<511}\n".encode(), 0)
+        with contextlib.suppress(OSError):  # it has died
+            os.pwrite(self.lock, f"{told:<511}\n".encode(), 0)
 
     def rotate(self, channel):
         n = self.next[channel]
