@@ -28,6 +28,10 @@ enum { RECORD_KERNEL_COLUMNS(X, X) };
 enum { RECORD_COPY_COLUMNS(X, X) };
 #undef X
 
+#define X(name) COLUMN_SET_##name,
+enum { RECORD_SET_COLUMNS(X, X) };
+#undef X
+
 #define X(name) COLUMN_WAIT_##name,
 enum { RECORD_WAIT_COLUMNS(X, X) };
 #undef X

@@ -34,7 +34,8 @@
 #define RECORD_KERNELS            "kernel_event_batch"
 #define RECORD_KERNEL_DETAIL      "kernel_detail"
 #define RECORD_COPIES             "memcpy_event_batch"
-#define RECORD_MEMSET             "memset_event"
+#define RECORD_MEMSET             "memset_event" /* of earlier versions */
+#define RECORD_SETS               "memset_event_batch"
 #define RECORD_KERNEL_PERF_METRIC "kernel_perf_metric_event"
 #define RECORD_SASS_CONFIG        "sass_config"
 
@@ -67,6 +68,7 @@
     X(RECORD_KERNELS, DEVICE)                                                            \
     X(RECORD_KERNEL_DETAIL, DEVICE)                                                      \
     X(RECORD_COPIES, DEVICE)                                                             \
+    X(RECORD_SETS, DEVICE)                                                               \
     X(RECORD_MEMSET, DEVICE)                                                             \
     X(RECORD_KERNEL_PERF_METRIC, DEVICE)                                                 \
     X(RECORD_SASS_CONFIG, DEVICE)                                                        \
@@ -135,6 +137,10 @@
 #define RECORD_COPY_COLUMNS(FIRST, X)                                                    \
     FIRST(dt_ns) X(stream_id) X(duration_ns) X(bytes) X(copy_kind) X(corr_id)            \
     X(device_id) X(scope_instance_id) X(context_id)
+
+#define RECORD_SET_COLUMNS(FIRST, X)                                                     \
+    FIRST(dt_ns) X(stream_id) X(duration_ns) X(bytes) X(corr_id) X(device_id)            \
+    X(scope_instance_id)
 
 /* function_id: the call stack in function_dict, 0 = none. */
 #define RECORD_WAIT_COLUMNS(FIRST, X)                                                    \

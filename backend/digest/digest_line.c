@@ -21,6 +21,7 @@ bool digest_line(struct digest *d, const char *type, const char *line, size_t le
         {RECORD_HOST_METRICS, digest_host_metrics, NULL},
         {RECORD_SCOPES, digest_scopes, NULL},
         {RECORD_COPIES, digest_copies, NULL},
+        {RECORD_SETS, digest_sets, NULL},
         {RECORD_WAITS, digest_waits, NULL},
         {RECORD_ALLOCATIONS, digest_allocations, NULL},
         {RECORD_SAMPLES, digest_samples, NULL},

@@ -51,6 +51,13 @@ bool digest_copies(struct digest *d)
     return add_sums(d, &sums);
 }
 
+bool digest_sets(struct digest *d)
+{
+    static const struct sum_columns sums = {TALLY_SET, "", "", COLUMN(SET, duration_ns),
+                                            COLUMN(SET, bytes)};
+    return add_sums(d, &sums);
+}
+
 bool digest_waits(struct digest *d)
 {
     static const struct sum_columns sums = {TALLY_SYNC, COLUMN(WAIT, sync_type), "",

@@ -8,6 +8,7 @@
 /* Each digests the batch in digest->rows. \return false without memory. */
 bool digest_kernels(struct digest *digest);
 bool digest_copies(struct digest *digest);
+bool digest_sets(struct digest *digest);
 bool digest_waits(struct digest *digest);
 bool digest_allocations(struct digest *digest);
 bool digest_samples(struct digest *digest);

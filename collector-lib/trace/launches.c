@@ -44,8 +44,7 @@ void launches_call(struct launches *l, const struct row *row, uint32_t path_id)
                                                              .stack_id = row->stack_id,
                                                              .correlation = row->name_id,
                                                              .external_kind = row->type,
-                                                             .external_id = row->value,
-                                                             .depth = row->depth};
+                                                             .external_id = row->value};
 }
 
 struct launch launches_find(const struct launches *l, uint32_t correlation)

@@ -17,7 +17,6 @@ struct launch {
     uint32_t path_id;  /**< of the scope in `paths`, 0 = none */
     uint32_t stack_id; /**< 0 = none */
     uint32_t correlation;
-    uint16_t depth;        /**< of scopes */
     uint8_t external_kind; /**< of the id that a framework pushed; 0 = none */
     uint64_t external_id;
 };

@@ -26,6 +26,9 @@ bool trace_log_init(struct trace_log *log, const struct record_context *context,
     log->copy = (struct trace_batch){.type = RECORD_COPIES,
                                      .columns = RECORD_COLUMN_TEXT(RECORD_COPY_COLUMNS),
                                      .lines = &log->device_lines};
+    log->set = (struct trace_batch){.type = RECORD_SETS,
+                                    .columns = RECORD_COLUMN_TEXT(RECORD_SET_COLUMNS),
+                                    .lines = &log->device_lines};
     log->wait = (struct trace_batch){.type = RECORD_WAITS,
                                      .columns = RECORD_COLUMN_TEXT(RECORD_WAIT_COLUMNS),
                                      .lines = &log->scope_lines};
@@ -49,6 +52,7 @@ void trace_log_fini(struct trace_log *log)
 {
     trace_batch_fini(&log->kernel);
     trace_batch_fini(&log->copy);
+    trace_batch_fini(&log->set);
     trace_batch_fini(&log->wait);
     trace_batch_fini(&log->memory);
     trace_batch_fini(&log->sample);
@@ -166,11 +170,9 @@ static void on_copy(void *arg, const struct trace_copy *c)
 static void on_set(void *arg, const struct trace_set *s)
 {
     struct trace_log *log = arg;
-    struct launch launch = launches_find(&log->launches, s->correlation);
-    struct trace_set set = *s;
-    set.device = device_id(log, s->device);
-    record_memset(&log->device_lines, log->context, &set,
-                  launches_path(&log->launches, launch.path_id), launch.depth);
+    struct text *row = trace_batch_row(&log->set, log->context, s->start_ns);
+    row_set(row, log->set.base_ns, s, device_id(log, s->device),
+            launches_find(&log->launches, s->correlation).instance);
     log->sets++;
 }
 
@@ -265,6 +267,7 @@ void trace_log_finish(struct trace_log *log)
 {
     trace_batch_end(&log->kernel, log->context);
     trace_batch_end(&log->copy, log->context);
+    trace_batch_end(&log->set, log->context);
     trace_batch_end(&log->wait, log->context);
     trace_batch_end(&log->memory, log->context);
     trace_batch_end(&log->sample, log->context);

@@ -25,7 +25,7 @@ struct trace_log {
     struct text stack;        /* of one call */
     struct kernel_configs configs;
     struct trace_devices devices;
-    struct trace_batch kernel, copy, wait, memory, sample;
+    struct trace_batch kernel, copy, set, wait, memory, sample;
     uint64_t kernels, copies, sets, waits, memories, graphs, samples;
     uint64_t unnamed;   /* kernels whose name found no room */
     uint64_t externals; /* kernels with an id that a framework pushed */

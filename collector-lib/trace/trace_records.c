@@ -42,6 +42,17 @@ void row_copy(struct text *out, int64_t base_ns, const struct trace_copy *c,
     RECORD_ROW(RECORD_COPY_COLUMNS);
 }
 
+void row_set(struct text *out, int64_t base_ns, const struct trace_set *s,
+             uint64_t device_id, uint64_t scope_instance_id)
+{
+    const int64_t dt_ns = s->start_ns - base_ns;
+    const uint64_t stream_id = s->stream;
+    const int64_t duration_ns = s->end_ns - s->start_ns;
+    const uint64_t bytes = s->bytes;
+    const uint64_t corr_id = s->correlation;
+    RECORD_ROW(RECORD_SET_COLUMNS);
+}
+
 void row_wait(struct text *out, int64_t base_ns, const struct trace_wait *w,
               uint32_t function)
 {
@@ -146,25 +157,6 @@ void record_device(struct text *out, const struct record_context *context,
     text_printf(out,
                 ",\"memory_clock_khz\":%" PRId64 ",\"memory_bus_bits\":%" PRId64 "}\n",
                 figure(d->memory_clock_khz), figure(d->memory_bus_bits));
-}
-
-void record_memset(struct text *out, const struct record_context *context,
-                   const struct trace_set *s, const char *user_scope,
-                   unsigned scope_depth)
-{
-    text_puts(out, "{\"type\":\"" RECORD_MEMSET "\",");
-    record_who(out, context);
-    text_printf(out,
-                ",\"name\":\"memset\",\"platform\":\"cuda\",\"device_id\":\"%" PRIu32
-                "\",\"stream_id\":\"%" PRIu32 "\",\"stack_trace\":\"\",\"user_scope\":",
-                s->device, s->stream);
-    text_json_string(out, user_scope);
-    text_printf(out,
-                ",\"scope_depth\":%u,\"start_ns\":%" PRId64 ",\"end_ns\":%" PRId64
-                ",\"api_start_ns\":0,\"api_exit_ns\":0,\"corr_id\":%" PRIu32
-                ",\"bytes\":%" PRIu64 "}\n",
-                scope_depth, s->start_ns + context->anchor_ns,
-                s->end_ns + context->anchor_ns, s->correlation, s->bytes);
 }
 
 void record_graph_launch(struct text *out, const struct record_context *context,

@@ -29,6 +29,8 @@ void row_kernel(struct text *out, int64_t base_ns, const struct trace_kernel *ke
                 struct kernel_refs refs);
 void row_copy(struct text *out, int64_t base_ns, const struct trace_copy *copy,
               uint64_t device_id, uint64_t scope_instance_id);
+void row_set(struct text *out, int64_t base_ns, const struct trace_set *set,
+             uint64_t device_id, uint64_t scope_instance_id);
 /** \p function: the id of its stack, 0 = none. */
 void row_wait(struct text *out, int64_t base_ns, const struct trace_wait *wait,
               uint32_t function);
@@ -44,9 +46,6 @@ void record_kernel_detail(struct text *out, const struct record_context *context
                           const struct trace_kernel *kernel,
                           const struct occupancy *occupancy, const char *user_scope,
                           const char *stack);
-void record_memset(struct text *out, const struct record_context *context,
-                   const struct trace_set *set, const char *user_scope,
-                   unsigned scope_depth);
 void record_graph_launch(struct text *out, const struct record_context *context,
                          const struct trace_graph *graph);
 /** The lines of a source file; \p bytes need not end in a newline. */

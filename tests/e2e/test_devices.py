@@ -12,7 +12,7 @@ import test_trace as trace
 
 NVML = [f"0000000{n}-2222-3333-4444-555555555555" for n in range(2)]  # of the fake
 MIG = "MIG-abcdef01-2222-3333-4444-555555555555"
-ROWS = {"memcpy_event_batch": "device", "memory_alloc_event_batch": "scope"}
+ROWS = {"memcpy_event_batch": "device", "memset_event_batch": "device", "memory_alloc_event_batch": "scope"}
 
 
 def _session(place, uuids, part="devices", **env):
@@ -32,8 +32,8 @@ def _by_device(session):
         found[k["name"].split("(")[0]].append((k["device_id"], k["context_id"]))
     for kind, channel in ROWS.items():
         found[kind] = [row["device_id"] for row in collector.rows(session, channel, kind)]
-    for channel, kind in (("device", "memset_event"), ("scope", "graph_launch_event")):
-        found[kind] = [int(r["device_id"]) for r in collector.records(session, channel) if r["type"] == kind]
+    found["graph_launch_event"] = [r["device_id"] for r in collector.records(session, "scope")
+                                   if r["type"] == "graph_launch_event"]
     return dict(found)
 
 
@@ -41,7 +41,7 @@ def _numbers(session, first, second):
     """The device CUDA 0 has the number \\p first, and 1 \\p second, in each row."""
     others = [second, first]  # the order of the job
     equal(_by_device(session), {"first": [(first, 1)] * 3, "second": [(second, 2)] * 2,
-                                **{kind: others for kind in (*ROWS, "memset_event", "graph_launch_event")}}, "rows")
+                                **{kind: others for kind in (*ROWS, "graph_launch_event")}}, "rows")
     equal({p["cuda_ordinal"]: p["id"] for p in _properties(session)}, {0: first, 1: second}, "numbers")
     for row in collector.rows(session, "device", "memcpy_event_batch"):
         equal(row["context_id"], 1 if row["device_id"] == first else 2, "its context")

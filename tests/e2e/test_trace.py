@@ -105,7 +105,7 @@ def every_launch_is_recorded_once_and_in_its_scope(place):
 
 
 def what_else_happens_is_recorded_when_it_is_asked_for(place):
-    every = {"memcpy_event_batch": "device", "memset_event": "device", "synchronization_event_batch": "scope",
+    every = {"memcpy_event_batch": "device", "memset_event_batch": "device", "synchronization_event_batch": "scope",
              "memory_alloc_event_batch": "scope", "graph_launch_event": "scope"}
     for env, missing in (
             ({}, {"memory_alloc_event_batch", "graph_launch_event"}),
@@ -190,8 +190,8 @@ def copies_and_sets_have_their_scope_and_allocations_their_time(place):
     begin = next(r for r in collector.rows(session, "scope", "scope_event_batch") if r["event_type"] == 0)
     copy, = collector.rows(session, "device", "memcpy_event_batch")
     equal(copy["scope_instance_id"], begin["scope_instance_id"], "the copy's scope")
-    memset, = (r for r in collector.records(session, "device") if r["type"] == "memset_event")
-    equal((memset["user_scope"], memset["scope_depth"]), ("io", 1), "the set's scope")
+    memset, = collector.rows(session, "device", "memset_event_batch")
+    equal(memset["scope_instance_id"], begin["scope_instance_id"], "the set's scope")
     allocation, = collector.rows(session, "scope", "memory_alloc_event_batch")
     check(1e6 <= allocation["duration_ns"] < 1e9, f"the call took 1 ms: {allocation}")
 

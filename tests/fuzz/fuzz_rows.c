@@ -6,18 +6,12 @@
 
 #include "backend/digest/digest_line.h"
 
-static const char *const types[] = {"kernel_event_batch",
-                                    "device_metric_batch",
-                                    "host_metric_batch",
-                                    "scope_event_batch",
-                                    "profile_sample_batch",
-                                    "memcpy_event_batch",
-                                    "memset_event",
-                                    "memory_alloc_event_batch",
-                                    "dictionary_update",
-                                    "source_file_content",
-                                    "job_start",
-                                    "capture_capabilities"};
+static const char *const types[] = {
+    "kernel_event_batch",  "device_metric_batch",  "host_metric_batch",
+    "scope_event_batch",   "profile_sample_batch", "memcpy_event_batch",
+    "memset_event",        "memset_event_batch",   "memory_alloc_event_batch",
+    "dictionary_update",   "source_file_content",  "job_start",
+    "capture_capabilities"};
 
 static void check(const struct digest_table *table)
 {

@@ -100,7 +100,7 @@ def truth():
             check(len({k["corr_id"] for k in kernels}) == len(kernels), f"{engine}: every kernel once")
             copies = sorted((c["copy_kind"], c["bytes"]) for c in rows(logs, "device", "memcpy_event_batch"))
             check(copies == [(1, 1 << 10), (1, 1 << 20), (2, 1 << 11), (8, 1 << 12)], f"{engine}: memory copies {copies}")
-            sets = [r["bytes"] for r in lines(logs, "device") if r["type"] == "memset_event"]
+            sets = [r["bytes"] for r in rows(logs, "device", "memset_event_batch")]
             check(sets == [4096], f"{engine}: memory sets {sets}")
             kernel_names = names(logs, "device", "kernel_dict")
             long_one, = (k for k in kernels if "wait_cycles" in kernel_names[str(k["kernel_id"])])
@@ -158,8 +158,8 @@ def called():
         io, = (r["scope_instance_id"] for r in rows(logs, "scope", "scope_event_batch") if r["event_type"] == 0)
         copies = [(c["bytes"], c["scope_instance_id"] == io) for c in rows(logs, "device", "memcpy_event_batch")]
         check(copies == [(1 << 20, True), (1 << 10, False)], f"memory copies by scope {copies}")
-        sets = [(r["user_scope"], r["scope_depth"]) for r in lines(logs, "device") if r["type"] == "memset_event"]
-        check(sets == [("io", 1)], f"scope of a memory set {sets}")
+        sets = [r["scope_instance_id"] == io for r in rows(logs, "device", "memset_event_batch")]
+        check(sets == [True], f"scope of a memory set {sets}")
         memory = list(rows(logs, "scope", "memory_alloc_event_batch"))
         ours = [m for m in memory if m["bytes"] in (1 << 20, 1 << 16)]
         check(len(ours) == 4 * did["pairs"], f"{len(ours)} of {4 * did['pairs']} allocations and releases")

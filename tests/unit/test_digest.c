@@ -76,6 +76,7 @@ static void each_record_adds_what_is_shown_of_it(void **state)
          "{\"columns\":[\"kernel_id\",\"detail_corr_id\"],\"rows\":[[1,8]]}", 2, 0, 0},
         {RECORD_COPIES, "{\"columns\":[\"copy_kind\",\"bytes\"],\"rows\":[[1,5],[2,5]]}",
          2, 0, 0},
+        {RECORD_SETS, "{\"columns\":[\"bytes\"],\"rows\":[[5],[6]]}", 1, 0, 0},
         {RECORD_WAITS, "{\"columns\":[\"sync_type\"],\"rows\":[[3]]}", 1, 0, 0},
         {RECORD_ALLOCATIONS,
          "{\"columns\":[\"memory_op\",\"memory_kind\"],\"rows\":[[1,2],[1,3]]}", 2, 0, 0},

@@ -357,7 +357,7 @@ static void the_rest_of_a_trace(void **unused)
 {
     (void)unused;
     static const char *const type[] = {
-        "memcpy_event_batch",       "memset_event",       "synchronization_event_batch",
+        "memcpy_event_batch",       "memset_event_batch", "synchronization_event_batch",
         "memory_alloc_event_batch", "graph_launch_event", "profile_sample_batch"};
     for (unsigned i = 0; i < sizeof type / sizeof type[0]; i++) {
         struct trace_log log = {0};
