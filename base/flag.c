@@ -123,3 +123,10 @@ void flag_expected(const struct flag *flag, char *out, size_t size)
         snprintf(out, size, "%s", flag->value ? flag->value : "no value");
     }
 }
+
+bool flag_is_next(const char *word, bool (*is_letter)(const void *arg, char letter),
+                  const void *arg)
+{
+    return strncmp(word, "--", 2) == 0 ||
+           (word[0] == '-' && word[1] && !word[2] && is_letter(arg, word[1]));
+}

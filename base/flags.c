@@ -142,13 +142,9 @@ static int refuse_missing(const struct flag_table *table, const struct flag *fla
     return flags_wrong(table, name, "missing value (expected %s)", expected);
 }
 
-/* Whether \p word, which stands where a value is due, is the next flag: "-" and "-1" are
- * not, and what is meant as a value may stand behind '='. */
-static bool is_flag(const struct flag_table *table, const char *word)
+static bool flags_is_letter(const void *table, char letter)
 {
-    return strncmp(word, "--", 2) == 0 ||
-           (word[0] == '-' && word[1] && !word[2] &&
-            (strchr("hV", word[1]) || flags_row(table, (unsigned char)word[1])));
+    return strchr("hV", letter) || flags_row(table, (unsigned char)letter);
 }
 
 static int refuse_flag_as_value(const struct flag_table *table, const struct flag *flag)
@@ -266,7 +262,8 @@ static int take_words(const struct flag_table *table, const struct flag_words *w
             rc = print_help(table);
         } else if (c == VERSION || c == 'V') {
             rc = print_version(table, words);
-        } else if (optarg == words->word[optind - 1] && is_flag(table, optarg)) {
+        } else if (optarg == words->word[optind - 1] &&
+                   flag_is_next(optarg, flags_is_letter, table)) {
             rc = refuse_flag_as_value(table, flags_row(table, c));
         } else {
             rc = take_flag(table, c, optarg, fields);

@@ -9,6 +9,7 @@
 #include "agent/options/config.h"
 #include "agent/options/option_find.h"
 #include "agent/options/option_value.h"
+#include "base/flag.h"
 
 /* A blank variable counts as unset. */
 static gpufl_status read_environment(struct options *o, char why[512])
@@ -43,11 +44,10 @@ struct given_flag {
     char *value;
 };
 
-/* Whether \p word, which stands where a value is due, is the next flag. */
-static bool is_next_flag(const char *word)
+static bool option_is_letter(const void *arg, char letter)
 {
-    return strncmp(word, "--", 2) == 0 ||
-           (word[0] == '-' && word[1] && !word[2] && option_of_letter(word[1]));
+    (void)arg;
+    return option_of_letter(letter);
 }
 
 /* `--flag=value`, `--flag value`, `--switch`, `-h`. Moves to the argument behind it. */
@@ -65,7 +65,8 @@ static struct given_flag next_flag(struct arguments *a)
     flag.row = option_of_flag(arg + 2, len);
     flag.value = equals ? equals + 1 : NULL;
     bool wants = flag.row && !flag.value && flag.row->kind != KIND_SWITCH;
-    if (wants && a->at < a->argc && !is_next_flag(a->argv[a->at])) {
+    bool more = wants && a->at < a->argc;
+    if (more && !flag_is_next(a->argv[a->at], option_is_letter, NULL)) {
         flag.value = a->argv[a->at++];
     }
     return flag;
