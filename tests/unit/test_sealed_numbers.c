@@ -24,6 +24,7 @@ struct sealing {
 static void sealing_open(struct sealing *s)
 {
     s->root = dirs_make();
+    s->dir = (struct session_dir){0};
     assert_int_equal(session_dir_open(&s->dir, s->root), GPUFL_OK);
     s->dir.rotate_bytes = 1; /* each append but the first seals */
     snprintf(s->path, sizeof s->path, "%s/%s", s->root, s->dir.id);
