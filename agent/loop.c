@@ -14,6 +14,7 @@
 #include "agent/loop_folders.h"
 #include "agent/loop_open.h"
 #include "agent/loop_report.h"
+#include "agent/options/option_unused.h"
 #include "agent/options/reload.h"
 #include "agent/options/unread_env.h"
 #include "upload/engine/reopen.h"
@@ -270,6 +271,7 @@ int loop_run(struct options *options, int argc, char **argv, const sigset_t *sig
     gpufl_status status = loop_open(&loop, have_inotify, why);
     if (status == GPUFL_OK) {
         unread_env_warn(&loop.log, environ);
+        option_unused_warn(&loop.log, options);
         log_info(&loop.log, "agent.started",
                  "version=%s host=%s watch=%s landlock=\"%s\"", GPUFL_VERSION,
                  options->host, loop.watch ? "inotify" : "poll", loop.confined);

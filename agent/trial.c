@@ -11,6 +11,7 @@
 
 #include "agent/engine_options.h"
 #include "agent/folders.h"
+#include "agent/options/option_unused.h"
 #include "agent/options/option_value.h"
 #include "agent/options/unread_env.h"
 #include "agent/state_trial.h"
@@ -230,11 +231,18 @@ static gpufl_status trial_open(struct trial *t, char why[512])
     return status;
 }
 
+static void say_unused(void *arg, const char *name, const char *why)
+{
+    (void)arg;
+    fprintf(stderr, "gpufl-agent: %s: changes nothing: %s\n", name, why);
+}
+
 int trial_run(const struct options *options)
 {
     struct trial t = {.options = options};
     char why[512] = "";
     unread_env_each(environ, say_unread, NULL);
+    option_unused_each(options, say_unused, NULL);
     if (trial_open(&t, why) != GPUFL_OK) {
         fprintf(stderr, "gpufl-agent: %s\n", why);
         t.faults++;

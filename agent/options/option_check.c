@@ -21,6 +21,14 @@ static bool is_empty(const char *text)
 
 static gpufl_status check_required(const struct options *o, char why[512])
 {
+    const struct option_row *folders = option_of_field(offsetof(struct options, folders));
+    char name[OPTION_NAME_MAX];
+    if (!is_empty(o->folders) && !o->folders[strspn(o->folders, ", \t")]) {
+        snprintf(why, 512,
+                 "%s: '%.100s': names no directory (give paths, with commas in between)",
+                 option_name_used(o, folders, name), o->folders);
+        return GPUFL_ERR_USAGE;
+    }
     if (is_empty(o->folder) && is_empty(o->folders)) {
         snprintf(why, 512,
                  "--folder: no directory to follow (give --folder=DIR or set "
@@ -102,12 +110,13 @@ static gpufl_status check_empty(const struct options *o, char why[512])
                                    offsetof(struct options, require_owner_uid),
                                    offsetof(struct options, api_path),
                                    offsetof(struct options, cursor_file)};
+    char name[OPTION_NAME_MAX];
     for (size_t i = 0; i < sizeof field / sizeof field[0]; i++) {
         const struct option_row *row = option_of_field(field[i]);
         const char *const *value = (const void *)((const char *)o + field[i]);
-        if (o->source[row - option_rows] == SOURCE_FLAG && is_empty(*value)) {
-            snprintf(why, 512, "--%s: empty (give %s, or leave the option out)",
-                     row->flag, row->value);
+        if (o->source[row - option_rows] != SOURCE_DEFAULT && is_empty(*value)) {
+            snprintf(why, 512, "%s: empty (give %s, or leave it out)",
+                     option_name_used(o, row, name), row->value);
             return GPUFL_ERR_USAGE;
         }
     }

@@ -132,7 +132,7 @@ static gpufl_status read_config_files(struct options *o, int argc, char **argv,
     for (struct arguments a = {argc, argv, 1}; status == GPUFL_OK && a.at < argc;) {
         struct given_flag flag = next_flag(&a);
         if (flag.row == config && flag.value && !*flag.value) {
-            snprintf(why, 512, "--config: empty (give FILE, or leave the option out)");
+            snprintf(why, 512, "--config: empty (give FILE, or leave it out)");
             return GPUFL_ERR_USAGE;
         }
         if (flag.row == config && flag.value) {

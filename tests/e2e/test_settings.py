@@ -20,7 +20,7 @@ HOST = "http://127.0.0.1:9"
 def _files(place):
     """Files that are not what they are given for."""
     texts = {"empty": "", "blank": " \n\n", "lines": "one\ntwo\n", "text": "hello\n", "nul": "a\0b",
-             "control": "a\x01b\n", "long": "k" * 5000,
+             "control": "a\x01b\n", "empty-key.json": '{"agent":{"stateDir":""}}', "long": "k" * 5000,
              "cut.pem": "-----BEGIN CERTIFICATE-----\nMAMC\n",
              "cert.pem": "-----BEGIN CERTIFICATE-----\nMAMCAQA=\n-----END CERTIFICATE-----\n",
              "key.pem": "-----BEGIN PRIVATE KEY-----\nMAMCAQA=\n-----END PRIVATE KEY-----\n",
@@ -110,6 +110,8 @@ def wrong_settings_of_the_agent_are_refused_at_the_start(place):
         (["--read-timeout=0"], "--read-timeout", "'0'", "above 0"),
         (["--rescan-interval=0"], "--rescan-interval", "'0'", "above 0"),
         (["--zstd-level=20"], "--zstd-level", "'20'", "1 to 19"),
+        ([], "GPUFL_SOURCE_FOLDERS", "',,'", "names no directory", {"GPUFL_SOURCE_FOLDERS": ",,"}),
+        ([f"--config={f}/empty-key.json"], "agent.stateDir", "", "empty"),
         (["--salvage=maybe"], "--salvage", "'maybe'", "true, yes, on or 1"),
         (["--exit-when-drained="], "--exit-when-drained", "''", "true, yes, on or 1"),
         ([], "GPUFL_AGENT_SAME_ORIGIN", "'ture'", "no, off or 0", {"GPUFL_AGENT_SAME_ORIGIN": "ture"}),
@@ -267,6 +269,26 @@ def wrong_settings_of_the_backend_are_refused_at_the_start(place):
         rows.append((["--db", f / "locked.db"], 1, "--db", f"{f}/locked.db", "Permission denied"))
     _in_parallel(rows, one)
     taken.close()
+
+
+def options_without_effect_are_named(place):
+    f = _files(place)
+    (f / "token").write_text("k")
+    (f / "token").chmod(0o600)
+    (f / "state").mkdir(mode=0o700)
+    for args, env, name, why in (
+            (["--token=k", f"--token-file={f}/token"], {}, "--token", "the file with the API key"),
+            ([], {"GPUFL_HTTP_TOKEN": "k", "GPUFL_HTTP_TOKEN_FILE": str(f / "token")}, "GPUFL_HTTP_TOKEN", "the file"),
+            (["--exit-if-empty"], {}, "--exit-if-empty", "needs --exit-when-drained"),
+            (["--state=memory", f"--state-dir={f}/state"], {}, "--state-dir", "keeps no journal"),
+            (["--delete-acked=acknowledged", "--retain-acked-payloads"], {}, "--delete-acked", "takes precedence"),
+            ([f"--ca-file={f}/cert.pem"], {}, "--ca-file", "an http:// address"),
+            (["--allow-insecure-http", "--host=https://127.0.0.1:9"], {}, "--allow-insecure-http", "no http://")):
+        host = [] if any(a.startswith("--host") for a in args) else [f"--host={HOST}"]
+        done = place.run("gpufl-agent", f"--folder={place.logs}", "--check", *host, *args,
+                         env=env)
+        said = [line for line in done.stderr.splitlines() if f": {name}: changes nothing: " in line]
+        check(len(said) == 1 and why in said[0], f"{args} {env}: {done.stderr}")
 
 
 def a_check_says_whether_the_settings_would_work(place):

@@ -119,8 +119,10 @@ static gpufl_status root_lock_state(struct root *root, const char *journal, char
         openat(root->state_fd, name,
                O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0600);
     if (root->lock_fd < 0) {
-        snprintf(why, 512, "cannot lock the journal of %.300s: %s", root->path,
-                 strerror(errno));
+        snprintf(why, 512,
+                 "cannot create '%.80s' for %.300s in the state directory: %s (choose "
+                 "another state directory)",
+                 name, root->path, strerror(errno));
         return GPUFL_ERR_IO;
     }
     return flock(root->lock_fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK

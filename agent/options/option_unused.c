@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Looks for options without effect: whoever gave one expects something of it. */
+#include "agent/options/option_unused.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "agent/options/option_find.h"
+#include "agent/options/option_value.h"
+
+static bool unused_is_given(const struct options *o, size_t field)
+{
+    return o->source[option_of_field(field) - option_rows] != SOURCE_DEFAULT;
+}
+
+static bool unused_text(const char *text)
+{
+    return text && *text;
+}
+
+void option_unused_each(const struct options *o, option_unused_say *say, void *arg)
+{
+    bool plain = o->host && strncmp(o->host, "http:", 5) == 0;
+    bool memory = o->state == STATE_IN_MEMORY;
+    const struct {
+        size_t field;
+        bool unused;
+        const char *why;
+    } row[] = {
+        {offsetof(struct options, token), unused_text(o->token_file),
+         "the file with the API key takes precedence"},
+        {offsetof(struct options, exit_if_empty),
+         o->exit_if_empty && !o->exit_when_drained, "it needs --exit-when-drained"},
+        {offsetof(struct options, state_dir), memory && unused_text(o->state_dir),
+         "--state=memory keeps no journal"},
+        {offsetof(struct options, delete_acked),
+         o->retain_acked_payloads && o->delete_acked != DELETE_ACKED_NEVER,
+         "--retain-acked-payloads takes precedence"},
+        {offsetof(struct options, ca_file), plain && unused_text(o->ca_file),
+         "the host is an http:// address"},
+        {offsetof(struct options, client_cert), plain && unused_text(o->client_cert),
+         "the host is an http:// address"},
+        {offsetof(struct options, allow_insecure_http), !plain && o->allow_insecure_http,
+         "the host is no http:// address"},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+        char name[OPTION_NAME_MAX];
+        if (row[i].unused && unused_is_given(o, row[i].field)) {
+            say(arg, option_name_used(o, option_of_field(row[i].field), name),
+                row[i].why);
+        }
+    }
+}
+
+static void warn_unused(void *log, const char *name, const char *why)
+{
+    log_warn(log, "option.unused", "option=%s note=\"it changes nothing: %s\"", name,
+             why);
+}
+
+void option_unused_warn(const struct log *log, const struct options *options)
+{
+    struct log copy = *log;
+    option_unused_each(options, warn_unused, &copy);
+}
