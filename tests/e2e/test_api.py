@@ -268,7 +268,8 @@ def every_engine_is_recorded_as_requested_and_monitor_runs(place):
     """S2-27, S2-48, S2-70: one sentence, and the session."""
     wire = {"Monitor": "nvidia.none", "Trace": "nvidia.trace", "PcSampling": "nvidia.pc_sampling",
             "SassMetrics": "nvidia.sass_metrics", "RangeProfiler": "nvidia.range_profiler",
-            "Deep": "nvidia.pc_sampling_with_sass"}
+            "Deep": "nvidia.pc_sampling_with_sass", "PmSampling": "nvidia.pm_sampling",
+            "RangeProfilerKernelReplay": "nvidia.range_profiler_kernel_replay"}
     for name, on_wire in wire.items():
         done, session = _run_job(place, {"GPUFL_PROFILING_ENGINE": name}, "control-flow")
         found = _capabilities(session)
