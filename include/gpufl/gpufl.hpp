@@ -5,6 +5,7 @@
 #define GPUFL_HPP
 
 #include <cstdint>
+#include <cstdio>
 #include <functional>
 #include <memory> /* the reference's programs keep a ScopedMonitor in a std::unique_ptr */
 #include <string>
@@ -73,10 +74,17 @@ inline void systemStop(const std::string &name = "system")
     gpufl_system_stop(name.c_str());
 }
 
-/** Writes a text summary of the last session that ended; "" = standard output. */
+/** Writes a text summary of the last session that ended; "" = standard output. If it cannot, a
+ *  message on stderr says so; gpufl_generate_report() returns a status. */
 inline void generateReport(const std::string &output_path = "")
 {
-    (void)gpufl_generate_report(output_path.c_str());
+    gpufl_status status = gpufl_generate_report(output_path.c_str());
+    if (status == GPUFL_ERR_NOT_FOUND) {
+        std::fputs("[GPUFL] no report: no session has ended (call shutdown() first)\n", stderr);
+    } else if (status != GPUFL_OK) {
+        std::fprintf(stderr, "[GPUFL] no report: %s: cannot be written\n",
+                     output_path.empty() ? "standard output" : output_path.c_str());
+    }
 }
 
 /** What a scope may say besides its name. The tag is accepted and not recorded, as by the existing

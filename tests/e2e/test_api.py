@@ -234,6 +234,29 @@ int main(int, char **argv) {
             live.dir.rename(place.path / "elsewhere")
 
 
+def a_report_that_cannot_be_written_is_said(place):
+    """S2-06, S2-101: the function of the reference returns nothing."""
+    source = place.path / "report.cpp"
+    source.write_text("""#include <gpufl/gpufl.hpp>
+int main(int, char **argv) {
+    gpufl::generateReport();
+    gpufl::InitOptions opts;
+    opts.log_path = argv[1];
+    gpufl::init(opts);
+    gpufl::shutdown();
+    gpufl::generateReport(std::string(argv[1]) + "/none/report");
+    gpufl::generateReport(std::string(argv[1]) + "/report");
+}
+""")
+    done, program = _compile(place, "g++", "c++11", source)
+    equal((done.returncode, done.stderr), (0, ""), "it compiles")
+    done = subprocess.run([program, place.logs], capture_output=True, text=True, check=False, env=lib.environment({}))
+    equal(done.returncode, 0, done.stderr)
+    none, unwritable = done.stderr.splitlines()
+    check("no session has ended" in none, none)
+    check(f"{place.logs}/none/report: cannot be written" in unwritable, unwritable)
+
+
 def the_old_name_of_an_option_does_not_compile(place):
     """S2-35."""
     done, _ = _compile(place, "g++", "c++17", "old_name.cpp", link=False)
