@@ -208,12 +208,27 @@ static gpufl_status start_locked(const struct settings *settings)
     return status;
 }
 
+/* A thread that is cancelled while it waits for the writer would keep the lock. */
+static int lock_process(void)
+{
+    int state;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+    pthread_mutex_lock(&process.lock);
+    return state;
+}
+
+static void unlock_process(int state)
+{
+    pthread_mutex_unlock(&process.lock);
+    pthread_setcancelstate(state, NULL);
+}
+
 gpufl_status gpufl_init(const struct gpufl_init_options *options)
 {
     struct settings settings;
     char why[256];
     gpufl_status status = settings_resolve(options, &settings, why);
-    pthread_mutex_lock(&process.lock);
+    int cancel_state = lock_process();
     stop_locked();
     atomic_store_explicit(&process.switched_off, status == GPUFL_OFF,
                           memory_order_relaxed);
@@ -222,48 +237,49 @@ gpufl_status gpufl_init(const struct gpufl_init_options *options)
     } else if (status == GPUFL_ERR_USAGE) {
         fprintf(stderr, "[GPUFL] not recording: %s\n", why);
     }
-    pthread_mutex_unlock(&process.lock);
+    unlock_process(cancel_state);
     return status;
 }
 
 void gpufl_shutdown(void)
 {
-    pthread_mutex_lock(&process.lock);
+    int cancel_state = lock_process();
     stop_locked();
-    pthread_mutex_unlock(&process.lock);
+    unlock_process(cancel_state);
 }
 
 gpufl_status gpufl_session_id(char out[40])
 {
     out[0] = '\0';
-    pthread_mutex_lock(&process.lock);
+    int cancel_state = lock_process();
     if (process.writer) {
         snprintf(out, 40, "%s", writer_session_id(process.writer));
     }
-    pthread_mutex_unlock(&process.lock);
+    unlock_process(cancel_state);
     return out[0] ? GPUFL_OK : GPUFL_ERR_NOT_FOUND;
 }
 
 void gpufl_flush(void)
 {
-    pthread_mutex_lock(&process.lock);
+    int cancel_state = lock_process();
     if (process.writer) {
         writer_flush(process.writer);
     }
-    pthread_mutex_unlock(&process.lock);
+    unlock_process(cancel_state);
+    pthread_testcancel(); /* it waits, so it is a point of cancellation */
 }
 
 gpufl_status gpufl_get_stats(struct gpufl_stats *stats)
 {
     struct gpufl_stats full;
-    pthread_mutex_lock(&process.lock);
+    int cancel_state = lock_process();
     bool known = process.writer || process.ended;
     if (process.writer) {
         writer_stats(process.writer, &full);
     } else {
         full = process.last.stats;
     }
-    pthread_mutex_unlock(&process.lock);
+    unlock_process(cancel_state);
     if (!known || stats->struct_size < sizeof(size_t)) {
         return known ? GPUFL_ERR_USAGE : GPUFL_ERR_NOT_FOUND;
     }
@@ -277,7 +293,7 @@ gpufl_status gpufl_get_stats(struct gpufl_stats *stats)
 gpufl_status gpufl_generate_report(const char *path)
 {
     gpufl_status status = GPUFL_ERR_NOT_FOUND;
-    pthread_mutex_lock(&process.lock);
+    int cancel_state = lock_process();
     if (process.ended && process.last.report) {
         FILE *out = path && *path ? fopen(path, "we") : stdout;
         status = out && fputs(process.last.report, out) >= 0 ? GPUFL_OK : GPUFL_ERR_IO;
@@ -285,7 +301,7 @@ gpufl_status gpufl_generate_report(const char *path)
             status = GPUFL_ERR_IO;
         }
     }
-    pthread_mutex_unlock(&process.lock);
+    unlock_process(cancel_state);
     return status;
 }
 

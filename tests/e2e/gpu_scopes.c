@@ -338,6 +338,33 @@ static void exits_before_a_call(void)
     exit(7);
 }
 
+static _Atomic int flushes;
+
+static void *flush_on(void *arg)
+{
+    (void)arg;
+    for (;;) {
+        gpufl_flush();
+        flushes++;
+    }
+    return NULL;
+}
+
+static void cancelled(void)
+{
+    for (int i = 0; i < 20; i++) {
+        pthread_t thread;
+        int before = flushes;
+        pthread_create(&thread, NULL, flush_on, NULL);
+        while (flushes == before) {
+            rest_ms(1);
+        }
+        pthread_cancel(thread);
+        pthread_join(thread, NULL);
+    }
+    step("behind", "_Z5firstPf", 1);
+}
+
 static void *one_scope(void *arg)
 {
     (void)arg;
@@ -430,6 +457,7 @@ int main(int argc, char **argv)
         {"without memory", without_memory},
         {"full disk", full_disk},
         {"hot", hot},
+        {"cancelled", cancelled},
         {"exits", exits},
         {"exits before a call", exits_before_a_call},
         {"graphs", graphs},

@@ -263,6 +263,11 @@ def a_library_that_never_returns_does_not_hold_up_exit(place):
     equal(collector.paired(session), {"step": 1}, "scopes")
 
 
+def a_thread_that_is_cancelled_in_a_flush_holds_up_nobody(place):
+    session, _, _, _ = _play(place, "cancelled")
+    equal(collector.paired(session), {"behind": 1}, "scopes")
+
+
 def a_session_has_no_names_of_an_earlier_one(place):
     first, _, _, _ = _play(place, "sessions", GPU_SCOPES_LOGS=str(place.logs))
     names = sorted("".join(collector.scope_names(s).values()) for s in place.logs.iterdir())
