@@ -114,7 +114,9 @@ static gpufl_status check_empty(const struct options *o, char why[512])
     for (size_t i = 0; i < sizeof field / sizeof field[0]; i++) {
         const struct option_row *row = option_of_field(field[i]);
         const char *const *value = (const void *)((const char *)o + field[i]);
-        if (o->source[row - option_rows] != SOURCE_DEFAULT && is_empty(*value)) {
+        bool given = o->source[row - option_rows] == SOURCE_FLAG ||
+                     o->source[row - option_rows] == SOURCE_FILE;
+        if (given && is_empty(*value)) {
             snprintf(why, 512, "%s: empty (give %s, or leave it out)",
                      option_name_used(o, row, name), row->value);
             return GPUFL_ERR_USAGE;

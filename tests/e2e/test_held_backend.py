@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Each reason for which a session is held because of what its backend has: it is said, its way out is said and leads
 out, and nothing is stored twice."""
+import os
 import shutil
 import sqlite3
 import sys
@@ -119,6 +120,7 @@ def files_that_end_before_the_lines_of_the_backend(place):
         lines = (writer.dir / "device.1.log").read_bytes().splitlines(keepends=True)
         (writer.dir / "device.1.log").unlink()
         writer.active("device").write_bytes(b"".join(lines[:100]))
+        os.truncate(writer.dir / ".gpufl-session.lock", 0)  # as before a power failure, to the next boot
         stored = backend.export(writer.id, "device")
         words = _is_held(place, _upload(place, backend.url), "backend_longer")
         if resolve:

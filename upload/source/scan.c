@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/boot_id.h"
 #include "base/file.h"
+#include "upload/source/told.h"
 
 /* A session directory that is being listed. */
 struct scan_dir {
@@ -251,26 +251,17 @@ static enum session_layout scan_layout_of(const struct scan *scan, bool sidecar)
  * one is there. */
 static void scan_note_sealed(const struct sys *sys, int dir, struct scan *scan)
 {
-    char boot_id[BOOT_ID_TEXT];
-    struct active_files active;
-    char *text;
-    size_t len;
-    if (scan->layout != SESSION_LIVE || !scan->has_lock ||
-        file_read(sys, dir, LAYOUT_LOCK, LAYOUT_TOLD_BYTES, &text, &len) != GPUFL_OK) {
+    struct active_files told;
+    if (scan->layout != SESSION_LIVE || !scan->has_lock || !told_read(sys, dir, &told)) {
         return;
     }
-    boot_id_get(boot_id);
-    if (active_files_parse(text, len, &active) == GPUFL_OK && boot_id[0] &&
-        strcmp(active.boot_id, boot_id) == 0) {
-        for (unsigned i = 0; i < scan->channels; i++) {
-            enum channel index = channel_named(scan->channel[i].name);
-            uint32_t number = index != CHANNEL_COUNT ? active.number[index] : 0;
-            if (number > scan->channel[i].highest + 1) {
-                scan->channel[i].highest = number - 1;
-            }
+    for (unsigned i = 0; i < scan->channels; i++) {
+        enum channel index = channel_named(scan->channel[i].name);
+        uint32_t number = index != CHANNEL_COUNT ? told.number[index] : 0;
+        if (number > scan->channel[i].highest + 1) {
+            scan->channel[i].highest = number - 1;
         }
     }
-    free(text);
 }
 
 /* Files that the layout, which is known only now, has no place for. */

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reads the lock file of a session. One that others may have planted counts for nothing.
+ */
+#include "upload/source/told.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/boot_id.h"
+#include "base/file.h"
+
+static bool told_may_tell(int dir, struct stat *lock)
+{
+    struct stat of_dir;
+    return fstatat(dir, LAYOUT_LOCK, lock, AT_SYMLINK_NOFOLLOW) == 0 &&
+           lock->st_size > 0 && lock->st_size <= LAYOUT_TOLD_BYTES &&
+           fstat(dir, &of_dir) == 0 && of_dir.st_uid == lock->st_uid;
+}
+
+bool told_read(const struct sys *sys, int dir, struct active_files *out)
+{
+    char text[LAYOUT_TOLD_BYTES];
+    char boot_id[BOOT_ID_TEXT];
+    struct stat before;
+    struct stat st;
+    ssize_t n = -1;
+    int fd = told_may_tell(dir, &before) ? file_open(sys, dir, LAYOUT_LOCK) : -1;
+    if (fd < 0) {
+        return false;
+    }
+    if (fstat(fd, &st) == 0 && st.st_uid == before.st_uid) {
+        n = file_pread_full(sys, fd, text, sizeof text, 0);
+    }
+    close(fd);
+    boot_id_get(boot_id);
+    return n > 0 && active_files_parse(text, (size_t)n, out) == GPUFL_OK && boot_id[0] &&
+           strcmp(out->boot_id, boot_id) == 0;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the writer of a live session tells of its files, in its lock file. */
+#ifndef GPUFL_UPLOAD_SOURCE_TOLD_H
+#define GPUFL_UPLOAD_SOURCE_TOLD_H
+
+#include <stdbool.h>
+
+#include "base/sys.h"
+#include "upload/source/identity.h"
+
+/** Reads the lock file in the session's directory \p dir. An empty one is not opened: if
+ * a writer in this process holds a POSIX lock on it, as those of the existing client do,
+ * closing it would release that. \return true if its writer told something, on this boot;
+ * a power failure may keep that and take back what it tells of. */
+bool told_read(const struct sys *sys, int dir, struct active_files *out);
+
+#endif
