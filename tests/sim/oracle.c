@@ -130,14 +130,15 @@ static bool is_excused(const struct world *world, const struct job *job)
  * was put into quarantine is forgotten with the journal, if the progress file is left. */
 static bool may_lack(const struct world *world, const struct job *job, int state)
 {
-    return job->harm & (JOB_LOST_POWER | JOB_LOST_FILES | JOB_HAS_COPY) ||
+    return job->harm &
+               (JOB_LOST_POWER | JOB_LOST_FILES | JOB_LOST_SEALED | JOB_HAS_COPY) ||
            (state == 1 && is_by_journal(world, job));
 }
 
 static bool may_lack_of_disk(const struct world *world, const struct job *job, int state)
 {
-    return job->harm & JOB_HAS_COPY || (state == 1 && is_by_journal(world, job)) ||
-           job->old.layout;
+    return job->harm & (JOB_HAS_COPY | JOB_LOST_FILES | JOB_LOST_POWER) ||
+           (state == 1 && is_by_journal(world, job)) || job->old.layout;
 }
 
 /* A line that a killed writer did not finish is kept back. */
