@@ -41,6 +41,7 @@ static void show_all(const struct status_view *view, struct text *out)
     static const struct status_session session = {.id = "one",
                                                   .path = "a/one",
                                                   .writer = "live",
+                                                  .counts = true,
                                                   .loss = true,
                                                   .problem = "cannot be read",
                                                   .unread = &unread,
@@ -76,6 +77,7 @@ static void show_all(const struct status_view *view, struct text *out)
         struct status_session done = {.id = "two",
                                       .path = "two",
                                       .writer = "ended",
+                                      .counts = true,
                                       .done = outcome[i],
                                       .unread = &all_read};
         view->session(out, &done);
