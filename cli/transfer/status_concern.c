@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "schema/layout.h"
+#include "upload/core/other_uploader.h"
 #include "upload/source/directory_mark.h"
 
 static bool concern_is_own(int root, const char *path)
@@ -17,19 +17,23 @@ static bool concern_is_own(int root, const char *path)
     return fstatat(root, path, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_uid == geteuid();
 }
 
-/* Its group has a journal of its own. */
+/* Its group has an uploader of its own. */
 static bool concern_is_left(const struct status_concern *in, const char *path)
 {
     const char *slash = strchr(path, '/');
     char group[JOURNAL_PATH_MAX];
-    char state[JOURNAL_PATH_MAX + LAYOUT_PATH_MAX];
     if (!slash) {
         return false;
     }
     snprintf(group, sizeof group, "%.*s", (int)(slash - path), path);
-    snprintf(state, sizeof state, "%s/%s", group, LAYOUT_STATE_DIR);
-    return faccessat(in->root, state, F_OK, AT_SYMLINK_NOFOLLOW) == 0 &&
-           !concern_is_own(in->root, group);
+    int dir = concern_is_own(in->root, group)
+                  ? -1
+                  : sys_real.open_beneath(in->root, group, O_RDONLY | O_DIRECTORY, 0);
+    bool left = dir >= 0 && other_uploader_has_group(dir, LOCK_SEEN_BY_USER);
+    if (dir >= 0) {
+        close(dir);
+    }
+    return left;
 }
 
 /* One that was sent and is gone. */

@@ -258,6 +258,26 @@ def what_others_plant_does_not_fail_an_upload(place):
             subprocess.run(["sh", "-c", f"cd {service.logs}; rm -r *"], check=True)
 
 
+def an_upload_and_status_agree_on_a_group_that_its_owners_uploader_only_locks(place):
+    """As one does that has its state elsewhere. What the backend refused of it before, in an upload of this user,
+    counts in both until it is dropped."""
+    if not ROOT:
+        lib.skip("needs root, to be several users")
+    service = _Service(place)
+    writer = _session_in_group(service)
+    writer.lines()
+    writer.raw("device", b"no record\n")
+    writer.end()
+    for refused in (0, 1):
+        with _Locked(writer.dir.parent, VICTIM):
+            done, told = service.upload(OTHER), service.status(OTHER)
+        equal((done.returncode, told.returncode), (refused, refused), f"{done.result} {done.stderr} {told.stdout}")
+        check("of another user: not counted" in told.stdout, told.stdout)
+        done, told = service.upload(OTHER), service.status(OTHER)
+        equal((done.returncode, told.returncode), (1, 1), f"{done.result} {told.stdout}")
+        equal(done.result["ranges_quarantined"], 1, str(done.result))
+
+
 def an_upload_does_not_send_again_what_the_owners_journal_says_is_sent(place):
     """Root, and a third user who has a session there: neither may believe that journal."""
     if not ROOT:

@@ -2,18 +2,17 @@
 /* Looks at the lock and the state directory of a directory, and names those it finds. */
 #include "upload/lifecycle/other_root.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/log.h"
 #include "upload/core/claims.h"
 #include "upload/core/engine_state.h"
+#include "upload/core/other_uploader.h"
 #include "upload/lifecycle/kept.h"
 #include "upload/lifecycle/served.h"
 #include "upload/source/listing.h"
@@ -37,24 +36,9 @@ struct other_roots {
     bool more_said;
 };
 
-static bool other_root_is_locked(int dir)
-{
-    bool locked = flock(dir, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK;
-    if (!locked) {
-        flock(dir, LOCK_UN);
-    }
-    return locked;
-}
-
 bool other_root_serves(const struct engine *engine, int dir)
 {
-    return other_root_is_locked(dir) && served_lock_counts(engine, dir);
-}
-
-/* To leave it out hides the sessions in it, so the holder must have a say there. */
-static bool other_root_serves_group(const struct engine *engine, int dir)
-{
-    return other_root_is_locked(dir) && served_lock_has_say(engine, dir);
+    return other_uploader_locks(dir) && served_lock_counts(engine, dir);
 }
 
 static void other_root_say_more(const struct root *root)
@@ -111,9 +95,7 @@ bool other_root_is(struct root *root, const char *name)
     const struct sys *sys = root->engine->config.sys;
     struct stat st = {0};
     int dir = sys->open_beneath(root->fd, name, O_RDONLY | O_DIRECTORY, 0);
-    bool other =
-        dir >= 0 && (other_root_serves_group(root->engine, dir) ||
-                     faccessat(dir, LAYOUT_STATE_DIR, F_OK, AT_SYMLINK_NOFOLLOW) == 0);
+    bool other = dir >= 0 && served_has_group(root->engine, dir);
     if (other && fstat(dir, &st) == 0) {
         other_root_note(root, name, st.st_uid);
     }

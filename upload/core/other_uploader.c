@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Looks at the lock and the state directory of a directory. */
+#include "upload/core/other_uploader.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "schema/layout.h"
+#include "upload/core/run_dir.h"
+
+bool other_uploader_locks(int dir)
+{
+    bool locked = flock(dir, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK;
+    if (!locked) {
+        flock(dir, LOCK_UN);
+    }
+    return locked;
+}
+
+bool other_uploader_has_say(int dir, enum lock_viewer viewer)
+{
+    return !lock_holder_is_foreign(dir, viewer) || run_dir_is_served(dir);
+}
+
+/* To leave a group out hides the sessions in it, so the holder must have a say there. */
+bool other_uploader_has_group(int dir, enum lock_viewer viewer)
+{
+    return (other_uploader_locks(dir) && other_uploader_has_say(dir, viewer)) ||
+           faccessat(dir, LAYOUT_STATE_DIR, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
