@@ -137,6 +137,22 @@ static gpufl_status check_version(const struct options *o, char why[512])
     return GPUFL_OK;
 }
 
+/* Without --exit-if-empty, it waits for the first session of this run. */
+static gpufl_status check_exit(const struct options *o, char why[512])
+{
+    char name[OPTION_NAME_MAX];
+    const struct option_row *row =
+        option_of_field(offsetof(struct options, exit_if_empty));
+    if (o->exit_if_empty && o->exit_when_drained && o->ignore_preexisting) {
+        snprintf(why, 512,
+                 "%s: with --ignore-preexisting, the agent would exit before it sends "
+                 "anything (leave one of the two out)",
+                 option_name_used(o, row, name));
+        return GPUFL_ERR_USAGE;
+    }
+    return GPUFL_OK;
+}
+
 gpufl_status option_check(const struct options *o, char why[512])
 {
     gpufl_status status = check_empty(o, why);
@@ -144,5 +160,6 @@ gpufl_status option_check(const struct options *o, char why[512])
     status = status == GPUFL_OK ? check_publisher(o, why) : status;
     status = status == GPUFL_OK ? check_version(o, why) : status;
     status = status == GPUFL_OK ? check_owner(o, why) : status;
+    status = status == GPUFL_OK ? check_exit(o, why) : status;
     return status == GPUFL_OK ? check_listen(o, why) : status;
 }

@@ -319,6 +319,17 @@ def preexisting_sessions_can_be_left_alone(place):
     check(backend.session(old.name) is None, "the old one is left alone")
 
 
+def a_run_that_skips_preexisting_sessions_ends_when_the_first_other_one_is_sent(place):
+    old = lib.job(place, 0.1)
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    process = lib.agent(place, backend.url, "--ignore-preexisting", "--exit-when-drained")
+    until(lambda: "origin.known" in process.log.read_text(), "it is up")
+    new = lib.job(place, 0.1)
+    equal(process.wait(60 * lib.SLOW), 0, "exit code")
+    check(backend.complete(new.name), "the new one is complete")
+    check(backend.session(old.name) is None, "the old one is left alone")
+
+
 def what_is_not_built_is_refused_with_the_way_out(place):
     host = "--host=http://127.0.0.1:9"
     folder = f"--folder={place.logs}"

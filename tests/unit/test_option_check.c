@@ -95,6 +95,18 @@ static void what_is_missing_or_excluded_is_said(void **state)
         {{FOLDER, HOST, {SOURCE_FILE, "agent.requireOwnerUid", "12345678901"}},
          "agent.requireOwnerUid: invalid value '12345678901' (expected a numeric user "
          "ID; see id -u)"},
+        {{FOLDER,
+          HOST,
+          {SOURCE_FLAG, "--exit-when-drained", "true"},
+          {SOURCE_FLAG, "--ignore-preexisting", "true"}},
+         ""},
+        {{FOLDER,
+          HOST,
+          {SOURCE_FLAG, "--exit-when-drained", "true"},
+          {SOURCE_FLAG, "--ignore-preexisting", "true"},
+          {SOURCE_ENVIRONMENT, "GPUFL_AGENT_EXIT_IF_EMPTY", "true"}},
+         "GPUFL_AGENT_EXIT_IF_EMPTY: with --ignore-preexisting, the agent would exit "
+         "before it sends anything (leave one of the two out)"},
         {{FOLDER, HOST, {SOURCE_FLAG, "--listen", "127.0.0.1:0"}}, ""},
         {{FOLDER, HOST, {SOURCE_FLAG, "--listen", ""}}, ""},
         {{FOLDER, HOST, {SOURCE_ENVIRONMENT, "GPUFL_AGENT_LISTEN", "9464"}},
