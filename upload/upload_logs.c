@@ -8,6 +8,7 @@
 
 #include "base/parse_bool.h"
 #include "upload/core/progress_file.h"
+#include "upload/holder_left.h"
 #include "upload/http/transport_http.h"
 #include "upload/upload_open.h"
 #include "upload/upload_result.h"
@@ -87,8 +88,10 @@ static gpufl_status wait_for_other(struct upload *u, char why[512])
         status = wait_for_holder(&sys_real, u->root, &u->selection, turn_ms);
         if (status == GPUFL_OK) {
             close_upload_engine(u);
-            return upload_result_say(u->result, status,
-                                     "sent by the uploader that serves this directory");
+            struct engine_summary left = {0};
+            holder_left_count(&sys_real, u->root, &u->selection, u->options.all_sessions,
+                              &left);
+            return upload_result_elsewhere(u->result, &left);
         }
         now_ms = sys_real.now_ms();
         if (status == GPUFL_BUSY && now_ms >= silent_ms) {

@@ -232,6 +232,20 @@ gpufl_status upload_result_judge(struct gpufl_upload_result *r,
     return status;
 }
 
+gpufl_status upload_result_elsewhere(struct gpufl_upload_result *r,
+                                     const struct engine_summary *left)
+{
+    r->sessions_away = left->sessions_away;
+    r->sessions_lossy = left->sessions_lossy;
+    gpufl_status status =
+        left->sessions_away
+            ? say_away(r, left)
+            : upload_result_say(r, GPUFL_OK,
+                                "sent by the uploader that serves this directory");
+    say_lossy(r, left);
+    return status;
+}
+
 void upload_result_copy(const struct gpufl_upload_result *full,
                         struct gpufl_upload_result *result)
 {

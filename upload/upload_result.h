@@ -42,6 +42,11 @@ gpufl_status upload_result_judge(struct gpufl_upload_result *result,
                                  const struct engine_summary *summary, bool drained,
                                  const struct upload_result_words *words);
 
+/** Says that another uploader has sent all that is there, and which sessions are not, or
+ * not as a whole. \return what gpufl_upload_logs returns. */
+gpufl_status upload_result_elsewhere(struct gpufl_upload_result *result,
+                                     const struct engine_summary *left);
+
 /** Copies \p full to \p result, as far as its struct_size reaches; NULL is fine. */
 void upload_result_copy(const struct gpufl_upload_result *full,
                         struct gpufl_upload_result *result);

@@ -413,6 +413,35 @@ def an_upload_says_which_unfinished_session_is_away(place):
     lib.holds(backend, writer)
 
 
+def an_upload_beside_an_agent_counts_what_is_away_and_what_was_lost(place):
+    """Whether or not the agent has noticed it."""
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    ended, away, lossy = Live(place.logs), Live(place.logs), Live(place.logs)
+    for writer in (ended, away, lossy):
+        writer.line("device")
+    ended.end()
+    (lossy.dir / ".gpufl-transport-loss.spool.1.json").write_text("{}")
+    lossy.end()
+    agent = lib.agent(place, backend.url)
+    until(lambda: backend.complete(ended.id) and all(
+        backend.export(w.id, "device") == bytes(w.written["device"]) for w in (away, lossy)), "all is stored")
+    done = lib.upload(place, backend.url)
+    equal((done.returncode, done.result["sessions_away"], done.result["sessions_lossy"]), (0, 0, 1), done.stdout)
+    check(f"recording 1 session: {lossy.id}" in done.result["message"], done.stdout)
+    agent.send_signal(signal.SIGSTOP)  # it notices nothing
+    shutil.rmtree(ended.dir)
+    away.dir.rename(place.path / "elsewhere")
+    done = lib.upload(place, backend.url)
+    equal((done.returncode, done.result["sessions_away"], done.result["sessions_lossy"]), (1, 1, 1), done.stdout)
+    check(f"no longer in the directory: {away.id} (" in done.result["message"], done.stdout)
+    equal(lib.upload(place, backend.url, "--session-id", lossy.id).returncode, 0, "one that is chosen")
+    lossy.dir.rename(place.path / "lossy")
+    done = lib.upload(place, backend.url)
+    equal((done.returncode, done.result["sessions_away"]), (1, 2), f"all are away: {done.stdout}")
+    agent.send_signal(signal.SIGCONT)
+    agent.kill()
+
+
 def status_tells_for_what_and_since_when(place):
     session = lib.job(place, 0.1)
     nobody = place.run("gpufl", "status", place.logs)

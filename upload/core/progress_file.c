@@ -49,11 +49,11 @@ static bool progress_parse_line(const char *line, struct progress_line *out)
     return true;
 }
 
-void progress_parse(const char *text, size_t len,
+void progress_parse(const char *text, size_t len, bool complete,
                     void (*visit)(void *arg, const struct progress_line *line), void *arg)
 {
     char line[PROGRESS_LINE_BYTES];
-    struct progress_line parsed;
+    struct progress_line parsed = {.complete = complete};
     const char *at = text;
     while (at < text + len) {
         const char *end = memchr(at, '\n', (size_t)(text + len - at));
@@ -107,7 +107,7 @@ gpufl_status progress_read(const struct sys *sys, int root_fd, const char *url,
             status = GPUFL_ERR_NOT_FOUND; /* nothing that counts */
         }
         if (status == GPUFL_OK) {
-            progress_parse(text, len, visit, arg);
+            progress_parse(text, len, i == 1, visit, arg);
             free(text);
         } else if (i == 0 || status != GPUFL_ERR_NOT_FOUND) {
             worst = status;

@@ -30,6 +30,7 @@ struct progress_line {
     uint64_t offset;
     uint32_t sequence;
     uint32_t kind;
+    bool complete; /**< the backend knows the end of the session */
 };
 
 /** What stands in the way of all sessions, or of one; or how many more there are. */
@@ -61,8 +62,9 @@ uint64_t progress_origin_of(const char *url);
  * the file does not say. */
 bool progress_is_of_another_origin(const struct sys *sys, int root_fd, const char *url);
 
-/** Calls \p visit for each line of \p text. Lines that cannot be read are skipped. */
-void progress_parse(const char *text, size_t len,
+/** Calls \p visit for each line of \p text, which is that of sessions that are
+ * \p complete, or of others. Lines that cannot be read are skipped. */
+void progress_parse(const char *text, size_t len, bool complete,
                     void (*visit)(void *arg, const struct progress_line *line),
                     void *arg);
 
