@@ -73,6 +73,12 @@ static const char *over_value(const char *at, const char *end)
     return at;
 }
 
+/* The key of a member and the colon behind it. */
+static const char *over_key(const char *at, const char *end, struct record_text *name)
+{
+    return over_mark(over_string(at, end, name), end, ':');
+}
+
 /* The place of the value of \p key, or NULL. */
 static const char *value_of(const char *line, const char *end, const char *key)
 {
@@ -80,13 +86,71 @@ static const char *value_of(const char *line, const char *end, const char *key)
     struct record_text name;
     const char *at = over_mark(line, end, '{');
     while (at) {
-        at = over_mark(over_string(at, end, &name), end, ':');
+        at = over_key(at, end, &name);
         if (at && name.len == key_len && memcmp(name.at, key, key_len) == 0) {
             return over_space(at, end);
         }
         at = over_mark(over_value(at, end), end, ',');
     }
     return NULL;
+}
+
+/* Whether \p escape, behind its backslash, is `uXXXX` for \p c. */
+static bool escape_is(const char *escape, size_t len, char c)
+{
+    static const char digits[] = "0123456789abcdef";
+    unsigned code = 0;
+    if (len < 5 || *escape != 'u') {
+        return false;
+    }
+    for (int i = 1; i < 5; i++) {
+        const char *digit = memchr(digits, escape[i] | ' ', sizeof digits - 1);
+        if (!digit) {
+            return false;
+        }
+        code = code * 16 + (unsigned)(digit - digits);
+    }
+    return code == (unsigned char)c;
+}
+
+static bool spells(struct record_text name, const char *key)
+{
+    size_t at = 0;
+    for (; *key && at < name.len; key++) {
+        bool plain = name.at[at] == *key;
+        if (!plain && (name.at[at] != '\\' ||
+                       !escape_is(name.at + at + 1, name.len - at - 1, *key))) {
+            return false;
+        }
+        at += plain ? 1 : sizeof "\\u0000" - 1;
+    }
+    return !*key && at == name.len;
+}
+
+unsigned record_field_times(const char *line, size_t len, const char *key)
+{
+    const char *end = line + len;
+    struct record_text name;
+    unsigned times = 0;
+    const char *at = over_mark(line, end, '{');
+    while ((at = over_key(at, end, &name))) {
+        times += spells(name, key);
+        at = over_mark(over_value(at, end), end, ',');
+    }
+    return times;
+}
+
+unsigned record_field_members(const char *line, size_t len)
+{
+    const char *end = line + len;
+    struct record_text name;
+    unsigned members = 0;
+    const char *at = over_mark(line, end, '{');
+    while ((at = over_key(at, end, &name))) {
+        members += memchr(name.at, '\\', name.len) == NULL;
+        at = over_mark(over_value(at, end), end, ',');
+    }
+    return members;
 }
 
 bool record_field_text(const char *line, size_t len, const char *key,

@@ -24,8 +24,15 @@ bool record_field_text(const char *line, size_t len, const char *key,
 /** True when the top-level member \p key of \p line is the string \p value. */
 bool record_field_is(const char *line, size_t len, const char *key, const char *value);
 
-/** The same for a member that is an integer in [0, INT64_MAX], with a character behind
- * its last digit: a number that is cut is none. */
+/** \return how many top-level members of \p line have \p key for their key, also spelled
+ * with \\u escapes, up to where the line stops being JSON. */
+unsigned record_field_times(const char *line, size_t len, const char *key);
+
+/** \return how many top-level members \p line has whose keys contain no escapes. */
+unsigned record_field_members(const char *line, size_t len);
+
+/** The same as record_field_text for a member that is an integer in [0, INT64_MAX], with
+ * a character behind its last digit: a number that is cut is none. */
 bool record_field_int64(const char *line, size_t len, const char *key, int64_t *out);
 
 #endif

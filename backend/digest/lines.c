@@ -38,6 +38,31 @@ static bool session_by_bytes(const char *line, size_t len, const char *session)
     return n > 0 && (size_t)n < sizeof key && memmem(line, len, key, (size_t)n);
 }
 
+/* It is most lines, which need not be read to their end: no key is hidden in escapes. */
+static bool session_is_once(const char *line, size_t len)
+{
+    static const char key[] = "session_id\"";
+    const char *end = line + len;
+    const char *first = memmem(line, len, key, sizeof key - 1);
+    return first && !memchr(line, '\\', len) &&
+           !memmem(first + 1, (size_t)(end - first) - 1, key, sizeof key - 1);
+}
+
+/* A record that has two is of this session for some readers, and of another for others.
+ */
+static const char *session_fault(const char *line, size_t len, const char *session)
+{
+    bool named = record_field_is(line, len, "session_id", session);
+    if (named && session_is_once(line, len)) {
+        return NULL;
+    }
+    unsigned times = record_field_times(line, len, "session_id");
+    return times > 1 ? "session_id is given twice"
+           : named || (!times && session_by_bytes(line, len, session))
+               ? NULL
+               : "session_id differs from that of the request";
+}
+
 static bool copy_type(const char *line, size_t len, char out[TYPE_BYTES])
 {
     struct record_text type;
@@ -69,10 +94,7 @@ static const char *fault_of(const char *line, size_t len, const char *session,
     if (!copy_type(line, len, type)) {
         return "type is missing or not a name";
     }
-    return record_field_is(line, len, "session_id", session) ||
-                   session_by_bytes(line, len, session)
-               ? NULL
-               : "session_id differs from that of the request";
+    return session_fault(line, len, session);
 }
 
 static void reject(struct lines *out, uint64_t line, const char *reason)

@@ -65,6 +65,10 @@ static void what_does_not_fit_is_refused(void **state)
         {"}\n", "}x"},
         {"}\n", ""},
         {"{\"schema", "[\"schema"},
+        {"\"channel\"", "\"chann\\u0065l\""},
+        {"}\n", ",\"n\\u0061me\":1}\n"},
+        {"}\n", ",\"payload_bytes\":320767}\n"},
+        {"\"session_id\"", "\"session_id\":\"other\",\"session_id\""},
     };
     for (size_t i = 0; i < sizeof change / sizeof change[0]; i++) {
         assert_int_equal(parse_with(change[i][0], change[i][1]), GPUFL_ERR_FORMAT);
@@ -106,6 +110,9 @@ static void a_manifest_says_of_which_session_it_is(void **state)
         "{\"schema_version\":1,\"layout\":\"live\",\"session_id\":7}",
         "{\"schema_version\":1,\"layout\":\"windows\",\"session_id\":\"" SID "\"}",
         "{\"schema_version\":1,\"layout\":\"live\"}",
+        "{\"schema_version\":1,\"layout\":\"live\",\"session_id\":\"a\",\"session_id\":"
+        "\"" SID "\"}",
+        "{\"schema_version\":1,\"layout\":\"live\",\"session\\u005fid\":\"" SID "\"}",
         "[]",
         "",
     };

@@ -146,6 +146,8 @@ static void a_line_with_an_unescaped_text_is_stored(void **state)
         "{\"type\":\"x\",\"p\":\"C:\\dir\\\",\"session_id\":\"s\"}\n",
         "{\"type\":\"x\",\"meta\":{\"session_id\":\"s\"}}\n",
         "{,\"type\":\"x\",\"session_id\":\"s\"}\n",
+        L("x", ",\"meta\":{\"session_id\":\"t\",\"session\\u005fid\":\"t\"}"),
+        L("x", ",\"session\\u0049d\":\"t\",\"a\\u\":1,\"\\u00zz\":1"),
     };
     for (size_t i = 0; i < sizeof line / sizeof line[0]; i++) {
         struct lines l = read_all(line[i]);
@@ -193,6 +195,23 @@ static void a_line_is_refused_for_what_is_wrong_with_it(void **state)
          "type is missing or not a name"},
         {"{\"type\":\"x\"}\n", "session_id differs from that of the request"},
         {"{\"type\":\"x\",\"session_id\":\"ss\"}\n",
+         "session_id differs from that of the request"},
+        {"{\"type\":\"x\",\"session_id\":\"t\",\"meta\":{\"session_id\":\"s\"}}\n",
+         "session_id differs from that of the request"},
+        {"{\"type\":\"x\",\"session_id\":7,\"app\":\"a \"b\"\",\"session_id\":\"s\"}\n",
+         "session_id differs from that of the request"},
+        {L("x", ",\"session_id\":\"t\""), "session_id is given twice"},
+        {L("x", ",\"session_id\":\"s\""), "session_id is given twice"},
+        {L("x", ",\"session_id\" :\"t\""), "session_id is given twice"},
+        {"{\"type\":\"x\",\"session_id\":\"t\",\"session_id\":\"s\"}\n",
+         "session_id is given twice"},
+        {L("x", ",\"session\\u005fid\":\"t\""), "session_id is given twice"},
+        {L("x", ",\"\\u0073ession\\u005Fid\":\"t\""), "session_id is given twice"},
+        {"{\"type\":\"x\",\"session\\u005fid\":\"t\",\"session_id\":\"s\"}\n",
+         "session_id is given twice"},
+        {"{\"type\":\"x\",\"session\\u005fid\":\"s\"}\n",
+         "session_id differs from that of the request"},
+        {"{\"type\":\"x\",\"session\\u005fid\":\"t\",\"meta\":{\"session_id\":\"s\"}}\n",
          "session_id differs from that of the request"},
     };
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {

@@ -62,6 +62,34 @@ static void a_type_is_found_whatever_the_spacing(void **state)
     }
 }
 
+static void keys_are_counted_however_they_are_spelled(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *line;
+        unsigned times, members; /* of `a_b`, and of plain ones */
+    } row[] = {
+        {"{}", 0, 0},
+        {"", 0, 0},
+        {"{\"a_b\":1}", 1, 1},
+        {"{\"a_b\":1,\"c\":{\"a_b\":2},\"a_b\":[3]}", 2, 3},
+        {"{\"a\\u005fb\":1,\"a\\u005Fb\":1,\"\\u0061_\\u0062\":1}", 3, 0},
+        {"{\"a\\u005f\":1,\"a\\u005fbc\":1,\"a\\_b\":1,\"a\\u00_b\":1,\"a\\u015fb\":1}",
+         0, 0},
+        {"{\"a_b\":\"x\" \"a_b\":1}", 1, 1},
+        {"{\"a_b\":1,\"a_b", 1, 1},
+        {"{\"a_b\":1,\"a\\u005", 1, 1},
+        {" { \"a_b\" : 1 , \"c\" : null } ", 1, 2},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+        size_t len = strlen(row[i].line);
+        char *line = exact_copy(row[i].line, len);
+        assert_int_equal(record_field_times(line, len, "a_b"), row[i].times);
+        assert_int_equal(record_field_members(line, len), row[i].members);
+        free(line);
+    }
+}
+
 static void an_integer_is_taken_only_when_it_is_whole(void **state)
 {
     (void)state;
@@ -97,6 +125,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_type_is_found_whatever_the_spacing),
+        cmocka_unit_test(keys_are_counted_however_they_are_spelled),
         cmocka_unit_test(an_integer_is_taken_only_when_it_is_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -15,7 +15,14 @@
 #define MAX_DEPTH      16
 #define MAX_TREE_BYTES (256u << 10)
 
-/* A single JSON object with nothing but blanks behind it; NULL otherwise. */
+/* Whether its keys are spelled without escapes, each once: other readers may take the
+ * first of two. */
+static bool identity_is_plain(struct json_object *root, const char *text, size_t len)
+{
+    return record_field_members(text, len) == (unsigned)json_object_object_length(root);
+}
+
+/* A single plain JSON object with nothing but blanks behind it; NULL otherwise. */
 static struct json_object *identity_parse_object(const char *text, size_t len)
 {
     if (len > INT32_MAX || json_tree_bytes(text, len) > MAX_TREE_BYTES) {
@@ -33,7 +40,8 @@ static struct json_object *identity_parse_object(const char *text, size_t len)
     while (end < len && strchr(" \t\r\n", text[end]) && text[end]) {
         end++;
     }
-    if (root && (!json_object_is_type(root, json_type_object) || end != len)) {
+    if (root && (!json_object_is_type(root, json_type_object) || end != len ||
+                 !identity_is_plain(root, text, len))) {
         json_object_put(root);
         return NULL;
     }
