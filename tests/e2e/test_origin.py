@@ -8,6 +8,7 @@ import sys
 import lib
 from lib import check, equal, until
 import sink
+import writers
 
 
 def _drain(place, url, *args, env=None, code=0):
@@ -267,6 +268,98 @@ def an_upload_does_not_wait_for_an_agent_that_sends_elsewhere(place):
         done = lib.upload(place, b.url)
         equal(done.returncode, 1, done.stdout)
         check("another backend" in done.result["message"] and b.url in done.result["message"], done.stdout)
+
+
+def _three(place):
+    """Complete sessions of all layouts, and how to send them: their files stay."""
+    written = [writers.Live(place.logs), writers.Shifting(place.logs), writers.Windows(place.logs)]
+    for writer in written:
+        for _ in range(20):
+            writer.line("device")
+        writer.rotate("device")
+        writer.line("device")
+        writer.end()
+    return written
+
+
+def _all_there(backend, written):
+    return all(backend.complete(w.id) for w in written)
+
+
+def _is_whole(backend, written):
+    for writer in written:
+        lib.holds(backend, writer)
+
+
+def _replace_database(place, backend, files=None):
+    """By a new one, or by the copy `files`. The backend starts again."""
+    backend.kill()
+    for path in place.path.glob("backend.db*"):
+        path.unlink()
+    for path, data in (files or {}).items():
+        path.write_bytes(data)
+    backend.start()
+
+
+def another_database_behind_the_same_url_gets_everything_from_an_upload(place):
+    written = _three(place)
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    equal(lib.upload(place, backend.url).result["message"], "all sent", "to the first one")
+    _is_whole(backend, written)
+    _replace_database(place, backend)
+    done = lib.upload(place, backend.url)
+    equal((done.returncode, done.result["message"]), (0, "all sent"), done.stdout + done.stderr)
+    equal(done.stderr.count("origin.changed"), 1, done.stderr)
+    check("another database" in done.stderr, done.stderr)
+    _is_whole(backend, written)
+    check(_all_there(backend, written), "complete")
+    done = lib.upload(place, backend.url)
+    equal((done.returncode, done.result["message"]), (0, "nothing to send"), "once")
+    check("origin" not in done.stderr, done.stderr)
+    _is_whole(backend, written)
+
+
+def another_database_behind_the_same_url_gets_everything_from_an_agent(place):
+    """Whether it was started again, or sees by an answer that the backend is another one."""
+    written = _three(place)
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    args = ("--retain-acked-payloads", "--rescan-interval=200ms", "--flush-interval=50ms")
+    _drain(place, backend.url, *args)
+    _replace_database(place, backend)
+    agent = lib.agent(place, backend.url, *args)
+    until(lambda: _all_there(backend, written), "all is complete again")
+    _is_whole(backend, written)
+    _replace_database(place, backend)
+    live = writers.Live(place.logs)
+    written.append(live)
+    live.line("device")
+    until(lambda: backend.export(live.id, "device") == live.written["device"], "it sends to the new one")
+    live.end()
+    until(lambda: _all_there(backend, written), "and what it had sent before")
+    _is_whole(backend, written)
+    said = agent.log.read_text()
+    equal((said.count("origin.changed"), said.count("origin.begins")), (2, 2), said)
+
+
+def another_database_is_the_same_backend_if_a_person_says_so(place):
+    written = _three(place)
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    equal(lib.upload(place, backend.url).returncode, 0, "to the first one")
+    _replace_database(place, backend)
+    done = lib.upload(place, backend.url, "--same-origin")
+    check("origin.same" in done.stderr and "another database" in done.stderr, done.stderr)
+    check(not backend.export(written[2].id, "device"), "what was sent is not sent again")
+
+
+def an_upload_says_nothing_to_send_only_if_the_backend_answers(place):
+    lib.job(place, 0.1)
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    equal(lib.upload(place, backend.url).returncode, 0, "sent")
+    equal(lib.upload(place, backend.url).result["message"], "nothing to send", "it answers")
+    backend.kill()
+    done = lib.upload(place, backend.url, "--retries", "1")
+    equal(done.returncode, 2, done.stdout)
+    check("cannot reach" in done.result["message"], done.stdout)
 
 
 if __name__ == "__main__":

@@ -123,6 +123,7 @@ static void origin_learn(struct origin *origin, const struct transport_reply *re
     origin->alive_after_ms = origin_alive_after(&version);
     origin->positions = version.positions && version.epoch;
     origin->epoch = version.epoch;
+    origin->database = version.database;
     origin->declared = reply->status >= 200 && reply->status <= 299 && !reply->web_page;
     if (!version.supported) {
         log_error(origin->config->log, "origin.version",
@@ -198,6 +199,7 @@ static void origin_learn_again(struct origin *origin, const struct transport_rep
         origin->live_windows = version.live_windows;
         origin->positions = positions;
         origin->epoch = version.epoch;
+        origin->database = version.database;
     }
 }
 

@@ -37,6 +37,7 @@ struct origin {
     bool live_windows;
     bool positions;
     uint64_t epoch;          /**< stands for its epoch, 0 = not known */
+    uint64_t database;       /**< likewise for its database */
     uint64_t alive_after_ms; /**< it is told of silent sessions that live after so long; 0
                                 = never */
     bool declared;           /**< it has said what it supports */

@@ -59,19 +59,6 @@ gpufl_status engine_open(const struct engine_config *config, struct engine **out
     return GPUFL_OK;
 }
 
-/* What follows for the journals from what is known about the backend. */
-static void engine_settle_origin(struct engine *engine)
-{
-    engine->origin.wants_proof = false;
-    for (unsigned i = 0; i < engine->roots; i++) {
-        struct root *root = engine->root[i];
-        if (engine->origin.proved) {
-            origin_change_proved(root);
-        }
-        engine->origin.wants_proof |= root->origin_asks;
-    }
-}
-
 gpufl_status engine_add_root(struct engine *engine, const char *path,
                              const struct engine_channels *channels, char why[512])
 {
@@ -92,7 +79,7 @@ gpufl_status engine_add_root(struct engine *engine, const char *path,
     if (status == GPUFL_OK) {
         engine->root[engine->roots++] = root;
         engine->streams_done_before += root->parked.complete_streams;
-        engine_settle_origin(engine);
+        origin_change_settle(engine);
     }
     return status;
 }
@@ -178,11 +165,13 @@ static bool engine_take_replies(struct engine *engine, uint64_t now_ms)
         }
         if (reply.tag == &engine->origin.asks_proof) {
             origin_on_proof(&engine->origin, &reply, now_ms);
-            engine_settle_origin(engine);
+            origin_change_settle(engine);
             continue;
         }
         origin_note_proof(&engine->origin, &reply);
-        engine_settle_origin(engine); /* before what the answer settles */
+        engine->origin.in_flight++; /* until it is handled: what it is about stays */
+        origin_change_settle(engine);
+        engine->origin.in_flight--;
         if (reply.kind == TRANSPORT_ENDS || reply.kind == TRANSPORT_PLACE) {
             end_seek_on_reply(reply.tag, &reply, now_ms);
         } else if (engine_is_offer(engine, reply.tag)) {
@@ -316,7 +305,7 @@ uint64_t engine_turn(struct engine *engine)
         engine_wake_later(engine, now_ms);
         engine_inspect_dirty(engine, now_ms);
         origin_probe(&engine->origin, now_ms);
-        engine_settle_origin(engine);
+        origin_change_settle(engine);
         origin_ask_proof(&engine->origin, now_ms);
         completion_first(engine, now_ms);
         if (alive_is_late(engine, now_ms)) {
@@ -357,7 +346,7 @@ void engine_take_key(struct engine *engine)
     for (unsigned i = 0; i < engine->roots; i++) {
         origin_change_key(engine->root[i]);
     }
-    engine_settle_origin(engine);
+    origin_change_settle(engine);
 }
 
 const char *engine_moves_from(const struct engine *engine)

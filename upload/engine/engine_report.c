@@ -6,6 +6,7 @@
 
 #include "upload/core/offer.h"
 #include "upload/core/session_streams.h"
+#include "upload/engine/origin_change.h"
 #include "upload/lifecycle/discovery.h"
 #include "upload/lifecycle/other_root.h"
 
@@ -63,7 +64,8 @@ bool engine_drained(const struct engine *engine)
         if (root->away) {
             continue; /* nothing can be done for it */
         }
-        if (discovery_waits(root) || root->parked.waiting || root->origin_asks) {
+        if (discovery_waits(root) || root->parked.waiting ||
+            origin_change_is_unknown(root)) {
             return false;
         }
         if (journal_durable(root->journal) < journal_last(root->journal)) {

@@ -10,6 +10,8 @@
 #include "upload/core/position.h"
 #include "upload/core/session_streams.h"
 #include "upload/http/origin_identity.h"
+#include "upload/lifecycle/end_parting.h"
+#include "upload/lifecycle/end_proof.h"
 #include "upload/lifecycle/parking.h"
 
 _Static_assert(ORIGIN_URL_MAX == JOURNAL_URL_MAX && SHA256_BYTES == JOURNAL_KEY_HASH,
@@ -70,6 +72,31 @@ static void change_compare(struct root *root)
     root->origin_moves = !config->same_origin;
 }
 
+/* Behind the same URL, with the same key. */
+static void change_compare_database(struct root *root)
+{
+    const struct engine_config *config = &root->engine->config;
+    uint64_t database = root->engine->origin.database;
+    bool compared = config->backend && database && !root->origin_moves &&
+                    root->origin.now.url[0] && root->origin.now.database != database;
+    bool noted = !root->origin_unnoted;
+    if (!compared || (config->same_origin && !noted && root->origin_same)) {
+        return;
+    }
+    root->origin_unnoted = true;
+    if (!root->origin.now.database || change_nothing_sent(root)) {
+        root->origin_same = root->origin_same || noted;
+        return;
+    }
+    log_warn(config->log, config->same_origin ? "origin.same" : "origin.changed",
+             "root=%s host=%s note=\"another database than the journal was kept for%s\"",
+             root->path, change_wanted(root)->url,
+             config->same_origin ? "; what was sent to that one is not sent again"
+                                 : ": everything is sent to it");
+    root->origin_asks = root->origin_moves = !config->same_origin;
+    root->origin_same = config->same_origin;
+}
+
 /* One that was left lacks what was sent since, and may have been told that it has all. */
 static bool change_was_left(const struct root *root)
 {
@@ -112,8 +139,12 @@ static void change_begin_stream(const struct root *root, struct stream *st)
     if (st->offer) {
         offer_return(root->engine, st->offer);
     }
+    end_proof_drop(st);
+    end_parting_drop(st);
     position_again(st);
-    st->seen = 0;
+    st->voided = st->checked = false;
+    st->asked_for = HELD_NOT;
+    st->seek_at_ms = st->seen = 0;
     st->split_lines = 0;
     st->held = st->all_read = false;
     if (st->channel < root->channels.count) {
@@ -144,17 +175,18 @@ static struct record_origin change_record(const struct root *root)
     unsigned char salt[JOURNAL_SALT];
     struct record_origin record = {.again = root->origin_moves,
                                    .moved = root->origin.now.moved || root->origin_moves,
-                                   .same = root->origin_same && !root->origin_moves};
+                                   .same = root->origin_same && !root->origin_moves,
+                                   .database = root->engine->origin.database};
     snprintf(record.url, sizeof record.url, "%s", identity->url);
     root->engine->config.sys->random(salt, sizeof salt);
     origin_history_name(&root->origin, &record, identity->key, salt);
     return record;
 }
 
-void origin_change_proved(struct root *root)
+static void change_proved(struct root *root)
 {
     struct engine *engine = root->engine;
-    if (!root->origin_unnoted) {
+    if (!root->origin_unnoted || (root->origin_moves && engine->origin.in_flight)) {
         return;
     }
     struct record_origin record = change_record(root);
@@ -174,6 +206,26 @@ void origin_change_proved(struct root *root)
         }
         root->inspect_all = root->list_soon = true;
     }
+}
+
+void origin_change_settle(struct engine *engine)
+{
+    engine->origin.wants_proof = false;
+    for (unsigned i = 0; i < engine->roots; i++) {
+        struct root *root = engine->root[i];
+        change_compare_database(root);
+        if (engine->origin.proved) {
+            change_proved(root);
+        }
+        engine->origin.wants_proof |= root->origin_asks;
+    }
+}
+
+bool origin_change_is_unknown(const struct root *root)
+{
+    return root->origin_asks ||
+           (change_wanted(root) && root->engine->origin.state != ORIGIN_KNOWN &&
+            !change_nothing_sent(root));
 }
 
 void origin_change_replay(struct root *root, const struct record_origin *record)

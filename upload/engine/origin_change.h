@@ -21,9 +21,13 @@ gpufl_status origin_change_open(struct root *root, char why[512]);
 /** The key was replaced while it was in use: what was sent stays sent. */
 void origin_change_key(struct root *root);
 
-/** The backend has taken the key: notes it in the journal, and begins again if it is
- * another one than before. */
-void origin_change_proved(struct root *root);
+/** What follows for all journals from what is known about the backend: once it has taken
+ * the key, it is noted, and all begins again if it is another one, or has another
+ * database, than before. No answer may be half handled. */
+void origin_change_settle(struct engine *engine);
+
+/** Whether it is still to be asked who it is, and something was sent that it may lack. */
+bool origin_change_is_unknown(const struct root *root);
 
 /** Applies a record of the journal. */
 void origin_change_replay(struct root *root, const struct record_origin *record);

@@ -56,6 +56,7 @@ void reply_read_version(const char *body, size_t len, struct reply_version *out)
     out->alive_after_ms = (uint64_t)reply_json_count(root, "alive_after_ms", 0);
     out->positions = reply_json_bool(root, "positions");
     out->epoch = reply_json_epoch(root);
+    out->database = reply_json_database(root);
     json_object_put(root);
 }
 

@@ -28,6 +28,7 @@ struct reply_version {
                                 but alive; 0 = not */
     bool positions;          /**< streams are continued at their ends */
     uint64_t epoch;          /**< stands for its epoch, 0 = not said */
+    uint64_t database;       /**< likewise for the database that this names */
 };
 
 /** Never fails: what cannot be read stays at "not said". */

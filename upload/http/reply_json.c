@@ -75,9 +75,21 @@ bool reply_json_has(struct json_object *root, const char *key, const char *word)
     return false;
 }
 
+static uint64_t reply_json_hash(const char *text, size_t len)
+{
+    uint64_t hash = hash64_bytes(HASH64_BASIS, text, len);
+    return hash ? hash : 1;
+}
+
 uint64_t reply_json_epoch(struct json_object *root)
 {
     const char *text = reply_json_text(root, "epoch");
-    uint64_t hash = text ? hash64_bytes(HASH64_BASIS, text, strlen(text)) : 0;
-    return text && hash == 0 ? 1 : hash;
+    return text ? reply_json_hash(text, strlen(text)) : 0;
+}
+
+uint64_t reply_json_database(struct json_object *root)
+{
+    const char *text = reply_json_text(root, "epoch");
+    const char *dot = text ? strchr(text, '.') : NULL;
+    return dot ? reply_json_hash(text, (size_t)(dot - text)) : 0;
 }

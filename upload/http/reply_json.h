@@ -31,4 +31,8 @@ bool reply_json_has(struct json_object *root, const char *key, const char *word)
 /** \return a number that stands for the epoch that \p root names, 0 if it names none. */
 uint64_t reply_json_epoch(struct json_object *root);
 
+/** \return the same for the database that the epoch names, which is the text before its
+ * first '.'; 0 if it names none. */
+uint64_t reply_json_database(struct json_object *root);
+
 #endif

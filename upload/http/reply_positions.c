@@ -101,6 +101,7 @@ void reply_read_part(const char *body, size_t len, struct reply_part *out)
     if (parts && json_object_array_length(parts) == 1) {
         struct json_object *part = json_object_array_get_idx(parts, 0);
         out->epoch = reply_json_epoch(root);
+        out->database = reply_json_database(root);
         if (out->epoch && json_object_is_type(part, json_type_object) &&
             positions_end_of(part, &out->end)) {
             out->verdict = positions_verdict(part);
@@ -159,6 +160,7 @@ void reply_read_streams(const char *body, size_t len, struct reply_streams *out)
     const char *state = root ? reply_json_text(root, "state") : NULL;
     if (ends && windowed && state) {
         out->epoch = reply_json_epoch(root);
+        out->database = reply_json_database(root);
         out->readable = out->epoch != 0;
         out->open = strcmp(state, "open") == 0;
         positions_add_ends(ends, out);
@@ -173,7 +175,8 @@ void reply_read_place(int status, const char *body, size_t len, struct reply_pla
     struct json_object *root = reply_json_parse(body, len);
     struct json_object *place;
     const char *error = root ? reply_json_text(root, "error") : NULL;
-    *out = (struct reply_place){.epoch = root ? reply_json_epoch(root) : 0};
+    *out = (struct reply_place){.epoch = root ? reply_json_epoch(root) : 0,
+                                .database = root ? reply_json_database(root) : 0};
     if (status == 200 && out->epoch && json_object_object_get_ex(root, "place", &place) &&
         positions_place_of(place, &out->end)) {
         out->what = PLACE_TOLD;

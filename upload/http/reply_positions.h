@@ -27,6 +27,7 @@ struct reply_end {
 struct reply_place {
     enum { PLACE_UNREADABLE, PLACE_TOLD, PLACE_NOTHING, PLACE_EXPIRED } what;
     uint64_t epoch;
+    uint64_t database;
     struct reply_end end; /**< of the last line that ends at or before what was asked */
 };
 
@@ -47,6 +48,7 @@ enum part_verdict {
 struct reply_part {
     enum part_verdict verdict;
     uint64_t epoch;
+    uint64_t database;
     struct reply_end end;
     char why[64]; /**< with PART_REFUSED: what is wrong with the first such line */
 };
@@ -63,6 +65,7 @@ struct reply_streams {
     bool readable;
     bool open; /**< nobody has said that the session is complete */
     uint64_t epoch;
+    uint64_t database;
     unsigned count;
     struct reply_stream stream[REPLY_STREAMS_MAX];
 };

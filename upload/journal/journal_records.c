@@ -291,6 +291,7 @@ uint64_t record_append_origin(struct journal *journal, const struct record_origi
     bytes_put_uint(b, f->again, 1);
     bytes_put_uint(b, f->moved, 1);
     bytes_put_uint(b, f->same, 1);
+    bytes_put_uint(b, f->database, 8);
     return record_append(&out, journal, JOURNAL_ORIGIN);
 }
 
@@ -303,6 +304,7 @@ bool record_parse_origin(const struct journal_record *record, struct record_orig
     f->again = (uint8_t)bytes_get_uint(&b, 1);
     f->moved = (uint8_t)bytes_get_uint(&b, 1);
     f->same = (uint8_t)record_payload_later(&b, 1);
+    f->database = record_payload_later(&b, 8);
     return !b.bad && f->url[0] && f->again <= 1 && f->moved <= 1 && f->same <= 1;
 }
 

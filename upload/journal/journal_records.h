@@ -169,6 +169,7 @@ struct record_origin {
                       noted in the directories may be about that one */
     uint8_t same;  /**< 1: the record before is about the same one, by another name or key
                     */
+    uint64_t database; /**< stands for its database; 0 = not known */
 };
 
 struct record_reached {

@@ -117,9 +117,11 @@ void origin_history_name(const struct origin_history *history,
                          const unsigned char fresh_salt[JOURNAL_SALT])
 {
     memcpy(record->salt, fresh_salt, JOURNAL_SALT);
-    for (size_t i = 0; i < history->count; i++) {
-        if (history_is(&history->before[i], record->url, key)) {
-            memcpy(record->salt, history->before[i].salt, JOURNAL_SALT);
+    for (size_t i = 0; i <= history->count; i++) {
+        const struct record_origin *known =
+            i < history->count ? &history->before[i] : &history->now;
+        if (history_is(known, record->url, key)) {
+            memcpy(record->salt, known->salt, JOURNAL_SALT);
         }
     }
     origin_history_hash(record->salt, key, record->key);

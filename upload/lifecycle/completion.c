@@ -213,7 +213,7 @@ static void completion_contested(struct session *session,
     if (!told.readable) {
         return;
     }
-    end_seek_epoch(engine, told.epoch);
+    end_seek_epoch(engine, told.epoch, told.database);
     session_set_state(session, SESSION_OPEN);
     for (unsigned i = 0; i < told.count; i++) {
         struct stream *st = session_stream(session, told.stream[i].channel);

@@ -288,7 +288,7 @@ static bool seek_read_ends(struct session *session, const struct transport_reply
         reply_read_streams(reply->body, reply->body_len, &told);
     }
     if (told.readable) {
-        end_seek_epoch(session->root->engine, told.epoch);
+        end_seek_epoch(session->root->engine, told.epoch, told.database);
         end_seek_told_all(session, &told, now_ms);
     }
     return told.readable;
@@ -307,7 +307,7 @@ static bool seek_read_place(struct session *session, const struct transport_repl
     } else if (st) {
         end_parting_told(st, &told);
     }
-    end_seek_epoch(engine, told.epoch);
+    end_seek_epoch(engine, told.epoch, told.database);
     if (st && told.what == PLACE_EXPIRED) {
         end_parting_drop(st);
         expired_note(st);
@@ -353,12 +353,13 @@ void end_seek_on_reply(struct session *session, const struct transport_reply *re
     }
 }
 
-void end_seek_epoch(struct engine *engine, uint64_t epoch)
+void end_seek_epoch(struct engine *engine, uint64_t epoch, uint64_t database)
 {
     if (epoch && epoch != engine->origin.epoch) {
         log_info(engine->config.log, "origin.epoch",
                  "note=\"the backend may have gone back: it is asked where each stream "
                  "ends\"");
         engine->origin.epoch = epoch;
+        engine->origin.database = database;
     }
 }
