@@ -6,11 +6,17 @@ import gzip
 import json
 import os
 import pathlib
+import time
 import uuid
 import zlib
 
 SHIFTING_ID = "33333333-3333-4333-8333-333333333333"
 KEPT = 100
+
+
+def start_ticks(pid):
+    """When a process began, see proc_pid_stat(5)."""
+    return int(pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19])
 
 
 class Writer:
@@ -185,17 +191,23 @@ class Live(Writer):
         self.lock = os.open(staged / ".gpufl-session.lock", os.O_CREAT | os.O_RDWR, 0o600)
         fcntl.lockf(self.lock, fcntl.LOCK_EX)
         self.boot_id = pathlib.Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-        (staged / ".gpufl-session.json").write_text(json.dumps(
-            {"schema_version": 1, "type": "gpufl_session", "layout": "live", "session_id": self.id,
-             "pid": os.getpid(), "boot_id": self.boot_id}) + "\n")
         for channel in self.channels:
             (staged / f"{channel}.log").touch()
+        (staged / ".gpufl-session.json").write_text(json.dumps(self.manifest(), separators=(",", ":")) + "\n")
         staged.rename(self.dir)
         self.written = {}
         self.next = dict.fromkeys(self.channels, 1)
         self.bytes = dict.fromkeys(self.channels, 0)
         for channel in self.channels:
             self.line(channel, "job_start")
+
+    def manifest(self):
+        """As collector-lib/core/session_identity.c writes it, for this process; the id has no nonce."""
+        lock = os.fstat(self.lock)
+        return {"schema_version": 1, "type": "gpufl_session", "layout": "live", "session_id": self.id,
+                "pid": os.getpid(), "boot_id": self.boot_id, "pid_namespace": os.stat("/proc/self/ns/pid").st_ino,
+                "pid_start_ticks": start_ticks("self"), "lock_file": f"{lock.st_dev}:{lock.st_ino}",
+                "start_ns": time.time_ns(), "channels": list(self.channels)}
 
     def active(self, channel):
         return self.dir / f"{channel}.log"
