@@ -117,6 +117,19 @@ def a_byte_that_differs_is_found_in_its_file(place):
         place.logs.mkdir(mode=0o700)
 
 
+def a_sealed_file_that_is_rewritten_before_its_session_ends_is_found(place):
+    """The claim of the end is about the last file of each channel."""
+    backend, (writer,) = _sent(place, ends=False)
+    path = writer.dir / "scope.1.log"
+    data = bytearray(path.read_bytes())
+    data[data.index(b"scope")] ^= 1
+    path.write_bytes(data)
+    writer.end()
+    lib.upload(place, backend.url)
+    equal(_channel(place, backend, writer, "scope")["result"], "other", "of the channel")
+    check("file 1 is not what the backend has" in _verify(place, backend, rc=1).stdout, "of its file")
+
+
 def sealed_files_that_were_deleted_are_not_missed(place):
     backend, (writer,) = _sent(place)
     (writer.dir / "device.1.log").unlink()
