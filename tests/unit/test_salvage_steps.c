@@ -16,6 +16,7 @@
 #include "upload/core/session.h"
 #include "upload/source/gz_cache.h"
 #include "upload/source/salvage.h"
+#include "upload/source/salvage_stock.h"
 
 #define RAW      ".tmp/device.1.log"
 #define PART     ".tmp/device.1.log.gz.part"
@@ -33,6 +34,7 @@ struct stand {
     struct log quiet;
     struct salvage_place place;
     size_t budget;
+    bool lists_many;
     unsigned mores;
 };
 
@@ -90,7 +92,8 @@ static void stand_open(struct stand *s)
                                       .path = RIG_ID,
                                       .id = RIG_ID,
                                       .readings = salvage_readings_new(),
-                                      .budget = &s->budget};
+                                      .budget = &s->budget,
+                                      .lists_many = &s->lists_many};
 }
 
 static void stand_close(struct stand *s)
@@ -112,6 +115,7 @@ static enum salvage_result stand_step(struct stand *s)
 {
     bytes_read = 0;
     s->budget = STEP;
+    s->lists_many = true;
     enum salvage_result result = salvage_step(&s->place);
     assert_true(bytes_read <= STEP + OVERSHOT);
     s->mores += result == SALVAGE_MORE;
@@ -263,6 +267,42 @@ static void a_copy_that_differs_at_its_end_is_left(void **state)
     }
 }
 
+static void stand_crowd(const struct stand *s, unsigned upto)
+{
+    int dir = open(s->dir, O_RDONLY | O_DIRECTORY);
+    for (unsigned i = 0; i < upto; i++) {
+        char name[64];
+        snprintf(name, sizeof name, LAYOUT_TMP_DIR "/a.%u.log", i + 1);
+        int fd = openat(dir, name, O_WRONLY | O_CREAT, 0600);
+        assert_true(fd >= 0);
+        close(fd);
+    }
+    close(dir);
+}
+
+/* Each step lists all of it: a long one in one step of a turn at most, and none that is
+ * longer than what any writer leaves. */
+static void what_is_listed_of_a_long_tmp_is_bounded(void **state)
+{
+    (void)state;
+    struct stand s;
+    stand_open(&s);
+    s.budget = STEP;
+    stand_crowd(&s, SALVAGE_NAMES_FEW - 1);
+    assert_int_equal(salvage_step(&s.place), SALVAGE_STEP); /* without a turn for many */
+    stand_crowd(&s, SALVAGE_NAMES_FEW);
+    assert_int_equal(salvage_step(&s.place), SALVAGE_MORE);
+    s.lists_many = true;
+    assert_int_equal(salvage_step(&s.place), SALVAGE_STEP);
+    assert_false(s.lists_many); /* for the others in this turn */
+    stand_crowd(&s, SALVAGE_NAMES_MAX);
+    assert_int_equal(stand_step(&s), SALVAGE_CROWDED);
+    assert_int_equal(bytes_read, 0);
+    stand_remove(&s, ".tmp/a.7.log");
+    assert_int_equal(stand_step(&s), SALVAGE_STEP);
+    stand_close(&s);
+}
+
 static size_t most_read;
 
 /* An engine's turn begins with a look at the clock. */
@@ -365,6 +405,7 @@ int main(void)
         cmocka_unit_test(a_part_that_another_salvage_writes_is_left_alone),
         cmocka_unit_test(a_window_that_changes_between_two_steps_is_read_again),
         cmocka_unit_test(a_copy_that_differs_at_its_end_is_left),
+        cmocka_unit_test(what_is_listed_of_a_long_tmp_is_bounded),
         cmocka_unit_test(other_sessions_go_on_while_a_window_is_salvaged),
         cmocka_unit_test(what_was_found_of_one_that_goes_away_is_not_kept),
     };

@@ -68,10 +68,11 @@ struct engine {
     uint64_t made_bytes;       /**< raw bytes that were put into frames last time … */
     uint64_t made_frame_bytes; /**< … and how large these are */
     unsigned streams_done_before; /**< of sessions that were complete when we began */
-    size_t salvage_left; /**< bytes of `.tmp` that may still be read in this turn */
-    bool wants_more;     /**< requests could be made, and nothing that is open is ready */
-    bool polling;        /**< no watcher reports changes */
-    bool at_quota; /**< the last answer that concerned a workspace's limit was 402 */
+    size_t salvage_left; /**< bytes of `.tmp` that may still be read in this turn, … */
+    bool salvage_lists_many; /**< … and whether a long one may be listed */
+    bool wants_more; /**< requests could be made, and nothing that is open is ready */
+    bool polling;    /**< no watcher reports changes */
+    bool at_quota;   /**< the last answer that concerned a workspace's limit was 402 */
     bool skew_said;
 };
 

@@ -289,6 +289,7 @@ uint64_t engine_turn(struct engine *engine)
     unsigned rounds = 0;
     bool again;
     engine->salvage_left = SALVAGED_AT_ONCE;
+    engine->salvage_lists_many = true;
     for (unsigned i = 0; i < engine->roots; i++) {
         reopen_step(engine, i, now_ms);
         root_lock_again(engine->root[i]);

@@ -20,7 +20,8 @@ static enum salvage_result session_salvage_run(struct session *session)
                                         .path = session->path,
                                         .id = session->id,
                                         .readings = session->readings,
-                                        .budget = &root->engine->salvage_left};
+                                        .budget = &root->engine->salvage_left,
+                                        .lists_many = &root->engine->salvage_lists_many};
     enum salvage_result result =
         session->readings ? salvage_step(&place) : SALVAGE_FAILED;
     if (result != SALVAGE_STEP && result != SALVAGE_MORE) {
@@ -60,6 +61,9 @@ const char *session_salvage_step(struct session *session, bool unpublished)
     case SALVAGE_FOREIGN:
         return "its .tmp, or a file in it, belongs to another user, or is a session "
                "itself: move it away, or give it to the owner of the session";
+    case SALVAGE_CROWDED:
+        return "its .tmp has more than 4,096 names, which no writer leaves: move some "
+               "away";
     case SALVAGE_BUSY:
         return "another process is publishing the windows in its .tmp";
     case SALVAGE_FAILED:

@@ -136,16 +136,29 @@ static bool has_one_owner(struct salvage *s)
     return tmp.st_uid == session.st_uid || tmp.st_uid == geteuid();
 }
 
+/* Those that are few are listed whatever others have left: only long ones wait. */
+static enum salvage_result salvage_list(struct salvage *s)
+{
+    bool many = *s->place->lists_many;
+    s->stock.limit = many ? SALVAGE_NAMES_MAX : SALVAGE_NAMES_FEW;
+    if (!salvage_stock_take(&s->stock, s->dirs.tmp)) {
+        return SALVAGE_FAILED;
+    }
+    *s->place->lists_many = many && s->stock.files <= SALVAGE_NAMES_FEW;
+    return s->stock.foreign    ? SALVAGE_FOREIGN
+           : !s->stock.crowded ? SALVAGE_STEP
+           : many              ? SALVAGE_CROWDED
+                               : SALVAGE_MORE;
+}
+
 static enum salvage_result salvage_next(struct salvage *s)
 {
     if (!has_one_owner(s)) {
         return SALVAGE_FOREIGN;
     }
-    if (!salvage_stock_take(&s->stock, s->dirs.tmp)) {
-        return SALVAGE_FAILED;
-    }
-    if (s->stock.foreign) {
-        return SALVAGE_FOREIGN;
+    enum salvage_result listed = salvage_list(s);
+    if (listed != SALVAGE_STEP) {
+        return listed;
     }
     for (size_t i = 0; i < s->stock.files; i++) {
         const struct tmp_file *file = &s->stock.file[i];

@@ -87,8 +87,10 @@ bool salvage_stock_take(struct salvage_stock *stock, int tmp)
     if (!dir && copy >= 0) {
         close(copy);
     }
-    for (struct dirent *entry; good && (entry = readdir(dir));) {
-        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0) {
+    for (struct dirent *entry; good && !stock->crowded && (entry = readdir(dir));) {
+        stock->crowded = stock->files == stock->limit;
+        if (!stock->crowded && strcmp(entry->d_name, ".") != 0 &&
+            strcmp(entry->d_name, "..") != 0) {
             good = add_tmp_file(stock, tmp, entry->d_name);
         }
     }

@@ -21,14 +21,21 @@ struct tmp_file {
     bool empty;
 };
 
-/** The files, by channel and number. Zero-initialise but for the owner; release with
- * salvage_stock_fini. */
+/** So many names are listed in each step, as long as no long `.tmp` may be listed, … */
+#define SALVAGE_NAMES_FEW 64u
+/** … and else. A writer leaves some ten files; anybody can make more. */
+#define SALVAGE_NAMES_MAX 4096u
+
+/** The files, by channel and number. Zero-initialise but for owner and limit; release
+ * with salvage_stock_fini. */
 struct salvage_stock {
     struct tmp_file *file;
     size_t files;
     size_t cap;
     uid_t owner;  /**< whose files they must be, if they are not our own */
     bool foreign; /**< one belongs to somebody else, or to a session of its own */
+    bool crowded; /**< there are more than `limit`, which were not looked at */
+    size_t limit;
 };
 
 /** Lists \p tmp, an open `.tmp` directory. \return false when that fails. */

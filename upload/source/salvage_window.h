@@ -15,10 +15,11 @@
 enum salvage_result {
     SALVAGE_DONE,    /**< `.tmp` is gone: everything in it is published */
     SALVAGE_STEP,    /**< one file is a step further: call again */
-    SALVAGE_MORE,    /**< the budget is spent, within a file: call again */
+    SALVAGE_MORE,    /**< a budget is spent, within a file or before: call again */
     SALVAGE_LEFT,    /**< something in `.tmp` needs a person; the rest is published */
     SALVAGE_BUSY,    /**< another process holds the session's lock */
     SALVAGE_FOREIGN, /**< `.tmp` or a file in it is another user's, or it is a session */
+    SALVAGE_CROWDED, /**< more names are in `.tmp` than SALVAGE_NAMES_MAX */
     SALVAGE_FAILED,  /**< the directory cannot be written, or the disk failed */
 };
 
@@ -30,7 +31,8 @@ struct salvage_place {
     const char *path; /**< of the session, below the root */
     const char *id;
     struct salvage_readings *readings;
-    size_t *budget; /**< bytes that may be read for now */
+    size_t *budget;   /**< bytes that may be read for now */
+    bool *lists_many; /**< whether a long `.tmp` may be listed for now: one may */
 };
 
 /** Descriptors of a session directory and of its `.tmp`. */
