@@ -264,6 +264,45 @@ static void move_root(const struct rig *rig, bool away)
                      0);
 }
 
+static void watch_nothing(void *arg, unsigned root, const char *root_path,
+                          const char *session_path, bool done)
+{
+    (void)arg;
+    (void)root;
+    (void)root_path;
+    (void)session_path;
+    (void)done;
+}
+
+/* What happens in it meanwhile is told in vain, and watched sessions are looked at once a
+ * minute. */
+static void what_was_written_while_a_root_was_away_is_read_when_it_is_back(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_new();
+    struct live_session live;
+    char *elsewhere = dirs_make();
+    rig->config.state_dir = elsewhere;
+    live_open(&live, rig->root, RIG_ID);
+    live_line(&live, "device", "x", 1);
+    rig_start(rig);
+    rig_run(rig, 5000, false);
+    engine_visit_changed(rig->engine, watch_nothing, NULL);
+    uint64_t sent = rig_summary(rig).lines_acked;
+    move_root(rig, true);
+    rig_run(rig, 11000, false);
+    assert_int_equal(rig_summary(rig).roots_away, 1);
+    move_root(rig, false);
+    live_line(&live, "device", "y", 2);
+    engine_touch(rig->engine, 0, RIG_ID);
+    rig_run(rig, 5000, false);
+    assert_int_equal(rig_summary(rig).roots_away, 0);
+    assert_int_equal(rig_summary(rig).lines_acked, sent + 1);
+    live_close(&live);
+    rig_delete(rig);
+    dirs_remove(elsewhere);
+}
+
 static void a_root_that_was_replaced_is_served_without_a_restart(bool state_elsewhere)
 {
     struct rig *rig = rig_ended_session(10);
@@ -516,6 +555,7 @@ int main(void)
         cmocka_unit_test(days_are_counted_anew_once_it_was_there),
         cmocka_unit_test(what_was_not_sent_is_given_up_after_a_month_and_counted),
         cmocka_unit_test(in_a_root_where_nothing_known_is_left_no_day_is_counted),
+        cmocka_unit_test(what_was_written_while_a_root_was_away_is_read_when_it_is_back),
         cmocka_unit_test(a_root_that_was_replaced_is_served_with_its_journal_elsewhere),
         cmocka_unit_test(a_root_that_was_replaced_is_served_with_the_journal_in_it),
         cmocka_unit_test(

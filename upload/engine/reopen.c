@@ -183,7 +183,8 @@ static void reopen_try(struct engine *engine, unsigned index, uint64_t now_ms)
     if (root->fd >= 0 && !reopen_is_elsewhere(root)) {
         root->away = false;
         root->away_reason[0] = '\0';
-        root->rescan_at_ms = 0;
+        root->inspect_all = true; /* what was told meanwhile was not heard */
+        root->rescan_at_ms = root->complete_inspect_ms = 0;
         log_info(engine->config.log, "root.back", "root=%s", root->path);
         engine->trouble.stamp++;
     } else if (root->bound) {
