@@ -47,8 +47,11 @@ struct root {
     struct origin_history origin; /**< the backend that the journal is about */
     bool origin_unnoted;          /**< the settings name another one, or another key */
     bool origin_same;             /**< which is the same, by the word of a person */
-    bool origin_asks;  /**< it must have taken the key before anything else happens */
-    bool origin_moves; /**< then everything is to be sent to it */
+    bool origin_asks;    /**< it must have taken the key before anything else happens */
+    bool origin_moves;   /**< then everything is to be sent to it */
+    uint64_t epoch;      /**< of the backend, when all complete sessions were compared */
+    uint64_t epoch_asks; /**< for which they are being opened … */
+    unsigned epoch_left; /**< … so many at most */
     uint64_t journal_retry_ms;
     uint64_t lazy_until_ms; /**< when records that nobody waits for are synced as well; 0
                                = there are none */

@@ -27,6 +27,7 @@
 #include "upload/lifecycle/end_seek.h"
 #include "upload/lifecycle/inspect.h"
 #include "upload/lifecycle/parking.h"
+#include "upload/lifecycle/parking_grown.h"
 
 #define GZIP_LEVEL        6
 #define INSPECTED_AT_ONCE 32u
@@ -161,6 +162,7 @@ static bool engine_take_replies(struct engine *engine, uint64_t now_ms)
         engine->origin.reply_ms = (3 * engine->origin.reply_ms + reply.took_ms) / 4;
         if (reply.tag == &engine->origin) {
             origin_on_probe(&engine->origin, &reply, now_ms);
+            origin_change_settle(engine);
             continue;
         }
         if (reply.tag == &engine->origin.asks_proof) {
@@ -234,6 +236,7 @@ static void engine_list_roots(struct engine *engine, uint64_t now_ms)
 {
     for (unsigned i = 0; i < engine->roots; i++) {
         discovery_step(engine->root[i], now_ms);
+        parking_ask_again(engine->root[i]);
     }
 }
 

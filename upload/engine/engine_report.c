@@ -9,6 +9,7 @@
 #include "upload/engine/origin_change.h"
 #include "upload/lifecycle/discovery.h"
 #include "upload/lifecycle/other_root.h"
+#include "upload/lifecycle/parking_grown.h"
 
 static bool report_stream_settled(const struct stream *st)
 {
@@ -65,7 +66,7 @@ bool engine_drained(const struct engine *engine)
             continue; /* nothing can be done for it */
         }
         if (discovery_waits(root) || root->parked.waiting ||
-            origin_change_is_unknown(root)) {
+            origin_change_is_unknown(root) || parking_is_to_be_asked(root)) {
             return false;
         }
         if (journal_durable(root->journal) < journal_last(root->journal)) {

@@ -87,7 +87,9 @@ static bool parking_is_of_old(const struct root *root, const struct parked_sessi
 {
     const struct origin *origin = &root->engine->origin;
     for (unsigned i = 0; origin->positions && i < s->streams; i++) {
-        if (s->stream[i].end.at.file && s->stream[i].end.epoch != origin->epoch) {
+        const struct record_end *end = &s->stream[i].end;
+        bool claimed = end->at.offset || end->at.file > 1;
+        if (claimed && end->epoch != origin->epoch) {
             return root->engine->completing_count < CLAIMED_AT_ONCE;
         }
     }
@@ -125,4 +127,49 @@ bool parking_reopen_grown(struct root *root, struct parked_session *s)
         session_mark(session);
     }
     return session != NULL;
+}
+
+bool parking_is_to_be_asked(const struct root *root)
+{
+    const struct origin *origin = &root->engine->origin;
+    return origin->state == ORIGIN_KNOWN && origin->positions &&
+           root->epoch != origin->epoch;
+}
+
+struct parking_walk {
+    struct root *root;
+    unsigned room;
+    unsigned opened;
+};
+
+static void parking_reopen_old(void *arg, struct path_node *node)
+{
+    struct parking_walk *walk = arg;
+    struct parked_session *s = parked_of(node);
+    if (walk->opened < walk->room && s->complete && s->wanted &&
+        parking_is_of_old(walk->root, s) && parking_reopen_grown(walk->root, s)) {
+        walk->opened++;
+    }
+}
+
+void parking_ask_again(struct root *root)
+{
+    const struct engine *engine = root->engine;
+    struct parking_walk walk = {.root = root};
+    if (!parking_is_to_be_asked(root) || root->origin_asks || root->away ||
+        root->listing || engine->dirty ||
+        engine->completing_count > CLAIMED_AT_ONCE / 2) {
+        return; /* not for each one that is complete: there may be very many */
+    }
+    if (root->epoch_asks != engine->origin.epoch) {
+        root->epoch_asks = engine->origin.epoch;
+        root->epoch_left = root->parked.complete;
+    }
+    walk.room = CLAIMED_AT_ONCE - engine->completing_count;
+    walk.room = walk.room < root->epoch_left ? walk.room : root->epoch_left;
+    path_table_each(&root->parked.table, parking_reopen_old, &walk);
+    root->epoch_left -= walk.opened;
+    if (walk.opened == 0) {
+        root->epoch = root->epoch_asks;
+    }
 }
