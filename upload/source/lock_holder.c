@@ -114,24 +114,50 @@ static bool lock_holder_parse(const char *line, const struct stat *dir, int *pid
            inode == dir->st_ino && makedev(major, minor) == dir->st_dev;
 }
 
-bool lock_holder_is_foreign(int dir, enum lock_viewer viewer)
+/* The kernel tells its locks a page at a time, by their numbers in a list: one is left
+ * out if another one before it is released between two pages. */
+#define LOCK_PASSES 3
+
+/* Shows \p visit the pids that hold a lock on \p dir, until it returns true. */
+static void lock_holder_each(int dir, bool (*visit)(void *arg, int pid), void *arg)
 {
     struct stat st;
     char line[256];
-    bool held = viewer == LOCK_SEEN_BY_PUBLISHER;
-    bool counts = false;
-    int pid;
-    FILE *locks = fstat(dir, &st) == 0 ? fopen("/proc/locks", "re") : NULL;
-    while (locks && fgets(line, sizeof line, locks)) {
-        if (lock_holder_parse(line, &st, &pid)) {
-            held = true;
-            counts = counts || lock_holder_has_say(pid, &st, viewer);
+    bool done = fstat(dir, &st) < 0;
+    for (int pass = 0; pass < LOCK_PASSES && !done; pass++) {
+        FILE *locks = fopen("/proc/locks", "re");
+        for (int pid; locks && !done && fgets(line, sizeof line, locks);) {
+            done = lock_holder_parse(line, &st, &pid) && visit(arg, pid);
+        }
+        if (locks) {
+            fclose(locks);
         }
     }
-    if (locks) {
-        fclose(locks);
+}
+
+struct lock_viewed {
+    struct stat dir;
+    enum lock_viewer viewer;
+    bool held;
+    bool counts;
+};
+
+static bool lock_holder_view(void *arg, int pid)
+{
+    struct lock_viewed *viewed = arg;
+    viewed->held = true;
+    viewed->counts = lock_holder_has_say(pid, &viewed->dir, viewed->viewer);
+    return viewed->counts;
+}
+
+bool lock_holder_is_foreign(int dir, enum lock_viewer viewer)
+{
+    struct lock_viewed viewed = {.viewer = viewer,
+                                 .held = viewer == LOCK_SEEN_BY_PUBLISHER};
+    if (fstat(dir, &viewed.dir) == 0) {
+        lock_holder_each(dir, lock_holder_view, &viewed);
     }
-    return held && !counts;
+    return viewed.held && !viewed.counts;
 }
 
 static bool lock_holder_has_journal(int pid)
@@ -153,21 +179,24 @@ static bool lock_holder_has_journal(int pid)
     return found;
 }
 
+struct lock_uploader {
+    uid_t *user;
+    int pid;
+};
+
+static bool lock_holder_take_uploader(void *arg, int pid)
+{
+    struct lock_uploader *found = arg;
+    if (pid > 0 && lock_holder_has_journal(pid) &&
+        lock_holder_user(pid, found->user) == HOLDER_OF_USER) {
+        found->pid = pid;
+    }
+    return found->pid != 0;
+}
+
 int lock_holder_uploader(int dir, uid_t *user)
 {
-    struct stat st;
-    char line[256];
-    int found = 0;
-    FILE *locks = fstat(dir, &st) == 0 ? fopen("/proc/locks", "re") : NULL;
-    for (int pid; locks && !found && fgets(line, sizeof line, locks);) {
-        if (lock_holder_parse(line, &st, &pid) && pid > 0 &&
-            lock_holder_has_journal(pid) &&
-            lock_holder_user(pid, user) == HOLDER_OF_USER) {
-            found = pid;
-        }
-    }
-    if (locks) {
-        fclose(locks);
-    }
-    return found;
+    struct lock_uploader found = {.user = user};
+    lock_holder_each(dir, lock_holder_take_uploader, &found);
+    return found.pid;
 }
