@@ -141,7 +141,8 @@ static bool sealed_is_settled(int root, const char *path, const struct scan_chan
     return bytes == at->offset;
 }
 
-/* Whether a person gave up what is there of its active file, as it cannot be read. */
+/* Whether a person gave up what is there of its active file, as it cannot be read, or is
+ * an earlier copy of what was sent. */
 static bool was_given_up(int root, const char *path, const struct scan_channel *c,
                          const struct record_stream *at)
 {
@@ -153,6 +154,9 @@ static bool was_given_up(int root, const char *path, const struct scan_channel *
                                      .offset = at->offset,
                                      .mark = at->mark,
                                      .mark_at = at->offset};
+    if (at->at.state == END_COPY) {
+        return !at->mark.bytes || tail_compare(&sys_real, &where) != FILE_MATCHES;
+    }
     return at->marks & MARK_ENDED && !tail_has_more(&sys_real, &where);
 }
 

@@ -2,8 +2,11 @@
 """Each reason for which a session is held because of what its backend has: it is said, its way out is said and leads
 out, and nothing is stored twice."""
 import os
+import re
+import shlex
 import shutil
 import sqlite3
+import subprocess
 import sys
 
 import lib
@@ -132,6 +135,107 @@ def files_that_end_before_the_lines_of_the_backend(place):
             _goes_on(place, backend, writer)
 
     _two_ways(place, run)
+
+
+def _complete(place, backend):
+    """A session of which all is sent; \\return it, and a copy from before its last file was begun."""
+    writer = Live(place.logs)
+    writer.line("device", times=5)
+    for number in (1, 2, 3):
+        writer.rotate("device")
+        for n in range(5 if number == 3 else 20):
+            writer.line("device", rank=number * 100 + n)
+        if number == 1:
+            earlier = place.path / f"earlier-{writer.id}"
+            shutil.copytree(writer.dir, earlier)
+    writer.end()
+    _goes_on(place, backend, writer)
+    return writer, earlier
+
+
+def _stays_complete(place, backend, writer, words):
+    """Nothing is sent, however often it is said and tried, and whatever runs after that."""
+    for _ in range(2):
+        place.run("gpufl", *words)
+    for _ in range(2):
+        _goes_on(place, backend, writer)
+        place.run("gpufl", *words)
+
+
+def an_earlier_copy_of_a_complete_session(place):
+    """Its newest file is an earlier one of the session, and longer than the last one; or shorter, the seal being gone."""
+    for more in (0, 10):
+        place.logs = place.path / f"logs-{more}"
+        place.logs.mkdir(mode=0o700)
+        backend = _backend(place)
+        writer, earlier = _complete(place, backend)
+        if more:
+            active = earlier / "device.log"
+            active.write_bytes(active.read_bytes()[:-more])
+        kept = place.path / f"kept-{more}"
+        writer.dir.rename(kept)
+        shutil.copytree(earlier, writer.dir)
+        done = _upload(place, backend.url)
+        equal(done.returncode, 1, done.stdout)
+        words = shlex.split(re.findall(r"gpufl (resolve .*)$", _status(place).stdout, re.M)[0])
+        _stays_complete(place, backend, writer, words)
+        shutil.rmtree(writer.dir)
+        kept.rename(writer.dir)
+        _goes_on(place, backend, writer)
+        backend.kill()
+        for file in place.path.glob("backend.db*"):
+            file.unlink()
+
+
+def an_earlier_copy_that_was_compared_before_all_of_it_was_there(place):
+    """What was found then is not believed any more."""
+    backend = _backend(place)
+    writer, earlier = _complete(place, backend)
+    shutil.rmtree(writer.dir)
+    shutil.copytree(earlier, writer.dir, ignore=shutil.ignore_patterns("device.1.log", ".gpufl-session.lock"))
+    agent = lib.agent(place, backend.url, "--rescan-interval=100ms")
+    lib.until(lambda: "session.held" in agent.log.read_text(), "it is held")
+    for name in (".gpufl-session.lock", "device.1.log"):
+        shutil.copy2(earlier / name, writer.dir / name)
+    done = place.run("gpufl", "resolve", str(place.logs), f"{writer.id}/device")
+    equal(done.returncode, 0, done.stdout + done.stderr)
+    lib.until(lambda: "session.cut" in agent.log.read_text(), "it is said")
+    lib.until(lambda: _status(place).returncode == 0, "nothing is held")
+    lib.holds(backend, writer)
+    equal(streams(backend, writer.id)[0]["state"], "verified", "state")
+
+
+def an_earlier_copy_of_a_session_that_was_not_complete(place):
+    """Nothing is sent, and what came after the copy may be lost."""
+    backend = _backend(place)
+    writer = _sent(place, backend.url)
+    earlier = place.path / "earlier"
+    subprocess.run(["cp", "-a", writer.dir, earlier], check=True)  # this process would lose the lock
+    writer.rotate("device")
+    writer.line("device", rank=7)
+    equal(_upload(place, backend.url).returncode, 0, "it is sent")
+    stored = backend.export(writer.id, "device")
+    writer.die()
+    shutil.rmtree(writer.dir)
+    shutil.copytree(earlier, writer.dir)
+    done = _upload(place, backend.url)
+    equal(done.returncode, 1, done.stdout)
+    words = shlex.split(re.findall(r"gpufl (resolve .*)$", _status(place).stdout, re.M)[0])
+    place.run("gpufl", *words)
+    equal(_upload(place, backend.url).returncode, 0, "nothing is held")
+    equal(backend.export(writer.id, "device"), stored, "nothing is sent")
+    equal(streams(backend, writer.id)[0]["state"], "ended", "state")
+
+
+def a_complete_session_whose_file_was_cut_in_its_first_line(place):
+    backend = _backend(place)
+    writer, _ = _complete(place, backend)
+    path = writer.active("scope")
+    os.truncate(path, 10)
+    done = _upload(place, backend.url)
+    equal(done.returncode, 1, done.stdout)
+    words = shlex.split(re.findall(r"gpufl (resolve .*)$", _status(place).stdout, re.M)[0])
+    _stays_complete(place, backend, writer, words)
 
 
 def lines_up_to_a_file_that_is_gone(place):

@@ -6,6 +6,7 @@ import os
 import pathlib
 import re
 import shlex
+import shutil
 import signal
 import sys
 
@@ -676,6 +677,38 @@ def front_that_was_gone_is_given_up(place):
     (writer.dir / "device.1.log").unlink()
     with Sink(declare=True) as sink:
         _held_then_resolved(place, sink, writer, lost, why="earlier files are missing")
+
+
+def an_earlier_copy_of_what_was_sent_is_not_sent_again(place):
+    """The writer has noted in it that it had not begun the file that was sent last."""
+    writer = Live(place.logs)
+    _write(writer)
+    writer.rotate("device")
+    _write(writer, lines=20)
+    earlier = place.path / "earlier"
+    shutil.copytree(writer.dir, earlier)
+    writer.rotate("device")
+    _write(writer, lines=1)
+    writer.end()
+    with Sink(declare=True) as sink:
+        equal(lib.upload(place, sink.url).returncode, 0, "all is sent")
+        kept = place.path / "kept"
+        writer.dir.rename(kept)
+        shutil.copytree(earlier, writer.dir)
+        equal(lib.upload(place, sink.url).returncode, 1, "it is held")
+        for _ in range(2):
+            place.run("gpufl", "resolve", str(place.logs), writer.id)
+        for _ in range(2):
+            done = lib.upload(place, sink.url, "--timeout=30")
+            equal(done.returncode, 0, done.stdout)
+            equal(_stored(sink), _lines(writer), "nothing is sent again")
+            status = place.run("gpufl", "status", place.logs)
+            equal(status.returncode, 0, status.stdout)
+            place.run("gpufl", "resolve", str(place.logs), writer.id)
+        shutil.rmtree(writer.dir)
+        kept.rename(writer.dir)
+        equal(lib.upload(place, sink.url).returncode, 0, "it is whole again")
+        equal(_stored(sink), _lines(writer), "nothing is sent again")
 
 
 def nothing_that_can_be_read_is_given_up(place):

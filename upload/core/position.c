@@ -17,6 +17,7 @@ void position_apply(struct stream *st, const struct record_settled *settled)
     st->mark = settled->mark;
     st->sequence = settled->sequence > st->sequence ? settled->sequence : st->sequence;
     st->keep = st->keep || settled->how >= SETTLED_REFUSED_FINAL;
+    st->delivered = st->delivered && !settled->lines && settled->how < SETTLED_GIVEN_UP;
     record_apply_settled(settled, &st->lines, &st->refused_lines);
     st->checked = st->jump_measured = false;
     st->jump_crc = 0;
@@ -297,6 +298,7 @@ void position_restore(struct stream *st, const struct record_stream *record)
     st->end = record->at;
     st->positions = record->marks & MARK_POSITIONS;
     st->jump = record->marks & MARK_JUMP;
+    st->delivered = record->marks & MARK_DELIVERED;
     st->voided = record->at.state == END_DISPUTED || record->at.state == END_LONGER ||
                  record->at.state == END_PARTING;
     st->unproved = st->voided || record->at.state == END_UNPROVED ||
@@ -327,7 +329,7 @@ void position_rewind(struct stream *st)
     st->journal_file = 0; /* so that nothing is deleted before it was sent again */
     st->lines = st->refused_lines = 0;
     st->ended_file = 0;
-    st->lost = false;
+    st->lost = st->delivered = false;
 }
 
 void position_again(struct stream *st)

@@ -81,7 +81,22 @@ bool stream_knows_end(const struct stream *st)
 
 bool stream_is_cut(const struct stream *st)
 {
-    return st->end.state == END_CUT && st->cut_at;
+    return (st->end.state == END_CUT || st->end.state == END_COPY) && st->cut_at;
+}
+
+uint32_t stream_newest_sealed(const struct stream *st)
+{
+    return st->told_active && st->told_active <= st->highest ? st->told_active - 1
+                                                             : st->highest;
+}
+
+bool stream_is_earlier_copy(const struct stream *st)
+{
+    bool before = st->told_active < st->file ||
+                  (st->told_active == st->file && st->told_bytes >= 0 &&
+                   (uint64_t)st->told_bytes < st->offset);
+    return st->session->layout == SESSION_LIVE && session_writer_is_gone(st->session) &&
+           st->told_active && before;
 }
 
 struct record_stream stream_record(const struct stream *st)
@@ -101,7 +116,7 @@ struct record_stream stream_record(const struct stream *st)
         .marks =
             (uint8_t)((st->keep ? MARK_KEEP : 0) | (st->gap ? MARK_GAP : 0) |
                       (st->lost ? MARK_LOST : 0) | (st->positions ? MARK_POSITIONS : 0) |
-                      (st->jump ? MARK_JUMP : 0) |
+                      (st->jump ? MARK_JUMP : 0) | (st->delivered ? MARK_DELIVERED : 0) |
                       (st->ended_file == st->file ? MARK_ENDED : 0))};
     snprintf(record.path, sizeof record.path, "%s", st->session->path);
     snprintf(record.channel, sizeof record.channel, "%s", stream_channel(st));

@@ -75,6 +75,7 @@ struct stream {
     uint64_t refused_lines;
     uint64_t cut_at;     /**< with END_CUT: 1 + size of its active file when that was
                             found, 0 = it is not known */
+    int64_t told_bytes;  /**< no more than that are in it; -1 = not told */
     uint64_t seen;       /**< what the last inspection saw of its files */
     int64_t compared_ns; /**< time of change of its active file when what was sent of it
                             was last found there */
@@ -91,6 +92,8 @@ struct stream {
     uint32_t sequence;       /**< last one used */
     uint32_t id;             /**< its number in the journal, 0 = none yet */
     uint32_t highest;        /**< highest numbered file seen */
+    uint32_t told_active;    /**< live: number of the active file that its writer noted in
+                                the directory, 0 = none, or later files are there */
     uint32_t lowest;         /**< lowest numbered payload seen, 0 = none */
     uint32_t counted_file;   /**< last file counted in the summary */
     uint32_t jump_crc;       /**< with jump: of its file up to its position */
@@ -114,6 +117,7 @@ struct stream {
     bool checked : 1;   /**< for the next claim, the file of its end is as it was sent */
     bool jump_measured : 1; /**< jump_crc is known */
     bool jump : 1;          /**< what lies between its end and its position is lost */
+    bool delivered : 1;     /**< its session was complete when it ended here */
     bool reopens : 1;       /**< the backend takes its session for complete */
     bool at_shutdown : 1;   /**< its next line, or its last, is the channel's shutdown */
     bool unbegun : 1;       /**< live: its writer ended before it began the active file */
@@ -153,6 +157,14 @@ bool stream_knows_end(const struct stream *stream);
 
 /** \return true if its file ends before its end, as it was when that was found. */
 bool stream_is_cut(const struct stream *stream);
+
+/** \return the number of the newest sealed file. An earlier copy of the directory has had
+ * fewer than the journal knows. */
+uint32_t stream_newest_sealed(const struct stream *stream);
+
+/** \return true if its directory is an earlier copy, as its writer had not come to
+ * its position: all of it was sent. */
+bool stream_is_earlier_copy(const struct stream *stream);
 
 /** \return the stream as a record of the journal. */
 struct record_stream stream_record(const struct stream *stream);

@@ -64,6 +64,15 @@ static bool resolve_forget_reached(struct stream *st)
     return true;
 }
 
+/* A person has spoken, or its disk has lost what is not there: the uploader asks the
+ * backend whether it has all of the files. */
+static bool resolve_is_to_be_asked(const struct stream *st)
+{
+    return st->positions && st->unproved &&
+           (st->end.state == END_PARTING || st->end.state == END_COPY ||
+            st->end.state == END_CUT);
+}
+
 /* The backend has other bytes, or more, or nothing shows whose they are, as this process
  * or one before has found. Where the channel goes on, the uploader asks the backend. */
 static bool resolve_told(struct stream *st, struct resolve_result *out)
@@ -72,6 +81,9 @@ static bool resolve_told(struct stream *st, struct resolve_result *out)
                               : st->end.state == END_LONGER   ? HELD_BACKEND_LONGER
                               : st->end.state == END_UNPROVED ? HELD_BACKEND_UNPROVED
                                                               : HELD_NOT;
+    if (stream_is_earlier_copy(st) && st->positions && !resolve_is_to_be_asked(st)) {
+        reason = HELD_BACKEND_LONGER; /* what the last answer found may have changed */
+    }
     bool believes = reason == HELD_BACKEND_UNPROVED;
     if (reason == HELD_NOT || st->offer ||
         !position_note_end(st, believes ? END_BELIEVED : END_PARTING)) {
@@ -87,6 +99,25 @@ static bool resolve_told(struct stream *st, struct resolve_result *out)
     return true;
 }
 
+/* A backend that knows positions has told what it has of that copy; else the numbers in
+ * it show that all of it was sent. \return true if nothing is to be looked for. */
+static bool resolve_copy(struct stream *st, struct resolve_result *out)
+{
+    bool earlier = stream_is_earlier_copy(st) && !st->positions && !st->offer;
+    if (!earlier || !offer_journal_stream(st) || !position_note_end(st, END_COPY)) {
+        return false;
+    }
+    st->held = false;
+    st->hold_reason = HELD_NOT;
+    st->rest = STREAM_PENDING;
+    resolve_say(out, st->session, stream_channel(st), HELD_OTHER);
+    log_warn(st->session->root->engine->config.log, "session.cut",
+             "session=%s channel=%s file=%u note=\"its files are an earlier copy: all of "
+             "them was sent\"",
+             st->session->id, stream_channel(st), st->file);
+    return true;
+}
+
 static void resolve_stream(struct stream *st, struct resolve_result *out)
 {
     struct resolving r = {.stream = st,
@@ -97,10 +128,14 @@ static void resolve_stream(struct stream *st, struct resolve_result *out)
                                  .head = st->head,
                                  .mark = st->mark,
                                  .how = SETTLED_GIVEN_UP}};
-    if (resolve_told(st, out)) {
+    if (stream_is_cut(st) || resolve_told(st, out) || resolve_copy(st, out)) {
         return;
     }
     resolve_find(&r);
+    if (resolve_is_to_be_asked(st) &&
+        (r.reason == HELD_OTHER || r.reason == HELD_SHORTER)) {
+        return;
+    }
     bool ended = r.to.how == SETTLED_ENDED && st->ended_file == r.to.file;
     if (r.reason == HELD_NOT || ended || !offer_journal_stream(st) ||
         !position_advance(st, &r.to) ||

@@ -61,6 +61,7 @@ enum {
     MARK_ENDED = 8,      /* and what cannot be read in its file */
     MARK_POSITIONS = 16, /* it goes by positions */
     MARK_JUMP = 32,      /* what lies between its end at the backend and here is lost */
+    MARK_DELIVERED = 64, /* its session was complete when it ended here */
 };
 
 struct record_stream {

@@ -25,6 +25,8 @@ enum end_state {
     END_LONGER,  /**< the backend told another one: it has more */
     END_UNPROVED, /**< likewise, and the file that would prove it is not there */
     END_BELIEVED, /**< likewise, and a person said to go on behind it */
+    END_COPY, /**< as END_CUT: own files are an earlier copy, and a person said that this
+                 is all there is */
 };
 
 /** Where a stream that goes by positions ends at the backend, as own bytes proved. */

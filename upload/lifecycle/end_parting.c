@@ -59,11 +59,14 @@ void end_parting_drop(struct stream *st)
 
 /* The stream is settled at the end that was told. Own files have less. */
 static enum parting_result parting_settle_cut(struct stream *st,
-                                              const struct reply_end *told, uint64_t size)
+                                              const struct reply_end *told, uint64_t size,
+                                              enum end_state state)
 {
-    static const struct record_mark none = {0};
     struct engine *engine = st->session->root->engine;
-    if (!position_adopt(st, told, &none) || !position_note_end(st, END_CUT)) {
+    bool same = stream_place_is(&told->at, &st->end.at) && st->file == told->at.file &&
+                st->offset == told->at.offset;
+    struct record_mark mark = same ? st->mark : (struct record_mark){0};
+    if (!position_adopt(st, told, &mark) || !position_note_end(st, state)) {
         return PARTING_WAITS;
     }
     st->cut_at = size + 1;
@@ -76,45 +79,67 @@ static enum parting_result parting_settle_cut(struct stream *st,
     return PARTING_CUT;
 }
 
-/* No file of that number is there, nor a later one. */
-static enum parting_result
-parting_give_up_rest(struct stream *st, const struct reply_end *told, uint64_t size)
+/* Own files have other lines in an earlier file, or have nothing more: a person gave up
+ * the rest. */
+static enum parting_result parting_give_up_rest(struct stream *st,
+                                                const struct reply_end *told,
+                                                uint64_t size, enum end_state state)
 {
     bool before = st->lost;
-    st->lost = true;
-    enum parting_result result = parting_settle_cut(st, told, size);
-    st->lost = result == PARTING_CUT ? true : before;
+    st->lost = before || state == END_CUT || !st->delivered;
+    enum parting_result result = parting_settle_cut(st, told, size, state);
+    st->lost = result == PARTING_CUT ? st->lost : before;
     return result;
+}
+
+/* The backend has all of own files, and more. A disk loses the end of the newest file,
+ * without anybody; else a person has to say that there is no more. */
+static enum parting_result parting_earlier(struct stream *st,
+                                           const struct reply_end *told,
+                                           const struct proof_short *own)
+{
+    enum end_state state = (enum end_state)st->end.state;
+    if (state == END_PARTING || state == END_COPY) {
+        return parting_give_up_rest(st, told, own->size, END_COPY);
+    }
+    bool of_newest = own->file == told->at.file && own->line.at.file == told->at.file &&
+                     own->line.at.offset;
+    return of_newest ? parting_settle_cut(st, told, own->size, END_CUT) : PARTING_EARLIER;
+}
+
+static enum parting_result parting_ask(struct stream *st, const struct reply_end *told,
+                                       const struct proof_short *own, bool cut)
+{
+    struct end_parting *p = parting_make(st);
+    if (!p) {
+        return PARTING_TURN;
+    }
+    p->told = *told;
+    p->own = *own;
+    p->cut = cut;
+    p->same.file = cut ? own->line.at.file : told->at.file;
+    p->high = cut ? own->line.at.offset : own->file ? own->size : told->at.offset;
+    end_proof_drop(st);
+    return PARTING_GOES_ON;
 }
 
 enum parting_result end_parting_begin(struct stream *st, bool shorter)
 {
     bool person = st->end.state == END_PARTING;
-    bool gone = session_writer_is_gone(st->session);
     struct reply_end told;
     struct proof_short own = {0};
     if (!end_proof_told(st, &told) || (shorter && !end_proof_short(st, &own))) {
         return PARTING_FAILED;
     }
-    bool same_file = !shorter || own.file == told.at.file;
-    bool cut = shorter && same_file && gone && told.at.file > st->highest;
-    if (person && !same_file && gone) {
-        return parting_give_up_rest(st, &told, own.size);
+    if (!shorter) {
+        return person ? parting_ask(st, &told, &own, false) : PARTING_OTHER;
     }
-    if (!same_file || (!person && (!cut || !own.line.at.offset))) {
-        return shorter ? PARTING_LONGER : PARTING_OTHER;
+    if (session_writer_is_gone(st->session) && own.file > stream_newest_sealed(st)) {
+        return own.line.at.offset ? parting_ask(st, &told, &own, true)
+                                  : parting_earlier(st, &told, &own);
     }
-    struct end_parting *p = parting_make(st);
-    if (!p) {
-        return PARTING_WAITS;
-    }
-    p->told = told;
-    p->own = own;
-    p->cut = !person;
-    p->same.file = told.at.file;
-    p->high = p->cut ? own.line.at.offset : shorter ? own.size : told.at.offset;
-    end_proof_drop(st);
-    return PARTING_GOES_ON;
+    return person && own.file == told.at.file ? parting_ask(st, &told, &own, false)
+                                              : PARTING_LONGER;
 }
 
 /* Whether the backend has just the lines that own files have. */
@@ -122,21 +147,23 @@ static enum parting_result parting_compare_end(struct stream *st,
                                                const struct end_parting *p)
 {
     const struct reply_end *line = &p->own.line;
+    const struct reply_end told = p->told;
+    const struct proof_short own = p->own;
     bool same = p->there.at.offset == line->at.offset &&
                 p->there.at.file == line->at.file &&
                 p->there.file_crc == line->file_crc &&
-                (p->own.file_only || p->there.at.crc == line->at.crc);
-    struct reply_end told = p->told;
-    uint64_t size = p->own.size;
-    if (!same) {
+                (own.file_only || p->there.at.crc == line->at.crc);
+    bool person = st->end.state == END_PARTING;
+    bool parts = !same && person && own.file == told.at.file;
+    enum parting_result result = same    ? parting_earlier(st, &told, &own)
+                                 : parts ? PARTING_GOES_ON
+                                 : person
+                                     ? parting_give_up_rest(st, &told, own.size, END_CUT)
+                                     : PARTING_OTHER;
+    if (result != PARTING_WAITS) {
         end_parting_drop(st);
-        return PARTING_OTHER;
     }
-    enum parting_result result = parting_settle_cut(st, &told, size);
-    if (result == PARTING_CUT) {
-        end_parting_drop(st);
-    }
-    return result;
+    return parts ? parting_ask(st, &told, &own, false) : result;
 }
 
 static enum parting_result parting_compare(struct stream *st, struct end_parting *p)
@@ -195,7 +222,7 @@ enum parting_result end_parting_step(struct stream *st, struct stream_place *pla
     }
     /* Half of what is left; but the first question is for all of it. */
     p->at = p->begun ? p->low + (p->high - p->low + 1) / 2 : p->high;
-    *place = (struct stream_place){.file = p->told.at.file, .offset = p->at};
+    *place = (struct stream_place){.file = p->same.file, .offset = p->at};
     return PARTING_ASKS;
 }
 
@@ -222,7 +249,7 @@ void end_parting_told(struct stream *st, const struct reply_place *told)
     if (told->what == PLACE_UNREADABLE) {
         return;
     }
-    bool line = told->what == PLACE_TOLD && told->end.at.file == p->told.at.file &&
+    bool line = told->what == PLACE_TOLD && told->end.at.file == p->same.file &&
                 told->end.at.offset > p->same.offset && told->end.at.offset <= p->at;
     p->begun = true;
     p->run = p->same;

@@ -17,11 +17,14 @@ enum parting_result {
     PARTING_GOES_ON, /**< more is to be read */
     PARTING_CUT,     /**< own files end where the backend goes on: settled */
     PARTING_THERE,   /**< the stream goes on where the bytes part: settled */
-    PARTING_WAITS,  /**< the journal cannot be written now, or another stream is served */
-    PARTING_OTHER,  /**< the bytes are others; nobody said to go on where they part */
-    PARTING_LONGER, /**< own files end before, and may grow, or nobody said so */
-    PARTING_FAILED, /**< a file cannot be read */
-    PARTING_AWAY,   /**< the session's directory is not in its place */
+    PARTING_WAITS,   /**< the journal cannot be written now */
+    PARTING_TURN,    /**< another stream is served */
+    PARTING_OTHER,   /**< the bytes are others; nobody said to go on where they part */
+    PARTING_LONGER,  /**< own files end before, and may grow, or nobody said so */
+    PARTING_EARLIER, /**< the backend has all of own files, and more: nobody said that
+                        this is all there is */
+    PARTING_FAILED,  /**< a file cannot be read */
+    PARTING_AWAY,    /**< the session's directory is not in its place */
 };
 
 /** The comparison with the told end found other bytes, or (\p shorter) that own files end

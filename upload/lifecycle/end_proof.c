@@ -26,7 +26,7 @@ struct end_proof {
     uint32_t file_crc;
     struct record_mark mark;
     struct stream_whole whole; /* check: of the file */
-    struct reply_end line;     /* behind the last line of its file so far */
+    struct reply_end line;     /* behind the last line so far */
 };
 
 static struct end_proof *proof_of(const struct stream *st)
@@ -111,7 +111,7 @@ void end_proof_drop(struct stream *st)
 /* It is where it was: what comes next, or was given up, stays as it is. */
 static bool proof_confirm(struct stream *st)
 {
-    st->end.state = END_PROVED;
+    st->end.state = stream_is_cut(st) ? st->end.state : (uint8_t)END_PROVED;
     if (!position_choose(st, true)) {
         return false;
     }
@@ -197,7 +197,7 @@ static enum proof_result proof_read(struct stream *st, struct end_proof *p)
     bool last = p->file == p->told.at.file;
     where.file = p->file;
     where.offset = p->offset;
-    where.sealed_only = p->file <= st->highest;
+    where.sealed_only = p->file <= stream_newest_sealed(st);
     where.mark = (struct record_mark){0};
     where.known = NULL;
     gpufl_status status = tail_read(engine->config.sys, &where, engine->raw,
@@ -219,7 +219,6 @@ static enum proof_result proof_read(struct stream *st, struct end_proof *p)
         p->file++;
         p->offset = 0;
         p->file_crc = 0;
-        p->line = (struct reply_end){0};
         p->mark = (struct record_mark){0};
     }
     return PROOF_GOES_ON;

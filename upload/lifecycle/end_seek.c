@@ -81,6 +81,14 @@ static enum made seek_hold(struct stream *st, enum held_reason reason)
     return MADE_NOTHING;
 }
 
+/* Likewise; a person may go by \p state, whatever the reason is that was to be asked for.
+ */
+static enum made seek_hold_as(struct stream *st, enum held_reason reason, uint8_t state)
+{
+    (void)!position_note_end(st, (enum end_state)state);
+    return seek_hold(st, reason);
+}
+
 /* The next inspection tries again; what the backend told is still to be compared. */
 static enum made seek_unreadable(struct stream *st)
 {
@@ -147,16 +155,22 @@ static bool seek_passes_short(struct stream *st)
 static enum made seek_follow(struct stream *st, enum parting_result result,
                              const struct stream_place *place)
 {
+    bool cut = st->end.state == END_CUT || st->end.state == END_COPY;
     switch (result) {
     case PARTING_ASKS:
         return seek_ask(st, place);
     case PARTING_WAITS:
         seek_wait(st, st->session->root->engine->config.sys->now_ms() + JOURNAL_RETRY_MS);
         return MADE_NOTHING;
+    case PARTING_TURN:
+        seek_wait(st, st->session->root->engine->config.sys->now_ms() + SEEK_SLOT_MS);
+        return MADE_NOTHING;
     case PARTING_OTHER:
-        return seek_hold(st, HELD_BACKEND_OTHER);
+        return seek_hold_as(st, HELD_BACKEND_OTHER, cut ? END_DISPUTED : st->end.state);
+    case PARTING_EARLIER:
+        return seek_hold_as(st, HELD_BACKEND_LONGER, END_LONGER);
     case PARTING_LONGER:
-        return seek_hold(st, HELD_BACKEND_LONGER);
+        return seek_hold_as(st, HELD_BACKEND_LONGER, cut ? END_LONGER : st->end.state);
     case PARTING_FAILED:
         return seek_unreadable(st);
     case PARTING_AWAY:

@@ -128,6 +128,12 @@ static bool growth_was_given_up(const struct growth_channel *c)
  * Where a person gave up the rest, the file may be an earlier one. */
 static bool growth_was_cut(const struct growth_channel *c)
 {
+    const struct tail_where where = growth_where(c);
+    if (c->at.end.state == END_COPY) {
+        return !c->later &&
+               !(c->at.mark.bytes &&
+                 tail_compare(c->root->engine->config.sys, &where) == FILE_MATCHES);
+    }
     return c->at.end.state == END_CUT && !c->later &&
            (c->shorter || c->at.marks & MARK_LOST);
 }

@@ -90,7 +90,10 @@ static bool inspect_is_to_be_asked(const struct stream *st)
 /* Its file was cut, and is another one now, or it was found by an earlier run. */
 static void inspect_cut_again(struct stream *st, const struct scan_channel *seen)
 {
-    if (st->end.state == END_CUT && seen->active_bytes + 1 != st->cut_at) {
+    bool cut = st->end.state == END_CUT || st->end.state == END_COPY;
+    if (cut && !st->positions) {
+        st->cut_at = stream_is_earlier_copy(st) ? seen->active_bytes + 1 : 0;
+    } else if (cut && seen->active_bytes + 1 != st->cut_at) {
         st->cut_at = 0;
         st->unproved = st->voided = true;
     }
@@ -130,6 +133,8 @@ void inspect_channel(struct session *session, const struct scan_channel *seen,
         stream_hold(st, HELD_EXPIRED);
         return;
     }
+    st->told_active = seen->told_active;
+    st->told_bytes = seen->told_bytes;
     inspect_cut_again(st, seen);
     st->held = false; /* the reason may be gone */
     st->rest = st->rest == STREAM_PENDING ? STREAM_PENDING : STREAM_DRAINED;

@@ -130,17 +130,19 @@ static struct record_stream parking_record(const struct root *root,
                                            const struct parked_session *s, unsigned index)
 {
     const struct parked_stream *st = &s->stream[index];
-    struct record_stream record = {.stream = st->id,
-                                   .kind = st->kind,
-                                   .file = st->file,
-                                   .offset = st->offset,
-                                   .sequence = st->sequence,
-                                   .lines = st->lines,
-                                   .marks = st->marks,
-                                   .head = st->head,
-                                   .mark = st->mark,
-                                   .layout = st->layout,
-                                   .at = st->end};
+    bool whole = s->complete && s->outcome != SESSION_LACKS;
+    struct record_stream record = {
+        .stream = st->id,
+        .kind = st->kind,
+        .file = st->file,
+        .offset = st->offset,
+        .sequence = st->sequence,
+        .lines = st->lines,
+        .marks = (uint8_t)(st->marks | (whole ? MARK_DELIVERED : 0)),
+        .head = st->head,
+        .mark = st->mark,
+        .layout = st->layout,
+        .at = st->end};
     snprintf(record.path, sizeof record.path, "%s", s->node.path);
     snprintf(record.channel, sizeof record.channel, "%s",
              root->channel_name[st->channel]);

@@ -258,6 +258,10 @@ static void scan_note_sealed(const struct sys *sys, int dir, struct scan *scan)
     for (unsigned i = 0; i < scan->channels; i++) {
         enum channel index = channel_named(scan->channel[i].name);
         uint32_t number = index != CHANNEL_COUNT ? told.number[index] : 0;
+        if (number > scan->channel[i].highest) {
+            scan->channel[i].told_active = number;
+            scan->channel[i].told_bytes = told.bytes[index];
+        }
         if (number > scan->channel[i].highest + 1) {
             scan->channel[i].highest = number - 1;
         }

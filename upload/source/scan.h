@@ -44,8 +44,11 @@ struct scan_channel {
                                   writer of a live session; 0 = none */
     uint32_t highest_shifting; /**< of those up to SCAN_SHIFTING_MAX */
     uint32_t payloads;         /**< numbered payload files */
-    bool has_active;           /**< `<ch>.log` */
-    bool has_active_gz;        /**< `<ch>.log.gz` */
+    uint32_t told_active; /**< number of the active file that the writer noted, 0 = it
+                             did not, or a file of that number is there */
+    int64_t told_bytes;   /**< no more than that are in it; -1 = not told */
+    bool has_active;      /**< `<ch>.log` */
+    bool has_active_gz;   /**< `<ch>.log.gz` */
     int64_t active_changed_ns; /**< time of its last change, in either form */
     uint64_t active_bytes;
     uint64_t numbered_bytes; /**< of all numbered payload files */
