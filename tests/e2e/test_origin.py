@@ -343,24 +343,24 @@ def another_database_behind_the_same_url_gets_everything_from_an_agent(place):
 
 def an_upload_sends_what_a_restored_copy_lacks(place):
     """The name of the database is the same, and its epoch another one. What goes by positions is asked for."""
-    early = writers.Live(place.logs)
-    early.line("device")
+    early, quiet = writers.Live(place.logs), writers.Live(place.logs)
     backend = lib.Backend(place, "--api-key", lib.KEY)
     lib.upload(place, backend.url)
     backend.kill()
     copy = {path: path.read_bytes() for path in place.path.glob("backend.db*")}
     backend.start()
     late = writers.Live(place.logs)
-    for writer in (early, late):
+    for writer in (early, late, quiet):
         writer.line("device")
-        writer.end()
+    early.end()
+    late.end()
     equal(lib.upload(place, backend.url).result["message"], "all sent", "all")
     _replace_database(place, backend, copy)
     check(not backend.export(late.id, "device"), "it is older")
     done = lib.upload(place, backend.url)
     equal((done.returncode, done.result["message"]), (0, "all sent"), done.stdout + done.stderr)
     check("origin" not in done.stderr, done.stderr)
-    _is_whole(backend, (early, late))
+    _is_whole(backend, (early, late, quiet))
     check(_all_there(backend, (early, late)), "complete")
     equal(lib.upload(place, backend.url).result["message"], "nothing to send", "once")
 

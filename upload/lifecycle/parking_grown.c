@@ -152,6 +152,16 @@ static void parking_reopen_old(void *arg, struct path_node *node)
     }
 }
 
+/* What is open may be quiet, and known by an inspection before the epoch was. */
+static void parking_begin_asking(struct root *root)
+{
+    root->epoch_asks = root->engine->origin.epoch;
+    root->epoch_left = root->parked.complete;
+    for (struct session *s = root->sessions; s; s = s->next) {
+        session_mark(s);
+    }
+}
+
 void parking_ask_again(struct root *root)
 {
     const struct engine *engine = root->engine;
@@ -162,8 +172,7 @@ void parking_ask_again(struct root *root)
         return; /* not for each one that is complete: there may be very many */
     }
     if (root->epoch_asks != engine->origin.epoch) {
-        root->epoch_asks = engine->origin.epoch;
-        root->epoch_left = root->parked.complete;
+        parking_begin_asking(root);
     }
     walk.room = CLAIMED_AT_ONCE - engine->completing_count;
     walk.room = walk.room < root->epoch_left ? walk.room : root->epoch_left;

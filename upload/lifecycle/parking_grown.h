@@ -10,8 +10,8 @@
  * if it must wait. */
 bool parking_reopen_grown(struct root *root, struct parked_session *session);
 
-/** Opens some complete sessions again, if the backend says that it may have lost some of
- * them. To be called at each turn. */
+/** Opens some complete sessions again, and looks at those that are open, if the backend
+ * says that it may have lost some of them. To be called at each turn. */
 void parking_ask_again(struct root *root);
 
 /** \return true while that may go on. */
