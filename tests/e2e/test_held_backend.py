@@ -14,7 +14,7 @@ from gateway import PASS, Gateway
 from held import is_held
 from lib import check, equal
 from positions import streams
-from writers import Live
+from writers import Live, end_job_of
 
 STATE = ".gpufl-agent"
 
@@ -148,6 +148,7 @@ def _complete(place, backend):
         if number == 1:
             earlier = place.path / f"earlier-{writer.id}"
             shutil.copytree(writer.dir, earlier)
+            end_job_of(earlier)
     writer.end()
     _goes_on(place, backend, writer)
     return writer, earlier
@@ -211,6 +212,7 @@ def an_earlier_copy_of_a_session_that_was_not_complete(place):
     writer = _sent(place, backend.url)
     earlier = place.path / "earlier"
     subprocess.run(["cp", "-a", writer.dir, earlier], check=True)  # this process would lose the lock
+    end_job_of(earlier)
     writer.rotate("device")
     writer.line("device", rank=7)
     equal(_upload(place, backend.url).returncode, 0, "it is sent")

@@ -13,7 +13,7 @@ import sys
 import lib
 from lib import check, equal, until
 from sink import Sink
-from writers import Live, Shifting, Windows
+from writers import Live, Shifting, Windows, end_job_of
 
 
 def _lines(writer):
@@ -687,6 +687,7 @@ def an_earlier_copy_of_what_was_sent_is_not_sent_again(place):
     _write(writer, lines=20)
     earlier = place.path / "earlier"
     shutil.copytree(writer.dir, earlier)
+    end_job_of(earlier)
     writer.rotate("device")
     _write(writer, lines=1)
     writer.end()

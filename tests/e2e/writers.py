@@ -6,6 +6,7 @@ import gzip
 import json
 import os
 import pathlib
+import subprocess
 import time
 import uuid
 import zlib
@@ -176,6 +177,14 @@ def crashed_windows(logs, lines=50):
     writer.written["sass"] = bytearray()
     writer.die()
     return writer
+
+
+def end_job_of(directory):
+    """The job of a copy of a live session is gone, of which this process is the writer."""
+    path = directory / ".gpufl-session.json"
+    with subprocess.Popen(["cat"], stdin=subprocess.PIPE) as process:
+        gone = {"pid": process.pid, "pid_start_ticks": start_ticks(process.pid)}
+    path.write_text(json.dumps({**json.loads(path.read_text()), **gone}) + "\n")
 
 
 class Live(Writer):

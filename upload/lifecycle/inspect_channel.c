@@ -125,6 +125,8 @@ void inspect_channel(struct session *session, const struct scan_channel *seen,
     }
     st->layout = (uint8_t)(1 + session->layout);
     session->seen_bytes += seen->active_bytes + seen->highest + seen->payloads;
+    st->told_active = seen->told_active; /* its lock file may have come since */
+    st->told_bytes = seen->told_bytes;
     if (inspect_still_differs(st, seen, now_ms)) {
         return;
     }
@@ -133,8 +135,6 @@ void inspect_channel(struct session *session, const struct scan_channel *seen,
         stream_hold(st, HELD_EXPIRED);
         return;
     }
-    st->told_active = seen->told_active;
-    st->told_bytes = seen->told_bytes;
     inspect_cut_again(st, seen);
     st->held = false; /* the reason may be gone */
     st->rest = st->rest == STREAM_PENDING ? STREAM_PENDING : STREAM_DRAINED;
