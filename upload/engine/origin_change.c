@@ -134,14 +134,17 @@ void origin_change_key(struct root *root)
     }
 }
 
-static void change_begin_stream(const struct root *root, struct stream *st)
+/* Behind the same URL a stream keeps the kind of identity that it began with. */
+static void change_begin_stream(const struct root *root, struct stream *st, bool same_url)
 {
+    bool positions = same_url && st->positions;
     if (st->offer) {
         offer_return(root->engine, st->offer);
     }
     end_proof_drop(st);
     end_parting_drop(st);
     position_again(st);
+    st->positions = st->unproved = positions;
     st->voided = st->checked = false;
     st->asked_for = HELD_NOT;
     st->seek_at_ms = st->seen = 0;
@@ -155,7 +158,7 @@ static void change_begin_stream(const struct root *root, struct stream *st)
 
 /* All that was ever sent is to be sent. Ranges in quarantine are offered again, too, and
  * files that were given up are sent if they are there. */
-static void change_begin(struct root *root)
+static void change_begin(struct root *root, bool same_url)
 {
     root->quarantines = root->passes = 0;
     parking_open_all(root);
@@ -164,7 +167,7 @@ static void change_begin(struct root *root)
         s->quarantined = 0;
         s->held = false;
         for (unsigned i = 0; i < s->streams; i++) {
-            change_begin_stream(root, s->stream[i]);
+            change_begin_stream(root, s->stream[i], same_url);
         }
     }
 }
@@ -183,6 +186,12 @@ static struct record_origin change_record(const struct root *root)
     return record;
 }
 
+/* The journal was kept for it until now. */
+static bool change_has_url(const struct root *root, const struct record_origin *record)
+{
+    return strcmp(root->origin.now.url, record->url) == 0;
+}
+
 static void change_proved(struct root *root)
 {
     struct engine *engine = root->engine;
@@ -193,6 +202,7 @@ static void change_proved(struct root *root)
     if (!record_append_origin(root->journal, &record)) {
         return; /* the journal is broken, and so nothing is sent: at the next turn */
     }
+    bool same_url = change_has_url(root, &record);
     origin_history_note(&root->origin, &record);
     root->origin_unnoted = root->origin_asks = root->origin_same = false;
     if (root->origin_moves) {
@@ -200,7 +210,7 @@ static void change_proved(struct root *root)
         engine->streams_done_before -= root->parked.complete_streams;
         log_warn(engine->config.log, "origin.begins", "root=%s host=%s sessions=%u",
                  root->path, record.url, root->by_path.count + root->parked.complete);
-        change_begin(root);
+        change_begin(root, same_url);
         for (struct session *s = root->sessions; s; s = s->next) {
             session_mark(s); /* not in a replay: a later record may drop the session */
         }
@@ -230,9 +240,10 @@ bool origin_change_is_unknown(const struct root *root)
 
 void origin_change_replay(struct root *root, const struct record_origin *record)
 {
+    bool same_url = change_has_url(root, record);
     origin_history_note(&root->origin, record);
     if (record->again) {
-        change_begin(root);
+        change_begin(root, same_url);
     }
 }
 

@@ -260,7 +260,7 @@ static void seek_told_one(struct stream *st, const struct reply_stream *told,
 {
     static const struct reply_end nothing = {.at = {.file = 1}};
     bool windowed = told ? told->without_positions : st->sequence > 0 && !st->positions;
-    if (windowed && !st->end.at.file) {
+    if (windowed && !st->end.at.file && !st->positions) {
         if (position_choose(st, false)) {
             seek_wait(st, now_ms);
         }
