@@ -305,7 +305,7 @@ size_t session_dir_append(struct session_dir *dir, enum channel channel,
     session_dir_tell_size(dir, channel, file->size_bytes + len);
     while (done < len) {
         ssize_t n = write(file->own.fd, lines + done, len - done);
-        if (n <= 0 && errno != EINTR) {
+        if (n == 0 || (n < 0 && errno != EINTR)) {
             size_t whole = cut_torn_tail(file, lines, done);
             session_dir_tell_size(dir, channel, file->size_bytes);
             return whole;
