@@ -137,7 +137,7 @@ def sealed_files_that_were_deleted_are_not_missed(place):
     device = [c for c in said["sessions"][0]["channels"] if c["channel"] == "device"][0]
     equal((device["result"], device["first_file"]), ("equal", 2), device)
     path = writer.dir / "device.2.log"
-    path.write_bytes(path.read_bytes().replace(b"1", b"2", 1))
+    path.write_bytes(path.read_bytes().replace(b"session_id", b"session_di", 1))
     equal(_channel(place, backend, writer, "device")["result"], "other", "the second differs")
 
 
@@ -169,7 +169,7 @@ def a_sealed_file_that_was_deleted_in_the_middle_is_not_missed(place):
     (writer.dir / "device.2.log").unlink()
     _verify(place, backend, rc=0)
     path = writer.dir / "device.log"
-    path.write_bytes(path.read_bytes().replace(b"1", b"2", 1))
+    path.write_bytes(path.read_bytes().replace(b"session_id", b"session_di", 1))
     equal(_channel(place, backend, writer, "device")["result"], "other", "the last differs")
 
 
