@@ -164,7 +164,8 @@ static int store_lines(struct store *store, const struct ingest_request *r,
     free(packed);
     if (status == GPUFL_BUSY) {
         return ingest_refuse(answer, 409, PROTOCOL_SEQUENCE_CONFLICT,
-                             "this channel is stored by positions");
+                             id->given ? "this channel is stored by positions"
+                                       : "this session is stored by positions");
     }
     if (status != GPUFL_OK) {
         return ingest_refuse_unwritten(store, answer);

@@ -123,16 +123,25 @@ gpufl_status store_put(struct store *store, const struct store_body *body,
                : GPUFL_ERR_IO;
 }
 
+/* A body without an identity names no stream, and may be of any. */
+static int find_position(struct store *store, const struct store_body *body)
+{
+    sqlite3_stmt *s = statement_use(store, body->window_id ? S_STREAM : S_STREAMS);
+    statement_bind_text(s, 1, body->session);
+    if (body->window_id) {
+        statement_bind_text(s, 2, body->channel);
+    }
+    int rc = sqlite3_step(s);
+    sqlite3_reset(s);
+    return rc;
+}
+
 /* A stream keeps the kind of identity it began with. */
 static gpufl_status put_without_position(struct store *store,
                                          const struct store_body *body)
 {
     struct store_stored stored;
-    sqlite3_stmt *s = statement_use(store, S_STREAM);
-    statement_bind_text(s, 1, body->session);
-    statement_bind_text(s, 2, body->channel);
-    int rc = sqlite3_step(s);
-    sqlite3_reset(s);
+    int rc = find_position(store, body);
     return rc == SQLITE_ROW    ? GPUFL_BUSY
            : rc == SQLITE_DONE ? store_put(store, body, &stored)
                                : GPUFL_ERR_IO;

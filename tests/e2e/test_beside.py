@@ -117,6 +117,67 @@ def the_existing_uploader_comes_second(place):
         _missing(s, lines)
 
 
+def _state(backend, session):
+    return {k: backend.session(session)[k] for k in ("lines", "raw_bytes", "state", "complete", "verified", "losses", "skips")}
+
+
+def the_existing_uploader_doubles_nothing_that_is_stored_by_positions(place):
+    """While the job runs and after its end, with its cursor and without: the backend refuses what names no stream."""
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    for ended in (True, False):
+        logs = place.path / f"logs{ended}"
+        logs.mkdir(mode=0o700)
+        writer = writers.Live(logs)
+        agent = lib.agent(place, backend.url, folder=logs)
+        for _ in range(5):
+            writer.line("device")  # names no channel that the backend could tell
+            writer.line("scope", "scope_event_batch")
+        if ended:
+            writer.end()
+            until(lambda w=writer: backend.complete(w.id), "complete")
+        until(lambda w=writer: all(backend.export(w.id, c) == w.written[c] for c in w.channels), "it is sent live")
+        before = _state(backend, writer.id)
+        equal(before["verified"], ended, f"{before}")
+        for _ in range(2):
+            (logs / existing_uploader.CURSOR).unlink(missing_ok=True)
+            posted, skipped = existing_uploader.upload(logs, backend.url)
+            equal((posted, skipped), (0, 3), f"{ended}: it skips each file, and ends")
+        equal(_state(backend, writer.id), before, f"{ended}: nothing is stored, nothing taken back")
+        if not ended:
+            until(lambda w=writer: len(list(w.dir.glob("*.log"))) == 0, "its files are compressed")
+            agent.terminate()
+            equal(agent.wait(40 * lib.SLOW), 0, agent.log.read_text())
+            writer.die()
+            agent = lib.agent(place, backend.url, folder=logs)
+            until(lambda w=writer: backend.session(w.id)["state"] != "live", "its end is found")
+        lib.holds(backend, writer)
+        agent.terminate()
+        equal(agent.wait(40 * lib.SLOW), 0, agent.log.read_text())
+
+
+def what_the_existing_uploader_sent_first_is_stored_besides(place):
+    """It has no ids: a backend stores it as often as it comes, and ours once more; after that, no more of its."""
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    writer = writers.Live(place.logs)
+    for _ in range(5):
+        writer.line("device")
+        writer.line("scope", "scope_event_batch")
+    writer.end()
+    lines = collections.Counter(line for data in writer.written.values() for line in bytes(data).splitlines())
+
+    def stored():
+        return collections.Counter(line for c in (*lib.CHANNELS, "all") for line in backend.export(writer.id, c).splitlines())
+
+    equal(existing_uploader.upload(place.logs, backend.url), (3, 0), "posted")
+    equal(stored(), lines, "once")
+    equal(lib.upload(place, backend.url).returncode, 0, "ours")
+    equal(stored(), lines + lines, "twice")
+    check(backend.complete(writer.id), "complete")
+    (place.logs / existing_uploader.CURSOR).unlink()
+    equal(existing_uploader.upload(place.logs, backend.url), (0, 3), "no more of its")
+    equal((stored(), backend.complete(writer.id)), (lines + lines, True), "no more")
+
+
 def a_live_session_that_the_uploader_compresses_is_whole_or_held(place):
     """It unlinks the files of the living writer: what that writes next may be gone, and then that is said."""
     writer = writers.Live(place.logs)
