@@ -4,6 +4,8 @@
  * byte multiplies it by x^8; the power is found by squaring. */
 #include "base/crc32c_combine.h"
 
+#include "base/crc32c.h"
+
 #define POLYNOMIAL 0x82f63b78u
 #define X_TO_0     0x80000000u
 #define X_TO_8     0x00800000u
@@ -28,4 +30,14 @@ uint32_t crc32c_combine(uint32_t first, uint32_t second, uint64_t second_len)
         square = combine_multiply(square, square);
     }
     return combine_multiply(power, first) ^ second;
+}
+
+uint32_t crc32c_zeros(uint32_t crc, uint64_t len)
+{
+    uint32_t run = crc32c(0, "", 1); /* of run_len zero bytes */
+    for (uint64_t run_len = 1; len; len >>= 1, run_len <<= 1) {
+        crc = len & 1 ? crc32c_combine(crc, run, run_len) : crc;
+        run = crc32c_combine(run, run, run_len);
+    }
+    return crc;
 }

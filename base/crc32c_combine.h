@@ -9,4 +9,7 @@
  * the length of the second. */
 uint32_t crc32c_combine(uint32_t first, uint32_t second, uint64_t second_len);
 
+/** \return \p crc continued over \p len zero bytes. */
+uint32_t crc32c_zeros(uint32_t crc, uint64_t len);
+
 #endif

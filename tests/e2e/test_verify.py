@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """gpufl verify: what lies on disk against what the backend has."""
 import json
+import os
 import shutil
 import sys
 
@@ -259,6 +260,22 @@ def what_cannot_be_asked_is_an_error(place):
     empty.mkdir()
     done = place.run("gpufl", "verify", empty, "--backend-url", backend.url, env={"GPUFL_API_KEY": lib.KEY})
     equal((done.returncode, "no session to compare" in done.stderr), (1, True), done.stderr)
+
+
+def a_hole_is_compared_without_being_read(place):
+    """A terabyte of zeros that are nowhere on disk, in a line that is too long to be sent."""
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    writer = _session(place, ends=False)
+    with open(writer.active("device"), "r+b") as file:
+        file.truncate(1 << 40)
+        file.seek(0, os.SEEK_END)
+        file.write(b"\n")
+    writer.line("device", after=True)
+    writer.end()
+    done = lib.upload(place, backend.url)
+    equal((done.returncode, done.result["ranges_quarantined"]), (1, 1), done.stdout)
+    equal(backend.export(writer.id, "device"), writer.written["device"], "the lines around it")
+    equal(_channel(place, backend, writer, "device")["result"], "lossy", "compared")
 
 
 if __name__ == "__main__":

@@ -97,6 +97,19 @@ static void checksums_are_joined_without_the_bytes(void **state)
     assert_int_equal(crc32c_combine(0x1234, 0x77, 0), 0x1234 ^ 0x77);
 }
 
+static void zeros_need_not_be_there(void **state)
+{
+    (void)state;
+    static const unsigned char zeros[LONGEST];
+    uint32_t before = crc32c(0, "before", 6);
+    for (size_t len = 0; len <= sizeof zeros; len += len < 40 ? 1 : 4093) {
+        assert_int_equal(crc32c_zeros(before, len), crc32c(before, zeros, len));
+    }
+    uint64_t many = (uint64_t)1 << 50;
+    assert_int_equal(crc32c_zeros(crc32c_zeros(before, many), 3 * many),
+                     crc32c_zeros(before, 4 * many));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -104,6 +117,7 @@ int main(void)
         cmocka_unit_test(each_way_finds_the_same_checksum),
         cmocka_unit_test(a_checksum_is_continued),
         cmocka_unit_test(checksums_are_joined_without_the_bytes),
+        cmocka_unit_test(zeros_need_not_be_there),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -323,8 +323,45 @@ static void stretch(const struct live_session *s, const char *name, off_t bytes)
     assert_int_equal(truncate(path, bytes), 0);
 }
 
-/* A file with a hole, which takes no room on disk: the search for its end takes many
- * turns, and others are served between. */
+/* Without a hole, which would not be read. */
+static void fill(const struct live_session *s, const char *name, size_t bytes)
+{
+    char path[600];
+    static char text[1u << 20];
+    memset(text, 'x', sizeof text);
+    snprintf(path, sizeof path, "%s/%s", s->dir, name);
+    FILE *file = fopen(path, "a");
+    assert_non_null(file);
+    for (; bytes; bytes -= sizeof text) {
+        assert_int_equal(fwrite(text, 1, sizeof text, file), sizeof text);
+    }
+    assert_int_equal(fclose(file), 0);
+}
+
+/* A hole takes no room on disk, and is as long as anybody likes. */
+static void a_line_with_a_hole_costs_no_more_than_its_bytes(void **state)
+{
+    (void)state;
+    static struct sys sys;
+    struct rig *rig = rig_new();
+    struct live_session s;
+    live_open(&s, rig->root, RIG_ID);
+    live_line(&s, "device", "x", 1);
+    stretch(&s, "device.log", (off_t)1 << 40);
+    dirs_append(s.dir, "device.log", "\n");
+    live_line(&s, "device", "x", 2);
+    live_close(&s);
+    count_reads(rig, &sys);
+    rig_start(rig);
+    rig_run(rig, 60000, true);
+    assert_true(engine_drained(rig->engine));
+    assert_int_equal(rig_summary(rig).lines_acked, 2);
+    assert_int_equal(rig_summary(rig).ranges_quarantined, 1);
+    assert_true(bytes_read < 64u << 20);
+    rig_delete(rig);
+}
+
+/* The search for its end takes many turns, and others are served between. */
 static void a_line_without_end_delays_no_other_session(void **state)
 {
     (void)state;
@@ -334,7 +371,7 @@ static void a_line_without_end_delays_no_other_session(void **state)
     struct live_session other;
     live_open(&endless, rig->root, RIG_ID);
     live_line(&endless, "device", "x", 1);
-    stretch(&endless, "device.log", 512 << 20);
+    fill(&endless, "device.log", 64u << 20);
     live_close(&endless);
     live_open(&other, rig->root, RIG_ID2);
     count_reads(rig, &sys);
@@ -364,6 +401,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_line_without_end_delays_no_other_session),
+        cmocka_unit_test(a_line_with_a_hole_costs_no_more_than_its_bytes),
         cmocka_unit_test(an_ended_session_is_sent_once_and_completed),
         cmocka_unit_test(every_shutdown_goes_out_after_all_other_lines),
         cmocka_unit_test(a_live_session_is_followed_and_not_completed),

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/crc32c.h"
+#include "base/crc32c_combine.h"
 #include "upload/source/tail.h"
 
 #define AGAIN_MS 1000u
@@ -25,6 +26,7 @@ bool line_end_find(struct stream *st, uint64_t from, uint32_t crc, uint64_t *end
     struct tail_where where = stream_where(st);
     struct tail_chunk chunk;
     where.offset = from;
+    where.tells_holes = true;
     st->search = (struct stream_search){0};
     if (tail_read(engine->config.sys, &where, engine->raw, engine->config.max_batch_bytes,
                   &chunk) != GPUFL_OK) {
@@ -34,17 +36,15 @@ bool line_end_find(struct stream *st, uint64_t from, uint32_t crc, uint64_t *end
     engine->made_bytes += chunk.len;
     bool final = chunk.sealed || session_writer_is_gone(st->session);
     const char *newline = memchr(engine->raw, '\n', chunk.len);
+    size_t len = newline ? (size_t)(newline - engine->raw) + 1 : chunk.len;
+    *end = from + len + chunk.hole;
+    crc = crc32c_zeros(crc32c(crc, engine->raw, len), chunk.hole);
     if (newline || (chunk.at_end && final)) {
-        size_t len = newline ? (size_t)(newline - engine->raw) + 1 : chunk.len;
-        *end = from + len;
-        st->search.crc = crc32c(crc, engine->raw, len);
+        st->search.crc = crc;
         return true;
     }
-    st->search = (struct stream_search){.head = st->head,
-                                        .begin = st->offset,
-                                        .end = from + chunk.len,
-                                        .crc = crc32c(crc, engine->raw, chunk.len),
-                                        .file = st->file};
+    st->search = (struct stream_search){
+        .head = st->head, .begin = st->offset, .end = *end, .crc = crc, .file = st->file};
     if (!chunk.at_end) {
         stream_enqueue(st, false, now_ms + 1);
     }

@@ -189,6 +189,16 @@ static void proof_take(struct end_proof *p, const char *data, size_t len)
     proof_add(p, data + lines, len - lines);
 }
 
+static void proof_add_hole(struct end_proof *p, uint64_t len)
+{
+    static const char zeros[4096]; /* all that a mark covers */
+    size_t last = len < sizeof zeros ? (size_t)len : sizeof zeros;
+    p->crc = crc32c_zeros(p->crc, len);
+    p->file_crc = crc32c_zeros(p->file_crc, len);
+    p->mark = file_mark_over(p->mark, zeros, last);
+    p->offset += len;
+}
+
 static enum proof_result proof_read(struct stream *st, struct end_proof *p)
 {
     struct engine *engine = st->session->root->engine;
@@ -200,6 +210,7 @@ static enum proof_result proof_read(struct stream *st, struct end_proof *p)
     where.sealed_only = p->file <= stream_newest_sealed(st);
     where.mark = (struct record_mark){0};
     where.known = NULL;
+    where.tells_holes = true;
     gpufl_status status = tail_read(engine->config.sys, &where, engine->raw,
                                     engine->config.max_batch_bytes, &chunk);
     if (status == GPUFL_ERR_FORMAT) {
@@ -209,10 +220,15 @@ static enum proof_result proof_read(struct stream *st, struct end_proof *p)
         return proof_problem(p, status, &chunk);
     }
     uint64_t left = last ? p->told.at.offset - p->offset : UINT64_MAX;
-    size_t len = chunk.len < left ? chunk.len : (size_t)left;
-    engine->made_bytes += len;
-    proof_take(p, engine->raw, len);
-    if (len == chunk.len && chunk.at_end && len < left) {
+    uint64_t there = chunk.len + chunk.hole; /* one of them is 0 */
+    uint64_t len = there < left ? there : left;
+    engine->made_bytes += chunk.len;
+    if (chunk.hole) {
+        proof_add_hole(p, len);
+    } else {
+        proof_take(p, engine->raw, (size_t)len);
+    }
+    if (len == there && chunk.at_end && len < left) {
         if (last || !chunk.sealed) {
             return PROOF_SHORTER;
         }

@@ -130,6 +130,23 @@ static enum file_match match_plain(const struct sys *sys, const struct tail_wher
                                               : FILE_MATCHES;
 }
 
+/* A file with holes costs its owner nothing. One that would not fill the buffer is read.
+ * \return how many bytes of a hole are at the position. */
+static uint64_t find_hole(int fd, uint64_t offset, size_t cap)
+{
+    struct stat st;
+    if (fstat(fd, &st) < 0 || (uint64_t)st.st_size < offset + cap) {
+        return 0;
+    }
+    off_t data = lseek(fd, (off_t)offset, SEEK_DATA);
+    uint64_t size = (uint64_t)st.st_size;
+    uint64_t end = data >= 0        ? (uint64_t)data
+                   : errno == ENXIO ? size
+                                    : offset; /* the file system does not know any */
+    end = end < size ? end : size;
+    return end >= offset + cap ? end - offset : 0;
+}
+
 /* A file can be emptied at any time and grow past the position again. So the bytes before
  * the position are compared each time, and after the read: what was emptied before the
  * comparison does not match. */
@@ -138,7 +155,8 @@ static gpufl_status read_plain(const struct sys *sys, const struct tail_where *w
 {
     struct stat st;
     out->unchanged_since = w->offset == 0 ? sys->unchanged_since(fd) : 0;
-    ssize_t n = file_pread_full(sys, fd, buf, cap, (off_t)w->offset);
+    out->hole = w->tells_holes ? find_hole(fd, w->offset, cap) : 0;
+    ssize_t n = out->hole ? 0 : file_pread_full(sys, fd, buf, cap, (off_t)w->offset);
     if (n < 0 || fstat(fd, &st) < 0) {
         return GPUFL_ERR_IO;
     }
@@ -149,7 +167,7 @@ static gpufl_status read_plain(const struct sys *sys, const struct tail_where *w
     }
     out->len = (size_t)n;
     out->size = (uint64_t)st.st_size;
-    out->at_end = w->offset + out->len >= out->size;
+    out->at_end = w->offset + out->len + out->hole >= out->size;
     out->mark = w->mark.bytes ? w->mark : file_mark_read(sys, fd, w->mark_at);
     return GPUFL_OK;
 }

@@ -15,6 +15,8 @@
 /** What was read. */
 struct tail_chunk {
     size_t len;     /**< bytes in the caller's buffer */
+    uint64_t hole;  /**< where->tells_holes, with len 0: so many zero bytes, of which the
+                       file system has none, are at the position */
     bool sealed;    /**< the file will never grow */
     bool at_end;    /**< the buffer reaches the file's end as it was when read */
     uint64_t size;  /**< bytes of the file (uncompressed; only with at_end for gzip) */

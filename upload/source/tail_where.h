@@ -26,6 +26,7 @@ struct tail_where {
     struct file_known *known; /**< the file that was found last, which needs no mark; NULL
                                  = none. It is updated */
     bool any_number;          /**< live: whichever file is active is this one */
+    bool tells_holes;         /**< a hole is told instead of being read: see tail_chunk */
     /* Of the shifting layout: */
     uint64_t head;  /**< which identifies the file, see shifting.h */
     uint32_t index; /**< its number when it was last seen, 0 = active */

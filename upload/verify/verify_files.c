@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/crc32c.h"
+#include "base/crc32c_combine.h"
 #include "upload/source/tail.h"
 
 /* A place in a file that may be the end of a line, and the checksums up to it. */
@@ -29,15 +30,21 @@ struct run {
     struct verify_stream *out;
 };
 
-static bool run_reaches(const struct run *r, size_t len)
+static bool run_reaches(const struct run *r, uint64_t len)
 {
     return !r->passed && r->where.file == r->end->at.file &&
            r->at.offset + len >= r->end->at.offset;
 }
 
-static void run_add(struct run *r, const char *data, size_t len)
+/* Without data, over a hole. */
+static uint32_t run_sum(uint32_t crc, const char *data, uint64_t len)
 {
-    const char *last = len ? memrchr(data, '\n', len) : NULL;
+    return data ? crc32c(crc, data, (size_t)len) : crc32c_zeros(crc, len);
+}
+
+static void run_add(struct run *r, const char *data, uint64_t len)
+{
+    const char *last = data && len ? memrchr(data, '\n', (size_t)len) : NULL;
     if (last) {
         size_t upto = (size_t)(last + 1 - data);
         r->line = (struct spot){r->at.offset + upto, crc32c(r->at.file_crc, data, upto)};
@@ -47,8 +54,8 @@ static void run_add(struct run *r, const char *data, size_t len)
         r->lines++;
         r->out->behind_lines += r->passed;
     }
-    r->crc = crc32c(r->crc, data, len);
-    r->at.file_crc = crc32c(r->at.file_crc, data, len);
+    r->crc = run_sum(r->crc, data, len);
+    r->at.file_crc = run_sum(r->at.file_crc, data, len);
     r->at.offset += len;
     r->out->behind_bytes += r->passed ? len : 0;
 }
@@ -59,16 +66,16 @@ static bool run_is_equal(const struct run *r)
     return r->at.file_crc == r->end->file_crc && (r->by_file || r->crc == r->end->at.crc);
 }
 
-static bool run_take(struct run *r, const char *data, size_t len)
+static bool run_take(struct run *r, const char *data, uint64_t len)
 {
     if (run_reaches(r, len)) {
-        size_t upto = (size_t)(r->end->at.offset - r->at.offset);
+        uint64_t upto = r->end->at.offset - r->at.offset;
         run_add(r, data, upto);
         if (!run_is_equal(r)) {
             return false;
         }
         r->passed = true;
-        data += upto;
+        data = data ? data + upto : NULL;
         len -= upto;
     }
     run_add(r, data, len);
@@ -163,7 +170,9 @@ static enum verify_result run_step(struct run *r, const struct scan_channel *cha
     if (read != GPUFL_OK) {
         return run_differs(r, VERIFY_UNREADABLE);
     }
-    if (!run_take(r, r->v->buf, chunk.len)) {
+    bool whole =
+        chunk.hole ? run_take(r, NULL, chunk.hole) : run_take(r, r->v->buf, chunk.len);
+    if (!whole) {
         return run_differs(r, VERIFY_OTHER);
     }
     r->out->here = (struct stream_place){
@@ -201,6 +210,7 @@ static enum verify_result run_files(struct verify *v, const struct selected *sel
                               .file = out->first_file,
                               .sealed_only = out->first_file <= channel->highest,
                               .any_number = true,
+                              .tells_holes = true,
                               .cache = &v->gz},
                     .end = &out->backend,
                     .by_file = by_file,
