@@ -156,12 +156,25 @@ static int verify_select(struct verifying *run)
                  id, a->directory);
         return verify_fail("--session-id", why);
     }
-    if (run->sessions.count == 0) {
-        fprintf(stderr, "gpufl verify: DIR: '%s': there is no session to compare\n",
-                a->directory);
-        return EXIT_NOT_ALL;
-    }
     return EXIT_ALL_DONE;
+}
+
+/* Where there is nothing to ask for, what cannot work is said, too. */
+static int verify_ask_first(struct verifying *run)
+{
+    gpufl_status status = verify_backend(&run->verify);
+    bool empty = run->sessions.count == 0;
+    if (status == GPUFL_OK && empty) {
+        status = verify_key(&run->verify);
+    }
+    if (status != GPUFL_OK) {
+        return verify_fail_backend(run, status);
+    }
+    if (empty) {
+        fprintf(stderr, "gpufl verify: DIR: '%s': there is no session to compare\n",
+                run->arguments->directory);
+    }
+    return empty ? EXIT_NOT_ALL : EXIT_ALL_DONE;
 }
 
 static int verify_open(struct verifying *run)
@@ -176,8 +189,7 @@ static int verify_open(struct verifying *run)
     }
     run->verify.transport = &run->transport;
     int rc = verify_select(run);
-    gpufl_status status = rc == EXIT_ALL_DONE ? verify_backend(&run->verify) : GPUFL_OK;
-    return status == GPUFL_OK ? rc : verify_fail_backend(run, status);
+    return rc == EXIT_ALL_DONE ? verify_ask_first(run) : rc;
 }
 
 int verb_verify(const struct verify_arguments *a)

@@ -256,10 +256,16 @@ def what_cannot_be_asked_is_an_error(place):
         equal(done.returncode, 2, done.stdout + done.stderr)
         for word in words:
             check(word in done.stderr, done.stderr)
-    empty = place.path / "empty"
-    empty.mkdir()
-    done = place.run("gpufl", "verify", empty, "--backend-url", backend.url, env={"GPUFL_API_KEY": lib.KEY})
-    equal((done.returncode, "no session to compare" in done.stderr), (1, True), done.stderr)
+
+
+def what_cannot_be_asked_is_an_error_in_an_empty_directory_too(place):
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    for url, key, code, word in ((backend.url, lib.KEY, 1, "no session to compare"),
+                                 (backend.url, "wrong", 2, "GPUFL_API_KEY: the backend refused"),
+                                 ("http://127.0.0.1:1", lib.KEY, 2, "--backend-url: 'http://127.0.0.1:1': "),
+                                 (backend.url + "/x", lib.KEY, 2, "--backend-url: ")):
+        done = place.run("gpufl", "verify", place.logs, "--backend-url", url, env={"GPUFL_API_KEY": key})
+        equal((done.returncode, word in done.stderr), (code, True), (url, key, done.stderr))
 
 
 def a_hole_is_compared_without_being_read(place):

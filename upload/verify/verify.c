@@ -30,6 +30,15 @@ gpufl_status verify_backend(struct verify *v)
     return GPUFL_OK;
 }
 
+gpufl_status verify_key(struct verify *v)
+{
+    static const char nobodys[] = "00000000-0000-4000-8000-000000000000";
+    const struct transport_request request = {
+        .kind = TRANSPORT_ENDS, .session = nobodys, .fd = -1};
+    struct transport_reply reply;
+    return verify_ask(v, &request, &reply);
+}
+
 static gpufl_status verify_ends(struct verify *v, const char *id,
                                 struct reply_streams *out)
 {

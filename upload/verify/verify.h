@@ -23,6 +23,9 @@ struct verify_session {
  * GPUFL_ERR_USAGE (it does not know them), GPUFL_ERR_NOMEM, with v->why. */
 GPUFL_MUST gpufl_status verify_backend(struct verify *v);
 
+/** \return likewise, whether it takes the key, where no session is there to ask for. */
+GPUFL_MUST gpufl_status verify_key(struct verify *v);
+
 /** Compares a session. Its files may grow meanwhile: the backend is asked first. \return
  * GPUFL_OK; GPUFL_ERR_CONTACT, GPUFL_ERR_AUTH or GPUFL_ERR_NOMEM if the backend was not
  * asked, GPUFL_ERR_IO if the directory cannot be read, with v->why. */
