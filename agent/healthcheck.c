@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/address.h"
+#include "base/message.h"
 #include "base/nearest.h"
 
 #define HEALTHCHECK_WAIT_S 3
@@ -39,10 +40,12 @@ static bool refuse_argument(const char *arg, char why[512])
         return false;
     }
     snprintf(word, sizeof word, "%.*s", (int)strcspn(arg, "="), arg);
-    if (strcmp(word, "--ready") == 0) {
-        snprintf(why, 512, "--ready: unexpected value '%.100s' (it takes none)",
-                 arg + sizeof "--ready");
-        return false;
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        if (strcmp(word, known[i]) == 0) { /* with a value, else it had been taken */
+            snprintf(why, 512, "%s: unexpected value '%.100s' (it takes none)", word,
+                     arg + strlen(word) + 1);
+            return false;
+        }
     }
     if (arg[0] != '-') {
         snprintf(why, 512,
@@ -63,14 +66,14 @@ bool healthcheck_parse(int argc, char **argv, struct healthcheck_request *out,
     const char *listen = getenv("GPUFL_AGENT_LISTEN");
     *out = (struct healthcheck_request){
         .listen = HEALTHCHECK_ADDRESS, .listen_name = "--listen", .path = "/healthz"};
-    if (listen && *listen) {
+    if (listen && listen[strspn(listen, " \t\r\n")]) { /* else it counts as unset */
         out->listen = listen;
         out->listen_name = "GPUFL_AGENT_LISTEN";
     }
     for (int i = 1; i < argc; i++) {
         const char *arg = argv[i];
         if (strncmp(arg, "--listen=", 9) == 0) {
-            out->listen = arg[9] ? arg + 9 : HEALTHCHECK_ADDRESS;
+            out->listen = arg + 9;
             out->listen_name = "--listen";
         } else if (strcmp(arg, "--listen") == 0 && i + 1 < argc) {
             out->listen = argv[++i];
@@ -84,6 +87,10 @@ bool healthcheck_parse(int argc, char **argv, struct healthcheck_request *out,
         } else {
             return refuse_argument(arg, why);
         }
+    }
+    if (!out->listen[strspn(out->listen, " \t\r\n")]) {
+        snprintf(why, 512, "--listen: empty (give ADDRESS:PORT, or leave it out)");
+        return false;
     }
     return true;
 }
@@ -134,7 +141,7 @@ int healthcheck(int argc, char **argv)
     char body[600];
     char why[512];
     if (!healthcheck_parse(argc, argv, &request, why)) {
-        fprintf(stderr, "gpufl-agent healthcheck: %s\n", why);
+        message_line("gpufl-agent healthcheck", "%s", why);
         return 2;
     }
     if (request.help || request.version) {
@@ -143,8 +150,8 @@ int healthcheck(int argc, char **argv)
     }
     const char *way_out = address_parse(request.listen, &address);
     if (way_out) {
-        fprintf(stderr, "gpufl-agent healthcheck: %s: invalid value '%.100s' (%s)\n",
-                request.listen_name, request.listen, way_out);
+        message_line("gpufl-agent healthcheck", "%s: invalid value '%.100s' (%s)",
+                     request.listen_name, request.listen, way_out);
         return 2;
     }
     struct timeval wait = {.tv_sec = HEALTHCHECK_WAIT_S};

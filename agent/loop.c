@@ -17,6 +17,7 @@
 #include "agent/options/option_unused.h"
 #include "agent/options/reload.h"
 #include "agent/options/unread_env.h"
+#include "base/message.h"
 #include "upload/engine/reopen.h"
 
 #define DRAIN_CHECK_MS 1000u
@@ -283,7 +284,7 @@ int loop_run(struct options *options, int argc, char **argv, const sigset_t *sig
             _exit(rc); /* out of time: do not wait for a sync that hangs */
         }
     } else {
-        fprintf(stderr, "gpufl-agent: %s\n", why[0] ? why : gpufl_status_text(status));
+        message_line("gpufl-agent", "%s", why[0] ? why : gpufl_status_text(status));
         rc = LOOP_CANNOT_START;
     }
     loop_close(&loop);

@@ -14,6 +14,7 @@
 #include "agent/process.h"
 #include "agent/trial.h"
 #include "agent/watch.h"
+#include "base/message.h"
 #include "base/standard_output.h"
 
 /* Large blocks come and go in all sizes. From the heap they would leave holes: 0.3 to
@@ -22,7 +23,7 @@
 
 static int fail_usage(const char *why)
 {
-    fprintf(stderr, "gpufl-agent: %s\n", why);
+    message_line("gpufl-agent", "%s", why);
     return 1; /* as the existing agent does */
 }
 

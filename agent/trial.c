@@ -15,6 +15,7 @@
 #include "agent/options/option_value.h"
 #include "agent/options/unread_env.h"
 #include "agent/state_trial.h"
+#include "base/message.h"
 #include "base/plural.h"
 #include "upload/engine/origin_change.h"
 #include "upload/http/key_check.h"
@@ -38,7 +39,7 @@ struct trial {
 static void trial_fail(struct trial *t, char why[512])
 {
     option_blame_source(t->options, why);
-    fprintf(stderr, "gpufl-agent: %s\n", why);
+    message_line("gpufl-agent", "%s", why);
     t->faults++;
 }
 
@@ -53,9 +54,9 @@ static void trial_fault(struct trial *t, const char *flag, const char *value,
 static void say_unread(void *arg, const char *name, const char *near)
 {
     (void)arg;
-    fprintf(stderr, "gpufl-agent: %s: no option reads it (%s%s%s)\n", name,
-            near ? "did you mean " : "see gpufl-agent --help", near ? near : "",
-            near ? "?" : "");
+    message_line("gpufl-agent", "%s: no option reads it (%s%s%s)", name,
+                 near ? "did you mean " : "see gpufl-agent --help", near ? near : "",
+                 near ? "?" : "");
 }
 
 static void trial_folder(struct trial *t, const char *flag, const char *path)
@@ -126,7 +127,7 @@ static void trial_journal(struct trial *t, const char *folder,
     snprintf(why, sizeof why, ORIGIN_WAS_LEFT, "--same-origin", backend->url, folder,
              origin->now.url);
     option_blame_source(t->options, why);
-    fprintf(stderr, "gpufl-agent: %s\n", why);
+    message_line("gpufl-agent", "%s", why);
     t->faults++;
 }
 
@@ -234,7 +235,7 @@ static gpufl_status trial_open(struct trial *t, char why[512])
 static void say_unused(void *arg, const char *name, const char *why)
 {
     (void)arg;
-    fprintf(stderr, "gpufl-agent: %s: changes nothing: %s\n", name, why);
+    message_line("gpufl-agent", "%s: changes nothing: %s", name, why);
 }
 
 int trial_run(const struct options *options)
@@ -244,7 +245,7 @@ int trial_run(const struct options *options)
     unread_env_each(environ, say_unread, NULL);
     option_unused_each(options, say_unused, NULL);
     if (trial_open(&t, why) != GPUFL_OK) {
-        fprintf(stderr, "gpufl-agent: %s\n", why);
+        message_line("gpufl-agent", "%s", why);
         t.faults++;
     } else {
         struct transport_reply reply;

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/message.h"
 #include "base/nearest.h"
 #include "base/variables.h"
 
@@ -46,7 +47,12 @@ static bool parse_db_bytes(const char *value, void *field)
 static bool parse_db(const char *value, void *field)
 {
     *(const char **)field = value;
-    return value[strspn(value, " \t\r\n")] && strcmp(value, ":memory:") != 0 &&
+    for (const char *c = value; *c; c++) {
+        if ((unsigned char)*c < 0x20 || *c == 0x7f) {
+            return false;
+        }
+    }
+    return value[strspn(value, " ")] && strcmp(value, ":memory:") != 0 &&
            strncmp(value, "file:", strlen("file:")) != 0;
 }
 
@@ -66,7 +72,8 @@ static const struct flag flags[] = {
      .value = "FILE",
      FIELD(db),
      .parse = parse_db,
-     .expected = "the name of a file; ./NAME if it is called :memory: or file:...",
+     .expected = "the name of a file without control characters; ./NAME if it is called "
+                 ":memory: or file:...",
      .fallback = "gpufl-backend.db",
      .help = "the database, created if it does not exist"},
     {.name = "api-key",
@@ -180,7 +187,7 @@ static void backend_warn_unread(void *unused, const char *name)
     } else if (near) {
         snprintf(hint, sizeof hint, " (give --%s instead)", near);
     }
-    fprintf(stderr, "gpufl-backend: %s: ignored: nothing reads it%s\n", name, hint);
+    message_line("gpufl-backend", "%s: ignored: nothing reads it%s", name, hint);
 }
 
 int backend_options_read(int argc, char **argv, struct backend_options *out)

@@ -8,11 +8,12 @@
 #include "backend/http/http.h"
 #include "backend/http/http_listen.h"
 #include "backend/store/retention.h"
+#include "base/message.h"
 #include "base/standard_output.h"
 
 static int cannot_start(const char *what, const char *why)
 {
-    fprintf(stderr, "gpufl-backend: %s: %s\n", what, why);
+    message_line("gpufl-backend", "%s: %s", what, why);
     return 1;
 }
 

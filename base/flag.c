@@ -12,8 +12,9 @@
 
 static bool store_string(const struct flag *flag, const char *value, const char **field)
 {
+    size_t len = strlen(value);
     *field = value;
-    return strlen(value) >= (size_t)flag->min;
+    return len >= (size_t)flag->min && (!flag->max || len <= (size_t)flag->max);
 }
 
 static bool store_secret(const struct flag *flag, const char *value, char *field)
@@ -117,6 +118,8 @@ void flag_expected(const struct flag *flag, char *out, size_t size)
         snprintf(out, size, "a whole number from %ld to %ld", flag->min, flag->max);
     } else if (flag->type == FLAG_DURATION) {
         put_durations(flag, out, size);
+    } else if (flag->type == FLAG_TEXT && flag->max) {
+        snprintf(out, size, "%s of at most %ld bytes", flag->value, flag->max);
     } else if (flag->type == FLAG_SECRET) {
         snprintf(out, size, "%s of at most %u bytes", flag->value, FLAG_SECRET_BYTES - 1);
     } else {

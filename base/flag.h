@@ -14,7 +14,8 @@ enum flag_type {
     FLAG_OFF,      /**< bool, set to false; takes no value */
     FLAG_IGNORED,  /**< no field: accepted for compatibility */
     FLAG_TEXT,     /**< const char *, borrowed from argv or the environment; of min bytes
-                        at least, and not empty on a command line */
+                        at least, of max bytes at most if that is not 0, and not blank
+                        on a command line */
     FLAG_SECRET,   /**< char[FLAG_SECRET_BYTES], as FLAG_TEXT; the argument itself is
                         overwritten, since every user can see it in the process list */
     FLAG_NUMBER,   /**< int, from min to max */
@@ -35,7 +36,7 @@ struct flag {
     const char *const *choices; /**< ends with NULL */
     bool (*parse)(const char *value, void *field);
     const char *expected; /**< a valid value in words; else it follows from the type */
-    const char *variable; /**< environment variable, if not empty, where the flag is not
+    const char *variable; /**< environment variable, if not blank, where the flag is not
                                given */
     const char *fallback; /**< the default, as a user could write it */
     const char *help;     /**< NULL = --help does not list it */

@@ -10,11 +10,13 @@
 #include <string.h>
 
 #include "base/flag_help.h"
+#include "base/message.h"
 #include "base/nearest.h"
 
 #define ROWS_MAX  40u
 #define VERBS_MAX 16u
 #define WORD_MAX  400 /* of an operand in a message */
+#define VALUE_MAX 300 /* of a value */
 #define LONG      256 /* + row: what getopt_long() returns for a long name */
 #define HELP      (LONG + (int)ROWS_MAX)
 #define VERSION   (HELP + 1)
@@ -27,12 +29,15 @@ struct spelling {
 
 int flags_wrong(const struct flag_table *table, const char *what, const char *why, ...)
 {
+    char *text = NULL;
     va_list args;
-    fprintf(stderr, "%s: %s: ", table->program, what);
     va_start(args, why);
-    vfprintf(stderr, why, args);
+    int len = vasprintf(&text, why, args);
     va_end(args);
-    fputc('\n', stderr);
+    message_line(table->program, "%s: %s", what, len < 0 ? "out of memory" : text);
+    if (len >= 0) {
+        free(text);
+    }
     return FLAGS_WRONG;
 }
 
@@ -116,7 +121,19 @@ static int store_named(const struct flag_table *table, const struct flag *flag,
     if (flag->type == FLAG_SECRET) {
         return flags_wrong(table, name, "invalid value (expected %s)", expected);
     }
-    return flags_wrong(table, name, "invalid value '%s' (expected %s)", value, expected);
+    return flags_wrong(table, name, "invalid value '%.*s' (expected %s)", VALUE_MAX,
+                       value, expected);
+}
+
+static bool flags_is_blank(const char *value)
+{
+    return !value[strspn(value, " \t\r\n")];
+}
+
+/* A blank key is one that could not be read. */
+static bool is_unset(const struct flag *flag, const char *variable)
+{
+    return flag->type == FLAG_SECRET ? !*variable : flags_is_blank(variable);
 }
 
 static int take_defaults(const struct flag_table *table, void *fields)
@@ -125,7 +142,7 @@ static int take_defaults(const struct flag_table *table, void *fields)
     for (size_t i = 0; rc == FLAGS_GO_ON && i < table->count; i++) {
         const struct flag *flag = &table->flag[i];
         const char *from_environment = flag->variable ? getenv(flag->variable) : NULL;
-        if (from_environment && *from_environment) {
+        if (from_environment && !is_unset(flag, from_environment)) {
             rc = store_named(table, flag, flag->variable, from_environment, fields);
         } else if (flag->fallback) {
             rc = store_named(table, flag, flag->name, flag->fallback, fields);
@@ -157,19 +174,20 @@ static int refuse_flag_as_value(const struct flag_table *table, const struct fla
         expected, name);
 }
 
-/* Whether \p name begins the names of several flags, which then stand in \p out. */
-static bool is_ambiguous(const struct option *option, const char *name, char out[160])
+/* The names that \p part begins, but for those that --help leaves out, into \p out. */
+static unsigned names_begun(const struct flag_table *table, const struct option *option,
+                            const char *part, char out[160])
 {
     unsigned found = 0;
     size_t len = 0;
-    out[0] = '\0';
-    for (; option->name; option++) {
-        if (strncmp(option->name, name, strlen(name)) == 0 && len < 160) {
+    for (size_t i = 0; option[i].name && len < 160; i++) {
+        bool listed = i >= table->count || table->flag[i].help;
+        if (listed && *part && strncmp(option[i].name, part, strlen(part)) == 0) {
             len += (size_t)snprintf(out + len, 160 - len, "%s--%s", found++ ? " or " : "",
-                                    option->name);
+                                    option[i].name);
         }
     }
-    return found > 1;
+    return found;
 }
 
 static int refuse_name(const struct flag_table *table, const struct option *option,
@@ -179,8 +197,8 @@ static int refuse_name(const struct flag_table *table, const struct option *opti
     char name[80], several[160];
     size_t count = 0;
     snprintf(name, sizeof name, "%.*s", (int)strcspn(given, "="), given);
-    if (is_ambiguous(option, name + 2, several)) {
-        return flags_wrong(table, name, "ambiguous option (%s)", several);
+    if (names_begun(table, option, name + 2, several)) {
+        return flags_wrong(table, name, "unknown option (did you mean %s?)", several);
     }
     for (; option[count].name; count++) {
         bool listed = count >= table->count || table->flag[count].help;
@@ -206,7 +224,7 @@ static int refuse_word(const struct flag_table *table, const struct option *opti
                            table->program);
     }
     snprintf(name, sizeof name, "%.*s", (int)strcspn(given, "="), given);
-    return flags_wrong(table, name, "unexpected value '%s' (it takes none)",
+    return flags_wrong(table, name, "unexpected value '%.*s' (it takes none)", VALUE_MAX,
                        value ? value + 1 : "");
 }
 
@@ -230,7 +248,7 @@ static int take_flag(const struct flag_table *table, int c, char *value, void *f
     bool is_text = flag->type == FLAG_TEXT || flag->type == FLAG_SECRET;
     char name[80];
     snprintf(name, sizeof name, "--%s", flag->name);
-    if (is_text && !*value && !flag->min) {
+    if (is_text && flags_is_blank(value) && !flag->min) {
         return refuse_empty(table, flag, name);
     }
     int rc = store_named(table, flag, name, value, fields);
@@ -238,6 +256,44 @@ static int take_flag(const struct flag_table *table, int c, char *value, void *f
         memset(value, 'x', strlen(value));
     }
     return rc;
+}
+
+/* getopt_long() takes the beginning of a name for the name, which means something else
+ * once another option begins alike. */
+static bool is_abbreviated(const struct option *option, int value, const char *given)
+{
+    while (option->name && option->val != value) {
+        option++;
+    }
+    return option->name && strcspn(given + 2, "=") != strlen(option->name);
+}
+
+/* What getopt_long() has returned. */
+static int take_word(const struct flag_table *table, const struct flag_words *words,
+                     const struct option *option, int c, void *fields)
+{
+    bool apart = optarg && optarg == words->word[optind - 1];
+    const char *given = words->word[optind - 1 - apart];
+    int named = c == ':' || c == '?' ? optopt : c;
+    if (named >= LONG && is_abbreviated(option, named, given)) {
+        return refuse_name(table, option, given);
+    }
+    if (c == ':') {
+        return refuse_missing(table, flags_row(table, optopt));
+    }
+    if (c == '?') {
+        return refuse_word(table, option, given);
+    }
+    if (c == HELP || c == 'h') {
+        return print_help(table);
+    }
+    if (c == VERSION || c == 'V') {
+        return print_version(table, words);
+    }
+    if (apart && flag_is_next(optarg, flags_is_letter, table)) {
+        return refuse_flag_as_value(table, flags_row(table, c));
+    }
+    return take_flag(table, c, optarg, fields);
 }
 
 static int take_words(const struct flag_table *table, const struct flag_words *words,
@@ -254,20 +310,7 @@ static int take_words(const struct flag_table *table, const struct flag_words *w
         if (c < 0) {
             break;
         }
-        if (c == ':') {
-            rc = refuse_missing(table, flags_row(table, optopt));
-        } else if (c == '?') {
-            rc = refuse_word(table, spelling.option, words->word[optind - 1]);
-        } else if (c == HELP || c == 'h') {
-            rc = print_help(table);
-        } else if (c == VERSION || c == 'V') {
-            rc = print_version(table, words);
-        } else if (optarg == words->word[optind - 1] &&
-                   flag_is_next(optarg, flags_is_letter, table)) {
-            rc = refuse_flag_as_value(table, flags_row(table, c));
-        } else {
-            rc = take_flag(table, c, optarg, fields);
-        }
+        rc = take_word(table, words, spelling.option, c, fields);
     }
     return rc;
 }

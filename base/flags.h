@@ -18,7 +18,8 @@ struct flag_words {
 };
 
 /** Sets the fields of the struct \p fields by defaults, environment and \p words, each
- * before the next; a flag may stand behind an operand, and its name may be abbreviated.
+ * before the next; of a flag that is given several times, the last one counts. A flag may
+ * stand behind an operand; its name is not abbreviated.
  * Not thread-safe: getopt_long() keeps its place in globals. \return FLAGS_GO_ON, else
  * the exit code of the program. */
 int flags_read(const struct flag_table *table, struct flag_words *words, void *fields);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Starts a command and waits for it as a shell does. */
 #include "cli/child.h"
+#include "base/message.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,7 +22,7 @@ static void become(const char *program, char **argv, const sigset_t *mask, int r
     signal(SIGPIPE, SIG_DFL);
     execvp(argv[0], argv);
     int reason = errno;
-    fprintf(stderr, "%s: %s: %s\n", program, argv[0], strerror(reason));
+    message_line(program, "%s: %s", argv[0], strerror(reason));
     (void)!write(report, "", 1);
     _exit(reason == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_RUN);
 }
@@ -60,7 +61,7 @@ int child_run(const char *program, char **argv, bool *began)
         become(program, argv, &before, report[1]);
     }
     if (command < 0) {
-        fprintf(stderr, "%s: %s: %s\n", program, argv[0], strerror(errno));
+        message_line(program, "%s: %s", argv[0], strerror(errno));
         close(report[0]);
         close(report[1]);
         return EXIT_NOT_RUN;

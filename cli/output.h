@@ -7,6 +7,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/** Longest name that the recorder takes. */
+#define OUTPUT_NAME_MAX_BYTES 255
+
 /** ~/.gpufl/<verb>/<local time>_<8 hex>, which the existing launcher uses, too. \return
  * false without a home directory. */
 bool output_default(const char *verb, char out[PATH_MAX]);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/flags.h"
+#include "base/message.h"
 
 struct gpufl_upload_options upload_recorded_options(const struct upload_recorded *send,
                                                     const char *directory)
@@ -17,8 +18,7 @@ struct gpufl_upload_options upload_recorded_options(const struct upload_recorded
 
 void upload_recorded_failed(const char *program, const char *directory, const char *why)
 {
-    fprintf(stderr, "%s: --upload: %s; gpufl upload %s sends it later\n", program, why,
-            directory);
+    message_line(program, "--upload: %s; gpufl upload %s sends it later", why, directory);
 }
 
 /* Each would be ignored. */
@@ -56,7 +56,7 @@ int upload_recorded_open(const struct upload_recorded *send,
         return flags_wrong(table, "--upload", "%s", why);
     }
     if (out->check_upload(&options, &result) != GPUFL_OK) {
-        fprintf(stderr, "%s: %s\n", table->program, result.message);
+        message_line(table->program, "%s", result.message);
         return FLAGS_WRONG;
     }
     return FLAGS_GO_ON;

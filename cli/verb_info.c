@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "base/flags.h"
+#include "base/message.h"
 #include "base/text.h"
 #include "cli/exit_codes.h"
 #include "cli/version_line.h"
@@ -108,7 +109,7 @@ static int show_devices(const struct gpu *gpu, const struct info_arguments *a)
     put_devices(gpu, a, &devices);
     text_append(&devices, "", 1); /* ends the string */
     if (devices.failed) {
-        fputs("gpufl info: out of memory\n", stderr);
+        message_line("gpufl info", "out of memory");
         return EXIT_NOT_ALL;
     }
     if (a->json) {
@@ -132,8 +133,8 @@ int verb_info(int argc, char **argv)
     }
     struct gpu gpu = gpu_open(GPUFL_BACKEND_AUTO, &(struct gpu_wish){0});
     if (gpu.count > 0 && a.device >= (int)gpu.count) {
-        fprintf(stderr, "gpufl info: --device: no GPU %d (there are %u, from 0)\n",
-                a.device, gpu.count);
+        message_line("gpufl info", "--device: no GPU %d (there are %u, from 0)", a.device,
+                     gpu.count);
         rc = EXIT_BAD_USE;
     } else {
         rc = show_devices(&gpu, &a);

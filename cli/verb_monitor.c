@@ -12,6 +12,7 @@
 #include <gpufl/gpufl.h>
 
 #include "base/flags.h"
+#include "base/message.h"
 #include "base/parse_bool.h"
 #include "cli/exit_codes.h"
 #include "cli/output.h"
@@ -22,7 +23,6 @@
 #define UPLOAD_EVERY_MS 5000
 #define UPLOAD_RETRIES  2
 #define LAST_UPLOAD_MS  60000
-#define NAME_MAX_BYTES  255
 
 enum { EXIT_NO_SESSION = 3 };
 
@@ -42,6 +42,7 @@ static const struct flag monitor_flags[] = {
      .type = FLAG_TEXT,
      .value = "NAME",
      .field = offsetof(struct monitor, name),
+     .max = OUTPUT_NAME_MAX_BYTES,
      .fallback = "gpufl-monitor",
      .help = "name that dashboards show"},
     {.name = "output",
@@ -156,10 +157,6 @@ static int send_rest(const struct monitor *m)
 /* In the words of the command line, which the recorder does not know. */
 static bool is_recordable(const struct monitor *m)
 {
-    if (strlen(m->name) > NAME_MAX_BYTES) {
-        flags_wrong(&monitor_table, "--name", "longer than %d bytes", NAME_MAX_BYTES);
-        return false;
-    }
     if (!output_is_writable(m->output)) {
         flags_wrong(&monitor_table, "--output",
                     "'%s': %s (expected a directory that can be written to)", m->output,
@@ -212,7 +209,7 @@ int verb_monitor(int argc, char **argv)
     record_until(&m, &stop);
     gpufl_shutdown();
     if (!m.quiet) {
-        fprintf(stderr, "gpufl monitor: 1 session in %s\n", m.output);
+        message_line("gpufl monitor", "1 session in %s", m.output);
     }
     return m.send.wanted ? send_rest(&m) : EXIT_ALL_DONE;
 }

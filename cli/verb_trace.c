@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/flags.h"
+#include "base/message.h"
 #include "base/parse_bool.h"
 #include "base/plural.h"
 #include "cli/child.h"
@@ -55,13 +56,14 @@ static const struct flag trace_flags[] = {
      .type = FLAG_TEXT,
      .value = "NAME",
      .field = offsetof(struct trace, name),
+     .max = OUTPUT_NAME_MAX_BYTES,
      .help = "name that dashboards show (default: the command's name)"},
     {.name = "interval",
      .type = FLAG_NUMBER,
      .value = "MS",
      .field = offsetof(struct trace, interval_ms),
-     .max = 99999999,
-     .expected = "milliseconds from 0 to 99999999",
+     .max = 86400000,
+     .expected = "milliseconds from 0 to 86400000",
      .fallback = "1000",
      .help = "milliseconds between samples of host and GPU metrics; 0 takes none"},
     UPLOAD_RECORDED_FLAGS(offsetof(struct trace, send),
@@ -145,19 +147,20 @@ static void send_traced(const struct trace *t)
 static void say_recorded(const struct trace *t, unsigned sessions)
 {
     if (sessions && !t->quiet) {
-        fprintf(stderr, "gpufl trace: %u %s in %s\n", sessions,
-                plural(sessions, "session", "sessions"), t->output);
+        message_line("gpufl trace", "%u %s in %s", sessions,
+                     plural(sessions, "session", "sessions"), t->output);
     } else if (sessions) {
         return;
     } else if (parse_bool(getenv("GPUFL_DISABLED"))) {
-        fprintf(stderr, "gpufl trace: nothing was recorded: GPUFL_DISABLED is set (unset "
-                        "it to record)\n");
+        message_line("gpufl trace", "nothing was recorded: GPUFL_DISABLED is set (unset "
+                                    "it to record)");
     } else {
-        fprintf(stderr,
-                "gpufl trace: nothing was recorded in %s: either no process used CUDA, "
-                "or the program records elsewhere (its own log_path counts) or switches "
-                "gpufl off\n",
-                t->output);
+        message_line(
+            "gpufl trace",
+            "nothing was recorded in %s: either no process used CUDA, "
+            "or the program records elsewhere (its own log_path counts) or switches "
+            "gpufl off",
+            t->output);
     }
 }
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "base/flags.h"
+#include "base/message.h"
 #include "cli/exit_codes.h"
 #include "cli/transfer_module.h"
 
@@ -19,7 +20,9 @@ int verb_transfer(int argc, char **argv)
         return rc;
     }
     if (!transfer_module_open(&module, why)) {
-        fprintf(stderr, "gpufl %s: %s\n", argv[0], why);
+        char program[32];
+        snprintf(program, sizeof program, "gpufl %s", argv[0]);
+        message_line(program, "%s", why);
         return EXIT_BAD_USE;
     }
     return module.run_verb(&arguments);

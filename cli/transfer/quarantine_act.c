@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/message.h"
 #include "cli/exit_codes.h"
 #include "cli/transfer/quarantine_view.h"
 #include "schema/channels.h"
@@ -34,7 +35,7 @@ static bool wants_none(void *arg, const char *session)
 static void act_say(const char *why)
 {
     if (why[0]) {
-        fprintf(stderr, "gpufl quarantine: %s\n", why);
+        message_line("gpufl quarantine", "%s", why);
     }
 }
 
@@ -103,20 +104,20 @@ static void act_stop(struct act *act, gpufl_status status, const char *said)
     const char *key = http_config_name(act->to, "api_key");
     act->stopped = true;
     if (status == GPUFL_ERR_CONTACT) {
-        fprintf(stderr,
-                "gpufl quarantine: %s: cannot reach '%s': %s (the ranges stay "
-                "quarantined; retry them later)\n",
-                url, act->to->backend_url, said);
+        message_line("gpufl quarantine",
+                     "%s: cannot reach '%s': %s (the ranges stay "
+                     "quarantined; retry them later)",
+                     url, act->to->backend_url, said);
     } else if (status == GPUFL_ERR_AUTH) {
-        fprintf(stderr,
-                "gpufl quarantine: %s: the backend refused the key: %s (the ranges stay "
-                "quarantined; give another key)\n",
-                key, said);
+        message_line("gpufl quarantine",
+                     "%s: the backend refused the key: %s (the ranges stay "
+                     "quarantined; give another key)",
+                     key, said);
     } else {
-        fprintf(stderr,
-                "gpufl quarantine: %s: '%s': %s (the ranges stay quarantined; check the "
-                "URL, or retry them later)\n",
-                url, act->to->backend_url, said);
+        message_line("gpufl quarantine",
+                     "%s: '%s': %s (the ranges stay quarantined; check the "
+                     "URL, or retry them later)",
+                     url, act->to->backend_url, said);
     }
 }
 
@@ -132,8 +133,8 @@ static bool act_on(struct act *act, const struct quarantined *range)
         return false;
     }
     if (status != GPUFL_OK) {
-        fprintf(stderr, "gpufl quarantine: %s: %s%s\n", range->name,
-                status == GPUFL_PARTIAL ? "still rejected: " : "", said);
+        message_line("gpufl quarantine", "%s: %s%s", range->name,
+                     status == GPUFL_PARTIAL ? "still rejected: " : "", said);
         act->left++;
         return false;
     }

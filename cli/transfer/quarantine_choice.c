@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/message.h"
 #include "cli/exit_codes.h"
 
 bool quarantine_choice_has(const struct quarantine_choice *choice,
@@ -20,7 +21,7 @@ bool quarantine_choice_has(const struct quarantine_choice *choice,
 
 int quarantine_choice_fail(int rc, const char *what, const char *why)
 {
-    fprintf(stderr, "gpufl quarantine: %s: %s\n", what, why);
+    message_line("gpufl quarantine", "%s: %s", what, why);
     return rc;
 }
 
@@ -30,8 +31,8 @@ bool quarantine_choice_of_none(const struct quarantine_choice *choice,
     struct quarantined range;
     bool none = choice->count == 0 && !get(from, 0, &range);
     if (none) {
-        fprintf(stderr, "gpufl quarantine: nothing is quarantined in %s\n",
-                choice->directory);
+        message_line("gpufl quarantine", "nothing is quarantined in %s",
+                     choice->directory);
     }
     return none;
 }
@@ -47,10 +48,10 @@ int quarantine_choice_missing(const struct quarantine_choice *choice, quarantine
             found = strcmp(choice->names[i], range.name) == 0;
         }
         if (!found) {
-            fprintf(stderr,
-                    "gpufl quarantine: NAME: '%s': no such range (gpufl quarantine list "
-                    "'%s' shows the names)\n",
-                    choice->names[i], choice->directory);
+            message_line("gpufl quarantine",
+                         "NAME: '%s': no such range (gpufl quarantine list "
+                         "'%s' shows the names)",
+                         choice->names[i], choice->directory);
             rc = EXIT_NOT_ALL;
         }
     }

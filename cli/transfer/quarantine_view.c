@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/message.h"
 #include "cli/exit_codes.h"
 #include "cli/transfer/quarantine_print.h"
 
@@ -28,8 +29,8 @@ static gpufl_status view_open(const struct quarantine_choice *choice,
     char *path = realpath(choice->directory, NULL);
     out->root = open(choice->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (out->root < 0 || !path) {
-        fprintf(stderr, "gpufl quarantine: DIR: '%s': %s\n", choice->directory,
-                strerror(errno));
+        message_line("gpufl quarantine", "DIR: '%s': %s", choice->directory,
+                     strerror(errno));
         free(path);
         return GPUFL_ERR_IO;
     }
@@ -38,9 +39,10 @@ static gpufl_status view_open(const struct quarantine_choice *choice,
     free(path);
     if (status != GPUFL_OK) {
         close(out->root);
-        fprintf(stderr, "gpufl quarantine: %s: %s%s\n", choice->directory,
-                status != GPUFL_ERR_NOT_FOUND && choice->state_dir ? "--state-dir: " : "",
-                status == GPUFL_ERR_NOT_FOUND ? NO_JOURNAL : out->journal.why);
+        message_line("gpufl quarantine", "%s: %s%s", choice->directory,
+                     status != GPUFL_ERR_NOT_FOUND && choice->state_dir ? "--state-dir: "
+                                                                        : "",
+                     status == GPUFL_ERR_NOT_FOUND ? NO_JOURNAL : out->journal.why);
     }
     return status;
 }
@@ -111,14 +113,13 @@ static int print_lines(int root, const struct quarantined *range)
     bool gz;
     gpufl_status status = quarantine_read(&sys_real, root, range, &data, &len, &gz);
     if (status != GPUFL_OK) {
-        fprintf(stderr,
-                "gpufl quarantine: %s: its lines cannot be read from the file: %s\n",
-                range->name, gpufl_status_text(status));
+        message_line("gpufl quarantine", "%s: its lines cannot be read from the file: %s",
+                     range->name, gpufl_status_text(status));
         return EXIT_NOT_ALL;
     }
     if (gz) {
-        fprintf(stderr, "gpufl quarantine: %s: a compressed window (pipe it to zcat)\n",
-                range->name);
+        message_line("gpufl quarantine", "%s: a compressed window (pipe it to zcat)",
+                     range->name);
     }
     bool written = fwrite(data, 1, len, stdout) == len;
     if (len && !gz && data[len - 1] != '\n') {

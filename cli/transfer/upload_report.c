@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/message.h"
 #include "base/plural.h"
 #include "base/text.h"
 
@@ -31,7 +32,7 @@ void upload_report_progress(void *arg, const struct gpufl_upload_progress *p)
 void upload_report_line(gpufl_status status, const struct gpufl_upload_result *r)
 {
     if (status != GPUFL_OK) {
-        fprintf(stderr, "gpufl upload: %s\n", r->message);
+        message_line("gpufl upload", "%s", r->message);
         return;
     }
     printf("gpufl upload: %s: %" PRIu64 " %s, %u of %u %s complete, %.1f s\n", r->message,

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/message.h"
 #include "cli/exit_codes.h"
 #include "schema/channels.h"
 #include "upload/engine/engine.h"
@@ -24,7 +25,7 @@
 
 static int resolve_fail(int rc, const char *what, const char *why)
 {
-    fprintf(stderr, "gpufl resolve: '%s': %s\n", what, why);
+    message_line("gpufl resolve", "'%s': %s", what, why);
     return rc;
 }
 
@@ -146,10 +147,10 @@ static bool resolve_has_state_dir(const struct resolve_arguments *a)
 {
     int fd = a->state_dir ? open(a->state_dir, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
     if (a->state_dir && fd < 0) {
-        fprintf(stderr,
-                "gpufl resolve: --state-dir: '%s': %s (expected the directory that the "
-                "uploader was given)\n",
-                a->state_dir, strerror(errno));
+        message_line("gpufl resolve",
+                     "--state-dir: '%s': %s (expected the directory that the "
+                     "uploader was given)",
+                     a->state_dir, strerror(errno));
         return false;
     }
     if (fd >= 0) {
@@ -166,7 +167,7 @@ static int resolve_check(const struct resolve_arguments *a)
     struct stat st;
     int root = open(a->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (root < 0) {
-        fprintf(stderr, "gpufl resolve: DIR: '%s': %s\n", a->directory, strerror(errno));
+        message_line("gpufl resolve", "DIR: '%s': %s", a->directory, strerror(errno));
         return EXIT_BAD_USE;
     }
     if (!resolve_has_state_dir(a)) {
@@ -200,7 +201,7 @@ int verb_resolve(const struct resolve_arguments *a)
     } else if (status == GPUFL_BUSY) {
         rc = resolve_ask(a);
     } else {
-        fprintf(stderr, "gpufl resolve: %s\n", why);
+        message_line("gpufl resolve", "%s", why);
         rc = EXIT_BAD_USE;
     }
     engine_close(engine);

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/message.h"
 #include "cli/exit_codes.h"
 #include "cli/transfer/other_session.h"
 #include "cli/transfer/status_command.h"
@@ -316,7 +317,7 @@ static int show_status(struct status *s, bool has_journal)
     show_quarantine(s);
     s->view->end(&s->out, &s->end);
     if (s->out.failed) {
-        fputs("gpufl status: out of memory\n", stderr);
+        message_line("gpufl status", "out of memory");
         return EXIT_NOT_ALL;
     }
     fwrite(s->out.data, 1, s->out.len, stdout);
@@ -329,7 +330,7 @@ static int open_and_show(struct status *s, const char *directory, const char *st
     s->root = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (s->root < 0 || !path ||
         select_list(&sys_real, s->root, &s->sessions) != GPUFL_OK) {
-        fprintf(stderr, "gpufl status: DIR: '%s': %s\n", directory, strerror(errno));
+        message_line("gpufl status", "DIR: '%s': %s", directory, strerror(errno));
         free(path);
         return EXIT_BAD_USE;
     }
@@ -337,8 +338,8 @@ static int open_and_show(struct status *s, const char *directory, const char *st
         journal_read_open(&sys_real, state_dir, s->root, path, &s->journal);
     free(path);
     if (status != GPUFL_OK && status != GPUFL_ERR_NOT_FOUND) {
-        fprintf(stderr, "gpufl status: the journal of %s: %s%s\n", directory,
-                state_dir ? "--state-dir: " : "", s->journal.why);
+        message_line("gpufl status", "the journal of %s: %s%s", directory,
+                     state_dir ? "--state-dir: " : "", s->journal.why);
         return EXIT_BAD_USE;
     }
     return show_status(s, status == GPUFL_OK);
@@ -349,7 +350,7 @@ int verb_status(const struct status_arguments *a)
     struct status s = {.root = -1};
     char why[512];
     if (session_root_is_session(&sys_real, a->directory, "", why)) {
-        fprintf(stderr, "gpufl status: DIR: %s\n", why);
+        message_line("gpufl status", "DIR: %s", why);
         return EXIT_BAD_USE;
     }
     s.view = a->json ? &status_json : &status_lines;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/message.h"
 #include "base/parse_bool.h"
 #include "cli/exit_codes.h"
 #include "cli/transfer/upload_flags.h"
@@ -52,7 +53,7 @@ int verb_upload(const struct upload_arguments *a)
     } else if (status != GPUFL_OK || !a->quiet) {
         upload_report_line(status, &result);
     } else if (result.sessions_lossy) {
-        fprintf(stderr, "gpufl upload: %s\n", result.message);
+        message_line("gpufl upload", "%s", result.message);
     }
     return upload_exit_code(status);
 }

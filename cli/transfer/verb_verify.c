@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/message.h"
 #include "base/plural.h"
 #include "cli/exit_codes.h"
 #include "cli/transfer/upload_flags.h"
@@ -29,7 +30,7 @@ struct verifying {
 
 static int verify_fail(const char *what, const char *why)
 {
-    fprintf(stderr, "gpufl verify: %s: %s\n", what, why);
+    message_line("gpufl verify", "%s: %s", what, why);
     return EXIT_BAD_USE;
 }
 
@@ -39,16 +40,17 @@ static int verify_fail_backend(const struct verifying *run, gpufl_status status)
     const struct gpufl_upload_options *to = &run->arguments->to;
     upload_names *name = upload_names_of(to);
     if (status == GPUFL_ERR_NOMEM) {
-        fputs("gpufl verify: out of memory\n", stderr);
+        message_line("gpufl verify", "out of memory");
     } else if (status == GPUFL_ERR_AUTH) {
-        fprintf(stderr,
-                "gpufl verify: %s: the backend refused the key: %s (give another key)\n",
-                name("api_key"), run->verify.why);
+        message_line("gpufl verify",
+                     "%s: the backend refused the key: %s (give another key)",
+                     name("api_key"), run->verify.why);
     } else {
-        fprintf(stderr, "gpufl verify: %s: '%s': %s (%s)\n", name("backend_url"),
-                to->backend_url, run->verify.why,
-                status == GPUFL_ERR_USAGE ? "gpufl status shows what the journal knows"
-                                          : "check the URL, or try again later");
+        message_line("gpufl verify", "%s: '%s': %s (%s)", name("backend_url"),
+                     to->backend_url, run->verify.why,
+                     status == GPUFL_ERR_USAGE
+                         ? "gpufl status shows what the journal knows"
+                         : "check the URL, or try again later");
     }
     return EXIT_BAD_USE;
 }
@@ -57,7 +59,7 @@ static void verify_warn(void *arg, int level, const char *line)
 {
     (void)arg;
     (void)level;
-    fprintf(stderr, "gpufl verify: %s\n", line);
+    message_line("gpufl verify", "%s", line);
 }
 
 /* Sends what the backend lacks. The journal may say that it was sent; the backend says
@@ -71,7 +73,7 @@ static void verify_resend(const struct verifying *run, const char *id)
     options.diagnostic = verify_warn;
     gpufl_status status = upload_logs_named(&options, upload_names_of(&options), &result);
     if (status != GPUFL_OK) {
-        fprintf(stderr, "gpufl verify: --resend: %s: %s\n", id, result.message);
+        message_line("gpufl verify", "--resend: %s: %s", id, result.message);
     }
 }
 
@@ -105,7 +107,7 @@ static int verify_selected(struct verifying *run, const struct selected *selecte
     }
     if (status == GPUFL_ERR_IO) {
         run->shown++; /* it may be gone by now */
-        fprintf(stderr, "gpufl verify: %s: %s\n", selected->path, v->why);
+        message_line("gpufl verify", "%s: %s", selected->path, v->why);
         return EXIT_ALL_DONE;
     }
     if (status != GPUFL_OK) {
@@ -184,7 +186,7 @@ static int verify_open(struct verifying *run)
     char why[512];
     if (upload_options_check(to, upload_names_of(to), why) != GPUFL_OK ||
         transport_http_open(&backend, &run->transport, why) != GPUFL_OK) {
-        fprintf(stderr, "gpufl verify: %s\n", why);
+        message_line("gpufl verify", "%s", why);
         return EXIT_BAD_USE;
     }
     run->verify.transport = &run->transport;

@@ -157,7 +157,7 @@ static void each_type_of_flag_sets_its_field(void **state)
     assert_true(o->fields.loud && o->fields.salvage);
     assert_int_equal(o->words.count, 1);
     assert_string_equal(o->words.word[0], "dir");
-    o = read_line(&table, "dir --no-salvage --retries 9 --tim 1500ms");
+    o = read_line(&table, "dir --no-salvage --retries 9 --timeout 1500ms");
     assert_int_equal(o->rc, FLAGS_GO_ON);
     assert_false(o->fields.salvage);
     assert_int_equal(o->fields.retries, 9);
@@ -222,7 +222,16 @@ static void wrong_use_is_told_in_one_form(void **state)
         {"dir --old-jra", "--old-jra: unknown option (see tool send --help)"},
         {"dir -x", "-x: unknown option (see tool send --help)"},
         {"dir -lx", "-x: unknown option (see tool send --help)"},
-        {"dir --api", "--api: ambiguous option (--api-path or --api-key)"},
+        {"dir --api x", "--api: unknown option (did you mean --api-path or --api-key?)"},
+        {"dir --tim 5", "--tim: unknown option (did you mean --timeout?)"},
+        {"dir --tim=5", "--tim: unknown option (did you mean --timeout?)"},
+        {"dir --tim", "--tim: unknown option (did you mean --timeout?)"},
+        {"dir --lou=5", "--lou: unknown option (did you mean --loud?)"},
+        {"dir --hel", "--hel: unknown option (did you mean --help?)"},
+        {"dir --sal", "--sal: unknown option (see tool send --help)"},
+        {"dir --retries a\nb\x1b[1m", "--retries: invalid value 'a\\nb\\x1b[1m' "
+                                      "(expected a whole number from 0 to 9)"},
+        {"dir --api-path=\t", "--api-path: empty (give PATH, or leave it out)"},
         {"--loud", "DIR: missing (expected the directory to send)"},
         {"--version other", "'other': unexpected argument (see tool send --help)"},
         {"dir other", "'other': unexpected argument (see tool send --help)"},
@@ -237,6 +246,38 @@ static void wrong_use_is_told_in_one_form(void **state)
         assert_string_equal(o->said.out, "");
         assert_int_equal(o->rc, FLAGS_WRONG);
     }
+}
+
+static void of_a_flag_that_is_given_twice_the_last_one_counts(void **state)
+{
+    (void)state;
+    struct outcome *o =
+        read_line(&table, "dir -t 5 --api-key one --timeout=7 -l -l "
+                          "--backend-url a --api-key two --backend-url=b");
+    assert_int_equal(o->rc, FLAGS_GO_ON);
+    assert_int_equal(o->fields.timeout_ms, 7000);
+    assert_string_equal(o->fields.url, "b");
+    assert_string_equal(o->fields.key, "two");
+    o = read_line(&table, "dir --retries x --retries 3");
+    assert_int_equal(o->rc, FLAGS_WRONG);
+    o = read_line(&table, "dir --no-salvage --salvage");
+    assert_true(o->fields.salvage);
+}
+
+static void a_value_that_is_very_long_is_cut(void **state)
+{
+    (void)state;
+    struct outcome *o = read_line(&table, "dir");
+    char value[5001] = "";
+    char *word[] = {"send", "--retries", value, "dir", NULL};
+    struct flag_words words = {word, 4};
+    memset(value, '1', 5000);
+    capture_begin(&o->said);
+    int rc = flags_read(&table, &words, &o->fields);
+    capture_end(&o->said);
+    assert_int_equal(rc, FLAGS_WRONG);
+    assert_true(strlen(o->said.err) < 500);
+    assert_non_null(strstr(o->said.err, "1' (expected a whole number from 0 to 9)\n"));
 }
 
 static void a_value_that_looks_like_a_flag_stands_behind_its_own(void **state)
@@ -349,7 +390,7 @@ static void help_is_made_from_the_rows(void **state)
         "  -V, --version          print the version\n"
         "\n"
         "Exit status: 0 sent; 2 usage error.\n";
-    static const char *const line[] = {"--help", "-h", "dir other --hel", "-lh"};
+    static const char *const line[] = {"--help", "-h", "dir other --help", "-lh"};
     for (size_t i = 0; i < sizeof line / sizeof line[0]; i++) {
         struct outcome *o = read_line(&table, line[i]);
         assert_int_equal(o->rc, FLAGS_ANSWERED);
@@ -420,6 +461,8 @@ int main(void)
         cmocka_unit_test(each_type_of_flag_sets_its_field),
         cmocka_unit_test(a_flag_beats_its_variable_and_that_its_default),
         cmocka_unit_test(wrong_use_is_told_in_one_form),
+        cmocka_unit_test(of_a_flag_that_is_given_twice_the_last_one_counts),
+        cmocka_unit_test(a_value_that_is_very_long_is_cut),
         cmocka_unit_test(a_value_that_looks_like_a_flag_stands_behind_its_own),
         cmocka_unit_test(an_empty_secret_does_not_stand_for_its_variable),
         cmocka_unit_test(a_wrong_variable_is_told_by_its_name),

@@ -18,7 +18,6 @@ static void arguments_are_read_over_the_environment(void **state)
         {"127.0.0.1:1", NULL, NULL, "127.0.0.1:1", "GPUFL_AGENT_LISTEN", "/healthz"},
         {"127.0.0.1:1", "--listen=127.0.0.1:2", NULL, "127.0.0.1:2", "--listen",
          "/healthz"},
-        {"127.0.0.1:1", "--listen=", NULL, HEALTHCHECK_ADDRESS, "--listen", "/healthz"},
         {"127.0.0.1:1", "--listen", "127.0.0.1:2", "127.0.0.1:2", "--listen", "/healthz"},
         {NULL, "--ready", NULL, HEALTHCHECK_ADDRESS, "--listen", "/readyz"},
     };
@@ -70,6 +69,8 @@ static void an_unknown_argument_is_refused(void **state)
         {"--redy", "--redy: unknown option (did you mean --ready?)"},
         {"--lsiten=1", "--lsiten: unknown option (did you mean --listen?)"},
         {"--listen", "--listen: missing value (expected ADDRESS:PORT)"},
+        {"--listen=", "--listen: empty (give ADDRESS:PORT, or leave it out)"},
+        {"--help=x", "--help: unexpected value 'x' (it takes none)"},
         {"--ready=1", "--ready: unexpected value '1' (it takes none)"},
         {"now", "'now': unexpected argument (see gpufl-agent healthcheck --help)"},
         {"--what", "--what: unknown option (see gpufl-agent healthcheck --help)"},

@@ -128,13 +128,13 @@ static void wrong_use_is_said_in_one_line_and_exits_2(void **state)
          "--proxy: has no effect without --upload (give both)"},
         {"trace --same-origin true",
          "--same-origin: has no effect without --upload (give both)"},
-        {"monitor -n", "--name: missing value (expected NAME)"},
+        {"monitor -n", "--name: missing value (expected NAME of at most 255 bytes)"},
         {"trace", "COMMAND: missing (expected a command, as in gpufl trace -- python3 "
                   "train.py)"},
         {"trace --engine Deep true", "--engine: invalid value 'Deep' (expected Monitor, "
                                      "Trace or PcSampling)"},
         {"trace --interval 1s true", "--interval: invalid value '1s' (expected "
-                                     "milliseconds from 0 to 99999999)"},
+                                     "milliseconds from 0 to 86400000)"},
         {"trace --otput=a true", "--otput: unknown option (did you mean --output?)"},
         {"trace -o a true", "libgpufl-inject.so: not found beside gpufl or in "
                             "../lib/gpufl (install libgpufl)"},
@@ -223,9 +223,13 @@ static void monitor_says_why_nothing_is_recorded(void **state)
                         "gpufl monitor: --output: '/dev/null/x': Not a directory "
                         "(expected a directory that can be written to)\n");
     char line[400];
-    snprintf(line, sizeof line, "monitor --duration 1ms -o /tmp -n %0256d", 0);
-    assert_int_equal(run_line(line, &said), 3);
-    assert_string_equal(said.err, "gpufl monitor: --name: longer than 255 bytes\n");
+    for (int trace = 0; trace < 2; trace++) {
+        snprintf(line, sizeof line, "%s -o /tmp -n %0256d true",
+                 trace ? "trace" : "monitor", 0);
+        assert_int_equal(run_line(line, &said), 2);
+        assert_non_null(strstr(said.err, "--name: invalid value '000"));
+        assert_non_null(strstr(said.err, "00' (expected NAME of at most 255 bytes)\n"));
+    }
     setenv("GPUFL_DISABLED", "1", 1);
     assert_int_equal(run_line("monitor --duration 1ms -o /tmp", &said), 3);
     unsetenv("GPUFL_DISABLED");

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Messages for people: one line each, whatever the values in it contain. */
+#ifndef GPUFL_BASE_MESSAGE_H
+#define GPUFL_BASE_MESSAGE_H
+
+/** Writes "PROGRAM: text" as one line to stderr. Control characters, which values of
+ * users and names of files may contain, are escaped: `\n`, `\x1b`. */
+__attribute__((format(printf, 2, 3))) void message_line(const char *program,
+                                                        const char *format, ...);
+
+#endif
