@@ -114,7 +114,7 @@ static void split_host_and_path(const char *url, char host[512], char path[512],
     const char *scheme = strstr(url, "://");
     const char *after = scheme ? scheme + 3 : url;
     size_t len = (size_t)(after - url) + strcspn(after, "/");
-    len = endpoint_path_ok(url + len) ? len : strlen(url);
+    len = len && endpoint_path_ok(url + len) ? len : strlen(url);
     size_t path_len = strlen(url + len);
     while (path_len > 0 && url[len + path_len - 1] == '/') {
         path_len--;

@@ -12,6 +12,7 @@
 #include "upload/source/session_root.h"
 
 #define MISSING_CHECK_MS 500u
+#define ROOT_PATH_SHOWN  300 /* as engine_add_root() shows one */
 
 /* Appends \p path to the comma-separated \p *list. */
 static bool remember_folder(char **list, const char *path)
@@ -88,10 +89,10 @@ static gpufl_status add_folder(struct loop *loop, const char *path, char why[512
     if (status == GPUFL_OK) {
         status = engine_add_root(loop->engine, path, &channels, why);
     }
-    size_t len = strlen(path);
-    if (status != GPUFL_OK && strncmp(why, path, len) == 0) { /* as engine_add_root() */
+    size_t shown = strnlen(path, ROOT_PATH_SHOWN);
+    if (status != GPUFL_OK && strncmp(why, path, shown) == 0) {
         char reason[512];
-        snprintf(reason, sizeof reason, "'%.300s'%.190s", path, why + len);
+        snprintf(reason, sizeof reason, "'%.*s'%.190s", (int)shown, path, why + shown);
         snprintf(why, 512, "%s: %.490s", folder_flag(loop, path), reason);
     }
     if (status == GPUFL_OK && !remember_folder(&loop->served, path)) {

@@ -19,6 +19,12 @@ static bool is_empty(const char *text)
     return !text || !*text;
 }
 
+/* As is what quotes hold whose variable is not set. */
+static bool is_blank(const char *text)
+{
+    return !text || !text[strspn(text, " \t\r\n")];
+}
+
 static gpufl_status check_required(const struct options *o, char why[512])
 {
     const struct option_row *folders = option_of_field(offsetof(struct options, folders));
@@ -100,23 +106,12 @@ static gpufl_status check_listen(const struct options *o, char why[512])
 /* `--token="$KEY"` where KEY is not set would mean something else than was meant. */
 static gpufl_status check_empty(const struct options *o, char why[512])
 {
-    static const size_t field[] = {offsetof(struct options, host),
-                                   offsetof(struct options, token),
-                                   offsetof(struct options, token_file),
-                                   offsetof(struct options, ca_file),
-                                   offsetof(struct options, client_cert),
-                                   offsetof(struct options, client_key),
-                                   offsetof(struct options, state_dir),
-                                   offsetof(struct options, require_owner_uid),
-                                   offsetof(struct options, api_path),
-                                   offsetof(struct options, cursor_file)};
     char name[OPTION_NAME_MAX];
-    for (size_t i = 0; i < sizeof field / sizeof field[0]; i++) {
-        const struct option_row *row = option_of_field(field[i]);
-        const char *const *value = (const void *)((const char *)o + field[i]);
-        bool given = o->source[row - option_rows] == SOURCE_FLAG ||
-                     o->source[row - option_rows] == SOURCE_FILE;
-        if (given && is_empty(*value)) {
+    for (size_t i = 0; i < option_rows_count; i++) {
+        const struct option_row *row = &option_rows[i];
+        const char *const *value = (const void *)((const char *)o + row->at);
+        bool given = o->source[i] == SOURCE_FLAG || o->source[i] == SOURCE_FILE;
+        if (row->kind == KIND_TEXT && given && is_blank(*value)) {
             snprintf(why, 512, "%s: empty (give %s, or leave it out)",
                      option_name_used(o, row, name), row->value);
             return GPUFL_ERR_USAGE;

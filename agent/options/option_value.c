@@ -167,7 +167,7 @@ const char *option_name_used(const struct options *o, const struct option_row *r
         snprintf(out, OPTION_NAME_MAX, "%s", row->env);
         break;
     case SOURCE_FILE:
-        snprintf(out, OPTION_NAME_MAX, "%s", row->key);
+        snprintf(out, OPTION_NAME_MAX, "%s", row->key ? row->key : "sources");
         break;
     case SOURCE_DEFAULT:
     case SOURCE_FLAG:

@@ -61,8 +61,13 @@ static void what_is_missing_or_excluded_is_said(void **state)
          "--folder: no directory to follow (give --folder=DIR or set "
          "GPUFL_SOURCE_FOLDER)"},
         {{{SOURCE_FLAG, "--folder", ""}, HOST},
-         "--folder: no directory to follow (give --folder=DIR or set "
-         "GPUFL_SOURCE_FOLDER)"},
+         "--folder: empty (give DIR, or leave it out)"},
+        {{FOLDER, HOST, {SOURCE_FLAG, "--folders", " "}},
+         "--folders: empty (give DIR,..., or leave it out)"},
+        {{FOLDER, HOST, {SOURCE_FLAG, "--state-dir", " "}},
+         "--state-dir: empty (give DIR, or leave it out)"},
+        {{FOLDER, HOST, {SOURCE_FILE, "publisher.proxy", ""}},
+         "publisher.proxy: empty (give URL, or leave it out)"},
         {{FOLDER},
          "--host: no backend (give --host=scheme://host[:port] or set GPUFL_HTTP_HOST)"},
         {{FOLDER, HOST, {SOURCE_FLAG, "--type", "http"}}, ""},
@@ -108,7 +113,8 @@ static void what_is_missing_or_excluded_is_said(void **state)
          "GPUFL_AGENT_EXIT_IF_EMPTY: with --ignore-preexisting, the agent would exit "
          "before it sends anything (leave one of the two out)"},
         {{FOLDER, HOST, {SOURCE_FLAG, "--listen", "127.0.0.1:0"}}, ""},
-        {{FOLDER, HOST, {SOURCE_FLAG, "--listen", ""}}, ""},
+        {{FOLDER, HOST, {SOURCE_FLAG, "--listen", ""}},
+         "--listen: empty (give ADDRESS:PORT, or leave it out)"},
         {{FOLDER, HOST, {SOURCE_ENVIRONMENT, "GPUFL_AGENT_LISTEN", "9464"}},
          "GPUFL_AGENT_LISTEN: invalid value '9464' (expected ADDRESS:PORT, such as "
          "127.0.0.1:9464)"},

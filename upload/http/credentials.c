@@ -128,13 +128,23 @@ static gpufl_status check_exposure(const struct transport_http_config *config,
     return GPUFL_OK;
 }
 
+/* Which the header loses on its way. */
+static bool has_outer_blank(const char *token)
+{
+    size_t len = strlen(token);
+    return len && (token[0] == ' ' || token[len - 1] == ' ');
+}
+
 gpufl_status credentials_init(struct credentials *credentials,
                               const struct transport_http_config *config, char why[256])
 {
     const char *ca_file = config->ca_file;
     memset(credentials, 0, sizeof *credentials);
-    if (config->token && !request_headers_value_ok(config->token)) {
-        snprintf(why, 256, "%s: contains a control character (copy the key again)",
+    if (config->token &&
+        (!request_headers_value_ok(config->token) || has_outer_blank(config->token))) {
+        snprintf(why, 256,
+                 "%s: contains a control character, or begins or ends with a blank (copy "
+                 "the key again)",
                  http_config_name(config, "api_key"));
         return GPUFL_ERR_USAGE;
     }

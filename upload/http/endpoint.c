@@ -34,12 +34,16 @@ static gpufl_status check_url(const struct transport_http_config *config, const 
     size_t slashes = strspn(host + host_len, "/");
     const char *url_name = http_config_name(config, "backend_url");
     const char *path_name = http_config_name(config, "api_path");
-    /* The URL is not shown: it may hold a password. */
-    if (!url_text_ok(url) || memchr(host, '@', host_len)) {
-        snprintf(why, 256,
-                 "%s: contains a blank, a quote or a user name (expected "
-                 "scheme://host[:port])",
+    if (memchr(host, '@', host_len)) { /* not shown: it may hold a password */
+        snprintf(why, 256, "%s: contains a user name (expected scheme://host[:port])",
                  url_name);
+        return GPUFL_ERR_USAGE;
+    }
+    if (!url_text_ok(url)) {
+        snprintf(why, 256,
+                 "%s: '%.100s': contains a blank or a quote (expected "
+                 "scheme://host[:port])",
+                 url_name, url);
         return GPUFL_ERR_USAGE;
     }
     if (!endpoint_path_ok(path)) {
