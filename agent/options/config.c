@@ -71,6 +71,42 @@ static char *joined_elements(struct json_object *array)
     return list.data;
 }
 
+static bool option_takes_list(const struct option_row *row)
+{
+    return row->adds || row == option_of_field(offsetof(struct options, log_types));
+}
+
+static bool is_array_of_strings(struct json_object *value)
+{
+    bool strings = json_object_is_type(value, json_type_array);
+    for (size_t i = 0; strings && i < json_object_array_length(value); i++) {
+        strings =
+            json_object_is_type(json_object_array_get_idx(value, i), json_type_string);
+    }
+    return strings;
+}
+
+/* A number or a switch may be written as a string, as in the environment, and an id as a
+ * number. What its words do not fit is said by option_set(). */
+static bool config_type_fits(const struct option_row *row, struct json_object *value)
+{
+    enum json_type type = json_object_get_type(value);
+    bool is_id = row == option_of_field(offsetof(struct options, require_owner_uid));
+    if (type == json_type_array) {
+        return option_takes_list(row) && is_array_of_strings(value);
+    }
+    return type != json_type_object &&
+           (row->kind != KIND_TEXT || is_id || type == json_type_string);
+}
+
+static const char *config_found(struct json_object *value)
+{
+    return json_object_is_type(value, json_type_object)  ? "an object"
+           : json_object_is_type(value, json_type_array) ? "an array"
+           : value                                       ? json_object_get_string(value)
+                                                         : "null";
+}
+
 static gpufl_status set_value(struct options *out, const struct config_text *file,
                               const struct config_key *key, struct json_object *value,
                               char why[512])
@@ -83,9 +119,11 @@ static gpufl_status set_value(struct options *out, const struct config_text *fil
     if (!row) {
         return refuse_unknown(file, key, name, why);
     }
-    if (json_object_is_type(value, json_type_object) && option_is_built(row)) {
-        snprintf(detail, sizeof detail, "%s: expected a %s, found an object", name,
-                 row->kind == KIND_SWITCH ? "boolean" : "string");
+    if (option_is_built(row) && !config_type_fits(row, value)) {
+        bool list = option_takes_list(row);
+        snprintf(detail, sizeof detail, "%s: expected a %s%s, found %.100s", name,
+                 row->kind == KIND_SWITCH ? "boolean" : "string",
+                 list ? " or an array of strings" : "", config_found(value));
         return config_fail(file, key, detail, why);
     }
     char *list =
@@ -248,6 +286,20 @@ static gpufl_status config_fail_to_parse(const struct config_text *file,
     return config_fail_at(file, end, "unexpected end of file", why);
 }
 
+/* For json-c, a string ends there: the rest of a name or a value would be lost. */
+static gpufl_status config_refuse_nul(const struct config_text *file, char why[512])
+{
+    for (size_t at = 0; at < file->len; at++) {
+        bool escape = file->text[at] == '\\' && at + 1 < file->len;
+        if (file->text[at] == '\0' ||
+            (escape && file->len - at >= 6 && !memcmp(&file->text[at], "\\u0000", 6))) {
+            return config_fail_at(file, at, "contains a NUL character (remove it)", why);
+        }
+        at += escape;
+    }
+    return GPUFL_OK;
+}
+
 /* json-c has kept the last value of such a name. */
 static gpufl_status config_refuse_twice(const struct config_text *file, char why[512])
 {
@@ -287,7 +339,8 @@ gpufl_status config_parse(const struct config_text *file, struct options *out,
     } else if (config_has_text(file, rest)) {
         config_fail_at(file, rest, "unexpected text behind the object", why);
     } else {
-        status = read_root(out, file, root, why);
+        status = config_refuse_nul(file, why);
+        status = status == GPUFL_OK ? read_root(out, file, root, why) : status;
         status = status == GPUFL_OK ? config_refuse_twice(file, why) : status;
     }
     json_object_put(root);

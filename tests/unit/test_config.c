@@ -70,7 +70,30 @@ static void errors_name_line_and_column(void **state)
         {"{\"agent\": {\"salvage\": {}}}",
          "x.json:1:12: agent.salvage: expected a boolean, found an object"},
         {"{\"source\": {\"folder\": {\"x\": 1}}}",
-         "x.json:1:13: source.folder: expected a string, found an object"},
+         "x.json:1:13: source.folder: expected a string or an array of strings, found an "
+         "object"},
+        {"{\"source\": {\"folder\": [\"/a\", 5]}}",
+         "x.json:1:13: source.folder: expected a string or an array of strings, found an "
+         "array"},
+        {"{\"agent\": {\"stateDir\": 5}}",
+         "x.json:1:12: agent.stateDir: expected a string, found 5"},
+        {"{\"agent\": {\"stateDir\": null}}",
+         "x.json:1:12: agent.stateDir: expected a string, found null"},
+        {"{\"agent\": {\"stateDir\": [\"/a\"]}}",
+         "x.json:1:12: agent.stateDir: expected a string, found an array"},
+        {"{\"agent\": {\"salvage\": [true]}}",
+         "x.json:1:12: agent.salvage: expected a boolean, found an array"},
+        {"{\"publisher\": {\"timeoutSeconds\": \"1.5\"}}",
+         "x.json:1:16: publisher.timeoutSeconds: invalid value '1.5' (expected a whole "
+         "number up to 4294967295)"},
+        {"{\"agent\": {\"drainTimeout\": -1}}",
+         "x.json:1:12: agent.drainTimeout: invalid value '-1' (expected a duration such "
+         "as 250ms, 30s, 5m or 1h)"},
+        {"{\"source\": {\"folder\": \"/a\\u0000b\"}}",
+         "x.json:1:26: contains a NUL character (remove it)"},
+        {"{\"source\": {\"folder\\u0000x\": \"/a\"}}",
+         "x.json:1:20: contains a NUL character (remove it)"},
+        {"{\"source\": {\"folder\": \"/a\\\\u0000b\"}}", ""},
         {"{\"publisher\": {\"uploadMode\": \"legacy\"}}",
          "x.json:1:16: publisher.uploadMode: the per-event legacy mode is not built in "
          "(use stream with a backend that has /events/stream)"},
