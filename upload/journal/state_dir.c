@@ -113,6 +113,28 @@ static int open_above(const char *path)
     return fd;
 }
 
+/* Some file systems, such as /proc, let root write but take no new file. What may pass,
+ * as a full disk, is no reason. */
+static gpufl_status state_dir_try(int fd, char reason[128])
+{
+    char name[64];
+    int file = openat(fd, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+    if (file < 0 && errno == EOPNOTSUPP) {
+        snprintf(name, sizeof name, ".gpufl-trial.%d", (int)getpid());
+        file = file_create(&sys_real, fd, name, 0600);
+        if (file >= 0) {
+            unlinkat(fd, name, 0);
+        }
+    }
+    if (file >= 0) {
+        close(file);
+    } else if (errno == ENOENT || errno == EACCES || errno == EPERM || errno == EROFS) {
+        snprintf(reason, 128, "no file can be created in it: %s", strerror(errno));
+        return GPUFL_ERR_IO;
+    }
+    return GPUFL_OK;
+}
+
 static int open_named(const char *path, enum state_use use, char reason[128])
 {
     reason[0] = '\0';
@@ -123,7 +145,8 @@ static int open_named(const char *path, enum state_use use, char reason[128])
     }
     if (fd < 0) {
         snprintf(reason, 128, "%s", strerror(errno));
-    } else if (there && state_dir_check(fd, use, reason) != GPUFL_OK) {
+    } else if ((there && state_dir_check(fd, use, reason) != GPUFL_OK) ||
+               (use == STATE_TRY && state_dir_try(fd, reason) != GPUFL_OK)) {
         close(fd);
         errno = EPERM;
         fd = -1;
