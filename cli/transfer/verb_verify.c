@@ -173,8 +173,8 @@ static int verify_ask_first(struct verifying *run)
         return verify_fail_backend(run, status);
     }
     if (empty) {
-        fprintf(stderr, "gpufl verify: DIR: '%s': there is no session to compare\n",
-                run->arguments->directory);
+        message_line("gpufl verify", "DIR: '%s': there is no session to compare",
+                     run->arguments->directory);
     }
     return empty ? EXIT_NOT_ALL : EXIT_ALL_DONE;
 }
