@@ -14,13 +14,12 @@ import sink
 from writers import Live
 
 
-def recording(place, seconds, **env):
-    """A demo job under way, and its session's directory."""
-    process = subprocess.Popen([lib.BUILD / "examples/demo-job", place.logs, str(seconds)],
-                               stdout=subprocess.PIPE, text=True,
-                               env=lib.environment({k: str(v) for k, v in env.items()}))
-    place.processes.append(process)
-    return process, place.logs / process.stdout.readline().strip()
+def _recording(place, **env):
+    """A job that samples until its standard input ends, and its session's directory."""
+    process = place.start("tests/e2e/script", f"log_path={place.logs}", "rate=20", "continuous=1", "init", "hold",
+                          "shutdown", stdin=subprocess.PIPE, env={k: str(v) for k, v in env.items()})
+    session, = until(lambda: list(place.logs.glob("[!.]*")), "a session")
+    return process, session
 
 
 def lines(backend, session):
@@ -32,12 +31,11 @@ def lines_are_stored_while_the_job_runs_and_the_end_is_reported(place):
     """S2-11."""
     backend = lib.Backend(place, "--api-key", lib.KEY)
     lib.agent(place, backend.url)
-    process, session = recording(place, 3 * lib.SLOW)
+    process, session = _recording(place)
     first = until(lambda: lines(backend, session), "first lines")
     until(lambda: lines(backend, session) > first + 5, "more lines, live")
-    check(process.poll() is None, "the job still runs")
     check(not backend.complete(session.name), "not complete yet")
-    process.wait()
+    process.communicate()
     until(lambda: backend.complete(session.name), "complete")
     lib.same(backend, session)
 
@@ -46,7 +44,7 @@ def an_outage_and_a_killed_agent_lose_and_double_nothing(place):
     """D-08."""
     backend = lib.Backend(place, "--api-key", lib.KEY)
     first = lib.agent(place, backend.url)
-    process, session = recording(place, 4, GPUFL_LOG_ROTATE_BYTES=8192)
+    process, session = _recording(place, GPUFL_LOG_ROTATE_BYTES=8192)
     until(lambda: lines(backend, session), "first lines")
     backend.kill()
     first.kill()
@@ -59,7 +57,7 @@ def an_outage_and_a_killed_agent_lose_and_double_nothing(place):
     second.kill()
     second.wait()
     lib.agent(place, backend.url)
-    process.wait()
+    process.communicate()
     until(lambda: backend.complete(session.name), "complete")
     lib.same(backend, session)
 
@@ -181,7 +179,7 @@ def sessions_are_noticed_by_polling_too(place):
 def sigterm_drains_and_exits_0(place):
     backend = lib.Backend(place, "--api-key", lib.KEY)
     process = lib.agent(place, backend.url, "--flush-interval=1h")
-    job, session = recording(place, 60)
+    job, session = _recording(place)
     until(lambda: (session / "system.log").stat().st_size > 4000, "something is written")
     until(lambda: b"origin.known" in process.log.read_bytes(), "the agent is up")
     process.send_signal(signal.SIGTERM)
