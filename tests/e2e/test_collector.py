@@ -271,7 +271,9 @@ def without_a_driver_the_simulated_gpus_say_what_they_are(place):
 def samples_come_at_their_rate_on_one_clock(place):
     session = lib.job(place, 1.0)
     host = [r["base"] + r["dt_ns"] for r in rows(session, "system", "host_metric_batch")]
-    check(5 <= len(host) <= 14, f"{len(host)} host samples in a second at 100 ms")
+    marks = {r["type"]: r["ts_ns"] for r in records(session, "system") if r["type"] in ("system_start", "system_stop")}
+    took = marks["system_stop"] - marks["system_start"]  # a busy machine needs more than the second
+    check(5 <= len(host) <= took // 100_000_000 + 2, f"{len(host)} host samples in {took} ns at 100 ms")
     equal(host, sorted(host), "in order")
     types = [r["type"] for r in records(session, "system")]
     check(types.index("system_start") < types.index("host_metric_batch"), "start mark first")
@@ -366,10 +368,10 @@ def outside_phases_no_sample_is_taken(place):
     marks = {r["type"]: r["ts_ns"] for r in records(session, "system")
              if r["type"].startswith("system_") and r["name"] == "phase"}
     times = [r["base"] + r["dt_ns"] for r in rows(session, "system", "host_metric_batch")]
-    check(3 <= len(times) <= 14, f"{len(times)} samples in a phase of 200 ms at 20 ms")
-    slack = 60_000_000 * lib.SLOW
+    took = marks["system_stop"] - marks["system_start"]  # 200 ms, or more on a busy machine
+    check(3 <= len(times) <= took // 20_000_000 + 2, f"{len(times)} samples in a phase of {took} ns at 20 ms")
     check(min(times) >= marks["system_start"] - 1, "not before the phase")
-    check(max(times) <= marks["system_stop"] + slack, "not long after the phase")
+    check(sum(time > marks["system_stop"] for time in times) <= 1, "behind the phase only one that was under way")
 
 
 def odd_names_stay_one_json_line(place):

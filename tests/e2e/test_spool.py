@@ -20,7 +20,10 @@ def _start(place, part, **env):
 
 def quiet_channels_rotate_by_age(place):
     session = lib.job(place, 1.0, env={"GPUFL_LOG_ROTATE_AFTER_MS": "200"})
-    check(2 <= len(list(session.glob("system.*.log"))) <= 6, "sealed files in a second")
+    ends = [collector.records(session, "system")[i]["ts_ns"] for i in (0, -1)]
+    most = (ends[1] - ends[0]) // 200_000_000 + 1  # a busy machine needs more than the second
+    sealed = len(list(session.glob("system.*.log")))
+    check(2 <= sealed <= most, f"{sealed} sealed files, {most} at most")
     collector.paired(session)
     for channel in ("device", "scope", "system"):
         equal(collector.records(session, channel)[-1]["type"], "shutdown", f"end of {channel}")
@@ -54,8 +57,7 @@ def a_full_spool_pauses_says_so_and_goes_on(place):
 
 
 def a_file_missing_in_the_middle_holds_its_channel(place):
-    session = lib.job(place, 0.5, env={"GPUFL_LOG_ROTATE_BYTES": "3000"})
-    check((session / "scope.3.log").exists(), "three sealed files")
+    session = lib.rotated_job(place, "scope.*.log", 3, 3000)
     (session / "scope.2.log").unlink()
     backend = lib.Backend(place, "--api-key", lib.KEY)
     done = lib.upload(place, backend.url)
@@ -68,7 +70,7 @@ def a_file_missing_in_the_middle_holds_its_channel(place):
 
 def a_missing_front_is_said_and_the_rest_is_sent(place):
     """As after a sidecar whose state went with it."""
-    session = lib.job(place, 0.5, env={"GPUFL_LOG_ROTATE_BYTES": "3000"})
+    session = lib.rotated_job(place, "scope.*.log", 2, 3000)
     (session / "scope.1.log").unlink()
     backend = lib.Backend(place, "--api-key", lib.KEY)
     for _ in range(2):
@@ -106,8 +108,7 @@ def a_recording_goes_through_a_small_spool_without_loss(place):
             if c["reason_code"].startswith("ring_full"):
                 dropped = int(c["reason_code"].split(":")[1])
     equal((len(pairs) + dropped, set(pairs.values())), (60000, {2}), "every pair once")
-    left = list(session.glob("scope.*.log"))
-    equal(len(left), 1, "of the sealed files the newest stays")
+    until(lambda: len(list(session.glob("scope.*.log"))) == 1, "of the sealed files the newest stays")
     check((session / "scope.log").exists(), "the active file stays")
 
 
