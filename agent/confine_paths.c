@@ -132,6 +132,8 @@ void confine_allow_system(const struct landlock *rules)
                                        "/usr/share/ca-certificates",
                                        "/usr/local/share/ca-certificates",
                                        "/etc/hosts",
+                                       "/etc/passwd",
+                                       "/etc/subuid",
                                        "/etc/resolv.conf",
                                        "/etc/nsswitch.conf",
                                        "/etc/host.conf",

@@ -69,6 +69,7 @@ void engine_options(const struct options *o, struct engine_config *config)
     config->one_owner = o->require_owner_uid && *o->require_owner_uid;
     config->owner =
         config->one_owner ? (uid_t)strtoul(o->require_owner_uid, NULL, 10) : 0;
+    config->accounts_dir = "/etc";
     config->memory_state = o->state == STATE_IN_MEMORY;
     config->state_dir = o->state_dir;
     config->state_dir_name = "--state-dir";

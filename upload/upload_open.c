@@ -170,6 +170,7 @@ gpufl_status upload_open_engine(struct upload *u, char why[512])
     config.max_requests_per_second = 0;
     config.compression = codec[(unsigned)o->compression < 4 ? o->compression : 0];
     config.rescan_interval_ms = NO_RESCAN_MS;
+    config.accounts_dir = "/etc";
     config.state_dir = *o->state_dir ? o->state_dir : NULL;
     config.state_dir_name = upload_options_name(u->name, "state_dir");
     config.program = "gpufl-upload";

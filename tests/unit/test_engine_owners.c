@@ -19,15 +19,16 @@
 /* Made or under way when the line came, and the other one's turn before it. */
 #define AHEAD 12u
 
-/* Sessions of one line each, in the layout that needs neither manifest nor lock. */
-static void plant(const struct rig *rig, uid_t owner, int from, int to)
+/* Sessions of one line each, in the layout that needs neither manifest nor lock, under
+ * \p ids user ids from \p owner on. */
+static void plant(const struct rig *rig, uid_t owner, unsigned ids)
 {
-    for (int i = from; i < to; i++) {
+    for (unsigned i = 0; i < MANY; i++) {
         char dir[512];
-        snprintf(dir, sizeof dir, "%s/planted-%d", rig->root, i);
+        snprintf(dir, sizeof dir, "%s/planted-%u", rig->root, i);
         assert_int_equal(mkdir(dir, 0755), 0);
         dirs_append(dir, "device.log", "{\"type\":\"x\",\"session_id\":\"planted\"}\n");
-        assert_int_equal(chown(dir, owner, owner), 0);
+        assert_int_equal(chown(dir, owner + i % ids, owner), 0);
     }
 }
 
@@ -42,19 +43,23 @@ static unsigned planted_before(const struct rig *rig, unsigned begin, const char
 }
 
 /* Lines that are written while \p owner has thousands of sessions go first, or next. */
-static void lines_go_beside(uid_t owner, uid_t victim)
+static void lines_go_beside_ids(uid_t owner, unsigned ids, uid_t victim)
 {
     if (geteuid() != 0) {
         skip(); /* several owners */
     }
     struct rig *rig = rig_new();
     struct live_session live;
+    char *accounts = dirs_make();
+    dirs_append(accounts, "passwd", "somebody:x:12345:12345::/:/bin/sh\n");
+    dirs_append(accounts, "subuid", "somebody:200000:65536\n");
+    rig->config.accounts_dir = accounts;
     live_open(&live, rig->root, RIG_ID);
     assert_int_equal(chown(live.dir, victim, victim), 0);
     live_line(&live, "system", "x", 0);
     rig_start(rig);
     rig_run(rig, 3000, false);
-    plant(rig, owner, 0, MANY);
+    plant(rig, owner, ids);
     rig_run(rig, 12000, false); /* they are found */
     for (int n = 1; n <= 5; n++) {
         unsigned begin = rig->requests;
@@ -71,12 +76,24 @@ static void lines_go_beside(uid_t owner, uid_t victim)
     }
     live_close(&live);
     rig_delete(rig);
+    dirs_remove(accounts);
+}
+
+static void lines_go_beside(uid_t owner, uid_t victim)
+{
+    lines_go_beside_ids(owner, 1, victim);
 }
 
 static void thousands_of_sessions_of_another_owner_delay_no_line(void **state)
 {
     (void)state;
     lines_go_beside(OTHER, 0);
+}
+
+static void subordinate_ids_of_another_owner_delay_no_line(void **state)
+{
+    (void)state;
+    lines_go_beside_ids(200000, 300, 0);
 }
 
 static void thousands_of_sessions_without_a_lock_delay_no_line_of_one_with(void **state)
@@ -415,6 +432,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(refused_lines_hold_no_session_that_comes_later),
         cmocka_unit_test(thousands_of_sessions_of_another_owner_delay_no_line),
+        cmocka_unit_test(subordinate_ids_of_another_owner_delay_no_line),
         cmocka_unit_test(thousands_of_sessions_without_a_lock_delay_no_line_of_one_with),
         cmocka_unit_test(thousands_of_ends_of_another_owner_delay_no_end),
         cmocka_unit_test(refused_lines_of_another_owner_hold_no_line),

@@ -83,9 +83,11 @@ struct engine_config {
     bool in_job;       /**< a writer may live in this process: do not disturb its locks */
     bool service;      /**< run by root or a service manager */
     bool memory_state; /**< no journal on disk: delivery is at least once */
-    const char *run_dir;                /**< see run_dir.h; NULL = nothing is published */
-    const char *state_dir;              /**< NULL = chosen, see journal/state_dir.h */
-    const char *state_dir_name;         /**< what messages call it; NULL = nothing */
+    const char *run_dir;        /**< see run_dir.h; NULL = nothing is published */
+    const char *accounts_dir;   /**< its `subuid` and `passwd` tell whose ids are whose;
+                                   NULL = each user id is an owner */
+    const char *state_dir;      /**< NULL = chosen, see journal/state_dir.h */
+    const char *state_dir_name; /**< what messages call it; NULL = nothing */
     const struct java_cursor *imported; /**< where another agent stood; NULL = nowhere */
     const char *program; /**< name shown to others that find the root busy */
     /** Decides whether a session is uploaded, called once per session; NULL = all are. */

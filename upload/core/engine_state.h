@@ -13,6 +13,7 @@
 #include "upload/core/engine_config.h"
 #include "upload/core/lanes.h"
 #include "upload/core/origin.h"
+#include "upload/core/owners.h"
 #include "upload/core/path_table.h"
 #include "upload/core/trouble.h"
 #include "upload/source/gz_cache.h"
@@ -39,6 +40,7 @@ struct alive {
 
 struct engine {
     struct engine_config config;
+    struct owners owners;
     struct trouble trouble;
     struct origin origin;
     struct alive alive;

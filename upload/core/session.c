@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "upload/core/owners.h"
 #include "upload/source/salvage_readings.h"
 
 #define LATER_MIN_MS 20u
@@ -169,8 +170,9 @@ struct record_resolved session_resolved(const struct session *session)
 uint32_t session_lane(const struct session *session)
 {
     bool runs = session->writer == SESSION_WRITER_LIVES;
-    return session->owner == SESSION_OWNER_UNKNOWN && !runs ? SESSION_OWNER_NONE
-                                                            : session->owner;
+    return session->owner == SESSION_OWNER_UNKNOWN && !runs
+               ? SESSION_OWNER_NONE
+               : owners_account(&session->root->engine->owners, session->owner);
 }
 
 bool session_is_listed(const struct session *session)

@@ -176,7 +176,9 @@ uint64_t session_changed(const struct stat *st);
 /** \return what a person gave up of it, as a record of the journal. */
 struct record_resolved session_resolved(const struct session *session);
 
-/** \return in whose turn it is served. */
+/** \return the account in whose turn it is served: that of the user who owns its
+ * directory, also in a group, as the group of one user may let others make sessions in
+ * it. */
 uint32_t session_lane(const struct session *session);
 
 /** \return true if the last whole listing named it, or its directory was found since. */

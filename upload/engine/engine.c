@@ -9,6 +9,7 @@
 #include "upload/core/frames.h"
 #include "upload/core/offer.h"
 #include "upload/core/origin_proof.h"
+#include "upload/core/owners.h"
 #include "upload/core/raw_lines.h"
 #include "upload/core/session_streams.h"
 #include "upload/engine/ack.h"
@@ -293,6 +294,8 @@ uint64_t engine_turn(struct engine *engine)
     bool again;
     engine->salvage_left = SALVAGED_AT_ONCE;
     engine->salvage_lists_many = true;
+    owners_refresh(&engine->owners, engine->config.accounts_dir, engine->config.log,
+                   now_ms);
     for (unsigned i = 0; i < engine->roots; i++) {
         reopen_step(engine, i, now_ms);
         root_lock_again(engine->root[i]);
@@ -382,6 +385,7 @@ void engine_close(struct engine *engine)
         root_close(root);
     }
     path_table_close(&engine->claims);
+    owners_close(&engine->owners);
     gz_cache_close(&engine->gz);
     encoder_close(engine->encoder);
     frames_close(engine->frames);
