@@ -11,6 +11,7 @@ import lib
 import test_held_backend
 import test_moved
 import test_resolve
+import test_resolve_copies
 import test_two_users
 import test_unread
 from held import HELD, is_held
@@ -454,6 +455,7 @@ TESTS = {
     "shorter": test_resolve.a_file_shorter_than_what_was_sent_is_taken_as_it_is,
     "late": test_resolve.a_file_that_came_after_a_later_one_was_sent_is_given_up,
     "other": test_resolve.another_file_of_the_name_is_read_once_the_first_is_given_up,
+    "earlier": test_resolve_copies.a_part_of_an_earlier_file_that_nothing_tells_from_a_new_one_is_held,
     "active_gone": test_resolve.an_active_file_that_was_never_read_is_given_up,
     "channel_gone": test_resolve.a_channel_that_was_deleted_before_anything_was_read_is_given_up,
     "compressed": test_resolve.an_active_file_that_was_compressed_early_is_given_up,

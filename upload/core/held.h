@@ -21,6 +21,8 @@ enum held_exit {
       "session (gpufl upload --force)")                                                  \
     X(OTHER, "other", RESOLVE,                                                           \
       "the file that was being read is gone: another one has its name")                  \
+    X(EARLIER, "earlier", FORCE,                                                         \
+      "its files may be an earlier copy of what was sent: restore the newest ones")      \
     X(ACTIVE_GONE, "active_gone", RESOLVE, "its active file is gone")                    \
     X(CHANNEL_GONE, "channel_gone", RESOLVE,                                             \
       "its session has this channel, and no file of it is there")                        \

@@ -87,7 +87,15 @@ bool stream_is_cut(const struct stream *st)
 uint32_t stream_newest_sealed(const struct stream *st)
 {
     return st->told_active && st->told_active <= st->highest ? st->told_active - 1
+           : stream_may_be_earlier_copy(st)                  ? st->there_highest
                                                              : st->highest;
+}
+
+bool stream_may_be_earlier_copy(const struct stream *st)
+{
+    bool fewer = st->there_highest < st->sealed.file ||
+                 (st->file > st->there_highest + 1 && st->offset);
+    return st->session->layout == SESSION_LIVE && !st->told && st->id && fewer;
 }
 
 bool stream_is_earlier_copy(const struct stream *st)
@@ -95,8 +103,7 @@ bool stream_is_earlier_copy(const struct stream *st)
     bool before = st->told_active < st->file ||
                   (st->told_active == st->file && st->told_bytes >= 0 &&
                    (uint64_t)st->told_bytes < st->offset);
-    return st->session->layout == SESSION_LIVE && session_writer_is_gone(st->session) &&
-           st->told_active && before;
+    return st->session->layout == SESSION_LIVE && st->told_active && before;
 }
 
 struct record_stream stream_record(const struct stream *st)

@@ -94,6 +94,7 @@ struct stream {
     uint32_t highest;        /**< highest numbered file seen */
     uint32_t told_active;    /**< live: number of the active file that its writer noted in
                                 the directory, 0 = none, or later files are there */
+    uint32_t there_highest;  /**< highest numbered file in the directory, or told */
     uint32_t lowest;         /**< lowest numbered payload seen, 0 = none */
     uint32_t counted_file;   /**< last file counted in the summary */
     uint32_t jump_crc;       /**< with jump: of its file up to its position */
@@ -106,6 +107,7 @@ struct stream {
     uint8_t asked_for;       /**< enum held_reason; why its end was asked for */
     /* Many sessions wait at once: flags are single bits. */
     bool queued : 1;
+    bool told : 1;      /**< live: its writer noted numbers in the directory that count */
     bool held : 1;      /**< until something changes in the directory */
     bool keep : 1;      /**< part of it was accepted without proof that it is stored */
     bool gap : 1;       /**< its first files were deleted before they were read */
@@ -165,6 +167,10 @@ uint32_t stream_newest_sealed(const struct stream *stream);
 /** \return true if its directory is an earlier copy, as its writer had not come to
  * its position: all of it was sent. */
 bool stream_is_earlier_copy(const struct stream *stream);
+
+/** \return true if its directory has fewer sealed files than the journal knows, and its
+ * writer told nothing that counts: it is an earlier copy, or those were deleted. */
+bool stream_may_be_earlier_copy(const struct stream *stream);
 
 /** \return the stream as a record of the journal. */
 struct record_stream stream_record(const struct stream *stream);

@@ -22,6 +22,7 @@
 #include "upload/lifecycle/parking.h"
 #include "upload/lifecycle/replaced.h"
 #include "upload/lifecycle/returned.h"
+#include "upload/lifecycle/sealed_file.h"
 
 const char *resolve_split(char *text, const char **path)
 {
@@ -103,7 +104,7 @@ static bool resolve_told(struct stream *st, struct resolve_result *out)
  * it show that all of it was sent. \return true if nothing is to be looked for. */
 static bool resolve_copy(struct stream *st, struct resolve_result *out)
 {
-    bool earlier = stream_is_earlier_copy(st) && !st->positions && !st->offer;
+    bool earlier = !st->positions && !st->offer && sealed_file_copy(st) == SEALED_COPY;
     if (!earlier || !offer_journal_stream(st) || !position_note_end(st, END_COPY)) {
         return false;
     }

@@ -12,6 +12,7 @@
 #include "upload/engine/batch.h"
 #include "upload/engine/window.h"
 #include "upload/lifecycle/sealed_file.h"
+#include "upload/source/file_number.h"
 #include "upload/source/shifting.h"
 
 static void resolve_go_on(struct resolving *r, enum held_reason reason, uint32_t file,
@@ -75,18 +76,35 @@ static bool resolve_lacks_active(const struct resolving *r)
            (r->to.end || (!stream_falls_short(st) && !shutdown_is_last(st)));
 }
 
+/* What would be sent as the next file may have been sent before. */
+static bool resolve_may_double(const struct resolving *r)
+{
+    const struct stream *st = r->stream;
+    bool may = !st->positions && sealed_file_copy(st) == SEALED_COPY_MAYBE;
+    if (may) {
+        snprintf(r->out->why, sizeof r->out->why,
+                 "%s: its files may be an earlier copy (gpufl upload --force "
+                 "--session-id %.128s sends all of it again)",
+                 stream_channel(st), st->session->id);
+    }
+    return may;
+}
+
 /* The file is not there, or cannot be read. */
 static void resolve_live_file(struct resolving *r, gpufl_status status)
 {
     struct stream *st = r->stream;
     struct scan_files_of files = resolve_files(st);
     bool gone = status == GPUFL_ERR_NOT_FOUND;
-    uint32_t next = scan_next_number(&files, r->to.file);
+    uint32_t next = file_number_next(&files, r->to.file);
     enum held_reason reason = gone                         ? HELD_MISSING
                               : status == GPUFL_ERR_FORMAT ? HELD_DAMAGED
                                                            : HELD_UNREADABLE;
     if (resolve_go_on_after(r, reason)) {
         r->reason = next && next < r->to.file ? HELD_LATE : reason;
+        return;
+    }
+    if (!next && r->to.file <= st->highest && resolve_may_double(r)) {
         return;
     }
     if (next || r->to.file <= st->highest) {
@@ -122,6 +140,9 @@ static void resolve_other_file(struct resolving *r, struct tail_where *where,
     struct engine *engine = r->stream->session->root->engine;
     struct tail_chunk chunk;
     if (resolve_go_on_after(r, HELD_LATE)) {
+        return;
+    }
+    if (found->other && resolve_may_double(r)) {
         return;
     }
     if (found->other) {
@@ -187,7 +208,7 @@ static void resolve_windows(struct resolving *r)
     if (st->file <= st->highest && (over || st->held) && !window_is_whole(st, st->file)) {
         files.accepts = over ? window_is_whole : NULL; /* others may not be there yet */
         files.arg = st;
-        uint32_t next = scan_next_number(&files, st->file);
+        uint32_t next = file_number_next(&files, st->file);
         resolve_pass(r, reason, next ? next : st->highest + 1, 0);
     } else if (st->file > st->highest && over && st->held) {
         resolve_end(r, reason); /* nor is a name left of what was not sent */

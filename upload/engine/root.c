@@ -214,6 +214,7 @@ gpufl_status root_rewind(struct root *root)
                 offer_return(root->engine, st->offer);
             }
             position_rewind(st);
+            st->sealed = st->positions ? st->sealed : (struct record_sealed){0};
         }
     }
     return journal_rewrite(root->journal);

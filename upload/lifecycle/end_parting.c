@@ -12,6 +12,7 @@
 #include "upload/core/session_streams.h"
 #include "upload/lifecycle/end_proof.h"
 #include "upload/lifecycle/returned.h"
+#include "upload/source/file_number.h"
 
 /* One search for each session at a time. */
 struct end_parting {
@@ -134,7 +135,9 @@ enum parting_result end_parting_begin(struct stream *st, bool shorter)
     if (!shorter) {
         return person ? parting_ask(st, &told, &own, false) : PARTING_OTHER;
     }
-    if (session_writer_is_gone(st->session) && own.file > stream_newest_sealed(st)) {
+    bool over = session_writer_is_gone(st->session) || stream_may_be_earlier_copy(st) ||
+                (person && stream_is_earlier_copy(st));
+    if (over && own.file > stream_newest_sealed(st)) {
         return own.line.at.offset ? parting_ask(st, &told, &own, true)
                                   : parting_earlier(st, &told, &own);
     }
@@ -274,7 +277,7 @@ static uint32_t parting_believed_next_file(const struct stream *st)
                                   .root = st->session->root->fd,
                                   .path = st->session->path,
                                   .channel = stream_channel(st)};
-    uint32_t next = scan_next_number(&files, st->file);
+    uint32_t next = file_number_next(&files, st->file);
     return next ? next : st->file <= st->highest ? st->highest + 1 : 0;
 }
 

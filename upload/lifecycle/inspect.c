@@ -119,6 +119,9 @@ static gpufl_status inspect_open_directory(const struct root *root, int dir,
         out->scan.manifest_state == SCAN_MANIFEST_VALID) {
         out->writer = inspect_probe_writer(root, dir, ".", &out->scan);
     }
+    if (status == GPUFL_OK) {
+        scan_note_second(sys, dir, &out->scan, out->second);
+    }
     if (status == GPUFL_OK && out->scan.layout == SESSION_SHIFTING) {
         out->writer =
             WRITER_UNKNOWN; /* its writer takes no lock, and others could plant one */
@@ -147,6 +150,10 @@ gpufl_status inspect_directory(const struct root *root, const char *path,
     int dir =
         root->engine->config.sys->open_beneath(root->fd, path, O_RDONLY | O_DIRECTORY, 0);
     memset(&out->directory, 0, sizeof out->directory);
+    memset(out->second, 0, sizeof out->second);
+    if (live) {
+        memcpy(out->second, live->second, sizeof out->second);
+    }
     out->owner = SESSION_OWNER_UNKNOWN;
     out->changed = 0;
     out->whole = true;
@@ -236,6 +243,7 @@ void inspect_apply(struct session *session, const struct inspection *seen,
     session->owner = seen->whole ? seen->owner : session->owner;
     session->changed = seen->changed;
     session->seen = directory_id_of(&seen->directory);
+    memcpy(session->second, seen->second, sizeof session->second);
     inspect_apply_writer(session, seen->writer);
     if (!replaced_admit(session, &seen->directory,
                         seen->scan.manifest_state == SCAN_MANIFEST_OTHER)) {

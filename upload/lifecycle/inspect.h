@@ -11,9 +11,10 @@
 struct inspection {
     enum liveness writer;
     struct scan scan;
-    struct statx directory; /**< the one that was looked into */
-    bool whole;             /**< not only what changes while a known writer lives */
-    uint32_t owner;         /**< of the directory, if whole */
+    uint64_t second[CHANNEL_COUNT]; /**< as in struct session */
+    struct statx directory;         /**< the one that was looked into */
+    bool whole;       /**< not only what changes while a known writer lives */
+    uint32_t owner;   /**< of the directory, if whole */
     uint64_t changed; /**< when the directory had changed, before that; 0 = not known */
 };
 

@@ -92,7 +92,7 @@ static void inspect_cut_again(struct stream *st, const struct scan_channel *seen
 {
     bool cut = st->end.state == END_CUT || st->end.state == END_COPY;
     if (cut && !st->positions) {
-        st->cut_at = stream_is_earlier_copy(st) ? seen->active_bytes + 1 : 0;
+        st->cut_at = sealed_file_copy(st) == SEALED_COPY ? seen->active_bytes + 1 : 0;
     } else if (cut && seen->active_bytes + 1 != st->cut_at) {
         st->cut_at = 0;
         st->unproved = st->voided = true;
@@ -127,6 +127,8 @@ void inspect_channel(struct session *session, const struct scan_channel *seen,
     session->seen_bytes += seen->active_bytes + seen->highest + seen->payloads;
     st->told_active = seen->told_active; /* its lock file may have come since */
     st->told_bytes = seen->told_bytes;
+    st->told = seen->told;
+    st->there_highest = seen->highest;
     if (inspect_still_differs(st, seen, now_ms)) {
         return;
     }

@@ -4,6 +4,7 @@
 
 #include "upload/core/session_streams.h"
 #include "upload/core/shutdown.h"
+#include "upload/source/file_number.h"
 
 /* A listing may miss a file that is renamed meanwhile. */
 static bool missing_is_lost(const struct stream *st)
@@ -31,7 +32,7 @@ static void missing_channel(struct stream *st, const struct scan *scan)
 {
     struct session *session = st->session;
     const struct scan_channel *seen = scan_find_channel(scan, stream_channel(st));
-    st->unbegun = scan_unbegun(scan, stream_channel(st)) == st->highest + 1;
+    st->unbegun = file_number_unbegun(scan, stream_channel(st)) == st->highest + 1;
     bool active = seen && (seen->has_active || seen->has_active_gz);
     if (!active && registry_follows(session->root, stream_channel(st)) &&
         missing_active(st)) {

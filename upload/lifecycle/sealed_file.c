@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "upload/core/position.h"
+#include "upload/source/file_number.h"
 #include "upload/source/scan.h"
 
 /* \p number 0 = the active file. */
@@ -74,7 +75,8 @@ void sealed_file_sent(struct stream *st)
 /* A writer that cannot open the next file renames the sealed one back, and appends. */
 static bool sealed_file_was_taken_back(const struct stream *st)
 {
-    return sealed_file_holds(st, 0, &st->sealed.mark, st->sealed.bytes);
+    bool behind = st->file > st->sealed.file && st->offset; /* the next one was begun */
+    return !behind && sealed_file_holds(st, 0, &st->sealed.mark, st->sealed.bytes);
 }
 
 /* Windows have their numbers for good. Of those that an earlier backend got, session.c
@@ -127,7 +129,7 @@ static uint32_t sealed_file_numbered(const struct stream *st,
                                         .channel = where->channel,
                                         .accepts = sealed_file_is_sought,
                                         .arg = &search};
-    return where->mark.bytes ? scan_next_number(&files, where->file) : 0;
+    return where->mark.bytes ? file_number_next(&files, where->file) : 0;
 }
 
 bool sealed_file_find(struct stream *st)
@@ -152,4 +154,23 @@ bool sealed_file_is_late(const struct stream *st)
 {
     const struct tail_where where = stream_where(st);
     return sealed_file_after(st, &where) != 0;
+}
+
+enum sealed_copy sealed_file_copy(const struct stream *st)
+{
+    bool gz = false;
+    if (stream_is_earlier_copy(st) || !stream_may_be_earlier_copy(st)) {
+        return stream_is_earlier_copy(st) ? SEALED_COPY : SEALED_COPY_NOT;
+    }
+    bool newest = st->sealed.file == st->there_highest + 1 && st->sealed.mark.bytes;
+    int fd = newest ? sealed_file_open(st, 0, &gz) : -1;
+    if (fd < 0) {
+        return SEALED_COPY_MAYBE;
+    }
+    enum file_match match = file_mark_match(st->session->root->engine->config.sys, fd, gz,
+                                            &st->sealed.mark, st->sealed.bytes);
+    close(fd);
+    return match == FILE_MATCHES   ? SEALED_COPY
+           : match == FILE_DIFFERS ? SEALED_COPY_NOT
+                                   : SEALED_COPY_MAYBE;
 }

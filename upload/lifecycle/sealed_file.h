@@ -30,4 +30,15 @@ uint32_t sealed_file_after(const struct stream *stream, const struct tail_where 
  * under its number: it cannot be sent in its place any more. */
 bool sealed_file_is_late(const struct stream *stream);
 
+/** Whether the files of a live stream are an earlier copy, of which all was sent. */
+enum sealed_copy {
+    SEALED_COPY_NOT,
+    SEALED_COPY_MAYBE, /**< nothing tells */
+    SEALED_COPY,
+};
+
+/** \return what its writer noted, else what the journal knows of the newest sealed file.
+ */
+enum sealed_copy sealed_file_copy(const struct stream *stream);
+
 #endif

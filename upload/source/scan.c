@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "upload/source/second_form.h"
 #include "upload/source/told.h"
 
 /* A session directory that is being listed. */
@@ -64,14 +65,23 @@ static void scan_note_number(struct scan_channel *channel, uint32_t number)
     }
 }
 
-/* The compressed form is read only where the plain one is not there. */
+static bool scan_has(const struct scan_dir *dir, const char *file)
+{
+    return faccessat(dir->fd, file, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+/* The compressed form is read only where the plain one is not there; of a window, the
+ * plain one where the compressed one is not. */
 static bool scan_is_second_form(const struct scan_dir *dir,
                                 const struct layout_name *name)
 {
-    char plain[LAYOUT_PATH_MAX];
-    layout_numbered(plain, name->channel, name->number, false);
-    return dir->live && name->kind == LAYOUT_NUMBERED && name->gz &&
-           faccessat(dir->fd, plain, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+    char other[LAYOUT_PATH_MAX];
+    char sidecar[LAYOUT_PATH_MAX];
+    layout_numbered(other, name->channel, name->number, !name->gz);
+    layout_sidecar(sidecar, name->channel, name->number);
+    return name->kind == LAYOUT_NUMBERED &&
+           (dir->live ? name->gz : !name->gz && scan_has(dir, sidecar)) &&
+           scan_has(dir, other);
 }
 
 static gpufl_status note_payload(struct scan *scan, const struct scan_dir *dir,
@@ -247,23 +257,39 @@ static enum session_layout scan_layout_of(const struct scan *scan, bool sidecar)
     return SESSION_SHIFTING;
 }
 
+/* What was noted on another boot may be older than the files, but where it agrees with
+ * their names, both are as old. */
+static void scan_note_told(struct scan_channel *channel, uint32_t number, int64_t bytes,
+                           bool now)
+{
+    if (number == 0 || (!now && number != channel->highest + 1)) {
+        return;
+    }
+    channel->told = true;
+    if (number > channel->highest) {
+        channel->told_active = number;
+        channel->told_bytes = bytes;
+    }
+    if (number > channel->highest + 1) {
+        channel->highest = number - 1;
+    }
+}
+
 /* The number that a file got when it was sealed, so that it is missed even if no later
  * one is there. */
 static void scan_note_sealed(const struct sys *sys, int dir, struct scan *scan)
 {
     struct active_files told;
-    if (scan->layout != SESSION_LIVE || !scan->has_lock || !told_read(sys, dir, &told)) {
+    bool now = false;
+    if (scan->layout != SESSION_LIVE || !scan->has_lock ||
+        !told_read(sys, dir, &told, &now)) {
         return;
     }
     for (unsigned i = 0; i < scan->channels; i++) {
         enum channel index = channel_named(scan->channel[i].name);
-        uint32_t number = index != CHANNEL_COUNT ? told.number[index] : 0;
-        if (number > scan->channel[i].highest) {
-            scan->channel[i].told_active = number;
-            scan->channel[i].told_bytes = told.bytes[index];
-        }
-        if (number > scan->channel[i].highest + 1) {
-            scan->channel[i].highest = number - 1;
+        if (index != CHANNEL_COUNT) {
+            scan_note_told(&scan->channel[i], told.number[index],
+                           now ? told.bytes[index] : -1, now);
         }
     }
 }
@@ -283,13 +309,27 @@ static void scan_note_misplaced(struct scan *scan)
             layout_active(name, c->name, false);
             unread_add(&scan->unread, UNREAD_LAYOUT, name);
         }
-        bool also_gz =
-            c->has_active_gz && (scan->layout == SESSION_WINDOWS ||
-                                 (scan->layout == SESSION_LIVE && c->has_active));
-        if (also_gz) {
+        if (scan->layout == SESSION_WINDOWS && c->has_active_gz) {
             layout_active(name, c->name, true);
             unread_add(&scan->unread, UNREAD_LAYOUT, name);
         }
+    }
+}
+
+void scan_note_second(const struct sys *sys, int dir, struct scan *scan,
+                      uint64_t known[CHANNEL_COUNT])
+{
+    char name[LAYOUT_PATH_MAX];
+    for (unsigned i = 0; scan->layout == SESSION_LIVE && i < scan->channels; i++) {
+        struct scan_channel *c = &scan->channel[i];
+        enum channel index = channel_named(c->name);
+        uint64_t *of = known && index != CHANNEL_COUNT ? &known[index] : NULL;
+        bool copy = c->has_active_gz && second_form_is_copy(sys, dir, c->name, of);
+        if (c->has_active && c->has_active_gz && !copy) {
+            layout_active(name, c->name, true);
+            unread_add(&scan->unread, UNREAD_LAYOUT, name);
+        }
+        c->has_active_gz = c->has_active_gz && !copy;
     }
 }
 
@@ -331,6 +371,7 @@ gpufl_status scan_session(const struct sys *sys, int root, const char *path,
     memset(out, 0, sizeof *out);
     if (status == GPUFL_OK) {
         status = scan_directory(sys, listing.fd, id, out);
+        scan_note_second(sys, listing.fd, out, NULL);
         listing_close(&listing);
     }
     return status;
@@ -350,40 +391,4 @@ gpufl_status scan_subdirs(const struct sys *sys, int root, const char *path,
     listing_close(&listing);
     errno = listing.error;
     return listing.error ? GPUFL_ERR_IO : GPUFL_OK;
-}
-
-/* Only a seal makes the number that comes before, and the name goes as soon as the file
- * is begun. A lower number is of an earlier rotation, a higher one of a seal that failed.
- */
-uint32_t scan_unbegun(const struct scan *scan, const char *channel)
-{
-    enum channel index = channel_named(channel);
-    const struct scan_channel *seen = scan_find_channel(scan, channel);
-    uint32_t next = index != CHANNEL_COUNT ? scan->next[index] : 0;
-    return seen && seen->highest + 1 == next && scan->layout == SESSION_LIVE &&
-                   !seen->has_active && !seen->has_active_gz
-               ? next
-               : 0;
-}
-
-uint32_t scan_next_number(const struct scan_files_of *of, uint32_t above)
-{
-    struct listing listing;
-    uint32_t next = 0;
-    if (listing_open(&listing, of->sys, of->root, of->path) != GPUFL_OK) {
-        return 0;
-    }
-    for (const struct dirent64 *entry; (entry = listing_next(&listing));) {
-        struct layout_name name = layout_parse(entry->d_name);
-        bool numbered = of->windows
-                            ? name.kind == LAYOUT_SIDECAR || name.kind == LAYOUT_NUMBERED
-                            : name.kind == LAYOUT_NUMBERED;
-        if (numbered && strcmp(name.channel, of->channel) == 0 && name.number > above &&
-            (next == 0 || name.number < next) &&
-            (!of->accepts || of->accepts(of->arg, name.number))) {
-            next = name.number;
-        }
-    }
-    listing_close(&listing);
-    return next;
 }

@@ -44,11 +44,11 @@ struct scan_channel {
                                   writer of a live session; 0 = none */
     uint32_t highest_shifting; /**< of those up to SCAN_SHIFTING_MAX */
     uint32_t payloads;         /**< numbered payload files */
-    uint32_t told_active; /**< number of the active file that the writer noted, 0 = it
-                             did not, or a file of that number is there */
-    int64_t told_bytes;   /**< no more than that are in it; -1 = not told */
-    bool has_active;      /**< `<ch>.log` */
-    bool has_active_gz;   /**< `<ch>.log.gz` */
+    bool told;                 /**< the writer noted the number of the active file */
+    uint32_t told_active;      /**< that number; 0 = none, or a file of it is there */
+    int64_t told_bytes;        /**< no more than that are in it; -1 = not told */
+    bool has_active;           /**< `<ch>.log` */
+    bool has_active_gz;        /**< `<ch>.log.gz` */
     int64_t active_changed_ns; /**< time of its last change, in either form */
     uint64_t active_bytes;
     uint64_t numbered_bytes; /**< of all numbered payload files */
@@ -79,31 +79,19 @@ GPUFL_MUST gpufl_status scan_session(const struct sys *sys, int root, const char
 
 /** The same for the directory \p dir, which was just opened for reading and stays open.
  * \p id NULL = the session's manifest was found valid before: that the file exists is
- * enough, and out->manifest stays empty. */
+ * enough, and out->manifest stays empty. What lies beside active files is left to
+ * scan_note_second(). */
 GPUFL_MUST gpufl_status scan_directory(const struct sys *sys, int dir, const char *id,
                                        struct scan *out);
 
+/** Takes compressed active files that are copies of what else is there for nothing, and
+ * notes others beside active ones as not read; \p known: those that were found to be
+ * copies by earlier calls, or NULL. */
+void scan_note_second(const struct sys *sys, int dir, struct scan *scan,
+                      uint64_t known[CHANNEL_COUNT]);
+
 /** \return the channel of that name; NULL if the directory shows no file of it. */
 const struct scan_channel *scan_find_channel(const struct scan *scan, const char *name);
-
-/** \return the number of the file of \p channel that its writer was about to begin after
- * it had sealed the one before; 0 = none, as far as the names show. */
-uint32_t scan_unbegun(const struct scan *scan, const char *channel);
-
-/** The files of one channel. */
-struct scan_files_of {
-    const struct sys *sys;
-    int root;
-    const char *path;
-    const char *channel;
-    bool windows; /**< sidecars and payloads, else files alone */
-    bool (*accepts)(const void *arg, uint32_t number); /**< NULL = any number */
-    const void *arg;                                   /**< for it */
-};
-
-/** Finds the lowest number above \p above that is accepted. \return it; 0 = there is
- * none. */
-uint32_t scan_next_number(const struct scan_files_of *of, uint32_t above);
 
 /** Calls \p visit for each subdirectory of `<root>/<path>`.
  *  \return GPUFL_OK; GPUFL_ERR_NOT_FOUND; GPUFL_ERR_IO. */

@@ -12,10 +12,27 @@
 #include "base/file.h"
 #include "schema/records.h"
 #include "upload/source/ndjson.h"
+#include "upload/source/second_form.h"
 #include "upload/source/shifting.h"
 
 /* The type of a channel's first record stands within them. */
 #define BEGIN_BYTES 512u
+
+/* Another tool may have left it of a file that was restored and sealed since. */
+static bool active_is_left_over(const struct sys *sys, const struct tail_where *w, int fd)
+{
+    struct file_known found = file_known_of(fd);
+    struct tail_where in;
+    if (w->known && file_known_same(w->known, &found)) {
+        return false;
+    }
+    int dir = tail_where_enter(sys, w, &in);
+    bool left = dir >= 0 && second_form_is_copy(sys, dir, w->channel, NULL);
+    if (dir >= 0) {
+        close(dir);
+    }
+    return left;
+}
 
 /* The active file is number N until `<ch>.N.log` exists. If it exists by now, what was
  * opened as the active file may be a later one: the numbered file is right. Other tools
@@ -42,8 +59,13 @@ static int open_live(const struct sys *sys, const struct tail_where *w,
     if (fd < 0 && error == ENOENT) {
         layout_active(active, w->channel, true);
         fd = tail_where_open(sys, w, active);
-        out->packed = fd >= 0;
         error = errno;
+        if (fd >= 0 && active_is_left_over(sys, w, fd)) {
+            close(fd);
+            fd = -1;
+            error = ENOENT;
+        }
+        out->packed = fd >= 0;
     }
     errno = error;
     return fd;

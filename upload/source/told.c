@@ -19,7 +19,7 @@ static bool told_may_tell(int dir, struct stat *lock)
            fstat(dir, &of_dir) == 0 && of_dir.st_uid == lock->st_uid;
 }
 
-bool told_read(const struct sys *sys, int dir, struct active_files *out)
+bool told_read(const struct sys *sys, int dir, struct active_files *out, bool *now)
 {
     char text[LAYOUT_TOLD_BYTES];
     char boot_id[BOOT_ID_TEXT];
@@ -35,6 +35,7 @@ bool told_read(const struct sys *sys, int dir, struct active_files *out)
     }
     close(fd);
     boot_id_get(boot_id);
-    return n > 0 && active_files_parse(text, (size_t)n, out) == GPUFL_OK && boot_id[0] &&
-           strcmp(out->boot_id, boot_id) == 0;
+    bool told = n > 0 && active_files_parse(text, (size_t)n, out) == GPUFL_OK;
+    *now = told && boot_id[0] && strcmp(out->boot_id, boot_id) == 0;
+    return told;
 }

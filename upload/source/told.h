@@ -10,8 +10,9 @@
 
 /** Reads the lock file in the session's directory \p dir. An empty one is not opened: if
  * a writer in this process holds a POSIX lock on it, as those of the existing client do,
- * closing it would release that. \return true if its writer told something, on this boot;
- * a power failure may keep that and take back what it tells of. */
-bool told_read(const struct sys *sys, int dir, struct active_files *out);
+ * closing it would release that. \return true if its writer told something; \p now: on
+ * this boot. A power failure may keep that and take back what it tells of, or the other
+ * way round. */
+bool told_read(const struct sys *sys, int dir, struct active_files *out, bool *now);
 
 #endif

@@ -22,7 +22,9 @@ bool told_size_is_reached(const struct sys *sys, const struct tail_where *w)
     struct tail_where in;
     struct active_files told;
     int dir = tail_where_enter(sys, w, &in);
-    bool reached = dir >= 0 && told_read(sys, dir, &told) && told_size_reached(&told, w);
+    bool now = false;
+    bool reached = dir >= 0 && told_read(sys, dir, &told, &now) && now &&
+                   told_size_reached(&told, w);
     if (dir >= 0) {
         close(dir);
     }

@@ -8,6 +8,7 @@
 
 #include "base/crc32c.h"
 #include "base/crc32c_combine.h"
+#include "upload/source/file_number.h"
 #include "upload/source/tail.h"
 
 /* A place in a file that may be the end of a line, and the checksums up to it. */
@@ -144,7 +145,7 @@ static enum verify_result run_pass(struct run *r, const struct scan_channel *cha
     if (!r->by_file) {
         return run_differs(r, VERIFY_OTHER);
     }
-    uint32_t next = scan_next_number(&files, r->where.file);
+    uint32_t next = file_number_next(&files, r->where.file);
     run_go_to(r, channel, next ? next : channel->highest + 1);
     r->passed = r->passed || r->where.file > r->end->at.file;
     return VERIFY_RESULTS;
