@@ -133,21 +133,28 @@ def environment(more):
     return env
 
 
-def _free_port():
-    """A port that no client is given while its server is down: below the range of those that the kernel chooses."""
+_held_ports = []  # of UDP, to this program's end: tests that run beside it choose others
+
+
+def free_port():
+    """A port that nobody is given while its server is down: below the range of those that the kernel chooses."""
     first = int(pathlib.Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
     while True:
-        port = random.randrange(first // 2, first)
+        address = "127.0.0.1", random.randrange(first // 2, first)
+        held = socket.socket(type=socket.SOCK_DGRAM)
         with contextlib.suppress(OSError), socket.socket() as probe:
-            probe.bind(("127.0.0.1", port))
-            return port
+            held.bind(address)
+            probe.bind(address)
+            _held_ports.append(held)
+            return address[1]
+        held.close()
 
 
 class Backend:
     """gpufl-backend on a free port that it keeps over restarts."""
 
     def __init__(self, place, *args, port=0):
-        self.place, self.args, self.port = place, args, port or _free_port()
+        self.place, self.args, self.port = place, args, port or free_port()
         self.start()
 
     def start(self):

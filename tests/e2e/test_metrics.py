@@ -162,8 +162,7 @@ def each_failure_of_the_network_moves_its_own_counter(place):
 def what_cannot_be_reached_moves_its_own_counter(place):
     """Before the first answer there is no batch: the requests are counted, and the backend said."""
     lib.job(place, 0.1)
-    with socket.create_server(("127.0.0.1", 0)) as s:
-        closed = f"http://127.0.0.1:{s.getsockname()[1]}"
+    closed = f"http://127.0.0.1:{lib.free_port()}"
     for url in (closed, "https://no-such-host.invalid", "https://127.0.0.1:1"):
         agent = Watched(place, url, "--drain-timeout=100ms")
         until(lambda a=agent: a.figure("requests_total{none}") > 0, "a request without an answer")

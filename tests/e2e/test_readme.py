@@ -5,7 +5,6 @@ import json
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 
@@ -125,12 +124,6 @@ def its_make_targets_exist(place):
     check(place, "")
 
 
-def _free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
-
-
 def _as_if_installed(place):
     """The environment after `make install`: the programs are on PATH, pkg-config knows the library."""
     text = (lib.ROOT / "packaging/gpufl.pc.in").read_text()
@@ -145,7 +138,7 @@ def _as_if_installed(place):
 def its_blocks_work_pasted_in_order(place):
     """All but those that install: what one records and sends is at the backend that one started,
     and the agent that one started goes on to send."""
-    port, env = _free_port(), _as_if_installed(place)
+    port, env = lib.free_port(), _as_if_installed(place)
     text = readme_blocks.script(README, without=("make", "apt", "systemctl")).replace("8765", str(port))
     check(text.count(f"127.0.0.1:{port}") >= 3, "backend, upload and agent use the same address")
     (place.path / "pasted.sh").write_text(text)
