@@ -233,7 +233,8 @@ const char *positions_read_claim(const char *body, size_t len, struct store_clai
     out->channel = NULL;
     out->channels = 0;
     struct json_object *root = len ? json_read_object(body, len) : NULL;
-    const char *fault = json_object_object_get_ex(root, "channels", &list)
+    const char *fault = len && !root ? "the body is not a JSON object of at most 1 MiB"
+                        : json_object_object_get_ex(root, "channels", &list)
                             ? read_channels(list, out)
                             : NULL;
     json_object_put(root);

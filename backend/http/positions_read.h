@@ -28,9 +28,9 @@ bool positions_fit(const struct stream_part *part);
 
 void positions_parts_fini(struct positions_parts *parts);
 
-/** Reads a claim; claim->channel is malloc'd, the caller's. Whatever is
- * no object with channels claims nothing: this request had no body before. \return NULL,
- * or why it is none. */
+/** Reads a claim; claim->channel is malloc'd, the caller's. Without a body, or of an
+ * object without channels, it claims nothing: this request had no body before. \return
+ * NULL, or why it is none. */
 const char *positions_read_claim(const char *body, size_t len, struct store_claim *out);
 
 #endif

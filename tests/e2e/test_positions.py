@@ -403,8 +403,12 @@ def lists_that_cannot_be_read_are_refused(place):
         body = json.dumps({"parts": parts}).encode() + b"\n" + line(1)
         status, answer = request(backend, "POST", "/events/parts", body)
         equal((status, answer["error"]), (400, "parts"), f"{str(parts)[:100]}")
-    for body in (b"", b"\n", b"{", b"[]\n", b'{"parts":[' + b"{}," * 30000 + b"{}]}\n", b"{" + b" " * (1 << 20) + b"}\n"):
+    for body in (b"", b"\n", b"{", b"[]\n", b'{"parts":[' + b"{}," * 30000 + b"{}]}\n", b"{" + b" " * (1 << 20) + b"}\n",
+                 b'{"parts":' + b"[" * 1000 + b"]" * 1000 + b"}\n"):
         equal(request(backend, "POST", "/events/parts", body)[0], 400, f"{body[:20]}")
+    for body in (b"x", b"[]", b"{", b'{"channels":1}', b'{"channels":[{}]}', b'{"a":' * 1000 + b"1" + b"}" * 1000, gzip.compress(b"{}")):
+        status, answer = request(backend, "POST", "/events/session-complete", body, X_GpuFlight_Session_Id=SESSION)
+        equal((status, answer["error"]), (400, "claim"), f"{body[:20]}")
     for more in ([{}] * 40000, "x" * (1 << 20)):  # a large tree, and a long line, around a part that is good
         body = json.dumps({"more": more, "parts": [good]}, separators=(",", ":")).encode() + b"\n" + line(1)
         equal(request(backend, "POST", "/events/parts", body)[0], 400, "too large a list")
