@@ -4,6 +4,7 @@
 #define GPUFL_BACKEND_API_QUERY_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "schema/layout.h"
@@ -22,6 +23,20 @@ struct query_page {
     unsigned limit;
     unsigned offset;
 };
+
+/** An argument that a path takes; in a list, the last one has no name. */
+struct query_argument {
+    const char *name;
+    int64_t min, max; /**< of a number; both 0 = a text */
+};
+
+/** Longest reason of a refusal, its NUL included. */
+#define QUERY_WHY_BYTES 200u
+
+/** Looks up which of \p takes the argument \p name is, and judges its \p value.
+ *  \return its place in the list, or -1 with \p why. */
+int query_argument_of(const struct query_argument *takes, const char *name,
+                      const char *value, char why[QUERY_WHY_BYTES]);
 
 /** Takes \p rest apart. \return false when it is not of that form; whether the session id
  * is one is not judged. */

@@ -9,8 +9,10 @@
 
 #include "backend/http/http_auth.h"
 #include "backend/http/http_peers.h"
+#include "backend/http/http_respond.h"
 #include "backend/http/http_route.h"
 #include "backend/http/http_site.h"
+#include "backend/http/http_strict.h"
 #include "base/address.h"
 #include "base/sys.h"
 
@@ -61,6 +63,17 @@ static enum MHD_Result route(struct http_server *server, struct MHD_Connection *
     return http_route(&server->service, c, request);
 }
 
+/* Of such a request, nobody knows where it ends. */
+static enum MHD_Result refuse_unclear(struct MHD_Connection *c, const char *why)
+{
+    struct peer *peer = peer_of(c);
+    if (peer) {
+        peers_begin(peer, false, sys_real.now_ms());
+        peers_enter_phase(peer, PEER_ANSWERING, sys_real.now_ms());
+    }
+    return http_respond_last(c, 400, why);
+}
+
 /* A refusal waits for the end of the body, as a sender might not read it before; one that
  * asks first, by Expect, has it at once. */
 static enum MHD_Result on_headers(struct http_server *server, struct MHD_Connection *c,
@@ -89,10 +102,10 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *c, const cha
                                   const char *data, size_t *data_len, void **state)
 {
     struct http_server *server = arg;
-    (void)version;
     struct http_request request = {.method = method, .url = url};
     if (!*state) {
-        return on_headers(server, c, &request, state);
+        const char *why = http_strict_refuses(c, version);
+        return why ? refuse_unclear(c, why) : on_headers(server, c, &request, state);
     }
     struct body *in = *state;
     if (*data_len > 0) {
@@ -154,7 +167,9 @@ gpufl_status http_start(const struct http_config *config, struct http_server **o
         NULL, NULL, on_request, server, MHD_OPTION_LISTEN_SOCKET, config->listener,
         MHD_OPTION_NOTIFY_CONNECTION, on_connection, server, MHD_OPTION_NOTIFY_COMPLETED,
         on_done, server, MHD_OPTION_CONNECTION_LIMIT, PEERS_MAX,
-        MHD_OPTION_CONNECTION_TIMEOUT, SEND_S, MHD_OPTION_END);
+        MHD_OPTION_CONNECTION_TIMEOUT, SEND_S, MHD_OPTION_URI_LOG_CALLBACK,
+        http_strict_uri, NULL, MHD_OPTION_UNESCAPE_CALLBACK, http_strict_unescape, NULL,
+        MHD_OPTION_END);
     if (!server->daemon) {
         snprintf(why, 256, "cannot start the server: %s", strerror(errno));
         http_stop(server);

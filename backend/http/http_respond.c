@@ -2,8 +2,8 @@
 /* Sends answers, each with the headers that belong to it. */
 #include "backend/http/http_respond.h"
 
-enum MHD_Result http_respond(struct MHD_Connection *c, int status, const char *type,
-                             struct text *answer)
+static enum MHD_Result http_send(struct MHD_Connection *c, int status, const char *type,
+                                 struct text *answer, bool last)
 {
     if (answer->failed) {
         text_fini(answer);
@@ -23,11 +23,12 @@ enum MHD_Result http_respond(struct MHD_Connection *c, int status, const char *t
         MHD_add_response_header(response, "Accept-Encoding", "zstd, gzip");
     }
     if (status == 405) {
-        MHD_add_response_header(response, "Allow", "GET, POST");
+        MHD_add_response_header(response, "Allow", "GET, HEAD, POST");
+    }
+    if (last) {
+        MHD_add_response_header(response, "Connection", "close");
     }
     if (status == 401) {
-        /* Who has no key cannot fill a connection with requests to be refused. */
-        MHD_add_response_header(response, "Connection", "close");
         MHD_add_response_header(
             response, "WWW-Authenticate",
             "Basic realm=\"gpufl: any name, the API key as password\"");
@@ -37,6 +38,13 @@ enum MHD_Result http_respond(struct MHD_Connection *c, int status, const char *t
     return rc;
 }
 
+enum MHD_Result http_respond(struct MHD_Connection *c, int status, const char *type,
+                             struct text *answer)
+{
+    /* Who has no key cannot fill a connection with requests to be refused. */
+    return http_send(c, status, type, answer, status == 401);
+}
+
 static const char *error_of(int status)
 {
     switch (status) {
@@ -44,6 +52,8 @@ static const char *error_of(int status)
         return "bad_request";
     case 401:
         return "unauthorized";
+    case 403:
+        return "forbidden";
     case 404:
         return "not_found";
     case 405:
@@ -55,14 +65,40 @@ static const char *error_of(int status)
     }
 }
 
+static void write_error(struct text *answer, int status, const char *message)
+{
+    text_printf(answer, "{\"error\":\"%s\",\"message\":", error_of(status));
+    text_json_string(answer, message);
+    text_printf(answer, "}\n");
+}
+
 enum MHD_Result http_respond_error(struct MHD_Connection *c, int status,
                                    const char *message)
 {
     struct text answer = {0};
-    text_printf(&answer, "{\"error\":\"%s\",\"message\":", error_of(status));
-    text_json_string(&answer, message);
-    text_printf(&answer, "}\n");
+    write_error(&answer, status, message);
     return http_respond(c, status, HTTP_JSON, &answer);
+}
+
+enum MHD_Result http_respond_last(struct MHD_Connection *c, int status,
+                                  const char *message)
+{
+    struct text answer = {0};
+    write_error(&answer, status, message);
+    return http_send(c, status, HTTP_JSON, &answer, true);
+}
+
+/* To a HEAD, libmicrohttpd 0.9.75 sends the end of a chunked body, which the client would
+ * take for the next answer. */
+enum MHD_Result http_respond_stream(struct MHD_Connection *c,
+                                    struct MHD_Response *response, bool head)
+{
+    if (head) {
+        MHD_set_response_options(response, MHD_RF_HTTP_VERSION_1_0_ONLY, MHD_RO_END);
+    }
+    enum MHD_Result rc = MHD_queue_response(c, 200, response);
+    MHD_destroy_response(response);
+    return rc;
 }
 
 enum MHD_Result http_respond_file(struct MHD_Connection *c, const struct page_file *file)

@@ -109,7 +109,8 @@ static enum MHD_Result on_version(struct http_service *service, struct MHD_Conne
     return http_respond(c, 200, HTTP_JSON, &answer);
 }
 
-static enum MHD_Result on_changes(struct http_service *service, struct MHD_Connection *c)
+static enum MHD_Result on_changes(struct http_service *service, struct MHD_Connection *c,
+                                  bool head)
 {
     struct MHD_Response *response = changes_listen(&service->changes, c);
     if (!response) {
@@ -120,9 +121,7 @@ static enum MHD_Result on_changes(struct http_service *service, struct MHD_Conne
     MHD_add_response_header(response, "Cache-Control", "no-store");
     MHD_add_response_header(response, "X-Accel-Buffering",
                             "no"); /* nginx would buffer it */
-    enum MHD_Result rc = MHD_queue_response(c, 200, response);
-    MHD_destroy_response(response);
-    return rc;
+    return http_respond_stream(c, response, head);
 }
 
 /* Some clients are configured without the /api/v1 prefix. */
@@ -132,7 +131,7 @@ static const char *path_below_api(const char *url)
 }
 
 static enum MHD_Result route_get(struct http_service *service, struct MHD_Connection *c,
-                                 const char *url)
+                                 const char *url, bool head)
 {
     struct text answer = {0};
     if (strcmp(url, "/healthz") == 0) {
@@ -153,10 +152,10 @@ static enum MHD_Result route_get(struct http_service *service, struct MHD_Connec
         return http_respond_file(c, file);
     }
     if (strcmp(url, CHANGES) == 0) {
-        return on_changes(service, c);
+        return on_changes(service, c, head);
     }
     if (strncmp(url, SESSIONS, sizeof SESSIONS - 1) == 0) {
-        return http_sessions(service->store, c, url + sizeof SESSIONS - 1);
+        return http_sessions(service->store, c, url + sizeof SESSIONS - 1, head);
     }
     if (strcmp(path_below_api(url), PROTOCOL_STREAM) == 0) {
         return http_respond_error(c, 405, "method not allowed (expected POST)");
@@ -211,8 +210,9 @@ enum MHD_Result http_route(struct http_service *service, struct MHD_Connection *
     if (strcmp(request->method, "POST") == 0) {
         return route_post(service, c, request->url, request->body);
     }
-    if (strcmp(request->method, "GET") == 0) {
-        return route_get(service, c, request->url);
+    bool head = strcmp(request->method, "HEAD") == 0;
+    if (head || strcmp(request->method, "GET") == 0) {
+        return route_get(service, c, request->url, head);
     }
-    return http_respond_error(c, 405, "method not allowed (expected GET or POST)");
+    return http_respond_error(c, 405, "method not allowed (expected GET, HEAD or POST)");
 }

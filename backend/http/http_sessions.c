@@ -12,6 +12,7 @@
 #include "backend/api/api_memory.h"
 #include "backend/api/api_series.h"
 #include "backend/api/api_streams.h"
+#include "backend/http/http_query.h"
 #include "backend/http/http_respond.h"
 #include "backend/store/export.h"
 #include "backend/store/store_sessions.h"
@@ -25,6 +26,30 @@
 #define ROWS_MAX         1000
 #define POINTS_DEFAULT   1000
 #define POINTS_MAX       10000
+
+#define PAGE_ARGUMENTS                                                                   \
+    {"limit", 1, ROWS_MAX},                                                              \
+    {                                                                                    \
+        "offset", 0, INT32_MAX                                                           \
+    }
+#define SPAN_ARGUMENTS                                                                   \
+    {"from_ns", 0, INT64_MAX}, {"to_ns", 0, INT64_MAX},                                  \
+    {                                                                                    \
+        "points", 1, POINTS_MAX                                                          \
+    }
+
+static const struct query_argument no_arguments[] = {{0}};
+static const struct query_argument list_arguments[] = {
+    {"limit", 1, SESSIONS_MAX}, {"offset", 0, INT32_MAX}, {0}};
+static const struct query_argument page_arguments[] = {PAGE_ARGUMENTS, {0}};
+static const struct query_argument launch_arguments[] = {
+    {"by", 0, 0}, PAGE_ARGUMENTS, {0}};
+static const struct query_argument span_arguments[] = {SPAN_ARGUMENTS, {0}};
+static const struct query_argument metric_arguments[] = {
+    {"metric", 0, 0}, SPAN_ARGUMENTS, {0}};
+static const struct query_argument export_arguments[] = {{"channel", 0, 0}, {0}};
+static const struct query_argument stream_arguments[] = {
+    {"channel", 0, 0}, {"file", 1, UINT32_MAX}, {"offset", 0, PROTOCOL_MAX_OFFSET}, {0}};
 
 static const char *argument(struct MHD_Connection *c, const char *name)
 {
@@ -51,7 +76,7 @@ static void note_id(void *arg, const struct store_session *session)
 }
 
 static enum MHD_Result on_export(struct store *store, struct MHD_Connection *c,
-                                 const char *session)
+                                 const char *session, bool head)
 {
     const char *channel = argument(c, "channel");
     int64_t id = 0;
@@ -74,9 +99,7 @@ static enum MHD_Result on_export(struct store *store, struct MHD_Connection *c,
         return MHD_NO;
     }
     MHD_add_response_header(response, "Content-Type", NDJSON);
-    enum MHD_Result rc = MHD_queue_response(c, 200, response);
-    MHD_destroy_response(response);
-    return rc;
+    return http_respond_stream(c, response, head);
 }
 
 static unsigned count_of(struct MHD_Connection *c, const char *name, unsigned max,
@@ -163,14 +186,32 @@ static int on_delivery(struct store *store, struct MHD_Connection *c, int64_t id
     return api_delivery(store, id, answer);
 }
 
-static const struct {
+/* Without a get: answered by on_session_part() itself. */
+static const struct session_part {
     const char *name;
+    const struct query_argument *takes;
     int (*get)(struct store *store, struct MHD_Connection *c, int64_t id,
                struct text *answer);
-} session_parts[] = {{"kernels", on_kernels},   {"memory", on_session_memory},
-                     {"hotspots", on_hotspots}, {"hotlines", on_hotlines},
-                     {"metrics", on_metrics},   {"scopes", on_scopes},
-                     {"delivery", on_delivery}, {"launches", on_launches}};
+} session_parts[] = {{"kernels", page_arguments, on_kernels},
+                     {"memory", no_arguments, on_session_memory},
+                     {"hotspots", page_arguments, on_hotspots},
+                     {"hotlines", page_arguments, on_hotlines},
+                     {"metrics", metric_arguments, on_metrics},
+                     {"scopes", span_arguments, on_scopes},
+                     {"delivery", no_arguments, on_delivery},
+                     {"launches", launch_arguments, on_launches},
+                     {"export", export_arguments, NULL},
+                     {"streams", stream_arguments, NULL}};
+
+static const struct session_part *part_named(const char *name)
+{
+    for (size_t i = 0; i < sizeof session_parts / sizeof *session_parts; i++) {
+        if (strcmp(name, session_parts[i].name) == 0) {
+            return &session_parts[i];
+        }
+    }
+    return NULL;
+}
 
 /* A session that is not known has no streams: its sender begins with the first line. */
 static enum MHD_Result on_streams(struct store *store, struct MHD_Connection *c,
@@ -196,39 +237,50 @@ static enum MHD_Result on_streams(struct store *store, struct MHD_Connection *c,
 }
 
 static enum MHD_Result on_session_part(struct store *store, struct MHD_Connection *c,
-                                       const char *session, const char *part)
+                                       const struct query_path *path, bool head)
 {
     int64_t id = 0;
     struct text answer = {0};
-    if (strcmp(part, "export") == 0) {
-        return on_export(store, c, session);
+    char why[QUERY_WHY_BYTES];
+    const struct session_part *part = part_named(path->part);
+    if (!part) {
+        return http_respond_error(c, 404, "no such path");
     }
-    if (strcmp(part, "streams") == 0) {
-        return on_streams(store, c, session);
+    if (!http_query_fits(c, part->takes, why)) {
+        return http_respond_error(c, 400, why);
     }
-    for (size_t i = 0; i < sizeof session_parts / sizeof *session_parts; i++) {
-        if (strcmp(part, session_parts[i].name) != 0) {
-            continue;
-        }
-        if (store_sessions(store, session, 1, 0, note_id, &id) != GPUFL_OK || id == 0) {
-            return http_respond_error(c, 404, "no such session");
-        }
-        int status = session_parts[i].get(store, c, id, &answer);
-        return http_respond(c, status, HTTP_JSON, &answer);
+    if (!part->get) {
+        return part->takes == export_arguments ? on_export(store, c, path->session, head)
+                                               : on_streams(store, c, path->session);
     }
-    return http_respond_error(c, 404, "no such path");
+    if (store_sessions(store, path->session, 1, 0, note_id, &id) != GPUFL_OK || id == 0) {
+        return http_respond_error(c, 404, "no such session");
+    }
+    int status = part->get(store, c, id, &answer);
+    return http_respond(c, status, HTTP_JSON, &answer);
+}
+
+static enum MHD_Result on_list(struct store *store, struct MHD_Connection *c)
+{
+    struct text answer = {0};
+    char why[QUERY_WHY_BYTES];
+    if (!http_query_fits(c, list_arguments, why)) {
+        return http_respond_error(c, 400, why);
+    }
+    struct query_page page = {count_of(c, "limit", SESSIONS_MAX, SESSIONS_DEFAULT),
+                              offset_of(c)};
+    int status = api_sessions(store, &page, &answer);
+    return http_respond(c, status, HTTP_JSON, &answer);
 }
 
 enum MHD_Result http_sessions(struct store *store, struct MHD_Connection *c,
-                              const char *rest)
+                              const char *rest, bool head)
 {
     struct text answer = {0};
     struct query_path path;
+    char why[QUERY_WHY_BYTES];
     if (!*rest || strcmp(rest, "/") == 0) {
-        struct query_page page = {count_of(c, "limit", SESSIONS_MAX, SESSIONS_DEFAULT),
-                                  offset_of(c)};
-        int status = api_sessions(store, &page, &answer);
-        return http_respond(c, status, HTTP_JSON, &answer);
+        return on_list(store, c);
     }
     if (!query_path(rest, &path)) {
         return http_respond_error(c, 404, "no such path");
@@ -237,7 +289,10 @@ enum MHD_Result http_sessions(struct store *store, struct MHD_Connection *c,
         return http_respond_error(c, 404, "no such session");
     }
     if (path.part) {
-        return on_session_part(store, c, path.session, path.part);
+        return on_session_part(store, c, &path, head);
+    }
+    if (!http_query_fits(c, no_arguments, why)) {
+        return http_respond_error(c, 400, why);
     }
     int status = api_session(store, path.session, &answer);
     return http_respond(c, status, HTTP_JSON, &answer);

@@ -4,11 +4,12 @@
 #define GPUFL_BACKEND_HTTP_HTTP_SESSIONS_H
 
 #include <microhttpd.h>
+#include <stdbool.h>
 
 #include "backend/store/store.h"
 
-/** Answers it; \p rest is what follows `/sessions` in the path. */
+/** Answers it; \p rest is what follows `/sessions` in the path; \p head: a HEAD. */
 enum MHD_Result http_sessions(struct store *store, struct MHD_Connection *c,
-                              const char *rest);
+                              const char *rest, bool head);
 
 #endif

@@ -62,7 +62,7 @@ export class Chart {
 
   async load(range) {
     const data = await get(`sessions/${this.session}/metrics`,
-      { metric: this.metric.metric, points: Math.max(200, this.plot.clientWidth), ...range });
+      { metric: this.metric.metric, points: Math.min(10000, Math.max(200, this.plot.clientWidth)), ...range });
     const rows = rowsOf(data);
     this.axis.shows(data);
     this.node.hidden = rows.length === 0 && !range.from_ns;

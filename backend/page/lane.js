@@ -25,7 +25,7 @@ export class Lane {
 
   async load(range) {
     this.data = await get(`sessions/${this.session}/scopes`,
-      { points: Math.max(200, this.canvas.clientWidth), ...range });
+      { points: Math.min(10000, Math.max(200, this.canvas.clientWidth)), ...range });
     this.axis.shows(this.data);
     this.node.hidden = this.data.scopes.length === 0;
     this.draw();

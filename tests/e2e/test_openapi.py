@@ -138,8 +138,10 @@ def _shown(client):
           "rows")
     for part in ("kernels", "launches", "memory", "hotspots", "hotlines", "metrics", "scopes", "delivery"):
         path = "/sessions/{session_id}/" + part
-        status, data = client.ask("get", path, query="?limit=1&points=10")
+        takes = {p["name"] for p in WHOLE[path]["get"]["parameters"]} & {"limit", "points"}
+        status, data = client.ask("get", path, query="?" + "&".join(f"{name}=10" for name in takes))
         equal(status, 200, part)
+        equal(client.ask("get", path, query="?none=1")[0], 400, part)
         check(part == "delivery" or b"[]" not in data, f"{part} is empty: {data}")
         equal(client.ask("get", path, session_id="other")[0], 404, part)
         equal(client.ask("get", path, key="other")[0], 401, part)
@@ -217,9 +219,10 @@ def the_backend_answers_as_documented(place):
     equal(client.ask("post", "/events/session-complete")[0], 400, "no session named")
     equal(client.ask("post", "/events/session-complete", X_GpuFlight_Session_Id="other")[0], 404,
           "no such session")
-    for query in ("", "?limit=1", "?limit=none"):
-        equal(client.ask("get", "/sessions", query=query)[0], 200, "sessions")
-    equal(client.ask("get", "/sessions/{session_id}")[0], 200, "a session")
+    for query, status in (("", 200), ("?limit=1", 200), ("?limit=none", 400)):
+        equal(client.ask("get", "/sessions", query=query)[0], status, "sessions")
+    for query, status in (("", 200), ("?limit=1", 400)):
+        equal(client.ask("get", "/sessions/{session_id}", query=query)[0], status, "a session")
     equal(client.ask("get", "/sessions/{session_id}", session_id="other")[0], 404, "none")
     export = "/sessions/{session_id}/export"
     status, data = client.ask("get", export, query="?channel=device")
