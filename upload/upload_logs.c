@@ -3,6 +3,7 @@
 #include "upload/upload_logs.h"
 
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -17,6 +18,7 @@
 #define PROGRESS_EVERY_MS 250u
 #define CHECK_EVERY_MS    50u
 #define ASK_AGAIN_MS      200u
+#define OTHERS_WAIT_MS    5000u /* for sessions of others of which nothing is settled */
 #define SILENT_HOLDER_MS  5000u /* how long one that shows no progress is waited for */
 
 /* Of libgpufl, if the process has it: switching that off switches uploads off, too. */
@@ -123,6 +125,27 @@ static bool give_up(const struct upload *u, const struct engine_summary *s)
             s->stuck_failures > most);
 }
 
+/* Anybody can make a session that cannot be sent, and change it all the time, in a
+ * directory that users share: it is not waited for until the time limit. */
+static bool upload_is_left_to_others(struct upload *u, const struct engine_summary *s,
+                                     uint64_t now_ms)
+{
+    char which[sizeof u->others];
+    uint64_t progress = s->lines_acked + s->windows_acked + s->lines_rejected +
+                        s->lines_refused_final + s->ranges_quarantined + s->sessions_done;
+    bool busy = s->in_flight || s->failures_in_row || !s->ever_answered;
+    if (!engine_left_to_others(u->engine, which) || busy ||
+        progress != u->others_progress || !u->others_since_ms) {
+        u->others_progress = progress;
+        u->others_since_ms = now_ms;
+    }
+    bool left = now_ms - u->others_since_ms >= OTHERS_WAIT_MS;
+    if (left) {
+        snprintf(u->others, sizeof u->others, "%s", *which ? which : "other users");
+    }
+    return left;
+}
+
 static void upload_until_done(struct upload *u)
 {
     struct engine_summary summary;
@@ -139,7 +162,7 @@ static void upload_until_done(struct upload *u)
         if (now_ms >= check_ms) { /* not at every turn: it visits all sessions */
             check_ms = now_ms + CHECK_EVERY_MS;
             engine_summary(u->engine, &summary);
-            if (give_up(u, &summary)) {
+            if (give_up(u, &summary) || upload_is_left_to_others(u, &summary, now_ms)) {
                 break;
             }
         }
@@ -194,6 +217,7 @@ static gpufl_status upload_selected(struct upload *u)
     engine_summary(u->engine, &summary);
     struct upload_result_words words;
     upload_result_words_of(&u->options, u->name, u->over, &words);
+    words.others = u->others;
     return upload_result_judge(u->result, &summary, engine_drained(u->engine), &words);
 }
 

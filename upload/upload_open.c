@@ -180,6 +180,7 @@ gpufl_status upload_open_engine(struct upload *u, char why[512])
     config.force = o->force;
     config.force_name = o->force ? NULL : upload_options_name(u->name, "force");
     config.in_job = true;
+    config.once = true;
     config.salvage = !o->leave_unpublished;
     config.spooled = on_spooled;
     config.spooled_arg = u;

@@ -27,7 +27,11 @@ struct upload {
     uint64_t deadline_ms;
     uint64_t told_ms;
     uint64_t bytes_total;
-    bool over; /**< the time limit was reached */
+    bool over;        /**< the time limit was reached */
+    char others[256]; /**< sessions of others that are waited for no longer, "" = none */
+    uint64_t others_since_ms; /**< only others have something left, and nothing of that
+                                 was settled since */
+    uint64_t others_progress;
 };
 
 /* Where one of these fails, u->result says why, except for upload_open_engine(). */

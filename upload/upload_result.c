@@ -195,6 +195,13 @@ static gpufl_status judge_sent(struct gpufl_upload_result *r,
                                  "cannot reach %.200s: %s (nothing is lost; %s)",
                                  words->backend_url, left, again_after(s, words));
     }
+    if (!drained && words->others && words->others[0]) {
+        return upload_result_say(
+            r, GPUFL_PARTIAL,
+            "not everything was sent: nothing more of %.250s can be sent now (it is not "
+            "waited for; gpufl status shows what is left)",
+            words->others);
+    }
     if (!drained) {
         return upload_result_say(
             r, GPUFL_PARTIAL, "not everything was sent: %s (nothing is lost; %s%s)", left,
@@ -212,6 +219,12 @@ static gpufl_status judge_sent(struct gpufl_upload_result *r,
     }
     if (!engine_summary_accepted(s)) {
         return s->sessions_kept_back ? say_held(r, s) : say_not_accepted(r, s);
+    }
+    if (s->unfinished[0]) {
+        return upload_result_say(
+            r, GPUFL_PARTIAL,
+            "not everything was sent: %.384s (run it again once that has ended)",
+            s->unfinished);
     }
     if (s->left[0]) {
         return say_left_to_another(r, s, words);

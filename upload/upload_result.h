@@ -24,6 +24,8 @@ void upload_result_add_spool(struct gpufl_upload_result *result, const char *spo
 struct upload_result_words {
     const char *backend_url;
     const char *directory; /**< whose sessions were to be sent */
+    const char *others;    /**< a session of another user that was not waited for, NULL or
+                              "" = none */
     char correct[160];     /**< what to do after a 404 */
     char key[80];          /**< what to do when the key is refused */
     char over[64];         /**< which time limit was reached, "" = none */

@@ -151,10 +151,11 @@ struct gpufl_upload_result {
  * Thread-safe. \p result may be NULL.
  *
  * \return GPUFL_OK: all sent, or nothing to send, or gpufl is disabled (with a warning);
- * GPUFL_PARTIAL: not everything was sent; GPUFL_ERR_AUTH: 401 or 403; GPUFL_ERR_CONTACT:
- * the backend never answered; GPUFL_BUSY: another uploader is using the directory and
- * cannot be waited for; GPUFL_ERR_USAGE, GPUFL_ERR_NOT_FOUND, GPUFL_ERR_IO,
- * GPUFL_ERR_FORMAT, GPUFL_ERR_NOMEM: failed before anything was sent. */
+ * GPUFL_PARTIAL: not everything was sent: with all_sessions, what is held of other users
+ * counts, but is not waited for, see gpufl(1); GPUFL_ERR_AUTH: 401 or 403;
+ * GPUFL_ERR_CONTACT: the backend never answered; GPUFL_BUSY: another uploader is using
+ * the directory and cannot be waited for; GPUFL_ERR_USAGE, GPUFL_ERR_NOT_FOUND,
+ * GPUFL_ERR_IO, GPUFL_ERR_FORMAT, GPUFL_ERR_NOMEM: failed before anything was sent. */
 GPUFL_API gpufl_status gpufl_upload_logs(const struct gpufl_upload_options *options,
                                          struct gpufl_upload_result *result);
 

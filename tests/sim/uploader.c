@@ -53,7 +53,7 @@ void uploader_make(struct uploader *u, unsigned index)
         .start = uploader_start_sync, .finish = uploader_finish_sync, .self = u};
     u->config.transport = network_transport(&u->end);
     u->config.service = u->agent;
-    u->config.in_job = !u->agent;
+    u->config.in_job = u->config.once = !u->agent;
     u->config.salvage = true;
     u->config.state_dir_name = "--state-dir";
     u->config.program = u->agent ? "gpufl-agent" : "gpufl-upload";

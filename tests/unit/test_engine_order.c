@@ -81,6 +81,7 @@ static void a_torn_line_is_held_back(void **state)
     dirs_append(s.dir, "device.log", "{\"type\":\"x\",\"session_id\":\"" RIG_ID "\",");
     rig_start(rig);
     rig_run(rig, 3000, false);
+    assert_true(engine_drained(rig->engine)); /* a run on demand does not wait for it */
     char *stored = rig_stored(rig, RIG_ID, "device");
     assert_int_equal(strlen(stored), strchr(stored, '\n') - stored + 1);
     free(stored);

@@ -81,6 +81,7 @@ struct engine_config {
     bool one_owner;     /**< only session directories of `owner` are read */
     uid_t owner;
     bool in_job;       /**< a writer may live in this process: do not disturb its locks */
+    bool once;         /**< a run on demand: nothing is waited for that comes later */
     bool service;      /**< run by root or a service manager */
     bool memory_state; /**< no journal on disk: delivery is at least once */
     const char *run_dir;        /**< see run_dir.h; NULL = nothing is published */

@@ -66,6 +66,7 @@ bool position_advance(struct stream *st, const struct record_settled *settled)
         st->journal_file = record.file; /* the backend went back */
     }
     position_apply(st, &record);
+    st->sent = true;
     return true;
 }
 

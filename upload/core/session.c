@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "upload/core/owners.h"
@@ -173,6 +174,13 @@ uint32_t session_lane(const struct session *session)
     return session->owner == SESSION_OWNER_UNKNOWN && !runs
                ? SESSION_OWNER_NONE
                : owners_account(&session->root->engine->owners, session->owner);
+}
+
+bool session_is_anothers(const struct session *session)
+{
+    const struct engine_config *config = &session->root->engine->config;
+    return config->once && !config->named && session->inspected &&
+           session->owner != geteuid();
 }
 
 bool session_is_listed(const struct session *session)

@@ -183,6 +183,10 @@ struct record_resolved session_resolved(const struct session *session);
  * it. */
 uint32_t session_lane(const struct session *session);
 
+/** \return true if it was not asked for as such, but with all that are there, by another
+ * user than its own. */
+bool session_is_anothers(const struct session *session);
+
 /** \return true if the last whole listing named it, or its directory was found since. */
 bool session_is_listed(const struct session *session);
 

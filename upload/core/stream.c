@@ -211,6 +211,24 @@ uint64_t stream_seen_bytes(const struct stream *st)
     return st->session->layout == SESSION_LIVE ? st->seen >> STREAM_SEEN_SHIFT : 0;
 }
 
+void stream_note_goal(struct stream *st, uint64_t active_bytes, bool known)
+{
+    if (!st->goal_file && known && session_is_anothers(st->session)) {
+        st->goal_file = st->highest + 1;
+        st->goal_offset = active_bytes;
+    }
+}
+
+/* Where no number tells: it was once read to its end. */
+bool stream_has_enough(const struct stream *st)
+{
+    bool reached = st->goal_file
+                       ? st->file > st->goal_file ||
+                             (st->file == st->goal_file && st->offset >= st->goal_offset)
+                       : st->took != STREAM_TOOK_PART;
+    return st->sent && reached && session_is_anothers(st->session);
+}
+
 bool stream_deletes(const struct stream *st)
 {
     switch (st->session->root->engine->config.delete_acked) {

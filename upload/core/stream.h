@@ -73,12 +73,13 @@ struct stream {
     struct stream_end before; /**< shifting layout: where the file before ended */
     uint64_t lines;
     uint64_t refused_lines;
-    uint64_t cut_at;     /**< with END_CUT: 1 + size of its active file when that was
-                            found, 0 = it is not known */
-    int64_t told_bytes;  /**< no more than that are in it; -1 = not told */
-    uint64_t seen;       /**< what the last inspection saw of its files */
-    int64_t compared_ns; /**< time of change of its active file when what was sent of it
-                            was last found there */
+    uint64_t goal_offset; /**< of goal_file */
+    uint64_t cut_at;      /**< with END_CUT: 1 + size of its active file when that was
+                             found, 0 = it is not known */
+    int64_t told_bytes;   /**< no more than that are in it; -1 = not told */
+    uint64_t seen;        /**< what the last inspection saw of its files */
+    int64_t compared_ns;  /**< time of change of its active file when what was sent of it
+                             was last found there */
     uint64_t waits_since_ms; /**< no byte has been unsettled for longer than since then,
                                 while it is not drained */
     uint64_t seal_read_ms;   /**< since when all of a sealed file is settled, and the next
@@ -97,6 +98,8 @@ struct stream {
     uint32_t there_highest;  /**< highest numbered file in the directory, or told */
     uint32_t lowest;         /**< lowest numbered payload seen, 0 = none */
     uint32_t counted_file;   /**< last file counted in the summary */
+    uint32_t goal_file;      /**< up to where it was when a run on demand saw it first, if
+                                it is another user's; 0 = not known */
     uint32_t jump_crc;       /**< with jump: of its file up to its position */
     uint32_t ended_file;     /**< of which a person gave up what cannot be read */
     uint8_t index;           /**< shifting layout: number of file when last seen */
@@ -122,6 +125,9 @@ struct stream {
     bool delivered : 1;     /**< its session was complete when it ended here */
     bool reopens : 1;       /**< the backend takes its session for complete */
     bool at_shutdown : 1;   /**< its next line, or its last, is the channel's shutdown */
+    bool sent : 1;          /**< something of it was settled in this run */
+    bool enough : 1;        /**< what was there at first is sent: the rest is left */
+    bool unfinished : 1;    /**< its last line was not whole when it was read */
     bool unbegun : 1;       /**< live: its writer ended before it began the active file */
     uint8_t rest : 2;       /**< enum stream_rest */
     uint8_t took : 2;       /**< enum stream_took */
@@ -204,6 +210,13 @@ bool stream_waits(const struct stream *stream, uint64_t now_ms);
 
 /** \return the size of its active file at the last inspection; 0 if not known. */
 uint64_t stream_seen_bytes(const struct stream *stream);
+
+/** Notes up to where a run on demand is to send it, if it is another user's: one that
+ * grows all the time would keep the run from its end. */
+void stream_note_goal(struct stream *stream, uint64_t active_bytes, bool known);
+
+/** \return true if it has been sent up to there, and there is more. */
+bool stream_has_enough(const struct stream *stream);
 
 /** \return true if its files are deleted once the backend has stored them. */
 bool stream_deletes(const struct stream *stream);

@@ -233,6 +233,13 @@ static enum made batch_torn_end(struct stream *st, size_t len)
     return position_quarantine(st, &record) ? MADE_STEP : MADE_NOTHING;
 }
 
+/* The rest of the line changes the file. */
+static enum made batch_unfinished(struct stream *st)
+{
+    st->unfinished = true;
+    return MADE_NOTHING;
+}
+
 static enum made batch_too_long(struct stream *st, uint64_t searched, uint32_t crc)
 {
     uint64_t end;
@@ -265,7 +272,7 @@ static enum made batch_long_line(struct stream *st, bool final)
         return batch_offer(st, &cut, false);
     }
     if (chunk.at_end) {
-        return final ? batch_torn_end(st, chunk.len) : MADE_NOTHING;
+        return final ? batch_torn_end(st, chunk.len) : batch_unfinished(st);
     }
     return batch_too_long(st, st->offset + chunk.len, crc32c(0, engine->raw, chunk.len));
 }
@@ -301,13 +308,14 @@ static enum made batch_nothing_whole(struct stream *st, const struct tail_chunk 
         raw_lines_shrink(session->root->engine);
         return made;
     }
-    return final ? batch_torn_end(st, chunk->len) : MADE_NOTHING;
+    return final ? batch_torn_end(st, chunk->len) : batch_unfinished(st);
 }
 
 enum made batch_make(struct stream *st)
 {
     struct engine *engine = st->session->root->engine;
     struct tail_chunk chunk;
+    st->unfinished = false;
     if (!shifted_stream_find(st)) {
         return MADE_NOTHING;
     }
@@ -334,6 +342,10 @@ enum made batch_make(struct stream *st)
     struct ndjson_cut cut = ndjson_cut(engine->raw, chunk.len, limits);
     if (cut.lines == 0) {
         return batch_nothing_whole(st, &chunk);
+    }
+    if (stream_has_enough(st)) {
+        st->enough = true;
+        return MADE_NOTHING;
     }
     st->took = chunk.at_end && !chunk.sealed && cut.bytes == chunk.len ? STREAM_TOOK_ALL
                                                                        : STREAM_TOOK_PART;

@@ -16,14 +16,26 @@ static bool report_stream_settled(const struct stream *st)
     return st->rest != STREAM_PENDING && !st->offer;
 }
 
+static bool report_any_enough(const struct session *session)
+{
+    bool any = false;
+    for (unsigned i = 0; i < session->streams; i++) {
+        any = any || session->stream[i]->enough;
+    }
+    return any;
+}
+
 /* What is held keeps back itself, and the shutdowns of the other channels: those of a
- * writer that cannot be probed until it has been silent for long. */
+ * writer that cannot be probed until it has been silent for long. A line that is not
+ * whole may never be. */
 static bool report_stream_waits(const struct stream *st)
 {
     const struct session *session = st->session;
     uint64_t now_ms = session->root->engine->config.sys->now_ms();
     bool at_end = st->at_shutdown && !st->offer && (!st->queued || st->due_ms > now_ms);
-    return stream_held(st) || (at_end && session_any_held(session));
+    bool left = !st->queued && !st->offer && (st->enough || st->unfinished);
+    return stream_held(st) || left ||
+           (at_end && (session_any_held(session) || report_any_enough(session)));
 }
 
 static bool report_session_finished(const struct session *session)
@@ -42,7 +54,8 @@ static bool report_session_finished(const struct session *session)
         }
     }
     bool ends = session_writer_is_gone(session) || session->state == SESSION_COMPLETING;
-    return engine->config.ack_only || session_blocked(session) || !ends;
+    return engine->config.ack_only || session_blocked(session) || !ends ||
+           report_any_enough(session);
 }
 
 /* Offers of held streams are not sent in this run. */
@@ -81,6 +94,52 @@ bool engine_drained(const struct engine *engine)
     return true;
 }
 
+static bool report_any_own(const struct engine *engine)
+{
+    for (const struct session *s = engine->dirty; s; s = s->next_dirty) {
+        if (!session_is_anothers(s)) {
+            return true;
+        }
+    }
+    for (const struct session *s = engine->later; s; s = s->next_later) {
+        if (!session_is_anothers(s)) {
+            return true;
+        }
+    }
+    for (const struct offer *o = engine->offers; o; o = o->next) {
+        if (!session_is_anothers(o->stream->session) &&
+            (o->state == OFFER_IN_FLIGHT || !offer_is_held(o))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool engine_left_to_others(const struct engine *engine, char which[256])
+{
+    which[0] = '\0';
+    if (report_any_own(engine)) {
+        return false;
+    }
+    for (unsigned i = 0; i < engine->roots; i++) {
+        struct root *root = engine->root[i];
+        if (root->away || !root->whole_listing || root->parked.waiting ||
+            origin_change_is_unknown(root) || parking_is_to_be_asked(root)) {
+            return false;
+        }
+        for (const struct session *s = root->sessions; s; s = s->next) {
+            bool left = s->wanted && !report_session_finished(s);
+            if (left && !session_is_anothers(s)) {
+                return false;
+            }
+            if (left && !which[0]) {
+                snprintf(which, 256, "session %.200s of user %u", s->path, s->owner);
+            }
+        }
+    }
+    return true;
+}
+
 /* Nothing of it could ever be read, and nothing tells whether its writer lives. */
 static bool report_is_closed(const struct session *s)
 {
@@ -107,12 +166,16 @@ static bool report_keeps_back(const struct session *s)
     return session_hold_stands(s) || s->unread || s->salvage != SESSION_SALVAGE_NONE;
 }
 
-/* The first one is named. */
-static void report_name_held(struct engine_summary *out, const char *path,
+/* The first one is named, and its user, if that is another one. */
+static void report_name_held(struct engine_summary *out, const struct session *s,
                              const char *channel, uint8_t reason)
 {
+    char user[32] = "";
+    if (session_is_anothers(s) && s->owner != SESSION_OWNER_UNKNOWN) {
+        snprintf(user, sizeof user, " of user %u", s->owner);
+    }
     if (!out->held[0] && reason != HELD_NOT) {
-        snprintf(out->held, sizeof out->held, "session %s%s%s waits: %s", path,
+        snprintf(out->held, sizeof out->held, "session %s%s%s%s waits: %s", s->path, user,
                  *channel ? ", channel " : "", channel,
                  held_text((enum held_reason)reason));
         out->held_exit = held_exit((enum held_reason)reason);
@@ -122,12 +185,26 @@ static void report_name_held(struct engine_summary *out, const char *path,
 static void report_name_held_of(struct engine_summary *out, const struct session *s)
 {
     if (s->held) {
-        report_name_held(out, s->path, "", s->hold_reason);
+        report_name_held(out, s, "", s->hold_reason);
     }
     for (unsigned i = 0; i < s->streams; i++) {
         if (stream_hold_stands(s->stream[i])) {
-            report_name_held(out, s->path, stream_channel(s->stream[i]),
+            report_name_held(out, s, stream_channel(s->stream[i]),
                              s->stream[i]->hold_reason);
+        }
+    }
+}
+
+/* Its writer may have ended: then the line is torn, and nobody finishes it. */
+static void report_unfinished(struct engine_summary *out, const struct session *s)
+{
+    bool probed = s->writer != SESSION_WRITER_UNKNOWN;
+    for (unsigned i = 0; !probed && !out->unfinished[0] && i < s->streams; i++) {
+        if (s->stream[i]->unfinished) {
+            snprintf(out->unfinished, sizeof out->unfinished,
+                     "the last line of session %.200s, channel %s is not whole, and its "
+                     "writer cannot be probed",
+                     s->path, stream_channel(s->stream[i]));
         }
     }
 }
@@ -159,6 +236,9 @@ static void report_count_session(const struct session *s, struct engine_summary 
     if (s->state != SESSION_DONE && report_keeps_back(s)) {
         out->sessions_kept_back++;
         report_name_held_of(out, s);
+    }
+    if (s->state != SESSION_DONE) {
+        report_unfinished(out, s);
     }
     for (unsigned i = 0; i < s->streams && s->state != SESSION_DONE; i++) {
         const struct stream *st = s->stream[i];
@@ -241,6 +321,7 @@ void engine_summary(const struct engine *engine, struct engine_summary *out)
     }
     out->failures_in_row = engine->origin.failures;
     out->ever_answered = engine->origin.answered;
+    out->in_flight = engine->origin.in_flight;
     if (engine->origin.hold) {
         out->hold = engine->origin.hold;
         out->hold_status = engine->origin.hold_status;

@@ -37,6 +37,7 @@ struct engine_summary {
     unsigned stuck_failures;      /**< of the stream that failed alone most often */
     unsigned streams_done_before; /**< of sessions that were complete when we began */
     unsigned failures_in_row;     /**< failed requests since the last success */
+    unsigned in_flight;           /**< requests */
     bool ever_answered;           /**< the origin has answered at least once */
     uint64_t state_write_errors;  /**< how many times a journal broke */
     enum engine_hold hold;
@@ -46,6 +47,7 @@ struct engine_summary {
     char away[520];           /**< one of these, and why */
     char held[480];           /**< the first session or channel that is held, and why */
     enum held_exit held_exit; /**< what ends that */
+    char unfinished[384];     /**< a line that may be torn, "" = there is none */
     unsigned directories_skipped; /**< left to another uploader */
     char left[256];               /**< one of these, of which sessions were chosen */
     uint32_t left_owner;          /**< whose directory it is */
@@ -60,5 +62,9 @@ bool engine_summary_accepted(const struct engine_summary *summary);
 /** \return true if nothing is left to do: all wanted sessions are settled, and reported
  * complete where that is wanted. */
 bool engine_drained(const struct engine *engine);
+
+/** \return true if what is left to do in a run on demand is about sessions of other
+ * users that were not named; \p which says of which, "" = of none that is known. */
+bool engine_left_to_others(const struct engine *engine, char which[256]);
 
 #endif

@@ -48,5 +48,6 @@ bool line_end_find(struct stream *st, uint64_t from, uint32_t crc, uint64_t *end
     if (!chunk.at_end) {
         stream_enqueue(st, false, now_ms + 1);
     }
+    st->unfinished = chunk.at_end;
     return false; /* also if it is still being written */
 }

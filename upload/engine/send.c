@@ -71,7 +71,8 @@ static bool send_made_enough(const struct engine *engine)
 static enum made send_step(struct stream *st)
 {
     if (st->kind == STREAM_VERBATIM) {
-        return window_make(st);
+        st->enough = st->file <= st->highest && stream_has_enough(st);
+        return st->enough ? MADE_NOTHING : window_make(st);
     }
     if (st->positions && !st->session->root->engine->origin.positions) {
         stream_hold(st, HELD_NO_POSITIONS);

@@ -22,6 +22,8 @@
 #include "upload/lifecycle/replaced.h"
 #include "upload/lifecycle/returned.h"
 
+#define LONG_SILENCE_S 120
+
 /* Nothing of it can be sent before somebody acts. */
 static bool inspect_is_stuck(const struct session *session)
 {
@@ -200,6 +202,18 @@ static bool inspect_waits_for_flush(const struct session *session, uint64_t now_
     return false;
 }
 
+/* A run on demand does not wait for the silence of what has been silent for long, also by
+ * a clock of another host that is somewhat behind. */
+static uint64_t inspect_first_growth(const struct session *session,
+                                     const struct scan *scan, uint64_t now_ms)
+{
+    const struct engine_config *config = &session->root->engine->config;
+    bool silent = config->once && scan->last_write_s &&
+                  config->sys->wall_s() - scan->last_write_s > LONG_SILENCE_S &&
+                  now_ms > SESSION_SILENCE_MS;
+    return silent ? now_ms - SESSION_SILENCE_MS : now_ms;
+}
+
 static void inspect_channels(struct session *session, const struct scan *scan,
                              uint64_t now_ms)
 {
@@ -208,7 +222,9 @@ static void inspect_channels(struct session *session, const struct scan *scan,
     for (unsigned i = 0; i < scan->channels; i++) {
         inspect_channel(session, &scan->channel[i], now_ms);
     }
-    if (session->seen_bytes != seen_before || !session->last_growth_ms) {
+    if (!session->last_growth_ms) {
+        session->last_growth_ms = inspect_first_growth(session, scan, now_ms);
+    } else if (session->seen_bytes != seen_before) {
         session->last_growth_ms = now_ms;
     }
     missing_channels(session, scan);

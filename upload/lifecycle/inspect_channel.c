@@ -142,6 +142,8 @@ void inspect_channel(struct session *session, const struct scan_channel *seen,
     st->rest = st->rest == STREAM_PENDING ? STREAM_PENDING : STREAM_DRAINED;
     st->highest = sealed_file_note(st, seen->highest);
     st->lowest = seen->lowest;
+    stream_note_goal(st, seen->active_bytes,
+                     session->layout != SESSION_SHIFTING && !seen->has_active_gz);
     uint64_t before = st->seen;
     st->seen = inspect_seen(session, seen);
     st->all_read = st->all_read && st->seen == before;
@@ -155,7 +157,8 @@ void inspect_channel(struct session *session, const struct scan_channel *seen,
         return;
     }
     stream_note_growth(st);
-    if (st->offer || session->held || (st->at_shutdown && !shutdown_may_go(st, now_ms))) {
+    if (st->offer || st->enough || session->held ||
+        (st->at_shutdown && !shutdown_may_go(st, now_ms))) {
         return;
     }
     bool backlog = inspect_behind_bytes(st, seen) >= engine->config.max_batch_bytes ||
