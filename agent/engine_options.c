@@ -149,7 +149,7 @@ static const char *agent_option_of(const char *field)
 static void name_what_was_used(const struct options *o, char why[256])
 {
     char name[OPTION_NAME_MAX];
-    char said[256];
+    char said[OPTION_NAME_MAX + 256];
     size_t len = strcspn(why, ":");
     const struct option_row *row =
         strncmp(why, "--", 2) == 0 ? option_of_flag(why + 2, len - 2) : NULL;
@@ -157,9 +157,8 @@ static void name_what_was_used(const struct options *o, char why[256])
         row = option_of_field(offsetof(struct options, token_file));
     }
     if (row) {
-        snprintf(said, sizeof said, "%s%.180s", option_name_used(o, row, name),
-                 why + len);
-        memcpy(why, said, sizeof said);
+        snprintf(said, sizeof said, "%s%s", option_name_used(o, row, name), why + len);
+        snprintf(why, 256, "%.255s", said);
     }
 }
 

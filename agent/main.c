@@ -21,10 +21,20 @@
  * 0.5 MiB more at the peak of a backlog. */
 #define FROM_THE_KERNEL_BYTES (128 << 10)
 
-static int fail_usage(const char *why)
+/* It may stand behind what is wrong. */
+static bool asks_for_check(int argc, char **argv)
+{
+    bool asks = false;
+    for (int i = 1; i < argc; i++) {
+        asks = asks || strcmp(argv[i], "--check") == 0;
+    }
+    return asks;
+}
+
+static int fail_usage(const char *why, bool check)
 {
     message_line("gpufl-agent", "%s", why);
-    return 1; /* as the existing agent does */
+    return check ? TRIAL_FAILED : 1; /* 1 as the existing agent does */
 }
 
 /* All threads inherit the mask; the loop reads the signals from a descriptor. */
@@ -50,9 +60,10 @@ int main(int argc, char **argv)
     char why[512];
     sigset_t signals;
     int rc = 0;
+    bool check = asks_for_check(argc, argv);
     block_signals(&signals);
     if (option_sources_read(argc, argv, &options, why) != GPUFL_OK) {
-        rc = fail_usage(why);
+        rc = fail_usage(why, check);
     } else if (options.help) {
         option_help_print(stdout);
         rc = standard_output_end("gpufl-agent", rc);
@@ -60,7 +71,7 @@ int main(int argc, char **argv)
         puts("gpufl-agent " GPUFL_VERSION " (wire v1)");
         rc = standard_output_end("gpufl-agent", rc);
     } else if (option_check(&options, why) != GPUFL_OK) {
-        rc = fail_usage(why);
+        rc = fail_usage(why, check);
     } else if (options.check) {
         sigprocmask(SIG_UNBLOCK, &signals, NULL);
         rc = standard_output_end("gpufl-agent", trial_run(&options));

@@ -77,7 +77,9 @@ static void trial_folder(struct trial *t, const char *flag, const char *path)
         option_blame_source(t->options, why);
         printf("gpufl-agent: %s\n", why);
     } else {
-        trial_fault(t, flag, path, strerror(errno));
+        snprintf(reason, sizeof reason, "%s%s", strerror(errno),
+                 errno == ENOENT ? "" : " (expected a directory that can be read)");
+        trial_fault(t, flag, path, reason);
     }
 }
 

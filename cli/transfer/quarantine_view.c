@@ -39,10 +39,10 @@ static gpufl_status view_open(const struct quarantine_choice *choice,
     free(path);
     if (status != GPUFL_OK) {
         close(out->root);
-        message_line("gpufl quarantine", "%s: %s%s", choice->directory,
-                     status != GPUFL_ERR_NOT_FOUND && choice->state_dir ? "--state-dir: "
-                                                                        : "",
-                     status == GPUFL_ERR_NOT_FOUND ? NO_JOURNAL : out->journal.why);
+        bool none = status == GPUFL_ERR_NOT_FOUND;
+        message_line("gpufl quarantine", "%s: %s",
+                     choice->state_dir && !none ? "--state-dir" : choice->directory,
+                     none ? NO_JOURNAL : out->journal.why);
     }
     return status;
 }

@@ -338,8 +338,8 @@ static int open_and_show(struct status *s, const char *directory, const char *st
         journal_read_open(&sys_real, state_dir, s->root, path, &s->journal);
     free(path);
     if (status != GPUFL_OK && status != GPUFL_ERR_NOT_FOUND) {
-        message_line("gpufl status", "the journal of %s: %s%s", directory,
-                     state_dir ? "--state-dir: " : "", s->journal.why);
+        message_line("gpufl status", "%s%s: %s", state_dir ? "" : "the journal of ",
+                     state_dir ? "--state-dir" : directory, s->journal.why);
         return EXIT_BAD_USE;
     }
     return show_status(s, status == GPUFL_OK);

@@ -104,7 +104,8 @@ gpufl_status endpoint_prefix(const struct transport_http_config *config, char ou
                      : snprintf(out, 512, "%s%.*s%s", scheme, (int)host_len, host,
                                 PROTOCOL_DEFAULT_API_PATH);
     if (n >= 512) {
-        snprintf(why, 256, "%s and %s: longer than 511 bytes together",
+        snprintf(why, 256,
+                 "%s and %s: longer than 511 bytes together (give shorter ones)",
                  http_config_name(config, "backend_url"),
                  http_config_name(config, "api_path"));
         return GPUFL_ERR_USAGE;

@@ -77,9 +77,9 @@ gpufl_status java_cursor_open(const char *path, struct java_cursor **out,
     *out = NULL;
     int fd = named_file_open(path, fault);
     if (fd < 0) {
-        return errno == EINVAL          ? GPUFL_ERR_USAGE
-               : access(path, F_OK) < 0 ? GPUFL_ERR_NOT_FOUND
-                                        : GPUFL_ERR_IO;
+        return errno == EINVAL   ? GPUFL_ERR_USAGE
+               : errno == ENOENT ? GPUFL_ERR_NOT_FOUND
+                                 : GPUFL_ERR_IO;
     }
     ssize_t size = java_cursor_size(fd);
     char *text = size >= 0 ? malloc((size_t)size + 1) : NULL;
