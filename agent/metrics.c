@@ -61,6 +61,16 @@ static void write_away(struct text *out, const struct engine_summary *s)
                   "serves them or has a journal there.");
 }
 
+static void write_room(struct text *out, const struct engine_summary *s)
+{
+    metrics_gauge(
+        out, "directories_waiting", (double)s->directories_waiting,
+        "Directories that are not looked into because there is no room for more "
+        "of their owner.");
+    metrics_gauge(out, "kept_bytes", (double)s->kept_bytes,
+                  "Memory for what is kept of all directories.");
+}
+
 static void write_watch(struct text *out, const struct metrics_agent *agent)
 {
     metrics_counter(out, "inotify_overflows_total", agent->inotify_overflows,
@@ -121,6 +131,7 @@ void metrics_write(const struct engine *engine, const struct metrics_agent *agen
     write_backlog(out, engine);
     write_holds(out, &summary);
     write_away(out, &summary);
+    write_room(out, &summary);
     write_watch(out, agent);
     write_clocks(out, counters);
 }

@@ -132,6 +132,18 @@ static gpufl_status say_not_accepted(struct gpufl_upload_result *r,
         s->ranges_quarantined ? " (see gpufl quarantine list)" : "");
 }
 
+static gpufl_status say_waiting(struct gpufl_upload_result *r,
+                                const struct engine_summary *s)
+{
+    return upload_result_say(r, GPUFL_PARTIAL,
+                             "not everything was sent: there is no room for %u more %s "
+                             "of user %u (remove some "
+                             "that are complete and run it again)",
+                             s->directories_waiting,
+                             plural(s->directories_waiting, "directory", "directories"),
+                             s->waiting_owner);
+}
+
 static gpufl_status say_left_to_another(struct gpufl_upload_result *r,
                                         const struct engine_summary *s,
                                         const struct upload_result_words *words)
@@ -216,6 +228,9 @@ static gpufl_status judge_sent(struct gpufl_upload_result *r,
     }
     if (s->sessions_away) {
         return say_away(r, s);
+    }
+    if (s->directories_waiting) {
+        return say_waiting(r, s);
     }
     if (!engine_summary_accepted(s)) {
         return s->sessions_kept_back ? say_held(r, s) : say_not_accepted(r, s);

@@ -64,6 +64,10 @@ static void json_note(struct text *out, const struct progress_note *note,
         text_printf(out, "{\"more\":%u}", note->more);
         return;
     }
+    if (note->waits) {
+        text_printf(out, "{\"owner\":%u,\"directories\":%u}", note->owner, note->waits);
+        return;
+    }
     if (note->since_s) {
         text_puts(out, "{\"since\":");
         json_time(out, note->since_s);

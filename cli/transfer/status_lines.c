@@ -48,6 +48,11 @@ static void lines_note(struct text *out, const struct progress_note *note,
 {
     if (note->more) {
         text_printf(out, "waits: %u more\n", note->more);
+    } else if (note->waits) {
+        text_printf(out,
+                    "waits: %u directories of user %u: this user has more than there is "
+                    "room for (remove some that are complete)\n",
+                    note->waits, note->owner);
     } else if (note->since_s) {
         text_printf(out, "everything waits: %s, since ", note->text);
         lines_time(out, note->since_s);

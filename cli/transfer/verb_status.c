@@ -275,8 +275,10 @@ static void show_note(void *arg, const struct progress_note *note)
         .again = ends == HELD_EXIT_FORCE,
         .command = command.failed || ends == HELD_EXIT_MEND ? NULL : command.data};
     struct status_concern concern = concern_of(s);
+    bool own = note->waits && (note->owner == geteuid() || geteuid() == 0);
     /* Of each owner some are named before there are more. */
-    if (note->since_s || (!note->more && status_concerns_path(&concern, note->path))) {
+    if (note->since_s || own ||
+        (note->path[0] && status_concerns_path(&concern, note->path))) {
         s->end.all_sent = false;
         s->end.waiting = true;
     }

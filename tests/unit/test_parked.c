@@ -197,7 +197,7 @@ static void make_wait(struct parked *parked, unsigned count)
     char path[16];
     for (unsigned n = 0; n < count; n++) {
         snprintf(path, sizeof path, "%u", n);
-        assert_true(parked_wait(parked, path, 1));
+        assert_true(parked_wait(parked, path, 1000, 1));
     }
 }
 

@@ -8,6 +8,7 @@
 #define FLUSH_INTERVAL_MS   500u
 #define REQUESTS_PER_SECOND 50u
 #define RESCAN_INTERVAL_MS  10000u
+#define DIRECTORY_BYTES     (96u << 20)
 #define JOURNAL_BYTES       (512u << 10)
 #define ZSTD_LEVEL          1
 
@@ -22,6 +23,7 @@ void engine_config_default(struct engine_config *config)
         .max_batch_lines = PROTOCOL_MAX_LINES,
         .zstd_level = ZSTD_LEVEL,
         .rescan_interval_ms = RESCAN_INTERVAL_MS,
+        .directory_bytes = DIRECTORY_BYTES,
         .journal_bytes = JOURNAL_BYTES,
         .program = "gpufl",
         .same_origin_name = "--same-origin",

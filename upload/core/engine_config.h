@@ -70,6 +70,8 @@ struct engine_config {
      * inspected only every sixth time, in case an event was lost; a watched root that has
      * not changed is listed every sixth time. */
     uint64_t rescan_interval_ms;
+    uint64_t directory_bytes; /**< that may be kept of all directories, see base/shares.h;
+                                 0 = no limit */
     uint64_t journal_bytes; /**< the journal is rewritten when it is larger than this and
                                than four times its state */
     /** Which files are deleted once the backend has acknowledged them as stored. */

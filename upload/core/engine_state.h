@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/shares.h"
 #include "base/text.h"
 #include "upload/core/backoff.h"
 #include "upload/core/counters.h"
@@ -54,6 +55,7 @@ struct engine {
     struct root *root[ENGINE_ROOTS_MAX];
     unsigned roots;
     struct path_table claims; /**< see core/claims.h */
+    struct shares shares;     /**< bytes that are kept of the directories of each owner */
     struct session *dirty;    /**< to be inspected, in order */
     struct session **dirty_last;
     struct session *later; /**< to be inspected after the flush interval, in order */

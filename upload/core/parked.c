@@ -6,12 +6,39 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define PROGRESS_LINE 40u /* of a channel, without the path */
+
 struct parked_session *parked_of(struct path_node *node)
 {
     return (struct parked_session *)node; /* its first member */
 }
 
-struct parked_session *parked_new(struct parked *parked, const char *path,
+/* What is kept of it, and of a complete one its lines in the progress file, which is put
+ * together in memory. */
+static uint64_t parked_bytes(const struct parked_session *s)
+{
+    uint64_t line = strlen(s->node.path) + PROGRESS_LINE;
+    return sizeof *s + path_table_bytes_of(s->node.path) +
+           s->streams * (sizeof(struct parked_stream) + line) +
+           (s->held ? sizeof(struct parked_held) : 0);
+}
+
+static void parked_charge(const struct parked *parked, const struct parked_session *s)
+{
+    if (parked->shares) {
+        shares_add(parked->shares, s->owner, parked_bytes(s));
+    }
+}
+
+static void parked_free(const struct parked *parked, struct parked_session *s)
+{
+    if (parked->shares) {
+        shares_remove(parked->shares, s->owner, parked_bytes(s));
+    }
+    free(s);
+}
+
+struct parked_session *parked_new(struct parked *parked, const char *path, uint32_t owner,
                                   uint8_t streams)
 {
     size_t fixed = sizeof(struct parked_session) + streams * sizeof(struct parked_stream);
@@ -22,11 +49,13 @@ struct parked_session *parked_new(struct parked *parked, const char *path,
     }
     memset(s, 0, fixed);
     s->streams = streams;
+    s->owner = owner;
     s->node.path = memcpy((char *)s + fixed, path, len);
     if (!path_table_add(&parked->table, &s->node)) {
         free(s);
         return NULL;
     }
+    parked_charge(parked, s);
     return s;
 }
 
@@ -82,9 +111,9 @@ void parked_wait_again(struct parked *parked, struct parked_session *s)
     parked->waiting_count++;
 }
 
-bool parked_wait(struct parked *parked, const char *path, uint32_t listed)
+bool parked_wait(struct parked *parked, const char *path, uint32_t owner, uint32_t listed)
 {
-    struct parked_session *s = parked_new(parked, path, 0);
+    struct parked_session *s = parked_new(parked, path, owner, 0);
     if (!s) {
         return false;
     }
@@ -125,7 +154,7 @@ static void parked_count_held(struct parked *parked, const struct parked_held *h
     }
 }
 
-bool parked_hold(struct parked *parked, const char *path, uint32_t listed,
+bool parked_hold(struct parked *parked, const char *path, uint32_t owner, uint32_t listed,
                  const struct parked_held *what)
 {
     size_t len = strlen(path) + 1;
@@ -133,7 +162,7 @@ bool parked_hold(struct parked *parked, const char *path, uint32_t listed,
     if (!s) {
         return false;
     }
-    *s = (struct parked_session){.listed = listed, .held = true};
+    *s = (struct parked_session){.listed = listed, .owner = owner, .held = true};
     struct parked_held *h = memcpy(s->stream, what, sizeof *what);
     s->node.path = memcpy((char *)h + sizeof *h, path, len);
     const char *slash = strrchr(s->node.path, '/');
@@ -147,6 +176,7 @@ bool parked_hold(struct parked *parked, const char *path, uint32_t listed,
         free(s);
         return false;
     }
+    parked_charge(parked, s);
     parked_count_held(parked, h, 1);
     return true;
 }
@@ -173,7 +203,7 @@ void parked_drop(struct parked *parked, struct parked_session *s)
     parked_set_replaced(parked, s, false, false);
     parked_count(parked, s, -1);
     path_table_remove(&parked->table, &s->node);
-    free(s);
+    parked_free(parked, s);
 }
 
 struct visitor {
@@ -217,13 +247,12 @@ void parked_each_held(struct parked *parked,
 
 static void parked_free_node(void *arg, struct path_node *node)
 {
-    (void)arg;
-    free(node);
+    parked_free(arg, parked_of(node));
 }
 
 void parked_close(struct parked *parked)
 {
-    path_table_each(&parked->table, parked_free_node, NULL);
+    path_table_each(&parked->table, parked_free_node, parked);
     path_table_close(&parked->table);
     path_table_close(&parked->held_ids);
 }

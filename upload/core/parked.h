@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/shares.h"
 #include "upload/core/absence.h"
 #include "upload/core/path_table.h"
 #include "upload/journal/journal_records.h"
@@ -44,6 +45,7 @@ struct parked_session {
         };
     };
     uint32_t listed; /**< number of the listing of the root that named it last */
+    uint32_t owner;  /**< whose share it takes room of, SHARES_NOBODY = not known */
     uint8_t streams;
     uint8_t rewritten; /**< channels whose newest sealed file differs from what was sent
                           of it, one bit each; said */
@@ -71,7 +73,6 @@ struct parked_held {
     uint64_t changed;     /**< when its directory changed, 0 = look at it again */
     uint64_t unread_mark; /**< as in struct session, like all that follows */
     unsigned unread;
-    uint32_t owner;
     uint8_t hold_reason;
     uint8_t unread_said;
     uint8_t pending; /**< channels with something to send */
@@ -83,6 +84,7 @@ struct parked_held {
 
 /** The parked sessions of a root; all zero when there are none. */
 struct parked {
+    struct shares *shares; /**< of the engine; NULL = nothing is counted */
     struct path_table table;
     struct parked_session *waiting; /**< in the order of their turns */
     struct parked_session **waiting_last;
@@ -105,13 +107,14 @@ struct parked_session *parked_of(struct path_node *node);
 /** \return the parked session at \p path, or NULL. */
 struct parked_session *parked_find(const struct parked *parked, const char *path);
 
-/** Adds a session that has ended and waits for its turn; \p listed is the listing that
- * named it. \return false without memory. */
-bool parked_wait(struct parked *parked, const char *path, uint32_t listed);
+/** Adds a session of \p owner that has ended and waits for its turn; \p listed is the
+ * listing that named it. \return false without memory. */
+bool parked_wait(struct parked *parked, const char *path, uint32_t owner,
+                 uint32_t listed);
 
 /** Adds a session with \p streams streams, not counted yet: fill it in, then call
  * parked_add_complete. \return NULL without memory. */
-struct parked_session *parked_new(struct parked *parked, const char *path,
+struct parked_session *parked_new(struct parked *parked, const char *path, uint32_t owner,
                                   uint8_t streams);
 
 /** Marks a session from parked_new as complete and counts it. */
@@ -132,9 +135,9 @@ struct parked_session *parked_held_session(struct parked_held *held);
  * listed once. */
 bool parked_held_counts(const struct parked_held *held);
 
-/** Adds a held session, with what \p what says of it; \p listed is the listing that named
- * it. \return false without memory. */
-bool parked_hold(struct parked *parked, const char *path, uint32_t listed,
+/** Adds a held session of \p owner, with what \p what says of it; \p listed is the
+ * listing that named it. \return false without memory. */
+bool parked_hold(struct parked *parked, const char *path, uint32_t owner, uint32_t listed,
                  const struct parked_held *what);
 
 /** \return a held session with that id, or NULL. */

@@ -123,6 +123,9 @@ bool progress_parse_note(const char *line, struct progress_note *out)
     if (sscanf(line, "!more %u", &out->more) == 1) {
         return out->more > 0;
     }
+    if (sscanf(line, "!waits %" SCNu32 " %u", &out->owner, &out->waits) == 2) {
+        return out->waits > 0;
+    }
     if (sscanf(line, "!trouble %" SCNd64 " %n", &out->since_s, &end) != 1 || !end) {
         end = 0;
         out->since_s = 0;

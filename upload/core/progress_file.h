@@ -33,9 +33,12 @@ struct progress_line {
     bool complete; /**< the backend knows the end of the session */
 };
 
-/** What stands in the way of all sessions, or of one; or how many more there are. */
+/** What stands in the way of all sessions, or of one; or how many more there are; or how
+ * many directories of an owner there is no room for. */
 struct progress_note {
     unsigned more;   /**< if not 0, nothing else is set */
+    unsigned waits;  /**< if not 0, only … */
+    uint32_t owner;  /**< … this is set, too */
     int64_t since_s; /**< of all: since then; 0 = of the session `path` */
     char path[JOURNAL_PATH_MAX];
     char channel[LAYOUT_CHANNEL_MAX + 1]; /**< "*" = all of them */

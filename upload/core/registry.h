@@ -21,6 +21,7 @@
 
 struct listing;
 struct other_roots;
+struct room_wait;
 struct run_dir;
 struct session;
 
@@ -73,6 +74,7 @@ struct root {
     char group_name[LAYOUT_NAME_MAX + 1]; /**< of that directory */
     struct path_table kept;               /**< see lifecycle/kept.h */
     struct other_roots *others;           /**< see lifecycle/other_root.h */
+    struct room_wait *waits;              /**< see core/room.h */
     uint32_t listing_number;
     uint32_t whole_listing; /**< number of the last one that has ended without an error */
     bool strays;            /**< a session may have another directory than was noted */

@@ -44,6 +44,7 @@ struct session *session_make(struct root *root, const char *path)
     }
     s->root = root;
     s->owner = SESSION_OWNER_UNKNOWN;
+    s->charged_to = SHARES_NOBODY;
     s->node.path = memcpy(s->path, path, len + 1);
     if (!path_table_add(&root->by_path, &s->node)) {
         free(s);
@@ -55,12 +56,24 @@ struct session *session_make(struct root *root, const char *path)
     const struct engine_config *config = &root->engine->config;
     s->wanted = !config->wanted || config->wanted(config->wanted_arg, s->id);
     session_link(s);
+    session_charge(s, SHARES_NOBODY, sizeof *s + path_table_bytes_of(path));
     return s;
+}
+
+void session_charge(struct session *session, uint32_t owner, uint64_t bytes)
+{
+    struct shares *shares = &session->root->engine->shares;
+    shares_remove(shares, session->charged_to, session->charged_bytes);
+    session->charged_to = owner;
+    session->charged_bytes = (uint32_t)bytes;
+    shares_add(shares, owner, bytes);
 }
 
 void session_drop(struct session *session)
 {
     path_table_remove(&session->root->by_path, &session->node);
+    shares_remove(&session->root->engine->shares, session->charged_to,
+                  session->charged_bytes);
     *session->link = session->next;
     if (session->next) {
         session->next->link = session->link;

@@ -71,9 +71,11 @@ struct session {
     uint64_t stray;         /**< mark of another one that is in its place, 0 = none is */
     uint32_t stray_listing; /**< the first listing that began since then */
     uint32_t elsewhere;     /**< the last listing that named the noted one elsewhere */
-    uint64_t changed; /**< when its directory had changed last, before the last whole
-                     inspection; 0 = not known */
-    uint32_t owner;   /**< uid of its directory at the last whole inspection */
+    uint64_t changed;    /**< when its directory had changed last, before the last whole
+                        inspection; 0 = not known */
+    uint32_t owner;      /**< uid of its directory at the last whole inspection */
+    uint32_t charged_to; /**< whose share it takes room of, SHARES_NOBODY = not known */
+    uint32_t charged_bytes; /**< … so much */
     uint8_t streams;
     uint8_t layout;         /**< enum session_layout */
     uint8_t state;          /**< enum session_state */
@@ -148,6 +150,9 @@ struct session *session_make(struct root *root, const char *path);
 
 /** Frees a session that nothing refers to any more: see session_idle. */
 void session_drop(struct session *session);
+
+/** Counts it as \p bytes of the share of \p owner, instead of what was counted before. */
+void session_charge(struct session *session, uint32_t owner, uint64_t bytes);
 
 /** Adds it to the list of sessions to inspect. */
 void session_mark(struct session *session);

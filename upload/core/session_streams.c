@@ -8,6 +8,15 @@
 #include "schema/layout.h"
 #include "upload/core/passed.h"
 
+void session_charge_streams(struct session *session)
+{
+    uint64_t bytes = sizeof *session + path_table_bytes_of(session->path);
+    for (unsigned i = 0; i < SCAN_CHANNELS_MAX; i++) {
+        bytes += session->stream[i] ? sizeof *session->stream[i] : 0;
+    }
+    session_charge(session, session->charged_to, bytes);
+}
+
 struct stream *session_stream(struct session *session, const char *channel)
 {
     int index = registry_channel(session->root, channel);
@@ -25,8 +34,12 @@ struct stream *session_stream(struct session *session, const char *channel)
     if (!st) {
         return NULL;
     }
+    bool more = !*slot;
     *slot = st;
     session->streams++;
+    if (more) {
+        session_charge_streams(session);
+    }
     *st = (struct stream){.session = session, .channel = (uint8_t)index, .file = 1};
     /* A channel that is not followed this time keeps its place and blocks nothing. */
     if (st->channel >= session->root->channels.count) {

@@ -9,6 +9,9 @@
 
 #include "upload/core/stream.h"
 
+/** Counts the streams that it has now in the share of its owner. */
+void session_charge_streams(struct session *session);
+
 /** \return the stream of \p channel, created if need be; NULL without memory, or if the
  * root has too many channels. */
 struct stream *session_stream(struct session *session, const char *channel);

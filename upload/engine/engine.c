@@ -46,8 +46,11 @@ gpufl_status engine_open(const struct engine_config *config, struct engine **out
         return GPUFL_ERR_NOMEM;
     }
     engine->config = *config;
+    engine->shares.limit = config->directory_bytes;
     engine->origin.config = &engine->config;
     engine->origin.trouble = &engine->trouble;
+    owners_refresh(&engine->owners, config->accounts_dir, config->log,
+                   config->sys->now_ms()); /* what the journal has is counted by owner */
     config->sys->random(&engine->claims.seed, sizeof engine->claims.seed);
     engine->encoder = encoder_open(config->zstd_level, GZIP_LEVEL);
     engine->frames = frames_open(2 * FRAME_BYTES_IN_FLIGHT);
@@ -386,6 +389,7 @@ void engine_close(struct engine *engine)
     }
     path_table_close(&engine->claims);
     owners_close(&engine->owners);
+    shares_close(&engine->shares);
     gz_cache_close(&engine->gz);
     encoder_close(engine->encoder);
     frames_close(engine->frames);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "upload/core/offer.h"
+#include "upload/core/room.h"
 #include "upload/core/session_streams.h"
 #include "upload/engine/origin_change.h"
 #include "upload/lifecycle/discovery.h"
@@ -78,7 +79,7 @@ bool engine_drained(const struct engine *engine)
         if (root->away) {
             continue; /* nothing can be done for it */
         }
-        if (discovery_waits(root) || root->parked.waiting ||
+        if (discovery_waits(root) || root->parked.waiting || room_goes_on(root) ||
             origin_change_is_unknown(root) || parking_is_to_be_asked(root)) {
             return false;
         }
@@ -260,6 +261,13 @@ static void report_count_held(const struct parked *parked, struct engine_summary
     out->streams_pending += parked->held_pending;
 }
 
+static void report_waiting(void *arg, uint32_t owner, unsigned count)
+{
+    struct engine_summary *out = arg;
+    out->directories_waiting += count;
+    out->waiting_owner = owner;
+}
+
 static void report_left(const struct root *root, struct engine_summary *out)
 {
     uint32_t owner;
@@ -294,6 +302,7 @@ void engine_summary(const struct engine *engine, struct engine_summary *out)
                                    .requests = counters->requests,
                                    .lines_rejected = counters->lines_rejected,
                                    .lines_refused_final = counters->lines_refused_final,
+                                   .kept_bytes = engine->shares.amount,
                                    .streams_done_before = engine->streams_done_before,
                                    .hold_status = engine->at_quota ? 402 : 0};
     for (unsigned i = 0; i < TRANSPORT_FAILURES; i++) {
@@ -311,6 +320,7 @@ void engine_summary(const struct engine *engine, struct engine_summary *out)
         out->streams_pending += root->parked.waiting_count; /* one each, at least */
         report_count_held(&root->parked, out);
         out->directories_skipped += other_root_count(root);
+        room_each(root, report_waiting, out);
         report_left(root, out);
         for (const struct session *s = root->sessions; s; s = s->next) {
             report_count_session(s, out);
@@ -333,5 +343,5 @@ void engine_summary(const struct engine *engine, struct engine_summary *out)
 bool engine_summary_accepted(const struct engine_summary *s)
 {
     return !s->sessions_blocked && !s->roots_away && !s->lines_rejected &&
-           !s->lines_refused_final;
+           !s->lines_refused_final && !s->directories_waiting;
 }

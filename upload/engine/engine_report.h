@@ -48,6 +48,9 @@ struct engine_summary {
     char held[480];           /**< the first session or channel that is held, and why */
     enum held_exit held_exit; /**< what ends that */
     char unfinished[384];     /**< a line that may be torn, "" = there is none */
+    unsigned directories_waiting; /**< there is no room for more of their owner */
+    uint32_t waiting_owner;       /**< one of these */
+    uint64_t kept_bytes;          /**< of all directories */
     unsigned directories_skipped; /**< left to another uploader */
     char left[256];               /**< one of these, of which sessions were chosen */
     uint32_t left_owner;          /**< whose directory it is */

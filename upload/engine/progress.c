@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "upload/core/position.h"
 #include "upload/core/progress_file.h"
+#include "upload/core/room.h"
 #include "upload/core/run_dir.h"
 #include "upload/core/session_streams.h"
 #include "upload/engine/upload_cursor.h"
@@ -95,7 +96,7 @@ struct parked_named {
 static void progress_add_parked_held(void *arg, struct parked_held *held)
 {
     struct parked_named *named = arg;
-    unsigned *count = &named->of_owner[held->owner % NAMED_OWNERS];
+    unsigned *count = &named->of_owner[parked_held_session(held)->owner % NAMED_OWNERS];
     if (!held->hold_reason) {
         return; /* files that are not read: whoever looks sees them */
     }
@@ -130,6 +131,11 @@ static void progress_add_others(struct parked_named *named, const struct root *r
     named->more += count > i ? count - i : 0;
 }
 
+static void progress_add_waiting(void *arg, uint32_t owner, unsigned count)
+{
+    text_printf(arg, "!waits %" PRIu32 " %u\n", owner, count);
+}
+
 /* What stands in the way, for people. */
 static void progress_add_trouble(struct text *text, struct root *root)
 {
@@ -147,6 +153,7 @@ static void progress_add_trouble(struct text *text, struct root *root)
         parked_each_complete(&root->parked, progress_add_replaced, text);
     }
     progress_add_others(&named, root);
+    room_each(root, progress_add_waiting, text);
     if (named.more) {
         text_printf(text, "!more %u\n", named.more);
     }

@@ -15,6 +15,7 @@
 #include "upload/core/offer.h"
 #include "upload/core/position.h"
 #include "upload/core/progress_file.h"
+#include "upload/core/room.h"
 #include "upload/core/run_dir.h"
 #include "upload/core/session_streams.h"
 #include "upload/engine/origin_change.h"
@@ -238,6 +239,7 @@ static struct root *root_make(struct engine *engine, const char *path,
     root->by_path.seed = root->kept.seed = seed;
     root->parked.table.seed = root->parked.held_ids.seed = seed;
     root->engine = engine;
+    root->parked.shares = &engine->shares;
     root->index = engine->roots;
     root->channels = *channels;
     memcpy(root->channel_name, channels->name, sizeof root->channel_name);
@@ -347,6 +349,7 @@ void root_close(struct root *root)
     listing_delete(root->group);
     kept_clear(root);
     other_root_close(root);
+    room_close(root);
     run_dir_close(root->published);
     if (root->lock_fd >= 0) {
         flock(root->lock_fd, LOCK_UN); /* as the root, below */

@@ -8,6 +8,7 @@
 #include "upload/core/claims.h"
 #include "upload/core/expired.h"
 #include "upload/core/offer.h"
+#include "upload/core/room.h"
 #include "upload/core/session_streams.h"
 #include "upload/lifecycle/kept.h"
 #include "upload/lifecycle/parking.h"
@@ -184,6 +185,13 @@ static void away_session(struct session *s)
     }
 }
 
+/* Sooner if new ones of the same owner wait for its room. */
+static bool away_is_over(const struct root *root, const struct parked_session *s)
+{
+    return s->absence.days > ABSENCE_COMPLETE_DAYS ||
+           (away_counts_days(root) && room_lacks(root, s->owner));
+}
+
 static void away_parked_session(void *arg, struct path_node *node)
 {
     struct root *root = arg;
@@ -210,7 +218,7 @@ static void away_parked_session(void *arg, struct path_node *node)
     if (!s->complete && s->absence.days > ABSENCE_OPEN_DAYS) {
         away_say_lost(root, node->path, 1);
         parked_drop(&root->parked, s);
-    } else if (s->complete && s->absence.days > ABSENCE_COMPLETE_DAYS) {
+    } else if (s->complete && away_is_over(root, s)) {
         (void)parking_forget(root, s);
     }
 }

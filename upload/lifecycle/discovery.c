@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 
 #include "base/log.h"
+#include "upload/core/room.h"
 #include "upload/core/session_streams.h"
 #include "upload/lifecycle/away.h"
 #include "upload/lifecycle/claim.h"
@@ -27,12 +28,17 @@
 #define NAMES_A_STEP       1024u
 #define INSPECTIONS_A_STEP 32u
 
-static struct session *discovery_found(struct root *root, const char *path)
+/* \p owner: of its directory, if nothing was known of it. */
+static struct session *discovery_found(struct root *root, const char *path,
+                                       uint32_t owner)
 {
     struct parked_session *parked = parked_find(&root->parked, path);
     struct session *session =
         parked ? parking_open(root, parked) : session_make(root, path);
     if (session) {
+        if (session->charged_to == SHARES_NOBODY) {
+            session_charge(session, owner, session->charged_bytes);
+        }
         root->change_stamp += !session->watched;
         session->listed = root->listing_number;
         away_session_back(session);
@@ -44,6 +50,7 @@ struct visit {
     struct root *root;
     const char *group; /* "" at the top level */
     uint64_t now_ms;
+    bool listed; /* a listing has named it */
 };
 
 /* Watched sessions report changes, and settled sessions without a writer do not change:
@@ -127,16 +134,21 @@ static bool discovery_visit_session(const struct visit *visit, const char *name)
         }
         return true;
     }
+    struct room_asked asked = {
+        .path = path, .id = name, .counts = visit->listed, .owner = SHARES_NOBODY};
+    if (!old && !parked_session && !room_for(root, &asked)) {
+        return true; /* there may be others in it */
+    }
     root->inspected++;
     if (!old && !parked_session && discovery_can_wait(root, path, name) &&
-        parked_wait(&root->parked, path, root->listing_number)) {
+        parked_wait(&root->parked, path, asked.owner, root->listing_number)) {
         claim_note(root, path);
         return true;
     }
     gpufl_status status = inspect_directory(root, path, NULL, &seen);
     root->only_sessions = root->only_sessions && status == GPUFL_OK;
     if (status == GPUFL_OK) {
-        struct session *session = discovery_found(root, path);
+        struct session *session = discovery_found(root, path, asked.owner);
         if (session) {
             inspect_apply(session, &seen, visit->now_ms);
             parking_held(session);
@@ -146,7 +158,7 @@ static bool discovery_visit_session(const struct visit *visit, const char *name)
         }
     } else if (status != GPUFL_ERR_NOT_FOUND) {
         kept_directory(root, path);
-        struct session *session = discovery_found(root, path);
+        struct session *session = discovery_found(root, path, asked.owner);
         if (session) {
             inspect_failed(session, status); /* what cannot be read may be one */
             parking_held(session);
@@ -296,6 +308,7 @@ static void discovery_end(struct root *root, uint64_t now_ms)
         other_root_listed(root);
     }
     replaced_listed(root, !root->listing->error);
+    room_listed(root, !root->listing->error);
     listing_delete(root->listing);
     root->listing = NULL;
     kept_clear(root);
@@ -305,8 +318,10 @@ static void discovery_end(struct root *root, uint64_t now_ms)
 static void discovery_next(struct root *root, uint64_t now_ms)
 {
     bool in_group = root->group != NULL;
-    struct visit visit = {
-        .root = root, .group = in_group ? root->group_name : "", .now_ms = now_ms};
+    struct visit visit = {.root = root,
+                          .group = in_group ? root->group_name : "",
+                          .now_ms = now_ms,
+                          .listed = root->listing != NULL};
     const struct dirent64 *entry = listing_next(in_group ? root->group : root->listing);
     if (entry && listing_is_dir(entry)) {
         discovery_visit(&visit, entry->d_name);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "upload/core/owners.h"
 #include "upload/core/session_streams.h"
 #include "upload/core/shutdown.h"
 #include "upload/lifecycle/claim.h"
@@ -247,6 +248,16 @@ static bool inspect_is_anothers(const struct session *session,
            !session->root->origin_moves;
 }
 
+static void inspect_note_owner(struct session *session, const struct inspection *seen)
+{
+    const struct owners *owners = &session->root->engine->owners;
+    if (seen->whole) {
+        session->owner = seen->owner;
+        session_charge(session, owners_account(owners, seen->owner),
+                       session->charged_bytes);
+    }
+}
+
 void inspect_apply(struct session *session, const struct inspection *seen,
                    uint64_t now_ms)
 {
@@ -256,7 +267,7 @@ void inspect_apply(struct session *session, const struct inspection *seen,
     }
     session->looked_at_ms = now_ms;
     session->seems_over = false;
-    session->owner = seen->whole ? seen->owner : session->owner;
+    inspect_note_owner(session, seen);
     session->changed = seen->changed;
     session->seen = directory_id_of(&seen->directory);
     memcpy(session->second, seen->second, sizeof session->second);

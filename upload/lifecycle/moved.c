@@ -79,6 +79,8 @@ static void moved_take(struct session *from, struct session *to)
     from->hold_reason = HELD_NOT;
     from->presence = SESSION_UNSEEN;
     session_set_state(from, SESSION_OPEN);
+    session_charge_streams(from);
+    session_charge_streams(to);
 }
 
 static bool moved_journal(const struct session *to, const char *from)

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "upload/core/owners.h"
 #include "upload/core/passed.h"
 #include "upload/core/position.h"
 #include "upload/core/session_streams.h"
@@ -19,10 +20,20 @@
 /* While no more are open, those that are held are open, too. */
 #define HELD_OPEN_MAX 64u
 
+/* The journal has it of one that was not looked at since the start. */
+static uint32_t parking_owner(const struct session *s)
+{
+    bool noted = s->charged_to == SHARES_NOBODY && s->directory.user;
+    return noted ? owners_account(&s->root->engine->owners, s->directory.user - 1)
+                 : s->charged_to;
+}
+
 void parking_complete(struct session *session)
 {
     struct root *root = session->root;
-    struct parked_session *s = parked_new(&root->parked, session->path, session->streams);
+    uint32_t owner = parking_owner(session);
+    struct parked_session *s =
+        parked_new(&root->parked, session->path, owner, session->streams);
     if (!s) {
         return;
     }
@@ -89,14 +100,14 @@ void parking_held(struct session *session)
     struct parked_held held = {.changed = session->inspected ? session->changed : 0,
                                .unread_mark = session->unread_mark,
                                .unread = session->unread,
-                               .owner = session->owner,
                                .hold_reason = session->hold_reason,
                                .unread_said = session->unread_said,
                                .pending = (uint8_t)parking_pending(session),
                                .other_said = session->other_said,
                                .live = session->live,
                                .over = session_writer_is_gone(session)};
-    if (parked_hold(&root->parked, session->path, session->listed, &held)) {
+    if (parked_hold(&root->parked, session->path, session->charged_to, session->listed,
+                    &held)) {
         session_drop(session);
     }
 }
@@ -109,7 +120,6 @@ static void parking_open_held(struct session *session, const struct parked_held 
     session->changed = held->changed;
     session->unread_mark = held->unread_mark;
     session->unread = held->unread;
-    session->owner = held->owner;
     session->hold_reason = held->hold_reason;
     session->unread_said = held->unread_said;
     session->other_said = held->other_said;
@@ -166,6 +176,7 @@ struct session *parking_open(struct root *root, struct parked_session *s)
     session->directory = s->directory;
     session->directory_noted = s->directory.user != 0;
     if (s->held) {
+        session->owner = s->owner == SHARES_NOBODY ? SESSION_OWNER_UNKNOWN : s->owner;
         parking_open_held(session, parked_held_of(s));
     }
     for (unsigned i = 0; i < s->streams; i++) {
@@ -179,6 +190,7 @@ struct session *parking_open(struct root *root, struct parked_session *s)
         position_restore(st, &record);
         st->sealed = s->stream[i].sealed;
     }
+    session_charge(session, s->owner, session->charged_bytes);
     parked_drop(&root->parked, s);
     return session;
 }

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What one user makes below the root takes its own room only: what is beyond it waits, is
+ * counted, and is sent once there is room. */
+#include "tests/support/check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "tests/support/ended_sessions.h"
+#include "tests/support/rig_session.h"
+#include "upload/core/progress_file.h"
+#include "upload/core/registry.h"
+
+#define MANY   600u
+#define OTHER  12345u
+#define LIMIT  (128u << 10)
+#define DAY_MS (24ull * 3600 * 1000)
+/* Of one owner alone: three quarters of three quarters. */
+#define OF_ONE (LIMIT / 16 * 9)
+
+static unsigned said;
+static unsigned said_fits;
+
+static void count_line(void *arg, enum log_level level, const char *line)
+{
+    (void)arg;
+    (void)level;
+    said += strstr(line, "owner.waits ") != NULL;
+    said_fits += strstr(line, "owner.fits ") != NULL;
+}
+
+static const struct log counted = {.level = LOG_AT_DEBUG, .write = count_line};
+
+/* Sessions of one line each, in the layout that needs neither manifest nor lock. */
+static void plant(const char *root, const char *name, unsigned count, bool empty)
+{
+    for (unsigned i = 0; i < count; i++) {
+        char dir[700];
+        char line[200];
+        snprintf(dir, sizeof dir, "%s/%s-%u", root, name, i);
+        snprintf(line, sizeof line, "{\"type\":\"shutdown\",\"session_id\":\"%s-%u\"}\n",
+                 name, i);
+        assert_int_equal(mkdir(dir, 0755), 0);
+        if (!empty) {
+            dirs_append(dir, "device.log", line);
+        }
+        assert_int_equal(chown(dir, OTHER, OTHER), 0);
+    }
+}
+
+static void unplant(const char *root, const char *name, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        char path[700];
+        snprintf(path, sizeof path, "%s/%s-%u", root, name, i);
+        dirs_remove(strdup(path));
+    }
+}
+
+static struct rig *room_rig(void)
+{
+    if (geteuid() != 0) {
+        skip(); /* several owners */
+    }
+    struct rig *rig = rig_new();
+    said = said_fits = 0;
+    rig->config.log = &counted;
+    rig->config.directory_bytes = LIMIT;
+    return rig;
+}
+
+static unsigned waiting(const struct rig *rig)
+{
+    return rig_summary(rig).directories_waiting;
+}
+
+static void told_waits(void *arg, const struct progress_note *note)
+{
+    *(unsigned *)arg += note->owner == OTHER ? note->waits : 0;
+}
+
+static unsigned told(const struct rig *rig)
+{
+    unsigned count = 0;
+    progress_notes(&sys_real, ended_root(rig)->fd, told_waits, &count);
+    return count;
+}
+
+static void sessions_beyond_the_room_of_their_owner_wait(void **state)
+{
+    (void)state;
+    struct rig *rig = room_rig();
+    plant(rig->root, "planted", MANY, false);
+    ended_make(rig->root, 0, 20);
+    rig_start(rig);
+    rig_run(rig, DAY_MS, true);
+    struct engine_summary s = rig_summary(rig);
+    assert_true(s.kept_bytes <= LIMIT);
+    assert_true(s.sessions_done < MANY);
+    assert_int_equal(s.sessions_done + s.directories_waiting, MANY + 20);
+    assert_int_equal(s.waiting_owner, OTHER);
+    for (unsigned n = 0; n < 20; n++) {
+        char id[40];
+        ended_id(n, id);
+        rig_same_as_file(rig, id, "scope");
+    }
+    assert_true(engine_drained(rig->engine));  /* no more can be done … */
+    assert_false(engine_summary_accepted(&s)); /* … and not all is sent */
+    assert_int_equal(said, 1);
+    rig_run(rig, 10000, false);
+    assert_int_equal(told(rig), waiting(rig));
+    rig_delete(rig);
+}
+
+static void a_session_of_another_owner_that_begins_later_is_sent(void **state)
+{
+    (void)state;
+    struct rig *rig = room_rig();
+    struct live_session live;
+    plant(rig->root, "planted", MANY, false);
+    rig_start(rig);
+    rig_run(rig, DAY_MS, true);
+    unsigned before = rig_summary(rig).sessions_done;
+    live_open(&live, rig->root, RIG_ID);
+    rig_fill(&live, 5);
+    engine_touch(rig->engine, 0, live.id);
+    rig_run(rig, 2000, false);
+    rig_same_as_file(rig, RIG_ID, "device");
+    live_close(&live);
+    rig_run(rig, 120000, false);
+    assert_int_equal(rig_summary(rig).sessions_done, before + 1);
+    rig_delete(rig);
+}
+
+static void those_that_wait_are_sent_when_others_are_removed(void **state)
+{
+    (void)state;
+    struct rig *rig = room_rig();
+    rig->config.max_requests_per_second = 0;
+    plant(rig->root, "planted", MANY, false);
+    rig_start(rig);
+    rig_run(rig, DAY_MS, true);
+    unsigned left = waiting(rig);
+    unsigned done = rig_summary(rig).sessions_done;
+    assert_int_equal(left + done, MANY);
+    for (unsigned i = 0; i < MANY; i++) { /* what is complete */
+        char path[700];
+        snprintf(path, sizeof path, "planted-%u", i);
+        const struct parked_session *s = parked_find(&ended_root(rig)->parked, path);
+        if (s && s->complete) {
+            snprintf(path, sizeof path, "%s/planted-%u", rig->root, i);
+            dirs_remove(strdup(path));
+        }
+    }
+    rig_run(rig, 60000, false);
+    assert_true(waiting(rig) < left);
+    assert_true(ended_requests(rig, TRANSPORT_COMPLETE) > done);
+    assert_int_equal(ended_requests(rig, TRANSPORT_COMPLETE) + waiting(rig), MANY);
+    rig_delete(rig);
+}
+
+static void when_all_fit_that_is_said(void **state)
+{
+    (void)state;
+    struct rig *rig = room_rig();
+    plant(rig->root, "planted", MANY, false);
+    rig_start(rig);
+    rig_run(rig, DAY_MS, true);
+    unplant(rig->root, "planted", MANY);
+    rig_run(rig, 60000, false);
+    assert_int_equal(waiting(rig), 0);
+    assert_int_equal(said_fits, 1);
+    assert_int_equal(said, 1);
+    assert_int_equal(told(rig), 0);
+    rig_delete(rig);
+}
+
+/* The memory that they took is given back. */
+static void what_is_forgotten_is_not_counted(void **state)
+{
+    (void)state;
+    struct rig *rig = room_rig();
+    plant(rig->root, "planted", 100, false);
+    plant(rig->root, "empty", 100, true);
+    rig_start(rig);
+    rig_run(rig, DAY_MS, true);
+    assert_true(rig_summary(rig).kept_bytes > 100 * 200);
+    assert_int_equal(shares_of(&rig->engine->shares, OTHER), rig_summary(rig).kept_bytes);
+    unplant(rig->root, "planted", 100);
+    for (unsigned day = 0; day < 9; day++) {
+        rig_step_wall_s(DAY_MS / 1000);
+        rig_run(rig, 20000, false);
+    }
+    assert_int_equal(rig_summary(rig).kept_bytes, 0);
+    rig_delete(rig);
+}
+
+static void after_a_restart_the_owner_of_what_is_complete_is_known(void **state)
+{
+    (void)state;
+    struct rig *rig = room_rig();
+    plant(rig->root, "planted", MANY, false);
+    rig_start(rig);
+    rig_run(rig, DAY_MS, true);
+    uint64_t before = shares_of(&rig->engine->shares, OTHER);
+    unsigned left = waiting(rig);
+    rig_stop(rig);
+    rig_start(rig);
+    assert_int_equal(shares_of(&rig->engine->shares, OTHER), before);
+    rig_run(rig, DAY_MS, true);
+    assert_in_range(waiting(rig), left - 2, left + 2); /* in another order */
+    assert_true(shares_of(&rig->engine->shares, OTHER) <= OF_ONE);
+    rig_delete(rig);
+}
+
+/* A group directory may contain sessions of others. */
+static void what_others_have_in_a_directory_of_the_owner_does_not_wait(void **state)
+{
+    (void)state;
+    struct rig *rig = room_rig();
+    char group[700];
+    plant(rig->root, "planted", MANY, false);
+    rig_start(rig);
+    rig_run(rig, DAY_MS, true);
+    snprintf(group, sizeof group, "%s/group", rig->root);
+    assert_int_equal(mkdir(group, 0755), 0);
+    ended_make(group, 0, 3);
+    assert_int_equal(chown(group, OTHER, OTHER), 0);
+    unsigned before = rig_summary(rig).sessions_done;
+    rig_run(rig, 120000, false);
+    assert_int_equal(rig_summary(rig).sessions_done, before + 3);
+    rig_delete(rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sessions_beyond_the_room_of_their_owner_wait),
+        cmocka_unit_test(a_session_of_another_owner_that_begins_later_is_sent),
+        cmocka_unit_test(those_that_wait_are_sent_when_others_are_removed),
+        cmocka_unit_test(when_all_fit_that_is_said),
+        cmocka_unit_test(what_is_forgotten_is_not_counted),
+        cmocka_unit_test(after_a_restart_the_owner_of_what_is_complete_is_known),
+        cmocka_unit_test(what_others_have_in_a_directory_of_the_owner_does_not_wait),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Counts the directories that wait, of each owner. */
+#include "upload/core/room.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "base/log.h"
+#include "upload/core/owners.h"
+#include "upload/core/session.h"
+#include "upload/core/stream.h"
+
+/* An open session of two channels. */
+#define ROOM_BYTES (sizeof(struct session) + 2 * sizeof(struct stream))
+
+struct room_wait {
+    struct room_wait *next;
+    uint32_t owner;
+    unsigned found;   /* by the last whole listing */
+    unsigned finding; /* by the one under way */
+    unsigned said;
+};
+
+static struct room_wait *room_wait_of(const struct root *root, uint32_t owner)
+{
+    struct room_wait *wait = root->waits;
+    while (wait && wait->owner != owner) {
+        wait = wait->next;
+    }
+    return wait;
+}
+
+static bool room_has(const struct root *root, uint32_t owner, uint64_t path_bytes)
+{
+    return shares_have_room(&root->engine->shares, owner, ROOM_BYTES + path_bytes);
+}
+
+static void room_count(struct root *root, const struct room_asked *asked)
+{
+    struct room_wait *wait = room_wait_of(root, asked->owner);
+    if (!wait && (wait = calloc(1, sizeof *wait))) {
+        wait->owner = asked->owner;
+        wait->next = root->waits;
+        root->waits = wait;
+    }
+    if (wait && asked->counts) {
+        wait->finding++;
+    } else if (wait && !wait->found) {
+        wait->found = 1;
+    }
+}
+
+/* It may be a directory of sessions that belong to others: the caller looks below it. */
+bool room_for(struct root *root, struct room_asked *asked)
+{
+    const struct engine_config *config = &root->engine->config;
+    struct stat st;
+    asked->owner = SHARES_NOBODY;
+    if (fstatat(root->fd, asked->path, &st, AT_SYMLINK_NOFOLLOW) < 0) {
+        return true; /* as an inspection will find */
+    }
+    asked->owner = owners_account(&root->engine->owners, st.st_uid);
+    if (room_has(root, asked->owner, path_table_bytes_of(asked->path))) {
+        return true;
+    }
+    root->only_sessions = false; /* so that the root is listed again */
+    if (!config->wanted || config->wanted(config->wanted_arg, asked->id)) {
+        room_count(root, asked);
+    }
+    return false;
+}
+
+/* Once, and again when there are twice as many. */
+static void room_say(const struct root *root, struct room_wait *wait)
+{
+    const struct engine *engine = root->engine;
+    if (wait->found / 2 < wait->said) {
+        return;
+    }
+    wait->said = wait->found;
+    log_warn(engine->config.log, "owner.waits",
+             "root=%s owner=%" PRIu32 " directories=%u kept_bytes=%" PRIu64
+             " limit_bytes=%" PRIu64 " note=\"this user has more directories here than "
+             "there is room for: these are not sent until others of the same user are "
+             "sent or removed; others are not affected\"",
+             root->path, wait->owner, wait->found,
+             shares_of(&engine->shares, wait->owner), engine->shares.limit);
+}
+
+static void room_say_fits(const struct root *root, const struct room_wait *wait)
+{
+    if (wait->said) {
+        log_info(root->engine->config.log, "owner.fits", "root=%s owner=%" PRIu32,
+                 root->path, wait->owner);
+    }
+}
+
+void room_listed(struct root *root, bool whole)
+{
+    for (struct room_wait **link = &root->waits; *link;) {
+        struct room_wait *wait = *link;
+        bool more = wait->finding > wait->found;
+        unsigned before = wait->found;
+        wait->found = whole || more ? wait->finding : wait->found;
+        wait->finding = 0;
+        root->engine->trouble.stamp += wait->found != before;
+        if (wait->found) {
+            room_say(root, wait);
+            link = &wait->next;
+        } else {
+            room_say_fits(root, wait);
+            *link = wait->next;
+            free(wait);
+        }
+    }
+}
+
+unsigned room_waiting(const struct root *root)
+{
+    unsigned count = 0;
+    for (const struct room_wait *w = root->waits; w; w = w->next) {
+        count += w->finding > w->found ? w->finding : w->found;
+    }
+    return count;
+}
+
+bool room_lacks(const struct root *root, uint32_t owner)
+{
+    return room_wait_of(root, owner) != NULL;
+}
+
+bool room_goes_on(const struct root *root)
+{
+    const struct room_wait *wait = root->waits;
+    while (wait && !room_has(root, wait->owner, JOURNAL_PATH_MAX)) {
+        wait = wait->next;
+    }
+    return wait != NULL;
+}
+
+void room_each(const struct root *root,
+               void (*visit)(void *arg, uint32_t owner, unsigned count), void *arg)
+{
+    for (const struct room_wait *w = root->waits; w; w = w->next) {
+        visit(arg, w->owner, w->finding > w->found ? w->finding : w->found);
+    }
+}
+
+void room_close(struct root *root)
+{
+    while (root->waits) {
+        struct room_wait *wait = root->waits;
+        root->waits = wait->next;
+        free(wait);
+    }
+}

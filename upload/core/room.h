@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Directories that wait until there is room for more of their owner: they are counted,
+ * and found again by the next listing. */
+#ifndef GPUFL_UPLOAD_CORE_ROOM_H
+#define GPUFL_UPLOAD_CORE_ROOM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "upload/core/registry.h"
+
+/** A directory of which nothing is known yet. */
+struct room_asked {
+    const char *path;
+    const char *id;
+    bool counts;    /**< asked for by a listing, which does so once */
+    uint32_t owner; /**< out: whose share it takes room of, SHARES_NOBODY = not known */
+};
+
+/** \return false if the directory has to wait. */
+bool room_for(struct root *root, struct room_asked *asked);
+
+/** After a listing; \p whole if it has named all there is. */
+void room_listed(struct root *root, bool whole);
+
+/** \return how many directories wait. */
+unsigned room_waiting(const struct root *root);
+
+/** \return whether directories of \p owner wait. */
+bool room_lacks(const struct root *root, uint32_t owner);
+
+/** \return true if there is room for one that waits now: the next listing finds it. */
+bool room_goes_on(const struct root *root);
+
+/** Visits the owners whose directories wait, with their number. */
+void room_each(const struct root *root,
+               void (*visit)(void *arg, uint32_t owner, unsigned count), void *arg);
+
+/** Frees what is kept of the root. */
+void room_close(struct root *root);
+
+#endif
