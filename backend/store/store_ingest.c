@@ -147,13 +147,24 @@ static gpufl_status put_without_position(struct store *store,
                                : GPUFL_ERR_IO;
 }
 
+/* Nothing is stored, so a session that is complete stays so, and none begins. */
+static gpufl_status count_rejected(struct store *store, const struct store_body *body)
+{
+    sqlite3_stmt *s = statement_use(store, S_REJECT);
+    statement_bind_text(s, 1, body->session);
+    sqlite3_bind_int64(s, 2, (int64_t)body->lines->rejected);
+    return statement_run(s) ? GPUFL_OK : GPUFL_ERR_IO;
+}
+
 gpufl_status store_add(struct store *store, const struct store_body *body)
 {
     if (!statement_run(statement_use(store, S_BEGIN))) {
         store_health_failed(store, body->len);
         return GPUFL_ERR_IO;
     }
-    gpufl_status status = put_without_position(store, body);
+    gpufl_status status = !body->window_id && body->lines->accepted == 0
+                              ? count_rejected(store, body)
+                              : put_without_position(store, body);
     if (status == GPUFL_OK && !statement_run(statement_use(store, S_COMMIT))) {
         status = GPUFL_ERR_IO;
     }

@@ -119,6 +119,7 @@ static const char *const sql[S_COUNT] = {
                  " ORDER BY sequence IS NULL, sequence, id",
     [S_BODY_DATA] = "SELECT encoding, data FROM body WHERE id = ?1",
     [S_DUPLICATE] = "UPDATE session SET duplicates = duplicates + 1 WHERE sid = ?1",
+    [S_REJECT] = "UPDATE session SET rejected = rejected + ?2 WHERE sid = ?1",
     [S_DELIVERY] = "SELECT channel, ifnull(sequence, 0), lines, received_ms, newest_ns"
                    " FROM body WHERE session = ?1 ORDER BY channel, sequence",
     [S_OLDEST] = "SELECT id, sid, last_seen_ms, (SELECT count(*) FROM session)"

@@ -28,6 +28,7 @@ enum statement {
     S_BODIES,
     S_BODY_DATA,
     S_DUPLICATE,
+    S_REJECT,
     S_DELIVERY,
     S_OLDEST,
     S_DELETE_BODIES,

@@ -112,6 +112,24 @@ def lines_of_others_are_rejected_one_by_one(place):
     equal(backend.export(SESSION, "device"), line(1) + line(3), "stored")
 
 
+def a_batch_without_a_line_stores_nothing(place):
+    """A sender may ask by an empty one whether its key is taken. A window keeps its id."""
+    backend = _start(place)
+    for body in (b"", b"nonsense\n\n"):
+        equal(post(backend, body)[0], 200, "answer")
+        equal(backend.session(SESSION), None, "no session begins")
+    equal(post(backend, line(1))[0], 200, "a line")
+    equal(post(backend, b"", path="/api/v1/events/session-complete")[0], 200, "complete")
+    for body, rejected in ((b"", 0), (b"nonsense\n\n", 2)):
+        equal(post(backend, body)[1]["rejected"], rejected, "answer")
+        session = backend.session(SESSION)
+        equal((session["complete"], session["rejected"], session["channels"][0]["bodies"]), (True, rejected, 1), f"{body}")
+    window = (str(uuid.uuid4()), "device", 1)
+    for _ in range(2):
+        equal(post(backend, b"", window=window)[1]["window_acknowledged"], True, "a window")
+    equal(backend.export(SESSION, "device"), line(1), "what is stored")
+
+
 def bodies_without_identity_go_to_the_channel_of_their_records(place):
     backend = _start(place)
     post(backend, line(1, kind="scope_event_batch"))
