@@ -174,6 +174,18 @@ static void upload_until_done(struct upload *u)
     tell_progress(u, true);
 }
 
+/* Its state may be elsewhere: only what it tells of its progress is found here. */
+static bool upload_holder_knows_unfinished(const struct upload *u)
+{
+    char holder[128];
+    struct engine_summary left = {0};
+    if (u->options.all_sessions &&
+        progress_holder(&sys_real, u->root, holder, sizeof holder)) {
+        holder_left_count(&sys_real, u->root, &u->selection, true, &left);
+    }
+    return left.sessions_away > 0;
+}
+
 static gpufl_status check_and_open(struct upload *u)
 {
     char why[512];
@@ -197,7 +209,8 @@ static gpufl_status upload_selected(struct upload *u)
     if (status == GPUFL_OK && u->selection.count == 0) {
         status = upload_try_state(u);
     }
-    if (status == GPUFL_OK && u->selection.count == 0 && !upload_knows_unfinished(u)) {
+    if (status == GPUFL_OK && u->selection.count == 0 && !upload_knows_unfinished(u) &&
+        !upload_holder_knows_unfinished(u)) {
         return upload_result_say(u->result, GPUFL_OK,
                                  "nothing to send: no session in %.300s",
                                  u->options.log_path);

@@ -135,6 +135,34 @@ def a_late_folder_is_served_with_the_state_elsewhere(place):
             agent.stop()
 
 
+def an_upload_beside_an_agent_with_its_state_elsewhere_knows_what_that_has_not_sent(place):
+    """Also where the directory of all that is not sent is gone, and nothing in the log directory tells of it."""
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    agent = lib.agent(place, backend.url, OPEN, f"--state-dir={place.path}/state", "--rescan-interval=200ms")
+    until(lambda: "agent.started" in agent.log.read_text(), "it serves the directory")
+    done = lib.upload(place, backend.url)
+    equal((done.returncode, "nothing to send" in done.result["message"]), (0, True), done.stdout)
+    writer = Live(place.logs)
+    until(lambda: backend.export(writer.id, "device") == writer.written["device"], "its first line")
+    backend.kill()
+    writer.line("device")
+    done = lib.upload(place, backend.url, "--timeout=1s")
+    equal((done.returncode, "is already served by gpufl-agent" in done.result["message"]), (1, True), done.stdout)
+    progress = place.logs / ".gpufl-agent/progress"
+    until(lambda: progress.exists() and writer.id in progress.read_text(), "it tells of the session")
+    writer.dir.rename(place.path / "elsewhere")
+    done = lib.upload(place, backend.url)
+    equal((done.returncode, done.result["sessions_away"]), (1, 1), done.stdout)
+    check(writer.id in done.result["message"], done.stdout)
+    (place.path / "elsewhere").rename(writer.dir)
+    writer.end()
+    backend.start()
+    done = lib.upload(place, backend.url)
+    equal((done.returncode, "sent by the uploader" in done.result["message"]), (0, True), done.stdout)
+    lib.holds(backend, writer)
+    check(agent.poll() is None, "it runs")
+
+
 def a_late_folder_that_was_refused_is_served_once_it_can_be(place):
     backend = lib.Backend(place, "--api-key", lib.KEY)
     late, elsewhere = place.path / "late", place.path / "elsewhere"
