@@ -34,15 +34,13 @@ static void put_escaped(struct text *out, const char *string)
     }
 }
 
-void message_line(const char *program, const char *format, ...)
+static void message_put(const char *program, const char *separator, const char *format,
+                        va_list args)
 {
     struct text line = {0};
     char *text = NULL;
-    va_list args;
-    va_start(args, format);
     int len = vasprintf(&text, format, args);
-    va_end(args);
-    text_printf(&line, "%s: ", program);
+    text_printf(&line, "%s%s", program, separator);
     put_escaped(&line, len < 0 ? "out of memory" : text);
     text_puts(&line, "\n");
     fwrite(line.data, 1, line.failed ? 0 : line.len, stderr);
@@ -50,4 +48,20 @@ void message_line(const char *program, const char *format, ...)
     if (len >= 0) {
         free(text);
     }
+}
+
+void message_line(const char *program, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    message_put(program, ": ", format, args);
+    va_end(args);
+}
+
+void message_of_library(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    message_put("[GPUFL]", " ", format, args);
+    va_end(args);
 }

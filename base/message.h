@@ -8,4 +8,7 @@
 __attribute__((format(printf, 2, 3))) void message_line(const char *program,
                                                         const char *format, ...);
 
+/** The same as a line of libgpufl, which is a guest in its process: "[GPUFL] text". */
+__attribute__((format(printf, 1, 2))) void message_of_library(const char *format, ...);
+
 #endif

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/message.h"
 #include "base/named_file.h"
 #include "collector-lib/core/flat_json.h"
 #include "collector-lib/core/option_fields.h"
@@ -41,14 +42,13 @@ void config_file_read(struct config_file *file)
     const char *fault;
     ssize_t n = read_text(file, &fault);
     if (n < 0) {
-        fprintf(stderr, "[GPUFL] configuration file %s ignored: %s\n", file->path, fault);
+        message_of_library("configuration file %s ignored: %s", file->path, fault);
         return;
     }
     file->text[n] = '\0';
     if (!flat_json_parse(file->text, (size_t)n, set_from_member, file, &stopped)) {
-        fprintf(stderr,
-                "[GPUFL] %s:%u:%u: not a JSON object; only what precedes the error is "
-                "used\n",
-                file->path, stopped.line, stopped.column);
+        message_of_library("%s:%u:%u: not a JSON object; only what precedes the error is "
+                           "used",
+                           file->path, stopped.line, stopped.column);
     }
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/message.h"
 #include "base/nearest.h"
 #include "base/parse_bool.h"
 
@@ -192,8 +193,8 @@ void option_fields_take_env(struct gpufl_init_options *into)
         const char *value = fields[i].env ? getenv(fields[i].env) : NULL;
         const char *wanted = value && *value ? set_text(into, &fields[i], value) : NULL;
         if (wanted) {
-            fprintf(stderr, "[GPUFL] %s=%s ignored: expected %s\n", fields[i].env, value,
-                    wanted);
+            message_of_library("%s=%s ignored: expected %s", fields[i].env, value,
+                               wanted);
         }
     }
 }
@@ -225,9 +226,9 @@ static void report_unknown(const char *path, const char *key)
         name[i] = fields[i].key;
     }
     const char *nearest = nearest_name(key, name, FIELDS);
-    fprintf(stderr, "[GPUFL] %s: unknown key \"%s\" ignored%s%s%s\n", path, key,
-            nearest ? " (did you mean \"" : "", nearest ? nearest : "",
-            nearest ? "\"?)" : "");
+    message_of_library("%s: unknown key \"%s\" ignored%s%s%s", path, key,
+                       nearest ? " (did you mean \"" : "", nearest ? nearest : "",
+                       nearest ? "\"?)" : "");
 }
 
 void option_fields_take_member(struct gpufl_init_options *into, const char *path,
@@ -242,7 +243,7 @@ void option_fields_take_member(struct gpufl_init_options *into, const char *path
                                  ? set_text(into, &fields[i], value)
                                  : type_name(fields[i].kind);
         if (wanted) {
-            fprintf(stderr, "[GPUFL] %s: %s ignored: expected %s\n", path, key, wanted);
+            message_of_library("%s: %s ignored: expected %s", path, key, wanted);
         }
         return;
     }

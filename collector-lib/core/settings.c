@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/message.h"
 #include "base/parse_bool.h"
 #include "collector-lib/core/config_file.h"
 #include "collector-lib/core/option_fields.h"
@@ -23,8 +24,7 @@ static void say_no_switch(const char *name)
     const char *value = getenv(name);
     bool on;
     if (value && *value && !parse_switch(value, &on)) {
-        fprintf(stderr, "[GPUFL] %s=%s ignored: expected " PARSE_SWITCH_WORDS "\n", name,
-                value);
+        message_of_library("%s=%s ignored: expected " PARSE_SWITCH_WORDS, name, value);
     }
 }
 
@@ -43,9 +43,10 @@ static bool env_number(const char *name, uint64_t min, uint64_t max, uint64_t *o
     char *end;
     errno = 0;
     unsigned long long number = strtoull(value, &end, 10);
-    if (errno || *end || value[0] == '-' || number < min || number > max) {
-        fprintf(stderr, "[GPUFL] %s=%s ignored: expected a number from %llu to %llu\n",
-                name, value, (unsigned long long)min, (unsigned long long)max);
+    if (errno || *end || value[0] < '0' || value[0] > '9' || number < min ||
+        number > max) {
+        message_of_library("%s=%s ignored: expected a number from %llu to %llu", name,
+                           value, (unsigned long long)min, (unsigned long long)max);
         return false;
     }
     *out = number;
@@ -129,8 +130,8 @@ static enum gpufl_profiling_engine max_engine(void)
     enum gpufl_profiling_engine max = (enum gpufl_profiling_engine)(OPTION_ENGINES - 1);
     const char *wanted = value && *value ? option_fields_engine(value, &max) : NULL;
     if (wanted) {
-        fprintf(stderr, "[GPUFL] GPUFL_MAX_ENGINE=%s: expected %s; Monitor is taken\n",
-                value, wanted);
+        message_of_library("GPUFL_MAX_ENGINE=%s: expected %s; Monitor is taken", value,
+                           wanted);
         max = GPUFL_ENGINE_MONITOR;
     }
     return max;

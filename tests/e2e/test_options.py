@@ -213,6 +213,27 @@ def a_variable_or_a_key_is_named_where_it_is_wrong(place):
             done.result()
 
 
+# Of the variables that libgpufl reads: those for which any text is a value.
+TEXTS = {"GPUFL_APP_NAME", "GPUFL_LOG_DIR", "GPUFL_BACKEND_URL", "GPUFL_API_KEY", "GPUFL_API_PATH", "GPUFL_POD_NAME",
+         "GPUFL_POD_NAMESPACE", "GPUFL_NODE_NAME", "GPUFL_SYSFS"}
+
+
+def a_variable_of_the_recorder_that_is_wrong_is_named_once(place):
+    """With its value and what is expected; the job records all the same."""
+    core = (lib.ROOT / "collector-lib/core").glob("*.c")
+    sources = "".join(path.read_text() for path in [*core, lib.ROOT / "collector-lib/sample/sysfs.c"])
+    variables = set(re.findall(r'"(GPUFL_[A-Z_]+)"', sources)) - TEXTS
+    check(len(variables) >= 12, f"variables: {variables}")
+    for number, (name, value) in enumerate(itertools.product(sorted(variables), ("a\nb\x1b[1m", " 5 parsecs"))):
+        logs = place.path / f"recorded-{number}"
+        done = place.run("tests/e2e/script", f"log_path={logs}", "init", "shutdown", env={name: value})
+        shown = _shown(value)
+        said = [line for line in done.stderr.splitlines() if name in line or shown in line]
+        check(len(said) == 1 and said[0].startswith("[GPUFL] ") and shown in said[0], f"{name}={value!r}: {done.stderr}")
+        check("expected" in said[0] or name == "GPUFL_CONFIG_FILE", said[0])
+        check("\x1b" not in done.stderr and any(logs.iterdir()), f"{name}: {done.stderr}")
+
+
 def of_an_option_that_is_given_twice_the_last_one_counts(place):
     """In each program, as its manual says; a name is not abbreviated."""
     manual = {"gpufl": "gpufl.1", "gpufl-agent": "gpufl-agent.8", "gpufl-backend": "gpufl-backend.8"}
