@@ -13,6 +13,7 @@ struct body {
     struct text bytes;
     bool unwanted;  /**< nobody will look at it: nothing is kept */
     bool too_large; /**< over PROTOCOL_MAX_BODY_BYTES, or out of memory */
+    bool answered;  /**< before it came: the connection ends with it */
 };
 
 /** Appends \p len bytes; beyond the limit, and where it is unwanted, they are read but

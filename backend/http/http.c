@@ -97,12 +97,26 @@ static enum MHD_Result on_headers(struct http_server *server, struct MHD_Connect
     return MHD_YES;
 }
 
+/* What is left of a request that has its answer is read, so that the answer arrives. */
+static enum MHD_Result skip_answered(void **state)
+{
+    struct body *in = calloc(1, sizeof *in);
+    if (in) {
+        *in = (struct body){.unwanted = true, .answered = true};
+    }
+    *state = in;
+    return in ? MHD_YES : MHD_NO;
+}
+
 static enum MHD_Result on_request(void *arg, struct MHD_Connection *c, const char *url,
                                   const char *method, const char *version,
                                   const char *data, size_t *data_len, void **state)
 {
     struct http_server *server = arg;
     struct http_request request = {.method = method, .url = url};
+    if (http_strict_is_answered(*state)) {
+        return skip_answered(state);
+    }
     if (!*state) {
         const char *why = http_strict_refuses(c, version);
         return why ? refuse_unclear(c, why) : on_headers(server, c, &request, state);
@@ -117,6 +131,9 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *c, const cha
         *data_len = 0;
         return MHD_YES;
     }
+    if (in->answered) {
+        return MHD_NO;
+    }
     request.body = in;
     return route(server, c, &request);
 }
@@ -125,7 +142,7 @@ static void on_done(void *arg, struct MHD_Connection *c, void **state,
                     enum MHD_RequestTerminationCode why)
 {
     struct http_server *server = arg;
-    struct body *in = *state;
+    struct body *in = http_strict_is_answered(*state) ? NULL : *state;
     struct peer *peer = peer_of(c);
     (void)why;
     if (peer) {

@@ -3,6 +3,7 @@
 #include "backend/http/http_strict.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -63,6 +64,13 @@ static void answer_at_once(struct MHD_Connection *c, const char *status,
     }
 }
 
+static const char answered; /* its address is the state of such a request */
+
+bool http_strict_is_answered(const void *state)
+{
+    return state == &answered;
+}
+
 /* libmicrohttpd 0.9.75 has room for some 400 arguments, and leaves a connection without
  * an answer that sends more. */
 void *http_strict_uri(void *arg, const char *uri, struct MHD_Connection *c)
@@ -76,9 +84,12 @@ void *http_strict_uri(void *arg, const char *uri, struct MHD_Connection *c)
     if (strlen(uri) > HTTP_URI_BYTES) {
         answer_at_once(c, "414 URI Too Long", "too_long",
                        "the path and the query have more than 8000 bytes");
-    } else if (arguments > HTTP_ARGUMENTS_MAX) {
+        return (void *)(uintptr_t)&answered;
+    }
+    if (arguments > HTTP_ARGUMENTS_MAX) {
         answer_at_once(c, "400 Bad Request", "bad_request",
                        "the query has more than 32 arguments");
+        return (void *)(uintptr_t)&answered;
     }
     return NULL;
 }

@@ -155,6 +155,11 @@ def a_request_that_is_too_long_has_an_answer(place):
     backend = lib.Backend(place)
     for n in (33, 100, 400, 500, 600, 1000):
         _refused(backend, f"{n} arguments", SESSIONS.format("?" + "&".join(f"a{i}" for i in range(n))), 400, "32 arguments")
+    body = line(1).decode()
+    for n in (33, 500):
+        _refused(backend, f"a body and {n} arguments", STREAM.replace("stream", "stream?" + "&" * (n - 1)) +
+                 f"Content-Length: {len(body)}\r\n\r\n{body}", 400, "32 arguments")
+    equal(backend.session(SESSION), None, "nothing of it is stored")
     for n in (8001, 20000):
         _refused(backend, f"a query of {n}", SESSIONS.format("?a=" + "x" * n), 414, "8000 bytes")
         _refused(backend, f"a path of {n}", SESSIONS.format("/" + "x" * n), 414, "8000 bytes")
