@@ -9,11 +9,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/json_text.h"
 #include "schema/channels.h"
 #include "upload/source/gz_file.h"
 #include "upload/source/tail.h"
 
 #define SHIFTING_CHUNK_BYTES 65536u
+#define TORN_BYTES_MAX       65536u
+#define TORN_DEPTH_MAX       64
 
 static const struct journal_read_stream *
 known_stream(const struct journal_read *journal, const char *path, const char *channel)
@@ -200,6 +203,31 @@ static uint32_t rewritten_file(int root, const char *path, const char *channel,
     return more || match == FILE_DIFFERS || match == FILE_SHORTER ? sealed->file : 0;
 }
 
+/* A place counts half a line whose writer was killed, which is never sent: the position
+ * is behind it, and it is no object. One that is too long to be read here counts. */
+static bool ends_in_torn_line(int root, const char *path, const struct record_stream *at)
+{
+    char text[TORN_BYTES_MAX];
+    struct tail_chunk got = {0};
+    uint64_t back = at->offset < sizeof text ? at->offset : sizeof text;
+    const struct tail_where where = {.root = root,
+                                     .path = path,
+                                     .channel = at->channel,
+                                     .layout = SESSION_LIVE,
+                                     .file = at->file,
+                                     .any_number = true,
+                                     .offset = at->offset - back};
+    bool placed = at->at.at.file && at->layout == 1 + SESSION_LIVE && back;
+    if (!placed || tail_read(&sys_real, &where, text, (size_t)back, &got) != GPUFL_OK ||
+        got.len != back || text[back - 1] == '\n') {
+        return false;
+    }
+    const char *before = memrchr(text, '\n', (size_t)back);
+    const char *line = before ? before + 1 : text;
+    return (before || back == at->offset) &&
+           !json_is_object(line, (size_t)(text + back - line), TORN_DEPTH_MAX);
+}
+
 static struct channel_state settled_state(const struct record_stream *known)
 {
     return (struct channel_state){.settled_lines = known->lines,
@@ -247,6 +275,7 @@ struct channel_state channel_state(int root, const struct journal_read *journal,
     uint32_t file = at ? at->file : 1;
     if (known) {
         out = settled_state(&known->record);
+        out.settled_lines -= out.settled_lines && ends_in_torn_line(root, path, at);
     }
     if (scan->layout == SESSION_SHIFTING) {
         measure_shifting(root, path, c, at, &out);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gpufl verify: what lies on disk against what the backend has."""
+"""gpufl verify, and status: what lies on disk against what the backend has."""
 import json
 import os
 import shutil
@@ -282,6 +282,19 @@ def a_hole_is_compared_without_being_read(place):
     equal((done.returncode, done.result["ranges_quarantined"]), (1, 1), done.stdout)
     equal(backend.export(writer.id, "device"), writer.written["device"], "the lines around it")
     equal(_channel(place, backend, writer, "device")["result"], "lossy", "compared")
+
+
+def status_counts_lines_and_no_half_ones(place):
+    """Of a killed writer; a whole line without its newline is sent, and counts."""
+    backend = lib.Backend(place, "--api-key", lib.KEY)
+    writer = Live(place.logs)
+    for channel, end in (("device", '{"type":"x"'), ("scope", '{"type":"x","session_id":"%s"}' % writer.id)):
+        with open(writer.active(channel), "a") as file:
+            file.write(end)
+    writer.die()
+    equal(lib.upload(place, backend.url).returncode, 0, "sent")
+    told = json.loads(place.run("gpufl", "status", place.logs, "--json").stdout)["sessions"][0]
+    equal({c["channel"]: c["settled_lines"] for c in told["channels"]}, {"device": 1, "scope": 2, "system": 1}, told)
 
 
 if __name__ == "__main__":
