@@ -43,6 +43,9 @@ static void follow_hint(struct engine *engine, const struct watch_hint *hint)
         engine_unwatched(engine, hint->root, hint->session);
         break;
     }
+    if (hint->told != TOLD_NOTHING && hint->what != HINT_UNWATCHED) {
+        engine_note_watch(engine, hint->root, hint->session, hint->told == TOLD_WATCHED);
+    }
 }
 
 static void follow_watch(struct loop *loop)

@@ -79,8 +79,8 @@ static gpufl_status open_watch(struct loop *loop, bool have_inotify, char why[51
         engine_poll(loop->engine, LOOP_POLL_MS);
         return GPUFL_OK;
     }
-    return watch_open(&loop->log, engine_options_gather_ms(o), wake_loop, loop,
-                      &loop->watch);
+    return watch_open(&loop->log, engine_options_gather_ms(o), watch_max(), wake_loop,
+                      loop, &loop->watch);
 }
 
 static bool came_from_flag(const struct options *o, size_t at)

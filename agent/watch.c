@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "agent/watch_places.h"
@@ -25,6 +26,11 @@
     (IN_CREATE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_MOVE_SELF |                \
      IN_DELETE_SELF | IN_DONT_FOLLOW | IN_ONLYDIR)
 #define WAIT_S 1
+/* Directories that are watched at once: each takes some 1.5 KiB, most of it the kernel's.
+ */
+#define WATCHES_MAX   16384u
+#define UIDS_OF_ONE   65536u
+#define WATCHES_LIMIT "/proc/sys/fs/inotify/max_user_watches"
 
 struct watch {
     const struct log *log;
@@ -36,6 +42,7 @@ struct watch {
     _Atomic bool incomplete;
     struct watch_hints hints;
     struct watch_places places; /* the thread's own */
+    bool refusal_said;          /* likewise */
     pthread_mutex_t lock;       /* of the requests */
     struct watch_place *requests;
     struct watch_place **requests_end; /* where to append, unless empty */
@@ -78,14 +85,29 @@ void watch_request(struct watch *w, unsigned root, const char *root_path,
 /* For a directory that is not watched. */
 static void hint_at(struct watch *w, unsigned root, const char *session)
 {
-    struct watch_news news = {root, HINT_CHANGED, "", session};
+    struct watch_news news = {root, HINT_CHANGED, "", session, TOLD_NOTHING};
     watch_hints_add(&w->hints, NULL, &news);
+}
+
+static void refuse(struct watch *w, struct watch_place *p)
+{
+    if (!w->refusal_said) {
+        w->refusal_said = true;
+        log_warn(
+            w->log, "watch.refused",
+            "path=%s/%s owner=%u note=\"this user has as many directories watched as "
+            "one may have: further ones are polled every 10 s\"",
+            p->root_path, p->session, p->owner);
+    }
+    struct watch_news news = {p->root, HINT_CHANGED, "", p->session, TOLD_REFUSED};
+    watch_hints_add(&w->hints, NULL, &news);
+    free(p);
 }
 
 static void hint_of(struct watch *w, struct watch_place *p, enum watch_what what,
                     const char *file)
 {
-    struct watch_news news = {p->root, what, file, p->session};
+    struct watch_news news = {p->root, what, file, p->session, TOLD_NOTHING};
     watch_hints_add(&w->hints, &p->mark, &news);
 }
 
@@ -112,13 +134,30 @@ static void unwatch_renamed(void *arg, struct watch_place *p)
     hint_of(arg, p, HINT_UNWATCHED, "");
 }
 
+/* Each owner may have some: without them, its directories are polled, and no others. */
+static bool may_watch(const struct watch *w, struct watch_place *p, const char *path)
+{
+    struct stat st;
+    if (!p->session[0] || lstat(path, &st) < 0) {
+        return true;
+    }
+    /* Subordinate ids are a user's, in blocks. */
+    p->owner =
+        st.st_uid < UIDS_OF_ONE ? st.st_uid : st.st_uid / UIDS_OF_ONE * UIDS_OF_ONE;
+    return shares_have_room(&w->places.shares, p->owner, 1);
+}
+
 /* Takes over \p p. */
-static void add_place(struct watch *w, struct watch_place *p)
+static void add_place(struct watch *w, struct watch_place *p, enum watch_told told)
 {
     /* The library keeps names of directories with a slash added. */
     char path[PATH_MAX + LAYOUT_NAME_MAX];
     bool root = p->session[0] == '\0';
     snprintf(path, sizeof path - 1, "%s%s%s", p->root_path, root ? "" : "/", p->session);
+    if (!may_watch(w, p, path)) {
+        refuse(w, p);
+        return;
+    }
     if (!inotifytools_watch_file(path, root ? ROOT_EVENTS : SESSION_EVENTS)) {
         int error = inotifytools_error();
         if (error != ENOENT && error != ENOTDIR) {
@@ -140,8 +179,10 @@ static void add_place(struct watch *w, struct watch_place *p)
         watch_places_remove(&w->places,
                             watch_places_link(&w->places, other->root, other->session));
     }
+    p = watch_place_trim(p);
     watch_places_insert(&w->places, p);
-    hint_of(w, p, HINT_CHANGED, ""); /* for what happened before it was watched */
+    struct watch_news news = {p->root, HINT_CHANGED, "", p->session, told};
+    watch_hints_add(&w->hints, &p->mark, &news); /* for what happened before */
 }
 
 static struct watch_place *take_requests(struct watch *w)
@@ -161,7 +202,7 @@ static void serve_requests(struct watch *w, struct watch_place *requests)
         requests = p->next;
         struct watch_place **known = watch_places_link(&w->places, p->root, p->session);
         if (!p->done && !*known) {
-            add_place(w, p);
+            add_place(w, p, TOLD_NOTHING);
             added = true;
             continue;
         }
@@ -209,7 +250,7 @@ static void on_root_event(struct watch *w, const struct watch_place *root,
         struct watch_place *p =
             watch_place_make(root->root, root->root_path, event->name);
         if (p) {
-            add_place(w, p); /* with a hint */
+            add_place(w, p, TOLD_WATCHED);
         }
     } else {
         hint_at(w, root->root, event->name);
@@ -293,8 +334,20 @@ static void *watch_run(void *arg)
     return NULL;
 }
 
-gpufl_status watch_open(const struct log *log, uint64_t nap_ms, void (*wake)(void *arg),
-                        void *arg, struct watch **out)
+/* Half of what the kernel grants: others of the same user need some, too. */
+unsigned watch_max(void)
+{
+    unsigned granted = 0;
+    FILE *file = fopen(WATCHES_LIMIT, "re");
+    if (file) {
+        granted = fscanf(file, "%u", &granted) == 1 ? granted : 0;
+        fclose(file);
+    }
+    return granted && granted / 2 < WATCHES_MAX ? granted / 2 : WATCHES_MAX;
+}
+
+gpufl_status watch_open(const struct log *log, uint64_t nap_ms, unsigned max,
+                        void (*wake)(void *arg), void *arg, struct watch **out)
 {
     *out = NULL;
     struct watch *w = calloc(1, sizeof *w);
@@ -303,6 +356,7 @@ gpufl_status watch_open(const struct log *log, uint64_t nap_ms, void (*wake)(voi
     }
     w->log = log;
     w->nap_ms = nap_ms;
+    w->places.shares.limit = max;
     w->wake = wake;
     w->arg = arg;
     pthread_mutex_init(&w->lock, NULL);

@@ -18,9 +18,13 @@ struct watch;
  * library waits in select(2). \return false when the kernel has none left. */
 bool watch_init(void);
 
+/** \return how many directories may be watched at once. */
+unsigned watch_max(void);
+
 /** Starts the thread. It calls \p wake when there are hints, and pauses \p nap_ms between
- * rounds of events. */
-GPUFL_MUST gpufl_status watch_open(const struct log *log, uint64_t nap_ms,
+ * rounds of events. No more than \p max directories below the roots are watched, of each
+ * owner a share. */
+GPUFL_MUST gpufl_status watch_open(const struct log *log, uint64_t nap_ms, unsigned max,
                                    void (*wake)(void *arg), void *arg,
                                    struct watch **out);
 

@@ -16,6 +16,7 @@ static void join_hint(struct watch_hint *hint, const struct watch_news *more)
     if (more->what > hint->what) {
         hint->what = more->what;
     }
+    hint->told = more->told ? more->told : hint->told;
     if (strcmp(hint->file, more->file) != 0) {
         hint->file[0] = '\0';
     }
@@ -32,6 +33,7 @@ void watch_hints_add(struct watch_hints *h, struct watch_mark *mark,
         struct watch_hint *hint = &half->hint[half->count];
         hint->root = news->root;
         hint->what = news->what;
+        hint->told = news->told;
         snprintf(hint->file, sizeof hint->file, "%s", news->file);
         snprintf(hint->session, sizeof hint->session, "%s", news->session);
         if (mark) {

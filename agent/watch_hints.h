@@ -23,10 +23,18 @@ enum watch_what {
     HINT_UNWATCHED, /**< the directory was removed, and its watch with it */
 };
 
+/** Whether a directory is watched, where the engine does not know it. */
+enum watch_told {
+    TOLD_NOTHING,
+    TOLD_WATCHED, /**< although nobody has asked for that */
+    TOLD_REFUSED, /**< its owner has as many watches as it may have: it is to be polled */
+};
+
 /** One hint. */
 struct watch_hint {
     unsigned root;
     enum watch_what what;
+    enum watch_told told;
     char file[LAYOUT_NAME_MAX + 1];  /**< HINT_GREW: which file, "" = several */
     char session[WATCH_SESSION_MAX]; /**< "" = somewhere in the root */
 };
@@ -37,6 +45,7 @@ struct watch_news {
     enum watch_what what;
     const char *file;
     const char *session;
+    enum watch_told told;
 };
 
 /** The hint that a directory got last; zero-initialise. */

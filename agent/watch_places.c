@@ -21,6 +21,18 @@ struct watch_place *watch_place_make(unsigned root, const char *root_path,
     return p;
 }
 
+/* Very many are kept. */
+struct watch_place *watch_place_trim(struct watch_place *p)
+{
+    if (!p->session[0]) {
+        return p;
+    }
+    struct watch_place *less = realloc(p, sizeof *p + strlen(p->session) + 1);
+    less = less ? less : p;
+    less->root_path = NULL;
+    return less;
+}
+
 static struct watch_place **wd_bucket(struct watch_places *places, int wd)
 {
     return &places->by_wd[(unsigned)wd % WATCH_BUCKETS];
@@ -54,6 +66,7 @@ void watch_places_insert(struct watch_places *places, struct watch_place *p)
     *name = p;
     p->next_by_wd = *wd;
     *wd = p;
+    shares_add(&places->shares, p->owner, p->session[0] != '\0');
 }
 
 void watch_places_remove(struct watch_places *places, struct watch_place **link)
@@ -65,6 +78,7 @@ void watch_places_remove(struct watch_places *places, struct watch_place **link)
     }
     *wd = p->next_by_wd;
     *link = p->next;
+    shares_remove(&places->shares, p->owner, p->session[0] != '\0');
     free(p);
 }
 
@@ -107,4 +121,5 @@ void watch_places_free(struct watch_places *places)
     for (size_t i = 0; i < WATCH_BUCKETS; i++) {
         watch_place_list_free(places->by_name[i]);
     }
+    shares_close(&places->shares);
 }

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "agent/watch_hints.h"
+#include "base/shares.h"
 
 #define WATCH_BUCKETS 1024u
 
@@ -15,14 +16,16 @@ struct watch_place {
     struct watch_place *next_by_wd;
     int wd;
     unsigned root;
-    bool done; /**< a request to stop watching */
+    uint32_t owner; /**< of the directory; not of a root */
+    bool done;      /**< a request to stop watching */
     struct watch_mark mark;
-    const char *root_path;
+    const char *root_path; /**< until it is watched, and of a root */
     char session[]; /**< below it; "" for the root itself; the root's path follows */
 };
 
-/** Zero-initialise. */
+/** Zero-initialise, but for the limit of `shares`. */
 struct watch_places {
+    struct shares shares; /**< directories below the roots that are watched, by owner */
     struct watch_place *by_name[WATCH_BUCKETS];
     struct watch_place *by_wd[WATCH_BUCKETS];
 };
@@ -36,6 +39,9 @@ struct watch_place *watch_places_by_wd(struct watch_places *places, int wd);
 /** The link to the place of that name; it holds NULL when there is none. */
 struct watch_place **watch_places_link(struct watch_places *places, unsigned root,
                                        const char *session);
+
+/** \return the place in the memory that it needs from now on. */
+struct watch_place *watch_place_trim(struct watch_place *place);
 
 /** Takes over \p place, whose wd is set. */
 void watch_places_insert(struct watch_places *places, struct watch_place *place);

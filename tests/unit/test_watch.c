@@ -15,6 +15,10 @@
 
 #define HANG_MS   60000
 #define HINTS_MAX 1000u
+#define WATCHES   16u
+#define OF_ONE    9u /* of them, if the others have none */
+#define MANY      30u
+#define OTHER     12345u
 
 /* A root that is watched. The engine's part, which asks for what is named, is the test's.
  */
@@ -168,6 +172,50 @@ static void sessions_in_a_renamed_group_are_watched_by_their_new_names(void **st
     is_noticed(t, "h/s");
 }
 
+/* \return how many of the directories told that. */
+static unsigned told(struct watched *t, enum watch_told what)
+{
+    unsigned count = 0;
+    for (size_t i = 0; i < t->hints; i++) {
+        count += t->hint[i].told == what;
+    }
+    return count;
+}
+
+static void one_owner_has_a_share_of_the_watches(void **state)
+{
+    struct watched *t = *state;
+    char path[512];
+    char name[20];
+    if (geteuid() != 0) {
+        skip(); /* several owners */
+    }
+    for (unsigned i = 0; i < MANY; i++) {
+        snprintf(name, sizeof name, "n%u", i);
+        make(t, name);
+    }
+    while (told(t, TOLD_WATCHED) + told(t, TOLD_REFUSED) < MANY) {
+        take(t);
+    }
+    assert_int_equal(told(t, TOLD_WATCHED), OF_ONE);
+    t->hints = 0;
+    make(t, ".v"); /* a name that is not looked at */
+    snprintf(path, sizeof path, "%s/.v", t->root);
+    assert_int_equal(chown(path, OTHER, OTHER), 0);
+    move(t, ".v", "v");
+    await(t, "v", HINT_CHANGED);
+    is_noticed(t, "v");
+    for (unsigned i = 0; i < 2; i++) { /* one for the other's watch */
+        snprintf(name, sizeof name, "n%u", i);
+        snprintf(path, sizeof path, "%s/%s", t->root, name);
+        assert_int_equal(rmdir(path), 0);
+        await(t, name, HINT_UNWATCHED);
+    }
+    snprintf(name, sizeof name, "n%u", MANY - 1);
+    ask(t, name); /* now there is room for it */
+    is_noticed(t, name);
+}
+
 static int begin(void **state)
 {
     struct watched *t = calloc(1, sizeof *t);
@@ -175,7 +223,7 @@ static int begin(void **state)
     t->root = dirs_make();
     assert_int_equal(pipe(t->news), 0);
     assert_true(watch_init());
-    assert_int_equal(watch_open(&t->log, 0, wake, t, &t->watch), GPUFL_OK);
+    assert_int_equal(watch_open(&t->log, 0, WATCHES, wake, t, &t->watch), GPUFL_OK);
     watch_request(t->watch, 0, t->root, "", false);
     await(t, "", HINT_CHANGED);
     *state = t;
@@ -196,6 +244,7 @@ static int end(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(one_owner_has_a_share_of_the_watches, begin, end),
         cmocka_unit_test_setup_teardown(
             a_name_that_was_renamed_is_watched_again_in_its_new_place, begin, end),
         cmocka_unit_test_setup_teardown(a_directory_that_is_made_anew_is_watched, begin,

@@ -28,7 +28,7 @@ static int close_hints(void **state)
 static void add(struct watch_hints *hints, struct watch_mark *mark, enum watch_what what,
                 const char *file)
 {
-    struct watch_news news = {7, what, file, "session"};
+    struct watch_news news = {7, what, file, "session", TOLD_NOTHING};
     watch_hints_add(hints, mark, &news);
 }
 

@@ -51,8 +51,9 @@ struct parked_session {
                           of it, one bit each; said */
     /* Many are kept at once: flags are single bits. */
     bool complete : 1;
-    bool held : 1; /**< struct parked_held is in the place of `stream` */
-    bool away : 1; /**< the last whole listing did not name it */
+    bool held : 1;    /**< struct parked_held is in the place of `stream` */
+    bool watched : 1; /**< as in struct session, of one that waits */
+    bool away : 1;    /**< the last whole listing did not name it */
     bool wanted : 1;
     bool no_manifest : 1; /**< a person gave up its manifest */
     bool in_cursor : 1;

@@ -89,6 +89,7 @@ struct session {
     bool inspected;         /**< layout and streams are known */
     bool live;              /**< it had a valid manifest once */
     bool watched;           /**< the watcher knows it */
+    bool unwatchable;       /**< the watcher has no room for more of its owner */
     bool loss;              /**< its writer dropped rows */
     bool held;              /**< until something changes in the directory */
     bool dirty;             /**< in the list of sessions to inspect */

@@ -17,6 +17,15 @@ void engine_touch(struct engine *engine, unsigned root, const char *session_path
     }
 }
 
+/* One that waits for its turn. */
+static struct parked_session *wakeups_waiting(const struct engine *engine, unsigned root,
+                                              const char *path)
+{
+    struct parked_session *s =
+        root < engine->roots ? parked_find(&engine->root[root]->parked, path) : NULL;
+    return s && !s->complete && !s->held ? s : NULL;
+}
+
 static struct session *wakeups_session(const struct engine *engine, unsigned root,
                                        const char *path)
 {
@@ -45,7 +54,27 @@ void engine_unwatched(struct engine *engine, unsigned root, const char *session_
         session->watched = false;
         session->root->change_stamp++;
     }
+    struct parked_session *parked = wakeups_waiting(engine, root, session_path);
+    if (parked) {
+        parked->watched = false;
+    }
     engine_touch(engine, root, session_path);
+}
+
+void engine_note_watch(struct engine *engine, unsigned root, const char *session_path,
+                       bool watched)
+{
+    struct session *session = wakeups_session(engine, root, session_path);
+    struct parked_session *parked = wakeups_waiting(engine, root, session_path);
+    if (session && session->watched != watched) {
+        session->watched = watched;
+        session->root->change_stamp++;
+    }
+    if (session) {
+        session->unwatchable = !watched;
+    } else if (parked) {
+        parked->watched = watched;
+    }
 }
 
 void engine_rescan(struct engine *engine)
@@ -94,7 +123,7 @@ void engine_visit_changed(struct engine *engine,
              */
             bool done = s->state == SESSION_DONE || !session_is_listed(s) ||
                         session_writer_is_gone(s);
-            if (s->watched == done) {
+            if (s->watched == done && !s->unwatchable) {
                 s->watched = !done;
                 visit(arg, i, root->path, s->path, done);
             }

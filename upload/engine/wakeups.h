@@ -19,6 +19,11 @@ void engine_grew(struct engine *engine, unsigned root, const char *session_path,
 /** Hint: the directory is gone and no longer watched, even if it comes back. */
 void engine_unwatched(struct engine *engine, unsigned root, const char *session_path);
 
+/** Hint: the directory is watched, although that was not asked for; or it is not,
+ * although it was, and is asked for again after the next listing. */
+void engine_note_watch(struct engine *engine, unsigned root, const char *session_path,
+                       bool watched);
+
 /** Inspects everything at the next turn, as after a lost event. */
 void engine_rescan(struct engine *engine);
 

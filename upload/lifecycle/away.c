@@ -249,6 +249,8 @@ void away_after_listing(struct root *root)
     for (struct session *s = root->sessions, *next; s; s = next) {
         next = s->next;
         bool named = away_is_named(s);
+        root->change_stamp += s->unwatchable; /* there may be room for it now */
+        s->unwatchable = false;
         if (named && s->presence == SESSION_UNSEEN) {
             s->presence = SESSION_PRESENT;
         }

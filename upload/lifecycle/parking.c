@@ -170,6 +170,7 @@ struct session *parking_open(struct root *root, struct parked_session *s)
     session->absence = s->absence;
     session->in_cursor = s->in_cursor;
     session->was_done = s->complete;
+    session->watched = s->watched;
     session->outcome_before = s->outcome;
     session->no_manifest = s->no_manifest;
     session->unread_given_up = s->unread_given_up;
