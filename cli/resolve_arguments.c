@@ -35,7 +35,9 @@ static const struct flag_table resolve_table = {
         "command. What can be read is not given up; the loss is recorded. If the "
         "backend has other bytes than the files, those of the files are sent from where "
         "they differ. A session of which the directory is gone is forgotten: if it comes "
-        "back, all of it is sent. A running gpufl-agent is asked to do it.",
+        "back, all of it is sent. If a copy of it is held elsewhere, that one goes on in "
+        "its "
+        "place. A running gpufl-agent is asked to do it.",
     .notes =
         "Exit status: 0 given up; 1 nothing could be given up, or the agent has not done "
         "it yet; 2 usage error, or no journal.",

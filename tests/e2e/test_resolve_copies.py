@@ -43,7 +43,8 @@ class _Origin:
         if self.backend:
             return self.backend.session(writer.id)["state"]
         with self.sink.lock:
-            return "complete" if any(r.path.endswith("session-complete") for r in self.sink.requests) else "live"
+            return "complete" if any(r.path.endswith("session-complete") and r.session == writer.id
+                                     for r in self.sink.requests) else "live"
 
     def close(self):
         if self.backend:

@@ -60,7 +60,7 @@ enum held_exit {
     X(CLAIMED, "claimed", MEND,                                                          \
       "another directory has the same session id and was found first "                   \
       "(session.claimed): remove one of the two")                                        \
-    X(MOVED, "moved", MEND,                                                              \
+    X(MOVED, "moved", RESOLVE,                                                           \
       "another directory with this session id, of which something was sent, is not "     \
       "there (session.claimed): move it back")                                           \
     X(REPLACED, "replaced", RESOLVE,                                                     \

@@ -12,6 +12,7 @@
 
 #include "base/log.h"
 #include "schema/channels.h"
+#include "upload/core/claims.h"
 #include "upload/core/offer.h"
 #include "upload/core/position.h"
 #include "upload/core/session_streams.h"
@@ -23,6 +24,7 @@
 #include "upload/lifecycle/replaced.h"
 #include "upload/lifecycle/returned.h"
 #include "upload/lifecycle/sealed_file.h"
+#include "upload/source/listing.h"
 
 const char *resolve_split(char *text, const char **path)
 {
@@ -184,6 +186,79 @@ static void resolve_whole(struct session *session, struct resolve_result *out)
     session->live = session->live || record.no_manifest;
 }
 
+/* If there is a session at that path, it is compared with what is known. */
+static void resolve_look_at(struct root *root, const char *group, const char *id)
+{
+    char path[JOURNAL_PATH_MAX];
+    struct stat st;
+    snprintf(path, sizeof path, "%s%s%s", group, *group ? "/" : "", id);
+    if (fstatat(root->fd, path, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISDIR(st.st_mode) ||
+        parked_find(&root->parked, path)) {
+        return;
+    }
+    struct session *session = session_make(root, path);
+    if (session && session->streams == 0) {
+        session->listed = root->listing_number;
+        session->presence = SESSION_PRESENT;
+        inspect_session(session, root->engine->config.sys->now_ms());
+    }
+}
+
+/* While no uploader runs, nothing has listed the root. */
+static void resolve_look_for_heirs(struct root *root, const char *id)
+{
+    const struct sys *sys = root->engine->config.sys;
+    struct listing listing;
+    resolve_look_at(root, "", id);
+    if (listing_open(&listing, sys, root->fd, ".") != GPUFL_OK) {
+        return;
+    }
+    for (const char *group; (group = listing_next_dir(&listing));) {
+        resolve_look_at(root, group, id);
+    }
+    listing_close(&listing);
+}
+
+/* The directory that waits for the id of \p session in any root; NULL = none. */
+static struct session *resolve_find_heir(const struct session *session)
+{
+    const struct engine *engine = session->root->engine;
+    struct session *heir = NULL;
+    for (unsigned i = 0; i < engine->roots; i++) {
+        for (struct session *s = engine->root[i]->sessions; s && !heir; s = s->next) {
+            bool waits = s->held && s->hold_reason == HELD_MOVED;
+            heir = waits && strcmp(s->id, session->id) == 0 ? s : NULL;
+        }
+    }
+    return heir;
+}
+
+/* Another directory goes on with what was sent of it, by the word of a person. */
+static void resolve_hand_over(struct root *root, const char *path, struct session *to,
+                              struct resolve_result *out)
+{
+    if (moved_hand_over(root, path, to)) {
+        out->given_up++;
+        session_mark(to);
+    } else {
+        out->busy++;
+    }
+}
+
+/* A person says that it is the session of its id, whose directory is not there. */
+static bool resolve_moved(struct session *session, const char *channel,
+                          struct resolve_result *out)
+{
+    const struct claim *claim = claims_find(session->root->engine, session->id);
+    if (!session->held || session->hold_reason != HELD_MOVED || channel || !claim) {
+        return false;
+    }
+    char path[JOURNAL_PATH_MAX];
+    snprintf(path, sizeof path, "%s", claim->path);
+    resolve_hand_over(claim->root, path, session, out);
+    return true;
+}
+
 /* Its directory is not there, or holds no file of a session: all that is known of it is
  * forgotten. */
 static void resolve_away(struct session *session, const char *channel,
@@ -203,7 +278,11 @@ static void resolve_away(struct session *session, const char *channel,
         snprintf(out->why, sizeof out->why, "%s", why);
         return;
     }
-    if (away_give_up(session)) {
+    resolve_look_for_heirs(session->root, session->id);
+    struct session *heir = resolve_find_heir(session);
+    if (heir) {
+        resolve_hand_over(session->root, session->path, heir, out);
+    } else if (away_give_up(session)) {
         out->forgotten = true;
         out->given_up++;
     } else {
@@ -269,7 +348,7 @@ void resolve_session(struct root *root, const char *path, const char *channel,
                  held_text((enum held_reason)session->hold_reason));
         return;
     }
-    if (resolve_replaced(session, channel, out)) {
+    if (resolve_moved(session, channel, out) || resolve_replaced(session, channel, out)) {
         return;
     }
     if (!channel) {

@@ -97,7 +97,6 @@ static bool away_drop(struct session *s)
 {
     struct root *root = s->root;
     if (away_any_in_flight(s) || session_is_referenced(s) ||
-        claims_needs(root, s->path) ||
         !record_append_session(root->journal, JOURNAL_FORGET, s->path)) {
         return false;
     }
@@ -115,7 +114,7 @@ static bool away_drop(struct session *s)
 static void away_forget(struct session *s)
 {
     uint64_t files = s->state == SESSION_DONE ? 0 : away_unsettled_files(s);
-    if (!away_drop(s)) {
+    if (claims_needs(s->root, s->path) || !away_drop(s)) {
         return;
     }
     if (files) {
@@ -138,6 +137,16 @@ bool away_give_up(struct session *s)
     return true;
 }
 
+bool away_hand_over(struct session *s)
+{
+    if (!away_drop(s)) {
+        return false;
+    }
+    s->root->change_stamp++;
+    session_drop(s);
+    return true;
+}
+
 /* An upload of all sessions chose those that were there: one that only the journal knows
  * is missed, too. */
 static bool away_is_missed(const struct session *s)
@@ -148,7 +157,7 @@ static bool away_is_missed(const struct session *s)
 /* Nobody has anything of it any more. If it comes back, the backend says so again. */
 static bool away_forget_expired(struct session *s)
 {
-    if (!expired_session(s) || !away_drop(s)) {
+    if (!expired_session(s) || claims_needs(s->root, s->path) || !away_drop(s)) {
         return false;
     }
     log_info(s->root->engine->config.log, "session.forgotten",

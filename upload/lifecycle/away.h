@@ -16,6 +16,9 @@ void away_session_back(struct session *session);
 /** The directory of a parked session is there. */
 void away_parked_seen(struct root *root, struct parked_session *parked);
 
+/** Forgets a session that goes on elsewhere. \return as below. */
+bool away_hand_over(struct session *session);
+
 /** Forgets a session whose directory is not there, because a person says so. \return
  * false if something refers to it still, or the journal is broken. */
 bool away_give_up(struct session *session);

@@ -236,6 +236,11 @@ static bool claim_dispute(struct claim *claim, struct session *session,
 {
     struct claimant holder = claim_holder(claim);
     session->held = true;
+    enum moved_root moved = moved_follow_root(session, holder.root, holder.path);
+    if (moved != MOVED_ROOT_NOT) {
+        own->begun = true;
+        return moved == MOVED_ROOT_DONE;
+    }
     if (claim_follow(claim, &holder, session)) {
         own->begun = true;
         return true;
