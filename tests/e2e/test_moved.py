@@ -195,7 +195,7 @@ def copies_in_a_group_are_not_sent_whichever_is_found_first(place):
 def copies_elsewhere_below_the_root_are_not_sent(place):
     """In another group than their session, or in none, whichever is found first, by an upload and by an agent."""
     for kind in KINDS:
-        for n, (home, away) in enumerate((("m", "a"), ("m", "z"), ("m", ""), ("", "m"))):
+        for n, (home, away) in enumerate((("m", "a"), ("m", "z"), ("m", ""), ("", "m"), ("a", "m"))):
             logs = place.path / f"logs-{kind.__name__}-{n}"
             for group in (home, away):
                 (logs / group).mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -209,6 +209,8 @@ def copies_elsewhere_below_the_root_are_not_sent(place):
                     agent.wait(40 * lib.SLOW)
                 done = lib.upload(place, sink.url, directory=logs)
                 equal(done.returncode, 1, f"{kind} {home} {away} {done.stdout}")
+                equal(re.findall(r"session=copy channel=\S+ reason=\"(.*?) \(session.other", done.stderr),
+                      ["it is a copy of another session"], f"{kind} {home} {away}: {done.stderr}")
                 equal({r.session for r in sink.requests if r.is_batch}, {writer.id}, f"{kind} {home} {away}")
                 equal(len(sink.lines), sum(data.count(b"\n") for data in writer.written.values()), "once")
 

@@ -120,7 +120,7 @@ static void claim_lose(struct session *session, const struct claim *claim,
     }
 }
 
-static bool claim_is_listed(const struct engine *engine)
+bool claim_is_listed(const struct engine *engine)
 {
     for (unsigned i = 0; i < engine->roots; i++) {
         if (!engine->root[i]->listed && !engine->root[i]->away) {
@@ -369,7 +369,7 @@ void claim_listed(struct root *root)
     const struct engine *engine = root->engine;
     bool first = !root->listed;
     root->listed = true;
-    for (unsigned i = 0; first && engine->config.service && i < engine->roots; i++) {
+    for (unsigned i = 0; first && i < engine->roots; i++) {
         claim_listed_once(engine->root[i]);
     }
     claim_renew_disputed(root);

@@ -23,6 +23,10 @@ void claim_note(struct root *root, const char *path);
 /** Notes the sessions that the journal knows. */
 void claim_replayed(struct root *root);
 
+/** \return true once each root that is there was listed: all that could have an id were
+ * seen. */
+bool claim_is_listed(const struct engine *engine);
+
 /** A listing of the root has ended: sessions that waited for that are looked at. */
 void claim_listed(struct root *root);
 

@@ -283,6 +283,9 @@ void inspect_apply(struct session *session, const struct inspection *seen,
     if (inspect_is_anothers(session, seen) && completion_done(session)) {
         return;
     }
+    if (inspect_layout_waits(session, &seen->scan)) {
+        return;
+    }
     inspect_layout_apply(session, &seen->scan);
     if (session->held && !session_begun(session) &&
         (session->hold_reason == HELD_RENAMED || session->hold_reason == HELD_COPY)) {

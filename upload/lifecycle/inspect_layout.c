@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/plural.h"
 #include "upload/core/session_streams.h"
+#include "upload/lifecycle/claim.h"
 #include "upload/lifecycle/moved.h"
 #include "upload/lifecycle/session_salvage.h"
 #include "upload/source/named_session.h"
@@ -86,17 +87,44 @@ static enum held_reason inspect_other_name(struct session *session, const char *
 }
 
 /* In the older layouts, only the name of the directory and its files say which session it
- * is. One of which nothing was sent is not read under another name than theirs: it would
- * be sent twice. Plain directories have any name, unless theirs is that of a session. */
+ * is. \return whether they disagree, of one of which nothing was sent. */
+static bool inspect_names_another(const struct session *session, const struct scan *scan,
+                                  char of[LAYOUT_NAME_MAX + 1])
+{
+    const struct root *root = session->root;
+    return session->layout != SESSION_LIVE && session->layout == scan->layout &&
+           scan->manifest_state == SCAN_MANIFEST_NONE && !session_begun(session) &&
+           named_session(root->engine->config.sys, root->fd, session->path, scan, of) &&
+           strcmp(of, session->id) != 0;
+}
+
+/* Whether nothing that is listed later changes whose files they are. */
+static bool inspect_is_told_apart(const struct session *session, const struct scan *scan)
+{
+    char of[LAYOUT_NAME_MAX + 1];
+    if (claim_is_listed(session->root->engine) || session_begun(session)) {
+        return true;
+    }
+    if (scan->manifest_state == SCAN_MANIFEST_OTHER) {
+        return moved_other(session, scan->other) != MOVED_OTHER_GONE;
+    }
+    return !inspect_names_another(session, scan, of) || moved_other_is_known(session, of);
+}
+
+bool inspect_layout_waits(struct session *session, const struct scan *scan)
+{
+    bool waits = !inspect_is_told_apart(session, scan);
+    session->held = session->held || waits;
+    return waits;
+}
+
+/* It is not read under another name than its files': it would be sent twice. Plain
+ * directories have any name, unless theirs is that of a session. */
 static bool inspect_is_anothers_files(const struct session *session,
                                       const struct scan *scan,
                                       char of[LAYOUT_NAME_MAX + 1], bool *known)
 {
-    const struct root *root = session->root;
-    if (session->layout == SESSION_LIVE || session->layout != scan->layout ||
-        scan->manifest_state != SCAN_MANIFEST_NONE || session_begun(session) ||
-        !named_session(root->engine->config.sys, root->fd, session->path, scan, of) ||
-        strcmp(of, session->id) == 0) {
+    if (!inspect_names_another(session, scan, of)) {
         return false;
     }
     *known = moved_other_is_known(session, of);

@@ -5,6 +5,10 @@
 
 #include "upload/core/session.h"
 
+/** Holds the session, without a word, while a directory that is listed later may tell
+ * whose files they are. \return whether it does. */
+bool inspect_layout_waits(struct session *session, const struct scan *scan);
+
 /** Chooses the layout, and holds the session if that is not certain. Names the files that
  * are not read. */
 void inspect_layout_apply(struct session *session, const struct scan *scan);
