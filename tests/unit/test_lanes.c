@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* In which order what several owners have queued is taken. */
+/* In which order what several owners have queued is taken. SEED=n repeats a run. */
 #include "tests/support/check.h"
 
+#include <stdlib.h>
+#include <time.h>
+
+#include "tests/support/pick.h"
 #include "upload/core/lanes.h"
 
 struct thing {
@@ -102,16 +106,60 @@ static void what_was_not_looked_at_stays_behind_what_was_passed_over(void **stat
 static void with_very_many_owners_nothing_is_lost(void **state)
 {
     (void)state;
-    struct lanes lanes = {0};
-    struct thing thing[1000];
-    for (unsigned i = 0; i < 1000; i++) {
+    static struct lanes lanes;
+    static struct thing thing[2 * LANES_MAX];
+    for (unsigned i = 0; i < 2 * LANES_MAX; i++) {
         push(&lanes, thing + i, i + 1, 1, i * 7919);
     }
     unsigned taken = 0;
     while (take(&lanes)) {
         taken++;
     }
-    assert_int_equal(taken, 1000);
+    assert_int_equal(taken, 2 * LANES_MAX);
+    lanes_rewind(&lanes);
+    assert_int_equal(lanes.count, 0);
+}
+
+/* Owners queue things and one is taken at a time, at random. Each thing waits for what
+ * its owner had queued before it, and then for one thing of each other owner. */
+static void each_owner_has_one_turn_in_each_round(void **state)
+{
+    (void)state;
+    enum { OWNERS = 400, THINGS = 3000 };
+    static struct lanes lanes;
+    static struct thing thing[THINGS];
+    static unsigned owner_of[THINGS];
+    unsigned skipped[OWNERS] = {0}; /* turns of others since its own, while it waits */
+    unsigned waits[OWNERS] = {0};
+    unsigned pushed = 0;
+    unsigned waiting = 0;
+    const char *seed = getenv("SEED");
+    uint64_t seeded = seed ? strtoull(seed, NULL, 10) : (uint64_t)time(NULL);
+    print_message("SEED=%llu\n", (unsigned long long)seeded);
+    pick_seed(seeded);
+    while (pushed < THINGS || waiting > 0) {
+        if (pushed < THINGS && (waiting == 0 || pick(3) > 0)) {
+            unsigned who = pick(2) ? (unsigned)pick(3) : (unsigned)pick(OWNERS);
+            thing[pushed] = (struct thing){.number = pushed + 1};
+            owner_of[pushed] = who;
+            skipped[who] = waits[who]++ ? skipped[who] : 0;
+            lanes_push(&lanes, who * 65536, &thing[pushed++].node);
+            waiting++;
+            continue;
+        }
+        unsigned number = take(&lanes);
+        assert_in_range(number, 1, pushed);
+        unsigned who = owner_of[number - 1];
+        waits[who]--;
+        waiting--;
+        for (unsigned i = 0; i < OWNERS; i++) {
+            skipped[i] = i != who && waits[i] ? skipped[i] + 1 : 0;
+            assert_in_range(skipped[i], 0, OWNERS);
+        }
+        if (pick(2)) {
+            lanes_rewind(&lanes);
+        }
+    }
     lanes_rewind(&lanes);
     assert_int_equal(lanes.count, 0);
 }
@@ -123,6 +171,7 @@ int main(void)
         cmocka_unit_test(one_that_comes_late_waits_for_one_of_each_other),
         cmocka_unit_test(what_is_passed_over_keeps_its_place),
         cmocka_unit_test(what_was_not_looked_at_stays_behind_what_was_passed_over),
+        cmocka_unit_test(each_owner_has_one_turn_in_each_round),
         cmocka_unit_test(with_very_many_owners_nothing_is_lost),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

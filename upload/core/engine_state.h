@@ -62,9 +62,8 @@ struct engine {
     struct session **later_last;
     struct session *completing; /**< sessions in that state, and some that were */
     unsigned completing_count;
-    uint64_t complete_turns;           /**< how many session-complete were sent … */
-    uint64_t complete_turn[LANES_MAX]; /**< … when one of an owner was; some share */
-    struct lanes live; /**< streams that wait for their turn, of each owner */
+    struct turns complete_turns; /**< of their owners, with session-complete */
+    struct lanes live;           /**< streams that wait for their turn, of each owner */
     struct lanes backlog;
     unsigned live_in_a_row; /**< turns since one of the backlog */
     struct offer *offers;

@@ -91,7 +91,7 @@ gpufl_status engine_add_root(struct engine *engine, const char *path,
 
 static void engine_make_due(struct lanes *lanes)
 {
-    for (unsigned i = 0; i < lanes->count; i++) {
+    for (unsigned i = 0; i < lanes->used; i++) {
         for (struct queue_node *n = lanes->lane[i].queue.first; n; n = n->next) {
             stream_of(n)->due_ms = 0;
         }

@@ -40,7 +40,7 @@ static void next_wait_for_queue(const struct queue *queue, uint64_t *wait_ms,
 static void next_wait_for_lanes(const struct lanes *lanes, uint64_t *wait_ms,
                                 uint64_t now_ms)
 {
-    for (unsigned i = 0; i < lanes->count; i++) {
+    for (unsigned i = 0; i < lanes->used; i++) {
         next_wait_for_queue(&lanes->lane[i].queue, wait_ms, now_ms);
     }
 }

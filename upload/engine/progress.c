@@ -11,6 +11,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "upload/core/owners.h"
 #include "upload/core/position.h"
 #include "upload/core/progress_file.h"
 #include "upload/core/room.h"
@@ -89,14 +90,34 @@ static void progress_add_held(struct text *text, const struct session *s)
 /* What is shown of parked sessions that are held: some of each owner's. */
 struct parked_named {
     struct text *text;
-    unsigned of_owner[NAMED_OWNERS]; /* more owners than that share */
+    const struct owners *owners;
+    struct {
+        uint32_t account;
+        unsigned named; /* 0 = the place is free */
+    } of[NAMED_OWNERS];
     unsigned more;
 };
+
+/* How many of an account are named. More accounts than there are places share them. */
+static unsigned *progress_named_of(struct parked_named *named, uint32_t account)
+{
+    unsigned at = account % NAMED_OWNERS;
+    for (unsigned i = 0; i < NAMED_OWNERS; i++) {
+        unsigned place = (account + i) % NAMED_OWNERS;
+        if (named->of[place].account == account || !named->of[place].named) {
+            named->of[place].account = account;
+            at = place;
+            break;
+        }
+    }
+    return &named->of[at].named;
+}
 
 static void progress_add_parked_held(void *arg, struct parked_held *held)
 {
     struct parked_named *named = arg;
-    unsigned *count = &named->of_owner[parked_held_session(held)->owner % NAMED_OWNERS];
+    uint32_t user = parked_held_session(held)->owner;
+    unsigned *count = progress_named_of(named, owners_account(named->owners, user));
     if (!held->hold_reason) {
         return; /* files that are not read: whoever looks sees them */
     }
@@ -147,7 +168,7 @@ static void progress_add_trouble(struct text *text, struct root *root)
     for (const struct session *s = root->sessions; s; s = s->next) {
         progress_add_held(text, s);
     }
-    struct parked_named named = {.text = text};
+    struct parked_named named = {.text = text, .owners = &engine->owners};
     parked_each_held(&root->parked, progress_add_parked_held, &named);
     if (root->parked.replaced) {
         parked_each_complete(&root->parked, progress_add_replaced, text);

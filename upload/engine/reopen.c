@@ -87,7 +87,7 @@ static void reopen_clear_queue(struct queue *queue, const struct root *root)
 
 static void reopen_clear_lanes(struct lanes *lanes, const struct root *root)
 {
-    for (unsigned i = 0; i < lanes->count; i++) {
+    for (unsigned i = 0; i < lanes->used; i++) {
         reopen_clear_queue(&lanes->lane[i].queue, root);
     }
 }

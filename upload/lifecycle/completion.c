@@ -41,23 +41,25 @@ bool completion_may_go(const struct session *session)
            !journal_broken(session->root->journal);
 }
 
-static uint64_t *completion_turn(const struct session *session)
+static uint64_t completion_turn(const struct session *session)
 {
-    return &session->root->engine->complete_turn[session_lane(session) % LANES_MAX];
+    return turns_last(&session->root->engine->complete_turns, session_lane(session));
 }
 
 /* Of those that are due, the first of the owner who has waited longest for a turn. */
 static struct session *completion_next(const struct engine *engine, uint64_t now_ms)
 {
     struct session *next = NULL;
+    uint64_t first = UINT64_MAX;
     for (struct session *s = engine->completing; s; s = s->next_completing) {
         if (!completion_may_go(s) || now_ms < s->complete_at_ms) {
             continue;
         }
-        uint64_t turn = *completion_turn(s);
-        uint64_t first = next ? *completion_turn(next) : UINT64_MAX;
-        if (turn < first || (turn == first && s->complete_at_ms < next->complete_at_ms)) {
+        uint64_t turn = completion_turn(s);
+        bool before = next && turn == first && s->complete_at_ms < next->complete_at_ms;
+        if (!next || turn < first || before) {
             next = s;
+            first = turn;
         }
     }
     return next;
@@ -80,7 +82,7 @@ bool completion_step(struct engine *engine, uint64_t now_ms)
         return session->state == SESSION_OPEN;
     }
     (void)bucket_take(&engine->bucket, now_ms);
-    *completion_turn(session) = ++engine->complete_turns;
+    turns_take(&engine->complete_turns, session_lane(session));
     cleanup_session(session); /* the last chance: it is not inspected again */
     free(session->claim);
     session->outcome = SESSION_TOLD;
