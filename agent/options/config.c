@@ -195,6 +195,15 @@ static gpufl_status check_types(const struct config_text *file, struct json_obje
     return status;
 }
 
+/* What was set before has no say beside `sources`. */
+static void config_forget_folder(struct options *out)
+{
+    free(out->folder);
+    out->folder = NULL;
+    out->source[option_of_field(offsetof(struct options, folder)) - option_rows] =
+        SOURCE_DEFAULT;
+}
+
 /* Several sources become one list of folders. */
 static gpufl_status read_sources(struct options *out, const struct config_text *file,
                                  struct json_object *array, char why[512])
@@ -203,9 +212,14 @@ static gpufl_status read_sources(struct options *out, const struct config_text *
     struct text folders = {0};
     for (size_t i = 0; status == GPUFL_OK && i < json_object_array_length(array); i++) {
         struct config_key group = {.group = "sources", .element = (int)i};
+        config_forget_folder(out);
         status = read_group(out, file, &group, json_object_array_get_idx(array, i), why);
         status = status == GPUFL_OK ? check_types(file, array, &group, why) : status;
-        if (status == GPUFL_OK && out->folder) {
+        bool blank = out->folder && !out->folder[strspn(out->folder, " \t\r\n")];
+        if (status == GPUFL_OK && blank) {
+            group.key = "folder";
+            status = config_fail(file, &group, "sources.folder: empty (give DIR)", why);
+        } else if (status == GPUFL_OK && out->folder) {
             text_printf(&folders, "%s%s", folders.len ? "," : "", out->folder);
         }
     }
@@ -220,8 +234,7 @@ static gpufl_status read_sources(struct options *out, const struct config_text *
         status = option_set(out, row, by, folders.data, why);
     }
     text_fini(&folders);
-    free(out->folder);
-    out->folder = NULL;
+    config_forget_folder(out);
     return status;
 }
 

@@ -46,6 +46,8 @@ static void errors_name_line_and_column(void **state)
         {"{\"publisher\": []}", "x.json:1:2: publisher: expected an object"},
         {"{\"agent\": null}", "x.json:1:2: agent: expected an object"},
         {"{\"sources\": {}}", "x.json:1:2: sources: expected an array"},
+        {"{\"sources\": [{\"folder\": \"/a\"},\n {\"folder\": \" \"}]}",
+         "x.json:2:3: sources.folder: empty (give DIR)"},
         {"{\"sources\": [{\"logTypes\": \"device\"},\n {\"logTypes\": [\"scope\"]}]}",
          "x.json:2:3: sources.logTypes: 'scope': the first source has 'device' (give all "
          "of them the same, or start a second agent)"},
@@ -168,8 +170,14 @@ static void several_sources_become_one_list(void **state)
               &o),
         "");
     assert_null(o.folder);
+    assert_int_equal(
+        o.source[option_of_field(offsetof(struct options, folder)) - option_rows],
+        SOURCE_DEFAULT);
     assert_string_equal(o.folders, "/a,/b");
     assert_string_equal(o.log_types, "device,scope");
+    option_values_free(&o);
+    assert_string_equal(parse("{\"sources\": [{\"folder\": \"/a\"}, {}]}", &o), "");
+    assert_string_equal(o.folders, "/a");
     option_values_free(&o);
     assert_string_equal(parse("{\"sources\": []}", &o), "");
     assert_string_equal(o.folders, "");
