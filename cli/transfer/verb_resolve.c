@@ -61,10 +61,17 @@ static int resolve_here(const struct resolve_arguments *a, struct engine *engine
     if (!result.given_up) {
         return resolve_fail(EXIT_NOT_ALL, a->what, result.why);
     }
-    printf(result.forgotten
-               ? "%s: forgotten; if its directory comes back, all of it is sent again\n"
-               : "%s: given up; what is left is sent by gpufl-agent or gpufl upload\n",
-           a->what);
+    if (result.forgotten) {
+        printf("%s: forgotten; if its directory comes back, all of it is sent again\n",
+               a->what);
+    } else if (result.moved) {
+        printf("%s: goes on in %s; what was sent of it is not sent again\n", a->what,
+               result.what);
+    } else {
+        printf("%s: given up (%s); what is left, if anything, is sent by gpufl-agent or "
+               "gpufl upload\n",
+               a->what, result.what);
+    }
     return EXIT_ALL_DONE;
 }
 

@@ -141,6 +141,7 @@ def a_copy_in_another_group_goes_on_once_a_person_says_so(place):
             command = next(c for c in commands if f" {place.logs} run-{named}/" in c)
             done = place.run("gpufl", *shlex.split(command))
             equal(done.returncode, 0, f"{commands}: {done.stdout} {done.stderr}")
+            check(running or f"goes on in {place.logs}/run-2/{writer.id};" in done.stdout, done.stdout)
             if running:
                 until(lambda: origin.state(writer) == "complete", "complete")
                 _stop(agent)

@@ -48,6 +48,10 @@ static void resolve_say(struct resolve_result *out, struct session *session,
                         const char *channel, enum held_reason reason)
 {
     struct engine *engine = session->root->engine;
+    size_t len = strlen(out->what);
+    snprintf(out->what + len, sizeof out->what - len, "%s%s%s%s", len ? "; " : "",
+             *channel == '*' ? "" : channel, *channel == '*' ? "" : ": ",
+             held_text(reason));
     out->given_up++;
     engine->counters.lost[reason]++;
     log_warn(engine->config.log, "session.given_up",
@@ -239,6 +243,8 @@ static void resolve_hand_over(struct root *root, const char *path, struct sessio
 {
     if (moved_hand_over(root, path, to)) {
         out->given_up++;
+        out->moved = true;
+        snprintf(out->what, sizeof out->what, "%s/%s", to->root->path, to->path);
         session_mark(to);
     } else {
         out->busy++;
@@ -367,9 +373,10 @@ void resolve_session(struct root *root, const char *path, const char *channel,
     if (!out->given_up && !out->why[0]) {
         snprintf(out->why, sizeof out->why, "%s",
                  out->busy ? "a request is under way (try again)"
-                 : any     ? "nothing of it can be given up: what there is will be sent, "
-                             "or waits for another reason"
-                           : "it has no such channel");
+                 : any ? "nothing to resolve: nothing of it can be given up, what there "
+                         "is will be "
+                         "sent or waits for another reason"
+                       : "it has no such channel");
     }
 }
 

@@ -10,14 +10,17 @@
 
 struct stream;
 
-#define RESOLVE_WHY 256
+#define RESOLVE_WHY  256
+#define RESOLVE_WHAT 768
 
 /** What became of it. */
 struct resolve_result {
     unsigned given_up; /**< channels, and troubles of the whole session */
     unsigned busy;     /**< channels of which a request is under way: to be tried again */
+    bool moved;        /**< another directory goes on in its place: `what` */
     bool forgotten;    /**< the whole session: its directory is not there */
-    char why[RESOLVE_WHY]; /**< when nothing was given up: one sentence */
+    char what[RESOLVE_WHAT]; /**< each channel that was given up, and why */
+    char why[RESOLVE_WHY];   /**< when nothing was given up: one sentence */
 };
 
 /* A stream, what is wrong with it, and where it is to go on. */
