@@ -294,7 +294,7 @@ static void a_directory_that_is_mounted_once_more_has_not_moved(void **state)
     (void)state;
     static const struct log log = {.level = LOG_AT_INFO, .write = log_moves};
     if (unshare(CLONE_NEWNS) < 0 ||
-        mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0) {
+        mount("none", "/", "none", MS_REC | MS_PRIVATE, NULL) < 0) {
         skip();
     }
     struct rig *rig = rig_new();
@@ -308,7 +308,7 @@ static void a_directory_that_is_mounted_once_more_has_not_moved(void **state)
     moved_group(rig, "sub");
     moved_group(rig, "sub/" RIG_ID);
     moved_path(rig, "sub/" RIG_ID, twin);
-    assert_int_equal(mount(s.dir, twin, NULL, MS_BIND, NULL), 0);
+    assert_int_equal(mount(s.dir, twin, "none", MS_BIND, NULL), 0);
     rig_run(rig, 90000, false);
     moved_end(&s);
     rig_run(rig, 90000, false);
