@@ -221,20 +221,21 @@ class _Proxy(http.server.BaseHTTPRequestHandler):
 
 
 def below_a_prefix_of_a_proxy_all_is_found(place):
-    with _Page(place) as page, http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Proxy) as proxy:
-        proxy.backend = page.backend
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Proxy) as proxy:
         proxy.daemon_threads = True
         threading.Thread(target=proxy.serve_forever, daemon=True).start()
-        _metrics(page.backend, 100, 2)
         front = f"http://127.0.0.1:{proxy.server_port}{_Proxy.prefix}/"
-        page.browser.go(front)
-        until(lambda: page.table("State"), "the list")
-        page.see("live", "#link")
-        page.browser.run("document.querySelector('td a').click()")
-        page.see("GPU utilisation")
-        _metrics(page.backend, 200, 2)  # it is told, through the proxy
-        until(lambda: "\n30, " in page.browser.text("dl"), "it moves")
-        equal([url for url in page.asked() if not url.startswith(front)], [], "what was asked elsewhere")
+        with _Page(place) as page:  # it ends first: what it still asks for would be a failure
+            proxy.backend = page.backend
+            _metrics(page.backend, 100, 2)
+            page.browser.go(front)
+            until(lambda: page.table("State"), "the list")
+            page.see("live", "#link")
+            page.browser.run("document.querySelector('td a').click()")
+            page.see("GPU utilisation")
+            _metrics(page.backend, 200, 2)  # it is told, through the proxy
+            until(lambda: "\n30, " in page.browser.text("dl"), "it moves")
+            equal([url for url in page.asked() if not url.startswith(front)], [], "what was asked elsewhere")
         proxy.shutdown()
 
 
