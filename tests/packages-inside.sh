@@ -96,6 +96,9 @@ for user in root somebody; do
     until_true "the session of $user is complete" complete "$session"
     echo "== a session of $user went over TLS: $session"
 done
+# In a user namespace, it could not tell users apart.
+agent=$(systemctl show gpufl-agent -p MainPID --value)
+[ "$(readlink "/proc/$agent/ns/user")" = "$(readlink /proc/1/ns/user)" ] || fail "gpufl-agent sees no owners"
 [ "$(stat -c %U /var/log/gpufl/*/device.log | sort -u | tr '\n' ' ')" = "root somebody " ] || fail "users"
 
 for wrong in expired elsewhere; do

@@ -199,7 +199,8 @@ def the_unit_names_what_there_is(place):
     used = set(re.findall(r"\b(GPUFL_\w+)=", settings))
     check(used and used <= variables, f"{used}")
     for line in ("Type=notify", "WatchdogSec=", "LoadCredential=token:/etc/gpufl/token", "StateDirectory=",
-                 "ConditionFileNotEmpty=/etc/gpufl/token", "StartLimitIntervalSec=0", "DynamicUser=yes"):
+                 "ConditionFileNotEmpty=/etc/gpufl/token", "StartLimitIntervalSec=0", "DynamicUser=yes",
+                 "PrivateUsers=no"):  # else all users would be one, with one share
         check(line in text, line)
     folder = re.search(r"GPUFL_SOURCE_FOLDER=(\S+)", settings)[1]
     check(f"d {folder} " in (PACKAGING / "systemd/gpufl-agent.tmpfiles").read_text(), "the folder is made")
@@ -234,12 +235,12 @@ def the_backends_unit_runs_it_with_the_options_of_its_settings(place):
 
 def both_units_are_hardened_alike(place):
     """The agent reads jobs' directories, is told what time it has left, has a bound of memory, sees whose
-    process locks a directory, and publishes what it has sent."""
+    process locks a directory and whose it is, and publishes what it has sent."""
     lines, others = _directives("gpufl-agent.service")[1], _directives("gpufl-backend.service")[1]
     own = {"Description", "Documentation", "Wants", "After", "ConditionFileNotEmpty", "StartLimitIntervalSec", "Type",
            "ExecStart", "ExecReload", "EnvironmentFile", "LoadCredential", "StateDirectory", "WatchdogSec",
            "SupplementaryGroups", "ReadWritePaths", "MemoryMax", "TasksMax", "ProtectProc", "RuntimeDirectory",
-           "RuntimeDirectoryMode"}
+           "RuntimeDirectoryMode", "PrivateUsers"}
     equal({line for line in lines - others if line.split("=")[0] not in own}, set(), "only the agent's unit has")
 
 
