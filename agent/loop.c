@@ -33,6 +33,8 @@ static void watch_session(void *arg, unsigned root, const char *root_path,
 static void follow_hint(struct engine *engine, const struct watch_hint *hint)
 {
     switch (hint->what) {
+    case HINT_NOTHING:
+        break;
     case HINT_GREW:
         engine_grew(engine, hint->root, hint->session, hint->file);
         break;

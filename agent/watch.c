@@ -89,7 +89,7 @@ static void hint_at(struct watch *w, unsigned root, const char *session)
     watch_hints_add(&w->hints, NULL, &news);
 }
 
-static void refuse(struct watch *w, struct watch_place *p)
+static void refuse(struct watch *w, struct watch_place *p, enum watch_what what)
 {
     if (!w->refusal_said) {
         w->refusal_said = true;
@@ -99,7 +99,7 @@ static void refuse(struct watch *w, struct watch_place *p)
             "one may have: further ones are polled every 10 s\"",
             p->root_path, p->session, p->owner);
     }
-    struct watch_news news = {p->root, HINT_CHANGED, "", p->session, TOLD_REFUSED};
+    struct watch_news news = {p->root, what, "", p->session, TOLD_REFUSED};
     watch_hints_add(&w->hints, NULL, &news);
     free(p);
 }
@@ -155,7 +155,8 @@ static void add_place(struct watch *w, struct watch_place *p, enum watch_told to
     bool root = p->session[0] == '\0';
     snprintf(path, sizeof path - 1, "%s%s%s", p->root_path, root ? "" : "/", p->session);
     if (!may_watch(w, p, path)) {
-        refuse(w, p);
+        /* One that nobody has asked for is new to the engine. */
+        refuse(w, p, told == TOLD_WATCHED ? HINT_CHANGED : HINT_NOTHING);
         return;
     }
     if (!inotifytools_watch_file(path, root ? ROOT_EVENTS : SESSION_EVENTS)) {

@@ -18,6 +18,7 @@
 #define WATCH_SESSION_MAX (2 * (LAYOUT_NAME_MAX + 1))
 
 enum watch_what {
+    HINT_NOTHING,   /**< there is only something to tell */
     HINT_GREW,      /**< its files grew and nothing else happened */
     HINT_CHANGED,   /**< anything */
     HINT_UNWATCHED, /**< the directory was removed, and its watch with it */

@@ -14,6 +14,8 @@
 #include "upload/lifecycle/parking.h"
 #include "upload/lifecycle/session_salvage.h"
 
+#define WATCHES_ASKED 64u
+
 static const char *away_id(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -253,13 +255,24 @@ static bool away_is_named(struct session *s)
     return s->listed == root->listing_number;
 }
 
+/* There may be room for it now. If many are refused, some are asked for in turn. */
+static void away_ask_for_watch(struct session *s, unsigned place)
+{
+    struct root *root = s->root;
+    unsigned turns = root->by_path.count / WATCHES_ASKED + 1;
+    if (s->unwatchable && (place + root->listing_number) % turns == 0) {
+        s->unwatchable = false;
+        root->change_stamp++;
+    }
+}
+
 void away_after_listing(struct root *root)
 {
+    unsigned place = 0;
     for (struct session *s = root->sessions, *next; s; s = next) {
         next = s->next;
         bool named = away_is_named(s);
-        root->change_stamp += s->unwatchable; /* there may be room for it now */
-        s->unwatchable = false;
+        away_ask_for_watch(s, place++);
         if (named && s->presence == SESSION_UNSEEN) {
             s->presence = SESSION_PRESENT;
         }
