@@ -92,10 +92,11 @@ class Place:
             valgrind = [*VALGRIND, f"--log-file={words}/%p.log"]
         return [*valgrind, *EMULATOR, BUILD / name, *map(str, args)]
 
-    def start(self, name, *args, env=None, **more):
+    def start(self, name, *args, env=None, through=(), **more):
+        """`through`: the words of a command that executes the one behind them."""
         log = self.path / f"{next(self.count)}-{pathlib.Path(name).name}.log"
         with open(log, "wb") as out:
-            process = subprocess.Popen(self._command(name, args), stdout=out, stderr=out,
+            process = subprocess.Popen([*through, *self._command(name, args)], stdout=out, stderr=out,
                                        env=environment(env), **more)
         process.log = log
         self.processes.append(process)

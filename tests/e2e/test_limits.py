@@ -21,15 +21,8 @@ PEAK_KIB = 16 << 10
 
 def _limited(place, url, sysctl, value, *args):
     """An agent in a user namespace where the kernel gives only so many of something."""
-    command = ["unshare", "-Ur", "sh", "-c", f'echo {value} > {sysctl} && exec "$0" "$@"',
-               lib.BUILD / "gpufl-agent", f"--folder={place.logs}", f"--host={url}", *args]
-    log = place.path / "limited.log"
-    with open(log, "wb") as out:
-        process = subprocess.Popen(command, stdout=out, stderr=out,
-                                   env=lib.environment({"GPUFL_HTTP_TOKEN": lib.KEY}))
-    process.log = log
-    place.processes.append(process)
-    return process
+    limited = ["unshare", "-Ur", "sh", "-c", f'echo {value} > {sysctl} && exec "$0" "$@"']
+    return lib.agent(place, url, *args, through=limited)
 
 
 def _can_limit():

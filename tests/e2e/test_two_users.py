@@ -50,10 +50,22 @@ class _Service:
         self.backend = lib.Backend(place, "--api-key", lib.KEY)
         self.agent = None
 
-    def start(self, *args):
+    def start(self, *args, **more):
         env = {"STATE_DIRECTORY": str(self.state), "RUNTIME_DIRECTORY": str(self.run)}
+        more = {"user": AGENT, "group": AGENT, "extra_groups": [], **more}
         self.agent = lib.agent(self.place, self.backend.url, "--rescan-interval=200ms", *args, env=env,
-                               folder=self.logs, user=AGENT, group=AGENT, extra_groups=[], umask=0o077)
+                               folder=self.logs, umask=0o077, **more)
+
+    def start_with_subordinate_ids(self, *ranges):
+        """In a mount namespace where these are the lines of /etc/subuid."""
+        subuid = self.place.path / "subuid"
+        subuid.write_text("".join(f"{line}\n" for line in ranges))
+        subuid.chmod(0o644)
+        inside = ["unshare", "--mount", "sh", "-c", 'mount --bind "$0" /etc/subuid && exec "$@"', subuid]
+        if subprocess.run([*inside, "cmp", subuid, "/etc/subuid"], capture_output=True, check=False).returncode != 0:
+            lib.skip("no file can be mounted over /etc/subuid here")
+        become = ["setpriv", f"--reuid={AGENT}", f"--regid={AGENT}", "--clear-groups"]
+        self.start(user=0, group=0, through=[*inside, *become])
 
     def stop(self, how=signal.SIGTERM):
         self.agent.send_signal(how)
@@ -641,14 +653,36 @@ def _tried(place, number, what):
     service.backend.kill()
 
 
-def _planted(service, count):
-    """Sessions of the other user, of one line each, in the layout without a lock."""
-    script = f"""cd {service.logs}; for n in $(seq {count}); do mkdir p$n; echo '{{"type":"x"}}' > p$n/device.log; done"""
-    subprocess.run(["sh", "-c", script], user=OTHER, group=OTHER, extra_groups=[], check=True)
+def _planted(service, users):
+    """A session of each of these users, of one line, in the layout without a lock."""
+    for number, user in enumerate(users):
+        staged = service.logs / f".new-{number}"
+        staged.mkdir()
+        (staged / "device.log").write_text('{"type":"x"}\n')
+        for path in (staged / "device.log", staged):
+            os.chown(path, user, -1)
+        staged.rename(service.logs / f"p{number}")
+
+
+def _its_lines_go_before(service, sink, live, users):
+    """The lines of a live session arrive while the planted ones of these users are sent. Counted in requests, as each
+    of them takes as long as the backend and the budget want."""
+    until(lambda: sink.lines, "the agent sends")
+    _planted(service, users)
+    until(lambda: len(sink.batches()) > 100, "the planted ones are sent")
+    for number in range(5):
+        before = len(sink.batches())
+        live.line("device")
+        line = bytes(live.written["device"]).splitlines()[-1]
+        until(lambda line=line: line in sink.lines, f"line {number} arrives", 60)
+        ahead = len(sink.batches()) - before
+        check(ahead < 300, f"{ahead} requests went before line {number}")
+    check(len(sink.batches()) < len(users), "the planted ones were all sent before")
+    live.die()
+    service.stop(signal.SIGKILL)
 
 
 def thousands_of_sessions_of_one_user_do_not_go_before_the_lines_of_another(place):
-    """Counted in requests, as each of them takes as long as the backend and the budget want."""
     if not ROOT:
         lib.skip("needs root, to be several users")
     service = _Service(place)
@@ -656,19 +690,19 @@ def thousands_of_sessions_of_one_user_do_not_go_before_the_lines_of_another(plac
         service.backend.url = sink.url
         live = _Session(service.logs)
         service.start()
-        until(lambda: sink.lines, "the agent sends")
-        _planted(service, 2000)
-        until(lambda: len(sink.batches()) > 100, "the planted ones are sent")
-        for number in range(5):
-            before = len(sink.batches())
-            live.line("device")
-            line = bytes(live.written["device"]).splitlines()[-1]
-            until(lambda line=line: line in sink.lines, f"line {number} arrives", 60)
-            ahead = len(sink.batches()) - before
-            check(ahead < 300, f"{ahead} requests went before line {number}")
-        check(len(sink.batches()) < 2000, "the planted ones were all sent before")
-    live.die()
-    service.stop(signal.SIGKILL)
+        _its_lines_go_before(service, sink, live, 2000 * [OTHER])
+
+
+def thousands_of_sessions_of_subordinate_ids_do_not_go_before_the_lines_of_another_user(place):
+    """The ids that /etc/subuid gives to a user have one turn with it, however many of them it uses."""
+    if not ROOT:
+        lib.skip("needs root, to be several users")
+    service = _Service(place)
+    with Sink() as sink:
+        service.backend.url = sink.url
+        live = _Session(service.logs)
+        service.start_with_subordinate_ids(f"{OTHER}:200000:65536")
+        _its_lines_go_before(service, sink, live, range(200000, 202000))
 
 
 def what_one_user_does_changes_nothing_for_another(place):
