@@ -261,16 +261,17 @@ static int play_stats(const char *logs, struct gpufl_init_options options)
     return gpufl_generate_report(NULL) == GPUFL_OK ? 0 : 7;
 }
 
-static int play_phases(const char *logs, struct gpufl_init_options options)
+/* A phase of \p ms, and as long without one before and behind it. */
+static int play_phases(const char *logs, struct gpufl_init_options options, long ms)
 {
     options.system_sample_rate_ms = 20;
     options.simulated_gpus = 1;
     start(logs, options);
-    nap_ms(200);
+    nap_ms(ms);
     gpufl_system_start("phase");
-    nap_ms(200);
+    nap_ms(ms);
     gpufl_system_stop("phase");
-    nap_ms(200);
+    nap_ms(ms);
     gpufl_system_stop("never started");
     gpufl_shutdown();
     return 0;
@@ -355,7 +356,7 @@ int main(int argc, char **argv)
         return play_stats(argv[1], options);
     }
     if (strcmp(part, "phases") == 0) {
-        return play_phases(argv[1], options);
+        return play_phases(argv[1], options, argc > 3 ? atol(argv[3]) : 200);
     }
     if (strcmp(part, "upload") == 0 && argc > 3) {
         return play_upload(argv[1], options, argv[3]);

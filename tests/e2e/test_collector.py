@@ -110,7 +110,7 @@ def an_active_file_that_was_removed_gets_its_name_back(place):
 
 
 def _with_nvml(place, **env):
-    return lib.job(place, 2 if lib.VALGRIND else 0.5, env={"LD_LIBRARY_PATH": str(lib.BUILD / "tests/fake"), **env})
+    return lib.job(place, 4 if lib.VALGRIND or lib.EMULATOR else 0.5, env={"LD_LIBRARY_PATH": str(lib.BUILD / "tests/fake"), **env})
 
 
 def nvml_figures_stand_in_their_columns(place):
@@ -138,14 +138,18 @@ def nvml_figures_stand_in_their_columns(place):
           {(-1, -1), (1234 * 1024, 912345678000)}, "the slow ones: first unknown, then told")
 
 
+def _phases(place, env=None):
+    """A phase of 200 ms, in which a build that is slow comes to its samples, too."""
+    return play(place, "phases", 200 * lib.SLOW, env=env)
+
+
 def a_slow_driver_query_does_not_bend_the_beat(place):
     """Each PCIe query of the driver takes 20 ms: 320 ms for eight GPUs, at a period of 20 ms for 200 ms."""
-    done, session = play(place, "phases", env={"LD_LIBRARY_PATH": str(lib.BUILD / "tests/fake"),
-                                               "FAKE_NVML_DEVICES": "8"})
+    done, session = _phases(place, {"LD_LIBRARY_PATH": str(lib.BUILD / "tests/fake"), "FAKE_NVML_DEVICES": "8"})
     equal(done.returncode, 0, "exit code")
     times = [row["base"] + row["dt_ns"] for row in rows(session, "system", "device_metric_batch")
              if row["device_id"] == 0]
-    check(len(times) * lib.SLOW >= 5, f"{len(times)} samples in 200 ms; behind the queries 4 at most")
+    check(len(times) >= 5, f"{len(times)} samples in 200 ms; behind the queries 4 at most")
 
 
 def eight_devices_keep_a_beat_of_100_ms(place):
@@ -206,7 +210,7 @@ AMD = {"GPUFL_SYSFS": str(lib.ROOT / "tests/samples/amdgpu")}
 
 def amdgpu_figures_stand_in_their_columns(place):
     """S2-56, S2-73: a tree with an MI300X, an RX 7900 XTX, and a display that is neither."""
-    done, session = play(place, "phases", env=AMD)
+    done, session = _phases(place, AMD)
     equal(done.returncode, 0, done.stderr)
     start = records(session, "system")[0]
     equal([(d["name"], d["uuid"], d["vendor"], d["pci_bus"], d["throttle_pwr"], d["throttle_therm"])
@@ -363,7 +367,7 @@ def what_is_older_than_100_ms_survives_kill_9(place):
 
 def outside_phases_no_sample_is_taken(place):
     """S2-34."""
-    done, session = play(place, "phases")
+    done, session = _phases(place)
     equal(done.returncode, 0, "exit code")
     marks = {r["type"]: r["ts_ns"] for r in records(session, "system")
              if r["type"].startswith("system_") and r["name"] == "phase"}
