@@ -20,9 +20,10 @@ static struct capture said;
 
 static gpufl_status put(size_t bytes)
 {
+    static const char line[] = "{\"type\":\"x\",\"session_id\":\"" SESSION "\"}\n";
     static char data[LARGE];
     struct lines lines;
-    assert_true(lines_read("", 0, SESSION, &lines));
+    assert_true(lines_read(line, sizeof line - 1, SESSION, &lines));
     struct store_body body = {.session = SESSION,
                               .channel = "device",
                               .data = data,
