@@ -458,6 +458,10 @@ TRIES = {
         "cd {logs}; for n in \"$(printf 'a\\nerror session.held')\" \"$(printf 'b\\033[2J')\" \"$(printf '\\377')\" "
         "'$(reboot)' '%s%n'; do mkdir \"$n\"; mkdir \"$n/{id}\"; echo " + FORGED + " > \"$n/{id}/sass.log\"; done; ready",
     "5,000 directories": "cd {logs}; seq 5000 | sed s/^/d/ | xargs mkdir; ready",
+    "thousands of names in directories that grow":
+        "cd {logs}; exec python3 -c 'import os, time\nfor d in range(4):\n os.mkdir(f\"s{{d}}\")\n"
+        " for i in range(1, 5000): os.mknod(f\"s{{d}}/device.{{i}}.log\")\nprint(flush=True)\nwhile 1:\n for d in range(4):\n"
+        "  with open(f\"s{{d}}/device.log\", \"a\") as f: f.write(\"x\\n\")\n time.sleep(.001)'",
     "a manifest of 1 GiB": OWN + "mkdir " + MINE + "; truncate -s 1G " + MINE + "/.gpufl-session.json; echo x > " +
                            MINE + "/device.log; ready",
     "a line of 1 GiB": OWN + "mkdir " + MINE + "; truncate -s 1G " + MINE + "/device.log; ready",

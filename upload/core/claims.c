@@ -111,7 +111,8 @@ bool claims_needs(const struct root *root, const char *path)
 
 bool claims_knows(const struct root *root, const char *path)
 {
-    return session_find(root, path) || parked_find(&root->parked, path);
+    const struct session *session = session_find(root, path);
+    return (session && session_is_one(session)) || parked_find(&root->parked, path);
 }
 
 static bool claims_has_begun(const struct root *root, const char *path)

@@ -18,6 +18,7 @@
 #include "upload/core/path_table.h"
 #include "upload/core/trouble.h"
 #include "upload/source/gz_cache.h"
+#include "upload/source/visits.h"
 
 #define ENGINE_ROOTS_MAX 64u
 /** A journal that could not be written is retried after this time. */
@@ -56,9 +57,8 @@ struct engine {
     unsigned roots;
     struct path_table claims; /**< see core/claims.h */
     struct shares shares;     /**< bytes that are kept of the directories of each owner */
-    struct session *dirty;    /**< to be inspected, in order */
-    struct session **dirty_last;
-    struct session *later; /**< to be inspected after the flush interval, in order */
+    struct visit_queue visits; /**< sessions to be inspected */
+    struct session *later;     /**< to be inspected after the flush interval, in order */
     struct session **later_last;
     struct session *completing; /**< sessions in that state, and some that were */
     unsigned completing_count;

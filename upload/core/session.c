@@ -2,6 +2,7 @@
 /* Creates, finds and drops sessions, and lists those to be inspected or completed. */
 #include "upload/core/session.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,13 @@
 #include "upload/source/salvage_readings.h"
 
 #define LATER_MIN_MS 20u
+
+struct session *session_of_turn(struct visits_node *node)
+{
+    return node
+               ? (struct session *)(void *)((char *)node - offsetof(struct session, turn))
+               : NULL;
+}
 
 struct session *session_find(const struct root *root, const char *path)
 {
@@ -91,11 +99,11 @@ void session_drop(struct session *session)
 void session_mark(struct session *session)
 {
     struct engine *engine = session->root->engine;
+    session->marked_again = session->dirty && session->look;
     if (!session->dirty) {
         session->dirty = true;
-        session->next_dirty = NULL;
-        *(engine->dirty ? engine->dirty_last : &engine->dirty) = session;
-        engine->dirty_last = &session->next_dirty;
+        visits_push(&engine->visits, session_lane(session), &session->turn,
+                    engine->config.sys->now_ms());
     }
 }
 
@@ -194,6 +202,11 @@ bool session_is_anothers(const struct session *session)
     const struct engine_config *config = &session->root->engine->config;
     return config->once && !config->named && session->inspected &&
            session->owner != geteuid();
+}
+
+bool session_is_one(const struct session *session)
+{
+    return !session->crowd || session->streams > 0;
 }
 
 bool session_is_listed(const struct session *session)

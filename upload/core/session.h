@@ -24,6 +24,7 @@
 
 struct end_parting;
 struct end_proof;
+struct inspect_look;
 struct stream;
 
 enum session_state {
@@ -62,7 +63,7 @@ struct session {
     struct root *root;
     struct session *next; /**< in the root */
     struct session **link;
-    struct session *next_dirty; /**< in the list of those to be inspected */
+    struct visits_node turn;    /**< among those to be inspected */
     struct session *next_later; /**< in the list of those to be inspected later */
     struct session *next_completing;
     struct stream *stream[SCAN_CHANNELS_MAX]; /**< the first `streams` are in use */
@@ -92,16 +93,20 @@ struct session {
     bool unwatchable;       /**< the watcher has no room for more of its owner */
     bool loss;              /**< its writer dropped rows */
     bool held;              /**< until something changes in the directory */
-    bool dirty;             /**< in the list of sessions to inspect */
-    bool later;             /**< it grew, and is inspected at later_at_ms */
-    bool overdue;    /**< what the inspection finds has waited for its flush interval */
+    bool dirty;             /**< `turn` is in the list of sessions to inspect */
+    bool marked_again;      /**< it was to be added to that while `look` was under way */
+    bool crowd;   /**< a directory with many names, of which none that was read shows that
+                     it is a session */
+    bool later;   /**< it grew, and is inspected at later_at_ms */
+    bool overdue; /**< what the inspection finds has waited for its flush interval */
     bool seems_over; /**< its writer cannot be probed and has probably ended, and nothing
                         more of it can be sent */
     bool complete_in_flight;
-    bool ends_in_flight;               /**< the ends of its streams are being asked for */
-    bool in_completing;                /**< in the engine's list of them */
-    bool in_cursor;                    /**< the upload cursor names it */
-    bool directory_noted;              /**< the journal has `directory` */
+    bool ends_in_flight;       /**< the ends of its streams are being asked for */
+    bool in_completing;        /**< in the engine's list of them */
+    bool in_cursor;            /**< the upload cursor names it */
+    bool directory_noted;      /**< the journal has `directory` */
+    struct inspect_look *look; /**< an inspection in steps that is under way, or NULL */
     struct salvage_readings *readings; /**< of its `.tmp`, while they are being
                                           published; or NULL */
     const char *salvage_reason;     /**< why something is still in `.tmp`; logged once */
@@ -143,6 +148,9 @@ struct session {
     char path[];    /**< below the root */
 };
 
+/** \return the session whose turn \p node is; NULL for NULL. */
+struct session *session_of_turn(struct visits_node *node);
+
 /** \return the session at \p path, or NULL. */
 struct session *session_find(const struct root *root, const char *path);
 
@@ -183,6 +191,9 @@ uint64_t session_changed(const struct stat *st);
 
 /** \return what a person gave up of it, as a record of the journal. */
 struct record_resolved session_resolved(const struct session *session);
+
+/** \return false for a directory in which nothing shows, or has shown, that it is one. */
+bool session_is_one(const struct session *session);
 
 /** \return the account in whose turn it is served: that of the user who owns its
  * directory, also in a group, as the group of one user may let others make sessions in

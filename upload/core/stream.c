@@ -202,8 +202,8 @@ bool stream_held(const struct stream *st)
 bool stream_waits(const struct stream *st, uint64_t now_ms)
 {
     const struct session *session = st->session;
-    return stream_held(st) || session->root->away || now_ms < session->hold_until_ms ||
-           journal_broken(session->root->journal);
+    return stream_held(st) || session->look || session->root->away ||
+           now_ms < session->hold_until_ms || journal_broken(session->root->journal);
 }
 
 uint64_t stream_seen_bytes(const struct stream *st)

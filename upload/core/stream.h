@@ -204,8 +204,8 @@ bool stream_hold_stands(const struct stream *stream);
  * directory. */
 bool stream_held(const struct stream *stream);
 
-/** \return true if it waits for a change in the directory, the workspace's limit or the
- * journal. */
+/** \return true if it waits for a change in the directory, an inspection of that, the
+ * workspace's limit or the journal. */
 bool stream_waits(const struct stream *stream, uint64_t now_ms);
 
 /** \return the size of its active file at the last inspection; 0 if not known. */

@@ -30,9 +30,8 @@
 #include "upload/lifecycle/parking.h"
 #include "upload/lifecycle/parking_grown.h"
 
-#define GZIP_LEVEL        6
-#define INSPECTED_AT_ONCE 32u
-#define SALVAGED_AT_ONCE  (1u << 20)
+#define GZIP_LEVEL       6
+#define SALVAGED_AT_ONCE (1u << 20)
 /* A turn looks into some hundred directories at most: what the watcher, the sockets and
  * systemd have to say does not wait for all there are. */
 #define ROUNDS_A_TURN    4u
@@ -47,6 +46,7 @@ gpufl_status engine_open(const struct engine_config *config, struct engine **out
     }
     engine->config = *config;
     engine->shares.limit = config->directory_bytes;
+    engine->visits.ends = !config->service;
     engine->origin.config = &engine->config;
     engine->origin.trouble = &engine->trouble;
     owners_refresh(&engine->owners, config->accounts_dir, config->log,
@@ -256,18 +256,6 @@ static void engine_wake_later(struct engine *engine, uint64_t now_ms)
     }
 }
 
-static void engine_inspect_dirty(struct engine *engine, uint64_t now_ms)
-{
-    for (unsigned i = 0; engine->dirty && i < INSPECTED_AT_ONCE; i++) {
-        struct session *session = engine->dirty;
-        engine->dirty = session->next_dirty;
-        session->dirty = false;
-        inspect_session(session, now_ms);
-        session_note_holds(session);
-        parking_held(session);
-    }
-}
-
 static void engine_complete_sessions(struct engine *engine, uint64_t now_ms)
 {
     while (completion_step(engine, now_ms)) {
@@ -313,7 +301,7 @@ uint64_t engine_turn(struct engine *engine)
         engine_list_roots(engine, now_ms);
         again = parking_open_some(engine) || again;
         engine_wake_later(engine, now_ms);
-        engine_inspect_dirty(engine, now_ms);
+        inspect_turns(engine, now_ms);
         origin_probe(&engine->origin, now_ms);
         origin_change_settle(engine);
         origin_ask_proof(&engine->origin, now_ms);

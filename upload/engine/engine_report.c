@@ -71,7 +71,8 @@ static unsigned report_sendable_offers(const struct engine *engine)
 
 bool engine_drained(const struct engine *engine)
 {
-    if (engine->dirty || engine->later || report_sendable_offers(engine) > 0) {
+    if (visits_any_new(&engine->visits) || engine->later ||
+        report_sendable_offers(engine) > 0) {
         return false;
     }
     for (unsigned i = 0; i < engine->roots; i++) {
@@ -95,10 +96,20 @@ bool engine_drained(const struct engine *engine)
     return true;
 }
 
+static bool report_inspects_own(const struct root *root)
+{
+    for (const struct session *s = root->sessions; s; s = s->next) {
+        if (s->dirty && visits_is_new(&s->turn) && !session_is_anothers(s)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool report_any_own(const struct engine *engine)
 {
-    for (const struct session *s = engine->dirty; s; s = s->next_dirty) {
-        if (!session_is_anothers(s)) {
+    for (unsigned i = 0; i < engine->roots; i++) {
+        if (report_inspects_own(engine->root[i])) {
             return true;
         }
     }

@@ -122,6 +122,7 @@ uint64_t next_wait_ms(struct engine *engine, uint64_t now_ms)
     }
     uint64_t alive_ms = alive_wait_ms(engine, now_ms);
     wait = alive_ms < wait ? alive_ms : wait;
+    next_wait_earliest(&wait, visits_ready_ms(&engine->visits), now_ms);
     if (engine->later) {
         next_wait_earliest(&wait, engine->later->later_at_ms, now_ms);
     }

@@ -92,18 +92,18 @@ static void reopen_clear_lanes(struct lanes *lanes, const struct root *root)
     }
 }
 
-static void reopen_clear_lists(struct engine *engine, const struct root *root)
+static bool reopen_keeps(void *arg, struct visits_node *node)
 {
-    struct session *dirty = engine->dirty;
+    struct session *session = session_of_turn(node);
+    session->dirty = session->root != arg;
+    return session->dirty;
+}
+
+static void reopen_clear_lists(struct engine *engine, struct root *root)
+{
     struct session *later = engine->later;
-    engine->dirty = engine->later = NULL;
-    for (struct session *s = dirty, *next; s; s = next) {
-        next = s->next_dirty;
-        s->dirty = false;
-        if (s->root != root) {
-            session_mark(s);
-        }
-    }
+    engine->later = NULL;
+    visits_filter(&engine->visits, reopen_keeps, root);
     for (struct session *s = later, *next; s; s = next) {
         next = s->next_later;
         s->next_later = NULL;

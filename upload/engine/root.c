@@ -24,10 +24,10 @@
 #include "upload/journal/journal_read.h"
 #include "upload/journal/state_dir.h"
 #include "upload/lifecycle/claim.h"
+#include "upload/lifecycle/inspect.h"
 #include "upload/lifecycle/kept.h"
 #include "upload/lifecycle/other_root.h"
 #include "upload/lifecycle/parking.h"
-#include "upload/lifecycle/served.h"
 #include "upload/source/lock_holder.h"
 
 static gpufl_status root_say_busy(const struct root *root, int dir, const char *which,
@@ -76,7 +76,7 @@ static gpufl_status root_lock(struct root *root, char why[512])
     gpufl_status status = GPUFL_OK;
     bool locked = flock(root->fd, LOCK_EX | LOCK_NB) == 0;
     if (!locked && errno == EWOULDBLOCK) {
-        if (served_lock_counts(root->engine, root->fd)) {
+        if (other_root_lock_counts(root->engine, root->fd)) {
             return root_say_busy(root, root->fd, "", why);
         }
         root->unlocked = true;
@@ -342,6 +342,7 @@ void root_close(struct root *root)
                 offer_return(root->engine, s->stream[i]->offer);
             }
         }
+        inspect_stop(s);
         session_drop(s);
     }
     parked_close(&root->parked);

@@ -12,7 +12,7 @@
 #include "upload/core/backoff.h"
 #include "upload/core/origin_proof.h"
 #include "upload/core/session_streams.h"
-#include "upload/lifecycle/inspect.h"
+#include "upload/lifecycle/inspect_directory.h"
 
 /* Sessions are looked at so many times while one becomes due. */
 #define LOOKS_A_PERIOD 6u

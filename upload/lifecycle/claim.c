@@ -194,7 +194,7 @@ static bool claim_has_rival(const struct claim *claim, const struct claimant *ow
     const char *id = own->session->id;
     bool found = false;
     for (const struct session *s = root->sessions; s && !found; s = s->next) {
-        found = s != own->session && strcmp(s->id, id) == 0 &&
+        found = s != own->session && session_is_one(s) && strcmp(s->id, id) == 0 &&
                 claim_rivals(claim, own, root, s->path);
     }
     struct parked_held *held = parked_held_find(&root->parked, id);

@@ -23,10 +23,10 @@
 #include "upload/lifecycle/parking_grown.h"
 #include "upload/lifecycle/replaced.h"
 
-#define QUIET_LISTINGS     6u
-#define OPEN_ENOUGH        64u
-#define NAMES_A_STEP       1024u
-#define INSPECTIONS_A_STEP 32u
+#define QUIET_LISTINGS      6u
+#define NAMES_A_STEP        1024u
+#define INSPECTIONS_A_STEP  32u /* … of so many names: */
+#define NAMES_AN_INSPECTION 128u
 
 /* \p owner: of its directory, if nothing was known of it. */
 static struct session *discovery_found(struct root *root, const char *path,
@@ -66,15 +66,6 @@ static bool discovery_inspection_is_due(const struct session *session, uint64_t 
            QUIET_LISTINGS * session->root->engine->config.rescan_interval_ms;
 }
 
-/* It has ended, and the sessions that are open give enough to send for now. */
-static bool discovery_can_wait(const struct root *root, const char *path, const char *id)
-{
-    const struct engine_config *config = &root->engine->config;
-    return !root->engine->wants_more && root->by_path.count >= OPEN_ENOUGH &&
-           (!config->wanted || config->wanted(config->wanted_arg, id)) &&
-           inspect_is_over(root, path);
-}
-
 /* \p name is below the root or a group: only the former may be a group. */
 static void discovery_not_a_session(const struct visit *visit, const char *path,
                                     const char *name)
@@ -87,6 +78,19 @@ static void discovery_not_a_session(const struct visit *visit, const char *path,
     if (!visit->group[0] && !other_root_is(root, name)) {
         group_open(root, name); /* a multi-pass run */
     }
+}
+
+/* It is inspected in steps, in the turn of its owner. */
+static bool discovery_found_many(struct root *root, const char *path, uint32_t owner,
+                                 const struct inspection *seen)
+{
+    bool known = session_find(root, path) || parked_find(&root->parked, path);
+    struct session *session = discovery_found(root, path, owner);
+    root->only_sessions = false;
+    if (session) {
+        inspect_many(session, known, seen);
+    }
+    return session != NULL; /* without memory: in the next listing */
 }
 
 /* \return true if it is parked, and stays so. */
@@ -102,6 +106,22 @@ static bool discovery_stays_parked(struct root *root, struct parked_session *s)
         parking_reopen_grown(root, s);
     }
     return true;
+}
+
+/* \return true if it is known, and a later inspection tells what is new in it. */
+static bool discovery_knows(struct session *old, uint64_t now_ms)
+{
+    struct root *root = old->root;
+    root->known_named += session_is_one(old);
+    bool done = old->state == SESSION_DONE;
+    bool knows = done || old->presence == SESSION_PRESENT;
+    old->listed = knows ? root->listing_number : old->listed;
+    if (done) {
+        away_session_back(old);
+    } else if (knows && discovery_inspection_is_due(old, now_ms)) {
+        session_mark(old);
+    }
+    return knows;
 }
 
 /* \return true if \p name is a session that could be looked at. */
@@ -121,17 +141,12 @@ static bool discovery_visit_session(const struct visit *visit, const char *name)
         return true;
     }
     struct session *old = session_find(root, path);
-    root->known_named += old != NULL;
-    if (old && old->state == SESSION_DONE) {
-        old->listed = root->listing_number;
-        away_session_back(old);
-        return true;
+    if (old && inspect_is_none(old)) {
+        old->listed = old->streams ? old->listed : root->listing_number;
+        discovery_not_a_session(visit, path, name);
+        return false;
     }
-    if (old && old->presence == SESSION_PRESENT) {
-        old->listed = root->listing_number;
-        if (discovery_inspection_is_due(old, visit->now_ms)) {
-            session_mark(old);
-        }
+    if (old && discovery_knows(old, visit->now_ms)) {
         return true;
     }
     struct room_asked asked = {
@@ -140,12 +155,16 @@ static bool discovery_visit_session(const struct visit *visit, const char *name)
         return true; /* there may be others in it */
     }
     root->inspected++;
-    if (!old && !parked_session && discovery_can_wait(root, path, name) &&
+    if (!old && !parked_session && parking_can_wait(root, path, name) &&
         parked_wait(&root->parked, path, asked.owner, root->listing_number)) {
         claim_note(root, path);
         return true;
     }
-    gpufl_status status = inspect_directory(root, path, NULL, &seen);
+    gpufl_status status = inspect_directory(root, path, NULL, VISITS_STEP_NAMES, &seen);
+    root->inspected += seen.names / NAMES_AN_INSPECTION;
+    if (status == GPUFL_BUSY) {
+        return discovery_found_many(root, path, asked.owner, &seen);
+    }
     root->only_sessions = root->only_sessions && status == GPUFL_OK;
     if (status == GPUFL_OK) {
         struct session *session = discovery_found(root, path, asked.owner);
@@ -195,11 +214,12 @@ bool discovery_waits(const struct root *root)
 
 bool discovery_goes_on(const struct engine *engine)
 {
-    bool listing = false;
     for (unsigned i = 0; i < engine->roots; i++) {
-        listing = listing || discovery_lists(engine->root[i]);
+        if (discovery_lists(engine->root[i])) {
+            return true;
+        }
     }
-    return listing || engine->dirty;
+    return visits_ready_ms(&engine->visits) <= engine->config.sys->now_ms();
 }
 
 /* The watcher reports what comes and goes, and so does the root's mtime. It is listed
@@ -362,9 +382,11 @@ void discovery_touch(struct root *root, const char *path, uint64_t now_ms)
         session_mark(session);
         /* And once more later: files are closed just before the lock is released. */
         session_mark_later(session, now_ms);
-        if (!strchr(path, '/')) {
+        if (!strchr(path, '/') && session->turn.names <= VISITS_STEP_NAMES) {
             group_look_below(root, path);
             discovery_some(root, true, now_ms);
+        } else if (!strchr(path, '/')) {
+            group_look_later(root, path); /* others are listed, too */
         }
     } else if (strchr(path, '/')) {
         root->list_soon = true;

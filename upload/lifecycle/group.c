@@ -65,7 +65,7 @@ void group_say_beside(const struct root *root, const char *group)
 }
 
 /* Most file systems count the directories in one, "." and "..", too, as its links; the
- * others say 1. */
+ * others say 1. Behind very many other names there may be some. */
 static bool group_has_directories(struct root *root, const char *name)
 {
     struct stat st;
@@ -84,9 +84,21 @@ static bool group_has_directories(struct root *root, const char *name)
         }
         return false;
     }
-    bool any = listing_next_dir(&listing) != NULL || listing.error;
+    bool any = false;
+    bool over = false;
+    for (unsigned i = 0; i < VISITS_STEP_NAMES && !any && !over; i++) {
+        const struct dirent64 *entry = listing_next(&listing);
+        over = entry == NULL;
+        any = entry && listing_is_dir(entry);
+    }
+    any = any || !over || listing.error;
     listing_close(&listing);
     return any;
+}
+
+void group_look_later(struct root *root, const char *name)
+{
+    root->list_soon = root->list_soon || group_has_directories(root, name);
 }
 
 /* Whatever lies beside them, the directories in it may be sessions of their own. */

@@ -15,6 +15,9 @@ void group_end(struct root *root);
  * whatever made it a session, those may be sessions of their own. */
 void group_look_below(struct root *root, const char *name);
 
+/** The next listing does that, if there are any. */
+void group_look_later(struct root *root, const char *name);
+
 /** Says, once, that a session was found in \p group ("" = none) if that is one, too:
  * anybody who may write to a group can make it look like a session. */
 void group_say_beside(const struct root *root, const char *group);

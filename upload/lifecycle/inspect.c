@@ -2,12 +2,10 @@
 /* Compares a directory with what is known of its session. */
 #include "upload/lifecycle/inspect.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
+#include <limits.h>
+#include <stdlib.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/log.h"
 #include "upload/core/owners.h"
@@ -20,8 +18,12 @@
 #include "upload/lifecycle/inspect_layout.h"
 #include "upload/lifecycle/missing.h"
 #include "upload/lifecycle/moved.h"
+#include "upload/lifecycle/parking.h"
 #include "upload/lifecycle/replaced.h"
 #include "upload/lifecycle/returned.h"
+
+#define INSPECTED_AT_ONCE 32u
+#define NAMES_AT_ONCE     (4 * VISITS_STEP_NAMES)
 
 #define LONG_SILENCE_S 120
 
@@ -64,113 +66,10 @@ static bool inspect_has_ended(const struct session *session, uint64_t now_ms)
     return session->streams > 0;
 }
 
-/* \p dir: the root and the path of a session below it, or its directory and ".". */
-static enum liveness inspect_probe_writer(const struct root *root, int dir,
-                                          const char *path, const struct scan *scan)
-{
-    char lock[JOURNAL_PATH_MAX + LAYOUT_PATH_MAX];
-    snprintf(lock, sizeof lock, "%s/%s", path, LAYOUT_LOCK);
-    bool here = root->engine->config.in_job && liveness_is_open_here(dir, lock);
-    return here ? WRITER_LIVE
-                : liveness_probe(root->engine->config.sys, dir, lock,
-                                 scan ? &scan->manifest : NULL,
-                                 scan ? scan->last_write_s : 0);
-}
-
-bool inspect_is_over(const struct root *root, const char *path)
-{
-    return inspect_probe_writer(root, root->fd, path, NULL) == WRITER_GONE;
-}
-
-bool inspect_is_locked(const struct root *root, const char *path)
-{
-    return inspect_probe_writer(root, root->fd, path, NULL) == WRITER_LIVE;
-}
-
-static bool inspect_owner_ok(const struct root *root, struct inspection *seen)
-{
-    const struct engine_config *config = &root->engine->config;
-    const struct statx *st = &seen->directory;
-    seen->owner = SESSION_OWNER_UNKNOWN;
-    seen->changed = 0;
-    if (!seen->whole && !config->one_owner) {
-        return true;
-    }
-    seen->owner = st->stx_uid;
-    seen->changed =
-        (uint64_t)st->stx_ctime.tv_sec * 1000000000u + (uint64_t)st->stx_ctime.tv_nsec;
-    return !config->one_owner || st->stx_uid == config->owner;
-}
-
 void inspect_failed(struct session *session, gpufl_status why)
 {
     session->inspected = true;
     session_hold(session, why == GPUFL_ERR_USAGE ? HELD_OWNER : HELD_DIRECTORY);
-}
-
-static gpufl_status inspect_open_directory(const struct root *root, int dir,
-                                           const char *id, struct inspection *out)
-{
-    const struct sys *sys = root->engine->config.sys;
-    if (!inspect_owner_ok(root, out)) {
-        return GPUFL_ERR_USAGE;
-    }
-    out->writer = inspect_probe_writer(root, dir, ".", NULL);
-    bool again = !out->whole && out->writer == WRITER_LIVE;
-    gpufl_status status = scan_directory(sys, dir, again ? NULL : id, &out->scan);
-    if (status == GPUFL_OK && out->writer != WRITER_LIVE &&
-        out->scan.manifest_state == SCAN_MANIFEST_VALID) {
-        out->writer = inspect_probe_writer(root, dir, ".", &out->scan);
-    }
-    if (status == GPUFL_OK) {
-        scan_note_second(sys, dir, &out->scan, out->second);
-    }
-    if (status == GPUFL_OK && out->scan.layout == SESSION_SHIFTING) {
-        out->writer =
-            WRITER_UNKNOWN; /* its writer takes no lock, and others could plant one */
-    }
-    return status;
-}
-
-/* Nobody else may list it, but everybody may know whose it is. */
-static gpufl_status inspect_unopened(const struct root *root, const char *path, int error)
-{
-    const struct engine_config *config = &root->engine->config;
-    struct stat st;
-    bool foreign = config->one_owner &&
-                   fstatat(root->fd, path, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-                   st.st_uid != config->owner;
-    return error == ENOENT || error == ENOTDIR ? GPUFL_ERR_NOT_FOUND
-           : foreign                           ? GPUFL_ERR_USAGE
-                                               : GPUFL_ERR_IO;
-}
-
-/* It is opened once: the path may lead to another directory at the next look. */
-gpufl_status inspect_directory(const struct root *root, const char *path,
-                               const struct session *live, struct inspection *out)
-{
-    const char *slash = strrchr(path, '/');
-    int dir =
-        root->engine->config.sys->open_beneath(root->fd, path, O_RDONLY | O_DIRECTORY, 0);
-    memset(&out->directory, 0, sizeof out->directory);
-    memset(out->second, 0, sizeof out->second);
-    if (live) {
-        memcpy(out->second, live->second, sizeof out->second);
-    }
-    out->owner = SESSION_OWNER_UNKNOWN;
-    out->changed = 0;
-    out->whole = true;
-    if (dir < 0) {
-        return inspect_unopened(root, path, errno);
-    }
-    gpufl_status status = GPUFL_ERR_IO;
-    if (directory_see(dir, &out->directory)) {
-        out->whole = !live || directory_compare_seen(&out->directory, &live->directory) !=
-                                  DIRECTORY_SAME;
-        status = inspect_open_directory(root, dir, slash ? slash + 1 : path, out);
-    }
-    close(dir);
-    return status;
 }
 
 /* What is missing at the end of a file does not come any more. */
@@ -323,24 +222,172 @@ void inspect_apply(struct session *session, const struct inspection *seen,
     }
 }
 
-void inspect_session(struct session *session, uint64_t now_ms)
+static bool inspect_is_due(const struct session *session)
 {
-    struct inspection seen;
-    if (session->state == SESSION_DONE || !session->wanted ||
-        session->presence == SESSION_AWAY) {
-        return;
-    }
-    bool known_live =
-        session->inspected && session->layout == SESSION_LIVE && !session->held;
-    gpufl_status status = inspect_directory(session->root, session->path,
-                                            known_live ? session : NULL, &seen);
-    if (status == GPUFL_OK) {
-        inspect_apply(session, &seen, now_ms);
-    } else if (status == GPUFL_ERR_NOT_FOUND) {
+    return session->state != SESSION_DONE && session->wanted &&
+           session->presence != SESSION_AWAY;
+}
+
+static const struct session *inspect_known_live(const struct session *session)
+{
+    bool known = session->inspected && session->layout == SESSION_LIVE && !session->held;
+    return known ? session : NULL;
+}
+
+/* If it took steps to find that there is no session, that is known until something comes
+ * or goes; else a listing shows it. */
+static void inspect_found_none(struct session *session, const struct inspection *seen)
+{
+    session->crowd = session->turn.names > VISITS_STEP_NAMES;
+    session->changed = seen->changed;
+    if (session_is_one(session)) {
         session->presence =
             session->presence == SESSION_PRESENT ? SESSION_ABSENT : session->presence;
         session->root->list_soon = true;
+    }
+}
+
+static void inspect_found(struct session *session, gpufl_status status,
+                          const struct inspection *seen, uint64_t now_ms)
+{
+    session->turn.names = seen->names;
+    session->turn.known = true;
+    if (status == GPUFL_OK) {
+        session->crowd = false;
+        inspect_apply(session, seen, now_ms);
+    } else if (status == GPUFL_ERR_NOT_FOUND) {
+        inspect_found_none(session, seen);
     } else {
+        session->crowd = false;
         inspect_failed(session, status);
+    }
+}
+
+void inspect_session(struct session *session, uint64_t now_ms)
+{
+    struct inspection seen;
+    inspect_stop(session);
+    if (inspect_is_due(session)) {
+        gpufl_status status = inspect_directory(
+            session->root, session->path, inspect_known_live(session), UINT_MAX, &seen);
+        inspect_found(session, status, &seen, now_ms);
+    }
+}
+
+void inspect_stop(struct session *session)
+{
+    if (session->look) {
+        inspect_close(session->look);
+        free(session->look);
+        session->look = NULL;
+        session->turn.begun = false;
+    }
+}
+
+bool inspect_is_none(const struct session *session)
+{
+    struct stat st;
+    return session->crowd && !session->dirty &&
+           fstatat(session->root->fd, session->path, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+           session->changed == session_changed(&st);
+}
+
+/* What does not look like a session claims no id: anybody can make very many names. */
+void inspect_many(struct session *session, bool known, const struct inspection *seen)
+{
+    session->crowd = !seen->shows_session && (session->crowd || !known);
+    if (!session->crowd) {
+        claim_note(session->root, session->path);
+    }
+    session->turn.names = seen->names;
+    session->owner = seen->whole ? seen->owner : session->owner;
+    session_mark(session);
+}
+
+/* \return how many names were listed. */
+static unsigned inspect_at_once(struct session *session, uint64_t now_ms)
+{
+    struct inspection seen;
+    gpufl_status status =
+        inspect_directory(session->root, session->path, inspect_known_live(session),
+                          VISITS_STEP_NAMES, &seen);
+    if (status == GPUFL_BUSY) {
+        inspect_many(session, true, &seen);
+    } else {
+        inspect_found(session, status, &seen, now_ms);
+    }
+    return seen.names;
+}
+
+/* Until it is over, nothing is read of the session: what it finds is never older than
+ * what is known. */
+static unsigned inspect_go_on(struct session *session, uint64_t now_ms)
+{
+    struct visit_queue *visits = &session->root->engine->visits;
+    struct inspect_look *look = session->look;
+    unsigned before = look->scanning.names;
+    bool over = scan_some(&look->scanning, VISITS_STEP_NAMES);
+    unsigned names = look->scanning.names - before;
+    visits_charge(visits, session_lane(session), names, now_ms);
+    if (!over) {
+        session->dirty = true;
+        visits_push(visits, session_lane(session), &session->turn, now_ms);
+        return names;
+    }
+    gpufl_status status = inspect_end(session->root, session->id, look);
+    session->look = NULL;
+    session->turn.begun = false;
+    inspect_found(session, status, &look->seen, now_ms);
+    free(look);
+    if (session->marked_again) {
+        session->marked_again = false;
+        session_mark(session);
+    }
+    return names;
+}
+
+static unsigned inspect_begin_steps(struct session *session, uint64_t now_ms)
+{
+    struct inspect_look *look = malloc(sizeof *look);
+    gpufl_status status = look ? inspect_begin(session->root, session->path,
+                                               inspect_known_live(session), look)
+                               : GPUFL_ERR_IO;
+    if (status == GPUFL_OK) {
+        session->look = look;
+        session->turn.begun = true;
+        session->marked_again = false;
+        return inspect_go_on(session, now_ms);
+    }
+    if (look) {
+        inspect_found(session, status, &look->seen, now_ms);
+        free(look);
+    }
+    return 0; /* without memory: at the next mark */
+}
+
+static unsigned inspect_step(struct session *session, uint64_t now_ms)
+{
+    if (!inspect_is_due(session)) {
+        inspect_stop(session);
+        return 0;
+    }
+    return session->look ? inspect_go_on(session, now_ms)
+           : session->turn.names <= VISITS_STEP_NAMES
+               ? inspect_at_once(session, now_ms)
+               : inspect_begin_steps(session, now_ms);
+}
+
+void inspect_turns(struct engine *engine, uint64_t now_ms)
+{
+    unsigned names = 0;
+    for (unsigned i = 0; i < INSPECTED_AT_ONCE && names < NAMES_AT_ONCE; i++) {
+        struct session *session = session_of_turn(visits_take(&engine->visits, now_ms));
+        if (!session) {
+            return;
+        }
+        session->dirty = false;
+        names += inspect_step(session, now_ms);
+        session_note_holds(session);
+        parking_held(session);
     }
 }

@@ -1,39 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An inspection of a session's directory, and what follows from what it finds. */
+/* What follows from what an inspection of a session's directory finds. */
 #ifndef GPUFL_UPLOAD_LIFECYCLE_INSPECT_H
 #define GPUFL_UPLOAD_LIFECYCLE_INSPECT_H
 
 #include "upload/core/session.h"
-#include "upload/source/liveness.h"
-#include "upload/source/scan.h"
+#include "upload/lifecycle/inspect_directory.h"
 
-/** What one inspection of a directory found. */
-struct inspection {
-    enum liveness writer;
-    struct scan scan;
-    uint64_t second[CHANNEL_COUNT]; /**< as in struct session */
-    struct statx directory;         /**< the one that was looked into */
-    bool whole;       /**< not only what changes while a known writer lives */
-    uint32_t owner;   /**< of the directory, if whole */
-    uint64_t changed; /**< when the directory had changed, before that; 0 = not known */
-};
-
-/** Inspects the session's directory and applies what is there. */
+/** Inspects the session's directory, however many names it has, and applies what is
+ * there. */
 void inspect_session(struct session *session, uint64_t now_ms);
 
-/** \return true if \p path is a session whose lock nobody holds: its writer is gone. */
-bool inspect_is_over(const struct root *root, const char *path);
+/** Inspects those whose turn it is, some VISITS_STEP_NAMES in all. One that has more
+ * names takes another turn for the rest. */
+void inspect_turns(struct engine *engine, uint64_t now_ms);
 
-/** \return true if \p path is a session whose writer was just seen to hold its lock. */
-bool inspect_is_locked(const struct root *root, const char *path);
+/** An inspection has \p seen VISITS_STEP_NAMES, and that the session's directory has
+ * more; \p known: the session was known before. The other steps follow in its turns. */
+void inspect_many(struct session *session, bool known, const struct inspection *seen);
 
-/** Probes the lock, then scans the directory: in that order, the scan shows everything
- * that a writer found gone has written. \p live NULL, or the live session of which only
- * what changes is looked for while its directory is the one that was noted. \return
- * GPUFL_OK, GPUFL_ERR_NOT_FOUND if there is no session, GPUFL_ERR_USAGE if another user
- * owns it, GPUFL_ERR_IO. */
-gpufl_status inspect_directory(const struct root *root, const char *path,
-                               const struct session *live, struct inspection *out);
+/** \return true if all steps have shown no session in its directory, and nothing has come
+ * or gone there since. */
+bool inspect_is_none(const struct session *session);
+
+/** Gives up an inspection in steps. */
+void inspect_stop(struct session *session);
 
 /** Holds a session whose directory cannot be read: \p why. */
 void inspect_failed(struct session *session, gpufl_status why);

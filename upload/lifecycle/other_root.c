@@ -14,7 +14,6 @@
 #include "upload/core/engine_state.h"
 #include "upload/core/other_uploader.h"
 #include "upload/lifecycle/kept.h"
-#include "upload/lifecycle/served.h"
 #include "upload/source/listing.h"
 
 /* So many are named, in the log and in the progress file: anybody can make more. */
@@ -36,9 +35,28 @@ struct other_roots {
     bool more_said;
 };
 
+static enum lock_viewer other_root_viewer(const struct engine *engine)
+{
+    return !engine->config.service   ? LOCK_SEEN_BY_USER
+           : !engine->config.run_dir ? LOCK_SEEN_BY_SERVICE
+                                     : LOCK_SEEN_BY_PUBLISHER;
+}
+
+static bool other_root_has_group(const struct engine *engine, int dir)
+{
+    return other_uploader_has_group(dir, other_root_viewer(engine));
+}
+
+bool other_root_lock_counts(const struct engine *engine, int dir)
+{
+    uid_t user;
+    return other_uploader_has_say(dir, other_root_viewer(engine)) ||
+           (engine->config.force_name && lock_holder_uploader(dir, &user));
+}
+
 bool other_root_serves(const struct engine *engine, int dir)
 {
-    return other_uploader_locks(dir) && served_lock_counts(engine, dir);
+    return other_uploader_locks(dir) && other_root_lock_counts(engine, dir);
 }
 
 static void other_root_say_more(const struct root *root)
@@ -95,7 +113,7 @@ bool other_root_is(struct root *root, const char *name)
     const struct sys *sys = root->engine->config.sys;
     struct stat st = {0};
     int dir = sys->open_beneath(root->fd, name, O_RDONLY | O_DIRECTORY, 0);
-    bool other = dir >= 0 && served_has_group(root->engine, dir);
+    bool other = dir >= 0 && other_root_has_group(root->engine, dir);
     if (other && fstat(dir, &st) == 0) {
         other_root_note(root, name, st.st_uid);
     }

@@ -7,8 +7,13 @@
 
 #include "upload/core/registry.h"
 
+/** Call it when \p dir is locked by another process, where a person is told of it and can
+ * overrule it. \return true if that may be an uploader: its user has a say there, or it
+ * has a file open that is named like the lock of a journal. Anybody can have one. */
+bool other_root_lock_counts(const struct engine *engine, int dir);
+
 /** \return true if another uploader serves the directory \p dir, by its exclusive lock on
- * it: see served.h. */
+ * it: see other_uploader.h. */
 bool other_root_serves(const struct engine *engine, int dir);
 
 /** \return true if the directory \p name below the root is one of these, which is said;

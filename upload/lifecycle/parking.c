@@ -13,12 +13,14 @@
 #include "upload/core/passed.h"
 #include "upload/core/position.h"
 #include "upload/core/session_streams.h"
+#include "upload/lifecycle/inspect_directory.h"
 #include "upload/lifecycle/replaced.h"
 #include "upload/source/directory_mark.h"
 
 #define OPENED_AT_ONCE 32u
 /* While no more are open, those that are held are open, too. */
 #define HELD_OPEN_MAX 64u
+#define OPEN_ENOUGH   64u
 
 /* The journal has it of one that was not looked at since the start. */
 static uint32_t parking_owner(const struct session *s)
@@ -26,6 +28,14 @@ static uint32_t parking_owner(const struct session *s)
     bool noted = s->charged_to == SHARES_NOBODY && s->directory.user;
     return noted ? owners_account(&s->root->engine->owners, s->directory.user - 1)
                  : s->charged_to;
+}
+
+bool parking_can_wait(const struct root *root, const char *path, const char *id)
+{
+    const struct engine_config *config = &root->engine->config;
+    return !root->engine->wants_more && root->by_path.count >= OPEN_ENOUGH &&
+           (!config->wanted || config->wanted(config->wanted_arg, id)) &&
+           inspect_is_over(root, path);
 }
 
 void parking_complete(struct session *session)

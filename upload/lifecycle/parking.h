@@ -36,6 +36,10 @@ struct session *parking_open(struct root *root, struct parked_session *parked);
  * true if there were any. */
 bool parking_open_some(struct engine *engine);
 
+/** \return true if the session \p id at \p path has ended, and those that are open give
+ * enough to send for now. */
+bool parking_can_wait(const struct root *root, const char *path, const char *id);
+
 /** \return true if a session waits that could be opened now. */
 bool parking_waits(const struct root *root);
 

@@ -59,6 +59,22 @@ const char *listing_next_dir(struct listing *listing)
     return NULL;
 }
 
+gpufl_status listing_each_dir(const struct sys *sys, int root, const char *path,
+                              void (*visit)(void *arg, const char *name), void *arg)
+{
+    struct listing listing;
+    gpufl_status status = listing_open(&listing, sys, root, path);
+    if (status != GPUFL_OK) {
+        return status;
+    }
+    for (const char *name; (name = listing_next_dir(&listing));) {
+        visit(arg, name);
+    }
+    listing_close(&listing);
+    errno = listing.error;
+    return listing.error ? GPUFL_ERR_IO : GPUFL_OK;
+}
+
 void listing_close(struct listing *listing)
 {
     close(listing->fd);

@@ -40,6 +40,13 @@ bool listing_is_dir(const struct dirent64 *entry);
  * after an error: then what was not named may exist all the same. */
 const char *listing_next_dir(struct listing *listing);
 
+/** Calls \p visit for each subdirectory of `<root>/<path>`.
+ *  \return GPUFL_OK; GPUFL_ERR_NOT_FOUND; GPUFL_ERR_IO. */
+GPUFL_MUST gpufl_status listing_each_dir(const struct sys *sys, int root,
+                                         const char *path,
+                                         void (*visit)(void *arg, const char *name),
+                                         void *arg);
+
 void listing_close(struct listing *listing);
 
 /** Closes and frees one that is in memory of its own, NULL = none. */

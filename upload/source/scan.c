@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -13,13 +14,6 @@
 #include "base/file.h"
 #include "upload/source/second_form.h"
 #include "upload/source/told.h"
-
-/* A session directory that is being listed. */
-struct scan_dir {
-    int fd;
-    struct stat st;
-    bool live; /* it has a manifest */
-};
 
 static unsigned scan_index(const struct scan *scan, const char *name)
 {
@@ -65,14 +59,14 @@ static void scan_note_number(struct scan_channel *channel, uint32_t number)
     }
 }
 
-static bool scan_has(const struct scan_dir *dir, const char *file)
+static bool scan_has(const struct scanned_dir *dir, const char *file)
 {
     return faccessat(dir->fd, file, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 /* The compressed form is read only where the plain one is not there; of a window, the
  * plain one where the compressed one is not. */
-static bool scan_is_second_form(const struct scan_dir *dir,
+static bool scan_is_second_form(const struct scanned_dir *dir,
                                 const struct layout_name *name)
 {
     char other[LAYOUT_PATH_MAX];
@@ -84,7 +78,7 @@ static bool scan_is_second_form(const struct scan_dir *dir,
            scan_has(dir, other);
 }
 
-static gpufl_status note_payload(struct scan *scan, const struct scan_dir *dir,
+static gpufl_status note_payload(struct scan *scan, const struct scanned_dir *dir,
                                  const char *file, const struct layout_name *name)
 {
     struct stat st;
@@ -126,7 +120,7 @@ static gpufl_status note_payload(struct scan *scan, const struct scan_dir *dir,
 
 /* It tells that nothing is missing, so one that others may have planted counts for
  * nothing. */
-static void scan_note_next(struct scan *scan, const struct scan_dir *dir,
+static void scan_note_next(struct scan *scan, const struct scanned_dir *dir,
                            const char *file, const struct layout_name *name)
 {
     struct stat st;
@@ -160,13 +154,8 @@ static bool is_file(int dir, const char *file)
     return fstatat(dir, file, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode);
 }
 
-struct marks {
-    bool manifest;
-    bool sidecar;
-};
-
-static gpufl_status scan_note_name(struct scan *scan, const struct scan_dir *dir,
-                                   const char *file, struct marks *marks)
+static gpufl_status scan_note_name(struct scan *scan, const struct scanned_dir *dir,
+                                   const char *file, struct scan_marks *marks)
 {
     struct layout_name name = layout_parse(file);
     switch (name.kind) {
@@ -333,62 +322,77 @@ void scan_note_second(const struct sys *sys, int dir, struct scan *scan,
     }
 }
 
-gpufl_status scan_directory(const struct sys *sys, int fd, const char *id,
-                            struct scan *out)
+void scan_begin(struct scanning *scanning, int fd)
 {
-    struct marks marks = {0};
-    struct scan_dir dir = {.fd = fd};
-    struct listing listing;
-    listing_of(&listing, fd);
-    memset(out, 0, sizeof *out);
-    gpufl_status status = fstat(fd, &dir.st) == 0 ? GPUFL_OK : GPUFL_ERR_IO;
-    dir.live = faccessat(fd, LAYOUT_MANIFEST, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
-    for (const struct dirent64 *entry;
-         status == GPUFL_OK && (entry = listing_next(&listing));) {
-        status = scan_note_name(out, &dir, entry->d_name, &marks);
+    scanning->names = 0;
+    scanning->marks = (struct scan_marks){0};
+    scanning->dir = (struct scanned_dir){.fd = fd};
+    memset(&scanning->found, 0, sizeof scanning->found);
+    listing_of(&scanning->listing, fd);
+    scanning->status = fstat(fd, &scanning->dir.st) == 0 ? GPUFL_OK : GPUFL_ERR_IO;
+    scanning->dir.live = faccessat(fd, LAYOUT_MANIFEST, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+bool scan_some(struct scanning *scanning, unsigned names)
+{
+    for (unsigned i = 0; i < names && scanning->status == GPUFL_OK; i++) {
+        const struct dirent64 *entry = listing_next(&scanning->listing);
+        if (!entry) {
+            return true;
+        }
+        scanning->names++;
+        scanning->status = scan_note_name(&scanning->found, &scanning->dir, entry->d_name,
+                                          &scanning->marks);
     }
-    out->manifest_state = marks.manifest ? SCAN_MANIFEST_VALID : SCAN_MANIFEST_NONE;
-    if (status == GPUFL_OK && !listing.error && marks.manifest && id) {
-        status = read_manifest(sys, fd, id, out);
+    return scanning->status != GPUFL_OK;
+}
+
+bool scan_shows_session(const struct scanning *scanning)
+{
+    return scanning->dir.live || scanning->found.is_begun || scanning->found.has_tmp;
+}
+
+gpufl_status scan_end(struct scanning *scanning, const struct sys *sys, const char *id,
+                      struct scan *out)
+{
+    const struct scan_marks *marks = &scanning->marks;
+    gpufl_status status = scanning->status;
+    *out = scanning->found;
+    out->manifest_state = marks->manifest ? SCAN_MANIFEST_VALID : SCAN_MANIFEST_NONE;
+    if (status == GPUFL_OK && !scanning->listing.error && marks->manifest && id) {
+        status = read_manifest(sys, scanning->dir.fd, id, out);
     }
-    if (status != GPUFL_OK || listing.error) {
+    if (status != GPUFL_OK || scanning->listing.error) {
         memset(out, 0, sizeof *out);
         return GPUFL_ERR_IO; /* files that were not listed would count as deleted */
     }
-    out->layout = scan_layout_of(out, marks.sidecar);
-    scan_note_sealed(sys, fd, out);
+    out->layout = scan_layout_of(out, marks->sidecar);
+    scan_note_sealed(sys, scanning->dir.fd, out);
     scan_note_misplaced(out);
     bool listed = out->manifest_state == SCAN_MANIFEST_VALID && out->manifest.channels;
     return out->channels || out->has_tmp || out->is_begun || listed ? GPUFL_OK
                                                                     : GPUFL_ERR_NOT_FOUND;
 }
 
+gpufl_status scan_directory(const struct sys *sys, int fd, const char *id,
+                            struct scan *out)
+{
+    struct scanning scanning;
+    scan_begin(&scanning, fd);
+    (void)scan_some(&scanning, UINT_MAX);
+    return scan_end(&scanning, sys, id, out);
+}
+
 gpufl_status scan_session(const struct sys *sys, int root, const char *path,
                           const char *id, struct scan *out)
 {
-    struct listing listing;
-    gpufl_status status = listing_open(&listing, sys, root, path);
     memset(out, 0, sizeof *out);
-    if (status == GPUFL_OK) {
-        status = scan_directory(sys, listing.fd, id, out);
-        scan_note_second(sys, listing.fd, out, NULL);
-        listing_close(&listing);
+    int dir = sys->open_beneath(root, path, O_RDONLY | O_DIRECTORY, 0);
+    if (dir < 0) {
+        return errno == ENOENT || errno == ENOTDIR ? GPUFL_ERR_NOT_FOUND : GPUFL_ERR_IO;
     }
+    gpufl_status status = scan_directory(sys, dir, id, out);
+    scan_note_second(sys, dir, out, NULL);
+    close(dir);
     return status;
-}
-
-gpufl_status scan_subdirs(const struct sys *sys, int root, const char *path,
-                          void (*visit)(void *arg, const char *name), void *arg)
-{
-    struct listing listing;
-    gpufl_status status = listing_open(&listing, sys, root, path);
-    if (status != GPUFL_OK) {
-        return status;
-    }
-    for (const char *name; (name = listing_next_dir(&listing));) {
-        visit(arg, name);
-    }
-    listing_close(&listing);
-    errno = listing.error;
-    return listing.error ? GPUFL_ERR_IO : GPUFL_OK;
 }

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 #include <gpufl/status.h>
 
@@ -71,6 +72,28 @@ struct scan {
     struct unread unread; /**< what is not read */
 };
 
+/** A session directory that is being listed. */
+struct scanned_dir {
+    int fd;
+    struct stat st;
+    bool live; /**< it has a manifest */
+};
+
+struct scan_marks {
+    bool manifest;
+    bool sidecar;
+};
+
+/** A scan in steps: there may be any number of names. */
+struct scanning {
+    gpufl_status status;
+    unsigned names; /**< so far */
+    struct scanned_dir dir;
+    struct scan_marks marks;
+    struct scan found;
+    struct listing listing;
+};
+
 /** Inspects `<root>/<path>`, a session whose id is \p id.
  *  \return GPUFL_OK; GPUFL_ERR_NOT_FOUND when it holds no session file; GPUFL_ERR_IO,
  * with nothing in \p out. */
@@ -90,13 +113,21 @@ GPUFL_MUST gpufl_status scan_directory(const struct sys *sys, int dir, const cha
 void scan_note_second(const struct sys *sys, int dir, struct scan *scan,
                       uint64_t known[CHANNEL_COUNT]);
 
+/** The same in steps: begins to list the directory \p dir, which was just opened for
+ * reading and stays open until the scan ends. */
+void scan_begin(struct scanning *scanning, int dir);
+
+/** Reads at most \p names more. \return true if none is left, or after an error. */
+bool scan_some(struct scanning *scanning, unsigned names);
+
+/** \return true if a name that was read so far, or a manifest, makes it a session. */
+bool scan_shows_session(const struct scanning *scanning);
+
+/** \return as scan_directory, once scan_some has returned true. */
+GPUFL_MUST gpufl_status scan_end(struct scanning *scanning, const struct sys *sys,
+                                 const char *id, struct scan *out);
+
 /** \return the channel of that name; NULL if the directory shows no file of it. */
 const struct scan_channel *scan_find_channel(const struct scan *scan, const char *name);
-
-/** Calls \p visit for each subdirectory of `<root>/<path>`.
- *  \return GPUFL_OK; GPUFL_ERR_NOT_FOUND; GPUFL_ERR_IO. */
-GPUFL_MUST gpufl_status scan_subdirs(const struct sys *sys, int root, const char *path,
-                                     void (*visit)(void *arg, const char *name),
-                                     void *arg);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lists the sessions of a root and orders them by the time of their first record. */
 #include "upload/source/select.h"
+#include "upload/source/listing.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -134,7 +135,7 @@ static void visit_session(void *arg, const char *name)
     if (!l->group[0]) { /* a session may have others in it, whatever made it one */
         struct selecting inner = *l;
         inner.group = name;
-        if (scan_subdirs(l->sys, l->root, name, visit_session, &inner) == GPUFL_OK) {
+        if (listing_each_dir(l->sys, l->root, name, visit_session, &inner) == GPUFL_OK) {
             l->status = inner.status;
         }
     }
@@ -163,7 +164,7 @@ gpufl_status select_list(const struct sys *sys, int root, struct selection *out)
 {
     *out = (struct selection){0};
     struct selecting listing = {.sys = sys, .root = root, .group = "", .out = out};
-    gpufl_status status = scan_subdirs(sys, root, ".", visit_session, &listing);
+    gpufl_status status = listing_each_dir(sys, root, ".", visit_session, &listing);
     if (status == GPUFL_OK) {
         status = listing.status;
     }

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Directories with very many names: they delay nothing of another owner, counted in names
+ * that are listed, and what lies in them is found all the same. */
+#include "tests/support/check.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "tests/support/ended_sessions.h"
+#include "tests/support/rig_session.h"
+#include "upload/core/session.h"
+#include "upload/engine/wakeups.h"
+
+#define OTHER 12345u
+#define DIRS  4
+#define NAMES 2000
+/* What is read before a round of the engine ends. */
+#define SOME (5 * VISITS_STEP_NAMES)
+
+static unsigned listed;
+
+/* In the place of the C library's: counts the names. */
+ssize_t getdents64(int fd, void *buffer, size_t size)
+{
+    long n = syscall(SYS_getdents64, fd, buffer, size);
+    for (long at = 0; at < n; listed++) {
+        at += ((const struct dirent64 *)(void *)((char *)buffer + at))->d_reclen;
+    }
+    return n;
+}
+
+static void make_names(const char *dir, const char *before, const char *behind)
+{
+    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    for (int i = 1; i < NAMES; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "%s%d%s", before, i, behind);
+        int file = openat(fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+        assert_true(file >= 0);
+        close(file);
+    }
+    close(fd);
+}
+
+static void crowd_path(const struct rig *rig, int n, char dir[512])
+{
+    snprintf(dir, 512, "%s/crowd-%d", rig->root, n);
+}
+
+/* Sessions of the other owner, in the layout without a lock. */
+static void make_crowds(const struct rig *rig, int from, int to)
+{
+    for (int n = from; n < to; n++) {
+        char dir[512];
+        crowd_path(rig, n, dir);
+        assert_int_equal(mkdir(dir, 0755), 0);
+        dirs_append(dir, "device.log", "{\"type\":\"x\",\"session_id\":\"crowd\"}\n");
+        make_names(dir, "device.", ".log");
+        assert_int_equal(chown(dir, OTHER, OTHER), 0);
+    }
+}
+
+static void touch_crowds(const struct rig *rig, int from, int to)
+{
+    for (int n = from; n < to; n++) {
+        char dir[512];
+        crowd_path(rig, n, dir);
+        dirs_append(dir, "device.log", "{\"type\":\"x\",\"session_id\":\"crowd\"}\n");
+        engine_grew(rig->engine, 0, strrchr(dir, '/') + 1, "device.log");
+        engine_touch(rig->engine, 0, strrchr(dir, '/') + 1);
+    }
+}
+
+/* \return how many names are listed before there is another such request. */
+static unsigned listed_before(struct rig *rig, enum transport_kind kind, const char *id)
+{
+    unsigned from = rig->requests;
+    listed = 0;
+    for (unsigned n = 0; n < 10000; n++) {
+        for (unsigned i = from; i < rig->requests; i++) {
+            if (rig->request[i].kind == kind &&
+                strcmp(rig->request[i].session, id) == 0) {
+                return listed;
+            }
+        }
+        rig_run(rig, 1, false);
+    }
+    fail();
+    return 0;
+}
+
+static struct rig *crowded_rig(struct live_session *live)
+{
+    struct rig *rig = rig_new();
+    rig->config.flush_interval_ms = 0;
+    rig->config.service = true;
+    live_open(live, rig->root, RIG_ID);
+    live_line(live, "device", "x", 0);
+    rig_start(rig);
+    rig_run(rig, 3000, false);
+    return rig;
+}
+
+static void many_names_of_another_owner_delay_no_line_no_session_and_no_end(void **state)
+{
+    (void)state;
+    if (geteuid() != 0) {
+        skip(); /* several owners */
+    }
+    struct live_session live;
+    struct live_session late;
+    struct rig *rig = crowded_rig(&live);
+    make_crowds(rig, 0, DIRS);
+    touch_crowds(rig, 0, DIRS);
+    live_line(&live, "device", "x", 1);
+    engine_touch(rig->engine, 0, live.id);
+    assert_in_range(listed_before(rig, TRANSPORT_BATCH, live.id), 0, SOME);
+    rig_run(rig, 10000, false); /* they are found */
+    touch_crowds(rig, 0, DIRS);
+    live_open(&late, rig->root, RIG_ID2);
+    live_line(&late, "device", "x", 0);
+    engine_touch(rig->engine, 0, late.id);
+    assert_in_range(listed_before(rig, TRANSPORT_BATCH, late.id), 0, SOME);
+    rig_run(rig, 10000, false);
+    touch_crowds(rig, 0, DIRS);
+    live_close(&late);
+    engine_touch(rig->engine, 0, late.id);
+    assert_in_range(listed_before(rig, TRANSPORT_COMPLETE, late.id), 0, SOME);
+    live_close(&live);
+    rig_delete(rig);
+}
+
+/* One directory or many: it is one budget. */
+static void
+events_without_end_have_an_owner_s_names_listed_at_a_limited_rate(void **state)
+{
+    (void)state;
+    struct live_session live;
+    struct rig *rig = crowded_rig(&live);
+    make_crowds(rig, 0, DIRS);
+    engine_touch(rig->engine, 0, "");
+    rig_run(rig, 10000, false);
+    listed = 0;
+    uint64_t begin_ms = rig_now_ms();
+    for (int n = 0; n < 200; n++) {
+        touch_crowds(rig, 0, DIRS);
+        rig_run(rig, 20, false);
+    }
+    uint64_t took_ms = rig_now_ms() - begin_ms;
+    assert_in_range(took_ms, 4000, 6000);
+    assert_in_range(listed, NAMES, took_ms * VISITS_NAMES_PER_S / 1000 + 2 * NAMES);
+    live_close(&live);
+    rig_delete(rig);
+}
+
+static void watch_all(void *arg, unsigned root, const char *root_path,
+                      const char *session, bool done)
+{
+    (void)arg, (void)root, (void)root_path, (void)session, (void)done;
+}
+
+static void lines_of_a_session_with_many_names_are_sent_without_a_listing(void **state)
+{
+    (void)state;
+    struct live_session live;
+    struct rig *rig = crowded_rig(&live);
+    make_names(live.dir, "note-", "");
+    engine_touch(rig->engine, 0, live.id);
+    rig_run(rig, 20000, false);
+    engine_visit_changed(rig->engine, watch_all, NULL);
+    for (int n = 1; n <= 20; n++) {
+        live_line(&live, "device", "x", n);
+        engine_grew(rig->engine, 0, live.id, "device.log");
+        assert_int_equal(listed_before(rig, TRANSPORT_BATCH, live.id), 0);
+    }
+    live_close(&live);
+    rig_delete(rig);
+}
+
+/* Small files that are never deleted: each is sent once, and the end is told. */
+static void a_session_of_very_many_files_is_complete(void **state)
+{
+    (void)state;
+    struct live_session live;
+    struct rig *rig = crowded_rig(&live);
+    enum { FILES = 1300 };
+    make_names(live.dir, "note-", "");
+    for (int n = 1; n <= FILES; n++) {
+        live_line(&live, "device", "x", n);
+        live_rotate(&live, "device", (unsigned)n);
+        if (n % 100 == 0) {
+            engine_touch(rig->engine, 0, live.id);
+            rig_run(rig, 100, false);
+        }
+    }
+    live_line(&live, "device", "shutdown", 0);
+    live_close(&live);
+    engine_touch(rig->engine, 0, live.id);
+    rig_run(rig, 120000, false);
+    struct engine_summary summary = rig_summary(rig);
+    assert_int_equal(summary.sessions_done, 1);
+    assert_int_equal(summary.lines_acked, FILES + 2);
+    rig_delete(rig);
+}
+
+static void make_group(const struct rig *rig, const char *name, char group[512])
+{
+    snprintf(group, 512, "%s/%s", rig->root, name);
+    assert_int_equal(mkdir(group, 0755), 0);
+}
+
+/* It is no session, which is found once, until something comes or goes. */
+static void sessions_of_a_large_group_are_found(void **state)
+{
+    (void)state;
+    struct live_session live;
+    struct live_session inner;
+    struct rig *rig = crowded_rig(&live);
+    char group[512];
+    make_group(rig, "group", group);
+    for (int i = 0; i < NAMES; i++) {
+        char dir[600];
+        snprintf(dir, sizeof dir, "%s/empty-%d", group, i);
+        assert_int_equal(mkdir(dir, 0755), 0);
+    }
+    live_open(&inner, group, RIG_ID2);
+    live_line(&inner, "device", "x", 0);
+    engine_touch(rig->engine, 0, "group");
+    rig_run(rig, 30000, false);
+    assert_int_equal(rig_summary(rig).sessions, 2);
+    assert_int_equal(rig_summary(rig).lines_acked, 2);
+    assert_true(engine_drained(rig->engine));
+    listed = 0;
+    rig_run(rig, 60000, false);
+    /* Six times as a group, with the "." and ".." of each directory in it. */
+    assert_in_range(listed, 0, 6 * 3 * NAMES + 1000);
+    live_close(&live);
+    live_close(&inner);
+    rig_delete(rig);
+}
+
+/* Names alone are no session: the id is free for the one that has it. */
+static void id_is_free_after(uint64_t wait_ms)
+{
+    if (geteuid() != 0) {
+        skip(); /* several owners */
+    }
+    struct live_session live;
+    struct live_session late;
+    struct rig *rig = crowded_rig(&live);
+    char group[512];
+    char planted[600];
+    make_group(rig, "group", group);
+    snprintf(planted, sizeof planted, "%s/" RIG_ID2, group);
+    assert_int_equal(mkdir(planted, 0755), 0);
+    make_names(planted, "note-", "");
+    assert_int_equal(chown(planted, OTHER, OTHER), 0);
+    engine_touch(rig->engine, 0, "group");
+    rig_run(rig, wait_ms, false);
+    live_open(&late, rig->root, RIG_ID2);
+    live_line(&late, "device", "x", 0);
+    engine_touch(rig->engine, 0, late.id);
+    assert_in_range(listed_before(rig, TRANSPORT_BATCH, late.id), 0, SOME);
+    live_close(&late);
+    rig_run(rig, 20000, false);
+    assert_int_equal(rig_summary(rig).sessions_done, 1);
+    live_close(&live);
+    rig_delete(rig);
+}
+
+static void a_directory_of_many_names_claims_no_id(void **state)
+{
+    (void)state;
+    id_is_free_after(1);
+    id_is_free_after(20000); /* it was listed as a whole */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(many_names_of_another_owner_delay_no_line_no_session_and_no_end),
+        cmocka_unit_test(
+            events_without_end_have_an_owner_s_names_listed_at_a_limited_rate),
+        cmocka_unit_test(lines_of_a_session_with_many_names_are_sent_without_a_listing),
+        cmocka_unit_test(a_session_of_very_many_files_is_complete),
+        cmocka_unit_test(sessions_of_a_large_group_are_found),
+        cmocka_unit_test(a_directory_of_many_names_claims_no_id),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
