@@ -10,7 +10,7 @@
 #define SHARES_BUCKETS 256u
 #define SHARES_PARTS   256u
 
-/** Of what is known of no owner yet. */
+/** Of what is not charged to anybody yet. It has no share: nothing stays so. */
 #define SHARES_NOBODY UINT32_MAX
 
 /** What is kept of one owner. */

@@ -3,10 +3,12 @@
  * counted, and is sent once there is room. */
 #include "tests/support/check.h"
 
+#include <linux/capability.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -36,7 +38,8 @@ static void count_line(void *arg, enum log_level level, const char *line)
 static const struct log counted = {.level = LOG_AT_DEBUG, .write = count_line};
 
 /* Sessions of one line each, in the layout that needs neither manifest nor lock. */
-static void plant(const char *root, const char *name, unsigned count, bool empty)
+static void plant(const char *root, const char *name, unsigned count, bool empty,
+                  mode_t mode)
 {
     for (unsigned i = 0; i < count; i++) {
         char dir[700];
@@ -44,7 +47,7 @@ static void plant(const char *root, const char *name, unsigned count, bool empty
         snprintf(dir, sizeof dir, "%s/%s-%u", root, name, i);
         snprintf(line, sizeof line, "{\"type\":\"shutdown\",\"session_id\":\"%s-%u\"}\n",
                  name, i);
-        assert_int_equal(mkdir(dir, 0755), 0);
+        assert_int_equal(mkdir(dir, mode), 0);
         if (!empty) {
             dirs_append(dir, "device.log", line);
         }
@@ -94,7 +97,7 @@ static void sessions_beyond_the_room_of_their_owner_wait(void **state)
 {
     (void)state;
     struct rig *rig = room_rig();
-    plant(rig->root, "planted", MANY, false);
+    plant(rig->root, "planted", MANY, false, 0755);
     ended_make(rig->root, 0, 20);
     rig_start(rig);
     rig_run(rig, DAY_MS, true);
@@ -121,7 +124,7 @@ static void a_session_of_another_owner_that_begins_later_is_sent(void **state)
     (void)state;
     struct rig *rig = room_rig();
     struct live_session live;
-    plant(rig->root, "planted", MANY, false);
+    plant(rig->root, "planted", MANY, false, 0755);
     rig_start(rig);
     rig_run(rig, DAY_MS, true);
     unsigned before = rig_summary(rig).sessions_done;
@@ -141,7 +144,7 @@ static void those_that_wait_are_sent_when_others_are_removed(void **state)
     (void)state;
     struct rig *rig = room_rig();
     rig->config.max_requests_per_second = 0;
-    plant(rig->root, "planted", MANY, false);
+    plant(rig->root, "planted", MANY, false, 0755);
     rig_start(rig);
     rig_run(rig, DAY_MS, true);
     unsigned left = waiting(rig);
@@ -167,7 +170,7 @@ static void when_all_fit_that_is_said(void **state)
 {
     (void)state;
     struct rig *rig = room_rig();
-    plant(rig->root, "planted", MANY, false);
+    plant(rig->root, "planted", MANY, false, 0755);
     rig_start(rig);
     rig_run(rig, DAY_MS, true);
     unplant(rig->root, "planted", MANY);
@@ -184,8 +187,8 @@ static void what_is_forgotten_is_not_counted(void **state)
 {
     (void)state;
     struct rig *rig = room_rig();
-    plant(rig->root, "planted", 100, false);
-    plant(rig->root, "empty", 100, true);
+    plant(rig->root, "planted", 100, false, 0755);
+    plant(rig->root, "empty", 100, true, 0755);
     rig_start(rig);
     rig_run(rig, DAY_MS, true);
     assert_true(rig_summary(rig).kept_bytes > 100 * 200);
@@ -203,7 +206,7 @@ static void after_a_restart_the_owner_of_what_is_complete_is_known(void **state)
 {
     (void)state;
     struct rig *rig = room_rig();
-    plant(rig->root, "planted", MANY, false);
+    plant(rig->root, "planted", MANY, false, 0755);
     rig_start(rig);
     rig_run(rig, DAY_MS, true);
     uint64_t before = shares_of(&rig->engine->shares, OTHER);
@@ -223,7 +226,7 @@ static void what_others_have_in_a_directory_of_the_owner_does_not_wait(void **st
     (void)state;
     struct rig *rig = room_rig();
     char group[700];
-    plant(rig->root, "planted", MANY, false);
+    plant(rig->root, "planted", MANY, false, 0755);
     rig_start(rig);
     rig_run(rig, DAY_MS, true);
     snprintf(group, sizeof group, "%s/group", rig->root);
@@ -233,6 +236,84 @@ static void what_others_have_in_a_directory_of_the_owner_does_not_wait(void **st
     unsigned before = rig_summary(rig).sessions_done;
     rig_run(rig, 120000, false);
     assert_int_equal(rig_summary(rig).sessions_done, before + 3);
+    rig_delete(rig);
+}
+
+/* Root may look into every directory; the agent's user may not. */
+static void as_any_user(bool any)
+{
+    struct __user_cap_header_struct head = {_LINUX_CAPABILITY_VERSION_3, 0};
+    struct __user_cap_data_struct caps[2];
+    uint32_t powers = 1u << CAP_DAC_OVERRIDE | 1u << CAP_DAC_READ_SEARCH;
+    assert_int_equal(syscall(SYS_capget, &head, caps), 0);
+    caps[0].effective = any ? caps[0].effective & ~powers : caps[0].effective | powers;
+    assert_int_equal(syscall(SYS_capset, &head, caps), 0);
+}
+
+/* Whether others may list a group and not search it, or not even list the directories. */
+static void what_cannot_be_looked_at_takes_the_room_of_its_owner(void **state)
+{
+    static const struct {
+        mode_t group;
+        mode_t directory;
+    } row[] = {{0744, 0755}, {0755, 0700}};
+    (void)state;
+    for (unsigned i = 0; i < sizeof row / sizeof row[0]; i++) {
+        struct rig *rig = room_rig();
+        struct live_session live;
+        char group[700];
+        snprintf(group, sizeof group, "%s/group", rig->root);
+        assert_int_equal(mkdir(group, 0755), 0);
+        plant(group, "planted", 2 * MANY, true, row[i].directory);
+        assert_int_equal(chown(group, OTHER, OTHER), 0);
+        assert_int_equal(chmod(group, row[i].group), 0);
+        as_any_user(true);
+        rig_start(rig);
+        rig_run(rig, 120000, false);
+        live_open(&live, rig->root, RIG_ID);
+        rig_fill(&live, 5);
+        engine_touch(rig->engine, 0, live.id);
+        rig_run(rig, 2000, false);
+        rig_same_as_file(rig, RIG_ID, "device");
+        live_close(&live);
+        assert_int_equal(shares_of(&rig->engine->shares, SHARES_NOBODY), 0);
+        assert_true(shares_of(&rig->engine->shares, OTHER) <= OF_ONE);
+        assert_true(waiting(rig) > 0);
+        assert_int_equal(rig_summary(rig).waiting_owner, OTHER);
+        rig_stop(rig);
+        as_any_user(false);
+        rig_delete(rig);
+    }
+}
+
+static void after_a_restart_what_cannot_be_looked_at_has_an_owner(void **state)
+{
+    (void)state;
+    struct rig *rig = room_rig();
+    struct live_session live;
+    char group[700];
+    snprintf(group, sizeof group, "%s/group", rig->root);
+    assert_int_equal(mkdir(group, 0755), 0);
+    live_open(&live, group, RIG_ID);
+    rig_fill(&live, 5);
+    snprintf(group, sizeof group, "%s/group/%s", rig->root, RIG_ID);
+    assert_int_equal(chown(group, OTHER, OTHER), 0);
+    rig_start(rig);
+    rig_run(rig, 20000, false);
+    uint64_t before = shares_of(&rig->engine->shares, OTHER);
+    assert_true(before > 0);
+    rig_stop(rig);
+    snprintf(group, sizeof group, "%s/group", rig->root);
+    assert_int_equal(chown(group, OTHER, OTHER), 0);
+    assert_int_equal(chmod(group, 0744), 0);
+    as_any_user(true);
+    rig_start(rig);
+    rig_run(rig, 20000, false);
+    assert_int_equal(shares_of(&rig->engine->shares, OTHER), before);
+    assert_int_equal(shares_of(&rig->engine->shares, SHARES_NOBODY), 0);
+    rig_stop(rig);
+    as_any_user(false);
+    live_close(&live);
     rig_delete(rig);
 }
 
@@ -246,6 +327,8 @@ int main(void)
         cmocka_unit_test(what_is_forgotten_is_not_counted),
         cmocka_unit_test(after_a_restart_the_owner_of_what_is_complete_is_known),
         cmocka_unit_test(what_others_have_in_a_directory_of_the_owner_does_not_wait),
+        cmocka_unit_test(what_cannot_be_looked_at_takes_the_room_of_its_owner),
+        cmocka_unit_test(after_a_restart_what_cannot_be_looked_at_has_an_owner),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

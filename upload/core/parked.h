@@ -45,7 +45,7 @@ struct parked_session {
         };
     };
     uint32_t listed; /**< number of the listing of the root that named it last */
-    uint32_t owner;  /**< whose share it takes room of, SHARES_NOBODY = not known */
+    uint32_t owner;  /**< whose share it takes room of */
     uint8_t streams;
     uint8_t rewritten; /**< channels whose newest sealed file differs from what was sent
                           of it, one bit each; said */

@@ -2,10 +2,12 @@
 /* Counts the directories that wait, of each owner. */
 #include "upload/core/room.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "upload/core/owners.h"
@@ -52,21 +54,43 @@ static void room_count(struct root *root, const struct room_asked *asked)
     }
 }
 
+/* Who lets others list a directory, and not look at what is in it, answers for that. */
+static uint32_t room_owner_at(const struct root *root, const char *path, int above,
+                              bool *there)
+{
+    struct stat st;
+    bool seen = fstatat(root->fd, path, &st, AT_SYMLINK_NOFOLLOW) == 0;
+    *there = seen || (errno != ENOENT && errno != ENOTDIR);
+    seen = seen || fstat(above, &st) == 0;
+    return seen ? owners_account(&root->engine->owners, st.st_uid) : geteuid();
+}
+
+uint32_t room_owner_of(const struct session *session)
+{
+    bool there;
+    return session->charged_to != SHARES_NOBODY ? session->charged_to
+           : session->directory.user
+               ? owners_account(&session->root->engine->owners,
+                                session->directory.user - 1)
+               : room_owner_at(session->root, session->path, session->root->fd, &there);
+}
+
+void room_charge(struct session *session)
+{
+    session_charge(session, room_owner_of(session), session->charged_bytes);
+}
+
 /* It may be a directory of sessions that belong to others: the caller looks below it. */
 bool room_for(struct root *root, struct room_asked *asked)
 {
     const struct engine_config *config = &root->engine->config;
-    struct stat st;
-    asked->owner = SHARES_NOBODY;
-    if (fstatat(root->fd, asked->path, &st, AT_SYMLINK_NOFOLLOW) < 0) {
-        return true; /* as an inspection will find */
-    }
-    asked->owner = owners_account(&root->engine->owners, st.st_uid);
+    bool there;
+    asked->owner = room_owner_at(root, asked->path, asked->above, &there);
     if (room_has(root, asked->owner, path_table_bytes_of(asked->path))) {
         return true;
     }
     root->only_sessions = false; /* so that the root is listed again */
-    if (!config->wanted || config->wanted(config->wanted_arg, asked->id)) {
+    if (there && (!config->wanted || config->wanted(config->wanted_arg, asked->id))) {
         room_count(root, asked);
     }
     return false;

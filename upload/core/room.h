@@ -7,18 +7,25 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "upload/core/registry.h"
+#include "upload/core/session.h"
 
 /** A directory of which nothing is known yet. */
 struct room_asked {
     const char *path;
     const char *id;
+    int above;      /**< the directory in which it lies */
     bool counts;    /**< asked for by a listing, which does so once */
-    uint32_t owner; /**< out: whose share it takes room of, SHARES_NOBODY = not known */
+    uint32_t owner; /**< out: whose share it takes room of */
 };
 
 /** \return false if the directory has to wait. */
 bool room_for(struct root *root, struct room_asked *asked);
+
+/** \return whose share \p session takes room of, also if it was not looked at yet. */
+uint32_t room_owner_of(const struct session *session);
+
+/** Charges it, unless it is known already whose share it takes. */
+void room_charge(struct session *session);
 
 /** After a listing; \p whole if it has named all there is. */
 void room_listed(struct root *root, bool whole);

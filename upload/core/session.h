@@ -72,10 +72,11 @@ struct session {
     uint64_t stray;         /**< mark of another one that is in its place, 0 = none is */
     uint32_t stray_listing; /**< the first listing that began since then */
     uint32_t elsewhere;     /**< the last listing that named the noted one elsewhere */
-    uint64_t changed;    /**< when its directory had changed last, before the last whole
-                        inspection; 0 = not known */
-    uint32_t owner;      /**< uid of its directory at the last whole inspection */
-    uint32_t charged_to; /**< whose share it takes room of, SHARES_NOBODY = not known */
+    uint64_t changed; /**< when its directory had changed last, before the last whole
+                     inspection; 0 = not known */
+    uint32_t owner;   /**< uid of its directory at the last whole inspection */
+    uint32_t
+        charged_to; /**< whose share it takes room of, SHARES_NOBODY = not yet known */
     uint32_t charged_bytes; /**< … so much */
     uint8_t streams;
     uint8_t layout;         /**< enum session_layout */

@@ -15,6 +15,7 @@
 #include "upload/core/claims.h"
 #include "upload/core/offer.h"
 #include "upload/core/position.h"
+#include "upload/core/room.h"
 #include "upload/core/session_streams.h"
 #include "upload/engine/resolve_find.h"
 #include "upload/lifecycle/away.h"
@@ -204,6 +205,7 @@ static void resolve_look_at(struct root *root, const char *group, const char *id
     if (session && session->streams == 0) {
         session->listed = root->listing_number;
         session->presence = SESSION_PRESENT;
+        room_charge(session);
         inspect_session(session, root->engine->config.sys->now_ms());
     }
 }
@@ -322,6 +324,7 @@ static struct session *resolve_find_session(struct root *root, const char *path)
         parked ? parking_open_again(root, parked) : session_find(root, path);
     if (!session && !parked && (session = session_make(root, path))) {
         session->listed = root->listing_number;
+        room_charge(session);
     }
     if (session && session->presence == SESSION_UNSEEN) {
         session->presence = SESSION_PRESENT;

@@ -190,6 +190,9 @@ static gpufl_status root_open_journal(struct root *root, char why[512])
             progress_import(root);
         }
         position_unlist_unsettled(root);
+        for (struct session *s = root->sessions; s; s = s->next) {
+            room_charge(s);
+        }
         claim_replayed(root);
         status = journal_rewrite(root->journal);
     }

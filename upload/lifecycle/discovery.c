@@ -49,6 +49,7 @@ static struct session *discovery_found(struct root *root, const char *path,
 struct visit {
     struct root *root;
     const char *group; /* "" at the top level */
+    int above;         /* the group, or the root */
     uint64_t now_ms;
     bool listed; /* a listing has named it */
 };
@@ -150,7 +151,7 @@ static bool discovery_visit_session(const struct visit *visit, const char *name)
         return true;
     }
     struct room_asked asked = {
-        .path = path, .id = name, .counts = visit->listed, .owner = SHARES_NOBODY};
+        .path = path, .id = name, .above = visit->above, .counts = visit->listed};
     if (!old && !parked_session && !room_for(root, &asked)) {
         return true; /* there may be others in it */
     }
@@ -340,6 +341,7 @@ static void discovery_next(struct root *root, uint64_t now_ms)
     bool in_group = root->group != NULL;
     struct visit visit = {.root = root,
                           .group = in_group ? root->group_name : "",
+                          .above = in_group ? root->group->fd : root->fd,
                           .now_ms = now_ms,
                           .listed = root->listing != NULL};
     const struct dirent64 *entry = listing_next(in_group ? root->group : root->listing);
@@ -370,7 +372,7 @@ void discovery_step(struct root *root, uint64_t now_ms)
 /* Something happened in a directory, which may be new, or gone. */
 void discovery_touch(struct root *root, const char *path, uint64_t now_ms)
 {
-    struct visit visit = {.root = root, .group = "", .now_ms = now_ms};
+    struct visit visit = {.root = root, .group = "", .above = root->fd, .now_ms = now_ms};
     struct parked_session *parked_session = parked_find(&root->parked, path);
     if (parked_session && parked_session->complete) {
         parking_reopen_grown(root, parked_session);

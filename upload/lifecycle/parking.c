@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "upload/core/owners.h"
 #include "upload/core/passed.h"
 #include "upload/core/position.h"
+#include "upload/core/room.h"
 #include "upload/core/session_streams.h"
 #include "upload/lifecycle/inspect_directory.h"
 #include "upload/lifecycle/replaced.h"
@@ -21,14 +21,6 @@
 /* While no more are open, those that are held are open, too. */
 #define HELD_OPEN_MAX 64u
 #define OPEN_ENOUGH   64u
-
-/* The journal has it of one that was not looked at since the start. */
-static uint32_t parking_owner(const struct session *s)
-{
-    bool noted = s->charged_to == SHARES_NOBODY && s->directory.user;
-    return noted ? owners_account(&s->root->engine->owners, s->directory.user - 1)
-                 : s->charged_to;
-}
 
 bool parking_can_wait(const struct root *root, const char *path, const char *id)
 {
@@ -41,7 +33,7 @@ bool parking_can_wait(const struct root *root, const char *path, const char *id)
 void parking_complete(struct session *session)
 {
     struct root *root = session->root;
-    uint32_t owner = parking_owner(session);
+    uint32_t owner = room_owner_of(session);
     struct parked_session *s =
         parked_new(&root->parked, session->path, owner, session->streams);
     if (!s) {
@@ -116,7 +108,7 @@ void parking_held(struct session *session)
                                .other_said = session->other_said,
                                .live = session->live,
                                .over = session_writer_is_gone(session)};
-    if (parked_hold(&root->parked, session->path, session->charged_to, session->listed,
+    if (parked_hold(&root->parked, session->path, room_owner_of(session), session->listed,
                     &held)) {
         session_drop(session);
     }
@@ -187,7 +179,7 @@ struct session *parking_open(struct root *root, struct parked_session *s)
     session->directory = s->directory;
     session->directory_noted = s->directory.user != 0;
     if (s->held) {
-        session->owner = s->owner == SHARES_NOBODY ? SESSION_OWNER_UNKNOWN : s->owner;
+        session->owner = s->owner;
         parking_open_held(session, parked_held_of(s));
     }
     for (unsigned i = 0; i < s->streams; i++) {
