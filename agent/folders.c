@@ -115,7 +115,7 @@ gpufl_status folders_list(const char *path, struct selection *into, char why[512
         snprintf(why, 512, "%.300s: %s", path, strerror(errno));
         return GPUFL_ERR_NOT_FOUND;
     }
-    gpufl_status status = select_list(&sys_real, fd, &found);
+    gpufl_status status = select_list(&sys_real, fd, 0, &found);
     close(fd);
     if (status == GPUFL_OK && found.count) {
         status = select_join(into, &found);

@@ -231,7 +231,14 @@ static gpufl_status upload_selected(struct upload *u)
     struct upload_result_words words;
     upload_result_words_of(&u->options, u->name, u->over, &words);
     words.others = u->others;
-    return upload_result_judge(u->result, &summary, engine_drained(u->engine), &words);
+    status = upload_result_judge(u->result, &summary, engine_drained(u->engine), &words);
+    if (status == GPUFL_OK && u->selection.unread) {
+        return upload_result_say(u->result, GPUFL_PARTIAL,
+                                 "not everything was sent: there was no time to look at "
+                                 "%zu directories of other users (%s)",
+                                 u->selection.unread, words.longer);
+    }
+    return status;
 }
 
 gpufl_status upload_logs_named(const struct gpufl_upload_options *options,

@@ -60,15 +60,21 @@ gpufl_status upload_open_sessions(struct upload *u)
         return upload_result_say(u->result, GPUFL_ERR_USAGE, "%s: %s",
                                  upload_options_name(u->name, "log_path"), why);
     }
-    gpufl_status status = select_list(&sys_real, u->root, &u->selection);
-    if (status != GPUFL_OK) {
+    bool one = !o->all_sessions;
+    /* Our own sessions come first, and half of the time is left to send them. */
+    gpufl_status status =
+        one ? select_one(&sys_real, u->root, o->session_id, &u->selection)
+            : select_list(&sys_real, u->root,
+                          u->start_ms + (u->deadline_ms - u->start_ms) / 2,
+                          &u->selection);
+    if (status == GPUFL_ERR_NOT_FOUND && !*o->session_id) {
+        status = GPUFL_OK; /* there is none */
+    }
+    if (status != GPUFL_OK && status != GPUFL_ERR_NOT_FOUND) {
         return upload_result_say(u->result, status, "%s: '%.300s': %s",
                                  upload_options_name(u->name, "log_path"), o->log_path,
                                  status == GPUFL_ERR_IO ? strerror(errno)
                                                         : gpufl_status_text(status));
-    }
-    if (!o->all_sessions && (u->selection.count > 0 || *o->session_id)) {
-        status = select_one(&u->selection, o->session_id);
     }
     if (status != GPUFL_OK) {
         return upload_result_say(u->result, status,

@@ -71,6 +71,14 @@ bool status_concerns(const struct status_concern *in, const struct selected *ses
             !concern_is_replaced(in, session->path) && !concern_has_rival(in, session));
 }
 
+/* Those of others were found by their names alone. */
+static bool concern_is_session(int root, const struct selected *session)
+{
+    struct scan scan;
+    return session->own_user || scan_session(&sys_real, root, session->path, session->id,
+                                             &scan) != GPUFL_ERR_NOT_FOUND;
+}
+
 bool status_concerns_path(const struct status_concern *in, const char *path)
 {
     size_t len = strlen(path);
@@ -78,7 +86,8 @@ bool status_concerns_path(const struct status_concern *in, const char *path)
     for (size_t i = 0; i < in->sessions->count; i++) {
         const struct selected *session = &in->sessions->session[i];
         bool inside = strncmp(session->path, path, len) == 0 && session->path[len] == '/';
-        if (strcmp(session->path, path) == 0 || (inside && session->own_user)) {
+        if ((strcmp(session->path, path) == 0 && concern_is_session(in->root, session)) ||
+            (inside && session->own_user)) {
             return status_concerns(in, session);
         }
         group = group || inside;

@@ -125,13 +125,13 @@ static bool show_missing(struct status *s, const char *path, const struct scan *
     return any;
 }
 
-static void show_any_session(struct status *s, const struct selected *selected,
-                             bool counts)
+static void show_any_session(struct status *s, struct selected *selected, bool counts)
 {
     struct scan scan;
     gpufl_status status =
         scan_session(&sys_real, s->root, selected->path, selected->id, &scan);
     if (status == GPUFL_ERR_NOT_FOUND) {
+        selected->none = true;
         return;
     }
     if (scan.manifest_state == SCAN_MANIFEST_NONE && was_live(s, selected->path)) {
@@ -193,7 +193,7 @@ static struct status_concern concern_of(const struct status *s)
 }
 
 /* What others leave in the directory is shown and does not count. */
-static void show_session(struct status *s, const struct selected *selected)
+static void show_session(struct status *s, struct selected *selected)
 {
     struct status_concern concern = concern_of(s);
     struct status_end before = s->end;
@@ -205,7 +205,8 @@ static void show_session(struct status *s, const struct selected *selected)
 static bool is_listed(const struct status *s, const char *path)
 {
     for (size_t i = 0; i < s->sessions.count; i++) {
-        if (strcmp(s->sessions.session[i].path, path) == 0) {
+        const struct selected *session = &s->sessions.session[i];
+        if (!session->none && strcmp(session->path, path) == 0) {
             return true;
         }
     }
@@ -331,11 +332,12 @@ static int open_and_show(struct status *s, const char *directory, const char *st
     char *path = realpath(directory, NULL);
     s->root = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (s->root < 0 || !path ||
-        select_list(&sys_real, s->root, &s->sessions) != GPUFL_OK) {
+        select_find(&sys_real, s->root, NULL, &s->sessions) != GPUFL_OK) {
         message_line("gpufl status", "DIR: '%s': %s", directory, strerror(errno));
         free(path);
         return EXIT_BAD_USE;
     }
+    select_read_own(&sys_real, s->root, &s->sessions);
     gpufl_status status =
         journal_read_open(&sys_real, state_dir, s->root, path, &s->journal);
     free(path);

@@ -146,12 +146,15 @@ static int verify_select(struct verifying *run)
         return verify_fail("DIR", why);
     }
     run->verify.root = open(a->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (run->verify.root < 0 ||
-        select_list(&sys_real, run->verify.root, &run->sessions) != GPUFL_OK) {
+    gpufl_status status =
+        run->verify.root < 0 ? GPUFL_ERR_IO
+        : *id                ? select_one(&sys_real, run->verify.root, id, &run->sessions)
+              : select_list(&sys_real, run->verify.root, 0, &run->sessions);
+    if (status != GPUFL_OK && status != GPUFL_ERR_NOT_FOUND) {
         snprintf(why, sizeof why, "'%.300s': %s", a->directory, strerror(errno));
         return verify_fail("DIR", why);
     }
-    if (*id && select_one(&run->sessions, id) != GPUFL_OK) {
+    if (status != GPUFL_OK) {
         snprintf(why, sizeof why,
                  "'%.128s': no such session in %.250s (expected the name of a directory "
                  "there)",

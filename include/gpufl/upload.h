@@ -62,9 +62,10 @@ struct gpufl_upload_options {
     int max_retries; /**< consecutive failed requests before the call gives up; 0 = until
                           total_timeout_ms */
     const char *session_id; /**< only this session; "" = that of the calling process: the
-                               one it records, or recorded last, in log_path; the newest
-                               one if it recorded none there */
-    bool all_sessions;      /**< all sessions, oldest first */
+                               one it records, or recorded last, in log_path; if it
+                               recorded none there, the newest one of its user, or the
+                               newest of all where there is none, and for root */
+    bool all_sessions;      /**< all sessions */
     bool force; /**< send again what has been acknowledged; a backend without a window
                    registry then stores these lines twice */
     enum gpufl_compression compression;

@@ -33,7 +33,7 @@ static gpufl_status wait_at(const char *path, const char *progress)
         dirs_append(dir, "progress", progress);
     }
     sys.now_ms = after_the_deadline;
-    assert_int_equal(select_list(&sys, root, &selection), GPUFL_OK);
+    assert_int_equal(select_list(&sys, root, 0, &selection), GPUFL_OK);
     gpufl_status status = wait_for_holder(&sys, root, &selection, 10);
     select_free(&selection);
     close(root);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lists the sessions of a root and orders them by the time of their first record. */
+/* Lists the sessions of a root. What others leave there is read only if it is asked for:
+ * anybody can make any number of directories in a directory that users share. */
 #include "upload/source/select.h"
 #include "upload/source/listing.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,41 +13,51 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/file.h"
 #include "base/process_identity.h"
-#include "upload/source/shifting.h"
-#include "upload/source/tail.h"
+#include "upload/source/gz_cache.h"
+#include "upload/source/tail_where.h"
 
 /* job_start is the first line and takes about 6 KiB with eight GPUs. */
 #define HEAD_BYTES 65536u
 
-/* The first bytes of the channel's oldest file. */
-static size_t read_oldest(const struct sys *sys, const struct tail_where *where,
-                          uint32_t highest, char *buf)
+/* The first bytes of file \p number of a channel, 0 = the active one. */
+static size_t read_first(const struct sys *sys, const struct tail_where *where,
+                         uint32_t number, char *buf)
 {
-    struct tail_where at = *where;
-    struct tail_chunk chunk = {0};
-    struct shifting_place place;
-    bool gz;
-    int fd;
-    if (at.layout == SESSION_SHIFTING) {
-        if (shifting_first(sys, &at, highest, &place) != GPUFL_OK) {
-            return 0;
-        }
-        at.head = place.head;
-        at.index = place.index;
-    }
-    if (at.layout != SESSION_WINDOWS) {
-        return tail_read(sys, &at, buf, HEAD_BYTES, &chunk) == GPUFL_OK ? chunk.len : 0;
-    }
-    if (tail_open_window(sys, &at, &fd, &gz) != GPUFL_OK) {
-        return 0;
-    }
     struct gz_cache once = {0};
-    size_t len = 0;
-    gpufl_status status = gz_cache_read(&once, fd, 0, buf, HEAD_BYTES, &len);
-    gz_cache_close(&once);
-    close(fd);
-    return status == GPUFL_OK ? len : 0;
+    ssize_t len = 0;
+    bool gz;
+    int fd = tail_where_open_either(sys, where, number, &gz);
+    if (fd >= 0 && gz) {
+        size_t got = 0;
+        len = gz_cache_read(&once, fd, 0, buf, HEAD_BYTES, &got) == GPUFL_OK
+                  ? (ssize_t)got
+                  : 0;
+        gz_cache_close(&once);
+    } else if (fd >= 0) {
+        len = file_pread_full(sys, fd, buf, HEAD_BYTES, 0);
+    }
+    if (fd >= 0) {
+        close(fd);
+    }
+    return len > 0 ? (size_t)len : 0;
+}
+
+/* A rotation may raise the number of the oldest file of the 1.1 layout meanwhile. */
+static bool channel_start(const struct sys *sys, const struct tail_where *where,
+                          const struct scan_channel *channel, char *buf,
+                          int64_t *start_ns)
+{
+    bool shifts = where->layout == SESSION_SHIFTING;
+    uint32_t oldest = shifts ? channel->highest : channel->lowest;
+    for (uint32_t more = 0; more <= (shifts ? 1 : 0); more++) {
+        size_t len = read_first(sys, where, oldest + more, buf);
+        if (identity_job_start_ns(buf, len, start_ns)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 static int64_t session_start_of(const struct sys *sys, int root, const char *path,
@@ -53,20 +65,16 @@ static int64_t session_start_of(const struct sys *sys, int root, const char *pat
 {
     char *buf = malloc(HEAD_BYTES);
     int64_t start_ns = 0;
-    for (unsigned i = 0; buf && i < scan->channels && start_ns == 0; i++) {
-        const struct scan_channel *channel = &scan->channel[i];
+    bool found = false;
+    for (unsigned i = 0; buf && i < scan->channels && !found; i++) {
         struct tail_where where = {.root = root,
                                    .path = path,
-                                   .channel = channel->name,
-                                   .layout = scan->layout,
-                                   .file = channel->lowest ? channel->lowest : 1};
-        size_t len = read_oldest(sys, &where, channel->highest, buf);
-        if (!identity_job_start_ns(buf, len, &start_ns)) {
-            start_ns = 0;
-        }
+                                   .channel = scan->channel[i].name,
+                                   .layout = scan->layout};
+        found = channel_start(sys, &where, &scan->channel[i], buf, &start_ns);
     }
     free(buf);
-    return start_ns;
+    return found ? start_ns : 0;
 }
 
 static uint64_t session_bytes_of(const struct scan *scan)
@@ -78,138 +86,286 @@ static uint64_t session_bytes_of(const struct scan *scan)
     return bytes;
 }
 
-struct selecting {
-    const struct sys *sys;
-    int root;
-    const char *group;
-    struct selection *out;
-    gpufl_status status;
-};
-
-static bool is_own(const struct scan *scan)
+static bool is_written_by(const struct process_identity *self, const struct scan *scan)
 {
     const struct manifest *m = &scan->manifest;
-    struct process_identity self;
     struct process_identity writer = {.pid = m->pid};
     if (scan->manifest_state != SCAN_MANIFEST_VALID || m->pid_namespace <= 0 ||
         m->pid_start_ticks <= 0) {
         return false;
     }
-    process_identity_read(&self);
     writer.pid_namespace = (uint64_t)m->pid_namespace;
     writer.start_ticks = (uint64_t)m->pid_start_ticks;
     snprintf(writer.boot_id, sizeof writer.boot_id, "%s", m->boot_id);
-    return process_identity_same(&self, &writer);
+    return process_identity_same(self, &writer);
 }
 
-static void add_selected(struct selecting *l, const char *path, const struct scan *scan)
+static const char *id_in(const char *path)
 {
-    struct selection *out = l->out;
-    struct stat st;
-    struct selected *more =
-        array_grown(out->session, out->count, &out->cap, sizeof *more);
-    if (!more) {
-        l->status = GPUFL_ERR_NOMEM;
-        return;
-    }
-    out->session = more;
-    struct selected *s = &more[out->count++];
-    snprintf(s->path, sizeof s->path, "%s", path);
-    s->start_ns = session_start_of(l->sys, l->root, path, scan);
-    s->bytes = session_bytes_of(scan);
-    s->ours = is_own(scan);
-    s->own_user =
-        fstatat(l->root, path, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_uid == geteuid();
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
 }
 
-static void visit_session(void *arg, const char *name)
+static void set_ids(struct selection *selection)
 {
-    struct selecting *l = arg;
-    char path[JOURNAL_PATH_MAX];
-    struct scan scan;
-    snprintf(path, sizeof path, "%s%s%s", l->group, l->group[0] ? "/" : "", name);
-    gpufl_status status = scan_session(l->sys, l->root, path, name, &scan);
-    if (status != GPUFL_ERR_NOT_FOUND) { /* what cannot be read may be one */
-        add_selected(l, path, &scan);
-    }
-    if (!l->group[0]) { /* a session may have others in it, whatever made it one */
-        struct selecting inner = *l;
-        inner.group = name;
-        if (listing_each_dir(l->sys, l->root, name, visit_session, &inner) == GPUFL_OK) {
-            l->status = inner.status;
-        }
+    for (size_t i = 0; i < selection->count; i++) {
+        selection->session[i].id = id_in(selection->session[i].path);
     }
 }
 
-static int by_start_and_path(const void *left, const void *right)
+static int by_id(const void *left, const void *right)
 {
     const struct selected *a = left;
     const struct selected *b = right;
+    int order = strcmp(id_in(a->path), id_in(b->path));
+    return order ? order : strcmp(a->path, b->path);
+}
+
+static int by_start(const void *left, const void *right)
+{
+    const struct selected *a = left;
+    const struct selected *b = right;
+    if (a->own_user != b->own_user) {
+        return a->own_user ? -1 : 1;
+    }
     if (a->start_ns != b->start_ns) {
         return a->start_ns < b->start_ns ? -1 : 1;
     }
     return strcmp(a->path, b->path);
 }
 
-static void set_ids(struct selection *selection)
+static void select_sort(struct selection *selection,
+                        int (*order)(const void *, const void *))
 {
-    for (size_t i = 0; i < selection->count; i++) {
-        struct selected *s = &selection->session[i];
-        const char *slash = strrchr(s->path, '/');
-        s->id = slash ? slash + 1 : s->path;
+    if (selection->count > 1) {
+        qsort(selection->session, selection->count, sizeof *selection->session, order);
+    }
+    set_ids(selection);
+}
+
+/* The search for directories that may be sessions, by their names and owners alone. */
+struct select_search {
+    const struct sys *sys;
+    int root;
+    const char *group;
+    const char *id; /**< only those of that name; NULL = all */
+    struct selection *out;
+    gpufl_status status;
+};
+
+static void search_add(struct select_search *search, const char *name)
+{
+    struct selection *out = search->out;
+    struct stat st;
+    char path[JOURNAL_PATH_MAX];
+    snprintf(path, sizeof path, "%s%s%s", search->group, search->group[0] ? "/" : "",
+             name);
+    if (fstatat(search->root, path, &st, AT_SYMLINK_NOFOLLOW) < 0) {
+        if (errno == ENOENT) {
+            return;
+        }
+        st.st_uid = (uid_t)-1;
+    } else if (!S_ISDIR(st.st_mode)) {
+        return;
+    }
+    struct selected *more =
+        array_grown(out->session, out->count, &out->cap, sizeof *more);
+    if (!more) {
+        search->status = GPUFL_ERR_NOMEM;
+        return;
+    }
+    out->session = more;
+    more[out->count] = (struct selected){.own_user = st.st_uid == geteuid()};
+    snprintf(more[out->count++].path, sizeof path, "%s", path);
+}
+
+static void search_visit(void *arg, const char *name)
+{
+    struct select_search *search = arg;
+    if (!search->id || strcmp(name, search->id) == 0) {
+        search_add(search, name);
+    }
+    if (search->group[0]) {
+        return;
+    }
+    struct select_search inner = *search; /* a session may have others in it */
+    inner.group = name;
+    if (search->id) {
+        search_add(&inner, search->id);
+        search->status = inner.status;
+    } else if (listing_each_dir(search->sys, search->root, name, search_visit, &inner) ==
+               GPUFL_OK) {
+        search->status = inner.status;
     }
 }
 
-gpufl_status select_list(const struct sys *sys, int root, struct selection *out)
+gpufl_status select_find(const struct sys *sys, int root, const char *id,
+                         struct selection *out)
 {
     *out = (struct selection){0};
-    struct selecting listing = {.sys = sys, .root = root, .group = "", .out = out};
-    gpufl_status status = listing_each_dir(sys, root, ".", visit_session, &listing);
-    if (status == GPUFL_OK) {
-        status = listing.status;
-    }
+    struct select_search search = {
+        .sys = sys, .root = root, .group = "", .id = id, .out = out};
+    gpufl_status status = listing_each_dir(sys, root, ".", search_visit, &search);
+    status = status == GPUFL_OK ? search.status : status;
     if (status != GPUFL_OK) {
+        int error = errno;
         select_free(out);
+        errno = error;
         return status;
     }
-    if (out->count > 1) {
-        qsort(out->session, out->count, sizeof *out->session, by_start_and_path);
-    }
-    set_ids(out);
+    select_sort(out, by_id);
     return GPUFL_OK;
 }
 
-gpufl_status select_one(struct selection *selection, const char *id)
+/* What is read of the directories that were found. */
+struct selecting {
+    const struct sys *sys;
+    int root;
+    struct process_identity self;
+    struct selection *out;
+};
+
+static struct selecting selecting_of(const struct sys *sys, int root,
+                                     struct selection *out)
 {
-    bool any_ours = false;
-    for (size_t i = 0; i < selection->count; i++) {
-        any_ours = any_ours || selection->session[i].ours;
+    struct selecting l = {.sys = sys, .root = root, .out = out};
+    process_identity_read(&l.self);
+    select_sort(out, by_start); /* those of our own user come first */
+    return l;
+}
+
+static size_t own_of(const struct selection *selection)
+{
+    size_t own = 0;
+    while (own < selection->count && selection->session[own].own_user) {
+        own++;
     }
-    const struct selected *one = NULL;
-    for (size_t i = selection->count; i-- > 0;) {
-        const struct selected *s = &selection->session[i];
-        bool wanted = *id ? strcmp(s->id, id) == 0 : s->ours || !any_ours;
-        if (wanted && (!one || (*id && s->own_user && !one->own_user))) {
-            one = s;
+    return own;
+}
+
+/* \return false if it is no session. */
+static bool read_selected(const struct selecting *l, struct selected *s)
+{
+    struct scan scan;
+    s->id = id_in(s->path);
+    if (scan_session(l->sys, l->root, s->path, s->id, &scan) == GPUFL_ERR_NOT_FOUND) {
+        return false; /* what cannot be read may be one */
+    }
+    s->bytes = session_bytes_of(&scan);
+    s->ours = is_written_by(&l->self, &scan);
+    return true;
+}
+
+/* Reads those from \p from up to \p to and drops what is no session.
+ * \return how many of them are left. */
+static size_t read_range(const struct selecting *l, size_t from, size_t to,
+                         uint64_t deadline_ms)
+{
+    struct selection *out = l->out;
+    size_t kept = from;
+    size_t i = from;
+    for (; i < to && (!deadline_ms || l->sys->now_ms() < deadline_ms); i++) {
+        if (read_selected(l, &out->session[i])) {
+            out->session[kept++] = out->session[i];
         }
     }
-    if (!one) {
-        return GPUFL_ERR_NOT_FOUND;
+    out->unread += to - i;
+    for (size_t next = to; kept < to && next < out->count; next++) {
+        out->session[kept + (next - to)] = out->session[next];
     }
-    selection->session[0] = *one;
-    selection->count = 1;
-    set_ids(selection);
-    return GPUFL_OK;
+    out->count -= to - kept;
+    return kept - from;
+}
+
+static void learn_starts(const struct selecting *l, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct selected *s = &l->out->session[i];
+        struct scan scan;
+        if (scan_session(l->sys, l->root, s->path, id_in(s->path), &scan) == GPUFL_OK) {
+            s->start_ns = session_start_of(l->sys, l->root, s->path, &scan);
+        }
+    }
+}
+
+gpufl_status select_list(const struct sys *sys, int root, uint64_t deadline_ms,
+                         struct selection *out)
+{
+    gpufl_status status = select_find(sys, root, NULL, out);
+    if (status == GPUFL_OK) {
+        const struct selecting l = selecting_of(sys, root, out);
+        size_t own = read_range(&l, 0, own_of(out), 0);
+        (void)read_range(&l, own, out->count, deadline_ms);
+        select_sort(out, by_id);
+    }
+    return status;
+}
+
+void select_read_own(const struct sys *sys, int root, struct selection *selection)
+{
+    const struct selecting l = selecting_of(sys, root, selection);
+    size_t own = read_range(&l, 0, own_of(selection), 0);
+    learn_starts(&l, own);
+    select_sort(selection, by_start);
+}
+
+/* Those of this process come before others. */
+static void keep_ours(struct selection *selection)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < selection->count; i++) {
+        if (selection->session[i].ours) {
+            selection->session[kept++] = selection->session[i];
+        }
+    }
+    selection->count = kept ? kept : selection->count;
+}
+
+gpufl_status select_one(const struct sys *sys, int root, const char *id,
+                        struct selection *out)
+{
+    gpufl_status status = select_find(sys, root, *id ? id : NULL, out);
+    if (status != GPUFL_OK) {
+        return status;
+    }
+    const struct selecting l = selecting_of(sys, root, out);
+    size_t own = read_range(&l, 0, own_of(out), 0);
+    bool ours = false;
+    for (size_t i = 0; i < own; i++) {
+        ours = ours || out->session[i].ours;
+    }
+    /* Without an id, root means the newest of all users. */
+    if (ours || (own && (*id || geteuid() != 0))) {
+        out->count = own;
+    } else {
+        (void)read_range(&l, own, out->count, 0);
+    }
+    keep_ours(out);
+    if (out->count > 1) {
+        learn_starts(&l, out->count);
+        for (size_t i = 0; i < out->count; i++) {
+            out->session[i].own_user = false; /* by start alone */
+        }
+        select_sort(out, by_start);
+        out->session[0] = out->session[out->count - 1];
+    }
+    out->count = out->count ? 1 : 0;
+    set_ids(out);
+    return out->count ? GPUFL_OK : GPUFL_ERR_NOT_FOUND;
 }
 
 bool select_has(const struct selection *selection, const char *id)
 {
-    for (size_t i = 0; i < selection->count; i++) {
-        if (strcmp(selection->session[i].id, id) == 0) {
-            return true;
+    size_t low = 0;
+    for (size_t high = selection->count; low < high;) {
+        size_t middle = low + (high - low) / 2;
+        if (strcmp(selection->session[middle].id, id) < 0) {
+            low = middle + 1;
+        } else {
+            high = middle;
         }
     }
-    return false;
+    return low < selection->count && strcmp(selection->session[low].id, id) == 0;
 }
 
 gpufl_status select_join(struct selection *into, struct selection *from)
@@ -222,7 +378,7 @@ gpufl_status select_join(struct selection *into, struct selection *from)
         into->session = more;
         into->count += from->count;
         into->cap = into->count;
-        set_ids(into);
+        select_sort(into, by_id);
     }
     select_free(from);
     return status;

@@ -58,7 +58,7 @@ static bool has_files_of_session(const struct sys *sys, int dir)
 static bool has_sessions(const struct sys *sys, int dir)
 {
     struct selection sessions;
-    if (select_list(sys, dir, &sessions) != GPUFL_OK) {
+    if (select_list(sys, dir, 0, &sessions) != GPUFL_OK) {
         return false;
     }
     bool any = sessions.count > 0;
