@@ -132,16 +132,33 @@ static gpufl_status say_not_accepted(struct gpufl_upload_result *r,
         s->ranges_quarantined ? " (see gpufl quarantine list)" : "");
 }
 
+static void room_words(const struct engine_summary *s, char out[160])
+{
+    snprintf(out, 160,
+             "there is no room for %u more %s of user %u (remove some that are complete "
+             "and run it again)",
+             s->directories_waiting,
+             plural(s->directories_waiting, "directory", "directories"),
+             s->waiting_owner);
+}
+
 static gpufl_status say_waiting(struct gpufl_upload_result *r,
                                 const struct engine_summary *s)
 {
-    return upload_result_say(r, GPUFL_PARTIAL,
-                             "not everything was sent: there is no room for %u more %s "
-                             "of user %u (remove some "
-                             "that are complete and run it again)",
-                             s->directories_waiting,
-                             plural(s->directories_waiting, "directory", "directories"),
-                             s->waiting_owner);
+    char room[160];
+    room_words(s, room);
+    return upload_result_say(r, GPUFL_PARTIAL, "not everything was sent: %s", room);
+}
+
+/* Besides what else was not sent. */
+static void say_waiting_too(struct gpufl_upload_result *r, const struct engine_summary *s)
+{
+    size_t len = strlen(r->message);
+    char room[160];
+    if (s->directories_waiting) {
+        room_words(s, room);
+        snprintf(r->message + len, sizeof r->message - len, "; %s", room);
+    }
 }
 
 static gpufl_status say_left_to_another(struct gpufl_upload_result *r,
@@ -256,6 +273,9 @@ gpufl_status upload_result_judge(struct gpufl_upload_result *r,
 {
     copy_summary(r, s);
     gpufl_status status = judge_sent(r, s, drained, words);
+    if (!drained) {
+        say_waiting_too(r, s);
+    }
     say_lossy(r, s);
     return status;
 }

@@ -16,6 +16,7 @@
 #include "tests/support/rig_session.h"
 #include "upload/core/progress_file.h"
 #include "upload/core/registry.h"
+#include "upload/upload_result.h"
 
 #define MANY   600u
 #define OTHER  12345u
@@ -239,6 +240,40 @@ static void what_others_have_in_a_directory_of_the_owner_does_not_wait(void **st
     rig_delete(rig);
 }
 
+/* The next listing of itself is 10 s later, and an upload waits for others 5 s. */
+static void an_upload_goes_on_with_ones_own_while_there_is_room(void **state)
+{
+    (void)state;
+    struct rig *rig = room_rig();
+    struct gpufl_upload_result result = GPUFL_UPLOAD_RESULT_INIT;
+    static const struct upload_result_words words = {.backend_url = "http://x",
+                                                     .others = "other users"};
+    char which[256];
+    unsigned turns = 0;
+    rig->config.once = true;
+    rig->config.max_requests_per_second = 0;
+    ended_make(rig->root, 0, MANY);
+    rig_start(rig);
+    uint64_t begun_ms = rig_now_ms();
+    for (; !engine_drained(rig->engine) && turns < 100000; turns++) {
+        rig_run(rig, 1, true);
+        struct engine_summary s = rig_summary(rig);
+        assert_true(s.sessions_done == 0 || engine_drained(rig->engine) ||
+                    !engine_left_to_others(rig->engine, which));
+    }
+    struct engine_summary s = rig_summary(rig);
+    assert_true(rig_now_ms() - begun_ms < rig->config.rescan_interval_ms);
+    assert_true(s.kept_bytes > OF_ONE - 3000);
+    assert_int_equal(s.sessions_done + s.directories_waiting, MANY);
+    for (unsigned drained = 0; drained < 2; drained++) {
+        assert_int_equal(upload_result_judge(&result, &s, drained, &words),
+                         GPUFL_PARTIAL);
+        assert_non_null(strstr(result.message, "no room for "));
+        assert_non_null(strstr(result.message, "remove some that are complete"));
+    }
+    rig_delete(rig);
+}
+
 /* Root may look into every directory; the agent's user may not. */
 static void as_any_user(bool any)
 {
@@ -327,6 +362,7 @@ int main(void)
         cmocka_unit_test(what_is_forgotten_is_not_counted),
         cmocka_unit_test(after_a_restart_the_owner_of_what_is_complete_is_known),
         cmocka_unit_test(what_others_have_in_a_directory_of_the_owner_does_not_wait),
+        cmocka_unit_test(an_upload_goes_on_with_ones_own_while_there_is_room),
         cmocka_unit_test(what_cannot_be_looked_at_takes_the_room_of_its_owner),
         cmocka_unit_test(after_a_restart_what_cannot_be_looked_at_has_an_owner),
     };

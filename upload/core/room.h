@@ -39,6 +39,9 @@ bool room_lacks(const struct root *root, uint32_t owner);
 /** \return true if there is room for one that waits now: the next listing finds it. */
 bool room_goes_on(const struct root *root);
 
+/** \return true if there is room for one of \p owner that waits. */
+bool room_goes_on_for(const struct root *root, uint32_t owner);
+
 /** Visits the owners whose directories wait, with their number. */
 void room_each(const struct root *root,
                void (*visit)(void *arg, uint32_t owner, unsigned count), void *arg);

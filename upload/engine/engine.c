@@ -318,6 +318,7 @@ uint64_t engine_turn(struct engine *engine)
     for (unsigned i = 0; i < engine->roots; i++) {
         progress_publish(engine->root[i], now_ms);
     }
+    wakeups_list_again(engine);
     return next_wait_ms(engine, now_ms);
 }
 

@@ -3,8 +3,10 @@
 #include "upload/engine/engine_report.h"
 
 #include <stdio.h>
+#include <unistd.h>
 
 #include "upload/core/offer.h"
+#include "upload/core/owners.h"
 #include "upload/core/room.h"
 #include "upload/core/session_streams.h"
 #include "upload/engine/origin_change.h"
@@ -69,7 +71,8 @@ static unsigned report_sendable_offers(const struct engine *engine)
     return count;
 }
 
-bool engine_drained(const struct engine *engine)
+/* But for directories that wait: there may be room for them. */
+static bool report_drained(const struct engine *engine)
 {
     if (visits_any_new(&engine->visits) || engine->later ||
         report_sendable_offers(engine) > 0) {
@@ -80,7 +83,7 @@ bool engine_drained(const struct engine *engine)
         if (root->away) {
             continue; /* nothing can be done for it */
         }
-        if (discovery_waits(root) || root->parked.waiting || room_goes_on(root) ||
+        if (discovery_waits(root) || root->parked.waiting ||
             origin_change_is_unknown(root) || parking_is_to_be_asked(root)) {
             return false;
         }
@@ -94,6 +97,25 @@ bool engine_drained(const struct engine *engine)
         }
     }
     return true;
+}
+
+static bool report_has_room(const struct engine *engine)
+{
+    bool has = false;
+    for (unsigned i = 0; i < engine->roots && !has; i++) {
+        has = !engine->root[i]->away && room_goes_on(engine->root[i]);
+    }
+    return has;
+}
+
+bool engine_drained(const struct engine *engine)
+{
+    return report_drained(engine) && !report_has_room(engine);
+}
+
+bool engine_waits_for_listing(const struct engine *engine)
+{
+    return report_has_room(engine) && report_drained(engine);
 }
 
 static bool report_inspects_own(const struct root *root)
@@ -127,6 +149,14 @@ static bool report_any_own(const struct engine *engine)
     return false;
 }
 
+static bool report_own_has_room(const struct root *root)
+{
+    const struct engine *engine = root->engine;
+    return engine->config.named
+               ? room_goes_on(root)
+               : room_goes_on_for(root, owners_account(&engine->owners, geteuid()));
+}
+
 bool engine_left_to_others(const struct engine *engine, char which[256])
 {
     which[0] = '\0';
@@ -136,7 +166,8 @@ bool engine_left_to_others(const struct engine *engine, char which[256])
     for (unsigned i = 0; i < engine->roots; i++) {
         struct root *root = engine->root[i];
         if (root->away || !root->whole_listing || root->parked.waiting ||
-            origin_change_is_unknown(root) || parking_is_to_be_asked(root)) {
+            origin_change_is_unknown(root) || parking_is_to_be_asked(root) ||
+            report_own_has_room(root)) {
             return false;
         }
         for (const struct session *s = root->sessions; s; s = s->next) {

@@ -66,6 +66,10 @@ bool engine_summary_accepted(const struct engine_summary *summary);
  * complete where that is wanted. */
 bool engine_drained(const struct engine *engine);
 
+/** \return true if nothing is left to do but to list the roots again, as there is room
+ * for directories that wait. */
+bool engine_waits_for_listing(const struct engine *engine);
+
 /** \return true if what is left to do in a run on demand is about sessions of other
  * users that were not named; \p which says of which, "" = of none that is known. */
 bool engine_left_to_others(const struct engine *engine, char which[256]);

@@ -2,7 +2,9 @@
 /* Marks what changed, and lists the directories to watch. */
 #include "upload/engine/wakeups.h"
 
+#include "upload/core/room.h"
 #include "upload/core/session_streams.h"
+#include "upload/engine/engine_report.h"
 #include "upload/lifecycle/discovery.h"
 
 void engine_touch(struct engine *engine, unsigned root, const char *session_path)
@@ -82,6 +84,17 @@ void engine_rescan(struct engine *engine)
     for (unsigned i = 0; i < engine->roots; i++) {
         engine->root[i]->inspect_all = true;
         engine->root[i]->rescan_at_ms = 0;
+    }
+}
+
+void wakeups_list_again(struct engine *engine)
+{
+    if (!engine->config.once || !engine_waits_for_listing(engine)) {
+        return;
+    }
+    for (unsigned i = 0; i < engine->roots; i++) {
+        struct root *root = engine->root[i];
+        root->list_soon = root->list_soon || room_goes_on(root);
     }
 }
 

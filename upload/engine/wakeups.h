@@ -27,6 +27,10 @@ void engine_note_watch(struct engine *engine, unsigned root, const char *session
 /** Inspects everything at the next turn, as after a lost event. */
 void engine_rescan(struct engine *engine);
 
+/** At the end of a turn: a run that ends does not wait for the next listing when there is
+ * room for directories that wait. */
+void wakeups_list_again(struct engine *engine);
+
 /** From now on changes are not reported, or not all of them: what is not over is
  * inspected every \p interval_ms. */
 void engine_poll(struct engine *engine, uint64_t interval_ms);
