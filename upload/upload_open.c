@@ -120,7 +120,7 @@ bool upload_knows_unfinished(const struct upload *u)
                  journal_read_open(&sys_real, *state_dir ? state_dir : NULL, u->root,
                                    path, &journal) == GPUFL_OK;
     for (size_t i = 0; known && !unfinished && i < journal.streams; i++) {
-        unfinished = !journal_read_done(&journal, journal.stream[i].record.path);
+        unfinished = !journal.session[journal.stream[i].session].is_done;
     }
     journal_read_fini(&journal);
     free(path);

@@ -21,13 +21,11 @@
 static const struct journal_read_stream *
 known_stream(const struct journal_read *journal, const char *path, const char *channel)
 {
-    for (size_t i = 0; i < journal->streams; i++) {
-        const struct record_stream *f = &journal->stream[i].record;
-        if (strcmp(f->path, path) == 0 && strcmp(f->channel, channel) == 0) {
-            return &journal->stream[i];
-        }
+    const struct journal_read_stream *at = journal_read_first(journal, path);
+    while (at && strcmp(at->record.channel, channel) != 0) {
+        at = journal_read_next(journal, at);
     }
-    return NULL;
+    return at;
 }
 
 /* Files of the 1.1 layout shift and may be compressed: the one at which the journal

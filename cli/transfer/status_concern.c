@@ -39,18 +39,19 @@ static bool concern_is_left(const struct status_concern *in, const char *path)
 /* One that was sent and is gone. */
 static bool concern_is_replaced(const struct status_concern *in, const char *path)
 {
-    const struct record_directory *known = journal_read_directory(in->journal, path);
+    const struct directory_id *known = journal_read_directory(in->journal, path);
     return known && journal_read_done(in->journal, path) &&
-           directory_compare(in->root, path, &known->id) == DIRECTORY_FOREIGN;
+           directory_compare(in->root, path, known) == DIRECTORY_FOREIGN;
 }
 
 static bool concern_has_rival(const struct status_concern *in,
                               const struct selected *session)
 {
-    for (size_t i = 0; i < in->journal->dones; i++) {
-        const char *path = in->journal->done[i].path;
+    for (size_t i = 0; i < in->journal->sessions; i++) {
+        const struct journal_read_session *known = &in->journal->session[i];
+        const char *path = known->done.path;
         const char *slash = strrchr(path, '/');
-        if (strcmp(slash ? slash + 1 : path, session->id) == 0 &&
+        if (known->is_done && strcmp(slash ? slash + 1 : path, session->id) == 0 &&
             strcmp(path, session->path) != 0) {
             return true;
         }

@@ -134,15 +134,12 @@ static bool resolve_is_known(const struct resolve_arguments *a, int root,
 {
     struct journal_read journal;
     char *root_path = realpath(a->directory, NULL);
-    bool known = false;
     if (!root_path) {
         return false;
     }
     gpufl_status status =
         journal_read_open(&sys_real, a->state_dir, root, root_path, &journal);
-    for (size_t i = 0; status == GPUFL_OK && i < journal.streams; i++) {
-        known = known || strcmp(journal.stream[i].record.path, path) == 0;
-    }
+    bool known = status == GPUFL_OK && journal_read_first(&journal, path);
     journal_read_fini(&journal);
     free(root_path);
     return known;

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/hash.h"
 #include "base/message.h"
 #include "cli/exit_codes.h"
 #include "cli/transfer/other_session.h"
@@ -17,6 +18,7 @@
 #include "cli/transfer/status_json.h"
 #include "cli/transfer/status_lines.h"
 #include "upload/core/held.h"
+#include "upload/journal/lookup.h"
 #include "upload/source/liveness.h"
 #include "upload/source/select.h"
 #include "upload/source/session_root.h"
@@ -27,6 +29,7 @@ struct status {
     struct status_command command;
     struct text out;
     struct selection sessions;
+    struct lookup listed; /* of these, by their path */
     struct journal_read journal;
     int root;
     struct status_end end;
@@ -34,13 +37,11 @@ struct status {
 
 static bool is_quarantined(const struct status *s, const char *path)
 {
-    struct quarantined range;
-    for (size_t i = 0; quarantine_in_journal(&s->journal, i, &range); i++) {
-        if (strcmp(range.path, path) == 0) {
-            return true;
-        }
+    const struct journal_read_stream *at = journal_read_first(&s->journal, path);
+    while (at && !at->quarantined) {
+        at = journal_read_next(&s->journal, at);
     }
-    return false;
+    return at != NULL;
 }
 
 static const char *writer_of(const struct status *s, const struct selected *session,
@@ -78,13 +79,11 @@ static bool show_channel(struct status *s, const char *name,
 /* As which the journal knows it. */
 static bool was_live(const struct status *s, const char *path)
 {
-    for (size_t i = 0; i < s->journal.streams; i++) {
-        const struct record_stream *record = &s->journal.stream[i].record;
-        if (record->layout == 1 + SESSION_LIVE && strcmp(record->path, path) == 0) {
-            return true;
-        }
+    const struct journal_read_stream *at = journal_read_first(&s->journal, path);
+    while (at && at->record.layout != 1 + SESSION_LIVE) {
+        at = journal_read_next(&s->journal, at);
     }
-    return false;
+    return at != NULL;
 }
 
 /* Why nothing of a session is sent; NULL = nothing is wrong. */
@@ -148,7 +147,7 @@ static void show_any_session(struct status *s, struct selected *selected, bool c
                                       : held_text(HELD_DIRECTORY),
         .unread = &scan.unread,
     };
-    const struct record_resolved *resolved =
+    const struct journal_read_session *resolved =
         journal_read_resolved(&s->journal, selected->path);
     enum held_reason held = session.problem ? held_by_text(session.problem) : HELD_NOT;
     if (resolved && resolved->no_manifest && held_exit(held) == HELD_EXIT_RESOLVE) {
@@ -204,13 +203,11 @@ static void show_session(struct status *s, struct selected *selected)
 
 static bool is_listed(const struct status *s, const char *path)
 {
-    for (size_t i = 0; i < s->sessions.count; i++) {
-        const struct selected *session = &s->sessions.session[i];
-        if (!session->none && strcmp(session->path, path) == 0) {
-            return true;
-        }
+    size_t at = lookup_first(&s->listed, hash_text(s->journal.seed, path));
+    while (at != LOOKUP_NONE && strcmp(s->sessions.session[at].path, path) != 0) {
+        at = lookup_next(&s->listed, at);
     }
-    return false;
+    return at != LOOKUP_NONE && !s->sessions.session[at].none;
 }
 
 static void show_away_session(struct status *s, const char *path)
@@ -225,13 +222,11 @@ static void show_away_session(struct status *s, const char *path)
                                      .unread = &none};
     s->end.all_sent = false;
     s->view->session(&s->out, &session);
-    for (size_t i = 0; i < s->journal.streams; i++) {
-        const struct record_stream *f = &s->journal.stream[i].record;
-        if (strcmp(f->path, path) == 0) {
-            struct channel_state state = {.settled_lines = f->lines,
-                                          .refused_lines = f->refused_lines};
-            show_channel(s, f->channel, &state);
-        }
+    for (const struct journal_read_stream *at = journal_read_first(&s->journal, path); at;
+         at = journal_read_next(&s->journal, at)) {
+        struct channel_state state = {.settled_lines = at->record.lines,
+                                      .refused_lines = at->record.refused_lines};
+        show_channel(s, at->record.channel, &state);
     }
     struct text command = status_command_resolve(&s->command, path, "*");
     session.resolve = command.failed ? NULL : command.data;
@@ -239,24 +234,14 @@ static void show_away_session(struct status *s, const char *path)
     text_fini(&command);
 }
 
-static bool is_first_of_session(const struct status *s, size_t at)
-{
-    const struct journal_read_stream *stream = s->journal.stream;
-    size_t first = 0;
-    while (strcmp(stream[first].record.path, stream[at].record.path) != 0) {
-        first++;
-    }
-    return first == at;
-}
-
 /* Those that the journal knows as unfinished, and the listing does not name. */
 static void show_away(struct status *s)
 {
-    for (size_t i = 0; i < s->journal.streams; i++) {
-        const char *path = s->journal.stream[i].record.path;
-        if (!is_listed(s, path) && !journal_read_done(&s->journal, path) &&
-            is_first_of_session(s, i)) {
-            show_away_session(s, path);
+    for (size_t i = 0; i < s->journal.sessions; i++) {
+        const struct journal_read_session *known = &s->journal.session[i];
+        if (known->first != LOOKUP_NONE && !known->is_done &&
+            !is_listed(s, known->done.path)) {
+            show_away_session(s, known->done.path);
         }
     }
 }
@@ -314,7 +299,10 @@ static int show_status(struct status *s, bool has_journal)
     show_holder(s);
     s->view->sessions(&s->out);
     for (size_t i = 0; i < s->sessions.count; i++) {
-        show_session(s, &s->sessions.session[i]);
+        struct selected *session = &s->sessions.session[i];
+        uint32_t hash = hash_text(s->journal.seed, session->path);
+        s->out.failed = !lookup_add(&s->listed, hash) || s->out.failed;
+        show_session(s, session);
     }
     show_away(s);
     show_quarantine(s);
@@ -363,6 +351,7 @@ int verb_status(const struct status_arguments *a)
     text_fini(&s.out);
     journal_read_fini(&s.journal);
     select_free(&s.sessions);
+    lookup_close(&s.listed);
     if (s.root >= 0) {
         close(s.root);
     }

@@ -48,12 +48,18 @@ static void close_fixture(struct fixture *f)
 static struct channel_state state_at(const struct fixture *f, uint32_t file,
                                      uint64_t offset)
 {
-    struct journal_read_stream stream = {
-        .record = {.file = file, .offset = offset, .lines = 5, .refused_lines = 1}};
-    struct journal_read journal = {.stream = &stream, .streams = file ? 1 : 0};
-    snprintf(stream.record.path, sizeof stream.record.path, ID);
-    snprintf(stream.record.channel, sizeof stream.record.channel, "device");
-    return channel_state(f->fd, &journal, ID, &f->scan, &f->scan.channel[0]);
+    struct journal_read journal = {0};
+    struct record_stream stream = {
+        .file = file, .offset = offset, .lines = 5, .refused_lines = 1};
+    snprintf(stream.path, sizeof stream.path, ID);
+    snprintf(stream.channel, sizeof stream.channel, "device");
+    if (file) {
+        journal_tables_put(&journal, &stream);
+    }
+    struct channel_state got =
+        channel_state(f->fd, &journal, ID, &f->scan, &f->scan.channel[0]);
+    journal_read_fini(&journal);
+    return got;
 }
 
 static void without_a_position_everything_waits(void **state)

@@ -225,6 +225,59 @@ static void what_ended_and_what_was_given_up_is_told(void **state)
     dirs_remove(root);
 }
 
+/* A complete session moves and its old name is used again; one that is forgotten comes
+ * back. */
+static void append_moves(struct journal *journal)
+{
+    struct record_directory moved = {
+        .id = {.mark = 5}, .path = "moved", .from = "session1"};
+    struct record_stream again = {
+        .stream = 2 * STREAMS, .kind = STREAM_BATCHED, .file = 1, .path = "session1"};
+    struct record_stream back = {
+        .stream = 3 * STREAMS, .kind = STREAM_BATCHED, .file = 4, .path = "session2"};
+    snprintf(again.channel, sizeof again.channel, "scope");
+    snprintf(back.channel, sizeof back.channel, "device");
+    assert_true(record_append_session(journal, JOURNAL_DONE, "session1") > 0);
+    assert_true(record_append_directory(journal, &moved) > 0);
+    assert_true(record_append_stream(journal, &again) > 0);
+    assert_true(record_append_session(journal, JOURNAL_DONE, "session2") > 0);
+    assert_true(record_append_session(journal, JOURNAL_FORGET, "session2") > 0);
+    assert_true(record_append_stream(journal, &back) > 0);
+    assert_true(record_append_session(journal, JOURNAL_DONE, "session3") > 0);
+    assert_true(record_append_session(journal, JOURNAL_FORGET, "session3") > 0);
+}
+
+static void assert_only_stream(const struct journal_read *journal, const char *path,
+                               uint32_t number)
+{
+    const struct journal_read_stream *stream = journal_read_first(journal, path);
+    assert_non_null(stream);
+    assert_int_equal(stream->record.stream, number);
+    assert_string_equal(stream->record.path, path);
+    assert_null(journal_read_next(journal, stream));
+}
+
+static void sessions_that_move_and_come_back_are_told_apart(void **state)
+{
+    (void)state;
+    struct journal_read journal;
+    char *root = write_and_read(append_moves, &journal);
+    assert_int_equal(journal.streams, STREAMS);
+    assert_only_stream(&journal, "moved", 2);
+    assert_non_null(journal_read_done(&journal, "moved"));
+    assert_int_equal(journal_read_directory(&journal, "moved")->mark, 5);
+    assert_only_stream(&journal, "session1", 2 * STREAMS);
+    assert_null(journal_read_done(&journal, "session1"));
+    assert_only_stream(&journal, "session2", 3 * STREAMS);
+    assert_null(journal_read_done(&journal, "session2"));
+    assert_null(journal_read_first(&journal, "session3"));
+    assert_null(
+        journal_read_done(&journal, "session3")); /* if it comes back, it is new */
+    assert_only_stream(&journal, "session39", STREAMS);
+    journal_read_fini(&journal);
+    dirs_remove(root);
+}
+
 static void without_a_journal_nothing_is_found(void **state)
 {
     (void)state;
@@ -263,6 +316,7 @@ int main(void)
         cmocka_unit_test(streams_sessions_and_quarantine_are_told),
         cmocka_unit_test(of_another_backend_nothing_is_told_yet),
         cmocka_unit_test(what_ended_and_what_was_given_up_is_told),
+        cmocka_unit_test(sessions_that_move_and_come_back_are_told_apart),
         cmocka_unit_test(without_a_journal_nothing_is_found),
         cmocka_unit_test(a_directory_that_is_refused_is_not_the_absence_of_a_journal),
     };

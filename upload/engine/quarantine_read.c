@@ -26,12 +26,10 @@ bool quarantine_in_journal(const struct journal_read *journal, size_t index,
 {
     const struct record_quarantine *q =
         index < journal->quarantines ? &journal->quarantine[index] : NULL;
-    const struct record_stream *st = NULL;
-    for (size_t i = 0; q && i < journal->streams; i++) {
-        const struct record_stream *f = &journal->stream[i].record;
-        st = f->stream == q->stream ? f : st;
-    }
-    if (st) {
+    const struct journal_read_stream *known =
+        q ? journal_tables_stream(journal, q->stream) : NULL;
+    if (known) {
+        const struct record_stream *st = &known->record;
         *out = (struct quarantined){.record = *q,
                                     .path = st->path,
                                     .channel = st->channel,
@@ -40,7 +38,7 @@ bool quarantine_in_journal(const struct journal_read *journal, size_t index,
                                     .is_at_head = st->file == q->file};
         quarantine_read_name(out);
     }
-    return st != NULL;
+    return known != NULL;
 }
 
 static gpufl_status quarantine_read_window(const struct sys *sys,

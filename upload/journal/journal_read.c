@@ -19,16 +19,6 @@
 
 #define JOURNAL_MAX_BYTES (1u << 30)
 
-static struct journal_read_stream *find_stream(struct journal_read *r, uint32_t id)
-{
-    for (size_t i = 0; i < r->streams; i++) {
-        if (r->stream[i].record.stream == id) {
-            return &r->stream[i];
-        }
-    }
-    return NULL;
-}
-
 /* Room for one more element; NULL without memory: then the whole reading fails. */
 static void *read_grown(struct journal_read *r, void *array, size_t count, size_t *cap,
                         size_t size)
@@ -38,41 +28,20 @@ static void *read_grown(struct journal_read *r, void *array, size_t count, size_
     return grown;
 }
 
-/* A complete session that grew is open again. */
-static void read_not_done(struct journal_read *r, const char *path)
-{
-    for (size_t i = 0; i < r->dones; i++) {
-        if (strcmp(r->done[i].path, path) == 0) {
-            r->done[i] = r->done[--r->dones];
-            return;
-        }
-    }
-}
-
 static void read_stream(struct journal_read *r, const struct journal_record *raw)
 {
     struct record_stream record;
-    if (!record_parse_stream(raw, &record)) {
-        return;
-    }
-    struct journal_read_stream *known = find_stream(r, record.stream);
-    struct journal_read_stream *more =
-        known ? NULL : read_grown(r, r->stream, r->streams, &r->stream_cap, sizeof *more);
-    if (more) {
-        r->stream = more;
-        known = &more[r->streams++];
-    }
-    if (known) {
-        *known = (struct journal_read_stream){.record = record};
-        read_not_done(r, record.path);
+    if (record_parse_stream(raw, &record)) {
+        journal_tables_put(r, &record);
     }
 }
 
 static void read_settled(struct journal_read *r, const struct journal_record *raw)
 {
     struct record_settled record;
-    struct journal_read_stream *s =
-        record_parse_settled(raw, &record) ? find_stream(r, record.stream) : NULL;
+    struct journal_read_stream *s = record_parse_settled(raw, &record)
+                                        ? journal_tables_stream(r, record.stream)
+                                        : NULL;
     if (!s) {
         return;
     }
@@ -91,7 +60,7 @@ static void read_offer(struct journal_read *r, const struct journal_record *raw)
 {
     struct record_offer record;
     struct journal_read_stream *s =
-        record_parse_offer(raw, &record) ? find_stream(r, record.stream) : NULL;
+        record_parse_offer(raw, &record) ? journal_tables_stream(r, record.stream) : NULL;
     if (s) {
         s->offered = true;
     }
@@ -100,8 +69,9 @@ static void read_offer(struct journal_read *r, const struct journal_record *raw)
 static void read_sealed(struct journal_read *r, const struct journal_record *raw)
 {
     struct record_sealed record;
-    struct journal_read_stream *s =
-        record_parse_sealed(raw, &record) ? find_stream(r, record.stream) : NULL;
+    struct journal_read_stream *s = record_parse_sealed(raw, &record)
+                                        ? journal_tables_stream(r, record.stream)
+                                        : NULL;
     if (s) {
         s->sealed = record;
     }
@@ -126,7 +96,7 @@ static void read_released(struct journal_read *r, const struct journal_record *r
     if (!record_parse_released(raw, &record)) {
         return;
     }
-    struct journal_read_stream *s = find_stream(r, record.stream);
+    struct journal_read_stream *s = journal_tables_stream(r, record.stream);
     struct record_quarantine range;
     if (s && record_take_range(&record, r->quarantine, &r->quarantines, &range)) {
         record_apply_released(&record, &range, &s->record.lines,
@@ -139,9 +109,10 @@ static void read_settled_ranges(struct journal_read *r)
 {
     size_t kept = 0;
     for (size_t i = 0; i < r->quarantines; i++) {
-        const struct journal_read_stream *s = find_stream(r, r->quarantine[i].stream);
+        struct journal_read_stream *s = journal_tables_stream(r, r->quarantine[i].stream);
         if (s && record_range_is_settled(&r->quarantine[i], s->record.file,
                                          s->record.offset)) {
+            s->quarantined = true;
             r->quarantine[kept++] = r->quarantine[i];
         }
     }
@@ -151,72 +122,46 @@ static void read_settled_ranges(struct journal_read *r)
 static void read_resolved(struct journal_read *r, const struct journal_record *raw)
 {
     struct record_resolved record;
-    struct record_resolved *more =
-        record_parse_resolved(raw, &record)
-            ? read_grown(r, r->resolved, r->resolveds, &r->resolved_cap, sizeof *more)
-            : NULL;
-    if (more) {
-        r->resolved = more;
-        more[r->resolveds++] = record;
+    struct journal_read_session *session =
+        record_parse_resolved(raw, &record) ? journal_tables_make(r, record.path) : NULL;
+    if (session) {
+        session->unread = record.unread;
+        session->no_manifest = record.no_manifest;
     }
 }
 
-static void read_session(struct journal_read *r, const struct journal_record *raw)
+static void read_done(struct journal_read *r, const struct journal_record *raw)
 {
     struct record_session record;
-    if (!record_parse_session(raw, &record)) {
-        return;
-    }
-    if (raw->type == JOURNAL_DONE) {
-        struct record_session *more =
-            read_grown(r, r->done, r->dones, &r->done_cap, sizeof *more);
-        if (more) {
-            r->done = more;
-            more[r->dones++] = record;
-        }
-        return;
-    }
-    for (size_t i = 0; i < r->resolveds; i++) {
-        if (strcmp(r->resolved[i].path, record.path) == 0) {
-            r->resolved[i].path[0] = '\0';
-        }
-    }
-    for (size_t i = 0; i < r->streams;) {
-        if (strcmp(r->stream[i].record.path, record.path) == 0) {
-            r->stream[i] = r->stream[--r->streams];
-        } else {
-            i++;
-        }
+    struct journal_read_session *session =
+        record_parse_session(raw, &record) ? journal_tables_make(r, record.path) : NULL;
+    if (session) {
+        session->done.outcome = record.outcome;
+        session->is_done = true;
     }
 }
 
-static void read_path(char path[JOURNAL_PATH_MAX], const struct record_directory *moved)
+static void read_forget(struct journal_read *r, const struct journal_record *raw)
 {
-    if (moved->from[0] && strcmp(path, moved->from) == 0) {
-        memcpy(path, moved->path, sizeof moved->path);
+    struct record_session record;
+    if (record_parse_session(raw, &record)) {
+        journal_tables_forget(r, record.path);
     }
 }
 
 static void read_directory(struct journal_read *r, const struct journal_record *raw)
 {
     struct record_directory record;
-    struct record_directory *more =
-        record_parse_directory(raw, &record)
-            ? read_grown(r, r->directory, r->directories, &r->directory_cap, sizeof *more)
-            : NULL;
-    if (!more) {
+    if (!record_parse_directory(raw, &record)) {
         return;
     }
-    r->directory = more;
-    more[r->directories++] = record;
-    for (size_t i = 0; i < r->streams; i++) {
-        read_path(r->stream[i].record.path, &record);
+    if (record.from[0]) {
+        journal_tables_move(r, record.from, record.path);
     }
-    for (size_t i = 0; i < r->dones; i++) {
-        read_path(r->done[i].path, &record);
-    }
-    for (size_t i = 0; i < r->resolveds; i++) {
-        read_path(r->resolved[i].path, &record);
+    struct journal_read_session *session = journal_tables_make(r, record.path);
+    if (session) {
+        session->directory = record.id;
+        session->has_directory = true;
     }
 }
 
@@ -239,7 +184,10 @@ static void read_origin(struct journal_read *r, const struct journal_record *raw
         s->record.marks &= MARK_KEEP | MARK_GAP;
         s->offered = false;
     }
-    r->quarantines = r->dones = 0;
+    for (size_t i = 0; i < r->sessions; i++) {
+        r->session[i].is_done = false;
+    }
+    r->quarantines = 0;
 }
 
 static void read_record(void *arg, const struct journal_record *raw)
@@ -250,8 +198,8 @@ static void read_record(void *arg, const struct journal_record *raw)
         [JOURNAL_SETTLED] = read_settled,       [JOURNAL_SEALED] = read_sealed,
         [JOURNAL_QUARANTINE] = read_quarantine, [JOURNAL_RELEASED] = read_released,
         [JOURNAL_ORIGIN] = read_origin,         [JOURNAL_DIRECTORY] = read_directory,
-        [JOURNAL_RESOLVED] = read_resolved,     [JOURNAL_DONE] = read_session,
-        [JOURNAL_FORGET] = read_session,
+        [JOURNAL_RESOLVED] = read_resolved,     [JOURNAL_DONE] = read_done,
+        [JOURNAL_FORGET] = read_forget,
     };
     if (raw->type < sizeof read_of / sizeof read_of[0] && read_of[raw->type]) {
         read_of[raw->type](arg, raw);
@@ -314,6 +262,7 @@ static gpufl_status journal_read_place(const struct sys *sys,
         struct journal_parsed parsed;
         const unsigned char *bytes = (const unsigned char *)data;
         status = journal_format_parse(bytes, len, read_record, out, &parsed);
+        journal_tables_tidy(out);
         read_settled_ranges(out);
         newer = status == GPUFL_ERR_FORMAT && journal_format_is_newer(bytes, len);
         out->damaged = parsed.damaged;
@@ -334,6 +283,7 @@ gpufl_status journal_read_open(const struct sys *sys, const char *state_dir, int
 {
     struct state_place place;
     memset(out, 0, sizeof *out);
+    sys->random(&out->seed, sizeof out->seed);
     gpufl_status status =
         state_dir_open(state_dir, root_fd, root_path, STATE_READ, &place, out->why);
     if (status == GPUFL_OK) {
@@ -351,49 +301,56 @@ gpufl_status journal_read_open(const struct sys *sys, const char *state_dir, int
 
 bool journal_read_is_empty(const struct journal_read *journal)
 {
-    return journal->streams == 0 && journal->dones == 0;
+    bool any = journal->streams > 0;
+    for (size_t i = 0; !any && i < journal->sessions; i++) {
+        any = journal->session[i].is_done;
+    }
+    return !any;
 }
 
 const struct record_session *journal_read_done(const struct journal_read *journal,
                                                const char *path)
 {
-    for (size_t i = journal->dones; i-- > 0;) {
-        if (strcmp(journal->done[i].path, path) == 0) {
-            return &journal->done[i]; /* the last one counts */
-        }
-    }
-    return NULL;
+    const struct journal_read_session *session = journal_tables_session(journal, path);
+    return session && session->is_done ? &session->done : NULL;
 }
 
-const struct record_resolved *journal_read_resolved(const struct journal_read *journal,
-                                                    const char *path)
+const struct directory_id *journal_read_directory(const struct journal_read *journal,
+                                                  const char *path)
 {
-    for (size_t i = journal->resolveds; i-- > 0;) {
-        if (strcmp(journal->resolved[i].path, path) == 0) {
-            return &journal->resolved[i]; /* the last one counts */
-        }
-    }
-    return NULL;
+    const struct journal_read_session *session = journal_tables_session(journal, path);
+    return session && session->has_directory ? &session->directory : NULL;
 }
 
-const struct record_directory *journal_read_directory(const struct journal_read *journal,
-                                                      const char *path)
+const struct journal_read_session *
+journal_read_resolved(const struct journal_read *journal, const char *path)
 {
-    for (size_t i = journal->directories; i-- > 0;) {
-        if (strcmp(journal->directory[i].path, path) == 0) {
-            return &journal->directory[i]; /* the last one counts */
-        }
-    }
-    return NULL;
+    const struct journal_read_session *session = journal_tables_session(journal, path);
+    return session && (session->unread || session->no_manifest) ? session : NULL;
+}
+
+static const struct journal_read_stream *read_numbered(const struct journal_read *journal,
+                                                       size_t at)
+{
+    return at != LOOKUP_NONE ? &journal->stream[at] : NULL;
+}
+
+const struct journal_read_stream *journal_read_first(const struct journal_read *journal,
+                                                     const char *path)
+{
+    const struct journal_read_session *session = journal_tables_session(journal, path);
+    return session ? read_numbered(journal, session->first) : NULL;
+}
+
+const struct journal_read_stream *
+journal_read_next(const struct journal_read *journal,
+                  const struct journal_read_stream *stream)
+{
+    return read_numbered(journal, stream->next);
 }
 
 void journal_read_fini(struct journal_read *journal)
 {
-    free(journal->stream);
-    free(journal->quarantine);
-    free(journal->done);
-    free(journal->resolved);
-    free(journal->directory);
-    origin_history_fini(&journal->origin);
+    journal_tables_close(journal);
     memset(journal, 0, sizeof *journal);
 }

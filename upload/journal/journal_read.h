@@ -10,37 +10,7 @@
 #include <gpufl/status.h>
 
 #include "base/sys.h"
-#include "upload/journal/journal_records.h"
-#include "upload/journal/origin_history.h"
-
-/** One channel of one session. */
-struct journal_read_stream {
-    struct record_stream record; /**< position, counters */
-    struct record_sealed sealed; /**< its newest sealed file, as it was sent */
-    bool offered; /**< a batch was on its way when the journal was written */
-};
-
-struct journal_read {
-    struct journal_read_stream *stream;
-    size_t streams;
-    size_t stream_cap;
-    struct record_quarantine *quarantine;
-    size_t quarantines;
-    size_t quarantine_cap;
-    struct record_session *done; /**< sessions that are complete, or have ended */
-    size_t dones;
-    size_t done_cap;
-    struct record_resolved *resolved; /**< what a person gave up of whole sessions */
-    size_t resolveds;
-    size_t resolved_cap;
-    struct record_directory *directory; /**< by which those of sessions are known */
-    size_t directories;
-    size_t directory_cap;
-    struct origin_history origin;
-    bool damaged;   /**< records in its middle could not be read */
-    bool no_memory; /**< used while it is read */
-    char why[512];  /**< after an error: what is wrong with it, and what to do */
-};
+#include "upload/journal/journal_tables.h"
 
 /** Reads the journal of \p root_path (descriptor \p root_fd) from where an uploader with
  *  \p state_dir (NULL = default) keeps it.
@@ -66,12 +36,22 @@ const struct record_session *journal_read_done(const struct journal_read *journa
                                                const char *path);
 
 /** By what the directory of the session \p path was known last; NULL = by nothing. */
-const struct record_directory *journal_read_directory(const struct journal_read *journal,
-                                                      const char *path);
+const struct directory_id *journal_read_directory(const struct journal_read *journal,
+                                                  const char *path);
 
-/** What a person gave up of the whole session \p path; NULL = nothing. */
-const struct record_resolved *journal_read_resolved(const struct journal_read *journal,
-                                                    const char *path);
+/** \return the session \p path, of which a person gave up something as a whole; NULL =
+ * nothing was given up. */
+const struct journal_read_session *
+journal_read_resolved(const struct journal_read *journal, const char *path);
+
+/** \return the first stream of the session \p path; NULL = none is known. */
+const struct journal_read_stream *journal_read_first(const struct journal_read *journal,
+                                                     const char *path);
+
+/** \return the next stream of the session of \p stream; NULL after the last. */
+const struct journal_read_stream *
+journal_read_next(const struct journal_read *journal,
+                  const struct journal_read_stream *stream);
 
 void journal_read_fini(struct journal_read *journal);
 
