@@ -59,6 +59,8 @@ def _held_then_resolved(place, sink, writer, lost, logs=None, why=""):
     done = place.run("gpufl", *words)
     equal(done.returncode, 0, f"{words} {done.stdout} {done.stderr}")
     check(f"{words[2]}: given up (" in done.stdout, f"it says what: {done.stdout}")
+    done = place.run("gpufl", *words)
+    equal((done.returncode, done.stdout), (1, ""), f"what is left is not given up: {done.stdout} {done.stderr}")
     done = lib.upload(place, sink.url, "--timeout=30", directory=logs)
     equal((done.returncode, _completes(sink)), (0, 1), f"given up: {done.stdout}")
     equal(_lines(writer) - _stored(sink), lost, "what is missing is what was given up")

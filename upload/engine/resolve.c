@@ -83,13 +83,15 @@ static bool resolve_is_to_be_asked(const struct stream *st)
 
 /* The backend has other bytes, or more, or nothing shows whose they are, as this process
  * or one before has found. Where the channel goes on, the uploader asks the backend. */
-static bool resolve_told(struct stream *st, struct resolve_result *out)
+static bool resolve_told(const struct resolving *r)
 {
+    struct stream *st = r->stream;
     enum held_reason reason = st->end.state == END_DISPUTED   ? HELD_BACKEND_OTHER
                               : st->end.state == END_LONGER   ? HELD_BACKEND_LONGER
                               : st->end.state == END_UNPROVED ? HELD_BACKEND_UNPROVED
                                                               : HELD_NOT;
-    if (stream_is_earlier_copy(st) && st->positions && !resolve_is_to_be_asked(st)) {
+    if (r->reason != HELD_NOT && stream_is_earlier_copy(st) && st->positions &&
+        !resolve_is_to_be_asked(st)) {
         reason = HELD_BACKEND_LONGER; /* what the last answer found may have changed */
     }
     bool believes = reason == HELD_BACKEND_UNPROVED;
@@ -103,22 +105,25 @@ static bool resolve_told(struct stream *st, struct resolve_result *out)
     st->voided = st->voided || !believes;
     st->seek_at_ms = 0;
     st->rest = STREAM_PENDING;
-    resolve_say(out, st->session, stream_channel(st), reason);
+    resolve_say(r->out, st->session, stream_channel(st), reason);
     return true;
 }
 
 /* A backend that knows positions has told what it has of that copy; else the numbers in
- * it show that all of it was sent. \return true if nothing is to be looked for. */
-static bool resolve_copy(struct stream *st, struct resolve_result *out)
+ * it show that all of it was sent. One that can be read on is none: its writer tells
+ * nothing of another file that was taken for its own. \return true if that was all. */
+static bool resolve_copy(const struct resolving *r)
 {
-    bool earlier = !st->positions && !st->offer && sealed_file_copy(st) == SEALED_COPY;
+    struct stream *st = r->stream;
+    bool earlier = r->reason != HELD_NOT && !st->positions && !st->offer &&
+                   sealed_file_copy(st) == SEALED_COPY;
     if (!earlier || !offer_journal_stream(st) || !position_note_end(st, END_COPY)) {
         return false;
     }
     st->held = false;
     st->hold_reason = HELD_NOT;
     st->rest = STREAM_PENDING;
-    resolve_say(out, st->session, stream_channel(st), HELD_OTHER);
+    resolve_say(r->out, st->session, stream_channel(st), HELD_OTHER);
     log_warn(st->session->root->engine->config.log, "session.cut",
              "session=%s channel=%s file=%u note=\"its files are an earlier copy: all of "
              "them was sent\"",
@@ -136,10 +141,13 @@ static void resolve_stream(struct stream *st, struct resolve_result *out)
                                  .head = st->head,
                                  .mark = st->mark,
                                  .how = SETTLED_GIVEN_UP}};
-    if (stream_is_cut(st) || resolve_told(st, out) || resolve_copy(st, out)) {
+    if (stream_is_cut(st)) {
         return;
     }
     resolve_find(&r);
+    if (resolve_told(&r) || resolve_copy(&r)) {
+        return;
+    }
     if (resolve_is_to_be_asked(st) &&
         (r.reason == HELD_OTHER || r.reason == HELD_SHORTER)) {
         return;
