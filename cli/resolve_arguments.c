@@ -36,11 +36,12 @@ static const struct flag_table resolve_table = {
         "backend has other bytes than the files, those of the files are sent from where "
         "they differ. A session of which the directory is gone is forgotten: if it comes "
         "back, all of it is sent. If a copy of it is held elsewhere, that one goes on in "
-        "its "
-        "place. A running gpufl-agent is asked to do it.",
-    .notes =
-        "Exit status: 0 given up; 1 nothing could be given up, or the agent has not done "
-        "it yet; 2 usage error, or no journal.",
+        "its place. No file is removed. A running gpufl-agent is asked to do it. What "
+        "was "
+        "given up is printed, and what follows.",
+    .notes = "Exit status: 0 given up; 1 there was nothing to give up, or the agent has "
+             "not done "
+             "it yet; 2 usage error, no such session, or no journal.",
     .flag = resolve_flags,
     .count = sizeof resolve_flags / sizeof resolve_flags[0],
     .operand = "DIR SESSION",

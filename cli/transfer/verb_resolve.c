@@ -49,6 +49,15 @@ static gpufl_status resolve_open(const struct resolve_arguments *a,
     return engine_add_root(*engine, a->directory, &channels, why);
 }
 
+static int resolve_tell(const char *what, const struct resolve_result *result)
+{
+    if (!result->given_up) {
+        return resolve_fail(EXIT_NOT_ALL, what, result->why);
+    }
+    printf("%s: %s\n", what, result->text);
+    return EXIT_ALL_DONE;
+}
+
 /* Nobody serves the directory: this process does it. */
 static int resolve_here(const struct resolve_arguments *a, struct engine *engine)
 {
@@ -58,28 +67,14 @@ static int resolve_here(const struct resolve_arguments *a, struct engine *engine
     snprintf(text, sizeof text, "%s", a->what);
     const char *channel = resolve_split(text, &path);
     resolve_in_first_root(engine, path, channel, &result);
-    if (!result.given_up) {
-        return resolve_fail(EXIT_NOT_ALL, a->what, result.why);
-    }
-    if (result.forgotten) {
-        printf("%s: forgotten; if its directory comes back, all of it is sent again\n",
-               a->what);
-    } else if (result.moved) {
-        printf("%s: goes on in %s; what was sent of it is not sent again\n", a->what,
-               result.what);
-    } else {
-        printf("%s: given up (%s); what is left, if anything, is sent by gpufl-agent or "
-               "gpufl upload\n",
-               a->what, result.what);
-    }
-    return EXIT_ALL_DONE;
+    return resolve_tell(a->what, &result);
 }
 
 /* The uploader removes the request when it has seen to it. */
 static int resolve_wait(const struct resolve_arguments *a,
                         const struct state_place *place, const char *name)
 {
-    char why[RESOLVE_WHY];
+    struct resolve_result result;
     uint64_t end_ms = sys_real.now_ms() + a->timeout_ms;
     while (faccessat(place->fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
         if (sys_real.now_ms() >= end_ms) {
@@ -89,13 +84,12 @@ static int resolve_wait(const struct resolve_arguments *a,
         }
         poll(NULL, 0, LOOK_AGAIN_MS);
     }
-    if (resolve_take_refusal(place, name, why)) {
-        return resolve_fail(EXIT_NOT_ALL, a->what, why);
+    if (!resolve_take_answer(place, name, &result)) {
+        return resolve_fail(EXIT_NOT_ALL, a->what,
+                            "the uploader that serves the directory took the request and "
+                            "could not leave an answer (see its log, and gpufl status)");
     }
-    printf(
-        "%s: the uploader that serves the directory has seen to it (see gpufl status)\n",
-        a->what);
-    return EXIT_ALL_DONE;
+    return resolve_tell(a->what, &result);
 }
 
 static int resolve_ask(const struct resolve_arguments *a)

@@ -58,7 +58,7 @@ def _held_then_resolved(place, sink, writer, lost, logs=None, why=""):
     words = _command(place, logs)
     done = place.run("gpufl", *words)
     equal(done.returncode, 0, f"{words} {done.stdout} {done.stderr}")
-    check(f"{words[2]}: given up (" in done.stdout, f"it says what: {done.stdout}")
+    check(f"{words[2]}: given up: " in done.stdout, f"it says what: {done.stdout}")
     done = place.run("gpufl", *words)
     equal((done.returncode, done.stdout), (1, ""), f"what is left is not given up: {done.stdout} {done.stderr}")
     done = lib.upload(place, sink.url, "--timeout=30", directory=logs)
@@ -119,16 +119,16 @@ def a_running_agent_is_asked(place):
         until(lambda: _lines(writer) - _stored(sink) == lost, "the rest is sent")
         writer.end()
         until(lambda: _completes(sink) == 1, "complete")
-        left = place.logs / ".gpufl-agent/journal.refused.0123456789abcdef"  # by a command that was interrupted
+        left = place.logs / ".gpufl-agent/journal.answer.0123456789abcdef"  # by a command that was interrupted
         left.write_text("too late")
         os.utime(left, (1, 1))
         done = place.run("gpufl", "resolve", place.logs, writer.id)
         equal((done.returncode, done.stderr),
-              (1, f"gpufl resolve: '{writer.id}': it is complete: nothing of it is held\n"), "the agent refuses")
+              (1, f"gpufl resolve: '{writer.id}': nothing to resolve: it is complete\n"), "the agent refuses")
         check("resolve.failed" in agent.log.read_text(), "and logs it")
         agent.terminate()
         equal(agent.wait(20 * lib.SLOW), 0, "exit code")
-    equal([f.name for f in (place.logs / ".gpufl-agent").iterdir() if re.search("resolve|refused", f.name)], [], "no request is left")
+    equal([f.name for f in (place.logs / ".gpufl-agent").iterdir() if re.search("resolve|answer", f.name)], [], "no request is left")
 
 
 def requests_of_another_user_are_not_believed(place):

@@ -11,13 +11,13 @@
 #include <sys/stat.h>
 
 #include "base/log.h"
-#include "schema/channels.h"
 #include "upload/core/claims.h"
 #include "upload/core/offer.h"
 #include "upload/core/position.h"
 #include "upload/core/room.h"
 #include "upload/core/session_streams.h"
 #include "upload/engine/resolve_find.h"
+#include "upload/engine/resolve_text.h"
 #include "upload/lifecycle/away.h"
 #include "upload/lifecycle/inspect.h"
 #include "upload/lifecycle/moved.h"
@@ -27,32 +27,10 @@
 #include "upload/lifecycle/sealed_file.h"
 #include "upload/source/listing.h"
 
-const char *resolve_split(char *text, const char **path)
-{
-    char *slash = strrchr(text, '/');
-    const char *channel = NULL;
-    if (slash && channel_is_known(slash + 1)) {
-        *slash = '\0';
-        channel = slash + 1;
-    }
-    slash = strchr(text, '/');
-    char group[LAYOUT_NAME_MAX + 2] = "g";
-    if (slash) {
-        snprintf(group, sizeof group, "%.*s", (int)(slash - text), text);
-    }
-    *path =
-        layout_name_ok(group) && layout_name_ok(slash ? slash + 1 : text) ? text : NULL;
-    return channel;
-}
-
 static void resolve_say(struct resolve_result *out, struct session *session,
                         const char *channel, enum held_reason reason)
 {
     struct engine *engine = session->root->engine;
-    size_t len = strlen(out->what);
-    snprintf(out->what + len, sizeof out->what - len, "%s%s%s%s", len ? "; " : "",
-             *channel == '*' ? "" : channel, *channel == '*' ? "" : ": ",
-             held_text(reason));
     out->given_up++;
     engine->counters.lost[reason]++;
     log_warn(engine->config.log, "session.given_up",
@@ -105,6 +83,8 @@ static bool resolve_told(const struct resolving *r)
     st->voided = st->voided || !believes;
     st->seek_at_ms = 0;
     st->rest = STREAM_PENDING;
+    r->out->compared = true;
+    resolve_text_channel(r, reason);
     resolve_say(r->out, st->session, stream_channel(st), reason);
     return true;
 }
@@ -123,6 +103,7 @@ static bool resolve_copy(const struct resolving *r)
     st->held = false;
     st->hold_reason = HELD_NOT;
     st->rest = STREAM_PENDING;
+    resolve_text_copy(r);
     resolve_say(r->out, st->session, stream_channel(st), HELD_OTHER);
     log_warn(st->session->root->engine->config.log, "session.cut",
              "session=%s channel=%s file=%u note=\"its files are an earlier copy: all of "
@@ -153,8 +134,11 @@ static void resolve_stream(struct stream *st, struct resolve_result *out)
         return;
     }
     bool ended = r.to.how == SETTLED_ENDED && st->ended_file == r.to.file;
-    if (r.reason == HELD_NOT || ended || !offer_journal_stream(st) ||
-        !position_advance(st, &r.to) ||
+    if (r.reason == HELD_NOT || ended || !offer_journal_stream(st)) {
+        return;
+    }
+    resolve_text_channel(&r, r.reason);
+    if (!position_advance(st, &r.to) ||
         (r.reason == HELD_FALLS_SHORT && !resolve_forget_reached(st))) {
         return;
     }
@@ -189,9 +173,11 @@ static void resolve_whole(struct session *session, struct resolve_result *out)
         return;
     }
     if (session->unread) {
+        resolve_text_unread(session->unread, out);
         resolve_say(out, session, "*", HELD_NOT_READ);
     }
     if (no_manifest) {
+        resolve_text_add(out, "", "its manifest", reason);
         resolve_say(out, session, "*", reason);
     }
     session->unread_given_up = record.unread;
@@ -200,7 +186,7 @@ static void resolve_whole(struct session *session, struct resolve_result *out)
 }
 
 /* If there is a session at that path, it is compared with what is known. */
-static void resolve_look_at(struct root *root, const char *group, const char *id)
+static void heirs_look_at(struct root *root, const char *group, const char *id)
 {
     char path[JOURNAL_PATH_MAX];
     struct stat st;
@@ -219,25 +205,26 @@ static void resolve_look_at(struct root *root, const char *group, const char *id
 }
 
 /* While no uploader runs, nothing has listed the root. */
-static void resolve_look_for_heirs(struct root *root, const char *id)
+static void heirs_look(struct root *root, const char *id)
 {
     const struct sys *sys = root->engine->config.sys;
     struct listing listing;
-    resolve_look_at(root, "", id);
+    heirs_look_at(root, "", id);
     if (listing_open(&listing, sys, root->fd, ".") != GPUFL_OK) {
         return;
     }
     for (const char *group; (group = listing_next_dir(&listing));) {
-        resolve_look_at(root, group, id);
+        heirs_look_at(root, group, id);
     }
     listing_close(&listing);
 }
 
 /* The directory that waits for the id of \p session in any root; NULL = none. */
-static struct session *resolve_find_heir(const struct session *session)
+static struct session *resolve_heir_find(const struct session *session)
 {
     const struct engine *engine = session->root->engine;
     struct session *heir = NULL;
+    heirs_look(session->root, session->id);
     for (unsigned i = 0; i < engine->roots; i++) {
         for (struct session *s = engine->root[i]->sessions; s && !heir; s = s->next) {
             bool waits = s->held && s->hold_reason == HELD_MOVED;
@@ -248,13 +235,14 @@ static struct session *resolve_find_heir(const struct session *session)
 }
 
 /* Another directory goes on with what was sent of it, by the word of a person. */
-static void resolve_hand_over(struct root *root, const char *path, struct session *to,
+static void resolve_heir_take(struct root *root, const char *path, struct session *to,
                               struct resolve_result *out)
 {
     if (moved_hand_over(root, path, to)) {
         out->given_up++;
-        out->moved = true;
-        snprintf(out->what, sizeof out->what, "%s/%s", to->root->path, to->path);
+        snprintf(out->text, sizeof out->text,
+                 "goes on in %s/%s; what was sent of it is not sent again",
+                 to->root->path, to->path);
         session_mark(to);
     } else {
         out->busy++;
@@ -271,7 +259,7 @@ static bool resolve_moved(struct session *session, const char *channel,
     }
     char path[JOURNAL_PATH_MAX];
     snprintf(path, sizeof path, "%s", claim->path);
-    resolve_hand_over(claim->root, path, session, out);
+    resolve_heir_take(claim->root, path, session, out);
     return true;
 }
 
@@ -294,13 +282,13 @@ static void resolve_away(struct session *session, const char *channel,
         snprintf(out->why, sizeof out->why, "%s", why);
         return;
     }
-    resolve_look_for_heirs(session->root, session->id);
-    struct session *heir = resolve_find_heir(session);
+    struct session *heir = resolve_heir_find(session);
     if (heir) {
-        resolve_hand_over(session->root, session->path, heir, out);
+        resolve_heir_take(session->root, session->path, heir, out);
     } else if (away_give_up(session)) {
-        out->forgotten = true;
         out->given_up++;
+        snprintf(out->text, sizeof out->text,
+                 "forgotten; if its directory comes back, all of it is sent again");
     } else {
         out->busy++;
     }
@@ -315,6 +303,9 @@ static bool resolve_replaced(struct session *session, const char *channel,
     }
     moved_note(session, session->seen);
     resolve_say(out, session, "*", HELD_REPLACED);
+    snprintf(out->text, sizeof out->text,
+             "goes on in %s/%s, as it is now; what was sent of it is not sent again",
+             session->root->path, session->path);
     session_mark(session);
     journal_want(session->root->journal);
     return true;
@@ -346,7 +337,7 @@ void resolve_session(struct root *root, const char *path, const char *channel,
     struct session *session = resolve_find_session(root, path);
     *out = (struct resolve_result){0};
     if (!session || session->state == SESSION_DONE) {
-        snprintf(out->why, sizeof out->why, "it is complete: nothing of it is held");
+        snprintf(out->why, sizeof out->why, "nothing to resolve: it is complete");
         return;
     }
     session->looked_at_ms = 0;
@@ -361,7 +352,7 @@ void resolve_session(struct root *root, const char *path, const char *channel,
     }
     if (session->held &&
         held_exit((enum held_reason)session->hold_reason) == HELD_EXIT_MEND) {
-        snprintf(out->why, sizeof out->why, "%s",
+        snprintf(out->why, sizeof out->why, "nothing of it can be given up: %s",
                  held_text((enum held_reason)session->hold_reason));
         return;
     }
@@ -381,13 +372,14 @@ void resolve_session(struct root *root, const char *path, const char *channel,
     }
     journal_want(root->journal);
     session_mark(session);
-    if (!out->given_up && !out->why[0]) {
+    if (out->given_up) {
+        resolve_text_end(session, out);
+    } else if (!out->why[0]) {
         snprintf(out->why, sizeof out->why, "%s",
                  out->busy ? "a request is under way (try again)"
-                 : any ? "nothing to resolve: nothing of it can be given up, what there "
-                         "is will be "
-                         "sent or waits for another reason"
-                       : "it has no such channel");
+                 : any     ? "nothing to resolve: nothing of it can be given up (gpufl "
+                             "status shows what it waits for)"
+                           : "it has no such channel");
     }
 }
 

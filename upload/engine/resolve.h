@@ -6,10 +6,6 @@
 #include "upload/core/registry.h"
 #include "upload/engine/resolve_find.h"
 
-/** Splits `[group/]session[/channel]` in place. \return the channel, NULL = none is
- * named; *path is NULL if the text is none. */
-const char *resolve_split(char *text, const char **path);
-
 /** Inspects the session \p path of \p root and gives up what keeps \p channel (NULL = all
  * of it) from going on. It is in the journal when this returns. */
 void resolve_session(struct root *root, const char *path, const char *channel,

@@ -203,15 +203,14 @@ static void resolve_windows(struct resolving *r)
     const struct session *session = st->session;
     bool over =
         session_writer_is_gone(session) && session->salvage == SESSION_SALVAGE_NONE;
-    enum held_reason reason =
-        st->held ? (enum held_reason)st->hold_reason : HELD_WINDOW_MISSING;
-    if (st->file <= st->highest && (over || st->held) && !window_is_whole(st, st->file)) {
+    enum held_reason reason = window_problem(st, st->file);
+    if (st->file <= st->highest && (over || st->held) && reason != HELD_NOT) {
         files.accepts = over ? window_is_whole : NULL; /* others may not be there yet */
         files.arg = st;
         uint32_t next = file_number_next(&files, st->file);
         resolve_pass(r, reason, next ? next : st->highest + 1, 0);
     } else if (st->file > st->highest && over && st->held) {
-        resolve_end(r, reason); /* nor is a name left of what was not sent */
+        resolve_end(r, (enum held_reason)st->hold_reason); /* nor is a name left of it */
     }
     r->at_end = st->file > st->highest;
 }
@@ -242,6 +241,10 @@ static void resolve_shifting(struct resolving *r)
     }
     if (status == GPUFL_ERR_NOT_FOUND && st->rest == STREAM_MISSING) {
         resolve_end(r, HELD_DELETED); /* no file of the channel is there */
+        return;
+    }
+    if (status == GPUFL_ERR_NOT_FOUND && st->ended_file == st->file) {
+        r->at_end = true;
         return;
     }
     if (status == GPUFL_ERR_NOT_FOUND) {

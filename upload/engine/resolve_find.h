@@ -11,15 +11,14 @@
 struct stream;
 
 #define RESOLVE_WHY  256
-#define RESOLVE_WHAT 768
+#define RESOLVE_TEXT 2048
 
 /** What became of it. */
 struct resolve_result {
     unsigned given_up; /**< channels, and troubles of the whole session */
     unsigned busy;     /**< channels of which a request is under way: to be tried again */
-    bool moved;        /**< another directory goes on in its place: `what` */
-    bool forgotten;    /**< the whole session: its directory is not there */
-    char what[RESOLVE_WHAT]; /**< each channel that was given up, and why */
+    bool compared;     /**< what the backend has is asked for, and compared with files */
+    char text[RESOLVE_TEXT]; /**< what was given up, and why, and what follows */
     char why[RESOLVE_WHY];   /**< when nothing was given up: one sentence */
 };
 

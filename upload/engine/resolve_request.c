@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Leaves and takes requests, and tells why one was refused. The state directory is closed
+/* Leaves and takes requests, and tells what became of one. The state directory is closed
  * to others, and only files of our user or of root are believed. */
 #include "upload/engine/resolve_request.h"
 
@@ -13,33 +13,63 @@
 
 #include "base/file.h"
 #include "base/log.h"
+#include "schema/channels.h"
+#include "schema/layout.h"
 #include "upload/engine/resolve.h"
 #include "upload/source/listing.h"
 
 #define REQUEST_INFIX ".resolve."
 #define REQUEST_MAX   (JOURNAL_PATH_MAX + LAYOUT_CHANNEL_MAX + 8)
-#define REFUSAL_INFIX ".refused."
+#define ANSWER_INFIX  ".answer."
 /* When it is of a gpufl resolve that was interrupted. */
-#define REFUSAL_OLD_S 60
+#define ANSWER_OLD_S 60
+/* It begins with whether something was given up. */
+#define ANSWER_DONE    '+'
+#define ANSWER_REFUSED '-'
 
-/* The name of the refusal of request \p name, which is as long. */
-static void refusal_name(const char *journal, const char *name,
-                         char out[RESOLVE_REQUEST_NAME])
+const char *resolve_split(char *text, const char **path)
+{
+    char *slash = strrchr(text, '/');
+    const char *channel = NULL;
+    if (slash && channel_is_known(slash + 1)) {
+        *slash = '\0';
+        channel = slash + 1;
+    }
+    slash = strchr(text, '/');
+    char group[LAYOUT_NAME_MAX + 2] = "g";
+    if (slash) {
+        snprintf(group, sizeof group, "%.*s", (int)(slash - text), text);
+    }
+    *path =
+        layout_name_ok(group) && layout_name_ok(slash ? slash + 1 : text) ? text : NULL;
+    return channel;
+}
+
+/* The name of the answer to request \p name, which is as long. */
+static void answer_name(const char *journal, const char *name,
+                        char out[RESOLVE_REQUEST_NAME])
 {
     size_t n = strlen(journal);
-    snprintf(out, RESOLVE_REQUEST_NAME, "%s" REFUSAL_INFIX "%s", journal,
+    snprintf(out, RESOLVE_REQUEST_NAME, "%s" ANSWER_INFIX "%s", journal,
              name + n + sizeof REQUEST_INFIX - 1);
 }
 
-/* Without room for it, only the log says why. */
-static void resolve_refuse(struct root *root, const char *name, const char *why)
+/* Without room for it, only the log says what became of it. */
+static void resolve_answer(struct root *root, const char *name,
+                           const struct resolve_result *result)
 {
     const struct engine *engine = root->engine;
-    char refusal[RESOLVE_REQUEST_NAME];
-    refusal_name(root->journal_name, name, refusal);
-    log_warn(engine->config.log, "resolve.failed", "root=%s request=%s reason=\"%s\"",
-             root->path, name, why);
-    (void)!file_replace(engine->config.sys, root->state_fd, refusal, why, strlen(why),
+    char answer[RESOLVE_REQUEST_NAME];
+    char text[RESOLVE_TEXT + 1];
+    bool done = result->given_up > 0;
+    int len = snprintf(text, sizeof text, "%c%s", done ? ANSWER_DONE : ANSWER_REFUSED,
+                       done ? result->text : result->why);
+    answer_name(root->journal_name, name, answer);
+    if (!done) {
+        log_warn(engine->config.log, "resolve.failed", "root=%s request=%s reason=\"%s\"",
+                 root->path, name, result->why);
+    }
+    (void)!file_replace(engine->config.sys, root->state_fd, answer, text, (size_t)len,
                         false);
 }
 
@@ -56,9 +86,7 @@ static void resolve_as_asked(struct root *root, const char *name, char *text)
         root->requests_busy = true; /* at the next listing */
         return;
     }
-    if (!result.given_up) {
-        resolve_refuse(root, name, result.why);
-    }
+    resolve_answer(root, name, &result);
     root->engine->config.sys->unlinkat(root->state_fd, name, 0);
 }
 
@@ -93,12 +121,12 @@ static bool resolve_may_be_asked(struct root *root)
     return look;
 }
 
-static void resolve_drop_old_refusal(const struct root *root, const char *name)
+static void resolve_drop_old_answer(const struct root *root, const char *name)
 {
     const struct sys *sys = root->engine->config.sys;
     struct stat st;
     if (fstatat(root->state_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-        llabs((long long)(sys->wall_s() - st.st_mtim.tv_sec)) > REFUSAL_OLD_S) {
+        llabs((long long)(sys->wall_s() - st.st_mtim.tv_sec)) > ANSWER_OLD_S) {
         sys->unlinkat(root->state_fd, name, 0);
     }
 }
@@ -115,8 +143,8 @@ static void resolve_take_named(struct root *root, const char *name)
 {
     if (resolve_is_named(root, name, REQUEST_INFIX)) {
         resolve_take_one(root, name);
-    } else if (resolve_is_named(root, name, REFUSAL_INFIX)) {
-        resolve_drop_old_refusal(root, name);
+    } else if (resolve_is_named(root, name, ANSWER_INFIX)) {
+        resolve_drop_old_answer(root, name);
     }
 }
 
@@ -149,21 +177,24 @@ gpufl_status resolve_leave_request(const struct state_place *place, const char *
     return file_replace(&sys_real, place->fd, name, text, (size_t)len, true);
 }
 
-bool resolve_take_refusal(const struct state_place *place, const char *name,
-                          char why[RESOLVE_WHY])
+bool resolve_take_answer(const struct state_place *place, const char *name,
+                         struct resolve_result *out)
 {
-    char refusal[RESOLVE_REQUEST_NAME];
+    char answer[RESOLVE_REQUEST_NAME];
     char *text;
     size_t len;
-    refusal_name(place->name, name, refusal);
-    if (file_read(&sys_real, place->fd, refusal, RESOLVE_WHY, &text, &len) != GPUFL_OK) {
+    *out = (struct resolve_result){0};
+    answer_name(place->name, name, answer);
+    if (file_read(&sys_real, place->fd, answer, RESOLVE_TEXT, &text, &len) != GPUFL_OK) {
         return false;
     }
-    snprintf(why, RESOLVE_WHY, "%s", text);
-    for (char *c = why; *c; c++) {
+    for (char *c = text; *c; c++) {
         *c = iscntrl((unsigned char)*c) ? '?' : *c; /* it goes to a terminal */
     }
+    out->given_up = *text == ANSWER_DONE;
+    snprintf(out->text, sizeof out->text, "%s", out->given_up ? text + 1 : "");
+    snprintf(out->why, sizeof out->why, "%s", out->given_up || !len ? "" : text + 1);
     free(text);
-    sys_real.unlinkat(place->fd, refusal, 0);
-    return true;
+    sys_real.unlinkat(place->fd, answer, 0);
+    return len > 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Requests to give something up, left in the state directory for the uploader that serves
- * the root: `<journal>.resolve.<random>` holds `[group/]session[/channel]`. Why one was
- * refused is left there for a minute: `<journal>.refused.<random>`. */
+ * the root: `<journal>.resolve.<random>` holds `[group/]session[/channel]`. What
+ * became of it is left there for a minute: `<journal>.answer.<random>`. */
 #ifndef GPUFL_UPLOAD_ENGINE_RESOLVE_REQUEST_H
 #define GPUFL_UPLOAD_ENGINE_RESOLVE_REQUEST_H
 
@@ -10,6 +10,10 @@
 
 /** Longest name of a request, NUL included. */
 #define RESOLVE_REQUEST_NAME (STATE_NAME_MAX + 32)
+
+/** Splits `[group/]session[/channel]` in place. \return the channel, NULL = none is
+ * named; *path is NULL if the text is none. */
+const char *resolve_split(char *text, const char **path);
 
 /** Does what the requests for \p root say that our user or root has left. */
 void resolve_take_requests(struct root *root);
@@ -20,9 +24,9 @@ GPUFL_MUST gpufl_status resolve_leave_request(const struct state_place *place,
                                               const char *what,
                                               char name[RESOLVE_REQUEST_NAME]);
 
-/** Reads and removes the refusal of request \p name. \return false if there is none: the
- * uploader has done it. */
-bool resolve_take_refusal(const struct state_place *place, const char *name,
-                          char why[RESOLVE_WHY]);
+/** Reads and removes what became of request \p name. \return false if nothing tells: the
+ * uploader had no room for it. */
+bool resolve_take_answer(const struct state_place *place, const char *name,
+                         struct resolve_result *out);
 
 #endif

@@ -219,19 +219,26 @@ enum made window_make(struct stream *st)
     return MADE_NOTHING;
 }
 
-bool window_is_whole(const void *stream, uint32_t file)
+enum held_reason window_problem(const struct stream *st, uint32_t file)
 {
-    const struct stream *st = stream;
     const struct sys *sys = st->session->root->engine->config.sys;
     struct tail_where where = window_where(st, file);
     struct sidecar sidecar;
     int fd;
     bool gz;
-    if (tail_open_window(sys, &where, &fd, &gz) != GPUFL_OK) {
-        return false;
+    gpufl_status status = tail_open_window(sys, &where, &fd, &gz);
+    if (status != GPUFL_OK) {
+        return status == GPUFL_ERR_NOT_FOUND ? HELD_WINDOW_MISSING
+                                             : HELD_WINDOW_UNREADABLE;
     }
     close(fd);
-    return window_read_sidecar(st, file, &sidecar) == GPUFL_OK;
+    return window_read_sidecar(st, file, &sidecar) == GPUFL_OK ? HELD_NOT
+                                                               : HELD_WINDOW_SIDECAR;
+}
+
+bool window_is_whole(const void *stream, uint32_t file)
+{
+    return window_problem(stream, file) == HELD_NOT;
 }
 
 gpufl_status window_open(struct stream *st, struct offer *offer)

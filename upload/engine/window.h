@@ -8,6 +8,9 @@
 /** Offers the window at the stream's position, if there is one. */
 enum made window_make(struct stream *stream);
 
+/** \return what is wrong with that window of \p stream, or with its sidecar. */
+enum held_reason window_problem(const struct stream *stream, uint32_t file);
+
 /** \return true if that window of \p stream is there, with a valid sidecar. */
 bool window_is_whole(const void *stream, uint32_t file);
 
