@@ -116,7 +116,7 @@ static gpufl_status say_held(struct gpufl_upload_result *r,
                              named                ? s->held
                              : s->last_problem[0] ? s->last_problem
                                                   : "see gpufl status",
-                             named ? way_out(s->held_exit) : "", more);
+                             way_out(named ? s->held_exit : HELD_EXIT_RESOLVE), more);
 }
 
 /* Nothing is left to do, and not all is as it should be. */
@@ -129,7 +129,8 @@ static gpufl_status say_not_accepted(struct gpufl_upload_result *r,
         refused ? "everything was sent, but not everything was accepted"
                 : "what is there was sent, but not every session can be complete",
         s->last_problem[0] ? s->last_problem : "see gpufl status",
-        s->ranges_quarantined ? " (see gpufl quarantine list)" : "");
+        s->ranges_quarantined ? " (see gpufl quarantine list)"
+                              : way_out(HELD_EXIT_RESOLVE));
 }
 
 static void room_words(const struct engine_summary *s, char out[160])

@@ -61,9 +61,9 @@ static void lines_note(struct text *out, const struct progress_note *note,
         text_printf(out, "waits: %s %s: %s\n", note->path, note->channel, note->text);
     }
     if (ends->again && ends->command) {
-        text_printf(out,
-                    "  to send all of the session again, also what the backend has: %s\n",
-                    ends->command);
+        text_printf(
+            out, "  to send all of the session again, also what the backend has%s: %s\n",
+            ends->served ? ", once the uploader is stopped" : "", ends->command);
     } else {
         lines_resolve(out, ends->command);
     }

@@ -27,6 +27,7 @@ struct status_session {
 struct status_exit {
     const char *command; /**< NULL = mend what is wrong */
     bool again;          /**< it sends the session again; else it gives up what is gone */
+    bool served;         /**< an uploader runs, which is in the way of sending it again */
 };
 
 /** The whole of it, when all was shown. */

@@ -259,6 +259,7 @@ static void show_note(void *arg, const struct progress_note *note)
             : status_command_resolve(&s->command, note->path, note->channel);
     struct status_exit out = {
         .again = ends == HELD_EXIT_FORCE,
+        .served = s->end.served,
         .command = command.failed || ends == HELD_EXIT_MEND ? NULL : command.data};
     struct status_concern concern = concern_of(s);
     bool own = note->waits && (note->owner == geteuid() || geteuid() == 0);
