@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/hash.h"
 #include "upload/core/other_uploader.h"
 #include "upload/source/directory_mark.h"
 
@@ -44,25 +45,54 @@ static bool concern_is_replaced(const struct status_concern *in, const char *pat
            directory_compare(in->root, path, known) == DIRECTORY_FOREIGN;
 }
 
+static const char *concern_id(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+bool status_concern_open(struct status_concern *in)
+{
+    bool ok = true;
+    for (size_t i = 0; ok && i < in->journal->sessions; i++) {
+        const char *id = concern_id(in->journal->session[i].done.path);
+        ok = lookup_add(&in->ids, hash_text(in->journal->seed, id));
+    }
+    for (size_t i = 0; ok && i < in->sessions->count; i++) {
+        const char *id = in->sessions->session[i].id;
+        ok = lookup_add(&in->ids, hash_text(in->journal->seed, id));
+    }
+    return ok;
+}
+
+void status_concern_close(struct status_concern *in)
+{
+    lookup_close(&in->ids);
+}
+
+/* Whether number \p at of in->ids has the id of \p session, and was sent or is ours. */
+static bool concern_is_rival(const struct status_concern *in, size_t at,
+                             const struct selected *session)
+{
+    size_t listed = at - in->journal->sessions;
+    if (at >= in->journal->sessions) {
+        const struct selected *other = &in->sessions->session[listed];
+        return geteuid() != 0 && other->own_user && strcmp(other->id, session->id) == 0;
+    }
+    const struct journal_read_session *known = &in->journal->session[at];
+    const char *path = known->done.path;
+    return known->is_done && strcmp(concern_id(path), session->id) == 0 &&
+           strcmp(path, session->path) != 0;
+}
+
 static bool concern_has_rival(const struct status_concern *in,
                               const struct selected *session)
 {
-    for (size_t i = 0; i < in->journal->sessions; i++) {
-        const struct journal_read_session *known = &in->journal->session[i];
-        const char *path = known->done.path;
-        const char *slash = strrchr(path, '/');
-        if (known->is_done && strcmp(slash ? slash + 1 : path, session->id) == 0 &&
-            strcmp(path, session->path) != 0) {
-            return true;
-        }
+    size_t at = lookup_first(&in->ids, hash_text(in->journal->seed, session->id));
+    while (at != LOOKUP_NONE && !concern_is_rival(in, at, session)) {
+        at = lookup_next(&in->ids, at);
     }
-    for (size_t i = 0; i < in->sessions->count && geteuid() != 0; i++) {
-        const struct selected *other = &in->sessions->session[i];
-        if (other->own_user && strcmp(other->id, session->id) == 0) {
-            return true;
-        }
-    }
-    return false;
+    return at != LOOKUP_NONE;
 }
 
 bool status_concerns(const struct status_concern *in, const struct selected *session)

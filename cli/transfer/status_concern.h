@@ -13,7 +13,13 @@ struct status_concern {
     int root;
     const struct selection *sessions;
     const struct journal_read *journal;
+    struct lookup ids; /**< of the sessions of the journal, then of those listed */
 };
+
+/** Fills in \p ids, which is empty. \return false without memory. */
+bool status_concern_open(struct status_concern *in);
+
+void status_concern_close(struct status_concern *in);
 
 /** \return false for a session of another user that no upload of this user is to send:
  * one that is left to another uploader, or that has the id of a session that was sent or

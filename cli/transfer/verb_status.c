@@ -31,6 +31,7 @@ struct status {
     struct selection sessions;
     struct lookup listed; /* of these, by their path */
     struct journal_read journal;
+    struct status_concern concern;
     int root;
     struct status_end end;
 };
@@ -186,17 +187,11 @@ static void show_any_session(struct status *s, struct selected *selected, bool c
     text_fini(&command);
 }
 
-static struct status_concern concern_of(const struct status *s)
-{
-    return (struct status_concern){s->root, &s->sessions, &s->journal};
-}
-
 /* What others leave in the directory is shown and does not count. */
 static void show_session(struct status *s, struct selected *selected)
 {
-    struct status_concern concern = concern_of(s);
     struct status_end before = s->end;
-    bool counts = status_concerns(&concern, selected);
+    bool counts = status_concerns(&s->concern, selected);
     show_any_session(s, selected, counts);
     s->end = counts ? s->end : before;
 }
@@ -261,11 +256,10 @@ static void show_note(void *arg, const struct progress_note *note)
         .again = ends == HELD_EXIT_FORCE,
         .served = s->end.served,
         .command = command.failed || ends == HELD_EXIT_MEND ? NULL : command.data};
-    struct status_concern concern = concern_of(s);
     bool own = note->waits && (note->owner == geteuid() || geteuid() == 0);
     /* Of each owner some are named before there are more. */
     if (note->since_s || own ||
-        (note->path[0] && status_concerns_path(&concern, note->path))) {
+        (note->path[0] && status_concerns_path(&s->concern, note->path))) {
         s->end.all_sent = false;
         s->end.waiting = true;
     }
@@ -296,6 +290,9 @@ static void show_quarantine(struct status *s)
 static int show_status(struct status *s, bool has_journal)
 {
     s->end.all_sent = true;
+    s->concern = (struct status_concern){
+        .root = s->root, .sessions = &s->sessions, .journal = &s->journal};
+    s->out.failed = !status_concern_open(&s->concern);
     s->view->start(&s->out, has_journal);
     show_holder(s);
     s->view->sessions(&s->out);
@@ -350,6 +347,7 @@ int verb_status(const struct status_arguments *a)
     s.command = (struct status_command){a->directory, a->state_dir};
     int rc = open_and_show(&s, a->directory, a->state_dir);
     text_fini(&s.out);
+    status_concern_close(&s.concern);
     journal_read_fini(&s.journal);
     select_free(&s.sessions);
     lookup_close(&s.listed);
