@@ -15,13 +15,10 @@ import test_resolve_copies
 import test_two_users
 import test_unread
 from held import HELD, is_held
+from held_cases import AS_USER, NOBODY, ROOT
 from lib import check, equal, until
 from sink import Sink
 from writers import Live, Shifting, Windows
-
-NOBODY = 65534
-ROOT = os.geteuid() == 0
-AS_USER = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if ROOT else {}
 
 
 def _completes(sink):

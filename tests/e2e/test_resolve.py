@@ -11,13 +11,10 @@ import signal
 import sys
 
 import lib
+from held_cases import lines_of, write
 from lib import check, equal, until
 from sink import Sink
 from writers import Live, Shifting, Windows, end_job_of
-
-
-def _lines(writer):
-    return {line for data in writer.written.values() for line in bytes(data).splitlines()}
 
 
 def _stored(sink):
@@ -32,9 +29,11 @@ def _completes(sink):
         return sum(r.path.endswith("session-complete") for r in sink.requests)
 
 
-def _write(writer, channel="device", lines=5):
-    for _ in range(lines):
-        writer.line(channel)
+def _logs(place, name):
+    """A log directory of its own."""
+    logs = place.path / f"logs-{name}"
+    logs.mkdir(mode=0o700)
+    return logs
 
 
 def _command(place, logs=None):
@@ -63,7 +62,7 @@ def _held_then_resolved(place, sink, writer, lost, logs=None, why=""):
     equal((done.returncode, done.stdout), (1, ""), f"what is left is not given up: {done.stdout} {done.stderr}")
     done = lib.upload(place, sink.url, "--timeout=30", directory=logs)
     equal((done.returncode, _completes(sink)), (0, 1), f"given up: {done.stdout}")
-    equal(_lines(writer) - _stored(sink), lost, "what is missing is what was given up")
+    equal(lines_of(writer) - _stored(sink), lost, "what is missing is what was given up")
     done = place.run("gpufl", "status", logs or place.logs)
     equal(done.returncode, 0, done.stdout)
     done = place.run("gpufl", *words)
@@ -77,7 +76,7 @@ def _file_lines(path):
 def a_sealed_file_missing_in_the_middle_is_passed(place):
     writer = Live(place.logs)
     for _ in range(3):
-        _write(writer)
+        write(writer)
         writer.rotate("device")
     writer.end()
     gone = writer.dir / "device.2.log"
@@ -92,7 +91,7 @@ def a_sealed_file_missing_in_the_middle_is_passed(place):
 def the_newest_sealed_file_is_missed_though_nobody_has_seen_it(place):
     writer = Live(place.logs)
     for _ in range(3):
-        _write(writer)
+        write(writer)
         writer.rotate("device")
     writer.end()
     gone = writer.dir / "device.3.log"
@@ -105,7 +104,7 @@ def the_newest_sealed_file_is_missed_though_nobody_has_seen_it(place):
 def a_running_agent_is_asked(place):
     writer = Live(place.logs)
     for _ in range(3):
-        _write(writer)
+        write(writer)
         writer.rotate("device")
     gone = writer.dir / "device.2.log"
     lost = _file_lines(gone)
@@ -116,7 +115,7 @@ def a_running_agent_is_asked(place):
         done = place.run("gpufl", *until(lambda: _command(place), "status has the command"))
         equal(done.returncode, 0, done.stderr)
         until(lambda: "session.given_up" in agent.log.read_text(), "it is said")
-        until(lambda: _lines(writer) - _stored(sink) == lost, "the rest is sent")
+        until(lambda: lines_of(writer) - _stored(sink) == lost, "the rest is sent")
         writer.end()
         until(lambda: _completes(sink) == 1, "complete")
         left = place.logs / ".gpufl-agent/journal.answer.0123456789abcdef"  # by a command that was interrupted
@@ -135,7 +134,7 @@ def requests_of_another_user_are_not_believed(place):
     if os.geteuid() != 0:
         lib.skip("needs root: a request of another user")
     writer = Live(place.logs)
-    _write(writer)
+    write(writer)
     (writer.dir / "odd.log").write_text("x")
     with Sink(declare=True) as sink:
         agent = lib.agent(place, sink.url, "--rescan-interval=100ms")
@@ -153,11 +152,11 @@ def requests_of_another_user_are_not_believed(place):
 
 def all_files_of_a_channel_that_went_away_are_given_up(place):
     writer = Live(place.logs)
-    _write(writer)
+    write(writer)
     with Sink(declare=True) as sink:
         lib.upload(place, sink.url)
-        equal(_lines(writer), _stored(sink), "sent")
-        _write(writer)
+        equal(lines_of(writer), _stored(sink), "sent")
+        write(writer)
         writer.end()
         before = _stored(sink)
         lost = _file_lines(writer.dir / "device.log") - before
@@ -167,11 +166,11 @@ def all_files_of_a_channel_that_went_away_are_given_up(place):
 
 def a_file_shorter_than_what_was_sent_is_taken_as_it_is(place):
     writer = Live(place.logs)
-    _write(writer)
+    write(writer)
     with Sink(declare=True) as sink:
         lib.upload(place, sink.url)
         writer.end()
-        lost = {line for line in _lines(writer) - _stored(sink) if b'"device"' in line}
+        lost = {line for line in lines_of(writer) - _stored(sink) if b'"device"' in line}
         os.truncate(writer.dir / "device.log", 100)
         _held_then_resolved(place, sink, writer, lost, why="shorter")
 
@@ -180,7 +179,7 @@ def a_11_channel_of_which_all_files_went_away_is_held_and_given_up(place):
     writer = Shifting(place.logs)
     with Sink(declare=True) as sink:
         agent = lib.agent(place, sink.url, "--rescan-interval=100ms")
-        until(lambda: _lines(writer) == _stored(sink), "sent")
+        until(lambda: lines_of(writer) == _stored(sink), "sent")
         agent.terminate()
         agent.wait(20 * lib.SLOW)
         (writer.dir / "device.log").unlink()
@@ -193,13 +192,13 @@ def a_11_channel_of_which_all_files_went_away_is_held_and_given_up(place):
         equal(done.returncode, 0, done.stderr)
         done = lib.upload(place, sink.url, "--timeout=30")
         equal((done.returncode, _completes(sink)), (0, 1), f"the others say that it has ended: {done.stdout}")
-        equal(_lines(writer) - _stored(sink), set(), "all that was there is sent")
+        equal(lines_of(writer) - _stored(sink), set(), "all that was there is sent")
 
 
 def a_sealed_file_that_is_never_readable_is_passed(place):
     writer = Live(place.logs)
     for _ in range(2):
-        _write(writer)
+        write(writer)
         writer.rotate("device")
     writer.end()
     gone = writer.dir / "device.1.log"
@@ -213,26 +212,25 @@ def a_sealed_file_that_is_never_readable_is_passed(place):
         equal(done.returncode, 0, done.stderr)
         done = lib.upload(place, sink.url)
         equal((done.returncode, _completes(sink)), (0, 1), done.stdout)
-        equal(_lines(writer) - _stored(sink), lost, "missing")
+        equal(lines_of(writer) - _stored(sink), lost, "missing")
 
 
 def windows_that_are_gone_are_passed(place):
     for n in (1, 2, 3):
-        logs = place.path / f"logs{n}"
-        logs.mkdir(mode=0o700)
+        logs = _logs(place, n)
         writer = Windows(logs)
         lost = set()
         for number in (1, 2):
-            before = _lines(writer)
-            _write(writer)
+            before = lines_of(writer)
+            write(writer)
             writer.rotate("device")
-            lost = lost | (_lines(writer) - before) if number == n else lost
-        before = {line for line in _lines(writer)}
+            lost = lost | (lines_of(writer) - before) if number == n else lost
+        before = {line for line in lines_of(writer)}
         if n == 1:
             lost |= {line for line in before if b'"job_start"' in line and b'"device"' in line}
         writer.end()
         if n == 3:
-            lost = {line for line in _lines(writer) - before if b'"device"' in line}
+            lost = {line for line in lines_of(writer) - before if b'"device"' in line}
         (writer.dir / f"device.{n}.log.gz").unlink()
         if n == 2:
             (writer.dir / f".gpufl-window.device.{n}.json").unlink()
@@ -247,8 +245,7 @@ def all_windows_of_a_channel_are_given_up_at_once(place):
         for what, patterns in gone.items():
             if what == "both" and not begun:
                 continue  # then nothing says that there were any
-            logs = place.path / f"logs-{what}-{begun}"
-            logs.mkdir(mode=0o700)
+            logs = _logs(place, f"{what}-{begun}")
             writer = Windows(logs)
             writer.rotate("device")
             with Sink(declare=True) as sink:
@@ -284,7 +281,7 @@ def windows_that_come_back_after_they_were_given_up_are_sent(place):
             (kept / path.name).rename(path)
         done = lib.upload(place, sink.url, "--timeout=30")
         equal((done.returncode, _completes(sink)), (0, 1), done.stdout)
-        equal(_lines(writer) - _stored(sink), set(), "all is there")
+        equal(lines_of(writer) - _stored(sink), set(), "all is there")
 
 
 def a_window_that_comes_back_after_a_later_one_was_sent_is_said_once(place):
@@ -307,7 +304,7 @@ def a_window_that_comes_back_after_a_later_one_was_sent_is_said_once(place):
         for times in (1, 0):
             done = lib.upload(place, sink.url)
             equal((done.returncode, done.stderr.count("session.returned")), (0, times), done.stderr)
-        equal((_lines(writer) - _stored(sink), _completes(sink)), (lost, 1), "it is not sent")
+        equal((lines_of(writer) - _stored(sink), _completes(sink)), (lost, 1), "it is not sent")
 
 
 def a_session_whose_directory_is_empty_is_forgotten(place):
@@ -327,15 +324,14 @@ def a_session_whose_directory_is_empty_is_forgotten(place):
 def a_rotated_file_that_is_damaged_is_passed(place):
     for n, spoil in enumerate((lambda data: data[40:], lambda data: b"")):
         for which in (1, 2):
-            logs = place.path / f"logs{n}{which}"
-            logs.mkdir(mode=0o700)
+            logs = _logs(place, f"{n}{which}")
             writer = Shifting(logs)
             by_rotation = {}
             for rotation in (2, 1):
-                before = _lines(writer) if rotation == 1 else set()
-                _write(writer, lines=50)
+                before = lines_of(writer) if rotation == 1 else set()
+                write(writer, lines=50)
                 writer.rotate("device")
-                by_rotation[rotation] = {line for line in _lines(writer) - before if b'"device"' in line}
+                by_rotation[rotation] = {line for line in lines_of(writer) - before if b'"device"' in line}
             writer.end()
             packed = writer.dir / f"device.{which}.log.gz"
             packed.write_bytes(spoil(packed.read_bytes()))
@@ -345,18 +341,17 @@ def a_rotated_file_that_is_damaged_is_passed(place):
                 done = place.run("gpufl", *_command(place, logs))
                 equal(done.returncode, 0, f"{n} {which} {done.stderr}")
                 lib.upload(place, sink.url, "--timeout=20", directory=logs)
-                equal(_lines(writer) - _stored(sink), by_rotation[which], f"{n} {which}: what is missing")
+                equal(lines_of(writer) - _stored(sink), by_rotation[which], f"{n} {which}: what is missing")
 
 
 def a_sealed_file_that_was_compressed_and_is_damaged_is_passed(place):
     for which in (1, 2, 3):
-        logs = place.path / f"logs{which}"
-        logs.mkdir(mode=0o700)
+        logs = _logs(place, which)
         writer = Live(logs)
         for _ in range(3):
-            _write(writer)
+            write(writer)
             writer.rotate("device")
-        _write(writer)
+        write(writer)
         writer.end()
         plain = writer.dir / f"device.{which}.log"
         lost = _file_lines(plain)
@@ -389,16 +384,15 @@ def files_that_are_not_read_are_given_up_until_there_are_others(place):
 
 def a_manifest_that_is_gone_or_damaged_is_given_up_and_a_newer_one_is_not(place):
     for n, text in enumerate(("", None, '{"schema_version":2,"layout":"live"}')):
-        logs = place.path / f"logs{n}"
-        logs.mkdir(mode=0o700)
+        logs = _logs(place, n)
         writer = Live(logs)
         for _ in range(2):
-            _write(writer)
+            write(writer)
             writer.rotate("device")
         with Sink(declare=True) as sink:
             if text is None:
                 lib.upload(place, sink.url, directory=logs)
-            _write(writer)
+            write(writer)
             writer.end()
             manifest = writer.dir / ".gpufl-session.json"
             manifest.unlink()
@@ -417,30 +411,30 @@ def a_manifest_that_is_gone_or_damaged_is_given_up_and_a_newer_one_is_not(place)
 
 def an_active_file_that_went_away_is_given_up_while_its_writer_lives(place):
     writer = Live(place.logs)
-    _write(writer)
+    write(writer)
     with Sink(declare=True) as sink:
         agent = lib.agent(place, sink.url, "--rescan-interval=100ms")
-        until(lambda: _lines(writer) == _stored(sink), "sent")
+        until(lambda: lines_of(writer) == _stored(sink), "sent")
         (writer.dir / "device.log").unlink()
         until(lambda: "its active file is gone" in agent.log.read_text(), "held")
         done = place.run("gpufl", *until(lambda: _command(place), "status has the command"))
         equal(done.returncode, 0, done.stderr)
         until(lambda: "session.given_up" in agent.log.read_text(), "it is said")
-        _write(writer)  # a new file of that name
+        write(writer)  # a new file of that name
         writer.end()
         until(lambda: _completes(sink) == 1, "complete")
-        equal(_lines(writer) - _stored(sink), set(), "what was written to the new file is sent")
+        equal(lines_of(writer) - _stored(sink), set(), "what was written to the new file is sent")
         agent.terminate()
         equal(agent.wait(20 * lib.SLOW), 0, "exit code")
 
 
 def an_active_file_that_was_never_read_is_given_up(place):
     writer = Live(place.logs)
-    _write(writer)
+    write(writer)
     writer.rotate("device")
     with Sink(declare=True) as sink:
         lib.upload(place, sink.url)
-        _write(writer)
+        write(writer)
         writer.end()
         lost = _file_lines(writer.dir / "device.log") - _stored(sink)
         (writer.dir / "device.log").unlink()
@@ -461,7 +455,7 @@ def an_upload_sends_all_other_channels_of_a_session_that_is_held(place):
         done = lib.upload(place, sink.url, "--timeout=60")
         equal(done.returncode, 1, done.stdout)
         check(len(_stored(sink)) > sent, done.stdout)
-        equal(_lines(writer) - _stored(sink), set(), "nothing else is held back")
+        equal(lines_of(writer) - _stored(sink), set(), "nothing else is held back")
         check(done.result["message"].startswith(f"not everything was sent: session {writer.id}, channel scope waits: "
                                                 "its active file is gone (gpufl status has the gpufl resolve command"),
               done.stdout)
@@ -498,7 +492,7 @@ def a_channel_that_was_deleted_before_anything_was_read_is_given_up(place):
 def a_file_rewritten_to_the_same_size_is_read_once_the_first_is_given_up(place):
     """As `> device.log` and a job that writes as much again, while no uploader runs."""
     writer = Live(place.logs)
-    _write(writer)
+    write(writer)
     device = writer.active("device")
     with Sink(declare=True) as sink:
         lib.upload(place, sink.url)
@@ -515,30 +509,30 @@ def a_sealed_file_that_comes_back_after_it_was_given_up_is_not_sent_again(place)
     """It was sealed and went away before anybody saw it: the active file is the next one."""
     with Sink() as sink:
         writer = Live(place.logs)
-        _write(writer, lines=3)
+        write(writer, lines=3)
         lib.upload(place, sink.url)
         writer.rotate("device")
         sealed = writer.dir / "device.1.log"
         data = sealed.read_bytes()
         sealed.unlink()
-        _write(writer, lines=8)
+        write(writer, lines=8)
         equal(lib.upload(place, sink.url).returncode, 1, "held")
         equal(place.run("gpufl", *_command(place)).returncode, 0, "given up")
         sealed.write_bytes(data)
         writer.end()
         equal(lib.upload(place, sink.url).returncode, 0, "the rest is sent")
-        equal(_lines(writer), _stored(sink), "each line once")
+        equal(lines_of(writer), _stored(sink), "each line once")
 
 
 def another_file_of_the_name_is_read_once_the_first_is_given_up(place):
     writer = Live(place.logs)
-    _write(writer)
+    write(writer)
     with Sink(declare=True) as sink:
         lib.upload(place, sink.url)
-        _write(writer)
+        write(writer)
         lost = _file_lines(writer.dir / "device.log") - _stored(sink)
         (writer.dir / "device.log").unlink()
-        _write(writer, lines=20)
+        write(writer, lines=20)
         writer.end()
         _held_then_resolved(place, sink, writer, lost, why="another one has its name")
 
@@ -548,13 +542,12 @@ def a_file_that_came_after_a_later_one_was_sent_is_given_up(place):
     late = "came after a later one was sent"
     for n, (in_the_file, after_it, stays, why) in enumerate(((2, 9, True, late), (9, 2, True, late),
                                                              (2, 9, False, "is missing"))):
-        logs = place.path / f"logs{n}"
-        logs.mkdir(mode=0o700)
+        logs = _logs(place, n)
         writer = Live(logs)
         for lines in (3, 3, in_the_file):
-            _write(writer, lines=lines)
+            write(writer, lines=lines)
             writer.rotate("device")
-        _write(writer, lines=after_it)
+        write(writer, lines=after_it)
         file, kept = writer.dir / "device.3.log", logs.parent / f"kept{n}"
         lost = _file_lines(file)
         file.rename(kept)
@@ -572,15 +565,14 @@ def a_file_that_came_after_a_later_one_was_sent_is_given_up(place):
 
 def a_loss_that_was_declared_is_final_also_when_the_file_comes_back(place):
     for kind, name in ((Live, "device.2.log"), (Windows, "device.2.log.gz")):
-        logs = place.path / f"logs-{kind.__name__}"
-        logs.mkdir(mode=0o700)
+        logs = _logs(place, kind.__name__)
         writer = kind(logs)
         lost = set()
         for number in (1, 2, 3):
-            before = _lines(writer)
-            _write(writer)
+            before = lines_of(writer)
+            write(writer)
             writer.rotate("device")
-            lost = _lines(writer) - before if number == 2 else lost
+            lost = lines_of(writer) - before if number == 2 else lost
         writer.end()
         file, kept = writer.dir / name, place.path / name
         file.rename(kept)
@@ -589,21 +581,21 @@ def a_loss_that_was_declared_is_final_also_when_the_file_comes_back(place):
             kept.rename(file)
             done = lib.upload(place, sink.url, "--timeout=30", directory=logs)
             equal((done.returncode, _completes(sink)), (0, 1), done.stdout)
-            equal(_lines(writer) - _stored(sink), lost, "it is not sent")
+            equal(lines_of(writer) - _stored(sink), lost, "it is not sent")
             text = place.run("gpufl", "status", logs).stdout
             check("part of it was given up" in text, text)
 
 
 def an_active_file_that_was_compressed_early_is_given_up(place):
     writer = Live(place.logs)
-    _write(writer)
+    write(writer)
     with Sink(declare=True) as sink:
         lib.upload(place, sink.url)
-        _write(writer)
+        write(writer)
         plain = writer.dir / "device.log"
         (writer.dir / "device.log.gz").write_bytes(gzip.compress(plain.read_bytes()))
         plain.unlink()
-        _write(writer)  # into a file without a name: here, the writer makes another one
+        write(writer)  # into a file without a name: here, the writer makes another one
         lost = _file_lines(plain)
         plain.unlink()
         writer.die()
@@ -612,10 +604,9 @@ def an_active_file_that_was_compressed_early_is_given_up(place):
 
 def a_session_that_is_away_for_good_is_forgotten(place):
     for n, by_agent in enumerate((False, True)):
-        logs = place.path / f"logs{n}"
-        logs.mkdir(mode=0o700)
+        logs = _logs(place, n)
         other, writer = Live(logs), Live(logs)
-        _write(writer)
+        write(writer)
         with Sink(declare=True) as sink:
             lib.upload(place, sink.url, directory=logs)
             writer.end()
@@ -646,9 +637,9 @@ def a_session_that_is_away_for_good_is_forgotten(place):
 
 def files_deleted_before_another_backend_got_them_are_given_up(place):
     writer = Live(place.logs)
-    _write(writer)
+    write(writer)
     writer.rotate("device")
-    _write(writer)
+    write(writer)
     writer.end()
     with Sink(declare=True) as sink:
         equal(lib.upload(place, sink.url).returncode, 0, "sent to the first")
@@ -663,7 +654,7 @@ def lines_that_were_rejected_for_good_are_given_up(place):
         return (409, "{}") if request.is_batch and request.channel == "device" else None
 
     writer = Live(place.logs)
-    _write(writer)
+    write(writer)
     writer.end()
     lost = _file_lines(writer.dir / "device.log")
     with Sink(reject, declare=True) as sink:
@@ -673,7 +664,7 @@ def lines_that_were_rejected_for_good_are_given_up(place):
 def front_that_was_gone_is_given_up(place):
     writer = Live(place.logs)
     for _ in range(2):
-        _write(writer)
+        write(writer)
         writer.rotate("device")
     writer.end()
     lost = _file_lines(writer.dir / "device.1.log")
@@ -685,14 +676,14 @@ def front_that_was_gone_is_given_up(place):
 def an_earlier_copy_of_what_was_sent_is_not_sent_again(place):
     """The writer has noted in it that it had not begun the file that was sent last."""
     writer = Live(place.logs)
-    _write(writer)
+    write(writer)
     writer.rotate("device")
-    _write(writer, lines=20)
+    write(writer, lines=20)
     earlier = place.path / "earlier"
     shutil.copytree(writer.dir, earlier)
     end_job_of(earlier)
     writer.rotate("device")
-    _write(writer, lines=1)
+    write(writer, lines=1)
     writer.end()
     with Sink(declare=True) as sink:
         equal(lib.upload(place, sink.url).returncode, 0, "all is sent")
@@ -705,19 +696,19 @@ def an_earlier_copy_of_what_was_sent_is_not_sent_again(place):
         for _ in range(2):
             done = lib.upload(place, sink.url, "--timeout=30")
             equal(done.returncode, 0, done.stdout)
-            equal(_stored(sink), _lines(writer), "nothing is sent again")
+            equal(_stored(sink), lines_of(writer), "nothing is sent again")
             status = place.run("gpufl", "status", place.logs)
             equal(status.returncode, 0, status.stdout)
             place.run("gpufl", "resolve", str(place.logs), writer.id)
         shutil.rmtree(writer.dir)
         kept.rename(writer.dir)
         equal(lib.upload(place, sink.url).returncode, 0, "it is whole again")
-        equal(_stored(sink), _lines(writer), "nothing is sent again")
+        equal(_stored(sink), lines_of(writer), "nothing is sent again")
 
 
 def nothing_that_can_be_read_is_given_up(place):
     writer = Live(place.logs)
-    _write(writer)
+    write(writer)
     writer.rotate("device")
     writer.end()
     done = place.run("gpufl", "resolve", place.logs, f"{writer.id}/device")
@@ -734,7 +725,7 @@ def nothing_that_can_be_read_is_given_up(place):
               (2, f"gpufl resolve: --state-dir: '{nowhere}': No such file or directory", False), what)
     with Sink(declare=True) as sink:
         done = lib.upload(place, sink.url)
-        equal((done.returncode, _completes(sink), _lines(writer) - _stored(sink)), (0, 1, set()), done.stdout)
+        equal((done.returncode, _completes(sink), lines_of(writer) - _stored(sink)), (0, 1, set()), done.stdout)
 
 
 if __name__ == "__main__":

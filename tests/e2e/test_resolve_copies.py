@@ -12,52 +12,16 @@ import uuid
 
 import lib
 from held import HELD
+from held_cases import Origin, lines_of
 from lib import check, equal, until
-from sink import Sink
 from writers import Live, Windows, end_job_of
-
-
-def _lines(writer):
-    return [line for data in writer.written.values() for line in bytes(data).splitlines()]
-
-
-class _Origin:
-    """One that knows positions, or one that does not: what it has of a session."""
-
-    def __init__(self, place, positions):
-        self.backend = lib.Backend(place, "--api-key", lib.KEY) if positions else None
-        self.sink = None if positions else Sink(declare=True)
-        self.url = (self.backend or self.sink).url
-
-    def missing(self, writer):
-        """\\return the lines that it has not; none is there twice."""
-        if self.backend:
-            has = [line for c in lib.CHANNELS for line in self.backend.export(writer.id, c).splitlines()]
-        else:
-            with self.sink.lock:
-                has = [line.rstrip(b"\n") for line in self.sink.lines]
-        equal(len(has), len(set(has)), "nothing is there twice")
-        return set(_lines(writer)) - set(has)
-
-    def state(self, writer):
-        if self.backend:
-            return self.backend.session(writer.id)["state"]
-        with self.sink.lock:
-            return "complete" if any(r.path.endswith("session-complete") and r.session == writer.id
-                                     for r in self.sink.requests) else "live"
-
-    def close(self):
-        if self.backend:
-            self.backend.kill()
-        else:
-            self.sink.close()
 
 
 def _each_origin(place, run):
     for positions in (False, True):
         place.logs = place.path / f"logs-{positions}"
         place.logs.mkdir(mode=0o700)
-        origin = _Origin(place, positions)
+        origin = Origin(place, positions)
         run(origin)
         origin.close()
         for file in place.path.glob("backend.db*"):
@@ -142,7 +106,7 @@ def an_earlier_copy_in_the_place_of_a_session_is_not_sent_again(place):
 
 def a_part_of_an_earlier_file_that_nothing_tells_from_a_new_one_is_held(place):
     """Its lock file is gone, and it ends before the newest sealed file did: `--force` sends it, as is said."""
-    origin = _Origin(place, False)
+    origin = Origin(place, False)
     writer, earlier = _complete_and_earlier(place, origin, lines=(5, 20, 9))
     active = earlier / "device.log"
     active.write_bytes(b"".join(active.read_bytes().splitlines(keepends=True)[:12]))
@@ -180,10 +144,10 @@ def a_new_file_behind_a_sealed_one_that_is_gone_is_sent(place):
         for _ in range(3):
             writer.line("device")
         equal(_upload(place, origin).returncode, 0, "the first file is sealed")
-        before = set(_lines(writer))
+        before = lines_of(writer)
         for _ in range(3):
             writer.line("device")
-        lost = set(_lines(writer)) - before
+        lost = lines_of(writer) - before
         writer.rotate("device")
         for _ in range(20):
             writer.line("device")
@@ -225,7 +189,7 @@ def what_another_tool_left_of_an_earlier_file_is_not_the_active_one(place):
                 if not late:
                     equal(_upload(place, origin).returncode, 0, "all so far")
                     kept.rename(left)
-                lost = set() if not late else set(_lines(writer)) - set((writer.dir / "device.1.log").read_bytes().splitlines())
+                lost = set() if not late else lines_of(writer) - set((writer.dir / "device.1.log").read_bytes().splitlines())
                 lost = {line for line in lost if b'"device"' in line}
                 writer.active("device").unlink()
                 writer.die()
@@ -270,7 +234,7 @@ def what_another_tool_left_beside_a_restored_file_is_passed_over(place):
 
 def what_lies_beside_a_file_and_holds_more_is_said(place):
     """In the live layout, and a plain window beside the compressed one."""
-    origin = _Origin(place, False)
+    origin = Origin(place, False)
     writer = Live(place.logs)
     writer.line("device")
     _squeeze(writer.active("device"), writer.dir / "device.log.gz")
