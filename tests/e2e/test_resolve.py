@@ -3,7 +3,6 @@
 import gzip
 import json
 import os
-import pathlib
 import re
 import shlex
 import shutil

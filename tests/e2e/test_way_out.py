@@ -47,7 +47,8 @@ def _held(scene, key, running):
     agent = None
     if running:
         agent = scene.agent()
-        until(lambda: text in (said := scene.status().stdout) and _commands(said), f"status says so: {agent.log}")
+        until(lambda: "served by" in (said := scene.status().stdout) and text in said and _commands(said),
+              f"status says so: {agent.log}")
     else:
         done = scene.upload()
         equal(done.returncode, 1, done.stdout)
