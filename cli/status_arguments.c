@@ -12,6 +12,11 @@ static const struct flag status_flags[] = {
      .type = FLAG_ON,
      .field = offsetof(struct status_arguments, json),
      .help = "print one JSON object"},
+    {.name = "all",
+     .type = FLAG_ON,
+     .field = offsetof(struct status_arguments, all),
+     .help = "show all sessions of other users, too, and not 100 at most (default for "
+             "root and the owner of DIR)"},
     {.name = "state-dir",
      .type = FLAG_TEXT,
      .value = "DIR",

@@ -7,6 +7,7 @@
 
 struct status_arguments {
     bool json;
+    bool all;              /**< also each session of other users */
     const char *state_dir; /**< NULL = the default */
     const char *directory;
 };

@@ -12,9 +12,11 @@
 #include "base/json_text.h"
 #include "schema/channels.h"
 #include "upload/source/gz_file.h"
+#include "upload/source/shifting.h"
 #include "upload/source/tail.h"
 
 #define SHIFTING_CHUNK_BYTES 65536u
+#define PACKED_BYTES_MAX     (64u << 20)
 #define TORN_BYTES_MAX       65536u
 #define TORN_DEPTH_MAX       64
 
@@ -28,32 +30,51 @@ known_stream(const struct journal_read *journal, const char *path, const char *c
     return at;
 }
 
-/* Files of the 1.1 layout shift and may be compressed: the one at which the journal
- * stands is found by its head and read to its end. */
-static void measure_shifting(int root, const char *path, const struct scan_channel *c,
-                             const struct record_stream *at, struct channel_state *out)
+/* What a compressed file holds behind \p where, which moves. Anybody can make one that
+ * holds any number of bytes: the limit is for all that is decompressed. */
+static uint64_t packed_rest(struct tail_where *where)
 {
     char chunk[SHIFTING_CHUNK_BYTES];
     struct gz_cache cache = {0};
     struct tail_chunk got = {0};
-    struct tail_where where = {.root = root,
-                               .path = path,
-                               .channel = c->name,
-                               .layout = SESSION_SHIFTING,
-                               .cache = &cache};
+    uint64_t bytes = 0;
+    where->cache = &cache;
+    while (!got.at_end && cache.decoded < PACKED_BYTES_MAX &&
+           tail_read(&sys_real, where, chunk, sizeof chunk, &got) == GPUFL_OK) {
+        bytes += got.len;
+        where->offset += got.len;
+    }
+    gz_cache_close(&cache);
+    where->cache = NULL;
+    return bytes;
+}
+
+/* Files of the 1.1 layout shift and may be compressed: the one at which the journal
+ * stands is found by its head. */
+static void measure_shifting(int root, const char *path, const struct scan_channel *c,
+                             const struct record_stream *at, struct channel_state *out)
+{
+    struct tail_where where = {
+        .root = root, .path = path, .channel = c->name, .layout = SESSION_SHIFTING};
+    struct stat st;
+    bool gz;
+    int fd;
     if (at) {
         where.offset = at->offset;
         where.head = at->head;
     }
     out->waiting_files = c->highest + (c->has_active || c->has_active_gz);
-    while (where.head && !got.at_end &&
-           tail_read(&sys_real, &where, chunk, sizeof chunk, &got) == GPUFL_OK) {
-        out->waiting_files = got.index; /* those after it */
-        out->waiting_bytes += got.len;
-        where.offset += got.len;
-        where.index = got.index;
+    if (!where.head ||
+        shifting_open(&sys_real, &where, &fd, &gz, &where.index) != GPUFL_OK) {
+        return;
     }
-    gz_cache_close(&cache);
+    out->waiting_files = where.index; /* those after it */
+    if (gz) {
+        out->waiting_bytes = packed_rest(&where);
+    } else if (fstat(fd, &st) == 0 && (uint64_t)st.st_size > where.offset) {
+        out->waiting_bytes = (uint64_t)st.st_size - where.offset;
+    }
+    close(fd);
 }
 
 /* The time of the first record in \p text; 0 = it has none. */
@@ -94,7 +115,9 @@ static int64_t first_waiting_s(int root, const char *path, const struct scan *sc
         close(fd);
         return written_s;
     }
-    if (tail_read(&sys_real, &where, text, SHIFTING_CHUNK_BYTES, &got) != GPUFL_OK) {
+    bool unknown = scan->layout == SESSION_SHIFTING && !where.head;
+    if (unknown || /* every number would be tried, and none can be the one */
+        tail_read(&sys_real, &where, text, SHIFTING_CHUNK_BYTES, &got) != GPUFL_OK) {
         return 0;
     }
     text[got.len] = '\0';
@@ -105,24 +128,13 @@ static int64_t first_waiting_s(int root, const char *path, const struct scan *sc
 static uint64_t measure_packed(int root, const char *path, const struct scan_channel *c,
                                uint64_t offset)
 {
-    char chunk[SHIFTING_CHUNK_BYTES];
-    struct gz_cache cache = {0};
-    struct tail_chunk got = {0};
     struct tail_where where = {.root = root,
                                .path = path,
                                .channel = c->name,
                                .layout = SESSION_LIVE,
                                .file = c->highest + 1,
-                               .offset = offset,
-                               .cache = &cache};
-    uint64_t bytes = 0;
-    while (!got.at_end &&
-           tail_read(&sys_real, &where, chunk, sizeof chunk, &got) == GPUFL_OK) {
-        bytes += got.len;
-        where.offset += got.len;
-    }
-    gz_cache_close(&cache);
-    return bytes;
+                               .offset = offset};
+    return packed_rest(&where);
 }
 
 /* The journal stands at its end until something of the next file is settled. */

@@ -168,7 +168,8 @@ static void json_range(struct text *out, const struct quarantined *range)
 
 static void json_end(struct text *out, const struct status_end *end)
 {
-    text_printf(out, "],\"sessions_lossy\":%u}\n", end->lossy);
+    text_printf(out, "],\"sessions_lossy\":%u,\"others_not_shown\":%zu}\n", end->lossy,
+                end->unseen);
 }
 
 const struct status_view status_json = {

@@ -167,6 +167,10 @@ static void lines_range(struct text *out, const struct quarantined *range)
 
 static void lines_end(struct text *out, const struct status_end *end)
 {
+    if (end->unseen) {
+        text_printf(out, "... and %zu %s of other users (--all shows the sessions)\n",
+                    end->unseen, plural(end->unseen, "directory", "directories"));
+    }
     if (end->quarantined) {
         text_printf(
             out, "retry or drop the quarantined lines%s: see gpufl quarantine --help\n",

@@ -36,6 +36,7 @@ struct status_end {
     bool waiting; /**< something would be sent by an uploader */
     bool quarantined;
     bool served;
+    size_t unseen;  /**< directories of other users that were not looked at */
     unsigned lossy; /**< sessions of which lines were dropped while recording */
 };
 

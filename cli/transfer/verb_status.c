@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/hash.h"
@@ -23,6 +24,8 @@
 #include "upload/source/select.h"
 #include "upload/source/session_root.h"
 
+#define OTHERS_SHOWN_MAX 100u
+
 /* One run over a directory. */
 struct status {
     const struct status_view *view;
@@ -33,6 +36,7 @@ struct status {
     struct journal_read journal;
     struct status_concern concern;
     int root;
+    bool all; /* sessions of others, too, however many there are */
     struct status_end end;
 };
 
@@ -196,6 +200,34 @@ static void show_session(struct status *s, struct selected *selected)
     s->end = counts ? s->end : before;
 }
 
+/* All but the last byte, by which the view knows where it is. */
+static void write_out(struct text *out)
+{
+    if (out->len > 1 && !out->failed) {
+        fwrite(out->data, 1, out->len - 1, stdout);
+        out->data[0] = out->data[out->len - 1];
+        out->len = 1;
+    }
+}
+
+/* Our own come first. Of others, who can make any number, some are shown. */
+static void show_sessions(struct status *s)
+{
+    size_t others = 0;
+    for (size_t i = 0; i < s->sessions.count; i++) {
+        struct selected *session = &s->sessions.session[i];
+        uint32_t hash = hash_text(s->journal.seed, session->path);
+        s->out.failed = !lookup_add(&s->listed, hash) || s->out.failed;
+        others += !session->own_user;
+        if (s->all || others <= OTHERS_SHOWN_MAX) {
+            show_session(s, session);
+            write_out(&s->out);
+        } else {
+            s->end.unseen++;
+        }
+    }
+}
+
 static bool is_listed(const struct status *s, const char *path)
 {
     size_t at = lookup_first(&s->listed, hash_text(s->journal.seed, path));
@@ -237,6 +269,7 @@ static void show_away(struct status *s)
         if (known->first != LOOKUP_NONE && !known->is_done &&
             !is_listed(s, known->done.path)) {
             show_away_session(s, known->done.path);
+            write_out(&s->out);
         }
     }
 }
@@ -296,12 +329,7 @@ static int show_status(struct status *s, bool has_journal)
     s->view->start(&s->out, has_journal);
     show_holder(s);
     s->view->sessions(&s->out);
-    for (size_t i = 0; i < s->sessions.count; i++) {
-        struct selected *session = &s->sessions.session[i];
-        uint32_t hash = hash_text(s->journal.seed, session->path);
-        s->out.failed = !lookup_add(&s->listed, hash) || s->out.failed;
-        show_session(s, session);
-    }
+    show_sessions(s);
     show_away(s);
     show_quarantine(s);
     s->view->end(&s->out, &s->end);
@@ -315,6 +343,7 @@ static int show_status(struct status *s, bool has_journal)
 
 static int open_and_show(struct status *s, const char *directory, const char *state_dir)
 {
+    struct stat st;
     char *path = realpath(directory, NULL);
     s->root = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (s->root < 0 || !path ||
@@ -323,6 +352,8 @@ static int open_and_show(struct status *s, const char *directory, const char *st
         free(path);
         return EXIT_BAD_USE;
     }
+    s->all =
+        s->all || geteuid() == 0 || (fstat(s->root, &st) == 0 && st.st_uid == geteuid());
     select_read_own(&sys_real, s->root, &s->sessions);
     gpufl_status status =
         journal_read_open(&sys_real, state_dir, s->root, path, &s->journal);
@@ -337,7 +368,7 @@ static int open_and_show(struct status *s, const char *directory, const char *st
 
 int verb_status(const struct status_arguments *a)
 {
-    struct status s = {.root = -1};
+    struct status s = {.root = -1, .all = a->all};
     char why[512];
     if (session_root_is_session(&sys_real, a->directory, "", why)) {
         message_line("gpufl status", "DIR: %s", why);

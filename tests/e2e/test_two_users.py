@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Two users and the packaged service on one directory: what one user does there neither ends, hides, delays nor
 forges a session of the other one. Needs root, to be several users."""
+import json
 import os
 import shutil
 import signal
@@ -268,6 +269,37 @@ def what_others_plant_does_not_fail_an_upload(place):
             equal(told.returncode, 0, f"{what}, status as user {user}: {told.stdout} {told.stderr}")
             check("of another user: not counted" in told.stdout, f"{what}, status as user {user}: {told.stdout}")
             subprocess.run(["sh", "-c", f"cd {service.logs}; rm -r *"], check=True)
+
+
+def status_looks_at_a_limited_number_of_directories_of_others(place):
+    """Anybody can make any number of them in a directory that users share."""
+    if not ROOT:
+        lib.skip("needs root, to be several users")
+    service = _Service(place)
+    own = _Session(service.logs)
+    own.lines()
+    group = service.logs / "a"  # before the own session by name
+    group.mkdir()
+    for number in range(150):
+        (group / f"s{number}").mkdir()
+        (group / f"s{number}" / "device.log").write_text('{"type":"x"}\n')
+        os.chown(group / f"s{number}", OTHER, OTHER)
+    (group / "s0" / "device.log").unlink()
+    own_line = f"{own.id}  writer"
+
+    def shown(user, *args):
+        told = service.status(user, *args)
+        lines = [line for line in told.stdout.splitlines() if "  writer " in line]
+        check(lines[0].startswith(own_line) or user == 0, told.stdout)
+        return len(lines), "(--all shows" in told.stdout
+    # The group is one of the hundred, and s0 may be: neither is a session.
+    few, cut = shown(VICTIM)
+    check(99 <= few <= 101 and cut, f"{few} are shown")
+    equal(shown(VICTIM, "--all"), (150, False), "all are shown")
+    equal(shown(0), (150, False), "root sees all")
+    told = json.loads(service.status(VICTIM, "--json").stdout)
+    equal(told["others_not_shown"], 51, "what is not shown is counted")
+    equal(len(told["sessions"]), few, str(len(told["sessions"])))
 
 
 def an_upload_and_status_agree_on_a_group_that_its_owners_uploader_only_locks(place):
