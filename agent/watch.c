@@ -208,7 +208,7 @@ static void serve_requests(struct watch *w, struct watch_place *requests)
             continue;
         }
         if (p->done && !p->session[0]) {
-            watch_places_remove_below(&w->places, p->root, "", unwatch, w);
+            (void)watch_places_remove_below(&w->places, p->root, "", unwatch, w);
         } else if (p->done && *known) {
             inotifytools_remove_watch_by_wd((*known)->wd);
             watch_places_remove(&w->places, known);
@@ -229,7 +229,8 @@ static void on_moved_from(struct watch *w, const struct watch_place *parent,
     char session[WATCH_SESSION_MAX + NAME_MAX];
     snprintf(session, sizeof session, "%s%s%s", parent->session,
              parent->session[0] ? "/" : "", name);
-    watch_places_remove_below(&w->places, parent->root, session, unwatch_renamed, w);
+    (void)watch_places_remove_below(&w->places, parent->root, session, unwatch_renamed,
+                                    w);
 }
 
 /* A directory that appears in a root is watched at once, without waiting for the engine.

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Two hash tables over the same places. */
+/* Three hash tables over the same places. */
 #include "agent/watch_places.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,6 +59,41 @@ struct watch_place **watch_places_link(struct watch_places *places, unsigned roo
     return link;
 }
 
+static struct watch_place **group_bucket(struct watch_places *places, unsigned root,
+                                         const char *session, size_t len)
+{
+    char group[WATCH_SESSION_MAX];
+    snprintf(group, sizeof group, "%.*s", (int)len, session);
+    return &places->by_group[hash_text(root, group) % WATCH_BUCKETS];
+}
+
+static void link_in_group(struct watch_places *places, struct watch_place *p)
+{
+    const char *slash = strchr(p->session, '/');
+    if (!slash) {
+        p->group_link = NULL;
+        return;
+    }
+    struct watch_place **link =
+        group_bucket(places, p->root, p->session, (size_t)(slash - p->session));
+    p->group_link = link;
+    p->next_in_group = *link;
+    if (*link) {
+        (*link)->group_link = &p->next_in_group;
+    }
+    *link = p;
+}
+
+static void unlink_in_group(struct watch_place *p)
+{
+    if (p->group_link) {
+        *p->group_link = p->next_in_group;
+    }
+    if (p->group_link && p->next_in_group) {
+        p->next_in_group->group_link = p->group_link;
+    }
+}
+
 void watch_places_insert(struct watch_places *places, struct watch_place *p)
 {
     struct watch_place **name = watch_places_link(places, p->root, p->session);
@@ -66,6 +102,7 @@ void watch_places_insert(struct watch_places *places, struct watch_place *p)
     *name = p;
     p->next_by_wd = *wd;
     *wd = p;
+    link_in_group(places, p);
     shares_add(&places->shares, p->owner, p->session[0] != '\0');
 }
 
@@ -78,26 +115,26 @@ void watch_places_remove(struct watch_places *places, struct watch_place **link)
     }
     *wd = p->next_by_wd;
     *link = p->next;
+    unlink_in_group(p);
     shares_remove(&places->shares, p->owner, p->session[0] != '\0');
     free(p);
 }
 
-static bool place_is_below(const struct watch_place *p, unsigned root,
-                           const char *session)
+static bool place_is_in(const struct watch_place *p, unsigned root, const char *group)
 {
-    size_t len = strlen(session);
-    return p->root == root && strncmp(p->session, session, len) == 0 &&
-           (len == 0 || p->session[len] == '\0' || p->session[len] == '/');
+    size_t len = strlen(group);
+    return p->root == root && strncmp(p->session, group, len) == 0 &&
+           p->session[len] == '/';
 }
 
-void watch_places_remove_below(struct watch_places *places, unsigned root,
-                               const char *session,
-                               void (*unwatch)(void *arg, struct watch_place *place),
-                               void *arg)
+static unsigned remove_root(struct watch_places *places, unsigned root,
+                            void (*unwatch)(void *arg, struct watch_place *place),
+                            void *arg)
 {
+    unsigned looked_at = 0;
     for (size_t i = 0; i < WATCH_BUCKETS; i++) {
-        for (struct watch_place **link = &places->by_name[i]; *link;) {
-            if (place_is_below(*link, root, session)) {
+        for (struct watch_place **link = &places->by_name[i]; *link; looked_at++) {
+            if ((*link)->root == root) {
                 unwatch(arg, *link);
                 watch_places_remove(places, link);
             } else {
@@ -105,6 +142,32 @@ void watch_places_remove_below(struct watch_places *places, unsigned root,
             }
         }
     }
+    return looked_at;
+}
+
+unsigned watch_places_remove_below(struct watch_places *places, unsigned root,
+                                   const char *session,
+                                   void (*unwatch)(void *arg, struct watch_place *place),
+                                   void *arg)
+{
+    unsigned looked_at = 0;
+    if (!session[0]) {
+        return remove_root(places, root, unwatch, arg);
+    }
+    struct watch_place **link = watch_places_link(places, root, session);
+    if (*link) {
+        unwatch(arg, *link);
+        watch_places_remove(places, link);
+    }
+    struct watch_place *p = *group_bucket(places, root, session, strlen(session));
+    for (struct watch_place *next; p; p = next, looked_at++) {
+        next = p->next_in_group;
+        if (place_is_in(p, root, session)) {
+            unwatch(arg, p);
+            watch_places_remove(places, watch_places_link(places, root, p->session));
+        }
+    }
+    return looked_at;
 }
 
 void watch_place_list_free(struct watch_place *first)

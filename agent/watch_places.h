@@ -14,6 +14,8 @@
 struct watch_place {
     struct watch_place *next; /**< in a list of requests, then in by_name */
     struct watch_place *next_by_wd;
+    struct watch_place *next_in_group; /**< of what is in a group */
+    struct watch_place **group_link;
     int wd;
     unsigned root;
     uint32_t owner; /**< of the directory; not of a root */
@@ -28,6 +30,7 @@ struct watch_places {
     struct shares shares; /**< directories below the roots that are watched, by owner */
     struct watch_place *by_name[WATCH_BUCKETS];
     struct watch_place *by_wd[WATCH_BUCKETS];
+    struct watch_place *by_group[WATCH_BUCKETS]; /**< those in groups */
 };
 
 /** \return a place of the caller's, NULL without memory. */
@@ -52,11 +55,13 @@ void watch_places_remove(struct watch_places *places, struct watch_place **link)
 void watch_places_free(struct watch_places *places);
 
 /** Removes and frees the place of \p session and all below it ("": all of the root),
- * each after \p unwatch was called for it. */
-void watch_places_remove_below(struct watch_places *places, unsigned root,
-                               const char *session,
-                               void (*unwatch)(void *arg, struct watch_place *place),
-                               void *arg);
+ * each after \p unwatch was called for it. Without places below it, it is looked for
+ * among few others: who renames directories delays nobody. \return how many were looked
+ * at. */
+unsigned watch_places_remove_below(struct watch_places *places, unsigned root,
+                                   const char *session,
+                                   void (*unwatch)(void *arg, struct watch_place *place),
+                                   void *arg);
 
 /** Frees a list. */
 void watch_place_list_free(struct watch_place *first);

@@ -76,7 +76,7 @@ static void all_places_of_a_root_are_removed_and_no_other(void **state)
     insert(places, 0, "a", 2);
     insert(places, 0, "b", 4);
     insert(places, 1, "a", 8);
-    watch_places_remove_below(places, 0, "", count_unwatched, NULL);
+    (void)watch_places_remove_below(places, 0, "", count_unwatched, NULL);
     assert_int_equal(unwatched, 1 + 2 + 4);
     assert_null(*watch_places_link(places, 0, "a"));
     assert_null(watch_places_by_wd(places, 4));
@@ -96,11 +96,39 @@ static void a_renamed_group_is_removed_with_all_below_it(void **state)
     insert(places, 0, "s", 8);
     insert(places, 1, "g", 16);
     unwatched = 0;
-    watch_places_remove_below(places, 0, "g", count_unwatched, NULL);
+    (void)watch_places_remove_below(places, 0, "g", count_unwatched, NULL);
     assert_int_equal(unwatched, 1 + 2);
     assert_null(*watch_places_link(places, 0, "g/s"));
     assert_non_null(*watch_places_link(places, 0, "gs"));
     assert_non_null(watch_places_by_wd(places, 16));
+    watch_places_free(places);
+    free(places);
+}
+
+static void for_a_name_without_places_few_are_looked_at(void **state)
+{
+    (void)state;
+    struct watch_places *places = calloc(1, sizeof *places);
+    char name[32];
+    assert_non_null(places);
+    for (int i = 0; i < PLACES; i++) {
+        snprintf(name, sizeof name, i % 2 ? "s%d" : "g%d/s", i);
+        insert(places, 0, name, i);
+    }
+    unwatched = 0;
+    unsigned looked_at = 0;
+    for (int i = 0; i < 100; i++) {
+        snprintf(name, sizeof name, "unknown%d", i);
+        looked_at += watch_places_remove_below(places, 0, name, count_unwatched, NULL);
+    }
+    assert_int_equal(unwatched, 0);
+    assert_true(looked_at < 100 * 10);
+    for (int i = 0; i < PLACES; i += 2) {
+        snprintf(name, sizeof name, "g%d", i);
+        (void)watch_places_remove_below(places, 0, name, count_unwatched, NULL);
+        snprintf(name, sizeof name, "g%d/s", i);
+        assert_null(*watch_places_link(places, 0, name));
+    }
     watch_places_free(places);
     free(places);
 }
@@ -112,6 +140,7 @@ int main(void)
         cmocka_unit_test(a_removed_place_is_in_neither_table),
         cmocka_unit_test(all_places_of_a_root_are_removed_and_no_other),
         cmocka_unit_test(a_renamed_group_is_removed_with_all_below_it),
+        cmocka_unit_test(for_a_name_without_places_few_are_looked_at),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
