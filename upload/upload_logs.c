@@ -18,7 +18,7 @@
 #define PROGRESS_EVERY_MS 250u
 #define CHECK_EVERY_MS    50u
 #define ASK_AGAIN_MS      200u
-#define OTHERS_WAIT_MS    5000u /* for sessions of others of which nothing is settled */
+#define OTHERS_WAIT_MS    5000u /* for sessions of others of which nothing comes */
 #define SILENT_HOLDER_MS  5000u /* how long one that shows no progress is waited for */
 
 /* Of libgpufl, if the process has it: switching that off switches uploads off, too. */
@@ -126,13 +126,15 @@ static bool give_up(const struct upload *u, const struct engine_summary *s)
 }
 
 /* Anybody can make a session that cannot be sent, and change it all the time, in a
- * directory that users share: it is not waited for until the time limit. */
+ * directory that users share: it is not waited for until the time limit, but while what
+ * was there of it at first is compared. */
 static bool upload_is_left_to_others(struct upload *u, const struct engine_summary *s,
                                      uint64_t now_ms)
 {
     char which[sizeof u->others];
     uint64_t progress = s->lines_acked + s->windows_acked + s->lines_rejected +
-                        s->lines_refused_final + s->ranges_quarantined + s->sessions_done;
+                        s->lines_refused_final + s->ranges_quarantined +
+                        s->sessions_done + s->compared_bytes;
     bool busy = s->in_flight || s->failures_in_row || !s->ever_answered;
     if (!engine_left_to_others(u->engine, which) || busy ||
         progress != u->others_progress || !u->others_since_ms) {

@@ -72,8 +72,8 @@ class _Service:
         self.agent.send_signal(how)
         self.agent.wait(30 * lib.SLOW)
 
-    def upload(self, user, *args):
-        env = {"GPUFL_RUNTIME_DIRECTORY": str(self.run), "XDG_STATE_HOME": str(self.home(user))}
+    def upload(self, user, *args, env=None):
+        env = {"GPUFL_RUNTIME_DIRECTORY": str(self.run), "XDG_STATE_HOME": str(self.home(user)), **(env or {})}
         return lib.upload(self.place, self.backend.url, *args, directory=self.logs, env=env, user=user, group=user,
                           extra_groups=[])
 
@@ -98,6 +98,16 @@ def _session_in_group(service):
     group.mkdir()
     os.chown(group, VICTIM, VICTIM)
     return _Session(group)
+
+
+class _SlowReads:
+    """A disk of which a large read takes a second."""
+
+    def __init__(self, place):
+        flag = place.path / "slow"
+        flag.touch()
+        flag.chmod(0o644)
+        self.env = {"LD_PRELOAD": str(lib.BUILD / "tests/fake/slow_sync.so"), "FAKE_SLOW_READ": str(flag)}
 
 
 class _Locked:
@@ -238,6 +248,24 @@ def _is_left(done, group, owner=VICTIM):
     equal(done.returncode, 1, f"{done.result} {done.stderr}")
     message = done.result["message"]
     check(f"run-1 of user {owner}" in message and f"'gpufl upload {group}' as that user" in message, message)
+
+
+def root_s_upload_waits_while_it_compares_another_user_s_session(place):
+    """The journal is lost, and reading what the backend has takes longer than sessions of others are waited for of
+    which nothing comes."""
+    if not ROOT:
+        lib.skip("needs root, to be several users")
+    service = _Service(place)
+    writer = _Session(service.logs)
+    for _ in range(8):
+        writer.raw("device", b'{"type":"x","session_id":"%s","pad":"%s"}\n' % (writer.id.encode(), b"a" * 1000000))
+    journal = place.path / "journal"
+    service.upload(0, "--state-dir", journal)
+    check(service.has(writer), "the backend has all there is")
+    shutil.rmtree(journal)
+    writer.end()
+    done = service.upload(0, "--state-dir", journal, env=_SlowReads(place).env)
+    equal((done.returncode, service.backend.complete(writer.id)), (0, True), f"{done.result} {done.stderr}")
 
 
 PLANTS = {

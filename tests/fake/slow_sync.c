@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Preloaded: while the file $FAKE_SLOW_SYNC exists, a sync takes five seconds, as on a
- * disk that is about to fail. */
+ * disk that is about to fail; and while $FAKE_SLOW_READ does, a large read takes one. */
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <unistd.h>
+
+#define LARGE_BYTES 200000
 
 static int slow(int fd, const char *name)
 {
@@ -23,4 +25,22 @@ int fdatasync(int fd)
 int fsync(int fd)
 {
     return slow(fd, "fsync");
+}
+
+ssize_t pread(int fd, void *data, size_t size, off_t offset)
+{
+    const char *flag = getenv("FAKE_SLOW_READ");
+    ssize_t (*real)(int, void *, size_t, off_t) =
+        (ssize_t(*)(int, void *, size_t, off_t))dlsym(RTLD_NEXT, "pread");
+    ssize_t n = real(fd, data, size, offset);
+    if (n >= LARGE_BYTES && flag && access(flag, F_OK) == 0) {
+        sleep(1);
+    }
+    return n;
+}
+
+/* As a program calls it that is built for large files. */
+ssize_t pread64(int fd, void *data, size_t size, off_t offset)
+{
+    return pread(fd, data, size, offset);
 }

@@ -8,9 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tests/support/rig_session.h"
+#include "upload/core/session.h"
 #include "upload/engine/resolve.h"
 
 #define MINUTES_MS (60ull * 1000)
@@ -145,6 +147,31 @@ static struct rig *proof_before_claim(struct live_session *s)
     rig_same_as_file(rig, RIG_ID, "device");
     assert_true(rig_count(rig, TRANSPORT_COMPLETE) > 0);
     return rig;
+}
+
+/* What others change again and again keeps an upload waiting only for what was there. */
+static void what_is_compared_counts_up_to_what_was_there(void **state)
+{
+    (void)state;
+    struct live_session s;
+    struct stat st;
+    char path[700];
+    struct rig *rig = proof_begin(&s);
+    rig_stop(rig);
+    proof_run_script(rig, "rm -r .gpufl-agent");
+    snprintf(path, sizeof path, "%s/" RIG_ID "/device.log", rig->root);
+    assert_int_equal(stat(path, &st), 0);
+    rig_start(rig);
+    rig_run(rig, 1000, false);
+    assert_true(rig_summary(rig).compared_bytes >= (uint64_t)st.st_size);
+    struct session *session = session_find(rig->engine->root[0], RIG_ID);
+    uint64_t there = 32 * 512 * (uint64_t)st.st_blocks;
+    for (unsigned n = 0; n < 100; n++) {
+        session_note_compared(session, there);
+    }
+    assert_int_equal(rig_summary(rig).compared_bytes, there);
+    live_close(&s);
+    rig_delete(rig);
 }
 
 static void the_last_file_is_not_judged_by_that_of_another_directory(void **state)
@@ -308,6 +335,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_end_is_not_judged_by_files_of_another_directory),
+        cmocka_unit_test(what_is_compared_counts_up_to_what_was_there),
         cmocka_unit_test(the_last_file_is_not_judged_by_that_of_another_directory),
         cmocka_unit_test(a_last_file_that_cannot_be_read_is_not_another_one),
         cmocka_unit_test(a_proof_that_cannot_be_read_says_so_and_is_tried_again),

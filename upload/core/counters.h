@@ -62,6 +62,7 @@ struct counters {
     uint64_t lines_acked;
     uint64_t file_bytes_acked; /**< of files, windows as they lie on disk */
     uint64_t sent_bytes;       /**< bodies, as sent */
+    uint64_t compared_bytes;   /**< see session_note_compared */
     uint64_t requests;
     uint64_t lines_rejected; /**< the backend took the batch but not these */
     uint64_t lines_refused_final;

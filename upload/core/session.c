@@ -204,6 +204,13 @@ bool session_is_anothers(const struct session *session)
            session->owner != geteuid();
 }
 
+void session_note_compared(struct session *session, uint64_t bytes)
+{
+    uint64_t counts = bytes < session->compare_left ? bytes : session->compare_left;
+    session->compare_left -= counts;
+    session->root->engine->counters.compared_bytes += counts;
+}
+
 bool session_is_one(const struct session *session)
 {
     return !session->crowd || session->streams > 0;

@@ -145,8 +145,9 @@ struct session {
     uint64_t quiet_until_ms; /**< something waits for its flush interval until then */
     uint64_t later_at_ms;    /**< when `later` is over */
     uint64_t seen_bytes;
-    const char *id; /**< last component of path */
-    char path[];    /**< below the root */
+    uint64_t compare_left; /**< bytes of which it counts if they are compared */
+    const char *id;        /**< last component of path */
+    char path[];           /**< below the root */
 };
 
 /** \return the session whose turn \p node is; NULL for NULL. */
@@ -204,6 +205,10 @@ uint32_t session_lane(const struct session *session);
 /** \return true if it was not asked for as such, but with all that are there, by another
  * user than its own. */
 bool session_is_anothers(const struct session *session);
+
+/** Counts \p bytes of its files that were compared with what the backend has, up to what
+ * was there when it was first inspected, however often that is compared. */
+void session_note_compared(struct session *session, uint64_t bytes);
 
 /** \return true if the last whole listing named it, or its directory was found since. */
 bool session_is_listed(const struct session *session);

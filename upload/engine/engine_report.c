@@ -341,6 +341,7 @@ void engine_summary(const struct engine *engine, struct engine_summary *out)
                                    .lines_acked = counters->lines_acked,
                                    .file_bytes_acked = counters->file_bytes_acked,
                                    .sent_bytes = counters->sent_bytes,
+                                   .compared_bytes = counters->compared_bytes,
                                    .requests = counters->requests,
                                    .lines_rejected = counters->lines_rejected,
                                    .lines_refused_final = counters->lines_refused_final,

@@ -29,6 +29,7 @@ struct engine_summary {
     uint64_t lines_acked;
     uint64_t file_bytes_acked; /**< of files, windows as they lie on disk */
     uint64_t sent_bytes;       /**< bodies, as sent */
+    uint64_t compared_bytes;   /**< of files, with what the backend has */
     uint64_t requests;
     uint64_t retries;
     uint64_t lines_rejected;     /**< the backend took the batch but not these */

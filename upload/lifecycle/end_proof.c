@@ -223,6 +223,7 @@ static enum proof_result proof_read(struct stream *st, struct end_proof *p)
     uint64_t there = chunk.len + chunk.hole; /* one of them is 0 */
     uint64_t len = there < left ? there : left;
     engine->made_bytes += chunk.len;
+    session_note_compared(st->session, chunk.len);
     if (chunk.hole) {
         proof_add_hole(p, len);
     } else {

@@ -109,7 +109,9 @@ static gpufl_status note_payload(struct scan *scan, const struct scanned_dir *di
     } else if (name->kind == LAYOUT_NUMBERED) {
         scan_note_number(channel, name->number);
         channel->numbered_bytes += (uint64_t)st.st_size;
+        channel->disk_bytes += (uint64_t)st.st_blocks * 512;
     } else {
+        channel->disk_bytes += (uint64_t)st.st_blocks * 512;
         channel->has_active_gz = channel->has_active_gz || name->gz;
         channel->has_active = channel->has_active || !name->gz;
         channel->active_bytes = name->gz ? channel->active_bytes : (uint64_t)st.st_size;

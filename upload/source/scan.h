@@ -53,6 +53,7 @@ struct scan_channel {
     int64_t active_changed_ns; /**< time of its last change, in either form */
     uint64_t active_bytes;
     uint64_t numbered_bytes; /**< of all numbered payload files */
+    uint64_t disk_bytes;     /**< that all its files take on disk */
 };
 
 struct scan {
