@@ -13,9 +13,11 @@
 #include "schema/records.h"
 #include "upload/http/encode.h"
 #include "upload/source/ndjson.h"
+#include "upload/source/shifting_numbers.h"
 
 #define DROPPED_BEYOND 100u
 #define TRIES          16
+#define FEW_NUMBERS    4u /* that are tried without a look at the directory */
 
 uint64_t shifting_head(const char *data, size_t len)
 {
@@ -238,7 +240,12 @@ static gpufl_status place_at(const struct sys *sys, const struct tail_where *w,
 static bool exists_between(const struct sys *sys, const struct tail_where *w,
                            uint32_t below, uint32_t above)
 {
-    for (uint32_t i = below + 1; i < above; i++) {
+    uint32_t first = below + 1;
+    uint32_t listed;
+    if (above - below > FEW_NUMBERS && shifting_number_beyond(sys, w, below, &listed)) {
+        first = listed ? listed : above;
+    }
+    for (uint32_t i = first; i < above; i++) {
         if (index_exists(sys, w, i)) {
             return true;
         }
