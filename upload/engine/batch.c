@@ -19,7 +19,7 @@
 #include "upload/engine/part.h"
 #include "upload/engine/read_problem.h"
 #include "upload/http/encode.h"
-#include "upload/lifecycle/read_whole.h"
+#include "upload/lifecycle/rewritten.h"
 #include "upload/lifecycle/sealed_file.h"
 #include "upload/lifecycle/shifted_stream.h"
 #include "upload/source/ndjson.h"

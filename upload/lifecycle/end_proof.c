@@ -11,7 +11,7 @@
 #include "base/crc32c_combine.h"
 #include "upload/core/position.h"
 #include "upload/core/session_streams.h"
-#include "upload/lifecycle/read_whole.h"
+#include "upload/lifecycle/rewritten.h"
 #include "upload/source/file_mark.h"
 
 /* One proof for each stream of a session. */
