@@ -71,18 +71,6 @@ bool claims_journal(const struct claim *claim)
     return record_append_claim(claim->root->journal, &record) != 0;
 }
 
-/* The last record about an id is the one that is true. */
-void claims_restore(struct root *root, const struct record_claim *record)
-{
-    struct claim *claim = claims_add(root, record->path);
-    if (claim && (strcmp(claim->path, record->path) == 0 ||
-                  (claim->root == root && claims_move(claim, root, record->path)))) {
-        claim->disputed = true;
-        claim->has_owner = record->has_owner;
-        claim->owner = record->owner;
-    }
-}
-
 static void claims_append(void *arg, struct path_node *node)
 {
     const struct claim *claim = (struct claim *)node;
@@ -120,6 +108,23 @@ static bool claims_has_begun(const struct root *root, const char *path)
     const struct session *s = session_find(root, path);
     const struct parked_session *parked = parked_find(&root->parked, path);
     return s ? session_begun(s) : parked && parked->complete;
+}
+
+/* The last record about an id is the one that is true. Of the journals of two roots, it
+ * is the one that knows the session, which was moved there. */
+void claims_restore(struct root *root, const struct record_claim *record)
+{
+    struct claim *claim = claims_add(root, record->path);
+    bool same = claim && strcmp(claim->path, record->path) == 0;
+    bool moves =
+        claim && (claim->root != root ? claims_has_begun(root, record->path) &&
+                                            !claims_has_begun(claim->root, claim->path)
+                                      : !same);
+    if (moves ? claims_move(claim, root, record->path) : same) {
+        claim->disputed = true;
+        claim->has_owner = record->has_owner;
+        claim->owner = record->owner;
+    }
 }
 
 struct root *claims_root_of(const struct root *root, const char *path)

@@ -281,6 +281,14 @@ void position_unlist_unsettled(struct root *root)
     root->quarantines = kept;
 }
 
+/* Numbers of batches and files only rise. */
+bool position_is_behind(const struct stream *a, const struct stream *b)
+{
+    return a->sequence != b->sequence ? a->sequence < b->sequence
+           : a->file != b->file       ? a->file < b->file
+                                      : a->offset < b->offset;
+}
+
 void position_restore(struct stream *st, const struct record_stream *record)
 {
     st->id = record->stream;

@@ -10,6 +10,9 @@
 #include "upload/http/reply_positions.h"
 #include "upload/journal/journal_records.h"
 
+/** \return true if \p a stands before \p b: the same stream, as two journals know it. */
+bool position_is_behind(const struct stream *a, const struct stream *b);
+
 /** Applies a record of the journal: moves the position and counts the lines. */
 void position_apply(struct stream *stream, const struct record_settled *settled);
 

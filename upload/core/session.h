@@ -103,10 +103,12 @@ struct session {
     bool seems_over; /**< its writer cannot be probed and has probably ended, and nothing
                         more of it can be sent */
     bool complete_in_flight;
-    bool ends_in_flight;       /**< the ends of its streams are being asked for */
-    bool in_completing;        /**< in the engine's list of them */
-    bool in_cursor;            /**< the upload cursor names it */
-    bool directory_noted;      /**< the journal has `directory` */
+    bool ends_in_flight;  /**< the ends of its streams are being asked for */
+    bool in_completing;   /**< in the engine's list of them */
+    bool in_cursor;       /**< the upload cursor names it */
+    bool directory_noted; /**< the journal has `directory` */
+    uint64_t
+        moved_ticket; /**< of what was copied from another root's journal; 0 = none */
     struct inspect_look *look; /**< an inspection in steps that is under way, or NULL */
     struct salvage_readings *readings; /**< of its `.tmp`, while they are being
                                           published; or NULL */

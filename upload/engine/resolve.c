@@ -21,6 +21,7 @@
 #include "upload/lifecycle/away.h"
 #include "upload/lifecycle/inspect.h"
 #include "upload/lifecycle/moved.h"
+#include "upload/lifecycle/moved_root.h"
 #include "upload/lifecycle/parking.h"
 #include "upload/lifecycle/replaced.h"
 #include "upload/lifecycle/returned.h"

@@ -11,6 +11,7 @@
 #include "upload/core/room.h"
 #include "upload/core/session_streams.h"
 #include "upload/lifecycle/kept.h"
+#include "upload/lifecycle/moved.h"
 #include "upload/lifecycle/parking.h"
 #include "upload/lifecycle/session_salvage.h"
 
@@ -173,7 +174,7 @@ static bool away_forget_expired(struct session *s)
 static void away_session(struct session *s)
 {
     struct root *root = s->root;
-    if (away_forget_expired(s)) {
+    if (away_forget_expired(s) || (moved_is_left_over(s) && away_hand_over(s))) {
         return;
     }
     if (s->presence != SESSION_AWAY) {

@@ -13,6 +13,7 @@
 #include "upload/core/claims.h"
 #include "upload/core/session_streams.h"
 #include "upload/lifecycle/moved.h"
+#include "upload/lifecycle/moved_root.h"
 #include "upload/lifecycle/replaced.h"
 
 /* The one that has the id, as far as it is known. */
@@ -285,6 +286,10 @@ bool claim_check(struct session *session, const struct scan *scan, enum liveness
         session->layout = (uint8_t)scan->layout;
     }
     if (claim && !claim_is_same(claim, session) && !claim_dispute(claim, session, &own)) {
+        return false;
+    }
+    if (moved_waits_for_roots(session)) {
+        session->held = true;
         return false;
     }
     if (claim && claim_stays_contested(claim, &own)) {

@@ -10,10 +10,8 @@
 
 #include "base/log.h"
 #include "upload/core/claims.h"
-#include "upload/core/offer.h"
 #include "upload/core/position.h"
 #include "upload/core/session_streams.h"
-#include "upload/lifecycle/away.h"
 #include "upload/lifecycle/parking.h"
 #include "upload/source/directory_mark.h"
 
@@ -114,10 +112,8 @@ static uint64_t moved_mark_at(const struct root *root, const char *path)
                                                    : 0;
 }
 
-/* Whether it is the directory that was known at \p from, and is there no more: the same
- * one may be mounted at both. */
-static bool moved_is_it(const struct session *session, const struct root *root,
-                        const char *from)
+/* The same one may be mounted at both. */
+bool moved_is_it(const struct session *session, const struct root *root, const char *from)
 {
     uint64_t mark = moved_mark_at(root, from);
     return mark && mark == session->seen.mark &&
@@ -149,136 +145,61 @@ bool moved_follow(struct session *session, const char *from)
     return true;
 }
 
-/* In the journal of its root. What is under way stays with the one it is copied from. */
-static bool moved_copy_stream(const struct stream *from, struct session *to)
+static bool moved_parked_knows(const struct root *root,
+                               const struct parked_session *parked,
+                               const struct stream *st)
 {
-    struct stream *st = session_stream(to, stream_channel(from));
-    struct record_stream record = stream_record(from);
-    struct record_reached reached = {.file = from->reached_file,
-                                     .offset = from->reached_offset};
-    record.stream = 0;
-    if (!st) {
-        return false;
+    for (unsigned i = 0; i < parked->streams; i++) {
+        const struct parked_stream *p = &parked->stream[i];
+        struct stream known = {
+            .sequence = p->sequence, .file = p->file, .offset = p->offset};
+        if (strcmp(root->channel_name[p->channel], stream_channel(st)) == 0) {
+            return !position_is_behind(&known, st);
+        }
     }
-    position_restore(st, &record);
-    st->sealed = from->sealed;
-    st->reached_file = from->reached_file;
-    st->reached_offset = from->reached_offset;
-    if (!offer_journal_stream(st)) {
-        return false;
-    }
-    reached.stream = st->id;
-    if (stream_falls_short(st) && !record_append_reached(to->root->journal, &reached)) {
-        return false;
-    }
-    st->journal_file_ticket = journal_last(to->root->journal);
-    return true;
+    return false;
 }
 
-/* Nothing of it is under way, or lies in a range of its own. */
-static bool moved_is_quiet(const struct session *session)
+static bool moved_session_knows(const struct session *session, const struct stream *st)
 {
-    bool quiet = session->quarantined == 0;
     for (unsigned i = 0; i < session->streams; i++) {
-        quiet = quiet && !session->stream[i]->offer;
+        const struct stream *known = session->stream[i];
+        if (strcmp(stream_channel(known), stream_channel(st)) == 0) {
+            return known->id && !position_is_behind(known, st);
+        }
     }
-    return quiet;
+    return false;
 }
 
-/* All that was sent of \p from, so that \p to goes on there. */
-static bool moved_copy(const struct session *from, struct session *to)
+/* Whether the directory is at \p path, and all that is known of \p left is known there.
+ */
+static bool moved_knows_all(const struct root *root, const char *path,
+                            const struct session *left)
 {
-    bool copied = true;
-    to->directory = to->seen;
-    to->directory_noted = false;
-    for (unsigned i = 0; copied && i < from->streams; i++) {
-        copied = from->stream[i]->id == 0 || moved_copy_stream(from->stream[i], to);
+    const struct session *s = session_find(root, path);
+    const struct parked_session *parked = parked_find(&root->parked, path);
+    uint64_t mark = left->directory.mark;
+    bool there = s ? s->presence == SESSION_PRESENT && !s->held && s->seen.mark == mark
+                   : parked && parked->complete && !parked->away && root->listed;
+    bool all = there && s != left && mark &&
+               (s ? s->directory.mark : parked->directory.mark) == mark;
+    for (unsigned i = 0; all && i < left->streams; i++) {
+        all = s ? moved_session_knows(s, left->stream[i])
+                : moved_parked_knows(root, parked, left->stream[i]);
     }
-    to->streams = copied ? to->streams : 0; /* and the journal is rewritten */
-    to->live = to->live || from->live;
-    to->loss = from->loss;
-    to->no_manifest = from->no_manifest;
-    to->unread_given_up = from->unread_given_up;
-    to->in_cursor = from->in_cursor;
-    struct record_resolved record = session_resolved(to);
-    return copied && ((!to->no_manifest && !to->unread_given_up) ||
-                      record_append_resolved(to->root->journal, &record));
+    return all;
 }
 
-static bool moved_is_durable(const struct session *session)
+bool moved_is_left_over(const struct session *session)
 {
-    bool durable = true;
-    for (unsigned i = 0; i < session->streams; i++) {
-        durable = durable && session->stream[i]->journal_file_ticket <=
-                                 journal_durable(session->root->journal);
+    const struct engine *engine = session->root->engine;
+    const struct claim *claim = claims_find(engine, session->id);
+    bool found = claim && moved_knows_all(claim->root, claim->path, session);
+    for (unsigned i = 0; i < engine->roots && !found; i++) {
+        found = moved_knows_all(engine->root[i], session->id, session) ||
+                moved_knows_all(engine->root[i], session->path, session);
     }
-    return durable;
-}
-
-/* \p to has all of it: nothing more is known of \p from. */
-static bool moved_finish(struct session *from, struct session *to, bool complete)
-{
-    const struct engine_config *config = &to->root->engine->config;
-    struct claim *claim = claims_find(to->root->engine, to->id);
-    uint8_t outcome = from->outcome;
-    log_info(config->log, "session.moved", "session=%s from=%s/%s to=%s/%s", to->id,
-             from->root->path, from->path, to->root->path, to->path);
-    if (!away_hand_over(from)) {
-        return false;
-    }
-    (void)!(claim && claims_move(claim, to->root, to->path)); /* else at the next look */
-    to->root->change_stamp++;
-    to->root->engine->trouble.stamp++;
-    to->held = false;
-    if (complete &&
-        record_append_done(to->root->journal, to->path, (enum session_outcome)outcome)) {
-        to->outcome = outcome;
-        session_set_state(to, SESSION_DONE);
-    }
-    return true;
-}
-
-/* \return what is to be copied from \p path, NULL = nothing, or not now. */
-static struct session *moved_source(struct root *root, const char *path, bool *complete)
-{
-    struct parked_session *parked = parked_find(&root->parked, path);
-    *complete = parked && parked->complete;
-    struct session *session =
-        *complete ? parking_open_again(root, parked) : session_find(root, path);
-    return session && moved_is_quiet(session) ? session : NULL;
-}
-
-enum moved_root moved_follow_root(struct session *session, struct root *from,
-                                  const char *path)
-{
-    struct root *to = session->root;
-    bool complete;
-    if (from == to || from->away || journal_broken(from->journal) ||
-        journal_broken(to->journal) || !moved_is_it(session, from, path)) {
-        return MOVED_ROOT_NOT;
-    }
-    struct session *before = moved_source(from, path, &complete);
-    if (!before || (session->streams == 0 && !moved_copy(before, session))) {
-        return MOVED_ROOT_NOT;
-    }
-    bool ready =
-        (complete || moved_is_durable(session)) && !session_is_referenced(before);
-    if (ready && moved_finish(before, session, complete)) {
-        return MOVED_ROOT_DONE;
-    }
-    journal_want(to->journal);
-    session_mark_later(session, to->engine->config.sys->now_ms());
-    return MOVED_ROOT_WAITS;
-}
-
-bool moved_hand_over(struct root *root, const char *path, struct session *to)
-{
-    bool complete;
-    struct session *from = moved_source(root, path, &complete);
-    return from && !session_is_referenced(from) &&
-           (to->streams > 0 || moved_copy(from, to)) &&
-           journal_rewrite(to->root->journal) == GPUFL_OK &&
-           moved_finish(from, to, complete);
+    return found;
 }
 
 static enum moved_other moved_other_at(const struct session *session,

@@ -16,20 +16,14 @@ void moved_note(struct session *session, struct directory_id seen);
  * one, which may be that it is complete. \return whether it has. */
 bool moved_follow(struct session *session, const char *from);
 
-enum moved_root {
-    MOVED_ROOT_NOT,   /**< it is another directory */
-    MOVED_ROOT_WAITS, /**< it is to be looked at again */
-    MOVED_ROOT_DONE,
-};
+/** \return true if the directory that was seen of \p session is the one that was known at
+ * \p from below \p root, and is there no more. */
+bool moved_is_it(const struct session *session, const struct root *root,
+                 const char *from);
 
-/** The same from another root: what is known goes to the journal of the session's root,
- * and once it is on disk, it is forgotten in that of \p from. */
-enum moved_root moved_follow_root(struct session *session, struct root *from,
-                                  const char *path);
-
-/** A person says that \p to, of which nothing was sent, is the session that is known at
- * \p path, where its directory is not. \return false if that is not possible now. */
-bool moved_hand_over(struct root *root, const char *path, struct session *to);
+/** \return true if the directory of \p session, which is away, is at another path, below
+ * any root, and what is known there is all that is known of \p session. */
+bool moved_is_left_over(const struct session *session);
 
 enum moved_other {
     MOVED_OTHER_GONE,  /**< the directory of the other session is not there */
