@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Looks up the holders of a lock in /proc/locks. */
+/* Asks /proc about the processes that hold a lock. */
 #include "upload/source/lock_holder.h"
 
 #include <dirent.h>
@@ -8,14 +8,17 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "upload/journal/state_dir.h"
+#include "upload/source/lock_list.h"
 
 #define SYSTEM_UID_MAX  999u   /* of accounts that services have, … */
 #define SERVICE_UID_MIN 61184u /* … and of those that systemd makes for them, … */
 #define SERVICE_UID_MAX 65533u /* … up to the one of our container image, 65532 */
+
+#define LOCK_LINES_OF_USER    65536u
+#define LOCK_LINES_OF_SERVICE 4096u
 
 static bool lock_holder_is_service(uid_t uid)
 {
@@ -104,35 +107,10 @@ static bool lock_holder_has_say(int pid, const struct stat *dir, enum lock_viewe
            (viewer == LOCK_SEEN_BY_USER && lock_holder_is_service(user));
 }
 
-static bool lock_holder_parse(const char *line, const struct stat *dir, int *pid)
+/* A service has others to attend to. What it is not told is in doubt. */
+static size_t lock_holder_lines_max(enum lock_viewer viewer)
 {
-    unsigned major;
-    unsigned minor;
-    unsigned long long inode;
-    return sscanf(line, "%*d: FLOCK %*s %*s %d %x:%x:%llu", pid, &major, &minor,
-                  &inode) == 4 &&
-           inode == dir->st_ino && makedev(major, minor) == dir->st_dev;
-}
-
-/* The kernel tells its locks a page at a time, by their numbers in a list: one is left
- * out if another one before it is released between two pages. */
-#define LOCK_PASSES 3
-
-/* Shows \p visit the pids that hold a lock on \p dir, until it returns true. */
-static void lock_holder_each(int dir, bool (*visit)(void *arg, int pid), void *arg)
-{
-    struct stat st;
-    char line[256];
-    bool done = fstat(dir, &st) < 0;
-    for (int pass = 0; pass < LOCK_PASSES && !done; pass++) {
-        FILE *locks = fopen("/proc/locks", "re");
-        for (int pid; locks && !done && fgets(line, sizeof line, locks);) {
-            done = lock_holder_parse(line, &st, &pid) && visit(arg, pid);
-        }
-        if (locks) {
-            fclose(locks);
-        }
-    }
+    return viewer == LOCK_SEEN_BY_USER ? LOCK_LINES_OF_USER : LOCK_LINES_OF_SERVICE;
 }
 
 struct lock_viewed {
@@ -155,7 +133,8 @@ bool lock_holder_is_foreign(int dir, enum lock_viewer viewer)
     struct lock_viewed viewed = {.viewer = viewer,
                                  .held = viewer == LOCK_SEEN_BY_PUBLISHER};
     if (fstat(dir, &viewed.dir) == 0) {
-        lock_holder_each(dir, lock_holder_view, &viewed);
+        lock_list_each(&lock_list_of_kernel, &viewed.dir, lock_holder_lines_max(viewer),
+                       lock_holder_view, &viewed);
     }
     return viewed.held && !viewed.counts;
 }
@@ -197,6 +176,10 @@ static bool lock_holder_take_uploader(void *arg, int pid)
 int lock_holder_uploader(int dir, uid_t *user)
 {
     struct lock_uploader found = {.user = user};
-    lock_holder_each(dir, lock_holder_take_uploader, &found);
+    struct stat st;
+    if (fstat(dir, &st) == 0) {
+        lock_list_each(&lock_list_of_kernel, &st, LOCK_LINES_OF_USER,
+                       lock_holder_take_uploader, &found);
+    }
     return found.pid;
 }
