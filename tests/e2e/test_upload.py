@@ -368,6 +368,18 @@ def status_tells_what_waits(place):
     check("complete, verified" in after.stdout, after.stdout)
 
 
+def status_decompresses_a_limited_amount(place):
+    """Anybody can make a small file that holds any number of bytes."""
+    writer = Live(place.path / "logs")
+    writer.line("device")
+    (writer.dir / "device.log").unlink()
+    (writer.dir / "device.log.gz").write_bytes(gzip.compress(bytes(200 << 20), 1))
+    told = json.loads(place.run("gpufl", "status", place.path / "logs", "--json").stdout)
+    waits = [c["waiting_bytes"] for s in told["sessions"] for c in s["channels"] if c["channel"] == "device"]
+    equal(len(waits), 1, str(told))
+    check(waits[0] <= 65 << 20, f"{waits[0]} bytes were decompressed")
+
+
 def status_names_what_is_away(place):
     backend = lib.Backend(place, "--api-key", lib.KEY)
     writer = Live(place.logs)
