@@ -19,6 +19,8 @@
 #define OTHER 12345u
 #define DIRS  4
 #define NAMES 2000
+/* Each has three names. */
+#define POLLED 3000
 /* What is read before a round of the engine ends. */
 #define SOME (5 * VISITS_STEP_NAMES)
 
@@ -128,6 +130,54 @@ static void many_names_of_another_owner_delay_no_line_no_session_and_no_end(void
     assert_in_range(listed_before(rig, TRANSPORT_BATCH, late.id), 0, SOME);
     rig_run(rig, 10000, false);
     touch_crowds(rig, 0, DIRS);
+    live_close(&late);
+    engine_touch(rig->engine, 0, late.id);
+    assert_in_range(listed_before(rig, TRANSPORT_COMPLETE, late.id), 0, SOME);
+    live_close(&live);
+    rig_delete(rig);
+}
+
+/* Sessions of the other owner, of one line each. */
+static void make_polled(const struct rig *rig)
+{
+    for (int n = 0; n < POLLED; n++) {
+        char dir[512];
+        snprintf(dir, sizeof dir, "%s/polled-%d", rig->root, n);
+        assert_int_equal(mkdir(dir, 0755), 0);
+        dirs_append(dir, "device.log", "{\"type\":\"x\",\"session_id\":\"polled\"}\n");
+        assert_int_equal(chown(dir, OTHER, OTHER), 0);
+    }
+}
+
+/* As when events were lost, which anybody can bring about, or those of one owner are more
+ * than are watched. */
+static void
+all_polled_sessions_of_another_owner_delay_no_line_no_session_and_no_end(void **state)
+{
+    (void)state;
+    if (geteuid() != 0) {
+        skip(); /* several owners */
+    }
+    struct live_session live;
+    struct live_session late;
+    struct rig *rig = crowded_rig(&live);
+    rig->config.max_requests_per_second = 0;
+    engine_set_pace(rig->engine, 0, 0);
+    make_polled(rig);
+    rig_run(rig, 30000, false);
+    assert_true(rig->requests > POLLED);
+    engine_rescan(rig->engine);
+    live_line(&live, "device", "x", 1);
+    engine_touch(rig->engine, 0, live.id);
+    assert_in_range(listed_before(rig, TRANSPORT_BATCH, live.id), 0, SOME);
+    rig_run(rig, 10000, false);
+    engine_rescan(rig->engine);
+    live_open(&late, rig->root, RIG_ID2);
+    live_line(&late, "device", "x", 0);
+    engine_touch(rig->engine, 0, late.id);
+    assert_in_range(listed_before(rig, TRANSPORT_BATCH, late.id), 0, SOME);
+    rig_run(rig, 10000, false);
+    engine_rescan(rig->engine);
     live_close(&late);
     engine_touch(rig->engine, 0, late.id);
     assert_in_range(listed_before(rig, TRANSPORT_COMPLETE, late.id), 0, SOME);
@@ -283,6 +333,8 @@ static void a_directory_of_many_names_claims_no_id(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(
+            all_polled_sessions_of_another_owner_delay_no_line_no_session_and_no_end),
         cmocka_unit_test(many_names_of_another_owner_delay_no_line_no_session_and_no_end),
         cmocka_unit_test(
             events_without_end_have_an_owner_s_names_listed_at_a_limited_rate),
