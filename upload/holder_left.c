@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "upload/core/progress_file.h"
+#include "upload/source/scan_session.h"
 
 /* A session has a line for each of its channels, one behind the other. */
 struct holder_left {

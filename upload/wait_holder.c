@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "upload/core/progress_file.h"
 #include "upload/source/gz_file.h"
+#include "upload/source/scan_session.h"
 #include "upload/source/tail_where.h"
 
 #define CHECK_PROGRESS_EVERY_MS 100

@@ -11,6 +11,7 @@
 #include "base/hash.h"
 #include "upload/core/other_uploader.h"
 #include "upload/source/directory_mark.h"
+#include "upload/source/scan_session.h"
 
 static bool concern_is_own(int root, const char *path)
 {

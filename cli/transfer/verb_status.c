@@ -21,6 +21,7 @@
 #include "upload/core/held.h"
 #include "upload/journal/lookup.h"
 #include "upload/source/liveness.h"
+#include "upload/source/scan_session.h"
 #include "upload/source/select.h"
 #include "upload/source/session_root.h"
 

@@ -23,8 +23,8 @@ def _missing(sink, writer):
         return want - len(set(sink.lines))
 
 
-def _session(place, lines=3):
-    writer = Live(place.logs)
+def _session(place, lines=3, directory=None):
+    writer = Live(directory or place.logs)
     for channel in writer.channels:
         for _ in range(lines):
             writer.line(channel)
@@ -135,6 +135,54 @@ def a_second_form_of_a_sealed_file_is_not_passed_over(place):
         (writer.dir / "device.1.log.gz").unlink()
         done = lib.upload(place, sink.url)
         equal((done.returncode, _completes(sink)), (0, 1), done.stdout)
+
+
+def _cut_and_written_on(writer):
+    """Its plain file is gone, and a writer of before has begun a new one."""
+    packed = writer.dir / "device.log.gz"
+    packed.write_bytes(gzip.compress(writer.active("device").read_bytes())[:63])
+    writer.active("device").unlink()
+
+
+def _holds_more(writer):
+    plain = writer.active("device").read_bytes()
+    first = bytearray(gzip.compress(plain))
+    first[-6] ^= 1  # its checksum
+    packed = writer.dir / "device.log.gz"
+    packed.write_bytes(bytes(first) + gzip.compress(plain.replace(b'"n":', b'"more":')))
+
+
+def a_compressed_file_that_cannot_be_read_to_its_end_is_said(place):
+    for n, spoil in enumerate((_cut_and_written_on, _holds_more)):
+        logs = place.path / f"logs{n}"
+        logs.mkdir(mode=0o700)
+        writer = _session(place, directory=logs)
+        writer.rotate("device")
+        for _ in range(300):
+            writer.line("device", pad=os.urandom(60).hex())
+        spoil(writer)
+        writer.end()
+        with Sink(declare=True) as sink:
+            done = lib.upload(place, sink.url, directory=logs)
+            equal((done.returncode, _completes(sink)), (1, 0), done.stdout)
+            check("device.log.gz" in done.result["message"], done.result)
+
+
+def a_compressed_file_that_could_not_be_read_is_read_again(place):
+    writer = _session(place)
+    for _ in range(600):
+        writer.line("device", pad=os.urandom(60).hex())
+    packed = writer.dir / "device.log.gz"
+    packed.write_bytes(gzip.compress(writer.active("device").read_bytes()))
+    check(packed.stat().st_size > 32768, "the error comes in the middle")
+    writer.end()
+    with Sink(declare=True) as sink:
+        done = lib.upload(place, sink.url, env={"LD_PRELOAD": str(lib.BUILD / "tests/fake/read_error.so")})
+        equal((done.returncode, _missing(sink, writer), _completes(sink)), (1, 0, 0), done.stdout)
+        check("device.log.gz: it cannot be read to its end" in done.result["message"], done.result)
+        done = lib.upload(place, sink.url)
+        equal((done.returncode, _missing(sink, writer), _completes(sink)), (0, 0, 1), done.stdout)
+        equal(len(sink.lines), len(set(sink.lines)), "nothing twice")
 
 
 def many_foreign_files_take_no_place_from_ours_and_are_one_line(place):

@@ -13,6 +13,7 @@
 #include "cli/transfer/verb_status.h"
 #include "tests/support/capture.h"
 #include "tests/support/dirs.h"
+#include "upload/source/scan_session.h"
 
 #define ID "0123abcd-0000-4000-8000-000000000001"
 

@@ -13,7 +13,7 @@
 #include "base/boot_id.h"
 #include "collector-lib/core/session_dir.h"
 #include "tests/support/dirs.h"
-#include "upload/source/scan.h"
+#include "upload/source/scan_session.h"
 
 struct sealing {
     char *root;

@@ -11,7 +11,7 @@
 
 #include "tests/support/dirs.h"
 #include "upload/source/liveness.h"
-#include "upload/source/scan.h"
+#include "upload/source/scan_session.h"
 #include "upload/source/tail.h"
 
 #define ID "11111111-1111-4111-8111-111111111111"

@@ -118,8 +118,8 @@ struct session {
     unsigned unread;                /**< files that are not read and may hold records */
     uint64_t unread_mark;           /**< stands for their names */
     uint64_t unread_given_up;       /**< the mark of those that a person gave up */
-    uint64_t second[CHANNEL_COUNT]; /**< compressed files beside the active ones that are
-                                       copies of what is there, see second_form.h */
+    uint64_t second[CHANNEL_COUNT]; /**< compressed files beside the active ones, as they
+                                       were found to be, see scan_session.h */
     bool no_manifest;               /**< a person gave up its manifest */
     uint8_t unread_said;  /**< reasons that were logged, bits of enum unread_reason */
     bool other_said;      /**< files that cannot hold any were logged */

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/crc32c.h"
-#include "upload/source/scan.h"
+#include "upload/source/scan_session.h"
 #include "upload/source/tail.h"
 
 void quarantine_read_name(struct quarantined *range)

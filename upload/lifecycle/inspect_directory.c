@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "upload/source/scan_session.h"
+
 /* \p dir: the root and the path of a session below it, or its directory and ".". */
 static enum liveness inspect_probe_writer(const struct root *root, int dir,
                                           const char *path, const struct scan *scan)
@@ -114,7 +116,8 @@ gpufl_status inspect_end(const struct root *root, const char *id,
         seen->writer = inspect_probe_writer(root, look->dir, ".", &seen->scan);
     }
     if (status == GPUFL_OK) {
-        scan_note_second(root->engine->config.sys, look->dir, &seen->scan, seen->second);
+        scan_note_second(root->engine->config.sys, look->dir, &seen->scan,
+                         seen->writer == WRITER_LIVE, seen->second);
     }
     if (status == GPUFL_OK && seen->scan.layout == SESSION_SHIFTING) {
         seen->writer =

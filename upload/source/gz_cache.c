@@ -32,6 +32,8 @@ struct gz_point {
 struct gz_decoder {
     int fd;
     uint64_t decoded; /* bytes, by this read */
+    bool cut;         /* the file ends within a member */
+    bool failed;      /* a read of it did, since this was set */
     bool has_back;
     unsigned now;             /* which of the two is in use; zlib forbids moving them */
     struct gz_point point[2]; /* the other is where the last read began */
@@ -78,14 +80,15 @@ static bool gz_is_magic(const unsigned char magic[2])
     return magic[0] == 0x1f && magic[1] == 0x8b;
 }
 
-static bool gz_member_begins_at(const struct gz_decoder *d, uint64_t at)
+static bool gz_member_begins_at(struct gz_decoder *d, uint64_t at)
 {
     unsigned char magic[2];
-    return file_pread_full(&sys_real, d->fd, magic, 2, (off_t)at) == 2 &&
-           gz_is_magic(magic);
+    ssize_t n = file_pread_full(&sys_real, d->fd, magic, 2, (off_t)at);
+    d->failed = d->failed || n < 0;
+    return n == 2 && gz_is_magic(magic);
 }
 
-static bool gz_member_begins(const struct gz_decoder *d, const struct gz_point *p)
+static bool gz_member_begins(struct gz_decoder *d, const struct gz_point *p)
 {
     return p->z.avail_in >= 2 ? gz_is_magic(p->z.next_in)
                               : gz_member_begins_at(d, p->in - p->z.avail_in);
@@ -120,12 +123,13 @@ static void gz_keep_point(struct gz_decoder *d)
 }
 
 /* Reads some input, unless there is some. \return -1 on failure, 0 at the end. */
-static ssize_t gz_fill(const struct gz_decoder *d, struct gz_point *p, unsigned char *in)
+static ssize_t gz_fill(struct gz_decoder *d, struct gz_point *p, unsigned char *in)
 {
     if (p->z.avail_in > 0) {
         return 1;
     }
     ssize_t n = file_pread_full(&sys_real, d->fd, in, CHUNK_BYTES, (off_t)p->in);
+    d->failed = d->failed || n < 0;
     p->in += n > 0 ? (uint64_t)n : 0;
     p->z.next_in = in;
     p->z.avail_in = n > 0 ? (uInt)n : 0;
@@ -170,8 +174,9 @@ static gpufl_status gz_decode(struct gz_decoder *d, void *buf, size_t cap, size_
     *len = status == GPUFL_OK && n >= 0 ? cap - p->z.avail_out : 0;
     p->out += cap - p->z.avail_out;
     d->decoded += cap - p->z.avail_out;
-    bool cut = p->idle > IDLE_MAX || (n == 0 && !p->between);
-    return status != GPUFL_OK || n < 0 || cut ? GPUFL_ERR_FORMAT : GPUFL_OK;
+    d->cut = n == 0 && !p->between;
+    return status != GPUFL_OK || n < 0 || d->cut || p->idle > IDLE_MAX ? GPUFL_ERR_FORMAT
+                                                                       : GPUFL_OK;
 }
 
 static gpufl_status gz_decode_at(struct gz_decoder *d, uint64_t offset, char *buf,
@@ -229,11 +234,16 @@ gpufl_status gz_cache_read(struct gz_cache *cache, int fd, uint64_t offset, char
     int at = gz_slot_of(cache, fd);
     *len = 0;
     if (at < 0) {
+        cache->failed = true;
         return GPUFL_ERR_IO;
     }
     struct gz_decoder *d = cache->slot[at].decoder;
     cache->slot[at].used = ++cache->clock;
+    d->cut = false;
+    d->failed = false;
     cache->plain = !gz_member_begins_at(d, 0);
+    cache->cut = false;
+    cache->failed = d->failed;
     if (cache->plain) {
         ssize_t n = file_pread_full(&sys_real, d->fd, buf, cap, (off_t)offset);
         *len = n > 0 ? (size_t)n : 0;
@@ -241,6 +251,8 @@ gpufl_status gz_cache_read(struct gz_cache *cache, int fd, uint64_t offset, char
     }
     gpufl_status status = gz_decode_at(d, offset, buf, cap, len);
     cache->decoded += d->decoded;
+    cache->cut = d->cut;
+    cache->failed = d->failed;
     d->decoded = 0;
     if (status != GPUFL_OK) {
         gz_slot_close(cache, (unsigned)at);

@@ -27,6 +27,8 @@ struct gz_cache {
     uint64_t clock;
     uint64_t decoded; /**< bytes so far, also those that were only passed by */
     bool plain;       /**< the file that was read last is no gzip file */
+    bool cut;         /**< … ends within a member */
+    bool failed;      /**< … could not be read, which may pass */
 };
 
 /** Reads up to \p cap bytes at the uncompressed \p offset of \p fd, which stays the

@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "upload/source/second_form.h"
 #include "upload/source/told.h"
 
 static unsigned scan_index(const struct scan *scan, const char *name)
@@ -307,23 +306,6 @@ static void scan_note_misplaced(struct scan *scan)
     }
 }
 
-void scan_note_second(const struct sys *sys, int dir, struct scan *scan,
-                      uint64_t known[CHANNEL_COUNT])
-{
-    char name[LAYOUT_PATH_MAX];
-    for (unsigned i = 0; scan->layout == SESSION_LIVE && i < scan->channels; i++) {
-        struct scan_channel *c = &scan->channel[i];
-        enum channel index = channel_named(c->name);
-        uint64_t *of = known && index != CHANNEL_COUNT ? &known[index] : NULL;
-        bool copy = c->has_active_gz && second_form_is_copy(sys, dir, c->name, of);
-        if (c->has_active && c->has_active_gz && !copy) {
-            layout_active(name, c->name, true);
-            unread_add(&scan->unread, UNREAD_LAYOUT, name);
-        }
-        c->has_active_gz = c->has_active_gz && !copy;
-    }
-}
-
 void scan_begin(struct scanning *scanning, int fd)
 {
     scanning->names = 0;
@@ -383,18 +365,4 @@ gpufl_status scan_directory(const struct sys *sys, int fd, const char *id,
     scan_begin(&scanning, fd);
     (void)scan_some(&scanning, UINT_MAX);
     return scan_end(&scanning, sys, id, out);
-}
-
-gpufl_status scan_session(const struct sys *sys, int root, const char *path,
-                          const char *id, struct scan *out)
-{
-    memset(out, 0, sizeof *out);
-    int dir = sys->open_beneath(root, path, O_RDONLY | O_DIRECTORY, 0);
-    if (dir < 0) {
-        return errno == ENOENT || errno == ENOTDIR ? GPUFL_ERR_NOT_FOUND : GPUFL_ERR_IO;
-    }
-    gpufl_status status = scan_directory(sys, dir, id, out);
-    scan_note_second(sys, dir, out, NULL);
-    close(dir);
-    return status;
 }

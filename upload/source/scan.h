@@ -95,24 +95,14 @@ struct scanning {
     struct listing listing;
 };
 
-/** Inspects `<root>/<path>`, a session whose id is \p id.
+/** Inspects the directory \p dir of the session \p id, which was just opened for reading
+ * and stays open. \p id NULL = the session's manifest was found valid before: that the
+ * file exists is enough, and out->manifest stays empty. What lies beside active files is
+ * left to scan_note_second(), see scan_session.h.
  *  \return GPUFL_OK; GPUFL_ERR_NOT_FOUND when it holds no session file; GPUFL_ERR_IO,
  * with nothing in \p out. */
-GPUFL_MUST gpufl_status scan_session(const struct sys *sys, int root, const char *path,
-                                     const char *id, struct scan *out);
-
-/** The same for the directory \p dir, which was just opened for reading and stays open.
- * \p id NULL = the session's manifest was found valid before: that the file exists is
- * enough, and out->manifest stays empty. What lies beside active files is left to
- * scan_note_second(). */
 GPUFL_MUST gpufl_status scan_directory(const struct sys *sys, int dir, const char *id,
                                        struct scan *out);
-
-/** Takes compressed active files that are copies of what else is there for nothing, and
- * notes others beside active ones as not read; \p known: those that were found to be
- * copies by earlier calls, or NULL. */
-void scan_note_second(const struct sys *sys, int dir, struct scan *scan,
-                      uint64_t known[CHANNEL_COUNT]);
 
 /** The same in steps: begins to list the directory \p dir, which was just opened for
  * reading and stays open until the scan ends. */

@@ -16,6 +16,7 @@
 #include "base/file.h"
 #include "base/process_identity.h"
 #include "upload/source/gz_cache.h"
+#include "upload/source/scan_session.h"
 #include "upload/source/tail_where.h"
 
 /* job_start is the first line and takes about 6 KiB with eight GPUs. */

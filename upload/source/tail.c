@@ -12,26 +12,28 @@
 #include "base/file.h"
 #include "schema/records.h"
 #include "upload/source/ndjson.h"
-#include "upload/source/second_form.h"
+#include "upload/source/scan_session.h"
 #include "upload/source/shifting.h"
 
 /* The type of a channel's first record stands within them. */
 #define BEGIN_BYTES 512u
 
-/* Another tool may have left it of a file that was restored and sealed since. */
-static bool active_is_left_over(const struct sys *sys, const struct tail_where *w, int fd)
+/* Another tool may have left it of a file that was restored and sealed since. \return 0
+ * if it is the active file, else an errno. */
+static int active_left_over(const struct sys *sys, const struct tail_where *w, int fd)
 {
     struct file_known found = file_known_of(fd);
     struct tail_where in;
     if (w->known && file_known_same(w->known, &found)) {
-        return false;
+        return 0;
     }
     int dir = tail_where_enter(sys, w, &in);
-    bool left = dir >= 0 && second_form_is_copy(sys, dir, w->channel, NULL);
-    if (dir >= 0) {
-        close(dir);
+    if (dir < 0) {
+        return 0;
     }
-    return left;
+    enum second_form form = second_form_of(sys, dir, w->channel, NULL);
+    close(dir);
+    return form == SECOND_FORM_OTHER ? 0 : form == SECOND_FORM_UNREADABLE ? EIO : ENOENT;
 }
 
 /* The active file is number N until `<ch>.N.log` exists. If it exists by now, what was
@@ -60,10 +62,11 @@ static int open_live(const struct sys *sys, const struct tail_where *w,
         layout_active(active, w->channel, true);
         fd = tail_where_open(sys, w, active);
         error = errno;
-        if (fd >= 0 && active_is_left_over(sys, w, fd)) {
+        int left_over = fd >= 0 ? active_left_over(sys, w, fd) : 0;
+        if (left_over) {
             close(fd);
             fd = -1;
-            error = ENOENT;
+            error = left_over;
         }
         out->packed = fd >= 0;
     }

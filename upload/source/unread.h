@@ -14,7 +14,8 @@
     X(CHANNEL, "channel", "not a file of a known channel")                               \
     X(NAME, "name", "not a name that a writer makes")                                    \
     X(NUMBER, "number", "its number is beyond the limit of its layout")                  \
-    X(LAYOUT, "layout", "not a file of the layout of its session")
+    X(LAYOUT, "layout", "not a file of the layout of its session")                       \
+    X(DAMAGED, "damaged", "it cannot be read to its end")
 
 #define UNREAD_ENUM_(id, key, text) UNREAD_##id,
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "upload/http/reply.h"
+#include "upload/source/scan_session.h"
 
 gpufl_status verify_backend(struct verify *v)
 {
