@@ -17,6 +17,7 @@
 #include "upload/source/gz_file.h"
 #include "upload/source/scan_session.h"
 #include "upload/source/tail.h"
+#include "upload/source/told_size.h"
 
 #define ID    "11111111-1111-4111-8111-111111111111"
 #define LINES 400
@@ -239,6 +240,39 @@ static gpufl_status form_tail(const struct form *f, const struct sys *sys)
     return tail_read(sys, &where, buf, sizeof buf, &chunk);
 }
 
+static bool form_told_is_reached(const struct form *f, off_t offset)
+{
+    struct tail_where where = {.root = f->fd,
+                               .path = ID,
+                               .channel = "device",
+                               .layout = SESSION_LIVE,
+                               .file = 1,
+                               .offset = (uint64_t)offset};
+    return told_size_is_reached(&sys_real, &where);
+}
+
+/* A power failure may take back what a line of another boot tells of. */
+static void a_size_counts_if_the_owner_told_it_on_this_boot(void **state)
+{
+    (void)state;
+    struct form f;
+    form_begin(&f);
+    form_tell(&f, NULL, 1, 100);
+    assert_true(form_told_is_reached(&f, 100));
+    assert_false(form_told_is_reached(&f, 99));
+    if (geteuid() == 0) { /* somebody else may have planted it */
+        assert_int_equal(fchownat(f.dir, ".gpufl-session.lock", 65534, 65534, 0), 0);
+        assert_false(form_told_is_reached(&f, 100));
+        assert_int_equal(fchownat(f.dir, ".gpufl-session.lock", 0, 0, 0), 0);
+        assert_true(form_told_is_reached(&f, 100));
+    }
+    form_tell(&f, NULL, 1, -1);
+    assert_false(form_told_is_reached(&f, 100));
+    form_tell(&f, "00000000-0000-4000-8000-000000000000", 1, 100);
+    assert_false(form_told_is_reached(&f, 100));
+    form_end(&f);
+}
+
 static bool form_fails; /* each read of a compressed file, or of a sealed one */
 static const char *form_failing;
 
@@ -309,6 +343,7 @@ int main(void)
         cmocka_unit_test(what_holds_no_whole_line_is_no_copy),
         cmocka_unit_test(
             one_that_is_cut_off_is_passed_over_if_its_writer_told_that_all_is_there),
+        cmocka_unit_test(a_size_counts_if_the_owner_told_it_on_this_boot),
         cmocka_unit_test(an_error_is_neither_and_is_forgotten),
         cmocka_unit_test(
             one_that_is_cut_off_and_begins_a_sealed_file_is_not_the_active_one),
