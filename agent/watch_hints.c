@@ -11,13 +11,17 @@ void watch_hints_init(struct watch_hints *h)
     pthread_mutex_init(&h->lock, NULL);
 }
 
+/* A writer writes to its lock file before it appends, which tells nothing new. */
 static void join_hint(struct watch_hint *hint, const struct watch_news *more)
 {
     if (more->what > hint->what) {
         hint->what = more->what;
     }
     hint->told = more->told ? more->told : hint->told;
-    if (strcmp(hint->file, more->file) != 0) {
+    if (hint->what == HINT_GREW && strcmp(hint->file, LAYOUT_LOCK) == 0) {
+        snprintf(hint->file, sizeof hint->file, "%s", more->file);
+    } else if (strcmp(hint->file, more->file) != 0 &&
+               !(hint->what == HINT_GREW && strcmp(more->file, LAYOUT_LOCK) == 0)) {
         hint->file[0] = '\0';
     }
 }

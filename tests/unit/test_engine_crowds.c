@@ -223,11 +223,21 @@ static void lines_of_a_session_with_many_names_are_sent_without_a_listing(void *
     engine_touch(rig->engine, 0, live.id);
     rig_run(rig, 20000, false);
     engine_visit_changed(rig->engine, watch_all, NULL);
+    /* A writer writes to its lock file before; "" = to several files. */
+    static const char *const grown[] = {"device.log", ""};
     for (int n = 1; n <= 20; n++) {
+        engine_grew(rig->engine, 0, live.id, LAYOUT_LOCK);
         live_line(&live, "device", "x", n);
-        engine_grew(rig->engine, 0, live.id, "device.log");
+        engine_grew(rig->engine, 0, live.id, grown[n % 2]);
         assert_int_equal(listed_before(rig, TRANSPORT_BATCH, live.id), 0);
     }
+    engine_touch(rig->engine, 0, live.id); /* a file was closed, or is new */
+    rig_run(rig, 1000, false);
+    live_line(&live, "device", "x", 21);
+    engine_touch(rig->engine, 0, live.id); /* the next listing has to wait */
+    uint64_t begin_ms = rig_now_ms();
+    (void)listed_before(rig, TRANSPORT_BATCH, live.id);
+    assert_in_range(rig_now_ms() - begin_ms, 0, 20);
     live_close(&live);
     rig_delete(rig);
 }

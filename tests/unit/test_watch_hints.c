@@ -42,6 +42,10 @@ static void what_happens_in_one_directory_is_one_hint(void **state)
     } row[] = {
         {{HINT_GREW, HINT_GREW}, {"a", "a"}, HINT_GREW, "a"},
         {{HINT_GREW, HINT_GREW}, {"a", "b"}, HINT_GREW, ""},
+        {{HINT_GREW, HINT_GREW}, {LAYOUT_LOCK, "a"}, HINT_GREW, "a"},
+        {{HINT_GREW, HINT_GREW}, {"a", LAYOUT_LOCK}, HINT_GREW, "a"},
+        {{HINT_GREW, HINT_GREW}, {LAYOUT_LOCK, LAYOUT_LOCK}, HINT_GREW, LAYOUT_LOCK},
+        {{HINT_GREW, HINT_CHANGED}, {LAYOUT_LOCK, ""}, HINT_CHANGED, ""},
         {{HINT_GREW, HINT_CHANGED}, {"a", ""}, HINT_CHANGED, ""},
         {{HINT_CHANGED, HINT_GREW}, {"", "a"}, HINT_CHANGED, ""},
         {{HINT_UNWATCHED, HINT_CHANGED}, {"", ""}, HINT_UNWATCHED, ""},

@@ -193,27 +193,44 @@ bool session_idle(const struct session *session)
     return !session_is_referenced(session);
 }
 
+static bool session_reads_appended(const struct session *session)
+{
+    return session->inspected && !session->held && session->layout == SESSION_LIVE &&
+           session->state == SESSION_OPEN && session_tells(session);
+}
+
+/* \return false if reading alone does not do. */
+static bool session_stream_grew(struct stream *st, uint64_t now_ms)
+{
+    const struct root *root = st->session->root;
+    if (st->held || st->at_shutdown || st->kind != STREAM_BATCHED) {
+        return st->channel >= root->channels.count; /* it is not followed */
+    }
+    st->session->last_growth_ms = now_ms;
+    stream_note_growth(st);
+    if (!st->offer) {
+        stream_enqueue(st, true, engine_config_next_flush(&root->engine->config, now_ms));
+    }
+    return true;
+}
+
 bool session_grew(struct session *session, const char *file, uint64_t now_ms)
 {
-    const struct root *root = session->root;
     struct layout_name name = layout_parse(file);
-    if (name.kind != LAYOUT_ACTIVE || name.gz || !session->inspected || session->held ||
-        session->layout != SESSION_LIVE || session->state != SESSION_OPEN ||
-        !session_tells(session)) {
+    bool several = !*file;
+    bool active = name.kind == LAYOUT_ACTIVE && !name.gz;
+    bool known = name.kind == LAYOUT_IS_LOCK;
+    if (!session_reads_appended(session)) {
         return false;
     }
-    for (unsigned i = 0; i < session->streams; i++) {
+    for (unsigned i = 0; (several || active) && i < session->streams; i++) {
         struct stream *st = session->stream[i];
-        if (strcmp(stream_channel(st), name.channel) == 0 && !st->held &&
-            !st->at_shutdown && st->kind == STREAM_BATCHED) {
-            session->last_growth_ms = now_ms;
-            stream_note_growth(st);
-            if (!st->offer) {
-                stream_enqueue(st, true,
-                               engine_config_next_flush(&root->engine->config, now_ms));
+        if (several || strcmp(stream_channel(st), name.channel) == 0) {
+            known = session_stream_grew(st, now_ms);
+            if (!known) {
+                return false;
             }
-            return true;
         }
     }
-    return false;
+    return known;
 }

@@ -59,8 +59,9 @@ bool session_is_referenced(const struct session *session);
  */
 bool session_idle(const struct session *session);
 
-/** Notes that a file of a live session grew: its channel is due after the flush interval,
- * without an inspection. \return false if only an inspection can tell what it means. */
+/** Notes that a file of a live session grew, or several did (then ""): their channels are
+ * due after the flush interval, without an inspection. What is written to its lock file
+ * needs none, either. \return false if only an inspection can tell what it means. */
 bool session_grew(struct session *session, const char *file, uint64_t now_ms);
 
 #endif

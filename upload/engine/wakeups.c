@@ -7,13 +7,26 @@
 #include "upload/engine/engine_report.h"
 #include "upload/lifecycle/discovery.h"
 
+static struct session *wakeups_session(const struct engine *engine, unsigned root,
+                                       const char *path)
+{
+    return root < engine->roots ? session_find(engine->root[root], path) : NULL;
+}
+
+/* The listing of very many names may have to wait. What was appended to files that are
+ * known is read before. */
 void engine_touch(struct engine *engine, unsigned root, const char *session_path)
 {
     if (root >= engine->roots || engine->root[root]->away) {
         return;
     }
+    struct session *session = wakeups_session(engine, root, session_path);
+    uint64_t now_ms = engine->config.sys->now_ms();
+    if (session && session->turn.names > VISITS_STEP_NAMES) {
+        (void)session_grew(session, "", now_ms);
+    }
     if (session_path[0]) {
-        discovery_touch(engine->root[root], session_path, engine->config.sys->now_ms());
+        discovery_touch(engine->root[root], session_path, now_ms);
     } else {
         engine->root[root]->list_soon = true;
     }
@@ -26,12 +39,6 @@ static struct parked_session *wakeups_waiting(const struct engine *engine, unsig
     struct parked_session *s =
         root < engine->roots ? parked_find(&engine->root[root]->parked, path) : NULL;
     return s && !s->complete && !s->held ? s : NULL;
-}
-
-static struct session *wakeups_session(const struct engine *engine, unsigned root,
-                                       const char *path)
-{
-    return root < engine->roots ? session_find(engine->root[root], path) : NULL;
 }
 
 void engine_grew(struct engine *engine, unsigned root, const char *session_path,
