@@ -67,6 +67,8 @@ static void follow_watch(struct loop *loop)
     }
     if (watch_incomplete(loop->watch)) {
         engine_poll(loop->engine, LOOP_POLL_MS);
+    } else {
+        engine_poll_end(loop->engine);
     }
     engine_visit_changed(loop->engine, watch_session, loop);
 }

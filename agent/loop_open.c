@@ -15,6 +15,7 @@
 #include "agent/options/option_find.h"
 #include "agent/options/option_value.h"
 #include "agent/state_trial.h"
+#include "agent/watch/watch_places.h"
 #include "upload/engine/reopen.h"
 
 static void wake_loop(void *arg)
@@ -79,8 +80,8 @@ static gpufl_status open_watch(struct loop *loop, bool have_inotify, char why[51
         engine_poll(loop->engine, LOOP_POLL_MS);
         return GPUFL_OK;
     }
-    return watch_open(&loop->log, engine_options_gather_ms(o), watch_max(), wake_loop,
-                      loop, &loop->watch);
+    return watch_open(&loop->log, engine_options_gather_ms(o), watch_places_max(),
+                      wake_loop, loop, &loop->watch);
 }
 
 static bool came_from_flag(const struct options *o, size_t at)

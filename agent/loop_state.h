@@ -9,7 +9,7 @@
 #include "agent/options/options.h"
 #include "agent/sync_thread.h"
 #include "agent/token.h"
-#include "agent/watch.h"
+#include "agent/watch/watch.h"
 #include "upload/http/transport_http.h"
 #include "upload/source/select.h"
 

@@ -13,7 +13,7 @@
 #include "agent/options/option_value.h"
 #include "agent/process.h"
 #include "agent/trial.h"
-#include "agent/watch.h"
+#include "agent/watch/watch.h"
 #include "base/message.h"
 #include "base/standard_output.h"
 

@@ -548,6 +548,11 @@ TRIES = {
                                      "'{{\\\"type\\\":\\\"x\\\",\\\"session_id\\\":\\\"" + MINE + "\\\"}}' | head -c 2G > "
                                      + MINE + "/device.log\"",
     "names that come and go in the log directory": "cd {logs}; ready; while mkdir x{id}; do rmdir x{id}; done",
+    "events of thousands of directories without end":
+        "cd {logs}; exec python3 -c 'import os\nfor d in range(3000): os.mkdir(f\"w{{d}}\")\nos.mkdir(\"e1\")\n"
+        "print(flush=True)\nwhile 1:\n for d in range(3000):\n"
+        "  os.mknod(f\"w{{d}}/q\"); os.unlink(f\"w{{d}}/q\"); os.rename(\"e1\", \"e2\"); os.rename(\"e2\", \"e1\")\n"
+        "  os.rename(f\"w{{d}}\", f\"v{{d}}\"); os.rename(f\"v{{d}}\", f\"w{{d}}\")'",
 }
 
 

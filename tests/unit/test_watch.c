@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/watch.h"
+#include "agent/watch/watch.h"
 #include "tests/support/dirs.h"
 
 #define HANG_MS   60000
@@ -216,6 +216,58 @@ static void one_owner_has_a_share_of_the_watches(void **state)
     is_noticed(t, name);
 }
 
+/* Renames an entry that is not looked at, so that only the root's events are many. */
+static void a_root_in_which_very_much_happens_is_watched_again(void **state)
+{
+    struct watched *t = *state;
+    make(t, ".a");
+    make(t, "s");
+    await(t, "s", HINT_CHANGED);
+    t->hints = 0;
+    do { /* an event of the root itself: it was watched again, and is to be listed */
+        const struct watch_hint *hint;
+        for (unsigned i = 0; i < 1000; i++) {
+            move(t, ".a", ".b");
+            move(t, ".b", ".a");
+        }
+        size_t n = watch_take(t->watch, &hint);
+        for (size_t i = 0; i < n && t->hints < HINTS_MAX; i++) {
+            t->hint[t->hints++] = hint[i];
+        }
+    } while (!was(t, "", HINT_CHANGED));
+    move(t, "s", "r"); /* whether or not the root tells it */
+    await(t, "s", HINT_UNWATCHED);
+    make(t, "s2");
+    while (!was(t, "s2", HINT_CHANGED) && !was(t, "", HINT_CHANGED)) {
+        take(t);
+    }
+}
+
+static void one_directory_without_rights_leaves_the_others_watched(void **state)
+{
+    struct watched *t = *state;
+    char path[512];
+    uid_t was_user = geteuid();
+    if (was_user == 0) {
+        assert_int_equal(chmod(t->root, 0777), 0);
+        assert_int_equal(seteuid(OTHER), 0);
+    }
+    make(t, ".x");
+    snprintf(path, sizeof path, "%s/.x", t->root);
+    assert_int_equal(chmod(path, 0), 0);
+    move(t, ".x", "x");
+    while (told(t, TOLD_REFUSED) == 0) {
+        take(t);
+    }
+    assert_false(watch_incomplete(t->watch));
+    make(t, "s");
+    await(t, "s", HINT_CHANGED);
+    is_noticed(t, "s");
+    snprintf(path, sizeof path, "%s/x", t->root);
+    assert_int_equal(chmod(path, 0700), 0);
+    assert_int_equal(seteuid(was_user), 0);
+}
+
 static int begin(void **state)
 {
     struct watched *t = calloc(1, sizeof *t);
@@ -253,6 +305,10 @@ int main(void)
                                         end),
         cmocka_unit_test_setup_teardown(
             sessions_in_a_renamed_group_are_watched_by_their_new_names, begin, end),
+        cmocka_unit_test_setup_teardown(
+            a_root_in_which_very_much_happens_is_watched_again, begin, end),
+        cmocka_unit_test_setup_teardown(
+            one_directory_without_rights_leaves_the_others_watched, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/watch_places.h"
+#include "agent/watch/watch_places.h"
 
 #define PLACES 3000 /* more than buckets */
 
@@ -51,7 +51,7 @@ static void a_removed_place_is_in_neither_table(void **state)
     assert_non_null(places);
     insert(places, 0, "a", 1);
     insert(places, 0, "b", 1 + WATCH_BUCKETS); /* in the same bucket */
-    watch_places_remove(places, watch_places_link(places, 0, "a"));
+    free(watch_places_remove(places, watch_places_link(places, 0, "a")));
     assert_null(*watch_places_link(places, 0, "a"));
     assert_null(watch_places_by_wd(places, 1));
     assert_string_equal(watch_places_by_wd(places, 1 + WATCH_BUCKETS)->session, "b");
@@ -65,6 +65,7 @@ static void count_unwatched(void *arg, struct watch_place *place)
 {
     (void)arg;
     unwatched += place->wd;
+    free(place);
 }
 
 static void all_places_of_a_root_are_removed_and_no_other(void **state)

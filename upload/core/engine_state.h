@@ -75,7 +75,8 @@ struct engine {
     bool salvage_lists_many; /**< … and whether a long one may be listed */
     bool wants_more; /**< requests could be made, and nothing that is open is ready */
     bool polling;    /**< no watcher reports changes */
-    bool at_quota;   /**< the last answer that concerned a workspace's limit was 402 */
+    uint64_t unpolled_interval_ms; /**< between listings, when that is over */
+    bool at_quota; /**< the last answer that concerned a workspace's limit was 402 */
     bool skew_said;
 };
 

@@ -109,7 +109,17 @@ void engine_poll(struct engine *engine, uint64_t interval_ms)
 {
     if (!engine->polling) {
         engine->polling = true;
+        engine->unpolled_interval_ms = engine->config.rescan_interval_ms;
         engine->config.rescan_interval_ms = interval_ms;
+        engine_rescan(engine);
+    }
+}
+
+void engine_poll_end(struct engine *engine)
+{
+    if (engine->polling) {
+        engine->polling = false;
+        engine->config.rescan_interval_ms = engine->unpolled_interval_ms;
         engine_rescan(engine);
     }
 }

@@ -35,6 +35,9 @@ void wakeups_list_again(struct engine *engine);
  * inspected every \p interval_ms. */
 void engine_poll(struct engine *engine, uint64_t interval_ms);
 
+/** Changes are reported again. */
+void engine_poll_end(struct engine *engine);
+
 /** Visits the directories to watch, or no longer to watch, since the last call: each root
  * (session "") and each session once, and once more when it is done. */
 void engine_visit_changed(struct engine *engine,

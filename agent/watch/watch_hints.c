@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Joins what happens in one directory within a round. */
-#include "agent/watch_hints.h"
+#include "agent/watch/watch_hints.h"
 
 #include <stdio.h>
 #include <string.h>
 
 void watch_hints_init(struct watch_hints *h)
 {
+    h->half[0].shares.limit = h->half[1].shares.limit = WATCH_HINTS_MAX;
     h->round = 1; /* 0 is the mark of a directory that had no hint yet */
     pthread_mutex_init(&h->lock, NULL);
 }
@@ -26,14 +27,17 @@ static void join_hint(struct watch_hint *hint, const struct watch_news *more)
     }
 }
 
-void watch_hints_add(struct watch_hints *h, struct watch_mark *mark,
+bool watch_hints_add(struct watch_hints *h, struct watch_mark *mark,
                      const struct watch_news *news)
 {
+    bool added = true;
     pthread_mutex_lock(&h->lock);
     struct watch_half *half = &h->half[h->round & 1];
     if (mark && mark->round == h->round) {
         join_hint(&half->hint[mark->hint], news);
-    } else if (half->count < WATCH_HINTS_MAX) {
+    } else if (half->count < WATCH_HINTS_MAX &&
+               shares_have_room(&half->shares, news->owner, 1)) {
+        shares_add(&half->shares, news->owner, 1);
         struct watch_hint *hint = &half->hint[half->count];
         hint->root = news->root;
         hint->what = news->what;
@@ -45,9 +49,10 @@ void watch_hints_add(struct watch_hints *h, struct watch_mark *mark,
         }
         half->count++;
     } else {
-        watch_hints_set_overflowed(h);
+        added = false;
     }
     pthread_mutex_unlock(&h->lock);
+    return added;
 }
 
 void watch_hints_set_overflowed(struct watch_hints *h)
@@ -60,7 +65,10 @@ size_t watch_hints_take(struct watch_hints *h, const struct watch_hint **first)
     pthread_mutex_lock(&h->lock);
     const struct watch_half *half = &h->half[h->round & 1];
     h->round++;
-    h->half[h->round & 1].count = 0;
+    struct watch_half *next = &h->half[h->round & 1];
+    next->count = 0;
+    shares_close(&next->shares);
+    next->shares.amount = 0;
     pthread_mutex_unlock(&h->lock);
     *first = half->hint;
     return half->count;
@@ -73,5 +81,7 @@ bool watch_hints_overflowed(struct watch_hints *h)
 
 void watch_hints_fini(struct watch_hints *h)
 {
+    shares_close(&h->half[0].shares);
+    shares_close(&h->half[1].shares);
     pthread_mutex_destroy(&h->lock);
 }

@@ -1,51 +1,49 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The only file that includes libinotifytools, and its thread the only one that calls it:
  * the library keeps its state in globals and waits in select(2). */
-#include "agent/watch.h"
+#include "agent/watch/watch.h"
 
 #include <errno.h>
 #include <inotifytools/inotify.h>
 #include <inotifytools/inotifytools.h>
 #include <limits.h>
+#include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <time.h>
 
-#include "agent/watch_places.h"
+#include "agent/watch/watch_places.h"
+#include "agent/watch/watch_rate.h"
+#include "agent/watch/watch_requests.h"
+#include "agent/watch/watch_untold.h"
 #include "schema/layout.h"
 
 #define SESSION_EVENTS                                                                   \
     (IN_MODIFY | IN_CLOSE_WRITE | IN_CREATE | IN_MOVED_TO | IN_MOVED_FROM |              \
-     IN_DELETE_SELF | IN_DONT_FOLLOW | IN_ONLYDIR)
+     IN_MOVE_SELF | IN_DELETE_SELF | IN_DONT_FOLLOW | IN_ONLYDIR)
 #define ROOT_EVENTS                                                                      \
     (IN_CREATE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_MOVE_SELF |                \
      IN_DELETE_SELF | IN_DONT_FOLLOW | IN_ONLYDIR)
 #define WAIT_S 1
-/* Directories that are watched at once: each takes some 1.5 KiB, most of it the kernel's.
- */
-#define WATCHES_MAX   16384u
-#define UIDS_OF_ONE   65536u
-#define WATCHES_LIMIT "/proc/sys/fs/inotify/max_user_watches"
+/* Without a nap: so many are made meanwhile that the queue would soon be full. */
+#define EVENTS_BUSY 1024u
+/* The engine is woken then, even if there are more. */
+#define EVENTS_ROUND 16384u
 
 struct watch {
-    const struct log *log;
     uint64_t nap_ms;
     void (*wake)(void *arg);
     void *arg;
     pthread_t thread;
     _Atomic bool stopping;
-    _Atomic bool incomplete;
     struct watch_hints hints;
     struct watch_places places; /* the thread's own */
-    bool refusal_said;          /* likewise */
-    pthread_mutex_t lock;       /* of the requests */
-    struct watch_place *requests;
-    struct watch_place **requests_end; /* where to append, unless empty */
+    struct watch_rate rate;     /* likewise, and what follows */
+    struct watch_untold untold;
+    struct watch_place *resting; /* roots that are watched again soon */
+    struct watch_requests requests;
 };
 
 bool watch_init(void)
@@ -65,7 +63,8 @@ bool watch_overflowed(struct watch *w)
 
 bool watch_incomplete(const struct watch *w)
 {
-    return atomic_load_explicit(&w->incomplete, memory_order_relaxed);
+    return watch_rate_now_ms() <
+           atomic_load_explicit(&w->untold.incomplete_until_ms, memory_order_relaxed);
 }
 
 void watch_request(struct watch *w, unsigned root, const char *root_path,
@@ -74,77 +73,90 @@ void watch_request(struct watch *w, unsigned root, const char *root_path,
     struct watch_place *p = watch_place_make(root, root_path, session);
     if (p) {
         p->done = done;
-        pthread_mutex_lock(&w->lock);
-        *(w->requests ? w->requests_end : &w->requests) =
-            p; /* in order: the last one counts */
-        w->requests_end = &p->next;
-        pthread_mutex_unlock(&w->lock);
+        watch_requests_add(&w->requests, p);
     }
 }
 
-/* For a directory that is not watched. */
-static void hint_at(struct watch *w, unsigned root, const char *session)
+static struct watch_place *forget(struct watch *w, const struct watch_place *p)
 {
-    struct watch_news news = {root, HINT_CHANGED, "", session, TOLD_NOTHING};
-    watch_hints_add(&w->hints, NULL, &news);
+    return watch_places_remove(&w->places,
+                               watch_places_link(&w->places, p->root, p->session));
 }
 
-static void refuse(struct watch *w, struct watch_place *p, enum watch_what what)
+/* The engine lists a root that is watched again, and polls a directory. */
+static void rest(struct watch *w, struct watch_place *p)
 {
-    if (!w->refusal_said) {
-        w->refusal_said = true;
-        log_warn(
-            w->log, "watch.refused",
-            "path=%s/%s owner=%u note=\"this user has as many directories watched as "
-            "one may have: further ones are polled every 10 s\"",
-            p->root_path, p->session, p->owner);
+    inotifytools_remove_watch_by_wd(p->wd);
+    (void)forget(w, p);
+    if (!p->session[0]) {
+        p->next = w->resting;
+        w->resting = p;
+        return;
     }
-    struct watch_news news = {p->root, what, "", p->session, TOLD_REFUSED};
-    watch_hints_add(&w->hints, NULL, &news);
-    free(p);
+    watch_untold_say(&w->untold, p,
+                     "more happens in this user's directories than is followed: they "
+                     "are polled every 10 s for a while");
+    watch_untold_let_go(&w->untold, p, HINT_CHANGED);
 }
 
 static void hint_of(struct watch *w, struct watch_place *p, enum watch_what what,
                     const char *file)
 {
-    struct watch_news news = {p->root, what, file, p->session, TOLD_NOTHING};
-    watch_hints_add(&w->hints, &p->mark, &news);
-}
-
-static void warn_incomplete(struct watch *w, const char *path, int error)
-{
-    if (atomic_exchange_explicit(&w->incomplete, true, memory_order_relaxed)) {
-        return;
+    struct watch_news news = {p->root, what, file, p->session, TOLD_NOTHING, p->owner};
+    if (!watch_hints_add(&w->hints, &p->mark, &news)) {
+        rest(w, p);
     }
-    log_warn(w->log, "watch.incomplete", "path=%s reason=\"%s\" note=\"%s\"", path,
-             error == ENOSPC ? "no inotify watch left" : strerror(error),
-             error == ENOSPC ? "polling every second; raise fs.inotify.max_user_watches"
-                             : "polling every second");
 }
 
 static void unwatch(void *arg, struct watch_place *p)
 {
     (void)arg;
     inotifytools_remove_watch_by_wd(p->wd);
+    free(p);
 }
 
 static void unwatch_renamed(void *arg, struct watch_place *p)
 {
-    unwatch(arg, p);
-    hint_of(arg, p, HINT_UNWATCHED, "");
+    inotifytools_remove_watch_by_wd(p->wd);
+    watch_untold_let_go(&((struct watch *)arg)->untold, p, HINT_UNWATCHED);
 }
 
 /* Each owner may have some: without them, its directories are polled, and no others. */
-static bool may_watch(const struct watch *w, struct watch_place *p, const char *path)
+static bool may_watch(struct watch *w, struct watch_place *p, const char *path)
 {
-    struct stat st;
-    if (!p->session[0] || lstat(path, &st) < 0) {
+    watch_place_find_owner(p, path);
+    if (!p->session[0]) {
         return true;
     }
-    /* Subordinate ids are a user's, in blocks. */
-    p->owner =
-        st.st_uid < UIDS_OF_ONE ? st.st_uid : st.st_uid / UIDS_OF_ONE * UIDS_OF_ONE;
-    return shares_have_room(&w->places.shares, p->owner, 1);
+    if (!shares_have_room(&w->places.shares, p->owner, 1)) {
+        watch_untold_say(&w->untold, p,
+                         "this user has as many directories watched as one may have: "
+                         "further ones are polled every 10 s");
+        return false;
+    }
+    return watch_rate_has_room(&w->rate, p->owner);
+}
+
+/* What one directory has, as rights to it, concerns no other. */
+static void not_watched(struct watch *w, struct watch_place *p, const char *path,
+                        int error)
+{
+    bool root = p->session[0] == '\0';
+    if (error == ENOENT || error == ENOTDIR) {
+        free(p);
+        return;
+    }
+    if (root || error == ENOSPC || error == ENOMEM) {
+        watch_untold_warn(&w->untold, path, error);
+    } else {
+        watch_untold_say(&w->untold, p, strerror(error));
+    }
+    if (root) {
+        p->next = w->resting;
+        w->resting = p;
+    } else {
+        watch_untold_let_go(&w->untold, p, HINT_CHANGED);
+    }
 }
 
 /* Takes over \p p. */
@@ -156,15 +168,12 @@ static void add_place(struct watch *w, struct watch_place *p, enum watch_told to
     snprintf(path, sizeof path - 1, "%s%s%s", p->root_path, root ? "" : "/", p->session);
     if (!may_watch(w, p, path)) {
         /* One that nobody has asked for is new to the engine. */
-        refuse(w, p, told == TOLD_WATCHED ? HINT_CHANGED : HINT_NOTHING);
+        watch_untold_let_go(&w->untold, p,
+                            told == TOLD_WATCHED ? HINT_CHANGED : HINT_NOTHING);
         return;
     }
     if (!inotifytools_watch_file(path, root ? ROOT_EVENTS : SESSION_EVENTS)) {
-        int error = inotifytools_error();
-        if (error != ENOENT && error != ENOTDIR) {
-            warn_incomplete(w, path, error);
-        }
-        free(p);
+        not_watched(w, p, path, inotifytools_error());
         return;
     }
     size_t len = strlen(path);
@@ -176,23 +185,13 @@ static void add_place(struct watch *w, struct watch_place *p, enum watch_told to
     }
     struct watch_place *other = watch_places_by_wd(&w->places, p->wd);
     if (other) { /* renamed, and the event was lost or is still to come */
-        hint_of(w, other, HINT_UNWATCHED, "");
-        watch_places_remove(&w->places,
-                            watch_places_link(&w->places, other->root, other->session));
+        watch_untold_let_go(&w->untold, forget(w, other), HINT_UNWATCHED);
     }
     p = watch_place_trim(p);
     watch_places_insert(&w->places, p);
-    struct watch_news news = {p->root, HINT_CHANGED, "", p->session, told};
-    watch_hints_add(&w->hints, &p->mark, &news); /* for what happened before */
-}
-
-static struct watch_place *take_requests(struct watch *w)
-{
-    pthread_mutex_lock(&w->lock);
-    struct watch_place *requests = w->requests;
-    w->requests = NULL;
-    pthread_mutex_unlock(&w->lock);
-    return requests;
+    if (!watch_untold_tell(&w->untold, &p->mark, p, HINT_CHANGED, told)) {
+        rest(w, p);
+    }
 }
 
 static void serve_requests(struct watch *w, struct watch_place *requests)
@@ -203,15 +202,18 @@ static void serve_requests(struct watch *w, struct watch_place *requests)
         requests = p->next;
         struct watch_place **known = watch_places_link(&w->places, p->root, p->session);
         if (!p->done && !*known) {
+            if (!p->session[0]) {
+                watch_place_list_drop(&w->resting, p->root);
+            }
             add_place(w, p, TOLD_NOTHING);
             added = true;
             continue;
         }
         if (p->done && !p->session[0]) {
             (void)watch_places_remove_below(&w->places, p->root, "", unwatch, w);
+            watch_place_list_drop(&w->resting, p->root);
         } else if (p->done && *known) {
-            inotifytools_remove_watch_by_wd((*known)->wd);
-            watch_places_remove(&w->places, known);
+            unwatch(w, watch_places_remove(&w->places, known));
         }
         free(p);
     }
@@ -223,23 +225,29 @@ static void serve_requests(struct watch *w, struct watch_place *requests)
 /* A directory that is renamed keeps its watch, and so do those in it. They would still be
  * known by their old names, under which there may be others soon, and the library would
  * have two entries for one watch: all of them are watched anew. */
+static void on_moved(struct watch *w, unsigned root, const char *session)
+{
+    char name[WATCH_SESSION_MAX + NAME_MAX]; /* it may be the name of what is freed */
+    snprintf(name, sizeof name, "%s", session);
+    (void)watch_places_remove_below(&w->places, root, name, unwatch_renamed, w);
+}
+
 static void on_moved_from(struct watch *w, const struct watch_place *parent,
                           const char *name)
 {
     char session[WATCH_SESSION_MAX + NAME_MAX];
     snprintf(session, sizeof session, "%s%s%s", parent->session,
              parent->session[0] ? "/" : "", name);
-    (void)watch_places_remove_below(&w->places, parent->root, session, unwatch_renamed,
-                                    w);
+    on_moved(w, parent->root, session);
 }
 
-/* A directory that appears in a root is watched at once, without waiting for the engine.
- */
+/* A directory that appears in a root is watched at once, before the engine asks. */
 static void on_root_event(struct watch *w, const struct watch_place *root,
                           const struct inotify_event *event)
 {
     if (event->mask & (IN_MOVE_SELF | IN_DELETE_SELF)) {
-        hint_at(w, root->root, ""); /* the path names another directory now, or none */
+        /* The path names another directory now, or none. */
+        watch_untold_hint_at(&w->untold, root->root, "");
         return;
     }
     if (!(event->mask & IN_ISDIR) || !event->len || !layout_name_ok(event->name)) {
@@ -255,7 +263,7 @@ static void on_root_event(struct watch *w, const struct watch_place *root,
             add_place(w, p, TOLD_WATCHED);
         }
     } else {
-        hint_at(w, root->root, event->name);
+        watch_untold_hint_at(&w->untold, root->root, event->name);
     }
 }
 
@@ -287,9 +295,11 @@ static void on_event(struct watch *w, const struct inotify_event *event)
     }
     if (event->mask & IN_IGNORED) { /* the kernel has dropped it already */
         forget_name(event->wd);
-        hint_of(w, p, HINT_UNWATCHED, "");
-        watch_places_remove(&w->places,
-                            watch_places_link(&w->places, p->root, p->session));
+        watch_untold_let_go(&w->untold, forget(w, p), HINT_UNWATCHED);
+    } else if (!watch_rate_spend(&w->rate, p->owner)) {
+        rest(w, p);
+    } else if (p->session[0] && (event->mask & IN_MOVE_SELF)) {
+        on_moved(w, p->root, p->session); /* which its parent may not have told */
     } else if (p->session[0] && event->mask == IN_MODIFY) {
         hint_of(w, p, HINT_GREW, event->len ? event->name : "");
     } else if (p->session[0]) {
@@ -299,53 +309,53 @@ static void on_event(struct watch *w, const struct inotify_event *event)
     }
 }
 
-static void nap(uint64_t ms)
+/* Once a second, however many events there are. */
+static void watch_turn(struct watch *w)
 {
-    struct timespec t = {.tv_sec = (time_t)(ms / 1000),
-                         .tv_nsec = (long)(ms % 1000) * 1000000};
-    nanosleep(&t, NULL);
+    if (!watch_rate_turn(&w->rate, watch_rate_now_ms())) {
+        return;
+    }
+    struct watch_place *p = w->resting;
+    w->resting = NULL;
+    for (struct watch_place *next; p; p = next) {
+        next = p->next;
+        add_place(w, p, TOLD_NOTHING);
+        w->wake(w->arg);
+    }
 }
 
-/* \return whether there were any. */
-static bool follow_events(struct watch *w, int wait_s)
+/* \return how many there were. */
+static unsigned follow_events(struct watch *w, int wait_s)
 {
     const struct inotify_event *event = inotifytools_next_events(wait_s, 1);
-    bool any = event;
-    for (; event; event = inotifytools_next_events(0, 1)) {
+    unsigned count = 0;
+    while (event) {
         on_event(w, event);
+        event = ++count < EVENTS_ROUND ? inotifytools_next_events(0, 1) : NULL;
     }
-    return any;
+    return count;
 }
 
 static void *watch_run(void *arg)
 {
     struct watch *w = arg;
     while (!atomic_load_explicit(&w->stopping, memory_order_relaxed)) {
-        struct watch_place *requests = take_requests(w);
-        bool any = follow_events(w, 0); /* of renames that led to the requests */
+        struct watch_place *requests = watch_requests_take(&w->requests);
+        watch_turn(w);
+        watch_untold_retry(&w->untold);
+        unsigned count = follow_events(w, 0); /* of renames that led to the requests */
         serve_requests(w, requests);
-        if (!follow_events(w, any ? 0 : WAIT_S) && !any) {
+        count += follow_events(w, count ? 0 : WAIT_S);
+        if (!count) {
             continue;
         }
         w->wake(w->arg);
         /* Waking for each event would cost more than the events do: gather some. */
-        if (w->nap_ms) {
-            nap(w->nap_ms);
+        if (w->nap_ms && count < EVENTS_BUSY) {
+            poll(NULL, 0, (int)w->nap_ms);
         }
     }
     return NULL;
-}
-
-/* Half of what the kernel grants: others of the same user need some, too. */
-unsigned watch_max(void)
-{
-    unsigned granted = 0;
-    FILE *file = fopen(WATCHES_LIMIT, "re");
-    if (file) {
-        granted = fscanf(file, "%u", &granted) == 1 ? granted : 0;
-        fclose(file);
-    }
-    return granted && granted / 2 < WATCHES_MAX ? granted / 2 : WATCHES_MAX;
 }
 
 gpufl_status watch_open(const struct log *log, uint64_t nap_ms, unsigned max,
@@ -356,12 +366,13 @@ gpufl_status watch_open(const struct log *log, uint64_t nap_ms, unsigned max,
     if (!w) {
         return GPUFL_ERR_NOMEM;
     }
-    w->log = log;
+    w->untold.log = log;
+    w->untold.hints = &w->hints;
     w->nap_ms = nap_ms;
     w->places.shares.limit = max;
     w->wake = wake;
     w->arg = arg;
-    pthread_mutex_init(&w->lock, NULL);
+    watch_requests_init(&w->requests);
     watch_hints_init(&w->hints);
     if (pthread_create(&w->thread, NULL, watch_run, w) != 0) {
         free(w);
@@ -379,9 +390,11 @@ void watch_close(struct watch *w)
     atomic_store_explicit(&w->stopping, true, memory_order_relaxed);
     pthread_join(w->thread, NULL);
     watch_places_free(&w->places);
-    watch_place_list_free(w->requests);
-    inotifytools_cleanup(); /* the watches go with the descriptor */
+    watch_requests_fini(&w->requests);
+    watch_untold_close(&w->untold);
+    watch_place_list_free(w->resting);
+    watch_rate_close(&w->rate);
+    inotifytools_cleanup();
     watch_hints_fini(&w->hints);
-    pthread_mutex_destroy(&w->lock);
     free(w);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Notices changes by inotify. Events are only hints: a scan finds what they miss. */
-#ifndef GPUFL_AGENT_WATCH_H
-#define GPUFL_AGENT_WATCH_H
+#ifndef GPUFL_AGENT_WATCH_WATCH_H
+#define GPUFL_AGENT_WATCH_WATCH_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -9,7 +9,7 @@
 
 #include <gpufl/status.h>
 
-#include "agent/watch_hints.h"
+#include "agent/watch/watch_hints.h"
 #include "base/log.h"
 
 struct watch;
@@ -17,9 +17,6 @@ struct watch;
 /** Opens the inotify instance; call it first in main, while descriptors are low: the
  * library waits in select(2). \return false when the kernel has none left. */
 bool watch_init(void);
-
-/** \return how many directories may be watched at once. */
-unsigned watch_max(void);
 
 /** Starts the thread. It calls \p wake when there are hints, and pauses \p nap_ms between
  * rounds of events. No more than \p max directories below the roots are watched, of each
@@ -41,7 +38,8 @@ size_t watch_take(struct watch *watch, const struct watch_hint **first);
 /** True, once, when events were lost: scan everything. */
 bool watch_overflowed(struct watch *watch);
 
-/** True when some directory could not be watched: poll. */
+/** True when a root could not be watched, or there were no watches left, within the last
+ * seconds: poll. */
 bool watch_incomplete(const struct watch *watch);
 
 /** Ends the thread within a second. NULL is fine. */

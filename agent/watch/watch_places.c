@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Three hash tables over the same places. */
-#include "agent/watch_places.h"
+#include "agent/watch/watch_places.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/hash.h"
+
+#define UIDS_OF_ONE 65536u
+/* Each takes some 1.5 KiB, most of it the kernel's. */
+#define WATCHES_MAX   16384u
+#define WATCHES_LIMIT "/proc/sys/fs/inotify/max_user_watches"
 
 struct watch_place *watch_place_make(unsigned root, const char *root_path,
                                      const char *session)
@@ -22,6 +28,20 @@ struct watch_place *watch_place_make(unsigned root, const char *root_path,
     return p;
 }
 
+void watch_place_find_owner(struct watch_place *p, const char *path)
+{
+    struct stat st;
+    if (!p->session[0]) {
+        p->owner = WATCH_ROOTS;
+    } else if (lstat(path, &st) < 0) {
+        p->owner = WATCH_UNKNOWN;
+    } else if (st.st_uid < UIDS_OF_ONE) {
+        p->owner = st.st_uid;
+    } else { /* subordinate ids are a user's, in blocks */
+        p->owner = st.st_uid / UIDS_OF_ONE * UIDS_OF_ONE;
+    }
+}
+
 /* Very many are kept. */
 struct watch_place *watch_place_trim(struct watch_place *p)
 {
@@ -32,6 +52,18 @@ struct watch_place *watch_place_trim(struct watch_place *p)
     less = less ? less : p;
     less->root_path = NULL;
     return less;
+}
+
+/* Half of what the kernel grants: others of the same user need some, too. */
+unsigned watch_places_max(void)
+{
+    unsigned granted = 0;
+    FILE *file = fopen(WATCHES_LIMIT, "re");
+    if (file) {
+        granted = fscanf(file, "%u", &granted) == 1 ? granted : 0;
+        fclose(file);
+    }
+    return granted && granted / 2 < WATCHES_MAX ? granted / 2 : WATCHES_MAX;
 }
 
 static struct watch_place **wd_bucket(struct watch_places *places, int wd)
@@ -106,7 +138,8 @@ void watch_places_insert(struct watch_places *places, struct watch_place *p)
     shares_add(&places->shares, p->owner, p->session[0] != '\0');
 }
 
-void watch_places_remove(struct watch_places *places, struct watch_place **link)
+struct watch_place *watch_places_remove(struct watch_places *places,
+                                        struct watch_place **link)
 {
     struct watch_place *p = *link;
     struct watch_place **wd = wd_bucket(places, p->wd);
@@ -117,7 +150,7 @@ void watch_places_remove(struct watch_places *places, struct watch_place **link)
     *link = p->next;
     unlink_in_group(p);
     shares_remove(&places->shares, p->owner, p->session[0] != '\0');
-    free(p);
+    return p;
 }
 
 static bool place_is_in(const struct watch_place *p, unsigned root, const char *group)
@@ -135,8 +168,7 @@ static unsigned remove_root(struct watch_places *places, unsigned root,
     for (size_t i = 0; i < WATCH_BUCKETS; i++) {
         for (struct watch_place **link = &places->by_name[i]; *link; looked_at++) {
             if ((*link)->root == root) {
-                unwatch(arg, *link);
-                watch_places_remove(places, link);
+                unwatch(arg, watch_places_remove(places, link));
             } else {
                 link = &(*link)->next;
             }
@@ -156,15 +188,14 @@ unsigned watch_places_remove_below(struct watch_places *places, unsigned root,
     }
     struct watch_place **link = watch_places_link(places, root, session);
     if (*link) {
-        unwatch(arg, *link);
-        watch_places_remove(places, link);
+        unwatch(arg, watch_places_remove(places, link));
     }
     struct watch_place *p = *group_bucket(places, root, session, strlen(session));
     for (struct watch_place *next; p; p = next, looked_at++) {
         next = p->next_in_group;
         if (place_is_in(p, root, session)) {
-            unwatch(arg, p);
-            watch_places_remove(places, watch_places_link(places, root, p->session));
+            struct watch_place **named = watch_places_link(places, root, p->session);
+            unwatch(arg, watch_places_remove(places, named));
         }
     }
     return looked_at;
@@ -176,6 +207,19 @@ void watch_place_list_free(struct watch_place *first)
         struct watch_place *p = first;
         first = p->next;
         free(p);
+    }
+}
+
+void watch_place_list_drop(struct watch_place **first, unsigned root)
+{
+    for (struct watch_place **link = first; *link;) {
+        struct watch_place *p = *link;
+        if (p->root == root) {
+            *link = p->next;
+            free(p);
+        } else {
+            link = &p->next;
+        }
     }
 }
 

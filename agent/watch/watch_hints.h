@@ -10,9 +10,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/shares.h"
 #include "schema/layout.h"
 
-#define WATCH_HINTS_MAX 4096u
+#define WATCH_HINTS_MAX 8192u
 
 /** Longest path of a session below its root: a group and the session. */
 #define WATCH_SESSION_MAX (2 * (LAYOUT_NAME_MAX + 1))
@@ -28,7 +29,7 @@ enum watch_what {
 enum watch_told {
     TOLD_NOTHING,
     TOLD_WATCHED, /**< although nobody has asked for that */
-    TOLD_REFUSED, /**< its owner has as many watches as it may have: it is to be polled */
+    TOLD_REFUSED, /**< it is to be polled, as its owner has its share of watches, say */
 };
 
 /** One hint. */
@@ -47,6 +48,7 @@ struct watch_news {
     const char *file;
     const char *session;
     enum watch_told told;
+    uint32_t owner; /**< in whose share it is counted */
 };
 
 /** The hint that a directory got last; zero-initialise. */
@@ -58,6 +60,7 @@ struct watch_mark {
 struct watch_half {
     struct watch_hint hint[WATCH_HINTS_MAX];
     size_t count;
+    struct shares shares; /**< of the hints, by owner */
 };
 
 struct watch_hints {
@@ -70,8 +73,8 @@ struct watch_hints {
 void watch_hints_init(struct watch_hints *hints);
 
 /** Adds \p news as a hint, or joins it to the one of this round that \p mark names. \p
- * mark may be NULL. Without room it is dropped, and watch_hints_overflowed says so. */
-void watch_hints_add(struct watch_hints *hints, struct watch_mark *mark,
+ * mark may be NULL. \return false if there is no room for more of its owner. */
+bool watch_hints_add(struct watch_hints *hints, struct watch_mark *mark,
                      const struct watch_news *news);
 
 /** Reports lost events at the next watch_hints_overflowed. */

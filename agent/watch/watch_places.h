@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The directories that are watched, found by name and by watch descriptor. */
-#ifndef GPUFL_AGENT_WATCH_PLACES_H
-#define GPUFL_AGENT_WATCH_PLACES_H
+#ifndef GPUFL_AGENT_WATCH_WATCH_PLACES_H
+#define GPUFL_AGENT_WATCH_WATCH_PLACES_H
 
 #include <stdbool.h>
 
-#include "agent/watch_hints.h"
+#include "agent/watch/watch_hints.h"
 #include "base/shares.h"
 
 #define WATCH_BUCKETS 1024u
+
+/** The owner that stands for all roots, and of a directory that is gone. */
+#define WATCH_ROOTS   SHARES_NOBODY
+#define WATCH_UNKNOWN (SHARES_NOBODY - 1)
 
 /** A directory; `wd` -1 = not watched yet. */
 struct watch_place {
@@ -18,8 +22,9 @@ struct watch_place {
     struct watch_place **group_link;
     int wd;
     unsigned root;
-    uint32_t owner; /**< of the directory; not of a root */
-    bool done;      /**< a request to stop watching */
+    uint32_t owner;         /**< of the directory */
+    bool done;              /**< a request to stop watching */
+    enum watch_what untold; /**< it is not watched any more: what is still to be told */
     struct watch_mark mark;
     const char *root_path; /**< until it is watched, and of a root */
     char session[]; /**< below it; "" for the root itself; the root's path follows */
@@ -33,9 +38,15 @@ struct watch_places {
     struct watch_place *by_group[WATCH_BUCKETS]; /**< those in groups */
 };
 
+/** \return how many directories may be watched at once. */
+unsigned watch_places_max(void);
+
 /** \return a place of the caller's, NULL without memory. */
 struct watch_place *watch_place_make(unsigned root, const char *root_path,
                                      const char *session);
+
+/** Finds out who owns it. */
+void watch_place_find_owner(struct watch_place *place, const char *path);
 
 struct watch_place *watch_places_by_wd(struct watch_places *places, int wd);
 
@@ -49,19 +60,23 @@ struct watch_place *watch_place_trim(struct watch_place *place);
 /** Takes over \p place, whose wd is set. */
 void watch_places_insert(struct watch_places *places, struct watch_place *place);
 
-/** Removes and frees the place at \p link. */
-void watch_places_remove(struct watch_places *places, struct watch_place **link);
+/** Removes the place at \p link. \return it, which is the caller's. */
+struct watch_place *watch_places_remove(struct watch_places *places,
+                                        struct watch_place **link);
 
 void watch_places_free(struct watch_places *places);
 
-/** Removes and frees the place of \p session and all below it ("": all of the root),
- * each after \p unwatch was called for it. Without places below it, it is looked for
+/** Removes the place of \p session and all below it ("": all of the root). \p unwatch
+ * takes over each of them. Without places below it, it is looked for
  * among few others: who renames directories delays nobody. \return how many were looked
  * at. */
 unsigned watch_places_remove_below(struct watch_places *places, unsigned root,
                                    const char *session,
                                    void (*unwatch)(void *arg, struct watch_place *place),
                                    void *arg);
+
+/** Frees those of a list that are of \p root. */
+void watch_place_list_drop(struct watch_place **first, unsigned root);
 
 /** Frees a list. */
 void watch_place_list_free(struct watch_place *first);
