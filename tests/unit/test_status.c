@@ -156,7 +156,8 @@ static void status_as_json_is_one_object(void **state)
         "\"problem\":null,\"channels\":[],"
         "\"not_read\":[],\"not_read_given_up\":false,\"other_files\":0,\"resolve\":null}]"
         ","
-        "\"quarantine\":[" RANGE_JSON "," RANGE_JSON "],\"sessions_lossy\":0}\n");
+        "\"quarantine\":[" RANGE_JSON "," RANGE_JSON
+        "],\"sessions_lossy\":0,\"others_not_shown\":0}\n");
     text_clear(&out);
     status_json.start(&out, false);
     status_json.holder(&out, NULL);
@@ -164,9 +165,9 @@ static void status_as_json_is_one_object(void **state)
     status_json.quarantine(&out);
     status_json.end(&out, &(struct status_end){.all_sent = true});
     text_append(&out, "", 1);
-    assert_string_equal(out.data,
-                        "{\"journal\":false,\"served_by\":null,\"waits\":[],"
-                        "\"sessions\":[],\"quarantine\":[],\"sessions_lossy\":0}\n");
+    assert_string_equal(out.data, "{\"journal\":false,\"served_by\":null,\"waits\":[],"
+                                  "\"sessions\":[],\"quarantine\":[],\"sessions_lossy\":"
+                                  "0,\"others_not_shown\":0}\n");
     text_fini(&out);
 }
 
