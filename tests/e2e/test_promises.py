@@ -237,10 +237,11 @@ def a_rate_of_50_ms_is_kept(place):
     """S2-28, S2-31: from init to shutdown, without a scope."""
     _, session, _ = script(place, "rate=50", "continuous=1", "init", "sleep:2000", "shutdown")
     times = sample_times(session)
-    if not lib.SANITIZER:
-        check(35 <= len(times) <= 43, f"{len(times)} samples in 2 s")
     start, *_, stop = [r["ts_ns"] for r in collector.records(session, "system") if "ts_ns" in r
                        and r["type"] in ("job_start", "shutdown")]
+    periods = (stop - start) / 50e6  # a busy machine sleeps longer
+    if not lib.SANITIZER:
+        check(periods * 7 / 8 <= len(times) <= periods + 3, f"{len(times)} samples in {periods} periods")
     check(times[0] - start <= 100e6 * lib.SLOW, "the first within 100 ms of init")
     check(stop - times[-1] <= 100e6 * lib.SLOW, "the last within 100 ms of shutdown")
     gaps = [b - a for a, b in zip(times, times[1:])]
