@@ -141,15 +141,6 @@ void room_listed(struct root *root, bool whole)
     }
 }
 
-unsigned room_waiting(const struct root *root)
-{
-    unsigned count = 0;
-    for (const struct room_wait *w = root->waits; w; w = w->next) {
-        count += w->finding > w->found ? w->finding : w->found;
-    }
-    return count;
-}
-
 bool room_lacks(const struct root *root, uint32_t owner)
 {
     return room_wait_of(root, owner) != NULL;

@@ -30,9 +30,6 @@ void room_charge(struct session *session);
 /** After a listing; \p whole if it has named all there is. */
 void room_listed(struct root *root, bool whole);
 
-/** \return how many directories wait. */
-unsigned room_waiting(const struct root *root);
-
 /** \return whether directories of \p owner wait. */
 bool room_lacks(const struct root *root, uint32_t owner);
 

@@ -42,12 +42,3 @@ void engine_account(const struct engine *engine, struct account *out)
         account_take(out, &out->fate[i]);
     }
 }
-
-const char *account_fate_key(enum counters_fate fate)
-{
-    static const char *const key[COUNTERS_FATES] = {
-        [COUNTERS_ELSEWHERE] = "elsewhere", [COUNTERS_QUARANTINED] = "quarantined",
-        [COUNTERS_CLOSED] = "closed",       [COUNTERS_TORN] = "torn",
-        [COUNTERS_GIVEN_UP] = "given_up",   [COUNTERS_FORGOTTEN] = "forgotten"};
-    return key[fate];
-}

@@ -19,7 +19,4 @@ struct account {
 
 void engine_account(const struct engine *engine, struct account *out);
 
-/** \return a word for figures, such as "torn". */
-const char *account_fate_key(enum counters_fate fate);
-
 #endif
