@@ -29,7 +29,8 @@ MEMORY_DISK_BYTES = 1 << 30
 # They start first: begun last, they would run alone at the end.
 LONGEST = ("test_house", "test_two_users", "test_crash", "test_schema", "test_trace", "test_agent", "test_limits",
            "test_server", "test_metrics", "test_resolve", "test_api", "test_backend_guard", "test_origin",
-           "test_upload", "test_unread", "test_trust", "test_planted", "test_options", "test_moved_roots", "test_way_out")
+           "test_upload", "test_unread", "test_trust", "test_planted", "test_options", "test_moved_roots", "test_way_out",
+           "test_moved_root")
 VALGRIND = ["valgrind", "-q", "--error-exitcode=99", "--leak-check=full",
             "--errors-for-leak-kinds=definite", "--show-leak-kinds=definite"]
 
