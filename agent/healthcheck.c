@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/address.h"
+#include "base/flag.h"
 #include "base/message.h"
 #include "base/nearest.h"
 
@@ -66,7 +67,7 @@ bool healthcheck_parse(int argc, char **argv, struct healthcheck_request *out,
     const char *listen = getenv("GPUFL_AGENT_LISTEN");
     *out = (struct healthcheck_request){
         .listen = HEALTHCHECK_ADDRESS, .listen_name = "--listen", .path = "/healthz"};
-    if (listen && listen[strspn(listen, " \t\r\n")]) { /* else it counts as unset */
+    if (listen && !flag_is_blank(listen)) { /* else it counts as unset */
         out->listen = listen;
         out->listen_name = "GPUFL_AGENT_LISTEN";
     }
@@ -88,7 +89,7 @@ bool healthcheck_parse(int argc, char **argv, struct healthcheck_request *out,
             return refuse_argument(arg, why);
         }
     }
-    if (!out->listen[strspn(out->listen, " \t\r\n")]) {
+    if (flag_is_blank(out->listen)) {
         snprintf(why, 512, "--listen: empty (give ADDRESS:PORT, or leave it out)");
         return false;
     }

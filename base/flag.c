@@ -127,6 +127,11 @@ void flag_expected(const struct flag *flag, char *out, size_t size)
     }
 }
 
+bool flag_is_blank(const char *value)
+{
+    return !value[strspn(value, " \t\r\n")];
+}
+
 bool flag_is_next(const char *word, bool (*is_letter)(const void *arg, char letter),
                   const void *arg)
 {

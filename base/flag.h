@@ -80,6 +80,10 @@ bool flag_store(const struct flag *flag, const char *value, void *fields);
 /** Writes what a valid value of \p flag is, in words, into \p out. */
 void flag_expected(const struct flag *flag, char *out, size_t size);
 
+/** Whether \p value is empty or holds blanks alone, as quotes do whose variable is not
+ * set. */
+bool flag_is_blank(const char *value);
+
 /** Whether \p word, which stands where a value is due, is the next flag: "-" and "-1" are
  * not, and what is meant as a value may stand behind '='. \p is_letter tells the letters
  * of flags. */

@@ -125,15 +125,10 @@ static int store_named(const struct flag_table *table, const struct flag *flag,
                        value, expected);
 }
 
-static bool flags_is_blank(const char *value)
-{
-    return !value[strspn(value, " \t\r\n")];
-}
-
 /* A blank key is one that could not be read. */
 static bool is_unset(const struct flag *flag, const char *variable)
 {
-    return flag->type == FLAG_SECRET ? !*variable : flags_is_blank(variable);
+    return flag->type == FLAG_SECRET ? !*variable : flag_is_blank(variable);
 }
 
 static int take_defaults(const struct flag_table *table, void *fields)
@@ -248,7 +243,7 @@ static int take_flag(const struct flag_table *table, int c, char *value, void *f
     bool is_text = flag->type == FLAG_TEXT || flag->type == FLAG_SECRET;
     char name[80];
     snprintf(name, sizeof name, "--%s", flag->name);
-    if (is_text && flags_is_blank(value) && !flag->min) {
+    if (is_text && flag_is_blank(value) && !flag->min) {
         return refuse_empty(table, flag, name);
     }
     int rc = store_named(table, flag, name, value, fields);

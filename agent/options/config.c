@@ -12,6 +12,7 @@
 #include "agent/options/config_place.h"
 #include "agent/options/option_find.h"
 #include "agent/options/option_value.h"
+#include "base/flag.h"
 #include "base/named_file.h"
 #include "base/nearest.h"
 #include "base/text.h"
@@ -215,7 +216,7 @@ static gpufl_status read_sources(struct options *out, const struct config_text *
         config_forget_folder(out);
         status = read_group(out, file, &group, json_object_array_get_idx(array, i), why);
         status = status == GPUFL_OK ? check_types(file, array, &group, why) : status;
-        bool blank = out->folder && !out->folder[strspn(out->folder, " \t\r\n")];
+        bool blank = out->folder && flag_is_blank(out->folder);
         if (status == GPUFL_OK && blank) {
             group.key = "folder";
             status = config_fail(file, &group, "sources.folder: empty (give DIR)", why);

@@ -10,6 +10,7 @@
 #include "agent/options/option_find.h"
 #include "agent/options/option_value.h"
 #include "base/address.h"
+#include "base/flag.h"
 #include "schema/layout.h"
 
 #define UID_DIGITS_MAX 10
@@ -17,12 +18,6 @@
 static bool is_empty(const char *text)
 {
     return !text || !*text;
-}
-
-/* As is what quotes hold whose variable is not set. */
-static bool is_blank(const char *text)
-{
-    return !text || !text[strspn(text, " \t\r\n")];
 }
 
 static gpufl_status check_required(const struct options *o, char why[512])
@@ -111,7 +106,7 @@ static gpufl_status check_empty(const struct options *o, char why[512])
         const struct option_row *row = &option_rows[i];
         const char *const *value = (const void *)((const char *)o + row->at);
         bool given = o->source[i] == SOURCE_FLAG || o->source[i] == SOURCE_FILE;
-        if (row->kind == KIND_TEXT && given && is_blank(*value)) {
+        if (row->kind == KIND_TEXT && given && (!*value || flag_is_blank(*value))) {
             snprintf(why, 512, "%s: empty (give %s, or leave it out)",
                      option_name_used(o, row, name), row->value);
             return GPUFL_ERR_USAGE;

@@ -18,7 +18,7 @@ static gpufl_status read_environment(struct options *o, char why[512])
     for (size_t i = 0; status == GPUFL_OK && i < option_rows_count; i++) {
         const struct option_row *row = &option_rows[i];
         char *value = row->env ? getenv(row->env) : NULL;
-        if (!value || !value[strspn(value, " \t\r\n")]) {
+        if (!value || flag_is_blank(value)) {
             continue;
         }
         struct option_setter by = {.source = SOURCE_ENVIRONMENT, .name = row->env};
